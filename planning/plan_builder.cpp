@@ -92,7 +92,7 @@ NominationResult PlanBuilder::offer_towards(PodIndex pod, std::string_view reaso
 }
 
 NominationResult PlanBuilder::offer_whole(std::span<const PodIndex> pods, std::string_view reason, const Goal& goal) {
-  const Savepoint before{limits_, budgets_, plan_.moves.size(), result_->nominated};
+  const Savepoint before = savepoint();
   together_ = pods;
   NominationResult result = NominationResult::kAccepted;
   for (std::size_t i = 0; i < pods.size() && result == NominationResult::kAccepted; ++i) {
@@ -105,6 +105,17 @@ NominationResult PlanBuilder::offer_whole(std::span<const PodIndex> pods, std::s
   if (misplaced == pods.end()) return NominationResult::kAccepted;
   roll_back(before);
   return refuse(*misplaced, no_placement(goal, {}));
+}
+
+void PlanBuilder::begin_plan() { whole_ = WholePlan{savepoint(), overlay_.soft_taints(), arrived_}; }
+
+void PlanBuilder::end_plan(bool keep) {
+  if (!keep) {
+    roll_back(whole_->begin);
+    for (const scheduling::SoftTaint& taint : whole_->taints) set_soft_taint(taint);
+    arrived_ = whole_->arrived;
+  }
+  whole_.reset();
 }
 
 bool PlanBuilder::avoid(std::string_view key, std::span<const NodeIndex> nodes) {
@@ -234,6 +245,10 @@ Refusal PlanBuilder::no_placement(const Goal& goal, const Placement& placement) 
   if (goal)
     return {"NowhereBetter", "it would leave, but no node that would help has free capacity for its replacement"};
   return {"NowhereToGo", "it would leave, but its replacement fits on no node"};
+}
+
+PlanBuilder::Savepoint PlanBuilder::savepoint() const {
+  return {limits_, budgets_, plan_.moves.size(), result_->nominated};
 }
 
 void PlanBuilder::roll_back(const Savepoint& to) {

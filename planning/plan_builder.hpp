@@ -85,6 +85,8 @@ class PlanBuilder final : public strategies::NominationSink {
   /// already has to be where `goal` accepts, too.
   strategies::NominationResult offer_whole(std::span<const scheduling::PodIndex> pods, std::string_view reason,
                                            const strategies::Goal& goal) override;
+  void begin_plan() override;
+  void end_plan(bool keep) override;
   bool avoid(std::string_view key, std::span<const scheduling::NodeIndex> nodes) override;
   void start_wave(std::int32_t wave) override { wave_ = wave > 0 ? waves_before_ + wave : 0; }
   std::optional<scheduling::Refusal> objection(scheduling::PodIndex pod) override;
@@ -107,6 +109,11 @@ class PlanBuilder final : public strategies::NominationSink {
     std::size_t moves;
     std::int32_t nominated;
   };
+  struct WholePlan {
+    Savepoint begin;
+    std::vector<scheduling::SoftTaint> taints;
+    std::unordered_set<scheduling::NodeIndex> arrived;
+  };
 
   // One nomination.
   strategies::NominationResult nominate(scheduling::PodIndex pod, std::string_view reason,
@@ -120,6 +127,7 @@ class PlanBuilder final : public strategies::NominationSink {
                     std::string_view reason);
   std::optional<double> score_of(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to) const;
   scheduling::Refusal no_placement(const strategies::Goal& goal, const Placement& placement) const;
+  Savepoint savepoint() const;
   void roll_back(const Savepoint& to);
 
   // Where pods are.
@@ -174,9 +182,10 @@ class PlanBuilder final : public strategies::NominationSink {
   std::unordered_set<std::string_view> forbidden_;
   std::map<std::string_view, std::int32_t> refused_;  ///< reasons are static text
   StrategyResult* result_ = nullptr;
-  std::int32_t wave_ = 0;          ///< of what is offered
-  std::int32_t waves_before_ = 0;  ///< of the strategies before
-  BalanceMeter* meter_ = nullptr;  ///< of the strategy that is asked
+  std::optional<WholePlan> whole_;  ///< between begin_plan() and end_plan()
+  std::int32_t wave_ = 0;           ///< of what is offered
+  std::int32_t waves_before_ = 0;   ///< of the strategies before
+  BalanceMeter* meter_ = nullptr;   ///< of the strategy that is asked
 };
 
 }  // namespace planning

@@ -96,6 +96,11 @@ class NominationSink {
     }
     return NominationResult::kAccepted;
   }
+  /// What is offered and avoided from here to end_plan() stands or falls as a whole. One plan at a time.
+  virtual void begin_plan() {}
+  /// Takes all of it back unless `keep`; what was refused stays on record. A sink that cannot take back what it
+  /// accepted ignores it.
+  virtual void end_plan(bool keep) { static_cast<void>(keep); }
   /// Asks the scheduler to place pods elsewhere if it can, by a soft taint `key` of the policy's own on `nodes`, in
   /// addition to those named before. It counts for every offer from here on. False: the policy may not taint nodes, and
   /// nothing changes.

@@ -1,5 +1,7 @@
 #include "controllers/policy/cycle.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "controllers/policy/audit_records.hpp"
@@ -7,6 +9,27 @@
 #include "planning/planner.hpp"
 
 namespace controllers {
+namespace {
+
+constexpr std::size_t kMostHeldTold = 3;
+
+std::string held_text(const strategies::EmptyingReport::Held& held) {
+  const std::string by = held.pod.empty() ? "" : fmt::format(" by {}/{}", held.ns, held.pod);
+  return fmt::format("; {} is held{}: {}", held.node, by, held.reason);
+}
+
+/// What became of emptying nodes, in a line; "": none could be emptied, which is nothing to tell each cycle.
+std::string emptying_text(const std::string& strategy, const strategies::EmptyingReport& report) {
+  if (report.bound == 0 && report.note.empty()) return "";
+  std::string text = fmt::format("{}: frees {} nodes of at most {}", strategy, report.freed, report.bound);
+  if (!report.note.empty()) text += "; " + report.note;
+  const std::size_t told = std::min(report.held.size(), kMostHeldTold);
+  for (std::size_t i = 0; i < told; ++i) text += held_text(report.held[i]);
+  if (told < report.held.size()) text += fmt::format("; and {} more are held", report.held.size() - told);
+  return text;
+}
+
+}  // namespace
 
 KnownPods known_pods(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
                      const api::DeschedulerPolicy& policy) {
@@ -58,6 +81,10 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
   for (const ForbiddenNamespace& each : known.forbidden) outcome.problems.push_back(each.problem);
   for (const api::FieldErrors& list : {plan.errors, plan.warnings}) {
     for (const api::FieldError& error : list) outcome.problems.push_back(error.to_string());
+  }
+  for (const planning::StrategyResult& result : plan.strategies) {
+    const std::string text = result.emptying ? emptying_text(result.strategy, *result.emptying) : "";
+    if (!text.empty()) outcome.warnings.push_back(text);
   }
   for (const api::FieldError& note : plan.notes) outcome.warnings.push_back(note.to_string());
   const scheduling::InputProblems& problems = snapshot.problems();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "scheduling/predicates.hpp"
@@ -21,38 +22,85 @@ void raise(LowerBound& bound, std::size_t needed, const std::function<std::strin
   bound.reason = reason();
 }
 
-/// The fewest nodes that could hold what is requested of the resource. Pods that ask for multiples of some amount leave
-/// the rest of a node unused.
-std::size_t needed_for(const DefragmentationProblem& problem, ResourceIndex resource) {
-  const ClusterSnapshot& base = problem.base();
-  const auto amount_of = [&](PodIndex pod) {
-    return resource == scheduling::kPodsIndex ? 1000 : scheduling::amount_of(base.requests(pod), resource);
-  };
-  std::int64_t left = 0;
-  std::int64_t divisor = 0;
-  std::vector<std::int64_t> must;
-  std::vector<std::int64_t> may;
-  for (const NodeIndex node : problem.nodes()) {
-    std::int64_t capacity = scheduling::saturating_subtract(base.allocatable().get(node, resource),
-                                                            problem.cluster().used().get(node, resource));
-    for (const PodIndex pod : problem.pods_on(node)) {
-      left = scheduling::saturating_add(left, amount_of(pod));
-      divisor = std::gcd(divisor, amount_of(pod));
-      capacity = scheduling::saturating_add(capacity, amount_of(pod));
+/// Who requests how much of what. Sums are made only for resources that are asked about: anybody may make up thousands.
+class Demand {
+ public:
+  explicit Demand(const DefragmentationProblem& problem)
+      : problem_(problem), sets_(problem.base().request_set_count()), by_resource_(problem.base().resources().size()) {
+    for (const NodeIndex node : problem.nodes()) {
+      for (const PodIndex pod : problem.pods_on(node)) add(pod, node);
     }
-    (problem.is_held(node) ? must : may).push_back(capacity);
+    for (Set& set : sets_) {
+      if (set.nodes.empty()) continue;
+      for (const auto& [resource, amount] : problem.base().requests(set.pod)) {
+        if (amount > 0 && resource != scheduling::kPodsIndex) by_resource_[resource].push_back({&set, amount});
+      }
+      by_resource_[scheduling::kPodsIndex].push_back({&set, 1000});
+    }
   }
-  std::ranges::sort(may, std::greater{});
-  std::size_t count = 0;
-  const auto fill = [&](std::int64_t capacity) {
-    left = scheduling::saturating_subtract(left,
-                                           divisor > 0 ? std::max<std::int64_t>(capacity, 0) / divisor * divisor : 0);
-    ++count;
+
+  /// No more than each pod that asks for it on a node of its own.
+  std::size_t most_nodes(ResourceIndex resource) const {
+    std::size_t pods = 0;
+    for (const auto& [set, amount] : by_resource_[resource]) pods += set->nodes.size();
+    return problem_.held_nodes() + pods;
+  }
+
+  /// The fewest nodes that could hold what is requested of the resource. Pods that ask for multiples of some amount
+  /// leave the rest of a node unused.
+  std::size_t nodes_needed(ResourceIndex resource) const {
+    std::vector<std::int64_t> capacity = free_of(resource);
+    std::int64_t left = 0;
+    std::int64_t divisor = 0;
+    for (const auto& [set, amount] : by_resource_[resource]) {
+      divisor = std::gcd(divisor, amount);
+      for (const NodeIndex node : set->nodes) {
+        left = scheduling::saturating_add(left, amount);
+        capacity[node] = scheduling::saturating_add(capacity[node], amount);
+      }
+    }
+    for (std::int64_t& each : capacity) each = std::max<std::int64_t>(each, 0) / divisor * divisor;
+    return problem_.held_nodes() + nodes_beside_held(std::move(capacity), left);
+  }
+
+ private:
+  struct Set {
+    PodIndex pod = scheduling::kNoPod;  ///< one of them
+    std::vector<NodeIndex> nodes{};     ///< one for each pod
   };
-  for (const std::int64_t capacity : must) fill(capacity);
-  for (std::size_t i = 0; i < may.size() && left > 0 && may[i] > 0; ++i) fill(may[i]);
-  return count;
-}
+
+  void add(PodIndex pod, NodeIndex node) {
+    Set& set = sets_[problem_.base().request_set_of(pod)];
+    set.pod = pod;
+    set.nodes.push_back(node);
+  }
+
+  /// By node.
+  std::vector<std::int64_t> free_of(ResourceIndex resource) const {
+    std::vector<std::int64_t> free(problem_.base().node_count(), 0);
+    for (const NodeIndex node : problem_.nodes())
+      free[node] = scheduling::saturating_subtract(problem_.base().allocatable().get(node, resource),
+                                                   problem_.cluster().used().get(node, resource));
+    return free;
+  }
+
+  std::size_t nodes_beside_held(std::vector<std::int64_t> capacity, std::int64_t left) const {
+    std::vector<std::int64_t> others;
+    for (const NodeIndex node : problem_.nodes()) {
+      if (problem_.is_held(node)) left = scheduling::saturating_subtract(left, capacity[node]);
+      if (!problem_.is_held(node) && capacity[node] > 0) others.push_back(capacity[node]);
+    }
+    if (left <= 0) return 0;
+    std::ranges::sort(others, std::greater{});
+    std::size_t count = 0;
+    for (; count < others.size() && left > 0; ++count) left = scheduling::saturating_subtract(left, others[count]);
+    return count;
+  }
+
+  const DefragmentationProblem& problem_;
+  std::vector<Set> sets_;
+  std::vector<std::vector<std::pair<const Set*, std::int64_t>>> by_resource_;
+};
 
 void raise_by_anti_affinity(const DefragmentationProblem& problem, const ClusterSnapshot::AntiAffineGroup& group,
                             LowerBound& bound) {
@@ -74,14 +122,16 @@ void raise_by_anti_affinity(const DefragmentationProblem& problem, const Cluster
 
 }  // namespace
 
-LowerBound lower_bound_of(const DefragmentationProblem& problem) {
+LowerBound lower_bound_of(const DefragmentationProblem& problem, const std::function<bool()>& should_stop) {
   LowerBound bound;
   const ClusterSnapshot& base = problem.base();
   for (const NodeIndex node : problem.nodes()) bound.busy += problem.pods_on(node).empty() ? 0 : 1;
   raise(bound, problem.held_nodes(),
         [&] { return fmt::format("{} nodes with pods that may not leave", problem.held_nodes()); });
-  for (ResourceIndex resource = 0; resource < base.resources().size(); ++resource) {
-    raise(bound, needed_for(problem, resource),
+  const Demand demand(problem);
+  for (ResourceIndex resource = 0; resource < base.resources().size() && !should_stop(); ++resource) {
+    if (demand.most_nodes(resource) <= bound.needed) continue;
+    raise(bound, demand.nodes_needed(resource),
           [&] { return "requests of " + std::string(base.resources().name(resource)); });
   }
   for (scheduling::NamespaceIndex ns = 0; ns < base.namespace_count(); ++ns) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "strategies/defragmentation/problem.hpp"
@@ -17,7 +18,8 @@ struct LowerBound {
 };
 
 /// The largest of: nodes that cannot be emptied; the fewest nodes that could hold what is requested of each resource;
-/// pods that repel one another on a node.
-LowerBound lower_bound_of(const DefragmentationProblem& problem);
+/// pods that repel one another on a node. Once it should stop, no further resource is looked at, which leaves a lower
+/// bound.
+LowerBound lower_bound_of(const DefragmentationProblem& problem, const std::function<bool()>& should_stop);
 
 }  // namespace strategies

@@ -39,10 +39,18 @@ std::int32_t count_empty(const DefragmentationProblem& problem, const std::vecto
   }));
 }
 
-}  // namespace
+std::string_view limit_behind(NominationResult result) {
+  switch (result) {
+    case NominationResult::kNodeLimit: return "limits.perCycle.perNode does";
+    case NominationResult::kNamespaceLimit: return "limits.perCycle.perNamespace does";
+    case NominationResult::kTotalLimit: return "limits.perCycle.total does";
+    default: return "the rules of the policy do";
+  }
+}
 
-void Defragmentation::offer(const DefragmentationProblem& problem, const DefragmentationPlan& plan,
-                            NominationSink& sink) const {
+/// Nothing: all were accepted; else what is in the way. Half of a swap frees nothing.
+std::optional<std::string> offer_moves(const DefragmentationProblem& problem, const DefragmentationPlan& plan,
+                                       NominationSink& sink) {
   for (const WaveMove& move : plan.moves) {
     sink.start_wave(move.wave);
     const bool leaves_for_good = std::ranges::binary_search(plan.emptied, move.from);
@@ -52,42 +60,70 @@ void Defragmentation::offer(const DefragmentationProblem& problem, const Defragm
     };
     const NominationResult result = sink.offer_towards(
         move.pod, leaves_for_good ? "its node is emptied" : "makes room for a pod of a node that is emptied", goal);
-    if (result == NominationResult::kTotalLimit) break;
+    if (result == NominationResult::kAccepted) continue;
+    const api::ObjectMeta& meta = problem.base().pod(move.pod).meta;
+    return fmt::format("the plan of {} moves that frees {} nodes is not made: {} not let {}/{} go with the others",
+                       plan.moves.size(), plan.emptied.size(), limit_behind(result), meta.ns, meta.name);
   }
-  sink.start_wave(0);
+  return std::nullopt;
 }
 
-/// No plan at all if it frees too little. `note`: why.
-DefragmentationPlan Defragmentation::find_plan(const StrategyContext& context, const DefragmentationProblem& problem,
-                                               const LowerBound& bound, const NominationSink& sink,
-                                               std::string& note) const {
-  SearchBudget budget(kMostSteps, stop_rule(context, args_.time_budget));
-  DefragmentationPlan plan = DefragmentationSearch(problem, sink, limits_of(args_, bound, sink), budget, kSeed).run();
-  if (plan.emptied.empty() || context.continues_plan ||
-      plan.emptied.size() >= static_cast<std::size_t>(args_.min_nodes_freed))
-    return plan;
-  note = fmt::format("{} nodes could be freed with {} moves, minNodesFreed is {}", plan.emptied.size(),
-                     plan.moves.size(), args_.min_nodes_freed);
-  return {};
+/// The whole plan or nothing of it, and why not.
+std::string offer(const DefragmentationProblem& problem, const DefragmentationPlan& plan, NominationSink& sink) {
+  sink.begin_plan();
+  sink.avoid(api::well_known::kEmptyingTaint, plan.avoided);
+  const auto obstacle = offer_moves(problem, plan, sink);
+  sink.start_wave(0);
+  sink.end_plan(!obstacle);
+  return obstacle.value_or("");
+}
+
+}  // namespace
+
+bool Defragmentation::frees_enough(const DefragmentationPlan& plan) const {
+  return plan.emptied.size() >= static_cast<std::size_t>(args_.min_nodes_freed);
+}
+
+/// Why it is not made, or could be more.
+std::string Defragmentation::shortfall(const DefragmentationPlan& plan, bool is_enough) const {
+  std::string note;
+  if (!plan.emptied.empty() && !is_enough)
+    note = fmt::format("{} nodes could be freed with {} moves, minNodesFreed is {}", plan.emptied.size(),
+                       plan.moves.size(), args_.min_nodes_freed);
+  if (!plan.is_cut_short) return note;
+  return note + (note.empty() ? "" : "; ") +
+         fmt::format("timeBudget ran out after {} nodes: raise it or narrow nodeSelector", plan.emptied.size());
 }
 
 base::Status Defragmentation::nominate(const StrategyContext& context, NominationSink& sink) const {
+  const auto should_stop = stop_rule(context, args_.time_budget);
   const DefragmentationProblem problem(context, sink, args_);
-  const LowerBound bound = lower_bound_of(problem);
+  const LowerBound bound = lower_bound_of(problem, should_stop);
   EmptyingReport report;
   report.busy = static_cast<std::int32_t>(bound.busy);
   report.bound = static_cast<std::int32_t>(bound.most_freed());
   report.bound_reason = bound.reason;
-  const DefragmentationPlan plan = find_plan(context, problem, bound, sink, report.note);
-  const std::vector<NodeIndex> avoided = plan.moves.empty() ? std::vector<NodeIndex>() : plan.avoided;
-  const bool may_taint = sink.avoid(api::well_known::kEmptyingTaint, avoided);
+  SearchBudget budget(kMostSteps, should_stop);
+  SearchLimits limits = limits_of(args_, bound, sink);
+  limits.is_cancelled = context.is_cancelled;
+  DefragmentationPlan plan = DefragmentationSearch(problem, sink, limits, budget, kSeed).run();
+  const bool is_enough = context.continues_plan || frees_enough(plan);
+  report.note = shortfall(plan, is_enough);
+  const bool is_undecided = plan.is_cut_short && (!is_enough || plan.moves.empty());
+  if (!is_enough || plan.moves.empty()) plan = {};
+  const bool may_taint = sink.avoid(api::well_known::kEmptyingTaint, {});
   if (!may_taint && !sink.chooses_targets() && report.note.empty())
     report.note = "the policy may not taint nodes, so only moves that the scheduler makes without are planned";
-  offer(problem, plan, sink);
+  if (std::string obstacle = offer(problem, plan, sink); !obstacle.empty()) {
+    report.note = std::move(obstacle);
+    plan = {};
+  }
   for (const HeldNode& each : problem.held()) sink.refused(each.pod, each.refusal);
   report.freed = count_empty(problem, plan.emptied);
   report.held = held_nodes(problem, context.cluster, plan.avoided, kMostHeld);
+  const std::string note = report.note;
   sink.report(std::move(report));
+  if (is_undecided) return base::Error{base::ErrorCode::kTimeout, note};
   return base::Done{};
 }
 

@@ -23,9 +23,8 @@ class Defragmentation final : public Strategy {
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
 
  private:
-  DefragmentationPlan find_plan(const StrategyContext& context, const DefragmentationProblem& problem,
-                                const LowerBound& bound, const NominationSink& sink, std::string& note) const;
-  void offer(const DefragmentationProblem& problem, const DefragmentationPlan& plan, NominationSink& sink) const;
+  bool frees_enough(const DefragmentationPlan& plan) const;
+  std::string shortfall(const DefragmentationPlan& plan, bool is_enough) const;
 
   Args args_;
 };

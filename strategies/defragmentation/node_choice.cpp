@@ -1,11 +1,14 @@
 #include "strategies/defragmentation/node_choice.hpp"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <utility>
 
 namespace strategies {
 namespace {
+
+constexpr std::array kResources = {scheduling::kCpuIndex, scheduling::kMemoryIndex};
 
 class NodeChoice {
  public:
@@ -43,30 +46,43 @@ class NodeChoice {
     return moves * problem_.rules().weight_of_move < problem_.rules().weight_of_node;
   }
 
+  using Amounts = std::array<double, kResources.size()>;
+
   /// Takes the nodes with the most to move out of the queue until the others could hold everything.
   void keep_by_capacity() {
-    double load = 0;
-    double capacity = 0;
-    for (const NodeIndex node : problem_.taking()) capacity += free_share(node);
-    for (const FreeableNode& each : queue_) {
-      load += each.load;
-      if (problem_.takes(each.node)) capacity -= free_share(each.node);
-    }
-    while (!queue_.empty() && load > capacity) {
-      const FreeableNode last = queue_.back();
+    Amounts room{};  // beside what comes there
+    for (const NodeIndex node : problem_.taking()) add(room, free_on(node), 1);
+    for (const FreeableNode& each : queue_) add(room, taken_by_emptying(each.node), -1);
+    const auto is_short = [](double amount) { return amount < 0; };
+    while (!queue_.empty() && std::ranges::any_of(room, is_short)) {
+      add(room, taken_by_emptying(queue_.back().node), 1);
       queue_.pop_back();
-      load -= last.load;
-      if (problem_.takes(last.node)) capacity += free_share(last.node);
     }
   }
 
-  double free_share(NodeIndex node) const {
-    const auto share = [&](scheduling::ResourceIndex resource) {
-      const auto all = static_cast<double>(problem_.base().allocatable().get(node, resource));
-      const auto used = static_cast<double>(problem_.cluster().used().get(node, resource));
-      return all <= 0 ? 0 : std::max(all - used, 0.0) / all;
-    };
-    return std::min(share(scheduling::kCpuIndex), share(scheduling::kMemoryIndex));
+  static void add(Amounts& to, const Amounts& amounts, double sign) {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += sign * amounts[i];
+  }
+
+  /// What its pods need elsewhere, and what it offers itself no more.
+  Amounts taken_by_emptying(NodeIndex node) const {
+    Amounts taken = problem_.takes(node) ? free_on(node) : Amounts{};
+    for (const PodIndex pod : problem_.pods_on(node)) {
+      const auto& requests = problem_.base().requests(pod);
+      for (std::size_t i = 0; i < taken.size(); ++i)
+        taken[i] += static_cast<double>(scheduling::amount_of(requests, kResources[i]));
+    }
+    return taken;
+  }
+
+  Amounts free_on(NodeIndex node) const {
+    Amounts free{};
+    for (std::size_t i = 0; i < free.size(); ++i) {
+      const auto all = static_cast<double>(problem_.base().allocatable().get(node, kResources[i]));
+      const auto used = static_cast<double>(problem_.cluster().used().get(node, kResources[i]));
+      free[i] = std::max(all - used, 0.0);
+    }
+    return free;
   }
 
   /// Gives up emptying a node that would take the pod for which there is no place.

@@ -20,6 +20,28 @@ constexpr std::size_t kMostInstead = 6;
 constexpr std::size_t kStepsOfMove = 20;
 constexpr std::size_t kFewLeft = 8;  // nodes for which any progress is worth another round
 
+bool has_hard_spread(const api::Pod& pod) {
+  return std::ranges::any_of(pod.topology_spread, [](const auto& each) { return !each.schedule_anyway; });
+}
+
+bool has_required_affinity(const api::Pod& pod) { return pod.affinity && !pod.affinity->required_pod_affinity.empty(); }
+
+/// A hard constraint of `owner` counts `other`.
+bool spread_counts(PodIndex owner, PodIndex other, const scheduling::ClusterSnapshot& base) {
+  if (base.namespace_of(owner) != base.namespace_of(other)) return false;
+  return std::ranges::any_of(base.pod(owner).topology_spread, [&](const api::TopologySpreadConstraint& constraint) {
+    return !constraint.schedule_anyway && constraint.label_selector &&
+           constraint.label_selector->matches(base.pod(other).meta.labels);
+  });
+}
+
+bool affinity_needs(PodIndex owner, PodIndex other, const scheduling::ClusterSnapshot& base) {
+  return has_required_affinity(base.pod(owner)) &&
+         std::ranges::any_of(base.pod(owner).affinity->required_pod_affinity, [&](const api::PodAffinityTerm& term) {
+           return scheduling::covers(term, owner, other, base);
+         });
+}
+
 }  // namespace
 
 Realization::Wave::Wave(const Overlay& cluster)
@@ -72,7 +94,10 @@ std::vector<PackedMove> Realization::pack() {
     }
   }
   std::ranges::sort(pods);
-  for (const auto& [size, pod] : pods) packing.place_all({pod});
+  for (const auto& [size, pod] : pods) {
+    if (budget_.is_over()) break;
+    packing.place_all({pod});
+  }
   std::vector<PackedMove> moves = packing.moves();
   // What others wait for before them, then the largest: they have the fewest places.
   std::ranges::stable_sort(moves, {}, [&](const PackedMove& move) {
@@ -87,8 +112,9 @@ bool Realization::run(std::size_t most_moves) {
   std::size_t before = left().size();
   while (before > 0) {
     waits_for_budget_ = false;
-    if (run_waves(most_moves) == 0) return false;
+    const std::size_t made = run_waves(most_moves);
     const std::size_t now = left().size();
+    if (now > 0 && made == 0) return false;
     if (!waits_for_budget_ && now > kFewLeft && now * 10 > before * 9) return false;  // each round costs as much
     before = now;
   }
@@ -155,7 +181,7 @@ bool Realization::fits_somewhere(PodIndex pod) const {
 }
 
 bool Realization::relocate(PodIndex pod, const PackedMove& instead_of, Wave& wave) {
-  if (wave.budgets.refusal(pod) || meets_its_own(pod, wave)) {
+  if (wave.budgets.refusal(pod) || meets_its_own(pod, wave) || is_counted_on(pod, wave)) {
     waits_for_budget_ = true;
     return false;
   }
@@ -172,6 +198,8 @@ bool Realization::relocate(PodIndex pod, const PackedMove& instead_of, Wave& wav
   }
   wave.budgets.spend(pod);
   wave.leaving.push_back(pod);
+  const api::Pod& object = problem_.base().pod(pod);
+  if (has_hard_spread(object) || has_required_affinity(object)) wave.depending.push_back(pod);
   wave.is_left[from] = 1;
   counts_.add(pod, 1);
   moves_.push_back({pod, from, *to, wave_});
@@ -180,13 +208,14 @@ bool Realization::relocate(PodIndex pod, const PackedMove& instead_of, Wave& wav
 
 /// Its topology spread counts a pod that is on its way in this wave, so nobody knows where.
 bool Realization::meets_its_own(PodIndex pod, const Wave& wave) const {
-  const api::Pod& object = problem_.base().pod(pod);
-  return std::ranges::any_of(object.topology_spread, [&](const api::TopologySpreadConstraint& constraint) {
-    if (constraint.schedule_anyway || !constraint.label_selector) return false;
-    return std::ranges::any_of(wave.leaving, [&](PodIndex other) {
-      return problem_.base().namespace_of(other) == problem_.base().namespace_of(pod) &&
-             constraint.label_selector->matches(problem_.base().pod(other).meta.labels);
-    });
+  return has_hard_spread(problem_.base().pod(pod)) &&
+         std::ranges::any_of(wave.leaving, [&](PodIndex other) { return spread_counts(pod, other, problem_.base()); });
+}
+
+/// One that arrives in this wave has to find it where it is.
+bool Realization::is_counted_on(PodIndex pod, const Wave& wave) const {
+  return std::ranges::any_of(wave.depending, [&](PodIndex arrival) {
+    return spread_counts(arrival, pod, problem_.base()) || affinity_needs(arrival, pod, problem_.base());
   });
 }
 

@@ -40,6 +40,7 @@ class Realization {
     explicit Wave(const scheduling::Overlay& cluster);
     scheduling::Overlay before;
     scheduling::PdbBudgets budgets;
+    std::vector<PodIndex> depending{};    ///< those of them that may have to be where others are
     std::vector<PodIndex> leaving{};      ///< in the order they leave
     std::vector<std::uint8_t> is_left;    ///< by node: some pod leaves it
     std::vector<std::uint32_t> awaited;   ///< by node: pods that are still to leave it
@@ -56,6 +57,7 @@ class Realization {
   bool relocate(PodIndex pod, const PackedMove& instead_of, Wave& wave);
   bool fits_somewhere(PodIndex pod) const;
   bool meets_its_own(PodIndex pod, const Wave& wave) const;
+  bool is_counted_on(PodIndex pod, const Wave& wave) const;
   bool fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const;
 
   const DefragmentationProblem& problem_;

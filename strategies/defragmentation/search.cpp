@@ -18,12 +18,20 @@ constexpr int kPatience = 400;     // attempts without gain
 constexpr std::size_t kStepsOfAttempt = 500;
 constexpr std::int64_t kLeastImproving = 6'000'000;  // for improvements: tenths of a second
 constexpr std::int64_t kMostImproving = 20'000'000;
+constexpr std::int64_t kMoment = 2'000'000;  // for each try after the time has run out
+constexpr int kMostMoments = 12;
+constexpr std::size_t kMostAlone = 8;  // nodes that are tried one by one where several at once bring nothing
 
 }  // namespace
 
 DefragmentationSearch::DefragmentationSearch(const DefragmentationProblem& problem, const NominationSink& sink,
                                              const SearchLimits& limits, SearchBudget& budget, std::uint64_t seed)
-    : problem_(problem), sink_(sink), limits_(limits), budget_(budget), chance_(seed) {}
+    : problem_(problem),
+      sink_(sink),
+      limits_(limits),
+      budget_(budget),
+      chance_(seed),
+      reached_(problem.base().node_count(), false) {}
 
 std::size_t DefragmentationSearch::busy_in(const Nodes& nodes) const {
   return static_cast<std::size_t>(std::ranges::count_if(problem_.freeable(), [&](const FreeableNode& each) {
@@ -31,13 +39,14 @@ std::size_t DefragmentationSearch::busy_in(const Nodes& nodes) const {
   }));
 }
 
+double DefragmentationSearch::value_of(std::size_t freed, std::size_t moves) const {
+  const DefragmentationRules& rules = problem_.rules();
+  return rules.weight_of_node * static_cast<double>(freed) - rules.weight_of_move * static_cast<double>(moves);
+}
+
 bool DefragmentationSearch::is_better(std::size_t freed, std::size_t moves) const {
-  const auto value = [&](std::size_t nodes, std::size_t cost) {
-    const DefragmentationRules& rules = problem_.rules();
-    return rules.weight_of_node * static_cast<double>(nodes) - rules.weight_of_move * static_cast<double>(cost);
-  };
-  const double now = value(freed, moves);
-  const double best = value(best_.emptied.size(), best_.moves.size());
+  const double now = value_of(freed, moves);
+  const double best = value_of(best_.emptied.size(), best_.moves.size());
   return now > best || (now == best && moves < best_.moves.size());
 }
 
@@ -52,17 +61,29 @@ void DefragmentationSearch::keep(const Nodes& emptying, const std::vector<WaveMo
   }
 }
 
-/// True: all of them can be emptied. Kept if that is better than what is known.
-bool DefragmentationSearch::attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves) {
+/// True: all of them can be emptied, and that is worth its moves. Kept if that is better than what is known.
+bool DefragmentationSearch::attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves,
+                                    SearchBudget& budget) {
   auto rehearsal = sink_.rehearse();
   if (!rehearsal) return false;
-  Realization realization(problem_, std::move(rehearsal), emptying, sink_.chooses_targets(), style, budget_, chance_);
+  Realization realization(problem_, std::move(rehearsal), emptying, sink_.chooses_targets(), style, budget, chance_);
   const bool works = realization.run(most_moves);
-  if (works && is_better(busy_in(emptying), realization.moves().size())) keep(emptying, realization.moves());
-  if (works) return true;
-  left_ = realization.left();
-  if (left_.empty() || realization.moves().size() > most_moves) left_ = by_load(emptying);
+  const std::size_t freed = busy_in(emptying);
+  const std::size_t moves = realization.moves().size();
+  if (works && is_better(freed, moves)) keep(emptying, realization.moves());
+  if (works && value_of(freed, moves) > 0) return true;
+  left_ = works ? by_moves(emptying) : realization.left();
+  reached_ = emptying;
+  for (const NodeIndex node : left_) reached_[node] = false;
+  if (left_.empty() || moves > most_moves) left_ = by_load(emptying);
   return false;
+}
+
+/// Those with pods, the one with the most first.
+std::vector<NodeIndex> DefragmentationSearch::by_moves(const Nodes& nodes) const {
+  std::vector<NodeIndex> sorted = by_load(nodes);
+  std::ranges::stable_sort(sorted, std::greater{}, [&](NodeIndex node) { return problem_.pods_on(node).size(); });
+  return sorted;
 }
 
 /// Those with pods, the last to be emptied first.
@@ -85,7 +106,7 @@ void DefragmentationSearch::bisect(Nodes emptying, std::vector<NodeIndex> left) 
   while (works - fails > 1 && !left.empty() && !budget_.is_over()) {
     Nodes fewer = emptying;
     for (std::size_t i = 0; i < next; ++i) fewer[left[i]] = false;
-    if (attempt(fewer, {}, limits_.most_moves)) {
+    if (attempt(fewer, {}, limits_.most_moves, budget_)) {
       works = next;
     } else {
       fails = next;
@@ -151,20 +172,59 @@ void DefragmentationSearch::improve() {
     const std::size_t most = wanted > best_.emptied.size() ? limits_.most_moves : best_.moves.size() - 1;
     budget_.spend(kStepsOfAttempt + problem_.base().node_count());
     const std::size_t before = best_.moves.size();
-    attempt(neighbour(wanted), random_style(), std::min(most, limits_.most_moves));
+    attempt(neighbour(wanted), random_style(), std::min(most, limits_.most_moves), budget_);
     patience = best_.moves.size() == before && best_.emptied.size() <= wanted ? patience - 1 : kPatience;
   }
 }
 
-DefragmentationPlan DefragmentationSearch::run() {
+/// Several nodes at once bring nothing: one that does, to which others may come.
+void DefragmentationSearch::start_small() {
+  Nodes empty(problem_.base().node_count(), false);
+  for (const FreeableNode& each : problem_.freeable()) empty[each.node] = problem_.pods_on(each.node).empty();
+  const std::vector<NodeIndex> nodes = by_load(Nodes(empty.size(), true));
+  const std::size_t most = std::min(nodes.size(), kMostAlone);
+  for (std::size_t i = 0; i < most && best_.moves.empty() && !budget_.is_over(); ++i) {
+    Nodes alone = empty;
+    alone[nodes[nodes.size() - 1 - i]] = true;
+    attempt(alone, {}, limits_.most_moves, budget_);
+  }
+}
+
+/// At least one of several, and none of one.
+DefragmentationSearch::Nodes DefragmentationSearch::lightest_quarter(const Nodes& nodes) const {
+  const std::vector<NodeIndex> sorted = by_load(nodes);
+  const std::size_t kept = sorted.size() > 1 ? std::max<std::size_t>(sorted.size() / 4, 1) : 0;
+  Nodes fewer(nodes.size(), false);
+  for (const FreeableNode& each : problem_.freeable()) fewer[each.node] = problem_.pods_on(each.node).empty();
+  for (std::size_t i = sorted.size() - kept; i < sorted.size(); ++i) fewer[sorted[i]] = true;
+  return fewer;
+}
+
+/// The time has run out before any plan was complete: these nodes, or ever fewer, with a moment for each try.
+void DefragmentationSearch::settle(Nodes nodes) {
+  for (int tries = 0; tries < kMostMoments && busy_in(nodes) > 0; ++tries) {
+    SearchBudget moment(kMoment, limits_.is_cancelled);
+    if (moment.is_over() || attempt(nodes, {}, limits_.most_moves, moment)) return;
+    nodes = busy_in(reached_) > 0 ? reached_ : lightest_quarter(nodes);
+  }
+}
+
+void DefragmentationSearch::search() {
   const std::int64_t before = budget_.left();
   const Nodes first = choose_nodes(problem_, limits_.most_moves, budget_, chance_);
-  if (busy_in(first) == 0 || limits_.most_freed == 0) return {};
-  if (!attempt(first, {}, limits_.most_moves)) bisect(first, left_);
-  if (best_.moves.empty()) return {};
+  if (busy_in(first) > 0 && !attempt(first, {}, limits_.most_moves, budget_)) bisect(first, left_);
+  if (best_.moves.empty()) start_small();
+  if (best_.moves.empty() && budget_.is_stopped())
+    settle(busy_in(reached_) > 0 ? reached_ : busy_in(first) > 0 ? first : lightest_quarter(Nodes(first.size(), true)));
+  if (best_.moves.empty()) return;
   // About as long again: an attempt costs as much as it did.
   budget_.grant(std::min(budget_.left(), std::clamp(before - budget_.left(), kLeastImproving, kMostImproving)));
   improve();
+}
+
+DefragmentationPlan DefragmentationSearch::run() {
+  if (limits_.most_freed > 0) search();
+  best_.is_cut_short = budget_.is_stopped() && best_.emptied.size() < limits_.most_freed;
   return std::move(best_);
 }
 

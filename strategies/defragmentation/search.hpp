@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "strategies/defragmentation/bound.hpp"
@@ -12,15 +13,18 @@ struct DefragmentationPlan {
   std::vector<NodeIndex> emptied;  ///< sorted; those that are empty already are not among them
   std::vector<NodeIndex> avoided;  ///< sorted; those that take no pods, the empty ones included
   std::vector<WaveMove> moves;
+  bool is_cut_short = false;  ///< somebody stopped the search, and more may be possible
 };
 
 struct SearchLimits {
-  std::size_t most_freed = 0;         ///< no plan frees more: LowerBound::most_freed()
-  std::size_t most_moves = SIZE_MAX;  ///< in a plan
+  std::size_t most_freed = 0;            ///< no plan frees more: LowerBound::most_freed()
+  std::size_t most_moves = SIZE_MAX;     ///< in a plan
+  std::function<bool()> is_cancelled{};  ///< nobody wants a plan any more; empty: never
 };
 
 /// Looks for the plan that is worth the most: first a greedy one, then better ones in its neighbourhood, by chance. The
-/// same for the same seed, unless somebody stops it: then the best one so far.
+/// same for the same seed, unless somebody stops it: then the best one so far, or if there is none yet a small one that
+/// takes a moment more, unless it is cancelled.
 class DefragmentationSearch {
  public:
   DefragmentationSearch(const DefragmentationProblem& problem, const NominationSink& sink, const SearchLimits& limits,
@@ -30,18 +34,24 @@ class DefragmentationSearch {
   DefragmentationPlan run();
 
  private:
+  void search();
   using Nodes = std::vector<bool>;  ///< by node
 
   void bisect(Nodes emptying, std::vector<NodeIndex> left);
   void improve();
   bool is_perfect() const;
-  bool attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves);
+  bool attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves, SearchBudget& budget);
+  void start_small();
+  void settle(Nodes nodes);
+  Nodes lightest_quarter(const Nodes& nodes) const;
+  double value_of(std::size_t freed, std::size_t moves) const;
   std::size_t wanted_now();
   PackingStyle random_style();
   Nodes neighbour(std::size_t wanted);
   std::size_t busy_in(const Nodes& nodes) const;
   bool is_better(std::size_t freed, std::size_t moves) const;
   std::vector<NodeIndex> by_load(const Nodes& nodes) const;
+  std::vector<NodeIndex> by_moves(const Nodes& nodes) const;
   void keep(const Nodes& emptying, const std::vector<WaveMove>& moves);
 
   const DefragmentationProblem& problem_;
@@ -51,6 +61,7 @@ class DefragmentationSearch {
   Chance chance_;
   DefragmentationPlan best_;
   Nodes best_nodes_;
+  Nodes reached_;                ///< what the last attempt that failed had emptied
   std::vector<NodeIndex> left_;  ///< what the last attempt that failed could do without
 };
 

@@ -37,13 +37,13 @@ PodBuilder quorum(const std::string& name, const std::string& node, std::int64_t
 struct PlanSettings {
   std::string args = "{}";
   PlanOptions options{.spend_pdbs = false, .taint_value = "p"};
-  std::optional<std::int64_t> per_cycle{};
+  api::PerCycleLimits limits{};
 };
 
 Plan plan_of(const ClusterBuilder& builder, const PlanSettings& settings = {}) {
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({"Defragmentation", settings.args});
-  policy.limits.per_cycle.total = settings.per_cycle;
+  policy.limits.per_cycle = settings.limits;
   const PlanSpec spec(policy);
   EXPECT_THAT(spec.strategy_specs.errors, IsEmpty());
   const auto cluster = builder.build();
@@ -177,6 +177,15 @@ ClusterBuilder three_nodes(const std::vector<PodBuilder>& pods) {
   return cluster;
 }
 
+ClusterBuilder with_gpus() {
+  ClusterBuilder cluster;
+  for (const std::string node : {"n1", "n2", "n3"}) {
+    cluster.add(NodeBuilder(node).offer("example.com/gpu", 2));
+    cluster.add(web("on-" + node, node, 100).request("example.com/gpu", 1000));
+  }
+  return cluster;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Bound, BoundTest,
     testing::Values(
@@ -185,6 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
         BoundCase{"RequestsThatLeaveARest",
                   three_nodes({web("a", "n1", 3000), web("b", "n2", 3000), web("c", "n3", 3000)}), 0,
                   "requests of cpu"},
+        BoundCase{"ExtendedResource", with_gpus(), 1, "requests of example.com/gpu"},
         BoundCase{"Repelling", three_nodes({quorum("q-1", "n1", 100), quorum("q-2", "n2", 100), web("c", "n3", 100)}),
                   1, "2 pods that repel one another, such as default/q-1"},
         BoundCase{"Staying", three_nodes({web("a", "n1", 100).bare(), web("b", "n2", 100).bare(), web("c", "n3", 100)}),
@@ -264,10 +274,42 @@ TEST(DefragmentationArgs, MaxMovesFreesAsManyNodesAsThatAllows) {
 }
 
 TEST(DefragmentationArgs, TheLimitOfACycleCountsAsWell) {
-  const Plan plan = plan_of(fragmented(4), {.per_cycle = 2});
+  const Plan plan = plan_of(fragmented(4), {.limits = {2, {}, {}}});
   EXPECT_EQ(report_of(plan).freed, 1);
   EXPECT_THAT(plan.moves, SizeIs(2));
 }
+
+struct CutCase {
+  std::string name;
+  api::PerCycleLimits limits;
+  std::string note;
+};
+
+class CutTest : public testing::TestWithParam<CutCase> {};
+
+TEST_P(CutTest, MovesNothingUnlessTheWholePlanMayGo) {
+  ClusterBuilder cluster = fragmented(1);
+  cluster.add(NodeBuilder("open-2")).add(quorum("quorum-2", "open-2", 600)).add(web("web-5", "open-2", 500));
+  const Plan plan = plan_of(cluster, {.limits = GetParam().limits});
+  EXPECT_THAT(moves_of(plan), IsEmpty()) << "of what only makes room nobody gains";
+  EXPECT_THAT(plan.taints, IsEmpty());
+  EXPECT_EQ(plan.strategies.at(0).nominated, 0);
+  EXPECT_EQ(report_of(plan).freed, 0);
+  EXPECT_EQ(report_of(plan).note, GetParam().note);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Limits, CutTest,
+    testing::Values(
+        CutCase{"PerNamespace",
+                {{}, {}, 1},
+                "the plan of 2 moves that frees 1 nodes is not made: limits.perCycle.perNamespace does not let "
+                "default/quorum-1 go with the others"},
+        CutCase{"PerNode",
+                {{}, 0, {}},
+                "the plan of 2 moves that frees 1 nodes is not made: limits.perCycle.perNode does not let "
+                "default/web-1 go with the others"}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(DefragmentationArgs, MinNodesFreedRefusesASmallerGain) {
   const Plan plan = plan_of(fragmented(2), {.args = R"({"minNodesFreed": 2})"});
@@ -316,8 +358,91 @@ TEST(DefragmentationArgs, ANodeThatCostsMoreMovesThanItIsWorthStays) {
 }
 
 TEST(DefragmentationArgs, ACancelledSearchMovesNothing) {
-  EXPECT_THAT(plan_of(fragmented(3), {.options = {.taint_value = "p", .is_cancelled = [] { return true; }}}).moves,
-              IsEmpty());
+  const Plan plan = plan_of(fragmented(3), {.options = {.taint_value = "p", .is_cancelled = [] { return true; }}});
+  EXPECT_THAT(plan.moves, IsEmpty());
+  EXPECT_NE(plan.strategies.at(0).problem, "") << "that is not the same as nothing to move";
+}
+
+/// 3 nodes can be freed.
+ClusterBuilder thrice_full() {
+  ClusterBuilder cluster = fragmented(6);
+  for (const std::string node : {"full-2", "full-3"}) {
+    cluster.add(NodeBuilder(node));
+    for (const char* name : {"-1", "-2", "-3", "-4"}) cluster.add(web(node + name, node));
+  }
+  return cluster;
+}
+
+TEST(DefragmentationArgs, TimeThatRunsOutInTheFirstAttemptLeavesASmallPlan) {
+  int unfinished = 0;
+  for (int looks = 1; looks < 60; ++looks) {  // at the clock, before an hour passes
+    const auto tick = [left = looks]() mutable { return left-- > 0 ? base::Duration{} : base::minutes(60); };
+    const Plan plan = plan_of(thrice_full(), {.options = {.spend_pdbs = false, .taint_value = "p", .elapsed = tick}});
+    SCOPED_TRACE(looks);
+    EXPECT_GT(report_of(plan).freed, 0);
+    if (report_of(plan).freed == report_of(plan).bound) continue;
+    ++unfinished;
+    EXPECT_THAT(report_of(plan).note, testing::HasSubstr("timeBudget ran out"));
+  }
+  EXPECT_GT(unfinished, 0);
+}
+
+TEST(DefragmentationArgs, TimeThatRunsOutBeforeThereIsAPlanIsAnError) {
+  const auto late = [looks = 0]() mutable { return looks++ == 0 ? base::Duration{} : base::minutes(60); };
+  const Plan plan =
+      plan_of(thrice_full(), {.args = R"({"minNodesFreed": 8})", .options = {.taint_value = "p", .elapsed = late}});
+  EXPECT_THAT(plan.moves, IsEmpty());
+  EXPECT_THAT(plan.strategies.at(0).problem, testing::HasSubstr("timeBudget ran out"));
+}
+
+TEST(DefragmentationArgs, AMoveThatIsWorthItIsMadeThoughTheLargestPlanIsNot) {
+  // n1 goes with one move. n2's pod needs three others to make room, each of which goes to another node.
+  ClusterBuilder cluster;
+  cluster.add(NodeBuilder("n1")).add(web("light", "n1", 100));
+  cluster.add(NodeBuilder("n2").label("pool", "b")).add(web("heavy", "n2", 3000).with([](api::Pod& pod) {
+    pod.node_selector = {{"pool", "b"}};
+  }));
+  cluster.add(NodeBuilder("n3").label("pool", "b"));
+  for (const char* name : {"x-1", "x-2", "x-3"}) cluster.add(web(name, "n3", 1000));
+  cluster.add(web("keep-3", "n3", 500).bare());
+  cluster.add(NodeBuilder("n4")).add(web("keep-4", "n4", 100).bare());
+  const Plan plan = plan_of(cluster, {.args = R"({"weights": {"nodeFreed": 2, "move": 1}})"});
+  EXPECT_EQ(report_of(plan).freed, 1);
+  EXPECT_THAT(plan.moves, SizeIs(1));
+}
+
+TEST(Defragmentation, FreesANodeWhereOthersLackDifferentResources) {
+  ClusterBuilder cluster;
+  for (const char* node : {"cpu-1", "cpu-2"})
+    cluster.add(NodeBuilder(node)).add(web(std::string("on-") + node, node, 3900).memory(100).bare());
+  cluster.add(NodeBuilder("memory")).add(web("on-memory", "memory", 100).memory(3900).bare());
+  cluster.add(NodeBuilder("light")).add(web("small", "light", 1500).memory(50));
+  EXPECT_EQ(report_of(plan_of(cluster)).freed, 1);
+}
+
+TEST(Defragmentation, LeavesAPodWhereOneThatArrivesInTheWaveNeedsIt) {
+  const auto only_in = [](const std::string& pool) {
+    return [pool](api::Pod& pod) { pod.node_selector = {{"pool", pool}}; };
+  };
+  const auto beside_friend = [](api::Affinity& affinity) {
+    api::PodAffinityTerm& term = affinity.required_pod_affinity.emplace_back();
+    term.label_selector = builders::labels_in("app", {"friend"});
+    term.topology_key = api::well_known::kHostnameLabel;
+  };
+  ClusterBuilder cluster;
+  cluster.add(NodeBuilder("n").label("pool", "n")).add(web("keep-n", "n", 1900).bare());
+  cluster.add(PodBuilder("friend").on("n").cpu(1000).label("app", "friend"));
+  cluster.add(NodeBuilder("k").label("pool", "k")).add(web("keep-k", "k", 2900).bare());
+  cluster.add(web("follower", "k", 1100).affinity(beside_friend));
+  cluster.add(NodeBuilder("m")).add(web("keep-m", "m", 3000).bare());
+  cluster.add(NodeBuilder("emptied"));
+  cluster.add(web("for-n", "emptied", 1000).with(only_in("n"))).add(web("for-k", "emptied", 1100).with(only_in("k")));
+  const Plan plan = plan_of(cluster, {.options = {.spend_pdbs = false, .placement_hints = true}});
+  std::map<std::string, std::int32_t> wave;
+  for (const api::PlannedMove& move : plan.moves) wave[move.pod] = move.wave;
+  ASSERT_EQ(report_of(plan).freed, 1) << testing::PrintToString(moves_of(plan));
+  ASSERT_THAT(plan.moves, SizeIs(4)) << testing::PrintToString(moves_of(plan));
+  EXPECT_LT(wave["follower"], wave["friend"]) << testing::PrintToString(moves_of(plan));
 }
 
 TEST(DefragmentationArgs, TheSearchEndsWithItsTime) {

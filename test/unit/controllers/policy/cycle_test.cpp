@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "test/builders/cluster.hpp"
 #include "test/builders/origin.hpp"
 
-/// Which pods a plan takes for gone.
+/// Which pods a plan takes for gone, and what a cycle tells.
 namespace cycle_test {
 
 using Phase = api::EvacuationPhase;
@@ -67,6 +68,24 @@ TEST(PlannerAttacks, ASuspendedOneDoesNotMakeItsPodCountAsGone) {
   const auto known = controllers::known_pods(all, policy_in(api::PolicyMode::kManual));
   EXPECT_TRUE(known.leaving.empty());
   EXPECT_EQ(known.cooling.size(), 100U);
+}
+
+TEST(CycleOutcome, TellsWhatBecameOfEmptyingNodes) {
+  builders::ClusterBuilder builder;
+  for (const std::string node : {"n1", "n2", "n3"}) {
+    builder.add(builders::NodeBuilder(node));
+    const auto pod = builders::PodBuilder("on-" + node).on(node).cpu(1000);
+    builder.add(node == "n3" ? pod : builders::PodBuilder(pod).bare());
+  }
+  const auto cluster = builder.build();
+  api::DeschedulerPolicySpec policy;
+  policy.strategies.push_back({"Defragmentation", R"({"minNodesFreed": 2})"});
+  const planning::PlanSpec spec(policy);
+  const auto outcome = controllers::run_cycle(spec, *cluster, {}, "id", builders::kNoon);
+  ASSERT_EQ(outcome.warnings.size(), 1U);
+  EXPECT_EQ(outcome.warnings[0],
+            "Defragmentation: frees 0 nodes of at most 1; 1 nodes could be freed with 1 moves, minNodesFreed is 2; n1 "
+            "is held by default/on-n1: BarePod; n2 is held by default/on-n2: BarePod; n3 is held: NoRoomTogether");
 }
 
 }  // namespace cycle_test
