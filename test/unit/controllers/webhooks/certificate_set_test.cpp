@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(Ages, AgeTest,
                                          AgeCase{"Due", hours(24 * 60), CertificateStep::kStage},
                                          AgeCase{"Expired", hours(24 * 90), CertificateStep::kMake},
                                          AgeCase{"MadeByAClockThatIsAhead", -hours(20), CertificateStep::kKeep},
-                                         AgeCase{"NotValidYet", -hours(48), CertificateStep::kKeep}),
+                                         AgeCase{"NotValidYet", -hours(48), CertificateStep::kMake}),
                          [](const auto& info) { return info.param.name; });
 
 TEST(Rotation, TrustsTheNextAuthorityBeforeItServesItsCertificate) {
