@@ -406,7 +406,8 @@ TEST(DefragmentationArgs, AMoveThatIsWorthItIsMadeThoughTheLargestPlanIsNot) {
   for (const char* name : {"x-1", "x-2", "x-3"}) cluster.add(web(name, "n3", 1000));
   cluster.add(web("keep-3", "n3", 500).bare());
   cluster.add(NodeBuilder("n4")).add(web("keep-4", "n4", 100).bare());
-  const Plan plan = plan_of(cluster, {.args = R"({"weights": {"nodeFreed": 2, "move": 1}})"});
+  const Plan plan = plan_of(cluster, {.args = R"({"weights": {"nodeFreed": 2, "move": 1}})",
+                                      .options = {.spend_pdbs = false, .placement_hints = true}});
   EXPECT_EQ(report_of(plan).freed, 1);
   EXPECT_THAT(plan.moves, SizeIs(1));
 }

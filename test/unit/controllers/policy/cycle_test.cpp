@@ -81,7 +81,9 @@ TEST(CycleOutcome, TellsWhatBecameOfEmptyingNodes) {
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({"Defragmentation", R"({"minNodesFreed": 2})"});
   const planning::PlanSpec spec(policy);
-  const auto outcome = controllers::run_cycle(spec, *cluster, {}, "id", builders::kNoon);
+  controllers::KnownPods known;
+  known.taint_value = "p";
+  const auto outcome = controllers::run_cycle(spec, *cluster, known, "id", builders::kNoon);
   ASSERT_EQ(outcome.warnings.size(), 1U);
   EXPECT_EQ(outcome.warnings[0],
             "Defragmentation: frees 0 nodes of at most 1; 1 nodes could be freed with 1 moves, minNodesFreed is 2; n1 "
