@@ -174,7 +174,8 @@ struct Operator::Impl {
              .triggers = &triggers,
              .taints = &taints,
              .server_minor = scheduling::minor_version(deps.discovery.server_version),
-             .hints_in_force = deps.config.webhook.enabled ? deps.hints_in_force : std::function<bool()>()}),
+             .hints_in_force = deps.config.webhook.enabled ? deps.hints_in_force : std::function<bool()>(),
+             .namespaces_without_hints = {"kube-system", deps.config.leader_election.ns}}),
         hints(caches.evacuations.store(), caches.pods.store(), caches.nodes.store(), deps.clock, steady),
         placement_webhook(hints, {"kube-system", deps.config.leader_election.ns}, deps.metrics, deps.log),
         busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 2) {

@@ -15,7 +15,8 @@ Placement take_off(scheduling::Overlay& cluster, TargetPredictor& predictor, Pod
   const auto place = [&](scheduling::OldPod old_pod) {
     Placement foreseen = predictor.predict(cluster, pod, goal, old_pod);
     if (!foreseen.competing_node || choice == TargetChoice::kScheduler) return foreseen;
-    if (const auto hinted = predictor.predict_hinted(cluster, pod, goal, old_pod)) foreseen = Placement{hinted};
+    if (const auto hinted = predictor.predict_hinted(cluster, pod, goal, old_pod))
+      return {.node = hinted, .competing_node = {}};
     return foreseen;
   };
   Placement placement;

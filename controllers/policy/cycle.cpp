@@ -18,11 +18,11 @@ std::string held_text(const strategies::EmptyingReport::Held& held) {
   return fmt::format("; {} is held{}: {}", held.node, by, held.reason);
 }
 
-/// What became of emptying nodes, in a line; "": none could be emptied, which is nothing to tell each cycle.
+/// What became of emptying nodes, in a line; "": the plan is made as it was found, which is no warning.
 std::string emptying_text(const std::string& strategy, const strategies::EmptyingReport& report) {
-  if (report.bound == 0 && report.note.empty()) return "";
-  std::string text = fmt::format("{}: frees {} nodes of at most {}", strategy, report.freed, report.bound);
-  if (!report.note.empty()) text += "; " + report.note;
+  if (report.note.empty()) return "";
+  std::string text =
+      fmt::format("{}: frees {} nodes of at most {}; {}", strategy, report.freed, report.bound, report.note);
   const std::size_t told = std::min(report.held.size(), kMostHeldTold);
   for (std::size_t i = 0; i < told; ++i) text += held_text(report.held[i]);
   if (told < report.held.size()) text += fmt::format("; and {} more are held", report.held.size() - told);
@@ -47,6 +47,7 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
   options.spend_pdbs = false;
   options.taint_value = known.taint_value;
   options.placement_hints = known.placement_hints;
+  if (!known.namespaces_without_hints.empty()) options.namespaces_without_hints = known.namespaces_without_hints;
   options.elapsed = known.elapsed;
   options.is_cancelled = known.is_cancelled;
   options.continues_plan = known.continues_plan;

@@ -28,7 +28,8 @@ struct KnownPods {
   std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> usage{};  ///< what was measured
   std::optional<std::string> taint_value{};                               ///< as in PlanOptions
   std::optional<int> server_minor{};                                      ///< as in PlanInput
-  bool placement_hints = false;                                           ///< as in PlanOptions
+  bool placement_hints = false;                                           ///< as in PlanOptions, and so are
+  std::vector<std::string> namespaces_without_hints{};                    ///< these; empty: the usual ones
   std::function<base::Duration()> elapsed{};                              ///< as in planning::PlanOptions, and so
   std::function<bool()> is_cancelled{};                                   ///< is this, and
   bool continues_plan = false;                                            ///< this

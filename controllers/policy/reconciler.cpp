@@ -199,6 +199,7 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   known.restarts = &restarts_;
   known.server_minor = deps_.server_minor;
   known.placement_hints = deps_.hints_in_force && deps_.hints_in_force();
+  known.namespaces_without_hints = deps_.namespaces_without_hints;
   // What a person admits one by one meets whatever taints there are then.
   if (deps_.taints && deps_.taints->problem().empty() && policy.spec.mode != api::PolicyMode::kManual)
     known.taint_value = api::soft_taint_value(policy.meta.name);

@@ -69,6 +69,8 @@ class PolicyReconciler {
     std::optional<int> server_minor = {};
     /// New pods are given the hints of their Evacuations: plans may count on that. Empty: they are not.
     std::function<bool()> hints_in_force = {};
+    /// Namespaces whose new pods get no hints.
+    std::vector<std::string> namespaces_without_hints = {};
   };
 
   explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}

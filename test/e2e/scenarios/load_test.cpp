@@ -111,11 +111,12 @@ class Load : public Scenario {
   Json policy_object() const {
     const Json source = {
         {"name", "metrics"}, {"type", "MetricsServer"}, {"interval", "5s"}, {"smoothing", {{"method", "Latest"}}}};
-    const Json strategy = {{"name", "LowNodeUtilization"},
-                           {"args",
-                            {{"usage", {{"source", "metrics"}, {"hysteresis", {{"samples", 2}, {"of", 3}}}}},
-                             {"thresholds", {{"cpu", 30}}},
-                             {"targetThresholds", {{"cpu", 50}}}}}};
+    const Json strategy = {
+        {"name", "LowNodeUtilization"},
+        {"args",
+         {{"usage", {{"source", "metrics"}, {"softTaint", true}, {"hysteresis", {{"samples", 2}, {"of", 3}}}}},
+          {"thresholds", {{"cpu", 30}}},
+          {"targetThresholds", {{"cpu", 50}}}}}};
     return manifest::pod_life_time_policy(
         ns(), ns(), 1,
         {{"mode", "Automatic"}, {"usageSources", Json::array({source})}, {"strategies", Json::array({strategy})}});
@@ -140,7 +141,8 @@ class Load : public Scenario {
 
 TEST_F(Load, IsLevelledWhereRequestsAreAlready) {
   if (!cluster().has_rbac()) GTEST_SKIP() << "the simulator serves no metrics.k8s.io; test/integration/policy has this";
-  kubectl()({"apply", "-f", std::string(EVACUATOR_SOURCE_DIR) + "/config/optional/usage-metrics-server.yaml"});
+  for (const char* file : {"usage-metrics-server", "soft-taints"})
+    kubectl()({"apply", "-f", std::string(EVACUATOR_SOURCE_DIR) + "/config/optional/" + file + ".yaml"});
   const std::string burning = burn();
   Meter meter(api(), kubectl(), ns());
   ASSERT_EQ(meter.measure().at(burning), kHot * kHotUse);

@@ -256,8 +256,8 @@ TEST_P(SecondRound, IsForeseenAsIfThePodHadNeverHadAHint) {
   add_policy();
   ASSERT_TRUE(run_until([&] { return pods() != std::vector{moved}; }, minutes(10)));
   for (const api::Evacuation& each : evacuations()) {
-    if (each.spec.pod_ref.name == moved)
-      EXPECT_EQ(each.meta.annotations.value("evacuator.dev/predicted-target"), liked);
+    if (each.spec.pod_ref.name != moved) continue;
+    EXPECT_EQ(each.meta.annotations.value("evacuator.dev/predicted-target"), liked);
   }
   ASSERT_TRUE(run_until([&] { return pods().size() == 1 && !node_of(pods().front()).empty(); }, minutes(10)));
   EXPECT_EQ(node_of(pods().front()), liked);
