@@ -12,11 +12,10 @@ using scheduling::PodIndex;
 Placement take_off(scheduling::Overlay& cluster, TargetPredictor& predictor, PodIndex pod, const strategies::Goal& goal,
                    TargetChoice choice) {
   using enum scheduling::OldPod;
-  const auto place = [&](scheduling::OldPod old_pod) {
+  const auto place = [&](scheduling::OldPod old_pod) -> Placement {
     Placement foreseen = predictor.predict(cluster, pod, goal, old_pod);
     if (!foreseen.competing_node || choice == TargetChoice::kScheduler) return foreseen;
-    if (const auto hinted = predictor.predict_hinted(cluster, pod, goal, old_pod))
-      return {.node = hinted, .competing_node = {}};
+    if (const auto hinted = predictor.predict_hinted(cluster, pod, goal, old_pod)) return {hinted, {}};
     return foreseen;
   };
   Placement placement;
