@@ -263,7 +263,8 @@ bool origin_is_verified(const Evacuation& evacuation);
 /// Name of the Evacuation that a policy makes for a pod: "<pod name>-<first 8 hex of the uid>", cut to 253.
 std::string evacuation_name(std::string_view pod_name, const PodUid& uid);
 
-/// "<name>/<uid>/<policy>/<node>": annotation evacuator.dev/placement of the pod that was given its hint. REQUIRES: one.
+/// "<name>/<uid>/<policy>/<node>": annotation evacuator.dev/placement of the pod that was given its hint. REQUIRES:
+/// one.
 std::string placement_mark(const Evacuation& evacuation);
 
 /// Strict for spec (unknown or wrongly typed fields are errors with their path), lenient for status.

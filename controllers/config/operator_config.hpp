@@ -90,7 +90,7 @@ struct OperatorConfig {
     std::string configuration = "evacuator-placement";  ///< the MutatingWebhookConfiguration
     std::string secret = "evacuator-webhook-tls";       ///< in leader_election.ns
     base::Duration rotate_after = std::chrono::hours(1440);
-    bool allow_required = false;  ///< policy Required of Evacuations that no policy made
+    bool allow_required = false;      ///< policy Required of Evacuations that no policy made
     std::string cert_file, key_file;  ///< PEM, given by others (cert-manager); empty: our own
     friend bool operator==(const Webhook&, const Webhook&) = default;
   };
