@@ -73,8 +73,8 @@ std::shared_ptr<const scheduling::MeasuredUsage> usage_as_requested(const schedu
   for (const scheduling::PodIndex pod : cluster.pods()) {
     usage->pods.push_back({cluster.pod(pod).meta.ns, cluster.pod(pod).meta.name});
     const auto& requests = cluster.requests(pod);
-    usage->pod_amounts.insert(usage->pod_amounts.end(),
-                              {amount_of(requests, kCpuIndex), amount_of(requests, kMemoryIndex)});
+    usage->pod_amounts.insert(usage->pod_amounts.end(), {scheduling::amount_of(requests, kCpuIndex),
+                                                         scheduling::amount_of(requests, kMemoryIndex)});
   }
   return usage;
 }
