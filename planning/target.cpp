@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <tuple>
@@ -101,9 +100,6 @@ class NodeChoice {
   bool helps(NodeIndex node) const { return !goal_ || goal_(node); }
   std::tuple<std::int64_t, NodeIndex> rank(NodeIndex node) const { return {pods_[node], node}; }
 
-  /// No free capacity makes up for what it loses: it counts only where all others are like that. Many may be, by soft
-  /// taints.
-
   /// A node that meets every preference is the best one if no other has more free capacity, or loses more otherwise
   /// than it has more free capacity. nullopt: it takes a closer look.
   std::optional<Placement> obvious() const {
@@ -160,7 +156,7 @@ class NodeChoice {
   Placement compare_all() const {
     Pool pool;
     if (is_exact_) {
-      collect(pool, pool_limit(), [](NodeIndex) { return true; });
+      collect(pool, ranking_.score.size(), [](NodeIndex) { return true; });
       return among(pool);
     }
     collect(pool, kMostCandidates, [this](NodeIndex node) { return !preferences_.avoids(node); });
@@ -168,8 +164,6 @@ class NodeChoice {
             [this](NodeIndex node) { return preferences_.avoids(node); });
     return among(pool);
   }
-
-  static std::size_t pool_limit() { return std::numeric_limits<std::size_t>::max(); }
 
   /// Adds nodes that pass the filters, up to `most` in all and one that helps.
   template <typename F>
@@ -192,10 +186,6 @@ class NodeChoice {
   const std::vector<std::int64_t>& pods_;  ///< by node
   const bool is_exact_;
 };
-
-}  // namespace
-
-namespace {
 
 std::shared_ptr<const scheduling::FitQuery> query_for(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
                                                       scheduling::OldPod old_pod) {
