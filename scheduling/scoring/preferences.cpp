@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "api/core/placement_hint.hpp"
 #include "api/meta/well_known.hpp"
 
 namespace scheduling {
@@ -62,7 +63,7 @@ Preferences::Preferences(const FitQuery& query, const SchedulerRules& rules)
 Preferences::Preferences(const FitQuery& query, const SchedulerRules& rules, NodeIndex hinted)
     : Preferences(query, rules) {
   hinted_ = hinted;
-  most_node_preference_ += kHintWeight;
+  most_node_preference_ += api::kPlacementHintWeight;
 }
 
 bool Preferences::is_soft_taint(const api::Taint& taint) const {
@@ -247,7 +248,7 @@ std::int64_t Preferences::untolerated_taints(NodeIndex node) const {
 
 std::int64_t Preferences::node_preference(NodeIndex node) const {
   if (most_node_preference_ == 0) return 0;
-  std::int64_t sum = node == hinted_ ? kHintWeight : 0;
+  std::int64_t sum = node == hinted_ ? api::kPlacementHintWeight : 0;
   if (!query_.pod().affinity) return sum;
   for (const auto& [weight, term] : query_.pod().affinity->preferred_node_terms) {
     if (matches(term, query_.base().node(node))) sum += weight;

@@ -39,9 +39,8 @@ class DomainCounts {
 class Preferences {
  public:
   explicit Preferences(const FitQuery& query, const SchedulerRules& rules = {});
-  /// The same with one more preferred node term, of weight kHintWeight, for `hinted`.
+  /// The same with one more preferred node term, of weight api::kPlacementHintWeight, for `hinted`.
   Preferences(const FitQuery& query, const SchedulerRules& rules, NodeIndex hinted);
-  static constexpr std::int64_t kHintWeight = 100;
 
   /// The weighted sum for each candidate, 0 to 900 with the default weights. It depends on who the others are, so
   /// REQUIRES: `candidates` are all nodes that pass the filters.
