@@ -124,6 +124,7 @@ std::optional<Refusal> DefragmentationProblem::find_objection(PodIndex pod) cons
   if (goes_with_node(pod)) return Refusal{"GoesWithNode", "it goes with its node"};
   if (auto refusal = context_.evictability.refusal(pod)) return refusal;
   if (auto refusal = context_.evictability.refusal_by_namespace(pod)) return refusal;
+  if (!base().owner_of(pod)) return Refusal{"NoReplacement", "nobody would start it again on another node"};
   return sink_.objection(pod);
 }
 
