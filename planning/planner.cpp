@@ -9,6 +9,7 @@
 #include "planning/unknown_namespaces.hpp"
 #include "scheduling/evictability_rules.hpp"
 #include "scheduling/predicates.hpp"
+#include "strategies/utilization/measured_entries.hpp"
 
 namespace planning {
 namespace {
@@ -115,6 +116,7 @@ Plan plan_cycle(const PlanInput& input) {
 
   PlanBuilder builder(input, evictability, nodes, plan);
   plan.strategies.reserve(input.spec.strategy_specs.runnable.size());
+  strategies::MeasuredEntriesMemo entries;
   const strategies::StrategyContext context{builder.overlay(),
                                             nodes,
                                             evictability,
@@ -124,7 +126,8 @@ Plan plan_cycle(const PlanInput& input) {
                                             input.usage,
                                             input.options.elapsed,
                                             input.options.is_cancelled,
-                                            input.options.continues_plan};
+                                            input.options.continues_plan,
+                                            &entries};
   run_phase(strategies::StrategyPhase::kDeschedule, input, context, builder, plan);
   run_phase(strategies::StrategyPhase::kBalance, input, context, builder, plan);
 

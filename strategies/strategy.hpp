@@ -21,6 +21,8 @@
 
 namespace strategies {
 
+class MeasuredEntriesMemo;
+
 using scheduling::NodeIndex;
 using scheduling::PodIndex;
 
@@ -158,6 +160,8 @@ struct StrategyContext {
   std::function<bool()> is_cancelled{};
   /// An earlier plan goes on after its first wave: what is worth a plan was asked then.
   bool continues_plan = false;
+  /// What strategies found in `measured` for the others; nullptr: each searches for itself.
+  MeasuredEntriesMemo* measured_entries = nullptr;
 
   /// Decide as upstream's descheduler does, faults included.
   bool is_upstream() const { return evictability.is_upstream(); }

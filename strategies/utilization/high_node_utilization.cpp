@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "strategies/utilization/consolidation.hpp"
 #include "strategies/utilization/move_pods_upstream.hpp"
@@ -28,15 +29,9 @@ std::vector<double> percents_in(const Percentages& percentages) {
   return percents;
 }
 
-std::vector<double> loads_of(const LoadTable& load, NodeIndex node) {
-  std::vector<double> row;
-  for (std::size_t r = 0; r < load.resources().size(); ++r) row.push_back(load.percent(node, r));
-  return row;
-}
-
 double sum_of_loads(const LoadTable& load, NodeIndex node) {
   double sum = 0;
-  for (const double percent : loads_of(load, node)) sum += percent;
+  for (const double percent : load.percents(node)) sum += percent;
   return sum;
 }
 
@@ -113,13 +108,13 @@ void HighNodeUtilization::relieve_by_load(const StrategyContext& context, Nomina
                                           const MeasuredLoad& load, const PoolNodes& pool) const {
   LoadTable taking = load.taking(pool.nodes);
   const std::vector<double> low = percents_in(pool.thresholds->low);
-  const auto is_low = [&](const std::vector<double>& percent) {
+  const auto is_low = [&](std::span<const double> percent) {
     return std::ranges::equal(percent, low, std::ranges::less_equal{});
   };
   ConsolidationRules rules{
       {}, {}, args_.excluded_namespaces, wanted_pods(), &taking, percents_in(pool.thresholds->high)};
   for (const NodeIndex node : taking.known()) {
-    if (is_low(loads_of(taking, node)) && load.confirms(node, is_low)) {
+    if (is_low(taking.percents(node)) && load.confirms(node, is_low)) {
       rules.sources.push_back({node, {}, {}});
     } else if (!context.cluster.base().node(node).unschedulable) {
       rules.others.push_back({node, {}, {}});
