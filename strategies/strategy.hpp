@@ -174,6 +174,9 @@ struct BalanceSubject {
     std::vector<NodeIndex> nodes;
     /// By resource: percent up to which nodes are to be filled, so that only what is above counts; empty: all counts.
     std::vector<double> packed_to{};
+    /// By resource: nodes at or below all of these percentages are to be emptied, so that only what is on them counts;
+    /// empty: none is.
+    std::vector<double> emptied_up_to{};
   };
   std::vector<std::string> resources;
   std::vector<Pool> pools;

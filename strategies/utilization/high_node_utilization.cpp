@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "strategies/load/balance_subject.hpp"
 #include "strategies/utilization/consolidation.hpp"
 #include "strategies/utilization/move_pods_upstream.hpp"
 
@@ -75,6 +76,18 @@ HighNodeUtilization::Args HighNodeUtilization::Args::read(api::StrictObject& arg
 
 std::vector<scheduling::UsageNeed> HighNodeUtilization::usage_needs() const {
   return args_.usage ? std::vector{args_.usage->need} : std::vector<scheduling::UsageNeed>{};
+}
+
+/// Where replacements go is for the scheduler to say, whatever is measured: it decides by requests which nodes fill.
+std::optional<BalanceSubject> HighNodeUtilization::balances(const StrategyContext& context) const {
+  const auto need = args_.usage ? std::optional(args_.usage->need) : std::nullopt;
+  auto subject = subject_of(context, need, args_.pools, args_.thresholds);
+  if (!subject) return subject;
+  subject->by_load = false;
+  const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds);
+  for (std::size_t i = 0; i < subject->pools.size(); ++i)
+    subject->pools[i].emptied_up_to = percents_in(pools[i].thresholds->low);
+  return subject;
 }
 
 /// With OnlyThresholdingResources: an entry in the requests of a container, even of zero.
