@@ -133,6 +133,12 @@ class NominationSink {
     static_cast<void>(key);
     static_cast<void>(may);
   }
+  /// True if the node keeps the soft taint `key` whatever is avoided: moves of earlier plans count on it.
+  virtual bool is_pledged(std::string_view key, NodeIndex node) const {
+    static_cast<void>(key);
+    static_cast<void>(node);
+    return false;
+  }
   /// True if the node bears the policy's soft taint `key` now.
   virtual bool bears(std::string_view key, NodeIndex node) const {
     static_cast<void>(key);
@@ -195,8 +201,8 @@ class Strategy {
   virtual std::optional<base::seconds> restart_window() const { return std::nullopt; }
   /// Whose figures it goes by, so that somebody measures them; empty: by requests.
   virtual std::vector<scheduling::UsageNeed> usage_needs() const { return {}; }
-  /// True if it asks for soft taints (NominationSink::avoid()).
-  virtual bool soft_taints() const { return false; }
+  /// The key of the soft taints that it asks for (NominationSink::avoid()); empty: it asks for none.
+  virtual std::string_view soft_taint() const { return {}; }
   /// nullopt: it evens out no load, or cannot tell.
   virtual std::optional<BalanceSubject> balances(const StrategyContext& context) const {
     static_cast<void>(context);

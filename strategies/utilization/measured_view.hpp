@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "strategies/load/measured_entries.hpp"
 #include "strategies/strategy.hpp"
-#include "strategies/utilization/measured_entries.hpp"
 #include "strategies/utilization/usage_view.hpp"
 
 namespace strategies {

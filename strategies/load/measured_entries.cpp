@@ -1,4 +1,4 @@
-#include "strategies/utilization/measured_entries.hpp"
+#include "strategies/load/measured_entries.hpp"
 
 #include <algorithm>
 #include <span>
