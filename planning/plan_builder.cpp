@@ -67,10 +67,7 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
       pod_groups_(input.cluster),
       cooling_(input.cooling),
       forbidden_(input.forbidden.begin(), input.forbidden.end()) {
-  if (input.options.taint_value) {
-    for (const std::string_view key : api::well_known::kSoftTaints)
-      set_soft_taint({std::string(key), *input.options.taint_value, {}});
-  }
+  begin_soft_taints();
   take_off_leaving(input.leaving);
   if (!input.spec.is_upstream()) place_pending();
 }
@@ -119,6 +116,7 @@ void PlanBuilder::end_plan(bool keep) {
 }
 
 bool PlanBuilder::avoid(std::string_view key, std::span<const NodeIndex> nodes) {
+  if (key == api::well_known::kLoadedTaint && !pledged_.empty()) asked_.insert(nodes.begin(), nodes.end());
   if (replacements_) add_soft_taint(*replacements_, key, nodes);
   return add_soft_taint(overlay_, key, nodes);
 }
@@ -141,6 +139,14 @@ std::unique_ptr<strategies::Rehearsal> PlanBuilder::rehearse() const {
 void PlanBuilder::avoid_competitors(std::string_view key, Goal may) {
   avoided_by_ = key;
   may_avoid_ = std::move(may);
+}
+
+bool PlanBuilder::is_pledged(std::string_view key, NodeIndex node) const {
+  return key == api::well_known::kLoadedTaint && std::ranges::binary_search(pledged_, node);
+}
+
+bool PlanBuilder::asks_for(std::string_view key, NodeIndex node) const {
+  return !is_pledged(key, node) || asked_.contains(node);
 }
 
 bool PlanBuilder::bears(std::string_view key, NodeIndex node) const {
@@ -264,6 +270,19 @@ void PlanBuilder::roll_back(const Savepoint& to) {
 }
 
 // --- where pods are
+
+/// Of each key one, so that strategies may add nodes to it.
+void PlanBuilder::begin_soft_taints() {
+  if (!input_.options.taint_value) return;
+  for (const std::string& name : input_.options.pledged) {
+    if (const auto node = cluster_.find_node(name)) pledged_.push_back(*node);
+  }
+  std::ranges::sort(pledged_);
+  for (const std::string_view key : api::well_known::kSoftTaints) {
+    const bool is_loaded = key == api::well_known::kLoadedTaint;
+    set_soft_taint({std::string(key), *input_.options.taint_value, is_loaded ? pledged_ : std::vector<NodeIndex>()});
+  }
+}
 
 void PlanBuilder::set_soft_taint(const scheduling::SoftTaint& taint) {
   overlay_.set_soft_taint(taint);

@@ -95,8 +95,12 @@ class PlanBuilder final : public strategies::NominationSink {
   void report(strategies::EmptyingReport report) override { result_->emptying = std::move(report); }
   std::unique_ptr<strategies::Rehearsal> rehearse() const override;
   void avoid_competitors(std::string_view key, strategies::Goal may) override;
+  bool is_pledged(std::string_view key, scheduling::NodeIndex node) const override;
   bool bears(std::string_view key, scheduling::NodeIndex node) const override;
   void refused(scheduling::PodIndex pod, const scheduling::Refusal& refusal) override;
+
+  /// A strategy wants the node to bear the soft taint `key`, pledged or not.
+  bool asks_for(std::string_view key, scheduling::NodeIndex node) const;
 
   /// Refusals of all strategies by reason, sorted; complete, however many rows the plan keeps.
   std::vector<api::ReasonCount> refusal_counts() const;
@@ -132,6 +136,7 @@ class PlanBuilder final : public strategies::NominationSink {
 
   // Where pods are.
   void set_soft_taint(const scheduling::SoftTaint& taint);
+  void begin_soft_taints();
   void take_off_leaving(const std::vector<PodIdentity>& leaving);
   void take_off_leaving(scheduling::PodIndex pod, const PodIdentity& leaving);
   void leave(scheduling::PodIndex pod);
@@ -169,6 +174,8 @@ class PlanBuilder final : public strategies::NominationSink {
   std::span<const scheduling::PodIndex> together_;     ///< of the offer_whole() under way
   std::vector<scheduling::PodIndex> moved_;            ///< one for each of plan_.moves
   std::unordered_set<scheduling::NodeIndex> arrived_;  ///< nodes that replacements of this plan go to
+  std::vector<scheduling::NodeIndex> pledged_;         ///< PlanOptions::pledged, sorted
+  std::unordered_set<scheduling::NodeIndex> asked_;    ///< of these, those that a strategy wants avoided, too
   std::string_view avoided_by_;                        ///< the key of what the strategy avoids as the need arises
   strategies::Goal may_avoid_;
   scheduling::PdbBudgets budgets_;

@@ -9,6 +9,7 @@
 #include "planning/unknown_namespaces.hpp"
 #include "scheduling/evictability_rules.hpp"
 #include "scheduling/predicates.hpp"
+#include "strategies/load/measured_entries.hpp"
 
 namespace planning {
 namespace {
@@ -65,11 +66,13 @@ std::vector<NodeUtilization> utilization_of(const std::vector<NodeIndex>& nodes,
   return rows;
 }
 
-std::vector<NodeTaint> taints_of(const scheduling::Overlay& overlay) {
+std::vector<NodeTaint> taints_of(const PlanBuilder& builder) {
+  const scheduling::Overlay& overlay = builder.overlay();
   std::vector<NodeTaint> taints;
   for (const scheduling::SoftTaint& taint : overlay.soft_taints()) {
     for (const NodeIndex node : taint.nodes)
-      taints.push_back({overlay.base().node(node).meta.name, taint.key, taint.value});
+      taints.push_back(
+          {overlay.base().node(node).meta.name, taint.key, taint.value, builder.asks_for(taint.key, node)});
   }
   std::ranges::sort(taints);
   return taints;
@@ -115,6 +118,7 @@ Plan plan_cycle(const PlanInput& input) {
 
   PlanBuilder builder(input, evictability, nodes, plan);
   plan.strategies.reserve(input.spec.strategy_specs.runnable.size());
+  strategies::MeasuredEntriesMemo entries;
   const strategies::StrategyContext context{builder.overlay(),
                                             nodes,
                                             evictability,
@@ -124,14 +128,15 @@ Plan plan_cycle(const PlanInput& input) {
                                             input.usage,
                                             input.options.elapsed,
                                             input.options.is_cancelled,
-                                            input.options.continues_plan};
+                                            input.options.continues_plan,
+                                            &entries};
   run_phase(strategies::StrategyPhase::kDeschedule, input, context, builder, plan);
   run_phase(strategies::StrategyPhase::kBalance, input, context, builder, plan);
 
   std::ranges::stable_sort(plan.balance, {}, &api::BalanceRow::strategy);
   plan.balance.resize(std::min(plan.balance.size(), api::kMaxBalanceRows));
   plan.refused = builder.refusal_counts();
-  plan.taints = taints_of(builder.overlay());
+  plan.taints = taints_of(builder);
   plan.utilization = utilization_of(nodes, builder.outcome());
   return plan;
 }

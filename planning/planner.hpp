@@ -27,6 +27,9 @@ struct PlanOptions {
   bool spend_pdbs = true;
   /// Value of the soft taints that strategies may put on nodes; nullopt: they may not.
   std::optional<std::string> taint_value{};
+  /// Nodes that keep their soft taint api::well_known::kLoadedTaint whatever the plan asks for: replacements of earlier
+  /// moves are still to meet it. Names of no node are skipped; without taint_value all are.
+  std::vector<std::string> pledged{};
   /// New pods are given the node that their Evacuation names, as a preference: the placement webhook is in force.
   bool placement_hints = false;
   /// Whose pods the webhook is not asked about (config/placement-webhook/webhook.yaml).
@@ -88,8 +91,9 @@ struct NodeUtilization {
 /// A taint PreferNoSchedule that a node is to bear while the plan is carried out.
 struct NodeTaint {
   std::string node;
-  std::string key;    ///< of api::well_known::kSoftTaints
-  std::string value;  ///< PlanOptions::taint_value
+  std::string key;       ///< of api::well_known::kSoftTaints
+  std::string value;     ///< PlanOptions::taint_value
+  bool is_asked = true;  ///< false: it only is among PlanOptions::pledged
   friend auto operator<=>(const NodeTaint&, const NodeTaint&) = default;
 };
 

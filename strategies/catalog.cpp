@@ -169,7 +169,13 @@ std::vector<scheduling::UsageNeed> StrategySpecs::usage_needs() const {
 }
 
 bool StrategySpecs::soft_taints() const {
-  return std::ranges::any_of(runnable, [](const StrategySpec& each) { return each.strategy->soft_taints(); });
+  return std::ranges::any_of(runnable, [](const StrategySpec& each) { return !each.strategy->soft_taint().empty(); });
+}
+
+bool StrategySpecs::asks_for(std::string_view taint, std::string_view strategy) const {
+  return std::ranges::any_of(runnable, [&](const StrategySpec& each) {
+    return each.strategy->soft_taint() == taint && (strategy.empty() || each.strategy->name() == strategy);
+  });
 }
 
 std::optional<base::seconds> StrategySpecs::restart_window() const {

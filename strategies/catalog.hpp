@@ -34,6 +34,8 @@ struct StrategySpecs {
   std::vector<scheduling::UsageNeed> usage_needs() const;
   /// True if one of them asks for soft taints.
   bool soft_taints() const;
+  /// True if one of that name does for taints with this key; "": any.
+  bool asks_for(std::string_view taint, std::string_view strategy = {}) const;
   /// `errors`, then `conflicts`; empty = valid.
   api::FieldErrors problems() const;
 };

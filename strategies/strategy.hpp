@@ -21,6 +21,8 @@
 
 namespace strategies {
 
+class MeasuredEntriesMemo;
+
 using scheduling::NodeIndex;
 using scheduling::PodIndex;
 
@@ -131,6 +133,12 @@ class NominationSink {
     static_cast<void>(key);
     static_cast<void>(may);
   }
+  /// True if the node keeps the soft taint `key` whatever is avoided: moves of earlier plans count on it.
+  virtual bool is_pledged(std::string_view key, NodeIndex node) const {
+    static_cast<void>(key);
+    static_cast<void>(node);
+    return false;
+  }
   /// True if the node bears the policy's soft taint `key` now.
   virtual bool bears(std::string_view key, NodeIndex node) const {
     static_cast<void>(key);
@@ -158,6 +166,8 @@ struct StrategyContext {
   std::function<bool()> is_cancelled{};
   /// An earlier plan goes on after its first wave: what is worth a plan was asked then.
   bool continues_plan = false;
+  /// What strategies found in `measured` for the others; nullptr: each searches for itself.
+  MeasuredEntriesMemo* measured_entries = nullptr;
 
   /// Decide as upstream's descheduler does, faults included.
   bool is_upstream() const { return evictability.is_upstream(); }
@@ -170,6 +180,9 @@ struct BalanceSubject {
     std::vector<NodeIndex> nodes;
     /// By resource: percent up to which nodes are to be filled, so that only what is above counts; empty: all counts.
     std::vector<double> packed_to{};
+    /// By resource: nodes at or below all of these percentages are to be emptied, so that only what is on them counts;
+    /// empty: none is.
+    std::vector<double> emptied_up_to{};
   };
   std::vector<std::string> resources;
   std::vector<Pool> pools;
@@ -188,8 +201,8 @@ class Strategy {
   virtual std::optional<base::seconds> restart_window() const { return std::nullopt; }
   /// Whose figures it goes by, so that somebody measures them; empty: by requests.
   virtual std::vector<scheduling::UsageNeed> usage_needs() const { return {}; }
-  /// True if it asks for soft taints (NominationSink::avoid()).
-  virtual bool soft_taints() const { return false; }
+  /// The key of the soft taints that it asks for (NominationSink::avoid()); empty: it asks for none.
+  virtual std::string_view soft_taint() const { return {}; }
   /// nullopt: it evens out no load, or cannot tell.
   virtual std::optional<BalanceSubject> balances(const StrategyContext& context) const {
     static_cast<void>(context);

@@ -46,6 +46,7 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
   // A blocked pod is nominated all the same: its Evacuation waits in the open for its budget.
   options.spend_pdbs = false;
   options.taint_value = known.taint_value;
+  options.pledged = known.pledged;
   options.placement_hints = known.placement_hints;
   if (!known.namespaces_without_hints.empty()) options.namespaces_without_hints = known.namespaces_without_hints;
   options.elapsed = known.elapsed;

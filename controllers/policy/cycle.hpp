@@ -27,6 +27,7 @@ struct KnownPods {
   const strategies::RestartHistory* restarts = nullptr;                   ///< earlier totals; nullptr: nobody looked
   std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> usage{};  ///< what was measured
   std::optional<std::string> taint_value{};                               ///< as in PlanOptions
+  std::vector<std::string> pledged{};                                     ///< the same
   std::optional<int> server_minor{};                                      ///< as in PlanInput
   bool placement_hints = false;                                           ///< as in PlanOptions, and so are
   std::vector<std::string> namespaces_without_hints{};                    ///< these; empty: the usual ones

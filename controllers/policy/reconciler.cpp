@@ -9,6 +9,7 @@
 
 #include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
+#include "api/origin.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
 #include "controllers/policy/circuit.hpp"
@@ -44,6 +45,12 @@ kube::Event gate_event(api::EventKind kind, const api::Condition& condition) {
   event.reason = condition.reason;
   event.note = condition.message;
   return event;
+}
+
+/// The policy's own, and not put off by somebody who suspended it: that would hold a taint for as long as he likes.
+bool waits_or_moves(const api::Evacuation& evacuation, const std::string& policy) {
+  return api::policy_of(evacuation) == policy && !api::is_terminal(evacuation.status.phase) &&
+         !evacuation.spec.suspend && !evacuation.spec.dry_run;
 }
 
 /// Pods whose VM, name or workload was evacuated so lately that this policy excludes them.
@@ -111,6 +118,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
     outcome = plan_on_nodes(policy, spec, may_move, in_waves && wave == WaveState::kOver, now);
     judge_balance(policy, *outcome);
     deps_.audit.on_planned(policy, *outcome);
+    if (may_move) pledge_taints(policy, spec, *outcome);
     if (may_move) carry_out(policy, *outcome);
     outcome->summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clock.now() - now);
     count_cycle(policy, *outcome);
@@ -203,6 +211,7 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   // What a person admits one by one meets whatever taints there are then.
   if (deps_.taints && deps_.taints->problem().empty() && policy.spec.mode != api::PolicyMode::kManual)
     known.taint_value = api::soft_taint_value(policy.meta.name);
+  if (known.taint_value) known.pledged = pledged_taints(policy, spec, now);
   UsageFigures figures = deps_.usage ? deps_.usage(policy.meta.name) : UsageFigures{};
   known.usage = figures.measured;
   known.elapsed = [this, now] { return deps_.clock.now() - now; };
@@ -239,6 +248,41 @@ bool PolicyReconciler::place_taints(const api::DeschedulerPolicy& policy, const 
   if (!deps_.taints) return true;
   if (!outcome.is_judged) return deps_.taints->keep(policy.meta.name), true;
   return deps_.taints->place(policy.meta.name, outcome.taints, deps_.progress) || outcome.taints.empty();
+}
+
+/// Nodes whose soft taint replacements of earlier moves are still to meet.
+std::vector<std::string> PolicyReconciler::pledged_taints(const api::DeschedulerPolicy& policy,
+                                                          const planning::PlanSpec& spec, base::TimePoint now) const {
+  if (!spec.strategy_specs.asks_for(api::well_known::kLoadedTaint)) {
+    deps_.taints->forget_pledges(policy.meta.name);
+    return {};
+  }
+  std::vector<api::ObjectKey> unfinished;
+  for (const auto& each : deps_.evacuations.by_index(kByPolicy, policy.meta.name)) {
+    const bool counts = spec.strategy_specs.asks_for(api::well_known::kLoadedTaint, each->spec.source.strategy);
+    if (counts && waits_or_moves(*each, policy.meta.name)) unfinished.push_back(each->meta.key());
+  }
+  const auto look = [&](const api::ObjectKey& key) {
+    const auto seen = deps_.evacuations.get(key);
+    if (!seen) return TaintPledges::Progress::kNotSeen;
+    return waits_or_moves(*seen, policy.meta.name) ? TaintPledges::Progress::kUnfinished
+                                                   : TaintPledges::Progress::kFinished;
+  };
+  return deps_.taints->pledged(policy.meta.name, unfinished, look, now);
+}
+
+void PolicyReconciler::pledge_taints(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                     const CycleOutcome& outcome) const {
+  if (!deps_.taints) return;
+  TaintPledge pledge{.nodes = {}, .evacuations = {}, .made = deps_.clock.now()};
+  for (const planning::NodeTaint& taint : outcome.taints) {
+    if (taint.key == api::well_known::kLoadedTaint && taint.is_asked) pledge.nodes.push_back(taint.node);
+  }
+  for (const api::PlannedMove& move : outcome.moves) {
+    if (is_made_now(move) && spec.strategy_specs.asks_for(api::well_known::kLoadedTaint, move.strategy))
+      pledge.evacuations.push_back({move.ns, api::evacuation_name(move.pod, {move.uid})});
+  }
+  deps_.taints->pledge(policy.meta.name, std::move(pledge));
 }
 
 void PolicyReconciler::drop_taints(const std::string& policy) const {

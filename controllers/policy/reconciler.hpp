@@ -106,6 +106,10 @@ class PolicyReconciler {
                              bool continues, base::TimePoint now);
   bool place_taints(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
   void drop_taints(const std::string& policy) const;
+  std::vector<std::string> pledged_taints(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                          base::TimePoint now) const;
+  void pledge_taints(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                     const CycleOutcome& outcome) const;
   void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
   void create_all(const api::DeschedulerPolicy& policy, const signing::Key& key, CycleOutcome& outcome);
   bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, const signing::Key& key,

@@ -45,6 +45,11 @@ void TaintClaims::drop(const std::string& policy, std::string_view key) {
   std::erase_if(*at->second, [&](const Key& each) { return each.second == key; });
 }
 
+bool TaintClaims::is_only_known(const std::string& policy) const {
+  const auto at = by_value_.find(api::soft_taint_value(policy));
+  return at != by_value_.end() && !at->second;
+}
+
 std::size_t TaintClaims::nodes_of(const std::string& policy) const {
   const auto at = by_value_.find(api::soft_taint_value(policy));
   if (at == by_value_.end() || !at->second) return 0;

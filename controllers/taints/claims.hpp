@@ -35,6 +35,8 @@ class TaintClaims {
   void drop(const std::string& policy);
   /// It wants no taint `key` any more.
   void drop(const std::string& policy, std::string_view key);
+  /// It has not said what it wants.
+  bool is_only_known(const std::string& policy) const;
   std::size_t nodes_of(const std::string& policy) const;
 
   /// What makes a node's taints right. Only taints with a key of kSoftTaints and the effect PreferNoSchedule are ours;

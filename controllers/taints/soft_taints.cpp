@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/meta/condition.hpp"
+#include "api/meta/label_value.hpp"
+#include "api/meta/well_known.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
 
@@ -48,11 +51,46 @@ bool SoftTaints::place(const std::string& policy, const std::vector<planning::No
   return true;
 }
 
+void SoftTaints::pledge(const std::string& policy, TaintPledge pledge) {
+  const std::lock_guard lock(mutex_);
+  pledges_.add(policy, std::move(pledge));
+}
+
+std::vector<std::string> SoftTaints::pledged(const std::string& policy, const std::vector<api::ObjectKey>& unfinished,
+                                             const TaintPledges::Look& look, base::TimePoint now) {
+  const std::vector<std::string> bearers = bearers_of(policy, api::well_known::kLoadedTaint);
+  const std::lock_guard lock(mutex_);
+  if (claims_.is_only_known(policy)) pledges_.add(policy, {bearers, unfinished, now});
+  const std::vector<std::string> nodes = pledges_.nodes_of(policy, look, now);
+  std::vector<planning::NodeTaint>& taints = pledged_[policy];
+  taints.clear();
+  for (const std::string& node : nodes)
+    taints.push_back({node, std::string(api::well_known::kLoadedTaint), api::soft_taint_value(policy)});
+  return nodes;
+}
+
+void SoftTaints::forget_pledges(const std::string& policy) {
+  const std::lock_guard lock(mutex_);
+  pledges_.drop(policy);
+  pledged_.erase(policy);
+}
+
+std::vector<std::string> SoftTaints::bearers_of(const std::string& policy, std::string_view key) const {
+  const api::Taint wanted{std::string(key), api::soft_taint_value(policy), api::TaintEffect::kPreferNoSchedule};
+  std::vector<std::string> names;
+  for (const auto& node : deps_.nodes.list()) {
+    if (std::ranges::find(node->taints, wanted) != node->taints.end()) names.push_back(node->meta.name);
+  }
+  return names;
+}
+
 void SoftTaints::keep(const std::string& policy) {
   {
     const std::lock_guard lock(mutex_);
     claims_.know(policy);
     if (++missed_[policy] <= kKeptCycles) return;
+    const auto known = pledged_.find(policy);
+    if (known != pledged_.end() && !known->second.empty()) return claims_.claim(policy, known->second);
   }
   drop(policy);
 }
@@ -61,6 +99,8 @@ void SoftTaints::drop(const std::string& policy) {
   {
     const std::lock_guard lock(mutex_);
     claims_.drop(policy);
+    pledges_.drop(policy);
+    pledged_.erase(policy);
     missed_.erase(policy);
   }
   enqueue_due();

@@ -13,6 +13,7 @@
 #include "base/metrics.hpp"
 #include "base/result.hpp"
 #include "controllers/taints/claims.hpp"
+#include "controllers/taints/pledges.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/requeue.hpp"
 #include "kube/runtime/store.hpp"
@@ -51,7 +52,15 @@ class SoftTaints {
   /// the policy must do without; drop() is done.
   bool place(const std::string& policy, const std::vector<planning::NodeTaint>& taints,
              const std::function<void()>& progress);
-  /// A cycle could not judge: what was wanted stays for kKeptCycles.
+  /// Moves of the policy's newest plan count on its taints kLoadedTaint.
+  void pledge(const std::string& policy, TaintPledge pledge);
+  /// Nodes whose taint kLoadedTaint unfinished moves of earlier plans count on: to be asked before each plan. What a
+  /// policy's nodes bear when it plans for the first time in this process is pledged to `unfinished`.
+  std::vector<std::string> pledged(const std::string& policy, const std::vector<api::ObjectKey>& unfinished,
+                                   const TaintPledges::Look& look, base::TimePoint now);
+  /// No move of the policy counts on taints any more.
+  void forget_pledges(const std::string& policy);
+  /// A cycle could not judge: what was wanted stays for kKeptCycles, and what is pledged for longer.
   void keep(const std::string& policy);
   /// It wants none any more, or is gone.
   void drop(const std::string& policy);
@@ -67,6 +76,7 @@ class SoftTaints {
   base::Result<kube::Requeue> reconcile(const api::ObjectKey& node);
 
  private:
+  std::vector<std::string> bearers_of(const std::string& policy, std::string_view key) const;
   std::vector<std::string> due() const;
   void enqueue_due() const;
   base::Status write(const std::string& node);
@@ -77,6 +87,8 @@ class SoftTaints {
   Dependencies deps_;
   mutable std::mutex mutex_;  ///< of all below
   TaintClaims claims_;
+  TaintPledges pledges_;
+  std::map<std::string, std::vector<planning::NodeTaint>> pledged_;  ///< what pledged() said last, by policy
   std::map<std::string, int> missed_;  ///< cycles in a row that could not judge, by policy
   std::optional<base::TimePoint> forbidden_until_;
   std::string problem_;

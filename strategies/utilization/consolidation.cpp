@@ -6,6 +6,7 @@
 
 #include "strategies/eviction_order.hpp"
 #include "strategies/listing.hpp"
+#include "strategies/load/move_cost.hpp"
 
 namespace strategies {
 namespace {
@@ -43,16 +44,10 @@ class Consolidation {
   }
 
  private:
-  /// Leaves with the node, or counts for nothing on it.
-  bool goes_with_node(PodIndex pod) const {
-    const scheduling::ClusterSnapshot& cluster = context_.cluster.base();
-    return cluster.is_daemon_set(pod) || cluster.is_mirror(pod) || !cluster.is_staying(pod);
-  }
-
   /// False: the cycle's total limit is reached.
   bool empty(NodeIndex source) {
     std::vector<PodIndex> pods = pods_on(context_, source, PodStates::kActive);
-    std::erase_if(pods, [&](PodIndex pod) { return goes_with_node(pod); });
+    std::erase_if(pods, [&](PodIndex pod) { return goes_with_node(context_.cluster.base(), pod); });
     sort_for_eviction(pods, context_.cluster.base());
     std::vector<NodeIndex> places;
     if (!place_all(pods, places)) return true;

@@ -42,6 +42,7 @@ class HighNodeUtilization final : public Strategy {
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
   std::vector<scheduling::UsageNeed> usage_needs() const override;
+  std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
 
  private:
   base::Status empty_by_requests(const StrategyContext& context, NominationSink& sink,

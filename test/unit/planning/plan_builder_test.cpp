@@ -532,6 +532,30 @@ TEST(SoftTaint, IsNotPutOnANodeThatAReplacementGoesTo) {
   EXPECT_EQ(offer_away_from_n2(cycle, [](NodeIndex) { return true; }), NominationResult::kRefused);
 }
 
+/// Replacements of earlier moves are still to meet it.
+TEST(SoftTaint, ThatIsPledgedCountsThoughNobodyAsksForIt) {
+  EXPECT_EQ(target_of_a({.taint_value = "p", .pledged = {"n3"}}, {}, NodeBuilder("n3")), "n1");
+  EXPECT_EQ(target_of_a({.taint_value = "p", .pledged = {"n3", "n1", "gone"}}, {}, NodeBuilder("n3")), "n2");
+  EXPECT_EQ(target_of_a({.pledged = {"n3"}}, {}, NodeBuilder("n3")), "n3") << "this policy may not taint";
+}
+
+TEST(SoftTaint, ThatIsPledgedIsAskedForOnlyIfAStrategyWantsItToo) {
+  CycleSetup setup = three_pods();
+  setup.options = {.taint_value = "p", .pledged = {"n1", "n3"}};
+  Cycle cycle(setup);
+  const NodeIndex wanted[] = {cycle.node("n1"), cycle.node("n2")};
+  cycle.builder().avoid(api::well_known::kLoadedTaint, wanted);
+  const auto asks_for = [&](const char* node) {
+    return cycle.builder().asks_for(api::well_known::kLoadedTaint, cycle.node(node));
+  };
+  EXPECT_TRUE(asks_for("n1"));
+  EXPECT_TRUE(asks_for("n2"));
+  EXPECT_FALSE(asks_for("n3"));
+  EXPECT_TRUE(cycle.builder().asks_for(api::well_known::kEmptyingTaint, cycle.node("n3"))) << "another key";
+  EXPECT_TRUE(cycle.builder().is_pledged(api::well_known::kLoadedTaint, cycle.node("n3")));
+  EXPECT_FALSE(cycle.builder().is_pledged(api::well_known::kLoadedTaint, cycle.node("n2")));
+}
+
 TEST(SoftTaint, AddsToThoseNamedBefore) {
   CycleSetup setup = three_pods();
   setup.options.taint_value = "p";
