@@ -8,6 +8,7 @@
 
 #include "api/json/json.hpp"
 #include "api/json/strict_object.hpp"
+#include "strategies/alternating/alternating_utilization.hpp"
 #include "strategies/defragmentation/defragmentation.hpp"
 #include "strategies/lifetime/pod_criteria.hpp"
 #include "strategies/lifetime/pod_life_time.hpp"
@@ -43,6 +44,7 @@ constexpr CatalogEntry entry_of() {
 }
 
 constexpr std::array kCatalog = {
+    entry_of<AlternatingUtilization>(),
     entry_of<Defragmentation>(),
     entry_of<HighNodeUtilization>(),
     entry_of<LowNodeUtilization>(),
@@ -86,11 +88,16 @@ std::shared_ptr<const Strategy> make_strategy(std::string_view name, const base:
 }
 
 /// Pairs of which one undoes what the other does.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kContradictions = {{
-    {Defragmentation::kName, LowNodeUtilization::kName},      // one packs nodes, the other levels them
-    {HighNodeUtilization::kName, LowNodeUtilization::kName},  // one packs nodes, the other levels them
-    {TargetLoadPacking::kName, LowNodeUtilization::kName},    // the same up to the target
-    {HighNodeUtilization::kName, TargetLoadPacking::kName},   // one fills nodes that the other relieves
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kContradictions = {{
+    {AlternatingUtilization::kName, AlternatingUtilization::kName},  // whose rounds it is must be clear
+    {AlternatingUtilization::kName, LowNodeUtilization::kName},      // the half that packs
+    {AlternatingUtilization::kName, HighNodeUtilization::kName},     // the half that levels
+    {AlternatingUtilization::kName, Defragmentation::kName},         // the half that levels
+    {AlternatingUtilization::kName, TargetLoadPacking::kName},       // the half that packs
+    {Defragmentation::kName, LowNodeUtilization::kName},             // one packs nodes, the other levels them
+    {HighNodeUtilization::kName, LowNodeUtilization::kName},         // one packs nodes, the other levels them
+    {TargetLoadPacking::kName, LowNodeUtilization::kName},           // the same up to the target
+    {HighNodeUtilization::kName, TargetLoadPacking::kName},          // one fills nodes that the other relieves
 }};
 
 bool contradict(std::string_view a, std::string_view b) {
@@ -170,6 +177,12 @@ std::vector<scheduling::UsageNeed> StrategySpecs::usage_needs() const {
 
 bool StrategySpecs::soft_taints() const {
   return std::ranges::any_of(runnable, [](const StrategySpec& each) { return each.strategy->soft_taints(); });
+}
+
+const Strategy* StrategySpecs::in_rounds() const {
+  const auto works_so = [](const StrategySpec& each) { return each.strategy->rounds().has_value(); };
+  const auto found = std::ranges::find_if(runnable, works_so);
+  return found == runnable.end() ? nullptr : found->strategy.get();
 }
 
 std::optional<base::seconds> StrategySpecs::restart_window() const {

@@ -34,6 +34,8 @@ struct StrategySpecs {
   std::vector<scheduling::UsageNeed> usage_needs() const;
   /// True if one of them asks for soft taints.
   bool soft_taints() const;
+  /// The one that works in rounds; nullptr: none does.
+  const Strategy* in_rounds() const;
   /// `errors`, then `conflicts`; empty = valid.
   api::FieldErrors problems() const;
 };
