@@ -15,6 +15,7 @@
 #include "strategies/lifetime/remove_failed_pods.hpp"
 #include "strategies/lifetime/remove_pods_having_too_many_restarts.hpp"
 #include "strategies/load/target_load_packing.hpp"
+#include "strategies/placement/preferred_placement.hpp"
 #include "strategies/placement/remove_duplicates.hpp"
 #include "strategies/placement/remove_pods_violating_inter_pod_anti_affinity.hpp"
 #include "strategies/placement/remove_pods_violating_node_affinity.hpp"
@@ -50,6 +51,7 @@ constexpr std::array kCatalog = {
     entry_of<LowNodeUtilization>(),
     entry_of<PodCriteria>(),
     entry_of<PodLifeTime>(),
+    entry_of<PreferredPlacement>(),
     entry_of<RemoveDuplicates>(),
     entry_of<RemoveFailedPods>(),
     entry_of<RemovePodsHavingTooManyRestarts>(),

@@ -225,6 +225,7 @@ TEST(Catalog, KeepsTheOthersWhenOneIsInvalid) {
 }
 
 constexpr auto kAlternate = "AlternatingUtilization";
+constexpr auto kPrefer = "PreferredPlacement";
 
 std::string halves(const std::string& more = "") {
   return R"({"lowNodeUtilization":{"thresholds":{"cpu":60},"targetThresholds":{"cpu":75}},
@@ -264,6 +265,22 @@ INSTANTIATE_TEST_SUITE_P(
                  "minGain.imbalance: 0 is not above 0 and at most 100"},
         ArgsCase{"RefusesToWaitForNothing", kAlternate, halves(R"(,"settleTimeout":"1s")"),
                  "settleTimeout: 1s is not between 1m and 24h"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    PreferredPlacement, CatalogTest,
+    testing::Values(
+        ArgsCase{"TakesNothing", kPrefer, "{}", ""},
+        ArgsCase{"TakesAllArguments", kPrefer,
+                 R"({"preferences":["NodeAffinity","PodAffinity","TopologySpread"],"minGain":25.5,"maxMoves":3,
+                     "namespaces":{"include":["shop"]},"labelSelector":{"matchLabels":{"app":"a"}}})",
+                 ""},
+        ArgsCase{"RefusesUnknownPreferences", kPrefer, R"({"preferences":["NodeAffinities"]})",
+                 "preferences[0]: \"NodeAffinities\" is none of"},
+        ArgsCase{"RefusesNoPreference", kPrefer, R"({"preferences":[]})", "preferences: must name at least one"},
+        ArgsCase{"RefusesNoGain", kPrefer, R"({"minGain":0})", "minGain: 0 is not between 1 and 100"},
+        ArgsCase{"RefusesMoreThanAllOfIt", kPrefer, R"({"minGain":101})", "minGain: 101 is not between 1 and 100"},
+        ArgsCase{"RefusesNoMoves", kPrefer, R"({"maxMoves":0})", "maxMoves: 0 is below 1"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Catalog, ReportsAllProblemsTogether) {
