@@ -80,6 +80,10 @@ void read_evictability(StrictObject& object, Evictability& evictability) {
   });
   object.with("podProtections", [&](StrictObject& json) { read_protections(json, evictability.pod_protections); });
   object.read("noEvictionPolicy", kNoEvictionNames, evictability.no_eviction_policy);
+  if (object.find("autoscalerAnnotations") != nullptr) {
+    evictability.autoscaler_annotations = AutoscalerAnnotations::kRespect;
+    object.read("autoscalerAnnotations", kAutoscalerAnnotationsNames, *evictability.autoscaler_annotations);
+  }
   object.not_supported_yet({"optOuts"});
 }
 
@@ -194,6 +198,7 @@ DeschedulerPolicyStatus policy_status_of(const Json& json) {
   status.restarts = restart_records_of(json);
   status.history = policy_history_of(json);
   status.balance = balance_rows_of(json);
+  status.rounds = rounds_status_of(json);
   return status;
 }
 
@@ -204,6 +209,8 @@ Json encode_evictability(const Evictability& evictability) {
   if (evictability.node_fit && evictability.node_fit_level) {
     json["nodeFit"] = {{"level", to_string(*evictability.node_fit_level)}};
   }
+  if (evictability.autoscaler_annotations)
+    json["autoscalerAnnotations"] = to_string(*evictability.autoscaler_annotations);
   if (evictability.node_selector) json["nodeSelector"] = encode_label_selector(*evictability.node_selector);
   if (evictability.min_pod_age) json["minPodAge"] = base::format_duration(*evictability.min_pod_age);
   if (const auto& threshold = evictability.priority_threshold) {
@@ -293,6 +300,9 @@ DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors) {
 
 std::string_view to_string(PolicyMode mode) { return name_of(kModeNames, mode); }
 std::string_view to_string(PodProtection protection) { return name_of(kProtectionNames, protection); }
+std::string_view to_string(AutoscalerAnnotations annotations) {
+  return name_of(kAutoscalerAnnotationsNames, annotations);
+}
 std::string_view to_string(NodeFitLevel level) { return name_of(kNodeFitLevelNames, level); }
 std::string_view to_string(Compatibility compatibility) { return name_of(kCompatibilityNames, compatibility); }
 std::string_view to_string(ScoringStrategyType type) { return name_of(kScoringNames, type); }
@@ -388,6 +398,7 @@ Json encode_status(const DeschedulerPolicyStatus& status) {
   put_restart_records(json, status.restarts);
   put_policy_history(json, status.history);
   put_balance_rows(json, status.balance);
+  put_rounds_status(json, status.rounds);
   return json;
 }
 

@@ -5,6 +5,7 @@
 
 #include "api/evacuation.hpp"
 #include "api/meta/well_known.hpp"
+#include "scheduling/snapshot/autoscaler_marks.hpp"
 
 namespace planning {
 namespace {
@@ -62,14 +63,21 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
       replacements_(input.spec.is_upstream() ? std::make_optional(overlay_) : std::nullopt),
       budgets_(input.cluster),
       limits_(input.spec.limits.per_cycle),
-      predictor_(input.cluster, input.spec.scoring, rules_for(input)),
+      rules_(rules_for(input)),
+      predictor_(input.cluster, input.spec.scoring, rules_),
       migrating_(input.cluster),
       pod_groups_(input.cluster),
       cooling_(input.cooling),
       forbidden_(input.forbidden.begin(), input.forbidden.end()) {
   begin_soft_taints();
   take_off_leaving(input.leaving);
-  if (!input.spec.is_upstream()) place_pending();
+  if (input.spec.is_upstream()) return;
+  for (const NodeIndex node : cluster_.nodes()) {
+    const scheduling::NodeRemoval removal = scheduling::removal_of(cluster_.node(node));
+    if (removal != scheduling::NodeRemoval::kNone) removed_.insert(node);
+    if (removal == scheduling::NodeRemoval::kUnderWay) take_off_removed(node);
+  }
+  place_pending();
 }
 
 void PlanBuilder::begin(std::string_view strategy, BalanceMeter* meter) {
@@ -166,7 +174,9 @@ std::vector<api::ReasonCount> PlanBuilder::refusal_counts() const {
 
 // --- one nomination
 
-NominationResult PlanBuilder::nominate(PodIndex pod, std::string_view reason, const Goal& goal) {
+NominationResult PlanBuilder::nominate(PodIndex pod, std::string_view reason, const Goal& wanted) {
+  const Goal sparing = removed_.empty() ? Goal() : spare_removed(wanted);
+  const Goal& goal = removed_.empty() ? wanted : sparing;
   if (overlay_.is_moved(pod)) return refuse(pod, {"AlreadyNominated", "it is nominated already in this cycle"});
   if (const auto refusal = staying(pod)) return refuse(pod, *refusal);
   if (const auto hit = limits_.hit(cluster_.node_of(pod), cluster_.namespace_of(pod)))
@@ -204,7 +214,7 @@ NominationResult PlanBuilder::nominate_group(const PodGroups::Members& pod_group
                       outcome(), limits_, budgets_);
   const auto goal_of = [&](PodIndex each) {
     const bool is_nominated = each == pod || std::ranges::find(together_, each) != together_.end();
-    return is_nominated ? goal : Goal();
+    return is_nominated ? goal : spare_removed({});
   };
   const auto moves = trial.run(
       pod_group, predictor_, [&](PodIndex each) { return staying(each); }, goal_of);
@@ -304,6 +314,18 @@ void PlanBuilder::take_off_leaving(PodIndex pod, const PodIdentity& leaving) {
   if (hinted && relocate(pod, [&](NodeIndex node) { return node == *hinted; }).node) return;
   if (hinted) restore(pod);
   relocate(pod);
+}
+
+/// Its pods leave, and their replacements need room elsewhere.
+void PlanBuilder::take_off_removed(NodeIndex node) {
+  for (const PodIndex pod : cluster_.pods_on(node)) {
+    if (!overlay_.is_moved(pod) && cluster_.is_staying(pod) && has_replacement(cluster_, pod)) relocate(pod);
+  }
+}
+
+Goal PlanBuilder::spare_removed(const Goal& goal) const {
+  if (removed_.empty()) return goal;
+  return [this, goal](NodeIndex node) { return !removed_.contains(node) && (!goal || goal(node)); };
 }
 
 /// Pods that wait for a node take their place before any replacement does.

@@ -70,6 +70,9 @@ class PlanBuilder final : public strategies::NominationSink {
   /// The cluster once every replacement runs where it is expected.
   const scheduling::Overlay& outcome() const { return replacements_ ? *replacements_ : overlay_; }
 
+  /// How the cluster's scheduler is taken to choose.
+  const scheduling::SchedulerRules& scheduler_rules() const { return rules_; }
+
   /// What is offered from here on is the strategy's. REQUIRES: called before the first offer. `meter`: scores its moves
   /// and outlives them; nullptr: it evens out no load.
   void begin(std::string_view strategy, BalanceMeter* meter = nullptr);
@@ -143,6 +146,9 @@ class PlanBuilder final : public strategies::NominationSink {
   void arrive(scheduling::PodIndex pod, scheduling::NodeIndex to);
   void restore(scheduling::PodIndex pod);
   void place_pending();
+  void take_off_removed(scheduling::NodeIndex node);
+  /// The same, but never a node that somebody is about to remove.
+  strategies::Goal spare_removed(const strategies::Goal& goal) const;
   Placement relocate(scheduling::PodIndex pod, const strategies::Goal& goal = {});
   TargetChoice target_choice(scheduling::PodIndex pod) const;
   bool avoids(scheduling::NodeIndex competitor);
@@ -180,6 +186,7 @@ class PlanBuilder final : public strategies::NominationSink {
   strategies::Goal may_avoid_;
   scheduling::PdbBudgets budgets_;
   CycleLimits limits_;
+  const scheduling::SchedulerRules rules_;
   TargetPredictor predictor_;
   MigratingPods migrating_;
   PodGroups pod_groups_;
@@ -187,7 +194,8 @@ class PlanBuilder final : public strategies::NominationSink {
   std::map<const PodGroups::Members*, PodGroupTrial::Reason> refused_pod_groups_;
   PodSet cooling_;
   std::unordered_set<std::string_view> forbidden_;
-  std::map<std::string_view, std::int32_t> refused_;  ///< reasons are static text
+  std::unordered_set<scheduling::NodeIndex> removed_;  ///< nodes that somebody is about to remove
+  std::map<std::string_view, std::int32_t> refused_;   ///< reasons are static text
   StrategyResult* result_ = nullptr;
   std::optional<WholePlan> whole_;  ///< between begin_plan() and end_plan()
   std::int32_t wave_ = 0;           ///< of what is offered

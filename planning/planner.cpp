@@ -5,21 +5,28 @@
 #include <algorithm>
 #include <optional>
 
+#include "planning/balance/rounds.hpp"
 #include "planning/plan_builder.hpp"
 #include "planning/unknown_namespaces.hpp"
 #include "scheduling/evictability_rules.hpp"
 #include "scheduling/predicates.hpp"
+#include "scheduling/snapshot/autoscaler_marks.hpp"
 #include "strategies/load/measured_entries.hpp"
 
 namespace planning {
 namespace {
 
 using scheduling::NodeIndex;
+using strategies::RoundPhase;
 
 std::vector<NodeIndex> nodes_looked_at(const PlanInput& input) {
   std::vector<NodeIndex> nodes;
   for (const NodeIndex node : input.cluster.nodes()) {
-    if (scheduling::is_looked_at(input.spec.node_selector, input.cluster.node(node))) nodes.push_back(node);
+    const api::Node& object = input.cluster.node(node);
+    if (!scheduling::is_looked_at(input.spec.node_selector, object)) continue;
+    // Somebody else is at work there. Upstream does not know.
+    if (input.spec.is_upstream() || scheduling::removal_of(object) == scheduling::NodeRemoval::kNone)
+      nodes.push_back(node);
   }
   return nodes;
 }
@@ -31,21 +38,70 @@ std::string row_name_of(const strategies::StrategySpec& spec, const std::vector<
   return is_taken ? fmt::format("{}[{}]", name, spec.position) : name;
 }
 
+/// `may_be_undone`: without a move nothing of it remains, no soft taint either.
 void run(const strategies::StrategySpec& spec, const strategies::StrategyContext& context, PlanBuilder& builder,
-         Plan& plan) {
+         Plan& plan, bool may_be_undone = false) {
   std::optional<BalanceMeter> meter;
   if (auto subject = spec.strategy->balances(context)) meter.emplace(context.cluster.base(), *std::move(subject));
   builder.begin(spec.strategy->name(), meter ? &*meter : nullptr);
+  if (may_be_undone) builder.begin_plan();
   const base::Status done = spec.strategy->nominate(context, builder);
+  if (may_be_undone) builder.end_plan(plan.strategies.back().nominated > 0);
   if (!done) builder.fail(done.error());
   if (!meter || !done) return;
   for (api::BalanceRow& row : meter->rows(row_name_of(spec, plan.balance))) plan.balance.push_back(std::move(row));
 }
 
+RoundPhase phase_of(const api::RoundsStatus& rounds) {
+  return rounds.phase == kPacking ? RoundPhase::kPacking : RoundPhase::kLeveling;
+}
+
+/// The row of a strategy that was asked for both halves.
+void join_last_results(Plan& plan) {
+  StrategyResult last = std::move(plan.strategies.back());
+  plan.strategies.pop_back();
+  last.refused += plan.strategies.back().refused;
+  plan.strategies.back() = std::move(last);
+}
+
+/// One half of a round: the first from where the rounds are that has something to move.
+void run_rounds(const strategies::StrategySpec& spec, const strategies::RoundRules& rules, const PlanInput& input,
+                strategies::StrategyContext context, PlanBuilder& builder, Plan& plan) {
+  context.round_phase = RoundPhase::kLeveling;
+  RoundsSeen seen = look_at_rounds(input.cluster, context.nodes, spec.strategy->balances(context));
+  seen.is_settled = input.is_settled;
+  seen.may_time_out = input.may_time_out;
+  seen.now = input.now;
+  const bool is_known = input.rounds && input.rounds->strategy == spec.strategy->name();
+  api::RoundsStatus rounds = next_rounds(is_known ? &*input.rounds : nullptr, seen, rules);
+  rounds.strategy = spec.strategy->name();
+  bool is_first = true;
+  if (!is_asked(rounds)) builder.begin(spec.strategy->name());
+  while (is_asked(rounds)) {
+    context.round_phase = phase_of(rounds);
+    run(spec, context, builder, plan, true);
+    if (!is_first) join_last_results(plan);
+    is_first = false;
+    if (!plan.strategies.back().problem.empty()) {
+      plan.rounds = input.rounds;
+      return;
+    }
+    rounds.planned = plan.strategies.back().nominated;
+    if (rounds.planned > 0) break;
+    rounds = after_half(std::move(rounds), seen, rules);
+    rounds.strategy = spec.strategy->name();
+  }
+  plan.rounds = std::move(rounds);
+}
+
 void run_phase(strategies::StrategyPhase phase, const PlanInput& input, const strategies::StrategyContext& context,
                PlanBuilder& builder, Plan& plan) {
   for (const strategies::StrategySpec& each : input.spec.strategy_specs.runnable) {
-    if (each.strategy->phase() == phase) run(each, context, builder, plan);
+    if (each.strategy->phase() != phase) continue;
+    if (const auto rules = each.strategy->rounds())
+      run_rounds(each, *rules, input, context, builder, plan);
+    else
+      run(each, context, builder, plan);
   }
 }
 
@@ -116,6 +172,12 @@ Plan plan_cycle(const PlanInput& input) {
     return plan;
   }
 
+  for (const strategies::StrategySpec& each : input.spec.strategy_specs.runnable) {
+    std::string caution = each.strategy->caution(input.spec.is_upstream());
+    if (!caution.empty())
+      plan.notes.push_back({fmt::format("spec.strategies[{}].args", each.position), std::move(caution)});
+  }
+
   PlanBuilder builder(input, evictability, nodes, plan);
   plan.strategies.reserve(input.spec.strategy_specs.runnable.size());
   strategies::MeasuredEntriesMemo entries;
@@ -129,7 +191,8 @@ Plan plan_cycle(const PlanInput& input) {
                                             input.options.elapsed,
                                             input.options.is_cancelled,
                                             input.options.continues_plan,
-                                            &entries};
+                                            &entries,
+                                            builder.scheduler_rules()};
   run_phase(strategies::StrategyPhase::kDeschedule, input, context, builder, plan);
   run_phase(strategies::StrategyPhase::kBalance, input, context, builder, plan);
 

@@ -71,6 +71,12 @@ struct PlanInput {
   /// The server is Kubernetes 1.`server_minor`, for a spec that names no scheduler version; nullopt: the newest that we
   /// know.
   std::optional<int> server_minor{};
+  /// status.rounds of the same spec; nullopt: there is none.
+  std::optional<api::RoundsStatus> rounds{};
+  /// What the policy moved is over: no Evacuation is unfinished, and no replacement waits for a node.
+  bool is_settled = true;
+  /// Rounds may end because that takes too long. Not where people decide when pods move.
+  bool may_time_out = true;
 };
 
 /// Requests on one node, before and after the plan.
@@ -120,7 +126,8 @@ struct Plan {
   api::FieldErrors notes;     ///< parts of the spec that are strange and do no harm
   std::vector<api::BalanceRow> balance{};  ///< of balance strategies, sorted by strategy and resource; no history in it
   std::vector<NodeTaint> taints{};         ///< sorted; the policy's own soft taints that are not among them are to go
-  std::string idle;                        ///< why no strategy was asked, also among the notes; empty: they were
+  std::optional<api::RoundsStatus> rounds{};  ///< after this cycle; nullopt: no strategy works in rounds
+  std::string idle;                           ///< why no strategy was asked, also among the notes; empty: they were
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };

@@ -36,6 +36,8 @@ struct StrategySpecs {
   bool soft_taints() const;
   /// True if one of that name does for taints with this key; "": any.
   bool asks_for(std::string_view taint, std::string_view strategy = {}) const;
+  /// The one that works in rounds; nullptr: none does.
+  const Strategy* in_rounds() const;
   /// `errors`, then `conflicts`; empty = valid.
   api::FieldErrors problems() const;
 };

@@ -16,6 +16,7 @@
 #include "scheduling/evictability_rules.hpp"
 #include "scheduling/measured_usage.hpp"
 #include "scheduling/overlay.hpp"
+#include "scheduling/scoring/scheduler_rules.hpp"
 #include "strategies/lifetime/restart_history.hpp"
 #include "strategies/utilization/usage_view.hpp"
 
@@ -149,6 +150,20 @@ class NominationSink {
   virtual void refused(PodIndex pod, const scheduling::Refusal& refusal) = 0;
 };
 
+/// What a strategy that works in rounds does in this cycle: each round levels nodes and then packs them.
+enum class RoundPhase { kLeveling, kPacking };
+
+/// When rounds end.
+struct RoundRules {
+  std::int32_t max_rounds = 5;
+  /// A round has gained if it freed so many nodes, or lowered the imbalance of the nodes in use by so many points;
+  /// nullopt: that does not count.
+  std::optional<std::int32_t> least_freed{1};
+  std::optional<double> least_imbalance{};
+  base::Duration settle_timeout = base::minutes(15);
+  friend bool operator==(const RoundRules&, const RoundRules&) = default;
+};
+
 struct StrategyContext {
   /// The cluster as it would be after everything accepted so far, this strategy's own offers included if the sink moves
   /// them. Pods that are leaving already are off their nodes.
@@ -168,6 +183,10 @@ struct StrategyContext {
   bool continues_plan = false;
   /// What strategies found in `measured` for the others; nullptr: each searches for itself.
   MeasuredEntriesMemo* measured_entries = nullptr;
+  /// How the cluster's scheduler chooses.
+  scheduling::SchedulerRules scheduler{};
+  /// Of a strategy that works in rounds.
+  RoundPhase round_phase = RoundPhase::kLeveling;
 
   /// Decide as upstream's descheduler does, faults included.
   bool is_upstream() const { return evictability.is_upstream(); }
@@ -203,6 +222,13 @@ class Strategy {
   virtual std::vector<scheduling::UsageNeed> usage_needs() const { return {}; }
   /// The key of the soft taints that it asks for (NominationSink::avoid()); empty: it asks for none.
   virtual std::string_view soft_taint() const { return {}; }
+  /// It works in rounds, and StrategyContext::round_phase says what to do; nullopt: it does not.
+  virtual std::optional<RoundRules> rounds() const { return std::nullopt; }
+  /// What its arguments do that nobody may expect, for people; "": nothing.
+  virtual std::string caution(bool is_upstream) const {
+    static_cast<void>(is_upstream);
+    return {};
+  }
   /// nullopt: it evens out no load, or cannot tell.
   virtual std::optional<BalanceSubject> balances(const StrategyContext& context) const {
     static_cast<void>(context);

@@ -62,12 +62,16 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
                                               .forbidden = std::move(forbidden),
                                               .restarts = known.restarts,
                                               .usage = known.usage,
-                                              .server_minor = known.server_minor});
+                                              .server_minor = known.server_minor,
+                                              .rounds = known.rounds,
+                                              .is_settled = known.is_settled,
+                                              .may_time_out = known.may_time_out});
   CycleOutcome outcome;
   outcome.is_judged = plan.errors.empty();
   outcome.taints = std::move(plan.taints);
   outcome.moves = std::move(plan.moves);
   outcome.balance = std::move(plan.balance);
+  outcome.rounds = std::move(plan.rounds);
   outcome.summary.refused = std::move(plan.refused);
   outcome.refusals = std::move(plan.refusals);
   outcome.summary.id = std::move(id);

@@ -90,6 +90,7 @@ struct CycleOutcome {
   std::vector<UsageReport> usage{};           ///< of the policy's sources
   std::vector<ForecastReport> forecasts{};    ///< the same
   std::vector<planning::NodeTaint> taints{};  ///< soft taints that nodes are to bear while the moves are made
+  std::optional<api::RoundsStatus> rounds{};  ///< of a strategy that works in rounds
   bool is_judged = true;                      ///< false: a strategy, or all, could not judge
 };
 

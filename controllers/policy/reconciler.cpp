@@ -29,6 +29,8 @@ using base::kv;
 constexpr base::minutes kStaleRetry{1};
 /// The same for a policy whose gates were not asked yet: their first answers decide what it does.
 constexpr base::seconds kGateRetry{5};
+/// Rounds look again so often whether replacements have their nodes.
+constexpr base::seconds kSettleRetry{10};
 
 std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now) {
   return fmt::format("{}-{}", policy.meta.name, std::chrono::floor<base::seconds>(now).time_since_epoch().count());
@@ -103,7 +105,9 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   if (gates.not_asked_yet) return kube::Requeue::in(kGateRetry);
   const WaveState wave = wave_state(policy, deps_.evacuations.by_index(kByPolicy, policy.meta.name), now);
   const bool in_waves = wave != WaveState::kNone && policy.status.last_cycle->waves > 1;
-  const CycleTiming timing = timing_with_triggers(policy, in_waves && wave == WaveState::kOver, now);
+  const Settlement settled = settlement(policy, spec, wave, now);
+  const bool goes_on = (in_waves && wave == WaveState::kOver) || rounds_go_on(policy, wave, settled);
+  const CycleTiming timing = timing_with_triggers(policy, goes_on, now);
   const std::vector<std::string> stale = stale_caches();
   // While a wave is under way its holes are not free yet.
   const bool put_off = timing.due && (!stale.empty() || (in_waves && wave == WaveState::kUnderWay));
@@ -115,11 +119,13 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   if (!may_move || policy.spec.suspend || timing.opening != Opening::kOpen) drop_taints(policy.meta.name);
   if (timing.due && !put_off) {
     note_trigger(policy.meta.name);  // what happens from now on is for the next one
-    outcome = plan_on_nodes(policy, spec, may_move, in_waves && wave == WaveState::kOver, now);
+    outcome = plan_on_nodes(policy, spec, may_move, in_waves && wave == WaveState::kOver, settled.is_settled, now);
     judge_balance(policy, *outcome);
+    count_planned(*outcome);
     deps_.audit.on_planned(policy, *outcome);
     if (may_move) pledge_taints(policy, spec, *outcome);
     if (may_move) carry_out(policy, *outcome);
+    count_made(*outcome);
     outcome->summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clock.now() - now);
     count_cycle(policy, *outcome);
     deps_.audit.on_cycle(policy, *outcome);
@@ -130,7 +136,10 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
   if (outcome) next.restarts = remembered_restarts(spec.strategy_specs);
   if (outcome) next.balance = outcome->balance;
+  if (outcome) next.rounds = outcome->rounds;
   tell_convergence(next, policy.meta.generation, now);
+  if (const strategies::Strategy* in_rounds = spec.strategy_specs.in_rounds())
+    tell_rounds(next, in_rounds->rounds().value(), policy.meta.generation, now);
   if (outcome) tell_usage(next.conditions, outcome->usage, policy.meta.generation, now);
   if (outcome) tell_forecasts(next.conditions, outcome->forecasts, policy.meta.generation, now);
   if (deps_.taints)
@@ -141,7 +150,21 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   tell_gates(seen, known, next);
   if (auto saved = save(seen, known, next); !saved) return saved.error();
   if (put_off) return kube::Requeue::in(kStaleRetry);
-  return look_again(next.next_cycle_time, timing.changes);
+  const bool awaits_pods = settled.awaits_pods && are_running(next.rounds);
+  return look_again(
+      next.next_cycle_time,
+      awaits_pods ? std::min(timing.changes.value_or(now + kSettleRetry), now + kSettleRetry) : timing.changes);
+}
+
+Settlement PolicyReconciler::settlement(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                        WaveState wave, base::TimePoint now) const {
+  if (spec.strategy_specs.in_rounds() == nullptr) return {};
+  const auto evacuations = deps_.evacuations.by_index(kByPolicy, policy.meta.name);
+  const bool none_runs = wave != WaveState::kUnderWay && all_finished(evacuations);
+  if (!none_runs) return {false, false};
+  const auto& rounds = policy.status.rounds;
+  if (!are_running(rounds) || !rounds->planned_at) return {};
+  return settlement_of(evacuations, deps_.snapshot().pods, *rounds->planned_at, now);
 }
 
 CycleTiming PolicyReconciler::timing_with_triggers(const api::DeschedulerPolicy& policy, bool continues,
@@ -196,7 +219,7 @@ kube::Requeue PolicyReconciler::look_again(std::optional<base::TimePoint> next,
 }
 
 CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
-                                    bool continues, base::TimePoint now) {
+                                    bool continues, bool is_settled, base::TimePoint now) {
   const scheduling::ClusterSnapshot& snapshot =
       snapshots_.at(deps_.snapshot(), scheduling::quantities_of(policy.spec.compatibility));
   KnownPods known = known_pods(deps_.evacuations.list(), policy);
@@ -220,6 +243,9 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
     return !is_current(policy);
   };
   known.continues_plan = continues;
+  if (policy.status.observed_generation == policy.meta.generation) known.rounds = policy.status.rounds;
+  known.is_settled = is_settled;
+  known.may_time_out = policy.spec.mode == api::PolicyMode::kAutomatic;
   CycleOutcome outcome = run_cycle(spec, snapshot, known, cycle_id(policy, now), now);
   for (const auto& measured : known.usage)
     outcome.usage.push_back(usage_report(*measured, snapshot, policy.spec.node_selector));
@@ -236,9 +262,9 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
 /// A plan has fewer waves left after each of them. If it has not, somebody takes what it makes free: what remains waits
 /// for its time.
 CycleOutcome PolicyReconciler::plan_on_nodes(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
-                                             bool may_move, bool continues, base::TimePoint now) {
-  CycleOutcome outcome = plan(policy, spec, continues, now);
-  if (may_move && !place_taints(policy, outcome)) outcome = plan(policy, spec, continues, now);
+                                             bool may_move, bool continues, bool is_settled, base::TimePoint now) {
+  CycleOutcome outcome = plan(policy, spec, continues, is_settled, now);
+  if (may_move && !place_taints(policy, outcome)) outcome = plan(policy, spec, continues, is_settled, now);
   if (continues) outcome.summary.waves = std::min(outcome.summary.waves, policy.status.last_cycle->waves - 1);
   return outcome;
 }

@@ -15,6 +15,7 @@
 #include "controllers/admission/cooldown.hpp"
 #include "controllers/policy/audit.hpp"
 #include "controllers/policy/decide.hpp"
+#include "controllers/policy/rounds.hpp"
 #include "controllers/signing/keys.hpp"
 #include "controllers/taints/soft_taints.hpp"
 #include "controllers/triggers/triggers.hpp"
@@ -99,11 +100,13 @@ class PolicyReconciler {
   std::vector<std::string> stale_caches() const;
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
   CycleOutcome plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, bool continues,
-                    base::TimePoint now);
+                    bool is_settled, base::TimePoint now);
+  Settlement settlement(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, WaveState wave,
+                        base::TimePoint now) const;
   bool is_current(const api::DeschedulerPolicy& policy) const;
   /// With its soft taints on the nodes if it may move; without any if these may not be written.
   CycleOutcome plan_on_nodes(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, bool may_move,
-                             bool continues, base::TimePoint now);
+                             bool continues, bool is_settled, base::TimePoint now);
   bool place_taints(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
   void drop_taints(const std::string& policy) const;
   std::vector<std::string> pledged_taints(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "api/meta/well_known.hpp"
 #include "strategies/load/balance_subject.hpp"
 #include "strategies/utilization/consolidation.hpp"
 #include "strategies/utilization/move_pods_upstream.hpp"
@@ -103,6 +104,20 @@ std::function<bool(const api::Pod&)> HighNodeUtilization::wanted_pods() const {
   };
 }
 
+/// With every threshold at 100 % all nodes are underused.
+std::string HighNodeUtilization::caution(bool is_upstream) const {
+  const auto is_extreme = [](const Thresholds& thresholds) {
+    return !thresholds.low.empty() &&
+           std::ranges::all_of(thresholds.low, [](const auto& each) { return each.second >= 100; });
+  };
+  const auto is_extreme_pool = [&](const NodePool& pool) { return is_extreme(pool.thresholds); };
+  if (!is_extreme(args_.thresholds) && std::ranges::none_of(args_.pools, is_extreme_pool)) return {};
+  if (is_upstream)
+    return "thresholds of 100 count every node as underused, and then compatibility Upstream moves nothing";
+  return "thresholds of 100 count every node as underused: each cycle empties as many nodes as it can onto the fullest "
+         "ones, nodes that are well used included";
+}
+
 bool HighNodeUtilization::is_too_few(std::size_t underused) const {
   return underused == 0 || underused <= static_cast<std::size_t>(std::max(args_.number_of_nodes, 0));
 }
@@ -112,6 +127,7 @@ void HighNodeUtilization::relieve(const StrategyContext& context, NominationSink
   const auto fullness = [&](const NodeUsage& node) { return mean_fullness(node, resources); };
   ConsolidationRules wanted{std::move(rules.sources), std::move(rules.destinations), args_.excluded_namespaces,
                             wanted_pods()};
+  if (args_.soft_taint) wanted.taint = api::well_known::kEmptyingTaint;
   std::ranges::stable_sort(wanted.sources, {}, fullness);
   std::ranges::stable_sort(wanted.others, std::ranges::greater{}, fullness);
   consolidate(context, sink, wanted);
@@ -124,8 +140,9 @@ void HighNodeUtilization::relieve_by_load(const StrategyContext& context, Nomina
   const auto is_low = [&](std::span<const double> percent) {
     return std::ranges::equal(percent, low, std::ranges::less_equal{});
   };
-  ConsolidationRules rules{
-      {}, {}, args_.excluded_namespaces, wanted_pods(), &taking, percents_in(pool.thresholds->high)};
+  ConsolidationRules rules{{}, {}, args_.excluded_namespaces, wanted_pods(), &taking};
+  rules.most_percent = percents_in(pool.thresholds->high);
+  if (args_.soft_taint) rules.taint = api::well_known::kEmptyingTaint;
   for (const NodeIndex node : taking.known()) {
     if (is_low(taking.percents(node)) && load.confirms(node, is_low)) {
       rules.sources.push_back({node, {}, {}});
