@@ -3,6 +3,7 @@
 import type { Resource } from "./document";
 
 const GROUPED = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+const FINER = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 
 export function count(value: number): string {
   return GROUPED.format(value);
@@ -13,12 +14,12 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** A share of 1 as "94 %"; what is not nothing is never "0 %", and what is not all never "100 %". */
+/** A share of 1 as "94 %", without a break; what is not nothing is never "0 %", and what is not all never "100 %". */
 export function percent(share: number): string {
   const value = share * 100;
-  if (value > 0 && value < 1) return "< 1 %";
-  if (value > 99 && value < 100) return "99 %";
-  return `${Math.round(value)} %`;
+  if (value > 0 && value < 1) return "<\u00a01\u00a0%";
+  if (value > 99 && value < 100) return "99\u00a0%";
+  return `${Math.round(value)}\u00a0%`;
 }
 
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -33,9 +34,8 @@ function bytes(value: number): string {
 }
 
 function cores(milli: number): string {
-  if (Math.abs(milli) < 1000) return `${GROUPED.format(milli)} m`;
-  const value = milli / 1000;
-  return value === 1 ? "1 core" : `${GROUPED.format(value)} cores`;
+  if (milli !== 0 && Math.abs(milli) < 100) return `${GROUPED.format(milli)} millicores`;
+  return milli === 1000 ? "1 core" : `${FINER.format(milli / 1000)} cores`;
 }
 
 export function amount(value: number, resource: Resource): string {

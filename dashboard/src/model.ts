@@ -19,6 +19,8 @@ export class Model {
   readonly holdOf: Int32Array;
   /** By pod: 1 if it holds its node. */
   readonly holds: Uint8Array;
+  /** By node: 1 if a pod that was on it from the start holds it. */
+  readonly isHeldOpen: Uint8Array;
 
   constructor(readonly document: ReportDocument) {
     const { nodes, pods, moves, held } = document;
@@ -30,6 +32,10 @@ export class Model {
     this.holdOf = new Int32Array(this.nodeCount).fill(-1);
     held.forEach((hold, at) => (this.holdOf[hold.node] = at));
     this.holds = this.findHolders();
+    this.isHeldOpen = new Uint8Array(this.nodeCount);
+    this.holds.forEach((holds, pod) => {
+      if (holds && this.moveOf[pod]! < 0) this.isHeldOpen[pods.node[pod]!] = 1;
+    });
   }
 
   get steps(): number {
@@ -113,15 +119,15 @@ export class Model {
   }
 }
 
+const FATE_RANK = { freed: 0, held: 2, stays: 2, empty: 3 } as const;
+
 /** Positions of nodes in the order in which they are drawn. */
 export type Order = "fate" | "name" | "share";
-
-const FATE_RANK = { freed: 0, held: 1, stays: 2, empty: 3 } as const;
 
 export function orderNodes(model: Model, order: Order, resource: Resource): number[] {
   const nodes = Array.from({ length: model.nodeCount }, (_, node) => node);
   if (order === "name") return nodes; // the document has them by name
   const rank = (node: number): number =>
-    order === "fate" ? FATE_RANK[model.document.nodes[node]!.fate] : -model.nodeShare(node, resource, true);
+    order === "fate" ? (model.isHeldOpen[node] ? 1 : FATE_RANK[model.document.nodes[node]!.fate]) : -model.nodeShare(node, resource, true);
   return nodes.sort((a, b) => rank(a) - rank(b) || a - b);
 }

@@ -3,7 +3,6 @@
 import type { Camera, Size } from "./camera";
 import { percent } from "./format";
 import type { Model } from "./model";
-import type { Resource } from "./document";
 import { TILE_CLASSES, type Palette } from "./palette";
 import { BOX_HEADER, BOX_HEIGHT, BOX_WIDTH, boxX, boxY, slotsIn, type Scene } from "./scene";
 
@@ -12,10 +11,8 @@ export interface Painting {
   scene: Scene;
   palette: Palette;
   classes: Uint8Array;
-  resource: Resource;
   /** By pod: 1 if it does not match what is searched for; null: nothing is searched for. */
   dimmed: Uint8Array | null;
-  isAfter: boolean;
 }
 
 /** The transform of one drawing: pixel = (world - camera origin) * camera.scale * ratio, in device pixels. */
@@ -75,21 +72,20 @@ export function* paintBoxes(painting: Painting, target: Target): Generator<void>
 
 function paintFrames(painting: Painting, target: Target, slots: number[]): void {
   const { context, camera, ratio } = target;
-  const { palette, scene, model } = painting;
+  const { palette, scene } = painting;
   const scale = camera.scale * ratio;
   const hasHeader = BOX_WIDTH * camera.scale >= NAME_FROM;
   for (const slot of slots) {
-    const node = model.document.nodes[scene.grid.order[slot]!]!;
-    const isFreed = painting.isAfter && node.fate === "freed";
+    const isFreed = scene.isFreed[slot] === 1;
     const x = Math.round((boxX(scene.grid, slot) - camera.x) * scale);
     const y = Math.round((boxY(scene.grid, slot) - camera.y) * scale);
     const width = Math.round(BOX_WIDTH * scale);
     const height = Math.round(BOX_HEIGHT * scale);
     context.fillStyle = isFreed ? palette.freedFill : palette.box;
     context.fillRect(x, y, width, height);
-    const line = lineOf(painting, node.fate);
+    const line = lineOf(painting, slot);
     context.fillStyle = line.colour;
-    const thick = Math.max(1, Math.round(line.width * ratio));
+    const thick = Math.max(1, Math.min(Math.round(line.width * ratio), Math.floor(width / 16)));
     context.fillRect(x - thick, y - thick, width + 2 * thick, thick);
     context.fillRect(x - thick, y + height, width + 2 * thick, thick);
     context.fillRect(x - thick, y, thick, height);
@@ -98,10 +94,11 @@ function paintFrames(painting: Painting, target: Target, slots: number[]): void 
   }
 }
 
-function lineOf(painting: Painting, fate: string): { colour: string; width: number } {
-  const { palette, isAfter } = painting;
-  if (fate === "freed") return { colour: palette.freed, width: isAfter ? 2 : 1 };
-  if (fate === "held") return { colour: palette.held, width: 1 };
+function lineOf(painting: Painting, slot: number): { colour: string; width: number } {
+  const { palette, scene, model } = painting;
+  const node = scene.grid.order[slot]!;
+  if (model.document.nodes[node]!.fate === "freed") return { colour: palette.freed, width: scene.isFreed[slot] ? 2 : 1 };
+  if (model.isHeldOpen[node]) return { colour: palette.held, width: 1 };
   return { colour: palette.boxLine, width: 1 };
 }
 
@@ -163,8 +160,8 @@ function paintNodeName(painting: Painting, target: Target, slot: number): void {
   const y = (boxY(scene.grid, slot) + BOX_HEADER / 2 - camera.y) * camera.scale * ratio;
   const x = (boxX(scene.grid, slot) - camera.x) * camera.scale * ratio;
   context.font = `600 ${size * ratio}px ${FONT}`;
-  const isFreed = painting.isAfter && row.fate === "freed";
-  const right = isFreed ? "freed" : percent(model.nodeShare(node, painting.resource, painting.isAfter));
+  const isFreed = scene.isFreed[slot] === 1;
+  const right = isFreed ? "freed" : percent(scene.share[slot]!);
   context.fillStyle = isFreed ? palette.freed : palette.faint;
   context.textAlign = "right";
   context.fillText(right, x + (width - 5) * ratio, y);
@@ -180,7 +177,7 @@ function paintPodName(painting: Painting, target: Target, tile: number): void {
   const pod = scene.pod[tile]!;
   const width = scene.w[tile]! * camera.scale;
   const height = scene.h[tile]! * camera.scale;
-  const size = Math.min(Math.max(height * 0.36, 9), 12);
+  const size = Math.min(Math.max(camera.scale * 7, 9), 12);
   context.font = `${size * ratio}px ${FONT}`;
   context.textAlign = "left";
   context.fillStyle = dimmed && dimmed[pod] ? palette.faint : (palette.tileInk[classes[pod]!] ?? palette.ink);
@@ -191,7 +188,7 @@ function paintPodName(painting: Painting, target: Target, tile: number): void {
 
 /** The text cut to about so many pixels. Measuring each would cost more than it is worth. */
 function clip(text: string, room: number, size: number): string {
-  const letters = Math.floor(room / (size * 0.58));
+  const letters = Math.floor(room / (size * 0.63));
   if (letters >= text.length) return text;
   return letters < 3 ? "" : `${text.slice(0, letters - 1)}…`;
 }

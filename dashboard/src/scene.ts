@@ -72,6 +72,10 @@ export interface Scene {
   h: Float32Array;
   /** By pod: its tile, or -1. */
   tileOf: Int32Array;
+  /** By slot: requested share of the node. */
+  share: Float32Array;
+  /** By slot: 1 if the node is one that the plan frees, and is free by now. */
+  isFreed: Uint8Array;
 }
 
 /** DaemonSet pods at the bottom, what stays above it, what moves on top, so that the rest is in one place at all steps. */
@@ -93,6 +97,8 @@ export function makeScene(model: Model, grid: Grid, step: number, resource: Reso
     w: new Float32Array(count),
     h: new Float32Array(count),
     tileOf: new Int32Array(model.podCount).fill(-1),
+    share: new Float32Array(grid.order.length),
+    isFreed: new Uint8Array(grid.order.length),
   };
   let at = 0;
   grid.order.forEach((node, slot) => {
@@ -100,8 +106,16 @@ export function makeScene(model: Model, grid: Grid, step: number, resource: Reso
     const share = new Map(pods.map((pod) => [pod, model.share(pod, node, resource)]));
     pods.sort((a, b) => tileRank(model, a) - tileRank(model, b) || share.get(b)! - share.get(a)! || a - b);
     at = addTiles(scene, at, slot, pods, pods.map((pod) => share.get(pod)!));
+    scene.share[slot] = shareAt(model, node, step, resource, pods);
+    scene.isFreed[slot] = model.document.nodes[node]!.fate === "freed" && pods.every((pod) => model.document.pods.role[pod] !== 0) ? 1 : 0;
   });
   return scene;
+}
+
+/** The report knows the beginning and the end; between them the pods are added up. */
+function shareAt(model: Model, node: number, step: number, resource: Resource, pods: number[]): number {
+  if (step === 0 || step === model.steps) return model.nodeShare(node, resource, step > 0);
+  return pods.reduce((sum, pod) => sum + model.share(pod, node, resource), 0);
 }
 
 function addTiles(scene: Scene, begin: number, slot: number, pods: number[], shares: number[]): number {

@@ -26,7 +26,7 @@ function freedCard(document: ReportDocument): HTMLElement {
   const part = bound.most > 0 ? freed / bound.most : freed > 0 ? 1 : 0;
   const meter = h("div", { class: "ev-meter", role: "meter", "aria-valuemin": 0, "aria-valuemax": Math.max(bound.most, freed), "aria-valuenow": freed, "aria-label": "nodes freed, of those that could be" }, h("span"));
   (meter.firstChild as HTMLElement).style.width = `${Math.min(part, 1) * 100}%`;
-  const why = bound.reason ? `: ${bound.reason}` : "";
+  const why = bound.reason ? `, because of ${bound.reason}` : "";
   return card("Nodes freed", `${count(freed)} of ${count(bound.most)} possible`, `${plural(bound.busy, "node")} with pods; no plan frees more${why}`, meter);
 }
 

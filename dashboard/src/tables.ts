@@ -12,11 +12,11 @@ function chooser(text: string, act: () => void): HTMLElement {
   return button;
 }
 
-function table(caption: string, heads: (string | HTMLElement)[]): { table: HTMLTableElement; body: HTMLElement } {
+function table(caption: string, heads: (string | HTMLElement)[], look = ""): { table: HTMLTableElement; body: HTMLElement } {
   const row = h("tr");
   for (const head of heads) row.append(typeof head === "string" ? h("th", { scope: "col" }, head) : head);
   const body = h("tbody");
-  return { table: h("table", { class: "ev-table" }, h("caption", { class: "ev-hidden" }, caption), h("thead", {}, row), body), body };
+  return { table: h("table", { class: `ev-table ${look}` }, h("caption", { class: "ev-hidden" }, caption), h("thead", {}, row), body), body };
 }
 
 // --- moves by wave
@@ -35,7 +35,7 @@ function waveSection(model: Model, title: string, moves: MoveRow[], isOpen: bool
   const section = h("details", { class: "ev-wave", open: isOpen }, h("summary", {}, h("b", {}, title), ` ${plural(moves.length, "move")}`));
   const fill = (): void => {
     if (!section.open || section.childElementCount > 1) return;
-    const { table: list, body } = table(title, ["Pod", "From → to", "Why"]);
+    const { table: list, body } = table(title, ["Pod", "From → to, and why"], "ev-wide");
     section.append(list);
     growingRows(body, moves, (move) => moveRow(model, move, choose));
   };
@@ -47,8 +47,9 @@ function waveSection(model: Model, title: string, moves: MoveRow[], isOpen: bool
 function moveRow(model: Model, move: MoveRow, choose: Choose): HTMLElement {
   const from = model.document.pods.node[move.pod]!;
   const kind = move.empties ? "ev-swatch-empties" : "ev-swatch-room";
-  const pod = h("td", {}, h("i", { class: `ev-swatch ${kind}` }), chooser(model.podName(move.pod), () => choose({ node: from, pod: move.pod })));
-  return h("tr", {}, pod, h("td", {}, `${model.nodeName(from)} → ${model.nodeName(move.to)}`), h("td", {}, move.reason));
+  const name = h("span", { class: "ev-marked" }, h("i", { class: `ev-swatch ${kind}` }), chooser(model.podName(move.pod), () => choose({ node: from, pod: move.pod })));
+  const where = h("td", {}, `${model.nodeName(from)} → ${model.nodeName(move.to)}`, h("div", { class: "ev-note" }, move.reason));
+  return h("tr", {}, h("td", {}, name), where);
 }
 
 // --- what holds nodes
@@ -57,7 +58,7 @@ export function heldNodes(model: Model, choose: Choose): HTMLElement {
   const { held, nodes, bounds, refused } = model.document;
   const root = h("div");
   for (const bound of bounds) {
-    const why = bound.reason ? ` The others are needed: ${bound.reason}.` : "";
+    const why = bound.reason ? ` The others are needed because of ${bound.reason}.` : "";
     root.append(h("p", {}, h("b", {}, bound.strategy), ` frees ${count(bound.freed)} of ${plural(bound.busy, "node")} with pods. At most ${count(bound.most)} could be freed.${why}`));
     if (bound.note) root.append(h("p", { class: "ev-note" }, bound.note));
   }
@@ -87,11 +88,11 @@ function countList(rows: [string, number][]): HTMLElement {
 }
 
 function heldTable(model: Model, choose: Choose): HTMLElement[] {
-  const { table: list, body } = table("Nodes that stay, and what holds them", ["Node", "Held by", "Because"]);
+  const { table: list, body } = table("Nodes that stay, and what holds them", ["Node, held by", "Because"], "ev-wide");
   const root = h("div", {}, list);
   growingRows(body, model.document.held, (hold) => {
     const node = chooser(model.nodeName(hold.node), () => choose({ node: hold.node, pod: -1 }));
-    return h("tr", {}, h("td", {}, node), h("td", {}, hold.pod || "—"), h("td", {}, h("b", {}, hold.reason), ` ${hold.message}`));
+    return h("tr", {}, h("td", {}, node, h("div", { class: "ev-note" }, hold.pod || "no single pod")), h("td", {}, h("b", {}, hold.reason), ` ${hold.message}`));
   });
   return [root];
 }
@@ -111,7 +112,7 @@ export function nodeTable(model: Model, choose: Choose): HTMLElement {
   };
   const draw = (): void => {
     const heads = (["name", "fate", "cpu", "memory", "pods"] as const).map((column) => sortHead(column, by, isDown, sort));
-    const { table: list, body } = table("Nodes before and after", heads);
+    const { table: list, body } = table("Nodes before and after", heads, "ev-numbers");
     root.replaceChildren(list);
     growingRows(body, sortedNodes(model, by, isDown), (node) => nodeRow(model, node, choose), 100);
   };

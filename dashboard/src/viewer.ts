@@ -38,7 +38,7 @@ class ReportViewer implements Viewer {
   private readonly tabs: Tabs;
   private readonly tooltip = h("div", { class: "ev-tip", role: "tooltip", hidden: true });
   private readonly live = h("div", { class: "ev-hidden", "aria-live": "polite" });
-  private readonly heads = h("div", { class: "ev-heads", "aria-hidden": "true" });
+  private readonly heads = h("div", { "aria-hidden": "true" });
   private readonly legend = h("div");
   private readonly foundText = h("span", { class: "ev-note", "aria-live": "polite" });
   private readonly slider = h("input", { type: "range", min: 0, step: 1, "aria-label": "Waves carried out" });
@@ -88,8 +88,7 @@ class ReportViewer implements Viewer {
     const help = h("p", { class: "ev-hidden", id: "ev-help" }, "Arrow keys go from node to node, square brackets from pod to pod of a node, plus and minus zoom, 0 shows all, Escape clears. The tabs beside the map have the same as tables.");
     this.map.focusTarget.setAttribute("aria-label", this.description());
     this.map.focusTarget.setAttribute("aria-describedby", "ev-help");
-    const view = h("section", { class: "ev-view", "aria-label": "Map of the cluster" }, this.toolbar(), this.heads, this.map.element, this.legend, help);
-    this.map.element.append(this.zoomButtons());
+    const view = h("section", { class: "ev-view", "aria-label": "Map of the cluster" }, this.toolbar(), h("div", { class: "ev-heads" }, this.heads, this.zoomButtons()), this.map.element, this.legend, help);
     return h("main", {}, view, h("aside", { "aria-label": "Details and tables" }, this.tabs.element));
   }
 
@@ -161,11 +160,16 @@ class ReportViewer implements Viewer {
   private setStep(step: number): void {
     this.step = step;
     this.slider.value = String(step);
-    const wave = this.model.waves[step - 1];
-    const name = step === 0 ? "before" : wave ? `after wave ${wave} of ${this.model.waves.at(-1)}` : "after";
-    this.sliderText.textContent = name;
-    this.slider.setAttribute("aria-valuetext", name);
+    this.sliderText.textContent = `${step} of ${this.model.steps}`;
+    this.slider.setAttribute("aria-valuetext", this.stepName());
     this.redraw();
+  }
+
+  private stepName(): string {
+    const wave = this.model.waves[this.step - 1];
+    if (this.step === 0) return "Before";
+    const moves = wave === undefined ? 0 : this.model.document.moves.filter((move) => move.wave === wave).length;
+    return wave ? `After wave ${wave} of ${this.model.waves.at(-1)}: ${plural(moves, "move")}, outlined` : "After";
   }
 
   private relayout(): void {
@@ -181,22 +185,20 @@ class ReportViewer implements Viewer {
 
   private redraw(): void {
     if (!this.grid) return;
-    this.heads.replaceChildren(...(this.mode === "both" ? ["Before", "After"] : []).map((text) => h("span", {}, text)));
-    this.heads.hidden = this.mode !== "both";
+    const heads = this.mode === "both" ? ["Before", "After"] : [this.stepName()];
+    this.heads.replaceChildren(...heads.map((text) => h("span", {}, text)));
     const last = this.model.steps;
-    this.map.show(this.mode === "both" ? [this.painting(0, false), this.painting(last, true)] : [this.painting(this.step, this.step === last && last > 0)]);
+    this.map.show(this.mode === "both" ? [this.painting(0), this.painting(last)] : [this.painting(this.step)]);
     this.mark();
   }
 
-  private painting(step: number, isAfter: boolean): Painting {
+  private painting(step: number): Painting {
     return {
       model: this.model,
       scene: makeScene(this.model, this.grid!, step, this.resource),
       palette: readPalette(this.root),
       classes: classify(this.model, this.colourBy),
-      resource: this.resource,
       dimmed: this.found?.dimmed ?? null,
-      isAfter,
     };
   }
 

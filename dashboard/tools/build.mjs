@@ -1,6 +1,8 @@
 // Bundles the viewer: node tools/build.mjs [FOLDER]   (default: dist)
 import { build } from "esbuild";
-import { mkdir } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -19,3 +21,8 @@ const shared = {
 };
 await build({ ...shared, entryPoints: ["src/embedded.ts"], outfile: join(folder, "viewer.js"), format: "iife", globalName: "EvacuatorViewer" });
 await build({ ...shared, entryPoints: ["src/viewer.css"], outfile: join(folder, "viewer.css") });
+
+// What it was built from, for hack/verify-viewer.sh where there is no npm.
+const sources = [...readdirSync(join(root, "src")).map((name) => `src/${name}`), "package-lock.json", "tools/build.mjs"].sort();
+const digest = (name) => createHash("sha256").update(readFileSync(join(root, name))).digest("hex");
+await writeFile(join(folder, "sources.sha256"), sources.map((name) => `${digest(name)}  ${name}\n`).join(""));
