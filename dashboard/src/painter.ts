@@ -29,6 +29,9 @@ const NAME_FROM = 84;
 const TILES_PER_STEP = 1500;
 const POD_NAME_WIDTH = 54;
 const POD_NAME_HEIGHT = 13;
+/** Width of a letter, on average, in parts of the font's size. */
+const LETTER = 0.63;
+const BOLD_LETTER = 0.68;
 
 function visibleSlots(painting: Painting, target: Target): number[] {
   const { grid } = painting.scene;
@@ -162,13 +165,14 @@ function paintNodeName(painting: Painting, target: Target, slot: number): void {
   context.font = `600 ${size * ratio}px ${FONT}`;
   const isFreed = scene.isFreed[slot] === 1;
   const right = isFreed ? "freed" : percent(scene.share[slot]!);
+  context.textAlign = "left";
+  context.fillStyle = palette.ink;
+  const letter = size * BOLD_LETTER;
+  context.fillText(clipFront(row.name, width - 8, letter), x + 5 * ratio, y);
+  if ((row.name.length + right.length) * letter > width - 14) return;
   context.fillStyle = isFreed ? palette.freed : palette.faint;
   context.textAlign = "right";
   context.fillText(right, x + (width - 5) * ratio, y);
-  context.fillStyle = palette.ink;
-  context.textAlign = "left";
-  const room = width - 14 - right.length * size * 0.62;
-  context.fillText(clip(row.name, room, size), x + 5 * ratio, y);
 }
 
 function paintPodName(painting: Painting, target: Target, tile: number): void {
@@ -186,9 +190,15 @@ function paintPodName(painting: Painting, target: Target, tile: number): void {
     (scene.y[tile]! - camera.y) * camera.scale * ratio + (height / 2) * ratio);
 }
 
+/** Names of nodes differ at their end. */
+function clipFront(text: string, room: number, letter: number): string {
+  const letters = Math.floor(room / letter);
+  return letters >= text.length ? text : `…${text.slice(text.length - Math.max(letters - 1, 1))}`;
+}
+
 /** The text cut to about so many pixels. Measuring each would cost more than it is worth. */
 function clip(text: string, room: number, size: number): string {
-  const letters = Math.floor(room / (size * 0.63));
+  const letters = Math.floor(room / (size * LETTER));
   if (letters >= text.length) return text;
   return letters < 3 ? "" : `${text.slice(0, letters - 1)}…`;
 }
