@@ -5,8 +5,10 @@ import { fitScale, type Camera, type Size } from "./camera";
 import { paintBoxes, paintText, visibleTiles, type Painting, type Target } from "./painter";
 
 /** Tiles that one frame may draw one by one. */
-const DIRECT_TILES = 3000;
+const DIRECT_TILES = 2000;
 const LARGEST_PICTURE = 4096;
+/** The picture has so many more pixels than are seen of it at first, so that it stands some zooming. */
+const FINER = 3;
 
 interface Job {
   steps: Generator<void>;
@@ -92,7 +94,7 @@ export class Pane {
     const painting = this.painting;
     const { grid } = painting.scene;
     const largest = LARGEST_PICTURE / Math.max(grid.width, grid.height);
-    const scale = Math.min(fitScale(grid, this.view) * this.ratio * 1.5, largest);
+    const scale = Math.min(fitScale(grid, this.view) * this.ratio * FINER, largest);
     const picture = document.createElement("canvas");
     picture.width = Math.max(1, Math.ceil(grid.width * scale));
     picture.height = Math.max(1, Math.ceil(grid.height * scale));
