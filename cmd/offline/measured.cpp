@@ -10,6 +10,7 @@
 #include "cmd/table.hpp"
 #include "controllers/usage/rounds.hpp"
 #include "controllers/usage/wanted.hpp"
+#include "reporting/plain_text.hpp"
 #include "usage/history.hpp"
 #include "usage/parse/file.hpp"
 
@@ -124,10 +125,11 @@ std::string measured_table(const MeasuredUsages& measured, const scheduling::Clu
     for (std::size_t r = 0; r < first.resources.size(); ++r)
       std::ranges::copy(cells_of(first, r, known, cluster, node), std::back_inserter(cells));
     cells.push_back(known ? known->problem : "not measured");
+    for (std::string& cell : cells) cell = reporting::plain_text(cell);
     table.add_row(std::move(cells));
   }
-  std::string text = fmt::format("\nUSAGE by {}\n", first.source);
-  if (!first.problem.empty()) text += "Warning: " + first.problem + "\n";
+  std::string text = fmt::format("\nUSAGE by {}\n", reporting::plain_text(first.source));
+  if (!first.problem.empty()) text += "Warning: " + reporting::plain_text(first.problem) + "\n";
   return text + table.render();
 }
 
