@@ -25,6 +25,10 @@ using api::Reason;
 /// Finished Evacuations younger than this are counted afresh: longer than any lag of our cache.
 constexpr base::seconds kCountingLag{30};
 
+/// As long as the Evacuation that carries it, which may wait for budgets and slots in several attempts: without the
+/// hint its move is one for nothing. The longest that an Evacuation may say.
+constexpr base::seconds kHintLasts = std::chrono::hours(24);
+
 api::Condition condition(ConditionType type, bool holds, Reason reason, std::string message, std::int64_t generation) {
   return {std::string(to_string(type)),
           holds ? ConditionStatus::kTrue : ConditionStatus::kFalse,
@@ -244,7 +248,7 @@ api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::
   spec.hold_slot_until = wanted.hold_slot_until;
   spec.require_replacement = wanted.require_replacement;
   spec.ttl_after_finished = wanted.ttl_after_finished;
-  if (!move.hint.empty()) spec.placement = api::PlacementHint{{move.to}, api::PlacementPolicy::kPreferred};
+  if (!move.hint.empty()) spec.placement = api::PlacementHint{{move.to}, api::PlacementPolicy::kPreferred, kHintLasts};
   return evacuation;
 }
 

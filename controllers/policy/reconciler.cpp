@@ -91,6 +91,7 @@ void PolicyReconciler::forget_earlier(const std::string& name, const std::string
   const auto known = known_.find(name);
   if (known == known_.end() || known->second == uid) return;
   own_.erase(known->second);
+  resting_hints_.forget(known->second);
   known_.erase(known);
   deps_.metrics.forget("policy", name);
   deps_.audit.forget(name);
@@ -103,7 +104,9 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   const base::TimePoint now = deps_.clock.now();
   const GateVerdict gates = gates_of(policy.meta.name);
   if (gates.not_asked_yet) return kube::Requeue::in(kGateRetry);
-  const WaveState wave = wave_state(policy, deps_.evacuations.by_index(kByPolicy, policy.meta.name), now);
+  const auto evacuations = deps_.evacuations.by_index(kByPolicy, policy.meta.name);
+  if (deps_.hints_in_force) resting_hints_.look(policy.meta.uid, evacuations, policy.status.plan, now);
+  const WaveState wave = wave_state(policy, evacuations, now);
   const bool in_waves = wave != WaveState::kNone && policy.status.last_cycle->waves > 1;
   const Settlement settled = settlement(policy, spec, wave, now);
   const bool goes_on = (in_waves && wave == WaveState::kOver) || rounds_go_on(policy, wave, settled);
@@ -229,7 +232,9 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   restarts_.observe(snapshot, now);
   known.restarts = &restarts_;
   known.server_minor = deps_.server_minor;
-  known.placement_hints = deps_.hints_in_force && deps_.hints_in_force();
+  const bool hints_in_force = deps_.hints_in_force && deps_.hints_in_force();
+  const std::string hints_rest = hints_in_force ? resting_hints_.why(policy.meta.uid, now) : std::string();
+  known.placement_hints = hints_in_force && hints_rest.empty();
   known.namespaces_without_hints = deps_.namespaces_without_hints;
   // What a person admits one by one meets whatever taints there are then.
   if (deps_.taints && deps_.taints->problem().empty() && policy.spec.mode != api::PolicyMode::kManual)
@@ -250,6 +255,7 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   for (const auto& measured : known.usage)
     outcome.usage.push_back(usage_report(*measured, snapshot, policy.spec.node_selector));
   outcome.forecasts = std::move(figures.forecasts);
+  if (!hints_rest.empty()) outcome.warnings.insert(outcome.warnings.begin(), hints_rest);
   if (deps_.unknown) {
     std::vector<std::string> unknown = deps_.unknown();
     outcome.warnings.insert(outcome.warnings.begin(), unknown.begin(), unknown.end());

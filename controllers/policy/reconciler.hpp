@@ -13,6 +13,7 @@
 #include "base/metrics.hpp"
 #include "base/result.hpp"
 #include "controllers/admission/cooldown.hpp"
+#include "controllers/placement/unused_hints.hpp"
 #include "controllers/policy/audit.hpp"
 #include "controllers/policy/decide.hpp"
 #include "controllers/policy/rounds.hpp"
@@ -141,8 +142,9 @@ class PolicyReconciler {
   };
   std::map<std::string, OwnStatus> own_;
   int creators_ = 1;
-  std::mutex creating_;                       ///< held by the creators while they write down what came of it
-  std::string clock_warning_;                 ///< of the newest Evacuation that was made; empty: the clocks agree
+  std::mutex creating_;        ///< held by the creators while they write down what came of it
+  std::string clock_warning_;  ///< of the newest Evacuation that was made; empty: the clocks agree
+  placement::RestingHints resting_hints_;
   std::map<std::string, std::string> known_;  ///< UIDs of the policies that were reconciled, by name
   strategies::RestartHistory restarts_;       ///< looked at in each cycle of any policy
   scheduling::SnapshotKeeper snapshots_;

@@ -230,7 +230,11 @@ TEST(EvacuationFor, CarriesThePlacementHintOfTheMove) {
   api::PlannedMove move{"shop", "web-1", "0123456789abcdef", "node-1", "node-2", "PodLifeTime", ""};
   EXPECT_EQ(evacuation_for(policy(), move).spec.placement, std::nullopt);
   move.hint = "Preferred";
-  EXPECT_EQ(evacuation_for(policy(), move).spec.placement, api::PlacementHint{{"node-2"}});
+  const auto hint = evacuation_for(policy(), move).spec.placement;
+  ASSERT_TRUE(hint);
+  EXPECT_EQ(*hint, (api::PlacementHint{{"node-2"}, api::PlacementPolicy::kPreferred, std::chrono::hours(24)}))
+      << "it outlasts all attempts";
+  EXPECT_TRUE(api::validate(evacuation_for(policy(), move).spec, {}).empty());
 }
 
 TEST(EvacuationFor, WaitsForAPersonInManualMode) {
