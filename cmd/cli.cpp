@@ -1,7 +1,6 @@
 #include "cmd/cli.hpp"
 
 #include <CLI/CLI.hpp>
-#include <iostream>
 
 #include "api/policy/scheduler_version.hpp"
 #include "cmd/commands.hpp"
@@ -9,6 +8,7 @@
 #include "cmd/explain/explain.hpp"
 #include "cmd/offline/audit.hpp"
 #include "cmd/offline/convert.hpp"
+#include "cmd/output.hpp"
 
 namespace cmd {
 namespace {
@@ -266,7 +266,8 @@ void add_convert(CLI::App& app, ConvertOptions& options, int& exit_code) {
   convert
       ->add_option(
           "FILE", options.file,
-          "Policy (v1alpha2 or v1alpha1), ConfigMap with one, or values of the Helm chart; - is standard input")
+          "Policy (v1alpha2 or v1alpha1), ConfigMap with one, values of the Helm chart, or a HelmRelease, Application, "
+          "HelmChart or KubeDescheduler with them; - is standard input")
       ->required();
   convert->add_option("-o,--output", options.output, "yaml or json")
       ->check(CLI::IsMember({"yaml", "json"}))
@@ -284,6 +285,11 @@ void add_convert(CLI::App& app, ConvertOptions& options, int& exit_code) {
       ->type_name("WHOSE");
   convert->add_option("--interval", options.interval, "Between cycles (default: what the chart's values say, else 5m)")
       ->type_name("DURATION");
+  convert
+      ->add_option("--chart-version", options.chart_version,
+                   "Of the Helm chart that values are for: its defaults count, too (default: what the file says, else "
+                   "the newest)")
+      ->type_name("VERSION");
   convert->add_flag("--strict", options.strict, "Write nothing and exit with 1 when something has no equal");
   convert->footer(std::string("What has no equal stands in the output's comments and on standard error.\n") +
                   kConvertExamples);
@@ -386,7 +392,7 @@ void add_completion(CLI::App& app, std::string& shell) {
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   completion->footer(kCompletionExamples);
-  completion->callback([&] { std::cout << completion_script(shell, describe(app)); });
+  completion->callback([&] { write_out(completion_script(shell, describe(app))); });
 }
 
 /// What the flags fill in, for one run.
@@ -421,9 +427,7 @@ void add_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   add_completion(app, arguments.shell);
 }
 
-}  // namespace
-
-int run_evacuator(const std::vector<std::string>& args) {
+int run_command(const std::vector<std::string>& args) {
   CLI::App app{"Evacuator moves pods to where they are better off, without breaking what runs in them.", "evacuator"};
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
@@ -439,6 +443,12 @@ int run_evacuator(const std::vector<std::string>& args) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   return exit_code;
+}
+
+}  // namespace
+
+int run_evacuator(const std::vector<std::string>& args) {
+  return with_output("evacuator", [&] { return run_command(args); });
 }
 
 }  // namespace cmd

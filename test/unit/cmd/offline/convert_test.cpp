@@ -330,6 +330,17 @@ INSTANTIATE_TEST_SUITE_P(
                  "authToken: {secretReference: {namespace: monitoring, name: token}}}}]",
                  "changed metricsProviders[0].prometheus.authToken.secretReference: the Secret monitoring/token is "
                  "read in the operator's namespace only"},
+        NoteCase{"StrategiesBesideProfiles", "profiles: []\nstrategies: {}",
+                 "ignored strategies: belongs to descheduler/v1alpha1; upstream passes it over in v1alpha2"},
+        NoteCase{"ProfilesBesideStrategies", "apiVersion: descheduler/v1alpha1\nkind: DeschedulerPolicy\nprofiles: []",
+                 "ignored profiles: belongs to descheduler/v1alpha2; upstream passes it over in v1alpha1"},
+        NoteCase{"AStrategyThatIsNull", "strategies: {RemoveDuplicates: null}",
+                 "ignored strategies.RemoveDuplicates: is null: not enabled"},
+        NoteCase{
+            "ConfigsOfPluginsThatUpstreamDoesNotKnow",
+            "profiles: [{pluginConfig: [{name: PodLifetime, args: {maxPodLifeTimeSeconds: 1}}]}]",
+            "dropped profiles[0].pluginConfig[0].args: upstream's tree has no plugin \"PodLifetime\", did you mean "
+            "\"PodLifeTime\"?; it refuses such a policy at its start"},
         NoteCase{"SilentFailures", "profiles: []\nevictionFailureEventNotification: false",
                  "changed evictionFailureEventNotification: events about evictions that fail are always published"}),
     [](const auto& info) { return std::string(info.param.name); });
@@ -499,6 +510,35 @@ strategies:
                   HasSubstr("dropped strategies.RemoveDuplicats: upstream has no such strategy, did you mean")));
 }
 
+TEST(Convert, PassesOverUnknownArgsOfOldStrategiesAsTheirDecoderDid) {
+  const auto conversion = convert(R"(
+apiVersion: descheduler/v1alpha1
+kind: DeschedulerPolicy
+strategies:
+  RemoveDuplicates:
+    enabled: true
+    params:
+      namespaces: {exclude: [a], excluded: [b]}
+      removeDuplicates: {excludeOwnerKinds: [Job], labelSelector: {}, exclude.kinds: []}
+  LowNodeUtilization:
+    enabled: true
+    params: {nodeResourceUtilizationThresholds: {thresholds: {cpu: 20}, targetThresholds: {cpu: 50}, numberOfNode: 1}}
+)");
+  expect_valid(conversion);
+  EXPECT_EQ(spec_of(conversion).at("strategies").at(1).at("args"),
+            api::Json({{"excludeOwnerKinds", {"Job"}}, {"namespaces", {{"exclude", {"a"}}}}}));
+  EXPECT_THAT(
+      notes_of(conversion),
+      testing::UnorderedElementsAre(
+          HasSubstr(
+              "dropped strategies.LowNodeUtilization.params.nodeResourceUtilizationThresholds.numberOfNode: unknown "
+              "field, did you mean \"numberOfNodes\"?; upstream passes it over in silence"),
+          HasSubstr("dropped strategies.RemoveDuplicates.params.namespaces.excluded: unknown field"),
+          HasSubstr(
+              "dropped strategies.RemoveDuplicates.params.removeDuplicates.labelSelector: upstream passes it over"),
+          HasSubstr("dropped strategies.RemoveDuplicates.params.removeDuplicates[exclude.kinds]: unknown field")));
+}
+
 // ---------------------------------------------------------------- where policies are found
 
 TEST(Convert, ReadsTheValuesOfTheChart) {
@@ -530,16 +570,17 @@ strategies: [{name: RemoveDuplicates}]
                                                 HasSubstr("ignored image, rbac: about how upstream is installed")));
 }
 
-TEST(Convert, ReadsTheValuesOfAParentChartAndOldStrategiesInThem) {
+TEST(Convert, ReadsTheValuesOfAParentChart) {
   const auto conversion = convert(R"(
 descheduler:
   kind: Deployment
   deschedulingInterval: 10m
-  deschedulerPolicy: {strategies: {RemoveDuplicates: {enabled: true}}}
+  deschedulerPolicy: {profiles: [{name: p, pluginConfig: [{name: RemoveDuplicates}], plugins: {balance: {enabled: [RemoveDuplicates]}}}]}
 )");
   expect_valid(conversion);
   EXPECT_EQ(spec_of(conversion).at("schedule").at("interval"), "10m0s");
-  EXPECT_THAT(conversion.sources, ElementsAre("descheduler.deschedulerPolicy.strategies.RemoveDuplicates"));
+  EXPECT_THAT(conversion.sources, ElementsAre("descheduler.deschedulerPolicy.profiles[0]"));
+  EXPECT_THAT(notes_of(conversion), IsEmpty());
 }
 
 TEST(Convert, FindsPoliciesInConfigMapsListsAndSeveralDocuments) {
@@ -577,6 +618,376 @@ INSTANTIATE_TEST_SUITE_P(Expressions, Cron,
                                          CronCase{"0 9-17 * * *", ""}, CronCase{"0 0 1 * *", ""},
                                          CronCase{"99 * * * *", ""}, CronCase{"soon", ""}));
 
+// ---------------------------------------------------------------- the chart's own defaults
+
+std::vector<std::string> strategies_of(const api::Conversion& conversion, std::size_t policy = 0) {
+  std::vector<std::string> names;
+  const api::Json spec = spec_of(conversion, policy);
+  if (!spec.is_object()) return names;
+  for (const api::Json& each : spec.at("strategies")) names.push_back(each.at("name"));
+  return names;
+}
+
+api::UpstreamOptions of_chart(int minor) {
+  api::UpstreamOptions options;
+  options.chart_minor = minor;
+  return options;
+}
+
+const std::vector<std::string> kOldDefaults = {
+    "LowNodeUtilization",
+    "RemoveDuplicates",
+    "RemovePodsHavingTooManyRestarts",
+    "RemovePodsViolatingInterPodAntiAffinity",
+    "RemovePodsViolatingNodeAffinity",
+    "RemovePodsViolatingNodeTaints",
+    "RemovePodsViolatingTopologySpreadConstraint",
+};
+
+constexpr const char* kOneOldStrategy = R"(
+schedule: "@hourly"
+deschedulerPolicy: {strategies: {PodLifeTime: {enabled: true, params: {podLifeTime: {maxPodLifeTimeSeconds: 60}}}}}
+)";
+
+TEST(ChartDefaults, StandUnderOldStrategies) {
+  const auto conversion = convert(kOneOldStrategy, of_chart(29));
+  expect_valid(conversion);
+  EXPECT_EQ(conversion.policies.size(), 1);
+  std::vector<std::string> expected = kOldDefaults;
+  expected.insert(expected.begin() + 1, "PodLifeTime");
+  EXPECT_EQ(strategies_of(conversion), expected);
+  EXPECT_THAT(
+      notes_of(conversion),
+      testing::Contains("added deschedulerPolicy.strategies.RemoveDuplicates: {\"enabled\":true} is the default "
+                        "of chart 0.29"));
+  EXPECT_THAT(notes_of(conversion), testing::Each(Not(HasSubstr("PodLifeTime"))));
+  EXPECT_THAT(notes_of(conversion), testing::Each(Not(HasSubstr("read with the defaults")))) << "the version was said";
+}
+
+TEST(ChartDefaults, OfOlderChartsAreFewer) {
+  EXPECT_EQ(strategies_of(convert(kOneOldStrategy, of_chart(24))).size(), 6);
+  EXPECT_EQ(strategies_of(convert(kOneOldStrategy, of_chart(25))).size(), 8);
+  EXPECT_EQ(strategies_of(convert(kOneOldStrategy, of_chart(3))).size(), 6) << "taken as the oldest that is known";
+}
+
+TEST(ChartDefaults, FillUpWhatAStrategyLeavesOut) {
+  const auto conversion = convert(R"(
+schedule: "@hourly"
+deschedulerPolicyAPIVersion: descheduler/v1alpha1
+deschedulerPolicy:
+  strategies:
+    LowNodeUtilization: {params: {nodeResourceUtilizationThresholds: {thresholds: {cpu: 5}}}}
+    RemoveDuplicates: null
+    RemovePodsHavingTooManyRestarts: {enabled: false}
+    RemovePodsViolatingInterPodAntiAffinity: {enabled: false}
+    RemovePodsViolatingNodeAffinity: {enabled: false}
+    RemovePodsViolatingNodeTaints: {enabled: false}
+    RemovePodsViolatingTopologySpreadConstraint: {enabled: false}
+)");
+  expect_valid(conversion);
+  EXPECT_EQ(spec_of(conversion).at("strategies"), api::parse_yaml(R"(
+- name: LowNodeUtilization
+  args: {thresholds: {cpu: 5, memory: 20, pods: 20}, targetThresholds: {cpu: 50, memory: 50, pods: 50}}
+)")
+                                                      ->at(0));
+  const auto notes = notes_of(conversion);
+  EXPECT_THAT(notes, testing::Contains(HasSubstr("LowNodeUtilization.enabled: true is the default of chart 0.29")));
+  EXPECT_THAT(notes, testing::Contains(HasSubstr("thresholds.memory: 20 is the default of chart 0.29")));
+  EXPECT_THAT(notes, testing::Each(Not(HasSubstr("added deschedulerPolicy.strategies.RemovePods"))));
+  EXPECT_THAT(notes, testing::Contains(HasSubstr("read with the defaults of chart 0.29, the newest with v1alpha1; say "
+                                                 "--chart-version if it is another; `helm get values --all RELEASE`")));
+}
+
+TEST(ChartDefaults, OfNewChartsRunInsteadOfOldStrategies) {
+  const auto conversion = convert(kOneOldStrategy);
+  expect_valid(conversion);
+  EXPECT_THAT(names_of(conversion), ElementsAre("default"));
+  EXPECT_EQ(strategies_of(conversion).size(), 7);
+  EXPECT_EQ(spec_of(conversion).at("evictability").at("podProtections"),
+            api::Json({{"defaultDisabled", {"PodsWithLocalStorage"}}, {"extraEnabled", {"PodsWithPVC"}}}));
+  EXPECT_THAT(
+      notes_of(conversion),
+      testing::Contains("dropped deschedulerPolicy.strategies: chart 0.36 writes descheduler/v1alpha2, which has "
+                        "profiles: upstream passes strategies over; say --chart-version 0.29 if the chart is "
+                        "that old"));
+  EXPECT_THAT(notes_of(conversion),
+              testing::Contains(HasSubstr("added deschedulerPolicy.profiles: RemovePodsHavingTooManyRestarts, ")));
+  const auto deprecated = convert(kOneOldStrategy, of_chart(33));
+  EXPECT_EQ(spec_of(deprecated).at("evictability"), spec_of(conversion).at("evictability"));
+}
+
+TEST(ChartDefaults, AreNotNeededWhereTheProfilesAreGiven) {
+  const auto conversion =
+      convert("schedule: '@hourly'\ndeschedulerPolicy: {" ENABLED("balance", "RemoveDuplicates", "{}") "}");
+  expect_valid(conversion);
+  EXPECT_THAT(notes_of(conversion), ElementsAre(HasSubstr("changed schedule: the policies run every 1h0m0s")));
+}
+
+TEST(ChartDefaults, AreAllThereIsOfValuesWithoutAPolicy) {
+  EXPECT_EQ(strategies_of(convert("deschedulingInterval: 5m\nkind: Deployment\n")).size(), 7);
+  EXPECT_EQ(strategies_of(convert("image: {tag: v0.29.0}\n", of_chart(29))), kOldDefaults);
+}
+
+TEST(ChartDefaults, TheVersionOfThePolicyFollowsTheChart) {
+  const char* profiles = "deschedulerPolicyAPIVersion: descheduler/v1alpha2\ndeschedulerPolicy: {profiles: []}\n";
+  EXPECT_THAT(notes_of(convert(profiles, of_chart(26))),
+              testing::Contains("ignored deschedulerPolicyAPIVersion: chart 0.26 does not look at it, and writes "
+                                "descheduler/v1alpha1"));
+  const char* strategies = "deschedulerPolicyAPIVersion: descheduler/v1alpha1\ndeschedulerPolicy: {strategies: {}}\n";
+  EXPECT_THAT(
+      notes_of(convert(strategies, of_chart(30))),
+      testing::Contains(HasSubstr("changed deschedulerPolicyAPIVersion: the descheduler of chart 0.30 refuses")));
+}
+
+struct VersionCase {
+  const char* text;
+  std::optional<int> minor;
+};
+class ChartVersions : public testing::TestWithParam<VersionCase> {};
+TEST_P(ChartVersions, HaveAMinor) { EXPECT_EQ(api::chart_minor_of(GetParam().text), GetParam().minor); }
+INSTANTIATE_TEST_SUITE_P(Texts, ChartVersions,
+                         testing::Values(VersionCase{"0.29.0", 29}, VersionCase{"v0.30.1", 30}, VersionCase{"0.29", 29},
+                                         VersionCase{"~0.28.x", 28}, VersionCase{"^0.27.0", 27},
+                                         VersionCase{"0.31.0-rc.1", 31}, VersionCase{"", {}}, VersionCase{"*", {}},
+                                         VersionCase{">=0.27.0 <0.30.0", {}}, VersionCase{"0.x", {}},
+                                         VersionCase{"1.2.3", {}}, VersionCase{"0.99999999999", {}},
+                                         VersionCase{"soon", {}}));
+
+// ---------------------------------------------------------------- when it runs
+
+struct ScheduleCase {
+  const char* name;
+  const char* values;    ///< beside the policy
+  const char* interval;  ///< "": none
+  const char* note;      ///< "": none
+};
+class ChartSchedule : public testing::TestWithParam<ScheduleCase> {};
+
+TEST_P(ChartSchedule, IsTheChartsOwn) {
+  const auto conversion = convert(std::string(GetParam().values) +
+                                  "\ndeschedulerPolicy: {" ENABLED("balance", "RemoveDuplicates", "{}") "}");
+  expect_valid(conversion);
+  EXPECT_EQ(spec_of(conversion).value("schedule", api::Json::object()).value("interval", ""), GetParam().interval);
+  if (*GetParam().note == 0) {
+    EXPECT_THAT(notes_of(conversion), IsEmpty());
+  } else {
+    EXPECT_THAT(notes_of(conversion), testing::Contains(HasSubstr(GetParam().note)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, ChartSchedule,
+    testing::Values(
+        ScheduleCase{"NothingIsAJobOfTwoMinutes", "", "2m0s",
+                     "added schedule: \"*/2 * * * *\" is the default of chart 0.36"},
+        ScheduleCase{"AnIntervalOfAJobIsNotLookedAt", "deschedulingInterval: 10m", "2m0s",
+                     "ignored deschedulingInterval: a CronJob, the default, runs by schedule; only kind: Deployment"},
+        ScheduleCase{"AJobByItsSchedule", "kind: CronJob\nschedule: '0 * * * *'\ndeschedulingInterval: 10m", "1h0m0s",
+                     "ignored deschedulingInterval"},
+        ScheduleCase{"ADeploymentByItsInterval", "kind: Deployment\ndeschedulingInterval: 10m", "10m0s", ""},
+        ScheduleCase{"ADeploymentOfFiveMinutes", "kind: Deployment", "5m0s",
+                     "added deschedulingInterval: 5m is the default of chart 0.36"},
+        ScheduleCase{"AScheduleOfADeploymentIsNotLookedAt",
+                     "kind: Deployment\ndeschedulingInterval: 10m\nschedule: '0 * * * *'", "10m0s",
+                     "ignored schedule: only kind: CronJob looks at it"},
+        ScheduleCase{"ASuspendedDeploymentRuns", "kind: Deployment\ndeschedulingInterval: 10m\nsuspend: true", "10m0s",
+                     "ignored suspend: only kind: CronJob looks at it"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+// ---------------------------------------------------------------- those who install charts
+
+#define VALUES "schedule: '@hourly', deschedulerPolicy: {" ENABLED("balance", "RemoveDuplicates", "{}") "}"
+
+struct WrapperCase {
+  const char* name;
+  const char* text;
+  const char* source;  ///< of the policy
+};
+class Wrappers : public testing::TestWithParam<WrapperCase> {};
+
+TEST_P(Wrappers, AreOpened) {
+  const auto conversion = convert(GetParam().text);
+  expect_valid(conversion);
+  EXPECT_THAT(conversion.sources, ElementsAre(GetParam().source));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, Wrappers,
+    testing::Values(
+        WrapperCase{
+            "Flux",
+            "{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {name: d}, spec: {chart: {spec: "
+            "{chart: descheduler, version: 0.33.0}}, values: {" VALUES "}}}",
+            "spec.values.deschedulerPolicy.profiles[0]"},
+        WrapperCase{
+            "FluxAmongOthers",
+            "apiVersion: v1\nkind: Namespace\n---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nspec: "
+            "{values: {replicas: 1}}\n---\n"
+            "{apiVersion: helm.toolkit.fluxcd.io/v2beta1, kind: HelmRelease, spec: {values: {" VALUES "}}}",
+            "documents[2].spec.values.deschedulerPolicy.profiles[0]"},
+        WrapperCase{"OldFlux",
+                    "{apiVersion: helm.fluxcd.io/v1, kind: HelmRelease, spec: {chart: {name: descheduler}, values: "
+                    "{" VALUES "}}}",
+                    "spec.values.deschedulerPolicy.profiles[0]"},
+        WrapperCase{"AParentChart",
+                    "{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, spec: {chart: {spec: {chart: platform, "
+                    "version: 0.1.0}}, values: {descheduler: {" VALUES "}}}}",
+                    "spec.values.descheduler.deschedulerPolicy.profiles[0]"},
+        WrapperCase{"ArgoWithText",
+                    "apiVersion: argoproj.io/v1alpha1\nkind: Application\nspec:\n  source:\n    chart: descheduler\n"
+                    "    targetRevision: 0.33.0\n    helm:\n      values: |\n        {" VALUES "}\n",
+                    "spec.source.helm.values.deschedulerPolicy.profiles[0]"},
+        WrapperCase{"ArgoWithAnObject",
+                    "{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {sources: [{ref: values}, {chart: "
+                    "descheduler, helm: {valuesObject: {" VALUES "}}}]}}",
+                    "spec.sources[1].helm.valuesObject.deschedulerPolicy.profiles[0]"},
+        WrapperCase{"ArgoApplicationSet",
+                    "{apiVersion: argoproj.io/v1alpha1, kind: ApplicationSet, spec: {template: {spec: {source: {chart: "
+                    "descheduler, helm: {valuesObject: {" VALUES "}}}}}}}",
+                    "spec.template.spec.source.helm.valuesObject.deschedulerPolicy.profiles[0]"},
+        WrapperCase{"K3s",
+                    "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nspec:\n  chart: descheduler/descheduler\n"
+                    "  valuesContent: |-\n    {" VALUES "}\n",
+                    "spec.valuesContent.deschedulerPolicy.profiles[0]"},
+        WrapperCase{"ValuesInAConfigMap",
+                    "apiVersion: v1\nkind: ConfigMap\ndata:\n  values.yaml: |\n    {" VALUES "}\n",
+                    "data[values.yaml].deschedulerPolicy.profiles[0]"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Wrapped, ValuesHaveTheDefaultsOfTheirChart) {
+  const auto conversion = convert(R"(
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: descheduler}
+spec:
+  chart: {spec: {chart: descheduler, version: 0.29.0}}
+  valuesFrom: [{kind: ConfigMap, name: more}]
+)");
+  expect_valid(conversion);
+  EXPECT_EQ(strategies_of(conversion), kOldDefaults);
+  EXPECT_EQ(spec_of(conversion).at("schedule").at("interval"), "2m0s");
+  EXPECT_THAT(notes_of(conversion), testing::Contains(HasSubstr("dropped spec.valuesFrom: gives more values, which are "
+                                                                "not read; `helm get values --all RELEASE")));
+  const auto argo = convert(R"(
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+spec: {source: {chart: descheduler, targetRevision: 0.24.1, helm: {parameters: [{name: kind, value: Deployment}]}}}
+)");
+  expect_valid(argo);
+  EXPECT_EQ(strategies_of(argo).size(), 5);
+  EXPECT_THAT(notes_of(argo), testing::Contains(HasSubstr("dropped spec.source.helm.parameters: gives more values")));
+}
+
+TEST(Wrapped, NonsenseIsRefusedWithThePath) {
+  EXPECT_THAT(errors_of(convert("{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {source: {chart: "
+                                "descheduler, helm: {values: 'a: ['}}}}")),
+              ElementsAre(HasSubstr("spec.source.helm.values: line ")));
+  EXPECT_THAT(
+      errors_of(convert("{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, spec: {chart: {spec: {chart: "
+                        "descheduler}}, values: [1]}}")),
+      ElementsAre(HasSubstr("spec.values: must be an object, not a list")));
+  EXPECT_THAT(errors_of(convert("{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, spec: 7}")),
+              ElementsAre(HasSubstr("there is no policy of the descheduler here")));
+}
+
+// ---------------------------------------------------------------- OpenShift
+
+std::string kube_descheduler(const std::string& spec) {
+  return "apiVersion: operator.openshift.io/v1\nkind: KubeDescheduler\nmetadata: {name: cluster, namespace: "
+         "openshift-kube-descheduler-operator}\nspec:\n  deschedulingIntervalSeconds: 3600\n" +
+         spec;
+}
+
+TEST(KubeDescheduler, BecomesWhatItsOperatorMakesOfIt) {
+  const auto conversion = convert(kube_descheduler(R"(
+  mode: Automatic
+  evictionLimits: {total: 9, node: 3}
+  profiles: [AffinityAndTaints, LifecycleAndUtilization, EvictPodsWithPVC]
+  profileCustomizations:
+    podLifetime: 48h
+    thresholdPriority: 1000
+    namespaces: {excluded: [mine]}
+    devLowNodeUtilizationThresholds: High
+)"));
+  expect_valid(conversion);
+  EXPECT_THAT(names_of(conversion), ElementsAre("affinity-and-taints", "lifecycle-and-utilization"));
+  EXPECT_EQ(spec_of(conversion, 1), api::parse_yaml(R"(
+evictability: {priorityThreshold: {value: 1000}}
+limits: {perCycle: {total: 9, perNode: 3}}
+schedule: {interval: 1h0m0s}
+strategies:
+- name: PodLifeTime
+  args: {maxPodLifeTimeSeconds: 172800, namespaces: {exclude: [hypershift, kube-system, openshift, mine]}}
+- name: RemovePodsHavingTooManyRestarts
+  args:
+    podRestartThreshold: 100
+    includingInitContainers: true
+    namespaces: {exclude: [hypershift, kube-system, openshift, mine]}
+- name: LowNodeUtilization
+  args:
+    thresholds: {cpu: 40, memory: 40, pods: 40}
+    targetThresholds: {cpu: 70, memory: 70, pods: 70}
+    evictionLimits: {node: 3}
+    evictableNamespaces: {exclude: [hypershift, kube-system, openshift, mine]}
+)")
+                                        ->at(0))
+      << api::to_yaml(spec_of(conversion, 1));
+  EXPECT_THAT(
+      notes_of(conversion),
+      testing::Contains(HasSubstr("dropped spec: the operator excludes the namespaces openshift-* of the cluster, "
+                                  "too, which this object does not name; for all of them convert what the "
+                                  "operator has made: kubectl -n openshift-kube-descheduler-operator get "
+                                  "configmap cluster -o yaml | evacuator convert -")));
+}
+
+TEST(KubeDescheduler, ProtectsClaimsUnlessAProfileSaysOtherwise) {
+  const auto conversion =
+      convert(kube_descheduler("  profiles: [SoftTopologyAndDuplicates, EvictPodsWithLocalStorage]\n"
+                               "  profileCustomizations: {namespaces: {included: [shop]}}\n"));
+  expect_valid(conversion);
+  const api::Json spec = spec_of(conversion);
+  EXPECT_EQ(spec.at("evictability").at("podProtections"),
+            api::Json({{"defaultDisabled", {"PodsWithLocalStorage"}}, {"extraEnabled", {"PodsWithPVC"}}}));
+  EXPECT_EQ(spec.at("strategies").at(0).at("args"),
+            api::Json({{"constraints", {"DoNotSchedule", "ScheduleAnyway"}}, {"namespaces", {{"include", {"shop"}}}}}));
+  EXPECT_THAT(notes_of(conversion), testing::Each(Not(HasSubstr("openshift-*"))));
+}
+
+TEST(KubeDescheduler, OtherProfilesAreConvertedToo) {
+  const auto conversion =
+      convert(kube_descheduler("  profiles: [CompactAndScale]\n  profileCustomizations: "
+                               "{devHighNodeUtilizationThresholds: Minimal}\n"));
+  expect_valid(conversion);
+  EXPECT_EQ(spec_of(conversion).at("strategies").at(0).at("args").at("thresholds").at("cpu"), 10);
+  EXPECT_THAT(strategies_of(convert(kube_descheduler("  profiles: [LongLifecycle]\n"))),
+              ElementsAre("RemovePodsHavingTooManyRestarts", "LowNodeUtilization"));
+  EXPECT_THAT(strategies_of(convert(kube_descheduler("  profiles: [TopologyAndDuplicates]\n"))),
+              ElementsAre("RemovePodsViolatingTopologySpreadConstraint", "RemoveDuplicates"));
+}
+
+struct OpenShiftCase {
+  const char* spec;
+  const char* error;
+};
+class BadKubeDescheduler : public testing::TestWithParam<OpenShiftCase> {};
+TEST_P(BadKubeDescheduler, IsRefusedWithThePath) {
+  EXPECT_THAT(errors_of(convert(kube_descheduler(GetParam().spec))), testing::Contains(HasSubstr(GetParam().error)));
+}
+INSTANTIATE_TEST_SUITE_P(
+    Specs, BadKubeDescheduler,
+    testing::Values(
+        OpenShiftCase{"", "spec.profiles: must name at least one profile"},
+        OpenShiftCase{"  profiles: [Tidy]\n", "spec.profiles[0]: \"Tidy\" is no profile of KubeDescheduler"},
+        OpenShiftCase{"  profiles: [KubeVirtRelieveAndMigrate]\n",
+                      "spec.profiles[0]: goes by Prometheus, whose URL this object does not tell; convert what "
+                      "the operator has made: kubectl -n openshift-kube-descheduler-operator get configmap"},
+        OpenShiftCase{"  profiles: [CompactAndScale]\n  profileCustomizations: "
+                      "{devHighNodeUtilizationThresholds: Huge}\n",
+                      "spec.profileCustomizations.devHighNodeUtilizationThresholds: \"Huge\" is not one of"},
+        OpenShiftCase{"  profiles: [CompactAndScale]\n  profileCustomizations: {namespaces: {included: [a], "
+                      "excluded: [b]}}\n",
+                      "only one of included and excluded"}));
+
 // ---------------------------------------------------------------- bad input
 
 struct BadCase {
@@ -603,7 +1014,6 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"AnotherVersion", "apiVersion: descheduler/v1\nkind: DeschedulerPolicy",
                 "apiVersion: must be descheduler/v1alpha2 or descheduler/v1alpha1"},
         BadCase{"AnotherKind", "apiVersion: descheduler/v1alpha2\nkind: Policy", "kind: must be DeschedulerPolicy"},
-        BadCase{"MixedVersions", "profiles: []\nstrategies: {}", "strategies: belongs to descheduler/v1alpha1"},
         BadCase{"NegativeLimit", "profiles: []\nmaxNoOfPodsToEvictTotal: -1",
                 "maxNoOfPodsToEvictTotal: -1 is no whole number"},
         BadCase{"LimitInQuotes", "profiles: []\nmaxNoOfPodsToEvictPerNode: '5'",
@@ -720,6 +1130,26 @@ TEST_F(ConvertCommand, WritesNothingWhenStrictAndSomethingIsDropped) {
   EXPECT_EQ(run(kTwoProfiles, {.strict = true}), 1);
   EXPECT_THAT(out_, IsEmpty());
   EXPECT_THAT(err_, HasSubstr("dropped sort: unknown field"));
+}
+
+TEST_F(ConvertCommand, FailsWhenNothingCouldBeConverted) {
+  for (const char* output : {"yaml", "json"}) {
+    EXPECT_EQ(run("strategies: {RemoveDuplicates: {enabled: false}}", {.output = output}), 1);
+    EXPECT_THAT(out_, IsEmpty());
+    EXPECT_THAT(err_, HasSubstr("policy.yaml: no policy written\n"));
+  }
+  EXPECT_EQ(run("profiles: []"), 1);
+  EXPECT_THAT(err_, HasSubstr("no policy written"));
+}
+
+TEST_F(ConvertCommand, TakesTheVersionOfTheChart) {
+  const char* values = "schedule: '@daily'\ndeschedulerPolicy: {strategies: {RemoveDuplicates: {enabled: true}}}\n";
+  EXPECT_EQ(run(values, {.chart_version = "0.29.0"}), 0) << err_;
+  EXPECT_THAT(err_, HasSubstr("added deschedulerPolicy.strategies.LowNodeUtilization"));
+  EXPECT_THAT(out_, HasSubstr("# added deschedulerPolicy.strategies.LowNodeUtilization"));
+  EXPECT_EQ(validate(), 0) << validated_;
+  EXPECT_EQ(run(values, {.chart_version = "soon"}), 1);
+  EXPECT_THAT(err_, HasSubstr("--chart-version: \"soon\" is no version of the chart such as 0.29.0"));
 }
 
 TEST_F(ConvertCommand, FailsOnBadInputWithFileAndPath) {
