@@ -72,7 +72,8 @@ Examples:
   evacuator convert values.yaml --mode Automatic --strict
 )";
 constexpr const char* kExitCodesOfVerify =
-    "Exit code: 0 intact; 1 broken; 2 a file or flag cannot be read; 3 intact but for an unfinished end; 4 its end is "
+    "Exit code: 0 intact; 1 broken; 2 a file or flag cannot be read, or the output cannot be written; 3 intact but for "
+    "an unfinished end; 4 its end is "
     "not signed.\n";
 constexpr const char* kAuditVerifyExamples = R"(
 Examples:
@@ -317,7 +318,11 @@ void add_audit_verify(CLI::App& audit, AuditVerifyOptions& options, int& exit_co
       ->capture_default_str()
       ->type_name("FORMAT");
   verify->footer(std::string(kExitCodesOfVerify) + kAuditVerifyExamples);
-  verify->callback([&] { exit_code = run_audit_verify(options); });
+  // 1 would say that the log is broken.
+  verify->callback([&] {
+    exit_code = with_output(
+        "evacuator", [&] { return run_audit_verify(options); }, 2);
+  });
 }
 
 void add_audit_query(CLI::App& audit, AuditQueryOptions& options, int& exit_code) {

@@ -33,7 +33,7 @@ void write_err(std::string_view text) {
   std::fflush(stderr);
 }
 
-int with_output(std::string_view program, const std::function<int()>& command) {
+int with_output(std::string_view program, const std::function<int()>& command, int failed) {
   try {
     const int code = command();
     flush_out();
@@ -42,7 +42,7 @@ int with_output(std::string_view program, const std::function<int()>& command) {
     forget_output();
     if (error.code().value() == EPIPE) return kReaderGone;
     print_err("{}: cannot write to standard output: {}\n", program, error.code().message());
-    return 1;
+    return failed;
   }
 }
 

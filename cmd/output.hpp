@@ -36,7 +36,7 @@ void print_err(fmt::format_string<Args...> format, Args&&... args) {
 
 /// The command's exit code, once all of its output is written. When the output has no reader any more (`| head`) it
 /// ends without a word, with kReaderGone; when it cannot be written for another reason (a full disk), with one line on
-/// standard error and 1. Used by one thread.
-int with_output(std::string_view program, const std::function<int()>& command);
+/// standard error and `failed`. Used by one thread.
+int with_output(std::string_view program, const std::function<int()>& command, int failed = 1);
 
 }  // namespace cmd

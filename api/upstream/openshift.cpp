@@ -111,14 +111,21 @@ class KubeDeschedulerReader {
       Json profile = profile_of(profiles[i], spec_.path().field("profiles").index(i));
       if (!profile.is_null()) policy["profiles"].push_back(std::move(profile));
     }
-    if (total_) policy["maxNoOfPodsToEvictTotal"] = *total_;
-    if (per_node_) policy["maxNoOfPodsToEvictPerNode"] = *per_node_;
+    put_limit(total_, "total", "total");
+    put_limit(per_node_, "perNode", "node");
     if (custom_.included.empty())
       bench_.note(
           NoteKind::kDropped, spec_.path(),
           "the operator excludes the namespaces openshift-* of the cluster, too, which this object does not name",
           "for all of them convert what the operator has made: " + config_map_);
     read_v1alpha2(policy, spec_.path(), common_, bench_);
+  }
+
+  void put_limit(std::optional<std::uint32_t> limit, const char* ours, const char* theirs) {
+    if (!limit) return;
+    common_.spec["limits"]["perCycle"][ours] = *limit;
+    common_.origins.push_back(
+        {fmt::format("spec.limits.perCycle.{}", ours), spec_.path().field("evictionLimits").field(theirs).text()});
   }
 
   Json profile_of(const std::string& name, const FieldPath& at) {

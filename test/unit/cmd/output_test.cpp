@@ -100,6 +100,11 @@ TEST_F(Output, OfEachCommandEndsWithoutAWordWhenItsReaderHasGone) {
   }
 }
 
+TEST_F(Output, OfVerifyIsNotTakenForABrokenLog) {
+  EXPECT_EQ(run_into(BrokenOutput::full_disk(), {"audit", "verify", write("audit.log", "")}), 2);
+  EXPECT_THAT(err_, HasSubstr("evacuator: cannot write to standard output: No space left on device\n"));
+}
+
 TEST_F(Output, IsWholeAgainAfterwards) {
   EXPECT_EQ(run_into(BrokenOutput::full_disk(), {"version"}), 1);
   EXPECT_EQ(captured([] { return run_evacuator({"version"}); }), 0);
