@@ -9,7 +9,7 @@ RUN cmake --preset release -DEVACUATOR_TESTS=OFF && cmake --build build/release 
 
 FROM debian:bookworm-slim
 RUN apt-get update -q && apt-get install -q -y --no-install-recommends libcpprest2.10 libssl3 libsimdjson14 libspdlog1.10 \
-      libfmt9 libyaml-0-2 libprometheus-cpp-core1.0 libdate-tz3 tzdata ca-certificates \
+      libfmt9 libyaml-0-2 libprometheus-cpp-core1.0 libdate-tz3 zlib1g tzdata ca-certificates \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /src/build/release/cmd/evacuator /src/build/release/cmd/kubectl-evacuator /usr/local/bin/
 USER 65532:65532

@@ -1,8 +1,6 @@
 #include "cmd/cli.hpp"
 
 #include <CLI/CLI.hpp>
-#include <iostream>
-#include <system_error>
 
 #include "api/policy/scheduler_version.hpp"
 #include "cmd/commands.hpp"
@@ -10,6 +8,7 @@
 #include "cmd/explain/explain.hpp"
 #include "cmd/offline/audit.hpp"
 #include "cmd/offline/convert.hpp"
+#include "cmd/output.hpp"
 
 namespace cmd {
 namespace {
@@ -76,7 +75,8 @@ Examples:
   evacuator convert values.yaml --mode Automatic --strict
 )";
 constexpr const char* kExitCodesOfVerify =
-    "Exit code: 0 intact; 1 broken; 2 a file or flag cannot be read; 3 intact but for an unfinished end; 4 its end is "
+    "Exit code: 0 intact; 1 broken; 2 a file or flag cannot be read, or the output cannot be written; 3 intact but for "
+    "an unfinished end; 4 its end is "
     "not signed.\n";
 constexpr const char* kAuditVerifyExamples = R"(
 Examples:
@@ -275,7 +275,8 @@ void add_convert(CLI::App& app, ConvertOptions& options, int& exit_code) {
   convert
       ->add_option(
           "FILE", options.file,
-          "Policy (v1alpha2 or v1alpha1), ConfigMap with one, or values of the Helm chart; - is standard input")
+          "Policy (v1alpha2 or v1alpha1), ConfigMap with one, values of the Helm chart, or a HelmRelease, Application, "
+          "HelmChart or KubeDescheduler with them; - is standard input")
       ->required();
   convert->add_option("-o,--output", options.output, "yaml or json")
       ->check(CLI::IsMember({"yaml", "json"}))
@@ -293,6 +294,11 @@ void add_convert(CLI::App& app, ConvertOptions& options, int& exit_code) {
       ->type_name("WHOSE");
   convert->add_option("--interval", options.interval, "Between cycles (default: what the chart's values say, else 5m)")
       ->type_name("DURATION");
+  convert
+      ->add_option("--chart-version", options.chart_version,
+                   "Of the Helm chart that values are for: its defaults count, too (default: what the file says, else "
+                   "the newest)")
+      ->type_name("VERSION");
   convert->add_flag("--strict", options.strict, "Write nothing and exit with 1 when something has no equal");
   convert->footer(std::string("What has no equal stands in the output's comments and on standard error.\n") +
                   kConvertExamples);
@@ -320,7 +326,11 @@ void add_audit_verify(CLI::App& audit, AuditVerifyOptions& options, int& exit_co
       ->capture_default_str()
       ->type_name("FORMAT");
   verify->footer(std::string(kExitCodesOfVerify) + kAuditVerifyExamples);
-  verify->callback([&] { exit_code = run_audit_verify(options); });
+  // 1 would say that the log is broken.
+  verify->callback([&] {
+    exit_code = with_output(
+        "evacuator", [&] { return run_audit_verify(options); }, 2);
+  });
 }
 
 void add_audit_query(CLI::App& audit, AuditQueryOptions& options, int& exit_code) {
@@ -395,7 +405,7 @@ void add_completion(CLI::App& app, std::string& shell) {
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   completion->footer(kCompletionExamples);
-  completion->callback([&] { std::cout << completion_script(shell, describe(app)); });
+  completion->callback([&] { write_out(completion_script(shell, describe(app))); });
 }
 
 /// What the flags fill in, for one run.
@@ -430,9 +440,7 @@ void add_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   add_completion(app, arguments.shell);
 }
 
-}  // namespace
-
-int run_evacuator(const std::vector<std::string>& args) {
+int run_command(const std::vector<std::string>& args) {
   CLI::App app{"Evacuator moves pods to where they are better off, without breaking what runs in them.", "evacuator"};
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
@@ -452,6 +460,12 @@ int run_evacuator(const std::vector<std::string>& args) {
     return kBrokenPipe;
   }
   return exit_code;
+}
+
+}  // namespace
+
+int run_evacuator(const std::vector<std::string>& args) {
+  return with_output("evacuator", [&] { return run_command(args); });
 }
 
 }  // namespace cmd

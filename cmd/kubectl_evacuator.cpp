@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "cmd/output.hpp"
 #include "cmd/plugin/cli.hpp"
 #include "cmd/plugin/process_io.hpp"
 #include "kube/config/process_environment.hpp"
@@ -10,5 +11,5 @@ int main(int argc, char** argv) {
   kube::prepare_process();
   std::signal(SIGPIPE, SIG_IGN);
   cmd::plugin::ProcessIo process;
-  return cmd::plugin::run({argv + 1, argv + argc}, process.io());
+  return cmd::with_output("kubectl evacuator", [&] { return cmd::plugin::run({argv + 1, argv + argc}, process.io()); });
 }

@@ -13,7 +13,8 @@
 #include "base/sleep.hpp"
 #include "base/steady_clock.hpp"
 #include "cmd/commands.hpp"
-#include "cmd/offline/dump.hpp"
+#include "cmd/input/files.hpp"
+#include "cmd/output.hpp"
 #include "cmd/signals.hpp"
 #include "controllers/config/audit_config.hpp"
 #include "controllers/config/operator_config.hpp"
@@ -445,7 +446,7 @@ Status run(const RunOptions& options) {
 
 int run_operator(const RunOptions& options) {
   if (const auto done = run(options); !done) {
-    fmt::print(stderr, "evacuator run: {}\n", done.error().message);
+    print_err("evacuator run: {}\n", done.error().message);
     return 1;
   }
   return 0;

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "api/upstream/chart_defaults.hpp"
 #include "api/upstream/parts.hpp"
 
 namespace api::upstream {
@@ -44,23 +45,26 @@ std::optional<base::seconds> period_of_macro(std::string_view cron) {
   return std::nullopt;
 }
 
+constexpr std::string_view kV1alpha1 = "descheduler/v1alpha1";
+constexpr std::string_view kV1alpha2 = "descheduler/v1alpha2";
+
 /// What a values file says beside the policy.
 class ChartReader {
  public:
-  ChartReader(const Json& json, const FieldPath& at, Workbench& bench)
-      : values_(json, at, bench.errors()), at_(at), bench_(bench) {}
+  ChartReader(const Json& json, const FieldPath& at, std::optional<int> minor, Workbench& bench)
+      : json_(json), values_(json, at, bench.errors()), at_(at), bench_(bench), given_(minor) {
+    values_.read("deschedulerPolicyAPIVersion", version_);
+    const int guess = version_ == kV1alpha1 ? kNewestChartOfV1alpha1 : kNewestChart;
+    minor_ = std::clamp(given_.value_or(guess), kOldestChart, kNewestChart);
+  }
 
   void read() {
     values_.find("deschedulerPolicy");
     read_schedule();
-    bool suspend = false;
-    values_.read("suspend", suspend);
-    if (suspend) common_.spec["suspend"] = true;
     read_options();
-    std::string version;
-    values_.read("deschedulerPolicyAPIVersion", version);
     note_installation();
-    read_policy(version);
+    read_policy();
+    note_version();
   }
 
  private:
@@ -69,20 +73,56 @@ class ChartReader {
     common_.origins.push_back({"spec.schedule.interval", at.text()});
   }
 
+  std::string chart() const { return fmt::format("chart 0.{}", minor_); }
+
+  void note_default(const FieldPath& at, const std::string& value) {
+    used_defaults_ = true;
+    bench_.note(NoteKind::kAdded, at,
+                value.empty() ? fmt::format("is a default of {}", chart())
+                              : fmt::format("{} is the default of {}", value, chart()));
+  }
+
   void read_schedule() {
-    std::string kind;
-    std::string cron;
-    std::optional<base::Duration> interval;
+    std::string kind = "CronJob";
     values_.read("kind", kind);
-    values_.read("schedule", cron);
+    std::optional<base::Duration> interval;
     values_.read_duration("deschedulingInterval", interval);
-    if (kind == "Deployment") {
-      if (interval)
-        set_interval(std::chrono::duration_cast<base::seconds>(*interval), at_.field("deschedulingInterval"));
-      return;
+    bool suspend = false;
+    values_.read("suspend", suspend);
+    if (kind == "Deployment" && minor_ >= kOldestChartWithKind) return read_interval(interval, suspend);
+    if (kind != "CronJob" && kind != "Deployment")
+      return bench_.error(at_.field("kind"),
+                          "must be CronJob or Deployment: the chart renders nothing of another kind");
+    if (interval) {
+      bench_.note(NoteKind::kIgnored, at_.field("deschedulingInterval"),
+                  "a CronJob, the default, runs by schedule; only kind: Deployment looks at it");
     }
-    if (cron.empty()) return;
+    if (suspend) common_.spec["suspend"] = true;
+    read_cron();
+  }
+
+  /// Of a Deployment.
+  void read_interval(std::optional<base::Duration> interval, bool suspend) {
+    const FieldPath at = at_.field("deschedulingInterval");
+    if (!interval) {
+      interval = base::parse_duration(kChartInterval);
+      note_default(at, std::string(kChartInterval));
+    }
+    set_interval(std::chrono::duration_cast<base::seconds>(*interval), at);
+    for (const char* of_jobs : {"schedule", "suspend"}) {
+      if (values_.find(of_jobs) != nullptr && (suspend || of_jobs != std::string_view("suspend")))
+        bench_.note(NoteKind::kIgnored, at_.field(of_jobs), "only kind: CronJob looks at it");
+    }
+  }
+
+  void read_cron() {
     const FieldPath at = at_.field("schedule");
+    std::string cron;
+    values_.read("schedule", cron);
+    if (cron.empty()) {
+      cron = kChartSchedule;
+      note_default(at, fmt::format("\"{}\"", kChartSchedule));
+    }
     if (const auto period = period_of_cron(cron)) {
       set_interval(*period, at);
       bench_.note(NoteKind::kChanged, at,
@@ -131,21 +171,85 @@ class ChartReader {
                   "install Evacuator with config/default");
   }
 
-  void read_policy(const std::string& version) {
-    const FieldPath at = at_.field("deschedulerPolicy");
-    const Json* policy = values_.find("deschedulerPolicy");
-    if (policy == nullptr) return bench_.error(at, "is empty");
-    if (!policy->is_object()) return bench_.error(at, fmt::format("must be an object, not {}", kind_of(*policy)));
-    const bool is_map = version.empty() ? policy->contains("strategies") : version == "descheduler/v1alpha1";
-    if (!version.empty() && version != "descheduler/v1alpha1" && version != "descheduler/v1alpha2")
-      return bench_.error(at_.field("deschedulerPolicyAPIVersion"),
-                          "must be descheduler/v1alpha2 or descheduler/v1alpha1");
-    (is_map ? read_v1alpha1 : read_v1alpha2)(*policy, at, common_, bench_);
+  /// Which version the chart renders.
+  bool is_v1alpha1() {
+    const FieldPath at = at_.field("deschedulerPolicyAPIVersion");
+    if (!version_.empty() && version_ != kV1alpha1 && version_ != kV1alpha2)
+      bench_.error(at, "must be descheduler/v1alpha2 or descheduler/v1alpha1");
+    if (version_ == kV1alpha2 && minor_ < kOldestChartWithApiVersion) {
+      bench_.note(NoteKind::kIgnored, at, fmt::format("{} does not look at it, and writes {}", chart(), kV1alpha1));
+      return true;
+    }
+    if (version_ == kV1alpha1 && minor_ > kNewestChartOfV1alpha1)
+      bench_.note(
+          NoteKind::kChanged, at,
+          fmt::format("the descheduler of {} refuses this version at its start; it is converted as 0.{} read it",
+                      chart(), kNewestChartOfV1alpha1));
+    return version_.empty() ? minor_ <= kNewestChartOfV1alpha1 : version_ == kV1alpha1;
   }
 
+  /// The defaults that count in that version, under what the user says.
+  void add_defaults(Json& policy, bool v1alpha1) {
+    const char* of_version = v1alpha1 ? "strategies" : "profiles";
+    Json defaults = default_chart_policy(minor_);
+    if (!defaults.contains(of_version)) return;
+    merge_as_helm(policy, defaults, at_.field("deschedulerPolicy"),
+                  [&](const FieldPath& at, const Json& value) { added_.emplace_back(at, value); });
+    for (const auto& [at, value] : added_) {
+      if (!is_switched_off(policy, at)) note_default(at, summary_of_default(value));
+    }
+  }
+
+  /// Of a strategy that the user has disabled.
+  bool is_switched_off(const Json& policy, const FieldPath& at) const {
+    const std::string strategies = at_.field("deschedulerPolicy").field("strategies").text() + ".";
+    if (!at.text().starts_with(strategies)) return false;
+    const std::string name =
+        at.text().substr(strategies.size(), at.text().find('.', strategies.size()) - strategies.size());
+    const auto entry = policy["strategies"].find(name);
+    return entry != policy["strategies"].end() && entry->is_object() && entry->value("enabled", Json(false)) != true;
+  }
+
+  void read_policy() {
+    const FieldPath at = at_.field("deschedulerPolicy");
+    Json policy = Json::object();
+    if (const auto found = json_.find("deschedulerPolicy"); found != json_.end()) policy = *found;
+    if (policy.is_null()) return bench_.error(at, "is empty");
+    if (!policy.is_object()) return bench_.error(at, fmt::format("must be an object, not {}", kind_of(policy)));
+    const bool v1alpha1 = is_v1alpha1();
+    const bool dead = !v1alpha1 && policy.contains("strategies") && !policy["strategies"].is_null();
+    add_defaults(policy, v1alpha1);
+    if (dead) note_dead_strategies(policy);
+    (v1alpha1 ? read_v1alpha1 : read_v1alpha2)(policy, at, common_, bench_);
+  }
+
+  /// Who has an old chart means them; who has a new one thinks that they run.
+  void note_dead_strategies(Json& policy) {
+    policy.erase("strategies");
+    used_defaults_ = used_defaults_ || version_.empty();
+    bench_.note(NoteKind::kDropped, at_.field("deschedulerPolicy").field("strategies"),
+                fmt::format("{} writes {}, which has profiles: upstream passes strategies over", chart(), kV1alpha2),
+                version_.empty() ? "say --chart-version 0.29 if the chart is that old" : "remove them");
+  }
+
+  void note_version() {
+    if (given_ || !used_defaults_) return;
+    bench_.note(
+        NoteKind::kChanged, at_,
+        fmt::format("read with the defaults of {}, {}", chart(),
+                    minor_ == kNewestChart ? "the newest that is known here" : "the newest with v1alpha1"),
+        "say --chart-version if it is another; `helm get values --all RELEASE` and the ConfigMap tell what runs");
+  }
+
+  const Json& json_;
   StrictObject values_;
   FieldPath at_;
   Workbench& bench_;
+  std::optional<int> given_;
+  int minor_ = kNewestChart;
+  std::string version_;  ///< deschedulerPolicyAPIVersion
+  bool used_defaults_ = false;
+  std::vector<std::pair<FieldPath, Json>> added_;
   Draft common_;
 };
 
@@ -166,8 +270,30 @@ std::optional<base::seconds> period_of_cron(std::string_view cron) {
   return cron_number(fields[4], 0, 7) ? std::optional(base::seconds(604800)) : std::nullopt;
 }
 
-void read_chart_values(const Json& values, const FieldPath& at, Workbench& bench) {
-  ChartReader(values, at, bench).read();
+bool is_chart_values(const Json& json) {
+  constexpr std::array kOnlyThere = {"deschedulerPolicy", "deschedulerPolicyAPIVersion", "deschedulingInterval"};
+  return std::ranges::any_of(kOnlyThere, [&](const char* name) { return json.contains(name); });
+}
+
+void read_chart_values(const Json& values, const FieldPath& at, std::optional<int> minor, Workbench& bench) {
+  if (bench.options().chart_minor) minor = bench.options().chart_minor;
+  ChartReader(values, at, minor, bench).read();
 }
 
 }  // namespace api::upstream
+
+namespace api {
+
+std::optional<int> chart_minor_of(std::string_view version) {
+  // A range may come to be any.
+  if (version.find_first_of("<>|*, ") != std::string_view::npos) return std::nullopt;
+  version.remove_prefix(std::min(version.find_first_not_of("v^~="), version.size()));
+  if (!version.starts_with("0.")) return std::nullopt;
+  version.remove_prefix(2);
+  int minor = 0;
+  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), minor);
+  const bool ends_there = end == version.data() + version.size() || *end == '.' || *end == '-' || *end == '+';
+  return error == std::errc{} && ends_there && minor >= 0 ? std::optional(minor) : std::nullopt;
+}
+
+}  // namespace api

@@ -13,6 +13,9 @@ namespace api::upstream {
 namespace {
 
 constexpr std::string_view kArgsOfOne = "spec.strategies[0].args";
+constexpr const char* kPassedOver = "upstream passes it over in silence";
+constexpr const char* kMend = "mend or remove it";
+constexpr std::size_t kMostRounds = 64;  // of mending one strategy's args
 
 struct UpstreamPlugin {
   std::string_view name;
@@ -43,6 +46,21 @@ std::string_view member_of_args(std::string_view path) {
   if (!path.starts_with(kArgsOfOne) || path.size() < kArgsOfOne.size() + 2) return {};
   path.remove_prefix(kArgsOfOne.size() + 1);
   return path.substr(0, path.find_first_of(".["));
+}
+
+/// Takes out the member at ".namespaces.other" or "[a/b]"; false: there is none. Not inside of arrays.
+bool erase_at(Json& json, std::string_view path) {
+  if (!json.is_object() || path.empty()) return false;
+  const bool in_brackets = path.starts_with('[');
+  path.remove_prefix(1);
+  if (json.erase(std::string(path)) > 0) return true;  // names with dots are no places below each other
+  const std::size_t length = std::min(path.find_first_of(in_brackets ? "]" : ".["), path.size());
+  const auto found = json.find(std::string(path.substr(0, length)));
+  if (found == json.end()) return false;
+  path.remove_prefix(std::min(length + (in_brackets ? 1 : 0), path.size()));
+  if (!path.empty()) return erase_at(*found, path);
+  json.erase(found);
+  return true;
 }
 
 std::vector<Origin> origins_of_args(const StrategySource& source, std::string_view ours) {
@@ -97,15 +115,31 @@ constexpr std::array kArgsOfOurs = {
 
 }  // namespace
 
-bool Workbench::refuse_args_of_ours(const StrategySource& source) {
+bool Workbench::refuse_args_of_ours(StrategySource& source) {
   const std::size_t before = errors_.size();
   for (const ArgOfOurs& each : kArgsOfOurs) {
     if (each.strategy != source.name || !source.args.contains(each.name)) continue;
+    if (source.lenient) {
+      source.args.erase(each.name);
+      note(NoteKind::kDropped, path_of_member(source, each.name), kPassedOver, kMend);
+      continue;
+    }
     error(path_of_member(source, each.name),
           "upstream has no such field, and refuses it at its start; add it to the "
           "policy that is written");
   }
   return errors_.size() > before;
+}
+
+/// Of an input that upstream's decoder read leniently: true if the complaint is about an unknown field, which is taken
+/// out.
+bool Workbench::settle_unknown(StrategySource& source, const FieldError& complaint) {
+  if (!source.lenient || !complaint.message.starts_with("unknown field") || !complaint.path.starts_with(kArgsOfOne))
+    return false;
+  if (!erase_at(source.args, std::string_view(complaint.path).substr(kArgsOfOne.size()))) return false;
+  const FieldError theirs = at_origin(complaint, origins_of_args(source, kArgsOfOne));
+  note(NoteKind::kDropped, FieldPath(theirs.path), complaint.message + "; " + kPassedOver, kMend);
+  return true;
 }
 
 /// True if the args were altered so that the complaint is settled, or the strategy is given up with a note.
@@ -135,7 +169,7 @@ bool Workbench::settle_args(StrategySource& source) {
     if (complaints.empty()) return true;
     bool settled = false;
     for (const FieldError& complaint : complaints) {
-      if (round < 8 && settle_complaint(source, complaint)) {
+      if (round < kMostRounds && (settle_complaint(source, complaint) || settle_unknown(source, complaint))) {
         settled = true;
         break;
       }
@@ -237,8 +271,7 @@ void finish_leniently(StrictObject& object, Workbench& bench) {
   const FieldErrors unknown(errors.begin() + static_cast<std::ptrdiff_t>(before), errors.end());
   errors.resize(before);
   for (const FieldError& each : unknown)
-    bench.note(NoteKind::kDropped, FieldPath(each.path), each.message + "; upstream passes it over in silence",
-               "mend or remove it");
+    bench.note(NoteKind::kDropped, FieldPath(each.path), each.message + "; " + kPassedOver, kMend);
 }
 
 namespace {

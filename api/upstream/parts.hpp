@@ -36,6 +36,7 @@ struct StrategySource {
   Json args = Json::object();
   FieldPath at;                                            ///< of the args as a whole
   std::vector<std::pair<std::string, FieldPath>> members;  ///< of args that stand elsewhere
+  bool lenient = false;                                    ///< upstream's decoder passed over what it did not know
 };
 
 /// Collects drafts, notes and errors of one input.
@@ -48,6 +49,7 @@ class Workbench {
   void error(const FieldPath& at, std::string message) { errors_.push_back({at.text(), std::move(message)}); }
   FieldErrors& errors() { return errors_; }
   const StrategyCatalogue& catalogue() const { return catalogue_; }
+  const UpstreamOptions& options() const { return options_; }
 
   /// Appends the strategy to the draft's, or says why not.
   void add_strategy(Draft& draft, StrategySource source);
@@ -59,8 +61,9 @@ class Workbench {
 
  private:
   /// True if there are some; each is an error.
-  bool refuse_args_of_ours(const StrategySource& source);
+  bool refuse_args_of_ours(StrategySource& source);
   bool settle_args(StrategySource& source);
+  bool settle_unknown(StrategySource& source, const FieldError& complaint);
   bool settle_complaint(StrategySource& source, const FieldError& complaint);
   Json complete(Draft& draft);
 
@@ -91,8 +94,12 @@ void settle_usage_sources(Draft& draft, Workbench& bench);
 /// Whole documents of one version. `common` holds what stands outside of them (the chart's schedule).
 void read_v1alpha2(const Json& policy, const FieldPath& at, const Draft& common, Workbench& bench);
 void read_v1alpha1(const Json& policy, const FieldPath& at, const Draft& common, Workbench& bench);
-/// The chart's values.yaml.
-void read_chart_values(const Json& values, const FieldPath& at, Workbench& bench);
+/// The chart's values.yaml, with the chart's own defaults under it. `minor`: of the chart's version, as far as the file
+/// around the values tells it; the options win.
+void read_chart_values(const Json& values, const FieldPath& at, std::optional<int> minor, Workbench& bench);
+
+/// True if an object without apiVersion has members that only the chart's values have.
+bool is_chart_values(const Json& json);
 
 /// When a cron expression comes round at equal distances: which.
 std::optional<base::seconds> period_of_cron(std::string_view cron);

@@ -7,6 +7,7 @@
 #include "api/json/json_access.hpp"
 #include "api/json/yaml.hpp"
 #include "api/upstream/parts.hpp"
+#include "api/upstream/wrappers.hpp"
 
 namespace api {
 namespace {
@@ -45,6 +46,11 @@ class UpstreamFinder {
       return bench_.error(at.field("apiVersion"),
                           fmt::format("{} is Evacuator's already: there is nothing to convert", version));
     }
+    if (kind == "KubeDescheduler") {
+      found_ = true;
+      return upstream::read_kube_descheduler(json, at, bench_);
+    }
+    if (const auto wrapped = upstream::unwrap_values(json, at, bench_)) return look_at_wrapped(*wrapped);
     if (!version.empty()) return;  // an object of another kind beside the policy
     look_at_body(json, at);
   }
@@ -57,21 +63,42 @@ class UpstreamFinder {
     bench_.error(at.field("apiVersion"), "must be descheduler/v1alpha2 or descheduler/v1alpha1");
   }
 
-  /// A file without a version: values of the chart, alone or below the name of the sub-chart, or a policy's bare body.
-  void look_at_body(const Json& json, const FieldPath& at) {
+  void look_at_wrapped(const std::vector<upstream::WrappedValues>& wrapped) {
+    for (const upstream::WrappedValues& each : wrapped) {
+      if (!upstream::is_about_descheduler(each)) continue;
+      if (look_at_values(each.values, each.at, each.minor)) continue;
+      // Upstream's chart with nothing but its own defaults.
+      found_ = true;
+      upstream::read_chart_values(each.values, each.at, each.minor, bench_);
+    }
+  }
+
+  /// Values of the chart, alone or below the name of the sub-chart. False: they do not look so.
+  bool look_at_values(const Json& json, const FieldPath& at, std::optional<int> minor) {
     const auto below = json.find("descheduler");
-    if (json.contains("deschedulerPolicy")) {
-      found_ = true;
-      upstream::read_chart_values(json, at, bench_);
-    } else if (below != json.end() && below->is_object() && below->contains("deschedulerPolicy")) {
-      found_ = true;
-      upstream::read_chart_values(*below, at.field("descheduler"), bench_);
-    } else if (json.contains("profiles")) {
+    if (upstream::is_chart_values(json)) {
+      upstream::read_chart_values(json, at, minor, bench_);
+    } else if (below != json.end() && below->is_object() && upstream::is_chart_values(*below)) {
+      upstream::read_chart_values(*below, at.field("descheduler"), std::nullopt, bench_);
+    } else {
+      return false;
+    }
+    found_ = true;
+    return true;
+  }
+
+  /// A file without a version: values, or a policy's bare body.
+  void look_at_body(const Json& json, const FieldPath& at) {
+    if (look_at_values(json, at, std::nullopt)) return;
+    if (json.contains("profiles")) {
       found_ = true;
       upstream::read_v1alpha2(json, at, {}, bench_);
     } else if (json.contains("strategies")) {
       found_ = true;
       upstream::read_v1alpha1(json, at, {}, bench_);
+    } else if (bench_.options().chart_minor) {
+      found_ = true;
+      upstream::read_chart_values(json, at, std::nullopt, bench_);
     }
   }
 
@@ -79,8 +106,8 @@ class UpstreamFinder {
     const auto data = json.find("data");
     if (depth >= kDeepestWrapping || data == json.end() || !data->is_object()) return;
     for (const auto& [key, value] : data->items()) {
-      if (!value.is_string() || value.get_ref<const std::string&>().find("DeschedulerPolicy") == std::string::npos)
-        continue;
+      if (!value.is_string() || value.get_ref<const std::string&>().find("eschedulerPolicy") == std::string::npos)
+        continue;  // neither a policy nor values of the chart
       look_through(value.get_ref<const std::string&>(), at.field("data").key(key), depth + 1);
     }
   }
@@ -96,7 +123,7 @@ class UpstreamFinder {
 };
 
 constexpr std::array kNoteNames = {WireName{NoteKind::kDropped, "dropped"}, WireName{NoteKind::kChanged, "changed"},
-                                   WireName{NoteKind::kIgnored, "ignored"}};
+                                   WireName{NoteKind::kIgnored, "ignored"}, WireName{NoteKind::kAdded, "added"}};
 
 }  // namespace
 
@@ -115,7 +142,8 @@ Conversion convert_upstream(std::string_view text, const StrategyCatalogue& cata
   if (!finder.found() && bench.errors().empty()) {
     bench.error(FieldPath("apiVersion"),
                 "there is no policy of the descheduler here: neither apiVersion descheduler/v1alpha2 or v1alpha1, nor "
-                "values of its chart (deschedulerPolicy)");
+                "values of its chart (deschedulerPolicy), bare or in a HelmRelease, Application or HelmChart, nor a "
+                "KubeDescheduler");
   }
   return bench.finish();
 }

@@ -27,15 +27,22 @@ struct UpstreamOptions {
   PolicyMode mode = PolicyMode::kDryRun;
   std::string compatibility = "Upstream";  ///< of the policies; "None": with upstream's known faults fixed
   std::optional<base::seconds> interval;   ///< between cycles; upstream has a flag for it, no field
+  /// 29 of the Helm chart's version 0.29.1: whose defaults stand under the values. Without it what the input says, else
+  /// the newest.
+  std::optional<int> chart_minor{};
 };
 
 /// What became of a part of the input that did not just get a new name.
 enum class NoteKind {
   kDropped,  ///< has no equal: decisions may differ
+  kAdded,    ///< does not stand in the input: a default of the Helm chart
   kChanged,  ///< is there in another shape, and somebody should look at it
   kIgnored,  ///< upstream takes no notice of it either
 };
 std::string_view to_string(NoteKind kind);
+
+/// 29 of "0.29.1", "v0.29" or "~0.29"; nullopt for ranges and for what is no version of the chart.
+std::optional<int> chart_minor_of(std::string_view version);
 
 struct ConversionNote {
   NoteKind kind = NoteKind::kDropped;

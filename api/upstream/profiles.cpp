@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "api/upstream/parts.hpp"
@@ -105,13 +106,7 @@ class ProfileReader {
 
   void read_enabled(Point point, const std::string& name, const FieldPath& at) {
     const auto runs_at = point_of_plugin(name);
-    if (!runs_at) {
-      const auto known = plugin_names();
-      return bench_.note(
-          NoteKind::kDropped, at,
-          fmt::format("upstream's tree has no plugin \"{}\"{}", name.substr(0, 80), did_you_mean(name, known)),
-          "a plugin of your own build becomes a strategy of your own (CONTRIBUTING.md)");
-    }
+    if (!runs_at) return note_unknown(name, at);
     if (*runs_at != point) {
       return bench_.error(at, fmt::format("{} is no plugin of this extension point; it belongs under {}", name,
                                           name_of_point(*runs_at)));
@@ -126,10 +121,23 @@ class ProfileReader {
     bench_.add_strategy(draft_, {name, config->args == nullptr ? Json::object() : *config->args, config->at, {}});
   }
 
+  void note_unknown(const std::string& name, const FieldPath& at) {
+    if (std::exchange(noted_[name], true)) return;
+    const auto known = plugin_names();
+    bench_.note(NoteKind::kDropped, at,
+                fmt::format("upstream's tree has no plugin \"{}\"{}; it refuses such a policy at its start",
+                            name.substr(0, 80), did_you_mean(name, known)),
+                "a plugin of your own build becomes a strategy of your own (CONTRIBUTING.md)");
+  }
+
   void note_unused() {
     for (const PluginConfig& config : configs_) {
-      if (!config.used)
+      if (config.used) continue;
+      if (point_of_plugin(config.name)) {
         bench_.note(NoteKind::kIgnored, config.at, fmt::format("{} is configured, but not enabled", config.name));
+      } else {
+        note_unknown(config.name, config.at);
+      }
     }
   }
 
@@ -142,6 +150,7 @@ class ProfileReader {
   Workbench& bench_;
   Draft draft_;
   std::vector<PluginConfig> configs_;
+  std::map<std::string, bool> noted_;  ///< plugins that upstream does not know
 };
 
 }  // namespace
@@ -156,7 +165,8 @@ void read_v1alpha2(const Json& json, const FieldPath& at, const Draft& outside, 
     drafts.push_back(ProfileReader(item, path, bench).read());
   });
   if (policy.find("strategies") != nullptr)
-    bench.error(at.field("strategies"), "belongs to descheduler/v1alpha1; v1alpha2 has profiles");
+    bench.note(NoteKind::kIgnored, at.field("strategies"),
+               "belongs to descheduler/v1alpha1; upstream passes it over in v1alpha2, which has profiles");
   finish_leniently(policy, bench);
   bench.add_drafts(std::move(drafts), common);
 }

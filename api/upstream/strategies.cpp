@@ -55,6 +55,7 @@ class LegacyStrategyReader {
     std::int32_t weight = 0;
     entry_.read("weight", weight);
     source_.name = name_;
+    source_.lenient = true;
     source_.at = entry_.path().field("params");
     if (const Json* json = entry_.find("params")) {
       StrictObject params(*json, source_.at, bench_.errors());
@@ -177,6 +178,7 @@ Json legacy_evictor(StrictObject& policy) {
 
 void read_legacy_strategy(const std::string& name, const Json& json, const FieldPath& at, const Json& evictor,
                           std::vector<LegacyGroup>& groups, Workbench& bench) {
+  if (json.is_null()) return bench.note(NoteKind::kIgnored, at, "is null: not enabled");
   LegacyStrategyReader reader(name, json, at, bench);
   if (!reader.enabled()) return bench.note(NoteKind::kIgnored, at, "is not enabled");
   if (!point_of_plugin(name) || name == kDefaultEvictor) {
@@ -215,7 +217,8 @@ void read_v1alpha1(const Json& json, const FieldPath& at, const Draft& outside, 
       read_legacy_strategy(name, entry, at.field("strategies").key(name), evictor, groups, bench);
   }
   if (policy.find("profiles") != nullptr)
-    bench.error(at.field("profiles"), "belongs to descheduler/v1alpha2; v1alpha1 has strategies");
+    bench.note(NoteKind::kIgnored, at.field("profiles"),
+               "belongs to descheduler/v1alpha2; upstream passes it over in v1alpha1, which has strategies");
   finish_leniently(policy, bench);
   std::vector<Draft> drafts;
   for (LegacyGroup& group : groups) {

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +11,7 @@
 #include "cmd/demo/cluster.hpp"
 #include "cmd/demo/script.hpp"
 #include "cmd/evacuation_view.hpp"
+#include "cmd/output.hpp"
 #include "cmd/signals.hpp"
 #include "cmd/table.hpp"
 
@@ -27,13 +27,13 @@ class Screen {
 
   void say(const std::string& words) {
     leave_table();
-    fmt::print("\n{}▶ {}{}\n", plain_ ? "" : "\033[1;36m", words, plain_ ? "" : "\033[0m");
-    std::fflush(stdout);
+    print_out("\n{}▶ {}{}\n", plain_ ? "" : "\033[1;36m", words, plain_ ? "" : "\033[0m");
+    flush_out();
   }
   void print(const std::string& text) {
     leave_table();
-    fmt::print("{}", text);
-    std::fflush(stdout);
+    write_out(text);
+    flush_out();
   }
 
   void show(const std::vector<api::Evacuation>& evacuations, base::TimePoint now) {
@@ -44,8 +44,8 @@ class Screen {
     erase_table();
     const std::string text = table.render("  ");
     drawn_lines_ = static_cast<int>(std::ranges::count(text, '\n'));
-    fmt::print("{}", text);
-    std::fflush(stdout);
+    write_out(text);
+    flush_out();
   }
 
  private:
@@ -67,14 +67,14 @@ class Screen {
       if (last == telling) continue;
       last = telling;
       const std::string blocked = cells[7].empty() ? "" : "  ← " + cells[7];
-      fmt::print("  {:<8} {:<26} {:<8} {:<13} {:<24} {:<5} {:<8}{}\n", cells[0], cells[1], cells[2], cells[3], cells[4],
-                 cells[5], cells[6], blocked);
+      print_out("  {:<8} {:<26} {:<8} {:<13} {:<24} {:<5} {:<8}{}\n", cells[0], cells[1], cells[2], cells[3], cells[4],
+                cells[5], cells[6], blocked);
     }
-    std::fflush(stdout);
+    flush_out();
   }
 
   void erase_table() {
-    if (drawn_lines_ > 0) fmt::print("\033[{}A\033[J", drawn_lines_);
+    if (drawn_lines_ > 0) print_out("\033[{}A\033[J", drawn_lines_);
     drawn_lines_ = 0;
   }
   void leave_table() { drawn_lines_ = 0; }
@@ -230,7 +230,7 @@ base::Status demo(const DemoOptions& options) {
 
 int run_demo(const DemoOptions& options) {
   if (const auto done = demo(options); !done) {
-    fmt::print(stderr, "evacuator demo: {}\n", done.error().message);
+    print_err("evacuator demo: {}\n", done.error().message);
     return 1;
   }
   return 0;

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "audit/query.hpp"
 #include "cmd/explain/opinion.hpp"
 #include "cmd/offline/dump.hpp"
 #include "cmd/offline/policy_files.hpp"
+#include "cmd/output.hpp"
 #include "cmd/plugin/commands.hpp"
 #include "cmd/session/target.hpp"
 #include "kube/config/process_environment.hpp"
@@ -18,8 +18,8 @@ namespace cmd {
 namespace {
 
 plugin::Io plain_io(const base::Clock& clock) {
-  return {.out = [](std::string_view text) { fmt::print("{}", text); },
-          .err = [](std::string_view text) { fmt::print(stderr, "{}", text); },
+  return {.out = write_out,
+          .err = write_err,
           .nap = [](base::milliseconds) { return false; },
           .ask = [](std::string_view) { return std::nullopt; },
           .clock = clock,
@@ -106,6 +106,8 @@ void print_explanation(const plugin::Explanation& explanation, base::TimePoint n
 }
 
 base::Status explain_dump(const ExplainOptions& options, plugin::Io& io) {
+  if (std::ranges::count(options.policies, "-") + (options.snapshot == "-" ? 1 : 0) > 1)
+    return base::invalid("standard input can be the dump or one file of policies, not both");
   const auto name = pod_name_of(options.pod);
   if (!name) return name.error();
   auto policies = policies_of(options.policies);
@@ -150,11 +152,11 @@ int run_explain(const ExplainOptions& options) {
   plugin::Io io = plain_io(clock);
   if (options.snapshot.empty()) {
     if (options.now.empty()) return explain_live(options, io);
-    fmt::print(stderr, "evacuator explain: --now goes with --snapshot only\n");
+    print_err("evacuator explain: --now goes with --snapshot only\n");
     return 1;
   }
   if (const auto done = explain_dump(options, io); !done) {
-    fmt::print(stderr, "evacuator explain: {}\n", done.error().message);
+    print_err("evacuator explain: {}\n", done.error().message);
     return 1;
   }
   return 0;

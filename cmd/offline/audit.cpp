@@ -9,7 +9,8 @@
 #include "api/json/yaml.hpp"
 #include "audit/query.hpp"
 #include "audit/verify.hpp"
-#include "cmd/offline/dump.hpp"
+#include "cmd/input/files.hpp"
+#include "cmd/output.hpp"
 #include "cmd/table.hpp"
 #include "controllers/signing/keys.hpp"
 #include "signing/key.hpp"
@@ -95,13 +96,13 @@ api::Json as_json(const audit::VerifyReport& report) {
 }
 
 void print_place(const char* what, const audit::Break& at) {
-  fmt::print("{}: {}:{}: seq {}: {}\n", what, at.file, at.line, at.seq, at.problem);
+  print_out("{}: {}:{}: seq {}: {}\n", what, at.file, at.line, at.seq, at.problem);
 }
 
 /// What an intact chain proves, and what it cannot show.
 void print_proof(const audit::VerifyReport& report, const AuditVerifyOptions& options) {
   const auto line = [](bool proven, const std::string& text) {
-    fmt::print("  {} {}\n", proven ? "proven:    " : "not proven:", text);
+    print_out("  {} {}\n", proven ? "proven:    " : "not proven:", text);
   };
   const bool whole = report.first_seq == 1;
   line(true, "no record between the first and the last was changed, moved, inserted or removed by itself");
@@ -127,34 +128,34 @@ void print_proof(const audit::VerifyReport& report, const AuditVerifyOptions& op
 void print_report(const audit::VerifyReport& report, const AuditVerifyOptions& options) {
   for (const audit::FileReport& file : report.files) {
     if (file.records == 0) {
-      fmt::print("{}: no records\n", file.file);
+      print_out("{}: no records\n", file.file);
     } else {
-      fmt::print("{}: {} records, {} to {}\n", file.file, file.records, file.first_seq, file.last_seq);
+      print_out("{}: {} records, {} to {}\n", file.file, file.records, file.first_seq, file.last_seq);
     }
   }
   if (report.broken) print_place("BROKEN", *report.broken);
   if (report.torn) print_place("UNFINISHED END", *report.torn);
   if (report.anchor_missing)
-    fmt::print("MISSING: {} is not in this chain: its end was cut off or rewritten\n", options.contains);
+    print_out("MISSING: {} is not in this chain: its end was cut off or rewritten\n", options.contains);
   if (report.first_missing)
-    fmt::print("MISSING: record 1: the chain begins with record {}, its beginning was cut off\n", report.first_seq);
+    print_out("MISSING: record 1: the chain begins with record {}, its beginning was cut off\n", report.first_seq);
   if (report.unsigned_chain) {
-    fmt::print(
+    print_out(
         "NOT SIGNED: no head in this chain is signed with these keys ({} are signed with others): it was rewritten, "
         "or the keys are of another time\n",
         report.signatures.unknown_key);
   }
   if (report.unsigned_end) {
-    fmt::print(
+    print_out(
         "END NOT SIGNED: records {} to {}: that is more than the operator leaves unsigned, or heads in it are signed "
         "with keys that are not given ({}): it was rewritten, or the keys are of another time\n",
         report.signatures.proven.seq + 1, report.head.seq, report.signatures.unknown_after_good);
   }
   if (!report.broken && report.first_seq > 1) {
-    fmt::print("note: the chain begins with record {}; what came before is not in these files\n", report.first_seq);
+    print_out("note: the chain begins with record {}; what came before is not in these files\n", report.first_seq);
   }
   if (report.intact())
-    fmt::print("intact: {} records, up to {}:{}\n", report.records, report.head.seq, report.head.hash);
+    print_out("intact: {} records, up to {}:{}\n", report.records, report.head.seq, report.head.hash);
   const bool is_whole = report.intact() || (report.unsigned_end && !report.torn);
   if (is_whole && report.records > 0) print_proof(report, options);
 }
@@ -166,7 +167,7 @@ int exit_code_of(const audit::VerifyReport& report) {
 }
 
 int complain(const char* command, const base::Error& error) {
-  fmt::print(stderr, "evacuator audit {}: {}\n", command, error.message);
+  print_err("evacuator audit {}: {}\n", command, error.message);
   return kUnusable;
 }
 
@@ -211,7 +212,7 @@ void print_table(const std::vector<audit::ParsedLine>& lines) {
     table.add_row({std::to_string(record.seq), base::format_time(record.time), record.actor, record.action,
                    object_of(record.object), record.policy.name, record.decision, record.reason, summary_of(record)});
   }
-  fmt::print("{}", lines.empty() ? "No records found.\n" : table.render());
+  write_out(lines.empty() ? "No records found.\n" : table.render());
 }
 
 api::Json as_json(const audit::ParsedLine& line) {
@@ -228,7 +229,7 @@ int run_audit_verify(const AuditVerifyOptions& options) {
   const auto report = audit::verify(options.files, *wanted);
   if (!report) return complain("verify", report.error());
   if (options.output == "json") {
-    fmt::print("{}\n", as_json(*report).dump(2));
+    print_out("{}\n", as_json(*report).dump(2));
   } else {
     print_report(*report, options);
   }
@@ -241,8 +242,7 @@ int run_audit_query(const AuditQueryOptions& options) {
   const auto result = audit::query(options.files, *filter, static_cast<std::size_t>(std::max(options.newest, 0)));
   if (!result) return complain("query", result.error());
   if (result->unreadable > 0) {
-    fmt::print(stderr, "evacuator audit query: {} lines are no audit records; see evacuator audit verify\n",
-               result->unreadable);
+    print_err("evacuator audit query: {} lines are no audit records; see evacuator audit verify\n", result->unreadable);
   }
   if (options.output == "table") {
     print_table(result->lines);
@@ -250,7 +250,7 @@ int run_audit_query(const AuditQueryOptions& options) {
   }
   api::Json all = api::Json::array();
   for (const audit::ParsedLine& line : result->lines) all.push_back(as_json(line));
-  fmt::print("{}", options.output == "json" ? all.dump(2) + "\n" : api::to_yaml(all));
+  write_out(options.output == "json" ? all.dump(2) + "\n" : api::to_yaml(all));
   return kIntact;
 }
 

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "api/json/yaml.hpp"
 #include "api/wire_names.hpp"
-#include "cmd/offline/dump.hpp"
+#include "cmd/input/files.hpp"
+#include "cmd/output.hpp"
 #include "strategies/catalog.hpp"
 
 namespace cmd {
@@ -26,6 +26,8 @@ std::string one_line(std::string text) {
   return text;
 }
 
+std::string shown_name(const std::string& file) { return one_line(file == "-" ? "standard input" : file); }
+
 /// The policy that a note stands above: the one whose place in the input the note's lies in, else the first.
 std::size_t policy_of_note(const Conversion& conversion, const ConversionNote& note) {
   std::size_t best = 0;
@@ -40,9 +42,8 @@ std::size_t policy_of_note(const Conversion& conversion, const ConversionNote& n
 }
 
 std::string comments_of(const Conversion& conversion, std::size_t policy, const std::string& file) {
-  std::string text =
-      fmt::format("# Converted by evacuator convert from {}{}.\n", one_line(file == "-" ? "standard input" : file),
-                  conversion.sources[policy].empty() ? "" : ", " + one_line(conversion.sources[policy]));
+  std::string text = fmt::format("# Converted by evacuator convert from {}{}.\n", shown_name(file),
+                                 conversion.sources[policy].empty() ? "" : ", " + one_line(conversion.sources[policy]));
   for (const ConversionNote& note : conversion.notes) {
     if (policy_of_note(conversion, note) == policy) text += fmt::format("# {}\n", one_line(note.to_string()));
   }
@@ -69,6 +70,12 @@ base::Result<api::UpstreamOptions> read_options(const ConvertOptions& options) {
   api::UpstreamOptions read;
   read.mode = api::value_of(api::kModeNames, options.mode).value_or(api::PolicyMode::kDryRun);
   read.compatibility = options.compatibility;
+  if (!options.chart_version.empty()) {
+    read.chart_minor = api::chart_minor_of(options.chart_version);
+    if (!read.chart_minor)
+      return base::invalid(
+          fmt::format("--chart-version: \"{}\" is no version of the chart such as 0.29.0", options.chart_version));
+  }
   if (options.interval.empty()) return read;
   const auto interval = base::parse_duration(options.interval);
   if (!interval) return base::invalid(fmt::format("--interval: \"{}\" is no duration such as 5m", options.interval));
@@ -78,9 +85,9 @@ base::Result<api::UpstreamOptions> read_options(const ConvertOptions& options) {
 
 /// What could not be converted comes first.
 void report(const Conversion& conversion) {
-  for (const NoteKind kind : {NoteKind::kDropped, NoteKind::kChanged, NoteKind::kIgnored}) {
+  for (const NoteKind kind : {NoteKind::kDropped, NoteKind::kAdded, NoteKind::kChanged, NoteKind::kIgnored}) {
     for (const ConversionNote& note : conversion.notes) {
-      if (note.kind == kind) fmt::print(stderr, "{}\n", one_line(note.to_string()));
+      if (note.kind == kind) print_err("{}\n", one_line(note.to_string()));
     }
   }
 }
@@ -98,21 +105,26 @@ std::string render_conversion(const Conversion& conversion, const std::string& f
 
 int run_convert(const ConvertOptions& options) {
   const auto read = read_options(options);
-  const auto text = read_file(options.file, std::size_t{16} << 20);
+  const auto text = read_text_file(options.file, kMostPolicyBytes);
   if (!read || !text) {
-    fmt::print(stderr, "evacuator convert: {}\n", (read ? text.error() : read.error()).message);
+    print_err("evacuator convert: {}\n", (read ? text.error() : read.error()).message);
     return 1;
   }
   const Conversion conversion = api::convert_upstream(*text, strategy_catalogue(), *read);
   for (const api::FieldError& error : conversion.errors) {
     const std::string place = error.path.empty() ? error.message : error.to_string();
-    fmt::print(stderr, "evacuator convert: {}: {}\n", options.file, one_line(place));
+    print_err("evacuator convert: {}: {}\n", shown_name(options.file), one_line(place));
   }
   report(conversion);
   const bool dropped =
       std::ranges::any_of(conversion.notes, [](const auto& note) { return note.kind == NoteKind::kDropped; });
-  if (!conversion.errors.empty() || (options.strict && dropped)) return 1;
-  fmt::print("{}", render_conversion(conversion, options.file, options.output));
+  if (!conversion.errors.empty()) return 1;
+  if (conversion.policies.empty() || (options.strict && dropped)) {
+    print_err("evacuator convert: {}: no policy written{}\n", shown_name(options.file),
+              conversion.policies.empty() ? "" : ": something has no equal (--strict)");
+    return 1;
+  }
+  write_out(render_conversion(conversion, options.file, options.output));
   return 0;
 }
 

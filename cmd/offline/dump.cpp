@@ -3,48 +3,116 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <iterator>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "api/core/codec.hpp"
-#include "api/json/json.hpp"
-#include "api/json/yaml.hpp"
+#include "api/json/field_path.hpp"
+#include "api/json/json_access.hpp"
+#include "api/json/strict_object.hpp"
+#include "cmd/input/documents.hpp"
+#include "cmd/input/files.hpp"
 
 namespace cmd {
 namespace {
 
-namespace fs = std::filesystem;
+/// "apps" of "apps/v1"; "" of "v1".
+std::string group_of(const std::string& version) {
+  const std::size_t slash = version.find('/');
+  return slash == std::string::npos ? "" : version.substr(0, slash);
+}
+
+struct KindOfGroup {
+  std::string_view kind;
+  std::string_view group;
+};
+constexpr std::array kKinds = {
+    KindOfGroup{"Pod", ""},
+    KindOfGroup{"Node", ""},
+    KindOfGroup{"Namespace", ""},
+    KindOfGroup{"PersistentVolumeClaim", ""},
+    KindOfGroup{"PersistentVolume", ""},
+    KindOfGroup{"ReplicationController", ""},
+    KindOfGroup{"PodDisruptionBudget", "policy"},
+    KindOfGroup{"PriorityClass", "scheduling.k8s.io"},
+    KindOfGroup{"StorageClass", "storage.k8s.io"},
+    KindOfGroup{"CSINode", "storage.k8s.io"},
+    KindOfGroup{"ResourceClaim", "resource.k8s.io"},
+    KindOfGroup{"ReplicaSet", "apps"},
+    KindOfGroup{"Deployment", "apps"},
+    KindOfGroup{"StatefulSet", "apps"},
+    KindOfGroup{"Job", "batch"},
+    KindOfGroup{"DeschedulerPolicy", "evacuator.dev"},
+    KindOfGroup{"Evacuation", "evacuator.dev"},
+};
+
+/// Other groups have kinds of these names, too (longhorn.io has Nodes). An object that does not say its version is what
+/// its kind says.
+bool is_known(const std::string& kind, const std::string& version) {
+  return std::ranges::any_of(kKinds, [&](const KindOfGroup& known) {
+    return known.kind == kind && (version.empty() || known.group == group_of(version));
+  });
+}
+
+/// What an item has of the list around it.
+struct ListType {
+  std::string kind{};
+  std::string version{};
+};
+
+/// The items of a typed list (PodList) do not say their type.
+ListType type_of_items(const api::Json& list) {
+  std::string kind = api::text_at(list, {"kind"});
+  if (kind == "List" || !kind.ends_with("List")) return {};
+  kind.resize(kind.size() - 4);
+  return {kind, api::text_at(list, {"apiVersion"})};
+}
 
 /// Collects decoded objects and remembers which were seen.
 class DumpBuilder {
  public:
-  /// Takes a List's items or one object.
-  base::Status add(const api::Json& object) {
-    const auto items = object.find("items");
-    if (items == object.end() || !items->is_array()) return add_one(object, {});
-    // The items of a typed list (PodList) do not say their kind.
-    std::string kind = object.value("kind", "");
-    kind = kind == "List" || !kind.ends_with("List") ? "" : kind.substr(0, kind.size() - 4);
-    for (const api::Json& item : *items) {
-      if (auto added = add_one(item, kind); !added) return added;
-    }
-    return base::Done{};
+  /// Takes a list's items, a bare array's, or one object.
+  base::Status add(const api::Json& document, const api::FieldPath& at) {
+    if (document.is_array()) return add_all(document, {}, at);
+    const auto items = document.is_object() ? document.find("items") : document.end();
+    if (!document.is_object() || items == document.end() || !items->is_array()) return add_one(document, {}, at);
+    return add_all(*items, type_of_items(document), at.field("items"));
   }
+  void pass_over_file() { ++dump_.skipped_files; }
+  void pass_over_files(int files) { dump_.skipped_files += files; }
 
   Dump finish() && { return std::move(dump_); }
 
  private:
-  base::Status add_one(const api::Json& object, const std::string& fallback_kind) {
-    if (!object.is_object()) return base::invalid("expected Kubernetes objects");
-    const auto found = object.find("kind");
-    const std::string kind = found != object.end() && found->is_string() ? found->get<std::string>() : fallback_kind;
-    if (kind.empty()) return base::invalid("an object has no kind");
+  base::Status add_all(const api::Json& items, const ListType& type, const api::FieldPath& at) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (auto added = add_one(items[i], type, at.index(i)); !added) return added;
+    }
+    return base::Done{};
+  }
+
+  base::Status add_one(const api::Json& object, const ListType& type, const api::FieldPath& at) {
+    auto added = take(object, type);
+    if (added || at.text().empty()) return added;
+    return added.error().during(at.text());
+  }
+
+  base::Status take(const api::Json& object, const ListType& type) {
+    if (!object.is_object())
+      return base::invalid(
+          fmt::format("must be a Kubernetes object, not {}; dump with kubectl get … -o json", api::kind_of(object)));
+    std::string kind = api::text_at(object, {"kind"});
+    std::string version = api::text_at(object, {"apiVersion"});
+    if (kind.empty()) kind = type.kind;
+    if (version.empty()) version = type.version;
+    if (kind.empty()) return base::invalid("has no kind; dump with kubectl get … -o json");
+    if (is_known(kind, version)) return take_known(kind, object);
+    ++dump_.skipped[version.empty() ? kind : version + " " + kind];
+    return base::Done{};
+  }
+
+  base::Status take_known(const std::string& kind, const api::Json& object) {
     const std::string text = api::to_json_text(object);
     auto& into = dump_.objects;
     if (kind == "Pod") return keep(kind, api::decode_pod(text), into.pods);
@@ -57,11 +125,11 @@ class DumpBuilder {
     if (kind == "StorageClass") return keep(kind, api::decode_storage_class(text), into.storage_classes);
     if (kind == "CSINode") return keep(kind, api::decode_csi_node(text), into.csi_nodes);
     if (kind == "ResourceClaim") return keep(kind, api::decode_resource_claim(text), into.resource_claims);
-    if (is_workload(kind)) return keep(kind, api::decode_workload(text), into.workloads);
-    if (kind == "DeschedulerPolicy" && keep_ours(api::decode_descheduler_policy(text), dump_.policies))
-      return base::Done{};
-    if (kind == "Evacuation" && keep_ours(api::decode_evacuation(text), dump_.evacuations)) return base::Done{};
-    ++dump_.skipped[kind];
+    const bool ours = kind == "DeschedulerPolicy" || kind == "Evacuation";
+    if (!ours) return keep(kind, api::decode_workload(text), into.workloads);
+    const bool kept = kind == "Evacuation" ? keep_ours(api::decode_evacuation(text), dump_.evacuations)
+                                           : keep_ours(api::decode_descheduler_policy(text), dump_.policies);
+    if (!kept) ++dump_.skipped[kind];
     return base::Done{};
   }
 
@@ -71,12 +139,6 @@ class DumpBuilder {
     if (!decoded || decoded->meta.name.empty()) return false;
     into.push_back(*std::move(decoded));
     return true;
-  }
-
-  static bool is_workload(const std::string& kind) {
-    static const std::set<std::string> kWorkloads = {"ReplicaSet", "Deployment", "StatefulSet", "Job",
-                                                     "ReplicationController"};
-    return kWorkloads.contains(kind);
   }
 
   template <typename T>
@@ -106,40 +168,35 @@ class DumpBuilder {
   std::set<std::pair<std::string, api::ObjectKey>> seen_;
 };
 
-base::Status add_file(const std::string& path, DumpBuilder& builder) {
-  auto text = read_file(path);
-  if (!text) return text.error();
-  std::vector<api::Json> documents;
-  const auto first = text->find_first_not_of(" \t\r\n");
-  if (first == std::string::npos) return base::Done{};
-  if ((*text)[first] == '{') {
-    auto parsed = api::parse_json(*text);
-    if (!parsed) return parsed.error().during(path);
-    documents.push_back(*std::move(parsed));
-  } else {
-    auto parsed = api::parse_yaml(*text);
-    if (!parsed) return parsed.error().during(path);
-    documents = *std::move(parsed);
-  }
-  for (const api::Json& document : documents) {
-    if (document.is_null()) continue;
-    if (auto added = builder.add(document); !added) return added.error().during(path);
+/// Nothing of Kubernetes' API, by its looks.
+bool is_foreign(const api::Json& document) {
+  if (document.is_array()) return std::ranges::all_of(document, is_foreign);
+  return !document.is_object() || (!document.contains("apiVersion") && !document.contains("kind"));
+}
+
+base::Status add_documents(const std::vector<api::Json>& documents, DumpBuilder& builder) {
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    const bool only = documents.size() == 1;
+    auto added = builder.add(documents[i], only ? api::FieldPath() : api::FieldPath("documents").index(i));
+    if (!added) return added;
   }
   return base::Done{};
 }
 
-base::Result<std::vector<std::string>> files_of(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) return std::vector<std::string>{path};
-  std::vector<std::string> files;
-  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
-    const std::string extension = at->path().extension().string();
-    if (extension == ".json" || extension == ".yaml" || extension == ".yml") files.push_back(at->path().string());
+/// A file that somebody named must be read; one of a directory may be about something else.
+base::Status add_file(const std::string& path, bool may_be_foreign, DumpBuilder& builder) {
+  const auto text = read_text_file(path);
+  if (!text) return text.error();
+  auto documents = parse_documents(*text, RepeatedKeys::kLastWins);
+  if (!documents) {
+    const bool foreign = text->find("apiVersion") == std::string::npos;
+    if (!may_be_foreign || !foreign) return documents.error().during(path);
+    builder.pass_over_file();
+    return base::Done{};
   }
-  if (error) return base::invalid(fmt::format("{}: {}", path, error.message()));
-  if (files.empty()) return base::invalid(path + ": no .json, .yaml or .yml file in this directory");
-  std::ranges::sort(files);
-  return files;
+  if (may_be_foreign && std::erase_if(*documents, is_foreign) > 0 && documents->empty()) builder.pass_over_file();
+  auto added = add_documents(*documents, builder);
+  return added ? added : added.error().during(path == "-" ? "standard input" : path);
 }
 
 }  // namespace
@@ -161,23 +218,13 @@ std::string age_warning(const Dump& dump) {
       dump.pods_of_unknown_age, dump.objects.pods.size());
 }
 
-base::Result<std::string> read_file(const std::string& path, std::size_t limit) {
-  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  std::error_code error;
-  if (fs::is_directory(path, error)) return base::invalid(path + ": is a directory");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return base::invalid(fmt::format("{}: {}", path, std::strerror(errno)));
-  const auto size = fs::file_size(path, error);
-  if (!error && size > limit) return base::invalid(fmt::format("{}: larger than {} MiB", path, limit >> 20));
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
 base::Result<Dump> load_dump(const std::string& path) {
-  const auto files = files_of(path);
-  if (!files) return files.error();
+  const auto set = files_of(path);
+  if (!set) return set.error();
   DumpBuilder builder;
-  for (const std::string& file : *files) {
-    if (auto added = add_file(file, builder); !added) return added.error();
+  builder.pass_over_files(set->foreign);
+  for (const std::string& file : set->files) {
+    if (auto added = add_file(file, set->is_directory, builder); !added) return added.error();
   }
   return std::move(builder).finish();
 }

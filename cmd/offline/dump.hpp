@@ -19,12 +19,15 @@ struct Dump {
   std::vector<api::DeschedulerPolicy> policies;  ///< those that decode; the others count as skipped
   std::vector<api::Evacuation> evacuations;      ///< the same
   std::map<std::string, int> skipped;            ///< kinds that planning does not need, with how many there were
+  int skipped_files = 0;                         ///< of a directory: without a Kubernetes object, or of another type
   std::optional<base::TimePoint> newest_time;    ///< the newest instant that any object mentions
   int pods_of_unknown_age = 0;                   ///< without a creationTimestamp that can be read
 };
 
-/// Reads one file, or all *.json, *.yaml and *.yml of a directory (not below it). An object that stands in several
-/// files counts once. Errors name the file and the place in it.
+/// Reads one file, or those of a directory and below it (files_of); gzip and the ways in which shells join outputs
+/// included (parse_documents). Kinds are told by their API group, too; an object that stands in several files counts
+/// once. "-" is standard input. A file of a directory that holds no Kubernetes object is passed over and counted.
+/// Errors name the file and the place in it.
 base::Result<Dump> load_dump(const std::string& path);
 
 /// What --now says; without it the newest time in the dump. An error asks for --now when there is none.
@@ -33,8 +36,5 @@ base::Result<base::TimePoint> choose_now(const std::string& flag, const Dump& du
 /// What is to be known of pods without a readable creationTimestamp: how many there are, and that no decision is made
 /// by their age. "" when there are none.
 std::string age_warning(const Dump& dump);
-
-/// The whole file, at most `limit` bytes; "-" is standard input.
-base::Result<std::string> read_file(const std::string& path, std::size_t limit = std::size_t{4} << 30);
 
 }  // namespace cmd

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cmd/offline/dump.hpp"
+#include "cmd/input/files.hpp"
 #include "cmd/plugin/process_io.hpp"
 #include "cmd/session/usage_source.hpp"
 #include "cmd/table.hpp"
@@ -28,7 +28,7 @@ std::shared_ptr<const MeasuredUsage> share(MeasuredUsage figures) {
 }
 
 base::Result<MeasuredUsages> of_file(const std::string& path, const planning::PlanSpec& spec, base::TimePoint now) {
-  const auto text = read_file(path);
+  const auto text = read_text_file(path);
   if (!text) return text.error();
   const auto samples = usage::read_usage_file(*text, now);
   if (!samples) return samples.error().during(path);

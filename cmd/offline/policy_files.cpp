@@ -5,52 +5,99 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/json/yaml.hpp"
-#include "cmd/offline/dump.hpp"
+#include "api/json/field_path.hpp"
+#include "api/json/json_access.hpp"
+#include "api/meta/well_known.hpp"
+#include "cmd/input/documents.hpp"
+#include "cmd/input/files.hpp"
 #include "evictors/registry.hpp"
 #include "strategies/catalog.hpp"
 
 namespace cmd {
 namespace {
 
-bool is_of_kind(const api::Json& object, std::string_view kind) {
-  const auto found = object.is_object() ? object.find("kind") : object.end();
-  return object.is_object() && found != object.end() && found->is_string() && *found == kind;
-}
+constexpr std::string_view kKind = "DeschedulerPolicy";
 
-void collect_policies(const api::Json& document, std::vector<const api::Json*>& into) {
-  if (is_of_kind(document, "DeschedulerPolicy")) return into.push_back(&document);
-  const bool is_list = is_of_kind(document, "List") || is_of_kind(document, "DeschedulerPolicyList");
-  if (!is_list || !document.contains("items") || !document["items"].is_array()) return;
-  for (const api::Json& item : document["items"]) {
-    if (item.is_object() && (!item.contains("kind") || is_of_kind(item, "DeschedulerPolicy"))) into.push_back(&item);
+/// One policy of a file, before it is decoded.
+struct Found {
+  const api::Json* object;
+  std::string place;    ///< in the file; "": the only document
+  std::string version;  ///< its own, or the one of the typed list around it
+};
+
+bool is_of_kind(const api::Json& object, std::string_view kind) { return api::text_at(object, {"kind"}) == kind; }
+
+void collect_policies(const api::Json& document, const api::FieldPath& place, std::vector<Found>& into) {
+  const std::string version = api::text_at(document, {"apiVersion"});
+  if (is_of_kind(document, kKind)) return into.push_back({&document, place.text(), version});
+  const bool typed = is_of_kind(document, "DeschedulerPolicyList");
+  if (!typed && !is_of_kind(document, "List")) return;
+  if (!document.contains("items") || !document["items"].is_array()) return;
+  const api::Json& items = document["items"];
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const bool says_nothing = items[i].is_object() && !items[i].contains("kind");
+    if (!is_of_kind(items[i], kKind) && !(typed && says_nothing)) continue;
+    const std::string its_own = api::text_at(items[i], {"apiVersion"});
+    into.push_back({&items[i], place.field("items").index(i).text(), typed && its_own.empty() ? version : its_own});
   }
 }
 
-base::Result<api::DeschedulerPolicy> valid_policy(const api::Json& object) {
-  auto policy = api::decode_descheduler_policy(object);
+/// Policies of ours only: whatever else calls itself one would be planned as a policy that moves nothing.
+base::Status check_type(const Found& found, const std::string& path) {
+  if (found.version == api::well_known::kApiVersion) return base::Done{};
+  if (found.version.starts_with("descheduler/"))
+    return base::invalid(
+        fmt::format("{} is a policy of kubernetes-sigs/descheduler; {}", found.version, advice_to_convert(path)));
+  return base::invalid(
+      fmt::format("apiVersion: must be {}, not \"{}\"{}", api::well_known::kApiVersion, found.version,
+                  found.version.empty() ? "; " + advice_to_convert(path, "a descheduler policy") : ""));
+}
+
+base::Result<api::DeschedulerPolicy> valid_policy(const Found& found, const std::string& path) {
+  if (auto of_ours = check_type(found, path); !of_ours) return of_ours.error();
+  auto policy = api::decode_descheduler_policy(*found.object);
   if (!policy) return policy.error();
+  if (policy->meta.name.empty()) return base::invalid("metadata.name: must not be empty");
   api::FieldErrors errors = api::validate(policy->spec, evictors::EvictorRegistry::builtin().names());
   const auto of_args = strategies::validate(policy->spec.strategies);
   errors.insert(errors.end(), of_args.begin(), of_args.end());
+  if (policy->spec.strategies.empty())
+    errors.push_back({"spec.strategies", "must name at least one strategy, else nothing is ever moved"});
   if (!errors.empty()) return api::to_error(errors).during("policy " + policy->meta.name);
   return policy;
 }
 
+std::string names_of(const std::vector<api::DeschedulerPolicy>& policies) {
+  constexpr std::size_t kMost = 10;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(policies.size(), kMost); ++i)
+    names += (i > 0 ? ", " : "") + policies[i].meta.name;
+  if (policies.size() > kMost) names += fmt::format(" and {} more", policies.size() - kMost);
+  return names;
+}
+
 }  // namespace
 
+std::string advice_to_convert(const std::string& path, std::string_view what) {
+  const std::string file = path == "-" ? "-" : path;
+  return fmt::format("convert {} first: evacuator convert {} > ours.yaml", what, file);
+}
+
 base::Result<std::vector<api::DeschedulerPolicy>> load_policies(const std::string& path) {
-  const auto text = read_file(path, std::size_t{16} << 20);
-  if (!text) return text.error();
-  const auto documents = api::parse_yaml(*text);
-  if (!documents) return documents.error().during(path);
-  std::vector<const api::Json*> found;
-  for (const api::Json& document : *documents) collect_policies(document, found);
-  if (found.empty()) return base::invalid(path + ": holds no DeschedulerPolicy");
+  const auto documents = read_documents(path, kMostPolicyBytes);
+  if (!documents) return documents.error();
+  std::vector<Found> found;
+  for (std::size_t i = 0; i < documents->size(); ++i) {
+    const bool only = documents->size() == 1;
+    collect_policies((*documents)[i], only ? api::FieldPath() : api::FieldPath("documents").index(i), found);
+  }
+  if (found.empty())
+    return base::invalid(fmt::format("{}: holds no {} of {}; {}", path, kKind, api::well_known::kApiVersion,
+                                     advice_to_convert(path, "a descheduler policy or values of its chart")));
   std::vector<api::DeschedulerPolicy> policies;
-  for (const api::Json* object : found) {
-    auto policy = valid_policy(*object);
-    if (!policy) return policy.error().during(path);
+  for (const Found& each : found) {
+    auto policy = valid_policy(each, path);
+    if (!policy) return (each.place.empty() ? policy.error() : policy.error().during(each.place)).during(path);
     policies.push_back(*std::move(policy));
   }
   return policies;
@@ -59,11 +106,9 @@ base::Result<std::vector<api::DeschedulerPolicy>> load_policies(const std::strin
 base::Result<api::DeschedulerPolicy> choose_policy(const std::vector<api::DeschedulerPolicy>& policies,
                                                    const std::string& name, const std::string& path) {
   if (name.empty() && policies.size() == 1) return policies.front();
-  std::string names;
-  for (const api::DeschedulerPolicy& policy : policies) {
-    if (!name.empty() && policy.meta.name == name) return policy;
-    names += (names.empty() ? "" : ", ") + policy.meta.name;
-  }
+  const auto named = std::ranges::find(policies, name, [](const auto& policy) { return policy.meta.name; });
+  if (!name.empty() && named != policies.end()) return *named;
+  const std::string names = names_of(policies);
   if (!name.empty()) return base::invalid(fmt::format("{}: holds no policy \"{}\", but {}", path, name, names));
   return base::invalid(
       fmt::format("{}: holds {} policies ({}); choose one with --policy-name", path, policies.size(), names));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "api/descheduler_policy.hpp"
@@ -14,6 +13,7 @@
 #include "cmd/offline/measured.hpp"
 #include "cmd/offline/policy_files.hpp"
 #include "cmd/offline/report_files.hpp"
+#include "cmd/output.hpp"
 #include "cmd/table.hpp"
 #include "planning/evacuating_pods.hpp"
 #include "planning/planner.hpp"
@@ -62,17 +62,17 @@ std::string moves_table(const planning::Plan& plan) {
 void print_emptying(const planning::StrategyResult& result) {
   if (!result.emptying) return;
   const strategies::EmptyingReport& report = *result.emptying;
-  fmt::print("\nNODES FREED by {}: {} of {} with pods; {} is the most that could be, because of {}\n", result.strategy,
-             report.freed, report.busy, report.bound,
-             report.bound_reason.empty() ? "nothing" : reporting::plain_text(report.bound_reason));
-  if (!report.note.empty()) fmt::print("Note: {}\n", reporting::plain_text(report.note));
+  print_out("\nNODES FREED by {}: {} of {} with pods; {} is the most that could be, because of {}\n", result.strategy,
+            report.freed, report.busy, report.bound,
+            report.bound_reason.empty() ? "nothing" : reporting::plain_text(report.bound_reason));
+  if (!report.note.empty()) print_out("Note: {}\n", reporting::plain_text(report.note));
   if (report.held.empty()) return;
   Table table({"NODE", "HELD BY", "REASON", "MESSAGE"});
   for (const auto& held : report.held)
     table.add_row(plain_row({held.node, held.pod.empty() ? "" : held.ns + "/" + held.pod, held.reason, held.message}));
-  fmt::print("{}", table.render());
+  write_out(table.render());
   const std::int32_t left_out = report.busy - report.freed - static_cast<std::int32_t>(report.held.size());
-  if (left_out > 0) fmt::print("(and {} more)\n", left_out);
+  if (left_out > 0) print_out("(and {} more)\n", left_out);
 }
 
 std::string refusals_table(const planning::Plan& plan) {
@@ -109,19 +109,19 @@ void print_counts(const planning::Plan& plan) {
   if (plan.refused.empty()) return;
   std::int64_t total = 0;
   for (const api::ReasonCount& refused : plan.refused) total += refused.count;
-  fmt::print("\nREFUSED {}", total);
+  print_out("\nREFUSED {}", total);
   const char* separator = ": ";
   for (const api::ReasonCount& refused : plan.refused) {
-    fmt::print("{}{} {}", separator, refused.count, refused.reason);
+    print_out("{}{} {}", separator, refused.count, refused.reason);
     separator = ", ";
   }
-  fmt::print("\n{}", refusals_table(plan));
+  print_out("\n{}", refusals_table(plan));
   if (static_cast<std::int64_t>(plan.refusals.size()) < total) {
-    fmt::print("(the first {}; -o json has the same rows, the counts are complete)\n", plan.refusals.size());
+    print_out("(the first {}; -o json has the same rows, the counts are complete)\n", plan.refusals.size());
   }
 }
 
-void print_warning(const std::string& text) { fmt::print("Warning: {}\n", reporting::plain_text(text)); }
+void print_warning(const std::string& text) { print_out("Warning: {}\n", reporting::plain_text(text)); }
 
 void print_problems(const scheduling::InputProblems& problems) {
   constexpr std::size_t kRows = 10;
@@ -129,16 +129,19 @@ void print_problems(const scheduling::InputProblems& problems) {
   const std::size_t shown = std::min(rows.size(), kRows);
   for (std::size_t i = 0; i < shown; ++i) print_warning(rows[i].to_string());
   const auto left_out = problems.total() - static_cast<std::int64_t>(shown);
-  if (left_out > 0) fmt::print("Warning: and {} more; -o json has the first {}\n", left_out, rows.size());
+  if (left_out > 0) print_out("Warning: and {} more; -o json has the first {}\n", left_out, rows.size());
 }
 
 void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planning::Plan& plan,
                   const scheduling::InputProblems& problems, const std::string& caveats, const std::string& picture,
                   base::TimePoint now) {
-  fmt::print("Policy {} at {}: {} nodes, {} pods looked at, {} to move. Nothing was touched.\n",
-             reporting::plain_text(policy.meta.name), base::format_time(now), plan.nodes, plan.pods, plan.moves.size());
+  print_out("Policy {} at {}: {} nodes, {} pods looked at, {} to move. Nothing was touched.\n",
+            reporting::plain_text(policy.meta.name), base::format_time(now), plan.nodes, plan.pods, plan.moves.size());
   for (const auto& [kind, count] : dump.skipped)
-    fmt::print("({} {} in the dump are not needed for planning)\n", count, reporting::plain_text(kind));
+    print_out("({} {} in the dump are not needed for planning)\n", count, reporting::plain_text(kind));
+  if (dump.skipped_files > 0)
+    print_out("({} files of the dump hold no Kubernetes objects that are read, and were passed over)\n",
+              dump.skipped_files);
   if (!caveats.empty()) print_warning(caveats);
   for (const api::FieldErrors& list : {plan.errors, plan.warnings, plan.notes}) {
     for (const api::FieldError& error : list) print_warning(error.to_string());
@@ -147,11 +150,11 @@ void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const 
     if (!result.problem.empty()) print_warning(result.strategy + ": " + result.problem);
   }
   print_problems(problems);
-  fmt::print("{}", picture);
-  if (!plan.moves.empty()) fmt::print("\nMOVES\n{}", moves_table(plan));
+  write_out(picture);
+  if (!plan.moves.empty()) print_out("\nMOVES\n{}", moves_table(plan));
   for (const planning::StrategyResult& result : plan.strategies) print_emptying(result);
   print_counts(plan);
-  fmt::print("\nUTILIZATION by requests, before → after\n{}", utilization_table(plan));
+  print_out("\nUTILIZATION by requests, before → after\n{}", utilization_table(plan));
 }
 
 api::Json amount_json(const NodeUtilization::Amount& amount, bool binary) {
@@ -228,6 +231,8 @@ std::string usage_warning(const SimulateOptions& options, const planning::PlanSp
 
 base::Status simulate(const SimulateOptions& options) {
   if (const auto checked = check_report_paths(options.reports); !checked) return checked.error();
+  if (options.policy == "-" && options.snapshot == "-")
+    return base::invalid("standard input can be the dump or the policy, not both");
   const auto policies = load_policies(options.policy);
   if (!policies) return policies.error();
   const auto policy = choose_policy(*policies, options.policy_name, options.policy);
@@ -277,12 +282,14 @@ base::Status simulate(const SimulateOptions& options) {
   if (options.output == "table" || options.output == "wide") {
     const std::string picture = options.output == "wide" ? reporting::block_picture(report, process_block_style()) : "";
     print_tables(*policy, *dump, plan, snapshot.problems(), caveats, picture, *now);
-    fmt::print("{}", measured_table(*measured, snapshot));
+    write_out(measured_table(*measured, snapshot));
   } else {
     api::Json json = plan_json(*policy, plan, *now);
     if (!caveats.empty()) json["warnings"].push_back(caveats);
+    json["skippedFiles"] = dump->skipped_files;
     json["problems"] = problems_json(snapshot.problems());
-    fmt::print("{}\n", options.output == "json" ? json.dump(2) : api::to_yaml(json));
+    print_out("{}\n", options.output == "json" ? json.dump(2, ' ', false, api::Json::error_handler_t::replace)
+                                               : api::to_yaml(json));
   }
   return base::Done{};
 }
@@ -291,7 +298,7 @@ base::Status simulate(const SimulateOptions& options) {
 
 int run_simulate(const SimulateOptions& options) {
   if (const auto done = simulate(options); !done) {
-    fmt::print(stderr, "evacuator simulate: {}\n", reporting::plain_text(done.error().message));
+    print_err("evacuator simulate: {}\n", reporting::plain_text(done.error().message));
     return 1;
   }
   return 0;

@@ -1,14 +1,15 @@
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "api/descheduler_policy.hpp"
 #include "api/evacuation.hpp"
 #include "api/json/json_access.hpp"
-#include "api/json/yaml.hpp"
 #include "cmd/commands.hpp"
-#include "cmd/offline/dump.hpp"
+#include "cmd/input/documents.hpp"
+#include "cmd/input/files.hpp"
+#include "cmd/offline/policy_files.hpp"
+#include "cmd/output.hpp"
 #include "controllers/spec_problems.hpp"
 #include "evictors/registry.hpp"
 
@@ -46,6 +47,7 @@ Finding examine(const std::string& file, const api::Json& document) {
     finding.foreign = true;
   } else if (version != "evacuator.dev/v1alpha1") {
     finding.problems = {fmt::format("apiVersion: must be evacuator.dev/v1alpha1, not \"{}\"", version)};
+    if (version.starts_with("descheduler/")) finding.problems[0] += "; " + advice_to_convert(file);
   } else if (api::text_at(document, {"metadata", "name"}).empty()) {
     finding.problems = {"metadata.name: must not be empty"};
   } else {
@@ -63,11 +65,15 @@ void examine_all(const std::string& file, const api::Json& document, std::vector
   for (const api::Json& item : document["items"]) findings.push_back(examine(file, item));
 }
 
+/// The file stands before each finding already.
+std::string without_file(std::string message, const std::string& file) {
+  const std::string prefix = (file == "-" ? "standard input" : file) + ": ";
+  return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
+}
+
 std::vector<Finding> examine_file(const std::string& file) {
-  const auto text = read_file(file, std::size_t{16} << 20);
-  if (!text) return {{file, "", {text.error().message}, false}};
-  const auto documents = api::parse_yaml(*text);
-  if (!documents) return {{file, "", {documents.error().message}, false}};
+  const auto documents = read_documents(file, kMostPolicyBytes);
+  if (!documents) return {{file, "", {without_file(documents.error().message, file)}, false}};
   std::vector<Finding> findings;
   for (const api::Json& document : *documents) {
     if (!document.is_null()) examine_all(file, document, findings);
@@ -79,10 +85,10 @@ std::vector<Finding> examine_file(const std::string& file) {
 void print_text(const Finding& finding) {
   const std::string where = finding.object.empty() ? finding.file : finding.file + ": " + finding.object;
   if (finding.problems.empty()) {
-    fmt::print("{}: {}\n", where, finding.foreign ? "not checked (no kind of Evacuator's)" : "valid");
+    print_out("{}: {}\n", where, finding.foreign ? "not checked (no kind of Evacuator's)" : "valid");
     return;
   }
-  for (const std::string& problem : finding.problems) fmt::print("{}: {}\n", where, problem);
+  for (const std::string& problem : finding.problems) print_out("{}: {}\n", where, problem);
 }
 
 api::Json as_json(const Finding& finding) {
@@ -108,7 +114,7 @@ int run_validate(const ValidateOptions& options) {
       }
     }
   }
-  if (options.output == "json") fmt::print("{}\n", report.dump(2));
+  if (options.output == "json") print_out("{}\n", report.dump(2, ' ', false, api::Json::error_handler_t::replace));
   return valid ? 0 : 1;
 }
 

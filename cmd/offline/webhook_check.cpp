@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
 #include "api/meta/service_uses.hpp"
 #include "cmd/commands.hpp"
+#include "cmd/output.hpp"
 #include "controllers/http_services.hpp"
 
 namespace cmd {
@@ -27,10 +27,10 @@ const char* to_word(Outcome outcome) {
 
 void print_rules(const std::vector<WebhookRule>& rules) {
   for (const WebhookRule& rule : rules) {
-    fmt::print("{:<8}{:<24}{}\n", to_word(rule.outcome), rule.name, rule.says);
-    if (!rule.detail.empty()) fmt::print("{:<8}{:<24}  {}\n", "", "", rule.detail);
+    print_out("{:<8}{:<24}{}\n", to_word(rule.outcome), rule.name, rule.says);
+    if (!rule.detail.empty()) print_out("{:<8}{:<24}  {}\n", "", "", rule.detail);
   }
-  fmt::print("{}\n", all_hold(rules) ? "The service keeps the contract." : "The service breaks the contract.");
+  print_out("{}\n", all_hold(rules) ? "The service keeps the contract." : "The service breaks the contract.");
 }
 
 void print_rules_as_json(const std::vector<WebhookRule>& rules) {
@@ -40,7 +40,7 @@ void print_rules_as_json(const std::vector<WebhookRule>& rules) {
     if (!rule.detail.empty()) list.back()["detail"] = rule.detail;
   }
   const api::Json document = {{"conforms", all_hold(rules)}, {"rules", std::move(list)}};
-  fmt::print("{}\n", document.dump(2, ' ', false, api::Json::error_handler_t::replace));
+  print_out("{}\n", document.dump(2, ' ', false, api::Json::error_handler_t::replace));
 }
 
 /// The options as a service of the operator's configuration, judged as such.
@@ -104,7 +104,7 @@ base::Result<std::vector<WebhookRule>> run_check(const WebhookCheckOptions& opti
 int run_webhook_check(const WebhookCheckOptions& options) {
   const auto rules = run_check(options);
   if (!rules) {
-    fmt::print(stderr, "evacuator webhook-check: {}\n", rules.error().message);
+    print_err("evacuator webhook-check: {}\n", rules.error().message);
     return 2;
   }
   options.output == "json" ? print_rules_as_json(*rules) : print_rules(*rules);

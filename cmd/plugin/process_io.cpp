@@ -8,13 +8,14 @@
 #include <iostream>
 
 #include "base/sleep.hpp"
+#include "cmd/output.hpp"
 
 namespace cmd::plugin {
 namespace {
 
-void write_to(std::FILE* file, std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), file);
-  std::fflush(file);
+void write_at_once(std::string_view text) {
+  write_out(text);
+  flush_out();
 }
 
 std::optional<ScreenSize> screen_size() {
@@ -38,7 +39,7 @@ constexpr base::milliseconds kGlanceAtStop{100};
 /// A line from the terminal; Ctrl-C and a closed input are no answer.
 std::optional<std::string> ask_user(std::string_view question, const Interrupted& interrupted) {
   if (isatty(STDIN_FILENO) == 0) return std::nullopt;
-  write_to(stderr, question);
+  write_err(question);
   pollfd typed{STDIN_FILENO, POLLIN, 0};
   while (poll(&typed, 1, static_cast<int>(kGlanceAtStop.count())) <= 0) {
     if (interrupted.yet()) return std::nullopt;
@@ -59,8 +60,8 @@ void end_when_stuck(const Interrupted& interrupted, const std::stop_token& stop)
 
 ProcessIo::ProcessIo()
     : environment_(kube::child_environment()),
-      io_{.out = [](std::string_view text) { write_to(stdout, text); },
-          .err = [](std::string_view text) { write_to(stderr, text); },
+      io_{.out = write_at_once,
+          .err = write_err,
           .nap = [this](base::milliseconds time) { return interrupted_.wait(time); },
           .ask = [this](std::string_view question) { return ask_user(question, interrupted_); },
           .screen = screen_size(),

@@ -126,7 +126,7 @@ TEST_F(ExplainCommand, NamesTheMistake) {
   EXPECT_EQ(explain({.pod = "node/n1"}), 1);
   EXPECT_THAT(err_, HasSubstr("explain is about pods, not a node"));
   EXPECT_EQ(explain({.pod = "web", .ns = "shop", .policies = {dump_}}), 1);
-  EXPECT_THAT(err_, HasSubstr("dump.yaml: spec.mode: \"Sometimes\" is not one of"));
+  EXPECT_THAT(err_, HasSubstr("dump.yaml: items[6]: spec.mode: \"Sometimes\" is not one of"));
   EXPECT_EQ(explain({.pod = "web", .ns = "shop", .policies = {directory_ + "/none"}}), 1);
   EXPECT_EQ(explain({.pod = "web", .ns = "shop", .audit = {directory_ + "/none"}}), 1);
   EXPECT_EQ(explain({.pod = "web", .ns = "shop", .now = "soon"}), 1);
@@ -180,10 +180,68 @@ TEST_F(ExplainCommand, PolicyFilesMayBeListsAndAreCheckedToTheArgs) {
   EXPECT_EQ(good->at(0).meta.name, "a");
   const auto bad = load_policies(write("bad.yaml", with("-1")));
   ASSERT_FALSE(bad);
-  EXPECT_THAT(bad.error().message,
-              HasSubstr("bad.yaml: policy a: spec.strategies[0].args.maxPodLifeTimeSeconds: must not be negative"));
-  EXPECT_THAT(load_policies(write("none.yaml", "{kind: Pod}")).error().message,
-              HasSubstr("holds no DeschedulerPolicy"));
+  EXPECT_THAT(
+      bad.error().message,
+      HasSubstr("bad.yaml: items[0]: policy a: spec.strategies[0].args.maxPodLifeTimeSeconds: must not be negative"));
+  EXPECT_THAT(
+      load_policies(write("none.yaml", "{kind: Pod}")).error().message,
+      HasSubstr("none.yaml: holds no DeschedulerPolicy of evacuator.dev/v1alpha1; convert a descheduler policy"));
+}
+
+struct ForeignCase {
+  const char* name;
+  const char* text;
+  const char* error;
+};
+class ForeignPolicies : public ExplainCommand, public testing::WithParamInterface<ForeignCase> {};
+
+TEST_P(ForeignPolicies, AreNoPoliciesThatMoveNothing) {
+  const std::string file = write("policy.yaml", GetParam().text);
+  SimulateOptions options;
+  options.snapshot = dump_;
+  options.policy = file;
+  EXPECT_EQ(captured([&] { return run_simulate(options); }), 1);
+  EXPECT_THAT(err_, AllOf(HasSubstr("policy.yaml: "), HasSubstr(GetParam().error)));
+  EXPECT_EQ(out_, "");
+  EXPECT_EQ(explain({.pod = "web", .ns = "shop", .policies = {file}}), 1);
+  EXPECT_THAT(err_, HasSubstr(GetParam().error));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, ForeignPolicies,
+    testing::Values(
+        ForeignCase{
+            "Upstream", "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nprofiles: []\n",
+            "descheduler/v1alpha2 is a policy of kubernetes-sigs/descheduler; convert it first: evacuator convert"},
+        ForeignCase{"OldUpstream", "apiVersion: descheduler/v1alpha1\nkind: DeschedulerPolicy\nstrategies: {}\n",
+                    "descheduler/v1alpha1 is a policy of kubernetes-sigs/descheduler"},
+        ForeignCase{"KindAlone", "kind: DeschedulerPolicy\nprofiles: []\n",
+                    "apiVersion: must be evacuator.dev/v1alpha1, not \"\"; convert a descheduler policy first"},
+        ForeignCase{"AnotherVersion", "apiVersion: evacuator.dev/v2\nkind: DeschedulerPolicy\nmetadata: {name: a}\n",
+                    "apiVersion: must be evacuator.dev/v1alpha1, not \"evacuator.dev/v2\""},
+        ForeignCase{"WithoutAName", "apiVersion: evacuator.dev/v1alpha1\nkind: DeschedulerPolicy\nspec: {}\n",
+                    "metadata.name: must not be empty"},
+        ForeignCase{"WithoutStrategies",
+                    "apiVersion: evacuator.dev/v1alpha1\nkind: DeschedulerPolicy\nmetadata: {name: a}\nspec: {}\n",
+                    "policy a: spec.strategies: must name at least one strategy"},
+        ForeignCase{
+            "SecondOfAList",
+            "kind: List\nitems:\n- {kind: Pod}\n- {apiVersion: descheduler/v1alpha2, kind: DeschedulerPolicy}\n",
+            "policy.yaml: items[1]: descheduler/v1alpha2 is a policy of kubernetes-sigs/descheduler"},
+        ForeignCase{"Values", "deschedulerPolicy: {profiles: []}\n", "or values of its chart first"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST_F(ExplainCommand, PolicyFilesOfManyNameTheFirstTen) {
+  std::string text;
+  for (int i = 10; i < 25; ++i)
+    text += "---\napiVersion: evacuator.dev/v1alpha1\nkind: DeschedulerPolicy\nmetadata: {name: p" + std::to_string(i) +
+            "}\nspec: {strategies: [{name: RemoveDuplicates}]}\n";
+  SimulateOptions options;
+  options.snapshot = dump_;
+  options.policy = write("many.yaml", text);
+  EXPECT_EQ(captured([&] { return run_simulate(options); }), 1);
+  EXPECT_THAT(err_,
+              HasSubstr("holds 15 policies (p10, p11, p12, p13, p14, p15, p16, p17, p18, p19 and 5 more); choose"));
 }
 
 }  // namespace explain_test

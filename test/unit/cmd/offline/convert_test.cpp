@@ -7,8 +7,8 @@
 
 #include "api/json/yaml.hpp"
 #include "cmd/commands.hpp"
-#include "strategies/catalog.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
+#include "test/unit/cmd/offline/convert_cases.hpp"
 
 namespace cmd {
 namespace convert_test {
@@ -17,48 +17,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-api::Conversion convert(std::string_view text, const api::UpstreamOptions& options = {}) {
-  return api::convert_upstream(text, strategy_catalogue(), options);
-}
-
-/// spec of the policy without what is the same in all.
-api::Json spec_of(const api::Conversion& conversion, std::size_t policy = 0) {
-  if (conversion.policies.size() <= policy) return "no such policy";
-  api::Json spec = conversion.policies[policy].at("spec");
-  spec.erase("mode");
-  spec.erase("compatibility");
-  return spec;
-}
-
-std::vector<std::string> names_of(const api::Conversion& conversion) {
-  std::vector<std::string> names;
-  for (const api::Json& policy : conversion.policies) names.push_back(policy.at("metadata").at("name"));
-  return names;
-}
-
-std::vector<std::string> notes_of(const api::Conversion& conversion) {
-  std::vector<std::string> notes;
-  for (const auto& note : conversion.notes) notes.push_back(note.to_string());
-  return notes;
-}
-
-std::vector<std::string> errors_of(const api::Conversion& conversion) {
-  std::vector<std::string> errors;
-  for (const auto& error : conversion.errors) errors.push_back(error.to_string());
-  return errors;
-}
-
-/// What every conversion without errors keeps: what it writes is valid, by the decoder and by the strategies.
-void expect_valid(const api::Conversion& conversion) {
-  EXPECT_THAT(errors_of(conversion), IsEmpty());
-  for (const api::Json& object : conversion.policies) {
-    const auto policy = api::decode_descheduler_policy(object);
-    ASSERT_TRUE(policy) << policy.error().message;
-    EXPECT_TRUE(api::validate(policy->spec, {}).empty());
-    EXPECT_TRUE(strategies::validate(policy->spec.strategies).empty());
-  }
-}
 
 // ---------------------------------------------------------------- v1alpha2: what comes out
 
@@ -273,10 +231,6 @@ profiles:
 
 // ---------------------------------------------------------------- notes
 
-#define ENABLED(point, plugin, args)                                                                                 \
-  "profiles: [{name: p, pluginConfig: [{name: " plugin ", args: " args "}], plugins: {" point ": {enabled: [" plugin \
-  "]}}}]"
-
 struct NoteCase {
   const char* name;
   const char* text;  ///< below "profiles: [{…}]" or of the whole policy
@@ -330,6 +284,17 @@ INSTANTIATE_TEST_SUITE_P(
                  "authToken: {secretReference: {namespace: monitoring, name: token}}}}]",
                  "changed metricsProviders[0].prometheus.authToken.secretReference: the Secret monitoring/token is "
                  "read in the operator's namespace only"},
+        NoteCase{"StrategiesBesideProfiles", "profiles: []\nstrategies: {}",
+                 "ignored strategies: belongs to descheduler/v1alpha1; upstream passes it over in v1alpha2"},
+        NoteCase{"ProfilesBesideStrategies", "apiVersion: descheduler/v1alpha1\nkind: DeschedulerPolicy\nprofiles: []",
+                 "ignored profiles: belongs to descheduler/v1alpha2; upstream passes it over in v1alpha1"},
+        NoteCase{"AStrategyThatIsNull", "strategies: {RemoveDuplicates: null}",
+                 "ignored strategies.RemoveDuplicates: is null: not enabled"},
+        NoteCase{
+            "ConfigsOfPluginsThatUpstreamDoesNotKnow",
+            "profiles: [{pluginConfig: [{name: PodLifetime, args: {maxPodLifeTimeSeconds: 1}}]}]",
+            "dropped profiles[0].pluginConfig[0].args: upstream's tree has no plugin \"PodLifetime\", did you mean "
+            "\"PodLifeTime\"?; it refuses such a policy at its start"},
         NoteCase{"SilentFailures", "profiles: []\nevictionFailureEventNotification: false",
                  "changed evictionFailureEventNotification: events about evictions that fail are always published"}),
     [](const auto& info) { return std::string(info.param.name); });
@@ -499,6 +464,35 @@ strategies:
                   HasSubstr("dropped strategies.RemoveDuplicats: upstream has no such strategy, did you mean")));
 }
 
+TEST(Convert, PassesOverUnknownArgsOfOldStrategiesAsTheirDecoderDid) {
+  const auto conversion = convert(R"(
+apiVersion: descheduler/v1alpha1
+kind: DeschedulerPolicy
+strategies:
+  RemoveDuplicates:
+    enabled: true
+    params:
+      namespaces: {exclude: [a], excluded: [b]}
+      removeDuplicates: {excludeOwnerKinds: [Job], labelSelector: {}, exclude.kinds: []}
+  LowNodeUtilization:
+    enabled: true
+    params: {nodeResourceUtilizationThresholds: {thresholds: {cpu: 20}, targetThresholds: {cpu: 50}, numberOfNode: 1}}
+)");
+  expect_valid(conversion);
+  EXPECT_EQ(spec_of(conversion).at("strategies").at(1).at("args"),
+            api::Json({{"excludeOwnerKinds", {"Job"}}, {"namespaces", {{"exclude", {"a"}}}}}));
+  EXPECT_THAT(
+      notes_of(conversion),
+      testing::UnorderedElementsAre(
+          HasSubstr(
+              "dropped strategies.LowNodeUtilization.params.nodeResourceUtilizationThresholds.numberOfNode: unknown "
+              "field, did you mean \"numberOfNodes\"?; upstream passes it over in silence"),
+          HasSubstr("dropped strategies.RemoveDuplicates.params.namespaces.excluded: unknown field"),
+          HasSubstr(
+              "dropped strategies.RemoveDuplicates.params.removeDuplicates.labelSelector: upstream passes it over"),
+          HasSubstr("dropped strategies.RemoveDuplicates.params.removeDuplicates[exclude.kinds]: unknown field")));
+}
+
 // ---------------------------------------------------------------- where policies are found
 
 TEST(Convert, ReadsTheValuesOfTheChart) {
@@ -530,16 +524,17 @@ strategies: [{name: RemoveDuplicates}]
                                                 HasSubstr("ignored image, rbac: about how upstream is installed")));
 }
 
-TEST(Convert, ReadsTheValuesOfAParentChartAndOldStrategiesInThem) {
+TEST(Convert, ReadsTheValuesOfAParentChart) {
   const auto conversion = convert(R"(
 descheduler:
   kind: Deployment
   deschedulingInterval: 10m
-  deschedulerPolicy: {strategies: {RemoveDuplicates: {enabled: true}}}
+  deschedulerPolicy: {profiles: [{name: p, pluginConfig: [{name: RemoveDuplicates}], plugins: {balance: {enabled: [RemoveDuplicates]}}}]}
 )");
   expect_valid(conversion);
   EXPECT_EQ(spec_of(conversion).at("schedule").at("interval"), "10m0s");
-  EXPECT_THAT(conversion.sources, ElementsAre("descheduler.deschedulerPolicy.strategies.RemoveDuplicates"));
+  EXPECT_THAT(conversion.sources, ElementsAre("descheduler.deschedulerPolicy.profiles[0]"));
+  EXPECT_THAT(notes_of(conversion), IsEmpty());
 }
 
 TEST(Convert, FindsPoliciesInConfigMapsListsAndSeveralDocuments) {
@@ -603,7 +598,6 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"AnotherVersion", "apiVersion: descheduler/v1\nkind: DeschedulerPolicy",
                 "apiVersion: must be descheduler/v1alpha2 or descheduler/v1alpha1"},
         BadCase{"AnotherKind", "apiVersion: descheduler/v1alpha2\nkind: Policy", "kind: must be DeschedulerPolicy"},
-        BadCase{"MixedVersions", "profiles: []\nstrategies: {}", "strategies: belongs to descheduler/v1alpha1"},
         BadCase{"NegativeLimit", "profiles: []\nmaxNoOfPodsToEvictTotal: -1",
                 "maxNoOfPodsToEvictTotal: -1 is no whole number"},
         BadCase{"LimitInQuotes", "profiles: []\nmaxNoOfPodsToEvictPerNode: '5'",
@@ -720,6 +714,26 @@ TEST_F(ConvertCommand, WritesNothingWhenStrictAndSomethingIsDropped) {
   EXPECT_EQ(run(kTwoProfiles, {.strict = true}), 1);
   EXPECT_THAT(out_, IsEmpty());
   EXPECT_THAT(err_, HasSubstr("dropped sort: unknown field"));
+}
+
+TEST_F(ConvertCommand, FailsWhenNothingCouldBeConverted) {
+  for (const char* output : {"yaml", "json"}) {
+    EXPECT_EQ(run("strategies: {RemoveDuplicates: {enabled: false}}", {.output = output}), 1);
+    EXPECT_THAT(out_, IsEmpty());
+    EXPECT_THAT(err_, HasSubstr("policy.yaml: no policy written\n"));
+  }
+  EXPECT_EQ(run("profiles: []"), 1);
+  EXPECT_THAT(err_, HasSubstr("no policy written"));
+}
+
+TEST_F(ConvertCommand, TakesTheVersionOfTheChart) {
+  const char* values = "schedule: '@daily'\ndeschedulerPolicy: {strategies: {RemoveDuplicates: {enabled: true}}}\n";
+  EXPECT_EQ(run(values, {.chart_version = "0.29.0"}), 0) << err_;
+  EXPECT_THAT(err_, HasSubstr("added deschedulerPolicy.strategies.LowNodeUtilization"));
+  EXPECT_THAT(out_, HasSubstr("# added deschedulerPolicy.strategies.LowNodeUtilization"));
+  EXPECT_EQ(validate(), 0) << validated_;
+  EXPECT_EQ(run(values, {.chart_version = "soon"}), 1);
+  EXPECT_THAT(err_, HasSubstr("--chart-version: \"soon\" is no version of the chart such as 0.29.0"));
 }
 
 TEST_F(ConvertCommand, FailsOnBadInputWithFileAndPath) {

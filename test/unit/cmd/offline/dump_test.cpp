@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cmd/commands.hpp"
@@ -79,6 +80,93 @@ TEST_F(DumpWithoutTimes, ExplainTellsThatTheAgeIsUnknown) {
       .pod = "none", .ns = "shop", .snapshot = dump({pod("none", "")}), .now = "2026-11-22T00:00:00Z"};
   ASSERT_EQ(captured([&] { return run_explain(options); }), 0) << err_;
   EXPECT_THAT(out_, AllOf(HasSubstr("of unknown age"), HasSubstr("1 of 1 pods have no readable creationTimestamp")));
+}
+
+// ---------------------------------------------------------------- what a dump may look like
+
+constexpr const char* kNode = R"({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}})";
+constexpr const char* kPod = R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"}})";
+
+class DumpShapes : public cmd_test::CommandTest {
+ protected:
+  static std::string count(const base::Result<Dump>& dump) {
+    if (!dump) return dump.error().message;
+    return std::to_string(dump->objects.nodes.size()) + " nodes, " + std::to_string(dump->objects.pods.size()) +
+           " pods, " + std::to_string(dump->skipped_files) + " files passed over";
+  }
+  std::string count_of(const std::string& text) const { return count(load_dump(write("dump", text))); }
+  void write_below(const std::string& folder, const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories(directory_ + "/" + folder);
+    write(folder + "/" + name, text);
+  }
+};
+
+TEST_F(DumpShapes, MayBeSeveralOutputsInOneFile) {
+  const std::string list = R"({"kind": "List", "items": [)" + std::string(kNode) + "]}";
+  EXPECT_EQ(count_of(list + "\n" + kPod + "\n"), "1 nodes, 1 pods, 0 files passed over");
+  EXPECT_EQ(count_of(std::string("[") + kNode + "," + kPod + "]"), "1 nodes, 1 pods, 0 files passed over");
+  EXPECT_EQ(count_of("apiVersion: v1\nitems: [" + std::string(kNode) + "]\nkind: List\napiVersion: v1\nitems: [" +
+                     kPod + "]\nkind: List\n"),
+            "1 nodes, 1 pods, 0 files passed over");
+}
+
+TEST_F(DumpShapes, TellKindsByTheirGroup) {
+  const std::string foreign = R"({"apiVersion": "longhorn.io/v1beta2", "kind": "Node", "metadata": {"name": "n2"}})";
+  const auto dump = load_dump(write("dump.json", std::string(kNode) + foreign + R"(
+{"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy", "metadata": {"name": "theirs"}}
+{"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetricsList", "items": [{"metadata": {"name": "p"}}]}
+{"apiVersion": "v1", "kind": "PodList", "items": [{"metadata": {"name": "p", "namespace": "a"}}]})"));
+  ASSERT_TRUE(dump) << dump.error().message;
+  EXPECT_EQ(count(dump), "1 nodes, 1 pods, 0 files passed over");
+  EXPECT_TRUE(dump->policies.empty());
+  EXPECT_THAT(dump->skipped, testing::ElementsAre(testing::Pair("descheduler/v1alpha2 DeschedulerPolicy", 1),
+                                                  testing::Pair("longhorn.io/v1beta2 Node", 1),
+                                                  testing::Pair("metrics.k8s.io/v1beta1 PodMetrics", 1)));
+}
+
+TEST_F(DumpShapes, MayBeADirectoryWithOthersBelow) {
+  write("nodes.json", kNode);
+  write("README.md", "# apiVersion: none");
+  write("tools.yaml", "just: a file\n");
+  write("broken.json", "{nothing");
+  write_below("namespaces/a", "pods.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: a}\n");
+  write_below("namespaces/a/p", "logs.txt", "hello\n");
+  write_below(".git", "pods.json", "{");
+  EXPECT_EQ(count(load_dump(directory_)), "1 nodes, 1 pods, 4 files passed over");
+}
+
+TEST_F(DumpShapes, OfADirectoryStillNameDamagedFiles) {
+  write("nodes.json", kNode);
+  write_below("a", "pods.json", std::string(kPod).substr(0, 60));
+  EXPECT_THAT(count(load_dump(directory_)), HasSubstr("/a/pods.json: the JSON that begins at line 1 has no end"));
+}
+
+TEST_F(DumpShapes, NameFileAndItem) {
+  EXPECT_THAT(count_of(R"({"kind": "List", "items": [)" + std::string(kNode) + R"(, {"metadata": {}}]})"),
+              HasSubstr("/dump: items[1]: has no kind"));
+  EXPECT_THAT(count_of(std::string(kNode) + R"({"kind": "Pod", "metadata": {}})"),
+              HasSubstr("/dump: documents[1]: Pod without metadata.name"));
+  EXPECT_THAT(count_of("NAME   STATUS   AGE\nn1     Ready    1d\n"),
+              HasSubstr("/dump: must be a Kubernetes object, not a string; dump with kubectl get"));
+  EXPECT_THAT(count(load_dump(directory_ + "/none")), HasSubstr("/none: No such file or directory"));
+  std::filesystem::create_directories(directory_ + "/empty");
+  EXPECT_THAT(count(load_dump(directory_ + "/empty")), HasSubstr("no .json, .yaml or .yml file in this directory"));
+}
+
+TEST_F(DumpShapes, AreToldWithThePlan) {
+  write("nodes.json", kNode);
+  write("notes.txt", "x");
+  SimulateOptions options;
+  options.snapshot = directory_;
+  options.now = "2026-11-22T00:00:00Z";
+  options.policy = write("policy.yaml",
+                         "apiVersion: evacuator.dev/v1alpha1\nkind: DeschedulerPolicy\nmetadata: {name: tidy}\n"
+                         "spec: {strategies: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 3600}}]}\n");
+  ASSERT_EQ(captured([&] { return run_simulate(options); }), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("(1 files of the dump hold no Kubernetes objects that are read, and were passed over)"));
+  options.snapshot = options.policy = "-";
+  EXPECT_EQ(captured([&] { return run_simulate(options); }), 1);
+  EXPECT_THAT(err_, HasSubstr("standard input can be the dump or the policy, not both"));
 }
 
 }  // namespace dump_test

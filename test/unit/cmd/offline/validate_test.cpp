@@ -23,5 +23,22 @@ TEST_F(ValidateCommand, ChecksWhatEvictorsAreGiven) {
   EXPECT_THAT(out_, testing::HasSubstr("spec.evictors[0].parameters.speed: "));
 }
 
+TEST_F(ValidateCommand, TellsHowToConvertPoliciesOfUpstream) {
+  const std::string file = write("p.yaml", "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nprofiles: []\n");
+  EXPECT_EQ(captured([&] { return run_validate({.files = {file}, .output = "text"}); }), 1);
+  EXPECT_THAT(out_, testing::HasSubstr("not \"descheduler/v1alpha2\"; convert it first: evacuator convert " + file));
+}
+
+TEST_F(ValidateCommand, NamesAFileThatCannotBeReadOnce) {
+  const std::string none = directory_ + "/none.yaml";
+  EXPECT_EQ(captured([&] { return run_validate({.files = {none}, .output = "text"}); }), 1);
+  EXPECT_EQ(out_, none + ": No such file or directory\n");
+}
+
+TEST_F(ValidateCommand, WritesNamesOfFilesThatAreNoUtf8) {
+  EXPECT_EQ(captured([&] { return run_validate({.files = {directory_ + "/\xff"}, .output = "json"}); }), 1);
+  EXPECT_THAT(out_, testing::HasSubstr("No such file"));
+}
+
 }  // namespace validate_test
 }  // namespace cmd

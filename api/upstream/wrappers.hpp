@@ -1,0 +1,33 @@
+#pragma once
+
+/// Values of upstream's chart inside the objects of those who install charts. Internal to api/upstream.
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/upstream/parts.hpp"
+
+namespace api::upstream {
+
+/// Values that an object gives to a chart.
+struct WrappedValues {
+  std::string chart;         ///< name of the chart without its repository, else of the release
+  std::optional<int> minor;  ///< of the chart's version
+  Json values = Json::object();
+  FieldPath at;  ///< of the values
+};
+
+/// The values in a Flux HelmRelease, an Argo CD Application or ApplicationSet, or a HelmChart or HelmChartConfig of k3s
+/// and RKE2; one for each chart in it. nullopt: the object is none of these. What stands elsewhere than in the object
+/// is noted as soon as the chart may be upstream's.
+std::optional<std::vector<WrappedValues>> unwrap_values(const Json& object, const FieldPath& at, Workbench& bench);
+
+/// True if this may be upstream's chart: by its name or by what the values hold.
+bool is_about_descheduler(const WrappedValues& wrapped);
+
+/// A KubeDescheduler of OpenShift: its operator makes a policy of the profiles that it names.
+void read_kube_descheduler(const Json& object, const FieldPath& at, Workbench& bench);
+
+}  // namespace api::upstream
