@@ -1,6 +1,7 @@
 #include "cmd/cli.hpp"
 
 #include <CLI/CLI.hpp>
+#include <system_error>
 
 #include "api/policy/scheduler_version.hpp"
 #include "cmd/commands.hpp"
