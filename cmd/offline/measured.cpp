@@ -12,6 +12,7 @@
 #include "controllers/usage/wanted.hpp"
 #include "reporting/plain_text.hpp"
 #include "usage/history.hpp"
+#include "usage/matching.hpp"
 #include "usage/parse/file.hpp"
 
 namespace cmd {
@@ -43,10 +44,12 @@ base::Result<MeasuredUsages> of_file(const std::string& path, const planning::Pl
 
 /// By the source's own past; a source without one foresees nothing.
 controllers::Foreseen foreseen_by(usage::Source& source, const api::UsageForecast& wanted,
-                                  const usage::Samples& samples, base::TimePoint now) {
+                                  const usage::Samples& samples, const usage::NodeMatcher& matcher,
+                                  base::TimePoint now) {
   controllers::Foreseen foreseen;
-  const auto past = source.history(now - wanted.history, now, wanted.step);
+  auto past = source.history(now - wanted.history, now, wanted.step);
   if (!past) return foreseen;
+  usage::match_nodes(*past, matcher);
   usage::History history(wanted);
   history.seed(samples.columns, *past);
   history.add(samples, now);
@@ -57,7 +60,8 @@ controllers::Foreseen foreseen_by(usage::Source& source, const api::UsageForecas
   return foreseen;
 }
 
-std::shared_ptr<const MeasuredUsage> ask(plugin::Session& session, const WantedUsage& wanted, base::TimePoint now) {
+std::shared_ptr<const MeasuredUsage> ask(plugin::Session& session, const WantedUsage& wanted,
+                                         const usage::NodeMatcher& matcher, base::TimePoint now) {
   UsageRounds rounds(wanted.source);
   const auto source = plugin::usage_source_of(session, wanted.source);
   auto samples = source->sample();
@@ -65,20 +69,29 @@ std::shared_ptr<const MeasuredUsage> ask(plugin::Session& session, const WantedU
     rounds.fail(samples.error().message);
     return share(rounds.figures(wanted.key, now));
   }
+  usage::match_nodes(*samples, matcher);
   controllers::Foreseen foreseen;
-  if (wanted.source.forecast) foreseen = foreseen_by(*source, *wanted.source.forecast, *samples, now);
+  if (wanted.source.forecast) foreseen = foreseen_by(*source, *wanted.source.forecast, *samples, matcher, now);
   rounds.add(*std::move(samples), now);
   rounds.foresee(std::move(foreseen));
   return share(rounds.figures(wanted.key, now));
 }
 
-base::Result<MeasuredUsages> of_sources(const api::DeschedulerPolicySpec& policy, const planning::PlanSpec& spec) {
+usage::NodeMatcher matcher_of(const scheduling::ClusterSnapshot& cluster) {
+  std::vector<usage::NodeNames> names;
+  for (const scheduling::NodeIndex node : cluster.nodes()) names.push_back(usage::names_of(cluster.node(node)));
+  return usage::NodeMatcher(names);
+}
+
+base::Result<MeasuredUsages> of_sources(const api::DeschedulerPolicySpec& policy, const planning::PlanSpec& spec,
+                                        const scheduling::ClusterSnapshot& cluster) {
   plugin::ProcessIo process;
   const auto session = plugin::Session::connect({}, process.io());
   if (!session) return session.error();
+  const usage::NodeMatcher matcher = matcher_of(cluster);
   MeasuredUsages measured;
   for (const WantedUsage& each : controllers::wanted_usage(policy.usage_sources, spec.strategy_specs.usage_needs()))
-    measured.push_back(ask(**session, each, (*session)->now()));
+    measured.push_back(ask(**session, each, matcher, (*session)->now()));
   return measured;
 }
 
@@ -104,9 +117,10 @@ std::vector<std::string> cells_of(const MeasuredUsage& measured, std::size_t res
 }  // namespace
 
 base::Result<MeasuredUsages> measured_usage(const std::string& from, const api::DeschedulerPolicySpec& policy,
-                                            const planning::PlanSpec& spec, base::TimePoint now) {
+                                            const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
+                                            base::TimePoint now) {
   if (from.empty()) return MeasuredUsages{};
-  return from == "live" ? of_sources(policy, spec) : of_file(from, spec, now);
+  return from == "live" ? of_sources(policy, spec, cluster) : of_file(from, spec, now);
 }
 
 std::string measured_table(const MeasuredUsages& measured, const scheduling::ClusterSnapshot& cluster) {

@@ -250,7 +250,7 @@ base::Status simulate(const SimulateOptions& options) {
   strategies::RestartHistory restarts;
   restarts.restore(policy->status.restarts, *now);
   const planning::PlanSpec spec(policy->spec);
-  const auto measured = measured_usage(options.usage, policy->spec, spec, *now);
+  const auto measured = measured_usage(options.usage, policy->spec, spec, snapshot, *now);
   if (!measured) return measured.error();
   if (const std::string unmeasured = usage_warning(options, spec); !unmeasured.empty())
     caveats += (caveats.empty() ? "" : "; ") + unmeasured;
