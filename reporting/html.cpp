@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <nlohmann/json.hpp>
 
 #include "api/json/json.hpp"
 #include "base/base64.hpp"

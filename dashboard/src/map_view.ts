@@ -22,6 +22,7 @@ export interface MapEvents {
 const GAP = 10;
 const RESTS_AFTER = 120;
 const SLICE = 3;
+const FIRST_SLICE = 10;
 const LEAST_FIT = 0.6; // of the scale at which all is seen
 
 export class MapView {
@@ -149,9 +150,11 @@ export class MapView {
     if (this.needsPanes || this.panes.some((pane) => pane.hasWork(true))) this.request();
   }
 
+  /** Panes that show nothing yet come first, and while there is one a frame may take longer. */
   private work(isResting: boolean): void {
-    const deadline = performance.now() + SLICE;
-    for (const pane of this.panes) {
+    const isEmpty = this.panes.some((pane) => pane.isEmpty);
+    const deadline = performance.now() + (isEmpty ? FIRST_SLICE : SLICE);
+    for (const pane of [...this.panes].sort((a, b) => Number(b.isEmpty) - Number(a.isEmpty))) {
       if (!pane.hasWork(isResting)) continue;
       if (pane.work(this.camera, isResting, deadline)) this.needsPanes = true;
       if (performance.now() >= deadline) return;

@@ -62,6 +62,11 @@ export class Pane {
     }
   }
 
+  /** Nothing can be seen until work() is done. */
+  get isEmpty(): boolean {
+    return this.overviewJob !== null && this.overviewScale === 0 && !this.isSharp;
+  }
+
   /** True: work() has something to do. */
   hasWork(isResting: boolean): boolean {
     return this.overviewJob !== null || (isResting && !this.isSharp && this.painting !== null);

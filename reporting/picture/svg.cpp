@@ -72,10 +72,14 @@ struct BoxGrid {
     header = box >= 70 ? 16 : 0;
     body = box * 0.68;
     pitch_y = header + body + gap;
-    height = pitch_y * static_cast<double>((nodes + columns - 1) / columns);
+    const std::size_t rows = (nodes + columns - 1) / columns;
+    height = pitch_y * static_cast<double>(rows);
   }
   double x(std::size_t slot) const { return pitch_x * static_cast<double>(slot % columns); }
-  double y(std::size_t slot) const { return pitch_y * static_cast<double>(slot / columns); }
+  double y(std::size_t slot) const {
+    const std::size_t row = slot / columns;
+    return pitch_y * static_cast<double>(row);
+  }
 };
 
 class SvgPicture {
