@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "api/json/yaml.hpp"
@@ -84,6 +85,18 @@ base::Error at_line(const base::Error& error, std::size_t line) {
   return line > 1 ? error.during(fmt::format("in what begins at line {}", line)) : error;
 }
 
+/// "line 2, column 1: …" of a part that begins at line 3 → "line 4, column 1: …".
+base::Error with_line_of_whole(base::Error error, std::size_t first) {
+  constexpr std::string_view kLine = "line ";
+  if (!error.message.starts_with(kLine)) return at_line(error, first);
+  const char* const begin = error.message.data() + kLine.size();
+  std::size_t line = 0;
+  const auto number = std::from_chars(begin, error.message.data() + error.message.size(), line);
+  if (number.ec != std::errc{}) return at_line(error, first);
+  error.message.replace(kLine.size(), static_cast<std::size_t>(number.ptr - begin), std::to_string(line + first - 1));
+  return error;
+}
+
 base::Status read_yaml(Rest& rest, std::vector<api::Json>& documents) {
   if (rest.text().starts_with("===="))
     return base::invalid(
@@ -91,11 +104,8 @@ base::Status read_yaml(Rest& rest, std::vector<api::Json>& documents) {
                     "--output-directory=DIR to it, and give the directory",
                     rest.line()));
   const std::size_t end = end_of_yaml(rest.text());
-  // Empty lines instead of what is read already, so that errors name lines of the whole.
-  const auto parsed = rest.line() == 1
-                          ? api::parse_yaml(rest.text().substr(0, end))
-                          : api::parse_yaml(std::string(rest.line() - 1, '\n') + std::string(rest.text(), 0, end));
-  if (!parsed) return parsed.error();
+  const auto parsed = api::parse_yaml(rest.text().substr(0, end));
+  if (!parsed) return with_line_of_whole(parsed.error(), rest.line());
   documents.insert(documents.end(), parsed->begin(), parsed->end());
   rest.skip(end);
   return base::Done{};

@@ -87,6 +87,15 @@ TEST(BadTexts, InYamlBehindOtherThingsHaveTheirLine) {
   EXPECT_THAT(documents.error().message, HasSubstr("line 4, column 1: key \"kind\" is already set"));
 }
 
+TEST(Texts, OfManyPartsAreReadInOneGo) {
+  constexpr int kParts = 50'000;  // quadratic work would take minutes
+  std::string text;
+  for (int i = 0; i < kParts; ++i) text += "apiVersion: v1\n\n\n\n";
+  const auto documents = parse_documents(text, RepeatedKeys::kRefuse);
+  ASSERT_TRUE(documents) << documents.error().message;
+  EXPECT_EQ(documents->size(), kParts);
+}
+
 // ---------------------------------------------------------------- bytes
 
 constexpr std::size_t kLimit = std::size_t{1} << 20;
