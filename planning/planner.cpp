@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "planning/plan_builder.hpp"
@@ -30,15 +31,35 @@ std::string row_name_of(const strategies::StrategySpec& spec, const std::vector<
   return is_taken ? fmt::format("{}[{}]", name, spec.position) : name;
 }
 
+std::vector<NodeTaint> taints_of(const scheduling::Overlay& overlay) {
+  std::vector<NodeTaint> taints;
+  for (const scheduling::SoftTaint& taint : overlay.soft_taints()) {
+    for (const NodeIndex node : taint.nodes)
+      taints.push_back({overlay.base().node(node).meta.name, taint.key, taint.value});
+  }
+  std::ranges::sort(taints);
+  return taints;
+}
+
+std::vector<NodeTaint> added_taints(const std::vector<NodeTaint>& before, const std::vector<NodeTaint>& after) {
+  std::vector<NodeTaint> added;
+  std::ranges::set_difference(after, before, std::back_inserter(added));
+  return added;
+}
+
 void run(const strategies::StrategySpec& spec, const strategies::StrategyContext& context, PlanBuilder& builder,
          Plan& plan) {
   std::optional<BalanceMeter> meter;
   if (auto subject = spec.strategy->balances(context)) meter.emplace(context.cluster.base(), *std::move(subject));
+  const std::vector<NodeTaint> before = taints_of(context.cluster);
   builder.begin(spec.strategy->name(), meter ? &*meter : nullptr);
   const base::Status done = spec.strategy->nominate(context, builder);
+  StrategyResult& result = plan.strategies.back();
+  result.taints = added_taints(before, taints_of(context.cluster));
   if (!done) builder.fail(done.error());
   if (!meter || !done) return;
-  for (api::BalanceRow& row : meter->rows(row_name_of(spec, plan.balance))) plan.balance.push_back(std::move(row));
+  result.row = row_name_of(spec, plan.balance);
+  for (api::BalanceRow& row : meter->rows(result.row)) plan.balance.push_back(std::move(row));
 }
 
 void run_phase(strategies::StrategyPhase phase, const PlanInput& input, const strategies::StrategyContext& context,
@@ -63,16 +84,6 @@ std::vector<NodeUtilization> utilization_of(const std::vector<NodeIndex>& nodes,
                     amount(node, scheduling::kMemoryIndex), amount(node, scheduling::kPodsIndex)});
   }
   return rows;
-}
-
-std::vector<NodeTaint> taints_of(const scheduling::Overlay& overlay) {
-  std::vector<NodeTaint> taints;
-  for (const scheduling::SoftTaint& taint : overlay.soft_taints()) {
-    for (const NodeIndex node : taint.nodes)
-      taints.push_back({overlay.base().node(node).meta.name, taint.key, taint.value});
-  }
-  std::ranges::sort(taints);
-  return taints;
 }
 
 /// Why no strategy is asked. Upstream does nothing at all on a single node.
