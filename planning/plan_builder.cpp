@@ -82,9 +82,9 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
 
 void PlanBuilder::begin(std::string_view strategy, BalanceMeter* meter) {
   meter_ = meter;
-  // What comes after a plan in waves counts on all of them.
-  for (const api::PlannedMove& move : plan_.moves) waves_before_ = std::max(waves_before_, move.wave);
-  wave_ = waves_before_ > 0 ? waves_before_ + 1 : 0;
+  // What comes after a plan in waves counts on all of them; a plan in waves, on all that comes before.
+  for (const api::PlannedMove& move : plan_.moves) waves_before_ = std::max({waves_before_, move.wave, 1});
+  wave_ = is_in_waves() ? waves_before_ + 1 : 0;
   may_avoid_ = {};
   result_ = &plan_.strategies.emplace_back();
   result_->strategy = strategy;
@@ -112,15 +112,20 @@ NominationResult PlanBuilder::offer_whole(std::span<const PodIndex> pods, std::s
   return refuse(*misplaced, no_placement(goal, {}));
 }
 
-void PlanBuilder::begin_plan() { whole_ = WholePlan{savepoint(), overlay_.soft_taints(), arrived_}; }
+void PlanBuilder::begin_plan() { whole_ = WholePlan{savepoint(), arrived_}; }
 
 void PlanBuilder::end_plan(bool keep) {
   if (!keep) {
     roll_back(whole_->begin);
-    for (const scheduling::SoftTaint& taint : whole_->taints) set_soft_taint(taint);
     arrived_ = whole_->arrived;
   }
   whole_.reset();
+  if (!is_in_waves()) return;
+  for (api::PlannedMove& move : plan_.moves) move.wave = std::max(move.wave, 1);
+}
+
+bool PlanBuilder::is_in_waves() const {
+  return std::ranges::any_of(plan_.moves, [](const api::PlannedMove& move) { return move.wave > 0; });
 }
 
 bool PlanBuilder::avoid(std::string_view key, std::span<const NodeIndex> nodes) {
@@ -189,13 +194,14 @@ NominationResult PlanBuilder::nominate_alone(PodIndex pod, std::string_view reas
   if (input_.options.spend_pdbs) {
     if (const auto refusal = budgets_.refusal(pod)) return refuse(pod, *refusal);
   }
+  const SoftTaints before = may_avoid_ ? overlay_.soft_taints() : SoftTaints();
   const Placement placement = relocate(pod, goal);
   if (!placement.node && has_replacement(cluster_, pod) && !input_.spec.is_upstream()) {
-    restore(pod);
+    take_back(pod, before);
     return refuse(pod, no_placement(goal, placement));
   }
   if (score_of(pod, placement.node).value_or(100) < input_.spec.convergence.min_score) {
-    restore(pod);
+    take_back(pod, before);
     return refuse(pod, {"ScoreTooLow", "its move would gain too little for what it disturbs"});
   }
   if (input_.options.spend_pdbs) budgets_.spend(pod);
@@ -263,8 +269,19 @@ Refusal PlanBuilder::no_placement(const Goal& goal, const Placement& placement) 
   return {"NowhereToGo", "it would leave, but its replacement fits on no node"};
 }
 
+void PlanBuilder::avoid_as(const SoftTaints& before) {
+  const auto count = [](const scheduling::SoftTaint& taint) { return taint.nodes.size(); };
+  if (std::ranges::equal(overlay_.soft_taints(), before, {}, count, count)) return;  // there can only be more
+  for (const scheduling::SoftTaint& taint : before) set_soft_taint(taint);
+}
+
+void PlanBuilder::take_back(PodIndex pod, const SoftTaints& before) {
+  restore(pod);
+  if (may_avoid_) avoid_as(before);
+}
+
 PlanBuilder::Savepoint PlanBuilder::savepoint() const {
-  return {limits_, budgets_, plan_.moves.size(), result_->nominated};
+  return {limits_, budgets_, plan_.moves.size(), result_->nominated, overlay_.soft_taints()};
 }
 
 void PlanBuilder::roll_back(const Savepoint& to) {
@@ -277,6 +294,7 @@ void PlanBuilder::roll_back(const Savepoint& to) {
   moved_.resize(to.moves);
   plan_.moves.resize(to.moves);
   result_->nominated = to.nominated;
+  avoid_as(to.avoided);
 }
 
 // --- where pods are

@@ -91,6 +91,7 @@ class PlanBuilder final : public strategies::NominationSink {
   void begin_plan() override;
   void end_plan(bool keep) override;
   bool avoid(std::string_view key, std::span<const scheduling::NodeIndex> nodes) override;
+  /// What other strategies nominated before is the first wave.
   void start_wave(std::int32_t wave) override { wave_ = wave > 0 ? waves_before_ + wave : 0; }
   std::optional<scheduling::Refusal> objection(scheduling::PodIndex pod) override;
   std::optional<std::int64_t> moves_left() const override { return limits_.left(); }
@@ -110,15 +111,16 @@ class PlanBuilder final : public strategies::NominationSink {
 
  private:
   using Move = PodGroupTrial::Move;
+  using SoftTaints = std::vector<scheduling::SoftTaint>;
   struct Savepoint {
     CycleLimits limits;
     scheduling::PdbBudgets budgets;
     std::size_t moves;
     std::int32_t nominated;
+    SoftTaints avoided;
   };
   struct WholePlan {
     Savepoint begin;
-    std::vector<scheduling::SoftTaint> taints;
     std::unordered_set<scheduling::NodeIndex> arrived;
   };
 
@@ -134,6 +136,9 @@ class PlanBuilder final : public strategies::NominationSink {
                     std::string_view reason);
   std::optional<double> score_of(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to) const;
   scheduling::Refusal no_placement(const strategies::Goal& goal, const Placement& placement) const;
+  void avoid_as(const SoftTaints& before);
+  void take_back(scheduling::PodIndex pod, const SoftTaints& before);
+  bool is_in_waves() const;
   Savepoint savepoint() const;
   void roll_back(const Savepoint& to);
 
@@ -199,7 +204,7 @@ class PlanBuilder final : public strategies::NominationSink {
   StrategyResult* result_ = nullptr;
   std::optional<WholePlan> whole_;  ///< between begin_plan() and end_plan()
   std::int32_t wave_ = 0;           ///< of what is offered
-  std::int32_t waves_before_ = 0;   ///< of the strategies before
+  std::int32_t waves_before_ = 0;   ///< of the strategies before; what they planned without counts as one
   BalanceMeter* meter_ = nullptr;   ///< of the strategy that is asked
 };
 

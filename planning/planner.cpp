@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <tuple>
 
 #include "planning/balance/rounds.hpp"
 #include "planning/plan_builder.hpp"
@@ -38,18 +40,42 @@ std::string row_name_of(const strategies::StrategySpec& spec, const std::vector<
   return is_taken ? fmt::format("{}[{}]", name, spec.position) : name;
 }
 
+std::vector<NodeTaint> taints_of(const PlanBuilder& builder) {
+  const scheduling::Overlay& overlay = builder.overlay();
+  std::vector<NodeTaint> taints;
+  for (const scheduling::SoftTaint& taint : overlay.soft_taints()) {
+    for (const NodeIndex node : taint.nodes)
+      taints.push_back(
+          {overlay.base().node(node).meta.name, taint.key, taint.value, builder.asks_for(taint.key, node)});
+  }
+  std::ranges::sort(taints);
+  return taints;
+}
+
+/// Whoever asks for them.
+std::vector<NodeTaint> added_taints(const std::vector<NodeTaint>& before, const std::vector<NodeTaint>& after) {
+  const auto place_of = [](const NodeTaint& taint) { return std::tie(taint.node, taint.key, taint.value); };
+  std::vector<NodeTaint> added;
+  std::ranges::set_difference(after, before, std::back_inserter(added), {}, place_of, place_of);
+  return added;
+}
+
 /// `may_be_undone`: without a move nothing of it remains, no soft taint either.
 void run(const strategies::StrategySpec& spec, const strategies::StrategyContext& context, PlanBuilder& builder,
          Plan& plan, bool may_be_undone = false) {
   std::optional<BalanceMeter> meter;
   if (auto subject = spec.strategy->balances(context)) meter.emplace(context.cluster.base(), *std::move(subject));
+  const std::vector<NodeTaint> before = taints_of(builder);
   builder.begin(spec.strategy->name(), meter ? &*meter : nullptr);
   if (may_be_undone) builder.begin_plan();
   const base::Status done = spec.strategy->nominate(context, builder);
   if (may_be_undone) builder.end_plan(plan.strategies.back().nominated > 0);
+  StrategyResult& result = plan.strategies.back();
+  result.taints = added_taints(before, taints_of(builder));
   if (!done) builder.fail(done.error());
   if (!meter || !done) return;
-  for (api::BalanceRow& row : meter->rows(row_name_of(spec, plan.balance))) plan.balance.push_back(std::move(row));
+  result.row = row_name_of(spec, plan.balance);
+  for (api::BalanceRow& row : meter->rows(result.row)) plan.balance.push_back(std::move(row));
 }
 
 RoundPhase phase_of(const api::RoundsStatus& rounds) {
@@ -120,18 +146,6 @@ std::vector<NodeUtilization> utilization_of(const std::vector<NodeIndex>& nodes,
                     amount(node, scheduling::kMemoryIndex), amount(node, scheduling::kPodsIndex)});
   }
   return rows;
-}
-
-std::vector<NodeTaint> taints_of(const PlanBuilder& builder) {
-  const scheduling::Overlay& overlay = builder.overlay();
-  std::vector<NodeTaint> taints;
-  for (const scheduling::SoftTaint& taint : overlay.soft_taints()) {
-    for (const NodeIndex node : taint.nodes)
-      taints.push_back(
-          {overlay.base().node(node).meta.name, taint.key, taint.value, builder.asks_for(taint.key, node)});
-  }
-  std::ranges::sort(taints);
-  return taints;
 }
 
 /// Why no strategy is asked. Upstream does nothing at all on a single node.

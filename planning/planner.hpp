@@ -109,15 +109,17 @@ struct StrategyResult {
   std::int32_t refused = 0;
   std::string problem;                                   ///< why it could not judge; empty: it could
   std::optional<strategies::EmptyingReport> emptying{};  ///< of one that empties nodes
+  std::string row{};                                     ///< how rows of Plan::balance call it; "": it has none
+  std::vector<NodeTaint> taints{};                       ///< of Plan::taints, those that it was the first to ask for
   friend bool operator==(const StrategyResult&, const StrategyResult&) = default;
 };
 
 struct Plan {
   std::vector<api::PlannedMove>
       moves;  ///< in the order they are to be made; `to` is a prediction, "" when nothing fits
-  std::vector<api::RefusedPod> refusals;  ///< the first max_refusals
-  std::vector<api::ReasonCount> refused;  ///< all of them, sorted by reason
-  std::vector<StrategyResult> strategies;
+  std::vector<api::RefusedPod> refusals;     ///< the first max_refusals
+  std::vector<api::ReasonCount> refused;     ///< all of them, sorted by reason
+  std::vector<StrategyResult> strategies;    ///< in the order of `moves`: the first `nominated` are of the first one
   std::vector<NodeUtilization> utilization;  ///< every node looked at, by name
   std::int32_t nodes = 0;                    ///< looked at: ready and selected
   std::int32_t pods = 0;                     ///< on them

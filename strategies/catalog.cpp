@@ -144,6 +144,8 @@ api::FieldErrors conflicts_between(const std::vector<ReadChoice>& choices, const
 
 }  // namespace
 
+bool plans_in_waves(std::string_view strategy) { return strategy == Defragmentation::kName; }
+
 std::vector<std::string_view> known_strategies() {
   std::vector<std::string_view> names;
   for (const CatalogEntry& entry : kCatalog) names.push_back(entry.name);

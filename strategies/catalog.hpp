@@ -49,6 +49,9 @@ StrategySpecs parse_strategies(const std::vector<api::StrategyChoice>& choices,
 /// Names that can be used, in alphabetical order.
 std::vector<std::string_view> known_strategies();
 
+/// True if the moves of that strategy are made in waves (api::PlannedMove::wave).
+bool plans_in_waves(std::string_view strategy);
+
 /// The problems() of parse_strategies(); empty = valid.
 api::FieldErrors validate(const std::vector<api::StrategyChoice>& choices);
 

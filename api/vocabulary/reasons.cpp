@@ -152,8 +152,9 @@ constexpr std::array kReasons = {
     Term<Reason>{Reason::kRefusedByWebhook, "RefusedByWebhook", "`Progressing`=False, status of `Requesting`",
                  "An admission webhook refused the eviction with a text that Evacuator does not know.",
                  "Read the message: it is the webhook's own. Ask the team that runs the webhook."},
-    Term<Reason>{Reason::kRetryLater, "RetryLater", "`Progressing`=False, status of `Requesting`",
-                 "The eviction was refused for a cause that passes by itself.", "Wait."},
+    Term<Reason>{
+        Reason::kRetryLater, "RetryLater", "`Progressing`=False, status of `Requesting`; policy `SoftTaints`=False",
+        "The eviction, or the write of a node's taints, was refused for a cause that passes by itself.", "Wait."},
     Term<Reason>{Reason::kNamespaceTerminating, "NamespaceTerminating", "`Progressing`=False, status of `Requesting`",
                  "The namespace is being deleted, and the API server accepts no evictions in it.",
                  "Nothing to do: the pod goes with its namespace."},

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
@@ -14,8 +16,46 @@
 namespace controllers {
 namespace {
 
-/// A second strategy of the same name has rows called "Name[position]".
-std::string strategy_of(const api::BalanceRow& row) { return row.strategy.substr(0, row.strategy.find('[')); }
+using Moves = std::span<const api::PlannedMove>;
+
+/// What each strategy nominated. REQUIRES: no move was taken out yet.
+std::vector<Moves> moves_by_strategy(const CycleOutcome& outcome) {
+  std::vector<Moves> parts;
+  Moves rest = outcome.moves;
+  for (const planning::StrategyResult& each : outcome.strategies) {
+    const auto own = std::min(rest.size(), static_cast<std::size_t>(each.nominated));
+    parts.push_back(rest.first(own));
+    rest = rest.subspan(own);
+  }
+  return parts;
+}
+
+/// Of the one that the row is about. status.plan knows strategies by name only: a second one of that name may have made
+/// the moves before.
+bool moves_back(const api::BalanceRow& row, Moves before, const CycleOutcome& outcome) {
+  const std::vector<Moves> parts = moves_by_strategy(outcome);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const planning::StrategyResult& strategy = outcome.strategies[i];
+    if (strategy.row == row.strategy) return planning::moves_back(strategy.strategy, before, parts[i]);
+  }
+  return false;
+}
+
+void take_out(const std::set<std::string>& stopped, CycleOutcome& outcome) {
+  const std::vector<Moves> parts = moves_by_strategy(outcome);
+  std::vector<api::PlannedMove> kept;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    planning::StrategyResult& strategy = outcome.strategies[i];
+    if (!stopped.contains(strategy.row)) {
+      kept.insert(kept.end(), parts[i].begin(), parts[i].end());
+      continue;
+    }
+    strategy.nominated = 0;
+    std::erase_if(outcome.taints, [&](const auto& taint) { return std::ranges::count(strategy.taints, taint) > 0; });
+  }
+  outcome.moves = std::move(kept);
+  outcome.summary.nominated = static_cast<std::int32_t>(outcome.moves.size());
+}
 
 const api::BalanceRow* find_row(const std::vector<api::BalanceRow>& rows, const api::BalanceRow& like) {
   const auto found = std::ranges::find_if(rows, [&](const api::BalanceRow& each) {
@@ -24,14 +64,14 @@ const api::BalanceRow* find_row(const std::vector<api::BalanceRow>& rows, const 
   return found == rows.end() ? nullptr : &*found;
 }
 
-/// Of a strategy that balances several resources one that still improves keeps it going.
+/// As rows call them. Of a strategy that balances several resources one that still improves keeps it going.
 std::set<std::string> stopped_strategies(const std::vector<api::BalanceRow>& rows) {
   std::set<std::string> stopped;
   for (const api::BalanceRow& row : rows) {
-    if (!planning::may_balance(row)) stopped.insert(strategy_of(row));
+    if (!planning::may_balance(row)) stopped.insert(row.strategy);
   }
   for (const api::BalanceRow& row : rows) {
-    if (row.state == planning::kImproving) stopped.erase(strategy_of(row));
+    if (row.state == planning::kImproving) stopped.erase(row.strategy);
   }
   return stopped;
 }
@@ -58,12 +98,10 @@ void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) 
   const bool acted = is_same_spec && before.last_cycle && before.last_cycle->created > 0;
   for (api::BalanceRow& row : outcome.balance) {
     const planning::BalanceCycle cycle{row, is_same_spec ? find_row(before.balance, row) : nullptr, acted,
-                                       acted && planning::moves_back(strategy_of(row), before.plan, outcome.moves)};
+                                       acted && moves_back(row, before.plan, outcome)};
     row = planning::next_balance_row(cycle, policy.spec.convergence);
   }
-  const std::set<std::string> stopped = stopped_strategies(outcome.balance);
-  std::erase_if(outcome.moves, [&](const api::PlannedMove& move) { return stopped.contains(move.strategy); });
-  outcome.summary.nominated = static_cast<std::int32_t>(outcome.moves.size());
+  if (const auto stopped = stopped_strategies(outcome.balance); !stopped.empty()) take_out(stopped, outcome);
 }
 
 void tell_convergence(api::DeschedulerPolicyStatus& status, std::int64_t generation, base::TimePoint now) {
@@ -73,7 +111,7 @@ void tell_convergence(api::DeschedulerPolicyStatus& status, std::int64_t generat
       std::string(to_string(api::ConditionType::kConverged)), api::ConditionStatus::kFalse, "", "", generation, {}};
   if (!stopped.empty()) {
     const auto is_stopped = [&](const api::BalanceRow& row) {
-      return stopped.contains(strategy_of(row)) && !planning::may_balance(row);
+      return stopped.contains(row.strategy) && !planning::may_balance(row);
     };
     const auto first = std::ranges::find_if(status.balance, is_stopped);
     const bool oscillates = first->state == planning::kOscillating;

@@ -93,6 +93,7 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
     if (!text.empty()) outcome.warnings.push_back(text);
   }
   for (const api::FieldError& note : plan.notes) outcome.warnings.push_back(note.to_string());
+  outcome.strategies = std::move(plan.strategies);
   const scheduling::InputProblems& problems = snapshot.problems();
   for (const scheduling::InputProblem& problem : problems.rows()) outcome.warnings.push_back(problem.to_string());
   outcome.more_warnings = problems.total() - static_cast<std::int64_t>(problems.rows().size());

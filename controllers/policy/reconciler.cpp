@@ -18,6 +18,7 @@
 #include "controllers/signing/origin.hpp"
 #include "controllers/spec_problems.hpp"
 #include "controllers/status_patch.hpp"
+#include "planning/evacuating_pods.hpp"
 #include "strategies/catalog.hpp"
 
 namespace controllers {
@@ -38,6 +39,11 @@ std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now) 
 
 bool is_of_gate(std::string_view reason) {
   return reason == api::Reason::kGateHolds || reason == api::Reason::kGateUnanswered;
+}
+
+/// Of a 403: RBAC says no to all of them. Else it is about one namespace, or one object.
+bool is_right_missing(const base::Error& error) {
+  return error.message.find("cannot create resource") != std::string::npos;
 }
 
 /// By the condition's own reason.
@@ -106,29 +112,31 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   if (gates.not_asked_yet) return kube::Requeue::in(kGateRetry);
   const auto evacuations = deps_.evacuations.by_index(kByPolicy, policy.meta.name);
   if (deps_.hints_in_force) resting_hints_.look(policy.meta.uid, evacuations, policy.status.plan, now);
-  const WaveState wave = wave_state(policy, evacuations, now);
-  const bool in_waves = wave != WaveState::kNone && policy.status.last_cycle->waves > 1;
-  const Settlement settled = settlement(policy, spec, wave, now);
-  const bool goes_on = (in_waves && wave == WaveState::kOver) || rounds_go_on(policy, wave, settled);
-  const CycleTiming timing = timing_with_triggers(policy, goes_on, now);
+  const WaveProgress wave = wave_progress(policy, evacuations, now);
+  const WaveState moved = state_of_moves(policy, evacuations, now);
+  const Settlement settled = settlement(policy, spec, moved, now);
+  const CycleTiming timing =
+      timing_with_triggers(policy, wave.may_continue || rounds_go_on(policy, moved, settled), now);
   const std::vector<std::string> stale = stale_caches();
-  // While a wave is under way its holes are not free yet.
-  const bool put_off = timing.due && (!stale.empty() || (in_waves && wave == WaveState::kUnderWay));
-  if (wave == WaveState::kOver && !timing.due && deps_.taints)
-    deps_.taints->drop(policy.meta.name, api::well_known::kEmptyingTaint);
+  // While a wave is under way its holes are not free yet. A plan that moves nothing does no harm.
+  const bool is_held = wave.state == WaveState::kUnderWay && policy.spec.mode != api::PolicyMode::kDryRun;
+  const bool put_off = timing.due && (!stale.empty() || is_held);
+  const bool is_moving = wave.state == WaveState::kUnderWay ||
+                         (spec.strategy_specs.in_rounds() != nullptr && moved == WaveState::kUnderWay);
+  if (!is_moving && !timing.due) stop_emptying(policy.meta.name);
   std::optional<CycleOutcome> outcome;
   const bool may_move =
       policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at && !gates.stops();
   if (!may_move || policy.spec.suspend || timing.opening != Opening::kOpen) drop_taints(policy.meta.name);
   if (timing.due && !put_off) {
     note_trigger(policy.meta.name);  // what happens from now on is for the next one
-    outcome = plan_on_nodes(policy, spec, may_move, in_waves && wave == WaveState::kOver, settled.is_settled, now);
-    judge_balance(policy, *outcome);
+    outcome = plan_on_nodes(policy, spec, may_move, wave.may_continue, settled.is_settled, now);
     count_planned(*outcome);
     deps_.audit.on_planned(policy, *outcome);
     if (may_move) pledge_taints(policy, spec, *outcome);
     if (may_move) carry_out(policy, *outcome);
     count_made(*outcome);
+    if (outcome->summary.created == 0 && outcome->existing == 0) stop_emptying(policy.meta.name);
     outcome->summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clock.now() - now);
     count_cycle(policy, *outcome);
     deps_.audit.on_cycle(policy, *outcome);
@@ -146,24 +154,25 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   if (outcome) tell_usage(next.conditions, outcome->usage, policy.meta.generation, now);
   if (outcome) tell_forecasts(next.conditions, outcome->forecasts, policy.meta.generation, now);
   if (deps_.taints)
-    tell_soft_taints(next.conditions, spec.strategy_specs.soft_taints(), deps_.taints->problem(),
+    tell_soft_taints(next.conditions, spec.strategy_specs.soft_taints(), deps_.taints->problem(policy.meta.name),
                      deps_.taints->nodes_of(policy.meta.name), policy.meta.generation, now);
   tell_audit_health(next, deps_.audit.failing(), policy.meta.generation, now);
   tell_stale_caches(next, stale, policy.meta.generation, now);
   tell_gates(seen, known, next);
   if (auto saved = save(seen, known, next); !saved) return saved.error();
   if (put_off) return kube::Requeue::in(kStaleRetry);
-  const bool awaits_pods = settled.awaits_pods && are_running(next.rounds);
-  return look_again(
-      next.next_cycle_time,
-      awaits_pods ? std::min(timing.changes.value_or(now + kSettleRetry), now + kSettleRetry) : timing.changes);
+  auto changes = timing.changes;
+  if (wave.changes) changes = std::min(changes.value_or(*wave.changes), *wave.changes);
+  if (settled.awaits_pods && are_running(next.rounds))
+    changes = std::min(changes.value_or(now + kSettleRetry), now + kSettleRetry);
+  return look_again(next.next_cycle_time, changes);
 }
 
 Settlement PolicyReconciler::settlement(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
-                                        WaveState wave, base::TimePoint now) const {
+                                        WaveState moved, base::TimePoint now) const {
   if (spec.strategy_specs.in_rounds() == nullptr) return {};
   const auto evacuations = deps_.evacuations.by_index(kByPolicy, policy.meta.name);
-  const bool none_runs = wave != WaveState::kUnderWay && all_finished(evacuations);
+  const bool none_runs = moved != WaveState::kUnderWay && all_finished(evacuations);
   if (!none_runs) return {false, false};
   const auto& rounds = policy.status.rounds;
   if (!are_running(rounds) || !rounds->planned_at) return {};
@@ -237,7 +246,7 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   known.placement_hints = hints_in_force && hints_rest.empty();
   known.namespaces_without_hints = deps_.namespaces_without_hints;
   // What a person admits one by one meets whatever taints there are then.
-  if (deps_.taints && deps_.taints->problem().empty() && policy.spec.mode != api::PolicyMode::kManual)
+  if (deps_.taints && deps_.taints->problem(policy.meta.name).empty() && policy.spec.mode != api::PolicyMode::kManual)
     known.taint_value = api::soft_taint_value(policy.meta.name);
   if (known.taint_value) known.pledged = pledged_taints(policy, spec, now);
   UsageFigures figures = deps_.usage ? deps_.usage(policy.meta.name) : UsageFigures{};
@@ -265,13 +274,19 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   return outcome;
 }
 
-/// A plan has fewer waves left after each of them. If it has not, somebody takes what it makes free: what remains waits
-/// for its time.
+/// Without the moves that are not to be made, and without the taints for them.
+CycleOutcome PolicyReconciler::judged_plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                           bool continues, bool is_settled, base::TimePoint now) {
+  CycleOutcome outcome = plan(policy, spec, continues, is_settled, now);
+  judge_balance(policy, outcome);
+  if (continues) end_if_it_does_not_shrink(outcome, policy.status.last_cycle->waves);
+  return outcome;
+}
+
 CycleOutcome PolicyReconciler::plan_on_nodes(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                              bool may_move, bool continues, bool is_settled, base::TimePoint now) {
-  CycleOutcome outcome = plan(policy, spec, continues, is_settled, now);
-  if (may_move && !place_taints(policy, outcome)) outcome = plan(policy, spec, continues, is_settled, now);
-  if (continues) outcome.summary.waves = std::min(outcome.summary.waves, policy.status.last_cycle->waves - 1);
+  CycleOutcome outcome = judged_plan(policy, spec, continues, is_settled, now);
+  if (may_move && !place_taints(policy, outcome)) outcome = judged_plan(policy, spec, continues, is_settled, now);
   return outcome;
 }
 
@@ -317,6 +332,11 @@ void PolicyReconciler::pledge_taints(const api::DeschedulerPolicy& policy, const
   deps_.taints->pledge(policy.meta.name, std::move(pledge));
 }
 
+/// No Evacuation is there for whose sake nodes are to be avoided.
+void PolicyReconciler::stop_emptying(const std::string& policy) const {
+  if (deps_.taints) deps_.taints->drop(policy, api::well_known::kEmptyingTaint);
+}
+
 void PolicyReconciler::drop_taints(const std::string& policy) const {
   if (deps_.taints) deps_.taints->drop(policy);
 }
@@ -341,11 +361,14 @@ void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutc
 /// In the order of the plan, but for the few that are under way at the same time.
 void PolicyReconciler::create_all(const api::DeschedulerPolicy& policy, const signing::Key& key,
                                   CycleOutcome& outcome) {
+  const auto made_now = static_cast<std::size_t>(std::ranges::count_if(outcome.moves, is_made_now));
   std::atomic<std::size_t> next = 0;
   const auto create = [&] {
     for (std::size_t i = next++; i < outcome.moves.size(); i = next++) {
-      if (!is_made_now(outcome.moves[i])) continue;
-      if (!may_go_on(policy) || !create_one(policy, outcome.moves[i], key, outcome)) next = outcome.moves.size();
+      const api::PlannedMove& move = outcome.moves[i];
+      if (!is_made_now(move) || is_refused(move.ns, outcome)) continue;
+      if (!may_go_on(policy) || !create_one(policy, move, evacuation_for(policy, move, made_now), key, outcome))
+        next = outcome.moves.size();
       if (deps_.progress) deps_.progress();
     }
   };
@@ -382,11 +405,25 @@ bool PolicyReconciler::may_go_on(const api::DeschedulerPolicy& policy) const {
   return is_current(policy) && stale_caches().empty() && !gates_of(policy.meta.name).stops();
 }
 
+/// A quota is full, or the namespace is being deleted: the others have nothing to do with that.
+bool PolicyReconciler::is_refused(const std::string& ns, const CycleOutcome& outcome) {
+  const std::lock_guard lock(creating_);
+  return outcome.refusing.contains(ns);
+}
+
+/// Makes room for one of the same name.
+void PolicyReconciler::remove_expired(const api::ObjectKey& key) const {
+  const auto old = deps_.evacuations.get(key);
+  if (old && planning::never_began(*old))
+    static_cast<void>(deps_.client.remove(kube::kEvacuations, key, old->meta.uid));
+}
+
 /// False when going on makes no sense: the server is away or refuses us.
 bool PolicyReconciler::create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
-                                  const signing::Key& key, CycleOutcome& outcome) {
+                                  api::Evacuation evacuation, const signing::Key& key, CycleOutcome& outcome) {
+  remove_expired(evacuation.meta.key());
   const base::TimePoint sent = deps_.clock.now();
-  const api::Evacuation wanted = with_origin(evacuation_for(policy, move), key, sent);
+  const api::Evacuation wanted = with_origin(std::move(evacuation), key, sent);
   const auto made = deps_.client.create(kube::kEvacuations, move.ns, api::encode_evacuation(wanted));
   const base::Error* refused = made ? nullptr : &made.error();
   deps_.audit.on_created(policy, move, wanted, refused);
@@ -406,8 +443,10 @@ bool PolicyReconciler::note_created(const api::Evacuation& wanted, const base::R
     return clocks_agree(sent, *made, outcome);
   }
   // A deterministic name: whoever made it, this pod is taken care of.
-  if (made.error().code == base::ErrorCode::kAlreadyExists) return true;
+  if (made.error().code == base::ErrorCode::kAlreadyExists) return ++outcome.existing, true;
   outcome.problems.push_back(made.error().during("creating Evacuation " + wanted.meta.key().to_string()).message);
+  if (made.error().code == base::ErrorCode::kForbidden && !is_right_missing(made.error()))
+    return outcome.refusing.insert(wanted.meta.ns), true;
   return made.error().code == base::ErrorCode::kInvalid || made.error().code == base::ErrorCode::kNotFound;
 }
 

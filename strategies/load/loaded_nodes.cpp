@@ -152,12 +152,14 @@ void LoadedNodes::avoid(const LoadTable& giving, std::span<const NodeIndex> sour
     if (node.is_avoided) avoided.push_back(node.node);
   }
   if (!sink_.avoid(kLoadedTaint, avoided)) return;
-  const auto open = static_cast<std::size_t>(std::ranges::count_if(nodes, &Node::is_open));
-  spare_ = open - std::min(open, least_open(nodes.size()));
-  sink_.avoid_competitors(kLoadedTaint, [this](NodeIndex node) {
-    if (spare_ == 0 || !taking_.knows(node) || is_low(node) || sink_.is_pledged(kLoadedTaint, node)) return false;
-    --spare_;
-    return true;
+  std::vector<NodeIndex> pool;
+  for (const Node& node : nodes) pool.push_back(node.node);
+  // Counted at each turn: a node that was avoided for an offer that is refused is open again.
+  sink_.avoid_competitors(kLoadedTaint, [this, pool = std::move(pool)](NodeIndex node) {
+    const auto open =
+        std::ranges::count_if(pool, [&](NodeIndex each) { return !context_.cluster.bears_soft_taint(each); });
+    return static_cast<std::size_t>(open) > least_open(pool.size()) && taking_.knows(node) && !is_low(node) &&
+           !sink_.is_pledged(kLoadedTaint, node);
   });
 }
 

@@ -62,7 +62,6 @@ class LoadedNodes {
   NominationSink& sink_;
   const LoadTable& taking_;
   const LoadLimits limits_;
-  std::size_t spare_ = 0;  ///< nodes that may be avoided beyond those that are
 };
 
 }  // namespace strategies

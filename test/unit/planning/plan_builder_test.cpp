@@ -556,6 +556,27 @@ TEST(SoftTaint, ThatIsPledgedIsAskedForOnlyIfAStrategyWantsItToo) {
   EXPECT_FALSE(cycle.builder().is_pledged(api::well_known::kLoadedTaint, cycle.node("n2")));
 }
 
+/// One move of strategy S, then a plan in two waves.
+std::vector<std::int32_t> waves_after(bool keep) {
+  Cycle cycle(three_pods());
+  EXPECT_EQ(cycle.offer("c"), NominationResult::kAccepted);
+  cycle.builder().begin("T");
+  cycle.builder().begin_plan();
+  for (const auto& [wave, pod] : {std::pair(1, "a"), std::pair(2, "b")}) {
+    cycle.builder().start_wave(wave);
+    EXPECT_EQ(cycle.offer(pod), NominationResult::kAccepted);
+  }
+  cycle.builder().end_plan(keep);
+  std::vector<std::int32_t> waves;
+  for (const api::PlannedMove& move : cycle.plan().moves) waves.push_back(move.wave);
+  return waves;
+}
+
+TEST(Waves, BeginAfterWhatOtherStrategiesMove) {
+  EXPECT_THAT(waves_after(true), ElementsAre(1, 2, 3));
+  EXPECT_THAT(waves_after(false), ElementsAre(0)) << "there are none";
+}
+
 TEST(SoftTaint, AddsToThoseNamedBefore) {
   CycleSetup setup = three_pods();
   setup.options.taint_value = "p";
