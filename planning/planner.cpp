@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include "planning/balance/convergence.hpp"
 #include "planning/balance/rounds.hpp"
 #include "planning/plan_builder.hpp"
 #include "planning/unknown_namespaces.hpp"
@@ -60,6 +61,19 @@ std::vector<NodeTaint> added_taints(const std::vector<NodeTaint>& before, const 
   return added;
 }
 
+/// How many nodes are in use, in percent of those that were looked at.
+api::BalanceRow emptying_row(const StrategyResult& result, std::size_t nodes) {
+  const auto percent = [&](std::int32_t busy) {
+    return nodes == 0 ? 0 : 100.0 * static_cast<double>(busy) / static_cast<double>(nodes);
+  };
+  api::BalanceRow row;
+  row.strategy = result.row;
+  row.resource = kNodesInUse;
+  row.before.deviation = percent(result.emptying->busy);
+  row.after.deviation = percent(result.emptying->busy - result.emptying->freed);
+  return row;
+}
+
 /// `may_be_undone`: without a move nothing of it remains, no soft taint either.
 void run(const strategies::StrategySpec& spec, const strategies::StrategyContext& context, PlanBuilder& builder,
          Plan& plan, bool may_be_undone = false) {
@@ -73,8 +87,10 @@ void run(const strategies::StrategySpec& spec, const strategies::StrategyContext
   StrategyResult& result = plan.strategies.back();
   result.taints = added_taints(before, taints_of(builder));
   if (!done) builder.fail(done.error());
-  if (!meter || !done) return;
+  if (!done || (!meter && !result.emptying)) return;
   result.row = row_name_of(spec, plan.balance);
+  if (result.emptying) plan.balance.push_back(emptying_row(result, context.nodes.size()));
+  if (!meter) return;
   for (api::BalanceRow& row : meter->rows(result.row)) plan.balance.push_back(std::move(row));
 }
 

@@ -54,6 +54,8 @@ void take_out(const std::set<std::string>& stopped, CycleOutcome& outcome) {
     std::erase_if(outcome.taints, [&](const auto& taint) { return std::ranges::count(strategy.taints, taint) > 0; });
   }
   outcome.moves = std::move(kept);
+  outcome.summary.waves = 0;
+  for (const api::PlannedMove& move : outcome.moves) outcome.summary.waves = std::max(outcome.summary.waves, move.wave);
   outcome.summary.nominated = static_cast<std::int32_t>(outcome.moves.size());
 }
 
@@ -77,6 +79,8 @@ std::set<std::string> stopped_strategies(const std::vector<api::BalanceRow>& row
 }
 
 std::string describe(const api::BalanceRow& row) {
+  if (row.resource == planning::kNodesInUse)
+    return fmt::format("{}: {:.1f} % of the nodes are in use", row.strategy, row.before.deviation);
   return fmt::format("{}: {} deviates by {:.1f} points between nodes, the highest is {:.2f} of the mean", row.strategy,
                      row.resource, row.before.deviation, row.before.peak_to_mean);
 }
@@ -90,16 +94,25 @@ std::string joined(const std::vector<api::BalanceRow>& rows,
   return text;
 }
 
+/// A plan in waves frees its nodes with the last of them: until then, as long as it gets on, nothing can be said.
+bool is_in_the_middle(const api::BalanceRow& row, const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
+  return row.resource == planning::kNodesInUse && outcome.summary.waves > 0 &&
+         outcome.summary.waves < policy.status.last_cycle->waves;
+}
+
 }  // namespace
 
-void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {
+void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome, bool continues) {
   const api::DeschedulerPolicyStatus& before = policy.status;
   const bool is_same_spec = before.observed_generation == policy.meta.generation;
   const bool acted = is_same_spec && before.last_cycle && before.last_cycle->created > 0;
   for (api::BalanceRow& row : outcome.balance) {
     const planning::BalanceCycle cycle{row, is_same_spec ? find_row(before.balance, row) : nullptr, acted,
                                        acted && moves_back(row, before.plan, outcome)};
-    row = planning::next_balance_row(cycle, policy.spec.convergence);
+    if (continues && cycle.previous != nullptr && is_in_the_middle(row, policy, outcome))
+      row = *cycle.previous;
+    else
+      row = planning::next_balance_row(cycle, policy.spec.convergence);
   }
   if (const auto stopped = stopped_strategies(outcome.balance); !stopped.empty()) take_out(stopped, outcome);
 }

@@ -278,7 +278,7 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
 CycleOutcome PolicyReconciler::judged_plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                            bool continues, bool is_settled, base::TimePoint now) {
   CycleOutcome outcome = plan(policy, spec, continues, is_settled, now);
-  judge_balance(policy, outcome);
+  judge_balance(policy, outcome, continues);
   if (continues) end_if_it_does_not_shrink(outcome, policy.status.last_cycle->waves);
   return outcome;
 }

@@ -15,6 +15,9 @@ inline constexpr std::string_view kConverged = "Converged";
 inline constexpr std::string_view kOscillating = "Oscillating";
 inline constexpr std::string_view kNoProgress = "NoProgress";
 
+/// BalanceRow::resource of a strategy that empties nodes in waves: `deviation` is the percentage of nodes in use.
+inline constexpr std::string_view kNodesInUse = "nodes";
+
 /// One cycle of one strategy and resource.
 struct BalanceCycle {
   const api::BalanceRow& now;                 ///< Plan::balance: before and after as planned

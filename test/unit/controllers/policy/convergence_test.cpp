@@ -80,5 +80,55 @@ TEST(JudgeBalance, LeavesThePlanOfStrategiesThatImprove) {
   EXPECT_EQ(judged.taints.size(), 2U);
 }
 
+/// A plan in waves that promises to free a third of the nodes.
+struct WavesCase {
+  std::string name;
+  std::int32_t waves_before = 0;  ///< of the last cycle
+  std::int32_t waves_now = 0;
+  bool continues = true;
+  double in_use = 100;  ///< percent, now
+  std::int32_t without_gain = 0;
+  std::string state{planning::kImproving};
+};
+
+class WavesTest : public testing::TestWithParam<WavesCase> {};
+
+TEST_P(WavesTest, AreJudgedAtTheirEnd) {
+  const WavesCase& c = GetParam();
+  const auto emptying = [](double now) {
+    return api::BalanceRow{"Defragmentation", std::string(planning::kNodesInUse), {now, 0}, {now - 33, 0}, "", 0, 0};
+  };
+  api::DeschedulerPolicy before = policy();
+  before.spec.convergence.patience = 2;
+  before.status.last_cycle->waves = c.waves_before;
+  before.status.balance = {emptying(100)};
+  before.status.balance[0].state = planning::kImproving;
+  before.status.balance[0].without_gain = 1;
+  CycleOutcome judged;
+  judged.balance = {emptying(c.in_use)};
+  judged.summary.waves = c.waves_now;
+  judge_balance(before, judged, c.continues);
+  EXPECT_EQ(judged.balance[0].state, c.state);
+  EXPECT_EQ(judged.balance[0].without_gain, c.without_gain);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Policy, WavesTest,
+    testing::Values(WavesCase{"GetsOn", 3, 2, true, 100, 1},
+                    WavesCase{"DoesNotGetOn", 3, 3, true, 100, 2, std::string(planning::kNoProgress)},
+                    WavesCase{"DoesNotGetOnAndFreedSome", 3, 3, true, 92, 0},
+                    WavesCase{"EndedForNothing", 1, 2, false, 100, 2, std::string(planning::kNoProgress)},
+                    WavesCase{"EndedWithGain", 1, 2, false, 67, 0}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(JudgeBalance, AStoppedPlanHasNoWaves) {
+  CycleOutcome judged = outcome();
+  for (api::PlannedMove& each : judged.moves) each.wave = 2;
+  judged.moves[0].wave = 1;
+  judged.summary.waves = 3;
+  judge_balance(policy(), judged);
+  EXPECT_EQ(judged.summary.waves, 2);
+}
+
 }  // namespace policy_convergence_test
 }  // namespace controllers
