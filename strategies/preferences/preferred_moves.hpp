@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "strategies/placement/preference_gain.hpp"
+#include "strategies/preferences/preference_gain.hpp"
 #include "strategies/strategy.hpp"
 
 namespace strategies {

@@ -1,4 +1,4 @@
-#include "strategies/placement/preference_gain.hpp"
+#include "strategies/preferences/preference_gain.hpp"
 
 #include <algorithm>
 

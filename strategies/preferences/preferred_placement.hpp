@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "strategies/common_args.hpp"
-#include "strategies/placement/preference_gain.hpp"
-#include "strategies/placement/preferred_moves.hpp"
+#include "strategies/preferences/preference_gain.hpp"
+#include "strategies/preferences/preferred_moves.hpp"
 #include "strategies/strategy.hpp"
 
 namespace strategies {

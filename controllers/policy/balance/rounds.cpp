@@ -1,4 +1,4 @@
-#include "controllers/policy/rounds.hpp"
+#include "controllers/policy/balance/rounds.hpp"
 
 #include <fmt/format.h>
 

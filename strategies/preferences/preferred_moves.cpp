@@ -1,4 +1,4 @@
-#include "strategies/placement/preferred_moves.hpp"
+#include "strategies/preferences/preferred_moves.hpp"
 
 namespace strategies {
 namespace {

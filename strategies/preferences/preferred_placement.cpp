@@ -1,4 +1,4 @@
-#include "strategies/placement/preferred_placement.hpp"
+#include "strategies/preferences/preferred_placement.hpp"
 
 #include <fmt/format.h>
 
