@@ -1,4 +1,4 @@
-#include "controllers/policy/convergence.hpp"
+#include "controllers/policy/balance/convergence.hpp"
 
 #include <gmock/gmock.h>
 
