@@ -21,23 +21,35 @@ std::vector<std::uint32_t> entries_of_nodes(const MeasuredUsage& measured, const
   return entries;
 }
 
-int compare(const MeasuredUsage::Pod& entry, const api::ObjectMeta& pod) {
-  const int by_namespace = entry.ns.compare(pod.ns);
-  return by_namespace != 0 ? by_namespace : entry.name.compare(pod.name);
+bool is_of(const MeasuredUsage::Pod& entry, const api::ObjectMeta& pod) {
+  return entry.name == pod.name && entry.ns == pod.ns;
 }
 
-/// Both sides are sorted.
+bool is_before(const MeasuredUsage::Pod& entry, const api::ObjectMeta& pod) {
+  const int by_namespace = entry.ns.compare(pod.ns);
+  return by_namespace != 0 ? by_namespace < 0 : entry.name.compare(pod.name) < 0;
+}
+
+/// Both sides are sorted, and mostly the same. Pods of one name have one entry.
 std::vector<std::uint32_t> entries_of_pods(const MeasuredUsage& measured, const ClusterSnapshot& cluster) {
   std::vector<std::uint32_t> entries(cluster.pod_count(), MeasuredEntries::kNone);
   const std::span<const PodIndex> pods = cluster.pods_by_name();
-  std::uint32_t at = 0;
+  const auto count = static_cast<std::uint32_t>(measured.pods.size());
+  std::uint32_t next = 0;  // behind the last one that was found, or passed
   for (std::size_t i = 0; i < pods.size(); ++i) {
     if (i + kAhead < pods.size()) cluster.prefetch(pods[i + kAhead]);
     const api::ObjectMeta& meta = cluster.pod(pods[i]).meta;
-    int compared = -1;
-    while (at < measured.pods.size() && (compared = compare(measured.pods[at], meta)) < 0) ++at;
-    if (at == measured.pods.size()) return entries;
-    if (compared == 0) entries[pods[i]] = at;
+    const auto is_at = [&](std::uint32_t entry) { return entry < count && is_of(measured.pods[entry], meta); };
+    if (!is_at(next)) {
+      if (next > 0 && is_at(next - 1)) {
+        entries[pods[i]] = next - 1;
+        continue;
+      }
+      while (next < count && is_before(measured.pods[next], meta)) ++next;
+      if (next == count) return entries;
+      if (!is_at(next)) continue;
+    }
+    entries[pods[i]] = next++;
   }
   return entries;
 }
