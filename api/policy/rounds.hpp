@@ -1,7 +1,7 @@
 #pragma once
 
-/// status.rounds of a DeschedulerPolicy: where a strategy that works in rounds is, and all that the next leader needs to
-/// go on (docs/strategies/alternating-utilization.md).
+/// status.rounds of a DeschedulerPolicy: where a strategy that works in rounds is, and all that the next leader needs
+/// to go on (docs/strategies/alternating-utilization.md).
 
 #include <cstdint>
 #include <optional>
