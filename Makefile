@@ -89,6 +89,10 @@ proof: bare-root ## What takes longer than the gate may: the bare root, clang-ti
 	@$(BUILD)/test/scenarios/load_proof --nodes 100 --check
 	@$(BUILD)/test/scenarios/load_proof --nodes 1000
 	@$(BUILD)/test/scenarios/load_proof --seeds 1000
+	@cmake --build $(BUILD) --parallel $(JOBS) --target frag_proof evacuator
+	@$(BUILD)/test/scenarios/frag_proof --nodes 10 20 200 1000
+	@$(BUILD)/test/scenarios/frag_proof --nodes 12 --seeds 2 --exact 60
+	@test/scenarios/fragmentation/compare.py --evacuator $(BUILD)/cmd/evacuator
 
 viewer: ## Test the viewer of reports and write its bundle dashboard/dist (needs npm)
 	@cd dashboard && npm ci --ignore-scripts && npm run check && npm test && npm run build

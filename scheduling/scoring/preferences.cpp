@@ -14,7 +14,7 @@ constexpr std::int64_t kRequiredAffinityWeight = 1;  // hardPodAffinityWeight
 constexpr std::int64_t kDefaultNodeSkew = 3;
 constexpr std::int64_t kDefaultZoneSkew = 5;
 
-constexpr std::size_t kCountsPerSlot = 4;  // more pods than a quarter of the domains: an array is quicker
+constexpr std::size_t kCountsPerSlot = 32;  // more pods than that share of the domains: an array is quicker
 
 /// Pods over `domains` as one number: the log keeps many domains from mattering less, as in kube-scheduler.
 double spread_weight(std::size_t domains) { return std::log(static_cast<double>(domains) + 2); }
@@ -99,8 +99,10 @@ void Preferences::add_soft_taints() {
       tolerates_some_ = tolerates_some_ || !soft.nodes.empty();
       continue;
     }
+    const auto& bearing = index_.prefer_no_schedule_nodes();
     for (const NodeIndex node : soft.nodes) {
-      if (!bears_from_others(soft, node)) untolerated_.emplace_back(node, 1);
+      const bool may_count = std::ranges::binary_search(bearing, node);  // few are: no look at the others' taints
+      if (!may_count || !bears_from_others(soft, node)) untolerated_.emplace_back(node, 1);
     }
   }
   if (known == untolerated_.size()) return;

@@ -9,6 +9,7 @@ namespace strategies {
 namespace {
 
 constexpr std::array kResources = {scheduling::kCpuIndex, scheduling::kMemoryIndex};
+constexpr std::array kPrices = {1.0, 3.0, 10.0, 30.0, 100.0, 1e6};  // moves for an average node's capacity
 
 class NodeChoice {
  public:
@@ -17,11 +18,16 @@ class NodeChoice {
     for (const FreeableNode& each : problem.freeable()) {
       if (is_worth_it(each)) queue_.push_back(each);
     }
-    std::ranges::stable_sort(queue_, {}, [](const FreeableNode& each) { return std::tuple(each.rank, each.load); });
+    for (std::size_t i = 0; i < kResources.size(); ++i) {
+      for (const NodeIndex node : problem.taking())
+        average_[i] += static_cast<double>(problem.base().allocatable().get(node, kResources[i]));
+      average_[i] /= static_cast<double>(std::max<std::size_t>(problem.taking().size(), 1));
+    }
+    sort_queue();
   }
 
   std::vector<bool> make() {
-    keep_by_capacity();
+    queue_.resize(kept_by_capacity());
     std::vector<bool> takes(problem_.base().node_count(), false);
     std::vector<bool> chosen = takes;
     for (const NodeIndex node : problem_.taking()) takes[node] = true;
@@ -48,16 +54,45 @@ class NodeChoice {
 
   using Amounts = std::array<double, kResources.size()>;
 
-  /// Takes the nodes with the most to move out of the queue until the others could hold everything.
-  void keep_by_capacity() {
+  /// The least effort first; but as much capacity is to stay as lets the most nodes go, which may take more moves.
+  void sort_queue() {
+    sort_by(0);
+    if (!problem_.rules().empty_first.empty()) return;
+    const std::size_t by_effort = kept_by_capacity();
+    sort_by(kPrices.back());
+    const std::size_t most = kept_by_capacity();
+    for (const double price : kPrices) {
+      sort_by(by_effort >= most ? 0 : price);
+      if (by_effort >= most || kept_by_capacity() >= most) return;
+    }
+  }
+
+  /// `price`: moves that an average node's capacity is worth.
+  void sort_by(double price) {
+    std::ranges::stable_sort(queue_, {}, [&](const FreeableNode& each) {
+      return std::tuple(each.rank, each.effort + price * capacity_of(each.node), each.node);
+    });
+  }
+
+  /// The largest share of what all nodes that take offer on average.
+  double capacity_of(NodeIndex node) const {
+    double most = 0;
+    for (std::size_t i = 0; i < kResources.size(); ++i) {
+      const auto all = static_cast<double>(problem_.base().allocatable().get(node, kResources[i]));
+      if (average_[i] > 0) most = std::max(most, all / average_[i]);
+    }
+    return most;
+  }
+
+  /// Of the queue, how many from its front can go until the others could hold everything.
+  std::size_t kept_by_capacity() const {
     Amounts room{};  // beside what comes there
     for (const NodeIndex node : problem_.taking()) add(room, free_on(node), 1);
     for (const FreeableNode& each : queue_) add(room, taken_by_emptying(each.node), -1);
     const auto is_short = [](double amount) { return amount < 0; };
-    while (!queue_.empty() && std::ranges::any_of(room, is_short)) {
-      add(room, taken_by_emptying(queue_.back().node), 1);
-      queue_.pop_back();
-    }
+    std::size_t kept = queue_.size();
+    while (kept > 0 && std::ranges::any_of(room, is_short)) add(room, taken_by_emptying(queue_[--kept].node), 1);
+    return kept;
   }
 
   static void add(Amounts& to, const Amounts& amounts, double sign) {
@@ -102,6 +137,7 @@ class NodeChoice {
   std::size_t most_moves_;
   SearchBudget& budget_;
   Chance& chance_;
+  Amounts average_{};  ///< of the nodes that take
   std::deque<FreeableNode> queue_;
 };
 

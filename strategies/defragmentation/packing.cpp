@@ -1,6 +1,7 @@
 #include "strategies/defragmentation/packing.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <set>
 #include <tuple>
@@ -31,6 +32,7 @@ Packing::Packing(const DefragmentationProblem& problem, const Overlay& cluster, 
     : problem_(problem),
       cluster_(cluster),
       takes_(std::move(takes)),
+      gone_(cluster.base().node_count()),
       counts_(std::move(moved)),
       style_(style),
       budget_(budget),
@@ -73,7 +75,28 @@ bool Packing::place_all(const std::vector<PodIndex>& pods) {
   return true;
 }
 
+void Packing::count_gone(const PackedMove& move, std::int64_t sign) {
+  const scheduling::RequestSet& held = cluster_.requests_on(move.pod, move.from);
+  Gone& gone = gone_[move.from];
+  gone.cpu += sign * scheduling::amount_of(held, kCpuIndex);
+  gone.memory += sign * scheduling::amount_of(held, kMemoryIndex);
+  gone.pods += static_cast<std::uint32_t>(sign);
+}
+
+/// It would not fit there but for the moves made so far.
+bool Packing::needs_what_left(PodIndex pod, NodeIndex node) const {
+  const Gone& gone = gone_[node];
+  if (gone.pods == 0) return false;
+  const auto is_short = [&](scheduling::ResourceIndex resource, std::int64_t left) {
+    const std::int64_t amount = scheduling::amount_of(cluster_.base().requests(pod), resource);
+    return amount > 0 && free_of(cluster_, node, resource) - left < amount;
+  };
+  return is_short(kCpuIndex, gone.cpu) || is_short(kMemoryIndex, gone.memory) || !is_plain(pod) ||
+         free_of(cluster_, node, kPodsIndex) < (std::int64_t{gone.pods} + 1) * 1000;
+}
+
 void Packing::make(const PackedMove& move) {
+  count_gone(move, 1);
   cluster_.move(move.pod, move.to);
   counts_.add(move.pod, 1);
   moves_.push_back(move);
@@ -82,6 +105,7 @@ void Packing::make(const PackedMove& move) {
 void Packing::roll_back(std::size_t moves) {
   while (moves_.size() > moves) {
     cluster_.restore(moves_.back().pod);
+    count_gone(moves_.back(), -1);
     counts_.add(moves_.back().pod, -1);
     moves_.pop_back();
   }
@@ -126,7 +150,7 @@ bool Packing::place(PodIndex pod, int depth) {
   if (!counts_.allows(pod)) return false;
   const FitQuery query(cluster_, pod, FitLevel::kScheduler);
   if (const auto node = best_fit(pod, query)) {
-    make({pod, problem_.cluster().node_of(pod), *node, false});
+    make({pod, problem_.cluster().node_of(pod), *node, needs_what_left(pod, *node)});
     return true;
   }
   return depth > 0 && !budget_.is_over() && place_by_ejection(pod, query, depth);
@@ -145,6 +169,11 @@ Packing::Ejection Packing::without_needless(Ejection ejection, PodIndex pod) con
     }
   }
   return ejection;
+}
+
+/// How far `other` is from the size that is to make room for the pod.
+double Packing::misfit(PodIndex other, PodIndex pod) const {
+  return std::abs(problem_.size(other) - style_.hole * problem_.size(pod));
 }
 
 /// The largest ones first until there is room; nullopt: too many, or none.
@@ -169,10 +198,11 @@ void Packing::add_ejections_on(NodeIndex node, PodIndex pod, std::vector<Ejectio
   const std::size_t before = found.size();
   cluster_.for_each_on(node, [&](PodIndex other) {
     if (!has_room(pod, node, std::span(&other, 1)) || !is_free_to_leave(other)) return;
-    found.push_back({node, {other}, problem_.size(other) * chance_.about_one(style_.noise)});
+    found.push_back({node, {other}, misfit(other, pod) * chance_.about_one(style_.noise)});
   });
   if (found.size() > before) return;
   if (auto several = several_on(node, pod)) {
+    several->cost += style_.hole * problem_.size(pod);
     several->cost *= 1.5 * chance_.about_one(style_.noise);  // more moves for one hole
     found.push_back(*std::move(several));
   }

@@ -25,6 +25,9 @@ struct PackingStyle {
   std::size_t ejected = 3;    ///< pods that leave one node for one pod
   double noise = 0;           ///< how far chance decides among places: 0, not at all
   bool direct_first = false;  ///< pods that need no room made go first; else the ones that make room
+  /// What makes room for a pod is to be so many times as large, so that others find a place there, too; 0: the less,
+  /// the better.
+  double hole = 0;
 };
 
 /// Finds places for the pods of nodes that are to be emptied, on an overlay of its own, by all filters of the
@@ -48,6 +51,12 @@ class Packing {
   const std::vector<PackedMove>& moves() const { return moves_; }
 
  private:
+  /// What has left a node.
+  struct Gone {
+    std::int64_t cpu = 0;
+    std::int64_t memory = 0;
+    std::uint32_t pods = 0;
+  };
   /// Pods that could make room on a node.
   struct Ejection {
     NodeIndex node;
@@ -65,6 +74,9 @@ class Packing {
   std::optional<NodeIndex> best_fit(PodIndex pod, const scheduling::FitQuery& query);
   bool is_plain(PodIndex pod) const;
   double free_share(NodeIndex node) const;
+  double misfit(PodIndex other, PodIndex pod) const;
+  bool needs_what_left(PodIndex pod, NodeIndex node) const;
+  void count_gone(const PackedMove& move, std::int64_t sign);
   void make(const PackedMove& move);
   void roll_back(std::size_t moves);
   bool is_free_to_leave(PodIndex pod) const;
@@ -75,6 +87,7 @@ class Packing {
   std::vector<bool> takes_;
   std::vector<NodeIndex> order_;  ///< the nodes that take
   std::vector<PackedMove> moves_;
+  std::vector<Gone> gone_;  ///< by node: by those moves
   WorkloadCounts counts_;
   PackingStyle style_;
   SearchBudget& budget_;

@@ -11,6 +11,8 @@ using scheduling::kMemoryIndex;
 using scheduling::Refusal;
 using scheduling::ResourceIndex;
 
+constexpr double kEffortOfSize = 5;  // moves that make room for a pod as large as a node, beside its own
+
 double average(const std::vector<std::int64_t>& column, const std::vector<NodeIndex>& nodes) {
   double sum = 0;
   for (const NodeIndex node : nodes) sum += static_cast<double>(column[node]);
@@ -103,6 +105,7 @@ void DefragmentationProblem::add_node(NodeIndex node) {
     }
   });
   std::ranges::stable_sort(pods, std::greater{}, [&](PodIndex pod) { return size(pod); });
+  found.effort = static_cast<double>(pods.size()) + kEffortOfSize * found.load;
   is_held_[node] = held || (!may_be_emptied && !pods.empty());
   held_nodes_ += is_held_[node] ? 1 : 0;
   if (held) held_.push_back(*held);

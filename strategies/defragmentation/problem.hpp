@@ -16,6 +16,7 @@ struct FreeableNode {
   NodeIndex node;
   std::uint32_t rank = 0;  ///< DefragmentationRules::empty_first; the lowest goes first
   double load = 0;         ///< sum of the sizes of its pods
+  double effort = 0;       ///< how many moves emptying it takes, about
 };
 
 /// A node that stays, and the pod of it that may not leave.

@@ -57,6 +57,7 @@ Realization::Realization(const DefragmentationProblem& problem, std::unique_ptr<
     : problem_(problem),
       rehearsal_(std::move(rehearsal)),
       emptying_(std::move(emptying)),
+      avoided_(emptying_),
       takes_(emptying_.size(), false),
       chooses_targets_(chooses_targets),
       style_(style),
@@ -121,6 +122,40 @@ bool Realization::run(std::size_t most_moves) {
   return moves_.size() <= most_moves;
 }
 
+/// No move came there or went from there.
+bool Realization::is_untouched(NodeIndex node) const {
+  return std::ranges::none_of(moves_, [&](const WaveMove& move) { return move.from == node || move.to == node; });
+}
+
+void Realization::take_back(std::size_t moves) {
+  for (; moves_.size() > moves; moves_.pop_back()) {
+    rehearsal_->restore(moves_.back().pod);
+    counts_.add(moves_.back().pod, -1);
+  }
+  wave_ = moves_.empty() ? 0 : moves_.back().wave;
+}
+
+bool Realization::extend(NodeIndex node, PackingStyle style, std::size_t most_moves) {
+  const std::vector<NodeIndex> left_before = left();
+  if (!left_before.empty() || avoided_[node] || !is_untouched(node)) return false;
+  const bool took = takes_[node];
+  const std::size_t before = moves_.size();
+  style_ = style;
+  takes_[node] = false;
+  emptying_[node] = true;
+  Packing packing(problem_, cluster(), takes_, counts_, style_, budget_, chance_);
+  if (packing.place_all(problem_.pods_on(node)) && before + packing.moves().size() <= most_moves) {
+    avoided_[node] = true;
+    rehearsal_->avoid(api::well_known::kEmptyingTaint, std::span(&node, 1));
+    if (run(most_moves)) return true;
+    take_back(before);
+  } else {
+    takes_[node] = took;
+  }
+  emptying_[node] = false;
+  return false;
+}
+
 /// How many moves were made.
 std::size_t Realization::run_waves(std::size_t most_moves) {
   std::vector<PackedMove> pending = pack();
@@ -176,8 +211,8 @@ bool Realization::attempt_instead(const PackedMove& move, Wave& wave) {
 
 /// Without a look at what the scheduler likes.
 bool Realization::fits_somewhere(PodIndex pod) const {
-  const scheduling::FitQuery query(cluster(), pod, FitLevel::kScheduler);
-  return std::ranges::any_of(problem_.taking(), [&](NodeIndex node) { return takes_[node] && query.fits(node); });
+  const auto query = cluster().fit_query(pod, FitLevel::kScheduler);  // the rehearsal asks it next
+  return std::ranges::any_of(problem_.taking(), [&](NodeIndex node) { return takes_[node] && query->fits(node); });
 }
 
 bool Realization::relocate(PodIndex pod, const PackedMove& instead_of, Wave& wave) {

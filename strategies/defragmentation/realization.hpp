@@ -30,10 +30,18 @@ class Realization {
   /// True: all of them are empty, with at most so many moves. Call it once.
   bool run(std::size_t most_moves);
 
+  /// After run(): one more node in waves of their own. False: nothing changed, though the node may bear the taint now
+  /// and take no pods (avoided()).
+  bool extend(NodeIndex node, PackingStyle style, std::size_t most_moves);
+
   /// In order; each goes where the rehearsal put it.
   const std::vector<WaveMove>& moves() const { return moves_; }
   /// Of those to be emptied, the ones on which pods are left.
   std::vector<NodeIndex> left() const;
+  /// By node: is to be emptied.
+  const std::vector<bool>& emptying() const { return emptying_; }
+  /// By node: bears the taint.
+  const std::vector<bool>& avoided() const { return avoided_; }
 
  private:
   struct Wave {
@@ -49,6 +57,8 @@ class Realization {
 
   const scheduling::Overlay& cluster() const { return rehearsal_->cluster(); }
   bool is_empty(NodeIndex node) const;
+  bool is_untouched(NodeIndex node) const;
+  void take_back(std::size_t moves);
   std::vector<PackedMove> pack();
   std::size_t run_waves(std::size_t most_moves);
   std::size_t run_wave(std::vector<PackedMove>& pending);
@@ -63,6 +73,7 @@ class Realization {
   const DefragmentationProblem& problem_;
   std::unique_ptr<Rehearsal> rehearsal_;
   std::vector<bool> emptying_;
+  std::vector<bool> avoided_;
   std::vector<bool> takes_;
   bool chooses_targets_;  ///< else the scheduler does
   PackingStyle style_;

@@ -1,23 +1,31 @@
 #include "strategies/defragmentation/search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 #include <tuple>
 #include <utility>
 
+#include "api/meta/well_known.hpp"
 #include "strategies/defragmentation/node_choice.hpp"
 
 namespace strategies {
 namespace {
 
 constexpr double kNoise = 0.3;     // of sizes at most, so that equal attempts end differently
-constexpr double kKeyNoise = 0.7;  // of loads, when nodes are exchanged
-constexpr double kTryMore = 0.8;   // share of the attempts that are about one more node
-constexpr int kPatience = 400;     // attempts without gain
+constexpr double kKeyNoise = 0.7;  // of efforts, when nodes are exchanged
+constexpr double kLeastHole = 1;
+constexpr double kMostHole = 3.5;
+constexpr std::array kHoles = {2.0, 1.5, 3.0};  // PackingStyle::hole
+constexpr double kTryMore = 0.6;                // share of the attempts that are about one more node
+constexpr int kPatience = 400;                  // attempts without gain
+constexpr int kMostFailures = 12;               // further nodes in a row that cannot be emptied
 constexpr std::size_t kStepsOfAttempt = 500;
-constexpr std::int64_t kLeastImproving = 6'000'000;  // for improvements: tenths of a second
-constexpr std::int64_t kMostImproving = 20'000'000;
+constexpr std::int64_t kLeastImproving = 10'000'000;  // for improvements: half a second
+constexpr std::int64_t kMostImproving = 30'000'000;
+constexpr std::int64_t kFarImproving = 100'000'000;
+constexpr std::size_t kNearPercent = 95;     // of the bound
 constexpr std::int64_t kMoment = 2'000'000;  // for each try after the time has run out
 constexpr int kMostMoments = 12;
 constexpr std::size_t kMostAlone = 8;  // nodes that are tried one by one where several at once bring nothing
@@ -44,39 +52,86 @@ double DefragmentationSearch::value_of(std::size_t freed, std::size_t moves) con
   return rules.weight_of_node * static_cast<double>(freed) - rules.weight_of_move * static_cast<double>(moves);
 }
 
-bool DefragmentationSearch::is_better(std::size_t freed, std::size_t moves) const {
+/// With the same moves, the one that puts the taint on fewer nodes.
+bool DefragmentationSearch::is_better(std::size_t freed, std::size_t moves, const Nodes& avoided) const {
   const double now = value_of(freed, moves);
   const double best = value_of(best_.emptied.size(), best_.moves.size());
-  return now > best || (now == best && moves < best_.moves.size());
+  if (now != best || best_.moves.empty()) return now > best;
+  const auto tainted = static_cast<std::size_t>(std::ranges::count(avoided, true));
+  return std::pair(moves, tainted) < std::pair(best_.moves.size(), best_.avoided.size());
 }
 
-void DefragmentationSearch::keep(const Nodes& emptying, const std::vector<WaveMove>& moves) {
-  best_nodes_ = emptying;
+void DefragmentationSearch::keep(const Nodes& emptied, const Nodes& avoided, const std::vector<WaveMove>& moves) {
+  best_nodes_ = emptied;
   best_ = {};
   best_.moves = moves;
   for (const FreeableNode& each : problem_.freeable()) {
-    if (!emptying[each.node]) continue;
-    best_.avoided.push_back(each.node);
-    if (!problem_.pods_on(each.node).empty()) best_.emptied.push_back(each.node);
+    if (avoided[each.node]) best_.avoided.push_back(each.node);
+    if (emptied[each.node] && !problem_.pods_on(each.node).empty()) best_.emptied.push_back(each.node);
   }
 }
 
-/// True: all of them can be emptied, and that is worth its moves. Kept if that is better than what is known.
+/// True: all of them can be emptied, and that is worth its moves. What comes of it is kept if it is better than what is
+/// known, also where some nodes are left: a later attempt does without them and their moves.
 bool DefragmentationSearch::attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves,
                                     SearchBudget& budget) {
   auto rehearsal = sink_.rehearse();
   if (!rehearsal) return false;
   Realization realization(problem_, std::move(rehearsal), emptying, sink_.chooses_targets(), style, budget, chance_);
   const bool works = realization.run(most_moves);
-  const std::size_t freed = busy_in(emptying);
   const std::size_t moves = realization.moves().size();
-  if (works && is_better(freed, moves)) keep(emptying, realization.moves());
-  if (works && value_of(freed, moves) > 0) return true;
-  left_ = works ? by_moves(emptying) : realization.left();
   reached_ = emptying;
+  for (const NodeIndex node : realization.left()) reached_[node] = false;
+  const std::size_t freed = busy_in(reached_);
+  if (moves <= most_moves && is_better(freed, moves, emptying)) keep(reached_, emptying, realization.moves());
+  if (works && value_of(freed, moves) > 0) {
+    if (!budget_.is_stopped() && freed >= best_.emptied.size()) extend(realization, style, limits_.most_moves, budget);
+    return true;
+  }
+  left_ = works ? by_moves(emptying) : realization.left();
   for (const NodeIndex node : left_) reached_[node] = false;
   if (left_.empty() || moves > most_moves) left_ = by_load(emptying);
   return false;
+}
+
+/// Further nodes one by one, the least effort first, on top of what has been emptied: a try costs only its own moves.
+void DefragmentationSearch::extend(Realization& realization, PackingStyle style, std::size_t most_moves,
+                                   SearchBudget& budget) {
+  if (!problem_.rules().empty_first.empty()) return;
+  std::vector<std::pair<double, NodeIndex>> others;
+  for (const FreeableNode& each : problem_.freeable()) {
+    if (!realization.emptying()[each.node] && !problem_.pods_on(each.node).empty())
+      others.emplace_back(each.effort * chance_.about_one(kKeyNoise), each.node);
+  }
+  std::ranges::sort(others);
+  std::size_t freed = busy_in(realization.emptying());
+  int failures = 0;
+  bool is_longer = false;
+  for (const auto& [effort, node] : others) {
+    if (freed >= limits_.most_freed || failures == kMostFailures || budget.is_over()) break;
+    const bool works = realization.extend(node, style, most_moves);
+    failures = works ? 0 : failures + 1;
+    freed += works ? 1 : 0;
+    is_longer = is_longer || works;
+  }
+  if (is_longer && is_better(freed, realization.moves().size(), realization.avoided()) && can_be_repeated(realization))
+    keep(realization.emptying(), realization.avoided(), realization.moves());
+}
+
+/// Nodes that joined later bear the taint from the start when the plan is carried out.
+bool DefragmentationSearch::can_be_repeated(const Realization& realization) const {
+  const auto rehearsal = sink_.rehearse();
+  std::vector<NodeIndex> avoided;
+  for (NodeIndex node = 0; node < realization.avoided().size(); ++node) {
+    if (realization.avoided()[node]) avoided.push_back(node);
+  }
+  rehearsal->avoid(api::well_known::kEmptyingTaint, avoided);
+  return std::ranges::all_of(realization.moves(), [&](const WaveMove& move) {
+    const auto to = rehearsal->relocate(move.pod, [&](NodeIndex node) {
+      return sink_.chooses_targets() ? node == move.to : problem_.takes(node) && !realization.avoided()[node];
+    });
+    return to == move.to;
+  });
 }
 
 /// Those with pods, the one with the most first.
@@ -90,11 +145,11 @@ std::vector<NodeIndex> DefragmentationSearch::by_moves(const Nodes& nodes) const
 std::vector<NodeIndex> DefragmentationSearch::by_load(const Nodes& nodes) const {
   std::vector<std::tuple<std::uint32_t, double, NodeIndex>> keys;
   for (const FreeableNode& each : problem_.freeable()) {
-    if (nodes[each.node] && !problem_.pods_on(each.node).empty()) keys.emplace_back(each.rank, each.load, each.node);
+    if (nodes[each.node] && !problem_.pods_on(each.node).empty()) keys.emplace_back(each.rank, each.effort, each.node);
   }
   std::ranges::sort(keys, std::greater{});
   std::vector<NodeIndex> sorted;
-  for (const auto& [rank, load, node] : keys) sorted.push_back(node);
+  for (const auto& [rank, effort, node] : keys) sorted.push_back(node);
   return sorted;
 }
 
@@ -129,7 +184,7 @@ DefragmentationSearch::Nodes DefragmentationSearch::neighbour(std::size_t wanted
   std::vector<std::tuple<std::uint32_t, double, NodeIndex>> in, out;
   for (const FreeableNode& each : problem_.freeable()) {
     if (problem_.pods_on(each.node).empty()) continue;
-    const double key = (each.load + 0.01) * chance_.about_one(kKeyNoise);
+    const double key = each.effort * chance_.about_one(kKeyNoise);
     (nodes[each.node] ? in : out).emplace_back(each.rank, key, each.node);
   }
   std::ranges::sort(in, std::greater{});
@@ -159,10 +214,19 @@ bool DefragmentationSearch::is_perfect() const {
 PackingStyle DefragmentationSearch::random_style() {
   const double luck = chance_.fraction();
   PackingStyle style{.noise = kNoise * luck * luck, .direct_first = chance_.below(2) == 0};
+  if (chance_.below(4) == 0) style.hole = kLeastHole + (kMostHole - kLeastHole) * chance_.fraction();
   if (chance_.below(3) != 0) return style;
   style.tries *= 4;
   style.ejected += 2;
   return style;
+}
+
+/// The same nodes, with larger holes that several pods share.
+void DefragmentationSearch::improve_by_holes() {
+  for (const double hole : kHoles) {
+    if (budget_.is_over() || is_perfect()) return;
+    attempt(best_nodes_, {.hole = hole}, best_.moves.size() - 1, budget_);
+  }
 }
 
 void DefragmentationSearch::improve() {
@@ -217,8 +281,11 @@ void DefragmentationSearch::search() {
   if (best_.moves.empty() && budget_.is_stopped())
     settle(busy_in(reached_) > 0 ? reached_ : busy_in(first) > 0 ? first : lightest_quarter(Nodes(first.size(), true)));
   if (best_.moves.empty()) return;
-  // About as long again: an attempt costs as much as it did.
-  budget_.grant(std::min(budget_.left(), std::clamp(before - budget_.left(), kLeastImproving, kMostImproving)));
+  // About as long again: an attempt costs as much as it did. Longer as long as much is missing.
+  const bool is_far = best_.emptied.size() * 100 < limits_.most_freed * kNearPercent;
+  const std::int64_t steps = std::clamp(before - budget_.left(), kLeastImproving, kMostImproving);
+  budget_.grant(std::min(budget_.left(), is_far ? kFarImproving : steps));
+  improve_by_holes();
   improve();
 }
 

@@ -49,10 +49,13 @@ class DefragmentationSearch {
   PackingStyle random_style();
   Nodes neighbour(std::size_t wanted);
   std::size_t busy_in(const Nodes& nodes) const;
-  bool is_better(std::size_t freed, std::size_t moves) const;
+  bool is_better(std::size_t freed, std::size_t moves, const Nodes& avoided) const;
   std::vector<NodeIndex> by_load(const Nodes& nodes) const;
   std::vector<NodeIndex> by_moves(const Nodes& nodes) const;
-  void keep(const Nodes& emptying, const std::vector<WaveMove>& moves);
+  void keep(const Nodes& emptied, const Nodes& avoided, const std::vector<WaveMove>& moves);
+  void improve_by_holes();
+  void extend(Realization& realization, PackingStyle style, std::size_t most_moves, SearchBudget& budget);
+  bool can_be_repeated(const Realization& realization) const;
 
   const DefragmentationProblem& problem_;
   const NominationSink& sink_;

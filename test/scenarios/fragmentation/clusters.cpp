@@ -18,6 +18,8 @@ constexpr std::int64_t kGi = std::int64_t{1} << 30;
 constexpr std::int64_t kCpu = 16000;
 constexpr std::int64_t kMemory = 64 * kGi;
 constexpr std::int64_t kAgentCpu = 100;
+constexpr std::int64_t kLogsCpu = 300;
+constexpr std::int64_t kFewSlots = 12;
 constexpr int kApps = 40;
 
 /// SplitMix64: the same numbers with every compiler.
@@ -55,6 +57,13 @@ struct Shape {
   bool tainted = false;     ///< a tenth of the nodes takes only pods that tolerate it
   bool volumes = false;     ///< a pod of each open node has a volume in its zone
   bool unmovable = false;   ///< bare pods on a tenth of the open nodes
+  bool zonal = false;       ///< the repelling pods spread over zones, too, with a skew of one
+  bool peers = false;       ///< the first two groups repel one another, too
+  bool stateful = false;    ///< the repelling pods are of StatefulSets: a new one comes when the old one is gone
+  bool memory = false;      ///< memory is what is scarce
+  bool slots = false;       ///< the number of pods is what is scarce
+  bool agents = false;      ///< DaemonSets of their own on some nodes
+  bool followers = false;   ///< some ordinary pods must be in the zone of another app
   double full = 0.5;        ///< share of the nodes that are full
 };
 
@@ -73,6 +82,25 @@ constexpr std::array kShapes = {
     Shape{.name = "unmovable", .groups = 2, .loose = true, .unmovable = true},
     Shape{.name = "crowded", .groups = 2, .full = 0.85},
     Shape{.name = "sparse", .groups = 2, .loose = true, .full = 0.2},
+    Shape{.name = "brimful", .groups = 2, .loose = true, .full = 0.93},
+    Shape{.name = "zonal", .groups = 2, .loose = true, .zonal = true},
+    Shape{.name = "peers", .groups = 3, .peers = true},
+    Shape{.name = "stateful", .groups = 2, .loose = true, .volumes = true, .stateful = true},
+    Shape{.name = "memory", .groups = 2, .loose = true, .memory = true},
+    Shape{.name = "slots", .groups = 2, .mixed_sizes = false, .loose = true, .slots = true},
+    Shape{.name = "agents", .groups = 2, .loose = true, .unmovable = true, .agents = true},
+    Shape{.name = "followers", .groups = 2, .loose = true, .followers = true},
+    Shape{.name = "medley",
+          .groups = 4,
+          .loose = true,
+          .pools = true,
+          .uneven = true,
+          .spread = true,
+          .budgets = true,
+          .tainted = true,
+          .volumes = true,
+          .unmovable = true,
+          .agents = true},
 };
 
 constexpr std::array<std::int64_t, 8> kSizes = {200, 300, 500, 700, 1000, 1500, 2000, 4000};
@@ -89,6 +117,7 @@ class Maker {
     for (int i = 0; i < nodes_; ++i) {
       add(i, "agent", kAgentCpu, kGi / 4, [](PodBuilder& pod) { pod.owned_by("DaemonSet", "agent"); });
     }
+    if (shape_.agents) add_agents();
     for (int i = 0; i < full; ++i) fill(i);
     for (int i = full; i < nodes_; ++i) hold_open(i);
     if (shape_.budgets) add_budgets();
@@ -105,7 +134,8 @@ class Maker {
     const int scale = shape_.uneven ? random_.pick(kScales) : 1;
     scales_.push_back(scale);
     NodeBuilder node(node_name(i));
-    node.sized(kCpu * scale / (shape_.uneven ? 2 : 1), kMemory * scale / (shape_.uneven ? 2 : 1), 110)
+    node.sized(kCpu * scale / (shape_.uneven ? 2 : 1), kMemory * scale / (shape_.uneven ? 2 : 1),
+               shape_.slots ? kFewSlots : 110)
         .label(api::well_known::kZoneLabel, zone_of(i));
     if (in_pool(i)) node.label("pool", "a");
     if (is_tainted(i)) node.taint("dedicated");
@@ -131,10 +161,12 @@ class Maker {
   }
   std::shared_ptr<const api::Affinity> affinity_of(const std::string& app) {
     auto& affinity = affinities_[app];
-    if (!affinity)
-      affinity =
-          PodBuilder("").anti_affinity("app", app, std::string(api::well_known::kHostnameLabel)).build().affinity;
-    return affinity;
+    if (affinity) return affinity;
+    PodBuilder pod("");
+    const std::string host(api::well_known::kHostnameLabel);
+    pod.anti_affinity("app", app, host);
+    if (shape_.peers && app == "quorum0") pod.anti_affinity("app", "quorum1", host);
+    return affinity = pod.build().affinity;
   }
 
   void add_web(int node, std::int64_t cpu, std::int64_t memory) {
@@ -142,23 +174,41 @@ class Maker {
     add(node, fmt::format("web{}", app), cpu, memory, [&](PodBuilder& pod) {
       if (in_pool(node) && random_.chance(0.5)) pod.with([](api::Pod& p) { p.node_selector = {{"pool", "a"}}; });
       if (shape_.spread && app < kApps / 8)
-        pod.with([&](api::Pod& p) { p.topology_spread.push_back(over_zones(app)); });
+        pod.with([&](api::Pod& p) { p.topology_spread.push_back(over_zones(fmt::format("web{}", app), 5)); });
+      if (shape_.followers && app % 8 == 1)
+        pod.affinity([&](api::Affinity& affinity) {
+          api::PodAffinityTerm& term = affinity.required_pod_affinity.emplace_back();
+          term.label_selector = builders::labels_in("app", {fmt::format("web{}", app - 1)});
+          term.topology_key = api::well_known::kZoneLabel;
+        });
     });
   }
-  static api::TopologySpreadConstraint over_zones(int app) {
+  static api::TopologySpreadConstraint over_zones(const std::string& app, int skew) {
     api::TopologySpreadConstraint constraint;
-    constraint.max_skew = 5;
+    constraint.max_skew = skew;
     constraint.topology_key = api::well_known::kZoneLabel;
-    constraint.label_selector = builders::labels_in("app", {fmt::format("web{}", app)});
+    constraint.label_selector = builders::labels_in("app", {app});
     return constraint;
   }
 
+  bool has_logs(int node) const { return shape_.agents && node % 4 == 2; }
+  void add_agents() {
+    for (int i = 0; i < nodes_; ++i) {
+      if (has_logs(i))
+        add(i, "logs", kLogsCpu, kGi, [](PodBuilder& pod) { pod.owned_by("DaemonSet", "logs").priority(1000); });
+    }
+  }
+
   void fill(int node) {
-    std::int64_t cpu = cpu_of(node) - kAgentCpu;
-    while (cpu >= kSizes.front()) {
+    std::int64_t cpu = cpu_of(node) - kAgentCpu - (has_logs(node) ? kLogsCpu : 0);
+    for (std::int64_t slots = shape_.slots ? kFewSlots - 1 : 110; cpu >= kSizes.front() && slots > 0; --slots) {
       const std::int64_t size = shape_.mixed_sizes ? random_.pick(kSizes) : 1000;
       if (size > cpu) return;
-      add_web(node, size, size * kGi / 500);
+      if (shape_.memory) {
+        add_web(node, size / 3, size * kGi / 252);
+      } else {
+        add_web(node, size, size * kGi / 500);
+      }
       cpu -= size;
     }
   }
@@ -166,9 +216,12 @@ class Maker {
   void hold_open(int node) {
     for (int group = 0; group < shape_.groups; ++group) {
       if (group > 0 && random_.chance(0.5)) continue;
+      if (shape_.peers && group == (node % 2 == 0 ? 1 : 0)) continue;
       const std::string app = fmt::format("quorum{}", group);
       add(node, app, shape_.mixed_sizes ? random_.pick(kQuorumSizes) : 1000, kGi, [&](PodBuilder& pod) {
         pod.with([&](api::Pod& p) { p.affinity = affinity_of(app); });
+        if (shape_.stateful) pod.owned_by("StatefulSet", app);
+        if (shape_.zonal) pod.with([&](api::Pod& p) { p.topology_spread.push_back(over_zones(app, 1)); });
         if (shape_.volumes && group == 0) add_volume(node, pod);
       });
     }

@@ -156,6 +156,7 @@ class Replay {
     }
     check_volumes(pod, node);
     check_anti_affinity(pod, node);
+    check_affinity(pod, node);
     check_spread(state, node);
   }
 
@@ -191,16 +192,41 @@ class Replay {
     }
   }
 
+  /// Somebody that it asks for is in the same domain.
+  void check_affinity(const api::Pod& pod, const api::Node& node) {
+    if (!pod.affinity) return;
+    for (const api::PodAffinityTerm& term : pod.affinity->required_pod_affinity) {
+      const std::string& domain = *node.meta.labels.find(term.topology_key);
+      const bool is_met = std::ranges::any_of(pods_, [&](const auto& entry) {
+        const auto is_there = [&](const std::string& on) {
+          return *nodes_.at(on).node->meta.labels.find(term.topology_key) == domain;
+        };
+        return entry.second.pod != &pod && term.label_selector->matches(entry.second.pod->meta.labels) &&
+               std::ranges::any_of(entry.second.on, is_there);
+      });
+      if (!is_met) complain(fmt::format("{} has nobody that it asks for on {}", pod.meta.name, node.meta.name));
+    }
+  }
+
   /// As the scheduler counts at the arrival, with the old pod gone or not.
   void check_spread(const PodState& state, const api::Node& node) {
     for (const auto& constraint : state.pod->topology_spread) {
       std::map<std::string, int> counts;
+      // nodeAffinityPolicy: nodes that the pod may not be on do not count.
+      const auto is_counted = [&](const api::Node& each) {
+        return std::ranges::all_of(state.pod->node_selector, [&](const auto& wanted) {
+          const std::string* has = each.meta.labels.find(wanted.first);
+          return has != nullptr && *has == wanted.second;
+        });
+      };
       for (const auto& [name, each] : nodes_) {
+        if (!is_counted(*each.node)) continue;
         if (const std::string* domain = each.node->meta.labels.find(constraint.topology_key)) counts[*domain] += 0;
       }
       for (const std::string& name : by_app_.at(app_of(*state.pod))) {
         for (const std::string& on : pods_.at(name).on) {
-          if (pods_.at(name).pod != state.pod) ++counts[*nodes_.at(on).node->meta.labels.find(constraint.topology_key)];
+          if (pods_.at(name).pod != state.pod && is_counted(*nodes_.at(on).node))
+            ++counts[*nodes_.at(on).node->meta.labels.find(constraint.topology_key)];
         }
       }
       const int here = counts.at(*node.meta.labels.find(constraint.topology_key)) + 1;

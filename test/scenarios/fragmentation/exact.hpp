@@ -1,0 +1,32 @@
+#pragma once
+
+/// The exact optimum of a small cluster, by an integer programming solver (Debian's coinor-cbc). Where every pod ends,
+/// not how it gets there: what a plan in waves reaches is at most as good.
+
+#include <optional>
+#include <string>
+
+#include "scheduling/snapshot/cluster_snapshot.hpp"
+
+namespace fragmentation {
+
+/// What the solver is asked for.
+struct ExactQuestion {
+  /// nullopt: the fewest nodes with pods; else the fewest moves with at most so many nodes with pods.
+  std::optional<int> most_busy{};
+};
+
+/// In the LP format of CPLEX: how many pods of each class (equal for the rules that are looked at) end on each node.
+/// Rules: requests, selectors, taints, zones of volumes, required anti-affinity over nodes, pods without a controller.
+/// Left out, so that the optimum may be too good: topology spread, budgets, the scheduler's own choice.
+std::string exact_problem(const scheduling::SnapshotInput& cluster, const ExactQuestion& question);
+
+struct ExactAnswer {
+  int value = 0;           ///< no plan is better
+  bool is_proven = false;  ///< it is the optimum; else only a bound
+};
+
+/// Asks `cbc` for so many seconds at most. nullopt: there is no such program, or it has no answer.
+std::optional<ExactAnswer> solve(const std::string& problem, int seconds);
+
+}  // namespace fragmentation
