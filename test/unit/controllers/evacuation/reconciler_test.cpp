@@ -214,7 +214,8 @@ TEST_F(Shell, WritesTheIntentBeforeTheCallAndTheOutcomeAfter) {
   EXPECT_EQ(after["intent"]["resolved"], true);
   EXPECT_EQ(after["intent"]["result"], "Granted");
   EXPECT_EQ(answers, std::vector<std::string>{"201 Granted"});
-  EXPECT_EQ(server.evacuation["status"]["phaseEnteredAt"], "2026-11-21T12:00:00Z") << "the time of the answer, not of the write";
+  EXPECT_EQ(server.evacuation["status"]["phaseEnteredAt"], "2026-11-21T12:00:00Z")
+      << "the time of the answer, not of the write";
   EXPECT_EQ(later->after, seconds(29));
 }
 
