@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/backoff.hpp"
+#include "base/memory.hpp"
 #include "base/metrics.hpp"
 #include "base/sleep.hpp"
 #include "base/steady_clock.hpp"
@@ -445,6 +446,7 @@ Status run(const RunOptions& options) {
 }  // namespace
 
 int run_operator(const RunOptions& options) {
+  base::prepare_allocator();
   if (const auto done = run(options); !done) {
     print_err("evacuator run: {}\n", done.error().message);
     return 1;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/origin.hpp"
+#include "base/memory.hpp"
 #include "base/sleep.hpp"
 #include "controllers/admission/queue.hpp"
 #include "controllers/admission_rules.hpp"
@@ -48,6 +49,8 @@ constexpr base::milliseconds kPolicySettleTime{500};
 constexpr int kGateThreads = 4;
 /// Evacuations of a plan that are created at a time.
 constexpr std::int32_t kMostCreators = 32;
+/// Seconds after the start of the workers: not before the first evictions.
+constexpr int kTidyTurn = 10;
 /// A verdict older than this was recorded by whoever made it.
 constexpr base::minutes kRecentVerdict{10};
 
@@ -544,7 +547,8 @@ void Operator::run_workers(std::stop_token stop) {
   if (impl_->responder) {
     threads.emplace_back([this, stop] { impl_->responder_worker().run(stop); });
   }
-  while (!stop.stop_requested()) {
+  for (int turn = 0; !stop.stop_requested(); ++turn) {
+    if (turn == kTidyTurn) base::return_free_memory();  // of the first lists
     impl_->publish_counts();
     impl_->follow_staleness();
     impl_->admission_rules.follow_time();

@@ -28,7 +28,18 @@ Probe EvictionApi::probe(const EvictorContext& context) const {
 
 EvictionStep EvictionApi::plan(const EvictorContext& context) const {
   if (context.evacuation.status.phase != api::EvacuationPhase::kRequesting) return {NextMove::kProceed, {}};
-  return {NextMove::kAct, post_eviction(context)};
+  // Judged by an old pod, the eviction must not happen to a newer one.
+  return {NextMove::kAct,
+          post_eviction(context, context.pod_is_cached ? context.pod->meta.resource_version : std::string())};
+}
+
+Observation EvictionApi::observe(const EvictorContext& context) const {
+  Observation seen;
+  if (context.pod->is_terminal()) return seen;  // nothing of it runs: there is nobody to ask
+  const Probe now = probe(context);
+  if (now.support == Support::kUnsupported)
+    seen.failed = RemoteFailure{"OwnerDecides", now.reason, true, false, api::Reason::kNotEvictable};
+  return seen;
 }
 
 Classification EvictionApi::classify(const EvictorContext&, const Action&, const CallResult& answer) const {

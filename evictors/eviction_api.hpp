@@ -11,8 +11,11 @@ class EvictionApi final : public Evictor {
   static constexpr std::string_view kName = "eviction-api";
 
   std::string_view name() const override { return kName; }
+  bool leaves_marks() const override { return false; }
   Probe probe(const EvictorContext& context) const override;
   EvictionStep plan(const EvictorContext& context) const override;
+  /// Nobody works on it, but its owner may have claimed the pod since this evictor was chosen.
+  Observation observe(const EvictorContext& context) const override;
   Classification classify(const EvictorContext& context, const Action& action, const CallResult& answer) const override;
 };
 

@@ -114,6 +114,8 @@ struct EvictorContext {
   std::span<const Document> documents = {};               ///< answers to this evictor's reads(), all read just now
   std::optional<base::TimePoint> unavailable_until = {};  ///< it was seen dead lately (Observation::dead)
   std::span<const std::string> services = {};             ///< names of the configured services
+  /// `pod` is what a cache shows and may be old: a call on its word has to be bound to its resourceVersion.
+  bool pod_is_cached = false;
   /// kube::Discovery::has_native_evictions. A 404 that contradicts it is somebody else's, or will be known soon.
   bool serves_native_evictions = false;
 
@@ -211,6 +213,10 @@ class Evictor {
 
   /// Stable name, lower-kebab-case, as in spec.evictors[].name, logs and metrics.
   virtual std::string_view name() const = 0;
+
+  /// Does it leave anything on the pod or beside it that has to be taken back or removed one day? Then the Evacuation
+  /// keeps a finalizer from the first call on. False: the calls that it makes are all there is of it.
+  virtual bool leaves_marks() const { return true; }
 
   /// Takes part in the automatic choice of an empty spec.evictors; false: only where it is named.
   virtual bool automatic() const { return true; }

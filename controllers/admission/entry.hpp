@@ -28,7 +28,7 @@ namespace controllers {
 ///                        → Idle                           as above
 ///   Reserved             → Idle                           the store shows the attempt; or withdrawn, abandoned
 ///
-/// A deleted or finished Evacuation has no entry.
+/// A finished Evacuation has no entry. Nor has a deleted one, unless its pod was asked to leave: then it is Departing.
 struct AdmissionEntry {
   /// What it counts for in its scopes; each includes the one before it.
   enum class Held {
@@ -40,6 +40,13 @@ struct AdmissionEntry {
   /// Its state cannot be stored, as of this version: it holds nothing until the store shows another one.
   struct Abandoned {
     std::string resource_version;
+  };
+
+  /// It was deleted while its pod was being evicted: it holds its slot until the pod has left.
+  struct Departing {
+    std::string pod;  ///< name
+    std::string pod_uid;
+    base::TimePoint since{};  ///< when it was deleted
   };
 
   /// Where it waits: in the queue's order, or parked at the scope that is full.
@@ -72,6 +79,7 @@ struct AdmissionEntry {
   bool began = false;    ///< some attempt, by the store: its claim on the pod stands
   bool is_held = false;  ///< a dry run, or suspended before it began: it may never move the pod
   bool is_manual = true;
+  std::optional<Departing> departing{};
   std::optional<base::TimePoint> arrival_ends{};  ///< when a manual one counts on its target node no longer
   std::variant<Held, Abandoned> stored = Held::kNothing;
   Turn turn;

@@ -39,6 +39,14 @@ bool is_held(const api::Evacuation& evacuation) {
   return evacuation.spec.dry_run || waits;
 }
 
+/// Its pod is being evicted, or may be: an answer is outstanding.
+bool asked_to_leave(const api::Evacuation& evacuation) {
+  const api::EvacuationStatus& status = evacuation.status;
+  if (evacuation.spec.dry_run) return false;
+  const bool may_be = status.phase == api::EvacuationPhase::kRequesting && status.intent && !status.intent->resolved;
+  return may_be || status.phase == api::EvacuationPhase::kEvicting;
+}
+
 /// Who asks is not the one that is known by that name: one of the two was deleted. Soon all will know.
 constexpr base::seconds kAskAgain{1};
 
@@ -352,8 +360,31 @@ void AdmissionQueue::observe(const api::Evacuation* before, const api::Evacuatio
   if (after) cooldowns_.note(*after);
   apply([&] {
     if (after && !api::is_terminal(after->status.phase)) return show(*after);
+    if (!after && asked_to_leave(*before)) return keep_departing(*before);
     erase((after ? after : before)->meta.key());
   });
+}
+
+/// What it holds is of its pod, which is on its way out. Its claim on the pod is not: nobody acts on that any more.
+void AdmissionQueue::keep_departing(const api::Evacuation& deleted) {
+  const api::ObjectKey key = deleted.meta.key();
+  const auto at = entries_.find(key);
+  if (at == entries_.end() || at->second.uid != deleted.meta.uid || !at->second.holds_stored_slot()) return erase(key);
+  Entry& entry = at->second;
+  leave_pod_group(entry);
+  stop_waiting(entry);
+  entry.turn = Entry::Idle{};
+  entry.shown = false;
+  entry.departing = Entry::Departing{deleted.spec.pod_ref.name, entry.pod_uid, clock_.now()};
+  drop_from(by_pod_, pod_key(key.ns, entry.pod_uid), key);
+  entry.pod_uid.clear();
+  recount(entry);
+}
+
+std::optional<AdmissionEntry::Departing> AdmissionQueue::departing(const api::ObjectKey& key) const {
+  const std::scoped_lock lock(mutex_);
+  const auto at = entries_.find(key);
+  return at == entries_.end() ? std::nullopt : at->second.departing;
 }
 
 Admission AdmissionQueue::request(const AdmissionRequest& request) {

@@ -83,6 +83,10 @@ class AdmissionQueue {
   /// observe() keeps stays.
   void forget(const api::ObjectKey& key);
 
+  /// The pod of a deleted one that still holds its slot, because it was asked to leave: forget() frees that. nullopt:
+  /// there is none.
+  std::optional<AdmissionEntry::Departing> departing(const api::ObjectKey& key) const;
+
   /// Does anybody wait for what this one holds? A PodGroup that waits for several slots counts as one.
   bool is_waited_for(const api::ObjectKey& key) const;
 
@@ -175,6 +179,7 @@ class AdmissionQueue {
   std::optional<CooldownLedger::Cooling> cooling(const AdmissionRequest& request, base::TimePoint now) const;
   void wake_at_tokens(base::TimePoint now, Wakeups& wakeups);
   void erase(const api::ObjectKey& key);
+  void keep_departing(const api::Evacuation& deleted);
   std::string claimant(const api::ObjectKey& key, const Entry& entry) const;
 
   const base::Clock& clock_;

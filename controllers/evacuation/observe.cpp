@@ -56,9 +56,14 @@ std::optional<base::Duration> time_in_progress(const api::Evacuation& evacuation
 bool Reconciler::Reconciliation::observe_cached() {
   const auto cached = deps_.evacuations.get(key_);
   if (!cached) return false;
-  seen_.evacuation = *cached;
+  cached_version_ = cached->meta.resource_version;
+  stored_ = reconciler_.newer_than(*cached);
+  seen_.evacuation = stored_ ? stored_->evacuation : *cached;
   if (!is_trimmed(seen_.evacuation)) settle_origin(seen_.evacuation, keys_.get(), deps_.origins);
+  if (stored_) stored_->evacuation = seen_.evacuation;
+  restore_unsaved();
   seen_.pod = deps_.pods.get({key_.ns, cached->spec.pod_ref.name});
+  seen_.pod_is_cached = true;
   seen_.woken = reconciler_.pdb_waiters_.take_wake(key_);
   seen_.actor = deps_.identity;
   seen_.eviction_version = deps_.eviction_version;
@@ -146,6 +151,31 @@ void Reconciler::Reconciliation::take_in(StoredEvacuation stored) {
   settle_origin(stored_->evacuation, keys_.get(), deps_.origins);
   seen_.evacuation = stored_->evacuation;
   freshness_.evacuation_arrived();
+  show_unsaved();
+}
+
+/// A grant that an earlier reconcile has left to be stored later.
+void Reconciler::Reconciliation::restore_unsaved() {
+  unsaved_ = reconciler_.unsaved_of(key_);
+  if (!unsaved_) return;
+  if (!stored_) (void)take_cached();
+  show_unsaved();
+}
+
+/// As if it had been stored when it came, on top of what is. Not where somebody else has taken the attempt on.
+void Reconciler::Reconciliation::show_unsaved() {
+  if (!unsaved_) return;
+  const auto& intent = seen_.evacuation.status.intent;
+  const bool is_ours = intent && !intent->resolved && intent->action == unsaved_->action.name &&
+                       seen_.evacuation.status.phase == EvacuationPhase::kRequesting;
+  if (!is_ours || intent->token != seen_.evacuation.status.token) {
+    unsaved_.reset();
+    reconciler_.forget_unsaved(key_);
+    return;
+  }
+  Decision answered = decide_answer(seen_, deps_.evictors, unsaved_->action, unsaved_->answer, unsaved_->answered_at);
+  seen_.evacuation.status = std::move(answered.status);
+  unsaved_events_ = std::move(answered.events);
 }
 
 /// Whether its spec is the one that was accepted, and why it counts as made by hand if it does.
@@ -229,6 +259,7 @@ bool Reconciler::Reconciliation::take_cached() {
 
 base::Status Reconciler::Reconciliation::refresh_pod() {
   freshness_.pod_may_differ();
+  seen_.pod_is_cached = false;
   auto body = deps_.client.get(kube::kPods, {key_.ns, seen_.evacuation.spec.pod_ref.name});
   if (!body && !base::is_not_found(body.error())) return body.error().during("reading the pod");
   seen_.pod = nullptr;

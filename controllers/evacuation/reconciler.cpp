@@ -12,6 +12,9 @@ namespace {
 constexpr base::seconds kRetryOnAllowance{1};
 /// After an answer that could not be stored.
 constexpr base::Backoff kLostRecord{base::seconds(1), base::seconds(64)};
+/// Versions that one chain of our writes remembers. More writes than that, and the cache has seen none of them: then a
+/// write may be in conflict.
+constexpr std::size_t kMostOlder = 64;
 
 }  // namespace
 
@@ -53,6 +56,50 @@ std::optional<base::Duration> Reconciler::backs_off_for(const api::ObjectKey& ke
   if (backoff == backoffs_.end()) return std::nullopt;
   const base::Duration left = backoff->second.until - steady_now();
   return left > base::Duration::zero() ? std::optional(left) : std::nullopt;
+}
+
+/// Versions are only equal or not: the order is the one in which we saw them.
+std::optional<StoredEvacuation> Reconciler::newer_than(const api::Evacuation& cached) {
+  const std::scoped_lock lock(mutex_);
+  const auto own = own_writes_.find(cached.meta.key());
+  if (own == own_writes_.end()) return std::nullopt;
+  const bool is_same = own->second.stored.evacuation.meta.uid == cached.meta.uid;
+  if (is_same && std::ranges::find(own->second.older, cached.meta.resource_version) != own->second.older.end())
+    return own->second.stored;
+  own_writes_.erase(own);
+  return std::nullopt;
+}
+
+void Reconciler::note_write(const api::ObjectKey& key, const StoredEvacuation& written,
+                            std::vector<std::string> older) {
+  const std::scoped_lock lock(mutex_);
+  OwnWrite& own = own_writes_[key];
+  if (own.stored.evacuation.meta.uid != written.evacuation.meta.uid || own.older.size() > kMostOlder) own.older.clear();
+  std::ranges::move(older, std::back_inserter(own.older));
+  std::erase(own.older, written.evacuation.meta.resource_version);  // a write that changed nothing
+  own.stored = written;
+}
+
+void Reconciler::note_unsaved(const api::ObjectKey& key, UnsavedGrant grant) {
+  const std::scoped_lock lock(mutex_);
+  unsaved_.insert_or_assign(key, std::move(grant));
+}
+
+std::optional<Reconciler::UnsavedGrant> Reconciler::unsaved_of(const api::ObjectKey& key) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = unsaved_.find(key);
+  return found == unsaved_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Reconciler::forget_unsaved(const api::ObjectKey& key) {
+  const std::scoped_lock lock(mutex_);
+  unsaved_.erase(key);
+}
+
+void Reconciler::forget_own(const api::ObjectKey& key) {
+  const std::scoped_lock lock(mutex_);
+  own_writes_.erase(key);
+  unsaved_.erase(key);
 }
 
 void Reconciler::mark_dead(const std::string& evictor, base::TimePoint until) {

@@ -18,6 +18,7 @@
 #include "controllers/admission/pdb_waiters.hpp"
 #include "controllers/admission/queue.hpp"
 #include "controllers/admission/reservations.hpp"
+#include "controllers/evacuation/io.hpp"
 #include "controllers/evacuation/phases/decide.hpp"
 #include "controllers/evacuation/ports.hpp"
 #include "controllers/evacuation/refused_writes.hpp"
@@ -125,6 +126,27 @@ class Reconciler {
   void mark_dead(const std::string& evictor, base::TimePoint until);
   base::TimePoint steady_now() const { return (deps_.steady ? *deps_.steady : deps_.clock).now(); }
 
+  /// The newest version of an Evacuation that we wrote, as long as the cache shows an older one.
+  struct OwnWrite {
+    StoredEvacuation stored;
+    std::vector<std::string> older;  ///< resourceVersions that it came after
+  };
+  /// The grant of an eviction that is not stored yet. The stored intent is unresolved, so losing this is the same as
+  /// losing the answer.
+  struct UnsavedGrant {
+    evictors::Action action;
+    evictors::CallResult answer;
+    base::TimePoint answered_at{};  ///< by `clock`
+    base::TimePoint due{};          ///< by steady_now(): it is stored then at the latest
+  };
+  /// nullopt: the cache shows the newest that we know of.
+  std::optional<StoredEvacuation> newer_than(const api::Evacuation& cached);
+  void note_write(const api::ObjectKey& key, const StoredEvacuation& written, std::vector<std::string> older);
+  void note_unsaved(const api::ObjectKey& key, UnsavedGrant grant);
+  std::optional<UnsavedGrant> unsaved_of(const api::ObjectKey& key) const;
+  void forget_unsaved(const api::ObjectKey& key);
+  void forget_own(const api::ObjectKey& key);
+
   Dependencies deps_;
   std::atomic<base::Duration::rep> resumed_at_{0};
   PdbWaitList pdb_waiters_;
@@ -136,6 +158,8 @@ class Reconciler {
   mutable std::mutex mutex_;  ///< of what follows
   std::map<api::ObjectKey, Backoff> backoffs_;
   std::map<std::string, base::TimePoint, std::less<>> dead_until_;  ///< evictors that nobody serves here
+  std::map<api::ObjectKey, OwnWrite> own_writes_;
+  std::map<api::ObjectKey, UnsavedGrant> unsaved_;
 };
 
 }  // namespace controllers::evacuation

@@ -8,6 +8,7 @@
 #include "api/core/codec.hpp"
 #include "api/meta/condition.hpp"
 #include "api/vocabulary/blockers.hpp"
+#include "evictors/eviction_api.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/timeouts.hpp"
 #include "kube/classify.hpp"
@@ -26,6 +27,11 @@ constexpr int kConflictRetries = 4;
 constexpr int kRetriesOnAllowance = 3;
 /// Without the keys that tell who made an Evacuation.
 constexpr base::seconds kNoKeysRetry{10};
+/// A grant is stored so soon at the latest.
+constexpr base::seconds kStoredWithin{1};
+/// The pod of a deleted Evacuation is looked at so often, and so long after its grace.
+constexpr base::seconds kLookAtDeparting{5};
+constexpr base::seconds kSlowestEnd{120};
 /// A call that has less time left than this is not begun.
 constexpr base::milliseconds kShortestCall{1000};
 
@@ -123,6 +129,12 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::settle(const Decision& d
   return poll_documents(decision.requeue);
 }
 
+base::Result<kube::Requeue> Reconciler::Reconciliation::settle_for(const Decision& decision, base::Duration most) {
+  auto settled = settle(decision);
+  if (!settled) return settled;
+  return kube::Requeue::in(settled->after ? std::min(*settled->after, most) : most);
+}
+
 /// The server takes what we write and drops it: it has the CRD of an older version. The same write again would bring no
 /// more, so it waits as it is, and is tried again later and later.
 base::Result<kube::Requeue> Reconciler::Reconciliation::settle_unkept(const Decision& decision) {
@@ -159,10 +171,23 @@ void Reconciler::Reconciliation::mark_dead(const std::string& evictor) {
 }
 
 /// It may have been deleted while an earlier reconcile asked for its slot: then the queue heard of the deletion first.
-void Reconciler::Reconciliation::forget_deleted() {
+kube::Requeue Reconciler::Reconciliation::forget_deleted() {
   reconciler_.pdb_waiters_.leave(key_);
   reconciler_.refused_.forget(key_);
+  reconciler_.forget_own(key_);
+  if (pod_still_departs()) return kube::Requeue::in(kLookAtDeparting);
   forget_asked();
+  return kube::Requeue::await_change();
+}
+
+/// Nobody records any more what becomes of its pod, but while that leaves its slot is taken.
+bool Reconciler::Reconciliation::pod_still_departs() const {
+  const auto departing = deps_.admission.departing(key_);
+  const auto pod = departing ? deps_.pods.get({key_.ns, departing->pod}) : nullptr;
+  if (!pod || pod->meta.uid != departing->pod_uid || pod->is_terminal()) return false;
+  const base::TimePoint now = deps_.clock.now();
+  const auto& deletion = pod->meta.deletion_timestamp;
+  return now < (deletion ? *deletion + kSlowestEnd : departing->since + evictors::kCallTimeout);
 }
 
 /// What was asked for by what the cache showed before the end: nobody else will give it back.
@@ -172,10 +197,7 @@ void Reconciler::Reconciliation::forget_asked() {
 }
 
 base::Result<kube::Requeue> Reconciler::Reconciliation::run() {
-  if (!observe_cached()) {
-    forget_deleted();
-    return kube::Requeue::await_change();
-  }
+  if (!observe_cached()) return forget_deleted();
   if (waits_for_keys()) return kube::Requeue::in(kNoKeysRetry);
   // The caches do not hold what this evictor reads.
   if (!wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) {
@@ -189,8 +211,9 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::run() {
       continue;
     }
     if (!decision.dead.empty()) mark_dead(decision.dead);
-    if (!decision.acts(seen_.evacuation.status)) return settle(decision);
-    auto step = may_carry_out() ? carry_out(decision) : refresh();
+    if (const auto left = may_still_wait(decision)) return settle_for(decision, *left);
+    if (!unsaved_ && !decision.acts(seen_.evacuation.status)) return settle(decision);
+    auto step = act_or_look(decision);
     if (!step) return step.error();
     if (*step == Continue::kNo) break;
     if (write_kept_nothing_) return settle_unkept(decision);
@@ -198,6 +221,23 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::run() {
   if (!freshness_.evacuation_is_gone() && stored_) return kube::Requeue::in(base::Duration::zero());
   reconciler_.pdb_waiters_.leave(key_);
   return kube::Requeue::await_change();
+}
+
+base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::act_or_look(const Decision& decision) {
+  if (may_carry_out() || is_bound_to_cached(decision)) return carry_out(decision);
+  return refresh();
+}
+
+/// A plain eviction carries the pod's UID and resourceVersion, and the write before it the Evacuation's. Where a budget
+/// covers the pod it is read first all the same: some servers charge the budget before they look at the versions.
+bool Reconciler::Reconciliation::is_bound_to_cached(const Decision& decision) {
+  const bool is_plain = decision.action && decision.action->name == evictors::kPostEviction &&
+                        decision.status.evictor == evictors::EvictionApi::kName && !decision.fill &&
+                        !decision.add_finalizer && !decision.remove_finalizer;
+  if (!is_plain || !seen_.pod_is_cached || !seen_.pod || seen_.pod->meta.resource_version.empty()) return false;
+  if (!seen_.pdbs.empty() || seen_.evacuation.spec.dry_run || !seen_.pod_group.name.empty()) return false;
+  if (!wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) return false;
+  return stored_ || take_cached();
 }
 
 /// Asks for the slot; with it decide() wants to know more than before.
@@ -213,7 +253,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::c
   if (passes_pod_group_gate(seen_.evacuation.status, decision.status) && !freshness_.pod_group_is_live())
     return refresh_pod_group();
   if (auto looked = check_before_call(decision)) return *std::move(looked);
-  const bool writes = !(decision.status == seen_.evacuation.status);
+  const bool writes = unsaved_ || !(decision.status == seen_.evacuation.status);
   if (!writes && !freshness_.evacuation_is_live())
     return refresh_evacuation();  // no guarded write would come before the call
   if (writes) {
@@ -253,6 +293,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::a
     base::Result<StoredEvacuation> written) {
   if (written) {
     reconciler_.refused_.forget(key_);
+    reconciler_.note_write(key_, *written, {cached_version_, stored_->evacuation.meta.resource_version});
     take_in(*std::move(written));
     return Continue::kYes;
   }
@@ -279,15 +320,18 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::c
 }
 
 base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::store_status(const Decision& decision) {
-  const api::Evacuation before = seen_.evacuation;
+  const api::Evacuation before = stored_->evacuation;
   write_kept_nothing_ = false;
-  auto written = after_write(write_status(deps_.client, *stored_, decision.status));
+  auto answer = write_status(deps_.client, *stored_, decision.status);
+  if (answer) forget_unsaved();
+  auto written = after_write(std::move(answer));
   if (!written) return written.error().during("writing the Evacuation's status");
   if (!stored_ || freshness_.evacuation_is_gone()) return written;
   write_kept_nothing_ = before.meta.resource_version == seen_.evacuation.meta.resource_version;
   if (write_kept_nothing_) return written;  // nothing has happened
   deps_.metrics.on_status(before, seen_.evacuation, deps_.clock.now());
   deps_.audit.on_status(before, seen_.evacuation, deps_.clock.now());
+  for (const kube::Event& event : std::exchange(unsaved_events_, {})) publish(seen_.evacuation, event);
   for (const kube::Event& event : decision.events) publish(seen_.evacuation, event);
   if (before.status.phase != seen_.evacuation.status.phase) {
     log_.info("phase changed",
@@ -325,6 +369,10 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
       deps_.metrics.on_answer(action.name, answer ? answer->status : 0, response ? response->response_class : "");
       deps_.audit.on_answer(seen_.evacuation, action, answer, response, deps_.clock.now());
     }
+    if (i == 0 && may_store_later(decision, action)) {
+      store_later(action, answer);
+      return Continue::kYes;
+    }
     auto stored = store_status(decision);
     if (!stored || *stored == Continue::kNo) return stored;
     if (!stored_) {  // conflict
@@ -339,6 +387,35 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
     return Continue::kYes;
   }
   return base::Error{base::ErrorCode::kConflict, "the Evacuation keeps changing while its status is written"};
+}
+
+/// The pod of a plain eviction is often gone within the second, and then one write tells all. Nothing is lost with it:
+/// the stored intent is unresolved, and whoever takes over finds out as after a lost answer.
+bool Reconciler::Reconciliation::may_store_later(const Decision& answered, const evictors::Action& action) const {
+  const evictors::Evictor* evictor = deps_.evictors.find(answered.status.evictor);
+  return action.name == evictors::kPostEviction && evictor && !evictor->leaves_marks() &&
+         answered.status.phase == EvacuationPhase::kEvicting && !seen_.evacuation.spec.cancel.requested;
+}
+
+void Reconciler::Reconciliation::store_later(const evictors::Action& action, const evictors::CallResult& answer) {
+  unsaved_ = UnsavedGrant{action, answer, deps_.clock.now(), reconciler_.steady_now() + kStoredWithin};
+  reconciler_.note_unsaved(key_, *unsaved_);
+  freshness_.pod_may_differ();
+  seen_.pod_is_cached = true;
+  show_unsaved();
+}
+
+/// How long what is not stored yet may wait for the pod to go; nullopt: there is nothing, or it has to be stored now.
+std::optional<base::Duration> Reconciler::Reconciliation::may_still_wait(const Decision& decision) const {
+  if (!unsaved_ || decision.action || decision.status.phase != EvacuationPhase::kEvicting) return std::nullopt;
+  if (seen_.evacuation.spec.cancel.requested || seen_.evacuation.meta.is_terminating()) return std::nullopt;
+  const base::Duration left = unsaved_->due - reconciler_.steady_now();
+  return left > base::Duration::zero() ? std::optional(left) : std::nullopt;
+}
+
+void Reconciler::Reconciliation::forget_unsaved() {
+  unsaved_.reset();
+  reconciler_.forget_unsaved(key_);
 }
 
 /// A patch answers with the pod as it is now: without it the next decision would ask to patch again.

@@ -44,6 +44,8 @@ class Reconciler::Reconciliation {
   std::string placement_problem() const;
   bool policy_gone() const;
   void take_in(StoredEvacuation stored);
+  void restore_unsaved();
+  void show_unsaved();
   void observe_origin();
   bool waits_for_keys() const;
   base::Result<Continue> refresh();
@@ -70,12 +72,14 @@ class Reconciler::Reconciliation {
   SurgePod surge_pod() const;
 
   // --- reconciliation.cpp: what is done about it
-  void forget_deleted();
+  kube::Requeue forget_deleted();
+  bool pod_still_departs() const;
   void forget_asked();
   base::Status take_slot(const Decision& decision);
   evictors::CallResult send_action(const evictors::Action& action);
   evictors::CallResult send_limited(const evictors::Action& action);
   base::Result<kube::Requeue> settle(const Decision& decision);
+  base::Result<kube::Requeue> settle_for(const Decision& decision, base::Duration most);
   base::Result<kube::Requeue> settle_unkept(const Decision& decision);
   void remember_blocked();
   bool budget_opened_meanwhile() const;
@@ -88,6 +92,10 @@ class Reconciler::Reconciliation {
   base::Result<Continue> store_status(const Decision& decision);
   base::Result<Continue> call(const evictors::Action& action);
   base::Result<Continue> record_answer(const evictors::Action& action, const evictors::CallResult& answer);
+  bool may_store_later(const Decision& answered, const evictors::Action& action) const;
+  void forget_unsaved();
+  void store_later(const evictors::Action& action, const evictors::CallResult& answer);
+  std::optional<base::Duration> may_still_wait(const Decision& decision) const;
   base::Result<Continue> after_write(base::Result<StoredEvacuation> written);
   /// A write was answered with 404. An admission webhook may have said so: only a read tells.
   base::Result<Continue> confirm_gone();
@@ -101,6 +109,9 @@ class Reconciler::Reconciliation {
   base::Status check_leader() const;
   /// Pod and Evacuation are such that what decide() says may be carried out.
   bool may_carry_out() const { return stored_ && freshness_.pod_is_live(); }
+  /// Evacuation and eviction are bound to what the caches show of them: the server refuses them if that is old.
+  bool is_bound_to_cached(const Decision& decision);
+  base::Result<Continue> act_or_look(const Decision& decision);
 
   Reconciler& reconciler_;
   const Dependencies& deps_;
@@ -112,7 +123,10 @@ class Reconciler::Reconciliation {
   Freshness freshness_;                     ///< how fresh that is
   std::optional<StoredEvacuation> stored_;  ///< what the next write is based on
   bool write_kept_nothing_ = false;         ///< the newest status write left the object as it was
-  std::int32_t slot_after_ = 0;             ///< seen_.slot was asked for after that many attempts
+  std::optional<UnsavedGrant> unsaved_;     ///< seen_ shows it, stored_ does not
+  std::vector<kube::Event> unsaved_events_;
+  std::string cached_version_;   ///< resourceVersion that the cache showed
+  std::int32_t slot_after_ = 0;  ///< seen_.slot was asked for after that many attempts
 };
 
 }  // namespace controllers::evacuation

@@ -297,8 +297,6 @@ api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::
   if (!move.to.empty()) {
     evacuation.meta.annotations = api::StringMap{{std::string(api::well_known::kPredictedTargetAnnotation), move.to}};
   }
-  // Set at birth: the reconciler need not write it first.
-  evacuation.meta.finalizers = {std::string(api::well_known::kEvacuationFinalizer)};
   // The owner makes the garbage collector delete unfinished ones with the policy; deletion cancels them.
   evacuation.meta.owner_references = {
       {std::string(api::well_known::kApiVersion), "DeschedulerPolicy", policy.meta.name, policy.meta.uid, true}};

@@ -21,7 +21,8 @@ kubectl() { "$(binary kubectl)" --kubeconfig="$DIR/kubeconfig" --request-timeout
 
 # The control plane first, then the nodes.
 component_names() {
-  printf '%s\n' etcd kube-apiserver kube-controller-manager kube-scheduler
+  printf '%s\n' etcd kube-apiserver
+  ((NODES == 0)) || printf '%s\n' kube-controller-manager kube-scheduler
   node_names
 }
 

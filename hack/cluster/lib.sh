@@ -12,6 +12,8 @@ DIR="$(realpath -m "${CLUSTER_DIR:-$HERE/../../.cluster}")"
 
 # These four speak to each other and are taken from one place, never mixed.
 KUBERNETES_BINARIES=(kube-apiserver kube-controller-manager kube-scheduler kubemark)
+# Without nodes only the API server runs, and that may come from anywhere.
+[[ ${CLUSTER_NODES:-} != 0 ]] || KUBERNETES_BINARIES=(kube-apiserver)
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 

@@ -6,6 +6,7 @@
 #
 #   CLUSTER_DIR              where everything is kept       [<repository>/.cluster]
 #   CLUSTER_NODES            how many nodes                 [4]
+#                            0: etcd and API server only, no scheduler, no controllers
 #   CLUSTER_NODE_CPUS        cores each node claims         [4]
 #   CLUSTER_NODE_MEMORY_MIB  memory each node claims        [16384]
 #   CLUSTER_PORT_BASE        first of CLUSTER_NODES+6 ports [any free ones]
@@ -34,7 +35,8 @@ main() {
 check_settings() {
   local name
   NODES=${CLUSTER_NODES:-4} NODE_CPUS=${CLUSTER_NODE_CPUS:-4} NODE_MEMORY_MIB=${CLUSTER_NODE_MEMORY_MIB:-16384}
-  for name in NODES NODE_CPUS NODE_MEMORY_MIB; do
+  [[ $NODES =~ ^[0-9]{1,7}$ ]] || die "CLUSTER_NODES must be a number, it is '$NODES'"
+  for name in NODE_CPUS NODE_MEMORY_MIB; do
     [[ ${!name} =~ ^[1-9][0-9]{0,6}$ ]] || die "CLUSTER_$name must be a number from 1, it is '${!name}'"
   done
 }
@@ -59,7 +61,7 @@ start_afresh() { # start_afresh BINARIES
   prepare_state "$1"
   prepare_pki
   start_control_plane
-  start_nodes
+  ((NODES == 0)) || start_nodes
   trap - EXIT INT TERM HUP
   say "up in $((SECONDS - started)) s"
 }
@@ -107,6 +109,7 @@ prepare_pki() {
   issue_kubeconfig admin "/O=system:masters/CN=admin"
   mv "$DIR/pki/admin.kubeconfig" "$DIR/kubeconfig"
   for component in kube-controller-manager kube-scheduler; do
+    ((NODES > 0)) || break
     issue_kubeconfig "$component" "/CN=system:$component" IP:127.0.0.1
   done
   for node in $(node_names); do
@@ -119,6 +122,7 @@ start_control_plane() {
   start_etcd
   say "starting the API server, $("$(binary kube-apiserver)" --version)"
   start_apiserver
+  ((NODES > 0)) || return 0
   say "starting the controller manager and the scheduler"
   start_controller_manager
   start_scheduler

@@ -11,8 +11,8 @@
 namespace kube {
 namespace {
 
-// How long a wait may last before stop, idle time and a manual clock are looked at again.
-constexpr base::milliseconds kLongestLook{100};
+// How long a wait may last before idle time and a manual clock are looked at again. A stop and a relist end it at once.
+constexpr base::milliseconds kLongestLook{1000};
 constexpr base::Duration kAtOnce = base::seconds(1);
 
 std::string hint_for(const base::Error& error, const ResourceType& type) {
@@ -194,6 +194,7 @@ void Reflector::Impl::apply_line(const std::string& line) {
 bool Reflector::Impl::read_line(base::milliseconds wait) {
   auto next = stream->next(wait);
   const base::TimePoint now = clock.now();
+  if (!next && relists_wanted != relists_done) return true;  // cancelled for that
   if (!next) {
     log.debug("watch ended", {base::kv("error", next.error())});
     advance(StreamEnded{now - opened_at < kAtOnce});
@@ -263,7 +264,11 @@ void Reflector::run(std::stop_token stop) {
 
 bool Reflector::poll() { return impl_->step(base::milliseconds(0)); }
 
-std::uint64_t Reflector::relist() { return ++impl_->relists_wanted; }
+std::uint64_t Reflector::relist() {
+  const std::uint64_t ticket = ++impl_->relists_wanted;
+  impl_->cancel_stream();
+  return ticket;
+}
 
 bool Reflector::has_relisted(std::uint64_t ticket) const { return impl_->relists_done >= ticket; }
 

@@ -5,8 +5,8 @@
 namespace kube {
 namespace {
 
-// A manual clock does not wake us when it is moved, so a wait for a delayed key looks at it this often.
-constexpr base::Duration kLongestSleep = base::milliseconds(100);
+// A manual clock does not wake us when it is moved, so who watches it looks at it this often.
+constexpr base::Duration kLongestSleep = base::milliseconds(500);
 
 constexpr int kUrgentInARow = 3;
 
@@ -18,7 +18,7 @@ void WorkQueue::enqueue(const api::ObjectKey& key, bool urgent) {
   if (!dirty_.insert(key).second) return;
   if (processing_.contains(key)) return;  // done() queues it again: never two workers at once
   (urgent ? urgent_ : ready_).push_back(key);
-  wake_.notify_one();
+  wake_one();
 }
 
 void WorkQueue::add(const api::ObjectKey& key) {
@@ -39,7 +39,8 @@ void WorkQueue::delay_until(const api::ObjectKey& key, base::TimePoint due) {
     at->second = due;
   }
   by_time_.insert({due, key});
-  wake_.notify_one();  // the waiter may have to wake earlier now
+  if (!clock_is_watched_) return wake_one();
+  if (by_time_.begin()->second == key) clock_wake_.notify_one();  // it has to wake earlier now
 }
 
 void WorkQueue::add_after(const api::ObjectKey& key, base::Duration delay) {
@@ -65,20 +66,44 @@ void WorkQueue::forget(const api::ObjectKey& key) {
 
 std::optional<api::ObjectKey> WorkQueue::take(std::stop_token stop) {
   std::unique_lock lock(mutex_);
+  std::optional<api::ObjectKey> key;
+  bool watches_clock = false;
   while (!stop.stop_requested()) {
     promote_due();
-    if (auto key = pop_ready()) return key;
-    const auto has_ready = [this] { return !ready_.empty() || !urgent_.empty(); };
-    if (by_time_.empty()) {
-      wake_.wait(lock, stop, [&] { return has_ready() || !by_time_.empty(); });
-      continue;
-    }
-    const base::TimePoint first = by_time_.begin()->first;
-    const base::Duration until_due = std::max(first - clock_.now(), base::Duration::zero());
-    wake_.wait_for(lock, stop, std::min(until_due, kLongestSleep),
-                   [&] { return has_ready() || by_time_.empty() || by_time_.begin()->first < first; });
+    if ((key = pop_ready())) break;
+    wait_for_news(lock, stop, watches_clock);
   }
-  return std::nullopt;
+  if (watches_clock) clock_is_watched_ = false;
+  if (has_ready() || (watches_clock && !by_time_.empty())) wake_one();  // for the next key, or to watch the clock
+  return key;
+}
+
+void WorkQueue::wait_for_news(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, bool& watches_clock) {
+  if (!watches_clock && (by_time_.empty() || clock_is_watched_)) {
+    ++sleepers_;
+    wake_.wait(lock, stop, [this] { return has_ready() || (!by_time_.empty() && !clock_is_watched_); });
+    --sleepers_;
+    return;
+  }
+  watches_clock = clock_is_watched_ = true;
+  if (by_time_.empty()) {
+    clock_wake_.wait(lock, stop, [this] { return has_ready() || !by_time_.empty(); });
+    return;
+  }
+  const base::TimePoint first = by_time_.begin()->first;
+  const base::Duration until_due = std::max(first - clock_.now(), base::Duration::zero());
+  clock_wake_.wait_for(lock, stop, std::min(until_due, kLongestSleep),
+                       [&] { return has_ready() || by_time_.empty() || by_time_.begin()->first < first; });
+}
+
+/// Whoever takes a key wakes the next one if there are more: one that was woken and has not run yet counts as a
+/// sleeper.
+void WorkQueue::wake_one() {
+  if (sleepers_ > 0) {
+    wake_.notify_one();
+  } else {
+    clock_wake_.notify_one();
+  }
 }
 
 std::optional<api::ObjectKey> WorkQueue::try_take() {
@@ -91,7 +116,7 @@ void WorkQueue::done(const api::ObjectKey& key) {
   const std::scoped_lock lock(mutex_);
   if (processing_.erase(key) == 0 || !dirty_.contains(key)) return;
   ready_.push_back(key);
-  wake_.notify_one();
+  wake_one();
 }
 
 std::optional<base::TimePoint> WorkQueue::next_due() const {

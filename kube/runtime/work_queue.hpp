@@ -49,6 +49,10 @@ class WorkQueue {
 
  private:
   // REQUIRES, of all these: mutex_ held.
+  bool has_ready() const { return !ready_.empty() || !urgent_.empty(); }
+  /// Of those that wait one watches the clock for all; the others sleep until there is a key for them.
+  void wait_for_news(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, bool& watches_clock);
+  void wake_one();
   void enqueue(const api::ObjectKey& key, bool urgent = false);
   void delay_until(const api::ObjectKey& key, base::TimePoint due);
   void promote_due();
@@ -57,7 +61,10 @@ class WorkQueue {
   const base::Clock& clock_;
   const base::Backoff backoff_;
   mutable std::mutex mutex_;
-  std::condition_variable_any wake_;
+  std::condition_variable_any wake_;  ///< of those that do not watch the clock
+  std::condition_variable_any clock_wake_;
+  int sleepers_ = 0;  ///< at wake_
+  bool clock_is_watched_ = false;
   std::deque<api::ObjectKey> ready_;
   std::deque<api::ObjectKey> urgent_;
   int urgent_in_a_row_ = 0;

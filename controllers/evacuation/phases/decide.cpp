@@ -72,7 +72,10 @@ std::optional<Step> end_without_target(StatusBuilder& builder) {
 /// T0b, T30: it has left.
 std::optional<Step> verify_once_left(StatusBuilder& builder) {
   if (untouched(builder) || !builder.pod_left()) return std::nullopt;
-  return enter_verifying(builder, kind_of_departure(builder));
+  const OutcomeKind kind = kind_of_departure(builder);
+  if (kind == OutcomeKind::kEvicted)  // also when the answer that said so was lost
+    builder.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kTrue, Reason::kGranted);
+  return enter_verifying(builder, kind);
 }
 
 /// T0c, T28: it is on its way out.

@@ -39,6 +39,7 @@ struct OperatorRules {
 struct Observed {
   api::Evacuation evacuation;
   std::shared_ptr<const api::Pod> pod;  ///< whatever pod has that name now, also a successor; nullptr: none
+  bool pod_is_cached = false;           ///< `pod` is what the cache shows: it may be old
   /// Pending: why the spec is invalid; later: why it cannot be read any more, `evacuation` has what can. Empty: it is
   /// valid.
   std::string spec_problem;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/origin.hpp"
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// Pending: stored, and waiting for its slot.
@@ -16,6 +17,12 @@ Step reject(StatusBuilder& builder, Reason accepted_reason, std::string message)
   return builder.finish(EvacuationPhase::kFailed, Reason::kInvalidSpec, std::move(message));
 }
 
+/// Whoever makes one by hand may delete it, too: it keeps its slot all the same until its pod has left. Others get one
+/// with the first call that leaves a mark.
+bool needs_finalizer(const StatusBuilder& builder) {
+  return !builder.has_finalizer() && !api::origin_is_verified(builder.evacuation());
+}
+
 Step fill_from_pod(StatusBuilder& builder) {
   const auto& pod = builder.seen().pod;
   if (!pod) {
@@ -25,7 +32,7 @@ Step fill_from_pod(StatusBuilder& builder) {
                           fmt::format("there is no pod {}", builder.spec().pod_ref.name));
   }
   builder.fill_spec(SpecFill{pod->uid(), pod->node_name});
-  if (!builder.has_finalizer()) builder.add_finalizer();
+  if (needs_finalizer(builder)) builder.add_finalizer();
   return builder.wait();
 }
 
@@ -197,7 +204,8 @@ std::optional<Step> expire(StatusBuilder& builder) {
 
 /// Nothing speaks against it. Never answers.
 std::optional<Step> accept(StatusBuilder& builder) {
-  if (!builder.condition_has_reason(ConditionType::kAccepted, Reason::kValid)) {
+  const bool is_made_by_policy = api::origin_is_verified(builder.evacuation());
+  if (!is_made_by_policy && !builder.condition_has_reason(ConditionType::kAccepted, Reason::kValid)) {
     builder.record_event(EventReason::kAccepted, "the request is valid");
   }
   builder.set_condition(ConditionType::kAccepted, ConditionStatus::kTrue, Reason::kValid);
@@ -249,7 +257,7 @@ std::optional<Step> begin_with_slot(StatusBuilder& builder) {
     case Slot::State::kWaiting: return wait_for_slot(builder, builder.seen().slot);
     case Slot::State::kGranted: break;
   }
-  if (builder.has_finalizer()) return begin_attempt(builder);
+  if (!needs_finalizer(builder)) return begin_attempt(builder);
   builder.add_finalizer();
   return builder.wait();
 }

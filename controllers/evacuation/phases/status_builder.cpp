@@ -49,6 +49,12 @@ std::optional<EventReason> event_of(EvacuationPhase phase) {
   return std::nullopt;
 }
 
+/// Events of a step that goes as it should.
+constexpr std::array kRoutine = {
+    EventReason::kAccepted,        EventReason::kSlotAcquired, EventReason::kPreparing, EventReason::kEvictionRequested,
+    EventReason::kEvictionGranted, EventReason::kEvicting,     EventReason::kVerifying, EventReason::kReplacementReady,
+};
+
 /// Of a success or a cancel: the reason itself.
 EventReason event_of_end(const ReasonText& reason) {
   return api::parse_event_reason(reason.text()).value_or(EventReason::kUserCancelled);
@@ -123,6 +129,7 @@ evictors::EvictorContext StatusBuilder::context_for(std::string_view evictor) co
     context.unavailable_until = dead->second;
   }
   context.services = seen_.services;
+  context.pod_is_cached = seen_.pod_is_cached;
   context.serves_native_evictions = seen_.serves_native_evictions;
   return context;
 }
@@ -250,6 +257,7 @@ Step StatusBuilder::act(evictors::Action action) {
   const bool asks = action.role == evictors::ActionRole::kPrepare || action.role == evictors::ActionRole::kRequest;
   if (asks && !spec().dry_run && !status().request_sent_at) draft().request_sent_at = now_;
   set_next_call_at(std::nullopt);
+  if (!has_finalizer() && leaves_marks()) add_finalizer();
   out_.action = std::move(action);
   return Step::kSettled;
 }
@@ -414,8 +422,23 @@ void StatusBuilder::request_slot(bool needs_capacity) {
   out_.needs_capacity = needs_capacity;
 }
 
+bool StatusBuilder::leaves_marks() const { return !evictor() || evictor()->leaves_marks(); }
+
+/// Of a plain eviction people are told how it ended, and what they can act on: its steps are in status.history.
+void StatusBuilder::keep_news_only() {
+  if (leaves_marks()) return;
+  const auto is_routine = [](const kube::Event& event) {
+    return std::ranges::any_of(kRoutine, [&](EventReason each) { return event.reason == to_string(each); });
+  };
+  std::erase_if(out_.events, is_routine);
+  for (kube::Event& event : out_.events) {
+    if (event.kind == api::EventKind::kNormal) event.also_on_related = false;
+  }
+}
+
 Decision StatusBuilder::finish_decision() && {
   if (!(status() == seen_.evacuation.status)) draft().observed_generation = evacuation_.meta.generation;
+  keep_news_only();
   out_.status = std::move(evacuation_.status);
   if (wake_) out_.requeue = kube::Requeue::in(*wake_ - now_);
   return std::move(out_);

@@ -220,6 +220,8 @@ class StatusBuilder {
 
   // --- what the shell is asked for
   bool has_finalizer() const;
+  /// Of the chosen evictor; true while none is chosen.
+  bool leaves_marks() const;
   void request_slot(bool needs_capacity);
   void fill_spec(SpecFill fill) { out_.fill = std::move(fill); }
   void add_finalizer() { out_.add_finalizer = true; }
@@ -236,6 +238,7 @@ class StatusBuilder {
   api::EvacuationStatus& draft() { return evacuation_.status; }
   base::TimePoint effective(base::TimePoint deadline) const;
   void record(kube::Event event, EventOn on);
+  void keep_news_only();
   void record_transition(api::EvacuationPhase phase, const ReasonText& reason, const std::string& message);
   void append_history(std::string_view from, std::string_view to, const ReasonText& reason, const std::string& message);
   void resolve_intent_as(std::string_view result);

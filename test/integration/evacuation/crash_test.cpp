@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "simulator/behaviour.hpp"
 #include "simulator/native/native_eviction.hpp"
 #include "test/integration/rig/crash.hpp"
 #include "test/integration/rig/rig.hpp"
@@ -34,7 +35,8 @@ void PrintTo(const Ending& ending, std::ostream* out) {
 
 class Play final : public Rig {
  public:
-  explicit Play(Annotations annotations, bool native = false) : annotations_(std::move(annotations)) {
+  explicit Play(Annotations annotations, bool native = false, bool by_operator = false)
+      : annotations_(std::move(annotations)), by_operator_(by_operator) {
     if (!native) return;
     responders = api::Json::array({{{"name", "acme.io/db"}, {"priority", 10000}}});
     simulator::native::serve(*server);
@@ -46,7 +48,7 @@ class Play final : public Rig {
   int run(int die_at, Death how, bool cancel_half_way) {
     stage(2, annotations_);
     start_operator("first");
-    name_ = evacuate(pods().front());
+    name_ = by_operator_ ? evacuate_as_operator(pods().front()) : evacuate(pods().front());
     const int calls_before = replica->transport.calls();
     if (die_at >= 0) replica->transport.die_in(die_at, how);
     bool cancelled = !cancel_half_way;
@@ -86,30 +88,41 @@ class Play final : public Rig {
   }
 
   const Annotations annotations_;
+  const bool by_operator_;
   std::string name_;
   bool completed_ = false;
 };
 
 void die_everywhere(const Annotations& annotations, Phase wanted, std::size_t granted, bool cancel_half_way = false,
-                    bool native = false) {
+                    bool native = false, bool by_operator = false) {
   int calls = 0;
   Ending undisturbed;
   {
-    Play play(annotations, native);
+    Play play(annotations, native, by_operator);
     calls = play.run(-1, Death::kBeforeTheCall, cancel_half_way);
     undisturbed = play.ending();
     ASSERT_EQ(undisturbed.phase, wanted);
     ASSERT_EQ(undisturbed.granted, granted);
   }
-  ASSERT_GT(calls, 8);
+  ASSERT_GT(calls, 3);
   integration::die_at_every_call(calls, [&](int at, Death how) {
-    Play play(annotations, native);
+    Play play(annotations, native, by_operator);
     play.run(at, how, cancel_half_way);
     EXPECT_EQ(play.ending(), undisturbed);
   });
 }
 
 TEST(Crash, S44_AtEveryCallOfScenario1) { die_everywhere({}, Phase::kSucceeded, 1); }
+
+/// The fewest requests: between its two writes nothing but memory knows that it was granted.
+TEST(Crash, S44_AtEveryCallOfAPlainEvictionOfTheOperator) {
+  die_everywhere({}, Phase::kSucceeded, 1, false, false, true);
+}
+
+/// The grant is stored before the pod has left.
+TEST(Crash, S44_AtEveryCallOfASlowPlainEvictionOfTheOperator) {
+  die_everywhere({{std::string(simulator::behaviour::kStopSeconds), "20"}}, Phase::kSucceeded, 1, false, false, true);
+}
 
 TEST(Crash, S44_AtEveryCallOfScenario28) {
   die_everywhere(

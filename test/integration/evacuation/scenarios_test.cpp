@@ -68,7 +68,7 @@ TEST_F(Scenario, S01_PlainSuccess) {
   ASSERT_TRUE(status.outcome && status.outcome->replacement);
   EXPECT_TRUE(pod_exists(status.outcome->replacement->name));
   EXPECT_EQ(condition(name, "ReplacementReady") == "Ready" || condition(name, "ReplacementReady") == "SameNode", true);
-  EXPECT_TRUE(has_event("EvictionGranted"));
+  EXPECT_TRUE(has_event("Evicted"));
 }
 
 TEST_F(Scenario, S01_HandMadeWithoutUidAndNode) {

@@ -1,4 +1,5 @@
 #include "api/meta/well_known.hpp"
+#include "simulator/behaviour.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
@@ -37,6 +38,21 @@ class Slots : public Rig {
     return evacuate(pods("victim").front(), [](Json& spec) { spec["timeouts"]["decisionTTLSeconds"] = 3600; });
   }
 };
+
+/// A plain eviction of a policy has no finalizer: whoever may delete it must not let more pods go than the limit says.
+TEST_F(Slots, OfADeletedEvacuationIsTakenUntilItsPodHasLeft) {
+  begin(1, {{std::string(simulator::behaviour::kStopSeconds), "60"}});
+  const std::string name = evacuate_as_operator(pods().front());
+  ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kEvicting; }, seconds(30))) << reason(name);
+  delete_evacuation(name);
+  ASSERT_FALSE(find(name)) << "there is nothing to undo";
+  const std::string victim = move_victim();
+  run_for(seconds(20));  // of the 30 of its grace
+  EXPECT_EQ(phase(victim), Phase::kPending);
+  EXPECT_EQ(granted(), 1U);
+  ASSERT_TRUE(run_to_end(victim));
+  EXPECT_EQ(granted(), 2U);
+}
 
 /// As with `kubectl delete --cascade=orphan`, or before the garbage collector has come by.
 TEST_F(Slots, OfADeletedPolicyAreGivenToNobodyThatWaitsForThem) {

@@ -219,7 +219,13 @@ std::string Rig::evacuate(const std::string& pod, const std::function<void(Json&
 }
 
 std::string Rig::evacuate_as_operator(const std::string& pod, const std::function<void(Json& spec)>& edit) {
-  return create(signed_now(evacuation_of(pod, edit)), kOurUser);
+  return create(signed_now(evacuation_of(
+                    pod,
+                    [&](Json& spec) {
+                      spec["nodeName"] = (*cluster->store().get(kube::kPods, {"shop", pod}))["spec"]["nodeName"];
+                      if (edit) edit(spec);
+                    })),
+                kOurUser);
 }
 
 Json Rig::signed_now(Json body) const {

@@ -122,6 +122,26 @@ TEST_F(Admissions, GrantsUpToTheTotal) {
   EXPECT_EQ(queue.usage().waiting, 1);
 }
 
+TEST_F(Admissions, ADeletedOneWhosePodLeavesHoldsItsSlotUntilItIsForgotten) {
+  for (const bool asked : {true, false}) {
+    SCOPED_TRACE(asked);
+    set_limits(limits(number(1)));
+    const Candidate leaving{.n = asked ? 0 : 10};
+    api::Evacuation doomed = object(leaving, asked ? Phase::kEvicting : Phase::kPreparing, 1);
+    queue.observe(nullptr, &doomed);
+    queue.observe(&doomed, nullptr);
+    EXPECT_EQ(queue.departing(doomed.meta.key()).has_value(), asked);
+    EXPECT_EQ(granted({.n = 1}), !asked);
+    if (!asked) return;
+    EXPECT_EQ(last.slot.limit->name, "total");
+    EXPECT_EQ(queue.departing(doomed.meta.key())->pod, "pod-0");
+    EXPECT_EQ(queue.duplicate_of(object({.n = 2, .pod_uid = "pod-uid-0"})), "") << "nobody acts on its pod any more";
+    queue.forget(doomed.meta.key());
+    EXPECT_EQ(woken, std::vector<std::string>{"evac-00001"});
+    finish({.n = 1});
+  }
+}
+
 TEST_F(Admissions, ABlockedOneDoesNotBlockThoseBehindIt) {
   EXPECT_TRUE(granted({.n = 0}));
   EXPECT_TRUE(granted({.n = 1}));

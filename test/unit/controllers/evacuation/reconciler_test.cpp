@@ -160,6 +160,22 @@ class Shell : public testing::Test, private kube::EventSink, private controllers
             {},
             keys};
   }
+  /// To the end of the second in which a granted eviction needs no write of its own.
+  base::Result<kube::Requeue> reconcile_over_a_second() {
+    if (auto done = reconciler.reconcile(key); !done) return done;
+    clock.advance(seconds(1));
+    return reconciler.reconcile(key);
+  }
+  /// The Evacuation as the operator makes it for a policy.
+  void make_it_ours() {
+    api::Evacuation ours = make_evacuation();
+    ours.spec.source.policy = "balance";
+    controllers::mark_as_made_here(ours);
+    server.evacuation["spec"] = api::encode_evacuation(ours)["spec"];
+    server.evacuation["status"] = api::encode_status(ours.status);
+    put(ours);
+  }
+  std::ptrdiff_t calls(const std::string& call) const { return std::count(server.log.begin(), server.log.end(), call); }
   std::unique_ptr<controllers::evacuation::Reconciler> reconciler_with(controllers::evacuation::Audit& audit) {
     return std::make_unique<controllers::evacuation::Reconciler>(dependencies(audit));
   }
@@ -182,19 +198,112 @@ class Shell : public testing::Test, private kube::EventSink, private controllers
 TEST_F(Shell, WritesTheIntentBeforeTheCallAndTheOutcomeAfter) {
   const auto done = reconciler.reconcile(key);
   ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->after, seconds(1)) << "if its pod goes within the second, one write tells all";
+  clock.advance(seconds(1));
+  const auto later = reconciler.reconcile(key);
+  ASSERT_TRUE(later) << later.error().message;
   EXPECT_EQ(server.log, (std::vector<std::string>{"GET /pods/web-1", "PATCH /evacuations/web-1-7c1a8c1e",
                                                   "PATCH /web-1-7c1a8c1e/status", "POST /web-1/eviction",
-                                                  "PATCH /web-1-7c1a8c1e/status"}));
+                                                  "GET /pods/web-1", "PATCH /web-1-7c1a8c1e/status"}));
   const Json ahead = Json::parse(server.bodies[2])["status"];
   EXPECT_EQ(ahead["phase"], "Requesting");
   EXPECT_EQ(ahead["intent"]["action"], "PostEviction");
   EXPECT_EQ(ahead["intent"]["resolved"], false);
-  const Json after = Json::parse(server.bodies[4])["status"];
+  const Json after = Json::parse(server.bodies[5])["status"];
   EXPECT_EQ(after["phase"], "Evicting");
   EXPECT_EQ(after["intent"]["resolved"], true);
   EXPECT_EQ(after["intent"]["result"], "Granted");
   EXPECT_EQ(answers, std::vector<std::string>{"201 Granted"});
-  EXPECT_EQ(done->after, seconds(30));
+  EXPECT_EQ(server.evacuation["status"]["phaseEnteredAt"], "2026-11-21T12:00:00Z")
+      << "the time of the answer, not of the write";
+  EXPECT_EQ(later->after, seconds(29));
+}
+
+TEST_F(Shell, APlainEvictionOfAPolicyReadsNothingAndWritesTwice) {
+  make_it_ours();
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_EQ(server.log, (std::vector<std::string>{"PATCH /web-1-7c1a8c1e/status", "POST /web-1/eviction"}));
+  const Json preconditions = Json::parse(server.bodies[1])["deleteOptions"]["preconditions"];
+  EXPECT_EQ(preconditions["uid"], kPodUid);
+  EXPECT_EQ(preconditions["resourceVersion"], "41") << "as the cache shows it";
+  EXPECT_FALSE(server.evacuation["metadata"].contains("finalizers")) << "there is nothing to undo";
+
+  server.pod = nullptr;
+  pods.remove({"shop", "web-1"});
+  clock.advance(base::milliseconds(300));
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_EQ(server.log, (std::vector<std::string>{"PATCH /web-1-7c1a8c1e/status", "POST /web-1/eviction",
+                                                  "GET /pods/web-1", "PATCH /web-1-7c1a8c1e/status"}));
+  EXPECT_EQ(server.evacuation["status"]["phase"], "Verifying") << "its owner makes another one";
+  EXPECT_EQ(server.evacuation["status"]["intent"]["result"], "Granted");
+  EXPECT_TRUE(events.empty()) << "it goes as it should";
+}
+
+TEST_F(Shell, APodThatABudgetCoversIsReadBeforeItsEviction) {
+  make_it_ours();
+  api::PodDisruptionBudget pdb;
+  budget(1, &pdb);
+  pdb.selector = api::LabelSelector{};
+  pdbs.put(std::make_shared<const api::PodDisruptionBudget>(pdb));
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_EQ(server.log,
+            (std::vector<std::string>{"GET /pods/web-1", "PATCH /web-1-7c1a8c1e/status", "POST /web-1/eviction"}));
+  EXPECT_FALSE(Json::parse(server.bodies[2])["deleteOptions"]["preconditions"].contains("resourceVersion"));
+}
+
+TEST_F(Shell, AnEvictionThatWasDecidedOnAnOldPodIsDecidedAgain) {
+  make_it_ours();
+  server.pod["metadata"]["resourceVersion"] = "42";
+  server.pod["metadata"]["annotations"]["handoff.evacuator.dev/mode"] = "required";
+  server.script(
+      "/eviction",
+      ScriptedServer::json(409, R"({"kind":"Status","reason":"Conflict","code":409,"message":"Precondition failed"})"));
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_EQ(calls("POST /web-1/eviction"), 1);
+  EXPECT_EQ(calls("GET /pods/web-1"), 1);
+  EXPECT_EQ(server.evacuation["status"]["phase"], "Backoff") << "the next attempt chooses another evictor";
+  pods.put(std::make_shared<const api::Pod>(make_pod({{"handoff.evacuator.dev/mode", "required"}})));
+  clock.advance(seconds(2));
+  (void)reconciler.reconcile(key);
+  EXPECT_EQ(calls("POST /web-1/eviction"), 1) << "its owner decides";
+}
+
+TEST_F(Shell, WhatItWroteItselfIsNewerThanACacheThatLags) {
+  make_it_ours();
+  server.script("/eviction", ScriptedServer::json(429, pdb_body()));
+  ASSERT_TRUE(reconciler.reconcile(key));
+  ASSERT_EQ(server.evacuation["status"]["phase"], "Requesting");
+  server.log.clear();
+  clock.advance(seconds(60));
+  ASSERT_TRUE(reconciler.reconcile(key));  // the cache shows it as Pending
+  EXPECT_EQ(calls("GET /evacuations/web-1-7c1a8c1e"), 0);
+  EXPECT_EQ(calls("POST /web-1/eviction"), 1);
+  EXPECT_EQ(server.evacuation["status"]["attempt"], 1) << "the same attempt goes on";
+}
+
+TEST_F(Shell, AGrantThatIsNotStoredYetSurvivesSomebodyElsesWrite) {
+  make_it_ours();
+  ASSERT_TRUE(reconciler.reconcile(key));
+  server.evacuation["status"]["conditions"].push_back(
+      {{"type", "Foreign"}, {"status", "True"}, {"reason", "Told"}, {"lastTransitionTime", "2026-11-21T12:00:00Z"}});
+  server.evacuation["metadata"]["resourceVersion"] = "900";
+  clock.advance(seconds(1));
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_EQ(server.evacuation["status"]["phase"], "Evicting");
+  EXPECT_NE(server.evacuation.dump().find("Foreign"), std::string::npos);
+  EXPECT_EQ(calls("POST /web-1/eviction"), 1);
+}
+
+TEST_F(Shell, ACancelAfterTheGrantIsRefusedAtOnce) {
+  make_it_ours();
+  ASSERT_TRUE(reconciler.reconcile(key));
+  server.evacuation["spec"]["cancel"] = {{"requested", true}};
+  server.evacuation["metadata"]["resourceVersion"] = "900";
+  evacuations.put(std::make_shared<const api::Evacuation>(
+      *controllers::evacuation::decode_observed_evacuation(server.evacuation.dump())));
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_EQ(server.evacuation["status"]["phase"], "Evicting");
+  EXPECT_EQ(events, std::vector<std::string>{"CancelRefused"});
 }
 
 TEST_F(Shell, ReadsTheEvacuationAfterAWriteBasedOnAStaleCache) {
@@ -331,7 +440,7 @@ TEST_F(Shell, GoesFromAnAbortThatIsOverToTheNextEvictorInOnePass) {
   put(aborting);
   server.evacuation["status"] = api::encode_status(aborting.status);
   server.evacuation["metadata"]["finalizers"] = {"evacuator.dev/evacuation"};
-  const auto done = reconciler.reconcile(key);
+  const auto done = reconcile_over_a_second();
   ASSERT_TRUE(done);
   EXPECT_EQ(server.evacuation["status"]["attempt"], 2);
   EXPECT_EQ(server.evacuation["status"]["phase"], "Evicting");
@@ -370,7 +479,7 @@ TEST_F(Shell, DecidesOnLiveReadsNotOnTheCache) {
 TEST_F(Shell, RecordsTheAnswerOnTopOfSomebodyElsesWrite) {
   server.script("/status",
                 ScriptedServer::json(409, R"({"kind":"Status","reason":"Conflict","code":409})"));  // the intent
-  ASSERT_TRUE(reconciler.reconcile(key));
+  ASSERT_TRUE(reconcile_over_a_second());
   EXPECT_EQ(server.evacuation["status"]["phase"], "Evicting");
   EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "POST /web-1/eviction"), 1);
 }
@@ -384,6 +493,7 @@ TEST_F(Shell, LooksAtThePodAfterALostAnswer) {
 }
 
 TEST_F(Shell, DoesNotRepeatACallAtOnceWhoseAnswerCouldNotBeStored) {
+  server.script("/eviction", ScriptedServer::json(429, pdb_body()));
   server.script("/status", ScriptedServer::json(500, "{}"));
   server.scripted["/status"].push_front(ScriptedServer::json(ScriptedServer::kAsEver, ""));  // the intent is stored
   EXPECT_FALSE(reconciler.reconcile(key));
@@ -391,10 +501,20 @@ TEST_F(Shell, DoesNotRepeatACallAtOnceWhoseAnswerCouldNotBeStored) {
   ASSERT_TRUE(held) << held.error().message;
   EXPECT_EQ(held->after, seconds(1));
   EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "POST /web-1/eviction"), 1);
-  EXPECT_EQ(answers.back(), "201 NotRecorded");
+  EXPECT_EQ(answers.back(), "429 NotRecorded");
   clock.advance(seconds(1));
-  EXPECT_TRUE(reconciler.reconcile(key));
+  EXPECT_TRUE(reconcile_over_a_second());
   EXPECT_EQ(server.evacuation["status"]["phase"], "Evicting");
+}
+
+TEST_F(Shell, AGrantThatCannotBeStoredIsNotAskedForAgain) {
+  ASSERT_TRUE(reconciler.reconcile(key));
+  server.script("/status", ScriptedServer::json(500, "{}"));
+  clock.advance(seconds(1));
+  EXPECT_FALSE(reconciler.reconcile(key));
+  EXPECT_TRUE(reconciler.reconcile(key)) << "the work queue tries again";
+  EXPECT_EQ(server.evacuation["status"]["phase"], "Evicting");
+  EXPECT_EQ(calls("POST /web-1/eviction"), 1);
 }
 
 TEST_F(Shell, DoesNotCallWhereTheServerDropsTheIntent) {
@@ -581,7 +701,7 @@ TEST_F(RefusedWrite, GoesOnAtOnceWhenSomebodyFixesIt) {
   put(fixed);
   admission.observe(nullptr, evacuations.get(key).get());
   EXPECT_EQ(admission.usage().in_flight, 1);
-  ASSERT_TRUE(reconciler.reconcile(key));
+  ASSERT_TRUE(reconcile_over_a_second());
   EXPECT_EQ(reconciler.refused_writes().count(), 0u);
   EXPECT_EQ(server.evacuation["status"]["phase"], "Evicting") << "its call was due";
 }

@@ -809,7 +809,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // --- events
 
-TEST(DecideEvents, ATransitionThatNothingTellsOfTellsOfItself) {
+TEST(DecideEvents, APlainEvictionTellsOnlyOfItsEnd) {
   Life life = posted();
   life.answer(201);
   life.pod_terminates();
@@ -818,8 +818,13 @@ TEST(DecideEvents, ATransitionThatNothingTellsOfTellsOfItself) {
   life.tick();
   life.replacement(true);
   life.tick();
-  EXPECT_EQ(life.events, (std::vector<std::string>{"Accepted", "SlotAcquired", "EvictionRequested", "EvictionGranted",
-                                                   "Verifying", "ReplacementReady", "Evicted"}));
+  EXPECT_EQ(life.events, std::vector<std::string>{"Evicted"});
+}
+
+TEST(DecideEvents, APlainEvictionTellsWhatBlocksIt) {
+  Life life = posted();
+  life.answer(429, pdb_body());
+  EXPECT_EQ(life.events, std::vector<std::string>{"EvictionBlocked"});
 }
 
 // --- dry run

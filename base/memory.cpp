@@ -1,0 +1,21 @@
+#include "base/memory.hpp"
+
+#include <malloc.h>
+
+namespace base {
+namespace {
+
+constexpr int kMostArenas = 4;
+/// A page of a list is larger: it leaves no hole among what the caches keep of it.
+constexpr int kOwnMapping = 512 << 10;
+
+}  // namespace
+
+void prepare_allocator() {
+  mallopt(M_ARENA_MAX, kMostArenas);
+  mallopt(M_MMAP_THRESHOLD, kOwnMapping);
+}
+
+void return_free_memory() { malloc_trim(0); }
+
+}  // namespace base
