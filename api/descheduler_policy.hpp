@@ -92,6 +92,13 @@ struct AssumedScheduler {
   friend bool operator==(const AssumedScheduler&, const AssumedScheduler&) = default;
 };
 
+/// An annotation by which a pod asks to stay for a while.
+struct OptOut {
+  std::string annotation;
+  base::Duration max_duration{};  ///< longest that it counts, from the pod's creation
+  friend bool operator==(const OptOut&, const OptOut&) = default;
+};
+
 /// Which pods may be moved at all: upstream's DefaultEvictor in upstream's words.
 struct Evictability {
   bool node_fit = false;
@@ -105,6 +112,7 @@ struct Evictability {
   NamespaceFilter namespaces;
   PodProtections pod_protections;
   NoEvictionPolicy no_eviction_policy = NoEvictionPolicy::kPreferred;
+  std::vector<OptOut> opt_outs;
   friend bool operator==(const Evictability&, const Evictability&) = default;
 };
 
