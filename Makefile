@@ -10,7 +10,7 @@ SEEDS  ?= 1000
 
 PREFIX ?= /usr/local
 
-.PHONY: help setup build install test demo run e2e cluster-up cluster-down verify format format-check layers lint bench soak fuzz bare-root proof generate image clean
+.PHONY: help setup build install test demo run e2e cluster-up cluster-down verify format format-check layers lint bench soak fuzz bare-root proof viewer generate image clean
 
 help: ## Show this help
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-13s\033[0m %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ proof: bare-root ## What takes longer than the gate may: the bare root, clang-ti
 	@$(BUILD)/test/scenarios/load_proof --nodes 100 --check
 	@$(BUILD)/test/scenarios/load_proof --nodes 1000
 	@$(BUILD)/test/scenarios/load_proof --seeds 1000
+
+viewer: ## Test the viewer of reports and write its bundle dashboard/dist (needs npm)
+	@cd dashboard && npm ci --ignore-scripts && npm run check && npm test && npm run build
 
 generate: ## Write crds/legacy and docs/reference from crds/
 	@hack/generate.sh

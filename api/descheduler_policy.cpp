@@ -87,6 +87,10 @@ void read_evictability(StrictObject& object, Evictability& evictability) {
     json.read_duration("maxDuration", opt_out.max_duration);
     json.finish();
   });
+  if (object.find("autoscalerAnnotations") != nullptr) {
+    evictability.autoscaler_annotations = AutoscalerAnnotations::kRespect;
+    object.read("autoscalerAnnotations", kAutoscalerAnnotationsNames, *evictability.autoscaler_annotations);
+  }
 }
 
 void read_scoring_type(StrictObject& object, std::optional<ScoringStrategyType>& target) {
@@ -200,6 +204,7 @@ DeschedulerPolicyStatus policy_status_of(const Json& json) {
   status.restarts = restart_records_of(json);
   status.history = policy_history_of(json);
   status.balance = balance_rows_of(json);
+  status.rounds = rounds_status_of(json);
   return status;
 }
 
@@ -210,6 +215,8 @@ Json encode_evictability(const Evictability& evictability) {
   if (evictability.node_fit && evictability.node_fit_level) {
     json["nodeFit"] = {{"level", to_string(*evictability.node_fit_level)}};
   }
+  if (evictability.autoscaler_annotations)
+    json["autoscalerAnnotations"] = to_string(*evictability.autoscaler_annotations);
   if (evictability.node_selector) json["nodeSelector"] = encode_label_selector(*evictability.node_selector);
   if (evictability.min_pod_age) json["minPodAge"] = base::format_duration(*evictability.min_pod_age);
   if (const auto& threshold = evictability.priority_threshold) {
@@ -303,6 +310,9 @@ DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors) {
 
 std::string_view to_string(PolicyMode mode) { return name_of(kModeNames, mode); }
 std::string_view to_string(PodProtection protection) { return name_of(kProtectionNames, protection); }
+std::string_view to_string(AutoscalerAnnotations annotations) {
+  return name_of(kAutoscalerAnnotationsNames, annotations);
+}
 std::string_view to_string(NodeFitLevel level) { return name_of(kNodeFitLevelNames, level); }
 std::string_view to_string(Compatibility compatibility) { return name_of(kCompatibilityNames, compatibility); }
 std::string_view to_string(ScoringStrategyType type) { return name_of(kScoringNames, type); }
@@ -398,6 +408,7 @@ Json encode_status(const DeschedulerPolicyStatus& status) {
   put_restart_records(json, status.restarts);
   put_policy_history(json, status.history);
   put_balance_rows(json, status.balance);
+  put_rounds_status(json, status.rounds);
   return json;
 }
 

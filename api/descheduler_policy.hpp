@@ -20,6 +20,7 @@
 #include "api/meta/object_meta.hpp"
 #include "api/policy/convergence.hpp"
 #include "api/policy/gates.hpp"
+#include "api/policy/rounds.hpp"
 #include "api/policy/schedule.hpp"
 #include "api/policy/usage_source.hpp"
 
@@ -99,6 +100,13 @@ struct OptOut {
   friend bool operator==(const OptOut&, const OptOut&) = default;
 };
 
+/// What is made of the annotations by which pods and nodes ask cluster-autoscaler and Karpenter to leave them alone.
+enum class AutoscalerAnnotations {
+  kRespect,  ///< such pods stay, and such nodes are not emptied
+  kIgnore,
+};
+std::string_view to_string(AutoscalerAnnotations annotations);
+
 /// Which pods may be moved at all: upstream's DefaultEvictor in upstream's words.
 struct Evictability {
   bool node_fit = false;
@@ -113,6 +121,8 @@ struct Evictability {
   PodProtections pod_protections;
   NoEvictionPolicy no_eviction_policy = NoEvictionPolicy::kPreferred;
   std::vector<OptOut> opt_outs;
+  std::optional<AutoscalerAnnotations>
+      autoscaler_annotations{};  ///< absent: kRespect, with Compatibility::kUpstream kIgnore
   friend bool operator==(const Evictability&, const Evictability&) = default;
 };
 
@@ -310,6 +320,7 @@ struct DeschedulerPolicyStatus {
   std::vector<RestartRecord> restarts;    ///< sorted by pod and container
   PolicyHistory history;                  ///< of the last spec.explain.cycles cycles
   std::vector<BalanceRow> balance;        ///< sorted by strategy and resource
+  std::optional<RoundsStatus> rounds;     ///< of a strategy that works in rounds
   friend bool operator==(const DeschedulerPolicyStatus&, const DeschedulerPolicyStatus&) = default;
 };
 

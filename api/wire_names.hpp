@@ -40,6 +40,9 @@ inline constexpr std::array kModeNames = {WireName{PolicyMode::kDryRun, "DryRun"
 inline constexpr std::array kNoEvictionNames = {WireName{NoEvictionPolicy::kPreferred, "Preferred"},
                                                 WireName{NoEvictionPolicy::kMandatory, "Mandatory"}};
 
+inline constexpr std::array kAutoscalerAnnotationsNames = {WireName{AutoscalerAnnotations::kRespect, "Respect"},
+                                                           WireName{AutoscalerAnnotations::kIgnore, "Ignore"}};
+
 inline constexpr std::array kNodeFitLevelNames = {WireName{NodeFitLevel::kBasic, "Basic"},
                                                   WireName{NodeFitLevel::kScheduler, "Scheduler"}};
 

@@ -1,6 +1,7 @@
 #include "cmd/cli.hpp"
 
 #include <CLI/CLI.hpp>
+#include <system_error>
 
 #include "api/policy/scheduler_version.hpp"
 #include "cmd/commands.hpp"
@@ -12,6 +13,8 @@
 
 namespace cmd {
 namespace {
+
+constexpr int kBrokenPipe = 141;  // as a shell reports SIGPIPE
 
 constexpr const char* kExamples = R"(
 Examples:
@@ -55,6 +58,7 @@ constexpr const char* kSimulateExamples = R"(
 Examples:
   evacuator simulate --snapshot dump/ --policy p.yaml
   evacuator simulate --snapshot dump.json --policy p.yaml --policy-name balance -o json
+  evacuator simulate --snapshot dump.json --policy p.yaml -o wide --report plan.html
 )";
 constexpr const char* kExplainExamples = R"(
 Examples:
@@ -213,8 +217,13 @@ void add_simulate(CLI::App& app, SimulateOptions& options, int& exit_code) {
       ->check(CLI::IsMember(scheduler_versions()))
       ->capture_default_str()
       ->type_name("VERSION");
-  simulate->add_option("-o,--output", options.output, "table, json or yaml")
-      ->check(CLI::IsMember({"table", "json", "yaml"}))
+  simulate
+      ->add_option("--report", options.reports,
+                   "Draw it: a page (.html), a picture (.svg), or the page's data (.json); can be given more than once")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  simulate->add_option("-o,--output", options.output, "table, wide (with a picture), json or yaml")
+      ->check(CLI::IsMember({"table", "wide", "json", "yaml"}))
       ->capture_default_str()
       ->type_name("FORMAT");
   simulate->footer(kSimulateExamples);
@@ -446,6 +455,10 @@ int run_command(const std::vector<std::string>& args) {
     app.parse(reversed);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
+  } catch (const std::system_error& error) {
+    // Who reads the output has enough of it: … | head
+    if (error.code() != std::errc::broken_pipe) throw;
+    return kBrokenPipe;
   }
   return exit_code;
 }

@@ -65,7 +65,8 @@ struct SimulateOptions {
   std::string policy;
   std::string policy_name{};               ///< which of the file's; empty: its only one
   std::string now;                         ///< RFC 3339; empty: the newest time found in the dump
-  std::string output = "table";            ///< table, json, yaml
+  std::string output = "table";            ///< table, wide, json, yaml
+  std::vector<std::string> reports{};      ///< files to draw it in: .html, .svg, .json
   std::string scheduler_version = "Auto";  ///< 1.NN, for a policy that says Auto; Auto: the newest known
   std::string usage{};                     ///< file of measured usage, or "live"; empty: none
 };

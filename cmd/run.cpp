@@ -218,7 +218,7 @@ class Process {
             .rules = {.names = webhook_names(), .rotate_after = webhook.rotate_after},
             .cert_file = webhook.cert_file,
             .key_file = webhook.key_file},
-        [this](const serving::ServerIdentity& identity) { webhook_server_->serve(identity); }, log_);
+        [this](const serving::ServerIdentity& identity) { return webhook_server_->serve(identity); }, log_);
   }
 
   /// The Service of config/manager, and this machine.

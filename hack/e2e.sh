@@ -3,7 +3,7 @@
 # Builds what it needs, starts a cluster of its own, stops it afterwards.
 # The last line is "N passed, N failed" over all targets.
 #
-#   hack/e2e.sh [TARGET...]      simulator, real, prometheus; all when none is named
+#   hack/e2e.sh [TARGET...]      simulator, real, fragmentation (real with 12 nodes), prometheus; all when none is named
 #
 #   PRESET                       CMake preset                      [release]
 #   BUILD                        build folder                      [build/$PRESET]
@@ -27,12 +27,12 @@ say() { printf 'e2e: %s\n' "$*" >&2; }
 main() {
   local target
   local targets=("$@")
-  ((${#targets[@]})) || targets=(simulator real prometheus)
+  ((${#targets[@]})) || targets=(simulator real fragmentation prometheus)
   for target in "${targets[@]}"; do
     case "$target" in
-      simulator | real | prometheus) ;;
+      simulator | real | fragmentation | prometheus) ;;
       -h | --help) sed -n '2,/^[^#]/{/^#/!q;s/^# \{0,1\}//p}' "$0" && exit 0 ;;
-      *) say "unknown target '$target': simulator, real or prometheus" && exit 2 ;;
+      *) say "unknown target '$target': simulator, real, fragmentation or prometheus" && exit 2 ;;
     esac
   done
   build
@@ -59,15 +59,20 @@ run_on_simulator() { play simulator "$SUITE"; }
 
 run_on_prometheus() { play prometheus "$BUILD/test/e2e/evacuator_e2e_prometheus"; }
 
-run_on_real() {
-  export CLUSTER_DIR=${CLUSTER_DIR:-$OUT/cluster}
+run_on_real() { run_on_cluster real "${CLUSTER_NODES:-4}" '*'; }
+
+run_on_fragmentation() { run_on_cluster fragmentation 12 'Defragmentation.*'; }
+
+run_on_cluster() { # run_on_cluster TARGET NODES SCENARIOS
+  export CLUSTER_DIR=${CLUSTER_DIR:-$OUT/cluster} CLUSTER_NODES=$2
+  local E2E_FILTER=${E2E_FILTER:-$3}
   [[ -n ${E2E_KEEP:-} ]] || trap 'hack/cluster/down.sh >/dev/null 2>&1 || true' EXIT
   if ! hack/cluster/up.sh >"$OUT/cluster-up.log"; then
     say "the cluster did not start: every scenario counts as failed there"
-    failed=$((failed + $("$SUITE" --gtest_list_tests | grep -c '^  ')))
+    failed=$((failed + $("$SUITE" --gtest_filter="$E2E_FILTER" --gtest_list_tests | grep -c '^  ')))
     return
   fi
-  play real "$SUITE"
+  play "$1" "$SUITE"
   [[ -n ${E2E_KEEP:-} ]] || hack/cluster/down.sh >/dev/null 2>&1 || true
 }
 
@@ -75,7 +80,7 @@ run_on_real() {
 play() { # play TARGET SUITE
   local target=$1 suite=$2 result="$OUT/$1.xml" status=0 tests=0 failures=0 skipped started=$SECONDS
   say "playing on the $target"
-  EVACUATOR_E2E_TARGET="$target" EVACUATOR_E2E_SCRATCH="$OUT/$target" timeout --kill-after=30 "$LIMIT" \
+  EVACUATOR_E2E_TARGET="${target/fragmentation/real}" EVACUATOR_E2E_SCRATCH="$OUT/$target" timeout --kill-after=30 "$LIMIT" \
     "$suite" --gtest_filter="${E2E_FILTER:-*}" --gtest_output="xml:$result" || status=$?
   if [[ -f $result ]]; then
     read -r tests failures < <(sed -n 's/.*<testsuites tests="\([0-9]*\)" failures="\([0-9]*\)".*/\1 \2/p' "$result" | head -n 1)

@@ -8,7 +8,8 @@ check() {
   local name=$1 output
   shift
   if output=$("$@" 2>&1); then
-    echo "verify: $name ok"
+    local last=${output##*$'\n'}
+    if [[ $last == skipped:* ]]; then echo "verify: $name $last"; else echo "verify: $name ok"; fi
   else
     echo "$output" | tail -n 40
     echo "verify: $name FAILED"
@@ -30,6 +31,7 @@ manifests_render() {
 check layers hack/verify-layers.sh
 check docs hack/verify-docs.sh
 check alerts hack/verify-alerts.sh
+check viewer hack/verify-viewer.sh
 check format format_is_clean
 check shellcheck scripts_are_clean
 check generated generated_is_current

@@ -1,6 +1,8 @@
 #include "planning/evacuating_pods.hpp"
 
 #include "api/origin.hpp"
+#include "api/vocabulary/reasons.hpp"
+#include "strategies/catalog.hpp"
 
 namespace planning {
 
@@ -15,13 +17,19 @@ bool EvacuatingPods::is_leaving(const api::Evacuation& evacuation) const {
   return phase == Phase::kBackoff || api::origin_is_verified(evacuation);
 }
 
+bool never_began(const api::Evacuation& evacuation) {
+  const api::EvacuationStatus& status = evacuation.status;
+  return api::is_terminal(status.phase) && status.attempt == 0 && status.reason == api::Reason::kDecisionExpired &&
+         api::origin_is_verified(evacuation) && strategies::plans_in_waves(evacuation.spec.source.strategy);
+}
+
 void EvacuatingPods::add(const api::Evacuation& evacuation) {
   const auto& hint = evacuation.spec.placement;
   const PodIdentity pod{evacuation.meta.ns, evacuation.spec.pod_ref.uid, hint ? hint->node_name.value : ""};
   const auto& outcome = evacuation.status.outcome;
   if (!api::is_terminal(evacuation.status.phase)) {
     (is_leaving(evacuation) ? leaving : cooling).push_back(pod);
-  } else if (!outcome || outcome->kind != api::OutcomeKind::kTargetGone) {
+  } else if (!never_began(evacuation) && (!outcome || outcome->kind != api::OutcomeKind::kTargetGone)) {
     cooling.push_back(pod);
   }
 }

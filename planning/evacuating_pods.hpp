@@ -10,6 +10,10 @@
 
 namespace planning {
 
+/// One of a plan in waves got no turn while it was its wave's: nothing was done to its pod, and the rest of the plan is
+/// made anew with it. One that somebody cancelled, or that another strategy made, is not among them.
+bool never_began(const api::Evacuation& evacuation);
+
 /// The pods that Evacuations speak about, as every plan counts with them: the operator's, and those of whoever asks
 /// what it would do.
 class EvacuatingPods {
@@ -22,7 +26,7 @@ class EvacuatingPods {
   /// will go: a dry run, suspended by somebody, or made manually and not begun.
   std::vector<PodIdentity> cooling;
 
-  /// One that ended because its pod was not there (TargetGone) says nothing about any pod.
+  /// One that ended because its pod was not there (TargetGone), or never_began(), says nothing about any pod.
   void add(const api::Evacuation& evacuation);
 
  private:

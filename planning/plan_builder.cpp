@@ -5,6 +5,7 @@
 
 #include "api/evacuation.hpp"
 #include "api/meta/well_known.hpp"
+#include "scheduling/snapshot/autoscaler_marks.hpp"
 
 namespace planning {
 namespace {
@@ -62,24 +63,28 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
       replacements_(input.spec.is_upstream() ? std::make_optional(overlay_) : std::nullopt),
       budgets_(input.cluster),
       limits_(input.spec.limits.per_cycle),
-      predictor_(input.cluster, input.spec.scoring, rules_for(input)),
+      rules_(rules_for(input)),
+      predictor_(input.cluster, input.spec.scoring, rules_),
       migrating_(input.cluster),
       pod_groups_(input.cluster),
       cooling_(input.cooling),
       forbidden_(input.forbidden.begin(), input.forbidden.end()) {
-  if (input.options.taint_value) {
-    for (const std::string_view key : api::well_known::kSoftTaints)
-      set_soft_taint({std::string(key), *input.options.taint_value, {}});
-  }
+  begin_soft_taints();
   take_off_leaving(input.leaving);
-  if (!input.spec.is_upstream()) place_pending();
+  if (input.spec.is_upstream()) return;
+  for (const NodeIndex node : cluster_.nodes()) {
+    const scheduling::NodeRemoval removal = scheduling::removal_of(cluster_.node(node));
+    if (removal != scheduling::NodeRemoval::kNone) removed_.insert(node);
+    if (removal == scheduling::NodeRemoval::kUnderWay) take_off_removed(node);
+  }
+  place_pending();
 }
 
 void PlanBuilder::begin(std::string_view strategy, BalanceMeter* meter) {
   meter_ = meter;
-  // What comes after a plan in waves counts on all of them.
-  for (const api::PlannedMove& move : plan_.moves) waves_before_ = std::max(waves_before_, move.wave);
-  wave_ = waves_before_ > 0 ? waves_before_ + 1 : 0;
+  // What comes after a plan in waves counts on all of them; a plan in waves, on all that comes before.
+  for (const api::PlannedMove& move : plan_.moves) waves_before_ = std::max({waves_before_, move.wave, 1});
+  wave_ = is_in_waves() ? waves_before_ + 1 : 0;
   may_avoid_ = {};
   result_ = &plan_.strategies.emplace_back();
   result_->strategy = strategy;
@@ -107,18 +112,24 @@ NominationResult PlanBuilder::offer_whole(std::span<const PodIndex> pods, std::s
   return refuse(*misplaced, no_placement(goal, {}));
 }
 
-void PlanBuilder::begin_plan() { whole_ = WholePlan{savepoint(), overlay_.soft_taints(), arrived_}; }
+void PlanBuilder::begin_plan() { whole_ = WholePlan{savepoint(), arrived_}; }
 
 void PlanBuilder::end_plan(bool keep) {
   if (!keep) {
     roll_back(whole_->begin);
-    for (const scheduling::SoftTaint& taint : whole_->taints) set_soft_taint(taint);
     arrived_ = whole_->arrived;
   }
   whole_.reset();
+  if (!is_in_waves()) return;
+  for (api::PlannedMove& move : plan_.moves) move.wave = std::max(move.wave, 1);
+}
+
+bool PlanBuilder::is_in_waves() const {
+  return std::ranges::any_of(plan_.moves, [](const api::PlannedMove& move) { return move.wave > 0; });
 }
 
 bool PlanBuilder::avoid(std::string_view key, std::span<const NodeIndex> nodes) {
+  if (key == api::well_known::kLoadedTaint && !pledged_.empty()) asked_.insert(nodes.begin(), nodes.end());
   if (replacements_) add_soft_taint(*replacements_, key, nodes);
   return add_soft_taint(overlay_, key, nodes);
 }
@@ -143,6 +154,14 @@ void PlanBuilder::avoid_competitors(std::string_view key, Goal may) {
   may_avoid_ = std::move(may);
 }
 
+bool PlanBuilder::is_pledged(std::string_view key, NodeIndex node) const {
+  return key == api::well_known::kLoadedTaint && std::ranges::binary_search(pledged_, node);
+}
+
+bool PlanBuilder::asks_for(std::string_view key, NodeIndex node) const {
+  return !is_pledged(key, node) || asked_.contains(node);
+}
+
 bool PlanBuilder::bears(std::string_view key, NodeIndex node) const {
   return std::ranges::any_of(cluster_.node(node).taints, [&](const api::Taint& taint) {
     return taint.key == key && taint.value == input_.options.taint_value &&
@@ -160,7 +179,9 @@ std::vector<api::ReasonCount> PlanBuilder::refusal_counts() const {
 
 // --- one nomination
 
-NominationResult PlanBuilder::nominate(PodIndex pod, std::string_view reason, const Goal& goal) {
+NominationResult PlanBuilder::nominate(PodIndex pod, std::string_view reason, const Goal& wanted) {
+  const Goal sparing = removed_.empty() ? Goal() : spare_removed(wanted);
+  const Goal& goal = removed_.empty() ? wanted : sparing;
   if (overlay_.is_moved(pod)) return refuse(pod, {"AlreadyNominated", "it is nominated already in this cycle"});
   if (const auto refusal = staying(pod)) return refuse(pod, *refusal);
   if (const auto hit = limits_.hit(cluster_.node_of(pod), cluster_.namespace_of(pod)))
@@ -173,13 +194,14 @@ NominationResult PlanBuilder::nominate_alone(PodIndex pod, std::string_view reas
   if (input_.options.spend_pdbs) {
     if (const auto refusal = budgets_.refusal(pod)) return refuse(pod, *refusal);
   }
+  const SoftTaints before = may_avoid_ ? overlay_.soft_taints() : SoftTaints();
   const Placement placement = relocate(pod, goal);
   if (!placement.node && has_replacement(cluster_, pod) && !input_.spec.is_upstream()) {
-    restore(pod);
+    take_back(pod, before);
     return refuse(pod, no_placement(goal, placement));
   }
   if (score_of(pod, placement.node).value_or(100) < input_.spec.convergence.min_score) {
-    restore(pod);
+    take_back(pod, before);
     return refuse(pod, {"ScoreTooLow", "its move would gain too little for what it disturbs"});
   }
   if (input_.options.spend_pdbs) budgets_.spend(pod);
@@ -198,7 +220,7 @@ NominationResult PlanBuilder::nominate_group(const PodGroups::Members& pod_group
                       outcome(), limits_, budgets_);
   const auto goal_of = [&](PodIndex each) {
     const bool is_nominated = each == pod || std::ranges::find(together_, each) != together_.end();
-    return is_nominated ? goal : Goal();
+    return is_nominated ? goal : spare_removed({});
   };
   const auto moves = trial.run(
       pod_group, predictor_, [&](PodIndex each) { return staying(each); }, goal_of);
@@ -247,8 +269,19 @@ Refusal PlanBuilder::no_placement(const Goal& goal, const Placement& placement) 
   return {"NowhereToGo", "it would leave, but its replacement fits on no node"};
 }
 
+void PlanBuilder::avoid_as(const SoftTaints& before) {
+  const auto count = [](const scheduling::SoftTaint& taint) { return taint.nodes.size(); };
+  if (std::ranges::equal(overlay_.soft_taints(), before, {}, count, count)) return;  // there can only be more
+  for (const scheduling::SoftTaint& taint : before) set_soft_taint(taint);
+}
+
+void PlanBuilder::take_back(PodIndex pod, const SoftTaints& before) {
+  restore(pod);
+  if (may_avoid_) avoid_as(before);
+}
+
 PlanBuilder::Savepoint PlanBuilder::savepoint() const {
-  return {limits_, budgets_, plan_.moves.size(), result_->nominated};
+  return {limits_, budgets_, plan_.moves.size(), result_->nominated, overlay_.soft_taints()};
 }
 
 void PlanBuilder::roll_back(const Savepoint& to) {
@@ -261,9 +294,23 @@ void PlanBuilder::roll_back(const Savepoint& to) {
   moved_.resize(to.moves);
   plan_.moves.resize(to.moves);
   result_->nominated = to.nominated;
+  avoid_as(to.avoided);
 }
 
 // --- where pods are
+
+/// Of each key one, so that strategies may add nodes to it.
+void PlanBuilder::begin_soft_taints() {
+  if (!input_.options.taint_value) return;
+  for (const std::string& name : input_.options.pledged) {
+    if (const auto node = cluster_.find_node(name)) pledged_.push_back(*node);
+  }
+  std::ranges::sort(pledged_);
+  for (const std::string_view key : api::well_known::kSoftTaints) {
+    const bool is_loaded = key == api::well_known::kLoadedTaint;
+    set_soft_taint({std::string(key), *input_.options.taint_value, is_loaded ? pledged_ : std::vector<NodeIndex>()});
+  }
+}
 
 void PlanBuilder::set_soft_taint(const scheduling::SoftTaint& taint) {
   overlay_.set_soft_taint(taint);
@@ -285,6 +332,18 @@ void PlanBuilder::take_off_leaving(PodIndex pod, const PodIdentity& leaving) {
   if (hinted && relocate(pod, [&](NodeIndex node) { return node == *hinted; }).node) return;
   if (hinted) restore(pod);
   relocate(pod);
+}
+
+/// Its pods leave, and their replacements need room elsewhere.
+void PlanBuilder::take_off_removed(NodeIndex node) {
+  for (const PodIndex pod : cluster_.pods_on(node)) {
+    if (!overlay_.is_moved(pod) && cluster_.is_staying(pod) && has_replacement(cluster_, pod)) relocate(pod);
+  }
+}
+
+Goal PlanBuilder::spare_removed(const Goal& goal) const {
+  if (removed_.empty()) return goal;
+  return [this, goal](NodeIndex node) { return !removed_.contains(node) && (!goal || goal(node)); };
 }
 
 /// Pods that wait for a node take their place before any replacement does.

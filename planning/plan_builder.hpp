@@ -70,6 +70,9 @@ class PlanBuilder final : public strategies::NominationSink {
   /// The cluster once every replacement runs where it is expected.
   const scheduling::Overlay& outcome() const { return replacements_ ? *replacements_ : overlay_; }
 
+  /// How the cluster's scheduler is taken to choose.
+  const scheduling::SchedulerRules& scheduler_rules() const { return rules_; }
+
   /// What is offered from here on is the strategy's. REQUIRES: called before the first offer. `meter`: scores its moves
   /// and outlives them; nullptr: it evens out no load.
   void begin(std::string_view strategy, BalanceMeter* meter = nullptr);
@@ -88,6 +91,7 @@ class PlanBuilder final : public strategies::NominationSink {
   void begin_plan() override;
   void end_plan(bool keep) override;
   bool avoid(std::string_view key, std::span<const scheduling::NodeIndex> nodes) override;
+  /// What other strategies nominated before is the first wave.
   void start_wave(std::int32_t wave) override { wave_ = wave > 0 ? waves_before_ + wave : 0; }
   std::optional<scheduling::Refusal> objection(scheduling::PodIndex pod) override;
   std::optional<std::int64_t> moves_left() const override { return limits_.left(); }
@@ -95,23 +99,28 @@ class PlanBuilder final : public strategies::NominationSink {
   void report(strategies::EmptyingReport report) override { result_->emptying = std::move(report); }
   std::unique_ptr<strategies::Rehearsal> rehearse() const override;
   void avoid_competitors(std::string_view key, strategies::Goal may) override;
+  bool is_pledged(std::string_view key, scheduling::NodeIndex node) const override;
   bool bears(std::string_view key, scheduling::NodeIndex node) const override;
   void refused(scheduling::PodIndex pod, const scheduling::Refusal& refusal) override;
+
+  /// A strategy wants the node to bear the soft taint `key`, pledged or not.
+  bool asks_for(std::string_view key, scheduling::NodeIndex node) const;
 
   /// Refusals of all strategies by reason, sorted; complete, however many rows the plan keeps.
   std::vector<api::ReasonCount> refusal_counts() const;
 
  private:
   using Move = PodGroupTrial::Move;
+  using SoftTaints = std::vector<scheduling::SoftTaint>;
   struct Savepoint {
     CycleLimits limits;
     scheduling::PdbBudgets budgets;
     std::size_t moves;
     std::int32_t nominated;
+    SoftTaints avoided;
   };
   struct WholePlan {
     Savepoint begin;
-    std::vector<scheduling::SoftTaint> taints;
     std::unordered_set<scheduling::NodeIndex> arrived;
   };
 
@@ -127,17 +136,24 @@ class PlanBuilder final : public strategies::NominationSink {
                     std::string_view reason);
   std::optional<double> score_of(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to) const;
   scheduling::Refusal no_placement(const strategies::Goal& goal, const Placement& placement) const;
+  void avoid_as(const SoftTaints& before);
+  void take_back(scheduling::PodIndex pod, const SoftTaints& before);
+  bool is_in_waves() const;
   Savepoint savepoint() const;
   void roll_back(const Savepoint& to);
 
   // Where pods are.
   void set_soft_taint(const scheduling::SoftTaint& taint);
+  void begin_soft_taints();
   void take_off_leaving(const std::vector<PodIdentity>& leaving);
   void take_off_leaving(scheduling::PodIndex pod, const PodIdentity& leaving);
   void leave(scheduling::PodIndex pod);
   void arrive(scheduling::PodIndex pod, scheduling::NodeIndex to);
   void restore(scheduling::PodIndex pod);
   void place_pending();
+  void take_off_removed(scheduling::NodeIndex node);
+  /// The same, but never a node that somebody is about to remove.
+  strategies::Goal spare_removed(const strategies::Goal& goal) const;
   Placement relocate(scheduling::PodIndex pod, const strategies::Goal& goal = {});
   TargetChoice target_choice(scheduling::PodIndex pod) const;
   bool avoids(scheduling::NodeIndex competitor);
@@ -169,10 +185,13 @@ class PlanBuilder final : public strategies::NominationSink {
   std::span<const scheduling::PodIndex> together_;     ///< of the offer_whole() under way
   std::vector<scheduling::PodIndex> moved_;            ///< one for each of plan_.moves
   std::unordered_set<scheduling::NodeIndex> arrived_;  ///< nodes that replacements of this plan go to
+  std::vector<scheduling::NodeIndex> pledged_;         ///< PlanOptions::pledged, sorted
+  std::unordered_set<scheduling::NodeIndex> asked_;    ///< of these, those that a strategy wants avoided, too
   std::string_view avoided_by_;                        ///< the key of what the strategy avoids as the need arises
   strategies::Goal may_avoid_;
   scheduling::PdbBudgets budgets_;
   CycleLimits limits_;
+  const scheduling::SchedulerRules rules_;
   TargetPredictor predictor_;
   MigratingPods migrating_;
   PodGroups pod_groups_;
@@ -180,11 +199,12 @@ class PlanBuilder final : public strategies::NominationSink {
   std::map<const PodGroups::Members*, PodGroupTrial::Reason> refused_pod_groups_;
   PodSet cooling_;
   std::unordered_set<std::string_view> forbidden_;
-  std::map<std::string_view, std::int32_t> refused_;  ///< reasons are static text
+  std::unordered_set<scheduling::NodeIndex> removed_;  ///< nodes that somebody is about to remove
+  std::map<std::string_view, std::int32_t> refused_;   ///< reasons are static text
   StrategyResult* result_ = nullptr;
   std::optional<WholePlan> whole_;  ///< between begin_plan() and end_plan()
   std::int32_t wave_ = 0;           ///< of what is offered
-  std::int32_t waves_before_ = 0;   ///< of the strategies before
+  std::int32_t waves_before_ = 0;   ///< of the strategies before; what they planned without counts as one
   BalanceMeter* meter_ = nullptr;   ///< of the strategy that is asked
 };
 

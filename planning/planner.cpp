@@ -3,22 +3,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <tuple>
 
+#include "planning/balance/convergence.hpp"
+#include "planning/balance/rounds.hpp"
 #include "planning/plan_builder.hpp"
 #include "planning/unknown_namespaces.hpp"
 #include "scheduling/evictability_rules.hpp"
 #include "scheduling/predicates.hpp"
+#include "scheduling/snapshot/autoscaler_marks.hpp"
+#include "strategies/load/measured_entries.hpp"
 
 namespace planning {
 namespace {
 
 using scheduling::NodeIndex;
+using strategies::RoundPhase;
 
 std::vector<NodeIndex> nodes_looked_at(const PlanInput& input) {
   std::vector<NodeIndex> nodes;
   for (const NodeIndex node : input.cluster.nodes()) {
-    if (scheduling::is_looked_at(input.spec.node_selector, input.cluster.node(node))) nodes.push_back(node);
+    const api::Node& object = input.cluster.node(node);
+    if (!scheduling::is_looked_at(input.spec.node_selector, object)) continue;
+    // Somebody else is at work there. Upstream does not know.
+    if (input.spec.is_upstream() || scheduling::removal_of(object) == scheduling::NodeRemoval::kNone)
+      nodes.push_back(node);
   }
   return nodes;
 }
@@ -30,21 +41,109 @@ std::string row_name_of(const strategies::StrategySpec& spec, const std::vector<
   return is_taken ? fmt::format("{}[{}]", name, spec.position) : name;
 }
 
+std::vector<NodeTaint> taints_of(const PlanBuilder& builder) {
+  const scheduling::Overlay& overlay = builder.overlay();
+  std::vector<NodeTaint> taints;
+  for (const scheduling::SoftTaint& taint : overlay.soft_taints()) {
+    for (const NodeIndex node : taint.nodes)
+      taints.push_back(
+          {overlay.base().node(node).meta.name, taint.key, taint.value, builder.asks_for(taint.key, node)});
+  }
+  std::ranges::sort(taints);
+  return taints;
+}
+
+/// Whoever asks for them.
+std::vector<NodeTaint> added_taints(const std::vector<NodeTaint>& before, const std::vector<NodeTaint>& after) {
+  const auto place_of = [](const NodeTaint& taint) { return std::tie(taint.node, taint.key, taint.value); };
+  std::vector<NodeTaint> added;
+  std::ranges::set_difference(after, before, std::back_inserter(added), {}, place_of, place_of);
+  return added;
+}
+
+/// How many nodes are in use, in percent of those that were looked at.
+api::BalanceRow emptying_row(const StrategyResult& result, std::size_t nodes) {
+  const auto percent = [&](std::int32_t busy) {
+    return nodes == 0 ? 0 : 100.0 * static_cast<double>(busy) / static_cast<double>(nodes);
+  };
+  api::BalanceRow row;
+  row.strategy = result.row;
+  row.resource = kNodesInUse;
+  row.before.deviation = percent(result.emptying->busy);
+  row.after.deviation = percent(result.emptying->busy - result.emptying->freed);
+  return row;
+}
+
+/// `may_be_undone`: without a move nothing of it remains, no soft taint either.
 void run(const strategies::StrategySpec& spec, const strategies::StrategyContext& context, PlanBuilder& builder,
-         Plan& plan) {
+         Plan& plan, bool may_be_undone = false) {
   std::optional<BalanceMeter> meter;
   if (auto subject = spec.strategy->balances(context)) meter.emplace(context.cluster.base(), *std::move(subject));
+  const std::vector<NodeTaint> before = taints_of(builder);
   builder.begin(spec.strategy->name(), meter ? &*meter : nullptr);
+  if (may_be_undone) builder.begin_plan();
   const base::Status done = spec.strategy->nominate(context, builder);
+  if (may_be_undone) builder.end_plan(plan.strategies.back().nominated > 0);
+  StrategyResult& result = plan.strategies.back();
+  result.taints = added_taints(before, taints_of(builder));
   if (!done) builder.fail(done.error());
-  if (!meter || !done) return;
-  for (api::BalanceRow& row : meter->rows(row_name_of(spec, plan.balance))) plan.balance.push_back(std::move(row));
+  if (!done || (!meter && !result.emptying)) return;
+  result.row = row_name_of(spec, plan.balance);
+  if (result.emptying) plan.balance.push_back(emptying_row(result, context.nodes.size()));
+  if (!meter) return;
+  for (api::BalanceRow& row : meter->rows(result.row)) plan.balance.push_back(std::move(row));
+}
+
+RoundPhase phase_of(const api::RoundsStatus& rounds) {
+  return rounds.phase == kPacking ? RoundPhase::kPacking : RoundPhase::kLeveling;
+}
+
+/// The row of a strategy that was asked for both halves.
+void join_last_results(Plan& plan) {
+  StrategyResult last = std::move(plan.strategies.back());
+  plan.strategies.pop_back();
+  last.refused += plan.strategies.back().refused;
+  plan.strategies.back() = std::move(last);
+}
+
+/// One half of a round: the first from where the rounds are that has something to move.
+void run_rounds(const strategies::StrategySpec& spec, const strategies::RoundRules& rules, const PlanInput& input,
+                strategies::StrategyContext context, PlanBuilder& builder, Plan& plan) {
+  context.round_phase = RoundPhase::kLeveling;
+  RoundsSeen seen = look_at_rounds(input.cluster, context.nodes, spec.strategy->balances(context));
+  seen.is_settled = input.is_settled;
+  seen.may_time_out = input.may_time_out;
+  seen.now = input.now;
+  const bool is_known = input.rounds && input.rounds->strategy == spec.strategy->name();
+  api::RoundsStatus rounds = next_rounds(is_known ? &*input.rounds : nullptr, seen, rules);
+  rounds.strategy = spec.strategy->name();
+  bool is_first = true;
+  if (!is_asked(rounds)) builder.begin(spec.strategy->name());
+  while (is_asked(rounds)) {
+    context.round_phase = phase_of(rounds);
+    run(spec, context, builder, plan, true);
+    if (!is_first) join_last_results(plan);
+    is_first = false;
+    if (!plan.strategies.back().problem.empty()) {
+      plan.rounds = input.rounds;
+      return;
+    }
+    rounds.planned = plan.strategies.back().nominated;
+    if (rounds.planned > 0) break;
+    rounds = after_half(std::move(rounds), seen, rules);
+    rounds.strategy = spec.strategy->name();
+  }
+  plan.rounds = std::move(rounds);
 }
 
 void run_phase(strategies::StrategyPhase phase, const PlanInput& input, const strategies::StrategyContext& context,
                PlanBuilder& builder, Plan& plan) {
   for (const strategies::StrategySpec& each : input.spec.strategy_specs.runnable) {
-    if (each.strategy->phase() == phase) run(each, context, builder, plan);
+    if (each.strategy->phase() != phase) continue;
+    if (const auto rules = each.strategy->rounds())
+      run_rounds(each, *rules, input, context, builder, plan);
+    else
+      run(each, context, builder, plan);
   }
 }
 
@@ -63,16 +162,6 @@ std::vector<NodeUtilization> utilization_of(const std::vector<NodeIndex>& nodes,
                     amount(node, scheduling::kMemoryIndex), amount(node, scheduling::kPodsIndex)});
   }
   return rows;
-}
-
-std::vector<NodeTaint> taints_of(const scheduling::Overlay& overlay) {
-  std::vector<NodeTaint> taints;
-  for (const scheduling::SoftTaint& taint : overlay.soft_taints()) {
-    for (const NodeIndex node : taint.nodes)
-      taints.push_back({overlay.base().node(node).meta.name, taint.key, taint.value});
-  }
-  std::ranges::sort(taints);
-  return taints;
 }
 
 /// Why no strategy is asked. Upstream does nothing at all on a single node.
@@ -113,8 +202,15 @@ Plan plan_cycle(const PlanInput& input) {
     return plan;
   }
 
+  for (const strategies::StrategySpec& each : input.spec.strategy_specs.runnable) {
+    std::string caution = each.strategy->caution(input.spec.is_upstream());
+    if (!caution.empty())
+      plan.notes.push_back({fmt::format("spec.strategies[{}].args", each.position), std::move(caution)});
+  }
+
   PlanBuilder builder(input, evictability, nodes, plan);
   plan.strategies.reserve(input.spec.strategy_specs.runnable.size());
+  strategies::MeasuredEntriesMemo entries;
   const strategies::StrategyContext context{builder.overlay(),
                                             nodes,
                                             evictability,
@@ -124,14 +220,16 @@ Plan plan_cycle(const PlanInput& input) {
                                             input.usage,
                                             input.options.elapsed,
                                             input.options.is_cancelled,
-                                            input.options.continues_plan};
+                                            input.options.continues_plan,
+                                            &entries,
+                                            builder.scheduler_rules()};
   run_phase(strategies::StrategyPhase::kDeschedule, input, context, builder, plan);
   run_phase(strategies::StrategyPhase::kBalance, input, context, builder, plan);
 
   std::ranges::stable_sort(plan.balance, {}, &api::BalanceRow::strategy);
   plan.balance.resize(std::min(plan.balance.size(), api::kMaxBalanceRows));
   plan.refused = builder.refusal_counts();
-  plan.taints = taints_of(builder.overlay());
+  plan.taints = taints_of(builder);
   plan.utilization = utilization_of(nodes, builder.outcome());
   return plan;
 }

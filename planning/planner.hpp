@@ -27,6 +27,9 @@ struct PlanOptions {
   bool spend_pdbs = true;
   /// Value of the soft taints that strategies may put on nodes; nullopt: they may not.
   std::optional<std::string> taint_value{};
+  /// Nodes that keep their soft taint api::well_known::kLoadedTaint whatever the plan asks for: replacements of earlier
+  /// moves are still to meet it. Names of no node are skipped; without taint_value all are.
+  std::vector<std::string> pledged{};
   /// New pods are given the node that their Evacuation names, as a preference: the placement webhook is in force.
   bool placement_hints = false;
   /// Whose pods the webhook is not asked about (config/placement-webhook/webhook.yaml).
@@ -68,6 +71,12 @@ struct PlanInput {
   /// The server is Kubernetes 1.`server_minor`, for a spec that names no scheduler version; nullopt: the newest that we
   /// know.
   std::optional<int> server_minor{};
+  /// status.rounds of the same spec; nullopt: there is none.
+  std::optional<api::RoundsStatus> rounds{};
+  /// What the policy moved is over: no Evacuation is unfinished, and no replacement waits for a node.
+  bool is_settled = true;
+  /// Rounds may end because that takes too long. Not where people decide when pods move.
+  bool may_time_out = true;
 };
 
 /// Requests on one node, before and after the plan.
@@ -88,8 +97,9 @@ struct NodeUtilization {
 /// A taint PreferNoSchedule that a node is to bear while the plan is carried out.
 struct NodeTaint {
   std::string node;
-  std::string key;    ///< of api::well_known::kSoftTaints
-  std::string value;  ///< PlanOptions::taint_value
+  std::string key;       ///< of api::well_known::kSoftTaints
+  std::string value;     ///< PlanOptions::taint_value
+  bool is_asked = true;  ///< false: it only is among PlanOptions::pledged
   friend auto operator<=>(const NodeTaint&, const NodeTaint&) = default;
 };
 
@@ -99,15 +109,17 @@ struct StrategyResult {
   std::int32_t refused = 0;
   std::string problem;                                   ///< why it could not judge; empty: it could
   std::optional<strategies::EmptyingReport> emptying{};  ///< of one that empties nodes
+  std::string row{};                                     ///< how rows of Plan::balance call it; "": it has none
+  std::vector<NodeTaint> taints{};                       ///< of Plan::taints, those that it was the first to ask for
   friend bool operator==(const StrategyResult&, const StrategyResult&) = default;
 };
 
 struct Plan {
   std::vector<api::PlannedMove>
       moves;  ///< in the order they are to be made; `to` is a prediction, "" when nothing fits
-  std::vector<api::RefusedPod> refusals;  ///< the first max_refusals
-  std::vector<api::ReasonCount> refused;  ///< all of them, sorted by reason
-  std::vector<StrategyResult> strategies;
+  std::vector<api::RefusedPod> refusals;     ///< the first max_refusals
+  std::vector<api::ReasonCount> refused;     ///< all of them, sorted by reason
+  std::vector<StrategyResult> strategies;    ///< in the order of `moves`: the first `nominated` are of the first one
   std::vector<NodeUtilization> utilization;  ///< every node looked at, by name
   std::int32_t nodes = 0;                    ///< looked at: ready and selected
   std::int32_t pods = 0;                     ///< on them
@@ -116,7 +128,8 @@ struct Plan {
   api::FieldErrors notes;     ///< parts of the spec that are strange and do no harm
   std::vector<api::BalanceRow> balance{};  ///< of balance strategies, sorted by strategy and resource; no history in it
   std::vector<NodeTaint> taints{};         ///< sorted; the policy's own soft taints that are not among them are to go
-  std::string idle;                        ///< why no strategy was asked, also among the notes; empty: they were
+  std::optional<api::RoundsStatus> rounds{};  ///< after this cycle; nullopt: no strategy works in rounds
+  std::string idle;                           ///< why no strategy was asked, also among the notes; empty: they were
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };

@@ -6,6 +6,7 @@
 
 #include "api/core/claim_risk.hpp"
 #include "api/meta/well_known.hpp"
+#include "scheduling/snapshot/autoscaler_marks.hpp"
 
 namespace scheduling {
 namespace {
@@ -107,6 +108,17 @@ FitLevel EvictabilityRules::fit_level() const {
     case api::NodeFitLevel::kScheduler: return FitLevel::kScheduler;
   }
   std::abort();
+}
+
+bool EvictabilityRules::respects_autoscalers() const {
+  using enum api::AutoscalerAnnotations;
+  return spec_->autoscaler_annotations.value_or(is_upstream() ? kIgnore : kRespect) == kRespect;
+}
+
+std::optional<Refusal> EvictabilityRules::refusal_to_empty(NodeIndex node) const {
+  const auto annotation = respects_autoscalers() ? keeping_annotation(cluster_->node(node)) : std::nullopt;
+  if (!annotation) return std::nullopt;
+  return Refusal{"NodeStays", "its node has the annotation {subject}, so no autoscaler would remove it", *annotation};
 }
 
 bool EvictabilityRules::protects(PodProtection protection) const { return (protections_ & bit(protection)) != 0; }
@@ -323,6 +335,15 @@ std::optional<Refusal> refuse_opted_out(const EvictionCandidate& candidate) {
     return Refusal{"OptedOut", "its annotation {subject} asks to stay, and counts for another {wanted} s",
                    each.annotation, std::chrono::ceil<base::seconds>(left).count()};
   }
+  return std::nullopt;
+}
+
+std::optional<Refusal> refuse_autoscaler_annotations(const EvictionCandidate& candidate) {
+  if (!candidate.rules.respects_autoscalers()) return std::nullopt;
+  if (is_marked_unsafe(candidate.pod))
+    return Refusal{"NotSafeToEvict", "its annotation {subject} is false", kSafeToEvictAnnotation};
+  if (is_marked_undisruptable(candidate.pod, candidate.rules.now()))
+    return Refusal{"DoNotDisrupt", "its annotation {subject} says so", kDoNotDisruptAnnotation};
   return std::nullopt;
 }
 

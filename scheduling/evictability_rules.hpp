@@ -41,6 +41,11 @@ class EvictabilityRules {
   bool protects(api::PodProtection protection) const;
   std::int32_t priority_threshold() const { return priority_threshold_; }
   bool is_upstream() const { return compatibility_ == api::Compatibility::kUpstream; }
+  /// Why an emptied `node` would be of no use: its annotation keeps autoscalers from removing it. nullopt: none does,
+  /// or it does not count.
+  std::optional<Refusal> refusal_to_empty(NodeIndex node) const;
+  /// spec.evictability.autoscalerAnnotations.
+  bool respects_autoscalers() const;
   /// What node fit asks for, here and in strategies that ask it themselves.
   FitLevel fit_level() const;
 
@@ -88,6 +93,7 @@ std::optional<Refusal> refuse_labels(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_few_replicas(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_young(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_opted_out(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_autoscaler_annotations(const EvictionCandidate& candidate);
 
 /// Rules that hold even for pods with the evict annotation: nothing, or a loss of data, would come of their eviction.
 inline constexpr std::array<EvictabilityRule, 4> kUnwaivableRules = {
@@ -98,24 +104,25 @@ inline constexpr std::array<EvictabilityRule, 4> kUnwaivableRules = {
 };
 
 /// Rules that the evict annotation switches off: with any value but "false", or as upstream does with any at all.
-inline constexpr std::array<EvictabilityRule, 17> kEvictabilityRules = {
-    refuse_prefer_no_eviction,  // noEvictionPolicy Mandatory
-    refuse_mirror_pod,          // the kubelet would start it again
-    refuse_static_pod,          // the same, by its config source
-    refuse_terminating,         // already leaving
-    refuse_risky_claims,        // a claim that is being deleted or Lost: its volume would go with the pod
-    refuse_system_critical,     // protection SystemCriticalPods
-    refuse_priority,            // priorityThreshold; off together with SystemCriticalPods
-    refuse_bare_pod,            // nothing would recreate it; protection FailedBarePods covers failed ones too
-    refuse_local_storage,       // protection PodsWithLocalStorage: hostPath, emptyDir
-    refuse_daemon_set,          // protection DaemonSetPods
-    refuse_claims,              // protection PodsWithPVC, by storage class when configured
-    refuse_without_pdb,         // protection PodsWithoutPDB
-    refuse_resource_claims,     // protection PodsWithResourceClaims
-    refuse_labels,              // labelSelector
-    refuse_few_replicas,        // minReplicas, when above 1
-    refuse_young,               // minPodAge, against status.startTime
-    refuse_opted_out,           // optOuts, until they expire
+inline constexpr std::array<EvictabilityRule, 18> kEvictabilityRules = {
+    refuse_prefer_no_eviction,      // noEvictionPolicy Mandatory
+    refuse_mirror_pod,              // the kubelet would start it again
+    refuse_static_pod,              // the same, by its config source
+    refuse_terminating,             // already leaving
+    refuse_risky_claims,            // a claim that is being deleted or Lost: its volume would go with the pod
+    refuse_system_critical,         // protection SystemCriticalPods
+    refuse_priority,                // priorityThreshold; off together with SystemCriticalPods
+    refuse_bare_pod,                // nothing would recreate it; protection FailedBarePods covers failed ones too
+    refuse_local_storage,           // protection PodsWithLocalStorage: hostPath, emptyDir
+    refuse_daemon_set,              // protection DaemonSetPods
+    refuse_claims,                  // protection PodsWithPVC, by storage class when configured
+    refuse_without_pdb,             // protection PodsWithoutPDB
+    refuse_resource_claims,         // protection PodsWithResourceClaims
+    refuse_labels,                  // labelSelector
+    refuse_few_replicas,            // minReplicas, when above 1
+    refuse_young,                   // minPodAge, against status.startTime
+    refuse_autoscaler_annotations,  // safe-to-evict "false", do-not-disrupt
+    refuse_opted_out,               // optOuts, until they expire
 };
 
 }  // namespace scheduling

@@ -161,21 +161,27 @@ base::Result<Validity> validity_of(const std::string& pem) {
   return Validity{*from, *until};
 }
 
-base::Status check_identity(const ServerIdentity& identity, const std::vector<std::string>& names) {
-  const X509Ptr authority = certificate_of(identity.ca);
+base::Status check_pair(const ServerIdentity& identity, const std::vector<std::string>& names) {
   const X509Ptr leaf = certificate_of(identity.certificate);
   const Key key = key_of(identity.key);
-  if (!authority) return base::invalid("the authority is no certificate in PEM");
   if (!leaf) return base::invalid("the certificate is none in PEM");
   if (!key) return base::invalid("the key is none in PEM");
   if (X509_check_private_key(leaf.get(), key.get()) != 1) return base::invalid("the key is not the certificate's");
-  EVP_PKEY* const signer = X509_get0_pubkey(authority.get());
-  if (signer == nullptr || X509_verify(leaf.get(), signer) != 1)
-    return base::invalid("the authority has not signed the certificate");
   for (const std::string& name : names) {
     if (!is_for(leaf.get(), name)) return base::invalid("the certificate is not for " + name);
   }
   return base::Done{};
+}
+
+base::Status check_identity(const ServerIdentity& identity, const std::vector<std::string>& names) {
+  const X509Ptr authority = certificate_of(identity.ca);
+  if (!authority) return base::invalid("the authority is no certificate in PEM");
+  if (auto pair = check_pair(identity, {}); !pair) return pair;
+  const X509Ptr leaf = certificate_of(identity.certificate);
+  EVP_PKEY* const signer = X509_get0_pubkey(authority.get());
+  if (signer == nullptr || X509_verify(leaf.get(), signer) != 1)
+    return base::invalid("the authority has not signed the certificate");
+  return check_pair(identity, names);
 }
 
 }  // namespace serving

@@ -14,6 +14,7 @@ struct ServerIdentity {
   std::string ca;
   std::string certificate;
   std::string key;
+  friend bool operator==(const ServerIdentity&, const ServerIdentity&) = default;
 };
 
 /// How long before it is made a certificate is valid already: clocks differ.
@@ -34,6 +35,11 @@ struct Validity {
 };
 /// Of the first certificate in `pem`.
 base::Result<Validity> validity_of(const std::string& pem);
+
+/// Whether a server can show the certificate (the first one in `identity.certificate`) under each of `names`: the key
+/// is the certificate's, the names are in it. The error says what is wrong; neither validity nor authority is looked
+/// at.
+base::Status check_pair(const ServerIdentity& identity, const std::vector<std::string>& names);
 
 /// Whether a client that trusts `identity.ca` gets on with a server that shows the rest under each of `names`: the key
 /// is the certificate's, the authority signed it, the names are in it. The error says what is wrong; validity is not

@@ -8,6 +8,7 @@
 
 #include "api/json/json.hpp"
 #include "api/json/strict_object.hpp"
+#include "strategies/alternating/alternating_utilization.hpp"
 #include "strategies/defragmentation/defragmentation.hpp"
 #include "strategies/lifetime/pod_criteria.hpp"
 #include "strategies/lifetime/pod_life_time.hpp"
@@ -18,6 +19,7 @@
 #include "strategies/placement/remove_pods_violating_inter_pod_anti_affinity.hpp"
 #include "strategies/placement/remove_pods_violating_node_affinity.hpp"
 #include "strategies/placement/remove_pods_violating_node_taints.hpp"
+#include "strategies/preferences/preferred_placement.hpp"
 #include "strategies/spread/remove_pods_violating_topology_spread_constraint.hpp"
 #include "strategies/utilization/high_node_utilization.hpp"
 #include "strategies/utilization/low_node_utilization.hpp"
@@ -43,11 +45,13 @@ constexpr CatalogEntry entry_of() {
 }
 
 constexpr std::array kCatalog = {
+    entry_of<AlternatingUtilization>(),
     entry_of<Defragmentation>(),
     entry_of<HighNodeUtilization>(),
     entry_of<LowNodeUtilization>(),
     entry_of<PodCriteria>(),
     entry_of<PodLifeTime>(),
+    entry_of<PreferredPlacement>(),
     entry_of<RemoveDuplicates>(),
     entry_of<RemoveFailedPods>(),
     entry_of<RemovePodsHavingTooManyRestarts>(),
@@ -86,11 +90,16 @@ std::shared_ptr<const Strategy> make_strategy(std::string_view name, const base:
 }
 
 /// Pairs of which one undoes what the other does.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kContradictions = {{
-    {Defragmentation::kName, LowNodeUtilization::kName},      // one packs nodes, the other levels them
-    {HighNodeUtilization::kName, LowNodeUtilization::kName},  // one packs nodes, the other levels them
-    {TargetLoadPacking::kName, LowNodeUtilization::kName},    // the same up to the target
-    {HighNodeUtilization::kName, TargetLoadPacking::kName},   // one fills nodes that the other relieves
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kContradictions = {{
+    {AlternatingUtilization::kName, AlternatingUtilization::kName},  // whose rounds it is must be clear
+    {AlternatingUtilization::kName, LowNodeUtilization::kName},      // the half that packs
+    {AlternatingUtilization::kName, HighNodeUtilization::kName},     // the half that levels
+    {AlternatingUtilization::kName, Defragmentation::kName},         // the half that levels
+    {AlternatingUtilization::kName, TargetLoadPacking::kName},       // the half that packs
+    {Defragmentation::kName, LowNodeUtilization::kName},             // one packs nodes, the other levels them
+    {HighNodeUtilization::kName, LowNodeUtilization::kName},         // one packs nodes, the other levels them
+    {TargetLoadPacking::kName, LowNodeUtilization::kName},           // the same up to the target
+    {HighNodeUtilization::kName, TargetLoadPacking::kName},          // one fills nodes that the other relieves
 }};
 
 bool contradict(std::string_view a, std::string_view b) {
@@ -135,6 +144,8 @@ api::FieldErrors conflicts_between(const std::vector<ReadChoice>& choices, const
 
 }  // namespace
 
+bool plans_in_waves(std::string_view strategy) { return strategy == Defragmentation::kName; }
+
 std::vector<std::string_view> known_strategies() {
   std::vector<std::string_view> names;
   for (const CatalogEntry& entry : kCatalog) names.push_back(entry.name);
@@ -169,7 +180,19 @@ std::vector<scheduling::UsageNeed> StrategySpecs::usage_needs() const {
 }
 
 bool StrategySpecs::soft_taints() const {
-  return std::ranges::any_of(runnable, [](const StrategySpec& each) { return each.strategy->soft_taints(); });
+  return std::ranges::any_of(runnable, [](const StrategySpec& each) { return !each.strategy->soft_taint().empty(); });
+}
+
+bool StrategySpecs::asks_for(std::string_view taint, std::string_view strategy) const {
+  return std::ranges::any_of(runnable, [&](const StrategySpec& each) {
+    return each.strategy->soft_taint() == taint && (strategy.empty() || each.strategy->name() == strategy);
+  });
+}
+
+const Strategy* StrategySpecs::in_rounds() const {
+  const auto works_so = [](const StrategySpec& each) { return each.strategy->rounds().has_value(); };
+  const auto found = std::ranges::find_if(runnable, works_so);
+  return found == runnable.end() ? nullptr : found->strategy.get();
 }
 
 std::optional<base::seconds> StrategySpecs::restart_window() const {

@@ -34,6 +34,10 @@ struct StrategySpecs {
   std::vector<scheduling::UsageNeed> usage_needs() const;
   /// True if one of them asks for soft taints.
   bool soft_taints() const;
+  /// True if one of that name does for taints with this key; "": any.
+  bool asks_for(std::string_view taint, std::string_view strategy = {}) const;
+  /// The one that works in rounds; nullptr: none does.
+  const Strategy* in_rounds() const;
   /// `errors`, then `conflicts`; empty = valid.
   api::FieldErrors problems() const;
 };
@@ -44,6 +48,9 @@ StrategySpecs parse_strategies(const std::vector<api::StrategyChoice>& choices,
 
 /// Names that can be used, in alphabetical order.
 std::vector<std::string_view> known_strategies();
+
+/// True if the moves of that strategy are made in waves (api::PlannedMove::wave).
+bool plans_in_waves(std::string_view strategy);
 
 /// The problems() of parse_strategies(); empty = valid.
 api::FieldErrors validate(const std::vector<api::StrategyChoice>& choices);

@@ -16,10 +16,13 @@
 #include "scheduling/evictability_rules.hpp"
 #include "scheduling/measured_usage.hpp"
 #include "scheduling/overlay.hpp"
+#include "scheduling/scoring/scheduler_rules.hpp"
 #include "strategies/lifetime/restart_history.hpp"
 #include "strategies/utilization/usage_view.hpp"
 
 namespace strategies {
+
+class MeasuredEntriesMemo;
 
 using scheduling::NodeIndex;
 using scheduling::PodIndex;
@@ -131,6 +134,12 @@ class NominationSink {
     static_cast<void>(key);
     static_cast<void>(may);
   }
+  /// True if the node keeps the soft taint `key` whatever is avoided: moves of earlier plans count on it.
+  virtual bool is_pledged(std::string_view key, NodeIndex node) const {
+    static_cast<void>(key);
+    static_cast<void>(node);
+    return false;
+  }
   /// True if the node bears the policy's soft taint `key` now.
   virtual bool bears(std::string_view key, NodeIndex node) const {
     static_cast<void>(key);
@@ -139,6 +148,20 @@ class NominationSink {
   }
   /// Reports a pod that meets the strategy's criteria but is protected. For the record only.
   virtual void refused(PodIndex pod, const scheduling::Refusal& refusal) = 0;
+};
+
+/// What a strategy that works in rounds does in this cycle: each round levels nodes and then packs them.
+enum class RoundPhase { kLeveling, kPacking };
+
+/// When rounds end.
+struct RoundRules {
+  std::int32_t max_rounds = 5;
+  /// A round has gained if it freed so many nodes, or lowered the imbalance of the nodes in use by so many points;
+  /// nullopt: that does not count.
+  std::optional<std::int32_t> least_freed{1};
+  std::optional<double> least_imbalance{};
+  base::Duration settle_timeout = base::minutes(15);
+  friend bool operator==(const RoundRules&, const RoundRules&) = default;
 };
 
 struct StrategyContext {
@@ -158,6 +181,12 @@ struct StrategyContext {
   std::function<bool()> is_cancelled{};
   /// An earlier plan goes on after its first wave: what is worth a plan was asked then.
   bool continues_plan = false;
+  /// What strategies found in `measured` for the others; nullptr: each searches for itself.
+  MeasuredEntriesMemo* measured_entries = nullptr;
+  /// How the cluster's scheduler chooses.
+  scheduling::SchedulerRules scheduler{};
+  /// Of a strategy that works in rounds.
+  RoundPhase round_phase = RoundPhase::kLeveling;
 
   /// Decide as upstream's descheduler does, faults included.
   bool is_upstream() const { return evictability.is_upstream(); }
@@ -170,6 +199,9 @@ struct BalanceSubject {
     std::vector<NodeIndex> nodes;
     /// By resource: percent up to which nodes are to be filled, so that only what is above counts; empty: all counts.
     std::vector<double> packed_to{};
+    /// By resource: nodes at or below all of these percentages are to be emptied, so that only what is on them counts;
+    /// empty: none is.
+    std::vector<double> emptied_up_to{};
   };
   std::vector<std::string> resources;
   std::vector<Pool> pools;
@@ -188,8 +220,15 @@ class Strategy {
   virtual std::optional<base::seconds> restart_window() const { return std::nullopt; }
   /// Whose figures it goes by, so that somebody measures them; empty: by requests.
   virtual std::vector<scheduling::UsageNeed> usage_needs() const { return {}; }
-  /// True if it asks for soft taints (NominationSink::avoid()).
-  virtual bool soft_taints() const { return false; }
+  /// The key of the soft taints that it asks for (NominationSink::avoid()); empty: it asks for none.
+  virtual std::string_view soft_taint() const { return {}; }
+  /// It works in rounds, and StrategyContext::round_phase says what to do; nullopt: it does not.
+  virtual std::optional<RoundRules> rounds() const { return std::nullopt; }
+  /// What its arguments do that nobody may expect, for people; "": nothing.
+  virtual std::string caution(bool is_upstream) const {
+    static_cast<void>(is_upstream);
+    return {};
+  }
   /// nullopt: it evens out no load, or cannot tell.
   virtual std::optional<BalanceSubject> balances(const StrategyContext& context) const {
     static_cast<void>(context);

@@ -29,6 +29,12 @@ std::string short_name(const std::string& name) { return name.substr(0, name.fin
 
 }  // namespace
 
+NodeNames names_of(const api::Node& node) {
+  NodeNames names{node.meta.name, node.addresses};
+  if (const std::string* host = node.meta.labels.find("kubernetes.io/hostname")) names.addresses.push_back(*host);
+  return names;
+}
+
 void NodeMatcher::put(Index& index, std::string key, const std::string& node) {
   const auto [at, is_new] = index.emplace(std::move(key), node);
   if (!is_new && at->second != node) at->second.clear();

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/core/kinds.hpp"
 #include "usage/samples.hpp"
 
 namespace usage {
@@ -16,6 +17,7 @@ struct NodeNames {
   std::string name;
   std::vector<std::string> addresses;
 };
+NodeNames names_of(const api::Node& node);
 
 /// Finds the node that a source means: by its name, then by one of its addresses, then, when a name has a domain on one
 /// side only, by the part before the first dot. Host names in any case. What fits two nodes fits none.

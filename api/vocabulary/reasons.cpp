@@ -76,10 +76,11 @@ constexpr std::array kReasons = {
     // --- PodGroup
     Term<Reason>{
         Reason::kNoProgress, "NoProgress",
-        "`SlotAcquired`=False; `Complete`=True, phase `Failed`; policy `Converged`=False",
+        "`SlotAcquired`=False; `Complete`=True, phase `Failed`; policy `Converged`=False; `status.rounds.reason`",
         "An Evacuation: it held its slot for too long without progress while others waited. The slot was given "
         "back, and it queues again; if that was the last attempt, it failed. A policy: "
-        "`spec.convergence.patience` cycles with moves did not make nodes more even, and the strategy stops.",
+        "`spec.convergence.patience` cycles with moves did not make nodes more even, or a round of "
+        "AlternatingUtilization gained too little, and the strategy stops.",
         "The message says what did not happen. An Evacuation: remove what blocks it, or cancel it. A policy: "
         "pods that may not move, or one pod that fills a node, are the usual causes; change the spec to start "
         "it again."},
@@ -151,8 +152,9 @@ constexpr std::array kReasons = {
     Term<Reason>{Reason::kRefusedByWebhook, "RefusedByWebhook", "`Progressing`=False, status of `Requesting`",
                  "An admission webhook refused the eviction with a text that Evacuator does not know.",
                  "Read the message: it is the webhook's own. Ask the team that runs the webhook."},
-    Term<Reason>{Reason::kRetryLater, "RetryLater", "`Progressing`=False, status of `Requesting`",
-                 "The eviction was refused for a cause that passes by itself.", "Wait."},
+    Term<Reason>{
+        Reason::kRetryLater, "RetryLater", "`Progressing`=False, status of `Requesting`; policy `SoftTaints`=False",
+        "The eviction, or the write of a node's taints, was refused for a cause that passes by itself.", "Wait."},
     Term<Reason>{Reason::kNamespaceTerminating, "NamespaceTerminating", "`Progressing`=False, status of `Requesting`",
                  "The namespace is being deleted, and the API server accepts no evictions in it.",
                  "Nothing to do: the pod goes with its namespace."},
@@ -342,7 +344,8 @@ constexpr std::array kReasons = {
     Term<Reason>{Reason::kSinkFailing, "SinkFailing", "policy `AuditLogFailing`=True",
                  "The operator cannot write its audit log. The message has the error.",
                  "Repair the sink: disk full, volume lost, or wrong permissions. See `docs/audit.md`."},
-    Term<Reason>{Reason::kConverged, "Converged", "policy `Converged`=True; `status.balance[].state`",
+    Term<Reason>{Reason::kConverged, "Converged",
+                 "policy `Converged`=True; `status.balance[].state`; `status.rounds.reason`",
                  "Nodes are as even as the strategy can make them, or within its thresholds.", ""},
     Term<Reason>{Reason::kOscillating, "Oscillating", "policy `Converged`=False; `status.balance[].state`",
                  "Moves take back what earlier ones did: the strategy stops until the imbalance is another one.",
@@ -372,6 +375,18 @@ constexpr std::array kReasons = {
                  "There is not enough history for a back-test yet: no forecast is used.", ""},
     Term<Reason>{Reason::kTaintsWritten, "TaintsWritten", "policy `SoftTaints`=True",
                  "The operator writes the soft taints of the policy. The message tells how many nodes bear one.", ""},
+    Term<Reason>{Reason::kRoundRunning, "RoundRunning", "policy `Converged`=False",
+                 "AlternatingUtilization is in the middle of a round. The message tells which half of it, and what it "
+                 "waits for.",
+                 ""},
+    Term<Reason>{Reason::kMaxRounds, "MaxRounds", "policy `Converged`=False; `status.rounds.reason`",
+                 "AlternatingUtilization has gone through `maxRounds` rounds. It stops until the nodes are others, or "
+                 "used otherwise.",
+                 "Raise `maxRounds` if the last round still freed nodes."},
+    Term<Reason>{Reason::kNotSettled, "NotSettled", "policy `Converged`=False; `status.rounds.reason`",
+                 "AlternatingUtilization waited for `settleTimeout`, and Evacuations were still unfinished, or pods of "
+                 "moved workloads had no node. It stops.",
+                 "Find out what the Evacuations or the pending pods wait for."},
 };
 static_assert(is_complete(kReasons, kLastReason));
 

@@ -151,8 +151,11 @@ enum class Reason {
   kWorseThanNaive,
   kTooLittleHistory,
   kTaintsWritten,
+  kRoundRunning,
+  kMaxRounds,
+  kNotSettled,
 };
-inline constexpr Reason kLastReason = Reason::kTaintsWritten;
+inline constexpr Reason kLastReason = Reason::kNotSettled;
 
 /// "WaitingForGroup".
 std::string_view to_string(Reason reason);

@@ -13,6 +13,7 @@
 #include "scheduling/evictability_rules.hpp"
 #include "scheduling/pdb_budget.hpp"
 #include "scheduling/predicates.hpp"
+#include "scheduling/snapshot/autoscaler_marks.hpp"
 #include "scheduling/snapshot/snapshot_keeper.hpp"
 
 namespace cmd::plugin {
@@ -23,7 +24,11 @@ std::string why_not_looked_at(const api::DeschedulerPolicySpec& spec, const sche
   const scheduling::NodeIndex at = cluster.node_of(pod);
   if (at == scheduling::kNoNode) return "the pod is on no known node";
   const api::Node& node = cluster.node(at);
-  if (scheduling::is_looked_at(spec.node_selector, node)) return {};
+  if (scheduling::is_looked_at(spec.node_selector, node)) {
+    const bool is_left_alone = spec.compatibility != api::Compatibility::kUpstream &&
+                               scheduling::removal_of(node) != scheduling::NodeRemoval::kNone;
+    return is_left_alone ? fmt::format("somebody is about to remove node {}", node.meta.name) : "";
+  }
   if (spec.node_selector && !spec.node_selector->matches(node.meta.labels))
     return fmt::format("spec.nodeSelector does not choose node {}", node.meta.name);
   return fmt::format("node {} is not ready", node.meta.name);
@@ -47,6 +52,7 @@ planning::PlanInput plan_input(const api::DeschedulerPolicy& policy, const plann
   }
   input.leaving = std::move(pods.leaving);
   input.cooling = std::move(pods.cooling);
+  if (policy.status.observed_generation == policy.meta.generation) input.rounds = policy.status.rounds;
   return input;
 }
 

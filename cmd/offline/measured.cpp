@@ -10,7 +10,9 @@
 #include "cmd/table.hpp"
 #include "controllers/usage/rounds.hpp"
 #include "controllers/usage/wanted.hpp"
+#include "reporting/plain_text.hpp"
 #include "usage/history.hpp"
+#include "usage/matching.hpp"
 #include "usage/parse/file.hpp"
 
 namespace cmd {
@@ -42,10 +44,12 @@ base::Result<MeasuredUsages> of_file(const std::string& path, const planning::Pl
 
 /// By the source's own past; a source without one foresees nothing.
 controllers::Foreseen foreseen_by(usage::Source& source, const api::UsageForecast& wanted,
-                                  const usage::Samples& samples, base::TimePoint now) {
+                                  const usage::Samples& samples, const usage::NodeMatcher& matcher,
+                                  base::TimePoint now) {
   controllers::Foreseen foreseen;
-  const auto past = source.history(now - wanted.history, now, wanted.step);
+  auto past = source.history(now - wanted.history, now, wanted.step);
   if (!past) return foreseen;
+  usage::match_nodes(*past, matcher);
   usage::History history(wanted);
   history.seed(samples.columns, *past);
   history.add(samples, now);
@@ -56,7 +60,8 @@ controllers::Foreseen foreseen_by(usage::Source& source, const api::UsageForecas
   return foreseen;
 }
 
-std::shared_ptr<const MeasuredUsage> ask(plugin::Session& session, const WantedUsage& wanted, base::TimePoint now) {
+std::shared_ptr<const MeasuredUsage> ask(plugin::Session& session, const WantedUsage& wanted,
+                                         const usage::NodeMatcher& matcher, base::TimePoint now) {
   UsageRounds rounds(wanted.source);
   const auto source = plugin::usage_source_of(session, wanted.source);
   auto samples = source->sample();
@@ -64,20 +69,29 @@ std::shared_ptr<const MeasuredUsage> ask(plugin::Session& session, const WantedU
     rounds.fail(samples.error().message);
     return share(rounds.figures(wanted.key, now));
   }
+  usage::match_nodes(*samples, matcher);
   controllers::Foreseen foreseen;
-  if (wanted.source.forecast) foreseen = foreseen_by(*source, *wanted.source.forecast, *samples, now);
+  if (wanted.source.forecast) foreseen = foreseen_by(*source, *wanted.source.forecast, *samples, matcher, now);
   rounds.add(*std::move(samples), now);
   rounds.foresee(std::move(foreseen));
   return share(rounds.figures(wanted.key, now));
 }
 
-base::Result<MeasuredUsages> of_sources(const api::DeschedulerPolicySpec& policy, const planning::PlanSpec& spec) {
+usage::NodeMatcher matcher_of(const scheduling::ClusterSnapshot& cluster) {
+  std::vector<usage::NodeNames> names;
+  for (const scheduling::NodeIndex node : cluster.nodes()) names.push_back(usage::names_of(cluster.node(node)));
+  return usage::NodeMatcher(names);
+}
+
+base::Result<MeasuredUsages> of_sources(const api::DeschedulerPolicySpec& policy, const planning::PlanSpec& spec,
+                                        const scheduling::ClusterSnapshot& cluster) {
   plugin::ProcessIo process;
   const auto session = plugin::Session::connect({}, process.io());
   if (!session) return session.error();
+  const usage::NodeMatcher matcher = matcher_of(cluster);
   MeasuredUsages measured;
   for (const WantedUsage& each : controllers::wanted_usage(policy.usage_sources, spec.strategy_specs.usage_needs()))
-    measured.push_back(ask(**session, each, (*session)->now()));
+    measured.push_back(ask(**session, each, matcher, (*session)->now()));
   return measured;
 }
 
@@ -103,9 +117,10 @@ std::vector<std::string> cells_of(const MeasuredUsage& measured, std::size_t res
 }  // namespace
 
 base::Result<MeasuredUsages> measured_usage(const std::string& from, const api::DeschedulerPolicySpec& policy,
-                                            const planning::PlanSpec& spec, base::TimePoint now) {
+                                            const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
+                                            base::TimePoint now) {
   if (from.empty()) return MeasuredUsages{};
-  return from == "live" ? of_sources(policy, spec) : of_file(from, spec, now);
+  return from == "live" ? of_sources(policy, spec, cluster) : of_file(from, spec, now);
 }
 
 std::string measured_table(const MeasuredUsages& measured, const scheduling::ClusterSnapshot& cluster) {
@@ -124,10 +139,11 @@ std::string measured_table(const MeasuredUsages& measured, const scheduling::Clu
     for (std::size_t r = 0; r < first.resources.size(); ++r)
       std::ranges::copy(cells_of(first, r, known, cluster, node), std::back_inserter(cells));
     cells.push_back(known ? known->problem : "not measured");
+    for (std::string& cell : cells) cell = reporting::plain_text(cell);
     table.add_row(std::move(cells));
   }
-  std::string text = fmt::format("\nUSAGE by {}\n", first.source);
-  if (!first.problem.empty()) text += "Warning: " + first.problem + "\n";
+  std::string text = fmt::format("\nUSAGE by {}\n", reporting::plain_text(first.source));
+  if (!first.problem.empty()) text += "Warning: " + reporting::plain_text(first.problem) + "\n";
   return text + table.render();
 }
 

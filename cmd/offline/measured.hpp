@@ -16,9 +16,11 @@ namespace cmd {
 using MeasuredUsages = std::vector<std::shared_ptr<const scheduling::MeasuredUsage>>;
 
 /// The figures that the policy's strategies go by. `from`: a file, whose figures stand for every source that they name;
-/// "live": each source is asked now, as `evacuator usage` asks it, forecasts from its past included; "": none.
+/// "live": each source is asked now, as `evacuator usage` asks it, of the nodes of `cluster`, forecasts from its past
+/// included; "": none.
 base::Result<MeasuredUsages> measured_usage(const std::string& from, const api::DeschedulerPolicySpec& policy,
-                                            const planning::PlanSpec& spec, base::TimePoint now);
+                                            const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
+                                            base::TimePoint now);
 
 /// Requested, used and foreseen share of each node, side by side, for the first of `measured`; "" when there is none.
 std::string measured_table(const MeasuredUsages& measured, const scheduling::ClusterSnapshot& cluster);

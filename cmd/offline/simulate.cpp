@@ -8,13 +8,17 @@
 #include "api/json/yaml.hpp"
 #include "api/meta/label_value.hpp"
 #include "cmd/commands.hpp"
+#include "cmd/offline/block_style.hpp"
 #include "cmd/offline/dump.hpp"
 #include "cmd/offline/measured.hpp"
 #include "cmd/offline/policy_files.hpp"
+#include "cmd/offline/report_files.hpp"
 #include "cmd/output.hpp"
 #include "cmd/table.hpp"
 #include "planning/evacuating_pods.hpp"
 #include "planning/planner.hpp"
+#include "reporting/picture/blocks.hpp"
+#include "reporting/plain_text.hpp"
 #include "scheduling/scoring/scheduler_rules.hpp"
 
 namespace cmd {
@@ -35,6 +39,12 @@ std::string percent_change(const NodeUtilization::Amount& amount) {
   return before == after && amount.before == amount.after ? before : before + " → " + after;
 }
 
+/// Names and messages come from the cluster's tenants: they must not steer the terminal.
+std::vector<std::string> plain_row(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = reporting::plain_text(cell);
+  return cells;
+}
+
 std::string moves_table(const planning::Plan& plan) {
   const bool has_waves = std::ranges::any_of(plan.moves, [](const api::PlannedMove& move) { return move.wave > 0; });
   std::vector<std::string> header = {"NAMESPACE", "POD", "FROM", "TO", "STRATEGY", "REASON"};
@@ -44,7 +54,7 @@ std::string moves_table(const planning::Plan& plan) {
     std::vector<std::string> row = {move.ns,       move.pod,   move.from, move.to.empty() ? "nowhere fits" : move.to,
                                     move.strategy, move.reason};
     if (has_waves) row.insert(row.begin(), move.wave > 0 ? std::to_string(move.wave) : "");
-    table.add_row(row);
+    table.add_row(plain_row(row));
   }
   return table.render();
 }
@@ -53,12 +63,13 @@ void print_emptying(const planning::StrategyResult& result) {
   if (!result.emptying) return;
   const strategies::EmptyingReport& report = *result.emptying;
   print_out("\nNODES FREED by {}: {} of {} with pods; {} is the most that could be, because of {}\n", result.strategy,
-            report.freed, report.busy, report.bound, report.bound_reason.empty() ? "nothing" : report.bound_reason);
-  if (!report.note.empty()) print_out("Note: {}\n", report.note);
+            report.freed, report.busy, report.bound,
+            report.bound_reason.empty() ? "nothing" : reporting::plain_text(report.bound_reason));
+  if (!report.note.empty()) print_out("Note: {}\n", reporting::plain_text(report.note));
   if (report.held.empty()) return;
   Table table({"NODE", "HELD BY", "REASON", "MESSAGE"});
   for (const auto& held : report.held)
-    table.add_row({held.node, held.pod.empty() ? "" : held.ns + "/" + held.pod, held.reason, held.message});
+    table.add_row(plain_row({held.node, held.pod.empty() ? "" : held.ns + "/" + held.pod, held.reason, held.message}));
   write_out(table.render());
   const std::int32_t left_out = report.busy - report.freed - static_cast<std::int32_t>(report.held.size());
   if (left_out > 0) print_out("(and {} more)\n", left_out);
@@ -67,7 +78,8 @@ void print_emptying(const planning::StrategyResult& result) {
 std::string refusals_table(const planning::Plan& plan) {
   Table table({"NAMESPACE", "POD", "NODE", "STRATEGY", "REASON", "MESSAGE"});
   for (const api::RefusedPod& refusal : plan.refusals) {
-    table.add_row({refusal.ns, refusal.pod, refusal.node, refusal.strategy, refusal.reason, refusal.message});
+    table.add_row(
+        plain_row({refusal.ns, refusal.pod, refusal.node, refusal.strategy, refusal.reason, refusal.message}));
   }
   return table.render();
 }
@@ -84,8 +96,8 @@ std::string utilization_table(const planning::Plan& plan) {
       ++left_out;
       continue;
     }
-    table.add_row({node.node, percent_change(node.cpu), bar(share(node.cpu.after, node.cpu.allocatable), 20),
-                   percent_change(node.memory),
+    table.add_row({reporting::plain_text(node.node), percent_change(node.cpu),
+                   bar(share(node.cpu.after, node.cpu.allocatable), 20), percent_change(node.memory),
                    fmt::format("{} → {}", node.pods.before.units(), node.pods.after.units())});
   }
   std::string text = table.render();
@@ -109,32 +121,36 @@ void print_counts(const planning::Plan& plan) {
   }
 }
 
+void print_warning(const std::string& text) { print_out("Warning: {}\n", reporting::plain_text(text)); }
+
 void print_problems(const scheduling::InputProblems& problems) {
   constexpr std::size_t kRows = 10;
   const auto& rows = problems.rows();
   const std::size_t shown = std::min(rows.size(), kRows);
-  for (std::size_t i = 0; i < shown; ++i) print_out("Warning: {}\n", rows[i].to_string());
+  for (std::size_t i = 0; i < shown; ++i) print_warning(rows[i].to_string());
   const auto left_out = problems.total() - static_cast<std::int64_t>(shown);
   if (left_out > 0) print_out("Warning: and {} more; -o json has the first {}\n", left_out, rows.size());
 }
 
 void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planning::Plan& plan,
-                  const scheduling::InputProblems& problems, const std::string& caveats, base::TimePoint now) {
-  print_out("Policy {} at {}: {} nodes, {} pods looked at, {} to move. Nothing was touched.\n", policy.meta.name,
-            base::format_time(now), plan.nodes, plan.pods, plan.moves.size());
+                  const scheduling::InputProblems& problems, const std::string& caveats, const std::string& picture,
+                  base::TimePoint now) {
+  print_out("Policy {} at {}: {} nodes, {} pods looked at, {} to move. Nothing was touched.\n",
+            reporting::plain_text(policy.meta.name), base::format_time(now), plan.nodes, plan.pods, plan.moves.size());
   for (const auto& [kind, count] : dump.skipped)
-    print_out("({} {} in the dump are not needed for planning)\n", count, kind);
+    print_out("({} {} in the dump are not needed for planning)\n", count, reporting::plain_text(kind));
   if (dump.skipped_files > 0)
     print_out("({} files of the dump hold no Kubernetes objects that are read, and were passed over)\n",
               dump.skipped_files);
-  if (!caveats.empty()) print_out("Warning: {}\n", caveats);
+  if (!caveats.empty()) print_warning(caveats);
   for (const api::FieldErrors& list : {plan.errors, plan.warnings, plan.notes}) {
-    for (const api::FieldError& error : list) print_out("Warning: {}\n", error.to_string());
+    for (const api::FieldError& error : list) print_warning(error.to_string());
   }
   for (const planning::StrategyResult& result : plan.strategies) {
-    if (!result.problem.empty()) print_out("Warning: {}: {}\n", result.strategy, result.problem);
+    if (!result.problem.empty()) print_warning(result.strategy + ": " + result.problem);
   }
   print_problems(problems);
+  write_out(picture);
   if (!plan.moves.empty()) print_out("\nMOVES\n{}", moves_table(plan));
   for (const planning::StrategyResult& result : plan.strategies) print_emptying(result);
   print_counts(plan);
@@ -214,6 +230,7 @@ std::string usage_warning(const SimulateOptions& options, const planning::PlanSp
 }
 
 base::Status simulate(const SimulateOptions& options) {
+  if (const auto checked = check_report_paths(options.reports); !checked) return checked.error();
   if (options.policy == "-" && options.snapshot == "-")
     return base::invalid("standard input can be the dump or the policy, not both");
   const auto policies = load_policies(options.policy);
@@ -233,7 +250,7 @@ base::Status simulate(const SimulateOptions& options) {
   strategies::RestartHistory restarts;
   restarts.restore(policy->status.restarts, *now);
   const planning::PlanSpec spec(policy->spec);
-  const auto measured = measured_usage(options.usage, policy->spec, spec, *now);
+  const auto measured = measured_usage(options.usage, policy->spec, spec, snapshot, *now);
   if (!measured) return measured.error();
   if (const std::string unmeasured = usage_warning(options, spec); !unmeasured.empty())
     caveats += (caveats.empty() ? "" : "; ") + unmeasured;
@@ -248,23 +265,31 @@ base::Status simulate(const SimulateOptions& options) {
   const planning::Plan plan =
       planning::plan_cycle({.spec = spec,
                             .cluster = snapshot,
-                            .leaving = std::move(pods.leaving),
+                            .leaving = pods.leaving,
                             .now = *now,
                             .options = std::move(as_operator),
                             .cooling = std::move(pods.cooling),
                             .restarts = &restarts,
                             .usage = *measured,
                             .server_minor = scheduling::minor_version(options.scheduler_version)});
-  if (options.output == "table") {
-    print_tables(*policy, *dump, plan, snapshot.problems(), caveats, *now);
+  const reporting::Report report = reporting::make_report({.policy = policy->meta.name,
+                                                           .now = *now,
+                                                           .plan = plan,
+                                                           .cluster = snapshot,
+                                                           .leaving = pods.leaving,
+                                                           .warnings = {caveats}});
+  if (const auto written = write_reports(report, options.reports); !written) return written.error();
+  if (options.output == "table" || options.output == "wide") {
+    const std::string picture = options.output == "wide" ? reporting::block_picture(report, process_block_style()) : "";
+    print_tables(*policy, *dump, plan, snapshot.problems(), caveats, picture, *now);
     write_out(measured_table(*measured, snapshot));
   } else {
-    api::Json report = plan_json(*policy, plan, *now);
-    if (!caveats.empty()) report["warnings"].push_back(caveats);
-    report["skippedFiles"] = dump->skipped_files;
-    report["problems"] = problems_json(snapshot.problems());
-    print_out("{}\n", options.output == "json" ? report.dump(2, ' ', false, api::Json::error_handler_t::replace)
-                                               : api::to_yaml(report));
+    api::Json json = plan_json(*policy, plan, *now);
+    if (!caveats.empty()) json["warnings"].push_back(caveats);
+    json["skippedFiles"] = dump->skipped_files;
+    json["problems"] = problems_json(snapshot.problems());
+    print_out("{}\n", options.output == "json" ? json.dump(2, ' ', false, api::Json::error_handler_t::replace)
+                                               : api::to_yaml(json));
   }
   return base::Done{};
 }
@@ -273,7 +298,7 @@ base::Status simulate(const SimulateOptions& options) {
 
 int run_simulate(const SimulateOptions& options) {
   if (const auto done = simulate(options); !done) {
-    print_err("evacuator simulate: {}\n", done.error().message);
+    print_err("evacuator simulate: {}\n", reporting::plain_text(done.error().message));
     return 1;
   }
   return 0;

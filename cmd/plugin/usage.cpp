@@ -6,6 +6,7 @@
 #include "cmd/plugin/commands.hpp"
 #include "cmd/session/usage_view.hpp"
 #include "kube/resource.hpp"
+#include "usage/matching.hpp"
 
 namespace cmd::plugin {
 namespace {
@@ -38,6 +39,13 @@ base::Result<std::vector<api::DeschedulerPolicy>> read_policies(Session& session
   return policies;
 }
 
+/// As the operator has it: sources may know nodes by their addresses.
+base::Result<usage::Samples> ask(usage::Source& source, const usage::NodeMatcher& matcher) {
+  auto samples = source.sample();
+  if (samples) usage::match_nodes(*samples, matcher);
+  return samples;
+}
+
 }  // namespace
 
 int run_usage(Session& session, const UsageOptions& options) {
@@ -46,11 +54,14 @@ int run_usage(Session& session, const UsageOptions& options) {
   if (!policies) return fail(io, policies.error());
   const auto nodes = read_nodes(session);
   if (!nodes) return fail(io, nodes.error());
+  std::vector<usage::NodeNames> names;
+  for (const api::Node& node : *nodes) names.push_back(usage::names_of(node));
+  const usage::NodeMatcher matcher(names);
   api::Json report = api::Json::array();
   bool answered = true;
   for (const api::DeschedulerPolicy& policy : *policies) {
     for (const api::UsageSource& source : policy.spec.usage_sources) {
-      const UsageAnswer answer{policy.meta.name, source, options.make_source(session, source)->sample()};
+      const UsageAnswer answer{policy.meta.name, source, ask(*options.make_source(session, source), matcher)};
       answered = answered && answer.samples.ok();
       report.push_back(usage_json(answer, *nodes, session.now()));
       if (session.for_people()) io.out(render_usage(answer, *nodes, session.now()) + "\n");

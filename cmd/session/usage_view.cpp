@@ -46,7 +46,8 @@ std::string problem_of(const UsageRow& row, const api::UsageSource& source, base
   const base::Duration age = now - row.sample->time;
   if (age > source.max_age) return fmt::format("older than maxAge {}", base::format_age(source.max_age));
   if (-age > source.max_age) return "from the future: the clocks disagree";
-  const bool none = std::ranges::none_of(row.sample->values, [](double value) { return std::isfinite(value); });
+  const bool none =
+      std::ranges::none_of(row.sample->values, [](double value) { return std::isfinite(value) && value >= 0; });
   return none ? "no usable value" : "";
 }
 

@@ -43,10 +43,10 @@ void WebhookServer::stop() {
   if (server_) server_->stop();
 }
 
-void WebhookServer::serve(const serving::ServerIdentity& identity) {
-  if (const auto taken = server_->reload(certificate_of(identity)); !taken)
-    return log_.error("the webhook's certificate cannot be served", {base::kv("error", taken.error())});
-  log_.info("the webhook serves a new certificate");
+base::Status WebhookServer::serve(const serving::ServerIdentity& identity) {
+  auto taken = server_->reload(certificate_of(identity));
+  if (taken) log_.info("the webhook serves a new certificate");
+  return taken;
 }
 
 serving::Response WebhookServer::answer(const serving::Request& request) const {

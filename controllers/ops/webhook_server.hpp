@@ -37,8 +37,8 @@ class WebhookServer {
   base::Status start(base::TimePoint now);
   std::uint16_t port() const { return server_->port(); }
   void stop();
-  /// New connections get this certificate. One that makes no sense is logged, and the one before stays.
-  void serve(const serving::ServerIdentity& identity);
+  /// New connections get this certificate. An error: it makes no sense, and the one before stays.
+  base::Status serve(const serving::ServerIdentity& identity);
 
  private:
   serving::Response answer(const serving::Request& request) const;

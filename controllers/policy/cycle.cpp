@@ -46,6 +46,7 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
   // A blocked pod is nominated all the same: its Evacuation waits in the open for its budget.
   options.spend_pdbs = false;
   options.taint_value = known.taint_value;
+  options.pledged = known.pledged;
   options.placement_hints = known.placement_hints;
   if (!known.namespaces_without_hints.empty()) options.namespaces_without_hints = known.namespaces_without_hints;
   options.elapsed = known.elapsed;
@@ -61,12 +62,16 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
                                               .forbidden = std::move(forbidden),
                                               .restarts = known.restarts,
                                               .usage = known.usage,
-                                              .server_minor = known.server_minor});
+                                              .server_minor = known.server_minor,
+                                              .rounds = known.rounds,
+                                              .is_settled = known.is_settled,
+                                              .may_time_out = known.may_time_out});
   CycleOutcome outcome;
   outcome.is_judged = plan.errors.empty();
   outcome.taints = std::move(plan.taints);
   outcome.moves = std::move(plan.moves);
   outcome.balance = std::move(plan.balance);
+  outcome.rounds = std::move(plan.rounds);
   outcome.summary.refused = std::move(plan.refused);
   outcome.refusals = std::move(plan.refusals);
   outcome.summary.id = std::move(id);
@@ -88,6 +93,7 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
     if (!text.empty()) outcome.warnings.push_back(text);
   }
   for (const api::FieldError& note : plan.notes) outcome.warnings.push_back(note.to_string());
+  outcome.strategies = std::move(plan.strategies);
   const scheduling::InputProblems& problems = snapshot.problems();
   for (const scheduling::InputProblem& problem : problems.rows()) outcome.warnings.push_back(problem.to_string());
   outcome.more_warnings = problems.total() - static_cast<std::int64_t>(problems.rows().size());

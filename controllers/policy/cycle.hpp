@@ -27,12 +27,16 @@ struct KnownPods {
   const strategies::RestartHistory* restarts = nullptr;                   ///< earlier totals; nullptr: nobody looked
   std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> usage{};  ///< what was measured
   std::optional<std::string> taint_value{};                               ///< as in PlanOptions
+  std::vector<std::string> pledged{};                                     ///< the same
   std::optional<int> server_minor{};                                      ///< as in PlanInput
   bool placement_hints = false;                                           ///< as in PlanOptions, and so are
   std::vector<std::string> namespaces_without_hints{};                    ///< these; empty: the usual ones
   std::function<base::Duration()> elapsed{};                              ///< as in planning::PlanOptions, and so
   std::function<bool()> is_cancelled{};                                   ///< is this, and
   bool continues_plan = false;                                            ///< this
+  std::optional<api::RoundsStatus> rounds{};                              ///< as in planning::PlanInput, and so
+  bool is_settled = true;                                                 ///< is this, and
+  bool may_time_out = true;                                               ///< this
 };
 
 /// The pods of these Evacuations, as `policy` plans with them: what is suspended, a dry run, or manual and has not

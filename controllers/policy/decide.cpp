@@ -4,6 +4,8 @@
 #include "controllers/policy/circuit.hpp"
 #include "controllers/policy/history.hpp"
 #include "controllers/schedule/schedule.hpp"
+#include "evictors/timeouts.hpp"
+#include "strategies/catalog.hpp"
 
 #include <fmt/format.h>
 
@@ -24,6 +26,16 @@ using api::Reason;
 
 /// Finished Evacuations younger than this are counted afresh: longer than any lag of our cache.
 constexpr base::seconds kCountingLag{30};
+/// So long after a cycle our cache shows what it made.
+constexpr base::minutes kCacheLag{1};
+/// What a move takes where only one of a workload goes at a time: its grace period, and a replacement that starts.
+constexpr base::minutes kTimeOfMove{2};
+/// A wave that is larger does not end as a whole: what is left of it is planned anew.
+constexpr std::chrono::hours kLongestWave{6};
+
+/// As long as the Evacuation that carries it, which may wait for budgets and slots in several attempts: without the
+/// hint its move is one for nothing. The longest that an Evacuation may say.
+constexpr base::seconds kHintLasts = std::chrono::hours(24);
 
 api::Condition condition(ConditionType type, bool holds, Reason reason, std::string message, std::int64_t generation) {
   return {std::string(to_string(type)),
@@ -36,6 +48,34 @@ api::Condition condition(ConditionType type, bool holds, Reason reason, std::str
 
 bool left_the_node(const api::Evacuation& evacuation) {
   return evacuation.status.phase == api::EvacuationPhase::kSucceeded && !evacuation.spec.dry_run;
+}
+
+/// The status tells of a wave that this very spec made.
+bool made_a_wave(const api::DeschedulerPolicy& policy) {
+  const auto& last = policy.status.last_cycle;
+  return last && policy.status.observed_generation == policy.meta.generation && last->created > 0 && last->waves > 0;
+}
+
+/// How long the next cycle waits for it at most; nullopt: not at all.
+std::optional<base::TimePoint> holds_until(const api::Evacuation& evacuation, api::PolicyMode mode) {
+  using Phase = api::EvacuationPhase;
+  const Phase phase = evacuation.status.phase;
+  if (api::is_terminal(phase)) return std::nullopt;
+  // Whoever may edit it may suspend it: that is no hold on others.
+  const bool is_suspended = evacuation.spec.suspend && (phase == Phase::kPending || phase == Phase::kBackoff);
+  if (is_suspended && mode != api::PolicyMode::kManual) return std::nullopt;
+  const base::seconds turn = evacuation.spec.timeouts.decision_ttl.value_or(evictors::Timeouts{}.decision_ttl);
+  return evacuation.meta.creation_timestamp + std::min<base::seconds>(turn, kLongestWave) + kMostWaiting;
+}
+
+/// What was made of the published part of the plan.
+bool all_seen(const std::vector<api::PlannedMove>& plan,
+              const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations) {
+  std::set<std::pair<std::string_view, std::string_view>> known;
+  for (const auto& each : evacuations) known.emplace(each->meta.ns, each->spec.pod_ref.uid.value);
+  return std::ranges::all_of(plan, [&](const api::PlannedMove& move) {
+    return !is_made_now(move) || known.contains({move.ns, move.uid});
+  });
 }
 
 api::Condition converged(const api::LastCycle& cycle, std::int32_t active, std::int64_t generation) {
@@ -195,25 +235,58 @@ TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& eva
 
 bool is_made_now(const api::PlannedMove& move) { return move.wave <= 1; }
 
-WaveState wave_state(const api::DeschedulerPolicy& policy,
-                     const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now) {
-  constexpr base::minutes kCacheLag{1};
-  const api::DeschedulerPolicyStatus& status = policy.status;
-  if (!status.last_cycle || status.last_cycle->created == 0 || status.observed_generation != policy.meta.generation)
-    return WaveState::kNone;
-  std::set<std::pair<std::string_view, std::string_view>> known;
-  for (const auto& each : evacuations) {
-    if (!api::is_terminal(each->status.phase)) return WaveState::kUnderWay;
-    known.emplace(each->meta.ns, each->spec.pod_ref.uid.value);
-  }
-  const bool all_seen =
-      now - status.last_cycle->start > kCacheLag || std::ranges::all_of(status.plan, [&](const api::PlannedMove& move) {
-        return !is_made_now(move) || known.contains({move.ns, move.uid});
-      });
-  return all_seen ? WaveState::kOver : WaveState::kUnderWay;
+base::seconds decision_ttl_of_wave(std::size_t moves) {
+  const auto wanted = kTimeOfMove * static_cast<base::seconds::rep>(std::min<std::size_t>(moves, 100'000));
+  return std::clamp<base::seconds>(wanted, evictors::Timeouts{}.decision_ttl, kLongestWave);
 }
 
-api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::PlannedMove& move) {
+WaveProgress wave_progress(const api::DeschedulerPolicy& policy,
+                           const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
+                           base::TimePoint now) {
+  const api::DeschedulerPolicyStatus& status = policy.status;
+  const bool is_known = made_a_wave(policy);
+  std::optional<base::TimePoint> held;
+  for (const auto& each : evacuations) {
+    if (!is_known && !strategies::plans_in_waves(each->spec.source.strategy)) continue;
+    if (const auto until = holds_until(*each, policy.spec.mode); until && *until > now)
+      held = std::max(held.value_or(*until), *until);
+  }
+  if (held) return {WaveState::kUnderWay, false, held};
+  if (!is_known) return {};
+  const base::TimePoint end = status.last_cycle->start + status.last_cycle->duration;
+  if (now < end + kCacheLag && !all_seen(status.plan, evacuations))
+    return {WaveState::kUnderWay, false, end + kCacheLag};
+  base::TimePoint newest = std::max(end, status.evicted_until.value_or(end));
+  for (const auto& each : evacuations) newest = std::max(newest, each->status.finished_at.value_or(end));
+  return {WaveState::kOver, status.last_cycle->waves > 1 && now - newest <= kMostPause};
+}
+
+WaveState state_of_moves(const api::DeschedulerPolicy& policy,
+                         const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now) {
+  const auto& last = policy.status.last_cycle;
+  if (!last || last->created == 0 || policy.status.observed_generation != policy.meta.generation)
+    return WaveState::kNone;
+  const auto is_unfinished = [](const auto& each) { return !api::is_terminal(each->status.phase); };
+  if (std::ranges::any_of(evacuations, is_unfinished)) return WaveState::kUnderWay;
+  const bool is_shown = now >= last->start + last->duration + kCacheLag || all_seen(policy.status.plan, evacuations);
+  return is_shown ? WaveState::kOver : WaveState::kUnderWay;
+}
+
+void end_if_it_does_not_shrink(CycleOutcome& outcome, std::int32_t waves) {
+  if (outcome.summary.waves < waves) return;
+  std::erase_if(outcome.moves, [](const api::PlannedMove& move) { return move.wave > 0; });
+  std::erase_if(outcome.taints,
+                [](const planning::NodeTaint& taint) { return taint.key == api::well_known::kEmptyingTaint; });
+  outcome.summary.waves = 0;
+  outcome.summary.nominated = static_cast<std::int32_t>(outcome.moves.size());
+  outcome.warnings.push_back(
+      fmt::format("the plan goes on no further: it has no fewer waves than the one before ({}), so somebody takes what "
+                  "becomes free; the rest waits for the schedule",
+                  waves));
+}
+
+api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
+                               std::size_t made_now) {
   const api::EvacuationTemplate& wanted = policy.spec.evacuation;
   api::Evacuation evacuation;
   evacuation.meta.ns = move.ns;
@@ -239,12 +312,15 @@ api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::
   spec.priority = wanted.priority;
   spec.suspend = policy.spec.mode == api::PolicyMode::kManual;
   spec.timeouts = wanted.timeouts;
+  // What waits for a person has no time of its own.
+  if (move.wave > 0 && !spec.suspend && !spec.timeouts.decision_ttl)
+    spec.timeouts.decision_ttl = decision_ttl_of_wave(made_now);
   spec.retry = wanted.retry;
   spec.on_timeout = wanted.on_timeout;
   spec.hold_slot_until = wanted.hold_slot_until;
   spec.require_replacement = wanted.require_replacement;
   spec.ttl_after_finished = wanted.ttl_after_finished;
-  if (!move.hint.empty()) spec.placement = api::PlacementHint{{move.to}, api::PlacementPolicy::kPreferred};
+  if (!move.hint.empty()) spec.placement = api::PlacementHint{{move.to}, api::PlacementPolicy::kPreferred, kHintLasts};
   return evacuation;
 }
 

@@ -9,14 +9,16 @@
 
 #include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
+#include "api/origin.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
+#include "controllers/policy/balance/convergence.hpp"
 #include "controllers/policy/circuit.hpp"
-#include "controllers/policy/convergence.hpp"
 #include "controllers/policy/cycle.hpp"
 #include "controllers/signing/origin.hpp"
 #include "controllers/spec_problems.hpp"
 #include "controllers/status_patch.hpp"
+#include "planning/evacuating_pods.hpp"
 #include "strategies/catalog.hpp"
 
 namespace controllers {
@@ -28,6 +30,8 @@ using base::kv;
 constexpr base::minutes kStaleRetry{1};
 /// The same for a policy whose gates were not asked yet: their first answers decide what it does.
 constexpr base::seconds kGateRetry{5};
+/// Rounds look again so often whether replacements have their nodes.
+constexpr base::seconds kSettleRetry{10};
 
 std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now) {
   return fmt::format("{}-{}", policy.meta.name, std::chrono::floor<base::seconds>(now).time_since_epoch().count());
@@ -37,6 +41,11 @@ bool is_of_gate(std::string_view reason) {
   return reason == api::Reason::kGateHolds || reason == api::Reason::kGateUnanswered;
 }
 
+/// Of a 403: RBAC says no to all of them. Else it is about one namespace, or one object.
+bool is_right_missing(const base::Error& error) {
+  return error.message.find("cannot create resource") != std::string::npos;
+}
+
 /// By the condition's own reason.
 kube::Event gate_event(api::EventKind kind, const api::Condition& condition) {
   kube::Event event;
@@ -44,6 +53,12 @@ kube::Event gate_event(api::EventKind kind, const api::Condition& condition) {
   event.reason = condition.reason;
   event.note = condition.message;
   return event;
+}
+
+/// The policy's own, and not put off by somebody who suspended it: that would hold a taint for as long as he likes.
+bool waits_or_moves(const api::Evacuation& evacuation, const std::string& policy) {
+  return api::policy_of(evacuation) == policy && !api::is_terminal(evacuation.status.phase) &&
+         !evacuation.spec.suspend && !evacuation.spec.dry_run;
 }
 
 /// Pods whose VM, name or workload was evacuated so lately that this policy excludes them.
@@ -82,6 +97,7 @@ void PolicyReconciler::forget_earlier(const std::string& name, const std::string
   const auto known = known_.find(name);
   if (known == known_.end() || known->second == uid) return;
   own_.erase(known->second);
+  resting_hints_.forget(known->second);
   known_.erase(known);
   deps_.metrics.forget("policy", name);
   deps_.audit.forget(name);
@@ -94,24 +110,33 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   const base::TimePoint now = deps_.clock.now();
   const GateVerdict gates = gates_of(policy.meta.name);
   if (gates.not_asked_yet) return kube::Requeue::in(kGateRetry);
-  const WaveState wave = wave_state(policy, deps_.evacuations.by_index(kByPolicy, policy.meta.name), now);
-  const bool in_waves = wave != WaveState::kNone && policy.status.last_cycle->waves > 1;
-  const CycleTiming timing = timing_with_triggers(policy, in_waves && wave == WaveState::kOver, now);
+  const auto evacuations = deps_.evacuations.by_index(kByPolicy, policy.meta.name);
+  if (deps_.hints_in_force) resting_hints_.look(policy.meta.uid, evacuations, policy.status.plan, now);
+  const WaveProgress wave = wave_progress(policy, evacuations, now);
+  const WaveState moved = state_of_moves(policy, evacuations, now);
+  const Settlement settled = settlement(policy, spec, moved, now);
+  const CycleTiming timing =
+      timing_with_triggers(policy, wave.may_continue || rounds_go_on(policy, moved, settled), now);
   const std::vector<std::string> stale = stale_caches();
-  // While a wave is under way its holes are not free yet.
-  const bool put_off = timing.due && (!stale.empty() || (in_waves && wave == WaveState::kUnderWay));
-  if (wave == WaveState::kOver && !timing.due && deps_.taints)
-    deps_.taints->drop(policy.meta.name, api::well_known::kEmptyingTaint);
+  // While a wave is under way its holes are not free yet. A plan that moves nothing does no harm.
+  const bool is_held = wave.state == WaveState::kUnderWay && policy.spec.mode != api::PolicyMode::kDryRun;
+  const bool put_off = timing.due && (!stale.empty() || is_held);
+  const bool is_moving = wave.state == WaveState::kUnderWay ||
+                         (spec.strategy_specs.in_rounds() != nullptr && moved == WaveState::kUnderWay);
+  if (!is_moving && !timing.due) stop_emptying(policy.meta.name);
   std::optional<CycleOutcome> outcome;
   const bool may_move =
       policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at && !gates.stops();
   if (!may_move || policy.spec.suspend || timing.opening != Opening::kOpen) drop_taints(policy.meta.name);
   if (timing.due && !put_off) {
     note_trigger(policy.meta.name);  // what happens from now on is for the next one
-    outcome = plan_on_nodes(policy, spec, may_move, in_waves && wave == WaveState::kOver, now);
-    judge_balance(policy, *outcome);
+    outcome = plan_on_nodes(policy, spec, may_move, wave.may_continue, settled.is_settled, now);
+    count_planned(*outcome);
     deps_.audit.on_planned(policy, *outcome);
+    if (may_move) pledge_taints(policy, spec, *outcome);
     if (may_move) carry_out(policy, *outcome);
+    count_made(*outcome);
+    if (outcome->summary.created == 0 && outcome->existing == 0) stop_emptying(policy.meta.name);
     outcome->summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clock.now() - now);
     count_cycle(policy, *outcome);
     deps_.audit.on_cycle(policy, *outcome);
@@ -122,18 +147,36 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
   if (outcome) next.restarts = remembered_restarts(spec.strategy_specs);
   if (outcome) next.balance = outcome->balance;
+  if (outcome) next.rounds = outcome->rounds;
   tell_convergence(next, policy.meta.generation, now);
+  if (const strategies::Strategy* in_rounds = spec.strategy_specs.in_rounds())
+    tell_rounds(next, in_rounds->rounds().value(), policy.meta.generation, now);
   if (outcome) tell_usage(next.conditions, outcome->usage, policy.meta.generation, now);
   if (outcome) tell_forecasts(next.conditions, outcome->forecasts, policy.meta.generation, now);
   if (deps_.taints)
-    tell_soft_taints(next.conditions, spec.strategy_specs.soft_taints(), deps_.taints->problem(),
+    tell_soft_taints(next.conditions, spec.strategy_specs.soft_taints(), deps_.taints->problem(policy.meta.name),
                      deps_.taints->nodes_of(policy.meta.name), policy.meta.generation, now);
   tell_audit_health(next, deps_.audit.failing(), policy.meta.generation, now);
   tell_stale_caches(next, stale, policy.meta.generation, now);
   tell_gates(seen, known, next);
   if (auto saved = save(seen, known, next); !saved) return saved.error();
   if (put_off) return kube::Requeue::in(kStaleRetry);
-  return look_again(next.next_cycle_time, timing.changes);
+  auto changes = timing.changes;
+  if (wave.changes) changes = std::min(changes.value_or(*wave.changes), *wave.changes);
+  if (settled.awaits_pods && are_running(next.rounds))
+    changes = std::min(changes.value_or(now + kSettleRetry), now + kSettleRetry);
+  return look_again(next.next_cycle_time, changes);
+}
+
+Settlement PolicyReconciler::settlement(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                        WaveState moved, base::TimePoint now) const {
+  if (spec.strategy_specs.in_rounds() == nullptr) return {};
+  const auto evacuations = deps_.evacuations.by_index(kByPolicy, policy.meta.name);
+  const bool none_runs = moved != WaveState::kUnderWay && all_finished(evacuations);
+  if (!none_runs) return {false, false};
+  const auto& rounds = policy.status.rounds;
+  if (!are_running(rounds) || !rounds->planned_at) return {};
+  return settlement_of(evacuations, deps_.snapshot().pods, *rounds->planned_at, now);
 }
 
 CycleTiming PolicyReconciler::timing_with_triggers(const api::DeschedulerPolicy& policy, bool continues,
@@ -188,7 +231,7 @@ kube::Requeue PolicyReconciler::look_again(std::optional<base::TimePoint> next,
 }
 
 CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
-                                    bool continues, base::TimePoint now) {
+                                    bool continues, bool is_settled, base::TimePoint now) {
   const scheduling::ClusterSnapshot& snapshot =
       snapshots_.at(deps_.snapshot(), scheduling::quantities_of(policy.spec.compatibility));
   KnownPods known = known_pods(deps_.evacuations.list(), policy);
@@ -198,11 +241,14 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   restarts_.observe(snapshot, now);
   known.restarts = &restarts_;
   known.server_minor = deps_.server_minor;
-  known.placement_hints = deps_.hints_in_force && deps_.hints_in_force();
+  const bool hints_in_force = deps_.hints_in_force && deps_.hints_in_force();
+  const std::string hints_rest = hints_in_force ? resting_hints_.why(policy.meta.uid, now) : std::string();
+  known.placement_hints = hints_in_force && hints_rest.empty();
   known.namespaces_without_hints = deps_.namespaces_without_hints;
   // What a person admits one by one meets whatever taints there are then.
-  if (deps_.taints && deps_.taints->problem().empty() && policy.spec.mode != api::PolicyMode::kManual)
+  if (deps_.taints && deps_.taints->problem(policy.meta.name).empty() && policy.spec.mode != api::PolicyMode::kManual)
     known.taint_value = api::soft_taint_value(policy.meta.name);
+  if (known.taint_value) known.pledged = pledged_taints(policy, spec, now);
   UsageFigures figures = deps_.usage ? deps_.usage(policy.meta.name) : UsageFigures{};
   known.usage = figures.measured;
   known.elapsed = [this, now] { return deps_.clock.now() - now; };
@@ -211,10 +257,14 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
     return !is_current(policy);
   };
   known.continues_plan = continues;
+  if (policy.status.observed_generation == policy.meta.generation) known.rounds = policy.status.rounds;
+  known.is_settled = is_settled;
+  known.may_time_out = policy.spec.mode == api::PolicyMode::kAutomatic;
   CycleOutcome outcome = run_cycle(spec, snapshot, known, cycle_id(policy, now), now);
   for (const auto& measured : known.usage)
     outcome.usage.push_back(usage_report(*measured, snapshot, policy.spec.node_selector));
   outcome.forecasts = std::move(figures.forecasts);
+  if (!hints_rest.empty()) outcome.warnings.insert(outcome.warnings.begin(), hints_rest);
   if (deps_.unknown) {
     std::vector<std::string> unknown = deps_.unknown();
     outcome.warnings.insert(outcome.warnings.begin(), unknown.begin(), unknown.end());
@@ -224,13 +274,19 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   return outcome;
 }
 
-/// A plan has fewer waves left after each of them. If it has not, somebody takes what it makes free: what remains waits
-/// for its time.
+/// Without the moves that are not to be made, and without the taints for them.
+CycleOutcome PolicyReconciler::judged_plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                           bool continues, bool is_settled, base::TimePoint now) {
+  CycleOutcome outcome = plan(policy, spec, continues, is_settled, now);
+  judge_balance(policy, outcome, continues);
+  if (continues) end_if_it_does_not_shrink(outcome, policy.status.last_cycle->waves);
+  return outcome;
+}
+
 CycleOutcome PolicyReconciler::plan_on_nodes(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
-                                             bool may_move, bool continues, base::TimePoint now) {
-  CycleOutcome outcome = plan(policy, spec, continues, now);
-  if (may_move && !place_taints(policy, outcome)) outcome = plan(policy, spec, continues, now);
-  if (continues) outcome.summary.waves = std::min(outcome.summary.waves, policy.status.last_cycle->waves - 1);
+                                             bool may_move, bool continues, bool is_settled, base::TimePoint now) {
+  CycleOutcome outcome = judged_plan(policy, spec, continues, is_settled, now);
+  if (may_move && !place_taints(policy, outcome)) outcome = judged_plan(policy, spec, continues, is_settled, now);
   return outcome;
 }
 
@@ -239,6 +295,46 @@ bool PolicyReconciler::place_taints(const api::DeschedulerPolicy& policy, const 
   if (!deps_.taints) return true;
   if (!outcome.is_judged) return deps_.taints->keep(policy.meta.name), true;
   return deps_.taints->place(policy.meta.name, outcome.taints, deps_.progress) || outcome.taints.empty();
+}
+
+/// Nodes whose soft taint replacements of earlier moves are still to meet.
+std::vector<std::string> PolicyReconciler::pledged_taints(const api::DeschedulerPolicy& policy,
+                                                          const planning::PlanSpec& spec, base::TimePoint now) const {
+  if (!spec.strategy_specs.asks_for(api::well_known::kLoadedTaint)) {
+    deps_.taints->forget_pledges(policy.meta.name);
+    return {};
+  }
+  std::vector<api::ObjectKey> unfinished;
+  for (const auto& each : deps_.evacuations.by_index(kByPolicy, policy.meta.name)) {
+    const bool counts = spec.strategy_specs.asks_for(api::well_known::kLoadedTaint, each->spec.source.strategy);
+    if (counts && waits_or_moves(*each, policy.meta.name)) unfinished.push_back(each->meta.key());
+  }
+  const auto look = [&](const api::ObjectKey& key) {
+    const auto seen = deps_.evacuations.get(key);
+    if (!seen) return TaintPledges::Progress::kNotSeen;
+    return waits_or_moves(*seen, policy.meta.name) ? TaintPledges::Progress::kUnfinished
+                                                   : TaintPledges::Progress::kFinished;
+  };
+  return deps_.taints->pledged(policy.meta.name, unfinished, look, now);
+}
+
+void PolicyReconciler::pledge_taints(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                     const CycleOutcome& outcome) const {
+  if (!deps_.taints) return;
+  TaintPledge pledge{.nodes = {}, .evacuations = {}, .made = deps_.clock.now()};
+  for (const planning::NodeTaint& taint : outcome.taints) {
+    if (taint.key == api::well_known::kLoadedTaint && taint.is_asked) pledge.nodes.push_back(taint.node);
+  }
+  for (const api::PlannedMove& move : outcome.moves) {
+    if (is_made_now(move) && spec.strategy_specs.asks_for(api::well_known::kLoadedTaint, move.strategy))
+      pledge.evacuations.push_back({move.ns, api::evacuation_name(move.pod, {move.uid})});
+  }
+  deps_.taints->pledge(policy.meta.name, std::move(pledge));
+}
+
+/// No Evacuation is there for whose sake nodes are to be avoided.
+void PolicyReconciler::stop_emptying(const std::string& policy) const {
+  if (deps_.taints) deps_.taints->drop(policy, api::well_known::kEmptyingTaint);
 }
 
 void PolicyReconciler::drop_taints(const std::string& policy) const {
@@ -265,11 +361,14 @@ void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutc
 /// In the order of the plan, but for the few that are under way at the same time.
 void PolicyReconciler::create_all(const api::DeschedulerPolicy& policy, const signing::Key& key,
                                   CycleOutcome& outcome) {
+  const auto made_now = static_cast<std::size_t>(std::ranges::count_if(outcome.moves, is_made_now));
   std::atomic<std::size_t> next = 0;
   const auto create = [&] {
     for (std::size_t i = next++; i < outcome.moves.size(); i = next++) {
-      if (!is_made_now(outcome.moves[i])) continue;
-      if (!may_go_on(policy) || !create_one(policy, outcome.moves[i], key, outcome)) next = outcome.moves.size();
+      const api::PlannedMove& move = outcome.moves[i];
+      if (!is_made_now(move) || is_refused(move.ns, outcome)) continue;
+      if (!may_go_on(policy) || !create_one(policy, move, evacuation_for(policy, move, made_now), key, outcome))
+        next = outcome.moves.size();
       if (deps_.progress) deps_.progress();
     }
   };
@@ -306,11 +405,25 @@ bool PolicyReconciler::may_go_on(const api::DeschedulerPolicy& policy) const {
   return is_current(policy) && stale_caches().empty() && !gates_of(policy.meta.name).stops();
 }
 
+/// A quota is full, or the namespace is being deleted: the others have nothing to do with that.
+bool PolicyReconciler::is_refused(const std::string& ns, const CycleOutcome& outcome) {
+  const std::lock_guard lock(creating_);
+  return outcome.refusing.contains(ns);
+}
+
+/// Makes room for one of the same name.
+void PolicyReconciler::remove_expired(const api::ObjectKey& key) const {
+  const auto old = deps_.evacuations.get(key);
+  if (old && planning::never_began(*old))
+    static_cast<void>(deps_.client.remove(kube::kEvacuations, key, old->meta.uid));
+}
+
 /// False when going on makes no sense: the server is away or refuses us.
 bool PolicyReconciler::create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
-                                  const signing::Key& key, CycleOutcome& outcome) {
+                                  api::Evacuation evacuation, const signing::Key& key, CycleOutcome& outcome) {
+  remove_expired(evacuation.meta.key());
   const base::TimePoint sent = deps_.clock.now();
-  const api::Evacuation wanted = with_origin(evacuation_for(policy, move), key, sent);
+  const api::Evacuation wanted = with_origin(std::move(evacuation), key, sent);
   const auto made = deps_.client.create(kube::kEvacuations, move.ns, api::encode_evacuation(wanted));
   const base::Error* refused = made ? nullptr : &made.error();
   deps_.audit.on_created(policy, move, wanted, refused);
@@ -330,8 +443,10 @@ bool PolicyReconciler::note_created(const api::Evacuation& wanted, const base::R
     return clocks_agree(sent, *made, outcome);
   }
   // A deterministic name: whoever made it, this pod is taken care of.
-  if (made.error().code == base::ErrorCode::kAlreadyExists) return true;
+  if (made.error().code == base::ErrorCode::kAlreadyExists) return ++outcome.existing, true;
   outcome.problems.push_back(made.error().during("creating Evacuation " + wanted.meta.key().to_string()).message);
+  if (made.error().code == base::ErrorCode::kForbidden && !is_right_missing(made.error()))
+    return outcome.refusing.insert(wanted.meta.ns), true;
   return made.error().code == base::ErrorCode::kInvalid || made.error().code == base::ErrorCode::kNotFound;
 }
 

@@ -13,7 +13,9 @@
 #include "base/metrics.hpp"
 #include "base/result.hpp"
 #include "controllers/admission/cooldown.hpp"
+#include "controllers/placement/unused_hints.hpp"
 #include "controllers/policy/audit.hpp"
+#include "controllers/policy/balance/rounds.hpp"
 #include "controllers/policy/decide.hpp"
 #include "controllers/signing/keys.hpp"
 #include "controllers/taints/soft_taints.hpp"
@@ -99,17 +101,29 @@ class PolicyReconciler {
   std::vector<std::string> stale_caches() const;
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
   CycleOutcome plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, bool continues,
-                    base::TimePoint now);
+                    bool is_settled, base::TimePoint now);
+  /// Without the moves of strategies that have stopped, or of a plan that does not get on.
+  CycleOutcome judged_plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, bool continues,
+                           bool is_settled, base::TimePoint now);
+  Settlement settlement(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, WaveState moved,
+                        base::TimePoint now) const;
   bool is_current(const api::DeschedulerPolicy& policy) const;
   /// With its soft taints on the nodes if it may move; without any if these may not be written.
   CycleOutcome plan_on_nodes(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, bool may_move,
-                             bool continues, base::TimePoint now);
+                             bool continues, bool is_settled, base::TimePoint now);
   bool place_taints(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
+  void stop_emptying(const std::string& policy) const;
   void drop_taints(const std::string& policy) const;
+  std::vector<std::string> pledged_taints(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                          base::TimePoint now) const;
+  void pledge_taints(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                     const CycleOutcome& outcome) const;
   void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
   void create_all(const api::DeschedulerPolicy& policy, const signing::Key& key, CycleOutcome& outcome);
-  bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, const signing::Key& key,
-                  CycleOutcome& outcome);
+  bool is_refused(const std::string& ns, const CycleOutcome& outcome);
+  void remove_expired(const api::ObjectKey& key) const;
+  bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, api::Evacuation evacuation,
+                  const signing::Key& key, CycleOutcome& outcome);
   bool note_created(const api::Evacuation& wanted, const base::Result<std::string>& made, base::TimePoint sent,
                     CycleOutcome& outcome);
   bool clocks_agree(base::TimePoint sent, std::string_view made, CycleOutcome& outcome);
@@ -134,8 +148,9 @@ class PolicyReconciler {
   };
   std::map<std::string, OwnStatus> own_;
   int creators_ = 1;
-  std::mutex creating_;                       ///< held by the creators while they write down what came of it
-  std::string clock_warning_;                 ///< of the newest Evacuation that was made; empty: the clocks agree
+  std::mutex creating_;        ///< held by the creators while they write down what came of it
+  std::string clock_warning_;  ///< of the newest Evacuation that was made; empty: the clocks agree
+  placement::RestingHints resting_hints_;
   std::map<std::string, std::string> known_;  ///< UIDs of the policies that were reconciled, by name
   strategies::RestartHistory restarts_;       ///< looked at in each cycle of any policy
   scheduling::SnapshotKeeper snapshots_;

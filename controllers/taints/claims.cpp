@@ -34,15 +34,29 @@ void TaintClaims::know(const std::string& policy) { by_value_.try_emplace(api::s
 void TaintClaims::claim(const std::string& policy, const std::vector<planning::NodeTaint>& taints) {
   std::set<Key> wanted;
   for (const planning::NodeTaint& taint : taints) wanted.emplace(taint.node, taint.key);
+  forget_dropped(api::soft_taint_value(policy));
   by_value_[api::soft_taint_value(policy)] = std::move(wanted);
 }
 
-void TaintClaims::drop(const std::string& policy) { by_value_.erase(api::soft_taint_value(policy)); }
+void TaintClaims::drop(const std::string& policy) {
+  forget_dropped(api::soft_taint_value(policy));
+  by_value_.erase(api::soft_taint_value(policy));
+}
 
-void TaintClaims::drop(const std::string& policy, std::string_view key) {
+bool TaintClaims::drop(const std::string& policy, std::string_view key) {
   const auto at = by_value_.find(api::soft_taint_value(policy));
-  if (at == by_value_.end() || !at->second) return;
-  std::erase_if(*at->second, [&](const Key& each) { return each.second == key; });
+  if (at == by_value_.end()) return false;
+  if (!at->second) return dropped_.emplace(at->first, key).second;
+  return std::erase_if(*at->second, [&](const Key& each) { return each.second == key; }) > 0;
+}
+
+void TaintClaims::forget_dropped(const std::string& value) {
+  std::erase_if(dropped_, [&](const auto& each) { return each.first == value; });
+}
+
+bool TaintClaims::is_only_known(const std::string& policy) const {
+  const auto at = by_value_.find(api::soft_taint_value(policy));
+  return at != by_value_.end() && !at->second;
 }
 
 std::size_t TaintClaims::nodes_of(const std::string& policy) const {
@@ -56,7 +70,8 @@ std::size_t TaintClaims::nodes_of(const std::string& policy) const {
 bool TaintClaims::wants(const std::string& node, const api::Taint& taint) const {
   const auto at = by_value_.find(taint.value);
   if (at == by_value_.end()) return false;
-  return !at->second || at->second->contains({node, taint.key});
+  if (!at->second) return !dropped_.contains({taint.value, taint.key});
+  return at->second->contains({node, taint.key});
 }
 
 TaintChange TaintClaims::change_for(const std::string& node, const std::vector<api::Taint>& taints) const {

@@ -33,8 +33,11 @@ class TaintClaims {
   void claim(const std::string& policy, const std::vector<planning::NodeTaint>& taints);
   /// The policy wants nothing any more.
   void drop(const std::string& policy);
-  /// It wants no taint `key` any more.
-  void drop(const std::string& policy, std::string_view key);
+  /// It wants no taint `key` any more, until it claims some; nor does it want what an earlier process put. False:
+  /// nothing changes.
+  bool drop(const std::string& policy, std::string_view key);
+  /// It has not said what it wants.
+  bool is_only_known(const std::string& policy) const;
   std::size_t nodes_of(const std::string& policy) const;
 
   /// What makes a node's taints right. Only taints with a key of kSoftTaints and the effect PreferNoSchedule are ours;
@@ -45,8 +48,10 @@ class TaintClaims {
  private:
   using Key = std::pair<std::string, std::string>;  ///< node, key of the taint
   bool wants(const std::string& node, const api::Taint& taint) const;
+  void forget_dropped(const std::string& value);
 
   std::map<std::string, std::optional<std::set<Key>>> by_value_;  ///< nullopt: not planned yet
+  std::set<std::pair<std::string, std::string>> dropped_;         ///< value, key: of those that have not planned yet
 };
 
 /// True for a taint that belongs to some policy.

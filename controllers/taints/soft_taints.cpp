@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "api/meta/condition.hpp"
+#include "api/meta/label_value.hpp"
+#include "api/meta/well_known.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
 
@@ -35,12 +39,17 @@ bool SoftTaints::place(const std::string& policy, const std::vector<planning::No
     claims_.claim(policy, taints);
     missed_.erase(policy);
   }
+  std::set<std::string_view> wanted;
+  for (const planning::NodeTaint& taint : taints) wanted.insert(taint.node);
   std::size_t written = 0;
   for (const std::string& node : due()) {
     const bool is_too_much = written++ >= kMostAtOnce;
-    if (is_too_much || !write(node)) deps_.enqueue(node);
-    if (!problem().empty()) {
+    const base::Status done = is_too_much ? base::Status(base::Done{}) : write(node);
+    if (is_too_much || !done) deps_.enqueue(node);
+    const bool misleads = !done && wanted.contains(node);
+    if (misleads || is_forbidden()) {
       if (!taints.empty()) drop(policy);
+      if (misleads) give_up(policy, done.error());
       return false;
     }
     if (progress) progress();
@@ -48,11 +57,56 @@ bool SoftTaints::place(const std::string& policy, const std::vector<planning::No
   return true;
 }
 
+void SoftTaints::pledge(const std::string& policy, TaintPledge pledge) {
+  const std::lock_guard lock(mutex_);
+  pledges_.add(policy, std::move(pledge));
+}
+
+std::vector<std::string> SoftTaints::pledged(const std::string& policy, const std::vector<api::ObjectKey>& unfinished,
+                                             const TaintPledges::Look& look, base::TimePoint now) {
+  const std::vector<std::string> bearers = bearers_of(policy, api::well_known::kLoadedTaint);
+  const std::lock_guard lock(mutex_);
+  if (claims_.is_only_known(policy)) pledges_.add(policy, {bearers, unfinished, now});
+  const std::vector<std::string> nodes = pledges_.nodes_of(policy, look, now);
+  std::vector<planning::NodeTaint>& taints = pledged_[policy];
+  taints.clear();
+  for (const std::string& node : nodes)
+    taints.push_back({node, std::string(api::well_known::kLoadedTaint), api::soft_taint_value(policy)});
+  return nodes;
+}
+
+void SoftTaints::forget_pledges(const std::string& policy) {
+  const std::lock_guard lock(mutex_);
+  pledges_.drop(policy);
+  pledged_.erase(policy);
+}
+
+std::vector<std::string> SoftTaints::bearers_of(const std::string& policy, std::string_view key) const {
+  const api::Taint wanted{std::string(key), api::soft_taint_value(policy), api::TaintEffect::kPreferNoSchedule};
+  std::vector<std::string> names;
+  for (const auto& node : deps_.nodes.list()) {
+    if (std::ranges::find(node->taints, wanted) != node->taints.end()) names.push_back(node->meta.name);
+  }
+  return names;
+}
+
+/// Nodes that count as tainted and are not would mislead the whole plan.
+void SoftTaints::give_up(const std::string& policy, const base::Error& error) {
+  using base::ErrorCode;
+  const bool lasts = error.code == ErrorCode::kForbidden || error.code == ErrorCode::kInvalid;
+  const std::lock_guard lock(mutex_);
+  given_up_[policy] = {deps_.clock.now() + (lasts ? kForbiddenFor : kFailedFor),
+                       {lasts ? api::Reason::kForbidden : api::Reason::kRetryLater,
+                        "no node gets a soft taint of this policy: " + error.message}};
+}
+
 void SoftTaints::keep(const std::string& policy) {
   {
     const std::lock_guard lock(mutex_);
     claims_.know(policy);
     if (++missed_[policy] <= kKeptCycles) return;
+    const auto known = pledged_.find(policy);
+    if (known != pledged_.end() && !known->second.empty()) return claims_.claim(policy, known->second);
   }
   drop(policy);
 }
@@ -61,7 +115,10 @@ void SoftTaints::drop(const std::string& policy) {
   {
     const std::lock_guard lock(mutex_);
     claims_.drop(policy);
+    pledges_.drop(policy);
+    pledged_.erase(policy);
     missed_.erase(policy);
+    given_up_.erase(policy);
   }
   enqueue_due();
 }
@@ -69,14 +126,22 @@ void SoftTaints::drop(const std::string& policy) {
 void SoftTaints::drop(const std::string& policy, std::string_view key) {
   {
     const std::lock_guard lock(mutex_);
-    claims_.drop(policy, key);
+    if (!claims_.drop(policy, key)) return;
   }
   enqueue_due();
 }
 
-std::string SoftTaints::problem() const {
+SoftTaints::Problem SoftTaints::problem(const std::string& policy) const {
   const std::lock_guard lock(mutex_);
-  return forbidden_until_ && deps_.clock.now() < *forbidden_until_ ? problem_ : "";
+  const base::TimePoint now = deps_.clock.now();
+  if (forbidden_ && now < forbidden_->until) return forbidden_->problem;
+  const auto own = given_up_.find(policy);
+  return own != given_up_.end() && now < own->second.until ? own->second.problem : Problem{};
+}
+
+bool SoftTaints::is_forbidden() const {
+  const std::lock_guard lock(mutex_);
+  return forbidden_ && deps_.clock.now() < forbidden_->until;
 }
 
 std::size_t SoftTaints::nodes_of(const std::string& policy) const {
@@ -108,7 +173,7 @@ void SoftTaints::enqueue_due() const {
 base::Result<kube::Requeue> SoftTaints::reconcile(const api::ObjectKey& node) {
   const auto seen = deps_.nodes.get(node);
   if (!seen || change_for(node.name, seen->taints).empty()) return kube::Requeue::await_change();
-  if (!problem().empty()) return kube::Requeue::in(kForbiddenFor);
+  if (is_forbidden()) return kube::Requeue::in(kForbiddenFor);
   if (const auto written = write(node.name); !written) {
     if (written.error().code == base::ErrorCode::kForbidden) return kube::Requeue::in(kForbiddenFor);
     return written.error();
@@ -123,8 +188,8 @@ base::Error SoftTaints::refused(const std::string& node, const base::Error& erro
                                                     error.message.find("cannot patch resource") != std::string::npos);
   if (is_right_missing) {
     const std::lock_guard lock(mutex_);
-    forbidden_until_ = deps_.clock.now() + kForbiddenFor;
-    problem_ = fmt::format("no node gets a soft taint: {}; {}", error.message, kWayOut);
+    forbidden_ = {deps_.clock.now() + kForbiddenFor,
+                  {api::Reason::kForbidden, fmt::format("no node gets a soft taint: {}; {}", error.message, kWayOut)}};
   }
   return error.during("writing the soft taints of node " + node);
 }
@@ -161,8 +226,8 @@ base::Status SoftTaints::try_to_write(const std::string& node) {
   return base::Done{};
 }
 
-void tell_soft_taints(std::vector<api::Condition>& conditions, bool asks, const std::string& problem, std::size_t nodes,
-                      std::int64_t generation, base::TimePoint now) {
+void tell_soft_taints(std::vector<api::Condition>& conditions, bool asks, const SoftTaints::Problem& problem,
+                      std::size_t nodes, std::int64_t generation, base::TimePoint now) {
   const std::string type(to_string(api::ConditionType::kSoftTaints));
   if (!asks) {
     std::erase_if(conditions, [&](const api::Condition& each) { return each.type == type; });
@@ -172,8 +237,8 @@ void tell_soft_taints(std::vector<api::Condition>& conditions, bool asks, const 
   api::set_condition(conditions,
                      {type,
                       works ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
-                      std::string(to_string(works ? api::Reason::kTaintsWritten : api::Reason::kForbidden)),
-                      works ? words_of(nodes) : problem,
+                      std::string(to_string(problem.reason)),
+                      works ? words_of(nodes) : problem.text,
                       generation,
                       {}},
                      now);

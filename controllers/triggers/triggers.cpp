@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "api/meta/well_known.hpp"
+
 namespace controllers {
 namespace {
 
@@ -11,12 +13,21 @@ using api::TriggerKind;
 
 constexpr unsigned bit_of(TriggerKind kind) { return 1U << static_cast<unsigned>(kind); }
 
+/// Those of policies tell nobody anything new: policies put them.
+std::vector<api::Taint> foreign_taints(const api::Node& node) {
+  std::vector<api::Taint> taints = node.taints;
+  std::erase_if(taints, [](const api::Taint& taint) {
+    return taint.effect == api::TaintEffect::kPreferNoSchedule && api::well_known::is_soft_taint(taint.key);
+  });
+  return taints;
+}
+
 }  // namespace
 
 bool differs_for_placement(const api::Node& before, const api::Node& after) {
   return before.unschedulable != after.unschedulable || before.is_ready() != after.is_ready() ||
-         before.taints != after.taints || before.allocatable != after.allocatable ||
-         before.meta.labels != after.meta.labels;
+         before.allocatable != after.allocatable || before.meta.labels != after.meta.labels ||
+         (before.taints != after.taints && foreign_taints(before) != foreign_taints(after));
 }
 
 void Triggers::follow(const std::string& policy, const std::vector<api::ScheduleTrigger>& triggers) {

@@ -73,7 +73,7 @@ class Triggers {
   std::map<std::string, Entry> policies_;
 };
 
-/// What NodeChanged is about: labels, taints, cordon, allocatable, readiness.
+/// What NodeChanged is about: labels, taints but for the soft ones of policies, cordon, allocatable, readiness.
 bool differs_for_placement(const api::Node& before, const api::Node& after);
 
 }  // namespace controllers

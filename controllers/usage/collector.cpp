@@ -71,11 +71,7 @@ base::Result<usage::Samples> UsageCollector::ask(Entry& entry) {
 std::optional<usage::NodeMatcher> UsageCollector::matcher() const {
   if (!deps_.nodes) return std::nullopt;
   std::vector<usage::NodeNames> nodes;
-  for (const auto& node : deps_.nodes()) {
-    nodes.push_back({node->meta.name, node->addresses});
-    if (const std::string* host = node->meta.labels.find("kubernetes.io/hostname"))
-      nodes.back().addresses.push_back(*host);
-  }
+  for (const auto& node : deps_.nodes()) nodes.push_back(usage::names_of(*node));
   return usage::NodeMatcher(nodes);
 }
 

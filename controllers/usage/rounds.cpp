@@ -72,6 +72,8 @@ void UsageRounds::take_columns(const usage::Samples& samples) {
 void UsageRounds::take_node(usage::Samples::Node& sample, base::TimePoint now) {
   Node& node = nodes_[sample.name];
   node.seen = now;
+  // Else what a clock that was wrong once has said would count until its time has come.
+  while (!node.rounds.empty() && node.rounds.back().time - now > source_.max_age) node.rounds.pop_back();
   if (!node.rounds.empty() && sample.time <= node.rounds.back().time) return;
   // A thinned-out window keeps every so many answers, and always the newest: that one makes way.
   if (stride_ > 1 && answers_ > 0 && answers_ % stride_ != 1 && !node.rounds.empty()) node.rounds.pop_back();

@@ -29,7 +29,8 @@ class UsageRounds {
   explicit UsageRounds(api::UsageSource source);
 
   /// An answer that was received at `now`; its pods and problems are moved out of it. A node whose sample is the one
-  /// before again has no new round.
+  /// before again has no new round. What came from the future by more than maxAge is forgotten when the next sample
+  /// comes.
   void take(usage::Samples& samples, base::TimePoint now);
   void add(usage::Samples samples, base::TimePoint now) { take(samples, now); }
   /// What is foreseen since the newest answer.

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "api/json/json_access.hpp"
 #include "base/base64.hpp"
+#include "kube/config/url.hpp"
 
 namespace controllers::webhooks {
 
@@ -26,11 +28,24 @@ std::optional<Json> ca_patch(const Json& configuration, const std::string& trust
   return patch.size() > 1 ? std::optional(std::move(patch)) : std::nullopt;
 }
 
-bool has_ca_bundles(const Json& configuration) {
+bool trusts(const Json& configuration, const std::string& ca) {
   const Json& webhooks = api::items_at(configuration, {"webhooks"});
-  return !webhooks.empty() && std::ranges::all_of(webhooks, [](const Json& each) {
-    return !api::text_at(each, {"clientConfig", "caBundle"}).empty();
+  return !webhooks.empty() && std::ranges::all_of(webhooks, [&](const Json& each) {
+    const auto bundle = base::decode_base64(api::text_at(each, {"clientConfig", "caBundle"}));
+    return bundle && !bundle->empty() && bundle->find(ca) != std::string::npos;
   });
+}
+
+std::vector<std::string> called_names(const Json& configuration) {
+  std::set<std::string> names;
+  for (const Json& each : api::items_at(configuration, {"webhooks"})) {
+    const std::string service = api::text_at(each, {"clientConfig", "service", "name"});
+    const std::string ns = api::text_at(each, {"clientConfig", "service", "namespace"});
+    if (!service.empty()) names.insert(service + "." + ns + ".svc");
+    const auto url = kube::parse_url(api::text_at(each, {"clientConfig", "url"}));
+    if (url && !url->host.empty()) names.insert(url->host);
+  }
+  return {names.begin(), names.end()};
 }
 
 }  // namespace controllers::webhooks

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/json/json.hpp"
 
@@ -13,7 +14,12 @@ namespace controllers::webhooks {
 /// nullopt: they do.
 std::optional<api::Json> ca_patch(const api::Json& configuration, const std::string& trusted);
 
-/// It has webhooks, and each has some caBundle: what others have put there counts.
-bool has_ca_bundles(const api::Json& configuration);
+/// It has webhooks, and the caBundle of each holds `ca` (PEM). "": any that is not empty, since who signed the
+/// certificate is somebody else's business.
+bool trusts(const api::Json& configuration, const std::string& ca);
+
+/// Under which names and addresses the API server calls the webhooks: those of their Services, or the hosts of their
+/// URLs. Sorted, each once.
+std::vector<std::string> called_names(const api::Json& configuration);
 
 }  // namespace controllers::webhooks

@@ -47,8 +47,7 @@ enum class CertificateStep {
   kPromote,  ///< the next one is served; the authority before it stays trusted
 };
 /// `set`: nullptr when there is none that makes sense. `next_is_trusted`: those who call know the next authority. Ages
-/// count from the time at which a certificate was made. One that is not valid yet is kept: one of the clocks is wrong,
-/// and nobody knows which.
+/// count from the time at which a certificate was made. One that is not valid yet cannot be served.
 CertificateStep next_step(const CertificateSet* set, const CertificateRules& rules, bool next_is_trusted,
                           base::TimePoint now);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
@@ -28,16 +29,41 @@ const char* name_of(CertificateStep step) {
   return "";
 }
 
+/// The time in which all of it is valid.
+std::optional<serving::Validity> validity_of(const serving::ServerIdentity& identity) {
+  const auto leaf = serving::validity_of(identity.certificate);
+  if (!leaf) return std::nullopt;
+  if (identity.ca.empty()) return *leaf;
+  const auto ca = serving::validity_of(identity.ca);
+  if (!ca) return std::nullopt;
+  return serving::Validity{std::max(leaf->not_before, ca->not_before), std::min(leaf->not_after, ca->not_after)};
+}
+
+bool is_valid(const serving::Validity& validity, base::TimePoint now) {
+  return validity.not_before <= now && now < validity.not_after;
+}
+
+/// Of a pair in files. Who calls, and by which name, is not known here.
+base::Status check_files(const serving::ServerIdentity& identity, base::TimePoint now) {
+  if (auto pair = serving::check_pair(identity, {}); !pair) return pair;
+  const auto validity = validity_of(identity);
+  if (validity && is_valid(*validity, now)) return base::Done{};
+  if (!validity) return base::invalid("a certificate without validity");
+  return base::invalid(now < validity->not_before ? "it is not valid before " + base::format_time(validity->not_before)
+                                                  : "it has expired at " + base::format_time(validity->not_after));
+}
+
+std::string next_ca(const CertificateSet* set) { return set != nullptr && set->next ? set->next->ca : std::string(); }
+
 }  // namespace
 
 Certificates::Certificates(kube::Client& client, const base::Clock& clock, const base::Clock& steady,
-                           CertificateOptions options, std::function<void(const serving::ServerIdentity&)> changed,
-                           base::Log log)
+                           CertificateOptions options, Serve serve, base::Log log)
     : client_(client),
       clock_(clock),
       steady_(steady),
       options_(std::move(options)),
-      changed_(std::move(changed)),
+      serve_(std::move(serve)),
       log_(log.with({kv("secret", options_.ns + "/" + options_.secret)})),
       problem_("the webhook's certificate is not read yet") {}
 
@@ -48,41 +74,62 @@ void Certificates::refresh(bool leads) {
   conclude(options_.cert_file.empty() ? look(leads) : look_at_files(), leads);
 }
 
+/// What is known is served and trusted though it could not be written what comes after it.
 base::Status Certificates::look(bool leads) {
-  const auto set = read_secret(leads);
-  if (!set) return set.error().during(fmt::format("Secret {}/{}", options_.ns, options_.secret));
-  serve(set->current);
-  return inject(leads, set->trusted());
+  // What was seen at the last look holds for this one only.
+  const Found found = read_secret(leads, std::exchange(trusted_next_, {}));
+  const base::Status served = found.set ? serve(found.set->current) : base::Done{};
+  // Who was faster than we has written newer authorities than we know.
+  const bool is_behind = !found.done && found.done.error().code == base::ErrorCode::kConflict;
+  const base::Status injected = inject(found.set ? &*found.set : nullptr, leads && !is_behind);
+  if (!found.done) return found.done.error().during(fmt::format("Secret {}/{}", options_.ns, options_.secret));
+  return served ? injected : served;
 }
 
+/// A pair that is none, or that is not valid, does not take the place of one that is served.
 base::Status Certificates::look_at_files() {
   auto chain = kube::read_file(options_.cert_file);
-  if (!chain) return chain.error().during("webhook.certFile");
   auto key = kube::read_file(options_.key_file);
-  if (!key) return key.error().during("webhook.keyFile");
-  serve({"", *std::move(chain), *std::move(key)});
-  return inject(false, "");
+  base::Status done = base::Done{};
+  if (!chain) {
+    done = std::move(chain).error().during("webhook.certFile");
+  } else if (!key) {
+    done = std::move(key).error().during("webhook.keyFile");
+  } else {
+    const serving::ServerIdentity identity{"", *std::move(chain), *std::move(key)};
+    done = check_files(identity, clock_.now());
+    if (done) done = serve(identity);
+    if (!done) done = std::move(done).error().during("webhook.certFile and keyFile");
+  }
+  const base::Status injected = inject(nullptr, false);
+  return done ? injected : done;
 }
 
 /// The certificates as they are after whatever was due is done. A replica that does not lead takes what there is.
-base::Result<CertificateSet> Certificates::read_secret(bool leads) {
+Certificates::Found Certificates::read_secret(bool leads, const std::string& trusted_next) {
   const auto body = client_.get(kSecrets, {options_.ns, options_.secret});
-  if (!body && !base::is_not_found(body.error())) return body.error();
+  if (!body && !base::is_not_found(body.error())) return {std::nullopt, body.error()};
   Json secret;
   if (body) {
     auto parsed = api::parse_json(*body);
-    if (!parsed) return parsed.error();
+    if (!parsed) return {std::nullopt, parsed.error()};
     secret = *std::move(parsed);
   }
   const auto set = decode_certificates(secret);
   const base::TimePoint now = clock_.now();
   const CertificateSet* known = set ? &*set : nullptr;
-  const CertificateStep step = next_step(known, options_.rules, next_is_trusted_, now);
-  if (leads && step != CertificateStep::kKeep) return store(secret, step, known);
-  if (step != CertificateStep::kMake) return set;
-  if (!body) return base::unavailable("it is not there; the leader makes it");
-  return base::unavailable("the leader has to make it again: " +
-                           (set ? why_unusable(*set, options_.rules, now) : set.error().message));
+  const bool next_is_trusted = !trusted_next.empty() && next_ca(known) == trusted_next;
+  const CertificateStep step = next_step(known, options_.rules, next_is_trusted, now);
+  const auto usable = step != CertificateStep::kMake ? std::optional(*set) : std::nullopt;
+  if (leads && step != CertificateStep::kKeep) {
+    auto stored = store(secret, step, known);
+    if (!stored) return {usable, stored.error()};
+    return {*std::move(stored), base::Done{}};
+  }
+  if (usable) return {usable, base::Done{}};
+  if (!body) return {std::nullopt, base::unavailable("it is not there; the leader makes it")};
+  return {std::nullopt, base::unavailable("the leader has to make it again: " +
+                                          (set ? why_unusable(*set, options_.rules, now) : set.error().message))};
 }
 
 /// An update is guarded by the resourceVersion that was read; of two that create it one is first, and the other reads
@@ -99,11 +146,14 @@ base::Result<CertificateSet> Certificates::store(const Json& secret, Certificate
   return set;
 }
 
-void Certificates::serve(const serving::ServerIdentity& identity) {
-  const std::string now = identity.certificate + identity.key;
-  if (now == served_) return;
-  changed_(identity);
-  served_ = now;
+base::Status Certificates::serve(const serving::ServerIdentity& identity) {
+  if (identity == served_) return base::Done{};
+  if (auto taken = serve_(identity); !taken) return std::move(taken).error().during("serving it");
+  served_ = identity;
+  const auto validity = validity_of(identity);
+  const std::scoped_lock lock(mutex_);
+  validity_ = validity;
+  return base::Done{};
 }
 
 base::Result<std::optional<Json>> Certificates::read_configuration() {
@@ -115,26 +165,39 @@ base::Result<std::optional<Json>> Certificates::read_configuration() {
   return std::optional(*std::move(parsed));
 }
 
-/// `trusted` empty: somebody else fills the caBundle.
-base::Status Certificates::inject(bool leads, const std::string& trusted) {
+base::Status Certificates::inject(const CertificateSet* set, bool may_write) {
+  bool is_trusted = false;
+  base::Status done = inject(set, may_write, is_trusted);
+  const std::scoped_lock lock(mutex_);
+  is_trusted_ = is_trusted;
+  return done;
+}
+
+base::Status Certificates::inject(const CertificateSet* set, bool may_write, bool& is_trusted) {
   const auto configuration = read_configuration();
-  const auto conclude_with = [&](bool in_force, bool next_is_trusted) {
-    next_is_trusted_ = next_is_trusted;
-    const std::scoped_lock lock(mutex_);
-    in_force_ = in_force;
-  };
-  if (!configuration) return conclude_with(false, false), configuration.error();
+  if (!configuration) return configuration.error();
   if (!*configuration) {
-    conclude_with(false, true);
+    trusted_next_ = next_ca(set);  // nobody is to trust it
     return base::Error{base::ErrorCode::kNotFound,
                        fmt::format("MutatingWebhookConfiguration {} is not installed: nobody calls the webhook",
                                    options_.configuration)};
   }
-  const auto patch = trusted.empty() ? std::nullopt : ca_patch(**configuration, trusted);
-  const bool has_bundles = patch || has_ca_bundles(**configuration);
-  if (!patch || !leads) return conclude_with(has_bundles && !patch, has_bundles && !patch), base::Done{};
-  const auto patched = client_.patch(kConfigurations, {"", options_.configuration}, kube::PatchType::kJson, *patch);
-  conclude_with(patched.ok() && has_bundles, patched.ok());
+  const bool serves = !served_.certificate.empty();
+  const base::Status named =
+      serves ? serving::check_pair(served_, called_names(**configuration)) : base::Status(base::Done{});
+  const auto patch = set != nullptr ? ca_patch(**configuration, set->trusted()) : std::nullopt;
+  is_trusted = serves && named && trusts(**configuration, served_.ca);
+  if (patch && may_write) {
+    if (auto written = write_bundle(*patch); !written) return written;
+    is_trusted = serves && named && set->trusted().find(served_.ca) != std::string::npos;
+  }
+  if (!patch || may_write) trusted_next_ = next_ca(set);
+  if (!named) return named.error().during("MutatingWebhookConfiguration " + options_.configuration);
+  return base::Done{};
+}
+
+base::Status Certificates::write_bundle(const Json& patch) {
+  const auto patched = client_.patch(kConfigurations, {"", options_.configuration}, kube::PatchType::kJson, patch);
   if (!patched) return patched.error().during("writing caBundle of " + options_.configuration);
   log_.info("caBundle written", {kv("configuration", options_.configuration)});
   return base::Done{};
@@ -154,8 +217,9 @@ void Certificates::conclude(const base::Status& looked, bool leads) {
 }
 
 bool Certificates::in_force() const {
+  const base::TimePoint now = clock_.now();
   const std::scoped_lock lock(mutex_);
-  return in_force_;
+  return is_trusted_ && validity_ && is_valid(*validity_, now);
 }
 
 std::string Certificates::problem() const {

@@ -19,7 +19,8 @@ struct CertificateOptions {
   std::string secret = "evacuator-webhook-tls";
   std::string configuration = "evacuator-placement";  ///< the MutatingWebhookConfiguration
   CertificateRules rules;
-  /// Given: their content is served, and who puts it there (cert-manager) fills the caBundle. No Secret is touched.
+  /// Given: their content is served if it is a valid pair, and who puts it there (cert-manager) fills the caBundle. No
+  /// Secret is touched.
   std::string cert_file{}, key_file{};
 };
 
@@ -29,15 +30,18 @@ struct CertificateOptions {
 /// be made again, so a broken one is overwritten. Thread-safe.
 class Certificates {
  public:
-  /// `changed` gets each certificate that is to be served from now on; on the thread of refresh(). The references must
+  /// Serves a certificate from now on. An error: it cannot, and serves the one before.
+  using Serve = std::function<base::Status(const serving::ServerIdentity&)>;
+
+  /// `serve` gets each certificate that is to be served from now on; on the thread of refresh(). The references must
   /// outlive it. Ages of certificates go by `clock`, the time between two looks by `steady`.
   Certificates(kube::Client& client, const base::Clock& clock, const base::Clock& steady, CertificateOptions options,
-               std::function<void(const serving::ServerIdentity&)> changed, base::Log log);
+               Serve serve, base::Log log);
 
   /// Called every second or so; cheap while nothing is due. `leads`: it may write.
   void refresh(bool leads);
-  /// The API server calls us, and trusts us, as of the last look: the configuration is installed, and has our
-  /// authorities.
+  /// The API server calls us, and trusts us, as far as can be known from here: what is served is valid now, and as of
+  /// the last look the configuration is installed, calls us by a name that the certificate has, and has its authority.
   bool in_force() const;
   /// What is wrong; empty: nothing.
   std::string problem() const;
@@ -47,31 +51,40 @@ class Certificates {
   static constexpr base::seconds kRetryEvery{5};
 
  private:
+  struct Found {
+    std::optional<CertificateSet> set;  ///< nullopt: there is none that can be served
+    base::Status done;                  ///< what went wrong
+  };
+
   base::Status look(bool leads);
   base::Status look_at_files();
-  base::Result<CertificateSet> read_secret(bool leads);
+  Found read_secret(bool leads, const std::string& trusted_next);
   base::Result<CertificateSet> store(const api::Json& secret, CertificateStep step, const CertificateSet* before);
-  void serve(const serving::ServerIdentity& identity);
+  base::Status serve(const serving::ServerIdentity& identity);
   /// nullopt: it is not installed.
   base::Result<std::optional<api::Json>> read_configuration();
-  base::Status inject(bool leads, const std::string& trusted);
+  /// `set` nullptr: which authorities are to be trusted is not known here, or somebody else's business.
+  base::Status inject(const CertificateSet* set, bool may_write);
+  base::Status inject(const CertificateSet* set, bool may_write, bool& is_trusted);
+  base::Status write_bundle(const api::Json& patch);
   void conclude(const base::Status& looked, bool leads);
 
   kube::Client& client_;
   const base::Clock& clock_;
   const base::Clock& steady_;
   const CertificateOptions options_;
-  const std::function<void(const serving::ServerIdentity&)> changed_;
+  const Serve serve_;
   const base::Log log_;
 
   std::mutex refreshing_;  ///< one look at a time; of what follows
   base::TimePoint next_look_ = base::TimePoint::min();
   bool led_ = false;
-  bool next_is_trusted_ = false;  ///< as of the last look: the whole set was injected, or nobody is to trust it
-  std::string served_;            ///< certificate
+  std::string trusted_next_;        ///< authority of the next certificate, if it was trusted as of the last look
+  serving::ServerIdentity served_;  ///< empty: none is yet
 
-  mutable std::mutex mutex_;  ///< of what follows
-  bool in_force_ = false;
+  mutable std::mutex mutex_;                   ///< of what follows
+  std::optional<serving::Validity> validity_;  ///< of what is served; nullopt: nothing is, or it cannot be told
+  bool is_trusted_ = false;                    ///< what is served
   std::string problem_;
 };
 

@@ -33,7 +33,8 @@ BalanceMeter::BalanceMeter(const scheduling::ClusterSnapshot& cluster, BalanceSu
       subject_(std::move(subject)),
       before_(cluster, *subject_.usage, subject_.resources, all_nodes_of(subject_)),
       load_(before_),
-      pool_of_(cluster.node_count(), kNoPool) {
+      pool_of_(cluster.node_count(), kNoPool),
+      emptying_(cluster.node_count(), 0) {
   for (std::size_t p = 0; p < subject_.pools.size(); ++p) {
     const BalanceSubject::Pool& pool = subject_.pools[p];
     for (const NodeIndex node : pool.nodes) pool_of_[node] = p;
@@ -41,6 +42,12 @@ BalanceMeter::BalanceMeter(const scheduling::ClusterSnapshot& cluster, BalanceSu
     std::vector<double>& middle = middle_.emplace_back(pool.packed_to);
     for (std::size_t r = middle.size(); r < subject_.resources.size(); ++r) middle.push_back(before_.mean(known, r));
   }
+}
+
+/// It is one of those that are to be emptied, and is not empty.
+bool BalanceMeter::is_emptied(const LoadTable& load, NodeIndex node) const {
+  const std::vector<double>& limits = subject_.pools[pool_of_[node]].emptied_up_to;
+  return std::ranges::equal(load.percents(node), limits, std::ranges::less_equal{});
 }
 
 /// Of a node that is to be packed only what is above the target.
@@ -62,12 +69,24 @@ double BalanceMeter::gain_on(PodIndex pod, NodeIndex node, double sign) const {
   return gain;
 }
 
-double BalanceMeter::score(PodIndex pod, NodeIndex from, std::optional<NodeIndex> to) const {
+/// 0 … 100. A node that is freed is worth as much however little was on it.
+double BalanceMeter::benefit(PodIndex pod, NodeIndex from, std::optional<NodeIndex> to) const {
+  constexpr double kMost = 100;
   constexpr double kHalf = 100;  // points²
+  if (empties(from)) return kMost;
   const double gain = gain_on(pod, from, -1) + (to ? gain_on(pod, *to, 1) : 0);
-  if (!(gain > 0)) return 0;
-  const double score = 100 * gain / (gain + kHalf) / strategies::move_cost(cluster_, pod);
-  return std::round(score * 10) / 10;
+  return gain > 0 ? kMost * gain / (gain + kHalf) : 0;
+}
+
+double BalanceMeter::cost(PodIndex pod, NodeIndex from) const {
+  if (!empties(from)) return strategies::move_cost(cluster_, pod);
+  double& known = emptying_[from];
+  if (known <= 0) known = std::max(strategies::emptying_cost(cluster_, from), 1.0);
+  return known;
+}
+
+double BalanceMeter::score(PodIndex pod, NodeIndex from, std::optional<NodeIndex> to) const {
+  return std::round(benefit(pod, from, to) / cost(pod, from) * 10) / 10;
 }
 
 api::Imbalance BalanceMeter::imbalance(const LoadTable& load, std::size_t resource) const {
@@ -78,9 +97,11 @@ api::Imbalance BalanceMeter::imbalance(const LoadTable& load, std::size_t resour
     const std::vector<NodeIndex> known = known_of(pool, load);
     const double mean = load.mean(known, resource);
     double peak = 0;
+    const bool empties = !pool.emptied_up_to.empty();
     for (const NodeIndex node : known) {
       const double percent = load.percent(node, resource);
-      const double off = pool.packed_to.empty() ? percent - mean : distance(node, resource, percent);
+      double off = pool.packed_to.empty() ? percent - mean : distance(node, resource, percent);
+      if (empties) off = is_emptied(load, node) ? percent : 0;
       squares += off * off;
       peak = std::max(peak, percent);
     }

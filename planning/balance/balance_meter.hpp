@@ -23,7 +23,8 @@ class BalanceMeter {
   /// 0 … 100: benefit for disruption. The benefit is by how much the move lessens the sum of the squared distances of
   /// its two nodes from the mean of their pool (from the target, for a strategy that packs), in all resources; 100
   /// points², such as 10 points of load moved off a node that is 10 above to one that is 10 below, halve the distance
-  /// to 100. It is divided by strategies::move_cost().
+  /// to 100. It is divided by strategies::move_cost(). Of a strategy that empties nodes: 100 for the node, divided by
+  /// strategies::emptying_cost().
   double score(scheduling::PodIndex pod, scheduling::NodeIndex from, std::optional<scheduling::NodeIndex> to) const;
   /// Counts the move. Called with `from` and `to` exchanged it takes it back.
   void move(scheduling::PodIndex pod, scheduling::NodeIndex from, scheduling::NodeIndex to) {
@@ -36,7 +37,14 @@ class BalanceMeter {
  private:
   static constexpr std::size_t kNoPool = static_cast<std::size_t>(-1);
 
+  /// The node is of a pool whose nodes are to be emptied when there is little on them.
+  bool empties(scheduling::NodeIndex node) const {
+    return pool_of_[node] != kNoPool && !subject_.pools[pool_of_[node]].emptied_up_to.empty();
+  }
+  bool is_emptied(const strategies::LoadTable& load, scheduling::NodeIndex node) const;
   double distance(scheduling::NodeIndex node, std::size_t resource, double percent) const;
+  double benefit(scheduling::PodIndex pod, scheduling::NodeIndex from, std::optional<scheduling::NodeIndex> to) const;
+  double cost(scheduling::PodIndex pod, scheduling::NodeIndex from) const;
   double gain_on(scheduling::PodIndex pod, scheduling::NodeIndex node, double sign) const;
   api::Imbalance imbalance(const strategies::LoadTable& load, std::size_t resource) const;
 
@@ -46,6 +54,7 @@ class BalanceMeter {
   strategies::LoadTable load_;
   std::vector<std::size_t> pool_of_;         ///< by node
   std::vector<std::vector<double>> middle_;  ///< by pool and resource: the mean, or the target
+  mutable std::vector<double> emptying_;     ///< by node: emptying_cost(), 0 before it was asked for
 };
 
 }  // namespace planning

@@ -8,7 +8,8 @@
 namespace planning {
 namespace {
 
-constexpr double kLeastGain = 0.5;      ///< percentage points
+constexpr double kLeastGain = 0.5;      ///< percentage points, or, where less was promised,
+constexpr double kPartOfPromise = 0.5;  ///< of what the plan promised
 constexpr double kLeastChange = 1;      ///< points of another imbalance
 constexpr double kPartOfChange = 0.25;  ///< of the imbalance at the stop
 
@@ -19,7 +20,9 @@ bool has_moves(const api::BalanceRow& row) { return row.after != row.before; }
 bool is_another(double now, double then) { return std::abs(now - then) > std::max(kLeastChange, kPartOfChange * then); }
 
 bool has_gained(const api::BalanceRow& now, const api::BalanceRow& previous) {
-  return now.before.deviation <= previous.before.deviation - kLeastGain;
+  const double promised = previous.before.deviation - previous.after.deviation;
+  const double least = promised > 0 ? std::min(kLeastGain, kPartOfPromise * promised) : kLeastGain;
+  return now.before.deviation <= previous.before.deviation - least;
 }
 
 api::BalanceRow started(api::BalanceRow row) {

@@ -15,6 +15,9 @@ inline constexpr std::string_view kConverged = "Converged";
 inline constexpr std::string_view kOscillating = "Oscillating";
 inline constexpr std::string_view kNoProgress = "NoProgress";
 
+/// BalanceRow::resource of a strategy that empties nodes in waves: `deviation` is the percentage of nodes in use.
+inline constexpr std::string_view kNodesInUse = "nodes";
+
 /// One cycle of one strategy and resource.
 struct BalanceCycle {
   const api::BalanceRow& now;                 ///< Plan::balance: before and after as planned
@@ -23,7 +26,8 @@ struct BalanceCycle {
   bool reverses = false;                      ///< moves_back(): the plan takes back what the one before did
 };
 
-/// `now` with its history. A cycle gains when nodes are more even than before the last moves: by half a point at least.
+/// `now` with its history. A cycle gains when nodes are more even than before the last moves: by half a point at least,
+/// or by half of what the plan promised where that is less (a few moves in a large cluster).
 /// `patience` cycles in a row that were carried out without gain: NoProgress. A plan that takes moves back after one
 /// that did not gain: Oscillating. Both last until the imbalance is another one: a quarter, and one point, more or less
 /// than when it stopped, which `best` holds from then on; or until the spec changes. No moves planned: Converged.

@@ -59,7 +59,7 @@ class Demand {
         capacity[node] = scheduling::saturating_add(capacity[node], amount);
       }
     }
-    for (std::int64_t& each : capacity) each = std::max<std::int64_t>(each, 0) / divisor * divisor;
+    for (std::int64_t& each : capacity) each = each / divisor * divisor;
     return problem_.held_nodes() + nodes_beside_held(std::move(capacity), left);
   }
 
@@ -75,12 +75,14 @@ class Demand {
     set.nodes.push_back(node);
   }
 
-  /// By node.
+  /// By node. What is there may stay, also where it is more than the node offers.
   std::vector<std::int64_t> free_of(ResourceIndex resource) const {
     std::vector<std::int64_t> free(problem_.base().node_count(), 0);
     for (const NodeIndex node : problem_.nodes())
-      free[node] = scheduling::saturating_subtract(problem_.base().allocatable().get(node, resource),
-                                                   problem_.cluster().used().get(node, resource));
+      free[node] =
+          std::max<std::int64_t>(scheduling::saturating_subtract(problem_.base().allocatable().get(node, resource),
+                                                                 problem_.cluster().used().get(node, resource)),
+                                 0);
     return free;
   }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/meta/well_known.hpp"
 #include "strategies/defragmentation/rules.hpp"
 #include "strategies/defragmentation/search.hpp"
 #include "strategies/strategy.hpp"
@@ -19,7 +20,7 @@ class Defragmentation final : public Strategy {
   explicit Defragmentation(Args args) : args_(std::move(args)) {}
   std::string_view name() const override { return kName; }
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
-  bool soft_taints() const override { return true; }
+  std::string_view soft_taint() const override { return api::well_known::kEmptyingTaint; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
 
  private:

@@ -87,14 +87,15 @@ class NodeChoice {
 
   /// Gives up emptying a node that would take the pod for which there is no place.
   bool open_another(Packing& packing) {
-    for (std::size_t i = queue_.size(); i-- > 1;) {
-      const NodeIndex node = queue_[i].node;
-      if (!problem_.takes(node) || !packing.fits(packing.stuck(), node)) continue;
-      packing.open(node);
-      queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(i));
-      return true;
+    std::vector<NodeIndex> nodes;
+    for (std::size_t i = 1; i < queue_.size(); ++i) {
+      if (problem_.takes(queue_[i].node)) nodes.push_back(queue_[i].node);
     }
-    return false;
+    const auto found = packing.last_that_fits(packing.stuck(), nodes);
+    if (!found) return false;
+    packing.open(nodes[*found]);
+    std::erase_if(queue_, [&](const FreeableNode& each) { return each.node == nodes[*found]; });
+    return true;
   }
 
   const DefragmentationProblem& problem_;

@@ -45,8 +45,13 @@ void Packing::open(NodeIndex node) {
   order_.push_back(node);
 }
 
-bool Packing::fits(PodIndex pod, NodeIndex node) const {
-  return FitQuery(cluster_, pod, FitLevel::kScheduler).fits(node);
+std::optional<std::size_t> Packing::last_that_fits(PodIndex pod, std::span<const NodeIndex> nodes) const {
+  const FitQuery query(cluster_, pod, FitLevel::kScheduler);
+  budget_.spend(nodes.size());
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    if (query.fits(nodes[i])) return i;
+  }
+  return std::nullopt;
 }
 
 double Packing::free_share(NodeIndex node) const {
@@ -105,9 +110,10 @@ std::optional<NodeIndex> Packing::best_fit(PodIndex pod, const FitQuery& query) 
   std::optional<NodeIndex> best;
   double least = 0;
   const NodeIndex here = cluster_.node_of(pod);
+  const NodeIndex home = problem_.cluster().node_of(pod);
   budget_.spend(order_.size());
   for (const NodeIndex node : order_) {
-    if (node == here || !has_room(pod, node, {})) continue;
+    if (node == here || node == home || !has_room(pod, node, {})) continue;
     const double share = free_share(node);
     if ((best && share >= least) || query.refusal_beside_room(node)) continue;
     best = node;
@@ -126,6 +132,21 @@ bool Packing::place(PodIndex pod, int depth) {
   return depth > 0 && !budget_.is_over() && place_by_ejection(pod, query, depth);
 }
 
+/// Those that were taken before a later one made room alone may stay.
+Packing::Ejection Packing::without_needless(Ejection ejection, PodIndex pod) const {
+  for (std::size_t i = 0; i + 1 < ejection.pods.size();) {
+    const PodIndex spared = ejection.pods[i];
+    const auto at = ejection.pods.begin() + static_cast<std::ptrdiff_t>(i);
+    ejection.pods.erase(at);
+    if (has_room(pod, ejection.node, ejection.pods)) {
+      ejection.cost -= problem_.size(spared);
+    } else {
+      ejection.pods.insert(ejection.pods.begin() + static_cast<std::ptrdiff_t>(i++), spared);
+    }
+  }
+  return ejection;
+}
+
 /// The largest ones first until there is room; nullopt: too many, or none.
 std::optional<Packing::Ejection> Packing::several_on(NodeIndex node, PodIndex pod) const {
   Ejection found{node, {}, 0};
@@ -138,7 +159,7 @@ std::optional<Packing::Ejection> Packing::several_on(NodeIndex node, PodIndex po
     if (problem_.size(other) >= problem_.size(pod)) continue;
     found.pods.push_back(other);
     found.cost += problem_.size(other);
-    if (has_room(pod, node, found.pods)) return found;
+    if (has_room(pod, node, found.pods)) return without_needless(std::move(found), pod);
     if (found.pods.size() == style_.ejected) break;
   }
   return std::nullopt;
@@ -160,10 +181,11 @@ void Packing::add_ejections_on(NodeIndex node, PodIndex pod, std::vector<Ejectio
 std::vector<Packing::Ejection> Packing::ejections_for(PodIndex pod, const FitQuery& query) {
   std::vector<Ejection> found;
   const NodeIndex here = cluster_.node_of(pod);
+  const NodeIndex home = problem_.cluster().node_of(pod);
   std::size_t looked_at = 0;
   for (; looked_at < order_.size() && found.size() < 4 * style_.tries; ++looked_at) {
     const NodeIndex node = order_[(hint_ + looked_at) % order_.size()];
-    if (node != here && !query.refusal_beside_room(node)) add_ejections_on(node, pod, found);
+    if (node != here && node != home && !query.refusal_beside_room(node)) add_ejections_on(node, pod, found);
   }
   budget_.spend(looked_at);
   if (looked_at < order_.size()) hint_ = (hint_ + looked_at) % order_.size();

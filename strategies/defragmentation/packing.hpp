@@ -41,8 +41,8 @@ class Packing {
   PodIndex stuck() const { return stuck_; }
   /// From here on the node takes pods.
   void open(NodeIndex node);
-  /// The pod would fit there as it is now.
-  bool fits(PodIndex pod, NodeIndex node) const;
+  /// The last of the nodes on which the pod would fit as things are now.
+  std::optional<std::size_t> last_that_fits(PodIndex pod, std::span<const NodeIndex> nodes) const;
 
   /// In an order in which each finds its place free.
   const std::vector<PackedMove>& moves() const { return moves_; }
@@ -60,6 +60,7 @@ class Packing {
   bool eject(PodIndex pod, const Ejection& ejection, int depth);
   std::vector<Ejection> ejections_for(PodIndex pod, const scheduling::FitQuery& query);
   void add_ejections_on(NodeIndex node, PodIndex pod, std::vector<Ejection>& found);
+  Ejection without_needless(Ejection ejection, PodIndex pod) const;
   std::optional<Ejection> several_on(NodeIndex node, PodIndex pod) const;
   std::optional<NodeIndex> best_fit(PodIndex pod, const scheduling::FitQuery& query);
   bool is_plain(PodIndex pod) const;

@@ -89,13 +89,18 @@ void DefragmentationProblem::add_node(NodeIndex node) {
   const bool may_be_emptied = !rules_.node_selector || rules_.node_selector->matches(base().node(node).meta.labels);
   FreeableNode found{node};
   std::optional<HeldNode> held;
+  const auto of_no_use = may_be_emptied ? context_.evictability.refusal_to_empty(node) : std::nullopt;
   std::vector<PodIndex>& pods = pods_[node];
   cluster().for_each_on(node, [&](PodIndex pod) {
     if (goes_with_node(pod)) return;
     pods.push_back(pod);
     found.load += size(pod);
     if (held || !may_be_emptied) return;
-    if (const auto& objection = objection_to(pod)) held = HeldNode{node, pod, *objection};
+    if (of_no_use) {
+      held = HeldNode{node, pod, *of_no_use};
+    } else if (const auto& objection = objection_to(pod)) {
+      held = HeldNode{node, pod, *objection};
+    }
   });
   std::ranges::stable_sort(pods, std::greater{}, [&](PodIndex pod) { return size(pod); });
   is_held_[node] = held || (!may_be_emptied && !pods.empty());
@@ -124,6 +129,7 @@ std::optional<Refusal> DefragmentationProblem::find_objection(PodIndex pod) cons
   if (goes_with_node(pod)) return Refusal{"GoesWithNode", "it goes with its node"};
   if (auto refusal = context_.evictability.refusal(pod)) return refusal;
   if (auto refusal = context_.evictability.refusal_by_namespace(pod)) return refusal;
+  if (!base().owner_of(pod)) return Refusal{"NoReplacement", "nobody would start it again on another node"};
   return sink_.objection(pod);
 }
 

@@ -12,6 +12,7 @@ namespace strategies {
 namespace {
 
 constexpr base::Duration kLeastTime = std::chrono::milliseconds(100);
+constexpr double kMostWeight = 1e9;                            // sums of them stay exact enough to tell one move
 constexpr base::Duration kMostTime = std::chrono::minutes(2);  // other policies wait meanwhile
 
 enum class Order { kHighestFirst, kLowestFirst };
@@ -62,6 +63,7 @@ void read_weights(api::StrictObject& args, DefragmentationRules& rules) {
   args.with("weights", [&](api::StrictObject& weights) {
     weights.read("nodeFreed", rules.weight_of_node);
     weights.read("move", rules.weight_of_move);
+    if (rules.weight_of_node > kMostWeight) weights.complain("nodeFreed", "must not be above 1000000000");
     if (rules.weight_of_node <= 0) weights.complain("nodeFreed", "must be above 0, or no node would be worth freeing");
     if (rules.weight_of_move < 0)
       weights.complain("move", "must not be below 0, or moves would be made for their own sake");

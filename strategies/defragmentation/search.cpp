@@ -171,9 +171,9 @@ void DefragmentationSearch::improve() {
     const std::size_t wanted = wanted_now();
     const std::size_t most = wanted > best_.emptied.size() ? limits_.most_moves : best_.moves.size() - 1;
     budget_.spend(kStepsOfAttempt + problem_.base().node_count());
-    const std::size_t before = best_.moves.size();
+    const std::pair before(best_.moves.size(), best_.emptied.size());
     attempt(neighbour(wanted), random_style(), std::min(most, limits_.most_moves), budget_);
-    patience = best_.moves.size() == before && best_.emptied.size() <= wanted ? patience - 1 : kPatience;
+    patience = std::pair(best_.moves.size(), best_.emptied.size()) == before ? patience - 1 : kPatience;
   }
 }
 

@@ -11,7 +11,8 @@ std::shared_ptr<const UsageView> view_of(const StrategyContext& context,
   if (!need) return std::make_shared<const RequestedUsage>(context.cluster);
   const auto measured = find_measured(context, *need);
   if (!measured) return nullptr;
-  return std::make_shared<const MeasuredView>(**measured, context.cluster, MeasuredView::Options{});
+  return std::make_shared<const MeasuredView>(**measured, context.cluster, MeasuredView::Options{},
+                                              context.measured_entries);
 }
 
 }  // namespace

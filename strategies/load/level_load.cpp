@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "strategies/load/loaded_nodes.hpp"
 #include "strategies/load/move_load.hpp"
@@ -12,18 +13,12 @@ namespace {
 
 double held(double percent) { return std::clamp(percent, 0.0, 100.0); }
 
-bool is_above(const std::vector<double>& percent, const std::vector<double>& limit) {
+bool is_above(std::span<const double> percent, std::span<const double> limit) {
   return !std::ranges::equal(percent, limit, std::ranges::less_equal{});
 }
 
-std::vector<double> row_of(const LoadTable& load, NodeIndex node) {
-  std::vector<double> row;
-  for (std::size_t r = 0; r < load.resources().size(); ++r) row.push_back(load.percent(node, r));
-  return row;
-}
-
 /// How far the node is above the limit, in the resource where that is most; which may be below 0.
-double worst_excess(const std::vector<double>& percent, const std::vector<double>& limit) {
+double worst_excess(std::span<const double> percent, std::span<const double> limit) {
   double worst = percent[0] - limit[0];
   for (std::size_t r = 1; r < percent.size(); ++r) worst = std::max(worst, percent[r] - limit[r]);
   return worst;
@@ -56,9 +51,7 @@ class Leveller {
     if (rules.sources.empty()) return;
     rules.high = band_.high;
     rules.level = band_.level;
-    rules.accepts = [&](NodeIndex, NodeIndex, const std::vector<double>&, const std::vector<double>& after) {
-      return !is_above(after, band_.level);
-    };
+    rules.accepts = [&](NodeIndex, std::span<const double> after) { return !is_above(after, band_.level); };
     rules.excluded_namespaces = args.excluded_namespaces;
     rules.evictions_per_node = args.evictions_per_node;
     rules.reason = [&](NodeIndex node) { return describe_excess(giving_, node, band_.high); };
@@ -69,29 +62,29 @@ class Leveller {
   /// Also while pods that will leave are still there: their replacements are to meet the same taints.
   bool is_uneven() const {
     return std::ranges::any_of(taking_.known(),
-                               [&](NodeIndex node) { return is_above(row_of(taking_, node), band_.high); });
+                               [&](NodeIndex node) { return is_above(taking_.percents(node), band_.high); });
   }
 
   void pick_nodes(LoadRules& rules) const {
-    const auto says_over = [&](const std::vector<double>& percent) { return is_above(percent, band_.high); };
+    const auto says_over = [&](std::span<const double> percent) { return is_above(percent, band_.high); };
     for (const NodeIndex node : giving_.known()) {
       if (!taking_.knows(node)) continue;
-      if (says_over(row_of(giving_, node))) {
+      if (says_over(giving_.percents(node))) {
         if (load_.confirms(node, says_over)) rules.sources.push_back(node);
-      } else if (!context_.cluster.base().node(node).unschedulable && !is_above(row_of(taking_, node), band_.level)) {
+      } else if (!context_.cluster.base().node(node).unschedulable && !is_above(taking_.percents(node), band_.level)) {
         rules.destinations.push_back(node);
       }
     }
     std::ranges::stable_sort(rules.sources, std::ranges::greater{},
-                             [&](NodeIndex node) { return worst_excess(row_of(giving_, node), band_.high); });
+                             [&](NodeIndex node) { return worst_excess(giving_.percents(node), band_.high); });
     std::ranges::stable_sort(rules.destinations, {},
-                             [&](NodeIndex node) { return worst_excess(row_of(taking_, node), band_.level); });
+                             [&](NodeIndex node) { return worst_excess(taking_.percents(node), band_.level); });
   }
 
   bool has_enough_low_nodes(std::int32_t number) const {
     if (number <= 0) return true;
     const auto low = std::ranges::count_if(taking_.known(), [&](NodeIndex node) {
-      return !context_.cluster.base().node(node).unschedulable && !is_above(row_of(taking_, node), band_.low);
+      return !context_.cluster.base().node(node).unschedulable && !is_above(taking_.percents(node), band_.low);
     });
     return low > number;
   }

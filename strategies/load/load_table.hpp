@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,10 +28,20 @@ class LoadTable {
   bool knows(NodeIndex node) const { return node < row_of_.size() && row_of_[node] != kNoRow; }
 
   /// REQUIRES: the node is known, as below.
-  double percent(NodeIndex node, std::size_t resource) const { return rows_[place(node, resource)].percent; }
+  double percent(NodeIndex node, std::size_t resource) const { return percents_[place(node, resource)]; }
+  /// The same of all resources: a view, which add() and move() change.
+  std::span<const double> percents(NodeIndex node) const {
+    return std::span(percents_).subspan(place(node, 0), resources_.size());
+  }
   /// In thousandths of the resource's unit.
-  double capacity(NodeIndex node, std::size_t resource) const { return rows_[place(node, resource)].capacity; }
-  /// Percent of `node` that the pod uses, or would use there; nullopt: not known, or less than nothing.
+  double capacity(NodeIndex node, std::size_t resource) const { return capacities_[place(node, resource)]; }
+  /// So many thousandths of the resource's unit in percent of `node`.
+  double percent_of(NodeIndex node, std::size_t resource, std::int64_t amount) const {
+    return static_cast<double>(amount) / capacity(node, resource) * 100;
+  }
+  /// What the pod uses, in thousandths of the resource's unit; nullopt: not known, or less than nothing.
+  std::optional<std::int64_t> amount(PodIndex pod, std::size_t resource) const;
+  /// The same in percent of `node`, where it is or would be.
   std::optional<double> share(PodIndex pod, NodeIndex node, std::size_t resource) const;
   void add(NodeIndex node, std::size_t resource, double percent);
   /// Takes the pod's shares off `from` and puts them on `to`, as far as these are known. Unknown shares count as 0.
@@ -40,10 +51,6 @@ class LoadTable {
 
  private:
   static constexpr std::size_t kNoRow = static_cast<std::size_t>(-1);
-  struct Cell {
-    double percent = 0;
-    double capacity = 0;
-  };
 
   std::size_t place(NodeIndex node, std::size_t resource) const { return row_of_[node] * resources_.size() + resource; }
   bool take(NodeIndex node);
@@ -52,7 +59,8 @@ class LoadTable {
   const UsageView& usage_;
   std::vector<std::string> resources_;
   std::vector<std::size_t> row_of_;  ///< by node
-  std::vector<Cell> rows_;
+  std::vector<double> percents_;     ///< by known node and resource
+  std::vector<double> capacities_;   ///< the same
   std::vector<NodeIndex> known_;
   std::vector<NodeIndex> unknown_;
 };

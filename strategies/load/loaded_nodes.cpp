@@ -10,6 +10,8 @@
 namespace strategies {
 namespace {
 
+using api::well_known::kLoadedTaint;
+
 /// What one cycle can move, in points of the pool's mean load: planning for more would close nodes for nothing.
 constexpr double kMostDemand = 0.25;
 constexpr double kStep = 0.5;  ///< of the water level
@@ -88,8 +90,8 @@ std::vector<LoadedNodes::Node> LoadedNodes::open_to_pods() const {
   std::vector<Node> nodes;
   for (const NodeIndex node : taking_.known()) {
     if (context_.cluster.base().node(node).unschedulable) continue;
-    nodes.push_back(
-        {node, room_on(node), fullness_of(node), is_low(node), sink_.bears(api::well_known::kLoadedTaint, node)});
+    nodes.push_back({node, room_on(node), fullness_of(node), is_low(node), sink_.bears(kLoadedTaint, node),
+                     sink_.is_pledged(kLoadedTaint, node)});
   }
   return nodes;
 }
@@ -104,7 +106,7 @@ double LoadedNodes::water_level(std::span<const Node> nodes, const Demand& deman
     double met = 0;
     for (const Node& node : nodes) {
       const double load = std::max(level - node.fullness, 0.0) * demand.per_fullness;
-      if (load <= node.room) met += load;
+      if (load <= node.room && !node.is_pledged) met += load;
     }
     if (met <= most) continue;
     most = met;
@@ -119,11 +121,11 @@ std::size_t LoadedNodes::least_open(std::size_t nodes) const {
 
 /// First those that the scheduler does not come to anyway, then those with most room.
 void LoadedNodes::keep_some_open(std::vector<Node>& nodes, double water) const {
-  const auto open = static_cast<std::size_t>(std::ranges::count(nodes, false, &Node::is_avoided));
+  const auto open = static_cast<std::size_t>(std::ranges::count_if(nodes, &Node::is_open));
   std::size_t missing = least_open(nodes.size()) - std::min(open, least_open(nodes.size()));
   std::vector<Node*> closed;
   for (Node& node : nodes) {
-    if (node.is_avoided) closed.push_back(&node);
+    if (node.is_avoided && !node.is_pledged) closed.push_back(&node);
   }
   std::ranges::stable_sort(closed, {},
                            [&](const Node* node) { return std::pair(node->fullness < water, -node->room); });
@@ -149,12 +151,15 @@ void LoadedNodes::avoid(const LoadTable& giving, std::span<const NodeIndex> sour
   for (const Node& node : nodes) {
     if (node.is_avoided) avoided.push_back(node.node);
   }
-  if (!sink_.avoid(api::well_known::kLoadedTaint, avoided)) return;
-  spare_ = nodes.size() - avoided.size() - std::min(nodes.size() - avoided.size(), least_open(nodes.size()));
-  sink_.avoid_competitors(api::well_known::kLoadedTaint, [this](NodeIndex node) {
-    if (spare_ == 0 || !taking_.knows(node) || is_low(node)) return false;
-    --spare_;
-    return true;
+  if (!sink_.avoid(kLoadedTaint, avoided)) return;
+  std::vector<NodeIndex> pool;
+  for (const Node& node : nodes) pool.push_back(node.node);
+  // Counted at each turn: a node that was avoided for an offer that is refused is open again.
+  sink_.avoid_competitors(kLoadedTaint, [this, pool = std::move(pool)](NodeIndex node) {
+    const auto open =
+        std::ranges::count_if(pool, [&](NodeIndex each) { return !context_.cluster.bears_soft_taint(each); });
+    return static_cast<std::size_t>(open) > least_open(pool.size()) && taking_.knows(node) && !is_low(node) &&
+           !sink_.is_pledged(kLoadedTaint, node);
   });
 }
 

@@ -39,6 +39,8 @@ class LoadedNodes {
     double fullness;  ///< percent that is asked for: the scheduler begins with the lowest
     bool is_low;
     bool is_avoided;
+    bool is_pledged;  ///< bears the taint whatever is decided here
+    bool is_open() const { return !is_avoided && !is_pledged; }
   };
   /// What leaves the sources: percent of load in all, and for each percent of fullness that it brings.
   struct Demand {
@@ -60,7 +62,6 @@ class LoadedNodes {
   NominationSink& sink_;
   const LoadTable& taking_;
   const LoadLimits limits_;
-  std::size_t spare_ = 0;  ///< nodes that may be avoided beyond those that are
 };
 
 }  // namespace strategies

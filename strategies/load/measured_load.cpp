@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace strategies {
 namespace {
 
-using Says = std::function<bool(const std::vector<double>&)>;
 using scheduling::MeasuredUsage;
 
 constexpr std::size_t kMostNamed = 5;
@@ -20,33 +20,40 @@ MeasuredLoad::MeasuredLoad(const StrategyContext& context, const MeasuredUsage& 
       measured_(measured),
       args_(args),
       resources_(std::move(resources)),
-      lower_(measured, context.cluster, {.figure = MeasuredView::Figure::kLower, .forecast = args.forecast}),
+      lower_(measured, context.cluster, {.figure = MeasuredView::Figure::kLower, .forecast = args.forecast},
+             context.measured_entries),
       higher_(lower_.by(MeasuredView::Figure::kHigher)) {}
 
-/// nullopt: one of them is unknown. What is counted and not measured is as it is now.
-std::optional<std::vector<double>> MeasuredLoad::percentages(NodeIndex node,
-                                                             std::span<const std::int64_t> amounts) const {
-  std::vector<double> all;
-  for (const std::string& resource : resources_) {
-    const auto column = lower_.column_of(resource);
-    std::optional<double> percent;
-    if (column) {
-      if (*column < amounts.size()) percent = lower_.percent_of(node, *column, amounts[*column]);
-    } else if (const auto used = lower_.of_node(node, resource)) {
-      const auto capacity = capacity_in(cluster_, lower_, node, resource);
-      if (capacity && *capacity > 0) percent = static_cast<double>(*used) / static_cast<double>(*capacity) * 100;
-    }
-    if (!percent) return std::nullopt;
-    all.push_back(*percent);
+/// nullopt: unknown. What is counted and not measured is as it is now.
+std::optional<double> MeasuredLoad::percentage(NodeIndex node, std::size_t resource,
+                                               std::span<const std::int64_t> amounts) const {
+  const std::string& name = resources_[resource];
+  if (const auto column = lower_.column_of(name))
+    return *column < amounts.size() ? lower_.percent_of(node, *column, amounts[*column]) : std::nullopt;
+  const auto used = lower_.of_node(node, name);
+  const auto capacity = capacity_in(cluster_, lower_, node, name);
+  if (!used || !capacity || *capacity <= 0) return std::nullopt;
+  return static_cast<double>(*used) / static_cast<double>(*capacity) * 100;
+}
+
+/// False: one of the amounts is unknown, or `says` says no.
+bool MeasuredLoad::holds(NodeIndex node, std::span<const std::int64_t> amounts, const Says& says) const {
+  constexpr std::size_t kUsual = 8;
+  std::array<double, kUsual> few{};
+  std::vector<double> many(resources_.size() > kUsual ? resources_.size() : 0);
+  const std::span<double> percents = many.empty() ? std::span(few).first(resources_.size()) : std::span(many);
+  for (std::size_t r = 0; r < percents.size(); ++r) {
+    const auto percent = percentage(node, r, amounts);
+    if (!percent) return false;
+    percents[r] = *percent;
   }
-  return all;
+  return says(percents);
 }
 
 bool MeasuredLoad::is_foreseen(NodeIndex node, const Says& says) const {
   const auto* const entry = lower_.entry_of(node);
   if (!args_.forecast || entry == nullptr || entry->foreseen.empty()) return false;
-  const auto all = percentages(node, entry->foreseen);
-  return all && says(*all);
+  return holds(node, entry->foreseen, says);
 }
 
 bool MeasuredLoad::confirms(NodeIndex node, const Says& says) const {
@@ -59,8 +66,7 @@ bool MeasuredLoad::confirms(NodeIndex node, const Says& says) const {
   std::int32_t confirmed = 0;
   const std::size_t looked_at = std::min(count, static_cast<std::size_t>(args_.of));
   for (std::size_t i = 0; i < looked_at; ++i) {  // the newest first
-    const auto all = percentages(node, samples.subspan((count - 1 - i) * columns, columns));
-    const bool says_so = all && says(*all);
+    const bool says_so = holds(node, samples.subspan((count - 1 - i) * columns, columns), says);
     if (i == 0 && !says_so) return args_.samples == 0;
     if (says_so) ++confirmed;
   }

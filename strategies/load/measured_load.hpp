@@ -27,15 +27,17 @@ class MeasuredLoad {
 
   /// Hysteresis: the newest sample and enough of the last ones say so, or the forecast does. `says` takes percentages
   /// by resource. A source that keeps no samples is believed at once; an unknown figure says nothing.
-  bool confirms(NodeIndex node, const std::function<bool(const std::vector<double>&)>& says) const;
+  using Says = std::function<bool(std::span<const double> percents)>;
+  bool confirms(NodeIndex node, const Says& says) const;
 
   /// Fails when more of `nodes` than the source may miss have no usable figure: the message names the source and up to
   /// five of them.
   base::Status check_known(std::span<const NodeIndex> nodes) const;
 
  private:
-  std::optional<std::vector<double>> percentages(NodeIndex node, std::span<const std::int64_t> amounts) const;
-  bool is_foreseen(NodeIndex node, const std::function<bool(const std::vector<double>&)>& says) const;
+  std::optional<double> percentage(NodeIndex node, std::size_t resource, std::span<const std::int64_t> amounts) const;
+  bool holds(NodeIndex node, std::span<const std::int64_t> amounts, const Says& says) const;
+  bool is_foreseen(NodeIndex node, const Says& says) const;
   std::string complaint_about(NodeIndex node) const;
 
   const scheduling::ClusterSnapshot& cluster_;

@@ -10,4 +10,10 @@ namespace strategies {
 /// where it allows nothing now, else one share of what it allows).
 double move_cost(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
 
+/// It ends with its node, or counts for nothing on it: a DaemonSet's pod, a mirror pod, one that is on its way out.
+bool goes_with_node(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
+
+/// How much it disturbs to empty the node: the sum over the pods that do not go with it.
+double emptying_cost(const scheduling::ClusterSnapshot& cluster, scheduling::NodeIndex node);
+
 }  // namespace strategies

@@ -1,7 +1,7 @@
 #include "strategies/load/move_load.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <span>
 
 #include "scheduling/predicates.hpp"
 #include "strategies/listing.hpp"
@@ -15,13 +15,19 @@ constexpr double kNegligible = 0.1;  ///< percent of a node: moving so little he
 
 constexpr std::size_t kMostRemembered = 64;
 
-/// A pod that may leave its node.
+/// A pod that may leave its node. Its loads are in the lists of that node.
 struct Candidate {
   PodIndex pod;
   double cost;
-  std::vector<double> share;          ///< percent of its node, by resource
-  std::vector<std::int64_t> amounts;  ///< the same in the resource's unit
   bool is_tried = false;
+};
+
+/// A candidate that is about to leave `from` for the sake of the resource `worst`.
+struct Departure {
+  NodeIndex from;
+  PodIndex pod;
+  std::span<const std::int64_t> wanted;  ///< of a destination, by resource, in thousandths of the unit
+  std::size_t worst;
 };
 
 class LoadMover {
@@ -34,7 +40,8 @@ class LoadMover {
         taking_(taking),
         rules_(rules),
         trial_(context),
-        takes_(context.cluster.base().node_count(), false) {
+        takes_(context.cluster.base().node_count(), false),
+        after_(giving.resources().size()) {
     for (const NodeIndex node : rules_.destinations) takes_[node] = true;
   }
 
@@ -49,8 +56,8 @@ class LoadMover {
   double excess(NodeIndex node, std::size_t r) const { return giving_.percent(node, r) - rules_.level[r]; }
 
   std::vector<bool> resources_over(NodeIndex node) const {
-    std::vector<bool> over;
-    for (std::size_t r = 0; r < resource_count(); ++r) over.push_back(giving_.percent(node, r) > rules_.high[r]);
+    std::vector<bool> over(resource_count());
+    for (std::size_t r = 0; r < over.size(); ++r) over[r] = giving_.percent(node, r) > rules_.high[r];
     return over;
   }
 
@@ -64,16 +71,19 @@ class LoadMover {
     return worst;
   }
 
-  std::optional<Candidate> candidate_of(PodIndex pod, NodeIndex node) const {
-    const scheduling::ClusterSnapshot& cluster = context_.cluster.base();
-    Candidate candidate{pod, move_cost(cluster, pod), {}, {}};
+  /// A pod whose load is not known in all resources is none.
+  void add_candidate(PodIndex pod, NodeIndex node) {
     for (std::size_t r = 0; r < resource_count(); ++r) {
       const auto share = giving_.share(pod, node, r);
-      if (!share) return std::nullopt;
-      candidate.share.push_back(*share);
-      candidate.amounts.push_back(static_cast<std::int64_t>(*share * giving_.capacity(node, r) / 100));
+      if (!share) return drop_loads_behind(candidates_.size());
+      shares_.push_back(*share);
+      wanted_.push_back(taking_.amount(pod, r).value_or(0));
     }
-    return candidate;
+    candidates_.push_back({pod, move_cost(context_.cluster.base(), pod)});
+  }
+  void drop_loads_behind(std::size_t candidates) {
+    shares_.resize(candidates * resource_count());
+    wanted_.resize(candidates * resource_count());
   }
 
   std::optional<scheduling::Refusal> objection_to(PodIndex pod) const {
@@ -83,41 +93,38 @@ class LoadMover {
     return scheduling::Refusal{"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
   }
 
-  /// By namespace, name and UID, so that equal ones keep that order.
-  std::vector<Candidate> candidates_on(NodeIndex node) {
-    std::vector<Candidate> candidates;
+  /// By namespace, name and UID, as the snapshot numbers them, so that equal ones keep that order.
+  void find_candidates_on(NodeIndex node) {
+    candidates_.clear();
+    drop_loads_behind(0);
     for (const PodIndex pod : pods_on(context_, node, PodStates::kActive)) {
-      if (const auto refusal = objection_to(pod)) {
+      if (const auto refusal = objection_to(pod))
         sink_.refused(pod, *refusal);
-      } else if (auto candidate = candidate_of(pod, node)) {
-        candidates.push_back(*std::move(candidate));
-      }
+      else
+        add_candidate(pod, node);
     }
-    std::ranges::stable_sort(candidates, {}, [&](const Candidate& each) {
-      const api::ObjectMeta& meta = context_.cluster.base().pod(each.pod).meta;
-      return std::tie(meta.ns, meta.name, meta.uid);
-    });
-    return candidates;
+  }
+  double share_of(std::size_t candidate, std::size_t resource) const {
+    return shares_[candidate * resource_count() + resource];
   }
 
   /// What goes beyond comes after all that does not, the smallest first.
-  static double rank(const Candidate& each, std::size_t resource, double excess) {
-    const double share = each.share[resource];
-    return share <= excess ? share / excess / each.cost : -share * each.cost;
+  static double rank(double share, double cost, double excess) {
+    return share <= excess ? share / excess / cost : -share * cost;
   }
 
   /// Beyond the level only while the node is above what made it a source.
-  Candidate* next_of(NodeIndex node, std::vector<Candidate>& candidates, std::size_t resource) const {
+  std::optional<std::size_t> next_of(NodeIndex node, std::size_t resource) const {
     const double gap = excess(node, resource);
     const bool may_go_beyond = giving_.percent(node, resource) > rules_.high[resource];
-    Candidate* best = nullptr;
+    std::optional<std::size_t> best;
     double best_rank = 0;
-    for (Candidate& each : candidates) {
-      if (each.is_tried || each.share[resource] < kNegligible) continue;
-      if (each.share[resource] > gap && !may_go_beyond) continue;
-      const double its_rank = rank(each, resource, gap);
-      if (best != nullptr && its_rank <= best_rank) continue;
-      best = &each;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const double share = share_of(i, resource);
+      if (candidates_[i].is_tried || share < kNegligible || (share > gap && !may_go_beyond)) continue;
+      const double its_rank = rank(share, candidates_[i].cost, gap);
+      if (best && its_rank <= best_rank) continue;
+      best = i;
       best_rank = its_rank;
     }
     return best;
@@ -131,15 +138,16 @@ class LoadMover {
   bool relieve(NodeIndex node) {
     const std::vector<bool> over = resources_over(node);
     if (!worst_resource(node, over)) return true;
-    std::vector<Candidate> candidates = candidates_on(node);
+    find_candidates_on(node);
     std::uint32_t evicted = 0;
     while (!is_at_limit(evicted)) {
       const auto worst = worst_resource(node, over);
       if (!worst) return true;
-      Candidate* const next = next_of(node, candidates, *worst);
-      if (next == nullptr) return true;
-      next->is_tried = true;
-      const NominationResult result = offer(node, *next, *worst);
+      const auto next = next_of(node, *worst);
+      if (!next) return true;
+      candidates_[*next].is_tried = true;
+      const auto wanted = std::span<const std::int64_t>(wanted_).subspan(*next * resource_count(), resource_count());
+      const NominationResult result = offer({node, candidates_[*next].pod, wanted, *worst});
       if (result == NominationResult::kTotalLimit) return false;
       if (result == NominationResult::kNodeLimit) return true;
       if (result == NominationResult::kAccepted) ++evicted;
@@ -148,64 +156,64 @@ class LoadMover {
   }
 
   /// Where one found no place for its load, one that uses as much or more finds none: destinations only get fuller.
-  bool is_hopeless(const Candidate& candidate) const {
-    return std::ranges::any_of(too_large_, [&](const std::vector<std::int64_t>& amounts) {
-      return std::ranges::equal(candidate.amounts, amounts, std::ranges::greater_equal{});
-    });
+  bool is_hopeless(std::span<const std::int64_t> wanted) const {
+    for (std::size_t at = 0; at < too_large_.size(); at += resource_count()) {
+      const auto known = std::span(too_large_).subspan(at, resource_count());
+      if (std::ranges::equal(wanted, known, std::ranges::greater_equal{})) return true;
+    }
+    return false;
   }
 
-  NominationResult offer(NodeIndex node, const Candidate& candidate, std::size_t worst) {
-    auto refusal = context_.evictability.refusal_before_eviction(candidate.pod, context_.cluster);
+  NominationResult offer(const Departure& departure) {
+    auto refusal = context_.evictability.refusal_before_eviction(departure.pod, context_.cluster);
     std::optional<NodeIndex> place;
     if (!refusal) {
-      place = find_place(node, candidate, worst);
+      place = find_place(departure);
       if (!place) refusal = {"NoDestinationHasCapacity", "no node that takes it stays low enough by measured usage"};
     }
     if (refusal) {
-      sink_.refused(candidate.pod, *refusal);
+      sink_.refused(departure.pod, *refusal);
       return NominationResult::kRefused;
     }
-    const Goal goal = [&](NodeIndex to) { return takes_[to] && may_take(node, to, candidate, worst); };
-    const NominationResult result = sink_.offer_towards(candidate.pod, rules_.reason(node), goal);
-    if (result == NominationResult::kAccepted) account(candidate.pod, node, *place);
+    const Goal goal = [this, &departure](NodeIndex to) { return takes_[to] && may_take(to, departure); };
+    const NominationResult result = sink_.offer_towards(departure.pod, rules_.reason(departure.from), goal);
+    if (result == NominationResult::kAccepted) account(departure, *place);
     return result;
   }
 
   /// The move must leave the destination below where the source is now: it would be the next source otherwise.
-  bool may_take(NodeIndex from, NodeIndex to, const Candidate& candidate, std::size_t worst) const {
-    std::vector<double> before(resource_count());
-    std::vector<double> after(resource_count());
-    for (std::size_t r = 0; r < resource_count(); ++r) {
-      before[r] = taking_.percent(to, r);
-      after[r] = before[r] + taking_.share(candidate.pod, to, r).value_or(0);
-    }
-    return after[worst] < giving_.percent(from, worst) && rules_.accepts(from, to, before, after);
+  bool may_take(NodeIndex to, const Departure& departure) {
+    for (std::size_t r = 0; r < resource_count(); ++r)
+      after_[r] = taking_.percent(to, r) + taking_.percent_of(to, r, departure.wanted[r]);
+    return after_[departure.worst] < giving_.percent(departure.from, departure.worst) &&
+           rules_.accepts(departure.from, after_);
   }
 
   /// Begins after the last one, so that the load is dealt out and full nodes are not asked again and again.
-  std::optional<NodeIndex> find_place(NodeIndex from, const Candidate& candidate, std::size_t worst) {
-    if (is_hopeless(candidate)) return std::nullopt;
+  std::optional<NodeIndex> find_place(const Departure& departure) {
+    if (is_hopeless(departure.wanted)) return std::nullopt;
     std::shared_ptr<const scheduling::FitQuery> query;
     bool has_place_for_load = false;
     const std::size_t count = rules_.destinations.size();
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t at = (hint_ + i) % count;
       const NodeIndex to = rules_.destinations[at];
-      if (!may_take(from, to, candidate, worst)) continue;
+      if (!may_take(to, departure)) continue;
       has_place_for_load = true;
-      if (!query) query = trial_.cluster().fit_query(candidate.pod, context_.evictability.fit_level());
+      if (!query) query = trial_.cluster().fit_query(departure.pod, context_.evictability.fit_level());
       if (!query->fits(to)) continue;
       hint_ = at + 1;
       return to;
     }
-    if (!has_place_for_load && too_large_.size() < kMostRemembered) too_large_.push_back(candidate.amounts);
+    if (!has_place_for_load && too_large_.size() < kMostRemembered * resource_count())
+      too_large_.insert(too_large_.end(), departure.wanted.begin(), departure.wanted.end());
     return std::nullopt;
   }
 
-  void account(PodIndex pod, NodeIndex from, NodeIndex expected) {
-    const NodeIndex to = trial_.place(pod, expected);
-    giving_.move(pod, from, to);
-    taking_.move(pod, from, to);
+  void account(const Departure& departure, NodeIndex expected) {
+    const NodeIndex to = trial_.place(departure.pod, expected);
+    giving_.move(departure.pod, departure.from, to);
+    taking_.move(departure.pod, departure.from, to);
   }
 
   const StrategyContext& context_;
@@ -216,7 +224,11 @@ class LoadMover {
   Trial trial_;
   std::vector<bool> takes_;  ///< by node: is a destination
   std::size_t hint_ = 0;
-  std::vector<std::vector<std::int64_t>> too_large_;  ///< loads that no destination could take
+  std::vector<Candidate> candidates_;    ///< of the node that is relieved
+  std::vector<double> shares_;           ///< percent of their node, by candidate and resource
+  std::vector<std::int64_t> wanted_;     ///< what they use elsewhere, the same
+  std::vector<std::int64_t> too_large_;  ///< what no destination could take, one after the other
+  std::vector<double> after_;            ///< of may_take(), so that it needs no memory
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,8 @@ struct LoadRules {
   std::vector<NodeIndex> destinations;  ///< in the order they are preferred
   std::vector<double> high;             ///< percent above which a source is relieved in a resource
   std::vector<double> level;            ///< down to which
-  /// May the destination take it? `before` and `after`: its percentages.
-  std::function<bool(NodeIndex from, NodeIndex to, const std::vector<double>& before, const std::vector<double>& after)>
-      accepts;
+  /// May a destination take it? `after`: its percentages then.
+  std::function<bool(NodeIndex from, std::span<const double> after)> accepts;
   std::vector<std::string> excluded_namespaces;
   std::optional<std::uint32_t> evictions_per_node;
   std::function<std::string(NodeIndex)> reason;

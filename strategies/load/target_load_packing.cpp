@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "strategies/load/balance_subject.hpp"
 #include "strategies/load/loaded_nodes.hpp"
@@ -24,20 +25,14 @@ Percents targets_of(const Thresholds& thresholds) {
 }
 
 /// The worst of the resources decides.
-double score_of(const Percents& percent, const Percents& targets) {
+double score_of(std::span<const double> percent, const Percents& targets) {
   double worst = 100;
   for (std::size_t r = 0; r < percent.size(); ++r) worst = std::min(worst, target_load_score(percent[r], targets[r]));
   return worst;
 }
 
-bool is_over(const Percents& percent, const Percents& targets) {
+bool is_over(std::span<const double> percent, const Percents& targets) {
   return !std::ranges::equal(percent, targets, std::ranges::less_equal{});
-}
-
-Percents percents_of(const LoadTable& load, NodeIndex node) {
-  Percents row;
-  for (std::size_t r = 0; r < load.resources().size(); ++r) row.push_back(load.percent(node, r));
-  return row;
 }
 
 Percents part_of(Percents percents, double part) {
@@ -46,23 +41,23 @@ Percents part_of(Percents percents, double part) {
 }
 
 bool has_any_over(const LoadTable& load, const Percents& targets) {
-  return std::ranges::any_of(load.known(), [&](NodeIndex node) { return is_over(percents_of(load, node), targets); });
+  return std::ranges::any_of(load.known(), [&](NodeIndex node) { return is_over(load.percents(node), targets); });
 }
 
 /// Sources, the fullest first; destinations, the best score first.
 void pick(const StrategyContext& context, const MeasuredLoad& load, const LoadTable& giving, const LoadTable& taking,
           const Percents& targets, LoadRules& rules) {
-  const auto says_over = [&](const Percents& percent) { return is_over(percent, targets); };
+  const auto says_over = [&](std::span<const double> percent) { return is_over(percent, targets); };
   for (const NodeIndex node : giving.known()) {
     if (!taking.knows(node)) continue;
-    if (says_over(percents_of(giving, node))) {
+    if (says_over(giving.percents(node))) {
       if (load.confirms(node, says_over)) rules.sources.push_back(node);
       continue;
     }
     if (!context.cluster.base().node(node).unschedulable) rules.destinations.push_back(node);
   }
-  const auto by_giving = [&](NodeIndex node) { return score_of(percents_of(giving, node), targets); };
-  const auto by_taking = [&](NodeIndex node) { return score_of(percents_of(taking, node), targets); };
+  const auto by_giving = [&](NodeIndex node) { return score_of(giving.percents(node), targets); };
+  const auto by_taking = [&](NodeIndex node) { return score_of(taking.percents(node), targets); };
   std::ranges::stable_sort(rules.sources, {}, by_giving);
   std::ranges::stable_sort(rules.destinations, std::ranges::greater{}, by_taking);
 }
@@ -148,8 +143,8 @@ void TargetLoadPacking::pack(const StrategyContext& context, NominationSink& sin
   if (args_.usage.soft_taint && has_any_over(taking, targets)) loaded.avoid(giving, rules.sources);
   rules.high = targets;
   rules.level = targets;
-  rules.accepts = [&](NodeIndex from, NodeIndex, const Percents&, const Percents& after) {
-    return score_of(after, targets) >= score_of(percents_of(giving, from), targets) + args_.margin;
+  rules.accepts = [&](NodeIndex from, std::span<const double> after) {
+    return score_of(after, targets) >= score_of(giving.percents(from), targets) + args_.margin;
   };
   rules.excluded_namespaces = args_.excluded_namespaces;
   rules.evictions_per_node = args_.evictions_per_node;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/meta/well_known.hpp"
 #include "strategies/load/measured_load.hpp"
 #include "strategies/load/node_pools.hpp"
 #include "strategies/strategy.hpp"
@@ -41,7 +42,9 @@ class TargetLoadPacking final : public Strategy {
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
   std::vector<scheduling::UsageNeed> usage_needs() const override { return {args_.usage.need}; }
-  bool soft_taints() const override { return args_.usage.soft_taint; }
+  std::string_view soft_taint() const override {
+    return args_.usage.soft_taint ? api::well_known::kLoadedTaint : std::string_view();
+  }
   std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
 
  private:

@@ -6,6 +6,7 @@
 
 #include "strategies/eviction_order.hpp"
 #include "strategies/listing.hpp"
+#include "strategies/load/move_cost.hpp"
 
 namespace strategies {
 namespace {
@@ -32,7 +33,9 @@ class Consolidation {
   }
 
   void run() {
+    if (!rules_.taint.empty() && sink_.avoid(rules_.taint, {})) return run_tainted();
     for (const NodeUsage& source : rules_.sources) {
+      if (!may_be_emptied(source.node)) continue;
       takes_[source.node] = false;  // emptier ones than the next source, and itself, take nothing from here on
       if (took_[source.node]) {
         takes_[source.node] = true;
@@ -43,17 +46,60 @@ class Consolidation {
   }
 
  private:
-  /// Leaves with the node, or counts for nothing on it.
-  bool goes_with_node(PodIndex pod) const {
-    const scheduling::ClusterSnapshot& cluster = context_.cluster.base();
-    return cluster.is_daemon_set(pod) || cluster.is_mirror(pod) || !cluster.is_staying(pod);
+  /// First which nodes can be emptied at all, so that the scheduler can be kept off all of them, and off those that are
+  /// empty. Nodes that stay anyway take pods.
+  void run_tainted() {
+    std::vector<NodeIndex> closed = choose();
+    const std::vector<NodeIndex> chosen = closed;
+    for (const NodeUsage& source : rules_.sources) {
+      if (pods_to_move(source.node).empty()) closed.push_back(source.node);
+    }
+    sink_.avoid(rules_.taint, closed);
+    for (const NodeIndex node : closed) takes_[node] = false;
+    for (const NodeIndex node : chosen) {
+      if (!empty(node)) return;
+    }
+  }
+
+  /// As run() would empty them if the scheduler went along.
+  std::vector<NodeIndex> choose() {
+    std::vector<NodeIndex> chosen;
+    std::vector<std::pair<PodIndex, NodeIndex>> placed;
+    for (const NodeUsage& source : rules_.sources) {
+      if (took_[source.node] || !may_be_emptied(source.node)) continue;
+      takes_[source.node] = false;
+      const std::vector<PodIndex> pods = pods_to_move(source.node);
+      std::vector<NodeIndex> places;
+      if (pods.empty() || !place_all(pods, places)) continue;
+      chosen.push_back(source.node);
+      for (std::size_t i = 0; i < pods.size(); ++i) placed.emplace_back(pods[i], places[i]);
+      for (const NodeIndex to : places) took_[to] = true;
+    }
+    for (const auto& [pod, place] : placed) take_back(pod, place);
+    took_.assign(took_.size(), false);
+    for (const NodeIndex node : order_) takes_[node] = true;
+    return chosen;
+  }
+
+  /// False: nothing is gained by it, which is told.
+  bool may_be_emptied(NodeIndex source) {
+    const auto objection = context_.evictability.refusal_to_empty(source);
+    if (!objection) return true;
+    const std::vector<PodIndex> pods = pods_to_move(source);
+    if (!pods.empty()) sink_.refused(pods.front(), *objection);
+    return false;
+  }
+
+  std::vector<PodIndex> pods_to_move(NodeIndex source) const {
+    std::vector<PodIndex> pods = pods_on(context_, source, PodStates::kActive);
+    std::erase_if(pods, [&](PodIndex pod) { return goes_with_node(context_.cluster.base(), pod); });
+    sort_for_eviction(pods, context_.cluster.base());
+    return pods;
   }
 
   /// False: the cycle's total limit is reached.
   bool empty(NodeIndex source) {
-    std::vector<PodIndex> pods = pods_on(context_, source, PodStates::kActive);
-    std::erase_if(pods, [&](PodIndex pod) { return goes_with_node(pod); });
-    sort_for_eviction(pods, context_.cluster.base());
+    const std::vector<PodIndex> pods = pods_to_move(source);
     std::vector<NodeIndex> places;
     if (!place_all(pods, places)) return true;
     return offer_all_of(source, pods, places);

@@ -18,6 +18,8 @@ struct ConsolidationRules {
   std::function<bool(const api::Pod&)> wants;  ///< one that is not keeps its node from being emptied; empty: all are
   /// Measured load of all these nodes, kept up to date; nullptr: requests alone decide where pods fit.
   LoadTable* load = nullptr;
+  /// Key of a soft taint that keeps replacements off the nodes that are emptied, where the sink allows it; "": none.
+  std::string_view taint{};
   std::vector<double> most_percent{};  ///< up to which nodes are filled, by resource of `load`
 };
 

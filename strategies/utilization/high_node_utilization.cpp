@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
+#include "api/meta/well_known.hpp"
+#include "strategies/load/balance_subject.hpp"
 #include "strategies/utilization/consolidation.hpp"
 #include "strategies/utilization/move_pods_upstream.hpp"
 
@@ -28,15 +31,9 @@ std::vector<double> percents_in(const Percentages& percentages) {
   return percents;
 }
 
-std::vector<double> loads_of(const LoadTable& load, NodeIndex node) {
-  std::vector<double> row;
-  for (std::size_t r = 0; r < load.resources().size(); ++r) row.push_back(load.percent(node, r));
-  return row;
-}
-
 double sum_of_loads(const LoadTable& load, NodeIndex node) {
   double sum = 0;
-  for (const double percent : loads_of(load, node)) sum += percent;
+  for (const double percent : load.percents(node)) sum += percent;
   return sum;
 }
 
@@ -82,6 +79,18 @@ std::vector<scheduling::UsageNeed> HighNodeUtilization::usage_needs() const {
   return args_.usage ? std::vector{args_.usage->need} : std::vector<scheduling::UsageNeed>{};
 }
 
+/// Where replacements go is for the scheduler to say, whatever is measured: it decides by requests which nodes fill.
+std::optional<BalanceSubject> HighNodeUtilization::balances(const StrategyContext& context) const {
+  const auto need = args_.usage ? std::optional(args_.usage->need) : std::nullopt;
+  auto subject = subject_of(context, need, args_.pools, args_.thresholds);
+  if (!subject) return subject;
+  subject->by_load = false;
+  const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds);
+  for (std::size_t i = 0; i < subject->pools.size(); ++i)
+    subject->pools[i].emptied_up_to = percents_in(pools[i].thresholds->low);
+  return subject;
+}
+
 /// With OnlyThresholdingResources: an entry in the requests of a container, even of zero.
 std::function<bool(const api::Pod&)> HighNodeUtilization::wanted_pods() const {
   if (!args_.only_thresholding_resources) return {};
@@ -95,6 +104,20 @@ std::function<bool(const api::Pod&)> HighNodeUtilization::wanted_pods() const {
   };
 }
 
+/// With every threshold at 100 % all nodes are underused.
+std::string HighNodeUtilization::caution(bool is_upstream) const {
+  const auto is_extreme = [](const Thresholds& thresholds) {
+    return !thresholds.low.empty() &&
+           std::ranges::all_of(thresholds.low, [](const auto& each) { return each.second >= 100; });
+  };
+  const auto is_extreme_pool = [&](const NodePool& pool) { return is_extreme(pool.thresholds); };
+  if (!is_extreme(args_.thresholds) && std::ranges::none_of(args_.pools, is_extreme_pool)) return {};
+  if (is_upstream)
+    return "thresholds of 100 count every node as underused, and then compatibility Upstream moves nothing";
+  return "thresholds of 100 count every node as underused: each cycle empties as many nodes as it can onto the fullest "
+         "ones, nodes that are well used included";
+}
+
 bool HighNodeUtilization::is_too_few(std::size_t underused) const {
   return underused == 0 || underused <= static_cast<std::size_t>(std::max(args_.number_of_nodes, 0));
 }
@@ -104,6 +127,7 @@ void HighNodeUtilization::relieve(const StrategyContext& context, NominationSink
   const auto fullness = [&](const NodeUsage& node) { return mean_fullness(node, resources); };
   ConsolidationRules wanted{std::move(rules.sources), std::move(rules.destinations), args_.excluded_namespaces,
                             wanted_pods()};
+  if (args_.soft_taint) wanted.taint = api::well_known::kEmptyingTaint;
   std::ranges::stable_sort(wanted.sources, {}, fullness);
   std::ranges::stable_sort(wanted.others, std::ranges::greater{}, fullness);
   consolidate(context, sink, wanted);
@@ -113,13 +137,14 @@ void HighNodeUtilization::relieve_by_load(const StrategyContext& context, Nomina
                                           const MeasuredLoad& load, const PoolNodes& pool) const {
   LoadTable taking = load.taking(pool.nodes);
   const std::vector<double> low = percents_in(pool.thresholds->low);
-  const auto is_low = [&](const std::vector<double>& percent) {
+  const auto is_low = [&](std::span<const double> percent) {
     return std::ranges::equal(percent, low, std::ranges::less_equal{});
   };
-  ConsolidationRules rules{
-      {}, {}, args_.excluded_namespaces, wanted_pods(), &taking, percents_in(pool.thresholds->high)};
+  ConsolidationRules rules{{}, {}, args_.excluded_namespaces, wanted_pods(), &taking};
+  rules.most_percent = percents_in(pool.thresholds->high);
+  if (args_.soft_taint) rules.taint = api::well_known::kEmptyingTaint;
   for (const NodeIndex node : taking.known()) {
-    if (is_low(loads_of(taking, node)) && load.confirms(node, is_low)) {
+    if (is_low(taking.percents(node)) && load.confirms(node, is_low)) {
       rules.sources.push_back({node, {}, {}});
     } else if (!context.cluster.base().node(node).unschedulable) {
       rules.others.push_back({node, {}, {}});

@@ -31,6 +31,9 @@ class HighNodeUtilization final : public Strategy {
     std::int32_t number_of_nodes = 0;  ///< act only when more nodes than this are underutilized
     std::vector<std::string> excluded_namespaces;
     bool only_thresholding_resources = false;  ///< only pods that request one of the resources
+    /// No argument of its own: replacements are kept off the nodes that are emptied, and off empty ones, by soft
+    /// taints.
+    bool soft_taint = false;
     friend bool operator==(const Args&, const Args&) = default;
 
     /// Complaints go to the object's list.
@@ -42,6 +45,8 @@ class HighNodeUtilization final : public Strategy {
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
   std::vector<scheduling::UsageNeed> usage_needs() const override;
+  std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
+  std::string caution(bool is_upstream) const override;
 
  private:
   base::Status empty_by_requests(const StrategyContext& context, NominationSink& sink,

@@ -131,7 +131,8 @@ base::Status LowNodeUtilization::nominate(const StrategyContext& context, Nomina
   const auto measured = find_measured(context, *args_.metrics);
   if (!measured) return measured.error();
   const MeasuredView usage(**measured, context.cluster,
-                           {.corrects = false, .has_pod_usage = args_.metrics->metrics_server});
+                           {.corrects = false, .has_pod_usage = args_.metrics->metrics_server},
+                           context.measured_entries);
   return balance_pools(context, sink, usage);
 }
 

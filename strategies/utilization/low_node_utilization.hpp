@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/json/strict_object.hpp"
+#include "api/meta/well_known.hpp"
 #include "strategies/common_args.hpp"
 #include "strategies/strategy.hpp"
 #include "strategies/utilization/move_rules.hpp"
@@ -39,7 +41,9 @@ class LowNodeUtilization final : public Strategy {
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
   std::vector<scheduling::UsageNeed> usage_needs() const override;
-  bool soft_taints() const override { return args_.usage && args_.usage->soft_taint; }
+  std::string_view soft_taint() const override {
+    return args_.usage && args_.usage->soft_taint ? api::well_known::kLoadedTaint : std::string_view();
+  }
   std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
 
  private:

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <tuple>
 
 #include "api/meta/well_known.hpp"
 
@@ -37,12 +36,15 @@ base::Result<const MeasuredUsage*> find_measured(const StrategyContext& context,
   return base::unavailable(fmt::format("usage source {}: nothing is measured", key));
 }
 
-MeasuredView::MeasuredView(const MeasuredUsage& measured, const scheduling::Overlay& cluster, Options options)
-    : measured_(measured), cluster_(cluster), options_(options) {
+MeasuredView::MeasuredView(const MeasuredUsage& measured, const scheduling::Overlay& cluster, Options options,
+                           MeasuredEntriesMemo* memo)
+    : measured_(measured),
+      cluster_(cluster),
+      options_(options),
+      entries_(memo != nullptr ? memo->of(measured, cluster.base())
+                               : std::make_shared<const MeasuredEntries>(measured, cluster.base())) {
   for (const MeasuredUsage::Resource& resource : measured.resources)
     known_.push_back(cluster.base().resources().find(resource.name));
-  resolve_nodes();
-  resolve_pods();
   take_figures();
   correction_.assign(amounts_.size(), 0);
   if (!options_.corrects) return;
@@ -68,7 +70,8 @@ bool MeasuredView::is_percent(std::string_view resource) const {
 }
 
 const MeasuredUsage::Node* MeasuredView::entry_of(NodeIndex node) const {
-  return entry_of_node_[node] == kNoEntry ? nullptr : &measured_.nodes[entry_of_node_[node]];
+  const std::uint32_t entry = entries_->of_node[node];
+  return entry == MeasuredEntries::kNone ? nullptr : &measured_.nodes[entry];
 }
 
 std::optional<std::int64_t> MeasuredView::of_node(NodeIndex node, std::string_view resource) const {
@@ -94,30 +97,6 @@ std::optional<double> MeasuredView::percent_of(NodeIndex node, std::size_t colum
   const auto capacity = capacity_of(node, column);
   if (!capacity || *capacity <= 0) return std::nullopt;
   return static_cast<double>(amount) / static_cast<double>(*capacity) * 100;
-}
-
-// --- the snapshot's numbers: both sides are sorted
-
-void MeasuredView::resolve_nodes() {
-  const scheduling::ClusterSnapshot& base = cluster_.base();
-  entry_of_node_.assign(base.node_count(), kNoEntry);
-  for (std::uint32_t i = 0; i < measured_.nodes.size(); ++i) {
-    if (const auto node = base.find_node(measured_.nodes[i].name)) entry_of_node_[*node] = i;
-  }
-}
-
-void MeasuredView::resolve_pods() {
-  const scheduling::ClusterSnapshot& base = cluster_.base();
-  entry_of_pod_.assign(base.pod_count(), kNoEntry);
-  std::uint32_t at = 0;
-  for (const PodIndex pod : base.pods_by_name()) {
-    const api::ObjectMeta& meta = base.pod(pod).meta;
-    const auto key = std::tie(meta.ns, meta.name);
-    const auto is_before = [&] { return std::tie(measured_.pods[at].ns, measured_.pods[at].name) < key; };
-    while (at < measured_.pods.size() && is_before()) ++at;
-    if (at == measured_.pods.size()) return;
-    if (std::tie(measured_.pods[at].ns, measured_.pods[at].name) == key) entry_of_pod_[pod] = at;
-  }
 }
 
 // --- figures of nodes
@@ -183,6 +162,7 @@ bool MeasuredView::is_new_on(PodIndex pod, NodeIndex node) const {
 }
 
 void MeasuredView::correct_for(PodIndex pod) {
+  if (!cluster_.is_moved(pod) && has_entry(pod)) return;  // nearly all: it is measured where it is
   if (!cluster_.base().is_active(pod)) return;
   const NodeIndex from = cluster_.base().node_of(pod);
   const NodeIndex to = cluster_.node_of(pod);
@@ -204,7 +184,7 @@ void MeasuredView::correct_for(PodIndex pod) {
 std::optional<std::int64_t> MeasuredView::of_pod_in(PodIndex pod, std::size_t column) const {
   const NodeIndex node = cluster_.base().node_of(pod);
   if (has_entry(pod)) {
-    const std::int64_t amount = measured_.pod_amounts[entry_of_pod_[pod] * known_.size() + column];
+    const std::int64_t amount = measured_.pod_amounts[entries_->of_pod[pod] * known_.size() + column];
     const std::int64_t used = node == kNoNode ? amount : in_units(node, column, amount);
     if (used != kUnknownUsage) return used;
   }

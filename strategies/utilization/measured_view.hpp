@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "strategies/load/measured_entries.hpp"
 #include "strategies/strategy.hpp"
 #include "strategies/utilization/usage_view.hpp"
 
@@ -18,7 +19,8 @@ base::Result<const scheduling::MeasuredUsage*> find_measured(const StrategyConte
 
 /// Measured usage under the snapshot's numbers. "pods" is counted, not measured, unless the source has it. Percentages
 /// of a resource that the node publishes become amounts of it; others keep 100 % as their capacity. Keeps references to
-/// what it is made of; sees the moves that the overlay had when it was made. One pass over nodes and pods.
+/// what it is made of; sees the moves that the overlay had when it was made. One pass over nodes and pods, and one more
+/// where nobody has found their entries before.
 class MeasuredView final : public UsageView {
  public:
   /// Which figure of a node counts. The smoothed one lags behind what was moved a moment ago; the newest sample does
@@ -37,7 +39,9 @@ class MeasuredView final : public UsageView {
     bool corrects = true;
     bool has_pod_usage = true;  ///< without `corrects`: is there usage of pods at all
   };
-  MeasuredView(const scheduling::MeasuredUsage& measured, const scheduling::Overlay& cluster, Options options);
+  /// Entries of no memo are searched for.
+  MeasuredView(const scheduling::MeasuredUsage& measured, const scheduling::Overlay& cluster, Options options,
+               MeasuredEntriesMemo* memo = nullptr);
   /// The same by another figure. Costs a copy, no look-ups.
   MeasuredView by(Figure figure) const;
 
@@ -55,16 +59,12 @@ class MeasuredView final : public UsageView {
   std::optional<double> percent_of(NodeIndex node, std::size_t column, std::int64_t amount) const;
 
  private:
-  static constexpr std::uint32_t kNoEntry = 0xffffffff;
-
-  void resolve_nodes();
-  void resolve_pods();
   void take_figures();
   void correct_for(PodIndex pod);
   void add_to(NodeIndex node, std::size_t column, std::int64_t amount);
   std::int64_t picked_from(const scheduling::MeasuredUsage::Node& node, std::size_t column) const;
   bool is_new_on(PodIndex pod, NodeIndex node) const;
-  bool has_entry(PodIndex pod) const { return entry_of_pod_[pod] != kNoEntry; }
+  bool has_entry(PodIndex pod) const { return entries_->of_pod[pod] != MeasuredEntries::kNone; }
   std::int64_t figure_of(const scheduling::MeasuredUsage::Node& node, std::size_t column) const;
   std::int64_t in_units(NodeIndex node, std::size_t column, std::int64_t amount) const;
   std::optional<std::int64_t> capacity_of(NodeIndex node, std::size_t column) const;
@@ -76,8 +76,7 @@ class MeasuredView final : public UsageView {
   const scheduling::Overlay& cluster_;
   Options options_;
   std::vector<std::optional<scheduling::ResourceIndex>> known_;  ///< by column: the cluster's number of the resource
-  std::vector<std::uint32_t> entry_of_node_;
-  std::vector<std::uint32_t> entry_of_pod_;
+  std::shared_ptr<const MeasuredEntries> entries_;
   std::vector<std::int64_t> amounts_;     ///< by node and column, as they came
   std::vector<std::int64_t> correction_;  ///< to be added
 };

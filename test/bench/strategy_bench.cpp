@@ -70,7 +70,7 @@ std::shared_ptr<const scheduling::MeasuredUsage> usage_as_requested(const schedu
     const std::vector<std::int64_t> now = {cluster.used().get(node, kCpuIndex), cluster.used().get(node, kMemoryIndex)};
     usage->nodes.push_back({cluster.node(node).meta.name, kBenchNow, "", now, {}, now});
   }
-  for (const scheduling::PodIndex pod : cluster.pods()) {
+  for (const scheduling::PodIndex pod : cluster.pods_by_name()) {
     usage->pods.push_back({cluster.pod(pod).meta.ns, cluster.pod(pod).meta.name});
     const auto& requests = cluster.requests(pod);
     usage->pod_amounts.insert(usage->pod_amounts.end(), {scheduling::amount_of(requests, kCpuIndex),

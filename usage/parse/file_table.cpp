@@ -56,7 +56,7 @@ base::Status FileTable::add_row(std::string_view ns, std::string_view name, Plac
     const std::string shown = ns.empty() ? std::string(name) : fmt::format("{}/{}", ns, name);
     return at_place(place, fmt::format("{} is there twice", base::short_text(shown, kShown)));
   }
-  rows_.rows.push_back({std::string(ns), std::string(name), {}});
+  rows_.add(ns, name, {});
   values_.emplace_back();
   return base::Done{};
 }
@@ -80,6 +80,7 @@ base::Status FileTable::set(std::size_t column, std::string_view text, Place pla
 Rows FileTable::take_rows(base::TimePoint time) && {
   Rows rows(columns_.size());
   rows.rows = std::move(rows_.rows);
+  rows.names = rows_.names;
   rows.values.reserve(rows.rows.size() * rows.width);
   for (std::size_t i = 0; i < rows.rows.size(); ++i) {
     rows.rows[i].time = time;

@@ -3,17 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "base/text.hpp"
 #include "usage/parse/document.hpp"
+#include "usage/parse/plain_vector.hpp"
 
 namespace usage {
 namespace {
 
 constexpr std::size_t kShownText = 200;
 constexpr std::size_t kMostWarnings = 3;
+constexpr std::size_t kLongestHead = 4096;  ///< before the result, where a server writes plainly
+/// Series are longer, so that a large answer has room from the start; not much longer, so that little is left over.
+constexpr std::size_t kLeastSeriesBytes = 80;
 /// Beyond that a double has no microseconds and the calendar no year.
 constexpr double kLatestSecond = 253402300799.0;  // end of the year 9999
 
@@ -36,8 +41,6 @@ struct Point {
 struct Element {
   Labels labels;
   std::optional<Point> value;
-  bool has_values = false;
-  bool has_histogram = false;
 };
 
 /// All that stands around the result.
@@ -48,25 +51,26 @@ struct Envelope {
   std::string error;
   PrometheusNotes notes;
   bool too_many = false;
+  const char* result = nullptr;  ///< where data.result begins
 };
 
 std::string_view or_default(const std::string& name, std::string_view otherwise) {
   return name.empty() ? otherwise : std::string_view(name);
 }
 
+/// Where the label's value belongs; nullptr: nobody asked for it.
+std::string_view* place_of(std::string_view key, const api::UsageQuery& query, Labels& labels) {
+  if (!query.node_label.empty() && key == query.node_label) return &labels.wanted;
+  if (key == or_default(query.namespace_label, "namespace")) return &labels.ns;
+  if (key == or_default(query.pod_label, "pod")) return &labels.pod;
+  if (key == "node") return &labels.node;
+  return key == "instance" ? &labels.instance : nullptr;
+}
+
 wire::error_code read_labels(wire::Value& value, const api::UsageQuery& query, Labels& labels) {
-  const std::string_view ns = or_default(query.namespace_label, "namespace");
-  const std::string_view pod = or_default(query.pod_label, "pod");
   return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
-    const bool is_wanted = !query.node_label.empty() && key == query.node_label;
-    std::string_view* target = is_wanted           ? &labels.wanted
-                               : key == ns         ? &labels.ns
-                               : key == pod        ? &labels.pod
-                               : key == "node"     ? &labels.node
-                               : key == "instance" ? &labels.instance
-                                                   : nullptr;
-    if (target == nullptr) return simdjson::SUCCESS;
-    return read_view(member, *target);
+    std::string_view* const target = place_of(key, query, labels);
+    return target == nullptr ? simdjson::SUCCESS : read_view(member, *target);
   });
 }
 
@@ -74,6 +78,22 @@ base::TimePoint time_of(double seconds) {
   if (!(seconds > 0) || seconds > kLatestSecond) return {};
   return base::TimePoint(base::Duration(std::llround(seconds * 1e6)));
 }
+
+/// A vector is evaluated at one moment: its times are all the same.
+class TimeMemory {
+ public:
+  base::TimePoint time_of(std::string_view seconds) {
+    if (seconds == text_) return time_;
+    double value = 0;
+    std::from_chars(seconds.data(), seconds.data() + seconds.size(), value);
+    text_ = seconds;
+    return time_ = usage::time_of(value);
+  }
+
+ private:
+  std::string_view text_;
+  base::TimePoint time_{};
+};
 
 wire::error_code read_point(wire::Value& value, Point& point) {
   std::size_t index = 0;
@@ -112,8 +132,9 @@ template <typename F>
 base::Status walk(std::string& answer, Envelope& envelope, F&& each) {
   const auto read_data = [&](std::string_view key, wire::Value& member) {
     if (key == "resultType") return read_short(member, envelope.type);
-    if (key == "result") return wire::for_elements(member, each);
-    return simdjson::SUCCESS;
+    if (key != "result") return simdjson::SUCCESS;
+    envelope.result = member.raw_json_token().data();
+    return wire::for_elements(member, each);
   };
   return read_in_place(answer, [&](wire::Object& root) {
     return wire::for_members(root, [&](std::string_view key, wire::Value& value) {
@@ -228,9 +249,55 @@ void add_points(std::string_view node, const Points& points, const Grid& grid, G
   }
 }
 
+struct PlainRead {
+  std::size_t begin = 0;  ///< of the array, in the answer
+  std::string around;     ///< the answer with an empty array instead
+};
+
+/// Adds the rows of a plain array in the place of data.result, if that is what is there.
+std::optional<PlainRead> read_plain_rows(const std::string& answer, const api::UsageQuery& query, Rows& rows) {
+  constexpr std::string_view kResult = R"("result":)";
+  const std::size_t key = std::string_view(answer).substr(0, kLongestHead).find(kResult);
+  if (key == std::string_view::npos || !simdjson::validate_utf8(answer)) return std::nullopt;
+  PlainRead read{key + kResult.size(), {}};
+  PlainVector vector(std::string_view(answer).substr(read.begin));
+  Element element;
+  TimeMemory times;
+  std::size_t count = 0;
+  const auto take_label = [&](std::string_view name, std::string_view value) {
+    if (std::string_view* const target = place_of(name, query, element.labels)) *target = value;
+  };
+  const auto take_sample = [&](const PlainSample& sample) {
+    element.value = Point{times.time_of(sample.time), sample.value};
+    add_row(element, query, rows);
+    element = {};
+    return ++count <= most_series(query);
+  };
+  if (answer.size() > kPageBytes) rows.reserve(rows.rows.size() + answer.size() / kLeastSeriesBytes);
+  if (!vector.read(take_label, take_sample)) return std::nullopt;
+  read.around = fmt::format("{}[]{}", std::string_view(answer).substr(0, read.begin), vector.rest());
+  return read;
+}
+
+/// nullopt, and nothing is added: it is written in another way, or something is wrong with it.
+std::optional<PrometheusNotes> read_plain_vector(const std::string& answer, const api::UsageQuery& query, Rows& rows) {
+  const std::size_t before = rows.rows.size();
+  const Oddities oddities = rows.oddities;
+  if (auto read = read_plain_rows(answer, query, rows)) {
+    Envelope envelope;
+    const auto walked = walk(read->around, envelope, [](wire::Value&) { return simdjson::SUCCESS; });
+    const bool is_there = envelope.result == read->around.data() + read->begin;
+    if (is_there && outcome(walked, envelope, "vector", most_series(query))) return std::move(envelope.notes);
+  }
+  rows.truncate(before);
+  rows.oddities = oddities;
+  return std::nullopt;
+}
+
 }  // namespace
 
 base::Result<PrometheusNotes> read_vector(std::string& answer, const api::UsageQuery& query, Rows& rows) {
+  if (auto notes = read_plain_vector(answer, query, rows)) return *std::move(notes);
   Envelope envelope;
   std::size_t count = 0;
   const auto read_element = [&](wire::Value& value) {

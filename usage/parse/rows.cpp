@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
-#include <numeric>
+#include <cstring>
 #include <optional>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "api/meta/quantity.hpp"
@@ -20,6 +19,7 @@ namespace {
 
 constexpr std::size_t kNamesShown = 3;
 constexpr std::size_t kLongestName = 253;
+constexpr std::size_t kAhead = 8;  ///< what lies anywhere in memory is fetched so many steps before
 
 struct Suffix {
   std::string_view text;
@@ -42,16 +42,36 @@ std::optional<double> read_plain_quantity(std::string_view text) {
   return std::nullopt;
 }
 
-auto key_of(const Row& row) { return std::tie(row.ns, row.name); }
+/// "12.0625": digits and a point, so few of them that both parts of the fraction are exact and so is their quotient,
+/// but for the one rounding that any reader makes.
+std::optional<double> read_plain_number(std::string_view text) {
+  constexpr std::size_t kExactDigits = 15;
+  constexpr std::array kPowers = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  const std::size_t point = std::min(text.find('.'), text.size());
+  const bool has_point = point < text.size();
+  if (point == 0 || text.size() > kExactDigits + (has_point ? 1 : 0) || point + 1 == text.size()) return std::nullopt;
+  std::int64_t digits = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (i == point) continue;
+    if (text[i] < '0' || text[i] > '9') return std::nullopt;
+    digits = digits * 10 + (text[i] - '0');
+  }
+  return static_cast<double>(digits) / kPowers[has_point ? text.size() - point - 1 : 0];
+}
 
-std::string shown(const Row& row) {
-  const std::string name = row.ns.empty() ? row.name : row.ns + "/" + row.name;
+std::string shown(const Rows& rows, const Row& row) {
+  const std::string_view ns = rows.ns_of(row);
+  const std::string name = ns.empty() ? std::string(row.name()) : fmt::format("{}/{}", ns, row.name());
   return base::short_text(name, kLongestName);
 }
 
-bool is_ordered(const std::vector<Row>& rows) {
-  for (std::size_t i = 1; i < rows.size(); ++i) {
-    if (!(key_of(rows[i - 1]) < key_of(rows[i]))) return false;
+bool is_same(const Row& a, const Row& b) { return a.ns() == b.ns() && a.name() == b.name(); }
+
+bool is_ordered(const Rows& rows) {
+  for (std::size_t i = 1; i < rows.rows.size(); ++i) {
+    const Row& a = rows.rows[i - 1];
+    const Row& b = rows.rows[i];
+    if (a.ns() == b.ns() ? a.name() >= b.name() : rows.ns_of(a) > rows.ns_of(b)) return false;
   }
   return true;
 }
@@ -59,7 +79,11 @@ bool is_ordered(const std::vector<Row>& rows) {
 /// The eight bytes behind the first `skip`, so that numbers compare as the texts do; short texts end in zeros.
 std::uint64_t leading_bytes(std::string_view text, std::size_t skip) {
   std::uint64_t key = 0;
-  for (std::size_t i = 0; i < 8; ++i)
+  if (text.size() >= skip + sizeof(key)) {
+    std::memcpy(&key, text.data() + skip, sizeof(key));
+    return std::endian::native == std::endian::little ? __builtin_bswap64(key) : key;
+  }
+  for (std::size_t i = 0; i < sizeof(key); ++i)
     key = key << 8 | (skip + i < text.size() ? static_cast<unsigned char>(text[skip + i]) : 0U);
   return key;
 }
@@ -68,48 +92,56 @@ std::size_t common_prefix(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-/// What is to be known of a namespace before its names are compared.
-struct NamespaceKey {
-  std::uint32_t rank = 0;   ///< among the namespaces, sorted
-  std::size_t prefix = 0;   ///< bytes that all of its names begin with
+/// The rows of one namespace.
+struct Group {
+  std::string_view ns;
   std::string_view sample;  ///< one of the names
+  std::size_t prefix = 0;   ///< bytes that all names begin with
+  std::uint32_t size = 0;
+  std::uint32_t next = 0;  ///< where the next of them goes
 };
-using NamespaceKeys = std::unordered_map<std::string_view, NamespaceKey>;
 
-NamespaceKeys namespaces_of(const std::vector<Row>& rows) {
-  NamespaceKeys keys;
-  for (const Row& row : rows) {
-    const auto [at, is_new] = keys.try_emplace(row.ns, NamespaceKey{0, row.name.size(), row.name});
-    if (!is_new) at->second.prefix = std::min(at->second.prefix, common_prefix(at->second.sample, row.name));
+/// By number of the namespace.
+std::vector<Group> groups_of(const Rows& rows) {
+  std::vector<Group> groups(rows.names->namespaces.size());
+  for (const Row& row : rows.rows) {
+    Group& group = groups[row.ns()];
+    if (group.size++ == 0) {
+      group = {rows.ns_of(row), row.name(), row.name().size(), 1, 0};
+    } else if (group.prefix > 0 && !row.name().starts_with(group.sample.substr(0, group.prefix))) {
+      group.prefix = common_prefix(group.sample.substr(0, group.prefix), row.name());
+    }
   }
-  std::vector<std::string_view> names;
-  for (const auto& [ns, key] : keys) names.push_back(ns);
-  std::ranges::sort(names);
-  for (std::uint32_t i = 0; i < names.size(); ++i) keys[names[i]].rank = i;
-  return keys;
+  std::vector<Group*> sorted;
+  for (Group& group : groups) sorted.push_back(&group);
+  std::ranges::sort(sorted, {}, &Group::ns);
+  std::uint32_t next = 0;
+  for (Group* const group : sorted) group->next = std::exchange(next, next + group->size);
+  return groups;
 }
 
-/// The rows' order by (ns, name), equal ones as they came. A hundred thousand names in no order are compared by numbers
-/// side by side in memory rather than by texts all over it.
-std::vector<std::uint32_t> order_of(const std::vector<Row>& rows) {
+/// The rows' order by (ns, name), equal ones as they came. Namespace by namespace; there a hundred thousand names in no
+/// order are compared by numbers side by side in memory rather than by texts all over it.
+std::vector<std::uint32_t> order_of(const Rows& rows) {
   struct Entry {
     std::uint64_t name;
-    std::uint32_t rank;
     std::uint32_t row;
   };
-  const NamespaceKeys keys = namespaces_of(rows);
-  std::vector<Entry> entries;
-  entries.reserve(rows.size());
-  for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    const NamespaceKey& key = keys.find(rows[i].ns)->second;
-    entries.push_back({leading_bytes(rows[i].name, key.prefix), key.rank, i});
+  std::vector<Group> groups = groups_of(rows);
+  std::vector<Entry> entries(rows.rows.size());
+  for (std::uint32_t i = 0; i < rows.rows.size(); ++i) {
+    Group& group = groups[rows.rows[i].ns()];
+    entries[group.next++] = {leading_bytes(rows.rows[i].name(), group.prefix), i};
   }
-  std::ranges::sort(entries, [&](const Entry& a, const Entry& b) {
-    if (a.rank != b.rank) return a.rank < b.rank;
+  const auto is_first = [&](const Entry& a, const Entry& b) {
     if (a.name != b.name) return a.name < b.name;
-    const int compared = rows[a.row].name.compare(rows[b.row].name);
+    const int compared = rows.rows[a.row].name().compare(rows.rows[b.row].name());
     return compared == 0 ? a.row < b.row : compared < 0;
-  });
+  };
+  for (const Group& group : groups) {
+    const auto end = entries.begin() + group.next;
+    std::sort(end - group.size, end, is_first);
+  }
   std::vector<std::uint32_t> order;
   order.reserve(entries.size());
   for (const Entry& entry : entries) order.push_back(entry.row);
@@ -119,12 +151,15 @@ std::vector<std::uint32_t> order_of(const std::vector<Row>& rows) {
 Rows sorted(Rows rows) {
   Rows result(rows.width);
   result.oddities = rows.oddities;
-  result.rows.reserve(rows.rows.size());
-  result.values.reserve(rows.values.size());
-  for (const std::uint32_t i : order_of(rows.rows)) {
-    result.rows.push_back(std::move(rows.rows[i]));
-    const auto from = rows.values.begin() + static_cast<std::ptrdiff_t>(i * rows.width);
-    result.values.insert(result.values.end(), from, from + static_cast<std::ptrdiff_t>(rows.width));
+  result.names = rows.names;
+  result.reserve(rows.rows.size());
+  result.values.resize(rows.values.size());
+  double* values = result.values.data();
+  const std::vector<std::uint32_t> order = order_of(rows);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i + kAhead < order.size()) __builtin_prefetch(&rows.rows[order[i + kAhead]]);
+    result.rows.push_back(rows.rows[order[i]]);
+    values = std::copy_n(rows.values.data() + order[i] * rows.width, rows.width, values);
   }
   return result;
 }
@@ -134,33 +169,33 @@ std::vector<std::string> fold_duplicates(Rows& rows) {
   std::vector<std::string> duplicates;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < rows.rows.size(); ++i) {
-    if (kept > 0 && key_of(rows.rows[kept - 1]) == key_of(rows.rows[i])) {
+    if (kept > 0 && is_same(rows.rows[kept - 1], rows.rows[i])) {
       std::fill_n(rows.values.begin() + static_cast<std::ptrdiff_t>((kept - 1) * rows.width), rows.width, kUnknown);
-      if (const std::string name = shown(rows.rows[i]); duplicates.empty() || duplicates.back() != name)
+      if (const std::string name = shown(rows, rows.rows[i]); duplicates.empty() || duplicates.back() != name)
         duplicates.push_back(name);
       continue;
     }
     if (kept != i) {
-      rows.rows[kept] = std::move(rows.rows[i]);
+      rows.rows[kept] = rows.rows[i];
       std::copy_n(rows.values.begin() + static_cast<std::ptrdiff_t>(i * rows.width), rows.width,
                   rows.values.begin() + static_cast<std::ptrdiff_t>(kept * rows.width));
     }
     ++kept;
   }
-  rows.rows.resize(kept);
-  rows.values.resize(kept * rows.width);
+  rows.truncate(kept);
   return duplicates;
 }
 
-/// Walks two ordered lists side by side. take_left(i), take_right(j), take_both(i, j).
-template <typename Left, typename Right, typename TakeLeft, typename TakeRight, typename TakeBoth>
-void merge(const Left& left, const Right& right, TakeLeft take_left, TakeRight take_right, TakeBoth take_both) {
+/// Walks ordered samples and rows side by side. take_left(i), take_right(j), take_both(i, j).
+template <typename Left, typename TakeLeft, typename TakeRight, typename TakeBoth>
+void merge(const Left& left, const Rows& rows, TakeLeft take_left, TakeRight take_right, TakeBoth take_both) {
   std::size_t i = 0;
   std::size_t j = 0;
   const auto left_key = [&] { return std::pair(std::string_view(left[i].ns), std::string_view(left[i].name)); };
-  const auto right_key = [&] { return std::pair(std::string_view(right[j].ns), std::string_view(right[j].name)); };
-  while (i < left.size() || j < right.size()) {
-    if (j == right.size() || (i < left.size() && left_key() < right_key())) {
+  const auto right_key = [&] { return std::pair(rows.ns_of(rows.rows[j]), rows.rows[j].name()); };
+  const std::size_t count = rows.rows.size();
+  while (i < left.size() || j < count) {
+    if (j == count || (i < left.size() && left_key() < right_key())) {
       take_left(i++);
     } else if (i == left.size() || right_key() < left_key()) {
       take_right(j++);
@@ -180,10 +215,17 @@ void put(const Rows& rows, std::size_t row, double* target) {
   std::copy_n(rows.values.begin() + static_cast<std::ptrdiff_t>(row * rows.width), rows.width, target);
 }
 
+Samples::Pod pod_of(const Rows& rows, const Row& row) {
+  return {std::string(rows.ns_of(row)), std::string(row.name())};
+}
+
 /// join_pods() where there is nothing to join with.
 void take_pods(Samples& samples, Rows rows) {
   samples.pods.reserve(rows.rows.size());
-  for (Row& row : rows.rows) samples.pods.push_back({std::move(row.ns), std::move(row.name)});
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+    if (i + kAhead < rows.rows.size()) __builtin_prefetch(rows.rows[i + kAhead].name().data());
+    samples.pods.push_back(pod_of(rows, rows.rows[i]));
+  }
   samples.pod_values = std::move(rows.values);
 }
 
@@ -201,9 +243,14 @@ void Oddities::tell(std::string_view prefix, std::vector<std::string>& problems)
 }
 
 std::size_t Rows::add(std::string_view ns, std::string_view name, base::TimePoint time) {
-  rows.push_back({std::string(ns), std::string(name), time});
-  values.insert(values.end(), width, kUnknown);
+  rows.emplace_back(names->names.keep(name), names->namespaces.number_of(ns), time);
+  for (std::size_t i = 0; i < width; ++i) values.push_back(kUnknown);
   return values.size() - width;
+}
+
+void Rows::truncate(std::size_t count) {
+  rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(count), rows.end());
+  values.resize(count * width);
 }
 
 void Rows::reserve(std::size_t count) {
@@ -225,6 +272,7 @@ double read_quantity(std::string_view text, Oddities& oddities) {
 }
 
 double read_number(std::string_view text, Oddities& oddities) {
+  if (const auto plain = read_plain_number(text)) return *plain;
   if (text.starts_with('+')) text.remove_prefix(1);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -244,7 +292,7 @@ std::string some_names(const std::vector<std::string>& names) {
 }
 
 void bring_into_order(Rows& rows, std::string_view prefix, std::vector<std::string>& problems) {
-  if (is_ordered(rows.rows)) return;
+  if (is_ordered(rows)) return;
   rows = sorted(std::move(rows));
   const auto duplicates = fold_duplicates(rows);
   if (!duplicates.empty())
@@ -259,9 +307,9 @@ void join_nodes(Samples& samples, Rows rows, std::size_t first) {
   joined.reserve(std::max(known.size(), rows.rows.size()));
   const std::size_t width = samples.columns.size();
   merge(
-      known, rows.rows, [&](std::size_t i) { joined.push_back(std::move(samples.nodes[i])); },
+      known, rows, [&](std::size_t i) { joined.push_back(std::move(samples.nodes[i])); },
       [&](std::size_t j) {
-        joined.push_back({std::move(rows.rows[j].name), rows.rows[j].time, std::vector<double>(width, kUnknown)});
+        joined.push_back({std::string(rows.rows[j].name()), rows.rows[j].time, std::vector<double>(width, kUnknown)});
         put(rows, j, joined.back().values.data() + first);
       },
       [&](std::size_t i, std::size_t j) {
@@ -286,9 +334,9 @@ void join_pods(Samples& samples, Rows rows, std::size_t first) {
   };
   const auto fill = [&](std::size_t j) { put(rows, j, values.data() + values.size() - width + first); };
   merge(
-      samples.pods, rows.rows, keep,
+      samples.pods, rows, keep,
       [&](std::size_t j) {
-        joined.push_back({std::move(rows.rows[j].ns), std::move(rows.rows[j].name)});
+        joined.push_back(pod_of(rows, rows.rows[j]));
         values.insert(values.end(), width, kUnknown);
         fill(j);
       },

@@ -3,20 +3,33 @@
 /// What one answer of a source says, row by row, and how rows become Samples. Pure.
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "usage/parse/texts.hpp"
 #include "usage/samples.hpp"
 
 namespace usage {
 
-/// A node (`ns` is empty then) or a pod.
-struct Row {
-  std::string ns;
-  std::string name;
-  base::TimePoint time{};
+/// A node (its namespace is empty then) or a pod. The names are those of the Rows that it was added to. Small: there
+/// are a hundred thousand.
+class Row {
+ public:
+  Row(std::string_view name, std::uint32_t ns, base::TimePoint time_in)
+      : time(time_in), name_(name.data()), size_(static_cast<std::uint32_t>(name.size())), ns_(ns) {}
+  std::string_view name() const { return {name_, size_}; }
+  std::uint32_t ns() const { return ns_; }  ///< the number of its namespace
+
+  base::TimePoint time;
+
+ private:
+  const char* name_;
+  std::uint32_t size_;
+  std::uint32_t ns_;
 };
 
 /// Values that were there and are no amounts.
@@ -37,11 +50,19 @@ struct Rows {
 
   /// Room for so many rows in all.
   void reserve(std::size_t count);
+  /// Drops all but the first `count` rows.
+  void truncate(std::size_t count);
+  std::string_view ns_of(const Row& row) const { return names->namespaces.text(row.ns()); }
 
   std::size_t width;
   std::vector<Row> rows;
   std::vector<double> values;  ///< width for each row
   Oddities oddities;
+  struct Names {
+    Texts names;
+    NumberedTexts namespaces;
+  };
+  std::shared_ptr<Names> names = std::make_shared<Names>();  ///< whoever takes rows out needs them, too
 };
 
 /// The value itself, or kUnknown, which is counted, when it is NaN, infinite or negative.

@@ -1,56 +1,16 @@
 // End-to-end scenario 14: a placement hint makes the scheduler take a node that it would not take by itself; without
 // the webhook, after its time, or without a new pod it does no harm.
 
-#include "test/e2e/harness/scenario.hpp"
+#include "test/e2e/harness/hinted_scenario.hpp"
 
 namespace e2e {
 namespace placement_test {
 
-const std::string kConfiguration =
-    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/evacuator-placement";
-
-Json webhook_configuration(std::uint16_t port) {
-  return {{"apiVersion", "admissionregistration.k8s.io/v1"},
-          {"kind", "MutatingWebhookConfiguration"},
-          {"metadata", {{"name", "evacuator-placement"}}},
-          {"webhooks",
-           Json::array({{{"name", "placement.evacuator.dev"},
-                         {"admissionReviewVersions", Json::array({"v1"})},
-                         {"clientConfig", {{"url", "https://127.0.0.1:" + std::to_string(port) + "/place-pod"}}},
-                         {"rules", Json::array({{{"operations", Json::array({"CREATE"})},
-                                                 {"apiGroups", Json::array({""})},
-                                                 {"apiVersions", Json::array({"v1"})},
-                                                 {"resources", Json::array({"pods"})}}})},
-                         {"failurePolicy", "Ignore"},
-                         {"sideEffects", "None"},
-                         {"reinvocationPolicy", "Never"},
-                         {"timeoutSeconds", 1}}})}};
-}
-
-class Placement : public Scenario {
+class Placement : public HintedScenario {
  protected:
-  Placement() {
-    if (cluster().has_rbac()) kubectl()({"apply", "-f", role()});
-  }
-  ~Placement() override {
-    api().remove(kConfiguration);
-    if (!cluster().has_rbac()) return;
-    const Finished done = kubectl().attempt({"delete", "-f", role(), "--ignore-not-found"});
-    if (!done.ok()) note("taking the role of the webhook back: " + done.err);
-  }
-
   /// The operator serves the webhook, and the server calls `port` for it; 0: the operator's.
   void begin(std::uint16_t port = 0) {
-    const std::uint16_t served = free_port();
-    Operator::Settings settings;
-    settings.webhook = "{enabled: true, address: '127.0.0.1:" + std::to_string(served) + "'}";
-    op_ = &start_operator(settings);
-    kubectl().apply(webhook_configuration(port == 0 ? served : port));
-    await("the operator to be trusted", [&](std::string& seen) {
-      const Json now = api().get(kConfiguration);
-      seen = now.dump() + "\n" + op_->log_tail();
-      return !text_at(now, "/webhooks/0/clientConfig/caBundle").empty();
-    });
+    op_ = &start_hinting_operator(port);
     pod_ = deploy({.ns = ns(), .name = "web", .replicas = 1}).front();
     for (const std::string& node : nodes()) {
       if (node != pod_.node) hinted_ = node;
@@ -87,9 +47,6 @@ class Placement : public Scenario {
   Operator* op_ = nullptr;
   PodInfo pod_;
   std::string hinted_;
-
- private:
-  static std::string role() { return std::string(EVACUATOR_SOURCE_DIR) + "/config/placement-webhook/role.yaml"; }
 };
 
 TEST_F(Placement, AHintMakesTheSchedulerTakeANodeThatItWouldNotTake) {
@@ -115,8 +72,9 @@ TEST_F(Placement, AnExpiredHintTouchesNoPod) {
   begin();
   kubectl().apply(manifest::pod_disruption_budget(cluster().pdb_version(), ns(), "web", 1));
   const std::string name = evacuate_towards_hinted(2);
-  await_phase(ns(), name, {"Requesting"});
-  std::this_thread::sleep_for(std::chrono::seconds(3));  // its time, which nothing shows
+  const Json waiting = await_phase(ns(), name, {"Requesting"});
+  const WallTime expiry = parse_time(text_at(waiting, "/status/startedAt")) + std::chrono::seconds(2);
+  await("the hint's time to be over", [&](std::string&) { return std::chrono::system_clock::now() > expiry; });
   kubectl()({"delete", "pdb", "-n", ns(), "web-budget"});
   const Json done = await_phase(ns(), name, kFinished);
   EXPECT_EQ(phase_of(done), "Succeeded") << summary(done);

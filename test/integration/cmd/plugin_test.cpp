@@ -11,6 +11,7 @@
 #include "api/core/codec.hpp"
 #include "cmd/drain/request.hpp"
 #include "cmd/plugin/cli.hpp"
+#include "cmd/plugin/commands.hpp"
 #include "simulator/http_server.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
@@ -41,21 +42,31 @@ class Plugin : public Rig {
     std::filesystem::remove(kubeconfig_);
   }
 
+  cmd::plugin::Io io_of(Ran& ran) {
+    return {.out = [&ran](std::string_view text) { ran.out += text; },
+            .err = [&ran](std::string_view text) { ran.err += text; },
+            .nap = [](base::milliseconds) { return false; },
+            .ask = [this](std::string_view) { return answer_; },
+            .screen = screen_,
+            .clock = clock};
+  }
+
+  base::Result<std::unique_ptr<cmd::plugin::Session>> connect(cmd::plugin::Io& io) const {
+    cmd::plugin::GlobalFlags flags;
+    flags.kubeconfig = kubeconfig_;
+    return cmd::plugin::Session::connect(flags, io);
+  }
+
   /// Runs it in namespace shop unless the arguments say otherwise; `after_nap` is called with the number of the wait
   /// and says whether the user presses Ctrl-C then.
   Ran run(std::vector<std::string> args, const std::function<bool(int)>& after_nap = {}) {
     Ran ran;
     int naps = 0;
-    cmd::plugin::Io io{.out = [&](std::string_view text) { ran.out += text; },
-                       .err = [&](std::string_view text) { ran.err += text; },
-                       .nap =
-                           [&](base::milliseconds time) {
-                             if (time > base::milliseconds(0)) run_for(time);
-                             return after_nap && time > base::milliseconds(0) && after_nap(++naps);
-                           },
-                       .ask = [&](std::string_view) { return answer_; },
-                       .screen = screen_,
-                       .clock = clock};
+    cmd::plugin::Io io = io_of(ran);
+    io.nap = [&](base::milliseconds time) {
+      if (time > base::milliseconds(0)) run_for(time);
+      return after_nap && time > base::milliseconds(0) && after_nap(++naps);
+    };
     args.insert(args.end(), {"--kubeconfig", kubeconfig_});
     ran.code = cmd::plugin::run(args, io);
     return ran;
@@ -512,6 +523,49 @@ TEST_F(Plugin, WarnsWhenNoOperatorRuns) {
   stage();
   EXPECT_THAT(in_shop({"pod", pods().front()}).err,
               HasSubstr("no operator holds the Lease evacuator-system/evacuator"));
+}
+
+/// Says the same again and again.
+class FixedSource final : public usage::Source {
+ public:
+  explicit FixedSource(usage::Samples samples) : samples_(std::move(samples)) {}
+  base::Result<usage::Samples> sample() override { return samples_; }
+  base::Result<std::vector<usage::Series>> history(base::TimePoint, base::TimePoint, base::Duration) override {
+    return base::Error{base::ErrorCode::kUnsupported, "none"};
+  }
+
+ private:
+  usage::Samples samples_;
+};
+
+TEST_F(Plugin, UsageKnowsNodesByTheirAddressesAsTheOperatorDoes) {
+  stage();
+  edit(
+      kube::kNodes, "node-a",
+      [](Json& node) {
+        node["status"]["addresses"] = Json::array({{{"type", "InternalIP"}, {"address", "10.0.0.7"}}});
+      },
+      "");
+  add({{"apiVersion", "evacuator.dev/v1alpha1"},
+       {"kind", "DeschedulerPolicy"},
+       {"metadata", {{"name", "even"}}},
+       {"spec",
+        {{"usageSources", Json::array({{{"name", "server"}, {"type", "MetricsServer"}}})},
+         {"strategies", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 900}}}}})}}}});
+  usage::Samples samples;
+  samples.columns = {{"cpu", usage::Unit::kAmount}};
+  samples.nodes = {{"10.0.0.7:9100", clock.now(), {2}}, {"NODE-B", clock.now(), {-1}}, {"other", clock.now(), {1}}};
+  Ran ran;
+  cmd::plugin::Io io = io_of(ran);
+  const auto session = connect(io);
+  ASSERT_TRUE(session) << session.error().message;
+  cmd::plugin::UsageOptions options;
+  options.make_source = [&](auto&, const auto&) { return std::make_unique<FixedSource>(samples); };
+  EXPECT_EQ(cmd::plugin::run_usage(**session, options), cmd::plugin::kDone) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("Warning: 1 of 3 are no nodes of this cluster: other\n"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("node-a +2000m \\(25%\\) +0s +-\n"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("node-b .* no usable value\n"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("node-c .* the source does not know it\n"));
 }
 
 TEST_F(Plugin, RefusesFlagsThatContradict) {

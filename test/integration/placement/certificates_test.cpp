@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/base64.hpp"
 #include "kube/client.hpp"
@@ -12,6 +13,7 @@
 #include "simulator/cluster.hpp"
 #include "simulator/objects.hpp"
 #include "test/fakes/mortal_transport.hpp"
+#include "test/fakes/temp_folder.hpp"
 
 namespace integration {
 namespace certificates_test {
@@ -25,19 +27,37 @@ constexpr kube::ResourceType kSecrets{"", "v1", "secrets", "Secret"};
 constexpr kube::ResourceType kConfigurations{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
                                              "MutatingWebhookConfiguration", false};
 
+constexpr const char* kName = "evacuator-webhook.evacuator-system.svc";
+
 /// One process, as far as its webhook's certificate goes.
 struct Replica {
-  Replica(simulator::ApiServer& server, const base::Clock& clock)
+  Replica(simulator::ApiServer& server, const base::Clock& clock, const std::string& cert_file = "",
+          const std::string& key_file = "")
       : transport(server, {"operator", {}, "evacuator"}),
         client(transport, nullptr),
-        certificates(client, clock, clock,
-                     CertificateOptions{.ns = "evacuator-system",
-                                        .rules = {.names = {"evacuator-webhook.evacuator-system.svc"}}},
-                     [this](const serving::ServerIdentity& identity) { served.push_back(identity.certificate); }, {}) {}
+        certificates(
+            client, clock, clock,
+            CertificateOptions{
+                .ns = "evacuator-system", .rules = {.names = {kName}}, .cert_file = cert_file, .key_file = key_file},
+            [this](const serving::ServerIdentity& identity) { return take(identity); }, {}) {
+    transport.lie = [this](const kube::Request& request) -> std::optional<kube::Response> {
+      const bool is_secret = request.path.find("/secrets/") != std::string::npos;
+      if (!refused.contains(request.method) && !(is_secret && refused.contains(request.method + " secrets")))
+        return std::nullopt;
+      return kube::Response{403, R"({"kind":"Status","code":403,"reason":"Forbidden","message":"not you"})", {}, {}};
+    };
+  }
 
+  base::Status take(const serving::ServerIdentity& identity) {
+    if (!serves_new) return base::invalid("no new one");
+    served.push_back(identity.certificate);
+    return base::Done{};
+  }
   std::string serves() const { return served.empty() ? "" : served.back(); }
 
-  simulator::SimulatorTransport transport;
+  fakes::MortalTransport transport;
+  std::set<std::string> refused{};  ///< methods: PUT is the Secret's, PATCH the configuration's
+  bool serves_new = true;           ///< false: the server takes no other certificate
   kube::Client client;
   std::vector<std::string> served;
   Certificates certificates;
@@ -47,12 +67,14 @@ class WebhookCertificates : public testing::Test {
  protected:
   WebhookCertificates() { EXPECT_TRUE(cluster.add(simulator::objects::name_space("evacuator-system"))); }
 
-  void install() {
-    const Json configuration = {{"apiVersion", "admissionregistration.k8s.io/v1"},
-                                {"kind", "MutatingWebhookConfiguration"},
-                                {"metadata", {{"name", "evacuator-placement"}}},
-                                {"webhooks", Json::array({{{"name", "placement.evacuator.dev"},
-                                                           {"clientConfig", {{"url", "https://127.0.0.1:9443/x"}}}}})}};
+  void install(const std::string& service = "evacuator-webhook") {
+    const Json configuration = {
+        {"apiVersion", "admissionregistration.k8s.io/v1"},
+        {"kind", "MutatingWebhookConfiguration"},
+        {"metadata", {{"name", "evacuator-placement"}}},
+        {"webhooks",
+         Json::array({{{"name", "placement.evacuator.dev"},
+                       {"clientConfig", {{"service", {{"namespace", "evacuator-system"}, {"name", service}}}}}}})}};
     const auto answer = server.handle(kube::create_request(kConfigurations, "", configuration), {});
     ASSERT_EQ(answer.status, 201) << answer.body;
   }
@@ -205,6 +227,241 @@ TEST_F(WebhookCertificates, ACaBundleThatOthersChangedIsPutRight) {
   leader.certificates.refresh(true);
   EXPECT_EQ(ca_bundle(), data("ca.crt"));
   EXPECT_TRUE(leader.certificates.in_force());
+}
+
+TEST_F(WebhookCertificates, AreNotInForceOnceWhatIsServedHasExpired) {
+  install();
+  look();
+  ASSERT_TRUE(leader.certificates.in_force());
+  leader.refused = {"PUT"};
+  clock.advance(hours(24 * 89));
+  look();
+  EXPECT_TRUE(leader.certificates.in_force()) << "it is valid, and the API server trusts it";
+  EXPECT_NE(leader.certificates.problem(), "");
+  clock.advance(hours(48));
+  EXPECT_FALSE(leader.certificates.in_force()) << "also before the next look";
+  look();
+  EXPECT_FALSE(leader.certificates.in_force());
+  EXPECT_FALSE(standby.certificates.in_force());
+  leader.refused.clear();
+  clock.advance(Certificates::kLookEvery);
+  look();
+  EXPECT_TRUE(leader.certificates.in_force());
+}
+
+TEST_F(WebhookCertificates, GoByTheConfigurationThoughTheSecretCannotBeRead) {
+  install();
+  look();
+  leader.refused = {"GET secrets"};
+  clock.advance(Certificates::kLookEvery);
+  look();
+  EXPECT_TRUE(leader.certificates.in_force());
+  set_ca_bundle("b3RoZXI=");
+  clock.advance(Certificates::kRetryEvery);
+  leader.certificates.refresh(true);
+  EXPECT_FALSE(leader.certificates.in_force());
+  EXPECT_EQ(ca_bundle(), "other") << "which authorities to write is not known";
+  set_ca_bundle(secret()["data"]["ca.crt"]);
+  clock.advance(Certificates::kRetryEvery);
+  leader.certificates.refresh(true);
+  EXPECT_TRUE(leader.certificates.in_force());
+  ASSERT_TRUE(cluster.store().remove(kConfigurations, {"", "evacuator-placement"}));
+  clock.advance(Certificates::kRetryEvery);
+  leader.certificates.refresh(true);
+  EXPECT_FALSE(leader.certificates.in_force());
+}
+
+TEST_F(WebhookCertificates, AreServedByANewLeaderThoughItCannotWriteWhatIsDue) {
+  install();
+  look();
+  clock.advance(hours(24 * 61));
+  Replica fresh(server, clock);
+  fresh.refused = {"PUT"};
+  fresh.certificates.refresh(true);
+  EXPECT_EQ(fresh.serves(), data("tls.crt"));
+  EXPECT_TRUE(fresh.certificates.in_force());
+  EXPECT_NE(fresh.certificates.problem().find("writing it"), std::string::npos) << fresh.certificates.problem();
+  set_ca_bundle("");
+  clock.advance(Certificates::kRetryEvery);
+  fresh.certificates.refresh(true);
+  EXPECT_EQ(ca_bundle(), data("ca.crt")) << "the configuration can be written";
+}
+
+TEST_F(WebhookCertificates, AreServedThoughTheNextOneCannotTakeTheirPlace) {
+  install();
+  look();
+  clock.advance(hours(24 * 60));
+  look();  // staged
+  ASSERT_NE(data("next.crt"), "");
+  leader.refused = {"PUT"};
+  pass(base::minutes(20));
+  EXPECT_EQ(leader.serves(), data("tls.crt"));
+  EXPECT_EQ(ca_bundle(), data("ca.crt") + data("next-ca.crt"));
+  EXPECT_TRUE(leader.certificates.in_force());
+  leader.refused.clear();
+  pass(base::minutes(2));
+  EXPECT_EQ(data("next.crt"), "") << "it is rotated";
+  EXPECT_EQ(leader.serves(), data("tls.crt"));
+}
+
+TEST_F(WebhookCertificates, OfAFormerStandbyAreNotRotatedBeforeThatAuthorityIsTrusted) {
+  install();
+  look();
+  const std::string first = data("tls.crt");
+  clock.advance(hours(24 * 60));
+  standby.certificates.refresh(false);
+  leader.refused = {"PATCH"};
+  leader.certificates.refresh(true);
+  ASSERT_NE(data("next.crt"), "");
+  clock.advance(base::minutes(11));
+  standby.certificates.refresh(true);
+  EXPECT_EQ(standby.serves(), first);
+  EXPECT_EQ(data("tls.crt"), first);
+  EXPECT_EQ(ca_bundle(), data("ca.crt") + data("next-ca.crt"));
+  clock.advance(Certificates::kLookEvery);
+  standby.certificates.refresh(true);
+  EXPECT_EQ(data("next.crt"), "") << "everybody trusts it by now";
+}
+
+TEST_F(WebhookCertificates, AreNotRotatedOnWhatWasTrustedBeforeLooksThatFailed) {
+  install();
+  look();
+  const std::string first = data("tls.crt");
+  clock.advance(hours(24 * 60));
+  look();  // staged, and trusted
+  leader.refused = {"GET"};
+  clock.advance(base::minutes(11));
+  leader.certificates.refresh(true);
+  set_ca_bundle(secret()["data"]["ca.crt"]);
+  leader.refused.clear();
+  clock.advance(Certificates::kRetryEvery);
+  leader.certificates.refresh(true);
+  EXPECT_EQ(leader.serves(), first);
+  EXPECT_EQ(ca_bundle(), data("ca.crt") + data("next-ca.crt"));
+}
+
+TEST_F(WebhookCertificates, AreNotInForceUnderAnotherName) {
+  install("another");
+  look();
+  EXPECT_FALSE(leader.certificates.in_force());
+  EXPECT_EQ(
+      leader.certificates.problem(),
+      "MutatingWebhookConfiguration evacuator-placement: the certificate is not for another.evacuator-system.svc");
+}
+
+TEST_F(WebhookCertificates, ThatTheServerDoesNotTakeAreTriedAgain) {
+  install();
+  leader.serves_new = false;
+  leader.certificates.refresh(true);
+  EXPECT_FALSE(leader.certificates.in_force());
+  EXPECT_EQ(leader.certificates.problem(), "serving it: no new one");
+  leader.serves_new = true;
+  clock.advance(Certificates::kRetryEvery);
+  leader.certificates.refresh(true);
+  EXPECT_EQ(leader.serves(), data("tls.crt"));
+  EXPECT_TRUE(leader.certificates.in_force());
+}
+
+/// As cert-manager leaves them.
+class WebhookFiles : public WebhookCertificates {
+ protected:
+  serving::ServerIdentity made(base::Duration age, const std::string& name = kName) const {
+    return *serving::make_server_identity({name}, clock.now() - age, "cert-manager", hours(24 * 90));
+  }
+  void write(const serving::ServerIdentity& identity) {
+    folder.write("tls.crt", identity.certificate + identity.ca);
+    folder.write("tls.key", identity.key);
+  }
+  void begin() {
+    install();
+    set_ca_bundle("b3RoZXI=");  // whose, only the injector knows
+  }
+  /// After the next look.
+  bool in_force() {
+    clock.advance(Certificates::kLookEvery);
+    files.certificates.refresh(true);
+    return files.certificates.in_force();
+  }
+
+  fakes::TempFolder folder;
+  Replica files{server, clock, folder.file("tls.crt"), folder.file("tls.key")};
+};
+
+TEST_F(WebhookFiles, AreServedAndReadAgain) {
+  begin();
+  write(made(hours(1)));
+  EXPECT_TRUE(in_force());
+  EXPECT_EQ(files.certificates.problem(), "");
+  write(made(hours(0)));
+  EXPECT_TRUE(in_force());
+  EXPECT_EQ(files.served.size(), 2U);
+}
+
+TEST_F(WebhookFiles, ThatHaveExpiredAreNotInForce) {
+  begin();
+  const base::TimePoint expired = clock.now() - hours(24);
+  write(made(hours(24 * 91)));
+  EXPECT_FALSE(in_force());
+  EXPECT_EQ(files.certificates.problem(),
+            "webhook.certFile and keyFile: it has expired at " + base::format_time(expired));
+  EXPECT_EQ(files.serves(), "");
+}
+
+TEST_F(WebhookFiles, ThatNobodyRenewsAreInForceUntilTheyExpire) {
+  begin();
+  write(made(hours(0)));
+  EXPECT_TRUE(in_force());
+  clock.advance(hours(24 * 89));
+  EXPECT_TRUE(in_force());
+  clock.advance(hours(24));
+  EXPECT_FALSE(in_force());
+}
+
+struct BadFiles {
+  const char* name;
+  void (*damage)(serving::ServerIdentity& identity, const serving::ServerIdentity& other);
+  const char* problem;
+};
+class WebhookBadFiles : public WebhookFiles, public testing::WithParamInterface<BadFiles> {};
+
+TEST_P(WebhookBadFiles, AreToldAndTheOnesBeforeStay) {
+  begin();
+  const serving::ServerIdentity good = made(hours(1));
+  serving::ServerIdentity bad = good;
+  GetParam().damage(bad, made(hours(1)));
+  write(bad);
+  EXPECT_FALSE(in_force());
+  EXPECT_EQ(files.serves(), "");
+  write(good);
+  EXPECT_TRUE(in_force());
+  write(bad);
+  EXPECT_TRUE(in_force()) << "the good one is served";
+  EXPECT_EQ(files.certificates.problem(), GetParam().problem);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Damages, WebhookBadFiles,
+    testing::Values(BadFiles{"AnotherKey", [](auto& identity, const auto& other) { identity.key = other.key; },
+                             "webhook.certFile and keyFile: the key is not the certificate's"},
+                    BadFiles{"NoKey", [](auto& identity, const auto&) { identity.key = ""; },
+                             "webhook.certFile and keyFile: the key is none in PEM"},
+                    BadFiles{"NoCertificate",
+                             [](auto& identity, const auto&) { identity.certificate = identity.ca = "x"; },
+                             "webhook.certFile and keyFile: the certificate is none in PEM"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_F(WebhookFiles, ForAnotherNameAreNotInForce) {
+  begin();
+  write(made(hours(1), "localhost"));
+  EXPECT_FALSE(in_force());
+  EXPECT_EQ(files.certificates.problem(),
+            "MutatingWebhookConfiguration evacuator-placement: the certificate is not for " + std::string(kName));
+}
+
+TEST_F(WebhookFiles, ThatAreNotThereAreTold) {
+  begin();
+  EXPECT_FALSE(in_force());
+  EXPECT_EQ(files.certificates.problem().rfind("webhook.certFile: ", 0), 0U) << files.certificates.problem();
 }
 
 }  // namespace certificates_test

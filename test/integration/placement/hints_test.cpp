@@ -244,6 +244,49 @@ TEST_F(PolicyHints, GoWithTheEvacuationsOfPolicies) {
   EXPECT_GT(hinted, 0);
 }
 
+TEST_F(PolicyHints, AreTakenThoughABudgetHeldTheEvictionUpForLong) {
+  places_pods = true;
+  install_placement_webhook();
+  stage(1);
+  edit(
+      kube::kNodes, node_of(pods().front()), [](Json& node) { node["spec"]["unschedulable"] = true; }, "");
+  budget("keep", "web", 1);
+  start_operator();
+  run_for(minutes(20));
+  add_policy();
+  const auto waits = [&] {
+    const auto made = evacuations();
+    return made.size() == 1 && made[0].status.phase == api::EvacuationPhase::kRequesting;
+  };
+  ASSERT_TRUE(run_until(waits, minutes(5)));
+  ASSERT_TRUE(evacuations()[0].spec.placement);
+  const std::string name = evacuations()[0].meta.name;
+  run_for(minutes(12));
+  EXPECT_EQ(get(name).status.attempt, 1);
+  edit(kube::kPdbs, "keep", [](Json& pdb) { pdb["spec"]["minAvailable"] = 0; });
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_EQ(condition(name, "PlacementHinted"), "HintTaken");
+  EXPECT_EQ(node_of(pods().front()), get(name).spec.placement->node_name.value);
+}
+
+TEST_F(PolicyHints, AreTakenInALaterAttempt) {
+  places_pods = true;
+  install_placement_webhook();
+  stage(1);
+  edit(
+      kube::kNodes, node_of(pods().front()), [](Json& node) { node["spec"]["unschedulable"] = true; }, "");
+  budget("keep", "web", 1);
+  start_operator();
+  run_for(minutes(20));
+  add_policy();
+  ASSERT_TRUE(run_until([&] { return evacuations().size() == 1; }, minutes(5)));
+  const std::string name = evacuations()[0].meta.name;
+  ASSERT_TRUE(run_until([&] { return get(name).status.attempt == 3; }, std::chrono::hours(2)));
+  edit(kube::kPdbs, "keep", [](Json& pdb) { pdb["spec"]["minAvailable"] = 0; });
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_EQ(condition(name, "PlacementHinted"), "HintTaken");
+}
+
 class SecondRound : public PolicyHints, public testing::WithParamInterface<const char*> {};
 
 TEST_P(SecondRound, IsForeseenAsIfThePodHadNeverHadAHint) {

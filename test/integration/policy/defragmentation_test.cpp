@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -23,18 +24,24 @@ constexpr int kBound = 2;  ///< nodes that can be freed: 13.5 cores need four of
 class Defragmented : public integration::Rig {
  protected:
   void begin() {
+    prepare();
+    start_operator();
+    add_policy("30m");
+  }
+  void prepare() {
     add(simulator::objects::name_space("shop"));
     add_nodes("full", kFull);
     deploy(simulator::objects::deployment("shop", "web", 4 * kFull, "1", "64Mi"), "web", 4 * kFull);
     add_nodes("held", kHeld);
     deploy(quorum(), "quorum", kHeld);
-    start_operator();
+  }
+  void add_policy(const std::string& interval) {
     add({{"apiVersion", "evacuator.dev/v1alpha1"},
          {"kind", "DeschedulerPolicy"},
          {"metadata", {{"name", "defragment"}}},
          {"spec",
           {{"mode", "Automatic"},
-           {"schedule", {{"interval", "30m"}}},
+           {"schedule", {{"interval", interval}}},
            {"strategies", Json::array({{{"name", "Defragmentation"}}})}}}});
   }
   void add_nodes(const std::string& prefix, int count) {
@@ -120,6 +127,51 @@ TEST_F(Defragmented, LeavesNoTaintWhenItsPolicyIsDeletedInTheMiddle) {
   run_for(minutes(30));
   EXPECT_EQ(tainted(), 0);
   EXPECT_TRUE(all_run());
+}
+
+constexpr const char* kMayNotPatch =
+    R"({"kind":"Status","code":403,"reason":"Forbidden","message":"cannot patch resource \"nodes\" at the cluster scope"})";
+
+/// The right to taint nodes is missing: what moves goes by placement hints alone.
+class DefragmentedByHints : public Defragmented {
+ protected:
+  void begin(bool webhook_is_reached) {
+    places_pods = true;
+    install_placement_webhook();
+    webhook_answers = webhook_is_reached;
+    prepare();
+    start_operator();
+    replica->transport.lie = [](const kube::Request& request) -> std::optional<kube::Response> {
+      if (request.method != "PATCH" || request.path.find("/nodes/") == std::string::npos) return std::nullopt;
+      return kube::Response{403, kMayNotPatch, {}, {}};
+    };
+    add_policy("5m");
+  }
+  std::string warnings() const {
+    const api::DeschedulerPolicyStatus now = status();
+    const auto* told = api::find_condition(now.conditions, "Warnings");
+    return told ? told->message : "";
+  }
+};
+
+TEST_F(DefragmentedByHints, ThatThePodsTake) {
+  begin(true);
+  ASSERT_TRUE(run_until([&] { return is_done(); }, minutes(60)));
+  EXPECT_THAT(warnings(), testing::Not(testing::HasSubstr("placement hints")));
+}
+
+TEST_F(DefragmentedByHints, MovesNoMorePodsForNothingThanOnePlanWhenNobodyAsksTheWebhook) {
+  begin(false);
+  ASSERT_TRUE(run_until([&] { return status().last_cycle.has_value(); }, minutes(10)));
+  const auto planned = static_cast<std::size_t>(status().last_cycle->nominated);
+  ASSERT_GT(planned, 0U);
+  ASSERT_TRUE(std::ranges::any_of(status().plan, [](const auto& move) { return !move.hint.empty(); }));
+  run_for(minutes(50));
+  EXPECT_LE(granted(), planned);
+  EXPECT_THAT(warnings(), testing::HasSubstr("plans do without hints until"));
+  for (const api::PlannedMove& move : status().plan) EXPECT_EQ(move.hint, "") << move.pod;
+  webhook_answers = true;
+  EXPECT_TRUE(run_until([&] { return is_done(); }, minutes(90))) << "an hour later they are tried again";
 }
 
 }  // namespace defragmentation_test

@@ -57,6 +57,7 @@ class MeasuredLoad : public integration::Rig {
     cordon("node-a", true);
     for (const char* node : {"node-b", "node-c"}) add(objects::node(node, "8", "16Gi"));
     deploy("cold", 8);
+    if (least_hot > 0) budget("hot", "hot", least_hot);
     cordon("node-a", false);
     usage_sources = [this](const api::UsageSource&) { return std::make_unique<Meter>(*cluster, clock, works); };
     start_operator();
@@ -105,6 +106,7 @@ class MeasuredLoad : public integration::Rig {
   bool works = true;
   Json evictability = Json::object();
   bool soft_taint = false;
+  int least_hot = 0;  ///< pods of "hot" that a budget wants; 0: there is no budget
 };
 
 TEST_F(MeasuredLoad, IsLevelledWhereRequestsAreAlreadyAndThenNothingMoves) {
@@ -219,6 +221,45 @@ TEST_F(SoftTaints, AreOnTheNodeThatBurnsAndGoWhenLoadIsLevel) {
   run_for(minutes(60));
   EXPECT_FALSE(has_any()) << "level is level";
   EXPECT_LE(status().evicted, 2);
+}
+
+/// The plan that follows sees the pods as gone, and the load as level.
+class SoftTaintsOfWaitingMoves : public SoftTaints {
+ protected:
+  void begin_where_a_budget_holds_moves_up() {
+    least_hot = 4;
+    begin();
+    ASSERT_TRUE(get_some());
+    ASSERT_TRUE(run_until([&] { return waiting() > 0; }, minutes(30))) << "nothing is planned";
+  }
+  std::size_t waiting() const {
+    const auto all = cluster->store().list(kube::kEvacuations, "shop");
+    return static_cast<std::size_t>(std::ranges::count_if(all, [](const auto& each) {
+      const std::string phase = (*each).value("status", Json::object()).value("phase", "");
+      return phase != "Succeeded" && phase != "Failed" && phase != "Cancelled";
+    }));
+  }
+};
+
+TEST_F(SoftTaintsOfWaitingMoves, StayUntilTheMovesAreMade) {
+  begin_where_a_budget_holds_moves_up();
+  const auto waits_untainted = [&] { return waiting() > 0 && !has_any(); };
+  EXPECT_FALSE(run_until(waits_untainted, minutes(12))) << "the taint went before the pods";
+  EXPECT_EQ(hot_on("node-a"), 4U);
+  ASSERT_GT(waiting(), 0U);
+  (void)server->handle(kube::delete_request(kube::kPdbs, {"shop", "hot"}, ""), {"alice", {}, "kubectl"});
+  ASSERT_TRUE(run_until([&] { return waiting() == 0; }, minutes(30)));
+  EXPECT_LE(hot_on("node-a"), 2U);
+  EXPECT_TRUE(lose_all(minutes(30)));
+}
+
+TEST_F(SoftTaintsOfWaitingMoves, StayOverARestart) {
+  begin_where_a_budget_holds_moves_up();
+  run_for(minutes(3));
+  stop_operator();
+  start_operator("replica-2");
+  EXPECT_FALSE(run_until([&] { return waiting() > 0 && !has_any(); }, minutes(6)));
+  ASSERT_GT(waiting(), 0U);
 }
 
 TEST_F(SoftTaints, GoWithTheirPolicy) {

@@ -381,6 +381,7 @@ TEST(CrdEnumsTest, AreThoseOfTheTypes) {
   EXPECT_EQ(enum_at(1, "spec/properties/evacuation/properties/onTimeout"), names_in(api::kOnTimeoutNames));
   const std::string evictability = "spec/properties/evictability/properties/";
   EXPECT_EQ(enum_at(1, evictability + "noEvictionPolicy"), names_in(api::kNoEvictionNames));
+  EXPECT_EQ(enum_at(1, evictability + "autoscalerAnnotations"), names_in(api::kAutoscalerAnnotationsNames));
   EXPECT_EQ(enum_at(1, evictability + "labelSelector/properties/matchExpressions/items/properties/operator"),
             names_in(api::kLabelOperatorNames));
   for (const std::string& selector : {std::string("spec/properties/nodeSelector"), evictability + "nodeSelector"}) {

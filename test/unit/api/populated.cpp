@@ -227,6 +227,7 @@ api::DeschedulerPolicySpec populated_policy_spec() {
                                        {"fast", "slow"}};
   spec.evictability.no_eviction_policy = api::NoEvictionPolicy::kMandatory;
   spec.evictability.opt_outs = {{"example.com/do-not-move", std::chrono::hours(24)}};
+  spec.evictability.autoscaler_annotations = api::AutoscalerAnnotations::kIgnore;
   spec.strategies = {{"PodLifeTime", R"({"maxPodLifeTimeSeconds":60})"}, {"LowNodeUtilization", "{}"}};
   spec.limits.per_cycle = {5, 0, 1};
   spec.limits.in_flight = {api::IntOrPercent{10, true},  api::IntOrPercent{2, false}, api::IntOrPercent{0, false},
@@ -274,6 +275,18 @@ api::DeschedulerPolicyStatus populated_policy_status() {
   status.circuit = {3, "shop/web-1", "again", at(7), at(8)};
   status.plan = {{"shop", "web-1", "u-1", "n1", "n2", "PodLifeTime", "too old", 42.5, 1, "Preferred"}};
   status.balance = {{"LowNodeUtilization", "cpu", {20.5, 1.8}, {10.25, 1.25}, "Improving", 2, 8.5}};
+  status.rounds = api::RoundsStatus{.strategy = "AlternatingUtilization",
+                                    .round = 2,
+                                    .phase = "Stopped",
+                                    .reason = "NoProgress",
+                                    .waiting = true,
+                                    .planned = 3,
+                                    .moved = 12,
+                                    .nodes = 9,
+                                    .nodes_in_use = 7,
+                                    .imbalance = 4.5,
+                                    .nodes_freed = 2,
+                                    .planned_at = at(9)};
   status.plan_truncated = true;
   status.refusals = {{"shop", "web-2", "u-2", "n1", "PodLifeTime", "PDBWouldBlock", "web allows none", "web", 2, 0}};
   status.cooldowns = {{"vm/shop/db-1", {at(2), at(4)}}};

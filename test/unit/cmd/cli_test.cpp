@@ -1,6 +1,11 @@
 #include "cmd/cli.hpp"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
 
 #include "cmd/plugin/cli.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
@@ -74,6 +79,18 @@ TEST_F(EvacuatorCli, HelpTellsWhereTheKubeconfigIsLookedFor) {
   const auto in_cluster = out_.find("service");
   EXPECT_LT(out_.find("$KUBECONFIG"), in_cluster);
   EXPECT_LT(in_cluster, out_.find("~/.kube/config"));
+}
+
+int run_without_reader(const std::vector<std::string>& args) {
+  std::array<int, 2> ends{};
+  std::signal(SIGPIPE, SIG_IGN);
+  if (pipe(ends.data()) != 0 || close(ends[0]) != 0 || dup2(ends[1], STDOUT_FILENO) < 0) return -1;
+  std::setvbuf(stdout, nullptr, _IONBF, 0);
+  return run_evacuator(args);
+}
+
+TEST(EvacuatorCliDeathTest, AReaderThatGoesAwayIsNoCrash) {
+  EXPECT_EXIT(_exit(run_without_reader({"version"})), testing::ExitedWithCode(141), "");
 }
 
 }  // namespace cli_test

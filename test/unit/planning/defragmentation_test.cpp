@@ -141,6 +141,32 @@ TEST(Defragmentation, PutsPodsWhereItWantsWithHints) {
   EXPECT_THAT(plan.moves, SizeIs(2));
 }
 
+TEST(Defragmentation, SparesAPodThatNeedNotMakeRoom) {
+  // By memory x is the largest on n. Without y-1 and y-2 there is room for p, whether x stays or not.
+  ClusterBuilder cluster;
+  cluster.add(NodeBuilder("n").label("pool", "n")).add(NodeBuilder("m")).add(NodeBuilder("from"));
+  cluster.add(web("keep-n", "n", 1900).memory(100).bare());
+  cluster.add(web("x", "n", 100).memory(1500))
+      .add(web("y-1", "n", 1000).memory(10))
+      .add(web("y-2", "n", 1000).memory(10));
+  cluster.add(web("keep-m", "m", 2000).memory(3000).bare());
+  cluster.add(web("p", "from", 2000).memory(2000).with([](api::Pod& pod) { pod.node_selector = {{"pool", "n"}}; }));
+  const Plan plan = plan_of(cluster, {.options = {.spend_pdbs = false, .placement_hints = true}});
+  EXPECT_EQ(report_of(plan).freed, 1);
+  EXPECT_THAT(plan.moves, SizeIs(3)) << testing::PrintToString(moves_of(plan));
+  for (const api::PlannedMove& move : plan.moves) EXPECT_NE(move.from, move.to) << move.pod;
+}
+
+TEST(Defragmentation, FreesANodeBesideOneThatHoldsMoreThanItOffers) {
+  ClusterBuilder cluster;
+  cluster.add(NodeBuilder("shrunk")).add(NodeBuilder("b")).add(NodeBuilder("c"));
+  cluster.add(web("a-1", "shrunk", 3000)).add(web("a-2", "shrunk", 2000));
+  cluster.add(web("on-b", "b", 2000)).add(web("on-c", "c", 2000));
+  const Plan plan = plan_of(cluster);
+  EXPECT_EQ(report_of(plan).bound, 1);
+  EXPECT_EQ(report_of(plan).freed, 1);
+}
+
 // --- the bound, and what holds a node
 
 TEST(Defragmentation, SaysAtOnceThatNothingCanBeFreed) {
@@ -242,6 +268,8 @@ INSTANTIATE_TEST_SUITE_P(
     Held, HeldTest,
     testing::Values(
         HeldCase{"Bare", held().bare(), n1(), bare_there(), "BarePod"},
+        HeldCase{"NobodyReplacesIt", held().bare().annotate("descheduler.alpha.kubernetes.io/evict", "true"), n1(),
+                 bare_there(), "NoReplacement"},
         HeldCase{"LocalStorage", held().with([](api::Pod& pod) {
                    pod.volumes.push_back({api::VolumeKind::kEmptyDir, ""});
                  }),
@@ -355,6 +383,13 @@ TEST(DefragmentationArgs, ANodeThatCostsMoreMovesThanItIsWorthStays) {
   cluster.add(web("d", "n2", 2000).bare());
   EXPECT_THAT(plan_of(cluster, {.args = R"({"weights": {"nodeFreed": 4, "move": 1}})"}).moves, SizeIs(3));
   EXPECT_THAT(plan_of(cluster, {.args = R"({"weights": {"nodeFreed": 3, "move": 1}})"}).moves, IsEmpty());
+}
+
+TEST(DefragmentationArgs, AWeightBeyondAllSenseIsRefused) {
+  api::DeschedulerPolicySpec policy;
+  policy.strategies.push_back({"Defragmentation", R"({"weights": {"nodeFreed": 1e308}})"});
+  const PlanSpec spec(policy);
+  ASSERT_THAT(spec.strategy_specs.errors, SizeIs(1));
 }
 
 TEST(DefragmentationArgs, ACancelledSearchMovesNothing) {

@@ -532,6 +532,51 @@ TEST(SoftTaint, IsNotPutOnANodeThatAReplacementGoesTo) {
   EXPECT_EQ(offer_away_from_n2(cycle, [](NodeIndex) { return true; }), NominationResult::kRefused);
 }
 
+/// Replacements of earlier moves are still to meet it.
+TEST(SoftTaint, ThatIsPledgedCountsThoughNobodyAsksForIt) {
+  EXPECT_EQ(target_of_a({.taint_value = "p", .pledged = {"n3"}}, {}, NodeBuilder("n3")), "n1");
+  EXPECT_EQ(target_of_a({.taint_value = "p", .pledged = {"n3", "n1", "gone"}}, {}, NodeBuilder("n3")), "n2");
+  EXPECT_EQ(target_of_a({.pledged = {"n3"}}, {}, NodeBuilder("n3")), "n3") << "this policy may not taint";
+}
+
+TEST(SoftTaint, ThatIsPledgedIsAskedForOnlyIfAStrategyWantsItToo) {
+  CycleSetup setup = three_pods();
+  setup.options = {.taint_value = "p", .pledged = {"n1", "n3"}};
+  Cycle cycle(setup);
+  const NodeIndex wanted[] = {cycle.node("n1"), cycle.node("n2")};
+  cycle.builder().avoid(api::well_known::kLoadedTaint, wanted);
+  const auto asks_for = [&](const char* node) {
+    return cycle.builder().asks_for(api::well_known::kLoadedTaint, cycle.node(node));
+  };
+  EXPECT_TRUE(asks_for("n1"));
+  EXPECT_TRUE(asks_for("n2"));
+  EXPECT_FALSE(asks_for("n3"));
+  EXPECT_TRUE(cycle.builder().asks_for(api::well_known::kEmptyingTaint, cycle.node("n3"))) << "another key";
+  EXPECT_TRUE(cycle.builder().is_pledged(api::well_known::kLoadedTaint, cycle.node("n3")));
+  EXPECT_FALSE(cycle.builder().is_pledged(api::well_known::kLoadedTaint, cycle.node("n2")));
+}
+
+/// One move of strategy S, then a plan in two waves.
+std::vector<std::int32_t> waves_after(bool keep) {
+  Cycle cycle(three_pods());
+  EXPECT_EQ(cycle.offer("c"), NominationResult::kAccepted);
+  cycle.builder().begin("T");
+  cycle.builder().begin_plan();
+  for (const auto& [wave, pod] : {std::pair(1, "a"), std::pair(2, "b")}) {
+    cycle.builder().start_wave(wave);
+    EXPECT_EQ(cycle.offer(pod), NominationResult::kAccepted);
+  }
+  cycle.builder().end_plan(keep);
+  std::vector<std::int32_t> waves;
+  for (const api::PlannedMove& move : cycle.plan().moves) waves.push_back(move.wave);
+  return waves;
+}
+
+TEST(Waves, BeginAfterWhatOtherStrategiesMove) {
+  EXPECT_THAT(waves_after(true), ElementsAre(1, 2, 3));
+  EXPECT_THAT(waves_after(false), ElementsAre(0)) << "there are none";
+}
+
 TEST(SoftTaint, AddsToThoseNamedBefore) {
   CycleSetup setup = three_pods();
   setup.options.taint_value = "p";

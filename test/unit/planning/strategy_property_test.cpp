@@ -96,7 +96,7 @@ TEST(StrategyCoverage, EveryStrategyMovesSomethingSomewhere) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, StrategyProperties,
-                         testing::Combine(testing::Range<std::size_t>(0, 12), testing::Range(1U, 31U)));
+                         testing::Combine(testing::Range<std::size_t>(0, 13), testing::Range(1U, 31U)));
 
 }  // namespace strategy_property_test
 }  // namespace planning

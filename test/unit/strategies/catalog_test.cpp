@@ -224,6 +224,65 @@ TEST(Catalog, KeepsTheOthersWhenOneIsInvalid) {
   EXPECT_EQ(parsed.runnable[0].strategy->name(), "PodLifeTime");
 }
 
+constexpr auto kAlternate = "AlternatingUtilization";
+constexpr auto kPrefer = "PreferredPlacement";
+
+std::string halves(const std::string& more = "") {
+  return R"({"lowNodeUtilization":{"thresholds":{"cpu":60},"targetThresholds":{"cpu":75}},
+             "highNodeUtilization":{"thresholds":{"cpu":60}})" +
+         more + "}";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    AlternatingUtilization, CatalogTest,
+    testing::Values(
+        ArgsCase{"TakesBothHalves", kAlternate, halves(), ""},
+        ArgsCase{"TakesAllArguments", kAlternate,
+                 halves(R"(,"maxRounds":3,"minGain":{"nodesFreed":2,"imbalance":1.5},"settleTimeout":"1h")"), ""},
+        ArgsCase{"TakesTheExtreme", kAlternate,
+                 R"({"lowNodeUtilization":{"thresholds":{"cpu":60},"targetThresholds":{"cpu":75}},
+                     "highNodeUtilization":{"thresholds":{"cpu":100}}})",
+                 ""},
+        ArgsCase{"RequiresTheHalfThatLevels", kAlternate, R"({"highNodeUtilization":{"thresholds":{"cpu":60}}})",
+                 "args.lowNodeUtilization: is required"},
+        ArgsCase{"RequiresTheHalfThatPacks", kAlternate,
+                 R"({"lowNodeUtilization":{"thresholds":{"cpu":60},"targetThresholds":{"cpu":75}}})",
+                 "args.highNodeUtilization: is required"},
+        ArgsCase{"ChecksTheHalves", kAlternate,
+                 R"({"lowNodeUtilization":{"thresholds":{"cpu":60},"targetThresholds":{"cpu":50}},
+                     "highNodeUtilization":{"thresholds":{"cpu":60}}})",
+                 "args.lowNodeUtilization.thresholds.cpu: 60 is above targetThresholds, which is 50"},
+        ArgsCase{"RefusesATypoInAHalf", kAlternate,
+                 R"({"lowNodeUtilization":{"thresholds":{"cpu":60},"targetThresholds":{"cpu":75}},
+                     "highNodeUtilization":{"threshold":{"cpu":60}}})",
+                 "args.highNodeUtilization.threshold"},
+        ArgsCase{"RefusesNoRounds", kAlternate, halves(R"(,"maxRounds":0)"), "maxRounds: 0 is not between 1 and 100"},
+        ArgsCase{"RefusesGainsOfNothing", kAlternate, halves(R"(,"minGain":{})"),
+                 "minGain: must set nodesFreed, imbalance or both"},
+        ArgsCase{"RefusesAGainOfNoNode", kAlternate, halves(R"(,"minGain":{"nodesFreed":0})"),
+                 "minGain.nodesFreed: 0 is below 1"},
+        ArgsCase{"RefusesAnImbalanceOfNothing", kAlternate, halves(R"(,"minGain":{"imbalance":0})"),
+                 "minGain.imbalance: 0 is not above 0 and at most 100"},
+        ArgsCase{"RefusesToWaitForNothing", kAlternate, halves(R"(,"settleTimeout":"1s")"),
+                 "settleTimeout: 1s is not between 1m and 24h"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    PreferredPlacement, CatalogTest,
+    testing::Values(
+        ArgsCase{"TakesNothing", kPrefer, "{}", ""},
+        ArgsCase{"TakesAllArguments", kPrefer,
+                 R"({"preferences":["NodeAffinity","PodAffinity","TopologySpread"],"minGain":25.5,"maxMoves":3,
+                     "namespaces":{"include":["shop"]},"labelSelector":{"matchLabels":{"app":"a"}}})",
+                 ""},
+        ArgsCase{"RefusesUnknownPreferences", kPrefer, R"({"preferences":["NodeAffinities"]})",
+                 "preferences[0]: \"NodeAffinities\" is none of"},
+        ArgsCase{"RefusesNoPreference", kPrefer, R"({"preferences":[]})", "preferences: must name at least one"},
+        ArgsCase{"RefusesNoGain", kPrefer, R"({"minGain":0})", "minGain: 0 is not between 1 and 100"},
+        ArgsCase{"RefusesMoreThanAllOfIt", kPrefer, R"({"minGain":101})", "minGain: 101 is not between 1 and 100"},
+        ArgsCase{"RefusesNoMoves", kPrefer, R"({"maxMoves":0})", "maxMoves: 0 is below 1"}),
+    [](const auto& info) { return info.param.name; });
+
 TEST(Catalog, ReportsAllProblemsTogether) {
   EXPECT_EQ(validate({{"Nope", "{}"}, {"PodLifeTime", R"({"states":["x"],"typo":1})"}}).size(), 3U);
 }
@@ -248,18 +307,36 @@ const api::StrategyChoice kOld{kLife, R"({"maxPodLifeTimeSeconds": 1})"};
 const api::StrategyChoice kOldOtherwiseSpaced{kLife, R"({ "maxPodLifeTimeSeconds":1 })"};
 const api::StrategyChoice kOlder{kLife, R"({"maxPodLifeTimeSeconds": 2})"};
 
+const api::StrategyChoice kAlternating{kAlternate, halves()};
+
+std::string undoes(const std::string& second) {
+  return "spec.strategies[1]: " + second +
+         " undoes what AlternatingUtilization of strategies[0] does: give each a policy with nodes of its own "
+         "(spec.nodeSelector), or leave one out";
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Pairs, TogetherTest,
-    testing::Values(TogetherCase{"LevelAndPack",
-                                 {kOld, kPack, kLevel},
-                                 "spec.strategies[2]: LowNodeUtilization undoes what HighNodeUtilization of "
-                                 "strategies[1] does: give each a policy with nodes of its own (spec.nodeSelector), or "
-                                 "leave one out"},
-                    TogetherCase{"TheSameTwice",
-                                 {kOld, kOldOtherwiseSpaced},
-                                 "spec.strategies[1]: is the same as strategies[0]: leave one out"},
-                    TogetherCase{"TheSameWithOtherArgs", {kOld, kOlder}, ""},
-                    TogetherCase{"LevelAlone", {kOld, kLevel}, ""}),
+    testing::Values(
+        TogetherCase{"LevelAndPack",
+                     {kOld, kPack, kLevel},
+                     "spec.strategies[2]: LowNodeUtilization undoes what HighNodeUtilization of "
+                     "strategies[1] does: give each a policy with nodes of its own (spec.nodeSelector), or "
+                     "leave one out"},
+        TogetherCase{"TheSameTwice",
+                     {kOld, kOldOtherwiseSpaced},
+                     "spec.strategies[1]: is the same as strategies[0]: leave one out"},
+        TogetherCase{"TheSameWithOtherArgs", {kOld, kOlder}, ""}, TogetherCase{"LevelAlone", {kOld, kLevel}, ""},
+        TogetherCase{"AlternateAlone", {kOld, kAlternating, kOlder}, ""},
+        TogetherCase{"AlternateAndLevel", {kAlternating, kLevel}, undoes("LowNodeUtilization")},
+        TogetherCase{"AlternateAndPack", {kAlternating, kPack}, undoes("HighNodeUtilization")},
+        TogetherCase{"AlternateAndSwap", {kAlternating, {"Defragmentation", "{}"}}, undoes("Defragmentation")},
+        TogetherCase{"AlternateAndPackByLoad",
+                     {kAlternating, {"TargetLoadPacking", R"({"usage":{"source":"prom"},"target":{"cpu":60}})"}},
+                     undoes("TargetLoadPacking")},
+        TogetherCase{"AlternateTwice",
+                     {kAlternating, {kAlternate, halves(R"(,"maxRounds":2)")}},
+                     undoes("AlternatingUtilization")}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Catalog, TakesMissingArgumentsForEmptyOnes) {

@@ -14,7 +14,7 @@ class WebhookServerTest : public testing::Test {
   WebhookServerTest() {
     EXPECT_TRUE(server.start(clock.now()));
     identity = made();
-    server.serve(identity);
+    EXPECT_TRUE(server.serve(identity));
   }
   serving::ServerIdentity made() const { return *serving::make_server_identity({"127.0.0.1"}, clock.now()); }
 
@@ -63,13 +63,13 @@ TEST_F(WebhookServerTest, RefusesWhatIsNoReview) {
 
 TEST_F(WebhookServerTest, TakesOverANewCertificateWithoutARestart) {
   const serving::ServerIdentity next = made();
-  server.serve(next);
+  EXPECT_TRUE(server.serve(next));
   EXPECT_TRUE(post("/echo", "{}", next.ca));
   EXPECT_FALSE(post("/echo", "{}", identity.ca)) << "it shows the new one";
 }
 
 TEST_F(WebhookServerTest, KeepsItsCertificateWhenTheNewOneIsNone) {
-  server.serve({"", "nonsense", "nonsense"});
+  EXPECT_FALSE(server.serve({"", "nonsense", "nonsense"}));
   EXPECT_TRUE(post("/echo", "{}", identity.ca));
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "planning/evacuating_pods.hpp"
+
 #include "test/builders/cluster.hpp"
 #include "test/builders/origin.hpp"
 
@@ -69,6 +71,36 @@ TEST(PlannerAttacks, ASuspendedOneDoesNotMakeItsPodCountAsGone) {
   EXPECT_TRUE(known.leaving.empty());
   EXPECT_EQ(known.cooling.size(), 100U);
 }
+
+struct Ended {
+  const char* name;
+  api::EvacuationPhase phase;
+  const char* reason;
+  bool counts = true;  ///< as cooling
+  std::int32_t attempt = 0;
+  std::string policy = "balance";
+  std::string strategy = "Defragmentation";
+};
+class EndedRow : public testing::TestWithParam<Ended> {};
+TEST_P(EndedRow, CoolsUnlessItGotNoTurnInItsWave) {
+  api::Evacuation made = *evacuation({GetParam().phase, false, false, GetParam().policy});
+  made.spec.source.strategy = GetParam().strategy;
+  made.status.reason = GetParam().reason;
+  made.status.attempt = GetParam().attempt;
+  planning::EvacuatingPods pods("balance", api::PolicyMode::kAutomatic);
+  pods.add(made);
+  EXPECT_TRUE(pods.leaving.empty());
+  EXPECT_EQ(pods.cooling.size(), GetParam().counts ? 1U : 0U);
+}
+INSTANTIATE_TEST_SUITE_P(
+    EvacuatingPods, EndedRow,
+    testing::Values(Ended{"NoTurn", Phase::kCancelled, "DecisionExpired", false},
+                    Ended{"NoTurnForAnotherAttempt", Phase::kCancelled, "DecisionExpired", true, 1},
+                    Ended{"CancelledByAPerson", Phase::kCancelled, "UserCancelled"},
+                    Ended{"NotAllowed", Phase::kFailed, "NotAllowed"},
+                    Ended{"Manual", Phase::kCancelled, "DecisionExpired", true, 0, ""},
+                    Ended{"InNoWave", Phase::kCancelled, "DecisionExpired", true, 0, "balance", "PodLifeTime"}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(CycleOutcome, TellsWhatBecameOfEmptyingNodes) {
   builders::ClusterBuilder builder;

@@ -151,25 +151,36 @@ struct WaveCase {
   std::int32_t created = 2;
   std::int64_t generation = 1;
   base::Duration age = seconds(30);
+  bool suspended = false;  ///< the unfinished ones are
+  api::PolicyMode mode = api::PolicyMode::kAutomatic;
+  const char* strategy = "Defragmentation";
+  std::int32_t waves = 2;
 };
 class Wave : public testing::TestWithParam<WaveCase> {};
 TEST_P(Wave, IsOverWhenAllThatItMadeIsKnownAndFinished) {
   api::DeschedulerPolicy observed = planned(kNoon);
   observed.meta.generation = GetParam().generation;
+  observed.spec.mode = GetParam().mode;
   observed.status.last_cycle->created = GetParam().created;
+  observed.status.last_cycle->waves = GetParam().waves;
+  observed.status.last_cycle->duration = seconds(10);
   for (const auto& [uid, wave] : {std::pair("a", 1), std::pair("b", 1), std::pair("later", 2)})
     observed.status.plan.push_back({"shop", uid, uid, "n1", "n2", "Defragmentation", "", {}, wave});
   std::vector<std::shared_ptr<const api::Evacuation>> known;
   for (const auto& [uid, phase] : GetParam().known) {
     auto made = std::make_shared<api::Evacuation>();
     made->meta.ns = "shop";
+    made->meta.creation_timestamp = kNoon;
     made->spec.pod_ref = {uid, {uid}};
+    made->spec.source.strategy = GetParam().strategy;
+    made->spec.suspend = GetParam().suspended && !api::is_terminal(phase);
     made->status.phase = phase;
     known.push_back(made);
   }
-  EXPECT_EQ(wave_state(observed, known, kNoon + GetParam().age), GetParam().state);
+  EXPECT_EQ(wave_progress(observed, known, kNoon + GetParam().age).state, GetParam().state);
 }
 const std::vector<std::pair<const char*, Phase>> kBoth = {{"a", Phase::kSucceeded}, {"b", Phase::kSucceeded}};
+const std::vector<std::pair<const char*, Phase>> kOneLeft = {{"a", Phase::kSucceeded}, {"b", Phase::kPending}};
 INSTANTIATE_TEST_SUITE_P(
     Plans, Wave,
     testing::Values(WaveCase{"AllSucceeded", kBoth, WaveState::kOver},
@@ -179,7 +190,41 @@ INSTANTIATE_TEST_SUITE_P(
                     WaveCase{"OneNeverSeen", {{"a", Phase::kSucceeded}}, WaveState::kOver, 2, 1, minutes(2)},
                     WaveCase{"AnotherOneUnderWay", {{"x", Phase::kPending}}, WaveState::kUnderWay, 2, 1, minutes(2)},
                     WaveCase{"ItBroughtNothing", kBoth, WaveState::kNone, 0},
-                    WaveCase{"TheSpecChanged", kBoth, WaveState::kNone, 2, 2}),
+                    WaveCase{"TheSpecChanged", kBoth, WaveState::kNone, 2, 2},
+                    WaveCase{"TheOnlyWaveUnderWay", kOneLeft, WaveState::kUnderWay, 2, 1, seconds(30), false,
+                             api::PolicyMode::kAutomatic, "Defragmentation", 1},
+                    WaveCase{"NoPlanInWaves",
+                             {{"a", Phase::kEvicting}},
+                             WaveState::kNone,
+                             2,
+                             1,
+                             seconds(30),
+                             false,
+                             api::PolicyMode::kAutomatic,
+                             "PodLifeTime",
+                             0},
+                    WaveCase{"OneSuspendedIsOver", kOneLeft, WaveState::kOver, 2, 1, seconds(30), true},
+                    WaveCase{"OneSuspendedTooLate",
+                             {{"a", Phase::kSucceeded}, {"b", Phase::kInProgress}},
+                             WaveState::kUnderWay,
+                             2,
+                             1,
+                             seconds(30),
+                             true},
+                    WaveCase{"AProposalWaitsForItsPerson", kOneLeft, WaveState::kUnderWay, 2, 1, minutes(60), true,
+                             api::PolicyMode::kManual},
+                    WaveCase{"ButNotWithoutEnd", kOneLeft, WaveState::kOver, 2, 1, minutes(71), true,
+                             api::PolicyMode::kManual},
+                    WaveCase{"NorDoesAPodThatDoesNotLeave",
+                             {{"a", Phase::kSucceeded}, {"b", Phase::kEvicting}},
+                             WaveState::kOver,
+                             2,
+                             1,
+                             minutes(71)},
+                    WaveCase{"TheSpecChangedMeanwhile", kOneLeft, WaveState::kUnderWay, 2, 2},
+                    WaveCase{"TheStatusIsOlder", kOneLeft, WaveState::kUnderWay, 0},
+                    WaveCase{"AnotherStrategyUnderWayBesideNothing", kOneLeft, WaveState::kNone, 0, 1, seconds(30),
+                             false, api::PolicyMode::kAutomatic, "PodLifeTime"}),
     [](const auto& each) { return each.param.name; });
 
 TEST(Waves, OnlyTheFirstIsMadeNow) {
@@ -189,6 +234,84 @@ TEST(Waves, OnlyTheFirstIsMadeNow) {
   EXPECT_TRUE(is_made_now(move));
   move.wave = 2;
   EXPECT_FALSE(is_made_now(move));
+}
+
+/// Two waves are planned, and one Evacuation of the first is kept.
+api::DeschedulerPolicy in_waves() {
+  api::DeschedulerPolicy made = planned(kNoon);
+  made.status.last_cycle->created = 2;
+  made.status.last_cycle->waves = 2;
+  made.status.last_cycle->duration = minutes(3);
+  made.status.plan.push_back({"shop", "a", "a", "n1", "n2", "Defragmentation", "", {}, 1});
+  return made;
+}
+
+TEST(Waves, AreSeenOneMinuteAfterTheEndOfALongCycle) {
+  const auto early = wave_progress(in_waves(), {}, kNoon + minutes(3));
+  EXPECT_EQ(early.state, WaveState::kUnderWay) << "creating thousands takes its time";
+  EXPECT_EQ(early.changes, kNoon + minutes(4)) << "nobody else wakes the policy";
+  EXPECT_EQ(wave_progress(in_waves(), {}, kNoon + minutes(4)).state, WaveState::kOver);
+}
+
+TEST(Waves, OfWhichAPodDoesNotLeaveAreLookedAtAgainByThemselves) {
+  auto stuck = std::make_shared<api::Evacuation>();
+  stuck->meta.creation_timestamp = kNoon;
+  stuck->spec.timeouts.decision_ttl = minutes(80);
+  stuck->status.phase = Phase::kEvicting;
+  EXPECT_EQ(wave_progress(in_waves(), {stuck}, kNoon + minutes(5)).changes, kNoon + minutes(140));
+}
+
+TEST(Waves, GoOnForAnHourAfterTheLastMove) {
+  auto moved = std::make_shared<api::Evacuation>(*finished(kNoon + minutes(20)));
+  moved->meta.ns = "shop";
+  moved->spec.pod_ref = {"a", {"a"}};
+  const auto may_continue = [&](minutes after, const auto& known) {
+    return wave_progress(in_waves(), known, kNoon + after).may_continue;
+  };
+  const std::vector<std::shared_ptr<const api::Evacuation>> known = {moved};
+  EXPECT_TRUE(may_continue(minutes(80), known));
+  EXPECT_FALSE(may_continue(minutes(81), known)) << "the schedule counts, and minNodesFreed";
+  const std::vector<std::shared_ptr<const api::Evacuation>> deleted;
+  EXPECT_TRUE(may_continue(minutes(63), deleted));
+  EXPECT_FALSE(may_continue(minutes(64), deleted));
+}
+
+TEST(Waves, ThatDoNotGetFewerWaitForTheSchedule) {
+  CycleOutcome planned;
+  planned.summary.waves = 2;
+  planned.taints = {{"n1", std::string(api::well_known::kEmptyingTaint), "p"},
+                    {"n1", std::string(api::well_known::kLoadedTaint), "p"}};
+  planned.moves.resize(3);
+  planned.moves[1].wave = 1;
+  planned.moves[2].wave = 2;
+  CycleOutcome shrinks = planned;
+  end_if_it_does_not_shrink(shrinks, 3);
+  EXPECT_EQ(shrinks.moves.size(), 3U);
+  EXPECT_EQ(shrinks.summary.waves, 2);
+  end_if_it_does_not_shrink(planned, 2);
+  EXPECT_EQ(planned.moves.size(), 1U);
+  EXPECT_EQ(planned.summary.waves, 0);
+  EXPECT_EQ(planned.summary.nominated, 1);
+  ASSERT_EQ(planned.taints.size(), 1U);
+  EXPECT_EQ(planned.taints[0].key, api::well_known::kLoadedTaint);
+  EXPECT_THAT(planned.warnings.at(0), HasSubstr("waits for the schedule"));
+}
+
+TEST(EvacuationFor, HasTimeForItsWholeWave) {
+  api::PlannedMove move{"shop", "web-1", "0123456789abcdef", "node-1", "", "Defragmentation", "", {}, 1};
+  auto from = policy();
+  const auto ttl = [&](std::size_t moves) { return evacuation_for(from, move, moves).spec.timeouts.decision_ttl; };
+  EXPECT_EQ(ttl(2), seconds(600)) << "the default";
+  EXPECT_EQ(ttl(40), minutes(80));
+  EXPECT_EQ(ttl(100'000), std::chrono::hours(6));
+  from.spec.evacuation.timeouts.decision_ttl = seconds(60);
+  EXPECT_EQ(ttl(40), seconds(60)) << "the policy says so";
+  from.spec.evacuation.timeouts.decision_ttl.reset();
+  from.spec.mode = api::PolicyMode::kManual;
+  EXPECT_EQ(ttl(40), std::nullopt) << "a person takes any time";
+  from.spec.mode = api::PolicyMode::kAutomatic;
+  move.wave = 0;
+  EXPECT_EQ(ttl(40), std::nullopt);
 }
 
 TEST(EvacuationFor, CarriesTheTemplateAndItsOrigin) {
@@ -230,7 +353,11 @@ TEST(EvacuationFor, CarriesThePlacementHintOfTheMove) {
   api::PlannedMove move{"shop", "web-1", "0123456789abcdef", "node-1", "node-2", "PodLifeTime", ""};
   EXPECT_EQ(evacuation_for(policy(), move).spec.placement, std::nullopt);
   move.hint = "Preferred";
-  EXPECT_EQ(evacuation_for(policy(), move).spec.placement, api::PlacementHint{{"node-2"}});
+  const auto hint = evacuation_for(policy(), move).spec.placement;
+  ASSERT_TRUE(hint);
+  EXPECT_EQ(*hint, (api::PlacementHint{{"node-2"}, api::PlacementPolicy::kPreferred, std::chrono::hours(24)}))
+      << "it outlasts all attempts";
+  EXPECT_TRUE(api::validate(evacuation_for(policy(), move).spec, {}).empty());
 }
 
 TEST(EvacuationFor, WaitsForAPersonInManualMode) {

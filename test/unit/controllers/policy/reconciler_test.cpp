@@ -30,7 +30,10 @@ class KeepingServer final : public kube::Transport {
       if (refuse_status) return conflict();
       status.merge_patch(body["status"]);
     }
-    if (body.value("kind", "") == "Evacuation") evacuated.push_back(body["spec"]["podRef"]["name"]);
+    if (body.value("kind", "") == "Evacuation") {
+      if (body["metadata"]["namespace"] == refusing) return forbidden();
+      evacuated.push_back(body["spec"]["podRef"]["name"]);
+    }
     kube::Response response;
     response.status = 200;
     response.body = request.body;
@@ -44,9 +47,18 @@ class KeepingServer final : public kube::Transport {
   std::vector<std::string> evacuated;
   std::vector<kube::Request> writes;  ///< of the status
   bool refuse_status = false;
+  std::string refusing{};  ///< a namespace
+  std::string why = "exceeded quota: few";
+  int refused = 0;
   std::optional<base::Result<kube::Response>> status_failure;  ///< in the stead of an answer to a write of the status
 
  private:
+  kube::Response forbidden() {
+    ++refused;
+    const Json body = {{"kind", "Status"},      {"apiVersion", "v1"}, {"status", "Failure"},
+                       {"reason", "Forbidden"}, {"code", 403},        {"message", why}};
+    return {.status = 403, .body = body.dump(), .retry_after = {}, .content_type = "application/json"};
+  }
   static kube::Response conflict() {
     kube::Response response;
     response.status = 409;
@@ -375,6 +387,36 @@ TEST_F(Creations, EndWithTheFirstThatTheServerDoesNotTake) {
   leader.set_creators(4);
   leader.reconcile(policy());
   EXPECT_LE(server.created.size(), 8U) << "those under way, and at most one more of each creator";
+}
+
+/// Three pods in each of two namespaces.
+class Namespaces : public RestartMemory {
+ protected:
+  void SetUp() override {
+    strategies_ = {{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 60}}}}};
+    builders::ClusterBuilder builder;
+    builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
+    for (const std::string ns : {"a", "b"}) {
+      for (int i = 0; i < 3; ++i) builder.add(PodBuilder(ns + std::to_string(i)).ns(ns).on("n1").older_by(minutes(60)));
+    }
+    cluster_ = builder.input();
+    server_.refusing = "a";
+  }
+};
+
+TEST_F(Namespaces, ThatTakeNoMoreObjectsHoldNobodyElseUp) {
+  new_leader()->reconcile(policy());
+  EXPECT_THAT(server_.evacuated, testing::UnorderedElementsAre("b0", "b1", "b2"));
+  EXPECT_EQ(server_.refused, 1) << "one try a cycle";
+  EXPECT_NE(server_.status.dump().find("exceeded quota"), std::string::npos);
+}
+
+TEST_F(Namespaces, AreNotTriedWithoutTheRight) {
+  server_.why = R"(evacuations.evacuator.dev is forbidden: User "x" cannot create resource "evacuations")";
+  new_leader()->reconcile(policy());
+  EXPECT_EQ(server_.refused, 1);
+  EXPECT_LE(server_.evacuated.size(), 3U) << "what came before";
+  EXPECT_NE(server_.status.dump().find("cannot create resource"), std::string::npos);
 }
 
 }  // namespace policy_reconciler_test

@@ -82,6 +82,19 @@ TEST(TaintClaims, OfOneKeyGoByThemselves) {
             (std::vector<Taint>{{kEmptying, "a", kPreferNoSchedule}}));
 }
 
+TEST(TaintClaims, OfOneKeyGoAfterAFailOverToo) {
+  const Taint emptying{kEmptying, "a", kPreferNoSchedule};
+  TaintClaims claims;
+  claims.know("a");
+  EXPECT_TRUE(claims.drop("a", kEmptying));
+  EXPECT_FALSE(claims.drop("a", kEmptying)) << "nothing new";
+  EXPECT_EQ(claims.change_for("n1", {emptying, loaded("a")}).remove, std::vector<Taint>{emptying});
+  claims.know("a");
+  EXPECT_FALSE(claims.change_for("n1", {emptying}).empty());
+  claims.claim("a", {{"n1", kEmptying, "a"}});
+  EXPECT_TRUE(claims.change_for("n1", {emptying}).empty()) << "it wants them again";
+}
+
 TEST(TaintClaims, GoByTheShortenedNameOfALongPolicy) {
   const std::string name(100, 'x');
   TaintClaims claims;

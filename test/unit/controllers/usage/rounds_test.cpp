@@ -83,6 +83,28 @@ TEST(UsageRounds, FromAClockThatIsAheadAreToldApart) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).problem, HasSubstr("5m in the future"));
 }
 
+TEST(UsageRounds, AreGoodAgainWithTheFirstSampleAfterOneFromTheFuture) {
+  UsageRounds rounds(source(api::SmoothingMethod::kMean));
+  rounds.add(cpu(3, kNoon - seconds(30)), kNoon - seconds(30));
+  rounds.add(cpu(100, kNoon + std::chrono::hours(6)), kNoon);
+  rounds.add(cpu(1, kNoon + seconds(30)), kNoon + seconds(30));
+  const MeasuredUsage::Node node = only_node(rounds.figures("server", kNoon + seconds(30)));
+  EXPECT_EQ(node.problem, "");
+  EXPECT_EQ(node.time, kNoon + seconds(30));
+  EXPECT_THAT(node.samples, ElementsAre(3000, 1000)) << "nothing of the wrong one is left";
+  EXPECT_THAT(node.now, ElementsAre(2000));
+}
+
+TEST(UsageRounds, OfAClockThatStaysAheadKeepTheNewestOnly) {
+  UsageRounds rounds(source());
+  for (int i = 0; i < 3; ++i) {
+    const base::TimePoint now = kNoon + seconds(30 * i);
+    rounds.add(cpu(i + 1, now + std::chrono::hours(6)), now);
+    EXPECT_THAT(only_node(rounds.figures("server", now)).problem, HasSubstr("6h in the future"));
+    EXPECT_THAT(only_node(rounds.figures("server", now)).samples, ElementsAre(1000 * (i + 1)));
+  }
+}
+
 TEST(UsageRounds, AreUnknownAndNeverZeroWithoutAFigure) {
   for (const double value : {kUnknown, -1.0, static_cast<double>(INFINITY)}) {
     UsageRounds rounds(source());

@@ -145,14 +145,35 @@ TEST(CaBundle, IsWrittenWhereItDiffers) {
   Json configuration = {{"metadata", {{"resourceVersion", "7"}}},
                         {"webhooks", Json::array({{{"name", "a"}, {"clientConfig", Json::object()}},
                                                   {{"name", "b"}, {"clientConfig", {{"caBundle", "b3RoZXI="}}}}})}};
-  EXPECT_FALSE(has_ca_bundles(configuration));
+  EXPECT_FALSE(trusts(configuration, "")) << "one has none";
   const auto patch = ca_patch(configuration, "ours");
   ASSERT_TRUE(patch);
   EXPECT_EQ(patch->size(), 3U) << "guarded by the version";
   configuration = configuration.patch(*patch);
   EXPECT_EQ(configuration["webhooks"][1]["clientConfig"]["caBundle"], "b3Vycw==");
   EXPECT_EQ(ca_patch(configuration, "ours"), std::nullopt);
-  EXPECT_TRUE(has_ca_bundles(configuration));
+  EXPECT_TRUE(trusts(configuration, "ours"));
+  EXPECT_TRUE(trusts(configuration, ""));
+  EXPECT_FALSE(trusts(configuration, "theirs"));
+}
+
+TEST(CaBundle, ThatIsNoBase64OrOfNobodyIsNotTrusted) {
+  for (const char* bundle : {"", "***"}) {
+    const Json configuration = {{"webhooks", Json::array({{{"clientConfig", {{"caBundle", bundle}}}}})}};
+    EXPECT_FALSE(trusts(configuration, "")) << bundle;
+  }
+  EXPECT_FALSE(trusts({{"webhooks", Json::array()}}, ""));
+}
+
+TEST(CalledNames, AreThoseOfServicesAndUrls) {
+  const Json configuration = {
+      {"webhooks",
+       Json::array({{{"clientConfig", {{"service", {{"name", "hook"}, {"namespace", "system"}, {"port", 443}}}}}},
+                    {{"clientConfig", {{"url", "https://[::1]:9443/x"}}}},
+                    {{"clientConfig", {{"url", "https://hook.example/x"}}}},
+                    {{"clientConfig", {{"url", "ftp://other"}}}},
+                    {{"clientConfig", 7}}})}};
+  EXPECT_EQ(called_names(configuration), (std::vector<std::string>{"::1", "hook.example", "hook.system.svc"}));
 }
 
 }  // namespace certificate_set_test

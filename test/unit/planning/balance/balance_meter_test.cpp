@@ -77,6 +77,59 @@ TEST(PlanBalance, HasNoRowsWhereNothingIsMeasured) {
   EXPECT_EQ(got.strategies.front().problem, "usage source other: nothing is measured");
 }
 
+/// n1 80 %, n2 `pods` of 200m each (5 %), n3 nothing but a pod of a DaemonSet (5 %).
+Plan plan_emptying(int pods, double min_score = 0, const std::string& usage = "") {
+  ClusterBuilder cluster;
+  for (const char* name : {"n1", "n2", "n3"}) cluster.add(NodeBuilder(name));
+  cluster.add(PodBuilder("full").on("n1").cpu(3200).owned_by("ReplicaSet", "full"));
+  cluster.add(PodBuilder("d").on("n3").cpu(200).owned_by("DaemonSet", "d"));
+  Measured measured("s", {"cpu"});
+  measured.node("n1", {2000}).node("n2", {200 * pods}).node("n3", {200});
+  for (int i = 0; i < pods; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    cluster.add(PodBuilder(name).on("n2").cpu(200).owned_by("ReplicaSet", name));  // nothing is to be spread
+    measured.pod(name, {200});
+  }
+  const auto snapshot = cluster.build();
+  api::DeschedulerPolicySpec spec;
+  spec.strategies = {{"HighNodeUtilization", R"({"thresholds":{"cpu":20})" + usage + "}"}};
+  spec.convergence.min_score = min_score;
+  const PlanSpec plan_spec(spec);
+  PlanInput input{.spec = plan_spec, .cluster = *snapshot, .leaving = {}, .now = kNoon};
+  if (!usage.empty()) input.usage = {measured.share()};
+  return plan_cycle(input);
+}
+
+TEST(PlanBalance, CountsWhatIsOnNodesThatAreToBeEmptied) {
+  const Plan got = plan_emptying(2);
+  ASSERT_THAT(got.moves, SizeIs(2)) << (got.refused.empty() ? "" : got.refused.front().reason);
+  ASSERT_THAT(got.balance, SizeIs(1));
+  const api::BalanceRow& row = got.balance.front();
+  EXPECT_EQ(row.strategy, "HighNodeUtilization");
+  EXPECT_EQ(row.before, (api::Imbalance{6.455, 2.526})) << "10 % and 5 % on three nodes";
+  EXPECT_EQ(row.after, (api::Imbalance{2.887, 2.842})) << "what a DaemonSet has there stays";
+}
+
+TEST(PlanBalance, ScoresAFreedNodeByAllThatHasToMoveForIt) {
+  const Plan one = plan_emptying(1);
+  ASSERT_THAT(one.moves, SizeIs(1));
+  EXPECT_EQ(one.moves.front().score, 80) << "a Burstable pod costs 1.25";
+  const Plan two = plan_emptying(2);
+  ASSERT_THAT(two.moves, SizeIs(2));
+  EXPECT_EQ(two.moves[0].score, 40);
+  EXPECT_EQ(two.moves[1].score, 40);
+  EXPECT_THAT(plan_emptying(2, 40).moves, SizeIs(2));
+  EXPECT_THAT(plan_emptying(2, 41).moves, IsEmpty()) << "all or none";
+}
+
+TEST(PlanBalance, CountsMeasuredLoadWhereNodesAreEmptiedByIt) {
+  const Plan got = plan_emptying(2, 0, R"(,"usage":{"source":"s","hysteresis":{"samples":1,"of":1}})");
+  ASSERT_THAT(got.moves, SizeIs(2));
+  ASSERT_THAT(got.balance, SizeIs(1));
+  EXPECT_EQ(got.balance.front().before, (api::Imbalance{6.455, 2.308})) << "50, 10 and 5 %";
+  EXPECT_EQ(got.balance.front().after.deviation, 2.887);
+}
+
 /// All nodes have the same requests; n1 is hot and so is n2, n3 is not.
 Plan plan_among_equals(const char* owner) {
   ClusterBuilder cluster;

@@ -44,6 +44,17 @@ TEST(Convergence, StopsAfterCyclesWithoutGain) {
   EXPECT_FALSE(may_balance(history.last()));
 }
 
+TEST(Convergence, GainsWhereEachPlanKeepsMostOfALittlePromise) {
+  History history;
+  history.next(20, 19.9);
+  for (int i = 1; i < 20; ++i) EXPECT_EQ(history.next(20 - 0.06 * i, 19.9 - 0.06 * i), kImproving) << i;
+  History broken;
+  broken.next(20, 19.9);
+  broken.next(19.98, 19.88);
+  broken.next(19.96, 19.86);
+  EXPECT_EQ(broken.next(19.94, 19.84), kNoProgress) << "less than half of what was promised";
+}
+
 TEST(Convergence, CountsOnlyWhatWasCarriedOut) {
   History history;
   for (int i = 0; i < 10; ++i) EXPECT_EQ(history.next(20, 15, false), kImproving) << "a dry run, or a gate";

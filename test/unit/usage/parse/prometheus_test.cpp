@@ -16,6 +16,14 @@ std::string sample(const std::string& labels, const std::string& value) {
   return R"({"metric":{)" + labels + R"(},"value":[1763726400.123,")" + value + R"("]})";
 }
 
+/// The same answer as Prometheus itself does not write it.
+std::string with_spaces(std::string answer) {
+  constexpr std::string_view kPlain = R"({"metric")";
+  for (std::size_t at = 0; (at = answer.find(kPlain, at)) != std::string::npos; at += kPlain.size())
+    answer.insert(at + 1, " ");
+  return answer;
+}
+
 /// The rows in order and the problems, or the error.
 std::string read(std::string answer, const api::UsageQuery& query = {}) {
   usage::Rows rows(1);
@@ -34,6 +42,7 @@ struct VectorCase {
 };
 class Vector : public testing::TestWithParam<VectorCase> {};
 TEST_P(Vector, IsRead) { EXPECT_EQ(read(GetParam().answer), GetParam().want); }
+TEST_P(Vector, IsReadWithSpacesToo) { EXPECT_EQ(read(with_spaces(GetParam().answer)), GetParam().want); }
 
 const std::string kN1 = R"("node":"n1")";
 INSTANTIATE_TEST_SUITE_P(
@@ -63,6 +72,24 @@ INSTANTIATE_TEST_SUITE_P(
                    "n1=? n2=3 | more than one value for n1"},
         VectorCase{"ThreeOfOne", vector_of(sample(kN1, "1") + "," + sample(kN1, "2") + "," + sample(kN1, "3")),
                    "n1=? | more than one value for n1"},
+        VectorCase{"Escape", vector_of(sample(R"("node":"n\u0031")", "1") + "," + sample(R"("node":"n2")", "2")),
+                   "n1=1 n2=2"},
+        VectorCase{"EscapedQuoteInALabel", vector_of(sample(R"("x":"\",\"node\":\"no","node":"n1")", "1")), "n1=1"},
+        VectorCase{"OddTime", vector_of(R"({"metric":{"node":"n1"},"value":[17637264e2,"1"]})"), "n1=1"},
+        VectorCase{"NotAllPlain", vector_of(sample(kN1, "1") + R"(,{"metric":{"node":"n2"},"value":[1,"2"],"x":0})"),
+                   "n1=1 n2=2"},
+        VectorCase{"ResultOfSomethingElse",
+                   R"({"other":{"result":[{"metric":{"node":"no"},"value":[1,"9"]}]},"status":"success",)"
+                   R"("data":{"resultType":"vector","result":[{"metric":{"node":"n1"},"value":[1,"2"]}]}})",
+                   "n1=2"},
+        VectorCase{"BehindTheResult",
+                   R"({"status":"success","data":{"resultType":"vector","result":[{"metric":{"node":"n1"},)"
+                   R"("value":[1,"2"]}],"stats":{"x":[1]}},"warnings":["slow"]})",
+                   "n1=2 | slow"},
+        VectorCase{"ErrorWithData",
+                   R"({"data":{"resultType":"vector","result":[{"metric":{"node":"n1"},"value":[1,"2"]}]},)"
+                   R"("status":"error","errorType":"execution","error":"no"})",
+                   "error: the server says execution: no"},
         VectorCase{"OfNobody", vector_of(sample("", "1") + "," + sample(kN1, "2")),
                    "n1=2 | 1 value is of nobody: a label or a name is missing"},
         VectorCase{"NoData", vector_of(""), ""},
@@ -92,6 +119,33 @@ TEST(Prometheus, TruncatedAnswerIsAnError) {
   std::string whole = vector_of(sample(kN1, "1"));
   for (std::size_t size = 0; size < whole.size(); ++size)
     EXPECT_TRUE(read(whole.substr(0, size)).starts_with("error: ")) << size;
+}
+
+TEST(Prometheus, WhatIsNoJsonIsAnErrorHoweverPlainItBegins) {
+  const std::string good = vector_of(sample(kN1, "1") + "," + sample(R"("node":"n2")", "2"));
+  EXPECT_EQ(read(good), "n1=1 n2=2");
+  const auto replaced = [&](const std::string& what, const std::string& with) {
+    std::string bad = good;
+    return bad.replace(bad.find(what), what.size(), with);
+  };
+  for (const std::string& bad : {good + "x", replaced("n2", "n\n2"), replaced("n2", "n\xff"), replaced("]}]", "]}x]"),
+                                 replaced(R"("},")", R"("}")"), replaced("},{", "}{")})
+    EXPECT_TRUE(read(bad).starts_with("error: ")) << bad;
+}
+
+/// A hundred thousand names in no order are compared by their first differing bytes.
+TEST(Prometheus, PodsAreSortedByNamespaceAndName) {
+  api::UsageQuery query;
+  query.of = api::UsageOf::kPod;
+  const auto pod = [](const std::string& ns, const std::string& name) {
+    return sample(R"("namespace":")" + ns + R"(","pod":")" + name + "\"", "1");
+  };
+  const std::string answer = vector_of(pod("b", "web-10") + "," + pod("b", "web-1") + "," + pod("a", "z") + "," +
+                                       pod("b", "web-1-long-name-2") + "," + pod("b", "web-1-long-name-1") + "," +
+                                       pod("ab", "a") + "," + pod("b", "web-") + "," + pod("a", "z"));
+  EXPECT_EQ(read(answer, query),
+            "a/z=? ab/a=1 b/web-=1 b/web-1=1 b/web-1-long-name-1=1 b/web-1-long-name-2=1 b/web-10=1 | more than one "
+            "value for a/z");
 }
 
 TEST(Prometheus, TimeIsTheEvaluations) {

@@ -18,8 +18,9 @@ inline std::string text_of(const usage::Rows& rows) {
   std::string text;
   for (std::size_t i = 0; i < rows.rows.size(); ++i) {
     if (i > 0) text += " ";
-    if (!rows.rows[i].ns.empty()) text += rows.rows[i].ns + "/";
-    text += rows.rows[i].name + "=";
+    const std::string ns(rows.ns_of(rows.rows[i]));
+    if (!ns.empty()) text += ns + "/";
+    text += std::string(rows.rows[i].name()) + "=";
     for (std::size_t j = 0; j < rows.width; ++j) text += (j > 0 ? "/" : "") + text_of(rows.values[i * rows.width + j]);
   }
   return text;

@@ -1,0 +1,143 @@
+#include "controllers/policy/balance/convergence.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "api/vocabulary/condition_types.hpp"
+#include "api/vocabulary/reasons.hpp"
+#include "planning/balance/convergence.hpp"
+
+namespace controllers {
+namespace {
+
+using Moves = std::span<const api::PlannedMove>;
+
+/// What each strategy nominated. REQUIRES: no move was taken out yet.
+std::vector<Moves> moves_by_strategy(const CycleOutcome& outcome) {
+  std::vector<Moves> parts;
+  Moves rest = outcome.moves;
+  for (const planning::StrategyResult& each : outcome.strategies) {
+    const auto own = std::min(rest.size(), static_cast<std::size_t>(each.nominated));
+    parts.push_back(rest.first(own));
+    rest = rest.subspan(own);
+  }
+  return parts;
+}
+
+/// Of the one that the row is about. status.plan knows strategies by name only: a second one of that name may have made
+/// the moves before.
+bool moves_back(const api::BalanceRow& row, Moves before, const CycleOutcome& outcome) {
+  const std::vector<Moves> parts = moves_by_strategy(outcome);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const planning::StrategyResult& strategy = outcome.strategies[i];
+    if (strategy.row == row.strategy) return planning::moves_back(strategy.strategy, before, parts[i]);
+  }
+  return false;
+}
+
+void take_out(const std::set<std::string>& stopped, CycleOutcome& outcome) {
+  const std::vector<Moves> parts = moves_by_strategy(outcome);
+  std::vector<api::PlannedMove> kept;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    planning::StrategyResult& strategy = outcome.strategies[i];
+    if (!stopped.contains(strategy.row)) {
+      kept.insert(kept.end(), parts[i].begin(), parts[i].end());
+      continue;
+    }
+    strategy.nominated = 0;
+    std::erase_if(outcome.taints, [&](const auto& taint) { return std::ranges::count(strategy.taints, taint) > 0; });
+  }
+  outcome.moves = std::move(kept);
+  outcome.summary.waves = 0;
+  for (const api::PlannedMove& move : outcome.moves) outcome.summary.waves = std::max(outcome.summary.waves, move.wave);
+  outcome.summary.nominated = static_cast<std::int32_t>(outcome.moves.size());
+}
+
+const api::BalanceRow* find_row(const std::vector<api::BalanceRow>& rows, const api::BalanceRow& like) {
+  const auto found = std::ranges::find_if(rows, [&](const api::BalanceRow& each) {
+    return each.strategy == like.strategy && each.resource == like.resource;
+  });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+/// As rows call them. Of a strategy that balances several resources one that still improves keeps it going.
+std::set<std::string> stopped_strategies(const std::vector<api::BalanceRow>& rows) {
+  std::set<std::string> stopped;
+  for (const api::BalanceRow& row : rows) {
+    if (!planning::may_balance(row)) stopped.insert(row.strategy);
+  }
+  for (const api::BalanceRow& row : rows) {
+    if (row.state == planning::kImproving) stopped.erase(row.strategy);
+  }
+  return stopped;
+}
+
+std::string describe(const api::BalanceRow& row) {
+  if (row.resource == planning::kNodesInUse)
+    return fmt::format("{}: {:.1f} % of the nodes are in use", row.strategy, row.before.deviation);
+  return fmt::format("{}: {} deviates by {:.1f} points between nodes, the highest is {:.2f} of the mean", row.strategy,
+                     row.resource, row.before.deviation, row.before.peak_to_mean);
+}
+
+std::string joined(const std::vector<api::BalanceRow>& rows,
+                   const std::function<bool(const api::BalanceRow&)>& wanted) {
+  std::string text;
+  for (const api::BalanceRow& row : rows) {
+    if (wanted(row)) text += (text.empty() ? "" : "; ") + describe(row);
+  }
+  return text;
+}
+
+/// A plan in waves frees its nodes with the last of them: until then, as long as it gets on, nothing can be said.
+bool is_in_the_middle(const api::BalanceRow& row, const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
+  return row.resource == planning::kNodesInUse && outcome.summary.waves > 0 &&
+         outcome.summary.waves < policy.status.last_cycle->waves;
+}
+
+}  // namespace
+
+void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome, bool continues) {
+  const api::DeschedulerPolicyStatus& before = policy.status;
+  const bool is_same_spec = before.observed_generation == policy.meta.generation;
+  const bool acted = is_same_spec && before.last_cycle && before.last_cycle->created > 0;
+  for (api::BalanceRow& row : outcome.balance) {
+    const planning::BalanceCycle cycle{row, is_same_spec ? find_row(before.balance, row) : nullptr, acted,
+                                       acted && moves_back(row, before.plan, outcome)};
+    if (continues && cycle.previous != nullptr && is_in_the_middle(row, policy, outcome))
+      row = *cycle.previous;
+    else
+      row = planning::next_balance_row(cycle, policy.spec.convergence);
+  }
+  if (const auto stopped = stopped_strategies(outcome.balance); !stopped.empty()) take_out(stopped, outcome);
+}
+
+void tell_convergence(api::DeschedulerPolicyStatus& status, std::int64_t generation, base::TimePoint now) {
+  const std::set<std::string> stopped = stopped_strategies(status.balance);
+  const bool moves = status.last_cycle && status.last_cycle->nominated > 0;
+  api::Condition condition{
+      std::string(to_string(api::ConditionType::kConverged)), api::ConditionStatus::kFalse, "", "", generation, {}};
+  if (!stopped.empty()) {
+    const auto is_stopped = [&](const api::BalanceRow& row) {
+      return stopped.contains(row.strategy) && !planning::may_balance(row);
+    };
+    const auto first = std::ranges::find_if(status.balance, is_stopped);
+    const bool oscillates = first->state == planning::kOscillating;
+    condition.reason = to_string(oscillates ? api::Reason::kOscillating : api::Reason::kNoProgress);
+    condition.message = "moving does not help, so it has stopped: " + joined(status.balance, is_stopped);
+  } else if (!status.balance.empty() && !moves && status.active == 0) {
+    condition.status = api::ConditionStatus::kTrue;
+    condition.reason = to_string(api::Reason::kConverged);
+    condition.message = joined(status.balance, [](const api::BalanceRow&) { return true; });
+  } else {
+    return;
+  }
+  api::set_condition(status.conditions, std::move(condition), now);
+}
+
+}  // namespace controllers

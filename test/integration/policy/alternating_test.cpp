@@ -1,0 +1,154 @@
+#include <gmock/gmock.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "api/core/codec.hpp"
+#include "api/meta/condition.hpp"
+#include "api/meta/well_known.hpp"
+#include "simulator/objects.hpp"
+#include "test/integration/rig/rig.hpp"
+
+/// Half of the nodes are full of ordinary pods. The others are held open by one pod each of a set that repel one
+/// another. Levelling and packing in turn frees some, through the whole operator.
+namespace alternating_test {
+
+using api::Json;
+using base::minutes;
+
+constexpr int kFull = 3;
+constexpr int kHeld = 3;
+constexpr int kOnFull = 8;
+
+class Alternating : public integration::Rig {
+ protected:
+  void begin(const Json& more_args = Json::object()) {
+    add(simulator::objects::name_space("shop"));
+    add_nodes("full", kFull);
+    deploy(simulator::objects::deployment("shop", "web", kOnFull * kFull, "500m", "64Mi"), "web", kOnFull * kFull);
+    add_nodes("held", kHeld);
+    deploy(quorum(), "quorum", kHeld);
+    start_operator();
+    Json args = {{"lowNodeUtilization", {{"thresholds", {{"cpu", 60}}}, {"targetThresholds", {{"cpu", 75}}}}},
+                 {"highNodeUtilization", {{"thresholds", {{"cpu", 60}}}}}};
+    args.update(more_args);
+    add({{"apiVersion", "evacuator.dev/v1alpha1"},
+         {"kind", "DeschedulerPolicy"},
+         {"metadata", {{"name", "alternate"}}},
+         {"spec",
+          {{"mode", "Automatic"},
+           {"schedule", {{"interval", "30m"}}},
+           {"strategies", Json::array({{{"name", "AlternatingUtilization"}, {"args", args}}})}}}});
+  }
+  void add_nodes(const std::string& prefix, int count) {
+    for (int i = 0; i < count; ++i) add(simulator::objects::node(prefix + "-" + std::to_string(i), "4", "16Gi"));
+  }
+  static Json quorum() {
+    Json object = simulator::objects::deployment("shop", "quorum", kHeld, "500m", "64Mi");
+    const Json term = {{"topologyKey", "kubernetes.io/hostname"},
+                       {"labelSelector", {{"matchLabels", {{"app", "quorum"}}}}}};
+    object["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"]
+          ["requiredDuringSchedulingIgnoredDuringExecution"] = Json::array({term});
+    return object;
+  }
+  void deploy(const Json& object, const std::string& app, int replicas) {
+    add(object);
+    ASSERT_TRUE(run_until([&] { return pods(app).size() == static_cast<std::size_t>(replicas); }, minutes(5)));
+    run_for(minutes(1));
+  }
+  std::size_t nodes_in_use() const {
+    std::set<std::string> nodes;
+    for (const auto& object : cluster->store().list(kube::kPods, "shop"))
+      nodes.insert((*object)["spec"].value("nodeName", ""));
+    nodes.erase("");
+    return nodes.size();
+  }
+  int tainted() const {
+    int count = 0;
+    for (const auto& node : cluster->store().list(kube::kNodes, "")) {
+      for (const Json& taint : (*node)["spec"].value("taints", Json::array()))
+        count += taint.value("key", "") == api::well_known::kEmptyingTaint ? 1 : 0;
+    }
+    return count;
+  }
+  api::DeschedulerPolicyStatus status() const {
+    const auto policy = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "alternate"}));
+    EXPECT_TRUE(policy) << policy.error().message;
+    return policy->status;
+  }
+  std::string phase() const {
+    const auto rounds = status().rounds;
+    return rounds ? rounds->phase : "";
+  }
+  const api::Condition converged() const {
+    const api::DeschedulerPolicyStatus now = status();
+    const api::Condition* found = api::find_condition(now.conditions, "Converged");
+    return found ? *found : api::Condition{};
+  }
+};
+
+TEST_F(Alternating, FreesNodesInRoundsThatWaitForNoIntervalAndStops) {
+  begin();
+  ASSERT_EQ(nodes_in_use(), std::size_t{kFull + kHeld});
+  ASSERT_TRUE(run_until([&] { return phase() == "Leveling"; }, minutes(5)));
+  EXPECT_EQ(converged().reason, "RoundRunning");
+  ASSERT_TRUE(run_until([&] { return phase() == "Packing"; }, minutes(20))) << "at once when the first half settled";
+  EXPECT_TRUE(run_until([&] { return tainted() > 0; }, minutes(5))) << "replacements are kept off";
+  ASSERT_TRUE(run_until([&] { return phase() == "Stopped"; }, minutes(180))) << converged().message;
+  EXPECT_LT(nodes_in_use(), std::size_t{kFull + kHeld});
+  EXPECT_EQ(status().rounds->nodes_freed, kFull + kHeld - static_cast<int>(nodes_in_use()));
+  EXPECT_EQ(converged().reason, status().rounds->reason);
+  run_for(minutes(40));
+  EXPECT_EQ(tainted(), 0);
+  const std::int64_t moved = status().evicted;
+  const std::size_t in_use = nodes_in_use();
+  run_for(minutes(180));
+  EXPECT_EQ(status().evicted, moved) << "stopped is stopped";
+  EXPECT_EQ(nodes_in_use(), in_use);
+}
+
+TEST_F(Alternating, GoesOnInTheSamePhaseAfterAFailOver) {
+  begin();
+  ASSERT_TRUE(run_until([&] { return phase() == "Packing"; }, minutes(60)));
+  const api::RoundsStatus before = *status().rounds;
+  stop_operator();
+  run_for(minutes(5));
+  start_operator("replica-2");
+  bool leveled_again = false;
+  ASSERT_TRUE(run_until(
+      [&] {
+        const auto now = status().rounds;
+        leveled_again = leveled_again || (now && now->round == before.round && now->phase == "Leveling");
+        return phase() == "Stopped";
+      },
+      minutes(240)));
+  EXPECT_FALSE(leveled_again) << "not again in the same round";
+  EXPECT_LT(nodes_in_use(), std::size_t{kFull + kHeld});
+}
+
+/// A pod of a moved workload that fits nowhere: the second half would count on what is not so.
+TEST_F(Alternating, WaitsForPodsWithoutANodeAndThenGivesUp) {
+  begin({{"settleTimeout", "10m"}});
+  ASSERT_TRUE(run_until([&] { return status().evicted > 0; }, minutes(20)));
+  // Somebody cordons everything while the first half runs: new pods are Pending.
+  for (const auto& node : cluster->store().list(kube::kNodes, ""))
+    edit(
+        kube::kNodes, (*node)["metadata"]["name"], [](Json& object) { object["spec"]["unschedulable"] = true; }, "");
+  ASSERT_TRUE(run_until([&] { return status().rounds && status().rounds->reason == "NotSettled"; }, minutes(90)))
+      << phase() << " " << converged().message;
+  EXPECT_EQ(converged().reason, "NotSettled");
+  EXPECT_EQ(status().rounds->round, 1);
+}
+
+TEST_F(Alternating, MovesNothingInADryRunAndSaysWhichHalfWouldBeFirst) {
+  begin();
+  edit(
+      kube::kPolicies, "alternate", [](Json& object) { object["spec"]["mode"] = "DryRun"; }, "");
+  run_for(minutes(100));
+  EXPECT_EQ(nodes_in_use(), std::size_t{kFull + kHeld});
+  EXPECT_EQ(phase(), "Leveling");
+  EXPECT_EQ(status().rounds->moved, 0);
+}
+
+}  // namespace alternating_test
