@@ -80,11 +80,17 @@ void read_evictability(StrictObject& object, Evictability& evictability) {
   });
   object.with("podProtections", [&](StrictObject& json) { read_protections(json, evictability.pod_protections); });
   object.read("noEvictionPolicy", kNoEvictionNames, evictability.no_eviction_policy);
+  object.for_each("optOuts", [&](const Json& item, const FieldPath& path) {
+    StrictObject json(item, path, object.errors());
+    OptOut& opt_out = evictability.opt_outs.emplace_back();
+    json.read("annotation", opt_out.annotation);
+    json.read_duration("maxDuration", opt_out.max_duration);
+    json.finish();
+  });
   if (object.find("autoscalerAnnotations") != nullptr) {
     evictability.autoscaler_annotations = AutoscalerAnnotations::kRespect;
     object.read("autoscalerAnnotations", kAutoscalerAnnotationsNames, *evictability.autoscaler_annotations);
   }
-  object.not_supported_yet({"optOuts"});
 }
 
 void read_scoring_type(StrictObject& object, std::optional<ScoringStrategyType>& target) {
@@ -224,6 +230,10 @@ Json encode_evictability(const Evictability& evictability) {
   }
   if (!evictability.namespaces.include.empty()) json["namespaces"]["include"] = evictability.namespaces.include;
   if (!evictability.namespaces.exclude.empty()) json["namespaces"]["exclude"] = evictability.namespaces.exclude;
+  for (const OptOut& each : evictability.opt_outs) {
+    json["optOuts"].push_back(
+        {{"annotation", each.annotation}, {"maxDuration", base::format_duration(each.max_duration)}});
+  }
   const PodProtections& protections = evictability.pod_protections;
   for (const PodProtection p : protections.default_disabled)
     json["podProtections"]["defaultDisabled"].push_back(to_string(p));

@@ -93,6 +93,13 @@ struct AssumedScheduler {
   friend bool operator==(const AssumedScheduler&, const AssumedScheduler&) = default;
 };
 
+/// An annotation by which a pod asks to stay for a while.
+struct OptOut {
+  std::string annotation;
+  base::Duration max_duration{};  ///< longest that it counts, from the pod's creation
+  friend bool operator==(const OptOut&, const OptOut&) = default;
+};
+
 /// What is made of the annotations by which pods and nodes ask cluster-autoscaler and Karpenter to leave them alone.
 enum class AutoscalerAnnotations {
   kRespect,  ///< such pods stay, and such nodes are not emptied
@@ -113,6 +120,7 @@ struct Evictability {
   NamespaceFilter namespaces;
   PodProtections pod_protections;
   NoEvictionPolicy no_eviction_policy = NoEvictionPolicy::kPreferred;
+  std::vector<OptOut> opt_outs;
   std::optional<AutoscalerAnnotations>
       autoscaler_annotations{};  ///< absent: kRespect, with Compatibility::kUpstream kIgnore
   friend bool operator==(const Evictability&, const Evictability&) = default;

@@ -79,6 +79,26 @@ void check_protections(const PodProtections& protections, const FieldPath& at, F
   }
 }
 
+void check_opt_outs(const std::vector<OptOut>& opt_outs, const FieldPath& at, FieldErrors& errors) {
+  check_count(errors, at, opt_outs.size(), bounds::kMaxOptOuts);
+  for (std::size_t i = 0; i < opt_outs.size(); ++i) {
+    const OptOut& each = opt_outs[i];
+    const FieldPath annotation = at.index(i).field("annotation");
+    if (each.annotation.empty()) {
+      errors.push_back({annotation.text(), "is required"});
+    } else if (!is_qualified_name(each.annotation)) {
+      errors.push_back(
+          {annotation.text(), fmt::format("\"{}\" is no name of an annotation", each.annotation.substr(0, 80))});
+    }
+    if (each.max_duration <= base::Duration::zero() ||
+        each.max_duration > std::chrono::hours(bounds::kMaxPodAgeHours)) {
+      errors.push_back({at.index(i).field("maxDuration").text(),
+                        fmt::format("{} is not between 1us and {}h", base::format_duration(each.max_duration),
+                                    bounds::kMaxPodAgeHours)});
+    }
+  }
+}
+
 void check_evictability(const Evictability& evictability, const FieldPath& at, FieldErrors& errors) {
   check_selector(evictability.node_selector, at.field("nodeSelector"), errors);
   check_selector(evictability.label_selector, at.field("labelSelector"), errors);
@@ -95,6 +115,7 @@ void check_evictability(const Evictability& evictability, const FieldPath& at, F
   check_threshold(evictability.priority_threshold, at.field("priorityThreshold"), errors);
   check_namespaces(evictability.namespaces, at.field("namespaces"), errors);
   check_protections(evictability.pod_protections, at.field("podProtections"), errors);
+  check_opt_outs(evictability.opt_outs, at.field("optOuts"), errors);
 }
 
 void check_strategies(const std::vector<StrategyChoice>& strategies, const FieldPath& at, FieldErrors& errors) {

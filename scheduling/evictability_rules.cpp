@@ -309,6 +309,35 @@ std::optional<Refusal> refuse_young(const EvictionCandidate& candidate) {
                  seconds(age)};
 }
 
+namespace {
+
+/// How long from `created` on the value asks for: all the time, unless it is a duration, a time, or "false". What
+/// cannot be read counts as a wish to stay: a slip of the pen must not cost a pod its place.
+base::Duration wished(const std::string& value, base::TimePoint created) {
+  if (value == "false") return base::Duration::zero();
+  if (const auto duration = base::parse_duration(value)) return *duration;
+  if (const auto until = base::parse_time(value)) return *until - created;
+  return base::Duration::max();
+}
+
+}  // namespace
+
+std::optional<Refusal> refuse_opted_out(const EvictionCandidate& candidate) {
+  for (const api::OptOut& each : candidate.rules.spec().opt_outs) {
+    const std::string* value = candidate.pod.meta.annotations.find(each.annotation);
+    if (value == nullptr) continue;
+    const base::TimePoint created = candidate.pod.meta.creation_timestamp;
+    if (created == base::TimePoint{})
+      return Refusal{"OptedOut", "its annotation {subject} asks to stay, and its age is unknown", each.annotation};
+    const base::Duration left =
+        std::min(wished(*value, created), each.max_duration) - (candidate.rules.now() - created);
+    if (left <= base::Duration::zero()) continue;
+    return Refusal{"OptedOut", "its annotation {subject} asks to stay, and counts for another {wanted} s",
+                   each.annotation, std::chrono::ceil<base::seconds>(left).count()};
+  }
+  return std::nullopt;
+}
+
 std::optional<Refusal> refuse_autoscaler_annotations(const EvictionCandidate& candidate) {
   if (!candidate.rules.respects_autoscalers()) return std::nullopt;
   if (is_marked_unsafe(candidate.pod))

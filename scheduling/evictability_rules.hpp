@@ -92,6 +92,7 @@ std::optional<Refusal> refuse_resource_claims(const EvictionCandidate& candidate
 std::optional<Refusal> refuse_labels(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_few_replicas(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_young(const EvictionCandidate& candidate);
+std::optional<Refusal> refuse_opted_out(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_autoscaler_annotations(const EvictionCandidate& candidate);
 
 /// Rules that hold even for pods with the evict annotation: nothing, or a loss of data, would come of their eviction.
@@ -103,7 +104,7 @@ inline constexpr std::array<EvictabilityRule, 4> kUnwaivableRules = {
 };
 
 /// Rules that the evict annotation switches off: with any value but "false", or as upstream does with any at all.
-inline constexpr std::array<EvictabilityRule, 17> kEvictabilityRules = {
+inline constexpr std::array<EvictabilityRule, 18> kEvictabilityRules = {
     refuse_prefer_no_eviction,      // noEvictionPolicy Mandatory
     refuse_mirror_pod,              // the kubelet would start it again
     refuse_static_pod,              // the same, by its config source
@@ -121,6 +122,7 @@ inline constexpr std::array<EvictabilityRule, 17> kEvictabilityRules = {
     refuse_few_replicas,            // minReplicas, when above 1
     refuse_young,                   // minPodAge, against status.startTime
     refuse_autoscaler_annotations,  // safe-to-evict "false", do-not-disrupt
+    refuse_opted_out,               // optOuts, until they expire
 };
 
 }  // namespace scheduling

@@ -82,7 +82,8 @@ Kind policy_kind() {
           {api::encode_spec(variant)},
           Json::object(),
           [](const Json& object) { return api::encode_spec(api::decode_descheduler_policy(object)->spec); },
-          [](const Json& object) { return api::check_descheduler_policy(object, kAllEvictors); }};
+          [](const Json& object) { return api::check_descheduler_policy(object, kAllEvictors); },
+          false};
 }
 
 class CrdTest : public testing::TestWithParam<Kind> {

@@ -166,10 +166,11 @@ INSTANTIATE_TEST_SUITE_P(
                    {"spec.gates[0]: must have exactly one of prometheus, alertmanager and webhook",
                     "spec.gates[1].alertmanager.matchers.a: must be a string, not a number",
                     "spec.gates[1]: must have exactly one of prometheus, alertmanager and webhook"}},
-        StrictCase{"SpecOfTheFuture",
-                   R"({"evictability":{"optOuts":[]},"evacuation":{"waitForReplacement":true,"placement":{}}})",
-                   {"spec.evictability.optOuts: not supported yet", "spec.evacuation.placement: unknown field",
-                    "spec.evacuation.waitForReplacement: unknown field"}},
+        StrictCase{
+            "SpecOfTheFuture",
+            R"({"evictability":{"optOuts":[{"label":"a"}]},"evacuation":{"waitForReplacement":true,"placement":{}}})",
+            {"spec.evictability.optOuts[0].label: unknown field", "spec.evacuation.placement: unknown field",
+             "spec.evacuation.waitForReplacement: unknown field"}},
         StrictCase{"ScoringOfAnotherKind",
                    R"({"scheduler":{"scoringStrategy":{"type":"RequestedToCapacityRatio"}}})",
                    {"spec.scheduler.scoringStrategy.type: \"RequestedToCapacityRatio\" is not one of LeastAllocated or "
@@ -353,6 +354,17 @@ INSTANTIATE_TEST_SUITE_P(
                     s.strategies = {{"A", std::string(65537, 'x')}};
                   },
                   {"spec.strategies[0].args: is larger than 65536 bytes"}},
+        BoundCase{"OptOuts",
+                  [](Spec& s) {
+                    s.evictability.opt_outs = {{"", std::chrono::hours(1)},
+                                               {"no name", std::chrono::hours(87601)},
+                                               {"example.com/stay", {}},
+                                               {"example.com/stay", std::chrono::hours(1)}};
+                  },
+                  {"spec.evictability.optOuts[0].annotation: is required",
+                   "spec.evictability.optOuts[1].annotation: \"no name\" is no name of an annotation",
+                   "spec.evictability.optOuts[1].maxDuration: 87601h0m0s is not between 1us and 87600h",
+                   "spec.evictability.optOuts[2].maxDuration: 0s is not between 1us and 87600h"}},
         BoundCase{"ZeroLimitsMeanNone",
                   [](Spec& s) {
                     s.limits = {{0, 0, 0}, {api::IntOrPercent{}, {}, {}, {}}};
@@ -384,10 +396,10 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(CheckPolicyTest, CollectsEverythingAtOnce) {
   const auto errors = api::check_descheduler_policy(
       object_with(
-          R"({"mode":"Auto","schedule":{"interval":"1s"},"evictability":{"optOuts":[]},"limits":{"perCycle":{"total":-1}}})"),
+          R"({"mode":"Auto","schedule":{"interval":"1s"},"evictability":{"optOuts":{}},"limits":{"perCycle":{"total":-1}}})"),
       kEvictors);
   EXPECT_THAT(texts(errors), ElementsAre("spec.mode: \"Auto\" is not one of DryRun, Manual or Automatic",
-                                         "spec.evictability.optOuts: not supported yet",
+                                         "spec.evictability.optOuts: must be a list, not an object",
                                          "spec.schedule.interval: 1s is not between 5s and 168h",
                                          "spec.limits.perCycle.total: -1 is below 0"));
   EXPECT_THAT(api::check_descheduler_policy(Json(3), kEvictors).at(0).message,

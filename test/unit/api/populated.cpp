@@ -226,6 +226,7 @@ api::DeschedulerPolicySpec populated_policy_spec() {
                                        {api::PodProtection::kPodsWithPVC},
                                        {"fast", "slow"}};
   spec.evictability.no_eviction_policy = api::NoEvictionPolicy::kMandatory;
+  spec.evictability.opt_outs = {{"example.com/do-not-move", std::chrono::hours(24)}};
   spec.evictability.autoscaler_annotations = api::AutoscalerAnnotations::kIgnore;
   spec.strategies = {{"PodLifeTime", R"({"maxPodLifeTimeSeconds":60})"}, {"LowNodeUtilization", "{}"}};
   spec.limits.per_cycle = {5, 0, 1};

@@ -237,6 +237,73 @@ INSTANTIATE_TEST_SUITE_P(
                            e.no_eviction_policy = api::NoEvictionPolicy::kMandatory;
                          },
                          "PrefersNoEviction"},
+        EvictabilityCase{"StaysWhileItsOptOutCounts",
+                         [](P& p, E& e, C&) {
+                           p.annotate("example.com/stay", "true");
+                           e.opt_outs = {{"example.com/stay", base::seconds(7200)}};
+                         },
+                         "OptedOut"},
+        EvictabilityCase{"LeavesWhenItsOptOutHasExpired",
+                         [](P& p, E& e, C&) {
+                           p.annotate("example.com/stay", "true");
+                           e.opt_outs = {{"example.com/stay", base::seconds(3600)}};
+                         },
+                         ""},
+        EvictabilityCase{"StaysForTheDurationItAsks",
+                         [](P& p, E& e, C&) {
+                           p.annotate("example.com/stay", "1h1s");
+                           e.opt_outs = {{"example.com/stay", base::seconds(7200)}};
+                         },
+                         "OptedOut"},
+        EvictabilityCase{"LeavesAfterTheDurationItAsks",
+                         [](P& p, E& e, C&) {
+                           p.annotate("example.com/stay", "1h");
+                           e.opt_outs = {{"example.com/stay", base::seconds(7200)}};
+                         },
+                         ""},
+        EvictabilityCase{"CannotAskForMoreThanThePolicyGives",
+                         [](P& p, E& e, C&) {
+                           p.annotate("example.com/stay", "1000h");
+                           e.opt_outs = {{"example.com/stay", base::seconds(3600)}};
+                         },
+                         ""},
+        EvictabilityCase{"StaysUntilTheTimeItAsks",
+                         [](P& p, E& e, C&) {
+                           p.annotate("example.com/stay", "2099-01-01T00:00:00Z");
+                           e.opt_outs = {{"example.com/stay", base::seconds(7200)}};
+                         },
+                         "OptedOut"},
+        EvictabilityCase{"LeavesAfterTheTimeItAsks",
+                         [](P& p, E& e, C&) {
+                           p.annotate("example.com/stay", "2001-01-01T00:00:00Z");
+                           e.opt_outs = {{"example.com/stay", base::seconds(7200)}};
+                         },
+                         ""},
+        EvictabilityCase{"LeavesWithAnOptOutOfFalse",
+                         [](P& p, E& e, C&) {
+                           p.annotate("example.com/stay", "false");
+                           e.opt_outs = {{"example.com/stay", base::seconds(7200)}};
+                         },
+                         ""},
+        EvictabilityCase{"StaysWithAnOptOutThatCannotBeRead",
+                         [](P& p, E& e, C&) {
+                           p.annotate("example.com/stay", "yes please");
+                           e.opt_outs = {{"example.com/stay", base::seconds(7200)}};
+                         },
+                         "OptedOut"},
+        EvictabilityCase{"LeavesWithAnotherAnnotation",
+                         [](P& p, E& e, C&) {
+                           p.annotate("example.com/other", "true");
+                           e.opt_outs = {{"example.com/stay", base::seconds(7200)}};
+                         },
+                         ""},
+        EvictabilityCase{
+            "StaysByAnyOfTheOptOuts",
+            [](P& p, E& e, C&) {
+              p.annotate("example.com/stay", "true").annotate("example.com/job", "1h30m");
+              e.opt_outs = {{"example.com/stay", base::seconds(60)}, {"example.com/job", base::seconds(7200)}};
+            },
+            "OptedOut"},
         EvictabilityCase{"RefusesNamespacesNotIncluded", [](P&, E& e, C&) { e.namespaces.include = {"prod"}; },
                          "NamespaceExcluded"},
         EvictabilityCase{"AllowsIncludedNamespaces",
