@@ -29,7 +29,7 @@ constexpr base::seconds kCountingLag{30};
 /// So long after a cycle our cache shows what it made.
 constexpr base::minutes kCacheLag{1};
 /// What a move takes where only one of a workload goes at a time: its grace period, and a replacement that starts.
-constexpr base::minutes kTimeOfMove{2};
+constexpr base::minutes kTimeOfMove{3};
 /// A wave that is larger does not end as a whole: what is left of it is planned anew.
 constexpr std::chrono::hours kLongestWave{6};
 

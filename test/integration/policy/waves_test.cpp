@@ -230,4 +230,30 @@ TEST_F(TwoWaves, GoOnThoughATenantSuspendsAnEvacuation) {
   EXPECT_EQ(tainted(), 0);
 }
 
+/// Forty pods of one Deployment, of which one moves at a time by default.
+class LargeWave : public Waves {
+ protected:
+  static constexpr std::size_t kPods = 40;
+
+  void begin() {
+    add(objects::name_space("shop"));
+    for (int i = 0; i < 10; ++i) add(objects::node("leave-" + std::to_string(i), "4", "16Gi"));
+    deploy(objects::deployment("shop", "web", kPods, "1", "64Mi"), "web", kPods);
+    for (int i = 0; i < 2; ++i) add(objects::node("wide-" + std::to_string(i), "32", "64Gi"));
+    deploy(objects::deployment("shop", "anchor", 2, "1", "64Mi"), "anchor", 2);
+    ASSERT_EQ(nodes_in_use().size(), 12U);
+    start_operator();
+    add_policy("30m");
+  }
+};
+
+TEST_F(LargeWave, EndsUnderTheDefaultLimits) {
+  begin();
+  EXPECT_TRUE(run_until([&] { return nodes_in_use().size() == 2; }, minutes(115)))
+      << nodes_in_use().size() << " nodes are in use, " << status().evicted << " pods left; "
+      << condition_of("Warnings") << "; " << condition_of("Degraded");
+  run_for(minutes(15));
+  EXPECT_GE(status().evicted, std::int64_t{kPods});
+}
+
 }  // namespace waves_test

@@ -1,4 +1,5 @@
 #include "planning/plan_builder.hpp"
+#include "strategies/utilization/usage_view.hpp"
 
 #include <gmock/gmock.h>
 
@@ -554,6 +555,24 @@ TEST(SoftTaint, ThatIsPledgedIsAskedForOnlyIfAStrategyWantsItToo) {
   EXPECT_TRUE(cycle.builder().asks_for(api::well_known::kEmptyingTaint, cycle.node("n3"))) << "another key";
   EXPECT_TRUE(cycle.builder().is_pledged(api::well_known::kLoadedTaint, cycle.node("n3")));
   EXPECT_FALSE(cycle.builder().is_pledged(api::well_known::kLoadedTaint, cycle.node("n2")));
+}
+
+TEST(SoftTaint, GoesWithTheOfferThatIsRefusedAfterAll) {
+  CycleSetup setup = competing();
+  setup.spec.convergence.min_score = 100;
+  Cycle cycle(setup);
+  strategies::BalanceSubject subject;
+  subject.resources = {"cpu"};
+  subject.pools = {{{cycle.node("n1"), cycle.node("n2"), cycle.node("n3")}}};
+  subject.usage = std::make_shared<strategies::RequestedUsage>(cycle.builder().overlay());
+  BalanceMeter meter(cycle.builder().overlay().base(), std::move(subject));
+  cycle.builder().begin("T", &meter);
+  for (int i = 0; i < 2; ++i) {
+    cycle.builder().avoid_competitors(api::well_known::kLoadedTaint, [](NodeIndex) { return true; });
+    EXPECT_EQ(cycle.builder().offer_towards(cycle.pod("a"), "why", cycle.goal("n3")), NominationResult::kRefused);
+    EXPECT_EQ(cycle.plan().refusals.back().reason, "ScoreTooLow");
+    EXPECT_THAT(cycle.builder().overlay().soft_taints().at(1).nodes, IsEmpty());
+  }
 }
 
 /// One move of strategy S, then a plan in two waves.

@@ -302,7 +302,7 @@ TEST(EvacuationFor, HasTimeForItsWholeWave) {
   auto from = policy();
   const auto ttl = [&](std::size_t moves) { return evacuation_for(from, move, moves).spec.timeouts.decision_ttl; };
   EXPECT_EQ(ttl(2), seconds(600)) << "the default";
-  EXPECT_EQ(ttl(40), minutes(80));
+  EXPECT_EQ(ttl(40), minutes(120));
   EXPECT_EQ(ttl(100'000), std::chrono::hours(6));
   from.spec.evacuation.timeouts.decision_ttl = seconds(60);
   EXPECT_EQ(ttl(40), seconds(60)) << "the policy says so";
