@@ -127,6 +127,8 @@ LastCycle last_cycle_of(const Json& json) {
   cycle.nominated = lenient::small_integer(json, "nominated");
   cycle.created = lenient::small_integer(json, "created");
   cycle.waves = lenient::small_integer(json, "waves");
+  cycle.nodes_freed = lenient::optional_integer(json, "nodesFreed");
+  cycle.nodes_bound = lenient::optional_integer(json, "nodesBound");
   if (const Json* refused = lenient::array(json, "refused")) {
     for (const Json& item : *refused) {
       if (item.is_object())
@@ -254,6 +256,8 @@ Json encode_last_cycle(const LastCycle& cycle) {
                {"nominated", cycle.nominated},
                {"created", cycle.created}};
   if (cycle.waves > 0) json["waves"] = cycle.waves;
+  put_optional(json, "nodesFreed", cycle.nodes_freed);
+  put_optional(json, "nodesBound", cycle.nodes_bound);
   for (const auto& [reason, count] : cycle.refused) json["refused"].push_back({{"reason", reason}, {"count", count}});
   return json;
 }

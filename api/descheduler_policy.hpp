@@ -193,8 +193,10 @@ struct LastCycle {
   std::int32_t pods = 0;
   std::int32_t nominated = 0;
   std::int32_t created = 0;
-  std::int32_t waves = 0;            ///< of the plan, of which the first was made; 0: it has none
-  std::vector<ReasonCount> refused;  ///< sorted by reason
+  std::int32_t waves = 0;                     ///< of the plan, of which the first was made; 0: it has none
+  std::vector<ReasonCount> refused;           ///< sorted by reason
+  std::optional<std::int32_t> nodes_freed{};  ///< that the whole plan empties; absent: no strategy empties nodes
+  std::optional<std::int32_t> nodes_bound{};  ///< no plan could free more
   friend bool operator==(const LastCycle&, const LastCycle&) = default;
 };
 

@@ -29,6 +29,13 @@ std::string emptying_text(const std::string& strategy, const strategies::Emptyin
   return text;
 }
 
+/// Each strategy goes on with what the ones before it left.
+void add_emptying(const strategies::EmptyingReport& report, api::LastCycle& summary) {
+  const std::int32_t before = summary.nodes_freed.value_or(0);
+  summary.nodes_freed = before + report.freed;
+  summary.nodes_bound = std::max(summary.nodes_bound.value_or(0), before + report.bound);
+}
+
 }  // namespace
 
 KnownPods known_pods(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
@@ -89,7 +96,9 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
     for (const api::FieldError& error : list) outcome.problems.push_back(error.to_string());
   }
   for (const planning::StrategyResult& result : plan.strategies) {
-    const std::string text = result.emptying ? emptying_text(result.strategy, *result.emptying) : "";
+    if (!result.emptying) continue;
+    add_emptying(*result.emptying, outcome.summary);
+    const std::string text = emptying_text(result.strategy, *result.emptying);
     if (!text.empty()) outcome.warnings.push_back(text);
   }
   for (const api::FieldError& note : plan.notes) outcome.warnings.push_back(note.to_string());

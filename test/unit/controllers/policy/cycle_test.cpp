@@ -116,10 +116,23 @@ TEST(CycleOutcome, TellsWhatBecameOfEmptyingNodes) {
   controllers::KnownPods known;
   known.taint_value = "p";
   const auto outcome = controllers::run_cycle(spec, *cluster, known, "id", builders::kNoon);
+  EXPECT_EQ(outcome.summary.nodes_freed, 0);
+  EXPECT_EQ(outcome.summary.nodes_bound, 1);
   ASSERT_EQ(outcome.warnings.size(), 1U);
   EXPECT_EQ(outcome.warnings[0],
             "Defragmentation: frees 0 nodes of at most 1; 1 nodes could be freed with 1 moves, minNodesFreed is 2; n1 "
             "is held by default/on-n1: BarePod; n2 is held by default/on-n2: BarePod; n3 is held: NoRoomTogether");
+}
+
+TEST(CycleOutcome, SaysNothingOfFreedNodesWhereNoStrategyEmptiesThem) {
+  builders::ClusterBuilder builder;
+  builder.add(builders::NodeBuilder("n1")).add(builders::PodBuilder("web").on("n1"));
+  api::DeschedulerPolicySpec policy;
+  policy.strategies.push_back({"RemoveFailedPods", "{}"});
+  const planning::PlanSpec spec(policy);
+  const auto outcome = controllers::run_cycle(spec, *builder.build(), {}, "id", builders::kNoon);
+  EXPECT_EQ(outcome.summary.nodes_freed, std::nullopt);
+  EXPECT_EQ(outcome.summary.nodes_bound, std::nullopt);
 }
 
 }  // namespace cycle_test
