@@ -257,7 +257,8 @@ Step StatusBuilder::act(evictors::Action action) {
   const bool asks = action.role == evictors::ActionRole::kPrepare || action.role == evictors::ActionRole::kRequest;
   if (asks && !spec().dry_run && !status().request_sent_at) draft().request_sent_at = now_;
   set_next_call_at(std::nullopt);
-  if (!has_finalizer() && leaves_marks()) add_finalizer();
+  // A budget may make it wait for long: who deletes it meanwhile is told how it ended, and so is the audit log.
+  if (!has_finalizer() && (leaves_marks() || !seen_.pdbs.empty())) add_finalizer();
   out_.action = std::move(action);
   return Step::kSettled;
 }

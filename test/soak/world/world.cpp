@@ -93,7 +93,8 @@ void World::bury_the_dead() {
   std::erase_if(replicas_, [](const auto& each) { return each->transport.dead(); });
   const bool has_leader = std::ranges::any_of(replicas_, [](const auto& each) { return each->leads; });
   if (had_leader && !has_leader && !restart_at_) {
-    restart_at_ = clock_.now() + base::seconds(dice_.one_in(4) ? dice_.between(60, 1200) : dice_.between(0, 30));
+    // Nobody takes over within the second in which a leader dies, what answer it may have had on its way.
+    restart_at_ = clock_.now() + base::seconds(dice_.one_in(4) ? dice_.between(60, 1200) : dice_.between(1, 30));
     tell("the leader is dead");
   }
   if (!has_leader && restart_at_ && clock_.now() >= *restart_at_) start_replica();

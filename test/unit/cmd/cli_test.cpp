@@ -85,7 +85,6 @@ int run_without_reader(const std::vector<std::string>& args) {
   std::array<int, 2> ends{};
   std::signal(SIGPIPE, SIG_IGN);
   if (pipe(ends.data()) != 0 || close(ends[0]) != 0 || dup2(ends[1], STDOUT_FILENO) < 0) return -1;
-  std::setvbuf(stdout, nullptr, _IONBF, 0);
   return run_evacuator(args);
 }
 

@@ -1,9 +1,9 @@
 #include "planning/plan_builder.hpp"
-#include "strategies/utilization/usage_view.hpp"
 
 #include <gmock/gmock.h>
 
 #include "api/meta/well_known.hpp"
+#include "strategies/utilization/usage_view.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace planning {

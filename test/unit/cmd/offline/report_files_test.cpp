@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cmd/commands.hpp"
+#include "cmd/input/files.hpp"
 #include "cmd/offline/block_style.hpp"
 #include "cmd/offline/dump.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
