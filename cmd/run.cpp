@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "base/backoff.hpp"
-#include "base/memory.hpp"
 #include "base/metrics.hpp"
 #include "base/sleep.hpp"
 #include "base/steady_clock.hpp"
@@ -20,6 +19,7 @@
 #include "controllers/config/audit_config.hpp"
 #include "controllers/config/operator_config.hpp"
 #include "controllers/http_services.hpp"
+#include "controllers/memory.hpp"
 #include "controllers/operator.hpp"
 #include "controllers/ops/access_reviews.hpp"
 #include "controllers/ops/health_server.hpp"
@@ -446,7 +446,7 @@ Status run(const RunOptions& options) {
 }  // namespace
 
 int run_operator(const RunOptions& options) {
-  base::prepare_allocator();
+  controllers::prepare_allocator();
   if (const auto done = run(options); !done) {
     print_err("evacuator run: {}\n", done.error().message);
     return 1;

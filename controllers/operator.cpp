@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "api/origin.hpp"
-#include "base/memory.hpp"
 #include "base/sleep.hpp"
 #include "controllers/admission/queue.hpp"
 #include "controllers/admission_rules.hpp"
@@ -21,6 +20,7 @@
 #include "controllers/evacuation/reconciler.hpp"
 #include "controllers/evacuation/wiring.hpp"
 #include "controllers/gates/keeper.hpp"
+#include "controllers/memory.hpp"
 #include "controllers/native/wiring.hpp"
 #include "controllers/operator_caches.hpp"
 #include "controllers/placement/webhook.hpp"
@@ -548,7 +548,7 @@ void Operator::run_workers(std::stop_token stop) {
     threads.emplace_back([this, stop] { impl_->responder_worker().run(stop); });
   }
   for (int turn = 0; !stop.stop_requested(); ++turn) {
-    if (turn == kTidyTurn) base::return_free_memory();  // of the first lists
+    if (turn == kTidyTurn) return_free_memory();  // of the first lists
     impl_->publish_counts();
     impl_->follow_staleness();
     impl_->admission_rules.follow_time();

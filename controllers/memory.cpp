@@ -1,8 +1,8 @@
-#include "base/memory.hpp"
+#include "controllers/memory.hpp"
 
 #include <malloc.h>
 
-namespace base {
+namespace controllers {
 namespace {
 
 constexpr int kMostArenas = 4;
@@ -18,4 +18,4 @@ void prepare_allocator() {
 
 void return_free_memory() { malloc_trim(0); }
 
-}  // namespace base
+}  // namespace controllers
