@@ -98,6 +98,12 @@ Scenario::Scenario() {
   another_namespace();
 }
 
+void Scenario::grant(const std::string& name) {
+  if (!cluster().has_rbac()) return;
+  roles_.push_back(std::string(EVACUATOR_SOURCE_DIR) + "/config/optional/" + name + ".yaml");
+  kubectl()({"apply", "-f", roles_.back()});
+}
+
 Scenario::~Scenario() {
   try {
     clear_away();
@@ -125,6 +131,7 @@ void Scenario::clear_away() {
   while (!cordoned_.empty()) uncordon(std::string(*cordoned_.begin()));
   for (const std::string& name : policies_) api().remove(path::policies(name));
   for (auto& each : operators_) each->kill();
+  for (const std::string& file : roles_) kubectl().attempt({"delete", "-f", file, "--ignore-not-found"});
   for (const std::string& ns : namespaces_) {
     for (const Json& item : api().list(path::evacuations(ns))) {
       const std::string at = path::evacuations(ns, text_at(item, "/metadata/name"));

@@ -66,6 +66,8 @@ class Scenario : public ::testing::Test {
   std::string another_namespace();
 
   Operator& start_operator(Operator::Settings settings = {}, bool wait_until_ready = true);
+  /// Applies config/optional/<name>.yaml where there is RBAC; taken back in the end.
+  void grant(const std::string& name);
   /// Applies it and remembers its name for clearing away.
   void apply_policy(const Json& policy);
 
@@ -112,6 +114,7 @@ class Scenario : public ::testing::Test {
   std::filesystem::path folder_;
   std::vector<std::string> namespaces_;
   std::vector<std::string> policies_;
+  std::vector<std::string> roles_;  ///< files
   std::set<std::string> cordoned_;
   std::vector<std::unique_ptr<Operator>> operators_;
 };

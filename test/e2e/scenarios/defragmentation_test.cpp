@@ -89,10 +89,7 @@ class Defragmentation : public HintedScenario {
   std::string cycle() const { return text_at(policy(), "/status/lastCycle/id"); }
   bool is_moving() const { return number_at(policy(), "/status/active") > 0; }
 
-  void allow_taints() {
-    if (!cluster().has_rbac()) return;
-    kubectl()({"apply", "-f", std::string(EVACUATOR_SOURCE_DIR) + "/config/optional/soft-taints.yaml"});
-  }
+  void allow_taints() { grant("soft-taints"); }
   void apply_defragmentation(Json spec = Json::object()) {
     const Json strategy = {{"name", "Defragmentation"}};
     spec["mode"] = "Automatic";

@@ -141,8 +141,8 @@ class Load : public Scenario {
 
 TEST_F(Load, IsLevelledWhereRequestsAreAlready) {
   if (!cluster().has_rbac()) GTEST_SKIP() << "the simulator serves no metrics.k8s.io; test/integration/policy has this";
-  for (const char* file : {"usage-metrics-server", "soft-taints"})
-    kubectl()({"apply", "-f", std::string(EVACUATOR_SOURCE_DIR) + "/config/optional/" + file + ".yaml"});
+  grant("usage-metrics-server");
+  grant("soft-taints");
   const std::string burning = burn();
   Meter meter(api(), kubectl(), ns());
   ASSERT_EQ(meter.measure().at(burning), kHot * kHotUse);

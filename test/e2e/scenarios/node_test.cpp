@@ -51,9 +51,11 @@ class Node : public Scenario {
   /// (status.disruptedPods) although the pod stays: crash_test.cpp has that, here it would only take time.
   bool is_quiet() const {
     const auto all = api().list(path::evacuations(ns()));
-    return std::all_of(all.begin(), all.end(), [](const Json& each) {
+    const auto grants = grants_by_uid(pod_calls());  // a grant is stored when its pod has left, or a second later
+    return std::all_of(all.begin(), all.end(), [&](const Json& each) {
       const Json::json_pointer resolved("/status/intent/resolved");
-      return phase_of(each) != "Requesting" || each.value(resolved, false);
+      return phase_of(each) != "Requesting" || each.value(resolved, false) ||
+             grants.contains(text_at(each, "/spec/podRef/uid"));
     });
   }
   int granted() const { return static_cast<int>(grants_by_uid(pod_calls()).size()); }

@@ -246,9 +246,10 @@ TEST_F(Shell, APodThatABudgetCoversIsReadBeforeItsEviction) {
   pdb.selector = api::LabelSelector{};
   pdbs.put(std::make_shared<const api::PodDisruptionBudget>(pdb));
   ASSERT_TRUE(reconciler.reconcile(key));
-  EXPECT_EQ(server.log,
-            (std::vector<std::string>{"GET /pods/web-1", "PATCH /web-1-7c1a8c1e/status", "POST /web-1/eviction"}));
-  EXPECT_FALSE(Json::parse(server.bodies[2])["deleteOptions"]["preconditions"].contains("resourceVersion"));
+  EXPECT_EQ(server.log, (std::vector<std::string>{"GET /pods/web-1", "PATCH /evacuations/web-1-7c1a8c1e",
+                                                  "PATCH /web-1-7c1a8c1e/status", "POST /web-1/eviction"}));
+  EXPECT_TRUE(server.evacuation["metadata"].contains("finalizers")) << "it may have to wait for long";
+  EXPECT_FALSE(Json::parse(server.bodies[3])["deleteOptions"]["preconditions"].contains("resourceVersion"));
 }
 
 TEST_F(Shell, AnEvictionThatWasDecidedOnAnOldPodIsDecidedAgain) {
