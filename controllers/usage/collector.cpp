@@ -98,6 +98,8 @@ void UsageCollector::on_pod(const api::Pod* before, const api::Pod* after) {
   const std::lock_guard lock(mutex_);
   for (const auto& [text, entry] : entries_) {
     if (entry->forecasts_since) note_pod(*entry, before, after);
+    if (runs(before))
+      entry->rounds.leave(before->node_name.value, before->meta.ns, before->meta.name, deps_.clock.now());
   }
 }
 

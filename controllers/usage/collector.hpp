@@ -61,8 +61,9 @@ class UsageCollector {
   /// Asks one source and says when to come again. Never fails: what went wrong is kept with the source.
   base::Result<kube::Requeue> collect(const api::ObjectKey& key);
 
-  /// As the informer of pods tells: nullptr for what was not there, or is not there any more. The forecasts of nodes go
-  /// with the pods that come and leave, by what these use: a pod that comes counts once it is measured.
+  /// As the informer of pods tells: nullptr for what was not there, or is not there any more. Samples from before a pod
+  /// left count without what it used. The forecasts of nodes go with the pods that come and leave, by what these use: a
+  /// pod that comes counts once it is measured.
   void on_pod(const api::Pod* before, const api::Pod* after);
 
   /// The figures that `policy` wants, as of now.

@@ -13,6 +13,8 @@ namespace {
 using scheduling::kUnknownUsage;
 using scheduling::MeasuredUsage;
 
+/// Of a node. Older ones are in its samples soon.
+constexpr std::size_t kMostDepartures = 200;
 /// A node that no answer names any more is forgotten after so many times maxAge.
 constexpr int kForgetAfterAges = 10;
 
@@ -79,12 +81,14 @@ void UsageRounds::take_node(usage::Samples::Node& sample, base::TimePoint now) {
   if (stride_ > 1 && answers_ > 0 && answers_ % stride_ != 1 && !node.rounds.empty()) node.rounds.pop_back();
   node.rounds.push_back({sample.time, as_floats(sample.values)});
   while (node.rounds.size() > most_) node.rounds.pop_front();
+  std::erase_if(node.departures, [&](const Departure& each) { return each.time <= node.rounds.front().time; });
 }
 
 void UsageRounds::take_pods(usage::Samples& samples) {
   pods_.clear();
   pods_.reserve(samples.pods.size());
   for (usage::Samples::Pod& pod : samples.pods) pods_.push_back({std::move(pod.ns), std::move(pod.name)});
+  is_gone_.assign(pods_.size(), false);
   pod_amounts_.assign(pods_.size() * resources_.size(), kUnknownUsage);
   const std::size_t count = samples.pod_columns.size();
   for (std::size_t c = 0; c < count; ++c) {
@@ -115,9 +119,19 @@ std::int64_t UsageRounds::smoothed(const Node& node, std::size_t column) const {
   if (!std::isfinite(node.rounds.back().values[column])) return kUnknownUsage;
   std::vector<double> values;
   for (const Round& round : node.rounds) {
-    if (newest - round.time <= source_.smoothing.window) values.push_back(round.values[column]);
+    if (newest - round.time <= source_.smoothing.window) values.push_back(value_of(node, round, column));
   }
   return thousandths(usage::smooth(values, source_.smoothing));
+}
+
+double UsageRounds::value_of(const Node& node, const Round& round, std::size_t column) {
+  double value = round.values[column];
+  if (!std::isfinite(value) || value < 0) return value;
+  for (const Departure& left : node.departures) {
+    if (left.time > round.time && std::isfinite(left.values[column]))
+      value = std::max(value - left.values[column], 0.0);
+  }
+  return value;
 }
 
 MeasuredUsage::Node UsageRounds::figures_of(const std::string& name, const Node& node, base::TimePoint now) const {
@@ -134,7 +148,7 @@ MeasuredUsage::Node UsageRounds::figures_of(const std::string& name, const Node&
   const std::size_t first = node.rounds.size() - std::min(node.rounds.size(), kSamplesForHysteresis);
   for (std::size_t i = first; i < node.rounds.size(); ++i) {
     for (std::size_t r = 0; r < resources_.size(); ++r)
-      figures.samples.push_back(r < columns_.size() ? thousandths(node.rounds[i].values[r]) : kUnknownUsage);
+      figures.samples.push_back(r < columns_.size() ? thousandths(value_of(node, node.rounds[i], r)) : kUnknownUsage);
   }
   return figures;
 }
@@ -146,24 +160,48 @@ MeasuredUsage UsageRounds::figures(const std::string& key, base::TimePoint now) 
   figures.max_unknown_percent = source_.max_unknown_percent;
   if (answers_ == 0) figures.problem = problem_;
   for (const auto& [name, node] : nodes_) figures.nodes.push_back(figures_of(name, node, now));
-  figures.pods = pods_;
-  figures.pod_amounts = pod_amounts_;
+  figures.pods.reserve(pods_.size());
+  figures.pod_amounts.reserve(pod_amounts_.size());
+  for (std::size_t p = 0; p < pods_.size(); ++p) {
+    if (is_gone_[p]) continue;
+    figures.pods.push_back(pods_[p]);
+    const auto first = pod_amounts_.begin() + static_cast<std::ptrdiff_t>(p * resources_.size());
+    figures.pod_amounts.insert(figures.pod_amounts.end(), first,
+                               first + static_cast<std::ptrdiff_t>(resources_.size()));
+  }
   return figures;
 }
 
-std::vector<double> UsageRounds::pod_values(std::string_view ns, std::string_view pod) const {
+std::optional<std::size_t> UsageRounds::find_pod(std::string_view ns, std::string_view pod) const {
   const auto key = [](const MeasuredUsage::Pod& each) {
     return std::pair<std::string_view, std::string_view>(each.ns, each.name);
   };
   const auto at = std::ranges::lower_bound(pods_, std::pair(ns, pod), {}, key);
-  if (at == pods_.end() || key(*at) != std::pair(ns, pod)) return {};
-  const std::size_t first = static_cast<std::size_t>(at - pods_.begin()) * resources_.size();
+  if (at == pods_.end() || key(*at) != std::pair(ns, pod)) return std::nullopt;
+  const auto place = static_cast<std::size_t>(at - pods_.begin());
+  return is_gone_[place] ? std::nullopt : std::optional(place);
+}
+
+std::vector<double> UsageRounds::pod_values(std::string_view ns, std::string_view pod) const {
+  const auto at = find_pod(ns, pod);
+  if (!at) return {};
   std::vector<double> values(columns_.size(), usage::kUnknown);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    const std::int64_t amount = pod_amounts_[first + c];
+    const std::int64_t amount = pod_amounts_[*at * resources_.size() + c];
     if (amount != kUnknownUsage && !resources_[c].is_percent) values[c] = static_cast<double>(amount) / 1000;
   }
   return values;
+}
+
+void UsageRounds::leave(const std::string& node, std::string_view ns, std::string_view pod, base::TimePoint now) {
+  const auto place = find_pod(ns, pod);
+  if (!place) return;
+  if (const auto at = nodes_.find(node); at != nodes_.end()) {
+    at->second.departures.push_back({now, pod_values(ns, pod)});
+    if (at->second.departures.size() > kMostDepartures) at->second.departures.pop_front();
+  }
+  is_gone_[*place] = true;
+  ++version_;
 }
 
 base::TimePoint UsageRounds::good_until(const MeasuredUsage& figures, base::TimePoint now) const {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ class UsageRounds {
   /// comes.
   void take(usage::Samples& samples, base::TimePoint now);
   void add(usage::Samples samples, base::TimePoint now) { take(samples, now); }
+  /// A pod is gone from the node at `now`: samples from before that count without what it used, and the newest answer
+  /// does not know it any more. Where the source measures nodes only, or in percent, they stay as they are.
+  void leave(const std::string& node, std::string_view ns, std::string_view pod, base::TimePoint now);
   /// What is foreseen since the newest answer.
   void foresee(Foreseen foreseen);
   /// The source gave no usable answer. What is known ages on.
@@ -61,18 +65,28 @@ class UsageRounds {
     base::TimePoint time;
     std::vector<float> values;
   };
+  /// What a pod used that left.
+  struct Departure {
+    base::TimePoint time;
+    std::vector<double> values;  ///< by column
+  };
   struct Node {
-    std::deque<Round> rounds;  ///< oldest first; time strictly ascending
-    base::TimePoint seen;      ///< when it was in an answer last
+    std::deque<Round> rounds;          ///< oldest first; time strictly ascending
+    base::TimePoint seen;              ///< when it was in an answer last
+    std::deque<Departure> departures;  ///< since the oldest round
   };
 
   void take_columns(const usage::Samples& samples);
   void take_node(usage::Samples::Node& node, base::TimePoint now);
   void take_pods(usage::Samples& samples);
   void forget_missing(base::TimePoint now);
+  /// The pod's place in pods_; nullopt: the newest answer does not know it.
+  std::optional<std::size_t> find_pod(std::string_view ns, std::string_view pod) const;
   scheduling::MeasuredUsage::Node figures_of(const std::string& name, const Node& node, base::TimePoint now) const;
   std::string problem_of(const Round& newest, base::TimePoint now) const;
   std::int64_t smoothed(const Node& node, std::size_t column) const;
+  /// Without what has left since.
+  static double value_of(const Node& node, const Round& round, std::size_t column);
 
   api::UsageSource source_;
   std::size_t most_;  ///< rounds of a node
@@ -85,6 +99,7 @@ class UsageRounds {
   Foreseen foreseen_;
   std::vector<scheduling::MeasuredUsage::Pod> pods_;
   std::vector<std::int64_t> pod_amounts_;
+  std::vector<bool> is_gone_;  ///< by pod
   std::vector<std::string> complaints_;
   std::string problem_ = "it has not answered yet";
 };

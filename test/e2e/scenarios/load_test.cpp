@@ -34,6 +34,7 @@ class Meter {
     const auto now = std::chrono::steady_clock::now();
     if (now < next_) return loads_;
     next_ = now + std::chrono::seconds(2);
+    measured_at_ = std::time(nullptr);  // of what is read now, not of when the last of it is published
     loads_.clear();
     for (const Json& node : api_.list(path::nodes())) loads_[text_at(node, "/metadata/name")] = 0;
     for (const Json& pod : api_.list(path::pods(ns_))) {
@@ -62,10 +63,9 @@ class Meter {
   static Json usage(double cores) {
     return {{"cpu", std::to_string(static_cast<int>(cores * 1000)) + "m"}, {"memory", "64Mi"}};
   }
-  static Json sample(const char* kind, const std::string& name, Json object) {
+  Json sample(const char* kind, const std::string& name, Json object) const {
     char time[32];
-    const std::time_t now = std::time(nullptr);
-    std::strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+    std::strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&measured_at_));
     object.update({{"apiVersion", std::string(kGroup) + "/v1beta1"},
                    {"kind", kind},
                    {"metadata", {{"name", name}}},
@@ -93,6 +93,7 @@ class Meter {
   const std::string ns_;
   std::map<std::string, double> loads_;
   std::chrono::steady_clock::time_point next_{};
+  std::time_t measured_at_ = 0;
 };
 
 class Load : public Scenario {

@@ -113,6 +113,22 @@ TEST_F(Collector, AsksOnceForPoliciesThatWantTheSame) {
   EXPECT_EQ(collector.figures("balance").measured.at(0)->source, "server");
 }
 
+TEST_F(Collector, CountsAPodThatLeftNoLonger) {
+  world.answer = cpu(3);
+  world.answer->pod_columns = world.answer->columns;
+  world.answer->pods = {{"shop", "p"}};
+  world.answer->pod_values = {0.5};
+  collector.set("balance", {{"server", source("server")}});
+  collect_all();
+  api::Pod pod;
+  pod.meta.ns = "shop";
+  pod.meta.name = "p";
+  pod.node_name = {"node-a"};
+  clock.advance(seconds(5));
+  collector.on_pod(&pod, nullptr);
+  EXPECT_THAT(collector.figures("balance").measured.at(0)->nodes.at(0).now, ElementsAre(2500));
+}
+
 // --- forecasts go with the pods
 
 /// All nodes fill up alike, so that a forecast is worth something. Pod shop/p is on node-a.

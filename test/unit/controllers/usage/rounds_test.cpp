@@ -164,4 +164,51 @@ TEST(UsageRounds, StartOverWhenTheColumnsChange) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon + seconds(30))).samples, ElementsAre(2000));
 }
 
+// --- pods that left
+
+usage::Samples with_pod(double cores, double of_pod, base::TimePoint time) {
+  usage::Samples samples = cpu(cores, time);
+  samples.pod_columns = samples.columns;
+  samples.pods = {{"shop", "cart-0"}};
+  samples.pod_values = {of_pod};
+  return samples;
+}
+
+TEST(UsageRounds, OfANodeThatAPodLeftCountWithoutItUntilMeasuredAgain) {
+  UsageRounds rounds(source(api::SmoothingMethod::kMean));
+  rounds.add(with_pod(3, 0.5, kNoon - seconds(30)), kNoon - seconds(30));
+  rounds.add(with_pod(3, 0.5, kNoon), kNoon);
+  rounds.leave("node-a", "shop", "cart-0", kNoon + seconds(5));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(2500));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2500, 2500));
+  rounds.add(cpu(2.4, kNoon + seconds(30)), kNoon + seconds(30));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2500, 2500, 2400));
+}
+
+TEST(UsageRounds, ThatComeLateCountWithoutAPodThatLeftSince) {
+  UsageRounds rounds(source());
+  rounds.add(with_pod(3, 0.5, kNoon), kNoon);
+  rounds.leave("node-a", "shop", "cart-0", kNoon + seconds(20));
+  rounds.add(cpu(3, kNoon + seconds(15)), kNoon + seconds(30));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(2500));
+}
+
+TEST(UsageRounds, ForgetAPodThatLeftSoThatOneOfItsNameIsNew) {
+  UsageRounds rounds(source());
+  rounds.add(with_pod(3, 0.5, kNoon), kNoon);
+  const std::uint64_t before = rounds.version();
+  for (int i = 0; i < 2; ++i) rounds.leave("node-a", "shop", "cart-0", kNoon + seconds(5));
+  EXPECT_THAT(rounds.figures("server", kNoon).pods, IsEmpty());
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(2500)) << "it leaves once";
+  EXPECT_GT(rounds.version(), before);
+}
+
+TEST(UsageRounds, NeverFallBelowNothingWithAPodThatLeaves) {
+  UsageRounds rounds(source());
+  rounds.add(with_pod(0.2, 0.5, kNoon), kNoon);
+  rounds.leave("node-a", "shop", "cart-0", kNoon + seconds(5));
+  rounds.leave("unknown", "shop", "cart-1", kNoon + seconds(5));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(0));
+}
+
 }  // namespace usage_rounds_test
