@@ -1,11 +1,15 @@
 // End-to-end scenario 15: requests are balanced and load is not. Measured load is levelled without overshoot; then
 // nothing moves. metrics.k8s.io is served as custom resources of that group, which needs no aggregation layer.
+// Scenario 16: the same with a daily wave that a real Prometheus remembers: the move comes hours before the peak.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <numbers>
 
 #include "test/e2e/harness/process.hpp"
 #include "test/e2e/harness/scenario.hpp"
+#include "test/e2e/prometheus/real_prometheus.hpp"
 
 namespace e2e {
 namespace load_test {
@@ -172,6 +176,147 @@ TEST_F(Load, IsLevelledWhereRequestsAreAlready) {
   EXPECT_NE(usage.find(burning), std::string::npos) << usage;
   EXPECT_EQ(foreseen.at("moves").size(), 0U) << foreseen.dump();
   note("measured load levelled with " + text_at(end, "/status/evicted") + " evictions, then at rest for ten cycles");
+  expect_no_misdeeds();
+}
+
+// --- a daily wave
+
+constexpr double kNodeCores = 4;
+constexpr double kTargetPercent = 50;
+constexpr int kHours = 3600;
+
+/// -1 … 1, the same for the same number.
+double noise(std::int64_t number) {
+  auto mixed = static_cast<std::uint64_t>(number) * 0x9e3779b97f4a7c15U;
+  mixed = (mixed ^ mixed >> 31) * 0xbf58476d1ce4e5b9U;
+  return static_cast<double>((mixed ^ mixed >> 29) % 2001) / 1000 - 1;
+}
+
+/// Each day has its peak at `peak`'s time of day. Six hot pods use 40 % of a node six hours before it, and 65 % then.
+class Wave {
+ public:
+  explicit Wave(std::time_t peak) : peak_(peak) {}
+  double cores_at(std::time_t time) const {
+    const double days = std::difftime(time, peak_) / (24 * kHours);
+    return 0.1 + 0.333 * (1 + std::cos(2 * std::numbers::pi * days)) / 2 + 0.002 * noise(time / 60);
+  }
+  double at_peak() const { return cores_at(peak_); }
+
+ private:
+  std::time_t peak_;
+};
+
+class ForecastLoad : public Load {
+ protected:
+  /// Two weeks in which the pods were where they are now.
+  std::string past(const std::string& burning, std::time_t now) const {
+    std::string text = "# TYPE node_cores gauge\n";
+    for (const std::string& node : nodes()) {
+      for (std::time_t at = now - 14 * 24 * kHours; at < now - 60; at += 300)
+        text += sample(node, node == burning ? kHot * wave.cores_at(at) : kHot * kCoolUse) + " " + std::to_string(at) +
+                "\n";
+    }
+    return text + "# EOF\n";
+  }
+  static std::string sample(const std::string& node, double cores) {
+    return "node_cores{node=\"" + node + "\"} " + std::to_string(cores);
+  }
+  std::map<std::string, int> hot_pods() const {
+    std::map<std::string, int> counts;
+    for (const Json& pod : api().list(path::pods(ns()))) {
+      if (text_at(pod, "/metadata/labels/app") == "hot" && text_at(pod, "/status/phase") == "Running")
+        ++counts[text_at(pod, "/spec/nodeName")];
+    }
+    return counts;
+  }
+  /// What an exporter would say now.
+  std::string exposition() const {
+    std::map<std::string, double> loads;
+    for (const std::string& node : nodes()) loads[node] = 0;
+    std::string pods = "# TYPE pod_cores gauge\n";
+    for (const Json& pod : api().list(path::pods(ns()))) {
+      if (text_at(pod, "/status/phase") != "Running") continue;
+      const bool is_hot = text_at(pod, "/metadata/labels/app") == "hot";
+      const double use = is_hot ? wave.cores_at(std::time(nullptr)) : kCoolUse;
+      loads[text_at(pod, "/spec/nodeName")] += use;
+      pods += "pod_cores{namespace=\"" + ns() + "\",pod=\"" + text_at(pod, "/metadata/name") + "\"} " +
+              std::to_string(use) + "\n";
+    }
+    std::string text = "# TYPE node_cores gauge\n";
+    for (const auto& [node, load] : loads) text += sample(node, load) + "\n";
+    return text + pods;
+  }
+  Json wave_policy(const RealPrometheus& prometheus, bool forecast) const {
+    const auto query = [](const char* of, const char* text) {
+      return Json{{"resource", "cpu"}, {"of", of}, {"query", text}};
+    };
+    const Json source = {{"name", "prometheus"},
+                         {"type", "Prometheus"},
+                         {"interval", "5s"},
+                         {"smoothing", {{"method", "Latest"}}},
+                         {"forecast", {{"horizon", "8h"}, {"percentile", 50}, {"history", "336h"}}},
+                         {"prometheus",
+                          {{"url", "http://" + prometheus.address()},
+                           {"queries", Json::array({query("Node", "node_cores"), query("Pod", "pod_cores")})}}}};
+    return manifest::pod_life_time_policy(
+        ns(), ns(), 1,
+        {{"mode", "Automatic"},
+         {"usageSources", Json::array({source})},
+         {"strategies",
+          Json::array({{{"name", "LowNodeUtilization"},
+                        {"args",
+                         {{"usage", {{"source", "prometheus"}, {"softTaint", true}, {"forecast", forecast}}},
+                          {"thresholds", {{"cpu", 30}}},
+                          {"targetThresholds", {{"cpu", kTargetPercent}}}}}}})}});
+  }
+  void await_cycles(std::size_t count, Exporter& exporter) {
+    std::set<std::string> cycles;
+    await(std::to_string(count) + " cycles", [&](std::string& seen) {
+      exporter.say(exposition());
+      seen = text_at(policy(), "/status");
+      cycles.insert(text_at(policy(), "/status/lastCycle/id"));
+      return cycles.size() > count;
+    });
+  }
+
+  const Wave wave{std::time(nullptr) + 6 * kHours};
+};
+
+TEST_F(ForecastLoad, IsLevelledHoursBeforeItsPeak) {
+  if (!cluster().has_rbac()) GTEST_SKIP() << "test/integration/policy/forecast_test.cpp has this in virtual time";
+  grant("soft-taints");
+  const std::string burning = burn();
+  Exporter exporter(exposition());
+  const Folder data;
+  const RealPrometheus prometheus(data, {.scrape = exporter.port(), .open_metrics = past(burning, std::time(nullptr))});
+  start_operator();
+
+  apply_policy(wave_policy(prometheus, false));
+  await("the source to answer", [&](std::string& seen) {
+    exporter.say(exposition());
+    seen = text_at(policy(), "/status");
+    return text_at(condition(policy(), "UsageAvailable"), "/status") == "True";
+  });
+  await_cycles(3, exporter);
+  EXPECT_EQ(number_at(policy(), "/status/evicted"), 0) << "as it is now, the node has room";
+
+  apply_policy(wave_policy(prometheus, true));
+  await("the peak to fit the node", [&](std::string& seen) {
+    exporter.say(exposition());
+    seen = text_at(policy(), "/status");
+    return hot_pods()[burning] * wave.at_peak() <= kTargetPercent / 100 * kNodeCores;
+  });
+  const double load_then = kHot * wave.cores_at(std::time(nullptr)) / kNodeCores * 100;
+  await_pods(ns(), "hot", kHot);
+  await_cycles(10, exporter);
+  const Json end = policy();
+
+  EXPECT_LT(load_then, kTargetPercent - 5) << "the move came before the node was full";
+  EXPECT_EQ(text_at(condition(end, "ForecastTrusted"), "/status"), "True") << end.at("status").dump();
+  EXPECT_LE(number_at(end, "/status/evicted"), 3) << "no overshoot";
+  for (const auto& [node, count] : hot_pods())
+    EXPECT_LE(count * wave.at_peak(), kTargetPercent / 100 * kNodeCores) << node << " burns when the peak comes";
+  note("the wave was levelled six hours before its peak with " + text_at(end, "/status/evicted") + " evictions");
   expect_no_misdeeds();
 }
 
