@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/core/codec.hpp"
+#include "api/core/soft_taint.hpp"
 #include "api/meta/well_known.hpp"
 #include "cmd/drain/requester.hpp"
 #include "cmd/plugin/commands.hpp"
@@ -249,9 +250,7 @@ class Uninstall {
     if (!nodes) return 0;
     return static_cast<std::size_t>(std::ranges::count_if(*nodes, [](const std::string& each) {
       const auto node = api::decode_node(each);
-      return node && std::ranges::any_of(node->taints, [](const api::Taint& taint) {
-               return api::well_known::is_soft_taint(taint.key);
-             });
+      return node && std::ranges::any_of(node->taints, api::is_soft_taint);
     }));
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/core/soft_taint.hpp"
 #include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
 
@@ -24,10 +25,6 @@ Json entries_of(const Json& node) {
 }
 
 }  // namespace
-
-bool is_soft_taint(const api::Taint& taint) {
-  return taint.effect == api::TaintEffect::kPreferNoSchedule && api::well_known::is_soft_taint(taint.key);
-}
 
 void TaintClaims::know(const std::string& policy) { by_value_.try_emplace(api::soft_taint_value(policy)); }
 
@@ -77,11 +74,11 @@ bool TaintClaims::wants(const std::string& node, const api::Taint& taint) const 
 TaintChange TaintClaims::change_for(const std::string& node, const std::vector<api::Taint>& taints) const {
   TaintChange change;
   for (const api::Taint& taint : taints) {
-    if (is_soft_taint(taint) && !wants(node, taint)) change.remove.push_back(taint);
+    if (api::is_soft_taint(taint) && !wants(node, taint)) change.remove.push_back(taint);
   }
   for (const std::string_view key : api::well_known::kSoftTaints) {
     const auto stays = [&](const api::Taint& taint) {
-      return taint.key == key && is_soft_taint(taint) && wants(node, taint);
+      return taint.key == key && api::is_soft_taint(taint) && wants(node, taint);
     };
     if (std::ranges::any_of(taints, stays)) continue;
     const auto first = std::ranges::find_if(by_value_, [&](const auto& each) {

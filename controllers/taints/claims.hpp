@@ -54,9 +54,6 @@ class TaintClaims {
   std::set<std::pair<std::string, std::string>> dropped_;         ///< value, key: of those that have not planned yet
 };
 
-/// True for a taint that belongs to some policy.
-bool is_soft_taint(const api::Taint& taint);
-
 /// spec.taints of a node as the server has it; what does not decode is left out.
 std::vector<api::Taint> taints_in(const api::Json& node);
 /// spec.taints of the node after the change. Entries that it does not name stay as they are, in their order.

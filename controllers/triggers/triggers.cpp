@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "api/meta/well_known.hpp"
+#include "api/core/soft_taint.hpp"
 
 namespace controllers {
 namespace {
@@ -16,9 +16,7 @@ constexpr unsigned bit_of(TriggerKind kind) { return 1U << static_cast<unsigned>
 /// Those of policies tell nobody anything new: policies put them.
 std::vector<api::Taint> foreign_taints(const api::Node& node) {
   std::vector<api::Taint> taints = node.taints;
-  std::erase_if(taints, [](const api::Taint& taint) {
-    return taint.effect == api::TaintEffect::kPreferNoSchedule && api::well_known::is_soft_taint(taint.key);
-  });
+  std::erase_if(taints, api::is_soft_taint);
   return taints;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/core/soft_taint.hpp"
 #include "api/meta/well_known.hpp"
 #include "strategies/eviction_order.hpp"
 #include "strategies/listing.hpp"
@@ -45,7 +46,7 @@ bool RemovePodsViolatingNodeTaints::is_chosen(const api::Taint& taint) const {
 /// to come, not those that are there.
 bool RemovePodsViolatingNodeTaints::is_considered(const api::Taint& taint) const {
   using enum api::TaintEffect;
-  if (taint.effect == kPreferNoSchedule && api::well_known::is_soft_taint(taint.key)) return false;
+  if (api::is_soft_taint(taint)) return false;
   const bool by_effect = taint.effect == kNoSchedule || taint.effect == kNoExecute ||
                          (taint.effect == kPreferNoSchedule && args_.include_prefer_no_schedule);
   return by_effect && is_chosen(taint) && (args_.included || taint.key != api::well_known::kUnschedulableTaint);
