@@ -85,8 +85,7 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
   outcome.summary.start = now;
   outcome.summary.nodes = plan.nodes;
   outcome.summary.pods = plan.pods;
-  outcome.summary.nominated = static_cast<std::int32_t>(outcome.moves.size());
-  for (const api::PlannedMove& move : outcome.moves) outcome.summary.waves = std::max(outcome.summary.waves, move.wave);
+  count_moves(outcome);
   for (const planning::StrategyResult& result : plan.strategies) {
     outcome.is_judged = outcome.is_judged && result.problem.empty();
     if (!result.problem.empty()) outcome.problems.push_back(result.strategy + ": " + result.problem);

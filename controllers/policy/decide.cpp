@@ -3,17 +3,17 @@
 #include "api/vocabulary/reasons.hpp"
 #include "controllers/policy/circuit.hpp"
 #include "controllers/policy/history.hpp"
+#include "controllers/policy/waves.hpp"
 #include "controllers/schedule/schedule.hpp"
 #include "evictors/timeouts.hpp"
-#include "strategies/catalog.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "api/core/codec.hpp"
+#include "api/evacuation_parts.hpp"
 #include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
 
@@ -24,19 +24,11 @@ using api::ConditionStatus;
 using api::ConditionType;
 using api::Reason;
 
-/// Finished Evacuations younger than this are counted afresh: longer than any lag of our cache.
-constexpr base::seconds kCountingLag{30};
-/// So long after a cycle our cache shows what it made.
-constexpr base::minutes kCacheLag{1};
-/// What a move takes where only one of a workload goes at a time: its grace period, and a replacement that starts.
-constexpr base::minutes kTimeOfMove{3};
-/// A wave that is larger does not end as a whole: what is left of it is planned anew.
-constexpr std::chrono::hours kLongestWave{6};
-
 /// As long as the Evacuation that carries it, which may wait for budgets and slots in several attempts: without the
 /// hint its move is one for nothing. The longest that an Evacuation may say.
-constexpr base::seconds kHintLasts = std::chrono::hours(24);
-
+constexpr base::seconds kHintLasts{api::bounds::kDaySeconds};
+/// Finished Evacuations younger than this are counted afresh: longer than any lag of our cache.
+constexpr base::seconds kCountingLag{30};
 api::Condition condition(ConditionType type, bool holds, Reason reason, std::string message, std::int64_t generation) {
   return {std::string(to_string(type)),
           holds ? ConditionStatus::kTrue : ConditionStatus::kFalse,
@@ -48,34 +40,6 @@ api::Condition condition(ConditionType type, bool holds, Reason reason, std::str
 
 bool left_the_node(const api::Evacuation& evacuation) {
   return evacuation.status.phase == api::EvacuationPhase::kSucceeded && !evacuation.spec.dry_run;
-}
-
-/// The status tells of a wave that this very spec made.
-bool made_a_wave(const api::DeschedulerPolicy& policy) {
-  const auto& last = policy.status.last_cycle;
-  return last && policy.status.observed_generation == policy.meta.generation && last->created > 0 && last->waves > 0;
-}
-
-/// How long the next cycle waits for it at most; nullopt: not at all.
-std::optional<base::TimePoint> holds_until(const api::Evacuation& evacuation, api::PolicyMode mode) {
-  using Phase = api::EvacuationPhase;
-  const Phase phase = evacuation.status.phase;
-  if (api::is_terminal(phase)) return std::nullopt;
-  // Whoever may edit it may suspend it: that is no hold on others.
-  const bool is_suspended = evacuation.spec.suspend && (phase == Phase::kPending || phase == Phase::kBackoff);
-  if (is_suspended && mode != api::PolicyMode::kManual) return std::nullopt;
-  const base::seconds turn = evacuation.spec.timeouts.decision_ttl.value_or(evictors::Timeouts{}.decision_ttl);
-  return evacuation.meta.creation_timestamp + std::min<base::seconds>(turn, kLongestWave) + kMostWaiting;
-}
-
-/// What was made of the published part of the plan.
-bool all_seen(const std::vector<api::PlannedMove>& plan,
-              const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations) {
-  std::set<std::pair<std::string_view, std::string_view>> known;
-  for (const auto& each : evacuations) known.emplace(each->meta.ns, each->spec.pod_ref.uid.value);
-  return std::ranges::all_of(plan, [&](const api::PlannedMove& move) {
-    return !is_made_now(move) || known.contains({move.ns, move.uid});
-  });
 }
 
 api::Condition converged(const api::LastCycle& cycle, std::int32_t active, std::int64_t generation) {
@@ -217,7 +181,7 @@ TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& eva
   std::int64_t young = 0;
   std::optional<base::TimePoint> newest_settled;
   for (const auto& evacuation : evacuations) {
-    if (!api::is_terminal(evacuation->status.phase)) ++result.tally.active;
+    if (is_unfinished(evacuation)) ++result.tally.active;
     const auto finished = evacuation->status.finished_at;
     if (!left_the_node(*evacuation) || !finished || *finished <= until) continue;
     if (*finished > settled) {
@@ -231,58 +195,6 @@ TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& eva
   if (newest_settled) result.carried.until = newest_settled;
   result.tally.evicted = result.carried.counted + young;
   return result;
-}
-
-bool is_made_now(const api::PlannedMove& move) { return move.wave <= 1; }
-
-base::seconds decision_ttl_of_wave(std::size_t moves) {
-  const auto wanted = kTimeOfMove * static_cast<base::seconds::rep>(std::min<std::size_t>(moves, 100'000));
-  return std::clamp<base::seconds>(wanted, evictors::Timeouts{}.decision_ttl, kLongestWave);
-}
-
-WaveProgress wave_progress(const api::DeschedulerPolicy& policy,
-                           const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
-                           base::TimePoint now) {
-  const api::DeschedulerPolicyStatus& status = policy.status;
-  const bool is_known = made_a_wave(policy);
-  std::optional<base::TimePoint> held;
-  for (const auto& each : evacuations) {
-    if (!is_known && !strategies::plans_in_waves(each->spec.source.strategy)) continue;
-    if (const auto until = holds_until(*each, policy.spec.mode); until && *until > now)
-      held = std::max(held.value_or(*until), *until);
-  }
-  if (held) return {WaveState::kUnderWay, false, held};
-  if (!is_known) return {};
-  const base::TimePoint end = status.last_cycle->start + status.last_cycle->duration;
-  if (now < end + kCacheLag && !all_seen(status.plan, evacuations))
-    return {WaveState::kUnderWay, false, end + kCacheLag};
-  base::TimePoint newest = std::max(end, status.evicted_until.value_or(end));
-  for (const auto& each : evacuations) newest = std::max(newest, each->status.finished_at.value_or(end));
-  return {WaveState::kOver, status.last_cycle->waves > 1 && now - newest <= kMostPause};
-}
-
-WaveState state_of_moves(const api::DeschedulerPolicy& policy,
-                         const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now) {
-  const auto& last = policy.status.last_cycle;
-  if (!last || last->created == 0 || policy.status.observed_generation != policy.meta.generation)
-    return WaveState::kNone;
-  const auto is_unfinished = [](const auto& each) { return !api::is_terminal(each->status.phase); };
-  if (std::ranges::any_of(evacuations, is_unfinished)) return WaveState::kUnderWay;
-  const bool is_shown = now >= last->start + last->duration + kCacheLag || all_seen(policy.status.plan, evacuations);
-  return is_shown ? WaveState::kOver : WaveState::kUnderWay;
-}
-
-void end_if_it_does_not_shrink(CycleOutcome& outcome, std::int32_t waves) {
-  if (outcome.summary.waves < waves) return;
-  std::erase_if(outcome.moves, [](const api::PlannedMove& move) { return move.wave > 0; });
-  std::erase_if(outcome.taints,
-                [](const planning::NodeTaint& taint) { return taint.key == api::well_known::kEmptyingTaint; });
-  outcome.summary.waves = 0;
-  outcome.summary.nominated = static_cast<std::int32_t>(outcome.moves.size());
-  outcome.warnings.push_back(
-      fmt::format("the plan goes on no further: it has no fewer waves than the one before ({}), so somebody takes what "
-                  "becomes free; the rest waits for the schedule",
-                  waves));
 }
 
 api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
@@ -320,6 +232,12 @@ api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::
   spec.ttl_after_finished = wanted.ttl_after_finished;
   if (!move.hint.empty()) spec.placement = api::PlacementHint{{move.to}, api::PlacementPolicy::kPreferred, kHintLasts};
   return evacuation;
+}
+
+void count_moves(CycleOutcome& outcome) {
+  outcome.summary.nominated = static_cast<std::int32_t>(outcome.moves.size());
+  outcome.summary.waves = 0;
+  for (const api::PlannedMove& move : outcome.moves) outcome.summary.waves = std::max(outcome.summary.waves, move.wave);
 }
 
 api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, const TallyResult& counts,

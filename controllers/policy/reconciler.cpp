@@ -12,6 +12,7 @@
 #include "api/origin.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
+#include "controllers/missing_right.hpp"
 #include "controllers/policy/balance/convergence.hpp"
 #include "controllers/policy/circuit.hpp"
 #include "controllers/policy/cycle.hpp"
@@ -39,11 +40,6 @@ std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now) 
 
 bool is_of_gate(std::string_view reason) {
   return reason == api::Reason::kGateHolds || reason == api::Reason::kGateUnanswered;
-}
-
-/// Of a 403: RBAC says no to all of them. Else it is about one namespace, or one object.
-bool is_right_missing(const base::Error& error) {
-  return error.message.find("cannot create resource") != std::string::npos;
 }
 
 /// By the condition's own reason.
@@ -107,76 +103,105 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
                                                               const api::DeschedulerPolicy& policy,
                                                               const api::DeschedulerPolicyStatus& known) {
   const planning::PlanSpec& spec = *seen.plan_spec;
-  const base::TimePoint now = deps_.clock.now();
-  const GateVerdict gates = gates_of(policy.meta.name);
+  const std::string& name = policy.meta.name;
+  GateVerdict gates = gates_of(name);
   if (gates.not_asked_yet) return kube::Requeue::in(kGateRetry);
-  const auto evacuations = deps_.evacuations.by_index(kByPolicy, policy.meta.name);
-  if (deps_.hints_in_force) resting_hints_.look(policy.meta.uid, evacuations, policy.status.plan, now);
-  const WaveProgress wave = wave_progress(policy, evacuations, now);
-  const WaveState moved = state_of_moves(policy, evacuations, now);
-  const Settlement settled = settlement(policy, spec, moved, now);
-  const CycleTiming timing =
-      timing_with_triggers(policy, wave.may_continue || rounds_go_on(policy, moved, settled), now);
-  const std::vector<std::string> stale = stale_caches();
-  // While a wave is under way its holes are not free yet. A plan that moves nothing does no harm.
-  const bool is_held = wave.state == WaveState::kUnderWay && policy.spec.mode != api::PolicyMode::kDryRun;
-  const bool put_off = timing.due && (!stale.empty() || is_held);
-  const bool is_moving = wave.state == WaveState::kUnderWay ||
-                         (spec.strategy_specs.in_rounds() != nullptr && moved == WaveState::kUnderWay);
-  if (!is_moving && !timing.due) stop_emptying(policy.meta.name);
-  std::optional<CycleOutcome> outcome;
+  const Situation situation = look(policy, spec, std::move(gates));
+  const bool due = situation.timing.due;
+  const bool put_off = situation.is_put_off(policy.spec.mode);
   const bool may_move =
-      policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at && !gates.stops();
-  if (!may_move || policy.spec.suspend || timing.opening != Opening::kOpen) drop_taints(policy.meta.name);
-  if (timing.due && !put_off) {
-    note_trigger(policy.meta.name);  // what happens from now on is for the next one
-    outcome = plan_on_nodes(policy, spec, may_move, wave.may_continue, settled.is_settled, now);
-    count_planned(*outcome);
-    deps_.audit.on_planned(policy, *outcome);
-    if (may_move) pledge_taints(policy, spec, *outcome);
-    if (may_move) carry_out(policy, *outcome);
-    count_made(*outcome);
-    if (outcome->summary.created == 0 && outcome->existing == 0) stop_emptying(policy.meta.name);
-    outcome->summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clock.now() - now);
-    count_cycle(policy, *outcome);
-    deps_.audit.on_cycle(policy, *outcome);
-  }
-  const auto counts = tally(deps_.evacuations.by_index(kByPolicy, policy.meta.name),
-                            {policy.status.evicted_counted, policy.status.evicted_until}, now);
-  auto next = next_status(policy, counts, outcome ? &*outcome : nullptr, now, gates);
-  next.cooldowns = deps_.cooldowns.records(policy.meta.name, now);
-  if (outcome) next.restarts = remembered_restarts(spec.strategy_specs);
-  if (outcome) next.balance = outcome->balance;
-  if (outcome) next.rounds = outcome->rounds;
-  tell_convergence(next, policy.meta.generation, now);
-  if (const strategies::Strategy* in_rounds = spec.strategy_specs.in_rounds())
-    tell_rounds(next, in_rounds->rounds().value(), policy.meta.generation, now);
-  if (outcome) tell_usage(next.conditions, outcome->usage, policy.meta.generation, now);
-  if (outcome) tell_forecasts(next.conditions, outcome->forecasts, policy.meta.generation, now);
-  if (deps_.taints)
-    tell_soft_taints(next.conditions, spec.strategy_specs.soft_taints(), deps_.taints->problem(policy.meta.name),
-                     deps_.taints->nodes_of(policy.meta.name), policy.meta.generation, now);
-  tell_audit_health(next, deps_.audit.failing(), policy.meta.generation, now);
-  tell_stale_caches(next, stale, policy.meta.generation, now);
+      policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at && !situation.gates.stops();
+  if (!situation.is_moving() && !due) stop_emptying(name);
+  if (!may_move || policy.spec.suspend || situation.timing.opening != Opening::kOpen) drop_taints(name);
+  std::optional<CycleOutcome> outcome;
+  if (due && !put_off) outcome = run_due_cycle(policy, spec, situation, may_move);
+  const auto next = status_after(policy, spec, situation, outcome ? &*outcome : nullptr);
   tell_gates(seen, known, next);
   if (auto saved = save(seen, known, next); !saved) return saved.error();
-  if (put_off) return kube::Requeue::in(kStaleRetry);
-  auto changes = timing.changes;
-  if (wave.changes) changes = std::min(changes.value_or(*wave.changes), *wave.changes);
-  if (settled.awaits_pods && are_running(next.rounds))
-    changes = std::min(changes.value_or(now + kSettleRetry), now + kSettleRetry);
-  return look_again(next.next_cycle_time, changes);
+  return put_off ? kube::Requeue::in(kStaleRetry) : next_look(next, situation);
 }
 
-Settlement PolicyReconciler::settlement(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
-                                        WaveState moved, base::TimePoint now) const {
-  if (spec.strategy_specs.in_rounds() == nullptr) return {};
-  const auto evacuations = deps_.evacuations.by_index(kByPolicy, policy.meta.name);
-  const bool none_runs = moved != WaveState::kUnderWay && all_finished(evacuations);
-  if (!none_runs) return {false, false};
+PolicyReconciler::Situation PolicyReconciler::look(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                                   GateVerdict gates) {
+  Situation seen;
+  seen.now = deps_.clock.now();
+  seen.gates = std::move(gates);
+  seen.evacuations = deps_.evacuations.by_index(kByPolicy, policy.meta.name);
+  if (deps_.hints_in_force) resting_hints_.look(policy.meta.uid, seen.evacuations, policy.status.plan, seen.now);
+  seen.wave = wave_progress(policy, seen.evacuations, seen.now);
+  if (spec.strategy_specs.in_rounds() != nullptr) {
+    seen.moved = state_of_moves(policy, seen.evacuations, seen.now);
+    seen.settled = settlement(policy, seen);
+  }
+  const bool continues = seen.wave.may_continue || rounds_go_on(policy, seen.moved, seen.settled);
+  seen.timing = timing_with_triggers(policy, continues, seen.now);
+  seen.stale = stale_caches();
+  return seen;
+}
+
+Settlement PolicyReconciler::settlement(const api::DeschedulerPolicy& policy, const Situation& situation) const {
+  const bool one_runs =
+      situation.moved == WaveState::kUnderWay || std::ranges::any_of(situation.evacuations, is_unfinished);
+  if (one_runs) return {false, false};
   const auto& rounds = policy.status.rounds;
   if (!are_running(rounds) || !rounds->planned_at) return {};
-  return settlement_of(evacuations, deps_.snapshot().pods, *rounds->planned_at, now);
+  return settlement_of(situation.evacuations, deps_.snapshot().pods, *rounds->planned_at, situation.now);
+}
+
+CycleOutcome PolicyReconciler::run_due_cycle(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                             const Situation& situation, bool may_move) {
+  note_trigger(policy.meta.name);  // what happens from now on is for the next one
+  CycleOutcome outcome =
+      plan_on_nodes(policy, spec, may_move, situation.wave.may_continue, situation.settled.is_settled, situation.now);
+  count_planned(outcome);
+  deps_.audit.on_planned(policy, outcome);
+  if (may_move) pledge_taints(policy, spec, outcome);
+  if (may_move) carry_out(policy, outcome);
+  count_made(outcome);
+  if (outcome.summary.created == 0 && outcome.existing == 0) stop_emptying(policy.meta.name);
+  outcome.summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clock.now() - situation.now);
+  count_cycle(policy, outcome);
+  deps_.audit.on_cycle(policy, outcome);
+  return outcome;
+}
+
+/// `outcome`: of the cycle that ran; nullptr: none did.
+api::DeschedulerPolicyStatus PolicyReconciler::status_after(const api::DeschedulerPolicy& policy,
+                                                            const planning::PlanSpec& spec, const Situation& situation,
+                                                            const CycleOutcome* outcome) {
+  const std::string& name = policy.meta.name;
+  const std::int64_t generation = policy.meta.generation;
+  const base::TimePoint now = situation.now;
+  const auto counts = tally(deps_.evacuations.by_index(kByPolicy, name),
+                            {policy.status.evicted_counted, policy.status.evicted_until}, now);
+  auto next = next_status(policy, counts, outcome, now, situation.gates);
+  next.cooldowns = deps_.cooldowns.records(name, now);
+  if (outcome != nullptr) {
+    next.restarts = remembered_restarts(spec.strategy_specs);
+    next.balance = outcome->balance;
+    next.rounds = outcome->rounds;
+  }
+  tell_convergence(next, generation, now);
+  if (const strategies::Strategy* in_rounds = spec.strategy_specs.in_rounds())
+    tell_rounds(next, in_rounds->rounds().value(), generation, now);
+  if (outcome != nullptr) {
+    tell_usage(next.conditions, outcome->usage, generation, now);
+    tell_forecasts(next.conditions, outcome->forecasts, generation, now);
+  }
+  if (deps_.taints)
+    tell_soft_taints(next.conditions, spec.strategy_specs.soft_taints(), deps_.taints->problem(name),
+                     deps_.taints->nodes_of(name), generation, now);
+  tell_audit_health(next, deps_.audit.failing(), generation, now);
+  tell_stale_caches(next, situation.stale, generation, now);
+  return next;
+}
+
+kube::Requeue PolicyReconciler::next_look(const api::DeschedulerPolicyStatus& next, const Situation& situation) const {
+  auto changes = situation.timing.changes;
+  const auto no_later = [&](base::TimePoint time) { changes = std::min(changes.value_or(time), time); };
+  if (situation.wave.changes) no_later(*situation.wave.changes);
+  if (situation.settled.awaits_pods && are_running(next.rounds)) no_later(situation.now + kSettleRetry);
+  return look_again(next.next_cycle_time, changes);
 }
 
 CycleTiming PolicyReconciler::timing_with_triggers(const api::DeschedulerPolicy& policy, bool continues,

@@ -17,6 +17,7 @@
 #include "controllers/policy/audit.hpp"
 #include "controllers/policy/balance/rounds.hpp"
 #include "controllers/policy/decide.hpp"
+#include "controllers/policy/waves.hpp"
 #include "controllers/signing/keys.hpp"
 #include "controllers/taints/soft_taints.hpp"
 #include "controllers/triggers/triggers.hpp"
@@ -86,9 +87,34 @@ class PolicyReconciler {
   base::Result<kube::Requeue> reconcile(const api::ObjectKey& key);
 
  private:
+  /// What a policy's next step depends on, as it is now.
+  struct Situation {
+    base::TimePoint now{};
+    GateVerdict gates;
+    std::vector<std::shared_ptr<const api::Evacuation>> evacuations;  ///< the policy's
+    WaveProgress wave;
+    WaveState moved = WaveState::kNone;  ///< where a strategy works in rounds: what the last cycle made
+    Settlement settled;
+    CycleTiming timing;
+    std::vector<std::string> stale;  ///< caches
+
+    bool is_moving() const { return wave.state == WaveState::kUnderWay || moved == WaveState::kUnderWay; }
+    /// While a wave is under way its holes are not free yet. A plan that moves nothing does no harm.
+    bool is_put_off(api::PolicyMode mode) const {
+      const bool is_held = wave.state == WaveState::kUnderWay && mode != api::PolicyMode::kDryRun;
+      return timing.due && (!stale.empty() || is_held);
+    }
+  };
+
   /// REQUIRES: seen.plan_spec.
   base::Result<kube::Requeue> reconcile_valid(const ObservedPolicy& seen, const api::DeschedulerPolicy& policy,
                                               const api::DeschedulerPolicyStatus& known);
+  Situation look(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, GateVerdict gates);
+  CycleOutcome run_due_cycle(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                             const Situation& situation, bool may_move);
+  api::DeschedulerPolicyStatus status_after(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                            const Situation& situation, const CycleOutcome* outcome);
+  kube::Requeue next_look(const api::DeschedulerPolicyStatus& next, const Situation& situation) const;
   /// The timing by the schedule, and by what happened meanwhile.
   CycleTiming timing_with_triggers(const api::DeschedulerPolicy& policy, bool continues, base::TimePoint now);
   GateVerdict gates_of(const std::string& policy) const;
@@ -105,8 +131,8 @@ class PolicyReconciler {
   /// Without the moves of strategies that have stopped, or of a plan that does not get on.
   CycleOutcome judged_plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, bool continues,
                            bool is_settled, base::TimePoint now);
-  Settlement settlement(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, WaveState moved,
-                        base::TimePoint now) const;
+  /// REQUIRES: a strategy works in rounds.
+  Settlement settlement(const api::DeschedulerPolicy& policy, const Situation& situation) const;
   bool is_current(const api::DeschedulerPolicy& policy) const;
   /// With its soft taints on the nodes if it may move; without any if these may not be written.
   CycleOutcome plan_on_nodes(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, bool may_move,

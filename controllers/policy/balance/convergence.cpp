@@ -54,9 +54,7 @@ void take_out(const std::set<std::string>& stopped, CycleOutcome& outcome) {
     std::erase_if(outcome.taints, [&](const auto& taint) { return std::ranges::count(strategy.taints, taint) > 0; });
   }
   outcome.moves = std::move(kept);
-  outcome.summary.waves = 0;
-  for (const api::PlannedMove& move : outcome.moves) outcome.summary.waves = std::max(outcome.summary.waves, move.wave);
-  outcome.summary.nominated = static_cast<std::int32_t>(outcome.moves.size());
+  count_moves(outcome);
 }
 
 const api::BalanceRow* find_row(const std::vector<api::BalanceRow>& rows, const api::BalanceRow& like) {

@@ -51,10 +51,6 @@ std::string stopped_text(const api::RoundsStatus& rounds, const strategies::Roun
 
 }  // namespace
 
-bool all_finished(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations) {
-  return std::ranges::all_of(evacuations, [](const auto& each) { return api::is_terminal(each->status.phase); });
-}
-
 Settlement settlement_of(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
                          const std::vector<std::shared_ptr<const api::Pod>>& pods, base::TimePoint planned_at,
                          base::TimePoint now) {

@@ -11,7 +11,7 @@
 #include "api/descheduler_policy.hpp"
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
-#include "controllers/policy/decide.hpp"
+#include "controllers/policy/waves.hpp"
 #include "strategies/strategy.hpp"
 
 namespace controllers {
@@ -21,8 +21,6 @@ struct Settlement {
   bool is_settled = true;
   bool awaits_pods = false;  ///< no Evacuation is unfinished, but replacements have no node yet, or may not exist yet
 };
-
-bool all_finished(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations);
 
 /// `evacuations`: the policy's, all finished. Replacements are pods that were made since `planned_at` for an owner of
 /// the pods that these moved; one with scheduling gates is not waited for. Owners get some seconds to make them.

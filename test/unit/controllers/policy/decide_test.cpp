@@ -1,4 +1,5 @@
 #include "controllers/policy/decide.hpp"
+#include "controllers/policy/waves.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

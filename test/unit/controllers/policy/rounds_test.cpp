@@ -76,13 +76,6 @@ INSTANTIATE_TEST_SUITE_P(
                        true}),
     [](const auto& info) { return info.param.name; });
 
-TEST(Rounds, AreNotFinishedWhileOneOfTheirEvacuationsIs) {
-  EXPECT_TRUE(all_finished({}));
-  EXPECT_TRUE(all_finished({evacuation()}));
-  EXPECT_FALSE(all_finished(
-      {evacuation(), evacuation([](api::Evacuation& x) { x.status.phase = api::EvacuationPhase::kEvicting; })}));
-}
-
 api::RoundsStatus running(std::int32_t planned = 3) {
   api::RoundsStatus rounds;
   rounds.strategy = "AlternatingUtilization";

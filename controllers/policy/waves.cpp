@@ -1,0 +1,112 @@
+#include "controllers/policy/waves.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "api/meta/well_known.hpp"
+#include "evictors/timeouts.hpp"
+#include "strategies/catalog.hpp"
+
+namespace controllers {
+namespace {
+
+using Evacuations = std::vector<std::shared_ptr<const api::Evacuation>>;
+
+/// So long after a cycle our cache shows what it made.
+constexpr base::minutes kCacheLag{1};
+/// What a move takes where only one of a workload goes at a time: its grace period, and a replacement that starts.
+constexpr base::minutes kTimeOfMove{3};
+/// A wave that is larger does not end as a whole: what is left of it is planned anew.
+constexpr std::chrono::hours kLongestWave{6};
+
+/// The last cycle, if this very spec made something in it; else nullptr.
+const api::LastCycle* cycle_that_made(const api::DeschedulerPolicy& policy) {
+  const auto& last = policy.status.last_cycle;
+  const bool made = last && last->created > 0 && policy.status.observed_generation == policy.meta.generation;
+  return made ? &*last : nullptr;
+}
+
+base::TimePoint end_of(const api::LastCycle& cycle) { return cycle.start + cycle.duration; }
+
+/// How long the next cycle waits for it at most; nullopt: not at all.
+std::optional<base::TimePoint> holds_until(const api::Evacuation& evacuation, api::PolicyMode mode) {
+  using Phase = api::EvacuationPhase;
+  const Phase phase = evacuation.status.phase;
+  if (api::is_terminal(phase)) return std::nullopt;
+  // Whoever may edit it may suspend it: that is no hold on others.
+  const bool is_suspended = evacuation.spec.suspend && (phase == Phase::kPending || phase == Phase::kBackoff);
+  if (is_suspended && mode != api::PolicyMode::kManual) return std::nullopt;
+  const base::seconds turn = evacuation.spec.timeouts.decision_ttl.value_or(evictors::Timeouts{}.decision_ttl);
+  return evacuation.meta.creation_timestamp + std::min<base::seconds>(turn, kLongestWave) + kMostWaiting;
+}
+
+/// What was made of the published part of the plan.
+bool all_seen(const std::vector<api::PlannedMove>& plan, const Evacuations& evacuations) {
+  std::set<std::pair<std::string_view, std::string_view>> known;
+  for (const auto& each : evacuations) known.emplace(each->meta.ns, each->spec.pod_ref.uid.value);
+  return std::ranges::all_of(plan, [&](const api::PlannedMove& move) {
+    return !is_made_now(move) || known.contains({move.ns, move.uid});
+  });
+}
+
+/// Our cache shows what the last cycle made, or would by now. REQUIRES: there was a cycle.
+bool is_shown(const api::DeschedulerPolicy& policy, const Evacuations& evacuations, base::TimePoint now) {
+  return now >= end_of(*policy.status.last_cycle) + kCacheLag || all_seen(policy.status.plan, evacuations);
+}
+
+}  // namespace
+
+bool is_made_now(const api::PlannedMove& move) { return move.wave <= 1; }
+
+base::seconds decision_ttl_of_wave(std::size_t moves) {
+  const auto wanted = kTimeOfMove * static_cast<base::seconds::rep>(std::min<std::size_t>(moves, 100'000));
+  return std::clamp<base::seconds>(wanted, evictors::Timeouts{}.decision_ttl, kLongestWave);
+}
+
+WaveProgress wave_progress(const api::DeschedulerPolicy& policy,
+                           const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
+                           base::TimePoint now) {
+  const api::LastCycle* last = cycle_that_made(policy);
+  const bool is_known = last != nullptr && last->waves > 0;
+  std::optional<base::TimePoint> held;
+  for (const auto& each : evacuations) {
+    if (!is_known && !strategies::plans_in_waves(each->spec.source.strategy)) continue;
+    if (const auto until = holds_until(*each, policy.spec.mode); until && *until > now)
+      held = std::max(held.value_or(*until), *until);
+  }
+  if (held) return {WaveState::kUnderWay, false, held};
+  if (!is_known) return {};
+  if (!is_shown(policy, evacuations, now)) return {WaveState::kUnderWay, false, end_of(*last) + kCacheLag};
+  base::TimePoint newest = std::max(end_of(*last), policy.status.evicted_until.value_or(end_of(*last)));
+  for (const auto& each : evacuations) newest = std::max(newest, each->status.finished_at.value_or(newest));
+  return {WaveState::kOver, last->waves > 1 && now - newest <= kMostPause};
+}
+
+bool is_unfinished(const std::shared_ptr<const api::Evacuation>& evacuation) {
+  return !api::is_terminal(evacuation->status.phase);
+}
+
+WaveState state_of_moves(const api::DeschedulerPolicy& policy,
+                         const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now) {
+  if (cycle_that_made(policy) == nullptr) return WaveState::kNone;
+  const bool is_over = std::ranges::none_of(evacuations, is_unfinished) && is_shown(policy, evacuations, now);
+  return is_over ? WaveState::kOver : WaveState::kUnderWay;
+}
+
+void end_if_it_does_not_shrink(CycleOutcome& outcome, std::int32_t waves) {
+  if (outcome.summary.waves < waves) return;
+  std::erase_if(outcome.moves, [](const api::PlannedMove& move) { return move.wave > 0; });
+  std::erase_if(outcome.taints,
+                [](const planning::NodeTaint& taint) { return taint.key == api::well_known::kEmptyingTaint; });
+  count_moves(outcome);
+  outcome.warnings.push_back(
+      fmt::format("the plan goes on no further: it has no fewer waves than the one before ({}), so somebody takes what "
+                  "becomes free; the rest waits for the schedule",
+                  waves));
+}
+
+}  // namespace controllers
