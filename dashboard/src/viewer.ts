@@ -45,7 +45,9 @@ class ReportViewer implements Viewer {
   private readonly sliderText = h("output", {});
   private readonly sliderField: HTMLElement;
   private readonly darkness = window.matchMedia("(prefers-color-scheme: dark)");
-  private readonly onTheme = (): void => this.redraw();
+  /// The reader's, or the page's; else the system's counts.
+  private theme: string | undefined;
+  private readonly onTheme = (): void => this.applyTheme();
 
   constructor(private readonly root: HTMLElement, data: unknown) {
     this.model = new Model(parseDocument(data));
@@ -53,6 +55,8 @@ class ReportViewer implements Viewer {
     this.sliderField = h("div", { class: "ev-slider", hidden: true }, this.slider, this.sliderText);
     this.tabs = this.makeTabs();
     root.classList.add("ev-root");
+    this.theme = root.dataset.theme;
+    root.dataset.theme = this.themeInForce();
     root.append(this.header(), this.main(), this.tooltip, this.live);
     this.darkness.addEventListener("change", this.onTheme);
     this.relayout();
@@ -77,11 +81,19 @@ class ReportViewer implements Viewer {
   private themeButton(): HTMLElement {
     const button = h("button", { type: "button", class: "ev-theme", title: "Light or dark" }, "◐ theme");
     button.addEventListener("click", () => {
-      const isDark = this.root.dataset.theme ? this.root.dataset.theme === "dark" : this.darkness.matches;
-      this.root.dataset.theme = isDark ? "light" : "dark";
-      this.redraw();
+      this.theme = this.themeInForce() === "dark" ? "light" : "dark";
+      this.applyTheme();
     });
     return button;
+  }
+
+  private themeInForce(): string {
+    return this.theme ?? (this.darkness.matches ? "dark" : "light");
+  }
+
+  private applyTheme(): void {
+    this.root.dataset.theme = this.themeInForce();
+    this.redraw();
   }
 
   private main(): HTMLElement {
