@@ -173,4 +173,14 @@ base::Result<Response> classify(Response response) {
   return base::Error{code, message, retry_after_of(status, response.retry_after)};
 }
 
+bool is_right_missing(const base::Error& error) {
+  if (error.code != ErrorCode::kForbidden) return false;
+  constexpr std::string_view kCannot = "cannot ";
+  std::string_view text = error.message;
+  const std::size_t at = text.find(kCannot);
+  if (at == std::string_view::npos) return false;
+  text.remove_prefix(at + kCannot.size());
+  return text.substr(std::min(text.find(' '), text.size())).starts_with(" resource");
+}
+
 }  // namespace kube

@@ -48,4 +48,8 @@ std::optional<base::Error> doubtful_absence(const Request& request, const Respon
 /// What a Status object means that came inside a watch (event ERROR).
 base::Error error_of_status(std::string_view status_json);
 
+/// Of an error of the client: RBAC has no such right for us ("… cannot patch resource …"), so that the server says no
+/// for every object. Another 403 is about this one: a quota, an admission webhook, a namespace that is being deleted.
+bool is_right_missing(const base::Error& error);
+
 }  // namespace kube

@@ -12,13 +12,13 @@
 #include "api/origin.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
-#include "controllers/missing_right.hpp"
 #include "controllers/policy/balance/convergence.hpp"
 #include "controllers/policy/circuit.hpp"
 #include "controllers/policy/cycle.hpp"
 #include "controllers/signing/origin.hpp"
 #include "controllers/spec_problems.hpp"
 #include "controllers/status_patch.hpp"
+#include "kube/classify.hpp"
 #include "planning/evacuating_pods.hpp"
 #include "strategies/catalog.hpp"
 
@@ -470,7 +470,7 @@ bool PolicyReconciler::note_created(const api::Evacuation& wanted, const base::R
   // A deterministic name: whoever made it, this pod is taken care of.
   if (made.error().code == base::ErrorCode::kAlreadyExists) return ++outcome.existing, true;
   outcome.problems.push_back(made.error().during("creating Evacuation " + wanted.meta.key().to_string()).message);
-  if (made.error().code == base::ErrorCode::kForbidden && !is_right_missing(made.error()))
+  if (made.error().code == base::ErrorCode::kForbidden && !kube::is_right_missing(made.error()))
     return outcome.refusing.insert(wanted.meta.ns), true;
   return made.error().code == base::ErrorCode::kInvalid || made.error().code == base::ErrorCode::kNotFound;
 }

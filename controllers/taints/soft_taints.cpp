@@ -11,7 +11,7 @@
 #include "api/meta/well_known.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
-#include "controllers/missing_right.hpp"
+#include "kube/classify.hpp"
 
 namespace controllers {
 namespace {
@@ -184,7 +184,7 @@ base::Result<kube::Requeue> SoftTaints::reconcile(const api::ObjectKey& node) {
 
 /// A 403 that names the right is about all nodes. An admission webhook's is about this one.
 base::Error SoftTaints::refused(const std::string& node, const base::Error& error) {
-  if (is_right_missing(error)) {
+  if (kube::is_right_missing(error)) {
     const std::lock_guard lock(mutex_);
     forbidden_ = {deps_.clock.now() + kForbiddenFor,
                   {api::Reason::kForbidden, fmt::format("no node gets a soft taint: {}; {}", error.message, kWayOut)}};

@@ -245,4 +245,29 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 }  // namespace classify_test
+struct ForbiddenCase {
+  const char* name;
+  base::Error error;
+  bool is_right_missing;
+};
+class Forbidden : public testing::TestWithParam<ForbiddenCase> {};
+
+TEST_P(Forbidden, IsAboutAllObjectsOnlyWhereTheRightIsMissing) {
+  EXPECT_EQ(kube::is_right_missing(GetParam().error), GetParam().is_right_missing);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, Forbidden,
+    testing::Values(
+        ForbiddenCase{"Rbac",
+                      {base::ErrorCode::kForbidden,
+                       "nodes \"n\" is forbidden: User \"u\" cannot patch resource \"nodes\" in API group \"\""},
+                      true},
+        ForbiddenCase{"Quota", {base::ErrorCode::kForbidden, "\"e\" is forbidden: exceeded quota: evacuations"}, false},
+        ForbiddenCase{"Webhook", {base::ErrorCode::kForbidden, "admission webhook denied: you cannot resource"}, false},
+        ForbiddenCase{"CutShort", {base::ErrorCode::kForbidden, "User cannot"}, false},
+        ForbiddenCase{"CutShorter", {base::ErrorCode::kForbidden, "User cannot patch"}, false},
+        ForbiddenCase{"AnotherCode", {base::ErrorCode::kInvalid, "cannot patch resource"}, false}),
+    [](const auto& info) { return info.param.name; });
+
 }  // namespace kube
