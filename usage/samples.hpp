@@ -23,6 +23,8 @@ enum class Unit {
 struct Column {
   std::string resource;
   Unit unit = Unit::kAmount;
+  /// A value is the mean over so long before its time, as rates are; 0: it is as it was at its time.
+  base::Duration window{};
   friend bool operator==(const Column&, const Column&) = default;
 };
 

@@ -24,6 +24,12 @@ std::size_t rounds_in_window(const api::UsageSource& source) {
 
 std::vector<float> as_floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
+base::Duration longest_window(const std::vector<usage::Column>& columns) {
+  base::Duration longest{};
+  for (const usage::Column& column : columns) longest = std::max(longest, column.window);
+  return longest;
+}
+
 bool has_value(const std::vector<float>& values) {
   return std::ranges::any_of(values, [](float value) { return std::isfinite(value) && value >= 0; });
 }
@@ -81,7 +87,8 @@ void UsageRounds::take_node(usage::Samples::Node& sample, base::TimePoint now) {
   if (stride_ > 1 && answers_ > 0 && answers_ % stride_ != 1 && !node.rounds.empty()) node.rounds.pop_back();
   node.rounds.push_back({sample.time, as_floats(sample.values)});
   while (node.rounds.size() > most_) node.rounds.pop_front();
-  std::erase_if(node.departures, [&](const Departure& each) { return each.time <= node.rounds.front().time; });
+  const base::TimePoint shows = node.rounds.front().time - longest_window(columns_);
+  std::erase_if(node.departures, [&](const Departure& each) { return each.time <= shows; });
 }
 
 void UsageRounds::take_pods(usage::Samples& samples) {
@@ -124,14 +131,20 @@ std::int64_t UsageRounds::smoothed(const Node& node, std::size_t column) const {
   return thousandths(usage::smooth(values, source_.smoothing));
 }
 
-double UsageRounds::value_of(const Node& node, const Round& round, std::size_t column) {
+double UsageRounds::share_left(base::TimePoint time, base::TimePoint sample, std::size_t column) const {
+  const base::Duration window = columns_[column].window;
+  if (sample < time) return 1;
+  if (sample - time >= window) return 0;
+  return 1 - std::chrono::duration<double>(sample - time) / window;
+}
+
+double UsageRounds::value_of(const Node& node, const Round& round, std::size_t column) const {
   double value = round.values[column];
   if (!std::isfinite(value) || value < 0) return value;
   for (const Departure& left : node.departures) {
-    if (left.time > round.time && std::isfinite(left.values[column]))
-      value = std::max(value - left.values[column], 0.0);
+    if (std::isfinite(left.values[column])) value -= left.values[column] * share_left(left.time, round.time, column);
   }
-  return value;
+  return std::max(value, 0.0);
 }
 
 MeasuredUsage::Node UsageRounds::figures_of(const std::string& name, const Node& node, base::TimePoint now) const {

@@ -34,7 +34,8 @@ class UsageRounds {
   /// comes.
   void take(usage::Samples& samples, base::TimePoint now);
   void add(usage::Samples samples, base::TimePoint now) { take(samples, now); }
-  /// A pod is gone from the node at `now`: samples from before that count without what it used, and the newest answer
+  /// A pod is gone from the node at `now`: samples from before that, and means over a time that began before, count
+  /// without what it used in them, and the newest answer
   /// does not know it any more. Where the source measures nodes only, or in percent, they stay as they are.
   void leave(const std::string& node, std::string_view ns, std::string_view pod, base::TimePoint now);
   /// What is foreseen since the newest answer.
@@ -73,7 +74,7 @@ class UsageRounds {
   struct Node {
     std::deque<Round> rounds;          ///< oldest first; time strictly ascending
     base::TimePoint seen;              ///< when it was in an answer last
-    std::deque<Departure> departures;  ///< since the oldest round
+    std::deque<Departure> departures;  ///< that some round shows
   };
 
   void take_columns(const usage::Samples& samples);
@@ -86,7 +87,9 @@ class UsageRounds {
   std::string problem_of(const Round& newest, base::TimePoint now) const;
   std::int64_t smoothed(const Node& node, std::size_t column) const;
   /// Without what has left since.
-  static double value_of(const Node& node, const Round& round, std::size_t column);
+  double value_of(const Node& node, const Round& round, std::size_t column) const;
+  /// How much of what left at `time` is in a value of the column that is dated `sample`: 0 … 1.
+  double share_left(base::TimePoint time, base::TimePoint sample, std::size_t column) const;
 
   api::UsageSource source_;
   std::size_t most_;  ///< rounds of a node

@@ -10,7 +10,8 @@ constexpr kube::ResourceType kNodeMetrics{"metrics.k8s.io", "v1beta1", "nodes", 
 constexpr kube::ResourceType kPodMetrics{"metrics.k8s.io", "v1beta1", "pods", "PodMetrics"};
 
 const std::vector<Column>& cpu_and_memory() {
-  static const std::vector<Column> columns = {{"cpu", Unit::kAmount}, {"memory", Unit::kAmount}};
+  // CPU is the rate between two scrapes, as far apart as --metric-resolution says: 15 s by default.
+  static const std::vector<Column> columns = {{"cpu", Unit::kAmount, base::seconds(15)}, {"memory", Unit::kAmount}};
   return columns;
 }
 

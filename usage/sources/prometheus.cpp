@@ -6,6 +6,7 @@
 
 #include "kube/escape.hpp"
 #include "usage/presets.hpp"
+#include "usage/promql_range.hpp"
 
 namespace usage {
 namespace {
@@ -24,7 +25,8 @@ std::string name_of(const api::UsageQuery& query) {
 std::string prefix_of(const api::UsageQuery& query) { return name_of(query) + ": "; }
 
 Column column_of(const api::UsageQuery& query) {
-  return {query.resource, query.unit == api::UsageUnit::kAmount ? Unit::kAmount : Unit::kPercent};
+  const Unit unit = query.unit == api::UsageUnit::kAmount ? Unit::kAmount : Unit::kPercent;
+  return {query.resource, unit, longest_range(query.query)};
 }
 
 /// Not of one query, but of the server: asking on is of no use.

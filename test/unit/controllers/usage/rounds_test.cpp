@@ -193,6 +193,21 @@ TEST(UsageRounds, ThatComeLateCountWithoutAPodThatLeftSince) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(2500));
 }
 
+TEST(UsageRounds, ThatAreMeansCountTheRestOfAPodThatLeftInTheirWindow) {
+  UsageRounds rounds(source());
+  const auto sample = [](double cores, base::TimePoint time) {
+    usage::Samples samples = with_pod(cores, 0.4, time);
+    samples.columns.front().window = seconds(60);
+    return samples;
+  };
+  rounds.add(sample(3, kNoon), kNoon);
+  rounds.leave("node-a", "shop", "cart-0", kNoon + seconds(15));
+  rounds.add(sample(2.9, kNoon + seconds(30)), kNoon + seconds(30));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2600, 2600)) << "three quarters of it";
+  rounds.add(sample(2.6, kNoon + seconds(75)), kNoon + seconds(75));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2600, 2600, 2600)) << "nothing of it";
+}
+
 TEST(UsageRounds, ForgetAPodThatLeftSoThatOneOfItsNameIsNew) {
   UsageRounds rounds(source());
   rounds.add(with_pod(3, 0.5, kNoon), kNoon);

@@ -1,0 +1,75 @@
+#include "usage/promql_range.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace usage {
+namespace {
+
+using Unit = std::pair<std::string_view, std::int64_t>;
+constexpr std::array<Unit, 7> kMilliseconds = {{{"ms", 1},
+                                                {"s", 1000},
+                                                {"m", 60'000},
+                                                {"h", 3'600'000},
+                                                {"d", 86'400'000},
+                                                {"w", 604'800'000},
+                                                {"y", 31'536'000'000}}};
+constexpr std::int64_t kMostNumber = 1'000'000;
+
+bool is_quote(char c) { return c == '"' || c == '\'' || c == '`'; }
+
+/// `rest` begins behind the opening quote; returns what follows the closing one.
+std::string_view behind_quoted(std::string_view rest, char quote) {
+  while (!rest.empty() && rest.front() != quote) {
+    const bool escapes = rest.front() == '\\' && quote != '`';
+    rest.remove_prefix(std::min<std::size_t>(escapes ? 2 : 1, rest.size()));
+  }
+  rest.remove_prefix(rest.empty() ? 0 : 1);
+  return rest;
+}
+
+/// "5m" of "5m30s", taken off the text.
+std::optional<base::milliseconds> take_part(std::string_view& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number < 0 || number > kMostNumber) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  for (const auto& [unit, milliseconds] : kMilliseconds) {
+    const bool is_minutes_of_ms = unit == "m" && text.starts_with("ms");
+    if (!text.starts_with(unit) || is_minutes_of_ms) continue;
+    text.remove_prefix(unit.size());
+    return base::milliseconds(number * milliseconds);
+  }
+  return std::nullopt;
+}
+
+/// `text` begins behind a bracket.
+base::Duration range_at(std::string_view text) {
+  base::Duration sum{};
+  while (true) {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    if (text.starts_with(']') || text.starts_with(':')) break;
+    const auto part = take_part(text);
+    if (!part) return {};
+    sum = std::min<base::Duration>(sum + *part, kLongestRange);
+  }
+  return sum;
+}
+
+}  // namespace
+
+base::Duration longest_range(std::string_view promql) {
+  base::Duration longest{};
+  while (!promql.empty()) {
+    const char first = promql.front();
+    promql.remove_prefix(1);
+    if (is_quote(first)) promql = behind_quoted(promql, first);
+    if (first == '[') longest = std::max(longest, range_at(promql));
+  }
+  return longest;
+}
+
+}  // namespace usage
