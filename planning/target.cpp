@@ -31,15 +31,28 @@ const std::uint8_t* next_with(int score, const std::uint8_t* first, const std::u
 
 /// Calls `each` with the nodes, most free capacity first, then by name, until it says false.
 template <typename F>
-void for_each_by_capacity(const TargetPredictor::Ranking& ranking, F&& each) {
-  const std::uint8_t* const first = ranking.score.data();
-  const std::uint8_t* const last = first + ranking.score.size();
+void for_each_by_score(const std::vector<std::uint8_t>& scores, const TargetPredictor::Ranking::Counts& with_score,
+                       F&& each) {
+  const std::uint8_t* const first = scores.data();
+  const std::uint8_t* const last = first + scores.size();
   for (int score = ResourceScores::kBest; score >= 0; --score) {
-    if (ranking.with_score[score] == 0) continue;
+    if (with_score[score] == 0) continue;
     for (const std::uint8_t* at = next_with(score, first, last); at != last; at = next_with(score, at + 1, last)) {
       if (!each(static_cast<NodeIndex>(at - first), score)) return;
     }
   }
+}
+
+template <typename F>
+void for_each_by_capacity(const TargetPredictor::Ranking& ranking, F&& each) {
+  for_each_by_score(ranking.score, ranking.with_score, each);
+}
+
+/// Without those that bear a soft taint.
+template <typename F>
+void for_each_open_by_capacity(const TargetPredictor::Ranking& ranking, F&& each) {
+  if (ranking.open.empty()) return for_each_by_capacity(ranking, each);
+  for_each_by_score(ranking.open, ranking.with_open, each);
 }
 
 /// All nodes that pass the filters, with their scores, if they are so few that the scheduler compares all of them.
@@ -107,9 +120,8 @@ class NodeChoice {
     int capacity = -1;
     std::size_t ties = 0;
     std::vector<std::pair<NodeIndex, int>> doubtful;
-    for_each_by_capacity(ranking_, [&](NodeIndex node, int score) {
+    const auto look_at = [&](NodeIndex node, int score) {
       if (score < capacity) return false;
-      if (!is_exact_ && preferences_.avoids(node)) return true;  // more free capacity hardly ever makes up for it
       if (placement.node && helps(node) && rank(node) > rank(*placement.node)) return is_exact_ || ++ties < kMostTies;
       if (!preferences_.is_best(node)) {
         if (is_exact_ || score != capacity) doubtful.emplace_back(node, score);
@@ -118,7 +130,11 @@ class NodeChoice {
       consider(node, placement);
       if (placement.node || placement.competing_node) capacity = score;
       return capacity < 0 || is_exact_ || ++ties < kMostTies;
-    });
+    };
+    if (is_exact_)
+      for_each_by_capacity(ranking_, look_at);
+    else
+      for_each_not_avoided(look_at);  // more free capacity hardly ever makes up for a taint
     if (!is_exact_) outdo(doubtful, capacity, placement);
     if (!placement.node && !placement.competing_node) return std::nullopt;
     const auto may_outdo = [&](const auto& each) {
@@ -126,6 +142,13 @@ class NodeChoice {
     };
     if (is_exact_ && std::ranges::any_of(doubtful, may_outdo)) return std::nullopt;
     return without_doubt(placement);
+  }
+
+  template <typename F>
+  void for_each_not_avoided(F&& each) const {
+    if (!preferences_.tolerates_some_soft_taint()) return for_each_open_by_capacity(ranking_, each);
+    for_each_by_capacity(ranking_,
+                         [&](NodeIndex node, int score) { return preferences_.avoids(node) || each(node, score); });
   }
 
   static Placement without_doubt(Placement placement) {
@@ -156,28 +179,38 @@ class NodeChoice {
   Placement compare_all() const {
     Pool pool;
     if (is_exact_) {
-      collect(pool, ranking_.score.size(), [](NodeIndex) { return true; });
+      for_each_by_capacity(ranking_, Collector(*this, pool, ranking_.score.size()));
       return among(pool);
     }
-    collect(pool, kMostCandidates, [this](NodeIndex node) { return !preferences_.avoids(node); });
-    collect(pool, pool.nodes.empty() ? kMostCandidates : pool.nodes.size() + kMostAvoided,
-            [this](NodeIndex node) { return preferences_.avoids(node); });
+    Collector open(*this, pool, kMostCandidates);
+    for_each_not_avoided(open);
+    Collector avoided(*this, pool, pool.nodes.empty() ? kMostCandidates : pool.nodes.size() + kMostAvoided);
+    for_each_by_capacity(ranking_,
+                         [&](NodeIndex node, int score) { return !preferences_.avoids(node) || avoided(node, score); });
     return among(pool);
   }
 
   /// Adds nodes that pass the filters, up to `most` in all and one that helps.
-  template <typename F>
-  void collect(Pool& pool, std::size_t most, F&& is_wanted) const {
-    bool some_help = std::ranges::any_of(pool.nodes, [this](NodeIndex node) { return helps(node); });
-    for_each_by_capacity(ranking_, [&](NodeIndex node, int score) {
-      if (!is_wanted(node) || (pool.nodes.size() >= most && !helps(node))) return true;
-      if (!query_.fits(node)) return true;
-      pool.nodes.push_back(node);
-      pool.capacity.push_back(score);
-      some_help = some_help || helps(node);
-      return pool.nodes.size() < most || !some_help;
-    });
-  }
+  class Collector {
+   public:
+    Collector(const NodeChoice& choice, Pool& pool, std::size_t most) : choice_(choice), pool_(pool), most_(most) {
+      some_help_ = std::ranges::any_of(pool.nodes, [&](NodeIndex node) { return choice.helps(node); });
+    }
+    bool operator()(NodeIndex node, int score) {
+      const bool helps = choice_.helps(node);
+      if ((pool_.nodes.size() >= most_ && !helps) || !choice_.query_.fits(node)) return true;
+      pool_.nodes.push_back(node);
+      pool_.capacity.push_back(score);
+      some_help_ = some_help_ || helps;
+      return pool_.nodes.size() < most_ || !some_help_;
+    }
+
+   private:
+    const NodeChoice& choice_;
+    Pool& pool_;
+    std::size_t most_;
+    bool some_help_;
+  };
 
   const TargetPredictor::Ranking& ranking_;
   const scheduling::FitQuery& query_;
@@ -220,28 +253,47 @@ TargetPredictor::TargetPredictor(const scheduling::ClusterSnapshot& cluster, sch
       static_cast<std::size_t>(std::ranges::count_if(cluster.nodes(), is_open)) <= Preferences::kComparedNodes;
 }
 
-TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::Overlay& cluster, scheduling::PodIndex pod) {
+void TargetPredictor::look_at_soft_taints(const scheduling::Overlay& cluster) {
+  const auto is_same = [](const scheduling::SoftTaint& a, const scheduling::SoftTaint& b) {
+    return a.key == b.key && a.value == b.value && a.nodes == b.nodes;
+  };
+  if (std::ranges::equal(cluster.soft_taints(), soft_taints_, is_same)) return;
+  soft_taints_ = cluster.soft_taints();
+  ++soft_taints_state_;
+}
+
+/// The node anew.
+void TargetPredictor::rank(Ranking& ranking, const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+                           NodeIndex node) const {
   constexpr std::uint8_t kNoCapacity = ResourceScores::kNoCapacity;
+  const auto set = [&](std::vector<std::uint8_t>& scores, Ranking::Counts& with_score, std::uint8_t score) {
+    if (scores[node] != kNoCapacity) --with_score[scores[node]];
+    scores[node] = score;
+    if (score != kNoCapacity) ++with_score[score];
+  };
+  const std::uint8_t now = scores_.score(cluster, pod, node);
+  set(ranking.score, ranking.with_score, now);
+  if (!ranking.open.empty()) set(ranking.open, ranking.with_open, cluster.bears_soft_taint(node) ? kNoCapacity : now);
+}
+
+TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::Overlay& cluster, scheduling::PodIndex pod) {
   const std::uint32_t set = cluster.base().request_set_of(pod);
   if (rankings_.size() >= kMostRankings && !rankings_.contains(set)) rankings_.clear();
+  look_at_soft_taints(cluster);
   const auto& changes = cluster.changes();
   Ranking& ranking = rankings_[set];
   const std::size_t nodes = cluster.base().node_count();
-  if (ranking.score.size() != nodes || changes.size() - ranking.seen > nodes) {
-    ranking.score.resize(nodes);
+  const bool is_outdated = ranking.soft_taints != soft_taints_state_ || changes.size() - ranking.seen > nodes;
+  if (ranking.score.size() != nodes || is_outdated) {
+    ranking.score.assign(nodes, ResourceScores::kNoCapacity);
+    ranking.open.assign(soft_taints_.empty() ? 0 : nodes, ResourceScores::kNoCapacity);
     ranking.with_score.fill(0);
-    for (NodeIndex node = 0; node < nodes; ++node) {
-      const std::uint8_t now = ranking.score[node] = scores_.score(cluster, pod, node);
-      if (now != kNoCapacity) ++ranking.with_score[now];
-    }
+    ranking.with_open.fill(0);
+    for (NodeIndex node = 0; node < nodes; ++node) rank(ranking, cluster, pod, node);
     ranking.seen = changes.size();
+    ranking.soft_taints = soft_taints_state_;
   }
-  for (; ranking.seen < changes.size(); ++ranking.seen) {
-    std::uint8_t& known = ranking.score[changes[ranking.seen]];
-    if (known != kNoCapacity) --ranking.with_score[known];
-    known = scores_.score(cluster, pod, changes[ranking.seen]);
-    if (known != kNoCapacity) ++ranking.with_score[known];
-  }
+  for (; ranking.seen < changes.size(); ++ranking.seen) rank(ranking, cluster, pod, changes[ranking.seen]);
   return ranking;
 }
 

@@ -50,18 +50,27 @@ class TargetPredictor {
 
   /// The nodes by their free capacity for one set of requests.
   struct Ranking {
+    using Counts = std::array<std::uint32_t, scheduling::ResourceScores::kBest + 1>;
     std::vector<std::uint8_t> score;  ///< by node; ResourceScores::kNoCapacity: too small
-    std::array<std::uint32_t, scheduling::ResourceScores::kBest + 1> with_score;  ///< how many nodes
-    std::size_t seen = 0;  ///< how many of the overlay's changes it knows
+    Counts with_score;                ///< how many nodes
+    std::vector<std::uint8_t> open;   ///< the same without those that bear a soft taint; empty: none does
+    Counts with_open;
+    std::size_t seen = 0;           ///< how many of the overlay's changes it knows
+    std::uint64_t soft_taints = 0;  ///< of which state of the soft taints
   };
 
  private:
   static constexpr std::size_t kMostRankings = 1024;
 
   Ranking& ranking_of(const scheduling::Overlay& cluster, scheduling::PodIndex pod);
+  void rank(Ranking& ranking, const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+            scheduling::NodeIndex node) const;
+  void look_at_soft_taints(const scheduling::Overlay& cluster);
 
   scheduling::SchedulerRules rules_;
   scheduling::ResourceScores scores_;
+  std::vector<scheduling::SoftTaint> soft_taints_;       ///< as they were last
+  std::uint64_t soft_taints_state_ = 0;                  ///< how often they changed
   bool has_few_open_nodes_;                              ///< that take any pod
   std::unordered_map<std::uint32_t, Ranking> rankings_;  ///< by set of requests
 };

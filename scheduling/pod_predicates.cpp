@@ -49,10 +49,11 @@ void FitQuery::find_own_anti_affinity() {
   if (!pod().affinity) return;
   for (const PodAffinityTerm& term : pod().affinity->required_pod_anti_affinity) {
     ClosedDomains& domains = closed_for(term.topology_key, true);
-    for_each_covered(term, pod_, *cluster_, [&](PodIndex other) {
-      const std::uint32_t domain = domain_of(*domains.topology, cluster_->node_of(other));
+    for (const PodIndex other : cluster_->selector_cache().covered_by(term, pod_)) {
+      const std::uint32_t domain =
+          other == pod_ ? Topology::kNone : domain_of(*domains.topology, cluster_->node_of(other));
       if (domain != Topology::kNone) domains.closed[domain] = true;
-    });
+    }
     const std::uint32_t own = domain_of(*domains.topology, cluster_->node_of(pod_));
     if (counts(pod_) && own != Topology::kNone && covers(term, pod_, pod_, base())) domains.closed[own] = true;
   }

@@ -91,8 +91,19 @@ bool Preferences::bears_from_others(const SoftTaint& soft, NodeIndex node) const
   });
 }
 
+/// The usual case: no node has a list to be looked up.
+bool Preferences::bears_one_soft_taint_only() {
+  const auto& all = query_.cluster().soft_taints();
+  if (all.size() != 1 || all.front().nodes.empty() || !index_.prefer_no_schedule_nodes().empty()) return false;
+  const api::Taint taint{all.front().key, all.front().value, api::TaintEffect::kPreferNoSchedule};
+  only_soft_ = first_untolerated(query_.pod().tolerations, {taint}, {taint.effect}) != nullptr;
+  if (only_soft_) most_untolerated_ = 1;
+  return only_soft_;
+}
+
 void Preferences::add_soft_taints() {
   const std::size_t known = untolerated_.size();
+  if (bears_one_soft_taint_only()) return;
   for (const SoftTaint& soft : query_.cluster().soft_taints()) {
     const api::Taint taint{soft.key, soft.value, api::TaintEffect::kPreferNoSchedule};
     if (!first_untolerated(query_.pod().tolerations, {taint}, {taint.effect})) {
@@ -244,6 +255,7 @@ void Preferences::spread_over(std::string_view key, std::int64_t max_skew, std::
 // --- one node
 
 std::int64_t Preferences::untolerated_taints(NodeIndex node) const {
+  if (only_soft_) return query_.cluster().bears_soft_taint(node) ? 1 : 0;
   const auto at = std::ranges::lower_bound(untolerated_, node, {}, &std::pair<NodeIndex, std::int64_t>::first);
   return at != untolerated_.end() && at->first == node ? at->second : 0;
 }
@@ -284,7 +296,7 @@ std::int64_t Preferences::spread_score(NodeIndex node, std::span<const double> w
 }
 
 bool Preferences::is_best(NodeIndex node) const {
-  if (!untolerated_.empty() && untolerated_taints(node) > 0) return false;
+  if (most_untolerated_ > 0 && untolerated_taints(node) > 0) return false;
   if (node_preference(node) < most_node_preference_) return false;
   for (const AffinityScores& each : affinity_scores_) {
     const auto at = each.weight.find(each.topology->domain_of[node]);

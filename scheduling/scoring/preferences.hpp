@@ -50,6 +50,8 @@ class Preferences {
   bool is_best(NodeIndex node) const;
   /// The node bears a soft taint of ours that the pod does not tolerate.
   bool avoids(NodeIndex node) const;
+  /// Else it avoids all nodes with one.
+  bool tolerates_some_soft_taint() const { return tolerates_some_; }
   /// So many points at least it scores less than a candidate that is_best(). Above kExactLossNodes nodes a guess that
   /// takes most nodes for candidates.
   int least_loss(NodeIndex node) const;
@@ -75,6 +77,7 @@ class Preferences {
 
   void find_taints();
   void add_soft_taints();
+  bool bears_one_soft_taint_only();
   bool bears_from_others(const SoftTaint& soft, NodeIndex node) const;
   bool is_soft_taint(const api::Taint& taint) const;
   void find_affinity_scores();
@@ -103,6 +106,7 @@ class Preferences {
   const SchedulerRules rules_;
   NodeIndex hinted_ = kNoNode;
   std::vector<std::pair<NodeIndex, std::int64_t>> untolerated_;  ///< sorted; by taints that the pod does not tolerate
+  bool only_soft_ = false;  ///< then there are none of them but one soft taint, which the overlay knows by node
   std::int64_t most_untolerated_ = 0;
   bool tolerates_some_ = false;            ///< of the soft taints that nodes bear
   std::int64_t most_node_preference_ = 0;  ///< sum of the weights of its preferred node terms

@@ -20,6 +20,8 @@ using scheduling::kNoNode;
 using scheduling::kPodsIndex;
 using scheduling::Overlay;
 
+constexpr std::size_t kMostEjected = 12;  // for one pod, where all are small
+
 std::int64_t free_of(const Overlay& cluster, NodeIndex node, scheduling::ResourceIndex resource) {
   return scheduling::saturating_subtract(cluster.base().allocatable().get(node, resource),
                                          cluster.used().get(node, resource));
@@ -33,13 +35,49 @@ Packing::Packing(const DefragmentationProblem& problem, const Overlay& cluster, 
       cluster_(cluster),
       takes_(std::move(takes)),
       gone_(cluster.base().node_count()),
+      room_(cluster.base().node_count()),
       counts_(std::move(moved)),
       style_(style),
       budget_(budget),
       chance_(chance) {
   for (const NodeIndex node : cluster.base().nodes()) {
     if (takes_[node]) order_.push_back(node);
+    measure(node);
   }
+}
+
+void Packing::measure(NodeIndex node) {
+  const auto room = [&](scheduling::ResourceIndex resource) {
+    return scheduling::saturating_subtract(free_of(cluster_, node, resource), problem_.headroom(node, resource));
+  };
+  room_[node] = {room(kCpuIndex), room(kMemoryIndex), free_of(cluster_, node, kPodsIndex)};
+}
+
+void Packing::move(PodIndex pod, NodeIndex to) {
+  const NodeIndex from = cluster_.node_of(pod);
+  cluster_.move(pod, to);
+  if (from != kNoNode) measure(from);
+  if (to != kNoNode) measure(to);
+}
+
+void Packing::restore(PodIndex pod) {
+  move(pod, cluster_.base().node_of(pod));
+  cluster_.restore(pod);
+}
+
+Packing::Need Packing::need_of(PodIndex pod) const {
+  Need need{INT64_MIN, INT64_MIN, true};
+  for (const auto& [resource, milli] : cluster_.base().requests(pod)) {
+    if (milli == 0) continue;
+    if (resource == kCpuIndex) {
+      need.cpu = milli;
+    } else if (resource == kMemoryIndex) {
+      need.memory = milli;
+    } else {
+      need.is_all = false;
+    }
+  }
+  return need;
 }
 
 void Packing::open(NodeIndex node) {
@@ -97,14 +135,14 @@ bool Packing::needs_what_left(PodIndex pod, NodeIndex node) const {
 
 void Packing::make(const PackedMove& move) {
   count_gone(move, 1);
-  cluster_.move(move.pod, move.to);
+  this->move(move.pod, move.to);
   counts_.add(move.pod, 1);
   moves_.push_back(move);
 }
 
 void Packing::roll_back(std::size_t moves) {
   while (moves_.size() > moves) {
-    cluster_.restore(moves_.back().pod);
+    restore(moves_.back().pod);
     count_gone(moves_.back(), -1);
     counts_.add(moves_.back().pod, -1);
     moves_.pop_back();
@@ -133,11 +171,13 @@ bool Packing::has_room(PodIndex pod, NodeIndex node, std::span<const PodIndex> l
 std::optional<NodeIndex> Packing::best_fit(PodIndex pod, const FitQuery& query) {
   std::optional<NodeIndex> best;
   double least = 0;
+  const Need need = need_of(pod);
   const NodeIndex here = cluster_.node_of(pod);
   const NodeIndex home = problem_.cluster().node_of(pod);
   budget_.spend(order_.size());
   for (const NodeIndex node : order_) {
-    if (node == here || node == home || !has_room(pod, node, {})) continue;
+    if (!need.is_met(room_[node]) || node == here || node == home) continue;
+    if (!need.is_all && !has_room(pod, node, {})) continue;
     const double share = free_share(node);
     if ((best && share >= least) || query.refusal_beside_room(node)) continue;
     best = node;
@@ -177,7 +217,7 @@ double Packing::misfit(PodIndex other, PodIndex pod) const {
 }
 
 /// The largest ones first until there is room; nullopt: too many, or none.
-std::optional<Packing::Ejection> Packing::several_on(NodeIndex node, PodIndex pod) const {
+std::optional<Packing::Ejection> Packing::several_on(NodeIndex node, PodIndex pod, std::size_t most) const {
   Ejection found{node, {}, 0};
   std::vector<PodIndex> pods;
   cluster_.for_each_on(node, [&](PodIndex other) {
@@ -189,36 +229,54 @@ std::optional<Packing::Ejection> Packing::several_on(NodeIndex node, PodIndex po
     found.pods.push_back(other);
     found.cost += problem_.size(other);
     if (has_room(pod, node, found.pods)) return without_needless(std::move(found), pod);
-    if (found.pods.size() == style_.ejected) break;
+    if (found.pods.size() == most) break;
   }
   return std::nullopt;
 }
 
-void Packing::add_ejections_on(NodeIndex node, PodIndex pod, std::vector<Ejection>& found) {
+/// All by itself.
+bool Packing::makes_room(PodIndex other, const Need& need, PodIndex pod, NodeIndex node) const {
+  const scheduling::RequestSet& held = cluster_.requests_on(other, node);
+  Room room = room_[node];
+  room.cpu = scheduling::saturating_add(room.cpu, scheduling::amount_of(held, kCpuIndex));
+  room.memory = scheduling::saturating_add(room.memory, scheduling::amount_of(held, kMemoryIndex));
+  room.pods += 1000;
+  return need.is_met(room) && (need.is_all || has_room(pod, node, std::span(&other, 1)));
+}
+
+void Packing::add_ejections_on(NodeIndex node, PodIndex pod, std::size_t most_ejected, std::vector<Ejection>& found) {
   const std::size_t before = found.size();
+  const Need need = need_of(pod);
   cluster_.for_each_on(node, [&](PodIndex other) {
-    if (!has_room(pod, node, std::span(&other, 1)) || !is_free_to_leave(other)) return;
+    if (!makes_room(other, need, pod, node) || !is_free_to_leave(other)) return;
     found.push_back({node, {other}, misfit(other, pod) * chance_.about_one(style_.noise)});
   });
   if (found.size() > before) return;
-  if (auto several = several_on(node, pod)) {
+  if (auto several = several_on(node, pod, most_ejected)) {
     several->cost += style_.hole * problem_.size(pod);
     several->cost *= 1.5 * chance_.about_one(style_.noise);  // more moves for one hole
     found.push_back(*std::move(several));
   }
 }
 
-std::vector<Packing::Ejection> Packing::ejections_for(PodIndex pod, const FitQuery& query) {
-  std::vector<Ejection> found;
+void Packing::add_ejections(PodIndex pod, const FitQuery& query, std::size_t most_ejected,
+                            std::vector<Ejection>& found) {
   const NodeIndex here = cluster_.node_of(pod);
   const NodeIndex home = problem_.cluster().node_of(pod);
   std::size_t looked_at = 0;
   for (; looked_at < order_.size() && found.size() < 4 * style_.tries; ++looked_at) {
     const NodeIndex node = order_[(hint_ + looked_at) % order_.size()];
-    if (node != here && node != home && !query.refusal_beside_room(node)) add_ejections_on(node, pod, found);
+    if (node != here && node != home && !query.refusal_beside_room(node))
+      add_ejections_on(node, pod, most_ejected, found);
   }
   budget_.spend(looked_at);
   if (looked_at < order_.size()) hint_ = (hint_ + looked_at) % order_.size();
+}
+
+std::vector<Packing::Ejection> Packing::ejections_for(PodIndex pod, const FitQuery& query) {
+  std::vector<Ejection> found;
+  add_ejections(pod, query, style_.ejected, found);
+  if (found.empty()) add_ejections(pod, query, kMostEjected, found);
   std::ranges::stable_sort(found, {}, &Ejection::cost);
   return found;
 }
@@ -234,16 +292,16 @@ bool Packing::eject(PodIndex pod, const Ejection& ejection, int depth) {
   const std::size_t before = moves_.size();
   const NodeIndex here = cluster_.node_of(pod);
   const bool was_moved = cluster_.is_moved(pod);
-  for (const PodIndex other : ejection.pods) cluster_.move(other, kNoNode);
-  cluster_.move(pod, ejection.node);
+  for (const PodIndex other : ejection.pods) move(other, kNoNode);
+  move(pod, ejection.node);
   const auto finds_place = [&](PodIndex other) { return place(other, depth - 1); };
   if (std::ranges::all_of(ejection.pods, finds_place)) {
     make({pod, problem_.cluster().node_of(pod), ejection.node, true});
     return true;
   }
   roll_back(before);
-  for (const PodIndex other : ejection.pods) cluster_.restore(other);
-  was_moved ? cluster_.move(pod, here) : cluster_.restore(pod);
+  for (const PodIndex other : ejection.pods) restore(other);
+  was_moved ? move(pod, here) : restore(pod);
   return false;
 }
 

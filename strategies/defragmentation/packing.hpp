@@ -22,7 +22,7 @@ struct PackedMove {
 struct PackingStyle {
   int depth = 2;              ///< so many pods may make room for one another in a chain
   std::size_t tries = 16;     ///< swaps that are tried for one pod, of four times as many that are compared
-  std::size_t ejected = 3;    ///< pods that leave one node for one pod
+  std::size_t ejected = 3;    ///< pods that leave one node for one pod; more where fewer never make room
   double noise = 0;           ///< how far chance decides among places: 0, not at all
   bool direct_first = false;  ///< pods that need no room made go first; else the ones that make room
   /// What makes room for a pod is to be so many times as large, so that others find a place there, too; 0: the less,
@@ -57,6 +57,19 @@ class Packing {
     std::int64_t memory = 0;
     std::uint32_t pods = 0;
   };
+  /// What is free on a node beside the headroom, of what nearly every pod asks for. Looked up more often than anything.
+  struct Room {
+    std::int64_t cpu = 0;
+    std::int64_t memory = 0;
+    std::int64_t pods = 0;
+  };
+  /// What a pod asks for of that; the least number there is where it asks for nothing.
+  struct Need {
+    std::int64_t cpu;
+    std::int64_t memory;
+    bool is_all;  ///< it asks for nothing else
+    bool is_met(const Room& room) const { return room.cpu >= cpu && room.memory >= memory && room.pods >= 1000; }
+  };
   /// Pods that could make room on a node.
   struct Ejection {
     NodeIndex node;
@@ -68,9 +81,11 @@ class Packing {
   bool place_by_ejection(PodIndex pod, const scheduling::FitQuery& query, int depth);
   bool eject(PodIndex pod, const Ejection& ejection, int depth);
   std::vector<Ejection> ejections_for(PodIndex pod, const scheduling::FitQuery& query);
-  void add_ejections_on(NodeIndex node, PodIndex pod, std::vector<Ejection>& found);
+  void add_ejections_on(NodeIndex node, PodIndex pod, std::size_t most_ejected, std::vector<Ejection>& found);
   Ejection without_needless(Ejection ejection, PodIndex pod) const;
-  std::optional<Ejection> several_on(NodeIndex node, PodIndex pod) const;
+  void add_ejections(PodIndex pod, const scheduling::FitQuery& query, std::size_t most_ejected,
+                     std::vector<Ejection>& found);
+  std::optional<Ejection> several_on(NodeIndex node, PodIndex pod, std::size_t most) const;
   std::optional<NodeIndex> best_fit(PodIndex pod, const scheduling::FitQuery& query);
   bool is_plain(PodIndex pod) const;
   double free_share(NodeIndex node) const;
@@ -79,6 +94,11 @@ class Packing {
   void count_gone(const PackedMove& move, std::int64_t sign);
   void make(const PackedMove& move);
   void roll_back(std::size_t moves);
+  void move(PodIndex pod, NodeIndex to);
+  void restore(PodIndex pod);
+  void measure(NodeIndex node);
+  Need need_of(PodIndex pod) const;
+  bool makes_room(PodIndex other, const Need& need, PodIndex pod, NodeIndex node) const;
   bool is_free_to_leave(PodIndex pod) const;
   bool has_room(PodIndex pod, NodeIndex node, std::span<const PodIndex> leaving) const;
 
@@ -88,6 +108,7 @@ class Packing {
   std::vector<NodeIndex> order_;  ///< the nodes that take
   std::vector<PackedMove> moves_;
   std::vector<Gone> gone_;  ///< by node: by those moves
+  std::vector<Room> room_;  ///< by node
   WorkloadCounts counts_;
   PackingStyle style_;
   SearchBudget& budget_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -18,7 +19,15 @@ using scheduling::Overlay;
 /// Pods of the same node that may go in another's place, if the scheduler would put that where it does not help.
 constexpr std::size_t kMostInstead = 6;
 constexpr std::size_t kStepsOfMove = 20;
+constexpr int kMostOfKind = 3;       // pods of a kind without a place, until no other of it is tried
 constexpr std::size_t kFewLeft = 8;  // nodes for which any progress is worth another round
+
+/// nullopt: there is none like it.
+std::optional<PodKind> kind_of(PodIndex pod, const scheduling::ClusterSnapshot& base) {
+  const auto owner = base.owner_of(pod);
+  if (!owner || !base.pod(pod).volumes.empty()) return std::nullopt;
+  return PodKind{*owner, base.label_group_of(pod), base.request_set_of(pod)};
+}
 
 bool has_hard_spread(const api::Pod& pod) {
   return std::ranges::any_of(pod.topology_spread, [](const auto& each) { return !each.schedule_anyway; });
@@ -84,6 +93,14 @@ std::vector<NodeIndex> Realization::left() const {
   return nodes;
 }
 
+double Realization::left_size() const {
+  double sum = 0;
+  for (const NodeIndex node : left()) {
+    for (const PodIndex pod : problem_.pods_on(node)) sum += cluster().node_of(pod) == node ? problem_.size(pod) : 0;
+  }
+  return sum;
+}
+
 std::vector<PackedMove> Realization::pack() {
   Packing packing(problem_, cluster(), takes_, counts_, style_, budget_, chance_);
   std::vector<std::pair<double, PodIndex>> pods;  // the largest first
@@ -95,9 +112,12 @@ std::vector<PackedMove> Realization::pack() {
     }
   }
   std::ranges::sort(pods);
+  std::map<PodKind, int> failures;
   for (const auto& [size, pod] : pods) {
     if (budget_.is_over()) break;
-    packing.place_all({pod});
+    const auto kind = kind_of(pod, problem_.base());
+    if (kind && failures[*kind] == kMostOfKind) continue;
+    if (!packing.place_all({pod}) && kind) ++failures[*kind];
   }
   std::vector<PackedMove> moves = packing.moves();
   // What others wait for before them, then the largest: they have the fewest places.
@@ -211,8 +231,29 @@ bool Realization::attempt_instead(const PackedMove& move, Wave& wave) {
 
 /// Without a look at what the scheduler likes.
 bool Realization::fits_somewhere(PodIndex pod) const {
+  const auto& base = problem_.base();
+  const std::int64_t cpu = scheduling::amount_of(base.requests(pod), scheduling::kCpuIndex);
+  const auto& offered = base.allocatable().column(scheduling::kCpuIndex);
+  const auto& used = cluster().used().column(scheduling::kCpuIndex);
+  const NodeIndex here = cluster().node_of(pod);
   const auto query = cluster().fit_query(pod, FitLevel::kScheduler);  // the rehearsal asks it next
-  return std::ranges::any_of(problem_.taking(), [&](NodeIndex node) { return takes_[node] && query->fits(node); });
+  return std::ranges::any_of(problem_.taking(), [&](NodeIndex node) {
+    return takes_[node] && node != here &&
+           (cpu == 0 || cpu <= scheduling::saturating_subtract(offered[node], used[node])) && query->fits(node);
+  });
+}
+
+/// The pod is there then.
+std::optional<NodeIndex> Realization::find_target(PodIndex pod, const PackedMove& instead_of, const Wave& wave) {
+  budget_.spend(kStepsOfMove + problem_.base().node_count());
+  if (!fits_somewhere(pod)) return std::nullopt;
+  const auto to = rehearsal_->relocate(
+      pod, [&](NodeIndex node) { return chooses_targets_ ? node == instead_of.to : takes_[node]; });
+  if (!to) return std::nullopt;
+  const bool is_reserved = !chooses_targets_ && !emptying_[instead_of.from] && wave.reserved[*to] > 0;
+  if (!is_reserved && fits_in_flight(pod, *to, wave)) return to;
+  rehearsal_->restore(pod);
+  return std::nullopt;
 }
 
 bool Realization::relocate(PodIndex pod, const PackedMove& instead_of, Wave& wave) {
@@ -220,17 +261,13 @@ bool Realization::relocate(PodIndex pod, const PackedMove& instead_of, Wave& wav
     waits_for_budget_ = true;
     return false;
   }
-  budget_.spend(kStepsOfMove + problem_.base().node_count());
-  if (!fits_somewhere(pod)) return false;
+  const auto kind = chooses_targets_ ? std::nullopt : kind_of(pod, problem_.base());
+  int* const failures = kind ? &wave.failures[*kind] : nullptr;
+  if (failures != nullptr && *failures == kMostOfKind) return false;  // room only gets less in a wave
   const NodeIndex from = instead_of.from;
-  const auto to = rehearsal_->relocate(
-      pod, [&](NodeIndex node) { return chooses_targets_ ? node == instead_of.to : takes_[node]; });
+  const auto to = find_target(pod, instead_of, wave);
+  if (failures != nullptr) *failures = to ? 0 : *failures + 1;
   if (!to) return false;
-  const bool is_reserved = !chooses_targets_ && !emptying_[from] && wave.reserved[*to] > 0;
-  if (is_reserved || !fits_in_flight(pod, *to, wave)) {
-    rehearsal_->restore(pod);
-    return false;
-  }
   wave.budgets.spend(pod);
   wave.leaving.push_back(pod);
   const api::Pod& object = problem_.base().pod(pod);
@@ -254,9 +291,23 @@ bool Realization::is_counted_on(PodIndex pod, const Wave& wave) const {
   });
 }
 
+/// Pods of other nodes than the one where it goes may be in its way.
+bool Realization::looks_beyond_node(PodIndex pod) const {
+  const auto& base = problem_.base();
+  const api::Pod& object = base.pod(pod);
+  const auto is_wide = [&](const api::PodAffinityTerm& term) {
+    return cluster().topology(term.topology_key).domain_names.size() != base.node_count();
+  };
+  if (has_hard_spread(object) || has_required_affinity(object)) return true;
+  if (object.affinity && std::ranges::any_of(object.affinity->required_pod_anti_affinity, is_wide)) return true;
+  return std::ranges::any_of(cluster().selector_cache().anti_affinity_terms_of(pod),
+                             [&](const auto& each) { return is_wide(*each.term); });
+}
+
 /// Beside what arrives, itself included, what has yet to leave, and the headroom.
 bool Realization::fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const {
-  if (FitQuery(wave.before, pod, FitLevel::kScheduler).refusal_beside_room(node)) return false;
+  const bool may_mind = wave.is_left[node] != 0 || looks_beyond_node(pod);  // else it is as the rehearsal saw it
+  if (may_mind && FitQuery(wave.before, pod, FitLevel::kScheduler).refusal_beside_room(node)) return false;
   const auto has_room = [&](scheduling::ResourceIndex resource) {
     const auto& base = problem_.base();
     std::int64_t free =

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -10,6 +12,9 @@
 #include "strategies/defragmentation/problem.hpp"
 
 namespace strategies {
+
+/// Owner, labels and requests: equal for pods that find a place where the others do.
+using PodKind = std::array<std::uint32_t, 3>;
 
 struct WaveMove {
   PodIndex pod;
@@ -38,6 +43,8 @@ class Realization {
   const std::vector<WaveMove>& moves() const { return moves_; }
   /// Of those to be emptied, the ones on which pods are left.
   std::vector<NodeIndex> left() const;
+  /// Sum of the sizes of their pods that are left.
+  double left_size() const;
   /// By node: is to be emptied.
   const std::vector<bool>& emptying() const { return emptying_; }
   /// By node: bears the taint.
@@ -53,6 +60,7 @@ class Realization {
     std::vector<std::uint8_t> is_left;    ///< by node: some pod leaves it
     std::vector<std::uint32_t> awaited;   ///< by node: pods that are still to leave it
     std::vector<std::uint32_t> reserved;  ///< by node: pods that wait for room on it, where no other is to go
+    std::map<PodKind, int> failures{};    ///< pods of a kind in a row that found no place
   };
 
   const scheduling::Overlay& cluster() const { return rehearsal_->cluster(); }
@@ -65,9 +73,11 @@ class Realization {
   bool attempt(const PackedMove& move, Wave& wave);
   bool attempt_instead(const PackedMove& move, Wave& wave);
   bool relocate(PodIndex pod, const PackedMove& instead_of, Wave& wave);
+  std::optional<NodeIndex> find_target(PodIndex pod, const PackedMove& instead_of, const Wave& wave);
   bool fits_somewhere(PodIndex pod) const;
   bool meets_its_own(PodIndex pod, const Wave& wave) const;
   bool is_counted_on(PodIndex pod, const Wave& wave) const;
+  bool looks_beyond_node(PodIndex pod) const;
   bool fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const;
 
   const DefragmentationProblem& problem_;

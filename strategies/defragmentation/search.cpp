@@ -26,6 +26,7 @@ constexpr std::int64_t kLeastImproving = 10'000'000;  // for improvements: half 
 constexpr std::int64_t kMostImproving = 30'000'000;
 constexpr std::int64_t kFarImproving = 100'000'000;
 constexpr std::size_t kNearPercent = 95;     // of the bound
+constexpr std::size_t kCloseEnough = 500;    // of the bound: no closer look at how many nodes go
 constexpr std::int64_t kMoment = 2'000'000;  // for each try after the time has run out
 constexpr int kMostMoments = 12;
 constexpr std::size_t kMostAlone = 8;  // nodes that are tried one by one where several at once bring nothing
@@ -89,6 +90,7 @@ bool DefragmentationSearch::attempt(const Nodes& emptying, PackingStyle style, s
     return true;
   }
   left_ = works ? by_moves(emptying) : realization.left();
+  left_size_ = realization.left_size();
   for (const NodeIndex node : left_) reached_[node] = false;
   if (left_.empty() || moves > most_moves) left_ = by_load(emptying);
   return false;
@@ -157,8 +159,10 @@ std::vector<NodeIndex> DefragmentationSearch::by_load(const Nodes& nodes) const 
 void DefragmentationSearch::bisect(Nodes emptying, std::vector<NodeIndex> left) {
   std::size_t fails = 0;
   std::size_t works = left.size() + 1;
-  std::size_t next = std::max<std::size_t>(left.size() / 4, 1);
-  while (works - fails > 1 && !left.empty() && !budget_.is_over()) {
+  std::size_t next =
+      std::clamp<std::size_t>(static_cast<std::size_t>(left_size_) + 1, 1, std::max<std::size_t>(left.size(), 1));
+  const std::size_t close = std::max<std::size_t>(limits_.most_freed / kCloseEnough, 1);
+  while (works - fails > close && !left.empty() && !budget_.is_over()) {
     Nodes fewer = emptying;
     for (std::size_t i = 0; i < next; ++i) fewer[left[i]] = false;
     if (attempt(fewer, {}, limits_.most_moves, budget_)) {

@@ -66,6 +66,7 @@ class DefragmentationSearch {
   Nodes best_nodes_;
   Nodes reached_;                ///< what the last attempt that failed had emptied
   std::vector<NodeIndex> left_;  ///< what the last attempt that failed could do without
+  double left_size_ = 0;         ///< what its pods without a place take, in average nodes
 };
 
 }  // namespace strategies

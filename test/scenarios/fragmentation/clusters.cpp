@@ -63,6 +63,7 @@ struct Shape {
   bool memory = false;      ///< memory is what is scarce
   bool slots = false;       ///< the number of pods is what is scarce
   bool agents = false;      ///< DaemonSets of their own on some nodes
+  bool small = false;       ///< full nodes hold many small pods
   bool followers = false;   ///< some ordinary pods must be in the zone of another app
   double full = 0.5;        ///< share of the nodes that are full
 };
@@ -90,6 +91,7 @@ constexpr std::array kShapes = {
     Shape{.name = "slots", .groups = 2, .mixed_sizes = false, .loose = true, .slots = true},
     Shape{.name = "agents", .groups = 2, .loose = true, .unmovable = true, .agents = true},
     Shape{.name = "followers", .groups = 2, .loose = true, .followers = true},
+    Shape{.name = "small", .small = true},
     Shape{.name = "medley",
           .groups = 4,
           .loose = true,
@@ -104,6 +106,7 @@ constexpr std::array kShapes = {
 };
 
 constexpr std::array<std::int64_t, 8> kSizes = {200, 300, 500, 700, 1000, 1500, 2000, 4000};
+constexpr std::array<std::int64_t, 3> kSmallSizes = {250, 270, 310};
 constexpr std::array<std::int64_t, 3> kQuorumSizes = {500, 1000, 1500};
 constexpr std::array<int, 4> kScales = {1, 1, 2, 4};
 
@@ -202,7 +205,9 @@ class Maker {
   void fill(int node) {
     std::int64_t cpu = cpu_of(node) - kAgentCpu - (has_logs(node) ? kLogsCpu : 0);
     for (std::int64_t slots = shape_.slots ? kFewSlots - 1 : 110; cpu >= kSizes.front() && slots > 0; --slots) {
-      const std::int64_t size = shape_.mixed_sizes ? random_.pick(kSizes) : 1000;
+      const std::int64_t size = shape_.small         ? random_.pick(kSmallSizes)
+                                : shape_.mixed_sizes ? random_.pick(kSizes)
+                                                     : 1000;
       if (size > cpu) return;
       if (shape_.memory) {
         add_web(node, size / 3, size * kGi / 252);
