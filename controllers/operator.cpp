@@ -31,7 +31,7 @@
 #include "controllers/usage/spikes.hpp"
 #include "evictors/registry.hpp"
 #include "kube/runtime/work_queue.hpp"
-#include "kube/runtime/worker.hpp"
+#include "kube/runtime/worker_pool.hpp"
 #include "scheduling/scoring/scheduler_rules.hpp"
 
 namespace controllers {
@@ -46,9 +46,9 @@ constexpr std::size_t kThreadsPerEviction = 2;
 constexpr std::size_t kUsageWorkers = 4;
 constexpr base::milliseconds kPolicySettleTime{500};
 /// Gates whose servers may hang at the same time before others wait.
-constexpr int kGateThreads = 4;
+constexpr std::size_t kGateThreads = 4;
 /// Evacuations of a plan that are created at a time.
-constexpr std::int32_t kMostCreators = 32;
+constexpr std::int32_t kMostCreators = 16;
 /// Seconds after the start of the workers: not before the first evictions.
 constexpr int kTidyTurn = 10;
 /// A verdict older than this was recorded by whoever made it.
@@ -518,7 +518,10 @@ Operator::~Operator() = default;
 void Operator::run_caches(std::stop_token stop) {
   std::vector<std::jthread> threads;
   for (const auto& cache : impl_->all_caches()) {
-    threads.emplace_back([stop, reflector = cache.reflector] { reflector->run(stop); });
+    threads.emplace_back([stop, name = cache.name, reflector = cache.reflector] {
+      kube::name_this_thread(name);
+      reflector->run(stop);
+    });
   }
   while (!stop.stop_requested()) {
     impl_->refresh_keys();
@@ -532,21 +535,25 @@ void Operator::run_workers(std::stop_token stop) {
   if (stop.stop_requested()) return;
   impl_->deps.log.info("reconciling", {base::kv("workers", impl_->deps.config.workers)});
   std::vector<std::jthread> threads;
-  for (std::size_t i = 0; i < impl_->index_of_policy_worker(); ++i) {
-    threads.emplace_back([this, stop, i] { impl_->evacuation_worker(i).run(stop); });
-  }
+  kube::WorkerPool evacuators(
+      impl_->evacuation_queue, impl_->index_of_policy_worker(),
+      [this](std::size_t i) { return impl_->evacuation_worker(i); }, "evacuations");
+  kube::WorkerPool collectors(
+      impl_->usage_queue, kUsageWorkers, [this](std::size_t) { return impl_->usage_worker(); }, "usage");
+  kube::WorkerPool askers(
+      impl_->gate_queue, kGateThreads, [this](std::size_t) { return impl_->gate_worker(); }, "gates");
+  for (kube::WorkerPool* pool : {&evacuators, &collectors, &askers}) pool->start(stop);
+  impl_->policies.set_pause([stop](base::Duration pause) { return base::sleep_unless_stopped(pause, stop); });
   impl_->policies.set_creators(std::clamp(impl_->deps.config.workers, std::int32_t{1}, kMostCreators));
-  threads.emplace_back([this, stop] { impl_->policy_worker().run(stop); });
-  for (std::size_t i = 0; i < kUsageWorkers; ++i) {
-    threads.emplace_back([this, stop] { impl_->usage_worker().run(stop); });
-  }
-  for (int i = 0; i < kGateThreads; ++i) {
-    threads.emplace_back([this, stop] { impl_->gate_worker().run(stop); });
-  }
-  threads.emplace_back([this, stop] { impl_->taint_worker().run(stop); });
-  if (impl_->responder) {
-    threads.emplace_back([this, stop] { impl_->responder_worker().run(stop); });
-  }
+  const auto run = [&](const char* name, kube::Worker worker) {
+    threads.emplace_back([stop, name, worker = std::move(worker)]() mutable {
+      kube::name_this_thread(name);
+      worker.run(stop);
+    });
+  };
+  run("policies", impl_->policy_worker());
+  run("taints", impl_->taint_worker());
+  if (impl_->responder) run("responder", impl_->responder_worker());
   for (int turn = 0; !stop.stop_requested(); ++turn) {
     if (turn == kTidyTurn) return_free_memory();  // of the first lists
     impl_->publish_counts();

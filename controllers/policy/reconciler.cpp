@@ -12,6 +12,7 @@
 #include "api/origin.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
+#include "base/backoff.hpp"
 #include "controllers/policy/balance/convergence.hpp"
 #include "controllers/policy/circuit.hpp"
 #include "controllers/policy/cycle.hpp"
@@ -19,6 +20,7 @@
 #include "controllers/spec_problems.hpp"
 #include "controllers/status_patch.hpp"
 #include "kube/classify.hpp"
+#include "kube/runtime/worker.hpp"
 #include "planning/evacuating_pods.hpp"
 #include "strategies/catalog.hpp"
 
@@ -31,6 +33,10 @@ using base::kv;
 constexpr base::minutes kStaleRetry{1};
 /// The same for a policy whose gates were not asked yet: their first answers decide what it does.
 constexpr base::seconds kGateRetry{5};
+/// A server that has too much to do takes the next try so soon at the least, and so late at the most.
+constexpr base::Backoff kThrottled{base::milliseconds(500), base::seconds(10)};
+/// So often one Evacuation is tried again; then the rest of the plan is left to the next cycle.
+constexpr int kMostThrottled = 30;
 /// Rounds look again so often whether replacements have their nodes.
 constexpr base::seconds kSettleRetry{10};
 
@@ -443,13 +449,29 @@ void PolicyReconciler::remove_expired(const api::ObjectKey& key) const {
     static_cast<void>(deps_.client.remove(kube::kEvacuations, key, old->meta.uid));
 }
 
+/// The server has too much to do and says when to come again: only this creator waits, the plan goes on.
+bool PolicyReconciler::waits_for_turn(const api::DeschedulerPolicy& policy, const base::Error& error, int tries) const {
+  if (error.code != base::ErrorCode::kThrottled || tries > kMostThrottled) return false;
+  const base::Duration asked =
+      std::min<base::Duration>(error.retry_after.value_or(base::Duration::zero()), kube::kLongestRetryAfter);
+  if (pause_ && !pause_(std::max(asked, base::backoff_delay(kThrottled, tries)))) return false;
+  if (deps_.progress) deps_.progress();
+  return may_go_on(policy);
+}
+
 /// False when going on makes no sense: the server is away or refuses us.
 bool PolicyReconciler::create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
                                   api::Evacuation evacuation, const signing::Key& key, CycleOutcome& outcome) {
   remove_expired(evacuation.meta.key());
-  const base::TimePoint sent = deps_.clock.now();
-  const api::Evacuation wanted = with_origin(std::move(evacuation), key, sent);
-  const auto made = deps_.client.create(kube::kEvacuations, move.ns, api::encode_evacuation(wanted));
+  base::TimePoint sent;
+  api::Evacuation wanted;
+  base::Result<std::string> made = base::unavailable("not sent");
+  int tries = 0;
+  do {
+    sent = deps_.clock.now();
+    wanted = with_origin(evacuation, key, sent);  // signed anew: a signature soon counts no more
+    made = deps_.client.create(kube::kEvacuations, move.ns, api::encode_evacuation(wanted));
+  } while (!made && waits_for_turn(policy, made.error(), ++tries));
   const base::Error* refused = made ? nullptr : &made.error();
   deps_.audit.on_created(policy, move, wanted, refused);
   if (made) {

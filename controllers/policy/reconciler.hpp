@@ -81,6 +81,9 @@ class PolicyReconciler {
   /// So many Evacuations of a plan are created at a time from here on; until then one. Then all that Dependencies name
   /// is called from several threads. REQUIRES: not while reconcile() runs; `creators` is at least 1.
   void set_creators(int creators) { creators_ = creators; }
+  /// How a creator waits until a server that has too much to do (429) takes more; false: shutting down, give up. Called
+  /// from several threads. Until then it tries again at once. REQUIRES: not while reconcile() runs.
+  void set_pause(std::function<bool(base::Duration)> pause) { pause_ = std::move(pause); }
 
   /// Errors are worth a retry with back-off. kConflict: the policy changed since the cache saw it; what the cycle did
   /// is remembered and is written at the next try. kCancelled: may_act() said no.
@@ -148,6 +151,7 @@ class PolicyReconciler {
   void create_all(const api::DeschedulerPolicy& policy, const signing::Key& key, CycleOutcome& outcome);
   bool is_refused(const std::string& ns, const CycleOutcome& outcome);
   void remove_expired(const api::ObjectKey& key) const;
+  bool waits_for_turn(const api::DeschedulerPolicy& policy, const base::Error& error, int tries) const;
   bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, api::Evacuation evacuation,
                   const signing::Key& key, CycleOutcome& outcome);
   bool note_created(const api::Evacuation& wanted, const base::Result<std::string>& made, base::TimePoint sent,
@@ -174,6 +178,7 @@ class PolicyReconciler {
   };
   std::map<std::string, OwnStatus> own_;
   int creators_ = 1;
+  std::function<bool(base::Duration)> pause_;
   std::mutex creating_;        ///< held by the creators while they write down what came of it
   std::string clock_warning_;  ///< of the newest Evacuation that was made; empty: the clocks agree
   placement::RestingHints resting_hints_;

@@ -1,6 +1,7 @@
 #include "kube/http/beast_engine.hpp"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <boost/asio/post.hpp>
 #include <condition_variable>
@@ -163,7 +164,10 @@ class Exchange final : public Operation, public std::enable_shared_from_this<Exc
 base::Error engine_closed() { return {base::ErrorCode::kCancelled, "the client is shutting down"}; }
 
 BeastEngine::Core::Core(Endpoint endpoint_in) : endpoint(std::move(endpoint_in)), work(asio::make_work_guard(io)) {
-  thread = std::thread([this] { io.run(); });
+  thread = std::thread([this] {
+    pthread_setname_np(pthread_self(), "http");
+    io.run();
+  });
 }
 
 BeastEngine::Core::~Core() {

@@ -10,6 +10,13 @@ constexpr base::Duration kLongestSleep = base::milliseconds(500);
 
 constexpr int kUrgentInARow = 3;
 
+/// Of the real time, whatever the queue's clock is.
+std::chrono::steady_clock::time_point end_of(base::Duration patience) {
+  using std::chrono::steady_clock;
+  if (patience == base::Duration::max()) return steady_clock::time_point::max();
+  return steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(patience);
+}
+
 }  // namespace
 
 WorkQueue::WorkQueue(const base::Clock& clock, base::Backoff backoff) : clock_(clock), backoff_(backoff) {}
@@ -64,36 +71,45 @@ void WorkQueue::forget(const api::ObjectKey& key) {
   failures_.erase(key);
 }
 
-std::optional<api::ObjectKey> WorkQueue::take(std::stop_token stop) {
+std::optional<api::ObjectKey> WorkQueue::take(std::stop_token stop, base::Duration patience) {
+  const auto until = end_of(patience);
   std::unique_lock lock(mutex_);
   std::optional<api::ObjectKey> key;
   bool watches_clock = false;
   while (!stop.stop_requested()) {
     promote_due();
     if ((key = pop_ready())) break;
-    wait_for_news(lock, stop, watches_clock);
+    ++idle_;
+    const bool may_wait_on = wait_for_news(lock, stop, watches_clock, until);
+    --idle_;
+    if (!may_wait_on && !has_ready()) break;
   }
   if (watches_clock) clock_is_watched_ = false;
   if (has_ready() || (watches_clock && !by_time_.empty())) wake_one();  // for the next key, or to watch the clock
   return key;
 }
 
-void WorkQueue::wait_for_news(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, bool& watches_clock) {
+bool WorkQueue::wait_for_news(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, bool& watches_clock,
+                              std::chrono::steady_clock::time_point until) {
   if (!watches_clock && (by_time_.empty() || clock_is_watched_)) {
+    const auto is_needed = [this] { return has_ready() || (!by_time_.empty() && !clock_is_watched_); };
     ++sleepers_;
-    wake_.wait(lock, stop, [this] { return has_ready() || (!by_time_.empty() && !clock_is_watched_); });
+    const bool needed = until == std::chrono::steady_clock::time_point::max()
+                            ? wake_.wait(lock, stop, is_needed)
+                            : wake_.wait_until(lock, stop, until, is_needed);
     --sleepers_;
-    return;
+    return needed || stop.stop_requested();
   }
   watches_clock = clock_is_watched_ = true;
   if (by_time_.empty()) {
     clock_wake_.wait(lock, stop, [this] { return has_ready() || !by_time_.empty(); });
-    return;
+    return true;
   }
   const base::TimePoint first = by_time_.begin()->first;
   const base::Duration until_due = std::max(first - clock_.now(), base::Duration::zero());
   clock_wake_.wait_for(lock, stop, std::min(until_due, kLongestSleep),
                        [&] { return has_ready() || by_time_.empty() || by_time_.begin()->first < first; });
+  return true;
 }
 
 /// Whoever takes a key wakes the next one if there are more: one that was woken and has not run yet counts as a
@@ -123,6 +139,11 @@ std::optional<base::TimePoint> WorkQueue::next_due() const {
   const std::scoped_lock lock(mutex_);
   if (by_time_.empty()) return std::nullopt;
   return by_time_.begin()->first;
+}
+
+int WorkQueue::idle() const {
+  const std::scoped_lock lock(mutex_);
+  return idle_;
 }
 
 std::size_t WorkQueue::depth() const {

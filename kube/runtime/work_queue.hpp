@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -36,8 +37,9 @@ class WorkQueue {
   /// Success: the key's back-off starts over.
   void forget(const api::ObjectKey& key);
 
-  /// Waits for a key. nullopt once `stop` is requested.
-  std::optional<api::ObjectKey> take(std::stop_token stop);
+  /// Waits for a key. nullopt once `stop` is requested, or when there was none for about `patience` of real time; who
+  /// watches the clock for the others stays.
+  std::optional<api::ObjectKey> take(std::stop_token stop, base::Duration patience = base::Duration::max());
   /// A key that is ready now, or nullopt. For virtual time.
   std::optional<api::ObjectKey> try_take();
   /// The key is out of hand.
@@ -46,12 +48,15 @@ class WorkQueue {
   /// When the earliest delayed key becomes ready; nullopt if there is none.
   std::optional<base::TimePoint> next_due() const;
   std::size_t depth() const;  ///< ready and delayed
+  int idle() const;           ///< threads that wait in take()
 
  private:
   // REQUIRES, of all these: mutex_ held.
   bool has_ready() const { return !ready_.empty() || !urgent_.empty(); }
   /// Of those that wait one watches the clock for all; the others sleep until there is a key for them.
-  void wait_for_news(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, bool& watches_clock);
+  /// False: `until` has passed.
+  bool wait_for_news(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, bool& watches_clock,
+                     std::chrono::steady_clock::time_point until);
   void wake_one();
   void enqueue(const api::ObjectKey& key, bool urgent = false);
   void delay_until(const api::ObjectKey& key, base::TimePoint due);
@@ -64,6 +69,7 @@ class WorkQueue {
   std::condition_variable_any wake_;  ///< of those that do not watch the clock
   std::condition_variable_any clock_wake_;
   int sleepers_ = 0;  ///< at wake_
+  int idle_ = 0;
   bool clock_is_watched_ = false;
   std::deque<api::ObjectKey> ready_;
   std::deque<api::ObjectKey> urgent_;

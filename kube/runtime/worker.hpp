@@ -40,8 +40,10 @@ class Worker {
   /// One key that is ready now, without waiting: for virtual time. False: there was none.
   bool step();
 
- private:
+  /// A key that take() has handed out.
   void work_on(const api::ObjectKey& key);
+
+ private:
   base::Result<Requeue> guarded(const api::ObjectKey& key);
 
   WorkQueue& queue_;

@@ -112,6 +112,7 @@ class Leader {
   }
   std::string metrics() const { return metrics_.render(); }
   void set_creators(int creators) { reconciler_->set_creators(creators); }
+  void set_pause(std::function<bool(base::Duration)> pause) { reconciler_->set_pause(std::move(pause)); }
 
  private:
   kube::Client client_;
@@ -320,12 +321,18 @@ class MeetingServer final : public kube::Transport {
   base::Result<kube::Response> round_trip(const kube::Request& request) override {
     std::unique_lock lock(mutex_);
     if (Json::parse(request.body).value("kind", "") == "Evacuation") {
+      ++asked;
       created.push_back(Json::parse(request.body)["spec"]["podRef"]["name"]);
       most_at_once = std::max(most_at_once, ++under_way_);
       came_.notify_all();
       came_.wait_for(lock, kPatience, [&] { return most_at_once >= together_; });
       --under_way_;
       if (fails) return base::unavailable("503");
+      if (throttled > 0) {
+        --throttled;
+        created.pop_back();
+        return kube::Response{429, "busy", base::seconds(3), "text/plain"};
+      }
     }
     kube::Response response;
     response.status = 200;
@@ -337,8 +344,10 @@ class MeetingServer final : public kube::Transport {
   }
 
   std::vector<std::string> created;
+  int asked = 0;  ///< creations, taken or not
   int most_at_once = 0;
   bool fails = false;
+  int throttled = 0;  ///< so many creations are answered with 429 before the first one is taken
 
  private:
   static constexpr std::chrono::seconds kPatience{10};
@@ -387,6 +396,60 @@ TEST_F(Creations, EndWithTheFirstThatTheServerDoesNotTake) {
   leader.set_creators(4);
   leader.reconcile(policy());
   EXPECT_LE(server.created.size(), 8U) << "those under way, and at most one more of each creator";
+}
+
+TEST_F(Creations, WaitForAServerThatHasTooMuchToDoAndLeaveNothingOut) {
+  MeetingServer server(1);
+  server.throttled = 5;
+  Leader leader(server, clock_, cluster_);
+  std::vector<base::Duration> pauses;
+  leader.set_pause([&](base::Duration pause) { return pauses.push_back(pause), true; });
+  leader.reconcile(policy());
+  EXPECT_EQ(server.created.size(), std::size_t{kPods});
+  EXPECT_EQ(server.created.front(), "p0") << "in the order of the plan";
+  ASSERT_EQ(pauses.size(), 5U);
+  EXPECT_EQ(pauses.front(), base::seconds(3)) << "as the server says";
+  EXPECT_EQ(pauses.back(), base::seconds(8)) << "longer when it says the same again and again";
+}
+
+TEST_F(Creations, WaitTogetherForAServerThatHasTooMuchToDo) {
+  MeetingServer server(4);
+  server.throttled = 12;
+  Leader leader(server, clock_, cluster_);
+  leader.set_creators(4);
+  std::atomic<int> pauses = 0;
+  leader.set_pause([&](base::Duration) { return ++pauses, true; });
+  leader.reconcile(policy());
+  EXPECT_EQ(std::set<std::string>(server.created.begin(), server.created.end()).size(), std::size_t{kPods});
+  EXPECT_EQ(server.created.size(), std::size_t{kPods}) << "each once";
+  EXPECT_EQ(pauses, 12);
+}
+
+TEST_F(Creations, AreGivenUpWhenTheServerNeverHasTime) {
+  MeetingServer server(1);
+  server.throttled = 1'000'000;
+  Leader leader(server, clock_, cluster_);
+  leader.set_pause([](base::Duration) { return true; });
+  leader.reconcile(policy());
+  EXPECT_EQ(server.asked, 31) << "the first move, again and again; the others are left to the next cycle";
+}
+
+TEST_F(Creations, DoNotOutliveTheProcessInAPause) {
+  MeetingServer server(1);
+  server.throttled = 1'000'000;
+  Leader leader(server, clock_, cluster_);
+  leader.set_pause([](base::Duration) { return false; });
+  leader.reconcile(policy());
+  EXPECT_EQ(server.asked, 1);
+}
+
+TEST_F(Creations, DoNotGoOnAfterAPauseInWhichACacheWentStale) {
+  MeetingServer server(1);
+  server.throttled = 1;
+  Leader leader(server, clock_, cluster_);
+  leader.set_pause([&](base::Duration) { return leader.stale = {"nodes: nothing heard"}, true; });
+  leader.reconcile(policy());
+  EXPECT_EQ(server.asked, 1);
 }
 
 /// Three pods in each of two namespaces.

@@ -2,8 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <vector>
+
+#include "kube/runtime/worker_pool.hpp"
 
 namespace worker_test {
 
@@ -135,6 +142,134 @@ TEST(Worker, RunsUntilStopped) {
   thread.request_stop();
   thread.join();
   EXPECT_EQ(bench.calls, 1);
+}
+
+// --- WorkerPool, on real threads
+
+using std::chrono::milliseconds;
+
+api::ObjectKey key_of(int number) { return {"shop", "web-" + std::to_string(number)}; }
+
+/// Reconciles that last until they are let go.
+class Crew {
+ public:
+  explicit Crew(std::size_t most, base::Duration patience = seconds(60))
+      : pool_(
+            queue, most,
+            [this](std::size_t) {
+              return kube::Worker(
+                  queue, [this](const auto& key) { return work(key); }, counts, base::Log());
+            },
+            "test", patience) {
+    pool_.start(stop_.get_token());
+  }
+  ~Crew() {
+    let_go();
+    stop_.request_stop();
+  }
+
+  bool wait_until_busy(int workers) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, seconds(30), [&] { return busy_ >= workers; });
+  }
+  bool wait_until_done(std::size_t keys) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, seconds(30), [&] { return done_.size() >= keys && busy_ == 0; });
+  }
+  bool wait_for_size(std::size_t size) const {
+    const auto end = std::chrono::steady_clock::now() + seconds(30);
+    while (pool_.size() != size && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    return pool_.size() == size;
+  }
+  void let_go() {
+    const std::scoped_lock lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  std::size_t size() const { return pool_.size(); }
+  std::vector<api::ObjectKey> done() const {
+    const std::scoped_lock lock(mutex_);
+    return done_;
+  }
+  int most_busy() const {
+    const std::scoped_lock lock(mutex_);
+    return most_busy_;
+  }
+
+  base::SystemClock clock;
+  kube::WorkQueue queue{clock};
+  kube::WorkerCounts counts;
+
+ private:
+  base::Result<Requeue> work(const api::ObjectKey& key) {
+    std::unique_lock lock(mutex_);
+    most_busy_ = std::max(most_busy_, ++busy_);
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+    --busy_;
+    done_.push_back(key);
+    changed_.notify_all();
+    return Requeue::await_change();
+  }
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+  int busy_ = 0;
+  int most_busy_ = 0;
+  std::vector<api::ObjectKey> done_;
+  std::stop_source stop_;
+  kube::WorkerPool pool_;
+};
+
+TEST(WorkerPool, IsOneThreadUntilThereIsWork) {
+  Crew crew(8);
+  EXPECT_EQ(crew.size(), 1U);
+}
+
+TEST(WorkerPool, GrowsWithTheWorkUpToItsLimit) {
+  Crew crew(4);
+  for (int i = 0; i < 10; ++i) crew.queue.add(key_of(i));
+  EXPECT_TRUE(crew.wait_until_busy(4));
+  EXPECT_EQ(crew.size(), 4U);
+  crew.let_go();
+  EXPECT_TRUE(crew.wait_until_done(10));
+  EXPECT_EQ(crew.most_busy(), 4);
+  EXPECT_EQ(crew.done().size(), 10U) << "each once";
+}
+
+TEST(WorkerPool, AlwaysHasOneThatWaitsWhileItMayGrow) {
+  Crew crew(3);
+  crew.queue.add(key_of(1));
+  EXPECT_TRUE(crew.wait_until_busy(1));
+  crew.queue.add_after(key_of(2), milliseconds(5));
+  EXPECT_TRUE(crew.wait_until_busy(2)) << "a delayed key is not late because the others are busy";
+}
+
+TEST(WorkerPool, ShrinksToOneThatStillTakesWhatComes) {
+  Crew crew(6, milliseconds(1));
+  for (int i = 0; i < 6; ++i) crew.queue.add(key_of(i));
+  EXPECT_TRUE(crew.wait_until_busy(6));
+  crew.let_go();
+  EXPECT_TRUE(crew.wait_until_done(6));
+  EXPECT_TRUE(crew.wait_for_size(1));
+  for (int i = 6; i < 12; ++i) crew.queue.add(key_of(i));
+  EXPECT_TRUE(crew.wait_until_done(12)) << "and grows again";
+}
+
+TEST(WorkerPool, LosesNothingWhileItGrowsAndShrinks) {
+  constexpr int kKeys = 3000;
+  Crew crew(8, base::Duration::zero());
+  crew.let_go();
+  for (int i = 0; i < kKeys; ++i) {
+    if (i % 3 == 0) {
+      crew.queue.add_after(key_of(i), milliseconds(i % 7));
+    } else {
+      crew.queue.add(key_of(i));
+    }
+  }
+  EXPECT_TRUE(crew.wait_until_done(kKeys));
+  EXPECT_EQ(crew.done().size(), std::size_t{kKeys});
 }
 
 }  // namespace worker_test

@@ -9,6 +9,18 @@ using Json = api::Json;
 class CustomResourceTest : public ApiFixture {
  protected:
   void SetUp() override { install_crds(); }
+  static constexpr const char* kPolicies = "/apis/evacuator.dev/v1alpha1/deschedulerpolicies";
+  static Json policy(const std::string& name) {
+    const Json strategies = {{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 60}}}}};
+    return {{"apiVersion", "evacuator.dev/v1alpha1"},
+            {"kind", "DeschedulerPolicy"},
+            {"metadata", {{"name", name}}},
+            {"spec", {{"mode", "DryRun"}, {"schedule", {{"interval", "5m"}}}, {"strategies", strategies}}}};
+  }
+  static std::string policy_path(const std::string& name) { return std::string(kPolicies) + "/" + name; }
+  Reply apply_policy(const std::string& manager, const Json& config) {
+    return call("PATCH", policy_path("e") + "/status?fieldManager=" + manager, config, "application/apply-patch+yaml");
+  }
   std::string evac(const std::string& name) { return std::string(kEvacs) + "/" + name; }
   Reply apply(const std::string& manager, const Json& config, bool force = false, const std::string& sub = "") {
     return call(
@@ -192,7 +204,7 @@ TEST_F(CustomResourceTest, UpdatesTakeOwnership) {
 }
 
 TEST_F(CustomResourceTest, AnUpdateOwnsOnlyWhatItChangesInKeyedLists) {
-  must("POST", kEvacs, evacuation("e"));
+  must("POST", kPolicies, policy("e"));
   const auto condition = [](const char* type, const char* status) -> Json {
     return {{"type", type},
             {"status", status},
@@ -201,11 +213,11 @@ TEST_F(CustomResourceTest, AnUpdateOwnsOnlyWhatItChangesInKeyedLists) {
             {"lastTransitionTime", "2026-11-21T10:00:00Z"}};
   };
   const auto patch = [&](const char* manager, const Json& conditions) {
-    return merge(evac("e") + "/status?fieldManager=" + manager, {{"status", {{"conditions", conditions}}}}).code;
+    return merge(policy_path("e") + "/status?fieldManager=" + manager, {{"status", {{"conditions", conditions}}}}).code;
   };
   ASSERT_EQ(patch("one", {condition("Admitted", "True"), condition("Blocked", "False")}), 200);
   ASSERT_EQ(patch("two", Json::array({condition("Blocked", "True")})), 200);
-  const Json object = must("GET", evac("e"));
+  const Json object = must("GET", policy_path("e"));
   std::map<std::string, Json> owned;
   for (const Json& entry : object.at("metadata").at("managedFields")) {
     const Json& fields = entry.at("fieldsV1");
@@ -217,7 +229,7 @@ TEST_F(CustomResourceTest, AnUpdateOwnsOnlyWhatItChangesInKeyedLists) {
 }
 
 TEST_F(CustomResourceTest, KeyedListsMergeByTheSchemasKeys) {
-  must("POST", kEvacs, evacuation("e"));
+  must("POST", kPolicies, policy("e"));
   const auto condition = [&](const char* type, const char* status) -> Json {
     return {{"type", type},
             {"status", status},
@@ -225,21 +237,38 @@ TEST_F(CustomResourceTest, KeyedListsMergeByTheSchemasKeys) {
             {"message", ""},
             {"lastTransitionTime", "2026-11-21T10:00:00Z"}};
   };
-  Json config = evacuation("e");
+  Json config = policy("e");
   config.erase("spec");
   config["status"] = {{"conditions", Json::array({condition("Admitted", "True")})}};
-  EXPECT_EQ(apply("a", config, false, "/status").code, 200);
+  EXPECT_EQ(apply_policy("a", config).code, 200);
   config["status"]["conditions"] = Json::array({condition("Blocked", "False")});
-  const Reply both = apply("b", config, false, "/status");
+  const Reply both = apply_policy("b", config);
   ASSERT_EQ(both.code, 200) << both.text;
   EXPECT_EQ(both.body.at("status").at("conditions").size(), 2u);
   config["status"]["conditions"] = Json::array({condition("Admitted", "False")});
-  const Reply clash = apply("b", config, false, "/status");
+  const Reply clash = apply_policy("b", config);
   EXPECT_EQ(clash.code, 409);
   EXPECT_NE(clash.message().find("conflict with \"a\" with subresource \"status\" using evacuator.dev/v1alpha1: "
                                  ".status.conditions[type=\"Admitted\"].status"),
             std::string::npos)
       << clash.message();
+}
+
+TEST_F(CustomResourceTest, AnEvacuationsStatusIsOwnedAsAWhole) {
+  must("POST", kEvacs, evacuation("e"));
+  const auto patch = [&](const char* manager, const Json& status) {
+    return merge(evac("e") + "/status?fieldManager=" + manager, {{"status", status}}).code;
+  };
+  ASSERT_EQ(patch("one", {{"phase", "Pending"}, {"attempt", 1}}), 200);
+  ASSERT_EQ(patch("two", {{"attempt", 2}}), 200);
+  const Json object = must("GET", evac("e"));
+  EXPECT_EQ(object.at("status").at("phase"), "Pending") << "a merge patch merges all the same";
+  std::map<std::string, Json> owned;
+  for (const Json& entry : object.at("metadata").at("managedFields")) {
+    if (const Json& fields = entry.at("fieldsV1"); fields.contains("f:status"))
+      owned[entry.at("manager")] = fields.at("f:status");
+  }
+  EXPECT_EQ(owned, (std::map<std::string, Json>{{"two", Json::object()}}));
 }
 
 TEST_F(CustomResourceTest, ApplyNeedsAManagerAndAWholeObject) {
