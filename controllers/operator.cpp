@@ -438,7 +438,7 @@ struct Operator::Impl {
 
   void wait_for_caches(std::stop_token stop) {
     while (!stop.stop_requested() && begin() != Start::kBegun) {
-      base::sleep_unless_stopped(base::milliseconds(20), stop);
+      base::sleep_unless_stopped(base::milliseconds(5), stop);
     }
   }
 

@@ -20,6 +20,14 @@ kube::ReflectorOptions reflector_options(std::uint64_t seed) {
   return chosen;
 }
 
+/// Of Kubernetes' own kinds. What we write ourselves is listed from the store: a cache could hide it from a new leader.
+kube::ReflectorOptions core_options(std::uint64_t seed) {
+  kube::ReflectorOptions chosen = reflector_options(seed);
+  chosen.list.protobuf = true;
+  chosen.starts_from_cache = true;
+  return chosen;
+}
+
 /// Tenants decide how big these are: a page of them has to fit into memory, too.
 kube::ReflectorOptions evacuation_options() {
   kube::ReflectorOptions chosen = reflector_options(10);
@@ -31,18 +39,18 @@ kube::ReflectorOptions evacuation_options() {
 
 OperatorCaches::OperatorCaches(kube::Client& client, const base::Clock& clock, const kube::Discovery& discovery,
                                const base::Log& log)
-    : pods(client, clock, kube::kPods, api::decode_pod, reflector_options(1), log),
-      nodes(client, clock, kube::kNodes, api::decode_node, reflector_options(2), log),
-      namespaces(client, clock, kube::kNamespaces, api::decode_namespace, reflector_options(3), log),
-      pdbs(client, clock, discovery.pdbs, pdb_decoder(discovery), reflector_options(4), log),
-      priority_classes(client, clock, kube::kPriorityClasses, api::decode_priority_class, reflector_options(5), log),
-      claims(client, clock, kube::kPersistentVolumeClaims, api::decode_pvc, reflector_options(6), log),
-      volumes(client, clock, kube::kPersistentVolumes, api::decode_pv, reflector_options(7), log),
-      replica_sets(client, clock, kube::kReplicaSets, api::decode_workload, reflector_options(8), log),
-      stateful_sets(client, clock, kube::kStatefulSets, api::decode_workload, reflector_options(9), log),
-      jobs(client, clock, kube::kJobs, api::decode_workload, reflector_options(12), log),
-      storage_classes(client, clock, kube::kStorageClasses, api::decode_storage_class, reflector_options(13), log),
-      csi_nodes(client, clock, kube::kCsiNodes, api::decode_csi_node, reflector_options(14), log),
+    : pods(client, clock, kube::kPods, api::decode_pod, core_options(1), log),
+      nodes(client, clock, kube::kNodes, api::decode_node, core_options(2), log),
+      namespaces(client, clock, kube::kNamespaces, api::decode_namespace, core_options(3), log),
+      pdbs(client, clock, discovery.pdbs, pdb_decoder(discovery), core_options(4), log),
+      priority_classes(client, clock, kube::kPriorityClasses, api::decode_priority_class, core_options(5), log),
+      claims(client, clock, kube::kPersistentVolumeClaims, api::decode_pvc, core_options(6), log),
+      volumes(client, clock, kube::kPersistentVolumes, api::decode_pv, core_options(7), log),
+      replica_sets(client, clock, kube::kReplicaSets, api::decode_workload, core_options(8), log),
+      stateful_sets(client, clock, kube::kStatefulSets, api::decode_workload, core_options(9), log),
+      jobs(client, clock, kube::kJobs, api::decode_workload, core_options(12), log),
+      storage_classes(client, clock, kube::kStorageClasses, api::decode_storage_class, core_options(13), log),
+      csi_nodes(client, clock, kube::kCsiNodes, api::decode_csi_node, core_options(14), log),
       evacuations(client, clock, kube::kEvacuations, evacuation::decode_whole_evacuation, evacuation_options(), log),
       policies(client, clock, kube::kPolicies, decode_observed_policy, reflector_options(11), log) {
   if (!discovery.resource_claims) return;

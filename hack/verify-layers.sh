@@ -59,7 +59,7 @@ check_library 'boost/(asio|beast)' 'kube/http/|serving/'
 check_library 'openssl' 'kube/http/|serving/|signing/'
 check_library 'spdlog' 'base/log\.cpp'
 check_library 'prometheus' 'base/metrics\.cpp'
-check_library 'simdjson' 'api/core/(codec[a-z_]*|object_json)\.[ch]pp|kube/'
+check_library 'simdjson' 'api/core/(codec[a-z_]*|object_json|protobuf/value)\.[ch]pp|kube/'
 check_library 'CLI' 'cmd/'
 check_library 'date/' 'controllers/schedule/time_zone\.cpp'
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/core/protobuf/envelope.hpp"
 #include "api/json/json_access.hpp"
 #include "kube/client.hpp"
 
@@ -45,7 +46,8 @@ std::string foreign_message(const Response& response) {
         "HTTP {} with an HTML page instead of JSON: something other than a Kubernetes API server "
         "answered (a proxy or a login page?); check the server's URL",
         response.status);
-  const std::string text = one_line(response.body);
+  const bool is_protobuf = api::protobuf::is_envelope(response.body);
+  const std::string text = is_protobuf ? "{" : one_line(response.body);
   if (text.empty()) return fmt::format("HTTP {} with an empty body", response.status);
   if (text.front() == '{') return fmt::format("HTTP {} with a body that is no Kubernetes Status", response.status);
   return fmt::format("HTTP {}: {}", response.status, text);
@@ -92,6 +94,10 @@ base::Error no_answer(const std::string& what, const StatusBody& status, const R
 StatusBody parse_status(std::string_view body) {
   StatusBody result;
   if (body.size() > kLargestStatus) return result;
+  if (api::protobuf::is_envelope(body)) {
+    const auto status = api::protobuf::status_json(body);
+    return status ? parse_status(*status) : result;
+  }
   const api::Json json = api::Json::parse(body, nullptr, false);
   if (api::text_at(json, {"kind"}) != "Status") return result;
   result.is_status = true;

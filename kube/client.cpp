@@ -4,10 +4,16 @@
 
 #include <algorithm>
 
+#include "api/core/protobuf/envelope.hpp"
 #include "kube/classify.hpp"
 #include "kube/rate_limiter.hpp"
 
 namespace kube {
+namespace {
+
+constexpr base::milliseconds kListLook{1000};
+
+}  // namespace
 
 base::Result<Response> Client::send(const Request& request, const Fence& fence) {
   if (limiter_ == nullptr) return send_now(request, fence);
@@ -53,6 +59,35 @@ base::Result<api::ListMeta> Client::list(const ResourceType& type, ListOptions o
       return base::unavailable(fmt::format("listing {}: the server repeats the same page indefinitely", type.plural));
     options.continue_token = std::move(meta->continue_token);
   }
+}
+
+base::Result<std::unique_ptr<WatchStream>> Client::open_list(const Request& request) {
+  if (limiter_ == nullptr) return transport_.list(request);
+  const auto permit = limiter_->acquire(request.flow);  // for the opening only, as of a watch
+  if (!permit) return permit.error();
+  return transport_.list(request);
+}
+
+base::Result<api::ListMeta> Client::list_cached(const ResourceType& type, ListOptions options,
+                                                const std::function<base::Status(std::string_view item)>& each) {
+  options.protobuf = true;
+  options.limit = 0;  // the server would not heed it
+  options.resource_version = "0";
+  const Request request = list_request(type, options);
+  const auto stream = open_list(request);
+  if (!stream) return stream.error();
+  const std::string list_kind = std::string(type.kind) + "List";
+  for (auto silent = base::milliseconds(0); silent < request.timeout; silent += kListLook) {
+    auto next = (*stream)->next(kListLook);
+    if (!next) return std::move(next).error().during(fmt::format("reading the list of {}", type.plural));
+    if (!*next) continue;
+    silent = base::milliseconds(0);
+    auto envelope = api::protobuf::open(**next);
+    if (!envelope) return std::move(envelope).error();
+    if (envelope->kind == list_kind) return api::decode_list_meta(**next);
+    if (auto done = each(**next); !done) return std::move(done).error();
+  }
+  return base::unavailable(fmt::format("reading the list of {}: nothing came for too long", type.plural));
 }
 
 base::Result<std::unique_ptr<WatchStream>> Client::watch(const ResourceType& type, const ListOptions& options,

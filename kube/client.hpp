@@ -48,6 +48,10 @@ class Client {
   /// All pages; `each` gets the raw JSON of every item. A continue token that expired half way (410) is kGone.
   base::Result<api::ListMeta> list(const ResourceType& type, ListOptions options,
                                    const std::function<base::Status(std::string_view item)>& each);
+  /// The same in one answer that is read item by item, in whatever version the server has in its watch cache: cheaper
+  /// for the server, and perhaps older than what another server would say. kUnsupported: use list().
+  base::Result<api::ListMeta> list_cached(const ResourceType& type, ListOptions options,
+                                          const std::function<base::Status(std::string_view item)>& each);
   base::Result<std::unique_ptr<WatchStream>> watch(const ResourceType& type, const ListOptions& options,
                                                    base::seconds timeout);
   base::Result<std::string> create(const ResourceType& type, const std::string& ns, const api::Json& body);
@@ -59,6 +63,7 @@ class Client {
 
  private:
   base::Result<Response> send_now(const Request& request, const Fence& fence);
+  base::Result<std::unique_ptr<WatchStream>> open_list(const Request& request);
 
   Transport& transport_;
   RateLimiter* limiter_;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/core/protobuf/envelope.hpp"
 #include "api/meta/well_known.hpp"
 #include "kube/escape.hpp"
 
@@ -12,6 +13,11 @@ constexpr std::string_view kJsonType = "application/json";
 
 /// Never throws: a string that is no UTF-8 (from another program's annotation) is sent with U+FFFD in it.
 std::string to_body(const api::Json& json) { return json.dump(-1, ' ', false, api::Json::error_handler_t::replace); }
+
+std::string accepted(const ListOptions& options, std::string_view parameter) {
+  if (!options.protobuf) return std::string(kJsonType);
+  return std::string(api::protobuf::kMediaType).append(parameter).append(",").append(kJsonType);
+}
 
 /// Leases have a lane of their own, whatever the verb.
 Flow flow_for(const ResourceType& type, Flow otherwise) { return type == kLeases ? Flow::kLease : otherwise; }
@@ -76,6 +82,7 @@ Request list_request(const ResourceType& type, const ListOptions& options) {
   } else if (!options.resource_version.empty()) {  // beside a token the server refuses it
     append_query(request.query, "resourceVersion", options.resource_version);
   }
+  request.accept = accepted(options, "");
   request.flow = flow_for(type, Flow::kList);
   return request;
 }
@@ -88,6 +95,7 @@ Request watch_request(const ResourceType& type, const ListOptions& options, base
   append_query(request.query, "allowWatchBookmarks", "true");
   if (!options.resource_version.empty()) append_query(request.query, "resourceVersion", options.resource_version);
   if (timeout.count() > 0) append_query(request.query, "timeoutSeconds", std::to_string(timeout.count()));
+  request.accept = accepted(options, ";stream=watch");
   request.flow = flow_for(type, Flow::kRead);
   return request;
 }

@@ -21,6 +21,8 @@ struct ListOptions {
   int limit = 500;
   std::string continue_token;
   std::string resource_version;  ///< empty: consistent read; "0": any cached version
+  /// Asks for protobuf: who reads the items must take JSON and envelopes (api/core/codec.hpp).
+  bool protobuf = false;
 };
 
 enum class PatchType { kMerge, kJson, kApply };

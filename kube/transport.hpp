@@ -44,9 +44,9 @@ class WatchStream {
  public:
   virtual ~WatchStream() = default;
 
-  /// Waits at most `wait` for the next line (one JSON watch event, without newline). nullopt: nothing yet.
-  /// Errors end the stream: kUnavailable when the server closed it or it broke or stayed idle too long,
-  /// kCancelled after cancel().
+  /// Waits at most `wait` for the next line: one watch event, of which api::split_watch_line() knows JSON from
+  /// protobuf; of Transport::list() one envelope. nullopt: nothing yet. Errors end the stream: kUnavailable when the
+  /// server closed it or it broke or stayed idle too long, kCancelled after cancel().
   virtual base::Result<std::optional<std::string>> next(base::milliseconds wait) = 0;
 
   /// Makes a waiting and every later next() return kCancelled. Idempotent.
@@ -65,6 +65,13 @@ class Transport {
 
   /// Opens a watch. A non-200 answer is classified like any other (410 → kGone …).
   virtual base::Result<std::unique_ptr<WatchStream>> watch(const Request& request) = 0;
+
+  /// Opens a list of which the items come one by one, so that it is never in memory as a whole: what
+  /// api::protobuf::ListSplitter makes of it. A stream that ends before the envelope with the list's metadata was cut.
+  /// kUnsupported: the server answers something else than protobuf, or this transport cannot; list page by page.
+  virtual base::Result<std::unique_ptr<WatchStream>> list(const Request& /*request*/) {
+    return base::Error{base::ErrorCode::kUnsupported, "lists are not streamed here"};
+  }
 };
 
 }  // namespace kube

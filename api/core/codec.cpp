@@ -9,32 +9,56 @@
 namespace api::wire {
 namespace {
 
-error_code read_node_spec(Value& value, Node& node) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_node_spec(V& value, Node& node) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "unschedulable") return read(member, node.unschedulable);
-    if (key == "taints") return for_elements(member, [&](Value& item) { return read_taint(item, node.taints); });
+    if (key == "taints") return for_elements(member, [&](auto& item) { return read_taint(item, node.taints); });
     return simdjson::SUCCESS;
   });
 }
 
-error_code read_address(Value& value, Node& node) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_address(V& value, Node& node) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key != "address" || node.addresses.size() == kMaxNodeAddresses) return simdjson::SUCCESS;
     return read(member, node.addresses.emplace_back());
   });
 }
 
-error_code read_node_status(Value& value, Node& node) {
+template <typename V>
+error_code read_node_status(V& value, Node& node) {
   Unread strange;
-  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "capacity") return read_resources(member, node.capacity, strange, key);
     if (key == "allocatable") return read_resources(member, node.allocatable, strange, key);
     if (key == "conditions") return read_conditions(member, node.conditions);
-    if (key == "addresses") return for_elements(member, [&](Value& item) { return read_address(item, node); });
+    if (key == "addresses") return for_elements(member, [&](auto& item) { return read_address(item, node); });
     return simdjson::SUCCESS;
   });
   add_unread(node.unread, std::move(strange), "status.");
   return error;
+}
+
+/// "50%"; anything else is absent.
+void read_percent(std::string_view text, std::optional<IntOrPercent>& target) {
+  if (!text.ends_with('%')) return;
+  IntOrPercent percent{0, true};
+  const char* const end = text.data() + text.size();
+  const auto [stopped, status] = std::from_chars(text.data(), end, percent.value);
+  if (status == std::errc{} && stopped == end - 1) target = percent;
+}
+
+error_code read_amount_or_percent(ProtoValue& value, std::optional<IntOrPercent>& target) {
+  if (!value.is(protobuf::FieldType::kIntOrString)) return simdjson::SUCCESS;
+  const auto read = read_int_or_string(value.bytes());
+  if (!read) return kMalformedProtobuf;
+  if (read->is_text) {
+    read_percent(read->text, target);
+  } else {
+    target = IntOrPercent{read->number, false};
+  }
+  return simdjson::SUCCESS;
 }
 
 /// 3 or "50%"; anything else is absent.
@@ -49,18 +73,14 @@ error_code read_amount_or_percent(Value& value, std::optional<IntOrPercent>& tar
   }
   std::string_view text;
   const error_code error = value.get_string().get(text);
-  IntOrPercent percent{0, true};
-  const char* const end = text.data() + text.size();
-  if (!error && text.ends_with('%')) {
-    const auto [stopped, status] = std::from_chars(text.data(), end, percent.value);
-    if (status == std::errc{} && stopped == end - 1) target = percent;
-  }
+  if (!error) read_percent(text, target);
   return unless_about_value(error);
 }
 
-error_code read_pdb_spec(Value& value, PodDisruptionBudget& pdb) {
+template <typename V>
+error_code read_pdb_spec(V& value, PodDisruptionBudget& pdb) {
   std::string unhealthy;
-  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "selector") return read_selector(member, pdb.selector);
     if (key == "minAvailable") return read_amount_or_percent(member, pdb.min_available);
     if (key == "maxUnavailable") return read_amount_or_percent(member, pdb.max_unavailable);
@@ -72,7 +92,8 @@ error_code read_pdb_spec(Value& value, PodDisruptionBudget& pdb) {
 }
 
 /// What the disruption controller says when it cannot tell how many pods there should be.
-error_code read_sync_failure(Value& value, std::string& target) {
+template <typename V>
+error_code read_sync_failure(V& value, std::string& target) {
   std::vector<Condition> conditions;
   const error_code error = read_conditions(value, conditions);
   for (const Condition& each : conditions) {
@@ -83,8 +104,9 @@ error_code read_sync_failure(Value& value, std::string& target) {
   return error;
 }
 
-error_code read_pdb_status(Value& value, PodDisruptionBudget& pdb) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_pdb_status(V& value, PodDisruptionBudget& pdb) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "observedGeneration") return read(member, pdb.observed_generation);
     if (key == "disruptionsAllowed") return read(member, pdb.disruptions_allowed);
     if (key == "currentHealthy") return read(member, pdb.current_healthy);
@@ -96,17 +118,19 @@ error_code read_pdb_status(Value& value, PodDisruptionBudget& pdb) {
 }
 
 /// Job counts parallelism and active; DaemonSet has no spec.replicas at all.
-error_code read_workload_spec(Value& value, Workload& workload) {
+template <typename V>
+error_code read_workload_spec(V& value, Workload& workload) {
   workload.replicas = 1;  // the API server's default, which hand-written dumps leave out
-  return for_members(value, [&](std::string_view key, Value& member) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "replicas" || key == "parallelism") return read(member, workload.replicas);
     if (key == "ttlSecondsAfterFinished") return read(member, workload.ttl_seconds_after_finished);
     return simdjson::SUCCESS;
   });
 }
 
-error_code read_workload_status(Value& value, Workload& workload, std::optional<std::int32_t>& desired) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_workload_status(V& value, Workload& workload, std::optional<std::int32_t>& desired) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "readyReplicas" || key == "numberReady" || key == "active") return read(member, workload.ready_replicas);
     if (key == "desiredNumberScheduled") return read(member, desired);
     return simdjson::SUCCESS;
@@ -119,43 +143,42 @@ error_code read_workload_status(Value& value, Workload& workload, std::optional<
 
 namespace api {
 
-using wire::Value;
-
-base::Result<Node> decode_node(std::string_view json) {
-  return wire::decode_object<Node>(json, "a Node", [](std::string_view key, Value& value, Node& decoded) {
+base::Result<Node> decode_node(std::string_view bytes) {
+  return wire::decode_object<Node>(bytes, "a Node", {"Node"}, [](std::string_view key, auto& value, Node& decoded) {
     if (key == "spec") return wire::read_node_spec(value, decoded);
     if (key == "status") return wire::read_node_status(value, decoded);
     return simdjson::SUCCESS;
   });
 }
 
-base::Result<PodDisruptionBudget> decode_pdb(std::string_view json) {
+base::Result<PodDisruptionBudget> decode_pdb(std::string_view bytes) {
   std::string version;
-  auto pdb = wire::decode_object<PodDisruptionBudget>(
-      json, "a PodDisruptionBudget", [&](std::string_view key, Value& value, PodDisruptionBudget& decoded) {
-        if (key == "apiVersion") return wire::read(value, version);
-        if (key == "spec") return wire::read_pdb_spec(value, decoded);
-        if (key == "status") return wire::read_pdb_status(value, decoded);
-        return simdjson::SUCCESS;
-      });
+  auto pdb =
+      wire::decode_object<PodDisruptionBudget>(bytes, "a PodDisruptionBudget", {"PodDisruptionBudget"},
+                                               [&](std::string_view key, auto& value, PodDisruptionBudget& decoded) {
+                                                 if (key == "apiVersion") return wire::read(value, version);
+                                                 if (key == "spec") return wire::read_pdb_spec(value, decoded);
+                                                 if (key == "status") return wire::read_pdb_status(value, decoded);
+                                                 return simdjson::SUCCESS;
+                                               });
   if (pdb) pdb->from_v1beta1 = version == "policy/v1beta1";
   return pdb;
 }
 
-base::Result<PodDisruptionBudget> decode_pdb_v1beta1(std::string_view json) {
-  auto pdb = decode_pdb(json);
+base::Result<PodDisruptionBudget> decode_pdb_v1beta1(std::string_view bytes) {
+  auto pdb = decode_pdb(bytes);
   if (pdb) pdb->from_v1beta1 = true;
   return pdb;
 }
 
-base::Result<Namespace> decode_namespace(std::string_view json) {
-  return wire::decode_object<Namespace>(json, "a Namespace",
-                                        [](std::string_view, Value&, Namespace&) { return simdjson::SUCCESS; });
+base::Result<Namespace> decode_namespace(std::string_view bytes) {
+  return wire::decode_object<Namespace>(bytes, "a Namespace", {"Namespace"},
+                                        [](std::string_view, auto&, Namespace&) { return simdjson::SUCCESS; });
 }
 
-base::Result<PriorityClass> decode_priority_class(std::string_view json) {
-  return wire::decode_object<PriorityClass>(json, "a PriorityClass",
-                                            [](std::string_view key, Value& value, PriorityClass& decoded) {
+base::Result<PriorityClass> decode_priority_class(std::string_view bytes) {
+  return wire::decode_object<PriorityClass>(bytes, "a PriorityClass", {"PriorityClass"},
+                                            [](std::string_view key, auto& value, PriorityClass& decoded) {
                                               if (key == "value") return wire::read(value, decoded.value);
                                               if (key == "globalDefault")
                                                 return wire::read(value, decoded.global_default);
@@ -163,22 +186,24 @@ base::Result<PriorityClass> decode_priority_class(std::string_view json) {
                                             });
 }
 
-base::Result<Workload> decode_workload(std::string_view json) {
+base::Result<Workload> decode_workload(std::string_view bytes) {
   std::optional<std::int32_t> desired;
-  auto workload =
-      wire::decode_object<Workload>(json, "a workload", [&](std::string_view key, Value& value, Workload& decoded) {
-        if (key == "kind") return wire::read(value, decoded.kind);
-        if (key == "spec") return wire::read_workload_spec(value, decoded);
-        if (key == "status") return wire::read_workload_status(value, decoded, desired);
-        return simdjson::SUCCESS;
-      });
+  auto workload = wire::decode_object<Workload>(bytes, "a workload", {"ReplicaSet", "StatefulSet", "Job"},
+                                                [&](std::string_view key, auto& value, Workload& decoded) {
+                                                  if (key == "kind") return wire::read(value, decoded.kind);
+                                                  if (key == "spec") return wire::read_workload_spec(value, decoded);
+                                                  if (key == "status")
+                                                    return wire::read_workload_status(value, decoded, desired);
+                                                  return simdjson::SUCCESS;
+                                                });
   if (workload && desired) workload->replicas = *desired;
   return workload;
 }
 
-base::Result<ObjectMeta> decode_meta(std::string_view json) {
-  auto decoded = wire::decode_object<wire::OnlyMeta>(
-      json, "an object's metadata", [](std::string_view, Value&, wire::OnlyMeta&) { return simdjson::SUCCESS; });
+base::Result<ObjectMeta> decode_meta(std::string_view bytes) {
+  auto decoded =
+      wire::decode_object<wire::OnlyMeta>(bytes, "an object's metadata", {wire::kAnyKind},
+                                          [](std::string_view, auto&, wire::OnlyMeta&) { return simdjson::SUCCESS; });
   if (!decoded) return std::move(decoded).error();
   return std::move(decoded->meta);
 }

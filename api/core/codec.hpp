@@ -2,7 +2,8 @@
 
 /// Lenient decoders from JSON text (simdjson) to the compact kinds of api/core/kinds.hpp. A wrong type counts as
 /// absent; only text that is no JSON object is an error. Never throws, never crashes on hostile input. Thread-safe (one
-/// parser per thread inside).
+/// parser per thread inside). All but decode_resource_claim() take a protobuf envelope as well, and then of their own
+/// kind only (api/core/protobuf/envelope.hpp); decode_workload() those of ReplicaSets, StatefulSets and Jobs.
 
 #include <functional>
 #include <string>
@@ -42,13 +43,17 @@ struct ListMeta {
 
 /// Calls `each` with the raw JSON text of every item, in order; the text is valid only during the call.
 /// `each` returns an error to stop; it may decode the item. An item that is no object is an error.
+/// Of a list in protobuf `each` gets envelopes, which say their kind.
 base::Result<ListMeta> for_each_item(std::string_view list_json,
                                      const std::function<base::Status(std::string_view item)>& each);
 
-/// One line of a watch stream, split: {"type": "ADDED", "object": {...}}.
+/// What protobuf::ListSplitter has put behind the last item.
+base::Result<ListMeta> decode_list_meta(std::string_view envelope);
+
+/// One line of a watch stream, split: {"type": "ADDED", "object": {...}}. Or one frame of a watch in protobuf.
 struct WatchLine {
   std::string type;         ///< ADDED, MODIFIED, DELETED, BOOKMARK, ERROR
-  std::string_view object;  ///< raw JSON, a view into the line
+  std::string_view object;  ///< raw JSON, or an envelope; a view into the line
 };
 base::Result<WatchLine> split_watch_line(std::string_view line);
 

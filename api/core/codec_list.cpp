@@ -2,12 +2,17 @@
 
 #include "api/core/codec.hpp"
 #include "api/core/codec_reader.hpp"
+#include "api/core/protobuf/envelope.hpp"
+#include "api/core/protobuf/fields.hpp"
+#include "api/core/protobuf/list_splitter.hpp"
+#include "api/core/protobuf/value.hpp"
 
 namespace api {
 namespace {
 
-wire::error_code read_list_meta(wire::Value& value, ListMeta& meta) {
-  return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
+template <typename V>
+wire::error_code read_list_meta(V& value, ListMeta& meta) {
+  return wire::for_members(value, [&](std::string_view key, auto& member) {
     if (key == "resourceVersion") return wire::read(member, meta.resource_version);
     if (key == "continue") return wire::read(member, meta.continue_token);
     if (key == "remainingItemCount") return wire::read(member, meta.remaining_item_count);
@@ -22,10 +27,68 @@ wire::error_code raw_object(wire::Value& value, std::string_view& text) {
   return object.raw_json().get(text);
 }
 
+constexpr std::uint64_t kLongestItem = std::uint64_t{64} << 20U;
+
+base::Result<ListMeta> for_each_enveloped_item(std::string_view list,
+                                               const std::function<base::Status(std::string_view item)>& each) {
+  protobuf::ListSplitter splitter(kLongestItem);
+  std::vector<std::string> envelopes;
+  if (const auto fed = splitter.feed(list, envelopes); !fed) return fed.error();
+  if (!splitter.is_complete()) return base::invalid("decoding a list in protobuf: it is cut off");
+  for (std::size_t i = 0; i + 1 < envelopes.size(); ++i) {
+    if (auto done = each(envelopes[i]); !done) return std::move(done).error();
+  }
+  return decode_list_meta(envelopes.back());
+}
+
+/// {type, object: {raw}} as protobuf; `object` is an envelope.
+base::Result<WatchLine> split_watch_frame(std::string_view frame) {
+  WatchLine watch;
+  protobuf::Cursor cursor(frame);
+  while (cursor.next()) {
+    if (cursor.number() == 1) watch.type = cursor.bytes();
+    if (cursor.number() != 2) continue;
+    protobuf::Cursor extension(cursor.bytes());
+    while (extension.next()) {
+      if (extension.number() == 1) watch.object = extension.bytes();
+    }
+    if (extension.failed()) return base::invalid("decoding a watch event: the protobuf is cut off or malformed");
+  }
+  if (cursor.failed()) return base::invalid("decoding a watch event: the protobuf is cut off or malformed");
+  if (!protobuf::is_envelope(watch.object)) watch.object = {};
+  return watch;
+}
+
+base::Result<WatchLine> complete(WatchLine watch) {
+  if (watch.type.empty()) return base::invalid("decoding a watch event: it has no type");
+  if (watch.object.empty()) return base::invalid("decoding a watch event: it has no object");
+  return watch;
+}
+
+/// No JSON text begins so, and the line splitter leaves no such line: the head of field 1 or 2.
+bool is_watch_frame(std::string_view line) { return line.starts_with('\x0a') || line.starts_with('\x12'); }
+
 }  // namespace
+
+base::Result<ListMeta> decode_list_meta(std::string_view envelope) {
+  const auto opened = protobuf::open(envelope);
+  if (!opened) return opened.error();
+  ListMeta meta;
+  meta.api_version = opened->api_version;
+  meta.kind = opened->kind;
+  protobuf::Cursor cursor(opened->body);
+  while (cursor.next()) {
+    if (cursor.number() != 1) continue;
+    wire::ProtoValue value(protobuf::kListMeta, cursor.bytes());
+    if (read_list_meta(value, meta)) return base::invalid("decoding a list in protobuf: its metadata is malformed");
+  }
+  if (cursor.failed()) return base::invalid("decoding a list in protobuf: it is malformed");
+  return meta;
+}
 
 base::Result<ListMeta> for_each_item(std::string_view list_json,
                                      const std::function<base::Status(std::string_view item)>& each) {
+  if (protobuf::is_envelope(list_json)) return for_each_enveloped_item(list_json, each);
   ListMeta meta;
   std::optional<base::Error> stopped;
   std::size_t index = 0;
@@ -59,6 +122,10 @@ base::Result<ListMeta> for_each_item(std::string_view list_json,
 }
 
 base::Result<WatchLine> split_watch_line(std::string_view line) {
+  if (is_watch_frame(line)) {
+    auto watch = split_watch_frame(line);
+    return watch ? complete(*std::move(watch)) : std::move(watch);
+  }
   WatchLine watch;
   wire::Lease lease;
   const auto status = wire::read_document(*lease, line, "a watch event", [&](wire::Object& root) {
@@ -73,9 +140,7 @@ base::Result<WatchLine> split_watch_line(std::string_view line) {
     });
   });
   if (!status) return status.error();
-  if (watch.type.empty()) return base::invalid("decoding a watch event: it has no type");
-  if (watch.object.empty()) return base::invalid("decoding a watch event: it has no object");
-  return watch;
+  return complete(std::move(watch));
 }
 
 }  // namespace api

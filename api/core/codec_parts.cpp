@@ -4,10 +4,14 @@
 
 #include <algorithm>
 
+#include "api/core/protobuf/fields.hpp"
 #include "api/json/lenient.hpp"
+#include "base/text.hpp"
 
 namespace api::wire {
 namespace {
+
+constexpr std::size_t kLongestKind = 64;
 
 /// Labels, annotations and node selectors repeat from pod to pod of one workload. A small table of recent ones lets
 /// equal maps share their storage; it holds no more than its slots, so it cannot grow under churn.
@@ -31,11 +35,12 @@ StringMap share(std::vector<StringMap::Entry> entries) {
 
 }  // namespace
 
-error_code read_map(Value& value, bool annotations, StringMap& target) {
+template <typename V>
+error_code read_map(V& value, bool annotations, StringMap& target) {
   std::vector<StringMap::Entry> entries;
-  const error_code error = for_entries(value, [&](std::string_view key, Value& entry) {
+  const error_code error = for_entries(value, [&](std::string_view key, auto& entry) {
     std::string_view text;
-    const error_code entry_error = entry.get_string().get(text);
+    const error_code entry_error = text_of(entry, text);
     if (!entry_error && (!annotations || keeps_annotation(key, text.size()))) entries.emplace_back(key, text);
     return unless_about_value(entry_error);
   });
@@ -46,13 +51,14 @@ error_code read_map(Value& value, bool annotations, StringMap& target) {
 namespace {
 
 /// An object is an owner even if it says nothing: protections and limits ask how many there are.
-error_code read_owner(Value& value, std::vector<OwnerReference>& target) {
-  simdjson::ondemand::json_type type{};
-  if (const error_code error = value.type().get(type)) return unless_about_value(error);
-  if (type != simdjson::ondemand::json_type::object) return simdjson::SUCCESS;
+template <typename V>
+error_code read_owner(V& value, std::vector<OwnerReference>& target) {
+  bool is_one = false;
+  if (const error_code error = is_object(value, is_one)) return unless_about_value(error);
+  if (!is_one) return simdjson::SUCCESS;
   if (target.size() >= kMaxOwners) return simdjson::SUCCESS;
   OwnerReference owner;
-  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "apiVersion") return read(member, owner.api_version);
     if (key == "kind") return read(member, owner.kind);
     if (key == "name") return read(member, owner.name);
@@ -66,8 +72,9 @@ error_code read_owner(Value& value, std::vector<OwnerReference>& target) {
 
 }  // namespace
 
-error_code read_meta(Value& value, ObjectMeta& meta) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_meta(V& value, ObjectMeta& meta) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "name") return read(member, meta.name);
     if (key == "namespace") return read(member, meta.ns);
     if (key == "uid") return read(member, meta.uid);
@@ -79,13 +86,15 @@ error_code read_meta(Value& value, ObjectMeta& meta) {
     if (key == "annotations") return read_map(member, true, meta.annotations);
     if (key == "finalizers") return read(member, meta.finalizers);
     if (key == "ownerReferences") {
-      return for_elements(member, [&](Value& item) { return read_owner(item, meta.owner_references); });
+      return for_elements(member, [&](auto& item) { return read_owner(item, meta.owner_references); });
     }
     return simdjson::SUCCESS;  // managedFields above all: half of the text, skipped unparsed
   });
 }
 
 namespace {
+
+constexpr std::size_t kMostUnreadText = 1 << 20;
 
 /// "250m" or, from hand-written files, 2. `text`: what stood there; "" for null.
 error_code read_quantity(Value& value, std::optional<Quantity>& target, std::string& text) {
@@ -107,7 +116,32 @@ error_code read_quantity(Value& value, std::optional<Quantity>& target, std::str
   return simdjson::SUCCESS;
 }
 
+error_code read_quantity(ProtoValue& value, std::optional<Quantity>& target, std::string& text) {
+  if (!value.is(protobuf::FieldType::kQuantity)) return simdjson::SUCCESS;
+  const auto read = read_quantity_text(value.bytes());
+  if (!read) return kMalformedProtobuf;
+  target = Quantity::parse(*read);
+  if (!target) text = base::short_text(*read, kMostUnreadText);
+  return simdjson::SUCCESS;
+}
+
 }  // namespace
+
+const protobuf::Message* message_for(const protobuf::Envelope& envelope,
+                                     std::initializer_list<std::string_view> kinds) {
+  if (kinds.size() == 1 && *kinds.begin() == kAnyKind) return &protobuf::metadata_of_any();
+  const bool fits = std::ranges::find(kinds, std::string_view(envelope.kind)) != kinds.end();
+  return fits ? protobuf::message_of(envelope.kind) : nullptr;
+}
+
+base::Error wrong_kind(const char* what, const protobuf::Envelope& envelope) {
+  const std::string kind = envelope.kind.empty() ? "no kind" : "kind " + base::short_text(envelope.kind, kLongestKind);
+  return base::invalid(std::string("decoding ") + what + ": the protobuf is of " + kind);
+}
+
+base::Error malformed_protobuf(const char* what) {
+  return base::invalid(std::string("decoding ") + what + ": the protobuf is cut off or malformed");
+}
 
 void add_unread(UnreadFields& target, Unread unread, const std::string& prefix) {
   if (unread.empty()) return;
@@ -117,8 +151,9 @@ void add_unread(UnreadFields& target, Unread unread, const std::string& prefix) 
 }
 
 /// `field`: the list's name, in front of the names of those that cannot be read.
-error_code read_resources(Value& value, ResourceList& target, Unread& unread, std::string_view field) {
-  return for_entries(value, [&](std::string_view name, Value& entry) {
+template <typename V>
+error_code read_resources(V& value, ResourceList& target, Unread& unread, std::string_view field) {
+  return for_entries(value, [&](std::string_view name, auto& entry) {
     std::optional<Quantity> amount;
     std::string text;
     const error_code error = read_quantity(entry, amount, text);
@@ -137,8 +172,9 @@ error_code read_resources(Value& value, ResourceList& target, Unread& unread, st
   });
 }
 
-error_code read_requests_and_limits(Value& value, ResourceList& requests, ResourceList& limits, Unread& unread) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_requests_and_limits(V& value, ResourceList& requests, ResourceList& limits, Unread& unread) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "requests") return read_resources(member, requests, unread, key);
     if (key == "limits") return read_resources(member, limits, unread, key);
     return simdjson::SUCCESS;
@@ -147,10 +183,11 @@ error_code read_requests_and_limits(Value& value, ResourceList& requests, Resour
 
 namespace {
 
-error_code read_condition(Value& value, std::vector<Condition>& target) {
+template <typename V>
+error_code read_condition(V& value, std::vector<Condition>& target) {
   Condition condition;
   std::string status;
-  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "type") return read(member, condition.type);
     if (key == "status") return read(member, status);
     if (key == "reason") return read(member, condition.reason);
@@ -167,8 +204,20 @@ error_code read_condition(Value& value, std::vector<Condition>& target) {
 
 }  // namespace
 
-error_code read_conditions(Value& value, std::vector<Condition>& target) {
-  return for_elements(value, [&](Value& item) { return read_condition(item, target); });
+template <typename V>
+error_code read_conditions(V& value, std::vector<Condition>& target) {
+  return for_elements(value, [&](auto& item) { return read_condition(item, target); });
 }
+
+template error_code read_map(Value&, bool, StringMap&);
+template error_code read_map(ProtoValue&, bool, StringMap&);
+template error_code read_meta(Value&, ObjectMeta&);
+template error_code read_meta(ProtoValue&, ObjectMeta&);
+template error_code read_conditions(Value&, std::vector<Condition>&);
+template error_code read_conditions(ProtoValue&, std::vector<Condition>&);
+template error_code read_resources(Value&, ResourceList&, Unread&, std::string_view);
+template error_code read_resources(ProtoValue&, ResourceList&, Unread&, std::string_view);
+template error_code read_requests_and_limits(Value&, ResourceList&, ResourceList&, Unread&);
+template error_code read_requests_and_limits(ProtoValue&, ResourceList&, ResourceList&, Unread&);
 
 }  // namespace api::wire

@@ -30,10 +30,11 @@ void check_names(SelectorRequirement& requirement) {
   }
 }
 
-error_code read_requirement(Value& value, bool names_fields, std::vector<SelectorRequirement>& target) {
+template <typename V>
+error_code read_requirement(V& value, bool names_fields, std::vector<SelectorRequirement>& target) {
   SelectorRequirement requirement;
   std::string op;
-  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "key") return read(member, requirement.key);
     if (key == "operator") return read(member, op);
     if (key == "values") return read(member, requirement.values);
@@ -49,14 +50,16 @@ error_code read_requirement(Value& value, bool names_fields, std::vector<Selecto
   return error;
 }
 
-error_code read_requirements(Value& value, std::vector<SelectorRequirement>& target, bool names_fields = false) {
-  return for_elements(value, [&](Value& item) { return read_requirement(item, names_fields, target); });
+template <typename V>
+error_code read_requirements(V& value, std::vector<SelectorRequirement>& target, bool names_fields = false) {
+  return for_elements(value, [&](auto& item) { return read_requirement(item, names_fields, target); });
 }
 
-error_code read_match_label_entries(Value& value, std::vector<SelectorRequirement>& target) {
-  return for_entries(value, [&](std::string_view key, Value& entry) {
+template <typename V>
+error_code read_match_label_entries(V& value, std::vector<SelectorRequirement>& target) {
+  return for_entries(value, [&](std::string_view key, auto& entry) {
     std::string_view text;
-    const error_code error = entry.get_string().get(text);
+    const error_code error = text_of(entry, text);
     if (!error)
       check_names(
           target.emplace_back(SelectorRequirement{std::string(key), SelectorOperator::kIn, {std::string(text)}}));
@@ -66,12 +69,13 @@ error_code read_match_label_entries(Value& value, std::vector<SelectorRequiremen
 
 }  // namespace
 
-error_code read_selector(Value& value, std::optional<LabelSelector>& target) {
-  simdjson::ondemand::json_type type{};
-  if (const error_code error = value.type().get(type)) return unless_about_value(error);
-  if (type != simdjson::ondemand::json_type::object) return simdjson::SUCCESS;
+template <typename V>
+error_code read_selector(V& value, std::optional<LabelSelector>& target) {
+  bool is_one = false;
+  if (const error_code error = is_object(value, is_one)) return unless_about_value(error);
+  if (!is_one) return simdjson::SUCCESS;
   LabelSelector selector;
-  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "matchLabels") return read_match_label_entries(member, selector.requirements);
     if (key == "matchExpressions") return read_requirements(member, selector.requirements);
     return simdjson::SUCCESS;
@@ -80,8 +84,9 @@ error_code read_selector(Value& value, std::optional<LabelSelector>& target) {
   return error;
 }
 
-error_code read_node_term(Value& value, NodeSelectorTerm& term) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_node_term(V& value, NodeSelectorTerm& term) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "matchExpressions") return read_requirements(member, term.match_expressions);
     if (key == "matchFields") return read_requirements(member, term.match_fields, true);
     return simdjson::SUCCESS;
@@ -89,10 +94,11 @@ error_code read_node_term(Value& value, NodeSelectorTerm& term) {
 }
 
 /// {nodeSelectorTerms: […]}
-error_code read_node_selector(Value& value, std::vector<NodeSelectorTerm>& target) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_node_selector(V& value, std::vector<NodeSelectorTerm>& target) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key != "nodeSelectorTerms") return simdjson::SUCCESS;
-    return for_elements(member, [&](Value& item) { return read_node_term(item, target.emplace_back()); });
+    return for_elements(member, [&](auto& item) { return read_node_term(item, target.emplace_back()); });
   });
 }
 
@@ -110,21 +116,20 @@ std::shared_ptr<const Affinity> share(Affinity affinity) {
 
 namespace {
 
-error_code read_node_affinity(Value& value, Affinity& affinity) {
-  simdjson::ondemand::json_type type{};
-  if (const error_code error = value.type().get(type)) return unless_about_value(error);
-  affinity.has_node_affinity = type == simdjson::ondemand::json_type::object;
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_node_affinity(V& value, Affinity& affinity) {
+  if (const error_code error = is_object(value, affinity.has_node_affinity)) return unless_about_value(error);
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "requiredDuringSchedulingIgnoredDuringExecution") {
-      simdjson::ondemand::json_type type{};
-      if (const error_code error = member.type().get(type)) return unless_about_value(error);
-      if (type != simdjson::ondemand::json_type::object) return simdjson::SUCCESS;
+      bool is_one = false;
+      if (const error_code error = is_object(member, is_one)) return unless_about_value(error);
+      if (!is_one) return simdjson::SUCCESS;
       return read_node_selector(member, affinity.required_node_terms.emplace());
     }
     if (key != "preferredDuringSchedulingIgnoredDuringExecution") return simdjson::SUCCESS;
-    return for_elements(member, [&](Value& item) {
+    return for_elements(member, [&](auto& item) {
       PreferredNodeTerm& preferred = affinity.preferred_node_terms.emplace_back();
-      return for_members(item, [&](std::string_view name, Value& part) {
+      return for_members(item, [&](std::string_view name, auto& part) {
         if (name == "weight") return read(part, preferred.weight);
         if (name == "preference") return read_node_term(part, preferred.term);
         return simdjson::SUCCESS;
@@ -133,8 +138,9 @@ error_code read_node_affinity(Value& value, Affinity& affinity) {
   });
 }
 
-error_code read_pod_affinity_term(Value& value, PodAffinityTerm& term) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_pod_affinity_term(V& value, PodAffinityTerm& term) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "labelSelector") return read_selector(member, term.label_selector);
     if (key == "namespaces") return read(member, term.namespaces);
     if (key == "namespaceSelector") return read_selector(member, term.namespace_selector);
@@ -147,15 +153,16 @@ error_code read_pod_affinity_term(Value& value, PodAffinityTerm& term) {
 
 using WeightedPodTerms = std::vector<std::pair<int, PodAffinityTerm>>;
 
-error_code read_pod_affinity(Value& value, std::vector<PodAffinityTerm>& required, WeightedPodTerms& preferred) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_pod_affinity(V& value, std::vector<PodAffinityTerm>& required, WeightedPodTerms& preferred) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "requiredDuringSchedulingIgnoredDuringExecution") {
-      return for_elements(member, [&](Value& item) { return read_pod_affinity_term(item, required.emplace_back()); });
+      return for_elements(member, [&](auto& item) { return read_pod_affinity_term(item, required.emplace_back()); });
     }
     if (key != "preferredDuringSchedulingIgnoredDuringExecution") return simdjson::SUCCESS;
-    return for_elements(member, [&](Value& item) {
+    return for_elements(member, [&](auto& item) {
       auto& [weight, term] = preferred.emplace_back(1, PodAffinityTerm{});
-      return for_members(item, [&weight = weight, &term = term](std::string_view name, Value& part) {
+      return for_members(item, [&weight = weight, &term = term](std::string_view name, auto& part) {
         if (name == "weight") return read(part, weight);
         if (name == "podAffinityTerm") return read_pod_affinity_term(part, term);
         return simdjson::SUCCESS;
@@ -166,9 +173,10 @@ error_code read_pod_affinity(Value& value, std::vector<PodAffinityTerm>& require
 
 }  // namespace
 
-error_code read_affinity(Value& value, std::shared_ptr<const Affinity>& target) {
+template <typename V>
+error_code read_affinity(V& value, std::shared_ptr<const Affinity>& target) {
   Affinity affinity;
-  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "nodeAffinity") return read_node_affinity(member, affinity);
     if (key == "podAffinity") {
       return read_pod_affinity(member, affinity.required_pod_affinity, affinity.preferred_pod_affinity);
@@ -193,12 +201,13 @@ std::optional<TaintEffect> taint_effect(std::string_view text) {
 
 }  // namespace
 
-error_code read_toleration(Value& value, std::vector<Toleration>& target) {
+template <typename V>
+error_code read_toleration(V& value, std::vector<Toleration>& target) {
   Toleration toleration;
   std::string op;
   std::string effect;
   std::optional<std::int64_t> seconds;
-  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "key") return read(member, toleration.key);
     if (key == "operator") return read(member, op);
     if (key == "value") return read(member, toleration.value);
@@ -218,10 +227,11 @@ error_code read_toleration(Value& value, std::vector<Toleration>& target) {
   return error;
 }
 
-error_code read_taint(Value& value, std::vector<Taint>& target) {
+template <typename V>
+error_code read_taint(V& value, std::vector<Taint>& target) {
   Taint taint;
   std::string effect;
-  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "key") return read(member, taint.key);
     if (key == "value") return read(member, taint.value);
     if (key == "effect") return read(member, effect);
@@ -232,12 +242,13 @@ error_code read_taint(Value& value, std::vector<Taint>& target) {
   return error;
 }
 
-error_code read_spread(Value& value, std::vector<TopologySpreadConstraint>& target) {
+template <typename V>
+error_code read_spread(V& value, std::vector<TopologySpreadConstraint>& target) {
   TopologySpreadConstraint& spread = target.emplace_back();
   std::string unsatisfiable;
   std::string affinity_policy;
   std::string taints_policy;
-  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "maxSkew") return read(member, spread.max_skew);
     if (key == "topologyKey") return read(member, spread.topology_key);
     if (key == "whenUnsatisfiable") return read(member, unsatisfiable);
@@ -253,5 +264,20 @@ error_code read_spread(Value& value, std::vector<TopologySpreadConstraint>& targ
   spread.honor_node_taints = taints_policy == "Honor";
   return error;
 }
+
+template error_code read_selector(Value&, std::optional<LabelSelector>&);
+template error_code read_selector(ProtoValue&, std::optional<LabelSelector>&);
+template error_code read_node_term(Value&, NodeSelectorTerm&);
+template error_code read_node_term(ProtoValue&, NodeSelectorTerm&);
+template error_code read_node_selector(Value&, std::vector<NodeSelectorTerm>&);
+template error_code read_node_selector(ProtoValue&, std::vector<NodeSelectorTerm>&);
+template error_code read_affinity(Value&, std::shared_ptr<const Affinity>&);
+template error_code read_affinity(ProtoValue&, std::shared_ptr<const Affinity>&);
+template error_code read_toleration(Value&, std::vector<Toleration>&);
+template error_code read_toleration(ProtoValue&, std::vector<Toleration>&);
+template error_code read_taint(Value&, std::vector<Taint>&);
+template error_code read_taint(ProtoValue&, std::vector<Taint>&);
+template error_code read_spread(Value&, std::vector<TopologySpreadConstraint>&);
+template error_code read_spread(ProtoValue&, std::vector<TopologySpreadConstraint>&);
 
 }  // namespace api::wire

@@ -9,9 +9,10 @@
 namespace api::wire {
 namespace {
 
-error_code read_port(Value& value, std::vector<HostPort>& target) {
+template <typename V>
+error_code read_port(V& value, std::vector<HostPort>& target) {
   HostPort port;
-  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "hostPort") return read(member, port.port);
     if (key == "hostIP") return read(member, port.ip);
     if (key == "protocol") return read(member, port.protocol);
@@ -23,17 +24,18 @@ error_code read_port(Value& value, std::vector<HostPort>& target) {
   return error;
 }
 
-error_code read_container(Value& value, std::vector<Container>& target, const char* field, UnreadFields& unread) {
+template <typename V>
+error_code read_container(V& value, std::vector<Container>& target, const char* field, UnreadFields& unread) {
   Container& container = target.emplace_back();
   std::string restart_policy;
   Unread strange;
-  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "name") return read(member, container.name);
     if (key == "image") return read(member, container.image);
     if (key == "resources") return read_requests_and_limits(member, container.requests, container.limits, strange);
     if (key == "restartPolicy") return read(member, restart_policy);
     if (key == "ports") {
-      return for_elements(member, [&](Value& item) { return read_port(item, container.host_ports); });
+      return for_elements(member, [&](auto& item) { return read_port(item, container.host_ports); });
     }
     return simdjson::SUCCESS;
   });
@@ -56,10 +58,11 @@ std::optional<VolumeKind> volume_kind(std::string_view key) {
 }
 
 /// {volumeClaimTemplate: {spec}}
-error_code read_claim_template(Value& value, Volume& volume) {
-  return for_members(value, [&](std::string_view key, Value& claim) {
+template <typename V>
+error_code read_claim_template(V& value, Volume& volume) {
+  return for_members(value, [&](std::string_view key, auto& claim) {
     if (key != "volumeClaimTemplate") return simdjson::SUCCESS;
-    return for_members(claim, [&](std::string_view part, Value& spec) {
+    return for_members(claim, [&](std::string_view part, auto& spec) {
       if (part != "spec") return simdjson::SUCCESS;
       PersistentVolumeClaim claim_spec;
       const error_code error = read_pvc_spec(spec, claim_spec);
@@ -71,12 +74,13 @@ error_code read_claim_template(Value& value, Volume& volume) {
 }
 
 /// {name, resourceClaimName} or {name, resourceClaimTemplateName}
-error_code read_pod_claims(Value& value, Pod& pod) {
-  return for_elements(value, [&](Value& item) {
+template <typename V>
+error_code read_pod_claims(V& value, Pod& pod) {
+  return for_elements(value, [&](auto& item) {
     pod.uses_resource_claims = true;
     std::string name;
     std::string made_by;
-    const error_code error = for_members(item, [&](std::string_view key, Value& member) {
+    const error_code error = for_members(item, [&](std::string_view key, auto& member) {
       if (key == "resourceClaimName") return read(member, name);
       if (key == "resourceClaimTemplateName") return read(member, made_by);
       return simdjson::SUCCESS;
@@ -88,20 +92,21 @@ error_code read_pod_claims(Value& value, Pod& pod) {
 }
 
 /// The source of an ephemeral volume is its own name until finish_volumes() knows the pod's.
-error_code read_volume(Value& value, std::vector<Volume>& target) {
+template <typename V>
+error_code read_volume(V& value, std::vector<Volume>& target) {
   Volume& volume = target.emplace_back();
   std::string name;
-  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "name") return read(member, name);
     const auto kind = volume_kind(key);
     bool is_null = false;
     if (!kind) return simdjson::SUCCESS;
-    if (const error_code null_error = member.is_null().get(is_null)) return unless_about_value(null_error);
+    if (const error_code null_error = wire::is_null(member, is_null)) return unless_about_value(null_error);
     if (is_null) return simdjson::SUCCESS;
     volume.kind = *kind;
     if (*kind == VolumeKind::kEphemeral) return read_claim_template(member, volume);
     if (*kind != VolumeKind::kPersistentVolumeClaim) return simdjson::SUCCESS;
-    return for_members(member, [&](std::string_view part, Value& claim) {
+    return for_members(member, [&](std::string_view part, auto& claim) {
       return part == "claimName" ? read(claim, volume.source) : simdjson::SUCCESS;
     });
   });
@@ -115,10 +120,11 @@ void finish_volumes(Pod& pod) {
   }
 }
 
-error_code read_responders(Value& value, std::vector<PodResponder>& target) {
-  return for_elements(value, [&](Value& item) {
+template <typename V>
+error_code read_responders(V& value, std::vector<PodResponder>& target) {
+  return for_elements(value, [&](auto& item) {
     PodResponder responder;
-    const error_code error = for_members(item, [&](std::string_view key, Value& member) {
+    const error_code error = for_members(item, [&](std::string_view key, auto& member) {
       if (key == "name") return read(member, responder.name);
       if (key == "priority") return read(member, responder.priority);
       return simdjson::SUCCESS;
@@ -128,7 +134,8 @@ error_code read_responders(Value& value, std::vector<PodResponder>& target) {
   });
 }
 
-error_code read_placement(std::string_view key, Value& member, Pod& pod) {
+template <typename V>
+error_code read_placement(std::string_view key, V& member, Pod& pod) {
   if (key == "nodeName") return read(member, pod.node_name.value);
   if (key == "schedulerName") return read(member, pod.scheduler_name);
   if (key == "priority") return read(member, pod.priority);
@@ -136,10 +143,10 @@ error_code read_placement(std::string_view key, Value& member, Pod& pod) {
   if (key == "nodeSelector") return read_map(member, false, pod.node_selector);
   if (key == "affinity") return read_affinity(member, pod.affinity);
   if (key == "tolerations") {
-    return for_elements(member, [&](Value& item) { return read_toleration(item, pod.tolerations); });
+    return for_elements(member, [&](auto& item) { return read_toleration(item, pod.tolerations); });
   }
   if (key == "topologySpreadConstraints") {
-    return for_elements(member, [&](Value& item) { return read_spread(item, pod.topology_spread); });
+    return for_elements(member, [&](auto& item) { return read_spread(item, pod.topology_spread); });
   }
   if (key == "schedulingGates") return read_non_empty(member, pod.has_scheduling_gates);
   if (key == "schedulingGroup") return read_non_empty(member, pod.has_scheduling_group);
@@ -147,7 +154,8 @@ error_code read_placement(std::string_view key, Value& member, Pod& pod) {
   return simdjson::SUCCESS;
 }
 
-error_code read_pod_resources(std::string_view key, Value& member, Pod& pod) {
+template <typename V>
+error_code read_pod_resources(std::string_view key, V& member, Pod& pod) {
   Unread strange;
   const error_code error = key == "overhead"
                                ? read_resources(member, pod.overhead, strange, "spec.overhead")
@@ -156,17 +164,18 @@ error_code read_pod_resources(std::string_view key, Value& member, Pod& pod) {
   return error;
 }
 
-error_code read_pod_spec(Value& value, Pod& pod) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_pod_spec(V& value, Pod& pod) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "containers" || key == "initContainers") {
       const bool init = key == "initContainers";
-      return for_elements(member, [&](Value& item) {
+      return for_elements(member, [&](auto& item) {
         return read_container(item, init ? pod.init_containers : pod.containers, init ? "initContainers" : "containers",
                               pod.unread);
       });
     }
     if (key == "volumes") {
-      return for_elements(member, [&](Value& item) { return read_volume(item, pod.volumes); });
+      return for_elements(member, [&](auto& item) { return read_volume(item, pod.volumes); });
     }
     if (key == "overhead" || key == "resources") return read_pod_resources(key, member, pod);
     if (key == "hostNetwork") return read(member, pod.host_network);
@@ -186,9 +195,10 @@ PodPhase pod_phase(std::string_view text) {
 }
 
 /// {terminated: {exitCode, reason, finishedAt}}
-error_code read_terminated(Value& value, std::string& reason, std::optional<std::int32_t>& exit_code,
+template <typename V>
+error_code read_terminated(V& value, std::string& reason, std::optional<std::int32_t>& exit_code,
                            std::optional<base::TimePoint>& finished_at) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "reason") return read(member, reason);
     if (key == "exitCode") return read(member, exit_code);
     if (key == "finishedAt") return read(member, finished_at);
@@ -196,12 +206,13 @@ error_code read_terminated(Value& value, std::string& reason, std::optional<std:
   });
 }
 
-error_code read_container_state(Value& value, ContainerStatus& status) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_container_state(V& value, ContainerStatus& status) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "terminated")
       return read_terminated(member, status.terminated_reason, status.exit_code, status.finished_at);
     if (key != "waiting") return simdjson::SUCCESS;
-    return for_members(member, [&](std::string_view part, Value& detail) {
+    return for_members(member, [&](std::string_view part, auto& detail) {
       return part == "reason" ? read(detail, status.waiting_reason) : simdjson::SUCCESS;
     });
   });
@@ -222,7 +233,8 @@ void raise_to(ResourceList& resources, const ResourceList& least) {
 }
 
 /// One of resources (requests in it) and allocatedResources.
-error_code read_held(std::string_view key, Value& member, std::optional<ResourceList>& target) {
+template <typename V>
+error_code read_held(std::string_view key, V& member, std::optional<ResourceList>& target) {
   ResourceList requests;
   ResourceList limits;
   Unread unread;  // what cannot be read is not held
@@ -264,24 +276,26 @@ bool is_infeasible_resize(const Condition& condition) {
          condition.reason == "Infeasible";
 }
 
-error_code read_container_status(Value& value, ContainerStatus& status, std::optional<ResourceList>& held) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_container_status(V& value, ContainerStatus& status, std::optional<ResourceList>& held) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "name") return read(member, status.name);
     if (key == "resources" || key == "allocatedResources") return read_held(key, member, held);
     if (key == "restartCount") return read(member, status.restart_count);
     if (key == "ready") return read(member, status.ready);
     if (key == "state") return read_container_state(member, status);
     if (key != "lastState") return simdjson::SUCCESS;
-    return for_members(member, [&](std::string_view part, Value& last) {
+    return for_members(member, [&](std::string_view part, auto& last) {
       if (part != "terminated") return simdjson::SUCCESS;
       return read_terminated(last, status.last_terminated_reason, status.last_exit_code, status.last_finished_at);
     });
   });
 }
 
-error_code read_container_statuses(Value& value, ContainerStatus like, std::vector<ContainerStatus>& target,
+template <typename V>
+error_code read_container_statuses(V& value, ContainerStatus like, std::vector<ContainerStatus>& target,
                                    HeldResources& held) {
-  return for_elements(value, [&](Value& item) {
+  return for_elements(value, [&](auto& item) {
     ContainerStatus& status = target.emplace_back(like);
     std::optional<ResourceList> of_it;
     const error_code error = read_container_status(item, status, of_it);
@@ -302,9 +316,17 @@ ContainerStatus ephemeral_status() {
   return status;
 }
 
-error_code read_pod_status(Value& value, Pod& pod, HeldResources& held) {
+/// Those of init containers first, as servers write them in JSON; in protobuf they stand behind.
+void sort_statuses(std::vector<ContainerStatus>& statuses) {
+  std::ranges::stable_sort(statuses, {}, [](const ContainerStatus& status) {
+    return status.is_init ? 0 : status.is_ephemeral ? 2 : 1;
+  });
+}
+
+template <typename V>
+error_code read_pod_status(V& value, Pod& pod, HeldResources& held) {
   std::string phase;
-  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "phase") return read(member, phase);
     if (key == "reason") return read(member, pod.status_reason);
     if (key == "qosClass") return read(member, pod.qos_class);
@@ -321,6 +343,7 @@ error_code read_pod_status(Value& value, Pod& pod, HeldResources& held) {
     return simdjson::SUCCESS;
   });
   pod.phase = pod_phase(phase);
+  sort_statuses(pod.container_statuses);
   held.may_not_grow = std::ranges::any_of(pod.conditions, is_infeasible_resize);
   return error;
 }
@@ -331,11 +354,9 @@ error_code read_pod_status(Value& value, Pod& pod, HeldResources& held) {
 
 namespace api {
 
-using wire::Value;
-
-base::Result<Pod> decode_pod(std::string_view json) {
+base::Result<Pod> decode_pod(std::string_view bytes) {
   wire::HeldResources held;
-  auto pod = wire::decode_object<Pod>(json, "a Pod", [&](std::string_view key, Value& value, Pod& decoded) {
+  auto pod = wire::decode_object<Pod>(bytes, "a Pod", {"Pod"}, [&](std::string_view key, auto& value, Pod& decoded) {
     if (key == "spec") return wire::read_pod_spec(value, decoded);
     if (key == "status") return wire::read_pod_status(value, decoded, held);
     return simdjson::SUCCESS;

@@ -151,6 +151,18 @@ error_code for_elements(Value& value, F&& each) {
   return simdjson::SUCCESS;
 }
 
+/// An error when the value is no text.
+inline error_code text_of(Value& value, std::string_view& text) { return value.get_string().get(text); }
+
+inline error_code is_object(Value& value, bool& target) {
+  simdjson::ondemand::json_type type{};
+  const error_code error = value.type().get(type);
+  target = !error && type == simdjson::ondemand::json_type::object;
+  return error;
+}
+
+inline error_code is_null(Value& value, bool& target) { return value.is_null().get(target); }
+
 inline error_code read(Value& value, std::string& target) {
   std::string_view text;
   const error_code error = value.get_string().get(text);

@@ -9,7 +9,8 @@ namespace api::wire {
 namespace {
 
 /// {storage: …} among other members; of others nothing is taken.
-error_code read_storage(Value& value, Quantity& target) {
+template <typename V>
+error_code read_storage(V& value, Quantity& target) {
   ResourceList amounts;
   Unread unread;  // a volume of no known size holds no claim
   const error_code error = read_resources(value, amounts, unread, "");
@@ -18,7 +19,8 @@ error_code read_storage(Value& value, Quantity& target) {
 }
 
 /// volumeMode; Filesystem when left out.
-error_code read_is_block(Value& value, bool& target) {
+template <typename V>
+error_code read_is_block(V& value, bool& target) {
   std::string mode;
   const error_code error = read(value, mode);
   target = mode == "Block";
@@ -37,7 +39,8 @@ constexpr std::pair<std::string_view, std::string_view> kMigratedPlugins[] = {
 };
 
 /// Takes the driver if the volume is of such a plugin.
-error_code read_migrated(std::string_view key, Value& member, std::string& driver) {
+template <typename V>
+error_code read_migrated(std::string_view key, V& member, std::string& driver) {
   const auto plugin = std::ranges::find(kMigratedPlugins, key, &std::pair<std::string_view, std::string_view>::first);
   if (plugin == std::end(kMigratedPlugins)) return simdjson::SUCCESS;
   bool is_there = false;
@@ -46,8 +49,9 @@ error_code read_migrated(std::string_view key, Value& member, std::string& drive
   return error;
 }
 
-error_code read_claim_ref(Value& value, PersistentVolume& pv) {
-  const error_code error = for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_claim_ref(V& value, PersistentVolume& pv) {
+  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "namespace") return read(member, pv.claim.ns);
     if (key == "name") return read(member, pv.claim.name);
     if (key == "uid") return read(member, pv.claim_uid);
@@ -59,8 +63,9 @@ error_code read_claim_ref(Value& value, PersistentVolume& pv) {
 
 }  // namespace
 
-error_code read_pvc_spec(Value& value, PersistentVolumeClaim& pvc) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_pvc_spec(V& value, PersistentVolumeClaim& pvc) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "volumeName") return read(member, pvc.volume_name);
     if (key == "storageClassName") return read(member, pvc.storage_class);
     if (key == "volumeMode") return read_is_block(member, pvc.wants_block);
@@ -68,16 +73,20 @@ error_code read_pvc_spec(Value& value, PersistentVolumeClaim& pvc) {
     if (key == "selector") return read_selector(member, pvc.selector);
     if (key == "accessModes") return read(member, pvc.access_modes);
     if (key != "resources") return simdjson::SUCCESS;
-    return for_members(member, [&](std::string_view part, Value& amounts) {
+    return for_members(member, [&](std::string_view part, auto& amounts) {
       return part == "requests" ? read_storage(amounts, pvc.request) : simdjson::SUCCESS;
     });
   });
 }
 
+template error_code read_pvc_spec(Value&, PersistentVolumeClaim&);
+template error_code read_pvc_spec(ProtoValue&, PersistentVolumeClaim&);
+
 namespace {
 
-error_code read_pv_spec(Value& value, PersistentVolume& pv) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_pv_spec(V& value, PersistentVolume& pv) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "local" || key == "hostPath") return read_non_empty(member, pv.is_local);
     if (key == "claimRef") return read_claim_ref(member, pv);
     if (key == "volumeMode") return read_is_block(member, pv.is_block);
@@ -86,25 +95,26 @@ error_code read_pv_spec(Value& value, PersistentVolume& pv) {
     if (key == "capacity") return read_storage(member, pv.capacity);
     if (key == "accessModes") return read(member, pv.access_modes);
     if (key == "csi") {
-      return for_members(member, [&](std::string_view part, Value& driver) {
+      return for_members(member, [&](std::string_view part, auto& driver) {
         return part == "driver" ? read(driver, pv.csi_driver) : simdjson::SUCCESS;
       });
     }
     if (key != "nodeAffinity") return read_migrated(key, member, pv.csi_driver);
-    return for_members(member, [&](std::string_view part, Value& required) {
+    return for_members(member, [&](std::string_view part, auto& required) {
       return part == "required" ? read_node_selector(required, pv.required_node_terms) : simdjson::SUCCESS;
     });
   });
 }
 
 /// {matchLabelExpressions: [{key, values}]}: one of the values each.
-error_code read_topology_term(Value& value, NodeSelectorTerm& term) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_topology_term(V& value, NodeSelectorTerm& term) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key != "matchLabelExpressions") return simdjson::SUCCESS;
-    return for_elements(member, [&](Value& item) {
+    return for_elements(member, [&](auto& item) {
       SelectorRequirement& requirement = term.match_expressions.emplace_back();
       requirement.op = SelectorOperator::kIn;
-      return for_members(item, [&](std::string_view part, Value& text) {
+      return for_members(item, [&](std::string_view part, auto& text) {
         if (part == "key") return read(text, requirement.key);
         if (part == "values") return read(text, requirement.values);
         return simdjson::SUCCESS;
@@ -113,21 +123,21 @@ error_code read_topology_term(Value& value, NodeSelectorTerm& term) {
   });
 }
 
-error_code read_csi_driver(Value& value, CsiNode::Driver& driver) {
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_csi_driver(V& value, CsiNode::Driver& driver) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "name") return read(member, driver.name);
     if (key != "allocatable") return simdjson::SUCCESS;
-    return for_members(member, [&](std::string_view part, Value& count) {
+    return for_members(member, [&](std::string_view part, auto& count) {
       return part == "count" ? read(count, driver.most_volumes) : simdjson::SUCCESS;
     });
   });
 }
 
-error_code read_allocation(Value& value, ResourceClaim& claim) {
-  simdjson::ondemand::json_type type{};
-  if (const error_code error = value.type().get(type)) return unless_about_value(error);
-  claim.is_allocated = type == simdjson::ondemand::json_type::object;
-  return for_members(value, [&](std::string_view key, Value& member) {
+template <typename V>
+error_code read_allocation(V& value, ResourceClaim& claim) {
+  if (const error_code error = is_object(value, claim.is_allocated)) return unless_about_value(error);
+  return for_members(value, [&](std::string_view key, auto& member) {
     return key == "nodeSelector" ? read_node_selector(member, claim.node_terms) : simdjson::SUCCESS;
   });
 }
@@ -138,15 +148,14 @@ error_code read_allocation(Value& value, ResourceClaim& claim) {
 
 namespace api {
 
-using wire::Value;
-
-base::Result<PersistentVolumeClaim> decode_pvc(std::string_view json) {
+base::Result<PersistentVolumeClaim> decode_pvc(std::string_view bytes) {
   std::string phase;
   auto decoded = wire::decode_object<PersistentVolumeClaim>(
-      json, "a PersistentVolumeClaim", [&](std::string_view key, Value& value, PersistentVolumeClaim& claim) {
+      bytes, "a PersistentVolumeClaim", {"PersistentVolumeClaim"},
+      [&](std::string_view key, auto& value, PersistentVolumeClaim& claim) {
         if (key == "spec") return wire::read_pvc_spec(value, claim);
         if (key != "status") return simdjson::SUCCESS;
-        return wire::for_members(value, [&](std::string_view part, Value& text) {
+        return wire::for_members(value, [&](std::string_view part, auto& text) {
           return part == "phase" ? wire::read(text, phase) : simdjson::SUCCESS;
         });
       });
@@ -154,26 +163,27 @@ base::Result<PersistentVolumeClaim> decode_pvc(std::string_view json) {
   return decoded;
 }
 
-base::Result<PersistentVolume> decode_pv(std::string_view json) {
+base::Result<PersistentVolume> decode_pv(std::string_view bytes) {
   return wire::decode_object<PersistentVolume>(
-      json, "a PersistentVolume", [](std::string_view key, Value& value, PersistentVolume& decoded) {
+      bytes, "a PersistentVolume", {"PersistentVolume"},
+      [](std::string_view key, auto& value, PersistentVolume& decoded) {
         if (key == "spec") return wire::read_pv_spec(value, decoded);
         if (key != "status") return simdjson::SUCCESS;
-        return wire::for_members(value, [&](std::string_view part, Value& text) {
+        return wire::for_members(value, [&](std::string_view part, auto& text) {
           return part == "phase" ? wire::read(text, decoded.phase) : simdjson::SUCCESS;
         });
       });
 }
 
-base::Result<StorageClass> decode_storage_class(std::string_view json) {
+base::Result<StorageClass> decode_storage_class(std::string_view bytes) {
   std::string mode;
   auto decoded = wire::decode_object<StorageClass>(
-      json, "a StorageClass", [&](std::string_view key, Value& value, StorageClass& read) {
+      bytes, "a StorageClass", {"StorageClass"}, [&](std::string_view key, auto& value, StorageClass& read) {
         if (key == "provisioner") return wire::read(value, read.provisioner);
         if (key == "volumeBindingMode") return wire::read(value, mode);
         if (key != "allowedTopologies") return simdjson::SUCCESS;
         return wire::for_elements(
-            value, [&](Value& item) { return wire::read_topology_term(item, read.allowed_topologies.emplace_back()); });
+            value, [&](auto& item) { return wire::read_topology_term(item, read.allowed_topologies.emplace_back()); });
       });
   if (!decoded) return decoded;
   decoded->waits_for_pod = mode == "WaitForFirstConsumer";
@@ -184,22 +194,23 @@ base::Result<StorageClass> decode_storage_class(std::string_view json) {
   return decoded;
 }
 
-base::Result<CsiNode> decode_csi_node(std::string_view json) {
-  return wire::decode_object<CsiNode>(json, "a CSINode", [](std::string_view key, Value& value, CsiNode& decoded) {
-    if (key != "spec") return simdjson::SUCCESS;
-    return wire::for_members(value, [&](std::string_view part, Value& drivers) {
-      if (part != "drivers") return simdjson::SUCCESS;
-      return wire::for_elements(
-          drivers, [&](Value& item) { return wire::read_csi_driver(item, decoded.drivers.emplace_back()); });
-    });
-  });
+base::Result<CsiNode> decode_csi_node(std::string_view bytes) {
+  return wire::decode_object<CsiNode>(
+      bytes, "a CSINode", {"CSINode"}, [](std::string_view key, auto& value, CsiNode& decoded) {
+        if (key != "spec") return simdjson::SUCCESS;
+        return wire::for_members(value, [&](std::string_view part, auto& drivers) {
+          if (part != "drivers") return simdjson::SUCCESS;
+          return wire::for_elements(
+              drivers, [&](auto& item) { return wire::read_csi_driver(item, decoded.drivers.emplace_back()); });
+        });
+      });
 }
 
 base::Result<ResourceClaim> decode_resource_claim(std::string_view json) {
   return wire::decode_object<ResourceClaim>(
-      json, "a ResourceClaim", [](std::string_view key, Value& value, ResourceClaim& decoded) {
+      json, "a ResourceClaim", {}, [](std::string_view key, auto& value, ResourceClaim& decoded) {
         if (key != "status") return simdjson::SUCCESS;
-        return wire::for_members(value, [&](std::string_view part, Value& allocation) {
+        return wire::for_members(value, [&](std::string_view part, auto& allocation) {
           if (part != "allocation") return simdjson::SUCCESS;
           return wire::read_allocation(allocation, decoded);
         });

@@ -32,6 +32,9 @@ class TimedTransport final : public kube::Transport {
   base::Result<std::unique_ptr<kube::WatchStream>> watch(const kube::Request& request) override {
     return inner_.watch(request);
   }
+  base::Result<std::unique_ptr<kube::WatchStream>> list(const kube::Request& request) override {
+    return inner_.list(request);
+  }
 
  private:
   kube::Transport& inner_;

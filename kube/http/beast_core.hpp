@@ -45,7 +45,7 @@ struct BeastEngine::Core {
   std::thread thread;
 };
 
-/// Opens a watch; in beast_watch.cpp.
-base::Result<std::unique_ptr<WatchStream>> open_watch(BeastEngine::Core& core, Outgoing outgoing);
+/// Opens a watch or a streamed list; in beast_watch.cpp.
+base::Result<std::unique_ptr<WatchStream>> open_stream(BeastEngine::Core& core, Outgoing outgoing, StreamKind kind);
 
 }  // namespace kube

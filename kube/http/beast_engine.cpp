@@ -229,8 +229,8 @@ base::Result<Response> BeastEngine::exchange(Outgoing outgoing) {
   return mailbox->wait();
 }
 
-base::Result<std::unique_ptr<WatchStream>> BeastEngine::watch(Outgoing outgoing) {
-  return open_watch(*core_, std::move(outgoing));
+base::Result<std::unique_ptr<WatchStream>> BeastEngine::open(Outgoing outgoing, StreamKind kind) {
+  return open_stream(*core_, std::move(outgoing), kind);
 }
 
 void BeastEngine::shut_down() { core_->shut_down(); }

@@ -35,6 +35,9 @@ struct Outgoing {
   std::uint64_t body_limit = 0;
 };
 
+/// What is read piece by piece: the lines or frames of a watch, or the items of a list in protobuf.
+enum class StreamKind { kWatch, kList };
+
 /// What every call returns once the transport is shutting down.
 base::Error engine_closed();
 
@@ -47,7 +50,7 @@ class BeastEngine {
   /// Blocks until the answer, the deadline or shut_down().
   base::Result<Response> exchange(Outgoing outgoing);
   /// Blocks until the answer's header; the deadline ends there.
-  base::Result<std::unique_ptr<WatchStream>> watch(Outgoing outgoing);
+  base::Result<std::unique_ptr<WatchStream>> open(Outgoing outgoing, StreamKind kind);
   void shut_down();
 
   struct Core;

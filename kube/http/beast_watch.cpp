@@ -6,7 +6,7 @@
 
 #include "kube/client.hpp"
 #include "kube/http/beast_core.hpp"
-#include "kube/http/line_splitter.hpp"
+#include "kube/http/stream_splitter.hpp"
 
 namespace kube {
 namespace {
@@ -91,14 +91,15 @@ class LineQueue {
   bool paused_ = false;
 };
 
-/// A watch from its request to its end. Everything but queue() belongs to the engine's thread.
+/// A watch, or a streamed list, from its request to its end. Everything but queue() belongs to the engine's thread.
 class WatchOperation final : public Operation, public std::enable_shared_from_this<WatchOperation> {
  public:
-  WatchOperation(BeastEngine::Core& core, Outgoing outgoing)
+  WatchOperation(BeastEngine::Core& core, Outgoing outgoing, StreamKind kind)
       : core_(core),
         outgoing_(std::move(outgoing)),
-        splitter_(core.endpoint.options.max_watch_line),
-        queue_(core.endpoint.options.watch_queue_bytes),
+        kind_(kind),
+        queue_(kind == StreamKind::kList ? core.endpoint.options.list_queue_bytes
+                                         : core.endpoint.options.watch_queue_bytes),
         reader_(UINT64_MAX, [this](std::string_view piece) { return take(piece); }) {}
 
   LineQueue& queue() { return queue_; }
@@ -137,7 +138,8 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
     const auto fed = reader_.feed(bytes);
     if (reader_.has_head()) note_head();
     const bool read_on = queue_.push(lines_);
-    if (!fed) return finish(broken(too_long_ ? "a line is longer than allowed" : fed.error().message));
+    if (refused_) return finish(*std::move(refused_));
+    if (!fed) return finish(broken(unreadable_.empty() ? fed.error().message : unreadable_));
     if (error == asio::error::eof && !opened_) (void)reader_.end();
     if (reader_.done()) return ended();
     if (error) return finish(broken(connection_->explain(error)));
@@ -146,7 +148,7 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
   }
 
   void note_head() {
-    if (opened_ || reader_.head().status != 200) return;
+    if (opened_ || reader_.head().status != 200 || (!splitter_ && !choose_splitter())) return;
     opened_ = true;
     queue_.open();
   }
@@ -161,11 +163,24 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
   /// A piece of the body: lines of the watch, or the explanation of a refusal.
   bool take(std::string_view piece) {
     if (reader_.head().status == 200) {
-      too_long_ = !splitter_.feed(piece, lines_);
-      return !too_long_;
+      if (!splitter_ && !choose_splitter()) return false;
+      const auto fed = splitter_->feed(piece, lines_);
+      if (!fed) unreadable_ = fed.error().message;
+      return fed.ok();
     }
     refusal_.append(piece);
     return refusal_.size() <= kLargestRefusal;
+  }
+
+  /// By the answer's content type. False: it cannot be read so, and refused_ says why.
+  bool choose_splitter() {
+    splitter_ = make_splitter(kind_, reader_.head().content_type, core_.endpoint.options.max_watch_line);
+    if (!splitter_) {
+      refused_ =
+          base::Error{base::ErrorCode::kUnsupported, fmt::format("{}: the list comes as \"{}\", not in protobuf",
+                                                                 core_.endpoint.text(), reader_.head().content_type)};
+    }
+    return splitter_ != nullptr;
   }
 
   void expire_at(std::chrono::steady_clock::time_point when, const char* why) {
@@ -192,14 +207,16 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
 
   BeastEngine::Core& core_;
   const Outgoing outgoing_;
-  LineSplitter splitter_;
+  const StreamKind kind_;
+  std::unique_ptr<StreamSplitter> splitter_;
   LineQueue queue_;
   ResponseReader reader_;
   std::optional<asio::steady_timer> timer_;
   std::shared_ptr<Connection> connection_;
   std::vector<std::string> lines_;
   std::string refusal_;
-  bool too_long_ = false;
+  std::string unreadable_;
+  std::optional<base::Error> refused_;
   bool opened_ = false;
   bool finished_ = false;
 };
@@ -236,8 +253,8 @@ class BeastWatchStream final : public WatchStream {
 
 }  // namespace
 
-base::Result<std::unique_ptr<WatchStream>> open_watch(BeastEngine::Core& core, Outgoing outgoing) {
-  auto operation = std::make_shared<WatchOperation>(core, std::move(outgoing));
+base::Result<std::unique_ptr<WatchStream>> open_stream(BeastEngine::Core& core, Outgoing outgoing, StreamKind kind) {
+  auto operation = std::make_shared<WatchOperation>(core, std::move(outgoing), kind);
   asio::post(core.io, [operation] { operation->start(); });
   if (const auto opened = operation->queue().wait_open(); !opened) return opened.error();
   return std::unique_ptr<WatchStream>(std::make_unique<BeastWatchStream>(core, std::move(operation)));

@@ -149,6 +149,7 @@ struct HttpTransport::Impl {
   base::Result<TlsMaterial> material_of(const Presented& presented);
   base::Result<Outgoing> prepare(const Request& request, const Presented& presented, steady_clock::time_point deadline);
   base::Result<Response> send(const Request& request, steady_clock::time_point deadline);
+  base::Result<std::unique_ptr<WatchStream>> open(const Request& request, StreamKind kind);
   std::uint64_t body_limit(const Request& request) const;
   void note_status(int status);
 
@@ -281,16 +282,24 @@ base::Result<Response> HttpTransport::round_trip(const Request& request) {
   return answer;
 }
 
-base::Result<std::unique_ptr<WatchStream>> HttpTransport::watch(const Request& request) {
-  const CallerCount::Visit visit(impl_->callers);
+base::Result<std::unique_ptr<WatchStream>> HttpTransport::Impl::open(const Request& request, StreamKind kind) {
+  const CallerCount::Visit visit(callers);
   const auto deadline = steady_clock::now() + request.timeout;
-  const auto presented = impl_->present();
+  const auto presented = present();
   if (!presented) return presented.error();
-  auto outgoing = impl_->prepare(request, *presented, deadline);
+  auto outgoing = prepare(request, *presented, deadline);
   if (!outgoing) return std::move(outgoing).error();
-  auto stream = impl_->beast.watch(*std::move(outgoing));
-  if (!stream && stream.error().code == base::ErrorCode::kUnauthorized) impl_->note_status(401);
+  auto stream = beast.open(*std::move(outgoing), kind);
+  if (!stream && stream.error().code == base::ErrorCode::kUnauthorized) note_status(401);
   return stream;
+}
+
+base::Result<std::unique_ptr<WatchStream>> HttpTransport::watch(const Request& request) {
+  return impl_->open(request, StreamKind::kWatch);
+}
+
+base::Result<std::unique_ptr<WatchStream>> HttpTransport::list(const Request& request) {
+  return impl_->open(request, StreamKind::kList);
 }
 
 void HttpTransport::shut_down() {

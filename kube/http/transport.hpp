@@ -29,6 +29,7 @@ struct HttpTransportOptions {
   std::size_t max_body_bytes = std::size_t{32} << 20;
   std::size_t max_watch_line = std::size_t{64} << 20;
   std::size_t watch_queue_bytes = std::size_t{4} << 20;  ///< read ahead of next(); beyond it the socket is left alone
+  std::size_t list_queue_bytes = std::size_t{1} << 20;   ///< the same of a streamed list, which is sent at once
   std::string user_agent = "evacuator/" EVACUATOR_VERSION " (linux)";
   /// Sent with every request. Asio + Beast carries all of them then.
   std::vector<std::pair<std::string, std::string>> headers{};
@@ -47,6 +48,7 @@ class HttpTransport final : public Transport {
 
   base::Result<Response> round_trip(const Request& request) override;
   base::Result<std::unique_ptr<WatchStream>> watch(const Request& request) override;
+  base::Result<std::unique_ptr<WatchStream>> list(const Request& request) override;
 
   /// Every running and later call returns kCancelled. Idempotent, returns at once.
   void shut_down();

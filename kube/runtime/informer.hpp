@@ -23,16 +23,20 @@ namespace kube {
 class ReflectorSink {
  public:
   virtual ~ReflectorSink() = default;
-  /// Decodes and stores one object (an undecodable one is counted, logged and skipped by the sink).
-  virtual void upsert(std::string_view object_json) = 0;
-  virtual void remove(std::string_view object_json) = 0;
+  /// Decodes and stores one object (an undecodable one is counted, logged and skipped by the sink). JSON, or an
+  /// envelope where ListOptions::protobuf asks for it.
+  virtual void upsert(std::string_view object) = 0;
+  virtual void remove(std::string_view object) = 0;
   /// A fresh list begins / has ended: objects not upserted in between no longer exist.
   virtual void begin_list() = 0;
   virtual void end_list() = 0;
 };
 
 struct ReflectorOptions {
-  ListOptions list;                         ///< namespace and selectors
+  ListOptions list;  ///< namespace and selectors
+  /// The first list may come from the server's watch cache (Client::list_cached): cheaper, and perhaps behind what
+  /// another server has said. The lists after it never do, so that nothing goes back in time.
+  bool starts_from_cache = false;
   base::seconds watch_timeout{300};         ///< asked of the server; jittered upwards to twice
   base::milliseconds idle_timeout{90'000};  ///< silence (bookmarks count) after which the watch is dropped and resumed
   base::milliseconds backoff_min{200};

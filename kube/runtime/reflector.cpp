@@ -66,6 +66,7 @@ struct Reflector::Impl {
   double draw() { return static_cast<double>(random() >> 11) * 0x1.0p-53; }
 
   bool step(base::milliseconds wait);
+  base::Result<api::ListMeta> list_items();
   void list();
   void open_watch();
   bool read_watch(base::milliseconds wait);
@@ -120,16 +121,27 @@ void Reflector::Impl::cancel_stream() {
   if (cancellable != nullptr) cancellable->cancel();
 }
 
-void Reflector::Impl::list() {
+base::Result<api::ListMeta> Reflector::Impl::list_items() {
   ListOptions page = options.list;
   page.limit = page_limit(std::get<MustList>(state), options.list.limit);
-  const std::uint64_t wanted = relists_wanted;
-  sink.begin_list();
-  const auto listed = client.list(type, page, [this](std::string_view item) -> base::Status {
+  const auto each = [this](std::string_view item) -> base::Status {
     if (stop.stop_requested()) return base::Error{base::ErrorCode::kCancelled, "stopped"};
     sink.upsert(item);
     return base::Done{};
-  });
+  };
+  const bool is_first = !synced && relists_wanted == 0 && failures_of(state) == 0;
+  if (options.starts_from_cache && is_first) {
+    auto listed = client.list_cached(type, page, each);
+    if (listed || listed.error().code != base::ErrorCode::kUnsupported) return listed;
+    log.debug("listing page by page", {base::kv("error", listed.error())});
+  }
+  return client.list(type, page, each);
+}
+
+void Reflector::Impl::list() {
+  const std::uint64_t wanted = relists_wanted;
+  sink.begin_list();
+  const auto listed = list_items();
   if (!listed) {
     if (listed.error().code != base::ErrorCode::kCancelled) note_failure("listing", listed.error());
     return advance(ListFailed{listed.error()});

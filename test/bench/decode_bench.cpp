@@ -1,9 +1,13 @@
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "api/core/codec.hpp"
+#include "api/core/protobuf/cursor.hpp"
+#include "api/core/protobuf/envelope.hpp"
 #include "test/bench/pod_json.hpp"
 
 namespace {
@@ -59,5 +63,66 @@ void BM_DecodePodList_Compact(benchmark::State& state) {
   report(state, retained);
 }
 BENCHMARK(BM_DecodePodList_Compact)->Unit(benchmark::kMillisecond)->Iterations(5);
+
+// ---------------------------------------------------------------- JSON against protobuf
+
+constexpr int kSamePods = 9'000;
+
+std::string file_text(const std::string& name) {
+  std::ifstream in(std::string(EVACUATOR_SOURCE_DIR "/test/unit/api/core/golden/") + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::string> items_of(const std::string& list) {
+  std::vector<std::string> items;
+  (void)api::for_each_item(list, [&](std::string_view item) -> base::Status {
+    items.emplace_back(item);
+    return base::Done{};
+  });
+  return items;
+}
+
+/// The two pods that a real server has sent in both (test/unit/api/core/golden), in turn.
+std::string same_pods_json() {
+  const auto items = items_of(file_text("json/pods.json"));
+  std::string list = R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[)";
+  for (int i = 0; i < kSamePods; ++i) list += (i > 0 ? "," : "") + items.at(static_cast<std::size_t>(i) % items.size());
+  return list + "]}";
+}
+
+std::string same_pods_protobuf() {
+  const auto items = items_of(file_text("protobuf/pods.pb"));
+  std::string list;
+  for (int i = 0; i < kSamePods; ++i) {
+    const auto envelope = api::protobuf::open(items.at(static_cast<std::size_t>(i) % items.size()));
+    api::protobuf::put_bytes(list, 2, envelope->body);
+  }
+  return api::protobuf::seal("v1", "PodList", list);
+}
+
+void decode_same_pods(benchmark::State& state, const std::string& list) {
+  double retained = 0;
+  for (auto _ : state) {
+    const double before = heap_bytes();
+    std::vector<std::shared_ptr<const api::Pod>> pods;
+    pods.reserve(kSamePods);
+    const auto listed = api::for_each_item(list, [&](std::string_view item) -> base::Status {
+      auto pod = api::decode_pod(item);
+      if (pod) pods.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
+      return base::Done{};
+    });
+    if (!listed || pods.size() != kSamePods) state.SkipWithError("the list was not decoded");
+    retained = heap_bytes() - before;
+  }
+  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * list.size()));
+  state.counters["retained_bytes_per_pod"] = retained / kSamePods;
+  state.counters["wire_bytes_per_pod"] = static_cast<double>(list.size()) / kSamePods;
+}
+
+void BM_DecodeSamePods_Json(benchmark::State& state) { decode_same_pods(state, same_pods_json()); }
+BENCHMARK(BM_DecodeSamePods_Json)->Unit(benchmark::kMillisecond)->Iterations(5);
+
+void BM_DecodeSamePods_Protobuf(benchmark::State& state) { decode_same_pods(state, same_pods_protobuf()); }
+BENCHMARK(BM_DecodeSamePods_Protobuf)->Unit(benchmark::kMillisecond)->Iterations(5);
 
 }  // namespace

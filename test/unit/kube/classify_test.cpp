@@ -1,4 +1,5 @@
 #include "kube/classify.hpp"
+#include "api/core/protobuf/envelope.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -95,6 +96,26 @@ INSTANTIATE_TEST_SUITE_P(
         BodyCase{"Redirect", {302, "", {}, ""}, "not followed"},
         BodyCase{"ControlCharacters", {500, "a\x01\x1b[31m\r\nb", {}, "text/plain"}, "HTTP 500: a [31m b"}),
     [](const auto& info) { return info.param.name; });
+
+TEST(Classify, ReadsAStatusInProtobuf) {
+  const std::string status(
+      "\x1a\x04"
+      "gone"
+      "\x22\x07"
+      "Expired"
+      "\x2a\x07\x0a\x05web-1"
+      "\x30\x9a\x03");
+  const auto answer =
+      classify({410, api::protobuf::seal("v1", "Status", status), {}, "application/vnd.kubernetes.protobuf"});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::kGone);
+  EXPECT_EQ(answer.error().message, "gone");
+  EXPECT_EQ(parse_status(api::protobuf::seal("v1", "Status", status)).name, "web-1");
+  EXPECT_EQ(error_of_status(api::protobuf::seal("v1", "Status", status)).code, ErrorCode::kGone);
+  const auto other = classify({503, api::protobuf::seal("v1", "Pod", ""), {}, "application/vnd.kubernetes.protobuf"});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().message, "HTTP 503 with a body that is no Kubernetes Status");
+}
 
 TEST(Classify, CutsLongText) {
   const auto got = classify(Response{500, std::string(100'000, 'x'), {}, "text/plain"});

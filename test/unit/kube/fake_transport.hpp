@@ -75,6 +75,11 @@ class FakeTransport final : public Transport {
   std::function<base::Result<std::shared_ptr<FakeFeed>>(const Request&)> open_watch =
       [](const Request&) -> base::Result<std::shared_ptr<FakeFeed>> { return std::make_shared<FakeFeed>(); };
 
+  std::function<base::Result<std::shared_ptr<FakeFeed>>(const Request&)> open_list =
+      [](const Request&) -> base::Result<std::shared_ptr<FakeFeed>> {
+    return base::Error{base::ErrorCode::kUnsupported, "lists are not streamed here"};
+  };
+
   base::Result<Response> round_trip(const Request& request) override {
     record(request);
     return answer(request);
@@ -82,6 +87,12 @@ class FakeTransport final : public Transport {
   base::Result<std::unique_ptr<WatchStream>> watch(const Request& request) override {
     record(request);
     auto feed = open_watch(request);
+    if (!feed) return feed.error();
+    return std::unique_ptr<WatchStream>(std::make_unique<FakeStream>(*feed));
+  }
+  base::Result<std::unique_ptr<WatchStream>> list(const Request& request) override {
+    record(request);
+    auto feed = open_list(request);
     if (!feed) return feed.error();
     return std::unique_ptr<WatchStream>(std::make_unique<FakeStream>(*feed));
   }

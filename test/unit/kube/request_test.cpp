@@ -96,6 +96,16 @@ TEST(ListRequest, WithoutLimitAsksForAll) {
   EXPECT_EQ(list_request(kNodes, options).target(), "/api/v1/nodes");
 }
 
+TEST(ListRequest, AsksForProtobufWhereTheReaderTakesIt) {
+  ListOptions options;
+  EXPECT_EQ(list_request(kPods, options).accept, "application/json");
+  EXPECT_EQ(watch_request(kPods, options, base::seconds(1)).accept, "application/json");
+  options.protobuf = true;
+  EXPECT_EQ(list_request(kPods, options).accept, "application/vnd.kubernetes.protobuf,application/json");
+  EXPECT_EQ(watch_request(kPods, options, base::seconds(1)).accept,
+            "application/vnd.kubernetes.protobuf;stream=watch,application/json");
+}
+
 TEST(WatchRequest, AsksForBookmarks) {
   ListOptions options;
   options.resource_version = "123";

@@ -228,15 +228,15 @@ TEST(DecodePodTest, ReadsTheStatus) {
   EXPECT_EQ(pod->start_time, at("2026-11-21T03:00:01Z"));
   EXPECT_TRUE(pod->is_ready());
   ASSERT_EQ(pod->container_statuses.size(), 3U);
-  const api::ContainerStatus& main = pod->container_statuses[0];
+  const api::ContainerStatus& main = pod->container_statuses[1];
   EXPECT_EQ(main.restart_count, 4);
   EXPECT_TRUE(main.ready);
   EXPECT_EQ(main.waiting_reason, "CrashLoopBackOff");
   EXPECT_EQ(main.last_terminated_reason, "OOMKilled");
   EXPECT_EQ(main.last_exit_code, 137);
   EXPECT_EQ(main.last_finished_at, at("2026-11-21T03:00:05Z"));
-  EXPECT_TRUE(pod->container_statuses[1].is_init);
-  EXPECT_EQ(pod->container_statuses[1].exit_code, 0);
+  EXPECT_TRUE(pod->container_statuses[0].is_init) << "in whatever order they stand";
+  EXPECT_EQ(pod->container_statuses[0].exit_code, 0);
   EXPECT_TRUE(pod->container_statuses[2].is_ephemeral);
 }
 

@@ -4,6 +4,9 @@
 #include <atomic>
 #include <thread>
 
+#include "api/core/codec.hpp"
+#include "api/core/protobuf/cursor.hpp"
+#include "api/core/protobuf/envelope.hpp"
 #include "kube/config/process_environment.hpp"
 #include "kube/http/transport.hpp"
 #include "kube/request.hpp"
@@ -244,6 +247,124 @@ TEST_P(HttpWatchTest, ManyRunBesideTheRequests) {
   }
   for (const auto& stream : streams) EXPECT_EQ(line_of(*stream), "x");
   EXPECT_TRUE(transport->round_trip(get_request(kPods, {"a", "b"})));
+}
+
+// --- protobuf
+
+std::string head_of(const std::string& type) {
+  return "HTTP/1.1 200 OK\r\nContent-Type: " + type + "\r\nTransfer-Encoding: chunked\r\n\r\n";
+}
+const std::string kListType = "application/vnd.kubernetes.protobuf";
+
+std::string pod_list() {
+  std::string meta;
+  api::protobuf::put_bytes(meta, 2, "77");
+  std::string list;
+  api::protobuf::put_bytes(list, 1, meta);
+  api::protobuf::put_bytes(list, 2, "first");
+  api::protobuf::put_bytes(list, 2, std::string(300, 'x'));
+  return api::protobuf::seal("v1", "PodList", list);
+}
+
+class HttpListTest : public HttpWatchTest {
+ protected:
+  base::Result<std::unique_ptr<WatchStream>> list(TestServer::Handler handler) {
+    auto first = try_open([handler](Peer& peer, const ServerRequest& request) {
+      if (request.target.find("watch=true") == std::string::npos) return handler(peer, request);
+      peer.send(kHead);
+      peer.await_end();
+      return false;
+    });
+    if (!first) return first.error();
+    ListOptions wanted;
+    wanted.protobuf = true;
+    return transport->list(list_request(kPods, wanted));
+  }
+  static std::string kind_of(const std::string& envelope) {
+    const auto opened = api::protobuf::open(envelope);
+    return opened ? opened->kind : opened.error().message;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Http, HttpListTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Tls" : "Plain"; });
+
+TEST_P(HttpListTest, GivesItemsAsTheyCome) {
+  const auto stream = list([](Peer& peer, const ServerRequest& request) {
+    EXPECT_EQ(request.headers.at("accept"), "application/vnd.kubernetes.protobuf,application/json");
+    peer.send(head_of(kListType));
+    const std::string bytes = pod_list();
+    for (std::size_t at = 0; at < bytes.size(); at += 50) peer.send(chunk(bytes.substr(at, 50)));
+    peer.send("0\r\n\r\n");
+    return false;
+  });
+  ASSERT_TRUE(stream);
+  EXPECT_EQ(kind_of(line_of(**stream)), "Pod");
+  EXPECT_EQ(kind_of(line_of(**stream)), "Pod");
+  const auto end = api::decode_list_meta(line_of(**stream));
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->resource_version, "77");
+}
+
+TEST_P(HttpListTest, TellsAListThatIsCut) {
+  const auto stream = list([](Peer& peer, const ServerRequest&) {
+    peer.send(head_of(kListType) + chunk(pod_list().substr(0, 60)) + "0\r\n\r\n");
+    return false;
+  });
+  ASSERT_TRUE(stream);
+  EXPECT_EQ(kind_of(line_of(**stream)), "Pod");
+  const auto next = (*stream)->next(kLong);
+  ASSERT_FALSE(next);
+  EXPECT_EQ(next.error().code, ErrorCode::kUnavailable);
+}
+
+TEST_P(HttpListTest, RefusesWhatIsNoProtobuf) {
+  for (const char* type : {"application/json", "text/html"}) {
+    const auto stream = list([type](Peer& peer, const ServerRequest&) {
+      return peer.send(head_of(type) + chunk("{\"items\":[]}") + "0\r\n\r\n");
+    });
+    ASSERT_FALSE(stream);
+    EXPECT_EQ(stream.error().code, ErrorCode::kUnsupported) << stream.error().message;
+  }
+  const auto forbidden = list([](Peer& peer, const ServerRequest&) {
+    return peer.send(http_answer(403, api::protobuf::seal("v1", "Status", "\x1a\x02no"), "", kListType));
+  });
+  ASSERT_FALSE(forbidden);
+  EXPECT_EQ(forbidden.error().code, ErrorCode::kForbidden);
+  EXPECT_EQ(forbidden.error().message, "no");
+}
+
+TEST_P(HttpListTest, TellsBytesThatAreNoList) {
+  const auto stream = list([](Peer& peer, const ServerRequest&) {
+    peer.send(head_of(kListType) + chunk("{}"));
+    return false;
+  });
+  // The error may come before the caller has the stream.
+  const auto next = stream ? (*stream)->next(kLong) : base::Result<std::optional<std::string>>(stream.error());
+  ASSERT_FALSE(next);
+  EXPECT_THAT(next.error().message, HasSubstr("does not begin as one"));
+}
+
+TEST_P(HttpWatchTest, GivesFramesOfProtobuf) {
+  const auto stream = open([](Peer& peer, const ServerRequest&) {
+    const std::string two("\0\0\0\3abc\0\0\0\2de", 13);
+    peer.send(head_of(kListType + ";stream=watch") + chunk(two.substr(0, 2)) + chunk(two.substr(2, 8)) +
+              chunk(two.substr(10)));
+    peer.await_end();
+    return false;
+  });
+  EXPECT_EQ(line_of(*stream), "abc");
+  EXPECT_EQ(line_of(*stream), "de");
+}
+
+TEST_P(HttpWatchTest, EndsAtAFrameThatIsTooLong) {
+  const auto stream = open([](Peer& peer, const ServerRequest&) {
+    peer.send(head_of(kListType + ";stream=watch") + chunk("\xff\xff\xff\xff"));
+    peer.await_end();
+    return false;
+  });
+  const auto next = stream->next(kLong);
+  ASSERT_FALSE(next);
+  EXPECT_THAT(next.error().message, HasSubstr("longer than allowed"));
 }
 
 }  // namespace http_watch_test

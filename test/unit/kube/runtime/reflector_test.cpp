@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "api/core/protobuf/cursor.hpp"
+#include "api/core/protobuf/envelope.hpp"
 #include "kube/runtime/informer.hpp"
 #include "kube/runtime/reflector_state.hpp"
 #include "test/unit/kube/fake_transport.hpp"
@@ -456,6 +458,125 @@ TEST(ReflectorRealTime, FollowsAFeedOnItsOwnThread) {
   std::jthread runner([&](std::stop_token stop) { informer.reflector().run(stop); });
   for (int i = 0; i < 200; ++i) feed->push(event("ADDED", object("p" + std::to_string(i), std::to_string(i + 2))));
   while (informer.store().size() < 200) std::this_thread::yield();
+}
+
+// --- from the server's watch cache
+
+std::string sealed(const std::string& name, const std::string& version) {
+  std::string meta;
+  api::protobuf::put_bytes(meta, 1, name);
+  api::protobuf::put_bytes(meta, 3, "shop");
+  api::protobuf::put_bytes(meta, 5, "u-" + name);
+  api::protobuf::put_bytes(meta, 6, version);
+  std::string body;
+  api::protobuf::put_bytes(body, 1, meta);
+  return api::protobuf::seal("v1", "Pod", body);
+}
+std::string sealed_end(const std::string& version) {
+  std::string meta;
+  api::protobuf::put_bytes(meta, 2, version);
+  std::string body;
+  api::protobuf::put_bytes(body, 1, meta);
+  return api::protobuf::seal("v1", "PodList", body);
+}
+std::string frame(const std::string& type, const std::string& envelope) {
+  std::string object;
+  api::protobuf::put_bytes(object, 1, envelope);
+  std::string event;
+  api::protobuf::put_bytes(event, 1, type);
+  api::protobuf::put_bytes(event, 2, object);
+  return event;
+}
+
+class CachedListTest : public ReflectorTest {
+ protected:
+  CachedListTest() {
+    transport.open_list = [this](const Request&) -> base::Result<std::shared_ptr<FakeFeed>> {
+      if (list_error) return *list_error;
+      return list_feed;
+    };
+    cached.add_handler([this](const auto& before, const auto& after) {
+      changes.push_back((before ? before->meta.name : "-") + " > " + (after ? after->meta.name : "-"));
+    });
+  }
+  static ReflectorOptions options() {
+    ReflectorOptions chosen;
+    chosen.list.protobuf = true;
+    chosen.starts_from_cache = true;
+    return chosen;
+  }
+  void settle_cached() {
+    for (int steps = 0; cached.reflector().poll();) {
+      if (++steps > 100) return ADD_FAILURE() << "the reflector spins", void();
+    }
+  }
+
+  std::shared_ptr<FakeFeed> list_feed = std::make_shared<FakeFeed>();
+  std::optional<Error> list_error;
+  Informer<Thing> cached{client, clock, kPods, &decode_thing, options(), base::Log()};
+};
+
+TEST_F(CachedListTest, ReadsItemsAsTheyComeAndWatchesFromThere) {
+  list_feed->push(sealed("a", "1"));
+  list_feed->push(sealed("b", "2"));
+  list_feed->push(sealed_end("10"));
+  settle_cached();
+  EXPECT_TRUE(cached.has_synced());
+  EXPECT_THAT(take_changes(), ElementsAre("- > a", "- > b"));
+  ASSERT_EQ(transport.requests().size(), 2U);
+  EXPECT_EQ(transport.targets()[0], "/api/v1/pods?resourceVersion=0");
+  EXPECT_THAT(transport.targets()[1], HasSubstr("resourceVersion=10"));
+  feed->push(frame("MODIFIED", sealed("a", "11")));
+  feed->push(frame("DELETED", sealed("b", "12")));
+  settle_cached();
+  EXPECT_THAT(take_changes(), ElementsAre("a > a", "b > -"));
+}
+
+TEST_F(CachedListTest, ListsPageByPageWhereTheServerAnswersJson) {
+  list_error = Error{ErrorCode::kUnsupported, "application/json"};
+  settle_cached();
+  EXPECT_TRUE(cached.has_synced());
+  EXPECT_EQ(transport.targets().at(1), "/api/v1/pods?limit=500") << "at once, and not in any old version";
+  EXPECT_THAT(take_changes(), ElementsAre("- > a"));
+}
+
+TEST_F(CachedListTest, AListThatIsCutIsNoList) {
+  list_feed->push(sealed("b", "2"));
+  list_feed->end(kDown);
+  EXPECT_TRUE(cached.reflector().poll());
+  EXPECT_FALSE(cached.has_synced());
+  clock.advance(seconds(5));
+  settle_cached();
+  EXPECT_TRUE(cached.has_synced());
+  EXPECT_EQ(transport.targets().at(1), "/api/v1/pods?limit=500") << "the next one comes from the store";
+  EXPECT_THAT(take_changes(), ElementsAre("- > b", "- > a", "b > -"));
+}
+
+TEST_F(CachedListTest, NeverGoesBackInTime) {
+  list_feed->push(sealed("a", "1"));
+  list_feed->push(sealed_end("10"));
+  settle_cached();
+  feed->push(frame("ERROR", api::protobuf::seal("v1", "Status", "\x30\x9a\x03")));
+  clock.advance(seconds(5));
+  settle_cached();
+  clock.advance(seconds(5));
+  settle_cached();
+  EXPECT_EQ(count("resourceVersion=0"), 1U);
+  EXPECT_EQ(count("/api/v1/pods?limit=500"), 1U) << "the list after 410 comes from the store";
+}
+
+TEST_F(CachedListTest, TheListThatIsAskedForComesFromTheStore) {
+  cached.reflector().relist();
+  settle_cached();
+  EXPECT_EQ(transport.targets().at(0), "/api/v1/pods?limit=500");
+}
+
+TEST_F(CachedListTest, AListOfAnotherKindIsNone) {
+  list_feed->push(sealed("a", "1"));
+  list_feed->push(api::protobuf::seal("v1", "NodeList", ""));
+  list_feed->end(kDown);
+  EXPECT_TRUE(cached.reflector().poll());
+  EXPECT_FALSE(cached.has_synced());
 }
 
 }  // namespace reflector_test

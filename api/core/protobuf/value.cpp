@@ -1,0 +1,75 @@
+#include "api/core/protobuf/value.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace api::wire {
+namespace {
+
+using protobuf::Cursor;
+using protobuf::FieldType;
+using protobuf::WireType;
+
+constexpr std::int64_t kFirstSecond = -62'135'596'800;  // of the year 1
+constexpr std::int64_t kLastSecond = 253'402'300'799;   // of the year 9999
+constexpr std::size_t kReplacement = 3;                 // bytes of U+FFFD
+
+}  // namespace
+
+std::string_view ProtoValue::text() {
+  if (simdjson::validate_utf8(bytes_.data(), bytes_.size())) return bytes_;
+  repaired_ = base::short_text(bytes_, bytes_.size() * kReplacement);
+  return repaired_;
+}
+
+bool is_written_as(const protobuf::Field& field, WireType type) {
+  const bool is_number = field.type == FieldType::kInteger || field.type == FieldType::kBool;
+  return type == (is_number ? WireType::kVarint : WireType::kLengthDelimited);
+}
+
+std::optional<ProtoEntry> read_entry(std::string_view bytes) {
+  ProtoEntry entry;
+  Cursor cursor(bytes);
+  while (cursor.next()) {
+    if (cursor.number() == 1) entry.key = cursor.bytes();
+    if (cursor.number() == 2) entry.value = cursor.bytes();
+  }
+  if (cursor.failed()) return std::nullopt;
+  return entry;
+}
+
+std::optional<std::string_view> read_quantity_text(std::string_view bytes) {
+  std::string_view text;
+  Cursor cursor(bytes);
+  while (cursor.next()) {
+    if (cursor.number() == 1) text = cursor.bytes();
+  }
+  if (cursor.failed()) return std::nullopt;
+  return text;
+}
+
+std::optional<ProtoIntOrString> read_int_or_string(std::string_view bytes) {
+  ProtoIntOrString read;
+  Cursor cursor(bytes);
+  while (cursor.next()) {
+    if (cursor.number() == 1) read.is_text = cursor.varint() == 1;
+    if (cursor.number() == 2) read.number = static_cast<std::int64_t>(cursor.varint());
+    if (cursor.number() == 3) read.text = cursor.bytes();
+  }
+  if (cursor.failed()) return std::nullopt;
+  return read;
+}
+
+std::optional<base::TimePoint> read_proto_time(std::string_view bytes) {
+  std::int64_t seconds = 0;
+  Cursor cursor(bytes);
+  while (cursor.next()) {
+    if (cursor.number() == 1) seconds = static_cast<std::int64_t>(cursor.varint());
+  }
+  // The parts of a second are left out, as in a server's JSON.
+  if (bytes.empty() || cursor.failed() || seconds < kFirstSecond || seconds > kLastSecond) return std::nullopt;
+  return base::TimePoint(base::seconds(seconds));
+}
+
+}  // namespace api::wire

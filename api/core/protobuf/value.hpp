@@ -1,0 +1,220 @@
+#pragma once
+
+/// The values of a protobuf message under the names that they have in JSON, read by the same functions as simdjson's
+/// values (api/core/codec_reader.hpp): so the decoders are written once for both. What has a wrong type counts as absent
+/// here, too; bytes that are no protobuf are an error. Internal to the decoders of api/core/.
+
+#include <simdjson.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/core/protobuf/cursor.hpp"
+#include "base/clock.hpp"
+
+namespace api::wire {
+
+using simdjson::error_code;
+
+/// What malformed bytes are called among simdjson's errors.
+inline constexpr error_code kMalformedProtobuf = simdjson::TAPE_ERROR;
+
+/// One value, or all values of a repeated field. Keeps views.
+class ProtoValue {
+ public:
+  /// Of the field where the cursor stands. Repeated: from there to the end of the message.
+  ProtoValue(const protobuf::Field& field, const protobuf::Cursor& at)
+      : field_(&field),
+        bytes_(field.repeated ? at.from_here() : at.bytes()),
+        varint_(at.varint()),
+        all_(field.repeated) {}
+  /// One of a repeated field's values.
+  ProtoValue(const protobuf::Field& field, std::string_view bytes) : field_(&field), bytes_(bytes) {}
+  /// A whole message.
+  explicit ProtoValue(const protobuf::Message& message, std::string_view bytes) : message_(&message), bytes_(bytes) {}
+
+  bool is(protobuf::FieldType type) const { return field_ != nullptr && !all_ && field_->type == type; }
+  bool is_repeated() const { return all_; }
+  /// Of a message; nullptr for other values.
+  const protobuf::Message* message() const {
+    if (message_ != nullptr) return message_;
+    return is(protobuf::FieldType::kMessage) ? field_->message : nullptr;
+  }
+  const protobuf::Field& field() const { return *field_; }
+  std::string_view bytes() const { return bytes_; }
+  std::uint64_t varint() const { return varint_; }
+  /// The text of a kText, valid as long as this value. Bytes that are no UTF-8 become U+FFFD, as in a server's JSON.
+  std::string_view text();
+
+ private:
+  const protobuf::Field* field_ = nullptr;
+  const protobuf::Message* message_ = nullptr;
+  std::string_view bytes_;
+  std::uint64_t varint_ = 0;
+  bool all_ = false;
+  std::string repaired_;
+};
+
+/// True if a field of that type is written so on the wire.
+bool is_written_as(const protobuf::Field& field, protobuf::WireType type);
+
+/// The two halves of an entry of a map.
+struct ProtoEntry {
+  std::string_view key;
+  std::string_view value;
+};
+std::optional<ProtoEntry> read_entry(std::string_view bytes);
+
+/// 250m, of a kQuantity.
+std::optional<std::string_view> read_quantity_text(std::string_view bytes);
+
+/// Of a kIntOrString.
+struct ProtoIntOrString {
+  bool is_text = false;
+  std::int64_t number = 0;
+  std::string_view text;
+};
+std::optional<ProtoIntOrString> read_int_or_string(std::string_view bytes);
+
+/// Of a kTime; nullopt: none is set, or it is outside of the years that RFC 3339 can write.
+std::optional<base::TimePoint> read_proto_time(std::string_view bytes);
+
+template <typename F>
+error_code for_message(const protobuf::Message& message, std::string_view bytes, F& each) {
+  std::uint64_t done = 0;  // repeated fields, whose first occurrence stands for all
+  protobuf::Cursor cursor(bytes);
+  while (cursor.next()) {
+    for (std::size_t i = 0; i < message.fields.size(); ++i) {
+      const protobuf::Field& field = message.fields[i];
+      if (field.number != cursor.number() || !is_written_as(field, cursor.wire_type())) continue;
+      if (field.type == protobuf::FieldType::kInline) {
+        if (const error_code error = for_message(*field.message, cursor.bytes(), each)) return error;
+        break;
+      }
+      if (((done >> i) & 1U) != 0) break;
+      if (field.repeated) done |= std::uint64_t{1} << i;
+      ProtoValue value(field, cursor);
+      if (const error_code error = each(field.name, value)) return error;
+      break;
+    }
+  }
+  return cursor.failed() ? kMalformedProtobuf : simdjson::SUCCESS;
+}
+
+template <typename F>
+error_code for_members(ProtoValue& value, F&& each) {
+  const protobuf::Message* message = value.message();
+  return message == nullptr ? simdjson::SUCCESS : for_message(*message, value.bytes(), each);
+}
+
+template <typename F>
+error_code for_elements(ProtoValue& value, F&& each) {
+  if (!value.is_repeated()) return simdjson::SUCCESS;
+  protobuf::Cursor cursor(value.bytes());
+  while (cursor.next()) {
+    if (cursor.number() != value.field().number || !is_written_as(value.field(), cursor.wire_type())) continue;
+    ProtoValue item(value.field(), cursor.bytes());
+    if (const error_code error = each(item)) return error;
+  }
+  return cursor.failed() ? kMalformedProtobuf : simdjson::SUCCESS;
+}
+
+namespace entry {
+inline constexpr protobuf::Field kText{1, "key", protobuf::FieldType::kText};
+inline constexpr protobuf::Field kQuantity{2, "value", protobuf::FieldType::kQuantity};
+}  // namespace entry
+
+/// Of a map.
+template <typename F>
+error_code for_entries(ProtoValue& value, F&& each) {
+  using protobuf::FieldType;
+  if (!value.is_repeated()) return simdjson::SUCCESS;
+  const FieldType type = value.field().type;
+  if (type != FieldType::kTextMap && type != FieldType::kQuantityMap) return simdjson::SUCCESS;
+  return for_elements(value, [&](ProtoValue& item) {
+    const auto found = read_entry(item.bytes());
+    if (!found) return kMalformedProtobuf;
+    ProtoValue key(entry::kText, found->key);
+    ProtoValue mapped(type == FieldType::kTextMap ? entry::kText : entry::kQuantity, found->value);
+    return each(key.text(), mapped);
+  });
+}
+
+/// INCORRECT_TYPE when the value is no text.
+inline error_code text_of(ProtoValue& value, std::string_view& text) {
+  if (!value.is(protobuf::FieldType::kText)) return simdjson::INCORRECT_TYPE;
+  text = value.text();
+  return simdjson::SUCCESS;
+}
+
+inline error_code is_object(ProtoValue& value, bool& target) {
+  target = value.message() != nullptr;
+  return simdjson::SUCCESS;
+}
+
+inline error_code is_null(ProtoValue& /*value*/, bool& target) {
+  target = false;
+  return simdjson::SUCCESS;
+}
+
+/// True if the value is a repeated field, which has at least one value, or a message with something in it.
+inline error_code read_non_empty(ProtoValue& value, bool& target) {
+  target = target || value.is_repeated() || (value.message() != nullptr && !value.bytes().empty());
+  return simdjson::SUCCESS;
+}
+
+inline error_code read(ProtoValue& value, std::string& target) {
+  if (value.is(protobuf::FieldType::kText)) target = value.text();
+  return simdjson::SUCCESS;
+}
+
+inline error_code read(ProtoValue& value, bool& target) {
+  if (value.is(protobuf::FieldType::kBool)) target = value.varint() != 0;
+  return simdjson::SUCCESS;
+}
+
+inline error_code read(ProtoValue& value, std::int64_t& target) {
+  if (value.is(protobuf::FieldType::kInteger)) target = static_cast<std::int64_t>(value.varint());
+  return simdjson::SUCCESS;
+}
+
+inline error_code read(ProtoValue& value, std::int32_t& target) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  const auto number = static_cast<std::int64_t>(value.varint());
+  if (value.is(protobuf::FieldType::kInteger) && number >= Limits::min() && number <= Limits::max())
+    target = static_cast<std::int32_t>(number);
+  return simdjson::SUCCESS;
+}
+
+inline error_code read(ProtoValue& value, std::optional<base::TimePoint>& target) {
+  if (value.is(protobuf::FieldType::kTime)) target = read_proto_time(value.bytes());
+  return simdjson::SUCCESS;
+}
+
+inline error_code read(ProtoValue& value, base::TimePoint& target) {
+  if (value.is(protobuf::FieldType::kTime)) target = read_proto_time(value.bytes()).value_or(target);
+  return simdjson::SUCCESS;
+}
+
+/// Unlike a number that is read over a default, one that does not fit leaves it absent.
+template <typename Integer>
+error_code read(ProtoValue& value, std::optional<Integer>& target) {
+  if (!value.is(protobuf::FieldType::kInteger)) return simdjson::SUCCESS;
+  const auto number = static_cast<std::int64_t>(value.varint());
+  if (number >= std::numeric_limits<Integer>::min() && number <= std::numeric_limits<Integer>::max())
+    target = static_cast<Integer>(number);
+  return simdjson::SUCCESS;
+}
+
+inline error_code read(ProtoValue& value, std::vector<std::string>& target) {
+  return for_elements(value, [&](ProtoValue& item) {
+    if (item.is(protobuf::FieldType::kText)) target.emplace_back(item.text());
+    return simdjson::SUCCESS;
+  });
+}
+
+}  // namespace api::wire

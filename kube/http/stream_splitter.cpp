@@ -1,0 +1,75 @@
+#include "kube/http/stream_splitter.hpp"
+
+#include "api/core/protobuf/envelope.hpp"
+#include "api/core/protobuf/list_splitter.hpp"
+#include "kube/http/line_splitter.hpp"
+
+namespace kube {
+namespace {
+
+class Lines final : public StreamSplitter {
+ public:
+  explicit Lines(std::size_t longest) : lines_(longest) {}
+  base::Status feed(std::string_view bytes, std::vector<std::string>& pieces) override {
+    if (lines_.feed(bytes, pieces)) return base::Done{};
+    return base::unavailable("a line is longer than allowed");
+  }
+
+ private:
+  LineSplitter lines_;
+};
+
+/// Four bytes of length, the highest first, then so many bytes of one event.
+class Frames final : public StreamSplitter {
+ public:
+  explicit Frames(std::size_t longest) : longest_(longest) {}
+
+  base::Status feed(std::string_view bytes, std::vector<std::string>& pieces) override {
+    pending_.append(bytes);
+    std::string_view rest = pending_;
+    while (rest.size() >= kHead) {
+      const std::size_t length = length_of(rest);
+      if (length > longest_) return base::unavailable("a watch event is longer than allowed");
+      if (rest.size() - kHead < length) break;
+      if (length > 0) pieces.emplace_back(rest.substr(kHead, length));
+      rest.remove_prefix(kHead + length);
+    }
+    pending_.erase(0, pending_.size() - rest.size());
+    return base::Done{};
+  }
+
+ private:
+  static constexpr std::size_t kHead = 4;
+
+  static std::size_t length_of(std::string_view head) {
+    std::size_t length = 0;
+    for (std::size_t i = 0; i < kHead; ++i) length = length << 8U | static_cast<unsigned char>(head[i]);
+    return length;
+  }
+
+  const std::size_t longest_;
+  std::string pending_;
+};
+
+class Items final : public StreamSplitter {
+ public:
+  explicit Items(std::size_t longest) : list_(longest) {}
+  base::Status feed(std::string_view bytes, std::vector<std::string>& pieces) override {
+    return list_.feed(bytes, pieces);
+  }
+
+ private:
+  api::protobuf::ListSplitter list_;
+};
+
+}  // namespace
+
+std::unique_ptr<StreamSplitter> make_splitter(StreamKind kind, std::string_view content_type, std::size_t longest) {
+  const bool is_protobuf = content_type.starts_with(api::protobuf::kMediaType);
+  if (kind == StreamKind::kList && !is_protobuf) return nullptr;
+  if (kind == StreamKind::kList) return std::make_unique<Items>(longest);
+  if (is_protobuf) return std::make_unique<Frames>(longest);
+  return std::make_unique<Lines>(longest);
+}
+
+}  // namespace kube
