@@ -68,6 +68,19 @@ evacuation::OperatorRules rules_of(const OperatorConfig& config) {
           .manual_ttl = config.manual.ttl_after_finished};
 }
 
+/// Notes since when a worker is busy, and that it no longer is however its work ends.
+class Busy {
+ public:
+  using Since = std::atomic<base::Duration::rep>;
+  Busy(Since& since, base::Duration::rep now) : since_(since) { since_ = now; }
+  ~Busy() { since_ = 0; }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  Since& since_;
+};
+
 }  // namespace
 
 struct Operator::Impl {
@@ -334,10 +347,8 @@ struct Operator::Impl {
   template <typename Reconciler>
   kube::Worker::Reconcile timed(Reconciler& reconciler, std::size_t index) {
     return [this, &reconciler, index](const api::ObjectKey& key) {
-      busy_since[index] = ticks();
-      auto result = reconciler.reconcile(key);
-      busy_since[index] = 0;
-      return result;
+      const Busy busy(busy_since[index], ticks());
+      return reconciler.reconcile(key);
     };
   }
 

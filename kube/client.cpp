@@ -12,6 +12,23 @@ namespace kube {
 namespace {
 
 constexpr base::milliseconds kListLook{1000};
+/// A streamed list that takes longer is a server that drips.
+constexpr base::minutes kLongestList{5};
+
+/// Whether a list in one piece can be had at all is for the list in pages to say: it knows a proxy's 404 from the
+/// server's.
+base::Error not_streamed(base::Error error, const ResourceType& type) {
+  if (error.code == base::ErrorCode::kNotFound) error.code = base::ErrorCode::kUnsupported;
+  return std::move(error).during(fmt::format("reading the list of {}", type.plural));
+}
+
+/// `envelope`: of the list, whose items were streamed before it. One that goes on elsewhere is not the whole.
+base::Result<api::ListMeta> whole_list(std::string_view envelope, const ResourceType& type) {
+  auto meta = api::decode_list_meta(envelope);
+  if (meta && !meta->continue_token.empty())
+    return not_streamed({base::ErrorCode::kUnsupported, "the list from the cache goes on in pages"}, type);
+  return meta;
+}
 
 }  // namespace
 
@@ -75,16 +92,18 @@ base::Result<api::ListMeta> Client::list_cached(const ResourceType& type, ListOp
   options.resource_version = "0";
   const Request request = list_request(type, options);
   const auto stream = open_list(request);
-  if (!stream) return stream.error();
+  if (!stream) return not_streamed(stream.error(), type);
   const std::string list_kind = std::string(type.kind) + "List";
+  const auto deadline = std::chrono::steady_clock::now() + kLongestList;
   for (auto silent = base::milliseconds(0); silent < request.timeout; silent += kListLook) {
     auto next = (*stream)->next(kListLook);
-    if (!next) return std::move(next).error().during(fmt::format("reading the list of {}", type.plural));
+    if (!next) return not_streamed(std::move(next).error(), type);
+    if (std::chrono::steady_clock::now() > deadline) break;
     if (!*next) continue;
     silent = base::milliseconds(0);
     auto envelope = api::protobuf::open(**next);
-    if (!envelope) return std::move(envelope).error();
-    if (envelope->kind == list_kind) return api::decode_list_meta(**next);
+    if (!envelope) return not_streamed(std::move(envelope).error(), type);
+    if (envelope->kind == list_kind) return whole_list(**next, type);
     if (auto done = each(**next); !done) return std::move(done).error();
   }
   return base::unavailable(fmt::format("reading the list of {}: nothing came for too long", type.plural));

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace usage {
 namespace {
@@ -18,6 +20,7 @@ constexpr std::array<Unit, 7> kMilliseconds = {{{"ms", 1},
                                                 {"w", 604'800'000},
                                                 {"y", 31'536'000'000}}};
 constexpr std::int64_t kMostNumber = 1'000'000;
+constexpr base::milliseconds kLongestHour = std::chrono::duration_cast<base::milliseconds>(kLongestRange);
 
 bool is_quote(char c) { return c == '"' || c == '\'' || c == '`'; }
 
@@ -54,20 +57,38 @@ base::Duration range_at(std::string_view text) {
     if (text.starts_with(']') || text.starts_with(':')) break;
     const auto part = take_part(text);
     if (!part) return {};
-    sum = std::min<base::Duration>(sum + *part, kLongestRange);
+    sum = std::min<base::Duration>(sum + std::min<base::milliseconds>(*part, kLongestHour), kLongestRange);
   }
   return sum;
 }
 
+bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ':'; }
+
+/// What `text` ends with.
+std::string_view last_name(std::string_view text) {
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  std::size_t length = 0;
+  while (length < text.size() && is_of_name(text[text.size() - 1 - length])) ++length;
+  return text.substr(text.size() - length);
+}
+
+bool is_mean(std::string_view function) {
+  return function == "rate" || function == "increase" || function == "avg_over_time";
+}
+
 }  // namespace
 
-base::Duration longest_range(std::string_view promql) {
+base::Duration longest_mean(std::string_view promql) {
   base::Duration longest{};
-  while (!promql.empty()) {
-    const char first = promql.front();
-    promql.remove_prefix(1);
-    if (is_quote(first)) promql = behind_quoted(promql, first);
-    if (first == '[') longest = std::max(longest, range_at(promql));
+  std::vector<bool> means;  // of the functions that are open
+  for (std::string_view rest = promql; !rest.empty();) {
+    const char first = rest.front();
+    const std::string_view before = promql.substr(0, promql.size() - rest.size());
+    rest.remove_prefix(1);
+    if (is_quote(first)) rest = behind_quoted(rest, first);
+    if (first == '(') means.push_back(is_mean(last_name(before)));
+    if (first == ')' && !means.empty()) means.pop_back();
+    if (first == '[' && !means.empty() && means.back()) longest = std::max(longest, range_at(rest));
   }
   return longest;
 }

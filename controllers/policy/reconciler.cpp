@@ -35,8 +35,9 @@ constexpr base::minutes kStaleRetry{1};
 constexpr base::seconds kGateRetry{5};
 /// A server that has too much to do takes the next try so soon at the least, and so late at the most.
 constexpr base::Backoff kThrottled{base::milliseconds(500), base::seconds(10)};
-/// So often one Evacuation is tried again; then the rest of the plan is left to the next cycle.
-constexpr int kMostThrottled = 30;
+/// So long each creator waits in one cycle for a server that has too much to do, whoever's 429 it is: other policies
+/// are not looked at meanwhile. Then the rest of a namespace that is refused is left to the next cycle.
+constexpr base::seconds kMostPaused{30};
 /// Rounds look again so often whether replacements have their nodes.
 constexpr base::seconds kSettleRetry{10};
 
@@ -394,6 +395,7 @@ void PolicyReconciler::create_all(const api::DeschedulerPolicy& policy, const si
                                   CycleOutcome& outcome) {
   const auto made_now = static_cast<std::size_t>(std::ranges::count_if(outcome.moves, is_made_now));
   std::atomic<std::size_t> next = 0;
+  paused_ = {};
   const auto create = [&] {
     for (std::size_t i = next++; i < outcome.moves.size(); i = next++) {
       const api::PlannedMove& move = outcome.moves[i];
@@ -436,7 +438,8 @@ bool PolicyReconciler::may_go_on(const api::DeschedulerPolicy& policy) const {
   return is_current(policy) && stale_caches().empty() && !gates_of(policy.meta.name).stops();
 }
 
-/// A quota is full, or the namespace is being deleted: the others have nothing to do with that.
+/// A quota is full, the namespace is being deleted, or a webhook of it has no time: the others have nothing to do with
+/// that.
 bool PolicyReconciler::is_refused(const std::string& ns, const CycleOutcome& outcome) {
   const std::lock_guard lock(creating_);
   return outcome.refusing.contains(ns);
@@ -450,11 +453,17 @@ void PolicyReconciler::remove_expired(const api::ObjectKey& key) const {
 }
 
 /// The server has too much to do and says when to come again: only this creator waits, the plan goes on.
-bool PolicyReconciler::waits_for_turn(const api::DeschedulerPolicy& policy, const base::Error& error, int tries) const {
-  if (error.code != base::ErrorCode::kThrottled || tries > kMostThrottled) return false;
+bool PolicyReconciler::waits_for_turn(const api::DeschedulerPolicy& policy, const base::Error& error, int tries) {
+  if (error.code != base::ErrorCode::kThrottled) return false;
   const base::Duration asked =
       std::min<base::Duration>(error.retry_after.value_or(base::Duration::zero()), kube::kLongestRetryAfter);
-  if (pause_ && !pause_(std::max(asked, base::backoff_delay(kThrottled, tries)))) return false;
+  const base::Duration pause = std::max(asked, base::backoff_delay(kThrottled, tries));
+  {
+    const std::lock_guard lock(creating_);
+    if (paused_ + pause > kMostPaused * creators_) return false;
+    paused_ += pause;
+  }
+  if (pause_ && !pause_(pause)) return false;
   if (deps_.progress) deps_.progress();
   return may_go_on(policy);
 }
@@ -492,8 +501,10 @@ bool PolicyReconciler::note_created(const api::Evacuation& wanted, const base::R
   // A deterministic name: whoever made it, this pod is taken care of.
   if (made.error().code == base::ErrorCode::kAlreadyExists) return ++outcome.existing, true;
   outcome.problems.push_back(made.error().during("creating Evacuation " + wanted.meta.key().to_string()).message);
-  if (made.error().code == base::ErrorCode::kForbidden && !kube::is_right_missing(made.error()))
-    return outcome.refusing.insert(wanted.meta.ns), true;
+  const bool is_of_namespace =
+      made.error().code == base::ErrorCode::kThrottled ||
+      (made.error().code == base::ErrorCode::kForbidden && !kube::is_right_missing(made.error()));
+  if (is_of_namespace) return outcome.refusing.insert(wanted.meta.ns), true;
   return made.error().code == base::ErrorCode::kInvalid || made.error().code == base::ErrorCode::kNotFound;
 }
 

@@ -151,7 +151,7 @@ class PolicyReconciler {
   void create_all(const api::DeschedulerPolicy& policy, const signing::Key& key, CycleOutcome& outcome);
   bool is_refused(const std::string& ns, const CycleOutcome& outcome);
   void remove_expired(const api::ObjectKey& key) const;
-  bool waits_for_turn(const api::DeschedulerPolicy& policy, const base::Error& error, int tries) const;
+  bool waits_for_turn(const api::DeschedulerPolicy& policy, const base::Error& error, int tries);
   bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, api::Evacuation evacuation,
                   const signing::Key& key, CycleOutcome& outcome);
   bool note_created(const api::Evacuation& wanted, const base::Result<std::string>& made, base::TimePoint sent,
@@ -180,6 +180,7 @@ class PolicyReconciler {
   int creators_ = 1;
   std::function<bool(base::Duration)> pause_;
   std::mutex creating_;        ///< held by the creators while they write down what came of it
+  base::Duration paused_{};    ///< guarded by creating_: what all creators have waited in this cycle
   std::string clock_warning_;  ///< of the newest Evacuation that was made; empty: the clocks agree
   placement::RestingHints resting_hints_;
   std::map<std::string, std::string> known_;  ///< UIDs of the policies that were reconciled, by name

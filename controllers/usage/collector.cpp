@@ -94,12 +94,17 @@ void UsageCollector::on_pod(const api::Pod* before, const api::Pod* after) {
   const auto runs = [](const api::Pod* pod) {
     return pod != nullptr && !pod->node_name.empty() && !pod->is_terminal();
   };
+  if (before != nullptr && after != nullptr && before->meta.uid != after->meta.uid) {  // what a list shows of both
+    on_pod(before, nullptr);
+    return on_pod(nullptr, after);
+  }
   if (runs(before) == runs(after)) return;
   const std::lock_guard lock(mutex_);
   for (const auto& [text, entry] : entries_) {
     if (entry->forecasts_since) note_pod(*entry, before, after);
     if (runs(before))
-      entry->rounds.leave(before->node_name.value, before->meta.ns, before->meta.name, deps_.clock.now());
+      entry->rounds.leave(before->node_name.value, before->meta.key(),
+                          before->start_time.value_or(before->meta.creation_timestamp), deps_.clock.now());
   }
 }
 

@@ -24,6 +24,13 @@ std::size_t rounds_in_window(const api::UsageSource& source) {
 
 std::vector<float> as_floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
+/// How much of a value that is dated `sample`, a mean over `window`, is about the time from `start` to `end`: 0 … 1.
+double share_of(base::TimePoint start, base::TimePoint end, base::TimePoint sample, base::Duration window) {
+  if (window == base::Duration::zero()) return start <= sample && sample < end ? 1 : 0;
+  const base::Duration both = std::min(end, sample) - std::max(start, sample - window);
+  return std::max(std::chrono::duration<double>(both) / window, 0.0);
+}
+
 base::Duration longest_window(const std::vector<usage::Column>& columns) {
   base::Duration longest{};
   for (const usage::Column& column : columns) longest = std::max(longest, column.window);
@@ -85,10 +92,12 @@ void UsageRounds::take_node(usage::Samples::Node& sample, base::TimePoint now) {
   if (!node.rounds.empty() && sample.time <= node.rounds.back().time) return;
   // A thinned-out window keeps every so many answers, and always the newest: that one makes way.
   if (stride_ > 1 && answers_ > 0 && answers_ % stride_ != 1 && !node.rounds.empty()) node.rounds.pop_back();
-  node.rounds.push_back({sample.time, as_floats(sample.values)});
+  Round round{sample.time, as_floats(sample.values)};
+  for (const Departure& left : node.departures) take_off(left, round);
+  node.rounds.push_back(std::move(round));
   while (node.rounds.size() > most_) node.rounds.pop_front();
-  const base::TimePoint shows = node.rounds.front().time - longest_window(columns_);
-  std::erase_if(node.departures, [&](const Departure& each) { return each.time <= shows; });
+  const base::TimePoint shown = sample.time - longest_window(columns_);
+  std::erase_if(node.departures, [&](const Departure& each) { return each.end <= shown; });
 }
 
 void UsageRounds::take_pods(usage::Samples& samples) {
@@ -126,25 +135,9 @@ std::int64_t UsageRounds::smoothed(const Node& node, std::size_t column) const {
   if (!std::isfinite(node.rounds.back().values[column])) return kUnknownUsage;
   std::vector<double> values;
   for (const Round& round : node.rounds) {
-    if (newest - round.time <= source_.smoothing.window) values.push_back(value_of(node, round, column));
+    if (newest - round.time <= source_.smoothing.window) values.push_back(round.values[column]);
   }
   return thousandths(usage::smooth(values, source_.smoothing));
-}
-
-double UsageRounds::share_left(base::TimePoint time, base::TimePoint sample, std::size_t column) const {
-  const base::Duration window = columns_[column].window;
-  if (sample < time) return 1;
-  if (sample - time >= window) return 0;
-  return 1 - std::chrono::duration<double>(sample - time) / window;
-}
-
-double UsageRounds::value_of(const Node& node, const Round& round, std::size_t column) const {
-  double value = round.values[column];
-  if (!std::isfinite(value) || value < 0) return value;
-  for (const Departure& left : node.departures) {
-    if (std::isfinite(left.values[column])) value -= left.values[column] * share_left(left.time, round.time, column);
-  }
-  return std::max(value, 0.0);
 }
 
 MeasuredUsage::Node UsageRounds::figures_of(const std::string& name, const Node& node, base::TimePoint now) const {
@@ -161,7 +154,7 @@ MeasuredUsage::Node UsageRounds::figures_of(const std::string& name, const Node&
   const std::size_t first = node.rounds.size() - std::min(node.rounds.size(), kSamplesForHysteresis);
   for (std::size_t i = first; i < node.rounds.size(); ++i) {
     for (std::size_t r = 0; r < resources_.size(); ++r)
-      figures.samples.push_back(r < columns_.size() ? thousandths(value_of(node, node.rounds[i], r)) : kUnknownUsage);
+      figures.samples.push_back(r < columns_.size() ? thousandths(node.rounds[i].values[r]) : kUnknownUsage);
   }
   return figures;
 }
@@ -206,15 +199,27 @@ std::vector<double> UsageRounds::pod_values(std::string_view ns, std::string_vie
   return values;
 }
 
-void UsageRounds::leave(const std::string& node, std::string_view ns, std::string_view pod, base::TimePoint now) {
-  const auto place = find_pod(ns, pod);
-  if (!place) return;
-  if (const auto at = nodes_.find(node); at != nodes_.end()) {
-    at->second.departures.push_back({now, pod_values(ns, pod)});
-    if (at->second.departures.size() > kMostDepartures) at->second.departures.pop_front();
+void UsageRounds::take_off(const Departure& left, Round& round) const {
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    float& value = round.values[c];
+    const double share = share_of(left.start, left.end, round.time, columns_[c].window);
+    if (share <= 0 || !std::isfinite(left.values[c]) || !std::isfinite(value) || value < 0) continue;
+    value = static_cast<float>(std::max(value - left.values[c] * share, 0.0));
   }
+}
+
+void UsageRounds::leave(const std::string& node, const api::ObjectKey& pod, base::TimePoint start,
+                        base::TimePoint now) {
+  const auto place = find_pod(pod.ns, pod.name);
+  if (!place) return;
+  const Departure left{start, now, pod_values(pod.ns, pod.name)};
   is_gone_[*place] = true;
   ++version_;
+  const auto at = nodes_.find(node);
+  if (at == nodes_.end() || start >= at->second.rounds.back().time) return;  // the answer is about one of its name
+  for (Round& round : at->second.rounds) take_off(left, round);
+  at->second.departures.push_back(left);
+  if (at->second.departures.size() > kMostDepartures) at->second.departures.pop_front();
 }
 
 base::TimePoint UsageRounds::good_until(const MeasuredUsage& figures, base::TimePoint now) const {

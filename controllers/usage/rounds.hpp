@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/meta/object_meta.hpp"
 #include "api/policy/usage_source.hpp"
 #include "scheduling/measured_usage.hpp"
 #include "usage/samples.hpp"
@@ -34,10 +35,10 @@ class UsageRounds {
   /// comes.
   void take(usage::Samples& samples, base::TimePoint now);
   void add(usage::Samples samples, base::TimePoint now) { take(samples, now); }
-  /// A pod is gone from the node at `now`: samples from before that, and means over a time that began before, count
-  /// without what it used in them, and the newest answer
-  /// does not know it any more. Where the source measures nodes only, or in percent, they stay as they are.
-  void leave(const std::string& node, std::string_view ns, std::string_view pod, base::TimePoint now);
+  /// A pod that ran on `node` since `start` is gone at `now`. Samples from between count without what it used, and
+  /// means without their share of it; the newest answer does not know it any more. Where the source measures nodes
+  /// only, or in percent, samples stay as they are. A pod that began after the newest sample is not in any.
+  void leave(const std::string& node, const api::ObjectKey& pod, base::TimePoint start, base::TimePoint now);
   /// What is foreseen since the newest answer.
   void foresee(Foreseen foreseen);
   /// The source gave no usable answer. What is known ages on.
@@ -68,13 +69,14 @@ class UsageRounds {
   };
   /// What a pod used that left.
   struct Departure {
-    base::TimePoint time;
+    base::TimePoint start;
+    base::TimePoint end;
     std::vector<double> values;  ///< by column
   };
   struct Node {
     std::deque<Round> rounds;          ///< oldest first; time strictly ascending
     base::TimePoint seen;              ///< when it was in an answer last
-    std::deque<Departure> departures;  ///< that some round shows
+    std::deque<Departure> departures;  ///< that samples to come may still show
   };
 
   void take_columns(const usage::Samples& samples);
@@ -86,10 +88,7 @@ class UsageRounds {
   scheduling::MeasuredUsage::Node figures_of(const std::string& name, const Node& node, base::TimePoint now) const;
   std::string problem_of(const Round& newest, base::TimePoint now) const;
   std::int64_t smoothed(const Node& node, std::size_t column) const;
-  /// Without what has left since.
-  double value_of(const Node& node, const Round& round, std::size_t column) const;
-  /// How much of what left at `time` is in a value of the column that is dated `sample`: 0 … 1.
-  double share_left(base::TimePoint time, base::TimePoint sample, std::size_t column) const;
+  void take_off(const Departure& left, Round& round) const;
 
   api::UsageSource source_;
   std::size_t most_;  ///< rounds of a node

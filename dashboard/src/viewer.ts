@@ -47,6 +47,7 @@ class ReportViewer implements Viewer {
   private readonly darkness = window.matchMedia("(prefers-color-scheme: dark)");
   /// The reader's, or the page's; else the system's counts.
   private theme: string | undefined;
+  private readonly given: string | undefined;
   private readonly onTheme = (): void => this.applyTheme();
 
   constructor(private readonly root: HTMLElement, data: unknown) {
@@ -55,7 +56,8 @@ class ReportViewer implements Viewer {
     this.sliderField = h("div", { class: "ev-slider", hidden: true }, this.slider, this.sliderText);
     this.tabs = this.makeTabs();
     root.classList.add("ev-root");
-    this.theme = root.dataset.theme;
+    this.given = root.dataset.theme;
+    this.theme = this.given === "light" || this.given === "dark" ? this.given : undefined;
     root.dataset.theme = this.themeInForce();
     root.append(this.header(), this.main(), this.tooltip, this.live);
     this.darkness.addEventListener("change", this.onTheme);
@@ -67,6 +69,8 @@ class ReportViewer implements Viewer {
     this.map.destroy();
     this.root.replaceChildren();
     this.root.classList.remove("ev-root");
+    if (this.given === undefined) delete this.root.dataset.theme;
+    else this.root.dataset.theme = this.given;
   }
 
   // --- what there is

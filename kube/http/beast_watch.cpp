@@ -154,10 +154,11 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
   }
 
   void ended() {
-    if (opened_) return finish(base::unavailable(core_.endpoint.text() + ": the server ended the watch"));
+    if (opened_)
+      return finish(base::unavailable(fmt::format("{}: the server ended the {}", core_.endpoint.text(), what())));
     const ResponseHead& head = reader_.head();
     const auto answer = classify(Response{head.status, std::move(refusal_), head.retry_after, head.content_type});
-    finish(answer ? broken(fmt::format("HTTP {} instead of a watch", head.status)) : answer.error());
+    finish(answer ? broken(fmt::format("HTTP {} instead of a {}", head.status, what())) : answer.error());
   }
 
   /// A piece of the body: lines of the watch, or the explanation of a refusal.
@@ -190,9 +191,10 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
     });
   }
 
+  std::string_view what() const { return kind_ == StreamKind::kList ? "list" : "watch"; }
   /// A watch changes nothing: whatever breaks it, the next one heals it.
   base::Error broken(const std::string& why) const {
-    return base::unavailable(core_.endpoint.text() + ": watch: " + why);
+    return base::unavailable(fmt::format("{}: {}: {}", core_.endpoint.text(), what(), why));
   }
 
   void finish(base::Error why) {

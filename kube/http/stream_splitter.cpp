@@ -35,11 +35,13 @@ class Frames final : public StreamSplitter {
       rest.remove_prefix(kHead + length);
     }
     pending_.erase(0, pending_.size() - rest.size());
+    if (pending_.empty() && pending_.capacity() > kKept) std::string().swap(pending_);
     return base::Done{};
   }
 
  private:
   static constexpr std::size_t kHead = 4;
+  static constexpr std::size_t kKept = 256 << 10;  ///< of capacity: a single large event is no reason for more
 
   static std::size_t length_of(std::string_view head) {
     std::size_t length = 0;

@@ -134,6 +134,7 @@ base::Result<api::ListMeta> Reflector::Impl::list_items() {
     auto listed = client.list_cached(type, page, each);
     if (listed || listed.error().code != base::ErrorCode::kUnsupported) return listed;
     log.debug("listing page by page", {base::kv("error", listed.error())});
+    sink.begin_list();  // what was streamed counts for nothing
   }
   return client.list(type, page, each);
 }

@@ -47,7 +47,7 @@ void WorkerPool::grow() {
     free->runs = true;
   } catch (const std::system_error&) {
     // The system has no more threads: those that run do the work.
-    if (index == 0) throw;
+    if (std::ranges::none_of(slots_, &Slot::runs)) throw;
   }
 }
 

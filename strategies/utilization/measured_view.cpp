@@ -164,6 +164,8 @@ bool MeasuredView::is_new_on(PodIndex pod, NodeIndex node) const {
 void MeasuredView::correct_for(PodIndex pod) {
   if (!cluster_.is_moved(pod) && has_entry(pod)) return;  // nearly all: it is measured where it is
   if (!cluster_.base().is_active(pod)) return;
+  // The figures may know already that it is gone.
+  if (!has_entry(pod) && !measured_.pods.empty() && cluster_.base().pod(pod).meta.is_terminating()) return;
   const NodeIndex from = cluster_.base().node_of(pod);
   const NodeIndex to = cluster_.node_of(pod);
   const bool is_new = is_new_on(pod, from);

@@ -26,7 +26,7 @@ std::string prefix_of(const api::UsageQuery& query) { return name_of(query) + ":
 
 Column column_of(const api::UsageQuery& query) {
   const Unit unit = query.unit == api::UsageUnit::kAmount ? Unit::kAmount : Unit::kPercent;
-  return {query.resource, unit, longest_range(query.query)};
+  return {query.resource, unit, longest_mean(query.query)};
 }
 
 /// Not of one query, but of the server: asking on is of no use.

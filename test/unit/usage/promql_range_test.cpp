@@ -15,7 +15,7 @@ struct RangeCase {
 };
 class Range : public testing::TestWithParam<RangeCase> {};
 
-TEST_P(Range, IsTheLongestOfTheExpression) { EXPECT_EQ(usage::longest_range(GetParam().promql), GetParam().longest); }
+TEST_P(Range, IsTheLongestOfTheExpression) { EXPECT_EQ(usage::longest_mean(GetParam().promql), GetParam().longest); }
 
 INSTANTIATE_TEST_SUITE_P(
     Of, Range,
@@ -25,13 +25,18 @@ INSTANTIATE_TEST_SUITE_P(
                     RangeCase{"Parts", "rate(a[1m30s])", seconds(90)},
                     RangeCase{"Milliseconds", "rate(a[1500ms])", base::milliseconds(1500)},
                     RangeCase{"Blanks", "rate(a[ 5m ])", seconds(300)},
-                    RangeCase{"Subquery", "max_over_time(rate(a[1m])[5m:30s])", seconds(300)},
-                    RangeCase{"SubqueryWithoutStep", "max_over_time(a[5m:])", seconds(300)},
+                    RangeCase{"Subquery", "avg_over_time(max(a)[5m:30s])", seconds(300)},
+                    RangeCase{"SubqueryWithoutStep", "avg_over_time(a[5m:])", seconds(300)},
                     RangeCase{"AtMostAnHour", "avg_over_time(a[52w])", usage::kLongestRange},
                     RangeCase{"InQuotes", R"(rate(a{mode=~"[5m]"}[1m]))", seconds(60)},
                     RangeCase{"InEscapedQuotes", R"(rate(a{mode=~"\"[5m]"}[1m]))", seconds(60)},
                     RangeCase{"InBackticks", R"(rate(a{mode=~`\`}[1m]))", seconds(60)},
                     RangeCase{"QuoteThatNeverEnds", R"(rate(a{mode="[5m])", {}},
+                    RangeCase{"OfTheMeanOnly", "max_over_time(rate(a[1m])[5m:30s])", seconds(60)},
+                    RangeCase{"OfALook", "irate(a[5m]) + last_over_time(b[1h])", {}},
+                    RangeCase{"OfACondition", "rate(a[1m]) and count_over_time(up[1h]) > 0", seconds(60)},
+                    RangeCase{"Years", "rate(a[300000y])", usage::kLongestRange},
+                    RangeCase{"TooManyClosed", ")))rate(a[1m])", seconds(60)}, RangeCase{"NoFunction", "a[5m]", {}},
                     RangeCase{"BracketThatNeverEnds", "rate(a[5m", {}}, RangeCase{"NoUnit", "rate(a[5])", {}},
                     RangeCase{"Negative", "rate(a[-5m])", {}}, RangeCase{"Huge", "rate(a[99999999999999999999m])", {}},
                     RangeCase{"Nothing", "rate(a[])", {}}),

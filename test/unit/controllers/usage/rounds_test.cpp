@@ -166,6 +166,8 @@ TEST(UsageRounds, StartOverWhenTheColumnsChange) {
 
 // --- pods that left
 
+const base::TimePoint kEarlier = kNoon - std::chrono::hours(1);
+
 usage::Samples with_pod(double cores, double of_pod, base::TimePoint time) {
   usage::Samples samples = cpu(cores, time);
   samples.pod_columns = samples.columns;
@@ -178,7 +180,7 @@ TEST(UsageRounds, OfANodeThatAPodLeftCountWithoutItUntilMeasuredAgain) {
   UsageRounds rounds(source(api::SmoothingMethod::kMean));
   rounds.add(with_pod(3, 0.5, kNoon - seconds(30)), kNoon - seconds(30));
   rounds.add(with_pod(3, 0.5, kNoon), kNoon);
-  rounds.leave("node-a", "shop", "cart-0", kNoon + seconds(5));
+  rounds.leave("node-a", {"shop", "cart-0"}, kEarlier, kNoon + seconds(5));
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(2500));
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2500, 2500));
   rounds.add(cpu(2.4, kNoon + seconds(30)), kNoon + seconds(30));
@@ -188,7 +190,7 @@ TEST(UsageRounds, OfANodeThatAPodLeftCountWithoutItUntilMeasuredAgain) {
 TEST(UsageRounds, ThatComeLateCountWithoutAPodThatLeftSince) {
   UsageRounds rounds(source());
   rounds.add(with_pod(3, 0.5, kNoon), kNoon);
-  rounds.leave("node-a", "shop", "cart-0", kNoon + seconds(20));
+  rounds.leave("node-a", {"shop", "cart-0"}, kEarlier, kNoon + seconds(20));
   rounds.add(cpu(3, kNoon + seconds(15)), kNoon + seconds(30));
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(2500));
 }
@@ -201,18 +203,33 @@ TEST(UsageRounds, ThatAreMeansCountTheRestOfAPodThatLeftInTheirWindow) {
     return samples;
   };
   rounds.add(sample(3, kNoon), kNoon);
-  rounds.leave("node-a", "shop", "cart-0", kNoon + seconds(15));
+  rounds.leave("node-a", {"shop", "cart-0"}, kEarlier, kNoon + seconds(15));
   rounds.add(sample(2.9, kNoon + seconds(30)), kNoon + seconds(30));
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2600, 2600)) << "three quarters of it";
   rounds.add(sample(2.6, kNoon + seconds(75)), kNoon + seconds(75));
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2600, 2600, 2600)) << "nothing of it";
 }
 
+TEST(UsageRounds, FromBeforeAPodBeganAreNotAboutIt) {
+  UsageRounds rounds(source());
+  rounds.add(with_pod(6, 0, kNoon - seconds(60)), kNoon - seconds(60));
+  rounds.add(with_pod(10, 4, kNoon), kNoon);
+  rounds.leave("node-a", {"shop", "cart-0"}, kNoon - seconds(30), kNoon + seconds(10));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(6000, 6000));
+}
+
+TEST(UsageRounds, AreNotAboutALaterPodOfTheSameName) {
+  UsageRounds rounds(source());
+  rounds.add(with_pod(3, 0.5, kNoon), kNoon);
+  rounds.leave("node-a", {"shop", "cart-0"}, kNoon + seconds(1), kNoon + seconds(5));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(3000));
+}
+
 TEST(UsageRounds, ForgetAPodThatLeftSoThatOneOfItsNameIsNew) {
   UsageRounds rounds(source());
   rounds.add(with_pod(3, 0.5, kNoon), kNoon);
   const std::uint64_t before = rounds.version();
-  for (int i = 0; i < 2; ++i) rounds.leave("node-a", "shop", "cart-0", kNoon + seconds(5));
+  for (int i = 0; i < 2; ++i) rounds.leave("node-a", {"shop", "cart-0"}, kEarlier, kNoon + seconds(5));
   EXPECT_THAT(rounds.figures("server", kNoon).pods, IsEmpty());
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(2500)) << "it leaves once";
   EXPECT_GT(rounds.version(), before);
@@ -221,8 +238,8 @@ TEST(UsageRounds, ForgetAPodThatLeftSoThatOneOfItsNameIsNew) {
 TEST(UsageRounds, NeverFallBelowNothingWithAPodThatLeaves) {
   UsageRounds rounds(source());
   rounds.add(with_pod(0.2, 0.5, kNoon), kNoon);
-  rounds.leave("node-a", "shop", "cart-0", kNoon + seconds(5));
-  rounds.leave("unknown", "shop", "cart-1", kNoon + seconds(5));
+  rounds.leave("node-a", {"shop", "cart-0"}, kEarlier, kNoon + seconds(5));
+  rounds.leave("unknown", {"shop", "cart-1"}, kEarlier, kNoon + seconds(5));
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(0));
 }
 

@@ -472,9 +472,10 @@ std::string sealed(const std::string& name, const std::string& version) {
   api::protobuf::put_bytes(body, 1, meta);
   return api::protobuf::seal("v1", "Pod", body);
 }
-std::string sealed_end(const std::string& version) {
+std::string sealed_end(const std::string& version, const std::string& continues = {}) {
   std::string meta;
   api::protobuf::put_bytes(meta, 2, version);
+  if (!continues.empty()) api::protobuf::put_bytes(meta, 3, continues);
   std::string body;
   api::protobuf::put_bytes(body, 1, meta);
   return api::protobuf::seal("v1", "PodList", body);
@@ -538,6 +539,22 @@ TEST_F(CachedListTest, ListsPageByPageWhereTheServerAnswersJson) {
   EXPECT_TRUE(cached.has_synced());
   EXPECT_EQ(transport.targets().at(1), "/api/v1/pods?limit=500") << "at once, and not in any old version";
   EXPECT_THAT(take_changes(), ElementsAre("- > a"));
+}
+
+TEST_F(CachedListTest, ListsPageByPageWhereAProxyKnowsNoSuchPath) {
+  list_error = Error{ErrorCode::kNotFound, "default backend - 404"};
+  settle_cached();
+  EXPECT_TRUE(cached.has_synced());
+  EXPECT_EQ(transport.targets().at(1), "/api/v1/pods?limit=500");
+}
+
+TEST_F(CachedListTest, AListThatGoesOnElsewhereIsNotTheWhole) {
+  list_feed->push(sealed("gone", "1"));
+  list_feed->push(sealed_end("10", "t1"));
+  settle_cached();
+  EXPECT_TRUE(cached.has_synced());
+  EXPECT_EQ(transport.targets().at(1), "/api/v1/pods?limit=500");
+  EXPECT_THAT(take_changes(), ElementsAre("- > gone", "- > a", "gone > -")) << "what was streamed counts for nothing";
 }
 
 TEST_F(CachedListTest, AListThatIsCutIsNoList) {
