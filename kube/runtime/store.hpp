@@ -49,9 +49,9 @@ class Store {
     std::vector<Ptr> found;
     for (const Index& candidate : indexes_) {
       if (candidate.name != index) continue;
-      const auto at = candidate.keys.find(value);
-      if (at == candidate.keys.end()) break;
-      for (const api::ObjectKey& key : at->second) found.push_back(objects_.at(key));
+      const auto at = candidate.objects.find(value);
+      if (at == candidate.objects.end()) break;
+      found.assign(at->second.begin(), at->second.end());
     }
     return found;
   }
@@ -66,8 +66,8 @@ class Store {
     const std::unique_lock lock(mutex_);
     auto& slot = objects_[object->meta.key()];
     Ptr before = std::exchange(slot, std::move(object));
-    if (before) unindex(*before);
-    index(*slot);
+    if (before) unindex(before);
+    index(slot);
     return before;
   }
 
@@ -78,29 +78,35 @@ class Store {
     if (at == objects_.end()) return nullptr;
     Ptr before = std::move(at->second);
     objects_.erase(at);
-    unindex(*before);
+    unindex(before);
     return before;
   }
 
  private:
+  struct ByKey {
+    bool operator()(const Ptr& a, const Ptr& b) const {
+      const int order = a->meta.ns.compare(b->meta.ns);
+      return order != 0 ? order < 0 : a->meta.name < b->meta.name;
+    }
+  };
   struct Index {
     std::string name;
     IndexFn values;
-    std::unordered_map<std::string, std::set<api::ObjectKey>> keys;
+    std::unordered_map<std::string, std::set<Ptr, ByKey>> objects;
   };
 
-  void index(const T& object) {
+  void index(const Ptr& object) {
     for (Index& each : indexes_) {
-      for (const std::string& value : each.values(object)) each.keys[value].insert(object.meta.key());
+      for (const std::string& value : each.values(*object)) each.objects[value].insert(object);
     }
   }
-  void unindex(const T& object) {
+  void unindex(const Ptr& object) {
     for (Index& each : indexes_) {
-      for (const std::string& value : each.values(object)) {
-        const auto at = each.keys.find(value);
-        if (at == each.keys.end()) continue;
-        at->second.erase(object.meta.key());
-        if (at->second.empty()) each.keys.erase(at);
+      for (const std::string& value : each.values(*object)) {
+        const auto at = each.objects.find(value);
+        if (at == each.objects.end()) continue;
+        at->second.erase(object);
+        if (at->second.empty()) each.objects.erase(at);
       }
     }
   }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "api/json/yaml.hpp"
 #include "controllers/config/operator_config.hpp"
@@ -136,6 +137,32 @@ TEST_P(CrdFolder, CanBeAppliedAsItIs) {
 
 INSTANTIATE_TEST_SUITE_P(Both, CrdFolder, ::testing::Values("crds", "crds/legacy"),
                          [](const auto& info) { return std::string(info.param) == "crds" ? "Default" : "Legacy"; });
+
+/// Nobody else may get into the operator's share of the API server, and its lists stay out of it.
+TEST(PriorityAndFairness, IsForTheOperatorsLeasesAndEvictionsAlone) {
+  const auto documents = manifests("optional/priority-and-fairness.yaml");
+  ASSERT_EQ(documents.size(), 3U);
+  EXPECT_EQ(documents[0].at("kind"), "PriorityLevelConfiguration");
+  const Json account = manifests("rbac/service_account.yaml").at(0).at("metadata");
+  std::set<std::string> resources;
+  for (std::size_t i = 1; i < documents.size(); ++i) {
+    EXPECT_EQ(documents[i].at("kind"), "FlowSchema");
+    for (const Json& rule : documents[i].at("spec").at("rules")) {
+      ASSERT_EQ(rule.at("subjects").size(), 1U);
+      const Json& who = rule.at("subjects").at(0).at("serviceAccount");
+      EXPECT_EQ(who.at("name"), account.at("name"));
+      EXPECT_EQ(who.at("namespace"), account.at("namespace"));
+      for (const Json& each : rule.at("resourceRules")) {
+        for (const Json& verb : each.at("verbs")) EXPECT_TRUE(verb != "list" && verb != "watch" && verb != "*") << verb;
+        for (const Json& resource : each.at("resources")) resources.insert(resource);
+      }
+    }
+  }
+  EXPECT_EQ(documents[1].at("spec").at("priorityLevelConfiguration").at("name"), "leader-election");
+  EXPECT_EQ(documents[2].at("spec").at("priorityLevelConfiguration").at("name"),
+            documents[0].at("metadata").at("name"));
+  EXPECT_EQ(resources, (std::set<std::string>{"*", "leases", "pods", "pods/eviction"}));
+}
 
 /// Whoever steals the operator's token can change of a pod what this policy lets through, and nothing else.
 TEST(PodWriteLimits, ConcernTheOperatorsAccountAndDenyAllButAnnotations) {
