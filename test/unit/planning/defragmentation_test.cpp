@@ -137,7 +137,7 @@ TEST(Defragmentation, MakesTheSamePlanAgain) { EXPECT_EQ(plan_of(fragmented(5)),
 
 TEST(Defragmentation, PutsPodsWhereItWantsWithHints) {
   const Plan plan = plan_of(fragmented(2), {.options = {.spend_pdbs = false, .placement_hints = true}});
-  EXPECT_EQ(report_of(plan).freed, 1);
+  EXPECT_EQ(report_of(plan).freed, 1) << testing::PrintToString(moves_of(plan));
   EXPECT_THAT(plan.moves, SizeIs(2));
 }
 
@@ -303,7 +303,7 @@ TEST(DefragmentationArgs, MaxMovesFreesAsManyNodesAsThatAllows) {
 
 TEST(DefragmentationArgs, TheLimitOfACycleCountsAsWell) {
   const Plan plan = plan_of(fragmented(4), {.limits = {2, {}, {}}});
-  EXPECT_EQ(report_of(plan).freed, 1);
+  EXPECT_EQ(report_of(plan).freed, 1) << testing::PrintToString(moves_of(plan));
   EXPECT_THAT(plan.moves, SizeIs(2));
 }
 
@@ -479,6 +479,103 @@ TEST(Defragmentation, LeavesAPodWhereOneThatArrivesInTheWaveNeedsIt) {
   ASSERT_EQ(report_of(plan).freed, 1) << testing::PrintToString(moves_of(plan));
   ASSERT_THAT(plan.moves, SizeIs(4)) << testing::PrintToString(moves_of(plan));
   EXPECT_LT(wave["follower"], wave["friend"]) << testing::PrintToString(moves_of(plan));
+}
+
+/// A claim with a volume that one driver attaches.
+void give_volume(ClusterBuilder& cluster, PodBuilder& pod, const std::string& name) {
+  pod.with([&](api::Pod& p) { p.volumes.push_back({api::VolumeKind::kPersistentVolumeClaim, name}); });
+  api::PersistentVolumeClaim claim;
+  claim.meta.ns = "default";
+  claim.meta.name = name;
+  claim.volume_name = "pv-" + name;
+  api::PersistentVolume volume;
+  volume.meta.name = claim.volume_name;
+  volume.csi_driver = "disk";
+  cluster.add(claim).add(volume);
+}
+
+TEST(Defragmentation, AttachesNoMoreVolumesThanANodeTakesWhileAWaveIsUnderWay) {
+  ClusterBuilder cluster;
+  const auto only_n = [](api::Pod& pod) { pod.node_selector = {{"pool", "n"}}; };
+  const auto add = [&](PodBuilder pod, const std::string& volume) {
+    if (!volume.empty()) give_volume(cluster, pod, volume);
+    cluster.add(pod);
+  };
+  cluster.add(NodeBuilder("n").label("pool", "n").sized(8000, 8000, 20)).add(NodeBuilder("m").sized(8000, 8000, 20));
+  cluster.add(NodeBuilder("emptied").sized(8000, 8000, 20));
+  add(web("keep-n", "n", 3000).bare(), "v1");
+  add(web("leaves", "n", 4000), "v2");
+  add(web("keep-m", "m", 4000).bare(), "");
+  add(web("big", "emptied", 3000).with(only_n), "");  // needs the room of "leaves"
+  add(web("a", "emptied", 300).with(only_n), "v3");
+  add(web("b", "emptied", 300).with(only_n), "v4");
+  api::CsiNode limits;
+  limits.meta.name = "n";
+  limits.drivers = {{"disk", 3}};
+  cluster.add(limits);
+  const Plan plan = plan_of(cluster, {.options = {.spend_pdbs = false, .placement_hints = true}});
+  ASSERT_EQ(report_of(plan).freed, 1) << testing::PrintToString(moves_of(plan));
+  std::map<std::string, std::int32_t> wave;
+  for (const api::PlannedMove& move : plan.moves) wave[move.pod] = move.wave;
+  const int arriving = (wave["a"] == wave["leaves"] ? 1 : 0) + (wave["b"] == wave["leaves"] ? 1 : 0);
+  EXPECT_LE(1 + 1 + arriving, 3) << "volumes on n with that of the pod that leaves; "
+                                 << testing::PrintToString(moves_of(plan));
+}
+
+/// So many pods of an app that spreads over zones, on nodes of their own, and as many nodes with room for them.
+ClusterBuilder spread_over_zones(int pods, int max_skew) {
+  ClusterBuilder cluster;
+  for (int i = 0; i < pods; ++i) {
+    const std::string number = std::to_string(i), zone = "z" + std::to_string(i % 3);
+    const auto spreads = [&](api::Pod& pod) {
+      api::TopologySpreadConstraint& constraint = pod.topology_spread.emplace_back();
+      constraint.max_skew = max_skew;
+      constraint.topology_key = api::well_known::kZoneLabel;
+      constraint.label_selector = builders::labels_in("app", {"spread"});
+    };
+    const std::string zone_label(api::well_known::kZoneLabel);
+    cluster.add(NodeBuilder("keeps-" + number).label(zone_label, zone));
+    cluster.add(web("stays-" + number, "keeps-" + number, 3000).bare());
+    cluster.add(NodeBuilder("open-" + number).label(zone_label, zone));
+    cluster.add(PodBuilder("spread-" + number).on("open-" + number).cpu(1000).label("app", "spread").with(spreads));
+  }
+  return cluster;
+}
+
+struct SkewCase {
+  std::string name;
+  int max_skew;
+  std::size_t most_waves;
+};
+
+class SkewTest : public testing::TestWithParam<SkewCase> {};
+
+TEST_P(SkewTest, MovesTogetherWhatStaysSpread) {
+  const Plan plan = plan_of(spread_over_zones(9, GetParam().max_skew));
+  EXPECT_EQ(report_of(plan).freed, 9) << testing::PrintToString(moves_of(plan));
+  std::map<std::int32_t, std::map<std::string, int>> zones;  // by wave: pods that are away from each zone
+  for (const api::PlannedMove& move : plan.moves)
+    ++zones[move.wave]["z" + std::to_string((move.from.back() - '0') % 3)];
+  EXPECT_LE(zones.size(), GetParam().most_waves) << testing::PrintToString(moves_of(plan));
+  for (const auto& [wave, away] : zones) {
+    for (const auto& [zone, count] : away) EXPECT_LE(count, GetParam().max_skew) << "wave " << wave;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Skew, SkewTest,
+                         testing::Values(SkewCase{"OnePodAZone", 1, 3}, SkewCase{"SeveralPodsAZone", 3, 3}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Defragmentation, TakesAsManySmallPodsAsMakeRoom) {
+  ClusterBuilder cluster;
+  cluster.add(NodeBuilder("full").label("pool", "a").sized(4000, 4000, 50));
+  for (int i = 0; i < 20; ++i) cluster.add(web("web-" + std::to_string(i), "full", 200));
+  cluster.add(NodeBuilder("other").sized(4000, 4000, 50)).add(web("stays", "other", 2800).bare());
+  cluster.add(NodeBuilder("open"));
+  cluster.add(web("large", "open", 1200).with([](api::Pod& pod) { pod.node_selector = {{"pool", "a"}}; }));
+  const Plan plan = plan_of(cluster);
+  EXPECT_EQ(report_of(plan).freed, 1);
+  EXPECT_THAT(plan.moves, SizeIs(7)) << testing::PrintToString(moves_of(plan));
 }
 
 TEST(DefragmentationArgs, TheSearchEndsWithItsTime) {
