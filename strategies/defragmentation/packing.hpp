@@ -99,6 +99,7 @@ class Packing {
   void restore(PodIndex pod);
   void measure(NodeIndex node);
   Need need_of(PodIndex pod) const;
+  double shortage(const Need& need, NodeIndex node) const;
   bool makes_room(PodIndex other, const Need& need, PodIndex pod, NodeIndex node) const;
   bool is_free_to_leave(PodIndex pod) const;
   bool has_room(PodIndex pod, NodeIndex node, std::span<const PodIndex> leaving) const;
