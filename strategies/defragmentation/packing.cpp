@@ -20,6 +20,7 @@ using scheduling::kNoNode;
 using scheduling::kPodsIndex;
 using scheduling::Overlay;
 
+constexpr double kRounding = 1e-9;
 constexpr std::size_t kMostEjected = 12;  // for one pod, where all are small
 
 std::int64_t free_of(const Overlay& cluster, NodeIndex node, scheduling::ResourceIndex resource) {
@@ -219,19 +220,23 @@ double Packing::misfit(PodIndex other, PodIndex pod) const {
 /// The largest ones first until there is room; nullopt: too many, or none.
 std::optional<Packing::Ejection> Packing::several_on(NodeIndex node, PodIndex pod, std::size_t most) const {
   Ejection found{node, {}, 0};
-  std::vector<PodIndex> pods;
-  cluster_.for_each_on(node, [&](PodIndex other) {
-    if (is_free_to_leave(other)) pods.push_back(other);
-  });
-  std::ranges::stable_sort(pods, std::greater{}, [&](PodIndex other) { return problem_.size(other); });
-  for (const PodIndex other : pods) {
-    if (problem_.size(other) >= problem_.size(pod)) continue;
+  for (const PodIndex other : problem_.pods_on(node)) {  // those that arrived do not leave again
+    if (problem_.size(other) >= problem_.size(pod) || cluster_.node_of(other) != node || !is_free_to_leave(other))
+      continue;
     found.pods.push_back(other);
     found.cost += problem_.size(other);
     if (has_room(pod, node, found.pods)) return without_needless(std::move(found), pod);
     if (found.pods.size() == most) break;
   }
   return std::nullopt;
+}
+
+/// What is missing, as the size of a pod that asks for it: smaller ones do not make room.
+double Packing::shortage(const Need& need, NodeIndex node) const {
+  const auto missing = [](std::int64_t wanted, std::int64_t free) {
+    return wanted == INT64_MIN ? 0 : std::max<std::int64_t>(scheduling::saturating_subtract(wanted, free), 0);
+  };
+  return problem_.size_of(missing(need.cpu, room_[node].cpu), missing(need.memory, room_[node].memory));
 }
 
 /// All by itself.
@@ -245,12 +250,16 @@ bool Packing::makes_room(PodIndex other, const Need& need, PodIndex pod, NodeInd
 }
 
 void Packing::add_ejections_on(NodeIndex node, PodIndex pod, std::size_t most_ejected, std::vector<Ejection>& found) {
-  const std::size_t before = found.size();
+  const std::vector<PodIndex>& pods = problem_.pods_on(node);  // the largest first
   const Need need = need_of(pod);
-  cluster_.for_each_on(node, [&](PodIndex other) {
-    if (!makes_room(other, need, pod, node) || !is_free_to_leave(other)) return;
+  const double missing = shortage(need, node) * (1 - kRounding);
+  if (pods.empty() || problem_.size(pods.front()) * static_cast<double>(most_ejected) < missing) return;
+  const std::size_t before = found.size();
+  for (const PodIndex other : pods) {
+    if (problem_.size(other) < missing) break;
+    if (cluster_.node_of(other) != node || !makes_room(other, need, pod, node) || !is_free_to_leave(other)) continue;
     found.push_back({node, {other}, misfit(other, pod) * chance_.about_one(style_.noise)});
-  });
+  }
   if (found.size() > before) return;
   if (auto several = several_on(node, pod, most_ejected)) {
     several->cost += style_.hole * problem_.size(pod);

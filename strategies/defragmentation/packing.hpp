@@ -24,6 +24,7 @@ struct PackingStyle {
   std::size_t tries = 16;     ///< swaps that are tried for one pod, of four times as many that are compared
   std::size_t ejected = 3;    ///< pods that leave one node for one pod; more where fewer never make room
   double noise = 0;           ///< how far chance decides among places: 0, not at all
+  int patience = 3;           ///< pods of a kind without a place, until no other of it is tried
   bool direct_first = false;  ///< pods that need no room made go first; else the ones that make room
   /// What makes room for a pod is to be so many times as large, so that others find a place there, too; 0: the less,
   /// the better.
@@ -98,6 +99,7 @@ class Packing {
   void restore(PodIndex pod);
   void measure(NodeIndex node);
   Need need_of(PodIndex pod) const;
+  double shortage(const Need& need, NodeIndex node) const;
   bool makes_room(PodIndex other, const Need& need, PodIndex pod, NodeIndex node) const;
   bool is_free_to_leave(PodIndex pod) const;
   bool has_room(PodIndex pod, NodeIndex node, std::span<const PodIndex> leaving) const;

@@ -51,15 +51,14 @@ void DefragmentationProblem::find_taking() {
 }
 
 void DefragmentationProblem::find_sizes() {
-  const double cpu = average(base().allocatable().column(kCpuIndex), taking_);
-  const double memory = average(base().allocatable().column(kMemoryIndex), taking_);
+  average_cpu_ = average(base().allocatable().column(kCpuIndex), taking_);
+  average_memory_ = average(base().allocatable().column(kMemoryIndex), taking_);
   sizes_.resize(base().request_set_count());
   for (const PodIndex pod : base().pods()) {
     double& size = sizes_[base().request_set_of(pod)];
     if (size > 0) continue;
     const scheduling::RequestSet& requests = base().requests(pod);
-    size = std::max(static_cast<double>(scheduling::amount_of(requests, kCpuIndex)) / cpu,
-                    static_cast<double>(scheduling::amount_of(requests, kMemoryIndex)) / memory);
+    size = size_of(scheduling::amount_of(requests, kCpuIndex), scheduling::amount_of(requests, kMemoryIndex));
   }
 }
 

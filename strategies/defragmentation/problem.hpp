@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -44,6 +45,10 @@ class DefragmentationProblem {
   bool has_to_stay_somewhere(PodIndex pod) const;
   /// The pod's largest share of an average node: what it costs to place.
   double size(PodIndex pod) const { return sizes_[base().request_set_of(pod)]; }
+  /// Of a pod that asks for these, in thousandths.
+  double size_of(std::int64_t cpu, std::int64_t memory) const {
+    return std::max(static_cast<double>(cpu) / average_cpu_, static_cast<double>(memory) / average_memory_);
+  }
   /// So many pods of its owner may move in one plan.
   std::size_t most_of_workload(PodIndex pod) const;
 
@@ -76,6 +81,8 @@ class DefragmentationProblem {
   NominationSink& sink_;
   const DefragmentationRules& rules_;
   std::vector<double> sizes_;  ///< by set of requests
+  double average_cpu_ = 1;     ///< of the nodes that take pods
+  double average_memory_ = 1;
   std::vector<bool> is_looked_at_;
   std::vector<bool> is_held_;
   std::size_t held_nodes_ = 0;

@@ -19,7 +19,6 @@ using scheduling::Overlay;
 /// Pods of the same node that may go in another's place, if the scheduler would put that where it does not help.
 constexpr std::size_t kMostInstead = 6;
 constexpr std::size_t kStepsOfMove = 20;
-constexpr int kMostOfKind = 3;       // pods of a kind without a place, until no other of it is tried
 constexpr std::size_t kFewLeft = 8;  // nodes for which any progress is worth another round
 
 /// nullopt: there is none like it.
@@ -27,28 +26,6 @@ std::optional<PodKind> kind_of(PodIndex pod, const scheduling::ClusterSnapshot& 
   const auto owner = base.owner_of(pod);
   if (!owner || !base.pod(pod).volumes.empty()) return std::nullopt;
   return PodKind{*owner, base.label_group_of(pod), base.request_set_of(pod)};
-}
-
-bool has_hard_spread(const api::Pod& pod) {
-  return std::ranges::any_of(pod.topology_spread, [](const auto& each) { return !each.schedule_anyway; });
-}
-
-bool has_required_affinity(const api::Pod& pod) { return pod.affinity && !pod.affinity->required_pod_affinity.empty(); }
-
-/// A hard constraint of `owner` counts `other`.
-bool spread_counts(PodIndex owner, PodIndex other, const scheduling::ClusterSnapshot& base) {
-  if (base.namespace_of(owner) != base.namespace_of(other)) return false;
-  return std::ranges::any_of(base.pod(owner).topology_spread, [&](const api::TopologySpreadConstraint& constraint) {
-    return !constraint.schedule_anyway && constraint.label_selector &&
-           constraint.label_selector->matches(base.pod(other).meta.labels);
-  });
-}
-
-bool affinity_needs(PodIndex owner, PodIndex other, const scheduling::ClusterSnapshot& base) {
-  return has_required_affinity(base.pod(owner)) &&
-         std::ranges::any_of(base.pod(owner).affinity->required_pod_affinity, [&](const api::PodAffinityTerm& term) {
-           return scheduling::covers(term, owner, other, base);
-         });
 }
 
 }  // namespace
@@ -116,7 +93,7 @@ std::vector<PackedMove> Realization::pack() {
   for (const auto& [size, pod] : pods) {
     if (budget_.is_over()) break;
     const auto kind = kind_of(pod, problem_.base());
-    if (kind && failures[*kind] == kMostOfKind) continue;
+    if (kind && failures[*kind] == style_.patience) continue;
     if (!packing.place_all({pod}) && kind) ++failures[*kind];
   }
   std::vector<PackedMove> moves = packing.moves();
@@ -127,6 +104,18 @@ std::vector<PackedMove> Realization::pack() {
     return std::tuple(turn, -problem_.size(move.pod));
   });
   return moves;
+}
+
+void Realization::repeat(const std::vector<WaveMove>& plan, std::size_t most_moves) {
+  std::vector<bool> is_left(emptying_.size(), false);
+  std::vector<PackedMove> pending;
+  for (const WaveMove& move : plan) {
+    is_left[move.from] = true;
+    pending.push_back({move.pod, move.from, move.to, is_left[move.to]});
+  }
+  while (!pending.empty() && !budget_.is_over() && moves_.size() <= most_moves) {
+    if (run_wave(pending) == 0) return;
+  }
 }
 
 bool Realization::run(std::size_t most_moves) {
@@ -248,10 +237,10 @@ std::optional<NodeIndex> Realization::find_target(PodIndex pod, const PackedMove
   budget_.spend(kStepsOfMove + problem_.base().node_count());
   if (!fits_somewhere(pod)) return std::nullopt;
   const auto to = rehearsal_->relocate(
-      pod, [&](NodeIndex node) { return chooses_targets_ ? node == instead_of.to : takes_[node]; });
+      pod, [&](NodeIndex node) { return takes_[node] && (!chooses_targets_ || node == instead_of.to); });
   if (!to) return std::nullopt;
   const bool is_reserved = !chooses_targets_ && !emptying_[instead_of.from] && wave.reserved[*to] > 0;
-  if (!is_reserved && fits_in_flight(pod, *to, wave)) return to;
+  if (!is_reserved && fits_in_flight(pod, *to, wave) && attaches_in_flight(pod, *to, wave)) return to;
   rehearsal_->restore(pod);
   return std::nullopt;
 }
@@ -263,69 +252,23 @@ bool Realization::relocate(PodIndex pod, const PackedMove& instead_of, Wave& wav
   }
   const auto kind = chooses_targets_ ? std::nullopt : kind_of(pod, problem_.base());
   int* const failures = kind ? &wave.failures[*kind] : nullptr;
-  if (failures != nullptr && *failures == kMostOfKind) return false;  // room only gets less in a wave
+  if (failures != nullptr && *failures == style_.patience) return false;  // room only gets less in a wave
   const NodeIndex from = instead_of.from;
   const auto to = find_target(pod, instead_of, wave);
   if (failures != nullptr) *failures = to ? 0 : *failures + 1;
   if (!to) return false;
+  if (!keeps_skew(pod, wave)) {
+    rehearsal_->restore(pod);
+    waits_for_budget_ = true;
+    return false;
+  }
   wave.budgets.spend(pod);
   wave.leaving.push_back(pod);
-  const api::Pod& object = problem_.base().pod(pod);
-  if (has_hard_spread(object) || has_required_affinity(object)) wave.depending.push_back(pod);
+  if (depends_on_others(pod)) wave.depending.push_back(pod);
   wave.is_left[from] = 1;
   counts_.add(pod, 1);
   moves_.push_back({pod, from, *to, wave_});
   return true;
-}
-
-/// Its topology spread counts a pod that is on its way in this wave, so nobody knows where.
-bool Realization::meets_its_own(PodIndex pod, const Wave& wave) const {
-  return has_hard_spread(problem_.base().pod(pod)) &&
-         std::ranges::any_of(wave.leaving, [&](PodIndex other) { return spread_counts(pod, other, problem_.base()); });
-}
-
-/// One that arrives in this wave has to find it where it is.
-bool Realization::is_counted_on(PodIndex pod, const Wave& wave) const {
-  return std::ranges::any_of(wave.depending, [&](PodIndex arrival) {
-    return spread_counts(arrival, pod, problem_.base()) || affinity_needs(arrival, pod, problem_.base());
-  });
-}
-
-/// Pods of other nodes than the one where it goes may be in its way.
-bool Realization::looks_beyond_node(PodIndex pod) const {
-  const auto& base = problem_.base();
-  const api::Pod& object = base.pod(pod);
-  const auto is_wide = [&](const api::PodAffinityTerm& term) {
-    return cluster().topology(term.topology_key).domain_names.size() != base.node_count();
-  };
-  if (has_hard_spread(object) || has_required_affinity(object)) return true;
-  if (object.affinity && std::ranges::any_of(object.affinity->required_pod_anti_affinity, is_wide)) return true;
-  return std::ranges::any_of(cluster().selector_cache().anti_affinity_terms_of(pod),
-                             [&](const auto& each) { return is_wide(*each.term); });
-}
-
-/// Beside what arrives, itself included, what has yet to leave, and the headroom.
-bool Realization::fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const {
-  const bool may_mind = wave.is_left[node] != 0 || looks_beyond_node(pod);  // else it is as the rehearsal saw it
-  if (may_mind && FitQuery(wave.before, pod, FitLevel::kScheduler).refusal_beside_room(node)) return false;
-  const auto has_room = [&](scheduling::ResourceIndex resource) {
-    const auto& base = problem_.base();
-    std::int64_t free =
-        scheduling::saturating_subtract(base.allocatable().get(node, resource), cluster().used().get(node, resource));
-    free = scheduling::saturating_subtract(free, problem_.headroom(node, resource));
-    if (wave.is_left[node] == 0) return free >= 0;
-    for (const PodIndex other : wave.leaving) {
-      if (wave.before.node_of(other) != node) continue;
-      const std::int64_t held = resource == scheduling::kPodsIndex
-                                    ? 1000
-                                    : scheduling::amount_of(wave.before.requests_on(other, node), resource);
-      free = scheduling::saturating_subtract(free, held);
-    }
-    return free >= 0;
-  };
-  return has_room(scheduling::kPodsIndex) &&
-         std::ranges::all_of(problem_.base().requests(pod),
-                             [&](const auto& request) { return request.second == 0 || has_room(request.first); });
 }
 
 }  // namespace strategies

@@ -32,6 +32,9 @@ class Realization {
   Realization(const DefragmentationProblem& problem, std::unique_ptr<Rehearsal> rehearsal, std::vector<bool> emptying,
               bool chooses_targets, PackingStyle style, SearchBudget& budget, Chance& chance);
 
+  /// Makes those of an earlier plan's moves that still can be made. Before run().
+  void repeat(const std::vector<WaveMove>& plan, std::size_t most_moves);
+
   /// True: all of them are empty, with at most so many moves. Call it once.
   bool run(std::size_t most_moves);
 
@@ -76,6 +79,10 @@ class Realization {
   std::optional<NodeIndex> find_target(PodIndex pod, const PackedMove& instead_of, const Wave& wave);
   bool fits_somewhere(PodIndex pod) const;
   bool meets_its_own(PodIndex pod, const Wave& wave) const;
+  bool depends_on_others(PodIndex pod) const;
+  bool keeps_skew(PodIndex pod, const Wave& wave) const;
+  bool is_spread_in_flight(PodIndex owner, PodIndex latest, const Wave& wave) const;
+  bool attaches_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const;
   bool is_counted_on(PodIndex pod, const Wave& wave) const;
   bool looks_beyond_node(PodIndex pod) const;
   bool fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const;

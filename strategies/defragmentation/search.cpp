@@ -19,12 +19,19 @@ constexpr double kLeastHole = 1;
 constexpr double kMostHole = 3.5;
 constexpr std::array kHoles = {2.0, 1.5, 3.0};  // PackingStyle::hole
 constexpr double kTryMore = 0.6;                // share of the attempts that are about one more node
-constexpr int kPatience = 400;                  // attempts without gain
-constexpr int kMostFailures = 12;               // further nodes in a row that cannot be emptied
+constexpr double kLeastTryMore = 0.15;          // of those after many that failed
+constexpr double kLessHope = 0.97;              // after each
+constexpr double kMostDropped = 0.5;            // share of the best plan's moves that are looked for anew
+constexpr std::int64_t kLeash = 8;  // times as many steps as a plan took: an attempt that is worth it takes no more
+constexpr int kPatience = 400;      // attempts without gain
+constexpr int kMostFailures = 12;   // further nodes in a row that cannot be emptied
 constexpr std::size_t kStepsOfAttempt = 500;
-constexpr std::int64_t kLeastImproving = 10'000'000;  // for improvements: half a second
-constexpr std::int64_t kMostImproving = 30'000'000;
-constexpr std::int64_t kFarImproving = 100'000'000;
+constexpr std::int64_t kLeastImproving = 30'000'000;  // for improvements: a second
+constexpr std::int64_t kMostImproving = 60'000'000;
+constexpr std::int64_t kFarImproving = 200'000'000;
+constexpr int kFarPatience = 40;                 // PackingStyle::patience
+constexpr std::int64_t kLeastSteps = 1'000'000;  // that an attempt may take
+constexpr std::int64_t kFarSteps = 12'000'000;
 constexpr std::size_t kNearPercent = 95;     // of the bound
 constexpr std::size_t kCloseEnough = 500;    // of the bound: no closer look at how many nodes go
 constexpr std::int64_t kMoment = 2'000'000;  // for each try after the time has run out
@@ -53,13 +60,13 @@ double DefragmentationSearch::value_of(std::size_t freed, std::size_t moves) con
   return rules.weight_of_node * static_cast<double>(freed) - rules.weight_of_move * static_cast<double>(moves);
 }
 
-/// With the same moves, the one that puts the taint on fewer nodes.
+/// With the same moves, the one that puts the taint on fewer nodes. Of equal ones the later: the search moves on.
 bool DefragmentationSearch::is_better(std::size_t freed, std::size_t moves, const Nodes& avoided) const {
   const double now = value_of(freed, moves);
   const double best = value_of(best_.emptied.size(), best_.moves.size());
   if (now != best || best_.moves.empty()) return now > best;
   const auto tainted = static_cast<std::size_t>(std::ranges::count(avoided, true));
-  return std::pair(moves, tainted) < std::pair(best_.moves.size(), best_.avoided.size());
+  return std::pair(moves, tainted) <= std::pair(best_.moves.size(), best_.avoided.size());
 }
 
 void DefragmentationSearch::keep(const Nodes& emptied, const Nodes& avoided, const std::vector<WaveMove>& moves) {
@@ -75,17 +82,21 @@ void DefragmentationSearch::keep(const Nodes& emptied, const Nodes& avoided, con
 /// True: all of them can be emptied, and that is worth its moves. What comes of it is kept if it is better than what is
 /// known, also where some nodes are left: a later attempt does without them and their moves.
 bool DefragmentationSearch::attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves,
-                                    SearchBudget& budget) {
+                                    SearchBudget& budget, const std::vector<WaveMove>& kept) {
   auto rehearsal = sink_.rehearse();
   if (!rehearsal) return false;
   Realization realization(problem_, std::move(rehearsal), emptying, sink_.chooses_targets(), style, budget, chance_);
+  const std::int64_t before = budget.left();
+  if (!kept.empty()) realization.repeat(kept, most_moves);
   const bool works = realization.run(most_moves);
+  const std::int64_t steps = before - budget.left();
   const std::size_t moves = realization.moves().size();
   reached_ = emptying;
   for (const NodeIndex node : realization.left()) reached_[node] = false;
   const std::size_t freed = busy_in(reached_);
   if (moves <= most_moves && is_better(freed, moves, emptying)) keep(reached_, emptying, realization.moves());
   if (works && value_of(freed, moves) > 0) {
+    if (steps_of_best_ == 0 || kept.empty()) steps_of_best_ = steps;
     if (!budget_.is_stopped() && freed >= best_.emptied.size()) extend(realization, style, limits_.most_moves, budget);
     return true;
   }
@@ -178,7 +189,7 @@ void DefragmentationSearch::bisect(Nodes emptying, std::vector<NodeIndex> left) 
 /// Mostly one node more than the best plan, else as many with fewer moves; or fewer where moves have a price.
 std::size_t DefragmentationSearch::wanted_now() {
   const std::size_t best = best_.emptied.size();
-  if (best < limits_.most_freed && chance_.fraction() < kTryMore) return best + 1;
+  if (best < limits_.most_freed && chance_.fraction() < try_more_) return best + 1;
   return problem_.rules().weight_of_move > 0 && best > 1 && chance_.fraction() < 0.5 ? best - 1 : best;
 }
 
@@ -202,6 +213,9 @@ DefragmentationSearch::Nodes DefragmentationSearch::neighbour(std::size_t wanted
   return nodes;
 }
 
+/// Much is missing to the bound.
+bool DefragmentationSearch::is_far() const { return best_.emptied.size() * 100 < limits_.most_freed * kNearPercent; }
+
 /// As many nodes as there can be, and no pod moves but the fewest that have to.
 bool DefragmentationSearch::is_perfect() const {
   if (best_.emptied.size() < limits_.most_freed) return false;
@@ -218,6 +232,8 @@ bool DefragmentationSearch::is_perfect() const {
 PackingStyle DefragmentationSearch::random_style() {
   const double luck = chance_.fraction();
   PackingStyle style{.noise = kNoise * luck * luck, .direct_first = chance_.below(2) == 0};
+  if (is_far()) style.patience = kFarPatience;
+  if (chance_.below(4) == 0) ++style.depth;
   if (chance_.below(4) == 0) style.hole = kLeastHole + (kMostHole - kLeastHole) * chance_.fraction();
   if (chance_.below(3) != 0) return style;
   style.tries *= 4;
@@ -233,14 +249,46 @@ void DefragmentationSearch::improve_by_holes() {
   }
 }
 
-void DefragmentationSearch::improve() {
+/// The best plan's moves as far as they go with these nodes, but for some: mostly pods that make room, whose holes are
+/// then looked for anew.
+std::vector<WaveMove> DefragmentationSearch::most_of_best(const Nodes& emptying) {
+  const double dropped = kMostDropped * chance_.fraction() * chance_.fraction();
+  const bool by_node = chance_.below(2) == 0;
+  Nodes shaken(by_node ? emptying.size() : 0, false);
+  for (std::size_t node = 0; node < shaken.size(); ++node) shaken[node] = chance_.fraction() < dropped;
+  std::vector<WaveMove> kept;
+  for (const WaveMove& move : best_.moves) {
+    const bool makes_room = !emptying[move.from];
+    if (makes_room && best_nodes_[move.from]) continue;
+    const bool is_dropped = by_node ? shaken[move.from] || shaken[move.to] : makes_room && chance_.fraction() < dropped;
+    if (!is_dropped) kept.push_back(move);
+  }
+  return kept;
+}
+
+/// Near the best plan mostly, and sometimes from the beginning.
+void DefragmentationSearch::improve_once(std::int64_t most_steps) {
+  const std::size_t wanted = wanted_now();
+  const std::size_t most =
+      wanted > best_.emptied.size() ? limits_.most_moves : std::min(best_.moves.size(), limits_.most_moves);
+  const bool is_same = wanted == best_.emptied.size() && chance_.below(2) == 0;
+  const Nodes nodes = is_same ? best_nodes_ : neighbour(wanted);
+  const std::vector<WaveMove> kept =
+      chance_.below(is_far() ? 2 : 8) == 0 ? std::vector<WaveMove>{} : most_of_best(nodes);
+  const std::int64_t given = std::min(kept.empty() || is_far() ? most_steps : most_steps / 4, budget_.left());
+  SearchBudget leash(given, [this] { return budget_.is_over(); });
+  attempt(nodes, random_style(), most, leash, kept);
+  budget_.spend(static_cast<std::size_t>(given - leash.left()) + kStepsOfAttempt + problem_.base().node_count());
+}
+
+void DefragmentationSearch::improve(std::int64_t most_steps) {
   int patience = kPatience;
+  try_more_ = kTryMore;
   while (patience > 0 && !budget_.is_over() && !is_perfect()) {
-    const std::size_t wanted = wanted_now();
-    const std::size_t most = wanted > best_.emptied.size() ? limits_.most_moves : best_.moves.size() - 1;
-    budget_.spend(kStepsOfAttempt + problem_.base().node_count());
     const std::pair before(best_.moves.size(), best_.emptied.size());
-    attempt(neighbour(wanted), random_style(), std::min(most, limits_.most_moves), budget_);
+    improve_once(most_steps);
+    const bool is_more = best_.emptied.size() > before.second;
+    try_more_ = is_more || is_far() ? kTryMore : std::max(try_more_ * kLessHope, kLeastTryMore);
     patience = std::pair(best_.moves.size(), best_.emptied.size()) == before ? patience - 1 : kPatience;
   }
 }
@@ -286,11 +334,10 @@ void DefragmentationSearch::search() {
     settle(busy_in(reached_) > 0 ? reached_ : busy_in(first) > 0 ? first : lightest_quarter(Nodes(first.size(), true)));
   if (best_.moves.empty()) return;
   // About as long again: an attempt costs as much as it did. Longer as long as much is missing.
-  const bool is_far = best_.emptied.size() * 100 < limits_.most_freed * kNearPercent;
   const std::int64_t steps = std::clamp(before - budget_.left(), kLeastImproving, kMostImproving);
-  budget_.grant(std::min(budget_.left(), is_far ? kFarImproving : steps));
+  budget_.grant(std::min(budget_.left(), is_far() ? kFarImproving : steps));
   improve_by_holes();
-  improve();
+  improve(std::max(is_far() ? kFarSteps : kLeastSteps, kLeash * steps_of_best_));
 }
 
 DefragmentationPlan DefragmentationSearch::run() {

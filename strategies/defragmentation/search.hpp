@@ -38,9 +38,13 @@ class DefragmentationSearch {
   using Nodes = std::vector<bool>;  ///< by node
 
   void bisect(Nodes emptying, std::vector<NodeIndex> left);
-  void improve();
+  void improve(std::int64_t most_steps);
+  bool is_far() const;
   bool is_perfect() const;
-  bool attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves, SearchBudget& budget);
+  bool attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves, SearchBudget& budget,
+               const std::vector<WaveMove>& kept = {});
+  std::vector<WaveMove> most_of_best(const Nodes& emptying);
+  void improve_once(std::int64_t most_steps);
   void start_small();
   void settle(Nodes nodes);
   Nodes lightest_quarter(const Nodes& nodes) const;
@@ -64,9 +68,11 @@ class DefragmentationSearch {
   Chance chance_;
   DefragmentationPlan best_;
   Nodes best_nodes_;
-  Nodes reached_;                ///< what the last attempt that failed had emptied
-  std::vector<NodeIndex> left_;  ///< what the last attempt that failed could do without
-  double left_size_ = 0;         ///< what its pods without a place take, in average nodes
+  Nodes reached_;                   ///< what the last attempt that failed had emptied
+  std::vector<NodeIndex> left_;     ///< what the last attempt that failed could do without
+  std::int64_t steps_of_best_ = 0;  ///< of the last attempt from the beginning that worked
+  double try_more_ = 0;             ///< share of the next attempts that are about one more node
+  double left_size_ = 0;            ///< what its pods without a place take, in average nodes
 };
 
 }  // namespace strategies
