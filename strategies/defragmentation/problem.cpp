@@ -120,9 +120,9 @@ void DefragmentationProblem::rank_nodes() {
 
 const std::optional<Refusal>& DefragmentationProblem::objection_to(PodIndex pod) const {
   if (known_[pod] == 0) {
-    auto objection = find_objection(pod);
+    const auto objection = find_objection(pod);
     known_[pod] = objection ? static_cast<std::uint32_t>(objections_.size()) + 1 : 1;
-    if (objection) objections_.push_back(std::move(objection));
+    if (objection) objections_.push_back(objection);
   }
   return objections_[known_[pod] - 1];
 }

@@ -255,7 +255,7 @@ std::vector<WaveMove> DefragmentationSearch::most_of_best(const Nodes& emptying)
   const double dropped = kMostDropped * chance_.fraction() * chance_.fraction();
   const bool by_node = chance_.below(2) == 0;
   Nodes shaken(by_node ? emptying.size() : 0, false);
-  for (std::size_t node = 0; node < shaken.size(); ++node) shaken[node] = chance_.fraction() < dropped;
+  for (auto&& is_shaken : shaken) is_shaken = chance_.fraction() < dropped;
   std::vector<WaveMove> kept;
   for (const WaveMove& move : best_.moves) {
     const bool makes_room = !emptying[move.from];

@@ -1,4 +1,4 @@
-/// A watch line of any text: no crash; the object is a view into the line and is an object.
+/// A watch line or frame of any bytes: no crash; the object is a view into it and is a JSON object or an envelope.
 
 #include <cstdint>
 #include <cstdlib>
@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "api/core/codec.hpp"
+#include "api/core/protobuf/envelope.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view line(reinterpret_cast<const char*>(data), size);
@@ -14,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::less_equal<const char*> not_after;
   if (!not_after(line.data(), watch->object.data())) std::abort();
   if (!not_after(watch->object.data() + watch->object.size(), line.data() + line.size())) std::abort();
-  if (!watch->object.starts_with('{')) std::abort();
+  if (!watch->object.starts_with('{') && !api::protobuf::is_envelope(watch->object)) std::abort();
   static_cast<void>(api::decode_meta(watch->object));
   return 0;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Which fields of which kinds are read from protobuf. The numbers are Kubernetes' own and never change; names are those
-/// of JSON. A field that a decoder in api/core/ reads must stand here, too: test/unit/api/core/protobuf_test.cpp compares
-/// both.
+/// Which fields of which kinds are read from protobuf. The numbers are Kubernetes' own and never change; names are
+/// those of JSON. A field that a decoder in api/core/ reads must stand here, too: test/unit/api/core/protobuf_test.cpp
+/// compares both.
 
 #include <string_view>
 

@@ -10,7 +10,9 @@ constexpr std::string_view kListSuffix = "List";
 constexpr std::uint32_t kMetadata = 1;  // of every List
 constexpr std::uint32_t kItems = 2;
 
-base::Error malformed_list(const char* why) { return base::invalid(std::string("decoding a list in protobuf: ") + why); }
+base::Error malformed_list(const char* why) {
+  return base::invalid(std::string("decoding a list in protobuf: ") + why);
+}
 
 /// The beginning of a length-delimited field.
 struct Head {

@@ -1,8 +1,8 @@
 #pragma once
 
 /// The values of a protobuf message under the names that they have in JSON, read by the same functions as simdjson's
-/// values (api/core/codec_reader.hpp): so the decoders are written once for both. What has a wrong type counts as absent
-/// here, too; bytes that are no protobuf are an error. Internal to the decoders of api/core/.
+/// values (api/core/codec_reader.hpp): so the decoders are written once for both. What has a wrong type counts as
+/// absent here, too; bytes that are no protobuf are an error. Internal to the decoders of api/core/.
 
 #include <simdjson.h>
 

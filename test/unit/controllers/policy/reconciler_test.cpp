@@ -323,17 +323,13 @@ class MeetingServer final : public kube::Transport {
     std::unique_lock lock(mutex_);
     if (Json::parse(request.body).value("kind", "") == "Evacuation") {
       ++asked;
-      created.push_back(Json::parse(request.body)["spec"]["podRef"]["name"]);
       most_at_once = std::max(most_at_once, ++under_way_);
       came_.notify_all();
       came_.wait_for(lock, kPatience, [&] { return most_at_once >= together_; });
       --under_way_;
+      if (throttled > 0) return --throttled, kube::Response{429, "busy", base::seconds(3), "text/plain"};
+      created.push_back(Json::parse(request.body)["spec"]["podRef"]["name"]);
       if (fails) return base::unavailable("503");
-      if (throttled > 0) {
-        --throttled;
-        created.pop_back();
-        return kube::Response{429, "busy", base::seconds(3), "text/plain"};
-      }
     }
     kube::Response response;
     response.status = 200;
