@@ -257,9 +257,10 @@ TEST_F(Defragmentation, PlansAnewWhenANodeVanishes) {
   expect_no_misdeeds();
 }
 
+/// Without soft taints, which would lead it well enough. Moves that went astray, or none left that would go where they
+/// should: either way the policy says that it is done.
 TEST_F(Defragmentation, StopsWhenTheSchedulerDisagrees) {
   if (is_too_small()) GTEST_SKIP() << kWantsTwelve;
-  allow_taints();
   fragment();
   start_operator();
   apply_defragmentation(
@@ -269,7 +270,7 @@ TEST_F(Defragmentation, StopsWhenTheSchedulerDisagrees) {
       [&](std::string& seen) {
         const Json now = policy();
         seen = now.dump();
-        return text_at(condition(now, "Converged"), "/reason") == "NoProgress" && !is_moving();
+        return text_at(condition(now, "Converged"), "/status") == "True" && moves() > 0 && !is_moving();
       },
       std::chrono::seconds(180));
   const auto before = moves();
@@ -277,6 +278,7 @@ TEST_F(Defragmentation, StopsWhenTheSchedulerDisagrees) {
   note(std::to_string(before) + " moves, then " + std::to_string(moves() - before) + " in four cycles; " +
        std::to_string(busy_nodes()) + " of " + std::to_string(full_ + held_) + " nodes busy");
   EXPECT_EQ(moves(), before) << policy().at("status").dump(2);
+  EXPECT_GT(busy_nodes(), fewest_nodes()) << "or nobody disagreed";
   expect_all_pods();
   expect_no_misdeeds();
 }
