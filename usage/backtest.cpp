@@ -15,7 +15,7 @@ constexpr double kStandardErrors = 1.5;  // of the mean gain, that it has to be 
 
 void BackTest::open(const Forecasts& forecasts) {
   Open open{settings_->horizon, 0, 0, forecasts, forecasts.rules};
-  for (std::size_t i = 0; i < kRules; ++i) open.corrected[i] += rules_[i].bias;
+  for (std::size_t i = 0; i < kAsGiven; ++i) open.corrected[i] += rules_[i].bias;
   open_.push_back(open);
 }
 
@@ -54,12 +54,12 @@ void BackTest::judge(const Open& open) {
       sum.mean += share * (gain - sum.mean);
       sum.square += share * (gain * gain - sum.square);
     }
-    learn(rules_[i], open.raw.rules[i], open.corrected[i], open.peak);
+    learn(rules_[i], open.raw.rules[i], open.corrected[i], open.peak, i != kAsGiven);
   }
-  for (std::size_t i = 0; i < kNaive; ++i) learn(naive_[i], open.raw.naive[i], open.raw.naive[i], open.peak);
+  for (std::size_t i = 0; i < kNaive; ++i) learn(naive_[i], open.raw.naive[i], open.raw.naive[i], open.peak, false);
 }
 
-void BackTest::learn(Record& record, float raw, float used, float peak) const {
+void BackTest::learn(Record& record, float raw, float used, float peak, bool is_corrected) const {
   if (std::isnan(raw)) return;
   const float share = rate(++record.count);
   const float surprise = peak - raw - record.bias;
@@ -69,7 +69,7 @@ void BackTest::learn(Record& record, float raw, float used, float peak) const {
   }
   const float most = record.count < kFirst ? std::abs(surprise) : record.deviation;
   record.error += share * (std::abs(peak - used) - record.error);
-  record.bias += share * std::clamp(surprise, -most, most);
+  if (is_corrected) record.bias += share * std::clamp(surprise, -most, most);
   record.deviation += share * (std::abs(peak - raw - record.bias) - record.deviation);
 }
 

@@ -11,13 +11,14 @@ namespace usage {
 
 /// Lets several rules forecast the highest of the next values from time to time, waits, and compares: a rolling-origin
 /// back-test that goes on for as long as values come. What a rule is wrong by on average is added to its next
-/// forecasts; its error is that of the forecasts so corrected, as they were when they were made. Rules that are given
-/// up to compare with are not corrected. Old errors fade. A few hundred bytes.
-/// REQUIRES: the settings outlive it.
+/// forecasts; its error is that of the forecasts so corrected, as they were when they were made. The last rule, and
+/// those to compare with, are taken as they are. Old errors fade. A few hundred bytes. REQUIRES: the settings outlive
+/// it.
 class BackTest {
  public:
-  static constexpr std::size_t kRules = 5;
-  static constexpr std::size_t kNaive = 2;  ///< those to compare with
+  static constexpr std::size_t kRules = 6;
+  static constexpr std::size_t kAsGiven = kRules - 1;  ///< this one is never corrected
+  static constexpr std::size_t kNaive = 2;             ///< those to compare with
   /// NaN: the rule has none now, and is not judged by this one.
   struct Forecasts {
     std::array<float, kRules> rules;
@@ -26,7 +27,8 @@ class BackTest {
   /// Of one rule; errors in the unit of the values.
   struct Record {
     float error = 0;  ///< mean absolute
-    float bias = 0;   ///< what it was too low by before that was added: near the median, rare surprises count little
+    float bias = 0;   ///< what it was too low by before that was added: near the median, rare surprises count little;
+                      ///< of what is taken as it is: 0
     float deviation = 0;  ///< mean absolute, around the bias
     float width = 0;      ///< so many deviations above the corrected forecast lies the percentile of its errors
     std::uint32_t count = 0;
@@ -74,7 +76,7 @@ class BackTest {
   };
   float rate(std::uint32_t count) const;
   void judge(const Open& open);
-  void learn(Record& record, float raw, float used, float peak) const;
+  void learn(Record& record, float raw, float used, float peak, bool is_corrected) const;
 
   const Settings* settings_;
   float judged_ = 0;

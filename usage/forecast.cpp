@@ -68,6 +68,7 @@ std::string_view to_string(ForecastRule rule) {
     case ForecastRule::kDaily: return "Daily";
     case ForecastRule::kSlowDaily: return "SlowDaily";
     case ForecastRule::kWeekly: return "Weekly";
+    case ForecastRule::kYesterday: return "Yesterday";
   }
   return "";
 }
@@ -142,6 +143,7 @@ void Forecaster::shift(double by) {
   }
   usual_ += static_cast<float>(seasonal_ ? by : 0);
   usual_week_ += static_cast<float>(seasonal_ ? by : 0);
+  for (float& peak : peaks_) peak += static_cast<float>(by);
   last_ += static_cast<float>(by);
   backtest_.drop_open();
 }
@@ -236,17 +238,24 @@ void Forecaster::open_if_due(base::TimePoint now) {
     forecasts.rules[i] = is_ready(rule) ? peak_of(rule) : kNone;
   }
   forecasts.naive[kAsNow] = last_;
-  forecasts.naive[kAsYesterday] = peaks_[static_cast<std::size_t>(stride_of(now))];
+  forecasts.naive[kAsYesterday] = yesterday();
   backtest_.open(forecasts);
 }
 
 bool Forecaster::is_ready(ForecastRule rule) const {
   if (rule == ForecastRule::kWeekly) return seasonal_ && !week_.empty() && next_ - start_ >= 8 * kDay;
+  if (rule == ForecastRule::kYesterday) return !std::isnan(yesterday());
   return begun_ && (seasonal_ || !is_by_season(rule));
 }
 
 /// Of the steps from next_ on.
+float Forecaster::yesterday() const {
+  return peaks_[static_cast<std::size_t>(time_of_day(next_ - rates_->step) / rates_->stride)];
+}
+
+/// The same.
 float Forecaster::peak_of(ForecastRule rule) const {
+  if (rule == ForecastRule::kYesterday) return yesterday();
   const bool fades = rule == ForecastRule::kDaily || rule == ForecastRule::kWeekly;
   const float usual = rule == ForecastRule::kDaily ? usual_ : rule == ForecastRule::kWeekly ? usual_week_ : 0;
   const float damping = rates_->levels[index(rule)].damping;
@@ -267,7 +276,9 @@ Forecast Forecaster::forecast() const {
   const BackTest::Record* best = nullptr;
   for (std::size_t i = 0; i < BackTest::kRules; ++i) {
     const BackTest::Record& record = backtest_.rule(i);
-    if (record.count < rates_->least_judged || (best != nullptr && record.error >= best->error)) continue;
+    if (!is_ready(static_cast<ForecastRule>(i)) || record.count < rates_->least_judged ||
+        (best != nullptr && record.error >= best->error))
+      continue;
     best = &record;
     result.rule = static_cast<ForecastRule>(i);
   }
@@ -281,7 +292,7 @@ Forecast Forecaster::forecast() const {
   result.naive_error = backtest_.naive(kAsNow).error;
   const BackTest::Record& yesterday = backtest_.naive(kAsYesterday);
   if (yesterday.count > 0) result.seasonal_error = yesterday.error;
-  const bool is_less = result.error < result.naive_error && !(result.error >= result.seasonal_error);
+  const bool is_less = result.error < result.naive_error && !(result.error > result.seasonal_error);
   result.trusted = is_less && backtest_.is_better(index(result.rule), kAsNow);
   return result;
 }

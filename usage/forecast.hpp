@@ -22,8 +22,10 @@ enum class ForecastRule {
   kDaily,      ///< Holt-Winters with a daily season; what is unusual now fades within the hour
   kSlowDaily,  ///< the same; what is unusual in the last hour lasts
   kWeekly,     ///< kDaily with a weekly season over it, from the second week on
+  kYesterday,  ///< the highest of the same hours of the day before: of a load that repeats itself nothing is better
 };
 std::string_view to_string(ForecastRule rule);
+inline constexpr std::size_t kModels = 5;  ///< rules with a level: all but kYesterday
 
 /// Errors are means of the absolute error of the highest value within the horizon, in the unit of the series, over the
 /// back-test's last days.
@@ -36,7 +38,7 @@ struct Forecast {
   std::uint32_t judged = 0;          ///< forecasts in the back-test
   ForecastRule rule = ForecastRule::kTrend;
   bool trusted =
-      false;  ///< the error is less than that of either naive forecast, and than that of "as now" beyond chance
+      false;  ///< the error is less than that of "as now" beyond chance, and not above that of "as yesterday"
 };
 
 /// What follows from the settings; one for all series.
@@ -56,7 +58,7 @@ struct ForecastRates {
   std::uint32_t least_judged;
   BackTest::Settings backtest;
   bool weekly;  ///< the history is long enough
-  std::array<Level, BackTest::kRules> levels;
+  std::array<Level, kModels> levels;
   float usual;       ///< rate of the long-term level
   float usual_week;  ///< and of that under a weekly season
   float fade;        ///< what is left after a step of what is unusual now
@@ -100,6 +102,7 @@ class Forecaster {
   void learn_week(float value);
   void open_if_due(base::TimePoint now);
   float peak_of(ForecastRule rule) const;
+  float yesterday() const;
   bool is_ready(ForecastRule rule) const;
 
   std::shared_ptr<const ForecastRates> rates_;
@@ -110,7 +113,7 @@ class Forecaster {
   bool begun_ = false;
   bool seasonal_ = false;      ///< season_ holds a day
   std::uint32_t in_slot_ = 0;  ///< values of the first day in the slot that is now
-  std::array<Level, BackTest::kRules> levels_{};
+  std::array<Level, kModels> levels_{};
   float usual_ = 0;
   float usual_week_ = 0;
   std::vector<float> season_;  ///< by slot of the day

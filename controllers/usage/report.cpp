@@ -47,8 +47,9 @@ Word word_on_usage(const std::vector<UsageReport>& reports) {
 std::string describe(const ForecastReport& report) {
   const usage::ForecastQuality& quality = report.quality;
   if (quality.judged == 0) return report.source + ": too little history to judge forecasts";
-  std::string text = fmt::format("{}: {} of {} series are foreseen better than by \"as now\" or \"as yesterday\"",
-                                 report.source, quality.trusted, quality.judged);
+  std::string text =
+      fmt::format("{}: {} of {} series are foreseen better than by \"as now\" and not worse than by \"as yesterday\"",
+                  report.source, quality.trusted, quality.judged);
   if (quality.naive_error > 0) text += fmt::format(", error {:.2f} of theirs", quality.error / quality.naive_error);
   return text;
 }

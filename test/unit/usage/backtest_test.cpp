@@ -13,7 +13,9 @@ constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 const BackTest::Settings kSettings{.horizon = 3, .fading = 100, .overlap = 1, .share = 0.9, .width = 1.6};
 
 /// The first rule says `rule`, the first naive one `naive`, the others nothing.
-BackTest::Forecasts saying(float rule, float naive) { return {{rule, kNone, kNone, kNone, kNone}, {naive, kNone}}; }
+BackTest::Forecasts saying(float rule, float naive) {
+  return {{rule, kNone, kNone, kNone, kNone, kNone}, {naive, kNone}};
+}
 
 TEST(BackTest, JudgesByTheHighestValueUntilTheHorizon) {
   BackTest test(kSettings);

@@ -82,6 +82,24 @@ TEST(Forecast, TrustsNothingBeforeItWasTried) {
   EXPECT_FALSE(std::isnan(forecast.middle));
 }
 
+/// Even noise alone decides whether another rule is a little better: whenever it is not, yesterday's is used.
+TEST(Forecast, RepeatsYesterdayWhereNothingIsBetter) {
+  api::UsageForecast far;
+  far.horizon = std::chrono::hours(8);
+  far.percentile = 50;
+  std::size_t by_yesterday = 0;
+  for (std::size_t shift = 0; shift < 40; ++shift) {
+    const auto series = series_of(14 * kDay, [&](auto i) { return wave(i) + 0.3 * noise(i + 7919 * shift); });
+    const Forecast forecast = usage::forecast(series, far);
+    EXPECT_TRUE(forecast.trusted) << shift;
+    EXPECT_LE(forecast.error, forecast.seasonal_error) << shift;
+    EXPECT_NEAR(forecast.middle, 70, 1) << shift;  // midnight; the peak is six hours away
+    by_yesterday += forecast.rule == ForecastRule::kYesterday ? 1 : 0;
+    if (forecast.rule == ForecastRule::kYesterday) EXPECT_EQ(forecast.error, forecast.seasonal_error) << "as it is";
+  }
+  EXPECT_GT(by_yesterday, 0U);
+}
+
 TEST(Forecast, IsUnknownWithoutValues) {
   EXPECT_TRUE(std::isnan(usage::forecast(series_of(0, wave), {}).middle));
   EXPECT_TRUE(std::isnan(usage::forecast(series_of(kDay, [](auto) { return kUnknown; }), {}).peak));

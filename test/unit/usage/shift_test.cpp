@@ -19,6 +19,18 @@ TEST(ForecastShift, GoesOnFromTheNewLevelAtOnce) {
   EXPECT_NEAR(forecaster.forecast().error, before.error, 0.2) << "the move was no error of the forecast";
 }
 
+TEST(ForecastShift, IsOfYesterdayToo) {
+  api::UsageForecast far;
+  far.horizon = std::chrono::hours(8);
+  const auto jump = [](int hour) { return hour < 12 ? 20.0 : 60.0; };  // no season of waves follows that so well
+  usage::Forecaster forecaster(std::make_shared<const usage::ForecastRates>(far), kMonday);
+  for (int i = 0; i < 5 * 288; ++i) forecaster.add(jump(i / 12 % 24));
+  ASSERT_EQ(forecaster.forecast().rule, usage::ForecastRule::kYesterday);
+  const usage::Forecast before = forecaster.forecast();
+  forecaster.shift(-15);
+  EXPECT_NEAR(forecaster.forecast().middle, before.middle - 15, 0.01);
+}
+
 TEST(ForecastShift, IsOfOneNodeAndColumn) {
   usage::History history({});
   usage::Samples samples;
