@@ -51,6 +51,7 @@ Overlay::Overlay(const ClusterSnapshot& base)
       moved_(base.pod_count(), false),
       used_(base.used()),
       scored_(base.scored()),
+      soft_(std::make_shared<const SoftTaintTable>(base, std::vector<SoftTaint>())),
       cache_(std::make_shared<Cache>(base)) {
   node_of_.reserve(base.pod_count());
   for (const PodIndex pod : base.pods()) node_of_.push_back(base.node_of(pod));
@@ -61,12 +62,10 @@ void Overlay::set_soft_taint(SoftTaint taint) {
   const auto [first, last] = std::ranges::unique(taint.nodes);
   taint.nodes.erase(first, last);
   const auto is_same = [&](const SoftTaint& each) { return each.key == taint.key && each.value == taint.value; };
-  std::erase_if(soft_taints_, is_same);
-  soft_taints_.push_back(std::move(taint));
-  is_soft_.assign(base_->node_count(), false);
-  for (const SoftTaint& each : soft_taints_) {
-    for (const NodeIndex node : each.nodes) is_soft_[node] = true;
-  }
+  std::vector<SoftTaint> all = soft_->all;
+  std::erase_if(all, is_same);
+  all.push_back(std::move(taint));
+  soft_ = std::make_shared<const SoftTaintTable>(*base_, std::move(all));
 }
 
 const Topology& Overlay::topology(std::string_view key) const {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "scheduling/scoring/preference_index.hpp"
+#include "scheduling/scoring/soft_taint_table.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
 #include "scheduling/snapshot/selector_cache.hpp"
-#include "scheduling/soft_taint.hpp"
 
 namespace scheduling {
 
@@ -57,8 +57,10 @@ class Overlay {
   /// Puts the taint on these nodes and on no others, whatever they bear of the same key and value in the snapshot. No
   /// filter knows it; the scheduler's scores do.
   void set_soft_taint(SoftTaint taint);
-  const std::vector<SoftTaint>& soft_taints() const { return soft_taints_; }
-  bool bears_soft_taint(NodeIndex node) const { return !is_soft_.empty() && is_soft_[node]; }
+  const std::vector<SoftTaint>& soft_taints() const { return soft_->all; }
+  bool bears_soft_taint(NodeIndex node) const { return soft_->bears[node]; }
+  /// As it is now; another one after set_soft_taint().
+  const std::shared_ptr<const SoftTaintTable>& soft_taint_table() const { return soft_; }
 
   /// The nodes by their value of the label `key`. Valid as long as the overlay.
   const Topology& topology(std::string_view key) const;
@@ -100,8 +102,7 @@ class Overlay {
   ScoredSums scored_;
   std::vector<NodeIndex> changes_;
   std::vector<std::vector<PodIndex>> arrivals_;  ///< by node: pods whose base node is another; empty: none anywhere
-  std::vector<SoftTaint> soft_taints_;           ///< one for each key and value
-  std::vector<bool> is_soft_;                    ///< by node: bears one of them; empty: none does
+  std::shared_ptr<const SoftTaintTable> soft_;   ///< never null
   std::shared_ptr<Cache> cache_;
   std::uint64_t state_ = 0;  ///< another number after each move; no two states of an overlay and its copies share one
 };

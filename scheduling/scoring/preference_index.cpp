@@ -36,11 +36,6 @@ PreferenceIndex::PreferenceIndex(const ClusterSnapshot& cluster)
       groups[{cluster.namespace_of(pod), object.meta.labels.begin(), object.affinity.get()}].push_back(pod);
   }
   for (const auto& [key, group] : groups) add(group);
-  for (const NodeIndex node : cluster.nodes()) {
-    const auto& taints = cluster.node(node).taints;
-    if (std::ranges::find(taints, api::TaintEffect::kPreferNoSchedule, &api::Taint::effect) != taints.end())
-      prefer_no_schedule_nodes_.push_back(node);
-  }
 }
 
 /// Counting sort.

@@ -25,9 +25,6 @@ class PreferenceIndex {
   std::span<const Group> affinity_pods_towards(NamespaceIndex ns) const { return by_namespace_[ns]; }
   std::span<const Group> affinity_pods_by_namespace_labels() const { return by_labels_; }
 
-  /// Nodes with a PreferNoSchedule taint, in order.
-  const std::vector<NodeIndex>& prefer_no_schedule_nodes() const { return prefer_no_schedule_nodes_; }
-
  private:
   void sort_by_owner();
   void add(const Group& group);
@@ -37,7 +34,6 @@ class PreferenceIndex {
   std::vector<std::uint32_t> first_pod_;  ///< by owner: in by_owner_; one entry more than owners
   std::vector<std::vector<Group>> by_namespace_;
   std::vector<Group> by_labels_;
-  std::vector<NodeIndex> prefer_no_schedule_nodes_;
 };
 
 }  // namespace scheduling

@@ -66,57 +66,41 @@ Preferences::Preferences(const FitQuery& query, const SchedulerRules& rules, Nod
   most_node_preference_ += api::kPlacementHintWeight;
 }
 
-bool Preferences::is_soft_taint(const api::Taint& taint) const {
-  return std::ranges::any_of(query_.cluster().soft_taints(),
-                             [&](const SoftTaint& soft) { return soft.key == taint.key && soft.value == taint.value; });
-}
-
 void Preferences::find_taints() {
-  for (const NodeIndex node : index_.prefer_no_schedule_nodes()) {
+  const auto& soft = query_.cluster().soft_taint_table();
+  for (const NodeIndex node : soft->foreign) {
     const auto& taints = query_.base().node(node).taints;
     const auto count = std::ranges::count_if(taints, [&](const api::Taint& taint) {
-      if (is_soft_taint(taint)) return false;
+      if (soft->holds(taint)) return false;
       return first_untolerated(query_.pod().tolerations, {taint}, {api::TaintEffect::kPreferNoSchedule}) != nullptr;
     });
     if (count > 0) untolerated_.emplace_back(node, count);
   }
-  add_soft_taints();
+  add_soft_taints(soft);
   for (const auto& [node, count] : untolerated_) most_untolerated_ = std::max(most_untolerated_, count);
 }
 
-/// A node bears one taint of a key and effect at most: that of another policy counts already.
-bool Preferences::bears_from_others(const SoftTaint& soft, NodeIndex node) const {
-  return std::ranges::any_of(query_.base().node(node).taints, [&](const api::Taint& taint) {
-    return taint.key == soft.key && taint.value != soft.value && taint.effect == api::TaintEffect::kPreferNoSchedule;
-  });
-}
-
-/// The usual case: no node has a list to be looked up.
-bool Preferences::bears_one_soft_taint_only() {
-  const auto& all = query_.cluster().soft_taints();
-  if (all.size() != 1 || all.front().nodes.empty() || !index_.prefer_no_schedule_nodes().empty()) return false;
-  const api::Taint taint{all.front().key, all.front().value, api::TaintEffect::kPreferNoSchedule};
-  only_soft_ = first_untolerated(query_.pod().tolerations, {taint}, {taint.effect}) != nullptr;
-  if (only_soft_) most_untolerated_ = 1;
-  return only_soft_;
-}
-
-void Preferences::add_soft_taints() {
-  const std::size_t known = untolerated_.size();
-  if (bears_one_soft_taint_only()) return;
-  for (const SoftTaint& soft : query_.cluster().soft_taints()) {
-    const api::Taint taint{soft.key, soft.value, api::TaintEffect::kPreferNoSchedule};
-    if (!first_untolerated(query_.pod().tolerations, {taint}, {taint.effect})) {
-      tolerates_some_ = tolerates_some_ || !soft.nodes.empty();
-      continue;
-    }
-    const auto& bearing = index_.prefer_no_schedule_nodes();
-    for (const NodeIndex node : soft.nodes) {
-      const bool may_count = std::ranges::binary_search(bearing, node);  // few are: no look at the others' taints
-      if (!may_count || !bears_from_others(soft, node)) untolerated_.emplace_back(node, 1);
-    }
+void Preferences::add_soft_taints(const std::shared_ptr<const SoftTaintTable>& soft) {
+  std::vector<std::size_t> minded;
+  for (std::size_t i = 0; i < soft->all.size(); ++i) {
+    const SoftTaint& each = soft->all[i];
+    const api::Taint taint{each.key, each.value, api::TaintEffect::kPreferNoSchedule};
+    const bool is_tolerated = first_untolerated(query_.pod().tolerations, {taint}, {taint.effect}) == nullptr;
+    if (!is_tolerated) minded.push_back(i);
+    tolerates_some_ = tolerates_some_ || (is_tolerated && !each.nodes.empty());
   }
-  if (known == untolerated_.size()) return;
+  if (minded.size() == soft->all.size() && untolerated_.empty()) {  // the usual case
+    only_soft_ = soft;
+    most_untolerated_ = soft->most;
+    return;
+  }
+  for (const std::size_t i : minded) {
+    for (const NodeIndex node : soft->where[i]) untolerated_.emplace_back(node, 1);
+  }
+  add_up_untolerated();
+}
+
+void Preferences::add_up_untolerated() {
   if (std::ranges::is_sorted(untolerated_, std::ranges::less_equal{})) return;
   std::ranges::sort(untolerated_);
   auto last = untolerated_.begin();
@@ -255,7 +239,7 @@ void Preferences::spread_over(std::string_view key, std::int64_t max_skew, std::
 // --- one node
 
 std::int64_t Preferences::untolerated_taints(NodeIndex node) const {
-  if (only_soft_) return query_.cluster().bears_soft_taint(node) ? 1 : 0;
+  if (only_soft_ != nullptr) return only_soft_->count[node];
   const auto at = std::ranges::lower_bound(untolerated_, node, {}, &std::pair<NodeIndex, std::int64_t>::first);
   return at != untolerated_.end() && at->first == node ? at->second : 0;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -76,10 +77,8 @@ class Preferences {
   };
 
   void find_taints();
-  void add_soft_taints();
-  bool bears_one_soft_taint_only();
-  bool bears_from_others(const SoftTaint& soft, NodeIndex node) const;
-  bool is_soft_taint(const api::Taint& taint) const;
+  void add_soft_taints(const std::shared_ptr<const SoftTaintTable>& soft);
+  void add_up_untolerated();
   void find_affinity_scores();
   void add_own_terms();
   void add_terms_of_others();
@@ -106,7 +105,7 @@ class Preferences {
   const SchedulerRules rules_;
   NodeIndex hinted_ = kNoNode;
   std::vector<std::pair<NodeIndex, std::int64_t>> untolerated_;  ///< sorted; by taints that the pod does not tolerate
-  bool only_soft_ = false;  ///< then there are none of them but one soft taint, which the overlay knows by node
+  std::shared_ptr<const SoftTaintTable> only_soft_;              ///< then these count instead, all of them
   std::int64_t most_untolerated_ = 0;
   bool tolerates_some_ = false;            ///< of the soft taints that nodes bear
   std::int64_t most_node_preference_ = 0;  ///< sum of the weights of its preferred node terms
