@@ -390,8 +390,11 @@ bool PlanBuilder::gives_hint_to(PodIndex pod) const {
   return gives_hints() && webhook_sees(cluster_.pod(pod), input_.options.namespaces_without_hints);
 }
 
+/// False: it may not be avoided, or is and competes all the same.
 bool PlanBuilder::avoids(NodeIndex competitor) {
   if (!may_avoid_ || arrived_.contains(competitor) || !may_avoid_(competitor)) return false;
+  const auto known = std::ranges::find(outcome().soft_taints(), avoided_by_, &scheduling::SoftTaint::key);
+  if (known == outcome().soft_taints().end() || std::ranges::binary_search(known->nodes, competitor)) return false;
   return avoid(avoided_by_, std::span(&competitor, 1));
 }
 

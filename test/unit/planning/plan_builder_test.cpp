@@ -518,6 +518,16 @@ TEST(SoftTaint, IsPutOnACompetitorThatMayBeAvoided) {
   EXPECT_TRUE(cycle.plan().refused.empty());
 }
 
+/// The others bear it already: n2 stays the scheduler's favourite.
+TEST(SoftTaint, IsPutOnACompetitorOnce) {
+  Cycle cycle(competing());
+  const std::vector<NodeIndex> others{cycle.node("n1"), cycle.node("n3")};
+  cycle.builder().avoid(api::well_known::kLoadedTaint, others);
+  EXPECT_EQ(offer_away_from_n2(cycle, [](NodeIndex) { return true; }), NominationResult::kRefused);
+  EXPECT_EQ(cycle.plan().refusals.back().reason, "SchedulerDisagrees");
+  EXPECT_EQ(cycle.builder().overlay().soft_taints().at(1).nodes, others) << "in vain on n2";
+}
+
 TEST(SoftTaint, IsNotPutOnACompetitorThatIsWelcome) {
   Cycle cycle(competing());
   EXPECT_EQ(offer_away_from_n2(cycle, [](NodeIndex) { return false; }), NominationResult::kRefused);
