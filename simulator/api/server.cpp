@@ -7,7 +7,7 @@
 #include "api/core/protobuf/envelope.hpp"
 #include "api/json/json_access.hpp"
 #include "simulator/api/core.hpp"
-#include "simulator/registry/protobuf.hpp"
+#include "simulator/protobuf/encoder.hpp"
 
 namespace simulator {
 namespace {

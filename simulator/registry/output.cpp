@@ -7,8 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "api/core/protobuf/envelope.hpp"
+#include "api/core/protobuf/fields.hpp"
 #include "api/json/json_access.hpp"
-#include "simulator/registry/protobuf.hpp"
+#include "simulator/protobuf/encoder.hpp"
 
 namespace simulator {
 namespace {
@@ -57,6 +58,20 @@ std::string item_text(const ServedResource& resource, const Json& stored) {
   return dump(bare);
 }
 
+/// Envelopes. REQUIRES: protobuf_message_of(resource).
+std::string protobuf_object(const ServedResource& resource, const Json& stored) {
+  return api::protobuf::seal(resource.api_version(), resource.kind,
+                             encode_message(*protobuf_message_of(resource), stored));
+}
+
+std::string protobuf_list(const ServedResource& resource, const ListPage& page) {
+  std::string body;
+  api::protobuf::put_bytes(body, 1, encode_message(api::protobuf::kListMeta, list_metadata(page)));
+  for (const Object& item : page.items)
+    api::protobuf::put_bytes(body, 2, encode_message(*protobuf_message_of(resource), *item));
+  return api::protobuf::seal(resource.api_version(), resource.list_kind, body);
+}
+
 Json metadata_only(const Json& stored) {
   return {{"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/v1"}, {"metadata", stored.at("metadata")}};
 }
@@ -100,6 +115,10 @@ Outcome<Output> negotiate(std::string_view accept, std::string_view include_obje
     accept.remove_prefix(std::min(comma + 1, accept.size()));
   }
   return Failure{406, "NotAcceptable", "only the following media types are accepted: application/json", nullptr};
+}
+
+const api::protobuf::Message* protobuf_message_of(const ServedResource& resource) {
+  return resource.custom ? nullptr : api::protobuf::message_of(resource.kind);
 }
 
 Json served_form(const ServedResource& resource, const Json& stored) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/core/protobuf/cursor.hpp"
 #include "api/json/json.hpp"
 #include "base/clock.hpp"
 #include "simulator/api/failure.hpp"
@@ -28,6 +29,9 @@ struct Output {
 /// resource, now.
 Outcome<Output> negotiate(std::string_view accept, std::string_view include_object, base::TimePoint now,
                           bool has_protobuf = false);
+
+/// nullptr: the resource is served in JSON only, as custom resources are everywhere.
+const api::protobuf::Message* protobuf_message_of(const ServedResource& resource);
 
 /// The object in the served version: core Events are stored as events.k8s.io/v1, several versions as one.
 api::Json served_form(const ServedResource& resource, const api::Json& stored);

@@ -1,11 +1,11 @@
-#include "simulator/registry/protobuf.hpp"
+#include "simulator/protobuf/encoder.hpp"
 
 #include <limits>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
 #include "api/core/protobuf/envelope.hpp"
-#include "api/core/protobuf/fields.hpp"
 #include "base/clock.hpp"
 
 namespace simulator {
@@ -146,27 +146,11 @@ void put_field(std::string& to, const Field& field, const Json& object) {
 
 }  // namespace
 
-const Message* protobuf_message_of(const ServedResource& resource) {
-  return resource.custom ? nullptr : api::protobuf::message_of(resource.kind);
-}
-
 std::string encode_message(const Message& message, const Json& object) {
   std::string bytes;
   if (!object.is_object()) return bytes;
   for (const Field& field : message.fields) put_field(bytes, field, object);
   return bytes;
-}
-
-std::string protobuf_object(const ServedResource& resource, const Json& object) {
-  return api::protobuf::seal(resource.api_version(), resource.kind,
-                             encode_message(*protobuf_message_of(resource), object));
-}
-
-std::string protobuf_list(const ServedResource& resource, const ListPage& page) {
-  std::string body;
-  put_bytes(body, 1, encode_message(api::protobuf::kListMeta, list_metadata(page)));
-  for (const Object& item : page.items) put_bytes(body, 2, encode_message(*protobuf_message_of(resource), *item));
-  return api::protobuf::seal(resource.api_version(), resource.list_kind, body);
 }
 
 std::string protobuf_status(const Json& status) {

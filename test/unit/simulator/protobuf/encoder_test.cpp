@@ -15,7 +15,7 @@
 #include "simulator/api/server.hpp"
 #include "simulator/cluster.hpp"
 #include "simulator/objects.hpp"
-#include "simulator/registry/protobuf.hpp"
+#include "simulator/protobuf/encoder.hpp"
 #include "test/unit/api/core/described.hpp"
 
 namespace simulator {

@@ -8,20 +8,13 @@
 
 #include "api/core/protobuf/cursor.hpp"
 #include "api/json/json.hpp"
-#include "simulator/registry/output.hpp"
 
 namespace simulator {
-
-/// nullptr: the resource is served in JSON only, as custom resources are everywhere.
-const api::protobuf::Message* protobuf_message_of(const ServedResource& resource);
 
 /// What has a wrong type is left out.
 std::string encode_message(const api::protobuf::Message& message, const api::Json& object);
 
-/// Envelopes. `object` and `page.items` as stored. REQUIRES: protobuf_message_of(resource).
-std::string protobuf_object(const ServedResource& resource, const api::Json& object);
-std::string protobuf_list(const ServedResource& resource, const ListPage& page);
-/// Of a metav1.Status.
+/// The envelope of a metav1.Status.
 std::string protobuf_status(const api::Json& status);
 
 /// A watch event around an envelope; its length, with which it goes over the wire, is not in front of it.
