@@ -8,6 +8,9 @@
 namespace controllers {
 namespace {
 
+/// Kubernetes 1.32 does so by default. One that is older, or switched off, refuses it.
+constexpr int kStreamsListsSince = 32;
+
 /// Items of a list do not say their version, and the two versions read an empty selector differently.
 auto pdb_decoder(const kube::Discovery& discovery) {
   return discovery.pdbs == kube::kPdbsV1beta1 ? api::decode_pdb_v1beta1 : api::decode_pdb;
@@ -21,8 +24,9 @@ kube::ReflectorOptions reflector_options(std::uint64_t seed) {
 }
 
 /// Of Kubernetes' own kinds. What we write ourselves is listed from the store: a cache could hide it from a new leader.
-kube::ReflectorOptions core_options(std::uint64_t seed) {
+kube::ReflectorOptions core_options(std::uint64_t seed, const std::shared_ptr<kube::StreamedLists>& streamed_lists) {
   kube::ReflectorOptions chosen = reflector_options(seed);
+  chosen.streamed_lists = streamed_lists;
   chosen.list.protobuf = true;
   chosen.starts_from_cache = true;
   return chosen;
@@ -39,18 +43,22 @@ kube::ReflectorOptions evacuation_options() {
 
 OperatorCaches::OperatorCaches(kube::Client& client, const base::Clock& clock, const kube::Discovery& discovery,
                                const base::Log& log)
-    : pods(client, clock, kube::kPods, api::decode_pod, core_options(1), log),
-      nodes(client, clock, kube::kNodes, api::decode_node, core_options(2), log),
-      namespaces(client, clock, kube::kNamespaces, api::decode_namespace, core_options(3), log),
-      pdbs(client, clock, discovery.pdbs, pdb_decoder(discovery), core_options(4), log),
-      priority_classes(client, clock, kube::kPriorityClasses, api::decode_priority_class, core_options(5), log),
-      claims(client, clock, kube::kPersistentVolumeClaims, api::decode_pvc, core_options(6), log),
-      volumes(client, clock, kube::kPersistentVolumes, api::decode_pv, core_options(7), log),
-      replica_sets(client, clock, kube::kReplicaSets, api::decode_workload, core_options(8), log),
-      stateful_sets(client, clock, kube::kStatefulSets, api::decode_workload, core_options(9), log),
-      jobs(client, clock, kube::kJobs, api::decode_workload, core_options(12), log),
-      storage_classes(client, clock, kube::kStorageClasses, api::decode_storage_class, core_options(13), log),
-      csi_nodes(client, clock, kube::kCsiNodes, api::decode_csi_node, core_options(14), log),
+    : streamed_lists(std::make_shared<kube::StreamedLists>(
+          scheduling::minor_version(discovery.server_version).value_or(0) >= kStreamsListsSince)),
+      pods(client, clock, kube::kPods, api::decode_pod, core_options(1, streamed_lists), log),
+      nodes(client, clock, kube::kNodes, api::decode_node, core_options(2, streamed_lists), log),
+      namespaces(client, clock, kube::kNamespaces, api::decode_namespace, core_options(3, streamed_lists), log),
+      pdbs(client, clock, discovery.pdbs, pdb_decoder(discovery), core_options(4, streamed_lists), log),
+      priority_classes(client, clock, kube::kPriorityClasses, api::decode_priority_class,
+                       core_options(5, streamed_lists), log),
+      claims(client, clock, kube::kPersistentVolumeClaims, api::decode_pvc, core_options(6, streamed_lists), log),
+      volumes(client, clock, kube::kPersistentVolumes, api::decode_pv, core_options(7, streamed_lists), log),
+      replica_sets(client, clock, kube::kReplicaSets, api::decode_workload, core_options(8, streamed_lists), log),
+      stateful_sets(client, clock, kube::kStatefulSets, api::decode_workload, core_options(9, streamed_lists), log),
+      jobs(client, clock, kube::kJobs, api::decode_workload, core_options(12, streamed_lists), log),
+      storage_classes(client, clock, kube::kStorageClasses, api::decode_storage_class, core_options(13, streamed_lists),
+                      log),
+      csi_nodes(client, clock, kube::kCsiNodes, api::decode_csi_node, core_options(14, streamed_lists), log),
       evacuations(client, clock, kube::kEvacuations, evacuation::decode_whole_evacuation, evacuation_options(), log),
       policies(client, clock, kube::kPolicies, decode_observed_policy, reflector_options(11), log) {
   if (!discovery.resource_claims) return;

@@ -3,6 +3,7 @@
 /// What the operator knows of the cluster; internal to operator.cpp.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,6 +56,7 @@ struct OperatorCaches {
   /// spec.replicas of the kinds that keep a number of pods.
   std::optional<std::int32_t> replicas_of(const std::string& ns, const api::OwnerReference& owner) const;
 
+  std::shared_ptr<kube::StreamedLists> streamed_lists;  ///< of Kubernetes' own kinds
   kube::Informer<api::Pod> pods;
   kube::Informer<api::Node> nodes;
   kube::Informer<api::Namespace> namespaces;

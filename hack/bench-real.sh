@@ -11,6 +11,9 @@
 #   --other 'NAME=COMMAND'        any other descheduler; it finds its way by $KUBECONFIG, and evicts and ends by itself
 #   --loops 'N N N'               connections of the bare loops [1 8 32]
 #   --rest SECONDS                how long the operator is watched while it has nothing to do [20]
+#   --flood CONNECTIONS           only this: the operator beside another ServiceAccount that lists all pods without pause on so
+#                                 many connections; without and with config/optional/priority-and-fairness.yaml. The API
+#                                 server answers at most 20 reads and 10 writes at a time
 #   --keep FILE                   append the lines of JSON that the table is made of
 #
 # The binaries: KUBEBUILDER_ASSETS, PATH, or as hack/cluster/README.md says. CLUSTER_DIR: the state [/tmp/evacuator-bench].
@@ -18,12 +21,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-SHAPES=() OPERATORS=() OTHERS=() EVICTIONS=300 RUNS=5 LOOPS="1 8 32" REST=20 KEEP=
+SHAPES=() OPERATORS=() OTHERS=() EVICTIONS=300 RUNS=5 LOOPS="1 8 32" REST=20 FLOOD="" KEEP=""
 BUILD=${BUILD:-build/release}
 READY=${HELPER:-}
 HELPER=${HELPER:-$BUILD/test/bench/real/evacuator_real_bench}
 export CLUSTER_DIR=${CLUSTER_DIR:-/tmp/evacuator-bench} CLUSTER_NODES=0
-RESULTS="" OPERATOR_PID=""
+RESULTS="" OPERATOR_PID="" FLOOD_PID="" OPERATOR_KUBECONFIG="$CLUSTER_DIR/kubeconfig" LEADER_ELECTION=false
 
 main() {
   read_options "$@"
@@ -33,7 +36,11 @@ main() {
   trap 'exit 130' INT TERM HUP
   local shape
   for shape in "${SHAPES[@]}"; do
-    measure "${shape%/*}" "${shape#*/}"
+    if [[ -n $FLOOD ]]; then
+      measure_flooded "${shape%/*}" "${shape#*/}"
+    else
+      measure "${shape%/*}" "${shape#*/}"
+    fi
   done
 }
 
@@ -47,6 +54,7 @@ read_options() {
       --other) OTHERS+=("$2") ;;
       --loops) LOOPS=$2 ;;
       --rest) REST=$2 ;;
+      --flood) FLOOD=$2 ;;
       --keep) KEEP=$2 ;;
       *) sed -n '2,/^[^#]/{/^#/!q;s/^# \{0,1\}//p}' "$0" >&2 && exit 2 ;;
     esac
@@ -69,6 +77,7 @@ build() {
 # shellcheck disable=SC2317  # called by the trap
 finish() {
   stop_operator
+  stop_flood
   hack/cluster/down.sh >/dev/null 2>&1 || true
   rm -rf "$RESULTS"
 }
@@ -106,6 +115,77 @@ measure() { # measure NODES PODS_PER_NODE
   hack/cluster/down.sh
 }
 
+# ---------------------------------------------------------------- beside a flood
+
+measure_flooded() { # measure_flooded NODES PODS_PER_NODE
+  local nodes=$1 per_node=$2 run each beside lines="$RESULTS/$1.jsonl"
+  export CLUSTER_APISERVER_FLAGS="--max-requests-inflight=20 --max-mutating-requests-inflight=10"
+  start_cluster
+  fill "$nodes" "$per_node"
+  service_account evacuator-system evacuator
+  service_account default flood
+  OPERATOR_KUBECONFIG="$RESULTS/evacuator.kubeconfig" LEADER_ELECTION=true
+  for ((run = 1; run <= RUNS; run++)); do
+    for each in "${OPERATORS[@]}"; do
+      for beside in "alone" "flooded" "flooded, own share"; do
+        say "run $run of $RUNS: ${each%%=*}, $beside"
+        fairness "$beside"
+        [[ $beside == alone ]] || start_flood
+        run_operator "${each%%=*}, $beside" "${each#*=}" >>"$lines"
+        stop_flood
+        "$HELPER" clean "$CLUSTER_DIR/kubeconfig"
+        fill "$nodes" "$per_node"
+      done
+    done
+  done
+  print_table "$nodes" "$per_node" "$lines"
+  hack/cluster/down.sh
+}
+
+# A ServiceAccount that may do everything, and its kubeconfig in $RESULTS.
+service_account() { # service_account NAMESPACE NAME
+  local token
+  kube --namespace="$1" create serviceaccount "$2" --dry-run=client -o yaml | kube apply -f - >/dev/null
+  kube create clusterrolebinding "$2" --clusterrole=cluster-admin --serviceaccount="$1:$2" >/dev/null
+  token="$(kube create --raw "/api/v1/namespaces/$1/serviceaccounts/$2/token" -f - <<'JSON' |
+{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 86400}}
+JSON
+    sed -n 's/.*"token": *"\([^"]*\)".*/\1/p')"
+  (umask 077 && cp "$CLUSTER_DIR/kubeconfig" "$RESULTS/$2.kubeconfig")
+  kubectl --kubeconfig="$RESULTS/$2.kubeconfig" config set-credentials "$2" --token="$token" >/dev/null
+  kubectl --kubeconfig="$RESULTS/$2.kubeconfig" config set-context --current --user="$2" >/dev/null
+}
+
+# With the sample, or without; in the words of the server's version.
+fairness() { # fairness BESIDE
+  local version=v1 sample="$RESULTS/fairness.yaml"
+  kube api-versions | grep -x flowcontrol.apiserver.k8s.io/v1 >/dev/null || version=v1beta1
+  cp config/optional/priority-and-fairness.yaml "$sample"
+  [[ $version == v1 ]] ||
+    sed -i "s|flowcontrol.apiserver.k8s.io/v1$|&beta1|; s/nominalConcurrencyShares/assuredConcurrencyShares/; /lendablePercent/d" "$sample"
+  if [[ $1 == *"own share" ]]; then
+    kube apply -f "$sample" >/dev/null
+  else
+    kube delete --ignore-not-found -f "$sample" >/dev/null
+  fi
+  sleep 3 # until the API server has read it
+}
+
+start_flood() {
+  "$HELPER" flood "$RESULTS/flood.kubeconfig" "$FLOOD" >"$RESULTS/flood.log" 2>&1 &
+  FLOOD_PID=$!
+  sleep 5
+}
+
+stop_flood() {
+  [[ -n $FLOOD_PID ]] || return 0
+  kill "$FLOOD_PID" 2>/dev/null || true
+  wait "$FLOOD_PID" 2>/dev/null || true
+  FLOOD_PID=
+}
+
+# ---------------------------------------------------------------- the parts
+
 at_most() { printf '%s\n' $(($1 < $2 ? $1 : $2)); }
 
 start_cluster() {
@@ -129,10 +209,10 @@ print_table() { # print_table NODES PODS_PER_NODE FILE
 # ---------------------------------------------------------------- one run
 
 operator_config() {
-  cat <<'YAML'
+  cat <<YAML
 limits: {inFlight: {total: 20000, perNode: 20000, perTargetNode: 20000, perNamespace: 20000, perWorkload: 20000}}
-leaderElection: {enabled: false}
-logging: {level: error}
+leaderElection: {enabled: $LEADER_ELECTION}
+logging: {level: warning}
 YAML
 }
 
@@ -157,11 +237,13 @@ run_operator() { # run_operator NAME PATH
   policy | kube apply -f - >/dev/null
   operator_config >"$RESULTS/config.yaml"
   from="$(audit_size)" started="$(date +%s.%N)"
-  "$2" run --kubeconfig="$CLUSTER_DIR/kubeconfig" --config="$RESULTS/config.yaml" --qps=2000 --burst=4000 \
+  "$2" run --kubeconfig="$OPERATOR_KUBECONFIG" --config="$RESULTS/config.yaml" --qps=2000 --burst=4000 \
     --health-address=127.0.0.1:0 --metrics-address=127.0.0.1:0 --identity=bench >"$RESULTS/operator.log" 2>&1 &
   OPERATOR_PID=$!
   observe "$1" "$OPERATOR_PID" "$started" "$from" "$EVICTIONS"
+  kill -0 "$OPERATOR_PID" 2>/dev/null || say "$1 ended by itself: $(grep -v '^{' "$RESULTS/operator.log" | tail -n 1)"
   kube delete deschedulerpolicy bench >/dev/null
+  [[ -z $FLOOD_PID ]] || { stop_operator && return 0; }
   sleep 5
   "$HELPER" rest "$1" "$OPERATOR_PID" "$REST" || { tail -n 20 "$RESULTS/operator.log" >&2 && exit 1; }
   stop_operator

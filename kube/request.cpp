@@ -94,9 +94,13 @@ Request watch_request(const ResourceType& type, const ListOptions& options, base
   append_query(request.query, "watch", "true");
   append_query(request.query, "allowWatchBookmarks", "true");
   if (!options.resource_version.empty()) append_query(request.query, "resourceVersion", options.resource_version);
+  if (options.send_initial_events) {
+    append_query(request.query, "sendInitialEvents", "true");
+    append_query(request.query, "resourceVersionMatch", "NotOlderThan");
+  }
   if (timeout.count() > 0) append_query(request.query, "timeoutSeconds", std::to_string(timeout.count()));
   request.accept = accepted(options, ";stream=watch");
-  request.flow = flow_for(type, Flow::kRead);
+  request.flow = flow_for(type, options.send_initial_events ? Flow::kList : Flow::kRead);
   return request;
 }
 

@@ -21,6 +21,9 @@ struct ListOptions {
   int limit = 500;
   std::string continue_token;
   std::string resource_version;  ///< empty: consistent read; "0": any cached version
+  /// Of a watch: it begins with what is there, as a list (KEP-3157), and a bookmark says when that is complete. Without
+  /// resourceVersion it is as consistent as a list from the store.
+  bool send_initial_events = false;
   /// Asks for protobuf: who reads the items must take JSON and envelopes (api/core/codec.hpp).
   bool protobuf = false;
 };

@@ -11,12 +11,12 @@ namespace simulator {
 namespace {
 
 constexpr FaultEffect kAllEffects[] = {
-    FaultEffect::kDropRequest,     FaultEffect::kDropResponse,  FaultEffect::kDuplicate,   FaultEffect::kDelay,
-    FaultEffect::kTooManyRequests, FaultEffect::kInternalError, FaultEffect::kUnavailable, FaultEffect::kCutWatch,
-    FaultEffect::kStallWatch,      FaultEffect::kStaleList};
+    FaultEffect::kDropRequest, FaultEffect::kDropResponse,    FaultEffect::kDuplicate,     FaultEffect::kDelay,
+    FaultEffect::kCutAnswer,   FaultEffect::kTooManyRequests, FaultEffect::kInternalError, FaultEffect::kUnavailable,
+    FaultEffect::kCutWatch,    FaultEffect::kStallWatch,      FaultEffect::kHoldBookmark,  FaultEffect::kStaleList};
 
 bool is_watch_effect(FaultEffect effect) {
-  return effect == FaultEffect::kCutWatch || effect == FaultEffect::kStallWatch;
+  return effect == FaultEffect::kCutWatch || effect == FaultEffect::kStallWatch || effect == FaultEffect::kHoldBookmark;
 }
 
 bool concerns(const FaultRule& rule, const FaultSubject& subject) {
@@ -37,10 +37,10 @@ base::Result<FaultRule> parse_rule(const api::Json& json) {
     known = true;
   }
   if (!known)
-    return base::invalid(fmt::format(
-        "effect: \"{}\" is unknown; one of drop-request, drop-response, duplicate, delay, too-many-requests, "
-        "internal-error, unavailable, cut-watch, stall-watch, stale-list",
-        effect));
+    return base::invalid(
+        fmt::format("effect: \"{}\" is unknown; one of drop-request, drop-response, duplicate, delay, cut-answer, "
+                    "too-many-requests, internal-error, unavailable, cut-watch, stall-watch, hold-bookmark, stale-list",
+                    effect));
   rule.verb = api::text_at(json, {"verb"});
   rule.resource = api::text_at(json, {"resource"});
   rule.subresource = api::text_at(json, {"subresource"});
@@ -48,6 +48,8 @@ base::Result<FaultRule> parse_rule(const api::Json& json) {
   if (const api::Json* odds = api::find_at(json, {"probability"}); odds && odds->is_number())
     rule.probability = odds->get<double>();
   rule.count = api::number_at(json, {"count"}).value_or(-1);
+  rule.after = std::max<std::int64_t>(0, api::number_at(json, {"after"}).value_or(0));
+  if (const api::Json* at = api::find_at(json, {"at"}); at && at->is_number()) rule.at = at->get<double>();
   rule.delay = base::milliseconds(api::number_at(json, {"delayMilliseconds"}).value_or(rule.delay.count()));
   rule.retry_after = base::seconds(api::number_at(json, {"retryAfterSeconds"}).value_or(rule.retry_after.count()));
   rule.lag = static_cast<std::uint64_t>(std::max<std::int64_t>(0, api::number_at(json, {"lag"}).value_or(10)));
@@ -62,11 +64,13 @@ std::string_view to_string(FaultEffect effect) {
     case FaultEffect::kDropResponse: return "drop-response";
     case FaultEffect::kDuplicate: return "duplicate";
     case FaultEffect::kDelay: return "delay";
+    case FaultEffect::kCutAnswer: return "cut-answer";
     case FaultEffect::kTooManyRequests: return "too-many-requests";
     case FaultEffect::kInternalError: return "internal-error";
     case FaultEffect::kUnavailable: return "unavailable";
     case FaultEffect::kCutWatch: return "cut-watch";
     case FaultEffect::kStallWatch: return "stall-watch";
+    case FaultEffect::kHoldBookmark: return "hold-bookmark";
     case FaultEffect::kStaleList: return "stale-list";
   }
   std::abort();
@@ -88,10 +92,19 @@ std::vector<FaultRule> Faults::rules() const {
   return rules_;
 }
 
+/// In [0, 1).
+double Faults::draw() {
+  constexpr double kSteps = 1 << 24;  // own scaling: std's distributions differ between libraries
+  return static_cast<double>(random_() >> 40) / kSteps;
+}
+
 bool Faults::fires(FaultRule& rule, const FaultSubject& subject) {
   if (rule.count == 0 || !concerns(rule, subject)) return false;
-  constexpr double kSteps = 1 << 24;  // own scaling: std's distributions differ between libraries
-  const bool hit = rule.probability >= 1 || static_cast<double>(random_() >> 40) / kSteps < rule.probability;
+  if (rule.after > 0) {
+    --rule.after;
+    return false;
+  }
+  const bool hit = rule.probability >= 1 || draw() < rule.probability;
   if (!hit) return false;
   if (rule.count > 0) --rule.count;
   ++rule.hits;
@@ -102,15 +115,20 @@ std::optional<FaultRule> Faults::strike(const FaultSubject& subject) {
   const std::scoped_lock lock(mutex_);
   for (FaultRule& rule : rules_) {
     if (is_watch_effect(rule.effect) || (rule.effect == FaultEffect::kStaleList && subject.verb != "list")) continue;
-    if (fires(rule, subject)) return rule;
+    if (!fires(rule, subject)) continue;
+    FaultRule struck = rule;
+    if (struck.effect == FaultEffect::kCutAnswer && struck.at < 0) struck.at = draw();
+    return struck;
   }
   return std::nullopt;
 }
 
-std::optional<FaultEffect> Faults::strike_watch(const FaultSubject& subject, bool with_event) {
+std::optional<FaultEffect> Faults::strike_watch(const FaultSubject& subject, WatchMoment moment) {
   const std::scoped_lock lock(mutex_);
   for (FaultRule& rule : rules_) {
-    if (!is_watch_effect(rule.effect) || (rule.probability < 1 && !with_event)) continue;
+    const bool counts_events = rule.probability < 1 || rule.after > 0;
+    if (!is_watch_effect(rule.effect) || (counts_events && moment == WatchMoment::kPoll)) continue;
+    if (rule.effect == FaultEffect::kHoldBookmark && moment != WatchMoment::kInitialEvents) continue;
     if (fires(rule, subject)) return rule.effect;
   }
   return std::nullopt;
@@ -138,6 +156,8 @@ api::Json Faults::to_json() const {
                     {"user", rule.user},
                     {"probability", rule.probability},
                     {"count", rule.count},
+                    {"after", rule.after},
+                    {"at", rule.at},
                     {"delayMilliseconds", rule.delay.count()},
                     {"retryAfterSeconds", rule.retry_after.count()},
                     {"lag", rule.lag},

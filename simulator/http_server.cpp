@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "api/core/protobuf/envelope.hpp"
 #include "api/json/yaml.hpp"
 #include "base/base64.hpp"
 #include "serving/server.hpp"
@@ -69,13 +70,28 @@ bool is_watch(const serving::Request& request) {
   return request.method == "GET" && Query::parse(request.query).flag("watch");
 }
 
+/// An event in protobuf as it goes over the wire: four bytes of length, the highest first, then the event.
+std::string framed(const std::string& event) {
+  std::string frame;
+  for (int shift = 24; shift >= 0; shift -= 8)
+    frame += static_cast<char>(static_cast<unsigned>(event.size()) >> static_cast<unsigned>(shift));
+  return frame + event;
+}
+
 /// Until the stream or the peer ends.
-void pump(kube::WatchStream& stream, serving::StreamWriter& writer) {
+void pump(kube::WatchStream& stream, serving::StreamWriter& writer, bool is_protobuf) {
   while (!writer.closed()) {
     auto line = stream.next(kWatchPoll);
     if (!line) return;
-    if (*line && !writer.write(**line + "\n")) return;
+    if (*line && !writer.write(is_protobuf ? framed(**line) : **line + "\n")) return;
   }
+}
+
+/// As much of the answer as a fault lets through.
+serving::Stream cut(kube::Response response, std::size_t at) {
+  return {response.status, response.content_type, [begin = response.body.substr(0, at)](serving::StreamWriter& writer) {
+            if (begin.empty() || writer.write(begin)) writer.abort();
+          }};
 }
 
 serving::Reply serve_watch(ApiServer& server, const kube::Request& request, const User& user) {
@@ -83,7 +99,10 @@ serving::Reply serve_watch(ApiServer& server, const kube::Request& request, cons
   if (!answer.stream && answer.refusal.status == 0) return dropped_connection();
   if (!answer.stream) return http_response(std::move(answer.refusal));
   const std::shared_ptr<kube::WatchStream> stream = std::move(answer.stream);
-  return serving::Stream{200, "application/json", [stream](serving::StreamWriter& writer) { pump(*stream, writer); }};
+  const bool is_protobuf = answer.is_protobuf;
+  return serving::Stream{200,
+                         is_protobuf ? std::string(api::protobuf::kMediaType) + ";stream=watch" : "application/json",
+                         [stream, is_protobuf](serving::StreamWriter& writer) { pump(*stream, writer, is_protobuf); }};
 }
 
 serving::Reply serve_request(ApiServer& server, const HttpServerOptions& options, const serving::Request& request) {
@@ -94,6 +113,7 @@ serving::Reply serve_request(ApiServer& server, const HttpServerOptions& options
   ApiAnswer answer = server.answer(converted, *user);
   if (answer.delay > base::milliseconds(0)) std::this_thread::sleep_for(std::min(answer.delay, kLongestDelay));
   if (answer.dropped) return dropped_connection();
+  if (answer.cut_at) return cut(std::move(answer.response), *answer.cut_at);
   return http_response(std::move(answer.response));
 }
 

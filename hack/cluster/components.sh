@@ -40,6 +40,7 @@ start_etcd() {
 
 # The service "kubernetes" gets no endpoint: an endpoint may not be a loopback address, and no pod really runs.
 start_apiserver() {
+  # shellcheck disable=SC2086  # one word for each flag
   launch kube-apiserver "$(binary kube-apiserver)" \
     --bind-address=127.0.0.1 --secure-port="$API_PORT" --advertise-address=127.0.0.1 --endpoint-reconciler-type=none \
     --etcd-servers="http://127.0.0.1:$ETCD_PORT" --service-cluster-ip-range=10.96.0.0/16 \
@@ -49,7 +50,7 @@ start_apiserver() {
     --service-account-issuer=https://kubernetes.default.svc --service-account-key-file="$DIR/pki/tokens.pub" \
     --service-account-signing-key-file="$DIR/pki/tokens.key" \
     --audit-policy-file="$HERE/audit-policy.yaml" --audit-log-path="$DIR/logs/audit.log" --audit-log-maxsize=2000 \
-    --allow-privileged=true --profiling=false
+    --allow-privileged=true --profiling=false ${CLUSTER_APISERVER_FLAGS:-}
   await 60 kube-apiserver "the API server is ready" apiserver_ready
 }
 

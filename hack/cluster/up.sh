@@ -9,6 +9,7 @@
 #                            0: etcd and API server only, no scheduler, no controllers
 #   CLUSTER_NODE_CPUS        cores each node claims         [4]
 #   CLUSTER_NODE_MEMORY_MIB  memory each node claims        [16384]
+#   CLUSTER_APISERVER_FLAGS  more flags of kube-apiserver   []
 #   CLUSTER_PORT_BASE        first of CLUSTER_NODES+6 ports [any free ones]
 set -euo pipefail
 FOLDER="$(dirname "${BASH_SOURCE[0]}")"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -32,11 +33,26 @@ class ReflectorSink {
   virtual void end_list() = 0;
 };
 
+/// Whether the server sends a list as the beginning of a watch (Kubernetes 1.32 and later, unless it is switched off).
+/// Shared by the reflectors of a process: one that is refused tells the others. Thread-safe.
+class StreamedLists {
+ public:
+  explicit StreamedLists(bool served) : served_(served) {}
+  bool are_served() const { return served_; }
+  void give_up() { served_ = false; }
+
+ private:
+  std::atomic<bool> served_;
+};
+
 struct ReflectorOptions {
   ListOptions list;  ///< namespace and selectors
   /// The first list may come from the server's watch cache (Client::list_cached): cheaper, and perhaps behind what
   /// another server has said. The lists after it never do, so that nothing goes back in time.
   bool starts_from_cache = false;
+  /// Lists come as the beginning of the watch that follows them, where that is served. After a failure the next one
+  /// comes page by page. nullptr: never.
+  std::shared_ptr<StreamedLists> streamed_lists{};
   base::seconds watch_timeout{300};         ///< asked of the server; jittered upwards to twice
   base::milliseconds idle_timeout{90'000};  ///< silence (bookmarks count) after which the watch is dropped and resumed
   base::milliseconds backoff_min{200};
@@ -44,7 +60,8 @@ struct ReflectorOptions {
   std::uint64_t jitter_seed = 1;
 };
 
-/// List, then watch from that version, resume after a break, list again after 410 (client-go's reflector).
+/// List, then watch from that version, or both in one stream; resume after a break, list again after 410 (client-go's
+/// reflector).
 /// The state machine is pure (reflector_state.hpp); this class feeds it.
 class Reflector {
  public:

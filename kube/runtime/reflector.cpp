@@ -14,6 +14,16 @@ namespace {
 // How long a wait may last before idle time and a manual clock are looked at again. A stop and a relist end it at once.
 constexpr base::milliseconds kLongestLook{1000};
 constexpr base::Duration kAtOnce = base::seconds(1);
+// A list by a watch: silence after which it is given up, and how long it may take in all.
+constexpr base::Duration kLongestListSilence = base::seconds(10);
+constexpr base::Duration kLongestList = base::minutes(5);
+constexpr const char* kInitialEventsEnd = "k8s.io/initial-events-end";  // an annotation of the bookmark
+
+/// What the server says of the request, not of its state: to ask in the same way once more would not help.
+bool is_refusal(base::ErrorCode code) {
+  return code == base::ErrorCode::kInvalid || code == base::ErrorCode::kForbidden ||
+         code == base::ErrorCode::kNotFound || code == base::ErrorCode::kUnsupported;
+}
 
 std::string hint_for(const base::Error& error, const ResourceType& type) {
   if (error.code == base::ErrorCode::kForbidden)
@@ -49,9 +59,10 @@ struct Reflector::Impl {
   // Of the one thread that runs or polls.
   ReflectorState state = MustList{};
   std::unique_ptr<WatchStream> stream;
-  base::TimePoint not_before{};  // back-off
-  base::TimePoint opened_at{};   // of the watch
-  base::TimePoint heard_at{};    // last line of the watch
+  base::TimePoint not_before{};   // back-off
+  base::TimePoint opened_at{};    // of the watch
+  base::TimePoint heard_at{};     // last line of the watch
+  std::uint64_t list_ticket = 0;  // the relists that the streamed list stands for
   std::mt19937_64 random;
   std::stop_token stop;
 
@@ -65,9 +76,27 @@ struct Reflector::Impl {
 
   double draw() { return static_cast<double>(random() >> 11) * 0x1.0p-53; }
 
+  /// There is a stream to read.
+  bool is_reading() const {
+    return std::holds_alternative<Watching>(state) || std::holds_alternative<Streaming>(state);
+  }
+  /// A list is wanted that began later than the one that there is, or is coming in.
+  bool is_relist_due() const {
+    return relists_wanted != (std::holds_alternative<Streaming>(state) ? list_ticket : relists_done.load());
+  }
+
   bool step(base::milliseconds wait);
   base::Result<api::ListMeta> list_items();
   void list();
+  bool open_list();
+  void finish_list(const std::string& version, std::uint64_t ticket);
+  void fail_list(const base::Error& error);
+  bool is_overdue(base::TimePoint now) const;
+  void apply_initial(const api::WatchLine& event);
+  void apply_bookmark(const api::WatchLine& event);
+  base::Result<std::unique_ptr<WatchStream>> ask_for_watch(const ListOptions& from);
+  void attach(std::unique_ptr<WatchStream> opened);
+  bool end_stream(const base::Error& error, base::TimePoint now);
   void open_watch();
   bool read_watch(base::milliseconds wait);
   bool read_line(base::milliseconds wait);
@@ -87,7 +116,7 @@ void Reflector::Impl::advance(const ReflectorInput& input) {
   const int before = failures_of(state);
   state = next_state(state, input);
   const int after = failures_of(state);
-  if (!std::holds_alternative<Watching>(state)) close_stream();
+  if (!is_reading()) close_stream();
   if (after <= before) return;
   not_before = clock.now() + reflector_backoff(after, options.backoff_min, options.backoff_max, draw());
 }
@@ -140,38 +169,75 @@ base::Result<api::ListMeta> Reflector::Impl::list_items() {
 }
 
 void Reflector::Impl::list() {
+  const bool may_stream = options.streamed_lists && options.streamed_lists->are_served() && failures_of(state) == 0;
+  if (may_stream && open_list()) return;
   const std::uint64_t wanted = relists_wanted;
   sink.begin_list();
   const auto listed = list_items();
-  if (!listed) {
-    if (listed.error().code != base::ErrorCode::kCancelled) note_failure("listing", listed.error());
-    return advance(ListFailed{listed.error()});
-  }
-  sink.end_list();
-  synced = true;
-  relists_done = wanted;
-  note_contact();
-  note_news();
-  log.debug("listed", {base::kv("resourceVersion", listed->resource_version)});
-  advance(Listed{listed->resource_version});
+  if (!listed) return fail_list(listed.error());
+  finish_list(listed->resource_version, wanted);
 }
 
-void Reflector::Impl::open_watch() {
-  ListOptions from = options.list;
-  from.resource_version = std::get<MustWatch>(state).resource_version;
+void Reflector::Impl::finish_list(const std::string& version, std::uint64_t ticket) {
+  sink.end_list();
+  synced = true;
+  relists_done = ticket;
+  note_contact();
+  note_news();
+  log.debug("listed", {base::kv("resourceVersion", version)});
+  advance(Listed{version});
+}
+
+void Reflector::Impl::fail_list(const base::Error& error) {
+  if (error.code != base::ErrorCode::kCancelled) note_failure("listing", error);
+  advance(ListFailed{error});
+}
+
+base::Result<std::unique_ptr<WatchStream>> Reflector::Impl::ask_for_watch(const ListOptions& from) {
   const auto timeout = std::chrono::duration_cast<base::seconds>(options.watch_timeout * (1 + draw()));
-  auto opened = client.watch(type, from, timeout);
-  if (!opened) {
-    if (opened.error().code != base::ErrorCode::kGone) note_failure("watching", opened.error());
-    return advance(WatchRefused{opened.error()});
-  }
-  stream = *std::move(opened);
+  return client.watch(type, from, timeout);
+}
+
+void Reflector::Impl::attach(std::unique_ptr<WatchStream> opened) {
+  stream = std::move(opened);
   {
     const std::scoped_lock lock(mutex);
     cancellable = stream.get();
     if (stop.stop_requested()) stream->cancel();  // the stop came before there was a stream to cancel
   }
   opened_at = heard_at = clock.now();
+}
+
+/// Lists by a watch. False: the server does not; list otherwise.
+bool Reflector::Impl::open_list() {
+  list_ticket = relists_wanted;
+  ListOptions whole = options.list;
+  whole.send_initial_events = true;
+  auto opened = ask_for_watch(whole);
+  if (opened) {
+    sink.begin_list();
+    advance(ListOpened{});
+    attach(*std::move(opened));
+    return true;
+  }
+  if (!is_refusal(opened.error().code)) {
+    fail_list(opened.error());
+    return true;
+  }
+  log.debug("the list does not come as a watch", {base::kv("error", opened.error())});
+  if (opened.error().code == base::ErrorCode::kInvalid) options.streamed_lists->give_up();
+  return false;
+}
+
+void Reflector::Impl::open_watch() {
+  ListOptions from = options.list;
+  from.resource_version = std::get<MustWatch>(state).resource_version;
+  auto opened = ask_for_watch(from);
+  if (!opened) {
+    if (opened.error().code != base::ErrorCode::kGone) note_failure("watching", opened.error());
+    return advance(WatchRefused{opened.error()});
+  }
+  attach(*std::move(opened));
   note_contact();
   // One that the server opens and ends at once, again and again, is no contact.
   if (failures_of(state) == 0) note_news();
@@ -196,28 +262,69 @@ void Reflector::Impl::apply_event(const api::WatchLine& event) {
   advance(Changed{meta ? meta->resource_version : std::string()});
 }
 
+/// An event of a list that comes in: what was there, and what changes meanwhile.
+void Reflector::Impl::apply_initial(const api::WatchLine& event) {
+  if (event.type == "ERROR") return fail_list(error_of_status(event.object));
+  if (event.type == "BOOKMARK") return apply_bookmark(event);
+  if (event.type == "DELETED") return sink.remove(event.object);
+  if (event.type == "ADDED" || event.type == "MODIFIED") return sink.upsert(event.object);
+  fail_list(base::unavailable("a watch event of no known type: " + event.type));
+}
+
+void Reflector::Impl::apply_bookmark(const api::WatchLine& event) {
+  const auto meta = api::decode_meta(event.object);
+  if (!meta) return fail_list(meta.error());
+  if (meta->annotations.value(kInitialEventsEnd) != "true") return;
+  if (meta->resource_version.empty()) return fail_list(base::unavailable("the end of the list has no version"));
+  finish_list(meta->resource_version, list_ticket);
+}
+
 void Reflector::Impl::apply_line(const std::string& line) {
   const auto event = api::split_watch_line(line);
-  if (event) return apply_event(*event);
+  const bool is_list = std::holds_alternative<Streaming>(state);
+  if (event) return is_list ? apply_initial(*event) : apply_event(*event);
+  if (is_list) return fail_list(base::unavailable(event.error().message));
   note_failure("reading a watch event", event.error());
   advance(Malformed{});
+}
+
+/// Of a list by a watch.
+bool Reflector::Impl::is_overdue(base::TimePoint now) const {
+  return std::holds_alternative<Streaming>(state) &&
+         (now - heard_at >= kLongestListSilence || now - opened_at >= kLongestList);
+}
+
+/// Returns true.
+bool Reflector::Impl::end_stream(const base::Error& error, base::TimePoint now) {
+  if (is_relist_due()) return true;  // cancelled for that
+  if (std::holds_alternative<Watching>(state)) {
+    log.debug("watch ended", {base::kv("error", error)});
+    advance(StreamEnded{now - opened_at < kAtOnce});
+  } else if (error.code == base::ErrorCode::kCancelled) {  // by a relist that this list is for, or by the stop
+    state = MustList{failures_of(state)};
+    close_stream();
+  } else {
+    fail_list(error.during("a list by a watch"));
+  }
+  return true;
 }
 
 /// One line, if it comes in time. True if anything happened.
 bool Reflector::Impl::read_line(base::milliseconds wait) {
   auto next = stream->next(wait);
   const base::TimePoint now = clock.now();
-  if (!next && relists_wanted != relists_done) return true;  // cancelled for that
-  if (!next) {
-    log.debug("watch ended", {base::kv("error", next.error())});
-    advance(StreamEnded{now - opened_at < kAtOnce});
+  if (!next) return end_stream(next.error(), now);
+  if (*next) heard_at = now;
+  if (is_overdue(now)) {
+    options.streamed_lists->give_up();
+    fail_list(base::unavailable("a list by a watch: the server does not say that it is complete"));
     return true;
   }
   if (*next) {
-    heard_at = now;
     apply_line(**next);
     return true;
   }
+  if (std::holds_alternative<Streaming>(state)) return false;
   if (now - opened_at >= kAtOnce && opened_at.time_since_epoch().count() > contact_at) {
     contact_at = opened_at.time_since_epoch().count();  // it stays open
   }
@@ -232,7 +339,7 @@ bool Reflector::Impl::read_line(base::milliseconds wait) {
 /// What is there now; waits for the first line only.
 bool Reflector::Impl::read_watch(base::milliseconds wait) {
   bool happened = false;
-  while (std::holds_alternative<Watching>(state) && !stop.stop_requested() && relists_wanted == relists_done) {
+  while (is_reading() && !stop.stop_requested() && !is_relist_due()) {
     if (!read_line(happened ? base::milliseconds(0) : wait)) break;
     happened = true;
   }
@@ -241,14 +348,14 @@ bool Reflector::Impl::read_watch(base::milliseconds wait) {
 
 /// Whatever it was doing, it lists next; a back-off goes on.
 void Reflector::Impl::begin_relist() {
-  if (relists_wanted == relists_done || std::holds_alternative<MustList>(state)) return;
+  if (!is_relist_due() || std::holds_alternative<MustList>(state)) return;
   state = MustList{failures_of(state)};
   close_stream();
 }
 
 bool Reflector::Impl::step(base::milliseconds wait) {
   begin_relist();
-  if (std::holds_alternative<Watching>(state)) return read_watch(wait);
+  if (is_reading()) return read_watch(wait);
   if (clock.now() < not_before) return false;
   if (std::holds_alternative<MustList>(state)) {
     list();
@@ -268,7 +375,7 @@ void Reflector::run(std::stop_token stop) {
   impl_->stop = stop;
   const std::stop_callback wake(stop, [this] { impl_->cancel_stream(); });
   while (!stop.stop_requested()) {
-    if (impl_->step(kLongestLook) || std::holds_alternative<Watching>(impl_->state)) continue;
+    if (impl_->step(kLongestLook) || impl_->is_reading()) continue;
     const base::Duration left = impl_->not_before - impl_->clock.now();
     base::sleep_unless_stopped(std::clamp<base::Duration>(left, base::milliseconds(1), kLongestLook), stop);
   }

@@ -41,7 +41,18 @@ ReflectorState after_refusal(const std::string& version, int failures, const bas
 struct FromMustList {
   const MustList& from;
   ReflectorState operator()(const Listed& in) const { return MustWatch{in.resource_version, from.failures}; }
+  ReflectorState operator()(const ListOpened&) const { return Streaming{from.failures}; }
   ReflectorState operator()(const ListFailed& in) const { return after_failed_list(from, in.error); }
+  template <typename Other>
+  ReflectorState operator()(const Other&) const {
+    return from;
+  }
+};
+
+struct FromStreaming {
+  const Streaming& from;
+  ReflectorState operator()(const Listed& in) const { return Watching{in.resource_version, from.failures, true}; }
+  ReflectorState operator()(const ListFailed& in) const { return after_failed_list({from.failures}, in.error); }
   template <typename Other>
   ReflectorState operator()(const Other&) const {
     return from;
@@ -84,6 +95,7 @@ struct FromWatching {
 ReflectorState next_state(const ReflectorState& from, const ReflectorInput& input) {
   return std::visit(base::Overload{
                         [&](const MustList& state) { return std::visit(FromMustList{state}, input); },
+                        [&](const Streaming& state) { return std::visit(FromStreaming{state}, input); },
                         [&](const MustWatch& state) { return std::visit(FromMustWatch{state}, input); },
                         [&](const Watching& state) { return std::visit(FromWatching{state}, input); },
                     },

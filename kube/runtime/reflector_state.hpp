@@ -17,6 +17,11 @@ struct MustList {
   int page_shift = 0;  ///< page size = the normal one times 2^page_shift
   friend bool operator==(const MustList&, const MustList&) = default;
 };
+/// A list that is the beginning of a watch is coming in.
+struct Streaming {
+  int failures = 0;
+  friend bool operator==(const Streaming&, const Streaming&) = default;
+};
 struct MustWatch {
   std::string resource_version;
   int failures = 0;
@@ -28,11 +33,12 @@ struct Watching {
   bool progressed = false;  ///< this watch brought something
   friend bool operator==(const Watching&, const Watching&) = default;
 };
-using ReflectorState = std::variant<MustList, MustWatch, Watching>;
+using ReflectorState = std::variant<MustList, Streaming, MustWatch, Watching>;
 
 struct Listed {
   std::string resource_version;
 };
+struct ListOpened {};  ///< as a stream
 struct ListFailed {
   base::Error error;
 };
@@ -50,8 +56,8 @@ struct Malformed {};  ///< a line that is no watch event
 struct StreamEnded {
   bool at_once = false;
 };  ///< closed, broken or idle; `at_once`: within a second of its opening
-using ReflectorInput =
-    std::variant<Listed, ListFailed, WatchOpened, WatchRefused, Changed, ServerError, Malformed, StreamEnded>;
+using ReflectorInput = std::variant<Listed, ListOpened, ListFailed, WatchOpened, WatchRefused, Changed, ServerError,
+                                    Malformed, StreamEnded>;
 
 /// Where `input` leads. An input that does not belong to `from` leaves it as it is.
 ReflectorState next_state(const ReflectorState& from, const ReflectorInput& input);

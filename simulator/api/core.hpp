@@ -32,6 +32,7 @@ struct ApiCore {
   const ApiServerOptions options;
   Registry registry;
   Faults faults;
+  Abilities abilities;
   RequestLog log;
   MutatingWebhooks mutating;
   RecentTexts texts;
@@ -61,6 +62,8 @@ struct Call {
 // --- read.cpp
 kube::Response get_object(ApiCore& core, const Call& call);
 kube::Response list_objects(ApiCore& core, const Call& call);
+/// The revision that a list must show: nullopt: now. 504 for one that has not been yet.
+Outcome<std::optional<std::uint64_t>> wanted_revision(ApiCore& core, const Call& call);
 /// The objects of a list request, all of them.
 Outcome<std::vector<Object>> select_objects(ApiCore& core, const Call& call);
 

@@ -33,28 +33,6 @@ std::optional<ContinueToken> decode_token(std::string_view text) {
                        {api::text_at(json, {"ns"}), api::text_at(json, {"name"})}};
 }
 
-/// The revision a list must show: nullopt = now.
-Outcome<std::optional<std::uint64_t>> wanted_revision(ApiCore& core, const Call& call) {
-  const std::string text = call.info.query.value("resourceVersion");
-  const std::string match = call.info.query.value("resourceVersionMatch");
-  if (text.empty() || text == "0") return std::optional<std::uint64_t>();
-  const auto number = call.info.query.number("resourceVersion");
-  if (!number || *number < 0)
-    return bad_request(
-        fmt::format("Invalid value: \"{}\": strconv.ParseUint: parsing \"{}\": invalid syntax", text, text));
-  const auto revision = static_cast<std::uint64_t>(*number);
-  const std::uint64_t now = core.store.revision();
-  if (revision > now) {
-    return Failure{
-        504, "Timeout", fmt::format("Timeout: Too large resource version: {}, current: {}", revision, now),
-        Json{{"causes",
-              Json::array({{{"reason", "ResourceVersionTooLarge"}, {"message", "Too large resource version"}}})},
-             {"retryAfterSeconds", 1}}};
-  }
-  if (match == "Exact") return std::optional<std::uint64_t>(revision);
-  return std::optional<std::uint64_t>();  // "not older than": now is not older
-}
-
 Failure expired_token() {
   return expired(
       "The provided continue parameter is too old to display a consistent list result. You can start a new list "
@@ -109,6 +87,27 @@ ListPage cut_page(const Listing& listing, const Selection& selection, const std:
 }
 
 }  // namespace
+
+Outcome<std::optional<std::uint64_t>> wanted_revision(ApiCore& core, const Call& call) {
+  const std::string text = call.info.query.value("resourceVersion");
+  const std::string match = call.info.query.value("resourceVersionMatch");
+  if (text.empty() || text == "0") return std::optional<std::uint64_t>();
+  const auto number = call.info.query.number("resourceVersion");
+  if (!number || *number < 0)
+    return bad_request(
+        fmt::format("Invalid value: \"{}\": strconv.ParseUint: parsing \"{}\": invalid syntax", text, text));
+  const auto revision = static_cast<std::uint64_t>(*number);
+  const std::uint64_t now = core.store.revision();
+  if (revision > now) {
+    return Failure{
+        504, "Timeout", fmt::format("Timeout: Too large resource version: {}, current: {}", revision, now),
+        Json{{"causes",
+              Json::array({{{"reason", "ResourceVersionTooLarge"}, {"message", "Too large resource version"}}})},
+             {"retryAfterSeconds", 1}}};
+  }
+  if (match == "Exact") return std::optional<std::uint64_t>(revision);
+  return std::optional<std::uint64_t>();  // "not older than": now is not older
+}
 
 kube::Response get_object(ApiCore& core, const Call& call) {
   const Object found = core.store.get(call.resource->storage, call.key());

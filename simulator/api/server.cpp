@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "api/core/protobuf/envelope.hpp"
 #include "api/json/json_access.hpp"
 #include "simulator/api/core.hpp"
+#include "simulator/protobuf/encoder.hpp"
 
 namespace simulator {
 namespace {
@@ -76,15 +78,30 @@ CheckResult find_resource(ApiCore& core, Call& call) {
   return base::Done{};
 }
 
+CheckResult negotiate_output(ApiCore& core, Call& call) {
+  auto output = negotiate(call.request.accept, call.info.query.value("includeObject"), core.store.clock().now(),
+                          core.abilities.protobuf && protobuf_message_of(*call.resource) != nullptr);
+  if (!output) return std::move(output.failure());
+  call.output = *output;
+  return base::Done{};
+}
+
+/// Whoever gets protobuf gets refusals in it, too.
+kube::Response in_its_media_type(kube::Response response, const Call& call) {
+  if (call.output.format != Output::Format::kProtobuf) return response;
+  if (response.status >= 400 && response.content_type == "application/json")
+    response.body = protobuf_status(Json::parse(response.body, nullptr, false));
+  if (api::protobuf::is_envelope(response.body)) response.content_type = api::protobuf::kMediaType;
+  return response;
+}
+
 kube::Response serve(ApiCore& core, Call& call) {
   if (auto response = serve_path(core, call)) return *std::move(response);
   if (!call.info.is_resource) return to_response(no_such_path());
   if (CheckResult found = find_resource(core, call); !found) return to_response(found.failure());
-  auto output = negotiate(call.request.accept, call.info.query.value("includeObject"), core.store.clock().now());
-  if (!output) return to_response(output.failure());
-  call.output = *output;
+  if (CheckResult done = negotiate_output(core, call); !done) return to_response(done.failure());
   housekeep(core);
-  kube::Response response = serve_verb(core, call);
+  kube::Response response = in_its_media_type(serve_verb(core, call), call);
   housekeep(core);
   return response;
 }
@@ -133,7 +150,9 @@ std::optional<ApiAnswer> instead_of_serving(const FaultRule& fault) {
     case FaultEffect::kDropResponse:
     case FaultEffect::kDuplicate:
     case FaultEffect::kDelay:
+    case FaultEffect::kCutAnswer:
     case FaultEffect::kStaleList:
+    case FaultEffect::kHoldBookmark:
     case FaultEffect::kCutWatch:
     case FaultEffect::kStallWatch: return std::nullopt;
   }
@@ -189,6 +208,8 @@ ApiAnswer ApiServer::answer(const kube::Request& request, const User& user) {
   ApiAnswer answer{serve_noted(*core_, call)};
   answer.dropped = fault->effect == FaultEffect::kDropResponse;
   if (fault->effect == FaultEffect::kDelay) answer.delay = fault->delay;
+  if (fault->effect == FaultEffect::kCutAnswer)
+    answer.cut_at = static_cast<std::size_t>(fault->at * static_cast<double>(answer.response.body.size()));
   return answer;
 }
 
@@ -196,14 +217,15 @@ ApiServer::WatchAnswer ApiServer::watch(const kube::Request& request, const User
   Call call = call_of(request, user);
   if (!call.info.is_resource) return {nullptr, to_response(no_such_path())};
   if (const auto fault = core_->faults.strike(subject_of(call))) {
-    if (fault->effect == FaultEffect::kDropResponse) return {nullptr, {}};
+    if (fault->effect == FaultEffect::kDropResponse || fault->effect == FaultEffect::kCutAnswer) return {nullptr, {}};
     if (auto answer = instead_of_serving(*fault)) return {nullptr, std::move(answer->response)};
   }
   if (CheckResult found = find_resource(*core_, call); !found) return {nullptr, to_response(found.failure())};
-  auto output = negotiate(request.accept, call.info.query.value("includeObject"), core_->store.clock().now());
-  if (!output) return {nullptr, to_response(output.failure())};
-  call.output = *output;
-  return open_watch(*core_, std::move(call));
+  if (CheckResult done = negotiate_output(*core_, call); !done) return {nullptr, to_response(done.failure())};
+  WatchAnswer answer = open_watch(*core_, call);
+  answer.is_protobuf = call.output.format == Output::Format::kProtobuf;
+  if (!answer.stream) answer.refusal = in_its_media_type(std::move(answer.refusal), call);
+  return answer;
 }
 
 void ApiServer::add_webhook(Webhook webhook) { core_->webhooks.push_back(std::move(webhook)); }
@@ -230,6 +252,7 @@ base::Status ApiServer::install_crd(const Json& definition) {
 void ApiServer::housekeep() { simulator::housekeep(*core_); }
 Store& ApiServer::store() { return core_->store; }
 Faults& ApiServer::faults() { return core_->faults; }
+Abilities& ApiServer::abilities() { return core_->abilities; }
 RequestLog& ApiServer::journal() { return core_->log; }
 const Registry& ApiServer::registry() const { return core_->registry; }
 

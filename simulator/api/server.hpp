@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -79,12 +80,21 @@ struct ApiServerOptions {
   WebhookCaller call_webhook{};
 };
 
+/// What a server can or cannot do. May change at any time, as behind a load balancer with servers of two versions.
+struct Abilities {
+  /// Answers core kinds in protobuf to clients that ask for it: only the fields that our own decoders read.
+  std::atomic<bool> protobuf{true};
+  /// Begins a watch with a list where it is asked to (sendInitialEvents); false: refuses that, as without the feature.
+  std::atomic<bool> streamed_lists{true};
+};
+
 /// A complete answer and what a fault makes of it.
 struct ApiAnswer {
   kube::Response response;
-  bool dropped = false;         ///< the client gets a closed connection instead
-  bool carried_out = true;      ///< false only when dropped before anything was done
-  base::milliseconds delay{0};  ///< the client gets it that much later
+  bool dropped = false;                 ///< the client gets a closed connection instead
+  bool carried_out = true;              ///< false only when dropped before anything was done
+  base::milliseconds delay{0};          ///< the client gets it that much later
+  std::optional<std::size_t> cut_at{};  ///< so many bytes of the body come, then the connection closes
 };
 
 struct ApiCore;
@@ -92,8 +102,9 @@ struct ApiCore;
 /// A Kubernetes API server over a Store: verbs, patches, subresources, eviction with PDB arithmetic, CRDs, tables,
 /// discovery, watches; without authentication (the caller says who the user is) and authorization (everybody may do
 /// everything). Mutating webhooks are called on creations, also of pods that the cluster's own controllers make. What
-/// it does not do: CEL, conversion webhooks, validating webhooks by configuration, protobuf, sendInitialEvents,
-/// exec/logs/proxy, quotas. Thread-safe. Never throws, whatever it is sent. `store` must outlive it; it has one server.
+/// it does not do: CEL, conversion webhooks, validating webhooks by configuration, protobuf in requests and of other
+/// kinds than we read, exec/logs/proxy, quotas. Thread-safe. Never throws, whatever it is sent. `store` must outlive
+/// it; it has one server.
 class ApiServer {
  public:
   explicit ApiServer(Store& store, ApiServerOptions options = {});
@@ -108,6 +119,7 @@ class ApiServer {
   struct WatchAnswer {
     std::unique_ptr<kube::WatchStream> stream;
     kube::Response refusal;
+    bool is_protobuf = false;  ///< the stream gives frames, not lines
   };
   WatchAnswer watch(const kube::Request& request, const User& user);
 
@@ -124,6 +136,7 @@ class ApiServer {
 
   Store& store();
   Faults& faults();
+  Abilities& abilities();
   RequestLog& journal();
   const Registry& registry() const;
 
@@ -139,6 +152,7 @@ class SimulatorTransport final : public kube::Transport {
 
   base::Result<kube::Response> round_trip(const kube::Request& request) override;
   base::Result<std::unique_ptr<kube::WatchStream>> watch(const kube::Request& request) override;
+  base::Result<std::unique_ptr<kube::WatchStream>> list(const kube::Request& request) override;
 
  private:
   ApiServer& server_;

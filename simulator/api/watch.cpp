@@ -33,12 +33,14 @@ class Watch final : public kube::WatchStream {
         deadline_(core.store.clock().now() + watch_time(call)),
         next_bookmark_(core.store.clock().now() + kBookmarkEvery) {}
 
-  /// The objects that a watch without resourceVersion begins with.
-  void begin_with(const Listing& listing) {
+  /// The objects that a watch without resourceVersion begins with. `says_when_complete`: a bookmark follows them, which
+  /// makes them a list.
+  void begin_with(const Listing& listing, bool says_when_complete = false) {
     for (const Object& object : listing.items) {
       if (in_scope(api::text_at(*object, {"metadata", "namespace"})) && selection_.matches(*object))
-        push("ADDED", object);
+        initial_.push_back(object);
     }
+    owes_bookmark_ = says_when_complete;
   }
 
   base::Result<std::optional<std::string>> next(milliseconds wait) override {
@@ -74,8 +76,10 @@ class Watch final : public kube::WatchStream {
 
   void fill(std::uint64_t revision) {
     if (ended_ || stalled_) return;
-    suffer(core_.faults.strike_watch(subject(), false));
+    suffer(core_.faults.strike_watch(subject(), WatchMoment::kPoll));
     if (ended_ || stalled_) return;
+    if (owes_list()) begin();
+    if (ended_ || stalled_ || owes_list()) return;
     if (revision > seen_) pull(revision);
     const base::TimePoint now = core_.store.clock().now();
     if (now >= deadline_ && !ended_) {
@@ -87,11 +91,28 @@ class Watch final : public kube::WatchStream {
     }
   }
 
+  bool owes_list() const { return !initial_.empty() || owes_bookmark_; }
+
+  /// The next of the objects that were there; one at a time, so that they are never all encoded.
+  void begin() {
+    if (!pending_.empty()) return;
+    if (!initial_.empty()) {
+      suffer(core_.faults.strike_watch(subject(), WatchMoment::kEvent));
+      if (ended_ || stalled_) return;
+      push("ADDED", initial_.front());
+      return initial_.pop_front();
+    }
+    owes_bookmark_ = false;
+    const auto effect = core_.faults.strike_watch(subject(), WatchMoment::kInitialEvents);
+    suffer(effect);
+    if (!effect) pending_.push_back(encode_bookmark(*resource_, seen_, output_, true));
+  }
+
   /// Everything up to `revision`, which was read before, so that nothing falls between.
   void pull(std::uint64_t revision) {
     auto changes = core_.store.changes_since(seen_, &resource_->storage);
     if (!changes) {
-      pending_.push_back(encode_error_event(expired(changes.error().message)));
+      pending_.push_back(encode_error_event(expired(changes.error().message), output_));
       ended_ = true;
       return;
     }
@@ -108,7 +129,7 @@ class Watch final : public kube::WatchStream {
     const bool was = change.before && selection_.matches(*change.before);
     const bool is = change.kind != ChangeKind::kDeleted && selection_.matches(*change.object);
     if (!was && !is) return;
-    suffer(core_.faults.strike_watch(subject(), true));
+    suffer(core_.faults.strike_watch(subject(), WatchMoment::kEvent));
     if (ended_ || stalled_) return;
     push(is ? (was ? "MODIFIED" : "ADDED") : "DELETED", change.object);
   }
@@ -135,6 +156,8 @@ class Watch final : public kube::WatchStream {
   std::uint64_t seen_;
   const base::TimePoint deadline_;
   base::TimePoint next_bookmark_;
+  std::deque<Object> initial_;
+  bool owes_bookmark_ = false;
   std::deque<std::string> pending_;
   bool ended_ = false;
   bool stalled_ = false;
@@ -148,30 +171,51 @@ std::unique_ptr<Watch> from_version(ApiCore& core, const Call& call, Selection s
   return std::make_unique<Watch>(core, call, std::move(selection), static_cast<std::uint64_t>(version));
 }
 
+Failure forbidden_option(const char* option, const char* why) {
+  return {422, "Invalid", fmt::format("ListOptions.meta.k8s.io \"\" is invalid: {}: Forbidden: {}", option, why),
+          nullptr};
+}
+
+/// nullopt: the query asks for no list by a watch, or rightly so.
+std::optional<Failure> check_streamed_list(const ApiCore& core, const Query& query) {
+  const bool has_match = !query.value("resourceVersionMatch").empty();
+  if (!query.has("sendInitialEvents")) {
+    if (!has_match) return std::nullopt;
+    return forbidden_option("resourceVersionMatch",
+                            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+  }
+  if (!core.abilities.streamed_lists) {
+    return forbidden_option("sendInitialEvents",
+                            "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled");
+  }
+  if (query.value("resourceVersionMatch") == "NotOlderThan") return std::nullopt;
+  return forbidden_option("resourceVersionMatch",
+                          "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+}
+
 }  // namespace
 
 ApiServer::WatchAnswer open_watch(ApiCore& core, Call call) {
-  if (call.info.query.has("sendInitialEvents")) {
-    return refuse({422, "Invalid",
-                   "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is "
-                   "forbidden for watch "
-                   "unless the WatchList feature gate is enabled",
-                   nullptr});
-  }
+  const Query& query = call.info.query;
+  if (const auto refused = check_streamed_list(core, query)) return refuse(*refused);
   auto selection =
       Selection::parse(*call.resource, call.info.query.value("labelSelector"), call.info.query.value("fieldSelector"));
   if (!selection) return refuse(selection.failure());
   if (!call.info.name.empty()) {  // GET …/<name>?watch=true, as old clients do
     selection = Selection::parse(*call.resource, "", "metadata.name=" + call.info.name);
   }
-  const std::string text = call.info.query.value("resourceVersion");
-  if (text.empty() || text == "0") {
+  const std::string text = query.value("resourceVersion");
+  const bool from_anywhere = text.empty() || text == "0";
+  const bool is_list = query.flag("sendInitialEvents");
+  if (from_anywhere || is_list) {
+    if (auto wanted = wanted_revision(core, call); !wanted) return refuse(wanted.failure());
     auto listing = core.store.list_at(call.resource->storage, call.info.ns);
     auto watch = std::make_unique<Watch>(core, call, *std::move(selection), listing->revision);
-    watch->begin_with(*listing);
+    if (is_list || !query.has("sendInitialEvents"))
+      watch->begin_with(*listing, is_list && query.flag("allowWatchBookmarks"));
     return {std::move(watch), {}};
   }
-  const auto version = call.info.query.number("resourceVersion");
+  const auto version = query.number("resourceVersion");
   if (!version || *version < 0) return refuse(bad_request(fmt::format("invalid resource version \"{}\"", text)));
   return {from_version(core, call, *std::move(selection), *version), {}};
 }

@@ -6,7 +6,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "api/core/protobuf/envelope.hpp"
+#include "api/core/protobuf/fields.hpp"
 #include "api/json/json_access.hpp"
+#include "simulator/protobuf/encoder.hpp"
 
 namespace simulator {
 namespace {
@@ -55,15 +58,22 @@ std::string item_text(const ServedResource& resource, const Json& stored) {
   return dump(bare);
 }
 
-Json metadata_only(const Json& stored) {
-  return {{"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/v1"}, {"metadata", stored.at("metadata")}};
+/// Envelopes. REQUIRES: protobuf_message_of(resource).
+std::string protobuf_object(const ServedResource& resource, const Json& stored) {
+  return api::protobuf::seal(resource.api_version(), resource.kind,
+                             encode_message(*protobuf_message_of(resource), stored));
 }
 
-std::string list_metadata(const ListPage& page) {
-  Json metadata = {{"resourceVersion", std::to_string(page.revision)}};
-  if (!page.continue_token.empty()) metadata["continue"] = page.continue_token;
-  if (page.remaining > 0) metadata["remainingItemCount"] = page.remaining;
-  return dump(metadata);
+std::string protobuf_list(const ServedResource& resource, const ListPage& page) {
+  std::string body;
+  api::protobuf::put_bytes(body, 1, encode_message(api::protobuf::kListMeta, list_metadata(page)));
+  for (const Object& item : page.items)
+    api::protobuf::put_bytes(body, 2, encode_message(*protobuf_message_of(resource), *item));
+  return api::protobuf::seal(resource.api_version(), resource.list_kind, body);
+}
+
+Json metadata_only(const Json& stored) {
+  return {{"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/v1"}, {"metadata", stored.at("metadata")}};
 }
 
 std::string_view trim_blanks(std::string_view text) {
@@ -73,9 +83,11 @@ std::string_view trim_blanks(std::string_view text) {
 }
 
 /// One media range of an Accept header; nullopt: not ours.
-std::optional<Output::Format> format_of(std::string_view range) {
+std::optional<Output::Format> format_of(std::string_view range, bool has_protobuf) {
   const auto end = range.find(';');
   const std::string_view type = trim_blanks(range.substr(0, end));
+  if (type == api::protobuf::kMediaType && has_protobuf && range.find("as=") == std::string_view::npos)
+    return Output::Format::kProtobuf;
   if (type != "application/json" && type != "*/*" && type != "application/*" && type != "application/json-seq")
     return std::nullopt;
   const std::string_view parameters = end == std::string_view::npos ? std::string_view() : range.substr(end);
@@ -87,7 +99,8 @@ std::optional<Output::Format> format_of(std::string_view range) {
 
 }  // namespace
 
-Outcome<Output> negotiate(std::string_view accept, std::string_view include_object, base::TimePoint now) {
+Outcome<Output> negotiate(std::string_view accept, std::string_view include_object, base::TimePoint now,
+                          bool has_protobuf) {
   Output output;
   output.now = now;
   if (include_object == "None") output.include = Output::Include::kNone;
@@ -95,13 +108,17 @@ Outcome<Output> negotiate(std::string_view accept, std::string_view include_obje
   if (trim_blanks(accept).empty()) return output;
   while (!accept.empty()) {
     const auto comma = std::min(accept.find(','), accept.size());
-    if (const auto format = format_of(accept.substr(0, comma))) {
+    if (const auto format = format_of(accept.substr(0, comma), has_protobuf)) {
       output.format = *format;
       return output;
     }
     accept.remove_prefix(std::min(comma + 1, accept.size()));
   }
   return Failure{406, "NotAcceptable", "only the following media types are accepted: application/json", nullptr};
+}
+
+const api::protobuf::Message* protobuf_message_of(const ServedResource& resource) {
+  return resource.custom ? nullptr : api::protobuf::message_of(resource.kind);
 }
 
 Json served_form(const ServedResource& resource, const Json& stored) {
@@ -122,22 +139,31 @@ Json stored_form(const ServedResource& resource, Json served) {
 std::string encode_object(const ServedResource& resource, const Json& stored, const Output& output) {
   switch (output.format) {
     case Output::Format::kObject: return object_text(resource, stored) + "\n";
+    case Output::Format::kProtobuf: return protobuf_object(resource, stored);
     case Output::Format::kMetadata: return dump(metadata_only(stored)) + "\n";
     case Output::Format::kTable: return dump(table_of(resource, {std::make_shared<const Json>(stored)}, output)) + "\n";
   }
   std::abort();
 }
 
+Json list_metadata(const ListPage& page) {
+  Json metadata = {{"resourceVersion", std::to_string(page.revision)}};
+  if (!page.continue_token.empty()) metadata["continue"] = page.continue_token;
+  if (page.remaining > 0) metadata["remainingItemCount"] = page.remaining;
+  return metadata;
+}
+
 std::string encode_list(const ServedResource& resource, const ListPage& page, const Output& output) {
+  if (output.format == Output::Format::kProtobuf) return protobuf_list(resource, page);
   if (output.format == Output::Format::kTable) {
     Json table = table_of(resource, page.items, output);
-    table["metadata"] = Json::parse(list_metadata(page));
+    table["metadata"] = list_metadata(page);
     return dump(table) + "\n";
   }
   const bool metadata = output.format == Output::Format::kMetadata;
   std::string text = fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
                                  metadata ? "PartialObjectMetadataList" : resource.list_kind,
-                                 metadata ? "meta.k8s.io/v1" : resource.api_version(), list_metadata(page));
+                                 metadata ? "meta.k8s.io/v1" : resource.api_version(), dump(list_metadata(page)));
   bool first = true;
   for (const Object& item : page.items) {
     if (!first) text += ',';
@@ -148,35 +174,44 @@ std::string encode_list(const ServedResource& resource, const ListPage& page, co
 }
 
 std::string RecentTexts::encode(const ServedPtr& resource, const Object& stored, const Output& output) {
-  if (output.format != Output::Format::kObject) return encode_object(*resource, *stored, output);
+  const bool is_kept = output.format == Output::Format::kObject || output.format == Output::Format::kProtobuf;
+  if (!is_kept) return encode_object(*resource, *stored, output);
   const std::scoped_lock lock(mutex_);
-  const auto known = std::ranges::find_if(
-      entries_, [&](const Entry& each) { return each.stored == stored && each.resource == resource; });
+  const auto known = std::ranges::find_if(entries_, [&](const Entry& each) {
+    return each.stored == stored && each.resource == resource && each.format == output.format;
+  });
   if (known != entries_.end()) return known->text;
   Entry& entry = entries_[std::exchange(next_, (next_ + 1) % kKept)];
-  entry = {resource, stored, encode_object(*resource, *stored, output)};
+  entry = {resource, stored, output.format, encode_object(*resource, *stored, output)};
   return entry.text;
 }
 
 std::string encode_event(std::string_view type, std::string_view object) {
+  if (api::protobuf::is_envelope(object)) return protobuf_event(type, object);
   object = object.substr(0, object.find_last_not_of('\n') + 1);
   return fmt::format("{{\"type\":\"{}\",\"object\":{}}}", type, object);
 }
 
-std::string encode_bookmark(const ServedResource& resource, std::uint64_t revision, const Output& output) {
+std::string encode_bookmark(const ServedResource& resource, std::uint64_t revision, const Output& output,
+                            bool ends_initial_events) {
   Json object = {{"kind", resource.kind},
                  {"apiVersion", resource.api_version()},
                  {"metadata", {{"resourceVersion", std::to_string(revision)}, {"creationTimestamp", nullptr}}}};
+  if (ends_initial_events) object["metadata"]["annotations"] = {{"k8s.io/initial-events-end", "true"}};
+  if (output.format == Output::Format::kProtobuf) return protobuf_event("BOOKMARK", protobuf_object(resource, object));
   if (output.format == Output::Format::kMetadata) object["kind"] = "PartialObjectMetadata";
   if (output.format == Output::Format::kMetadata) object["apiVersion"] = "meta.k8s.io/v1";
   if (output.format == Output::Format::kTable) {
     object = table_of(resource, {}, output);
     object["metadata"] = {{"resourceVersion", std::to_string(revision)}};
+    if (ends_initial_events) object["metadata"]["annotations"] = {{"k8s.io/initial-events-end", "true"}};
   }
   return fmt::format("{{\"type\":\"BOOKMARK\",\"object\":{}}}", dump(object));
 }
 
-std::string encode_error_event(const Failure& failure) {
+std::string encode_error_event(const Failure& failure, const Output& output) {
+  if (output.format == Output::Format::kProtobuf)
+    return protobuf_event("ERROR", protobuf_status(status_object(failure)));
   return fmt::format("{{\"type\":\"ERROR\",\"object\":{}}}", dump(status_object(failure)));
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "kube/client.hpp"
 #include "kube/transport.hpp"
 #include "simulator/api/server.hpp"
 
@@ -21,20 +22,20 @@ class MortalTransport final : public kube::Transport {
   MortalTransport(simulator::ApiServer& server, simulator::User user) : inner_(server, std::move(user)) {}
 
   base::Result<kube::Response> round_trip(const kube::Request& request) override {
-    if (dead_) return died();
-    if (observer) observer(request);
-    dead_ = calls_++ == last_call_;
-    if (dead_ && death_ == Death::kBeforeTheCall) return died();
-    if (before_each_call) before_each_call(request);
-    auto answer = answer_to(request);
-    if (after_each_call) after_each_call();
-    if (dead_) return died();
-    return answer;
+    return call<kube::Response>(request, [&] { return answer_to(request); });
+  }
+  base::Result<std::unique_ptr<kube::WatchStream>> list(const kube::Request& request) override {
+    return call<std::unique_ptr<kube::WatchStream>>(request, [&]() -> base::Result<std::unique_ptr<kube::WatchStream>> {
+      if (auto refusal = lied_refusal(request)) return *std::move(refusal);
+      return inner_.list(request);
+    });
   }
   base::Result<std::unique_ptr<kube::WatchStream>> watch(const kube::Request& request) override {
     if (dead_) return died();
     if (observer) observer(request);
     if (auto refusal = refuse_watch ? refuse_watch(request) : std::nullopt) return *std::move(refusal);
+    const bool is_list = request.query.find("sendInitialEvents=true") != std::string::npos;
+    if (auto refusal = is_list ? lied_refusal(request) : std::nullopt) return *std::move(refusal);
     return inner_.watch(request);
   }
 
@@ -54,13 +55,32 @@ class MortalTransport final : public kube::Transport {
   /// Of the calls that reach the server, watches aside.
   std::function<void(const kube::Request&)> before_each_call;
   std::function<void()> after_each_call;
-  /// Answers in the server's stead.
+  /// Answers in the server's stead; of streamed lists only refusals.
   std::function<std::optional<kube::Response>(const kube::Request&)> lie;
   /// A watch that the server does not open.
   std::function<std::optional<base::Error>(const kube::Request&)> refuse_watch;
 
  private:
   static base::Error died() { return {base::ErrorCode::kCancelled, "the process is dead"}; }
+  template <typename Answer, typename Ask>
+  base::Result<Answer> call(const kube::Request& request, const Ask& ask) {
+    if (dead_) return died();
+    if (observer) observer(request);
+    dead_ = calls_++ == last_call_;
+    if (dead_ && death_ == Death::kBeforeTheCall) return died();
+    if (before_each_call) before_each_call(request);
+    auto answer = ask();
+    if (after_each_call) after_each_call();
+    if (dead_) return died();
+    return answer;
+  }
+  std::optional<base::Error> lied_refusal(const kube::Request& request) const {
+    auto untrue = lie ? lie(request) : std::nullopt;
+    if (!untrue) return std::nullopt;
+    auto meant = kube::classify(*std::move(untrue));
+    if (!meant) return std::move(meant).error();
+    return std::nullopt;
+  }
   base::Result<kube::Response> answer_to(const kube::Request& request) {
     if (auto untrue = lie ? lie(request) : std::nullopt) return *std::move(untrue);
     return inner_.round_trip(request);

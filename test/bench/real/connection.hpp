@@ -47,5 +47,7 @@ void fill(Connection& connection, int nodes, int pods_per_node);
 void clean(Connection& connection);
 /// Evicts `count` pods as fast as that many connections can; prints evictions a second.
 void loop(const std::string& kubeconfig, int connections, int count);
+/// Lists all pods in one piece, on each connection again and again, whatever the answer. Ends only with its process.
+[[noreturn]] void flood(const std::string& kubeconfig, int connections);
 
 }  // namespace bench

@@ -16,6 +16,7 @@ constexpr const char* kUsage = R"(usage: evacuator_real_bench COMMAND
   fill KUBECONFIG NODES PODS_PER_NODE      nodes, ReplicaSets and pods, as far as they are missing
   clean KUBECONFIG                         remove all Evacuations
   loop KUBECONFIG CONNECTIONS COUNT        evict COUNT pods as fast as possible
+  flood KUBECONFIG CONNECTIONS             list all pods, without end
   observe PROGRAM PID START AUDIT_LOG FROM EVICTIONS TIMEOUT [NAME=PID]...
                                            follow one run of a descheduler; START in seconds since the epoch
   rest PROGRAM PID SECONDS                 CPU of a process that has nothing to do
@@ -56,6 +57,8 @@ int run(const std::vector<std::string>& args) {
     bench::clean(connection);
   } else if (is("loop", 4)) {
     bench::loop(args[1], std::stoi(args[2]), std::stoi(args[3]));
+  } else if (is("flood", 3)) {
+    bench::flood(args[1], std::stoi(args[2]));
   } else if (is("observe", 8)) {
     bench::observe(run_of(args));
   } else if (is("rest", 4)) {

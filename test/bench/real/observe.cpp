@@ -48,7 +48,9 @@ std::optional<Call> call_of(const std::string& line) {
     return std::nullopt;
   const std::string user = record.contains("user") ? record["user"].value("username", "") : "";
   const std::string agent = record.value("userAgent", "");
-  if (user.starts_with("system:") || agent.starts_with(kUserAgent) || agent.starts_with("kubectl")) return std::nullopt;
+  const bool is_ours = user.starts_with("system:serviceaccount:evacuator-system:");
+  if ((user.starts_with("system:") && !is_ours) || agent.starts_with(kUserAgent) || agent.starts_with("kubectl"))
+    return std::nullopt;
   const Json& object = record["objectRef"];
   const std::string sub = object.value("subresource", "");
   Call call;
@@ -112,12 +114,14 @@ class Observer {
 
  private:
   void take(const Call& call) {
+    if (call.resource == "leases") leases_.push_back(call.answered - call.received);
     if (!is_of_evictions(call)) return;
     newest_ = now();
     if (counts_.empty()) begin();
     ++counts_[call.verb + " " + call.resource];
     end_ = std::max(end_, call.answered);
     if (call.resource != "pods/eviction") return;
+    calls_.push_back(call.answered - call.received);
     if (first_call_ == 0 || call.received < first_call_) first_call_ = call.received;
     if (call.code / 100 != 2) {
       ++refused_;
@@ -179,13 +183,25 @@ class Observer {
                    {"requests_an_eviction", all},
                    {"seconds_in_all", end_ - run_.started},
                    {"requests", std::move(requests)}};
+    add_times(result, "eviction_call", calls_);
+    add_times(result, "lease_request", leases_);
     for (const auto& [name, cpu] : others_cpu())
       result["cpu_ms_an_eviction_" + name] = (cpu - others_at_first_.at(name)) * 1000 / count;
     return result;
   }
 
+  /// As the server sees them: its own queues are in them, the network is not.
+  static void add_times(Json& result, const std::string& what, std::vector<double> seconds) {
+    if (seconds.empty()) return;
+    std::ranges::sort(seconds);
+    result[what + "_median_s"] = seconds[seconds.size() / 2];
+    result[what + "_longest_s"] = seconds.back();
+  }
+
   const RunToObserve& run_;
   Tail tail_;
+  std::vector<double> calls_;
+  std::vector<double> leases_;
   std::map<std::string, int> counts_;
   std::map<std::string, double> others_at_first_;
   int granted_ = 0;

@@ -45,6 +45,7 @@ class Play final : public Rig {
         events_(client_, clock, kube::EventOptions{.instance = "replica-1"}, log_),
         elector_(client_, clock, {.identity = "replica-1"}, {[] {}, [] {}}, log_,
                  [this] { return clock.now().time_since_epoch(); }) {
+    server->abilities().streamed_lists = false;  // else a right to watch does where one to list is missing
     transport_.lie = [this](const kube::Request& request) -> std::optional<kube::Response> {
       const auto missing = missing_for(request);
       return missing ? std::optional(forbidden(refusal_of(*missing))) : std::nullopt;
@@ -150,7 +151,7 @@ class Play final : public Rig {
 TEST(Grants, OfConfigDefaultAreEnoughToMovePods) {
   Play play(all_grants(default_roles()));
   const std::string told = play.run();
-  EXPECT_THAT(told, testing::Not(HasSubstr("forbidden"))) << told;
+  EXPECT_THAT(told, testing::Not(HasSubstr("is forbidden: User"))) << told;
   EXPECT_THAT(told, HasSubstr("\"phase\":\"Succeeded\""));
   EXPECT_THAT(play.used, testing::Contains(Access{"", "persistentvolumeclaims", "get"})) << "of a pod with a claim";
 }

@@ -26,6 +26,9 @@ World::World(std::uint64_t seed, std::function<void(const std::string&)> tell)
   // Nobody applies, nobody reads field managers.
   server_ = std::make_unique<simulator::ApiServer>(cluster_->store(),
                                                    simulator::ApiServerOptions{.seed = seed, .track_fields = false});
+  // Most servers can both. By the seed itself: chance decides as it did before.
+  server_->abilities().protobuf = seed % 5 != 0;
+  server_->abilities().streamed_lists = seed % 3 != 0;
   invariants_ = std::make_unique<Invariants>(*server_);
   mover_ = std::make_unique<Mover>(clock_);
   mover_->before_each_call = [this](const kube::Request& request) {

@@ -117,6 +117,17 @@ TEST(WatchRequest, AsksForBookmarks) {
   EXPECT_EQ(got.method, "GET");
 }
 
+TEST(WatchRequest, BeginsWithAListWhereItIsAskedTo) {
+  ListOptions options;
+  EXPECT_EQ(watch_request(kPods, options, base::seconds(300)).flow, Flow::kRead);
+  options.send_initial_events = true;
+  const Request got = watch_request(kPods, options, base::seconds(300));
+  EXPECT_EQ(got.target(),
+            "/api/v1/pods?watch=true&allowWatchBookmarks=true&sendInitialEvents=true&"
+            "resourceVersionMatch=NotOlderThan&timeoutSeconds=300");
+  EXPECT_EQ(got.flow, Flow::kList) << "in the lane of lists";
+}
+
 TEST(CreateRequest, PostsToTheCollection) {
   const Request got = create_request(kEvacuations, "shop", {{"kind", "Evacuation"}});
   EXPECT_EQ(got.method, "POST");

@@ -87,6 +87,35 @@ TEST_F(FaultsTest, RulesMatchWhatTheyName) {
   EXPECT_FALSE(hit({.effect = FaultEffect::kCutWatch}, {"watch", "pods", "", "op"})) << "that is for running watches";
 }
 
+TEST_F(FaultsTest, AnswersAreCutWhereTheRuleOrChanceSays) {
+  server.faults().add({.effect = FaultEffect::kCutAnswer, .count = 1, .at = 0.5});
+  ApiAnswer answer = ask("GET", kMaps);
+  EXPECT_EQ(answer.cut_at, answer.response.body.size() / 2);
+  server.faults().add({.effect = FaultEffect::kCutAnswer, .count = 1});
+  answer = ask("GET", kMaps);
+  ASSERT_TRUE(answer.cut_at);
+  EXPECT_LT(*answer.cut_at, answer.response.body.size());
+  EXPECT_FALSE(ask("GET", kMaps).cut_at);
+}
+
+TEST_F(FaultsTest, AfterSparesTheFirstOnes) {
+  Faults faults(1);
+  faults.add({.effect = FaultEffect::kUnavailable, .count = 1, .after = 2});
+  const FaultSubject get{"get", "pods", "", "op"};
+  EXPECT_FALSE(faults.strike(get));
+  EXPECT_FALSE(faults.strike(get));
+  EXPECT_TRUE(faults.strike(get));
+  EXPECT_FALSE(faults.strike(get));
+  const FaultSubject watch{"watch", "pods", "", "op"};
+  faults.set({{.effect = FaultEffect::kCutWatch, .after = 1}});
+  EXPECT_FALSE(faults.strike_watch(watch, WatchMoment::kPoll)) << "who looks changes nothing";
+  EXPECT_FALSE(faults.strike_watch(watch, WatchMoment::kEvent));
+  EXPECT_EQ(faults.strike_watch(watch, WatchMoment::kPoll), FaultEffect::kCutWatch);
+  faults.set({{.effect = FaultEffect::kHoldBookmark}});
+  EXPECT_FALSE(faults.strike_watch(watch, WatchMoment::kEvent));
+  EXPECT_EQ(faults.strike_watch(watch, WatchMoment::kInitialEvents), FaultEffect::kHoldBookmark);
+}
+
 TEST_F(FaultsTest, OddsAreReproducibleAndAboutRight) {
   const auto hits = [](std::uint64_t seed) {
     Faults faults(seed);

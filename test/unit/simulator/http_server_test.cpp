@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <thread>
 
+#include "api/core/codec.hpp"
+#include "kube/client.hpp"
+#include "kube/http/transport.hpp"
 #include "test/fakes/temp_folder.hpp"
 #include "test/unit/simulator/api/fixture.hpp"
 
@@ -111,6 +114,66 @@ TEST_F(HttpServerTest, StreamsWatchesUntilTheyEnd) {
     const Json event = Json::parse(lines.substr(0, lines.find('\n')), nullptr, false);
     EXPECT_EQ(event.value("type", ""), "ADDED") << lines;
   }
+}
+
+/// What the operator does, over a real connection.
+class ProtobufOverHttp : public HttpServerTest {
+ protected:
+  std::unique_ptr<kube::HttpTransport> connect() {
+    start(false);
+    const auto config = kube::config_from_text(http->kubeconfig(), "kubeconfig", "", clock);
+    EXPECT_TRUE(config);
+    auto transport = kube::HttpTransport::create(*config);
+    EXPECT_TRUE(transport);
+    return *std::move(transport);
+  }
+  static kube::ListOptions options() {
+    kube::ListOptions chosen;
+    chosen.protobuf = true;
+    return chosen;
+  }
+};
+
+TEST_F(ProtobufOverHttp, ListsAreReadOrKnownToBeCut) {
+  for (const char* name : {"p", "q", "r"}) run_pod(name);
+  const auto transport = connect();
+  kube::Client client(*transport, nullptr);
+  std::string names;
+  const auto collect = [&](std::string_view item) -> base::Status {
+    names += api::decode_meta(item)->name;
+    return base::Done{};
+  };
+  ASSERT_TRUE(client.list_cached(kube::kPods, options(), collect));
+  EXPECT_EQ(std::exchange(names, ""), "pqr");
+  for (int part = 0; part < 20; ++part) {
+    server.faults().set({{.effect = FaultEffect::kCutAnswer, .count = 1, .at = part / 20.0}});
+    EXPECT_FALSE(client.list_cached(kube::kPods, options(), collect)) << part;
+    server.faults().set({{.effect = FaultEffect::kCutAnswer, .count = 1, .at = part / 20.0}});
+    EXPECT_FALSE(client.list(kube::kPods, options(), collect)) << part;
+    names.clear();
+  }
+  ASSERT_TRUE(client.list(kube::kPods, options(), collect));
+  EXPECT_EQ(names, "pqr");
+}
+
+TEST_F(ProtobufOverHttp, WatchesComeInFrames) {
+  run_pod("p");
+  const auto transport = connect();
+  kube::Client client(*transport, nullptr);
+  kube::ListOptions whole = options();
+  whole.send_initial_events = true;
+  const auto stream = client.watch(kube::kPods, whole, base::seconds(60));
+  ASSERT_TRUE(stream) << stream.error().message;
+  const auto next = [&] {
+    const auto line = (*stream)->next(base::milliseconds(20'000));
+    if (!line || !*line) return std::string("nothing");
+    const auto event = api::split_watch_line(**line);
+    return event ? event->type + " " + api::decode_meta(event->object)->name : event.error().message;
+  };
+  EXPECT_EQ(next(), "ADDED p");
+  EXPECT_EQ(next(), "BOOKMARK ");
+  must("DELETE", path_of("p"));
+  EXPECT_EQ(next().substr(0, 5), "MODIF") << "deletionTimestamp";
 }
 
 TEST_F(HttpServerTest, StopsWhileAWatchRuns) {

@@ -8,6 +8,7 @@
 #include "api/core/protobuf/cursor.hpp"
 #include "api/core/protobuf/envelope.hpp"
 #include "kube/config/process_environment.hpp"
+#include "kube/http/stream_splitter.hpp"
 #include "kube/http/transport.hpp"
 #include "kube/request.hpp"
 #include "test_server.hpp"
@@ -354,6 +355,18 @@ TEST_P(HttpWatchTest, GivesFramesOfProtobuf) {
   });
   EXPECT_EQ(line_of(*stream), "abc");
   EXPECT_EQ(line_of(*stream), "de");
+}
+
+TEST(Frames, ThatAreCutAnywhereGiveWholeEventsOnly) {
+  const std::string two("\0\0\0\3abc\0\0\0\2de", 13);
+  for (std::size_t at = 0; at <= two.size(); ++at) {
+    const auto splitter = make_splitter(StreamKind::kWatch, kListType + ";stream=watch", 100);
+    std::vector<std::string> events;
+    ASSERT_TRUE(splitter->feed(two.substr(0, at), events));
+    EXPECT_EQ(events.size(), at < 7 ? 0U : at < 13 ? 1U : 2U) << at;
+    ASSERT_TRUE(splitter->feed(two.substr(at), events));
+    EXPECT_EQ(events, (std::vector<std::string>{"abc", "de"})) << at;
+  }
 }
 
 TEST_P(HttpWatchTest, EndsAtAFrameThatIsTooLong) {

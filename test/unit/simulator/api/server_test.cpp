@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "api/core/codec.hpp"
+#include "api/core/protobuf/envelope.hpp"
 #include "test/unit/simulator/api/fixture.hpp"
 
 namespace simulator {
@@ -384,10 +386,35 @@ TEST_F(ApiServerTest, NegotiatesWhatItCan) {
   EXPECT_EQ(kind_for("application/json"), "Namespace");
   EXPECT_EQ(kind_for(""), "Namespace");
   EXPECT_EQ(kind_for("*/*"), "Namespace");
-  EXPECT_EQ(kind_for("application/vnd.kubernetes.protobuf,application/json"), "Namespace");
+  EXPECT_EQ(kind_for("application/vnd.kubernetes.protobuf;as=Table,application/json"), "Namespace");
   EXPECT_EQ(kind_for("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"), "Table");
   EXPECT_EQ(kind_for("application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"), "PartialObjectMetadata");
-  EXPECT_EQ(kind_for("application/vnd.kubernetes.protobuf"), "Status");
+  EXPECT_EQ(kind_for("text/html"), "Status");
+}
+
+TEST_F(ApiServerTest, AnswersInProtobufWhereItCanAndIsAsked) {
+  kube::Request request;
+  request.path = "/api/v1/namespaces/shop";
+  request.accept = "application/vnd.kubernetes.protobuf,application/json";
+  const auto answer = server.handle(request, user);
+  EXPECT_EQ(answer.content_type, "application/vnd.kubernetes.protobuf");
+  EXPECT_EQ(api::decode_namespace(answer.body)->meta.name, "shop");
+  request.path = "/api/v1/namespaces/none";
+  const auto missing = server.handle(request, user);
+  EXPECT_EQ(missing.status, 404);
+  EXPECT_EQ(missing.content_type, "application/vnd.kubernetes.protobuf");
+  EXPECT_EQ(Json::parse(*api::protobuf::status_json(missing.body)).at("details").at("name"), "none");
+
+  request.path = "/api/v1/namespaces/shop/configmaps";
+  EXPECT_EQ(server.handle(request, user).content_type, "application/json") << "a kind that we do not read";
+  request.accept = "application/vnd.kubernetes.protobuf";
+  EXPECT_EQ(server.handle(request, user).status, 406);
+
+  request.path = "/api/v1/namespaces/shop";
+  server.abilities().protobuf = false;
+  EXPECT_EQ(server.handle(request, user).status, 406);
+  request.accept += ",application/json";
+  EXPECT_EQ(server.handle(request, user).content_type, "application/json");
 }
 
 TEST_F(ApiServerTest, KeepsAJournalOfWrites) {

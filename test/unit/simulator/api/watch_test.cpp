@@ -1,5 +1,7 @@
 #include <thread>
 
+#include "api/core/codec.hpp"
+#include "api/core/protobuf/envelope.hpp"
 #include "simulator/api/request_info.hpp"
 #include "test/unit/simulator/api/fixture.hpp"
 
@@ -51,6 +53,8 @@ class WatchTest : public ApiFixture {
 };
 
 constexpr const char* kMaps = "/api/v1/namespaces/shop/configmaps";
+constexpr const char* kStreamedList =
+    "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 
 TEST_F(WatchTest, BeginsWithWhatIsThere) {
   put_map("a", "1");
@@ -125,12 +129,84 @@ TEST_F(WatchTest, BookmarksComeEveryMinuteWhenAskedFor) {
 }
 
 TEST_F(WatchTest, RefusesWhatOldServersRefuse) {
-  EXPECT_FALSE(watch(kMaps, "sendInitialEvents=true&resourceVersionMatch=NotOlderThan"));
+  server.abilities().streamed_lists = false;
+  EXPECT_FALSE(watch(kMaps, kStreamedList));
   EXPECT_EQ(refusal.status, 422);
+  EXPECT_NE(refusal.body.find("unless the WatchList feature gate is enabled"), std::string::npos) << refusal.body;
   EXPECT_FALSE(watch("/apis/none/v1/things"));
   EXPECT_EQ(refusal.status, 404);
   EXPECT_FALSE(watch(kMaps, "resourceVersion=x"));
   EXPECT_EQ(refusal.status, 400);
+}
+
+TEST_F(WatchTest, IsAListWhereItIsAskedToBeOne) {
+  put_map("a", "1");
+  put_map("b", "2");
+  const std::string version = std::to_string(store.revision());
+  const auto stream = watch(kMaps, std::string(kStreamedList) + "&labelSelector=l%3D1");
+  put_map("c", "1");
+  auto first = stream->next(milliseconds(0));
+  ASSERT_TRUE(first && *first);
+  EXPECT_EQ(Json::parse(**first).at("object").at("metadata").at("name"), "a");
+  auto end = stream->next(milliseconds(0));
+  ASSERT_TRUE(end && *end);
+  const Json bookmark = Json::parse(**end);
+  EXPECT_EQ(bookmark.at("type"), "BOOKMARK");
+  EXPECT_EQ(bookmark.at("object").at("metadata").at("annotations").at("k8s.io/initial-events-end"), "true");
+  EXPECT_EQ(bookmark.at("object").at("metadata").at("resourceVersion"), version);
+  EXPECT_EQ(drain(*stream), "ADDED c") << "and goes on as a watch";
+}
+
+TEST_F(WatchTest, ChecksTheOptionsOfAListAsKubernetesDoes) {
+  for (const char* query : {"sendInitialEvents=true", "resourceVersionMatch=NotOlderThan",
+                            "sendInitialEvents=true&resourceVersionMatch=Exact&resourceVersion=1"}) {
+    EXPECT_FALSE(watch(kMaps, query)) << query;
+    EXPECT_EQ(refusal.status, 422) << query;
+  }
+  EXPECT_FALSE(watch(kMaps, std::string(kStreamedList) + "&resourceVersion=99999"));
+  EXPECT_EQ(refusal.status, 504);
+  put_map("a", "1");
+  EXPECT_EQ(drain(*watch(kMaps, "sendInitialEvents=true&resourceVersionMatch=NotOlderThan")), "ADDED a")
+      << "without bookmarks nothing says that it is complete";
+  const auto from_now = watch(kMaps, "sendInitialEvents=false&resourceVersionMatch=NotOlderThan");
+  put_map("b", "1");
+  EXPECT_EQ(drain(*from_now), "ADDED b");
+}
+
+TEST_F(WatchTest, FaultsStrikeWithinAList) {
+  for (const char* name : {"a", "b", "c"}) put_map(name, "1");
+  const char* want[] = {"end", "ADDED a, end", "ADDED a, ADDED b, end", "ADDED a, ADDED b, ADDED c, end",
+                        "ADDED a, ADDED b, ADDED c, BOOKMARK , end"};
+  for (std::int64_t after = 0; after < 5; ++after) {
+    server.faults().set({{.effect = FaultEffect::kCutWatch, .count = 1, .after = after}});
+    EXPECT_EQ(drain(*watch(kMaps, kStreamedList)), want[after]);
+  }
+  server.faults().set({{.effect = FaultEffect::kHoldBookmark, .count = 1}});
+  const auto stream = watch(kMaps, kStreamedList);
+  put_map("d", "1");
+  EXPECT_EQ(drain(*stream), "ADDED a, ADDED b, ADDED c, ADDED d");
+}
+
+TEST_F(WatchTest, SpeaksProtobufOfKindsThatWeRead) {
+  accept = "application/vnd.kubernetes.protobuf;stream=watch,application/json";
+  run_pod("p");
+  const auto stream = watch("/api/v1/pods", kStreamedList);
+  run_pod("q");
+  std::string told;
+  for (auto line = stream->next(milliseconds(0)); line && *line; line = stream->next(milliseconds(0))) {
+    EXPECT_TRUE((*line)->starts_with('\x0a'));
+    const auto event = api::split_watch_line(**line);
+    ASSERT_TRUE(event) << event.error().message;
+    const auto pod = api::decode_pod(event->object);
+    ASSERT_TRUE(pod) << pod.error().message;
+    told += event->type + " " + pod->meta.name + " " + pod->node_name.value + ", ";
+  }
+  EXPECT_EQ(told, "ADDED p n1, BOOKMARK  , ADDED q , MODIFIED q n1, ");
+  const auto old = watch("/api/v1/pods", "resourceVersion=1");
+  store.compact();
+  const auto event = api::split_watch_line(**old->next(milliseconds(0)));
+  EXPECT_EQ(event->type, "ERROR");
+  EXPECT_TRUE(api::protobuf::is_envelope(event->object));
 }
 
 TEST_F(WatchTest, CancelWakesTheWaiter) {
