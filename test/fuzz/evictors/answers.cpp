@@ -29,7 +29,7 @@ void require(bool holds) {
 
 void check_kept(const Classification& meaning) {
   require(meaning.message.size() <= kMostMessage);
-  if (meaning.blocker) require(meaning.blocker->message.size() <= kMostMessage);
+  if (meaning.blocker) require(meaning.blocker->message.size() <= kMostMessage && meaning.blocker->name.size() <= 253);
   for (const auto& [name, value] : meaning.refs) require(!name.empty() && value.size() <= kMostRef);
   if (!evictors::is_blocked(meaning.answer)) return;
   for (const int times : {1, 1000}) require(evictors::blocked_delay(meaning, times, 7) > base::Duration::zero());
