@@ -18,7 +18,7 @@ help: ## Show this help
 setup: ## Install what is missing from Debian's packages
 	@hack/setup.sh build
 
-build: setup ## Build evacuator and kubectl-evacuator (PRESET=release|debug|asan-ubsan|tsan)
+build: setup ## Build evacuator and kubectl-evacuator (PRESET=release|package|debug|asan-ubsan|tsan)
 	@cmake --preset $(PRESET) >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
 	@cmake --build $(BUILD) --parallel $(JOBS) --target evacuator kubectl-evacuator
 

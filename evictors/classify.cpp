@@ -21,6 +21,7 @@ using Class = ResponseClass;
 using Kind = api::BlockerKind;
 
 constexpr std::size_t kMaxMessage = 512;
+constexpr std::size_t kMaxName = 253;  // of an object
 constexpr std::string_view kWebhookPrefix = "admission webhook \"";
 constexpr std::string_view kDenied = " denied the request";
 
@@ -60,11 +61,11 @@ std::string quoted_after(std::string_view text, std::string_view before) {
 
 bool is_denial(std::string_view message) { return message.starts_with(kWebhookPrefix) && has(message, kDenied); }
 
-api::Blocker blocker(api::BlockerKind kind, std::string name, std::string message) {
+api::Blocker blocker(api::BlockerKind kind, std::string_view name, std::string_view message) {
   api::Blocker result;
   result.kind = to_string(kind);
-  result.name = std::move(name);
-  result.message = shortened(std::move(message));
+  result.name = base::short_text(name, kMaxName);
+  result.message = shortened(message);
   return result;
 }
 

@@ -32,6 +32,7 @@ check layers hack/verify-layers.sh
 check docs hack/verify-docs.sh
 check alerts hack/verify-alerts.sh
 check viewer hack/verify-viewer.sh
+check hardening hack/verify-hardening.sh
 check format format_is_clean
 check shellcheck scripts_are_clean
 check generated generated_is_current

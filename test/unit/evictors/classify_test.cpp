@@ -201,6 +201,19 @@ TEST(ClassifyEviction, CutsLongMessagesBetweenCharacters) {
   EXPECT_EQ(got.message, std::string(511, 'a'));
 }
 
+TEST(ClassifyEviction, CutsTheNamesThatItReadsFromForeignText) {
+  const std::string name(100'000, 'a');
+  const std::string budget = "The disruption budget " + name + " needs 3 healthy pods and has 3 currently";
+  for (const CallResult& refusal :
+       {answer(429, status(429, "", "admission webhook \"" + name + "\" denied the request: no")),
+        answer(500, status(500, "", "failed calling webhook \"" + name + "\": timeout")),
+        answer(429, status(429, "TooManyRequests", kBudgetMessage, cause("DisruptionBudget", budget)))}) {
+    const Classification got = evictors::classify_eviction(refusal);
+    ASSERT_TRUE(got.blocker);
+    EXPECT_EQ(got.blocker->name, name.substr(0, 253)) << "it is stored in the status";
+  }
+}
+
 TEST(ClassifyEviction, BearsEveryByteSequence) {
   std::string garbage;
   for (int i = 0; i < 4096; ++i) garbage += static_cast<char>((i * 37) ^ (i >> 3));
