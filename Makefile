@@ -87,7 +87,7 @@ proof: bare-root ## What takes longer than the gate may: the bare root, clang-ti
 	@$(MAKE) soak SEEDS=1000
 	@cmake --build $(BUILD) --parallel $(JOBS) --target load_proof
 	@$(BUILD)/test/scenarios/load_proof --nodes 100 --check
-	@$(BUILD)/test/scenarios/load_proof --nodes 1000
+	@$(BUILD)/test/scenarios/load_proof --nodes 1000 --check
 	@$(BUILD)/test/scenarios/load_proof --seeds 1000
 	@cmake --build $(BUILD) --parallel $(JOBS) --target frag_proof evacuator
 	@$(BUILD)/test/scenarios/frag_proof --nodes 10 20 200 1000
