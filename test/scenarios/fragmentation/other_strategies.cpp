@@ -1,0 +1,73 @@
+#include "test/scenarios/fragmentation/other_strategies.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "planning/planner.hpp"
+#include "test/builders/cluster.hpp"
+#include "test/scenarios/fragmentation/judge.hpp"
+
+namespace fragmentation {
+namespace {
+
+constexpr int kMostCycles = 200;
+
+/// Names stay: the judge goes by them.
+void carry_out(const std::vector<api::PlannedMove>& moves, scheduling::SnapshotInput& cluster) {
+  std::map<std::string_view, std::string_view> target;
+  for (const api::PlannedMove& move : moves) target[move.pod] = move.to;
+  for (auto& pod : cluster.pods) {
+    const auto at = target.find(pod->meta.name);
+    if (at == target.end() || at->second.empty()) continue;
+    api::Pod next = *pod;
+    next.meta.uid += "'";
+    next.node_name = {std::string(at->second)};
+    pod = std::make_shared<const api::Pod>(std::move(next));
+  }
+}
+
+/// As the controller notes what it made of a plan.
+std::optional<api::RoundsStatus> rounds_after(planning::Plan& plan) {
+  if (plan.rounds && !plan.moves.empty()) {
+    plan.rounds->moved += static_cast<std::int32_t>(plan.moves.size());
+    plan.rounds->planned_at = builders::kNoon;
+  }
+  return plan.rounds;
+}
+
+}  // namespace
+
+Policy packing() { return {"HighNodeUtilization", R"({"thresholds": {"cpu": 50, "memory": 50}})"}; }
+
+Policy alternating() {
+  return {"AlternatingUtilization", R"({
+    "lowNodeUtilization": {"thresholds": {"cpu": 60, "memory": 60}, "targetThresholds": {"cpu": 75, "memory": 75}},
+    "highNodeUtilization": {"thresholds": {"cpu": 60, "memory": 60}}})"};
+}
+
+Course run_to_the_end(scheduling::SnapshotInput cluster, const Policy& policy) {
+  api::DeschedulerPolicySpec rules;
+  rules.strategies.push_back({policy.strategy, policy.args});
+  const planning::PlanSpec spec(rules);
+  const int busy_before = judge(cluster, {}).busy_before;
+  std::optional<api::RoundsStatus> rounds;
+  Course course;
+  for (; course.cycles < kMostCycles; ++course.cycles) {
+    const scheduling::ClusterSnapshot snapshot(cluster);
+    planning::Plan plan = planning::plan_cycle({.spec = spec,
+                                                .cluster = snapshot,
+                                                .leaving = {},
+                                                .now = builders::kNoon,
+                                                .options = {.spend_pdbs = false, .taint_value = "proof"},
+                                                .rounds = rounds});
+    if (plan.moves.empty()) break;
+    rounds = rounds_after(plan);
+    course.moves += static_cast<int>(plan.moves.size());
+    carry_out(plan.moves, cluster);
+  }
+  course.freed = busy_before - judge(cluster, {}).busy_before;
+  return course;
+}
+
+}  // namespace fragmentation

@@ -1,0 +1,116 @@
+/// Defragmentation: what one attempt makes of given nodes, move by move. A whole plan may go another way by chance.
+
+#include <gmock/gmock.h>
+
+#include "planning/plan_builder.hpp"
+#include "strategies/defragmentation/realization.hpp"
+#include "test/builders/cluster.hpp"
+
+namespace planning {
+namespace defragmentation_waves_test {
+
+using builders::ClusterBuilder;
+using builders::kNoon;
+using builders::NodeBuilder;
+using builders::PodBuilder;
+using testing::AllOf;
+using testing::Contains;
+using testing::EndsWith;
+using testing::SizeIs;
+using testing::StartsWith;
+
+/// Everything that an attempt is made of.
+class Attempt {
+ public:
+  explicit Attempt(const ClusterBuilder& cluster)
+      : cluster_(cluster.build()),
+        nodes_(cluster_->nodes().begin(), cluster_->nodes().end()),
+        evictability_(spec_.evictability, *cluster_, kNoon, errors_, spec_.compatibility),
+        builder_(input_, evictability_, nodes_, plan_) {
+    builder_.begin("Defragmentation");
+  }
+
+  /// "wave: pod from > to", in the order of the moves.
+  std::vector<std::string> empty(std::string_view node) {
+    std::vector<bool> emptying(cluster_->node_count(), false);
+    emptying[cluster_->find_node(node).value()] = true;
+    strategies::Realization realization(problem_, builder_.rehearse(), emptying, builder_.chooses_targets(), {},
+                                        budget_, chance_);
+    EXPECT_TRUE(realization.run(SIZE_MAX));
+    std::vector<std::string> moves;
+    for (const strategies::WaveMove& move : realization.moves()) {
+      moves.push_back(std::to_string(move.wave) + ": " + cluster_->pod(move.pod).meta.name + " " +
+                      cluster_->node(move.from).meta.name + " > " + cluster_->node(move.to).meta.name);
+    }
+    return moves;
+  }
+
+ private:
+  std::unique_ptr<const scheduling::ClusterSnapshot> cluster_;
+  std::vector<scheduling::NodeIndex> nodes_;
+  PlanSpec spec_{api::DeschedulerPolicySpec{}};
+  PlanInput input_{.spec = spec_,
+                   .cluster = *cluster_,
+                   .leaving = {},
+                   .now = kNoon,
+                   .options = {.spend_pdbs = false, .taint_value = "p"}};
+  api::FieldErrors errors_;
+  scheduling::EvictabilityRules evictability_;
+  Plan plan_;
+  PlanBuilder builder_;
+  strategies::StrategyContext context_{builder_.overlay(), nodes_, evictability_, kNoon};
+  strategies::DefragmentationRules rules_;
+  strategies::DefragmentationProblem problem_{context_, builder_, rules_};
+  strategies::SearchBudget budget_{1'000'000'000, {}};
+  strategies::Chance chance_{1};
+};
+
+PodBuilder web(const std::string& name, const std::string& node, std::int64_t cpu) {
+  return PodBuilder(name).on(node).cpu(cpu).label("app", "web");
+}
+auto only_on(const std::string& label) {
+  return [label](api::Pod& pod) { pod.node_selector = {{label, "yes"}}; };
+}
+
+/// With a volume of its own that one driver attaches.
+void add_with_volume(ClusterBuilder& cluster, PodBuilder pod) {
+  api::PersistentVolumeClaim claim;
+  claim.meta.ns = "default";
+  claim.meta.name = "of-" + pod.build().meta.name;
+  claim.volume_name = "pv-" + claim.meta.name;
+  api::PersistentVolume volume;
+  volume.meta.name = claim.volume_name;
+  volume.csi_driver = "disk";
+  pod.with([&](api::Pod& p) { p.volumes.push_back({api::VolumeKind::kPersistentVolumeClaim, claim.meta.name}); });
+  cluster.add(pod).add(claim).add(volume);
+}
+
+/// "big" fits on n only once "leaves" has left it. Then the scheduler prefers n for "a", "b" and "c", too. n
+/// attaches three volumes: that of "keep-n", that of "leaves" until its wave is over, and so one more in that wave.
+ClusterBuilder disks() {
+  ClusterBuilder cluster;
+  cluster.add(NodeBuilder("n").label("small", "yes").label("big", "yes").sized(8000, 8000, 20));
+  cluster.add(NodeBuilder("q").label("small", "yes").sized(8000, 8000, 20)).add(web("keep-q", "q", 7100).bare());
+  cluster.add(NodeBuilder("m").sized(8000, 8000, 20)).add(web("keep-m", "m", 4000).bare());
+  cluster.add(NodeBuilder("emptied").sized(8000, 8000, 20));
+  cluster.add(web("filler", "n", 3000).bare());
+  add_with_volume(cluster, web("keep-n", "n", 1000).bare());
+  add_with_volume(cluster, web("leaves", "n", 3000));
+  cluster.add(web("big", "emptied", 3000).with(only_on("big")));
+  for (const char* name : {"a", "b", "c"}) add_with_volume(cluster, web(name, "emptied", 300).with(only_on("small")));
+  api::CsiNode limits;
+  limits.meta.name = "n";
+  limits.drivers = {{"disk", 3}};
+  cluster.add(limits);
+  return cluster;
+}
+
+TEST(DefragmentationWaves, VolumesOfPodsThatLeaveANodeCountThereUntilTheWaveIsOver) {
+  const std::vector<std::string> moves = Attempt(disks()).empty("emptied");
+  EXPECT_THAT(moves, SizeIs(5));
+  EXPECT_THAT(moves, Contains("1: leaves n > m"));
+  EXPECT_THAT(moves, Contains(AllOf(StartsWith("1: "), EndsWith(" > n"))).Times(1)) << testing::PrintToString(moves);
+}
+
+}  // namespace defragmentation_waves_test
+}  // namespace planning
