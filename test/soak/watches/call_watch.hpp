@@ -32,6 +32,8 @@ class CallWatch {
   /// Right before a call of ours reaches the API server, and right after.
   void before(const kube::Request& request);
   void after();
+  /// Another replica leads from here on, in the same instant: it cannot know what its forerunner was told just now.
+  void leader_changed() { refused_.clear(); }
   /// Right before a call of ours reaches the service of evictor webhook.
   void before_service(const kube::Request& request);
   /// Somebody took away what a call of ours had brought about: it may be made again.

@@ -69,6 +69,7 @@ bool World::at_rest() const {
 
 void World::start_replica() {
   for (auto& other : replicas_) other->leads = false;
+  invariants_->calls().leader_changed();
   if (replicas_.size() > 1) replicas_.erase(replicas_.begin());
   replicas_.push_back(
       std::make_unique<Replica>(*server_, clock_, fmt::format("replica-{}", ++started_), *mover_, native_served_));
