@@ -108,7 +108,8 @@ std::optional<base::TimePoint> wanted_start(const Schedule& schedule, const api:
   if (status.observed_generation != generation) return schedule.first(now);
   const auto& promised = status.next_cycle_time;
   if (!status.last_cycle) return promised ? promised : schedule.first(now);
-  const auto next = schedule.after(status.last_cycle->start);
+  const base::TimePoint last = status.last_cycle->start;
+  const auto next = is_from_the_future(last, now) ? schedule.first(now) : schedule.after(last);
   return promised && next ? std::min(promised, next) : next;
 }
 

@@ -33,6 +33,9 @@ struct ObservedPolicy : api::DeschedulerPolicy {
 /// Fails only on what is no object.
 base::Result<ObservedPolicy> decode_observed_policy(std::string_view json);
 
+/// A time that a clock wrote which was ahead. Replicas whose clocks differ a little are none.
+inline bool is_from_the_future(base::TimePoint time, base::TimePoint now) { return time > now + base::minutes(1); }
+
 /// When the next cycle runs. Suspended policies have none.
 struct CycleTiming {
   bool due = false;

@@ -543,7 +543,10 @@ api::DeschedulerPolicy PolicyReconciler::with_own_writes(api::DeschedulerPolicy 
   if (policy.status.observed_generation < own->second.status.observed_generation) policy.status = own->second.status;
   if (!own->second.status.last_cycle) return policy;
   const auto& cached = policy.status.last_cycle;
-  if (!cached || cached->start < std::chrono::floor<base::seconds>(own->second.status.last_cycle->start))
+  const base::TimePoint newest = own->second.status.last_cycle->start;
+  const auto is_ahead = [now = deps_.clock.now()](base::TimePoint time) { return is_from_the_future(time, now); };
+  if (!cached || cached->start < std::chrono::floor<base::seconds>(newest) ||
+      (is_ahead(cached->start) && !is_ahead(newest)))
     policy.status = own->second.status;
   return policy;
 }

@@ -57,6 +57,20 @@ TEST(CycleTiming, IsDueAtOnceAfterAChangeOfTheSpec) {
   EXPECT_TRUE(cycle_timing(changed, kNoon + seconds(1)).due);
 }
 
+/// A clock that was a day ahead must not stop the cycles for a day.
+TEST(CycleTiming, IsDueAtOnceWhenTheLastStartIsFromTheFuture) {
+  EXPECT_TRUE(cycle_timing(planned(kNoon + minutes(24 * 60)), kNoon).due);
+  EXPECT_FALSE(cycle_timing(planned(kNoon + seconds(30)), kNoon).due) << "another replica's clock";
+}
+
+TEST(CycleTiming, ByCronComesAtTheNextTimeWhenTheLastStartIsFromTheFuture) {
+  auto made = planned(kNoon + minutes(24 * 60));
+  made.spec.schedule.cron = "30 * * * *";
+  EXPECT_EQ(cycle_timing(made, kNoon).next, kNoon + minutes(30));
+  made.status = next_status(made, {}, nullptr, kNoon);
+  EXPECT_TRUE(cycle_timing(made, kNoon + minutes(31)).due);
+}
+
 TEST(CycleTiming, HasNoCycleWhileSuspended) {
   auto halted = policy();
   halted.spec.suspend = true;

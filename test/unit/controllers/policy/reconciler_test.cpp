@@ -259,6 +259,24 @@ TEST_F(StatusWrites, AreTriedAgainAfterAConflictWithoutAnotherCycle) {
   EXPECT_EQ(server_.writes.size(), 2U) << "nothing changed since";
 }
 
+/// The cache still shows the start that a clock wrote which was a day ahead.
+TEST_F(StatusWrites, HealAStartFromTheFutureWithOneCycle) {
+  auto leader = new_leader();
+  set_restarts(2);
+  leader->reconcile(policy());
+  server_.status["lastCycle"]["start"] = base::format_time(kNoon + std::chrono::hours(24));
+  server_.status["nextCycleTime"] = base::format_time(kNoon + std::chrono::hours(25));
+  const Json seen = policy();
+  auto next = new_leader();
+  clock_.advance(minutes(1));
+  next->reconcile(seen);
+  EXPECT_EQ(server_.status["lastCycle"]["start"], base::format_time(kNoon + minutes(1)));
+  const std::size_t writes = server_.writes.size();
+  clock_.advance(base::seconds(1));
+  next->reconcile(seen);
+  EXPECT_EQ(server_.writes.size(), writes) << "it remembers that cycle";
+}
+
 struct FailedReport {
   const char* name;
   base::Result<kube::Response> answer;
