@@ -59,8 +59,7 @@ Overlay::Overlay(const ClusterSnapshot& base)
 
 void Overlay::set_soft_taint(SoftTaint taint) {
   std::ranges::sort(taint.nodes);
-  const auto [first, last] = std::ranges::unique(taint.nodes);
-  taint.nodes.erase(first, last);
+  taint.nodes.erase(std::unique(taint.nodes.begin(), taint.nodes.end()), taint.nodes.end());
   const auto is_same = [&](const SoftTaint& each) { return each.key == taint.key && each.value == taint.value; };
   std::vector<SoftTaint> all = soft_->all;
   std::erase_if(all, is_same);

@@ -52,7 +52,8 @@ struct FromMustList {
 struct FromStreaming {
   const Streaming& from;
   ReflectorState operator()(const Listed& in) const { return Watching{in.resource_version, from.failures, true}; }
-  ReflectorState operator()(const ListFailed& in) const { return after_failed_list({from.failures}, in.error); }
+  /// Pages of the usual size: none was asked for yet.
+  ReflectorState operator()(const ListFailed&) const { return MustList{more(from.failures)}; }
   template <typename Other>
   ReflectorState operator()(const Other&) const {
     return from;

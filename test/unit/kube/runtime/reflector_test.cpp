@@ -67,6 +67,8 @@ INSTANTIATE_TEST_SUITE_P(
         StepCase{"AStreamedListIsRead", MustList{}, ListOpened{}, Streaming{}},
         StepCase{"AStreamedListIsTheBeginningOfItsWatch", Streaming{}, Listed{"7"}, Watching{"7", 0, true}},
         StepCase{"AStreamedListThatFailsIsRepeated", Streaming{}, ListFailed{kDown}, MustList{1}},
+        StepCase{"AStreamedListThatIsLostSaysNothingOfPages", Streaming{}, ListFailed{kLost}, MustList{1}},
+        StepCase{"AStreamedListThatExpiresSaysNothingOfPages", Streaming{2}, ListFailed{kGoneError}, MustList{3}},
         StepCase{"AStreamedListHasNoVersionYet", Streaming{}, Changed{"7"}, Streaming{}},
         StepCase{"OpenedWatchKeepsTheVersion", MustWatch{"7"}, WatchOpened{}, Watching{"7"}},
         StepCase{"RefusedWatchIsTriedAgain", MustWatch{"7"}, WatchRefused{kDown}, MustWatch{"7", 1}},
@@ -689,9 +691,27 @@ TEST_F(StreamedListTest, IsListedOtherwiseWhereTheServerRefusesAndNeverAskedAgai
   }
   const std::size_t before = asked();
   lists->give_up();
+  list_feed->push(sealed_end("10"));
   Informer<Thing> other{client, clock, kNodes, &decode_thing, with(lists), base::Log()};
   other.reflector().poll();
   EXPECT_EQ(asked(), before) << "what one was refused no other asks for";
+}
+
+/// Twelve kinds would ask for whole lists at once of a server that has no time.
+TEST_F(StreamedListTest, WaitsWhereTheServerIsDownOrBusy) {
+  for (const ErrorCode code : {ErrorCode::kThrottled, ErrorCode::kUnavailable}) {
+    SCOPED_TRACE(to_string(code));
+    refusal = Error{code, "not now"};
+    Informer<Thing> fresh{client, clock, kPods, &decode_thing, with(lists), base::Log()};
+    const std::size_t before = transport.requests().size();
+    while (fresh.reflector().poll()) {
+    }
+    EXPECT_EQ(transport.requests().size(), before + 1) << "nothing before the back-off";
+    clock.advance(seconds(5));
+    EXPECT_TRUE(fresh.reflector().poll());
+    EXPECT_EQ(transport.targets().back(), "/api/v1/pods?limit=500");
+    EXPECT_TRUE(lists->are_served());
+  }
 }
 
 TEST_F(StreamedListTest, ThatIsCutIsNoList) {
