@@ -691,7 +691,7 @@ TEST_F(StreamedListTest, IsListedOtherwiseWhereTheServerRefusesAndNeverAskedAgai
   }
   const std::size_t before = asked();
   lists->give_up();
-  list_feed->push(sealed_end("10"));
+  list_feed->end(kDown);
   Informer<Thing> other{client, clock, kNodes, &decode_thing, with(lists), base::Log()};
   other.reflector().poll();
   EXPECT_EQ(asked(), before) << "what one was refused no other asks for";
