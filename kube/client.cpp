@@ -30,6 +30,15 @@ base::Result<api::ListMeta> whole_list(std::string_view envelope, const Resource
   return meta;
 }
 
+/// A watch or a streamed list. The slot is for the opening only; a running stream holds none.
+template <typename Open>
+base::Result<std::unique_ptr<WatchStream>> opened(RateLimiter* limiter, const Request& request, Open open) {
+  if (limiter == nullptr) return open();
+  const auto permit = limiter->acquire(request.flow);
+  if (!permit) return permit.error();
+  return open();
+}
+
 }  // namespace
 
 base::Result<Response> Client::send(const Request& request, const Fence& fence) {
@@ -79,10 +88,7 @@ base::Result<api::ListMeta> Client::list(const ResourceType& type, ListOptions o
 }
 
 base::Result<std::unique_ptr<WatchStream>> Client::open_list(const Request& request) {
-  if (limiter_ == nullptr) return transport_.list(request);
-  const auto permit = limiter_->acquire(request.flow);  // for the opening only, as of a watch
-  if (!permit) return permit.error();
-  return transport_.list(request);
+  return opened(limiter_, request, [&] { return transport_.list(request); });
 }
 
 base::Result<api::ListMeta> Client::list_cached(const ResourceType& type, ListOptions options,
@@ -112,10 +118,7 @@ base::Result<api::ListMeta> Client::list_cached(const ResourceType& type, ListOp
 base::Result<std::unique_ptr<WatchStream>> Client::watch(const ResourceType& type, const ListOptions& options,
                                                          base::seconds timeout) {
   const Request request = watch_request(type, options, timeout);
-  if (limiter_ == nullptr) return transport_.watch(request);
-  const auto permit = limiter_->acquire(request.flow);  // for the opening only; a running watch holds no slot
-  if (!permit) return permit.error();
-  return transport_.watch(request);
+  return opened(limiter_, request, [&] { return transport_.watch(request); });
 }
 
 base::Result<std::string> Client::create(const ResourceType& type, const std::string& ns, const api::Json& body) {

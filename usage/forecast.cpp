@@ -14,6 +14,7 @@ constexpr base::Duration kDay = hours(24);
 constexpr std::size_t kHoursOfWeek = 168;
 constexpr std::size_t kAsNow = 0;  // among BackTest's naive ones
 constexpr std::size_t kAsYesterday = 1;
+static_assert(static_cast<std::size_t>(ForecastRule::kYesterday) == BackTest::kAsGiven);
 
 double ratio(base::Duration a, base::Duration b) {
   return static_cast<double>(a.count()) / static_cast<double>(b.count());
@@ -117,7 +118,7 @@ void Forecaster::add(double value) {
   backtest_.add(value);
   if (!std::isnan(backtest_.judged())) {
     const base::TimePoint opened = now - rates_->step * rates_->horizon;
-    peaks_[static_cast<std::size_t>(time_of_day(opened) / rates_->stride)] = backtest_.judged();
+    peaks_[stride_of(opened)] = backtest_.judged();
   }
   if (std::isnan(value)) {
     skip();
@@ -229,7 +230,6 @@ void Forecaster::learn_week(float value) {
 }
 
 void Forecaster::open_if_due(base::TimePoint now) {
-  const auto stride_of = [&](base::TimePoint time) { return time_of_day(time) / rates_->stride; };
   if (!begun_ || (now != start_ && stride_of(now) == stride_of(now - rates_->step))) return;
   if (now - known_ >= rates_->step * rates_->horizon) return;  // nothing is known of now
   BackTest::Forecasts forecasts;
@@ -248,12 +248,15 @@ bool Forecaster::is_ready(ForecastRule rule) const {
   return begun_ && (seasonal_ || !is_by_season(rule));
 }
 
-/// Of the steps from next_ on.
-float Forecaster::yesterday() const {
-  return peaks_[static_cast<std::size_t>(time_of_day(next_ - rates_->step) / rates_->stride)];
+/// Of the day.
+std::size_t Forecaster::stride_of(base::TimePoint time) const {
+  return static_cast<std::size_t>(time_of_day(time) / rates_->stride);
 }
 
-/// The same.
+/// Of the steps from next_ on, as peak_of().
+float Forecaster::yesterday() const { return peaks_[stride_of(next_ - rates_->step)]; }
+
+/// Of the steps from next_ on.
 float Forecaster::peak_of(ForecastRule rule) const {
   if (rule == ForecastRule::kYesterday) return yesterday();
   const bool fades = rule == ForecastRule::kDaily || rule == ForecastRule::kWeekly;

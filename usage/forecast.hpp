@@ -25,7 +25,7 @@ enum class ForecastRule {
   kYesterday,  ///< the highest of the same hours of the day before: of a load that repeats itself nothing is better
 };
 std::string_view to_string(ForecastRule rule);
-inline constexpr std::size_t kModels = 5;  ///< rules with a level: all but kYesterday
+inline constexpr std::size_t kModels = BackTest::kAsGiven;  ///< rules with a level: all but kYesterday
 
 /// Errors are means of the absolute error of the highest value within the horizon, in the unit of the series, over the
 /// back-test's last days.
@@ -103,6 +103,7 @@ class Forecaster {
   void open_if_due(base::TimePoint now);
   float peak_of(ForecastRule rule) const;
   float yesterday() const;
+  std::size_t stride_of(base::TimePoint time) const;
   bool is_ready(ForecastRule rule) const;
 
   std::shared_ptr<const ForecastRates> rates_;

@@ -12,6 +12,7 @@ namespace usage {
 namespace {
 
 using Unit = std::pair<std::string_view, std::int64_t>;
+/// "ms" before "m", which it begins with.
 constexpr std::array<Unit, 7> kMilliseconds = {{{"ms", 1},
                                                 {"s", 1000},
                                                 {"m", 60'000},
@@ -41,8 +42,7 @@ std::optional<base::milliseconds> take_part(std::string_view& text) {
   if (error != std::errc() || number < 0 || number > kMostNumber) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   for (const auto& [unit, milliseconds] : kMilliseconds) {
-    const bool is_minutes_of_ms = unit == "m" && text.starts_with("ms");
-    if (!text.starts_with(unit) || is_minutes_of_ms) continue;
+    if (!text.starts_with(unit)) continue;
     text.remove_prefix(unit.size());
     return base::milliseconds(number * milliseconds);
   }

@@ -16,6 +16,7 @@ using api::protobuf::Field;
 using api::protobuf::FieldType;
 using api::protobuf::Message;
 using api::protobuf::put_bytes;
+using api::protobuf::put_varint;
 using api::protobuf::WireType;
 
 constexpr Field kCauseFields[] = {{1, "reason", FieldType::kText}, {2, "message", FieldType::kText}};
@@ -33,14 +34,9 @@ constexpr Field kStatusFields[] = {{2, "status", FieldType::kText},
                                    {6, "code", FieldType::kInteger}};
 constexpr Message kStatus{kStatusFields};
 
-void put_number(std::string& to, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7U) to += static_cast<char>(value | 0x80U);
-  to += static_cast<char>(value);
-}
-
-void put_varint(std::string& to, std::uint32_t number, std::int64_t value) {
-  put_number(to, (static_cast<std::uint64_t>(number) << 3U) | static_cast<std::uint64_t>(WireType::kVarint));
-  put_number(to, static_cast<std::uint64_t>(value));
+void put_integer(std::string& to, std::uint32_t number, std::int64_t value) {
+  put_varint(to, (static_cast<std::uint64_t>(number) << 3U) | static_cast<std::uint64_t>(WireType::kVarint));
+  put_varint(to, static_cast<std::uint64_t>(value));
 }
 
 const std::string* text_in(const Json& value) { return value.get_ptr<const Json::string_t*>(); }
@@ -57,7 +53,7 @@ std::string time_bytes(const Json& value) {
   const std::string* text = text_in(value);
   const auto time = text != nullptr ? base::parse_time(*text) : std::nullopt;
   std::string bytes;
-  if (time) put_varint(bytes, 1, std::chrono::floor<base::seconds>(*time).time_since_epoch().count());
+  if (time) put_integer(bytes, 1, std::chrono::floor<base::seconds>(*time).time_since_epoch().count());
   return bytes;
 }
 
@@ -73,11 +69,11 @@ std::string quantity_bytes(const Json& value) {
 std::string int_or_string_bytes(const Json& value) {
   std::string bytes;
   if (const std::string* text = text_in(value)) {
-    put_varint(bytes, 1, 1);
+    put_integer(bytes, 1, 1);
     put_bytes(bytes, 3, *text);
   } else if (const auto number = integer_in(value)) {
-    put_varint(bytes, 1, 0);
-    put_varint(bytes, 2, *number);
+    put_integer(bytes, 1, 0);
+    put_integer(bytes, 2, *number);
   }
   return bytes;
 }
@@ -117,10 +113,10 @@ void put_value(std::string& to, const Field& field, const Json& value) {
       if (const std::string* text = text_in(value)) put_bytes(to, field.number, *text);
       return;
     case FieldType::kInteger:
-      if (const auto number = integer_in(value)) put_varint(to, field.number, *number);
+      if (const auto number = integer_in(value)) put_integer(to, field.number, *number);
       return;
     case FieldType::kBool:
-      if (value.is_boolean()) put_varint(to, field.number, value.get<bool>() ? 1 : 0);
+      if (value.is_boolean()) put_integer(to, field.number, value.get<bool>() ? 1 : 0);
       return;
     case FieldType::kMessage:
     case FieldType::kInline: return put_message(to, field, value);

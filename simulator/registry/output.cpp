@@ -194,17 +194,16 @@ std::string encode_event(std::string_view type, std::string_view object) {
 
 std::string encode_bookmark(const ServedResource& resource, std::uint64_t revision, const Output& output,
                             bool ends_initial_events) {
-  Json object = {{"kind", resource.kind},
-                 {"apiVersion", resource.api_version()},
-                 {"metadata", {{"resourceVersion", std::to_string(revision)}, {"creationTimestamp", nullptr}}}};
-  if (ends_initial_events) object["metadata"]["annotations"] = {{"k8s.io/initial-events-end", "true"}};
+  Json metadata = {{"resourceVersion", std::to_string(revision)}};
+  if (ends_initial_events) metadata["annotations"] = {{"k8s.io/initial-events-end", "true"}};
+  Json object = {{"kind", resource.kind}, {"apiVersion", resource.api_version()}, {"metadata", metadata}};
+  object["metadata"]["creationTimestamp"] = nullptr;
   if (output.format == Output::Format::kProtobuf) return protobuf_event("BOOKMARK", protobuf_object(resource, object));
   if (output.format == Output::Format::kMetadata) object["kind"] = "PartialObjectMetadata";
   if (output.format == Output::Format::kMetadata) object["apiVersion"] = "meta.k8s.io/v1";
   if (output.format == Output::Format::kTable) {
     object = table_of(resource, {}, output);
-    object["metadata"] = {{"resourceVersion", std::to_string(revision)}};
-    if (ends_initial_events) object["metadata"]["annotations"] = {{"k8s.io/initial-events-end", "true"}};
+    object["metadata"] = metadata;
   }
   return fmt::format("{{\"type\":\"BOOKMARK\",\"object\":{}}}", dump(object));
 }

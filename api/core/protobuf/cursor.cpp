@@ -6,11 +6,6 @@ namespace {
 constexpr int kLongestVarint = 10;
 constexpr std::uint64_t kLargestNumber = (1U << 29U) - 1;
 
-void put_varint(std::string& to, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7U) to += static_cast<char>(value | 0x80U);
-  to += static_cast<char>(value);
-}
-
 }  // namespace
 
 Taken take_varint(std::string_view& bytes, std::uint64_t& value) {
@@ -25,6 +20,11 @@ Taken take_varint(std::string_view& bytes, std::uint64_t& value) {
     return Taken::kYes;
   }
   return Taken::kMalformed;
+}
+
+void put_varint(std::string& to, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7U) to += static_cast<char>(value | 0x80U);
+  to += static_cast<char>(value);
 }
 
 void put_bytes(std::string& to, std::uint32_t number, std::string_view bytes) {
