@@ -20,8 +20,10 @@ void expect_short(const base::Error& error, std::size_t input) {
   if (error.message.empty() || error.message.size() > 4096 + 4 * input) std::abort();
 }
 
+/// A context without a name can't be asked for: the empty name means the current one.
 void resolve_every_context(const kube::Kubeconfig& config) {
   for (const auto& context : config.contexts) {
+    if (context.name.empty()) continue;
     const auto chosen = kube::choose_context(config, context.name);
     if (chosen && chosen->context.name != context.name) std::abort();
   }
