@@ -106,7 +106,6 @@ class SchemaCheck {
     if (value.is_array()) check_array(schema, value, at);
     if (value.is_object()) check_object(schema, value, at);
     check_junctors(schema, value, at);
-    check_refusal(schema, value, at);
   }
 
  private:
@@ -278,18 +277,6 @@ class SchemaCheck {
     }
     if (const Json* none = keyword(schema, "not"); none != nullptr && holds(*none, value, at)) {
       complain_schema("not validate the schema (not)");
-    }
-  }
-
-  /// A CEL rule that is plain "false" refuses whatever is there; CRDs of ours mark fields of the future so.
-  void check_refusal(const Json& schema, const Json& value, const FieldPath& at) {
-    const Json* rules = keyword(schema, "x-kubernetes-validations");
-    if (rules == nullptr || !rules->is_array()) return;
-    for (const Json& rule : *rules) {
-      if (!rule.is_object() || rule.value("rule", Json()) != "false") continue;
-      const Json message = rule.value("message", Json("failed rule: false"));
-      complain(at, fmt::format("Invalid value: \"{}\": {}", type_name(value),
-                               message.is_string() ? message.get<std::string>() : ""));
     }
   }
 

@@ -2,8 +2,7 @@
 
 /// OpenAPI v3 structural schemas, as CustomResourceDefinitions carry them, applied to JSON values: what an API server
 /// does to a custom object on its way into storage. Order there: prune, apply_defaults, validate_schema. Not evaluated:
-/// CEL rules, except a rule that says plain "false" (our way to refuse a field); $ref, which structural schemas do not
-/// have.
+/// CEL rules (the simulator's are in simulator/cel), $ref, which structural schemas do not have.
 
 #include <string>
 #include <vector>

@@ -1,7 +1,5 @@
 #include "cmd/demo/validators.hpp"
 
-#include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "api/descheduler_policy.hpp"
@@ -18,20 +16,10 @@ api::FieldErrors validate_policy(const api::Json*, const api::Json& after) {
   return controllers::problems_of(policy->spec, evictors::EvictorRegistry::builtin());
 }
 
-const api::Json& spec_of(const api::Json& object) {
-  static const api::Json kNone;
-  const auto spec = object.find("spec");
-  return spec == object.end() ? kNone : *spec;
-}
-
-api::FieldErrors validate_evacuation(const api::Json* before, const api::Json& after) {
+api::FieldErrors validate_evacuation(const api::Json*, const api::Json& after) {
   const auto evacuation = api::decode_evacuation(after);
   if (!evacuation) return {{"", evacuation.error().message}};
-  api::FieldErrors errors = controllers::problems_of(evacuation->spec, evictors::EvictorRegistry::builtin());
-  if (!before || spec_of(*before) == spec_of(after)) return errors;
-  if (const auto old = api::decode_evacuation(*before))
-    std::ranges::move(api::validate_update(old->spec, evacuation->spec), std::back_inserter(errors));
-  return errors;
+  return controllers::problems_of(evacuation->spec, evictors::EvictorRegistry::builtin());
 }
 
 }  // namespace

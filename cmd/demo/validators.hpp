@@ -4,8 +4,8 @@
 
 namespace cmd {
 
-/// What the CRDs' CEL rules say on a real API server, for the simulated one, which evaluates none: our own validation
-/// of both kinds, strategies' args and evictors' parameters included.
+/// What no schema and no rule of the CRDs says: strategies' args, evictors' parameters, and the rest of our own validation
+/// of both kinds.
 void add_validators(simulator::ApiServer& server);
 
 }  // namespace cmd

@@ -66,7 +66,7 @@ CheckResult check_object(ApiCore& core, const Call& call, const Json* before, Js
   }
   FieldErrors errors = validate_metadata(resource, after);
   if (resource.custom) {
-    append(errors, validate_custom(resource, after));
+    append(errors, validate_custom(resource, before, after));
   } else {
     append(errors, validate_built_in(resource, after));
     if (before) append(errors, validate_built_in_update(resource, *before, after));

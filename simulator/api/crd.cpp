@@ -2,6 +2,7 @@
 
 #include "api/json/json_access.hpp"
 #include "simulator/api/core.hpp"
+#include "simulator/cel/rules.hpp"
 
 namespace simulator {
 namespace {
@@ -21,6 +22,17 @@ Json definition_condition(const char* type, bool holds, const char* reason, cons
           {"reason", reason},
           {"message", message},
           {"lastTransitionTime", now}};
+}
+
+/// A rule that is no CEL, or names a field that is not there, is found here and not when an object comes.
+void check_rules_of(const Json& versions, FieldErrors& errors) {
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    const Json* schema = api::find_at(versions[i], {"schema", "openAPIV3Schema"});
+    for (const api::FieldError& problem : cel::problems_of_rules(*schema)) {
+      const std::string path = fmt::format("spec.versions[{}].schema.openAPIV3Schema[{}]", i, problem.path);
+      errors.push_back({path, "Invalid value: rule: compilation failed: " + problem.message});
+    }
+  }
 }
 
 FieldErrors validate_definition(const Json& definition) {
@@ -60,6 +72,7 @@ FieldErrors validate_definition(const Json& definition) {
   }
   if (stored != 1)
     errors.push_back({"spec.versions", "Invalid value: must have exactly one version marked as storage version"});
+  if (errors.empty()) check_rules_of(*versions, errors);
   return errors;
 }
 

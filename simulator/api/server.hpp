@@ -58,8 +58,7 @@ struct Webhook {
   std::function<bool(const AdmissionRequest& request)> concerns;
 };
 
-/// Rules of one kind beyond its schema. `before` is nullptr on create. CEL rules (x-kubernetes-validations) are not
-/// evaluated; whoever assembles the cluster registers their C++ twins here.
+/// Rules of one kind beyond its schema and the CEL rules in it. `before` is nullptr on create.
 using Validator = std::function<api::FieldErrors(const api::Json* before, const api::Json& after)>;
 
 struct RequestInfo;
@@ -102,7 +101,7 @@ struct ApiCore;
 /// A Kubernetes API server over a Store: verbs, patches, subresources, eviction with PDB arithmetic, CRDs, tables,
 /// discovery, watches; without authentication (the caller says who the user is) and authorization (everybody may do
 /// everything). Mutating webhooks are called on creations, also of pods that the cluster's own controllers make. What
-/// it does not do: CEL, conversion webhooks, validating webhooks by configuration, protobuf in requests and of other
+/// it does not do: conversion webhooks, validating webhooks by configuration, protobuf in requests and of other
 /// kinds than we read, exec/logs/proxy, quotas. Thread-safe. Never throws, whatever it is sent. `store` must outlive
 /// it; it has one server.
 class ApiServer {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/schema.hpp"
+#include "simulator/cel/rules.hpp"
 
 namespace simulator {
 namespace {
@@ -39,9 +40,11 @@ void default_custom(const ServedResource& resource, Json& object) {
   if (schema.is_object()) api::apply_defaults(schema, object);
 }
 
-api::FieldErrors validate_custom(const ServedResource& resource, const Json& object) {
+api::FieldErrors validate_custom(const ServedResource& resource, const Json* before, const Json& object) {
   const Json& schema = resource.custom->schema;
-  return schema.is_object() ? api::validate_schema(schema, object) : api::FieldErrors();
+  if (!schema.is_object()) return {};
+  auto errors = api::validate_schema(schema, object);
+  return errors.empty() ? cel::check_rules(schema, object, before) : errors;
 }
 
 }  // namespace simulator

@@ -94,15 +94,39 @@ TEST_F(CustomResourceTest, StrategicMergeIsNotForThem) {
 
 TEST_F(CustomResourceTest, ValidatorsSeeBothSides) {
   server.add_validator(kube::kEvacuations, [](const Json* before, const Json& after) -> api::FieldErrors {
-    if (before && before->at("spec").at("podRef") != after.at("spec").at("podRef"))
-      return {{"spec.podRef", "Forbidden: is immutable"}};
+    if (before && before->at("spec").at("priority") != after.at("spec").at("priority"))
+      return {{"spec.priority", "Forbidden: is immutable"}};
     return {};
   });
   must("POST", kEvacs, evacuation("e"));
+  const Reply reply = merge(evac("e"), {{"spec", {{"priority", 9}}}});
+  EXPECT_EQ(reply.code, 422);
+  EXPECT_EQ(reply.message(), "Evacuation.evacuator.dev \"e\" is invalid: spec.priority: Forbidden: is immutable");
+  EXPECT_EQ(reply.body.at("details").at("causes").at(0).at("reason"), "FieldValueForbidden");
+}
+
+TEST_F(CustomResourceTest, RulesOfTheSchemaRefuse) {
+  must("POST", kEvacs, evacuation("e"));
   const Reply reply = merge(evac("e"), {{"spec", {{"podRef", {{"name", "q"}}}}}});
   EXPECT_EQ(reply.code, 422);
-  EXPECT_EQ(reply.message(), "Evacuation.evacuator.dev \"e\" is invalid: spec.podRef: Forbidden: is immutable");
-  EXPECT_EQ(reply.body.at("details").at("causes").at(0).at("reason"), "FieldValueForbidden");
+  EXPECT_EQ(
+      reply.message(),
+      "Evacuation.evacuator.dev \"e\" is invalid: spec.podRef: Invalid value: \"object\": podRef.name may not change "
+      "after creation");
+  Json policy_of_a_second = policy("p");
+  policy_of_a_second["spec"]["schedule"]["interval"] = "1s";
+  EXPECT_NE(call("POST", kPolicies, policy_of_a_second).message().find("must be between 5s and 168h"),
+            std::string::npos);
+}
+
+TEST_F(CustomResourceTest, DefinitionsWithBrokenRulesAreRefused) {
+  const char* path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/evacuations.evacuator.dev";
+  Json definition = must("GET", path);
+  Json& schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+  schema["properties"]["spec"]["x-kubernetes-validations"][0]["rule"] = "self.nodename == ''";
+  const Reply reply = call("PUT", path, definition);
+  EXPECT_EQ(reply.code, 422);
+  EXPECT_NE(reply.message().find("undefined field 'nodename'"), std::string::npos) << reply.message();
 }
 
 TEST_F(CustomResourceTest, FinalizersHoldThem) {

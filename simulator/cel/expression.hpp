@@ -1,0 +1,49 @@
+#pragma once
+
+/// CEL expressions as values: what x-kubernetes-validations of our CRDs and our ValidatingAdmissionPolicies are written
+/// in. The language: https://github.com/google/cel-spec; of it logic, comparisons, arithmetic, lists, maps, strings,
+/// has(), the macros all, exists, exists_one, filter and map, and the functions that evaluate.hpp names.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "api/json/json.hpp"
+#include "base/result.hpp"
+
+namespace simulator::cel {
+
+enum class Kind {
+  kLiteral,   ///< value
+  kName,      ///< text
+  kList,      ///< operands
+  kMap,       ///< operands: key, value, key, value, …
+  kMember,    ///< operands[0].text
+  kIndex,     ///< operands[0][operands[1]]
+  kHas,       ///< has(operands[0].text)
+  kCall,      ///< text(operands…)
+  kMethod,    ///< operands[0].text(operands[1]…)
+  kMacro,     ///< operands[0].text(variable, operands[1])
+  kNot,       ///< !operands[0]
+  kNegative,  ///< -operands[0]
+  kBinary,    ///< operands[0] text operands[1]
+  kChoice,    ///< operands[0] ? operands[1] : operands[2]
+};
+
+struct Expression {
+  Kind kind = Kind::kLiteral;
+  std::string text{};      ///< a name, a member, a function, an operator
+  std::string variable{};  ///< of a macro
+  api::Json value{};
+  std::vector<Expression> operands{};
+};
+
+/// Errors name the place: "at 12: expected )". Nesting is bounded; never throws.
+base::Result<Expression> parse(std::string_view text);
+
+/// True if `name` is read anywhere as a variable of the surroundings (`oldSelf` makes a rule a transition rule).
+bool reads(const Expression& expression, std::string_view name);
+
+}  // namespace simulator::cel
