@@ -10,10 +10,10 @@
 namespace e2e {
 namespace defragmentation_test {
 
-// A node has 4000m: four of these leave too little for one of those.
+// Of a node: four of these leave too little for one of those.
 constexpr int kWebOnANode = 4;
-constexpr const char* kWebCpu = "900m";
-constexpr const char* kQuorumCpu = "500m";
+constexpr int kWebPermille = 225;
+constexpr int kQuorumPermille = 125;
 constexpr int kWebBesideQuorum = 3;
 
 /// A node that is deleted, as when its machine is taken away; its object comes back in the end, and its kubelet with
@@ -41,13 +41,14 @@ class VanishedNode {
 
 class Defragmentation : public HintedScenario {
  protected:
-  Json workload(const std::string& name, int replicas, const char* cpu) const {
+  Json workload(const std::string& name, int replicas, int permille) const {
     Json object = manifest::deployment({.ns = ns(), .name = name, .replicas = replicas});
-    object["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = cpu;
+    object["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] =
+        std::to_string(cpu_of_nodes() * permille / 1000) + "m";
     return object;
   }
   Json quorum(int replicas) const {
-    Json object = workload("quorum", replicas, kQuorumCpu);
+    Json object = workload("quorum", replicas, kQuorumPermille);
     const Json term = {{"topologyKey", "kubernetes.io/hostname"},
                        {"labelSelector", {{"matchLabels", {{"app", "quorum"}}}}}};
     object["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"]
@@ -55,11 +56,12 @@ class Defragmentation : public HintedScenario {
     return object;
   }
   void fragment() {
+    await_quiet();
     const std::vector<std::string> all = nodes();
     full_ = static_cast<int>(all.size()) / 2;
     held_ = static_cast<int>(all.size()) - full_;
     for (int i = full_; i < full_ + held_; ++i) cordon(all[static_cast<std::size_t>(i)]);
-    kubectl().apply(workload("web", kWebOnANode * full_, kWebCpu));
+    kubectl().apply(workload("web", kWebOnANode * full_, kWebPermille));
     await_pods(ns(), "web", kWebOnANode * full_);
     for (int i = full_; i < full_ + held_; ++i) uncordon(all[static_cast<std::size_t>(i)]);
     kubectl().apply(quorum(held_));
@@ -71,11 +73,7 @@ class Defragmentation : public HintedScenario {
     const int others = kWebOnANode * full_ - kWebBesideQuorum * held_;
     return held_ + (std::max(others, 0) + kWebOnANode - 1) / kWebOnANode;
   }
-  int busy_nodes() const {
-    std::set<std::string> busy;
-    for (const Json& pod : api().list(path::pods(ns()))) busy.insert(text_at(pod, "/spec/nodeName"));
-    return static_cast<int>(busy.size());
-  }
+  int busy_nodes() const { return static_cast<int>(nodes_in_use().size()); }
   int tainted_nodes() const {
     int count = 0;
     for (const Json& node : api().list(path::nodes())) {
@@ -175,7 +173,7 @@ constexpr const char* kWantsTwelve = "wants 12 nodes: hack/e2e.sh fragmentation"
 constexpr std::chrono::milliseconds kSchedulingRound{5000};  // on a machine that is busy with other things
 
 TEST_F(Defragmentation, EmptiesNodesBySwapsThroughACrash) {
-  if (nodes().size() > 4) GTEST_SKIP() << "an old scheduler makes no such swaps by itself there";
+  if (nodes().size() > 4) GTEST_SKIP() << "without hints the scheduler makes no such swaps there";
   allow_taints();
   fragment();
   ASSERT_EQ(busy_nodes(), full_ + held_);
