@@ -7,8 +7,6 @@
 namespace e2e {
 namespace {
 
-constexpr std::string_view kNamespacePrefix = "e2e-";
-
 std::string repository(std::string_view below) { return std::string(EVACUATOR_SOURCE_DIR) + "/" + std::string(below); }
 
 void apply_folder(const Kubectl& kubectl, std::string_view folder) {
@@ -92,6 +90,7 @@ void Suite::install() {
 
 Suite* Scenario::suite_ = nullptr;
 std::filesystem::path Scenario::scratch_;
+std::set<std::string> Scenario::all_namespaces_;
 
 void Scenario::use(Suite* suite, std::filesystem::path scratch) {
   suite_ = suite;
@@ -122,8 +121,9 @@ Scenario::~Scenario() {
 
 std::string Scenario::another_namespace() {
   const std::string suite = ::testing::UnitTest::GetInstance()->current_test_info()->test_suite_name();
-  const std::string name = std::string(kNamespacePrefix) + lower(suite) + "-" + random_suffix();
+  const std::string name = "e2e-" + lower(suite) + "-" + random_suffix();
   namespaces_.push_back(name);
+  all_namespaces_.insert(name);
   api().create("/api/v1/namespaces", {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}});
   if (!cluster().has_rbac()) return name;
   // Pods are refused until the namespace's service account is there.
@@ -262,7 +262,7 @@ void Scenario::await_quiet() const {
     seen.clear();
     for (const Json& pod : api().list("/api/v1/pods")) {
       const std::string where = text_at(pod, "/metadata/namespace");
-      if (where.starts_with(kNamespacePrefix) && std::ranges::find(namespaces_, where) == namespaces_.end())
+      if (all_namespaces_.contains(where) && std::ranges::find(namespaces_, where) == namespaces_.end())
         seen += where + "/" + text_at(pod, "/metadata/name") + " ";
     }
     for (const Json& node : api().list(path::nodes())) {

@@ -122,6 +122,7 @@ class Scenario : public ::testing::Test {
 
   static Suite* suite_;
   static std::filesystem::path scratch_;
+  static std::set<std::string> all_namespaces_;  ///< of all scenarios so far
   std::filesystem::path folder_;
   std::vector<std::string> namespaces_;
   std::vector<std::string> policies_;
