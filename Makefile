@@ -110,9 +110,9 @@ image: ## Assemble the container image as an OCI archive in out/image, without a
 	@hack/setup.sh build image $(IMAGE_SETS)
 	@IMAGE=$(IMAGE) hack/image.sh $(ARCH)
 
-verify-image: ## Build the image twice, check the archive, and run the programs inside it (ARCH=amd64|arm64)
+verify-image: ## Make a release, build its image again, check it, and run the programs inside (ARCH=amd64|arm64)
 	@hack/setup.sh build image $(IMAGE_SETS)
-	@IMAGE=$(IMAGE) hack/verify-image.sh $(ARCH)
+	@hack/verify-image.sh $(ARCH)
 
 release: ## Images, manifests, chart and checksums in out/release (IMAGE=name:tag to push, IMAGE_KEY=file, RELEASE_ARCHS)
 	@hack/setup.sh build image $(if $(filter arm64,$(RELEASE_ARCHS)),image-arm64)

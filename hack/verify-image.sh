@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the image (hack/image.sh) and checks the archive: what is in it, what is not, its user, labels, licences and bill of
+# Makes a release (hack/release.sh) and checks its image: what is in it, what is not, its user, labels, licences and bill of
 # materials, its signature, that a second build gives the same digest, and that the programs run inside its root file
-# system, read-only and as its user. Another architecture is only started, under qemu-user.
+# system, read-only and as its user. Another architecture is only started, under qemu-user, and joined with this machine's.
 # usage: hack/verify-image.sh [amd64|arm64]     REBUILD=1: the second build compiles again, elsewhere and without ccache
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -11,6 +11,7 @@ arch=${1:-$(dpkg --print-architecture)}
 native=
 [[ $arch != "$(dpkg --print-architecture)" ]] || native=1
 user=65532
+name=registry.example.com:5000/ops/evacuator # under which it will be pushed
 most_bytes=60000000
 most_seconds=240 # for one command inside; a demonstration takes 10
 
@@ -40,7 +41,7 @@ nothing() { # nothing WHAT: fails if standard input has lines
 }
 
 open_archive() {
-  base=$(basename "$out"/*.oci.tar .oci.tar)
+  base=$(basename "$out"/*"-linux-$arch.oci.tar" .oci.tar)
   archive=$out/$base.oci.tar
   version=${base#evacuator-} version=${version%-linux-*}
   sbom=$out/$base.spdx.json
@@ -174,10 +175,28 @@ cannot_write() {
   [[ $said == *"Read-only file system"* ]]
 }
 
+release_is_whole() {
+  local file
+  (cd "$out" && sha256sum --quiet -c SHA256SUMS && [[ $(wc -l <SHA256SUMS) == $(find . -type f ! -name 'SHA256SUMS*' | wc -l) ]]) || return 1
+  for file in evacuator.yaml evacuator-legacy.yaml; do
+    [[ $(awk '$1 == "image:" { print $2 }' "$out/$file") == "$name:$version" ]] || { echo "$file names another image"; return 1; }
+  done
+  [[ $(hack/image/manifest.sh "$name@$digest" | awk '$1 == "image:" { print $2 }') == "$name@$digest" ]]
+}
+
+both_are_joined() {
+  local index
+  skopeo copy --quiet --insecure-policy --all "oci-archive:$out/evacuator-$version.oci.tar" "dir:$work/both" || return 1
+  index=$(sha256sum <"$work/both/manifest.json" | cut -d' ' -f1)
+  [[ sha256:$index == $(<"$out/evacuator-$version.digest") ]] &&
+    jq -e --arg digest "$digest" --arg arch "$arch" 'any(.manifests[]; .digest == $digest and .platform.architecture == $arch)' "$work/both/manifest.json"
+}
+
 not_signed_without_key() { [[ -z $(find "$out" -name '*.sig' -o -name '*.payload.json') ]] && grep -q "not signed" "$work/first.log"; }
 
 signature_is_good() {
   local again=$work/second/$base
+  [[ $(jq -r '.critical.identity["docker-reference"]' "$again.payload.json") == "$name" ]] || return 1
   base64 -d "$again.sig" >"$work/signature" &&
     openssl dgst -sha256 -verify "$work/key.pub" -signature "$work/signature" "$again.payload.json" &&
     [[ $(jq -r '.critical.image["docker-manifest-digest"]' "$again.payload.json") == "$(<"$again.digest")" ]] &&
@@ -198,26 +217,29 @@ build_again() {
   mkdir -p "$work/second" "$work/temporary"
   if [[ ${REBUILD:-} ]]; then
     git clone --quiet --no-hardlinks . "$work/clone/of it"
-    (cd "$work/clone/of it" && CCACHE_DISABLE=1 TMPDIR=$work/temporary IMAGE_KEY=$work/key IMAGE_OUT=$work/second hack/image.sh "$arch")
+    (cd "$work/clone/of it" && CCACHE_DISABLE=1 TMPDIR=$work/temporary IMAGE=$name IMAGE_KEY=$work/key IMAGE_OUT=$work/second hack/image.sh "$arch")
     return
   fi
   if [[ $(id -u) == 0 ]] && setpriv --reuid=65534 --regid=65534 --clear-groups test -r hack/image.sh; then
     chown -R 65534:65534 "$work/second" "$work/temporary" "$work/key"
     as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
   fi
-  (umask 077 && "${as[@]}" env HOME="$work/temporary" TMPDIR="$work/temporary" IMAGE_KEY="$work/key" IMAGE_OUT="$work/second" \
+  (umask 077 && "${as[@]}" env HOME="$work/temporary" TMPDIR="$work/temporary" IMAGE="$name" IMAGE_KEY="$work/key" IMAGE_OUT="$work/second" \
     IMAGE_PROGRAMS="$programs" SOURCE_DATE_EPOCH="$(git log -1 --format=%ct)" hack/image.sh "$arch")
 }
 
 main() {
   out=$work/first
-  if ! IMAGE_KEY='' IMAGE_OUT=$out hack/image.sh "$arch" >"$work/first.log" 2>&1; then
+  local architectures=("$arch")
+  [[ $native ]] || architectures+=("$(dpkg --print-architecture)")
+  if ! IMAGE=$name:$(sed -n 's/^project(evacuator VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt) IMAGE_KEY='' RELEASE_OUT=$out \
+    hack/release.sh "${architectures[@]}" >"$work/first.log" 2>&1; then
     cat "$work/first.log"
     echo "image: cannot be built"
     echo "0 passed, 1 failed"
     exit 1
   fi
-  tail -n 1 "$work/first.log"
+  grep 'MB unpacked' "$work/first.log"
   open_archive >"$work/open.log" || { cat "$work/open.log"; echo "image: cannot be unpacked"; echo "0 passed, 1 failed"; exit 1; }
   check "another tool reads the archive" other_tools_read_it
   check "at most $((most_bytes / 1000000)) MB unpacked" is_small
@@ -229,6 +251,8 @@ main() {
   check "licences" licences_are_there
   check "certificate authorities" authorities_are_there
   check "not signed without a key" not_signed_without_key
+  check "release: checksums, and manifests that name the image" release_is_whole
+  [[ $native ]] || check "release: both architectures in one archive" both_are_joined
   if [[ $native ]]; then
     check "runs inside: version" says_version inside
     check "runs inside: validate" validates
