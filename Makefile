@@ -116,7 +116,7 @@ verify-image: ## Make a release, build its image again, check it, and run the pr
 
 release: ## Images, manifests, chart and checksums in out/release (IMAGE=name:tag to push, IMAGE_KEY=file, RELEASE_ARCHS)
 	@hack/setup.sh build image $(if $(filter arm64,$(RELEASE_ARCHS)),image-arm64)
-	@IMAGE=$(IMAGE) hack/release.sh $(RELEASE_ARCHS)
+	@IMAGE=$(IMAGE) hack/image/release.sh $(RELEASE_ARCHS)
 
 clean: ## Remove build results
 	@rm -rf build out

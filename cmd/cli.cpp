@@ -10,7 +10,7 @@
 #include "cmd/offline/audit.hpp"
 #include "cmd/offline/convert.hpp"
 #include "cmd/output.hpp"
-#include "cmd/version.hpp"
+#include "cmd/version/version.hpp"
 
 namespace cmd {
 namespace {

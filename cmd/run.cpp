@@ -16,7 +16,7 @@
 #include "cmd/input/files.hpp"
 #include "cmd/output.hpp"
 #include "cmd/signals.hpp"
-#include "cmd/version.hpp"
+#include "cmd/version/version.hpp"
 #include "controllers/config/audit_config.hpp"
 #include "controllers/config/operator_config.hpp"
 #include "controllers/http_services.hpp"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a release (hack/release.sh) and checks its image: what is in it, what is not, its user, labels, licences and bill of
+# Makes a release (hack/image/release.sh) and checks its image: what is in it, what is not, its user, labels, licences and bill of
 # materials, its signature, that a second build gives the same digest, and that the programs run inside its root file
 # system, read-only and as its user. Another architecture is only started, under qemu-user, and joined with this machine's.
 # usage: hack/verify-image.sh [amd64|arm64]     REBUILD=1: the second build compiles again, elsewhere and without ccache
@@ -11,7 +11,7 @@ arch=${1:-$(dpkg --print-architecture)}
 native=
 [[ $arch != "$(dpkg --print-architecture)" ]] || native=1
 user=65532
-name=registry.example.com:5000/ops/evacuator # under which it will be pushed
+pushed_as=registry.example.com:5000/ops/evacuator # under which it will be pushed
 most_bytes=60000000
 most_seconds=240 # for one command inside; a demonstration takes 10
 
@@ -179,9 +179,9 @@ release_is_whole() {
   local file
   (cd "$out" && sha256sum --quiet -c SHA256SUMS && [[ $(wc -l <SHA256SUMS) == $(find . -type f ! -name 'SHA256SUMS*' | wc -l) ]]) || return 1
   for file in evacuator.yaml evacuator-legacy.yaml; do
-    [[ $(awk '$1 == "image:" { print $2 }' "$out/$file") == "$name:$version" ]] || { echo "$file names another image"; return 1; }
+    [[ $(awk '$1 == "image:" { print $2 }' "$out/$file") == "$pushed_as:$version" ]] || { echo "$file names another image"; return 1; }
   done
-  [[ $(hack/image/manifest.sh "$name@$digest" | awk '$1 == "image:" { print $2 }') == "$name@$digest" ]]
+  [[ $(hack/image/manifest.sh "$pushed_as@$digest" | awk '$1 == "image:" { print $2 }') == "$pushed_as@$digest" ]]
 }
 
 both_are_joined() {
@@ -196,7 +196,7 @@ not_signed_without_key() { [[ -z $(find "$out" -name '*.sig' -o -name '*.payload
 
 signature_is_good() {
   local again=$work/second/$base
-  [[ $(jq -r '.critical.identity["docker-reference"]' "$again.payload.json") == "$name" ]] || return 1
+  [[ $(jq -r '.critical.identity["docker-reference"]' "$again.payload.json") == "$pushed_as" ]] || return 1
   base64 -d "$again.sig" >"$work/signature" &&
     openssl dgst -sha256 -verify "$work/key.pub" -signature "$work/signature" "$again.payload.json" &&
     [[ $(jq -r '.critical.image["docker-manifest-digest"]' "$again.payload.json") == "$(<"$again.digest")" ]] &&
@@ -217,14 +217,14 @@ build_again() {
   mkdir -p "$work/second" "$work/temporary"
   if [[ ${REBUILD:-} ]]; then
     git clone --quiet --no-hardlinks . "$work/clone/of it"
-    (cd "$work/clone/of it" && CCACHE_DISABLE=1 TMPDIR=$work/temporary IMAGE=$name IMAGE_KEY=$work/key IMAGE_OUT=$work/second hack/image.sh "$arch")
+    (cd "$work/clone/of it" && CCACHE_DISABLE=1 TMPDIR=$work/temporary IMAGE=$pushed_as IMAGE_KEY=$work/key IMAGE_OUT=$work/second hack/image.sh "$arch")
     return
   fi
   if [[ $(id -u) == 0 ]] && setpriv --reuid=65534 --regid=65534 --clear-groups test -r hack/image.sh; then
     chown -R 65534:65534 "$work/second" "$work/temporary" "$work/key"
     as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
   fi
-  (umask 077 && "${as[@]}" env HOME="$work/temporary" TMPDIR="$work/temporary" IMAGE="$name" IMAGE_KEY="$work/key" IMAGE_OUT="$work/second" \
+  (umask 077 && "${as[@]}" env HOME="$work/temporary" TMPDIR="$work/temporary" IMAGE="$pushed_as" IMAGE_KEY="$work/key" IMAGE_OUT="$work/second" \
     IMAGE_PROGRAMS="$programs" SOURCE_DATE_EPOCH="$(git log -1 --format=%ct)" hack/image.sh "$arch")
 }
 
@@ -232,8 +232,8 @@ main() {
   out=$work/first
   local architectures=("$arch")
   [[ $native ]] || architectures+=("$(dpkg --print-architecture)")
-  if ! IMAGE=$name:$(sed -n 's/^project(evacuator VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt) IMAGE_KEY='' RELEASE_OUT=$out \
-    hack/release.sh "${architectures[@]}" >"$work/first.log" 2>&1; then
+  if ! IMAGE=$pushed_as:$(sed -n 's/^project(evacuator VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt) IMAGE_KEY='' RELEASE_OUT=$out \
+    hack/image/release.sh "${architectures[@]}" >"$work/first.log" 2>&1; then
     cat "$work/first.log"
     echo "image: cannot be built"
     echo "0 passed, 1 failed"

@@ -8,7 +8,7 @@
 #include "cmd/completion.hpp"
 #include "cmd/plugin/commands.hpp"
 #include "cmd/plugin/complete.hpp"
-#include "cmd/version.hpp"
+#include "cmd/version/version.hpp"
 
 namespace cmd::plugin {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "cmd/plugin/cli.hpp"
-#include "cmd/version.hpp"
+#include "cmd/version/version.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
 
 namespace cmd {

@@ -8,7 +8,7 @@
 #include <csignal>
 
 #include "cmd/cli.hpp"
-#include "cmd/version.hpp"
+#include "cmd/version/version.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
 
 namespace cmd {

@@ -2,14 +2,14 @@
 # Puts a release into out/release: the images of all architectures, each and together, their bills of materials and
 # signatures, the manifests as one file each, the chart, and checksums of all that. docs/image.md says what each is for.
 #
-#   hack/release.sh [ARCHITECTURE...]     default: amd64 arm64
+#   hack/image/release.sh [ARCHITECTURE...]     default: amd64 arm64
 #
 #   IMAGE               name and tag under which you will push it, for the manifests   [evacuator:VERSION]
 #   IMAGE_KEY           private key (PEM) that signs                                   [none: nothing is signed]
 #   RELEASE_OUT         folder of the results                                          [out/release]
 #   and what hack/image.sh knows
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 umask 022
 export LC_ALL=C TZ=UTC
 

@@ -9,7 +9,7 @@ if(NOT COMMIT MATCHES "^[0-9a-z-]+$")
   set(COMMIT "unknown")
 endif()
 file(CONFIGURE OUTPUT "${OUTPUT}" CONTENT [[
-#include "cmd/version.hpp"
+#include "cmd/version/version.hpp"
 
 namespace cmd {
 

@@ -1,4 +1,4 @@
-#include "cmd/version.hpp"
+#include "cmd/version/version.hpp"
 
 #include <fmt/format.h>
 
