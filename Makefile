@@ -5,12 +5,16 @@ BUILD  := build/$(PRESET)
 JOBS   ?= $(shell nproc)
 BIN    := $(BUILD)/cmd/evacuator
 IMAGE  ?= evacuator:0.1.0
+ARCH   ?= $(shell dpkg --print-architecture)
+# Cross compilers, when the image is not for this machine.
+IMAGE_SETS = $(if $(filter-out $(shell dpkg --print-architecture),$(ARCH)),image-$(ARCH))
+RELEASE_ARCHS ?= amd64 arm64
 FIRST  ?= 1
 SEEDS  ?= 1000
 
 PREFIX ?= /usr/local
 
-.PHONY: help setup build install test demo run e2e cluster-up cluster-down verify format format-check layers lint bench soak fuzz bare-root proof viewer generate image clean
+.PHONY: help setup build install test demo run e2e cluster-up cluster-down verify format format-check layers lint bench soak fuzz bare-root proof viewer generate image verify-image release clean
 
 help: ## Show this help
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-13s\033[0m %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -81,7 +85,7 @@ bare-root: ## make demo, then make test, in a bare Debian 12 root file system (n
 	@hack/setup.sh bare-root
 	@hack/bare-root.sh
 
-proof: bare-root ## What takes longer than the gate may: the bare root, clang-tidy over all sources, a thousand soak seeds, days of load
+proof: bare-root ## What takes longer than the gate may: the bare root, clang-tidy over all sources, a thousand soak seeds, days of load, the arm64 image
 	@hack/setup.sh verify
 	@hack/lint.sh all
 	@$(MAKE) soak SEEDS=1000
@@ -93,6 +97,8 @@ proof: bare-root ## What takes longer than the gate may: the bare root, clang-ti
 	@$(BUILD)/test/scenarios/frag_proof --nodes 10 20 200 1000
 	@$(BUILD)/test/scenarios/frag_proof --nodes 12 --seeds 2 --exact 60
 	@test/scenarios/fragmentation/compare.py --evacuator $(BUILD)/cmd/evacuator
+	@REBUILD=1 $(MAKE) verify-image ARCH=amd64
+	@$(MAKE) verify-image ARCH=arm64
 
 viewer: ## Test the viewer of reports and write its bundle dashboard/dist (needs npm)
 	@cd dashboard && npm ci --ignore-scripts && npm run check && npm test && npm run build
@@ -100,8 +106,17 @@ viewer: ## Test the viewer of reports and write its bundle dashboard/dist (needs
 generate: ## Write crds/legacy and docs/reference from crds/
 	@hack/generate.sh
 
-image: ## Build the container image (needs docker, podman or buildah)
-	@hack/image.sh $(IMAGE)
+image: ## Assemble the container image as an OCI archive in out/image, without a daemon (ARCH=amd64|arm64, IMAGE_KEY=file)
+	@hack/setup.sh build image $(IMAGE_SETS)
+	@IMAGE=$(IMAGE) hack/image.sh $(ARCH)
+
+verify-image: ## Make a release, build its image again, check it, and run the programs inside (ARCH=amd64|arm64)
+	@hack/setup.sh build image $(IMAGE_SETS)
+	@hack/verify-image.sh $(ARCH)
+
+release: ## Images, manifests, chart and checksums in out/release (IMAGE=name:tag to push, IMAGE_KEY=file, RELEASE_ARCHS)
+	@hack/setup.sh build image $(if $(filter arm64,$(RELEASE_ARCHS)),image-arm64)
+	@IMAGE=$(IMAGE) hack/image/release.sh $(RELEASE_ARCHS)
 
 clean: ## Remove build results
 	@rm -rf build out

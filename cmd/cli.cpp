@@ -10,6 +10,7 @@
 #include "cmd/offline/audit.hpp"
 #include "cmd/offline/convert.hpp"
 #include "cmd/output.hpp"
+#include "cmd/version/version.hpp"
 
 namespace cmd {
 namespace {
@@ -394,8 +395,8 @@ void add_webhook_check(CLI::App& app, WebhookCheckOptions& options, int& exit_co
 }
 
 void add_version(CLI::App& app, bool& as_json, int& exit_code) {
-  app.set_version_flag("--version", "evacuator " EVACUATOR_VERSION, "Print name and version");
-  CLI::App* version = app.add_subcommand("version", "Print the version");
+  app.set_version_flag("--version", version_of("evacuator"), "Print name, version and commit");
+  CLI::App* version = app.add_subcommand("version", "Print the version and the commit it was built from");
   version->add_flag("--json", as_json, "As a JSON object");
   version->callback([&] { exit_code = print_version(as_json); });
 }

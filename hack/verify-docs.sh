@@ -49,7 +49,7 @@ prose() {
   files '*.cpp' '*.hpp' '*.cpp.in' | xargs grep -noHE '//.*' || true
   # A page that a message names has to be there, too.
   files '*.cpp' '*.hpp' | xargs grep -noHE '"[^"]*docs/[a-z/0-9-]*\.md[^"]*"' || true
-  files '*.sh' '*.yaml' '*.yml' '*.txt' Makefile Dockerfile .ci/run | xargs grep -noHE '(^|[[:space:]])#.*' || true
+  files '*.sh' '*.yaml' '*.yml' '*.txt' Makefile .ci/run | xargs grep -noHE '(^|[[:space:]])#.*' || true
 }
 
 # file:line:text of lines that may cite a transition, an invariant or a scenario, in code, too (names of tests, messages).
