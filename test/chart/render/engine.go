@@ -201,7 +201,7 @@ func checkKubeVersion(wanted, version string) error {
 // Render is `helm template`: merge, check the values, run every template.
 func Render(chart *Chart, user values, release Release) (*Rendered, error) {
 	merged := Merged(chart.Values, user)
-	if err := CheckSchema(chart.Schema, merged); err != nil {
+	if err := CheckSchema(chart.Metadata.Name, chart.Schema, merged); err != nil {
 		return nil, err
 	}
 	if err := checkKubeVersion(chart.Metadata.KubeVersion, release.KubeVersion); err != nil {

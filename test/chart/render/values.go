@@ -49,7 +49,7 @@ func copied(value interface{}) interface{} {
 }
 
 // CheckSchema says what is wrong, a line for each field.
-func CheckSchema(schema []byte, merged values) error {
+func CheckSchema(chart string, schema []byte, merged values) error {
 	if schema == nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func CheckSchema(schema []byte, merged values) error {
 	if result.Valid() {
 		return nil
 	}
-	lines := []string{"values don't meet the specifications of the schema(s) in the following chart(s):"}
+	lines := []string{"values don't meet the specifications of the schema(s) in the following chart(s):", chart + ":"}
 	for _, each := range result.Errors() {
 		lines = append(lines, "- "+each.String())
 	}
