@@ -2,6 +2,7 @@
 //
 //	render template CHART [-f VALUES]… [--name NAME] [--namespace NAMESPACE] [--kube-version VERSION]
 //	render check CHART CASES PAGE
+//	render same CHART CASES
 //	render equal CHART CHART
 package main
 
@@ -29,10 +30,12 @@ func command(args []string) error {
 		return printTemplates(args[1], args[2:])
 	case len(args) == 4 && args[0] == "check":
 		return check(args[1], args[2], args[3])
+	case len(args) == 3 && args[0] == "same":
+		return checkSame(args[1], args[2])
 	case len(args) == 3 && args[0] == "equal":
 		return checkEqual(args[1], args[2])
 	}
-	return errors.New("usage: render template CHART [flags] | check CHART CASES PAGE | equal CHART CHART")
+	return errors.New("usage: render template CHART [flags] | check CHART CASES PAGE | same CHART CASES | equal CHART CHART")
 }
 
 type valueFiles []string
@@ -122,6 +125,27 @@ func check(place, folder, page string) error {
 	}
 	if failed > 0 {
 		return fmt.Errorf("%d cases failed", failed)
+	}
+	return nil
+}
+
+// checkSame runs only the comparisons with kustomize.
+func checkSame(place, folder string) error {
+	chart, err := LoadChart(place)
+	if err != nil {
+		return err
+	}
+	cases, err := readCases(folder)
+	if err != nil {
+		return err
+	}
+	var all []string
+	for _, each := range cases.Same {
+		problems, _ := each.problems(chart)
+		all = append(all, problems...)
+	}
+	if len(all) > 0 {
+		return errors.New(strings.Join(all, "\n"))
 	}
 	return nil
 }
