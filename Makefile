@@ -13,8 +13,10 @@ FIRST  ?= 1
 SEEDS  ?= 1000
 
 PREFIX ?= /usr/local
+OUT    ?= out/release
+CHART  := $(OUT)/evacuator-$(shell sed -n 's/^version: //p' config/chart/Chart.yaml).tgz
 
-.PHONY: help setup build install test demo run e2e cluster-up cluster-down verify format format-check layers lint bench soak fuzz bare-root proof viewer generate image verify-image release clean
+.PHONY: help setup build install test demo run e2e cluster-up cluster-down verify format format-check layers lint bench soak fuzz bare-root proof viewer generate chart image verify-image release clean
 
 help: ## Show this help
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-13s\033[0m %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -105,6 +107,12 @@ viewer: ## Test the viewer of reports and write its bundle dashboard/dist (needs
 
 generate: ## Write crds/legacy and docs/reference from crds/
 	@hack/generate.sh
+
+chart: ## Pack the Helm chart into out/release (OUT=folder)
+	@mkdir -p $(OUT)
+	@tar --create --directory config --dereference --transform 's,^chart,evacuator,' --exclude kustomization.yaml --exclude Kustomization \
+	  --exclude .gitkeep --sort name --mtime @0 --owner 0 --group 0 --numeric-owner --mode u=rwX,go=rX chart | gzip -9n >$(CHART)
+	@echo $(CHART)
 
 image: ## Assemble the container image as an OCI archive in out/image, without a daemon (ARCH=amd64|arm64, IMAGE_KEY=file)
 	@hack/setup.sh build image $(IMAGE_SETS)
