@@ -11,12 +11,13 @@ IMAGE_SETS = $(if $(filter-out $(shell dpkg --print-architecture),$(ARCH)),image
 RELEASE_ARCHS ?= amd64 arm64
 FIRST  ?= 1
 SEEDS  ?= 1000
+SANITIZE ?= all
 
 PREFIX ?= /usr/local
 OUT    ?= out/release
 CHART  := $(OUT)/evacuator-$(shell sed -n 's/^version: //p' config/chart/Chart.yaml).tgz
 
-.PHONY: help setup build install test demo run e2e cluster-up cluster-down verify format format-check layers lint bench soak fuzz bare-root proof viewer generate chart image verify-image release clean
+.PHONY: help setup build install test demo run e2e cluster-up cluster-down verify format format-check layers lint bench soak fuzz sanitize bare-root proof viewer generate chart image verify-image release clean
 
 help: ## Show this help
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-13s\033[0m %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -82,6 +83,9 @@ soak: setup ## Random worlds under random misfortune (FIRST=seed SEEDS=how many 
 fuzz: ## Build every fuzzer and run each for a while (SECONDS_EACH=30)
 	@hack/setup.sh build fuzz
 	@hack/fuzz.sh $(SECONDS_EACH)
+
+sanitize: setup ## All tests under ThreadSanitizer, AddressSanitizer and UndefinedBehaviorSanitizer (SANITIZE=gate: what the gate runs)
+	@hack/sanitize.sh $(SANITIZE)
 
 bare-root: ## make demo, then make test, in a bare Debian 12 root file system (needs root)
 	@hack/setup.sh bare-root
