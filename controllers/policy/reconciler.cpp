@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -293,8 +295,8 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   known.is_settled = is_settled;
   known.may_time_out = policy.spec.mode == api::PolicyMode::kAutomatic;
   CycleOutcome outcome = run_cycle(spec, snapshot, known, cycle_id(policy, now), now);
-  for (const auto& measured : known.usage)
-    outcome.usage.push_back(usage_report(*measured, snapshot, policy.spec.node_selector));
+  for (std::size_t i = 0; i < figures.measured.size(); ++i)
+    outcome.usage.push_back(usage_report(*figures.measured[i], figures.health[i], snapshot, policy.spec.node_selector));
   outcome.forecasts = std::move(figures.forecasts);
   if (!hints_rest.empty()) outcome.warnings.insert(outcome.warnings.begin(), hints_rest);
   if (deps_.unknown) {
@@ -575,6 +577,20 @@ std::vector<api::RestartRecord> PolicyReconciler::remembered_restarts(const stra
   return window ? restarts_.records(*window, deps_.clock.now()) : std::vector<api::RestartRecord>();
 }
 
+/// One series a policy, so that none outlives a strategy or a resource that is not in the policy any more.
+void PolicyReconciler::publish_imbalance(const api::DeschedulerPolicy& policy,
+                                         const std::vector<api::BalanceRow>& rows) const {
+  if (rows.empty() && policy.status.balance.empty()) return;
+  double worst = std::numeric_limits<double>::quiet_NaN();
+  for (const api::BalanceRow& row : rows) worst = std::fmax(worst, row.before.deviation);
+  deps_.metrics
+      .gauge("evacuator_policy_imbalance",
+             "Standard deviation of the load of nodes in percentage points, before the last cycle's moves, of the "
+             "strategy and resource where it is highest.",
+             {{"policy", policy.meta.name}})
+      .set(worst);
+}
+
 void PolicyReconciler::count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
   const std::string& name = policy.meta.name;
   deps_.metrics.counter("evacuator_policy_cycles_total", "Planning cycles run.", {{"policy", name}}).increment();
@@ -584,6 +600,7 @@ void PolicyReconciler::count_cycle(const api::DeschedulerPolicy& policy, const C
       .histogram("evacuator_policy_cycle_duration_seconds", "How long planning cycles took, creations included.",
                  {0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}, {{"policy", name}})
       .observe(static_cast<double>(outcome.summary.duration.count()) / 1000);
+  publish_imbalance(policy, outcome.balance);
   for (const api::ReasonCount& refused : outcome.summary.refused) {
     deps_.metrics
         .counter("evacuator_policy_refusals_total", "Pods that were considered and refused, by reason.",

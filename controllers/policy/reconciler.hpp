@@ -167,6 +167,7 @@ class PolicyReconciler {
   api::DeschedulerPolicy with_circuit(api::DeschedulerPolicy policy);
   /// What the next leader must know of restarts, if one of the strategies counts those within a time.
   std::vector<api::RestartRecord> remembered_restarts(const strategies::StrategySpecs& specs) const;
+  void publish_imbalance(const api::DeschedulerPolicy& policy, const std::vector<api::BalanceRow>& rows) const;
   void count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
 
   Dependencies deps_;

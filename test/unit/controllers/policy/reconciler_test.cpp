@@ -205,6 +205,26 @@ TEST_F(RestartMemory, IsBounded) {
   EXPECT_EQ(server_.status["restarts"].size(), api::kMaxRestartRecords);
 }
 
+TEST_F(RestartMemory, OfAPolicyThatBalancesThereIsAMetricOfTheImbalance) {
+  builders::ClusterBuilder builder;
+  builder.add(NodeBuilder("n1").sized(4000, 4000, 10)).add(NodeBuilder("n2").sized(4000, 4000, 10));
+  for (const char* name : {"a", "b", "c"}) builder.add(PodBuilder(name).on("n1").cpu(1000));
+  cluster_ = builder.input();
+  const Json restarts = strategies_;
+  strategies_ = {
+      {{"name", "LowNodeUtilization"}, {"args", {{"thresholds", {{"cpu", 20}}}, {"targetThresholds", {{"cpu", 50}}}}}}};
+  auto leader = new_leader();
+  leader->reconcile(policy());
+  EXPECT_THAT(leader->metrics(), testing::HasSubstr(R"(evacuator_policy_imbalance{policy="restless"} 37.5)"));
+  strategies_ = restarts;
+  clock_.advance(minutes(5));
+  leader->reconcile(policy());
+  EXPECT_THAT(leader->metrics(), testing::HasSubstr(R"(evacuator_policy_imbalance{policy="restless"} Nan)"))
+      << "nobody measures it any more";
+  leader->see_it_deleted();
+  EXPECT_THAT(leader->metrics(), testing::Not(testing::HasSubstr("restless")));
+}
+
 TEST_F(RestartMemory, OfADeletedPolicyNoSeriesIsLeft) {
   auto leader = new_leader();
   set_restarts(2);
