@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing from Debian's packages. Idempotent; says what it does; works as root and with sudo.
-# usage: hack/setup.sh [build] [e2e] [verify] [bench] [fuzz] [bare-root]
+# usage: hack/setup.sh [build] [e2e] [verify] [bench] [fuzz] [proof] [bare-root]
 set -euo pipefail
 
 declare -A package_sets=(
@@ -12,6 +12,7 @@ declare -A package_sets=(
   [verify]="clang-format-14 clang-tidy-14 shellcheck prometheus"
   [bench]="libbenchmark-dev"
   [fuzz]="clang-14 libclang-rt-14-dev"
+  [proof]="coinor-cbc"
   [bare-root]="mmdebstrap"
 )
 
