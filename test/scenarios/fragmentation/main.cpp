@@ -50,10 +50,13 @@ Run run(const scheduling::SnapshotInput& input, const std::string& strategy, con
 
 /// Of our strategy.
 struct OurArgs {
-  std::string budget{};     ///< timeBudget, of the processor's time; "": none
-  bool with_hints = false;  ///< the placement webhook is in force
+  std::string budget{};  ///< timeBudget, of the processor's time; "": none
   std::string text() const { return budget.empty() ? "{}" : fmt::format(R"({{"timeBudget": "{}"}})", budget); }
 };
+
+Run run(const scheduling::SnapshotInput& input, const OurArgs& args, bool with_hints) {
+  return run(input, "Defragmentation", args.text(), !args.budget.empty(), with_hints);
+}
 
 /// The first budget that gives a useful plan: nodes freed within 2 % of what a minute gives.
 int time_plan(std::string_view kind, int nodes, std::uint64_t seed) {
@@ -102,29 +105,42 @@ fragmentation::Rival rival(std::string_view name, const fragmentation::Course& c
   return {name, course.freed, course.moves};
 }
 
-/// True: all aims are met.
+/// Tells the aims that are missed; true: none is.
+bool meets_all(const fragmentation::Attempt& attempt, std::string_view how) {
+  const std::vector<std::string> missed = fragmentation::missed_aims(attempt);
+  for (const std::string& aim : missed) fmt::print("  MISSED {}{}\n", how, aim);
+  return missed.empty();
+}
+
+/// A known shortfall (docs/strategies/defragmentation.md): in nearly full clusters of some size there are few places,
+/// and the scheduler by itself does not take just those.
+int least_percent_without_hints(std::string_view kind) { return kind == "crowded" || kind == "brimful" ? 80 : 95; }
+
+/// Without and with placement hints, where each is to the other what another method comes to. True: all aims are met.
 bool compare(std::string_view kind, int nodes, std::uint64_t seed, const OurArgs& args, Solver& solver) {
   const scheduling::SnapshotInput input = fragmentation::make_cluster(kind, nodes, seed);
-  const Run ours = run(input, "Defragmentation", args.text(), !args.budget.empty(), args.with_hints);
-  const Run other = run(input, "Defragmentation", args.text(), !args.budget.empty(), !args.with_hints);
-  const fragmentation::Attempt attempt{
-      kind,
-      ours.verdict,
-      {rival("HighNodeUtilization", fragmentation::run_to_the_end(input, fragmentation::packing())),
-       rival("AlternatingUtilization", fragmentation::run_to_the_end(input, fragmentation::alternating())),
-       {args.with_hints ? "Defragmentation without hints" : "Defragmentation with hints", other.verdict.freed(),
-        other.verdict.moves}},
-      solver.ask(input, ours.verdict)};
-  fmt::print(
-      "{:10} {:5} seed {}  bound {:4}  HighNodeUtilization {}  AlternatingUtilization {}  Defragmentation {:4} ({:5} "
-      "moves, {} waves, {:.2f} s; {} hints {})\n",
-      kind, nodes, seed, ours.verdict.bound, text_of(attempt.rivals[0]), text_of(attempt.rivals[1]),
-      ours.verdict.freed(), ours.verdict.moves, ours.verdict.waves, ours.seconds, args.with_hints ? "without" : "with",
-      text_of(attempt.rivals[2]));
-  const std::vector<std::string> missed = fragmentation::missed_aims(attempt);
-  for (const std::string& aim : missed) fmt::print("  MISSED {}\n", aim);
+  const auto packed = rival("HighNodeUtilization", fragmentation::run_to_the_end(input, fragmentation::packing()));
+  const auto alternated =
+      rival("AlternatingUtilization", fragmentation::run_to_the_end(input, fragmentation::alternating()));
+  const Run plain = run(input, args, false);
+  const Run hinted = run(input, args, true);
+  const auto optimum = solver.ask(input, plain.verdict);
+  const auto ours = [](const Run& run) {
+    return fragmentation::Rival{"the other way", run.verdict.freed(), run.verdict.moves};
+  };
+  fmt::print("{:10} {:5} seed {}  bound {:4}  HighNodeUtilization {}  AlternatingUtilization {}\n", kind, nodes, seed,
+             plain.verdict.bound, text_of(packed), text_of(alternated));
+  for (const auto& [how, run] : {std::pair("", &plain), std::pair(" with hints", &hinted)})
+    fmt::print("  Defragmentation{} {} in {} waves, {:.2f} s\n", how, text_of(ours(*run)), run->verdict.waves,
+               run->seconds);
+  bool is_met = meets_all(
+      {kind, plain.verdict, {packed, alternated}, {{ours(hinted)}}, optimum, least_percent_without_hints(kind)}, "");
+  // The optimum's moves are for as many nodes as without hints.
+  const bool is_same = plain.verdict.freed() == hinted.verdict.freed();
+  is_met &= meets_all({kind, hinted.verdict, {packed, alternated}, {{ours(plain)}}, is_same ? optimum : std::nullopt},
+                      "with hints: ");
   std::fflush(stdout);
-  return missed.empty();
+  return is_met;
 }
 
 }  // namespace
@@ -144,7 +160,6 @@ int main(int argc, char** argv) {
   OurArgs args;
   app.add_option("--budget", args.budget, "timeBudget of Defragmentation, of the processor's time");
   app.add_option("--exact", solver.seconds, "ask cbc for the optimum, so many seconds for each question");
-  app.add_flag("--hints", args.with_hints, "with placement hints");
   bool is_bench = false;
   app.add_flag("--time", is_bench, "only tell how much time a plan takes that is within 2 % of what a minute gives");
   app.add_flag("--check", check, "fail when an aim is missed");
