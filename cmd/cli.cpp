@@ -218,6 +218,7 @@ void add_simulate(CLI::App& app, SimulateOptions& options, int& exit_code) {
       ->check(CLI::IsMember(scheduler_versions()))
       ->capture_default_str()
       ->type_name("VERSION");
+  simulate->add_flag("--placement-hints", options.has_hints, "New pods get placement hints: the webhook is installed");
   simulate
       ->add_option("--report", options.reports,
                    "Draw it: a page (.html), a picture (.svg), or the page's data (.json); can be given more than once")

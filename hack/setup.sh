@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing from Debian's packages. Idempotent; says what it does; works as root and with sudo.
-# usage: hack/setup.sh [build] [e2e] [verify] [bench] [fuzz] [bare-root] [image] [image-arm64]
+# usage: hack/setup.sh [build] [e2e] [verify] [bench] [fuzz] [proof] [bare-root] [image] [image-arm64]
 set -euo pipefail
 
 declare -A package_sets=(
@@ -13,6 +13,7 @@ declare -A package_sets=(
     golang-github-xeipuuv-gojsonschema-dev golang-k8s-sigs-yaml-dev"
   [bench]="libbenchmark-dev"
   [fuzz]="clang-14 libclang-rt-14-dev"
+  [proof]="coinor-cbc"
   [bare-root]="mmdebstrap"
   [image]="mmdebstrap umoci skopeo jq binutils"
   [image-arm64]="g++-aarch64-linux-gnu qemu-user-static"

@@ -259,6 +259,31 @@ std::string usage_warning(const SimulateOptions& options, const planning::PlanSp
   return "the policy goes by measured usage: give it with --usage FILE or --usage live";
 }
 
+std::string gain_by_hints(const strategies::EmptyingReport& without, const strategies::EmptyingReport& with,
+                          std::size_t moves) {
+  if (with.freed <= without.freed) return "placement hints would free no more nodes";
+  return fmt::format("placement hints would free {} nodes, {} more, with {} moves: install the placement webhook",
+                     with.freed, with.freed - without.freed, moves);
+}
+
+/// Where a strategy empties fewer nodes than its bound without placement hints, the policy is planned once more with
+/// them, which may take as long again.
+void note_gain_by_hints(planning::PlanInput input, planning::Plan& plan) {
+  const auto is_short = [](const planning::StrategyResult& each) {
+    return each.emptying && each.problem.empty() && each.emptying->freed < each.emptying->bound;
+  };
+  if (input.options.placement_hints || std::ranges::none_of(plan.strategies, is_short)) return;
+  input.options.placement_hints = true;
+  const planning::Plan hinted = planning::plan_cycle(input);
+  for (std::size_t i = 0; i < plan.strategies.size() && i < hinted.strategies.size(); ++i) {
+    const planning::StrategyResult& other = hinted.strategies[i];
+    if (!is_short(plan.strategies[i]) || !other.emptying) continue;
+    std::string& note = plan.strategies[i].emptying->note;
+    note += (note.empty() ? "" : "; ") +
+            gain_by_hints(*plan.strategies[i].emptying, *other.emptying, static_cast<std::size_t>(other.nominated));
+  }
+}
+
 base::Status simulate(const SimulateOptions& options) {
   if (const auto checked = check_report_paths(options.reports); !checked) return checked.error();
   if (options.policy == "-" && options.snapshot == "-")
@@ -289,11 +314,11 @@ base::Status simulate(const SimulateOptions& options) {
   planning::PlanOptions as_operator;
   as_operator.spend_pdbs = false;
   if (policy->spec.mode != api::PolicyMode::kManual) as_operator.taint_value = api::soft_taint_value(policy->meta.name);
+  as_operator.placement_hints = options.has_hints;
   as_operator.elapsed = [begin = std::chrono::steady_clock::now()] {
     return std::chrono::duration_cast<base::Duration>(std::chrono::steady_clock::now() - begin);
   };
-  const planning::Plan plan =
-      planning::plan_cycle({.spec = spec,
+  planning::PlanInput input{.spec = spec,
                             .cluster = snapshot,
                             .leaving = pods.leaving,
                             .now = *now,
@@ -301,7 +326,11 @@ base::Status simulate(const SimulateOptions& options) {
                             .cooling = std::move(pods.cooling),
                             .restarts = &restarts,
                             .usage = *measured,
-                            .server_minor = scheduling::minor_version(options.scheduler_version)});
+                            .server_minor = scheduling::minor_version(options.scheduler_version),
+                            .may_time_out = policy->spec.mode == api::PolicyMode::kAutomatic};
+  if (policy->status.observed_generation == policy->meta.generation) input.rounds = policy->status.rounds;
+  planning::Plan plan = planning::plan_cycle(input);
+  note_gain_by_hints(std::move(input), plan);
   const reporting::Report report = reporting::make_report({.policy = policy->meta.name,
                                                            .now = *now,
                                                            .plan = plan,
