@@ -27,16 +27,20 @@ std::size_t rounds_in_window(const api::UsageSource& source) {
 
 std::vector<float> as_floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
-/// How much of a value that is dated `sample`, a mean over `window`, is about the time from `start` to `end`: 0 … 1.
-double share_of(base::TimePoint start, base::TimePoint end, base::TimePoint sample, base::Duration window) {
-  if (window == base::Duration::zero()) return start <= sample && sample < end ? 1 : 0;
-  const base::Duration both = std::min(end, sample) - std::max(start, sample - window);
-  return std::max(std::chrono::duration<double>(both) / window, 0.0);
+/// How much of a value that is dated `sample` is about the time from `start` to `end`: 0 … 1. The most that it may be
+/// where the value may be older than its date: too little load for half a minute holds a move up, too much makes one
+/// that nobody needs.
+double share_of(base::TimePoint start, base::TimePoint end, base::TimePoint sample, const usage::Column& column) {
+  if (column.window == base::Duration::zero()) return start <= sample && end > sample - column.lag ? 1 : 0;
+  const base::TimePoint measured = std::clamp(end, sample - column.lag, sample);
+  const base::Duration both = std::min(end, measured) - std::max(start, measured - column.window);
+  return std::max(std::chrono::duration<double>(both) / column.window, 0.0);
 }
 
-base::Duration longest_window(const std::vector<usage::Column>& columns) {
+/// How far back a value may look.
+base::Duration longest_look(const std::vector<usage::Column>& columns) {
   base::Duration longest{};
-  for (const usage::Column& column : columns) longest = std::max(longest, column.window);
+  for (const usage::Column& column : columns) longest = std::max(longest, column.window + column.lag);
   return longest;
 }
 
@@ -146,7 +150,7 @@ void UsageRounds::take_node(usage::Samples::Node& sample, base::TimePoint now) {
   for (const Departure& left : node.departures) take_off(left, round);
   node.rounds.push_back(std::move(round));
   while (node.rounds.size() > most_) node.rounds.pop_front();
-  const base::TimePoint shown = sample.time - longest_window(columns_);
+  const base::TimePoint shown = sample.time - longest_look(columns_);
   std::erase_if(node.departures, [&](const Departure& each) { return each.end <= shown; });
 }
 
@@ -252,7 +256,7 @@ std::vector<double> UsageRounds::pod_values(std::string_view ns, std::string_vie
 void UsageRounds::take_off(const Departure& left, Round& round) const {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     float& value = round.values[c];
-    const double share = share_of(left.start, left.end, round.time, columns_[c].window);
+    const double share = share_of(left.start, left.end, round.time, columns_[c]);
     if (share <= 0 || !std::isfinite(left.values[c]) || !std::isfinite(value) || value < 0) continue;
     value = static_cast<float>(std::max(value - left.values[c] * share, 0.0));
   }

@@ -28,8 +28,10 @@ void backfill(const Folder& folder, const std::string& open_metrics) {
 
 }  // namespace
 
-Exporter::Exporter(std::string text)
-    : text_(std::move(text)), server_({}, [this](const serving::Request&) { return answer(); }) {
+Exporter::Exporter(std::string text) : Exporter(std::function<std::string()>()) { say(std::move(text)); }
+
+Exporter::Exporter(std::function<std::string()> measure)
+    : measure_(std::move(measure)), server_({}, [this](const serving::Request&) { return answer(); }) {
   if (auto started = server_.start(); !started) throw Failure("the exporter: " + started.error().message);
 }
 
@@ -39,8 +41,17 @@ void Exporter::say(std::string text) {
 }
 
 serving::Response Exporter::answer() const {
+  if (measure_) return measured();
   const std::scoped_lock lock(mutex_);
   return {text_.empty() ? 500 : 200, "text/plain; version=0.0.4", text_};
+}
+
+serving::Response Exporter::measured() const {
+  try {
+    return {200, "text/plain; version=0.0.4", measure_()};
+  } catch (const std::exception& failed) {
+    return {500, "text/plain", failed.what()};
+  }
 }
 
 Folder::Folder() {

@@ -280,10 +280,9 @@ class ForecastLoad : public Load {
                           {"thresholds", {{"cpu", 30}}},
                           {"targetThresholds", {{"cpu", kTargetPercent}}}}}}})}});
   }
-  void await_cycles(std::size_t count, Exporter& exporter) {
+  void await_cycles(std::size_t count) {
     std::set<std::string> cycles;
     await(std::to_string(count) + " cycles", [&](std::string& seen) {
-      exporter.say(exposition());
       seen = text_at(policy(), "/status");
       cycles.insert(text_at(policy(), "/status/lastCycle/id"));
       return cycles.size() > count;
@@ -298,29 +297,27 @@ TEST_F(ForecastLoad, IsLevelledHoursBeforeItsPeak) {
   if (!cluster().has_rbac()) GTEST_SKIP() << "test/integration/policy/forecast_test.cpp has this in virtual time";
   grant("soft-taints");
   const std::string burning = burn();
-  Exporter exporter(exposition());
+  Exporter exporter([this] { return exposition(); });
   const Folder data;
   const RealPrometheus prometheus(data, {.scrape = exporter.port(), .open_metrics = past(burning, std::time(nullptr))});
   start_operator();
 
   apply_policy(wave_policy(prometheus, false));
   await("the source to answer", [&](std::string& seen) {
-    exporter.say(exposition());
     seen = text_at(policy(), "/status");
     return text_at(condition(policy(), "UsageAvailable"), "/status") == "True";
   });
-  await_cycles(3, exporter);
+  await_cycles(3);
   EXPECT_EQ(number_at(policy(), "/status/evicted"), 0) << "as it is now, the node has room";
 
   apply_policy(wave_policy(prometheus, true));
   await("the peak to fit the node", [&](std::string& seen) {
-    exporter.say(exposition());
     seen = text_at(policy(), "/status");
     return hot_pods()[burning] * wave.at_peak() <= kTargetPercent / 100;
   });
   const double load_then = kHot * wave.share_at(std::time(nullptr)) * 100;
   await_pods(ns(), "hot", kHot);
-  await_cycles(10, exporter);
+  await_cycles(10);
   const Json end = policy();
 
   EXPECT_LT(load_then, kTargetPercent - 5) << "the move came before the node was full";

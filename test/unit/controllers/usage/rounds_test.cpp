@@ -214,6 +214,39 @@ TEST(UsageRounds, ThatAreMeansCountTheRestOfAPodThatLeftInTheirWindow) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2600, 2600, 2600)) << "nothing of it";
 }
 
+/// A sample with the pod in it that was scraped before the pod left, and is dated after.
+TEST(UsageRounds, ThatMayBeOlderThanTheirDateCountWithoutAPodThatJustLeft) {
+  UsageRounds rounds(source());
+  const auto sample = [](double cores, base::TimePoint time) {
+    usage::Samples samples = with_pod(cores, 0.5, time);
+    samples.columns.front().lag = seconds(30);
+    return samples;
+  };
+  rounds.add(sample(3, kNoon), kNoon);
+  rounds.leave("node-a", {"shop", "cart-0"}, kEarlier, kNoon + seconds(5));
+  rounds.add(sample(3, kNoon + seconds(6)), kNoon + seconds(6));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2500, 2500));
+  rounds.add(sample(2.6, kNoon + seconds(35)), kNoon + seconds(35));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2500, 2500, 2600))
+      << "half a minute is over";
+}
+
+TEST(UsageRounds, ThatAreMeansAndMayBeOlderCountTheMostThatTheyMayBeAbout) {
+  UsageRounds rounds(source());
+  const auto sample = [](double cores, base::TimePoint time) {
+    usage::Samples samples = with_pod(cores, 0.4, time);
+    samples.columns.front().window = seconds(60);
+    samples.columns.front().lag = seconds(30);
+    return samples;
+  };
+  rounds.add(sample(3, kNoon), kNoon);
+  rounds.leave("node-a", {"shop", "cart-0"}, kEarlier, kNoon + seconds(15));
+  rounds.add(sample(3, kNoon + seconds(30)), kNoon + seconds(30));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2600, 2600)) << "all of it";
+  rounds.add(sample(2.8, kNoon + seconds(75)), kNoon + seconds(75));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2600, 2600, 2600)) << "half of it";
+}
+
 TEST(UsageRounds, FromBeforeAPodBeganAreNotAboutIt) {
   UsageRounds rounds(source());
   rounds.add(with_pod(6, 0, kNoon - seconds(60)), kNoon - seconds(60));
