@@ -10,6 +10,7 @@
 #include "cmd/offline/audit.hpp"
 #include "cmd/offline/convert.hpp"
 #include "cmd/output.hpp"
+#include "cmd/version/version.hpp"
 
 namespace cmd {
 namespace {
@@ -217,6 +218,7 @@ void add_simulate(CLI::App& app, SimulateOptions& options, int& exit_code) {
       ->check(CLI::IsMember(scheduler_versions()))
       ->capture_default_str()
       ->type_name("VERSION");
+  simulate->add_flag("--placement-hints", options.has_hints, "New pods get placement hints: the webhook is installed");
   simulate
       ->add_option("--report", options.reports,
                    "Draw it: a page (.html), a picture (.svg), or the page's data (.json); can be given more than once")
@@ -394,8 +396,8 @@ void add_webhook_check(CLI::App& app, WebhookCheckOptions& options, int& exit_co
 }
 
 void add_version(CLI::App& app, bool& as_json, int& exit_code) {
-  app.set_version_flag("--version", "evacuator " EVACUATOR_VERSION, "Print name and version");
-  CLI::App* version = app.add_subcommand("version", "Print the version");
+  app.set_version_flag("--version", version_of("evacuator"), "Print name, version and commit");
+  CLI::App* version = app.add_subcommand("version", "Print the version and the commit it was built from");
   version->add_flag("--json", as_json, "As a JSON object");
   version->callback([&] { exit_code = print_version(as_json); });
 }

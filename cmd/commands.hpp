@@ -69,6 +69,7 @@ struct SimulateOptions {
   std::vector<std::string> reports{};      ///< files to draw it in: .html, .svg, .json
   std::string scheduler_version = "Auto";  ///< 1.NN, for a policy that says Auto; Auto: the newest known
   std::string usage{};                     ///< file of measured usage, or "live"; empty: none
+  bool has_hints = false;                  ///< the placement webhook is in force
 };
 int run_simulate(const SimulateOptions& options);
 

@@ -16,6 +16,7 @@
 #include "cmd/input/files.hpp"
 #include "cmd/output.hpp"
 #include "cmd/signals.hpp"
+#include "cmd/version/version.hpp"
 #include "controllers/config/audit_config.hpp"
 #include "controllers/config/operator_config.hpp"
 #include "controllers/http_services.hpp"
@@ -436,7 +437,7 @@ Status run(const RunOptions& options) {
   if (!cluster) return cluster.error();
   const Interrupted interrupted;  // before any thread
   const std::string identity = identity_of(options);
-  log.info("starting", {kv("version", EVACUATOR_VERSION), kv("identity", identity)});
+  log.info("starting", {kv("version", EVACUATOR_VERSION), kv("commit", build_commit()), kv("identity", identity)});
   const audit::Record loaded = controllers::record_of_configuration(*config, options.config_file, config_text);
   Process process(*std::move(config), identity, *std::move(cluster), log);
   process.audit().record(loaded);

@@ -72,14 +72,26 @@ evacuation::OperatorRules rules_of(const OperatorConfig& config) {
 class Busy {
  public:
   using Since = std::atomic<base::Duration::rep>;
-  Busy(Since& since, base::Duration::rep now) : since_(since) { since_ = now; }
-  ~Busy() { since_ = 0; }
+  Busy(Since& since, base::Duration::rep now) : since_(since) {
+    since_ = now;
+    of_this_thread = &since_;
+  }
+  ~Busy() {
+    of_this_thread = nullptr;
+    since_ = 0;
+  }
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
+
+  static thread_local Since* of_this_thread;  ///< nullptr: it is not busy
 
  private:
   Since& since_;
 };
+thread_local Busy::Since* Busy::of_this_thread = nullptr;
+
+/// While one of them searches the other one has all other policies.
+constexpr std::size_t kPolicyWorkers = 2;
 
 }  // namespace
 
@@ -184,7 +196,12 @@ struct Operator::Impl {
              .unknown = [this] { return caches.unknown(); },
              .keys = deps.keys,
              .stale = [this] { return caches.stale(); },
-             .progress = [this] { busy_since[index_of_policy_worker()] = ticks(); },
+             .progress =
+                 [this] {
+                   return [this, since = Busy::of_this_thread] {
+                     if (since != nullptr) *since = ticks();
+                   };
+                 },
              .usage = [this](const std::string& policy) { return usage.figures(policy); },
              .gates = [this](const std::string& policy) { return gates.verdict(policy); },
              .triggers = &triggers,
@@ -194,7 +211,7 @@ struct Operator::Impl {
              .namespaces_without_hints = {"kube-system", deps.config.leader_election.ns}}),
         hints(caches.evacuations.store(), caches.pods.store(), caches.nodes.store(), deps.clock, steady),
         placement_webhook(hints, {"kube-system", deps.config.leader_election.ns}, deps.metrics, deps.log),
-        busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + 2) {
+        busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + kPolicyWorkers + 1) {
     // Before anything looks at one, also through an index: who made it. That is asked of all of it, trimmed later.
     caches.evacuations.complete_with([this](api::Evacuation& each) {
       settle_origin(each, deps.keys.keys().get(), &origins);
@@ -277,8 +294,9 @@ struct Operator::Impl {
     return all;
   }
 
-  // busy_since: the workers of the Evacuations, then these two.
-  std::size_t index_of_policy_worker() const { return busy_since.size() - 2; }
+  // busy_since: the workers of the Evacuations, then these.
+  std::size_t evacuation_workers() const { return busy_since.size() - kPolicyWorkers - 1; }
+  std::size_t index_of_policy_worker(std::size_t index) const { return evacuation_workers() + index; }
   std::size_t index_of_responder_worker() const { return busy_since.size() - 1; }
 
   void add_indexes() {
@@ -355,8 +373,9 @@ struct Operator::Impl {
   kube::Worker evacuation_worker(std::size_t index) {
     return kube::Worker(evacuation_queue, timed(evacuations, index), evacuation_counts, deps.log);
   }
-  kube::Worker policy_worker() {
-    return kube::Worker(policy_queue, timed(policies, index_of_policy_worker()), policy_counts, deps.log);
+  /// `index` below kPolicyWorkers.
+  kube::Worker policy_worker(std::size_t index) {
+    return kube::Worker(policy_queue, timed(policies, index_of_policy_worker(index)), policy_counts, deps.log);
   }
   /// Of all sources: they are few, and what is no news counts for nothing.
   void look_for_spikes() {
@@ -547,7 +566,7 @@ void Operator::run_workers(std::stop_token stop) {
   impl_->deps.log.info("reconciling", {base::kv("workers", impl_->deps.config.workers)});
   std::vector<std::jthread> threads;
   kube::WorkerPool evacuators(
-      impl_->evacuation_queue, impl_->index_of_policy_worker(),
+      impl_->evacuation_queue, impl_->evacuation_workers(),
       [this](std::size_t i) { return impl_->evacuation_worker(i); }, "evacuations");
   kube::WorkerPool collectors(
       impl_->usage_queue, kUsageWorkers, [this](std::size_t) { return impl_->usage_worker(); }, "usage");
@@ -555,6 +574,7 @@ void Operator::run_workers(std::stop_token stop) {
       impl_->gate_queue, kGateThreads, [this](std::size_t) { return impl_->gate_worker(); }, "gates");
   for (kube::WorkerPool* pool : {&evacuators, &collectors, &askers}) pool->start(stop);
   impl_->policies.set_pause([stop](base::Duration pause) { return base::sleep_unless_stopped(pause, stop); });
+  impl_->policies.set_stopping([stop] { return stop.stop_requested(); });
   impl_->policies.set_creators(std::clamp(impl_->deps.config.workers, std::int32_t{1}, kMostCreators));
   const auto run = [&](const char* name, kube::Worker worker) {
     threads.emplace_back([stop, name, worker = std::move(worker)]() mutable {
@@ -562,7 +582,7 @@ void Operator::run_workers(std::stop_token stop) {
       worker.run(stop);
     });
   };
-  run("policies", impl_->policy_worker());
+  for (std::size_t i = 0; i < kPolicyWorkers; ++i) run("policies", impl_->policy_worker(i));
   run("taints", impl_->taint_worker());
   if (impl_->responder) run("responder", impl_->responder_worker());
   for (int turn = 0; !stop.stop_requested(); ++turn) {
@@ -586,7 +606,7 @@ bool Operator::reconcile_one() {
   impl_->follow_staleness();
   impl_->admission_rules.follow_time();
   return impl_->gate_worker().step() || impl_->usage_worker().step() || impl_->taint_worker().step() ||
-         impl_->evacuation_worker(0).step() || impl_->policy_worker().step() ||
+         impl_->evacuation_worker(0).step() || impl_->policy_worker(0).step() ||
          (impl_->responder && impl_->responder_worker().step());
 }
 
@@ -600,7 +620,7 @@ bool Operator::step() {
   while (impl_->usage_worker().step()) busy = true;
   while (impl_->taint_worker().step()) busy = true;
   while (impl_->evacuation_worker(0).step()) busy = true;
-  while (impl_->policy_worker().step()) busy = true;
+  while (impl_->policy_worker(0).step()) busy = true;
   while (impl_->responder && impl_->responder_worker().step()) busy = true;
   return busy;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the end-to-end scenarios on the simulator and on a real Kubernetes, and the usage sources against a real Prometheus.
 # Builds what it needs, starts a cluster of its own, stops it afterwards.
-# The last line is "N passed, N failed" over all targets.
+# The last line is "N passed, N failed" over all targets; the ones before name the tests that failed.
 #
 #   hack/e2e.sh [TARGET...]      simulator, real, fragmentation (real with 12 nodes), prometheus; all when none is named
 #
@@ -21,6 +21,7 @@ SUITE="$BUILD/test/e2e/evacuator_e2e"
 LIMIT=1500 # seconds for one target: far more than it takes, so that a hang ends, too
 passed=0
 failed=0
+guilty=()
 
 say() { printf 'e2e: %s\n' "$*" >&2; }
 
@@ -41,6 +42,7 @@ main() {
   for target in "${targets[@]}"; do
     "run_on_$target"
   done
+  ((${#guilty[@]} == 0)) || printf 'failed on %s\n' "${guilty[@]}"
   printf '%s passed, %s failed\n' "$passed" "$failed"
   ((failed == 0 && passed > 0))
 }
@@ -76,6 +78,12 @@ run_on_cluster() { # run_on_cluster TARGET NODES SCENARIOS
   [[ -n ${E2E_KEEP:-} ]] || hack/cluster/down.sh >/dev/null 2>&1 || true
 }
 
+# The last lines must say which test it was: the log above may be lost.
+failed_tests() { # failed_tests RESULT
+  awk -F'"' '/<testcase / { name = $2; for (i = 1; i < NF; ++i) if ($i ~ / classname=$/) suite = $(i + 1) }
+    /<failure / && !told[suite "." name]++ { print suite "." name }' "$1"
+}
+
 # Runs a suite on one target and adds up its results. A suite that ends without a result counts as one failure more.
 play() { # play TARGET SUITE
   local target=$1 suite=$2 result="$OUT/$1.xml" status=0 tests=0 failures=0 skipped started=$SECONDS
@@ -87,8 +95,9 @@ play() { # play TARGET SUITE
     skipped=$(grep -c '<skipped' "$result" || true)
     passed=$((passed + tests - failures - skipped))
     failed=$((failed + failures))
+    ((failures == 0)) || guilty+=("$target: $(failed_tests "$result" | paste -sd ' ')")
   fi
-  ((status == 0 || failures > 0)) || failed=$((failed + 1))
+  ((status == 0 || failures > 0)) || { failed=$((failed + 1)) && guilty+=("$target: the suite ended with $status"); }
   say "$target: $((tests - failures)) of $tests passed in $((SECONDS - started)) s"
 }
 

@@ -13,4 +13,4 @@ if ! output=$(cmake --build "$build" --target generate_reference --parallel "$(n
   echo "$output" >&2
   exit 1
 fi
-"$build/hack/generate_reference" .
+"$build/hack/generate/generate_reference" .

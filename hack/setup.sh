@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing from Debian's packages. Idempotent; says what it does; works as root and with sudo.
-# usage: hack/setup.sh [build] [e2e] [verify] [bench] [fuzz] [bare-root]
+# usage: hack/setup.sh [build] [e2e] [verify] [bench] [fuzz] [proof] [bare-root] [image] [image-arm64]
 set -euo pipefail
 
 declare -A package_sets=(
@@ -9,10 +9,14 @@ declare -A package_sets=(
     libhowardhinnant-date-dev tzdata
     libgtest-dev libgmock-dev ca-certificates openssl git"
   [e2e]="etcd-server curl prometheus"
-  [verify]="clang-format-14 clang-tidy-14 shellcheck prometheus"
+  [verify]="clang-format-14 clang-tidy-14 shellcheck prometheus golang-go golang-github-masterminds-sprig-dev
+    golang-github-xeipuuv-gojsonschema-dev golang-k8s-sigs-yaml-dev"
   [bench]="libbenchmark-dev"
   [fuzz]="clang-14 libclang-rt-14-dev"
+  [proof]="coinor-cbc"
   [bare-root]="mmdebstrap"
+  [image]="mmdebstrap umoci skopeo jq binutils"
+  [image-arm64]="g++-aarch64-linux-gnu qemu-user-static"
 )
 
 missing_packages() {

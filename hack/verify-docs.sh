@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks that whatever points somewhere arrives: citations of the specification (T22, I15, scenario 31, page.md#anchor, ADR 7),
-# paths of pages and sources in comments and docs, links and anchors in all pages. CONTRIBUTING.md has the forms.
+# paths of pages and sources in comments and docs, links and anchors in all pages, the tests that the table of faults
+# names. CONTRIBUTING.md has the forms.
 # usage: hack/verify-docs.sh   (part of make verify; prints file:line: what, and fails)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -49,7 +50,7 @@ prose() {
   files '*.cpp' '*.hpp' '*.cpp.in' | xargs grep -noHE '//.*' || true
   # A page that a message names has to be there, too.
   files '*.cpp' '*.hpp' | xargs grep -noHE '"[^"]*docs/[a-z/0-9-]*\.md[^"]*"' || true
-  files '*.sh' '*.yaml' '*.yml' '*.txt' Makefile Dockerfile .ci/run | xargs grep -noHE '(^|[[:space:]])#.*' || true
+  files '*.sh' '*.yaml' '*.yml' '*.txt' Makefile .ci/run | xargs grep -noHE '(^|[[:space:]])#.*' || true
 }
 
 # file:line:text of lines that may cite a transition, an invariant or a scenario, in code, too (names of tests, messages).
@@ -188,6 +189,21 @@ check='
   file ~ /[.]md$/ { check_folders(text) }
   { check_paths(text); check_records(text); check_retired(text) }
   END { exit broken }'
+
+# Suite.Test of each test in the sources.
+tests() {
+  files 'test/*.cpp' | xargs cat | tr '\n' ' ' | grep -oE 'TEST(_F|_P)?\( *[A-Za-z0-9_]+, *[A-Za-z0-9_]+ *\)' |
+    sed -E 's/.*\( *//; s/, */./; s/ *\)//' | sort -u
+}
+
+# Tests that the table of faults names and that are gone.
+lost_tests() {
+  grep -oE '`[A-Z][A-Za-z]+\.[A-Z][A-Za-z0-9_]+`' docs/design/faults.md | tr -d '`' | sort -u | comm -23 - <(tests) |
+    sed 's|^|docs/design/faults.md: no test |'
+}
+
+lost=$(lost_tests)
+[[ -z $lost ]] || { echo "$lost"; exit 1; }
 
 awk -v examples="$examples" -v packages="$packages" -v history="$history" "$check" \
   pass=tree <(all) pass=anchors <(anchors) pass=prose <(prose) pass=rows <(rows) | sort -u

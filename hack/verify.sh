@@ -31,6 +31,7 @@ manifests_render() {
 check layers hack/verify-layers.sh
 check docs hack/verify-docs.sh
 check alerts hack/verify-alerts.sh
+check chart hack/verify-chart.sh
 check viewer hack/verify-viewer.sh
 check hardening hack/verify-hardening.sh
 check format format_is_clean

@@ -100,7 +100,8 @@ class ReportBuilder {
       if (!pod || row_of_[*pod] == kNoRow) continue;
       const NodeIndex to = cluster_.find_node(move.to).value_or(kNoNode);
       const std::size_t row = row_of_[*pod];
-      report_.moves.push_back({row, to, move.wave, false, plain_text(move.strategy), plain_text(move.reason)});
+      report_.moves.push_back(
+          {row, to, move.wave, false, plain_text(move.strategy), plain_text(move.reason), move.score});
       count(report_.pods[row], report_.pods[row].node, -1);
       count(report_.pods[row], to, 1);
     }

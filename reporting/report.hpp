@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -73,6 +74,7 @@ struct ReportMove {
   bool empties_node = false;  ///< its node is freed; false: it makes room, or evens out
   std::string strategy;
   std::string reason;
+  std::optional<double> score{};  ///< benefit for disruption, 0 … 100, of a balance strategy's move
   friend bool operator==(const ReportMove&, const ReportMove&) = default;
 };
 

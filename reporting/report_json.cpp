@@ -68,6 +68,7 @@ Json encode_moves(const Report& report) {
                     {"empties", move.empties_node},
                     {"strategy", move.strategy},
                     {"reason", move.reason}});
+    if (move.score) rows.back()["score"] = *move.score;
   }
   return rows;
 }

@@ -50,6 +50,31 @@ std::size_t hour_of_week(base::TimePoint time) {
 
 bool is_by_season(ForecastRule rule) { return rule >= ForecastRule::kDaily; }
 
+/// Sums over series with both errors, in one unit.
+struct Errors {
+  double own = 0;
+  double naive = 0;
+
+  void add(double error, double naive_error) {
+    if (std::isnan(naive_error)) return;
+    own += error;
+    naive += naive_error;
+  }
+  double ratio() const { return naive > 0 ? own / naive : kUnknown; }
+};
+
+/// Of the known ones.
+double mean_ratio(std::span<const ForecastQuality> columns, double ForecastQuality::*ratio) {
+  double sum = 0;
+  int count = 0;
+  for (const ForecastQuality& each : columns) {
+    if (std::isnan(each.*ratio)) continue;
+    sum += each.*ratio;
+    ++count;
+  }
+  return count == 0 ? kUnknown : sum / count;
+}
+
 /// Each slot with half of its neighbours: one day alone is noisy.
 std::vector<float> blurred(const std::vector<float>& slots) {
   std::vector<float> result(slots.size());
@@ -308,19 +333,28 @@ Forecast forecast(const Series& series, const api::UsageForecast& settings) {
 
 ForecastQuality quality_of(std::span<const Forecast> forecasts) {
   ForecastQuality quality;
-  double error = 0;
-  double naive = 0;
+  Errors now;
+  Errors yesterday;
   for (const Forecast& each : forecasts) {
     if (std::isnan(each.error)) continue;
     ++quality.judged;
     quality.trusted += each.trusted ? 1 : 0;
-    error += each.error;
-    naive += std::fmin(each.naive_error, each.seasonal_error);
+    now.add(each.error, each.naive_error);
+    yesterday.add(each.error, each.seasonal_error);
   }
-  if (quality.judged > 0) {
-    quality.error = error;
-    quality.naive_error = naive;
+  quality.to_now = now.ratio();
+  quality.to_yesterday = yesterday.ratio();
+  return quality;
+}
+
+ForecastQuality quality_of_columns(std::span<const ForecastQuality> columns) {
+  ForecastQuality quality;
+  for (const ForecastQuality& each : columns) {
+    quality.judged += each.judged;
+    quality.trusted += each.trusted;
   }
+  quality.to_now = mean_ratio(columns, &ForecastQuality::to_now);
+  quality.to_yesterday = mean_ratio(columns, &ForecastQuality::to_yesterday);
   return quality;
 }
 

@@ -126,13 +126,17 @@ class Forecaster {
 /// Of a whole series. Its step has to be that of the settings.
 Forecast forecast(const Series& series, const api::UsageForecast& settings);
 
-/// How good the forecasts of many series are.
+/// How good the forecasts of many series are. Ratios of the mean errors: below 1, the forecast was better. kUnknown
+/// where nothing was judged, or the naive forecast never erred.
 struct ForecastQuality {
   std::uint32_t trusted = 0;
-  std::uint32_t judged = 0;  ///< series with enough judged forecasts
-  double error = kUnknown;   ///< sums over these: of the forecasts, and of the better naive one of each
-  double naive_error = kUnknown;
+  std::uint32_t judged = 0;        ///< series with enough judged forecasts
+  double to_now = kUnknown;        ///< to the error of "as now"
+  double to_yesterday = kUnknown;  ///< to that of "as at this time yesterday", over the series that had one
 };
+/// REQUIRES: the forecasts are of one column, so that their errors have one unit.
 ForecastQuality quality_of(std::span<const Forecast> forecasts);
+/// Of several columns: each counts as much as the others, whatever its unit.
+ForecastQuality quality_of_columns(std::span<const ForecastQuality> columns);
 
 }  // namespace usage

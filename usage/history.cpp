@@ -105,12 +105,14 @@ std::vector<Forecast> History::of(std::string_view node, base::TimePoint now) co
 }
 
 ForecastQuality History::quality(base::TimePoint now) const {
-  std::vector<Forecast> all;
+  std::vector<std::vector<Forecast>> by_column(columns_.size());
   for (const auto& [name, node] : nodes_) {
     const auto forecasts = of(name, now);
-    all.insert(all.end(), forecasts.begin(), forecasts.end());
+    for (std::size_t c = 0; c < forecasts.size(); ++c) by_column[c].push_back(forecasts[c]);
   }
-  return quality_of(all);
+  std::vector<ForecastQuality> columns;
+  for (const auto& forecasts : by_column) columns.push_back(quality_of(forecasts));
+  return quality_of_columns(columns);
 }
 
 }  // namespace usage

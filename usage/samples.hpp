@@ -25,6 +25,8 @@ struct Column {
   Unit unit = Unit::kAmount;
   /// A value is the mean over so long before its time, as rates are; 0: it is as it was at its time.
   base::Duration window{};
+  /// A value may be that much older than its time: the source dates what it was asked, not what it measured.
+  base::Duration lag{};
   friend bool operator==(const Column&, const Column&) = default;
 };
 

@@ -360,15 +360,21 @@ constexpr std::array kReasons = {
                  "A gate of the policy got no answer, and its `onError` is Hold.",
                  "The message has the error. Repair the server, or set `onError: Ignore`."},
     Term<Reason>{Reason::kFreshSamples, "FreshSamples", "policy `UsageAvailable`=True",
-                 "Every usage source has fresh samples of enough nodes.", ""},
+                 "Every usage source has fresh samples of enough nodes. The message tells faults of the last answers.",
+                 ""},
     Term<Reason>{Reason::kSamplesMissing, "SamplesMissing", "policy `UsageAvailable`=False",
-                 "More nodes than `maxUnknownPercent` have no good sample. Nothing is balanced by that source.",
-                 "The message names the source and some nodes. `evacuator usage` shows all of them."},
+                 "More nodes than `maxUnknownPercent` have no good sample, or lack a resource that the source is to "
+                 "measure. Nothing is balanced by it.",
+                 "The message names the source, some nodes and the faults of its last answer. `evacuator usage` shows "
+                 "all of them."},
     Term<Reason>{Reason::kSourceFailing, "SourceFailing", "policy `UsageAvailable`=False",
-                 "A usage source gives no usable answer. Nothing is balanced by it.",
-                 "The message has the source and the error."},
+                 "A usage source never gave a usable answer, or stopped doing so and its samples are too old. Nothing "
+                 "is balanced by it.",
+                 "The message has the source and its last answer: [usage](concepts/usage.md#when-a-source-is-bad)."},
     Term<Reason>{Reason::kBetterThanNaive, "BetterThanNaive", "policy `ForecastTrusted`=True",
-                 "In the back-test the forecast was better than the naive one. The message has both errors.", ""},
+                 "In the back-test the forecast was better than the naive one. The message has the error as a share of "
+                 "both naive ones'.",
+                 ""},
     Term<Reason>{Reason::kWorseThanNaive, "WorseThanNaive", "policy `ForecastTrusted`=False",
                  "In the back-test the forecast was no better than the naive one: it is not used.", ""},
     Term<Reason>{Reason::kTooLittleHistory, "TooLittleHistory", "policy `ForecastTrusted`=False",

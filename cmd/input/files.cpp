@@ -85,6 +85,7 @@ struct Signature {
 };
 constexpr std::array kSignatures = {
     Signature{0, "PK\x03\x04", "is a zip archive: unpack it, and give the directory"},
+    Signature{0, "PK\x05\x06", "is an empty zip archive"},
     Signature{257, "ustar", "is a tar archive: unpack it (tar xf), and give the directory"},
     Signature{0, "\x28\xb5\x2f\xfd", "is compressed with zstd: unpack it first (zstd -d)"},
     Signature{0,
@@ -144,6 +145,11 @@ bool has_known_name(const fs::path& path) {
   return std::ranges::find(kExtensions, extension) != kExtensions.end();
 }
 
+bool is_archive(const fs::path& path) {
+  constexpr std::array<std::string_view, 6> kExtensions = {".tar", ".tgz", ".zip", ".gz", ".xz", ".zst"};
+  return std::ranges::find(kExtensions, path.extension().string()) != kExtensions.end();
+}
+
 bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
 
 }  // namespace
@@ -190,6 +196,7 @@ base::Result<FileSet> files_of(const std::string& path) {
     return set;
   }
   set.is_directory = true;
+  std::string archive;  // the first by name
   fs::recursive_directory_iterator at(path, error);
   for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
     if (is_hidden(at->path())) {
@@ -199,11 +206,14 @@ base::Result<FileSet> files_of(const std::string& path) {
         set.files.push_back(at->path().string());
       } else {
         ++set.foreign;
+        if (is_archive(at->path()) && (archive.empty() || at->path().string() < archive)) archive = at->path().string();
       }
     }
   }
   if (error) return base::invalid(fmt::format("{}: {}", path, error.message()));
-  if (set.files.empty()) return base::invalid(path + ": no .json, .yaml or .yml file in this directory or below it");
+  if (set.files.empty())
+    return base::invalid(path + ": no .json, .yaml or .yml file in this directory or below it" +
+                         (archive.empty() ? "" : "; unpack " + archive + " first"));
   std::ranges::sort(set.files);
   return set;
 }

@@ -171,7 +171,7 @@ class DumpBuilder {
 /// Nothing of Kubernetes' API, by its looks.
 bool is_foreign(const api::Json& document) {
   if (document.is_array()) return std::ranges::all_of(document, is_foreign);
-  return !document.is_object() || (!document.contains("apiVersion") && !document.contains("kind"));
+  return !document.is_object() || (!document.contains("kind") && !document.contains("items"));
 }
 
 base::Status add_documents(const std::vector<api::Json>& documents, DumpBuilder& builder) {
@@ -183,20 +183,28 @@ base::Status add_documents(const std::vector<api::Json>& documents, DumpBuilder&
   return base::Done{};
 }
 
-/// A file that somebody named must be read; one of a directory may be about something else.
+std::string name_of(const std::string& path) { return path == "-" ? "standard input" : path; }
+
+/// A file that somebody named must be read; one of a directory may be about something else: an archive, a picture.
 base::Status add_file(const std::string& path, bool may_be_foreign, DumpBuilder& builder) {
-  const auto text = read_text_file(path);
-  if (!text) return text.error();
+  auto bytes = read_file(path);
+  if (!bytes) return bytes.error();
+  const auto text = text_of(*std::move(bytes), kMostDumpBytes);
+  if (!text && !may_be_foreign) return text.error().during(name_of(path));
+  if (!text) {
+    builder.pass_over_file();
+    return base::Done{};
+  }
   auto documents = parse_documents(*text, RepeatedKeys::kLastWins);
   if (!documents) {
     const bool foreign = text->find("apiVersion") == std::string::npos;
-    if (!may_be_foreign || !foreign) return documents.error().during(path);
+    if (!may_be_foreign || !foreign) return documents.error().during(name_of(path));
     builder.pass_over_file();
     return base::Done{};
   }
   if (may_be_foreign && std::erase_if(*documents, is_foreign) > 0 && documents->empty()) builder.pass_over_file();
   auto added = add_documents(*documents, builder);
-  return added ? added : added.error().during(path == "-" ? "standard input" : path);
+  return added ? added : added.error().during(name_of(path));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cmd/input/files.hpp"
 #include "cmd/plugin/process_io.hpp"
@@ -95,23 +97,90 @@ base::Result<MeasuredUsages> of_sources(const api::DeschedulerPolicySpec& policy
   return measured;
 }
 
-std::string percent_text(std::int64_t amount, const MeasuredUsage::Resource& resource, std::int64_t whole) {
-  if (amount == scheduling::kUnknownUsage) return "?";
-  if (resource.is_percent) return fmt::format("{:.0f}%", static_cast<double>(amount) / 1000);
-  return whole > 0 ? fmt::format("{:.0f}%", static_cast<double>(amount) / static_cast<double>(whole) * 100) : "?";
+/// Shares of what the node has to give, in percent; nullopt: not known.
+struct Shares {
+  std::optional<double> requested;
+  std::optional<double> used;
+  std::optional<double> foreseen;
+};
+
+std::optional<double> percent_of(std::int64_t amount, bool is_percent, std::int64_t whole) {
+  if (amount == scheduling::kUnknownUsage) return std::nullopt;
+  if (is_percent) return static_cast<double>(amount) / 1000;
+  return whole > 0 ? std::optional(static_cast<double>(amount) / static_cast<double>(whole) * 100) : std::nullopt;
 }
 
-/// "40% used 72% → 85%": requested, used and, where it is known, foreseen.
-std::vector<std::string> cells_of(const MeasuredUsage& measured, std::size_t resource, const MeasuredUsage::Node* node,
-                                  const scheduling::ClusterSnapshot& cluster, scheduling::NodeIndex index) {
+/// A node of the cluster beside what a source says of it.
+struct Measurement {
+  scheduling::NodeIndex index;
+  std::string name;
+  const MeasuredUsage::Node* node = nullptr;  ///< nullptr: nothing
+
+  std::string problem() const { return node == nullptr ? "not measured" : node->problem; }
+};
+
+std::vector<Measurement> side_by_side(const MeasuredUsage& measured, const scheduling::ClusterSnapshot& cluster) {
+  std::vector<Measurement> rows;
+  for (const scheduling::NodeIndex index : cluster.nodes()) {
+    const std::string& name = cluster.node(index).meta.name;
+    const auto at = std::ranges::lower_bound(measured.nodes, name, {}, &MeasuredUsage::Node::name);
+    const bool is_known = at != measured.nodes.end() && at->name == name;
+    rows.push_back({index, name, is_known ? &*at : nullptr});
+  }
+  return rows;
+}
+
+Shares shares_of(const MeasuredUsage& measured, std::size_t resource, const Measurement& row,
+                 const scheduling::ClusterSnapshot& cluster) {
   const MeasuredUsage::Resource& column = measured.resources[resource];
   const auto number = cluster.resources().find(column.name);
-  const std::int64_t whole = number ? cluster.allocatable().get(index, *number) : 0;
-  std::vector<std::string> cells;
-  cells.push_back(number ? percent_text(cluster.used().get(index, *number), {}, whole) : "");
-  cells.push_back(node ? percent_text(node->now[resource], column, whole) : "?");
-  cells.push_back(node && !node->foreseen.empty() ? percent_text(node->foreseen[resource], column, whole) : "");
-  return cells;
+  const std::int64_t whole = number ? cluster.allocatable().get(row.index, *number) : 0;
+  Shares shares;
+  if (number) shares.requested = percent_of(cluster.used().get(row.index, *number), false, whole);
+  if (row.node != nullptr && resource < row.node->now.size())
+    shares.used = percent_of(row.node->now[resource], column.is_percent, whole);
+  if (row.node != nullptr && resource < row.node->foreseen.size())
+    shares.foreseen = percent_of(row.node->foreseen[resource], column.is_percent, whole);
+  return shares;
+}
+
+std::string percent_text(std::optional<double> percent, const char* otherwise) {
+  return percent ? fmt::format("{:.0f}%", *percent) : otherwise;
+}
+
+std::string table_of(const MeasuredUsage& measured, const scheduling::ClusterSnapshot& cluster) {
+  std::vector<std::string> headers = {"NODE"};
+  for (const MeasuredUsage::Resource& each : measured.resources)
+    headers.insert(headers.end(), {reporting::plain_text(each.name) + " REQUESTED", "USED", "FORESEEN"});
+  headers.emplace_back("PROBLEM");
+  Table table(headers);
+  for (const Measurement& row : side_by_side(measured, cluster)) {
+    std::vector<std::string> cells = {reporting::plain_text(row.name)};
+    for (std::size_t r = 0; r < measured.resources.size(); ++r) {
+      const Shares shares = shares_of(measured, r, row, cluster);
+      cells.push_back(percent_text(shares.requested, ""));
+      cells.push_back(percent_text(shares.used, "?"));
+      cells.push_back(percent_text(shares.foreseen, ""));
+    }
+    cells.push_back(reporting::plain_text(row.problem()));
+    table.add_row(std::move(cells));
+  }
+  std::string text = fmt::format("\nUSAGE by {}\n", reporting::plain_text(measured.source));
+  if (!measured.problem.empty()) text += "Warning: " + reporting::plain_text(measured.problem) + "\n";
+  return text + table.render();
+}
+
+api::Json percent_json(std::optional<double> percent) { return percent ? api::Json(*percent) : api::Json(); }
+
+api::Json node_json(const MeasuredUsage& measured, const Measurement& row, const scheduling::ClusterSnapshot& cluster) {
+  api::Json usage = api::Json::object();
+  for (std::size_t r = 0; r < measured.resources.size(); ++r) {
+    const Shares shares = shares_of(measured, r, row, cluster);
+    usage[measured.resources[r].name] = {{"requestedPercent", percent_json(shares.requested)},
+                                         {"usedPercent", percent_json(shares.used)},
+                                         {"foreseenPercent", percent_json(shares.foreseen)}};
+  }
+  return {{"node", row.name}, {"problem", row.problem()}, {"usage", std::move(usage)}};
 }
 
 }  // namespace
@@ -123,28 +192,20 @@ base::Result<MeasuredUsages> measured_usage(const std::string& from, const api::
   return from == "live" ? of_sources(policy, spec, cluster) : of_file(from, spec, now);
 }
 
-std::string measured_table(const MeasuredUsages& measured, const scheduling::ClusterSnapshot& cluster) {
-  if (measured.empty()) return {};
-  const MeasuredUsage& first = *measured.front();
-  std::vector<std::string> headers = {"NODE"};
-  for (const MeasuredUsage::Resource& each : first.resources)
-    headers.insert(headers.end(), {each.name + " REQUESTED", "USED", "FORESEEN"});
-  headers.emplace_back("PROBLEM");
-  Table table(headers);
-  for (const scheduling::NodeIndex node : cluster.nodes()) {
-    const std::string& name = cluster.node(node).meta.name;
-    const auto at = std::ranges::lower_bound(first.nodes, name, {}, &MeasuredUsage::Node::name);
-    const MeasuredUsage::Node* known = at != first.nodes.end() && at->name == name ? &*at : nullptr;
-    std::vector<std::string> cells = {name};
-    for (std::size_t r = 0; r < first.resources.size(); ++r)
-      std::ranges::copy(cells_of(first, r, known, cluster, node), std::back_inserter(cells));
-    cells.push_back(known ? known->problem : "not measured");
-    for (std::string& cell : cells) cell = reporting::plain_text(cell);
-    table.add_row(std::move(cells));
+std::string measured_tables(const MeasuredUsages& measured, const scheduling::ClusterSnapshot& cluster) {
+  std::string text;
+  for (const auto& each : measured) text += table_of(*each, cluster);
+  return text;
+}
+
+api::Json measured_json(const MeasuredUsages& measured, const scheduling::ClusterSnapshot& cluster) {
+  api::Json sources = api::Json::array();
+  for (const auto& each : measured) {
+    api::Json nodes = api::Json::array();
+    for (const Measurement& row : side_by_side(*each, cluster)) nodes.push_back(node_json(*each, row, cluster));
+    sources.push_back({{"source", each->source}, {"problem", each->problem}, {"nodes", std::move(nodes)}});
   }
-  std::string text = fmt::format("\nUSAGE by {}\n", reporting::plain_text(first.source));
-  if (!first.problem.empty()) text += "Warning: " + reporting::plain_text(first.problem) + "\n";
-  return text + table.render();
+  return sources;
 }
 
 }  // namespace cmd

@@ -22,7 +22,11 @@ base::Result<MeasuredUsages> measured_usage(const std::string& from, const api::
                                             const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
                                             base::TimePoint now);
 
-/// Requested, used and foreseen share of each node, side by side, for the first of `measured`; "" when there is none.
-std::string measured_table(const MeasuredUsages& measured, const scheduling::ClusterSnapshot& cluster);
+/// Requested, used and foreseen share of each node, side by side, for each of `measured` in turn; "" when there is
+/// none.
+std::string measured_tables(const MeasuredUsages& measured, const scheduling::ClusterSnapshot& cluster);
+/// The same: [{source, problem, nodes: [{node, problem, usage: {cpu: {requestedPercent, usedPercent,
+/// foreseenPercent}}}]}]. What is not known is null.
+api::Json measured_json(const MeasuredUsages& measured, const scheduling::ClusterSnapshot& cluster);
 
 }  // namespace cmd

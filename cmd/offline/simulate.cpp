@@ -45,15 +45,23 @@ std::vector<std::string> plain_row(std::vector<std::string> cells) {
   return cells;
 }
 
-std::string moves_table(const planning::Plan& plan) {
+/// Benefit for disruption; "": the strategy does not balance.
+std::string score_text(const api::PlannedMove& move) { return move.score ? fmt::format("{:.1f}", *move.score) : ""; }
+
+/// `wide`: with the score of each move, where moves have one.
+std::string moves_table(const planning::Plan& plan, bool wide) {
+  const bool has_scores =
+      wide && std::ranges::any_of(plan.moves, [](const api::PlannedMove& move) { return move.score.has_value(); });
   const bool has_waves = std::ranges::any_of(plan.moves, [](const api::PlannedMove& move) { return move.wave > 0; });
   std::vector<std::string> header = {"NAMESPACE", "POD", "FROM", "TO", "STRATEGY", "REASON"};
   if (has_waves) header.insert(header.begin(), "WAVE");
+  if (has_scores) header.insert(header.end() - 1, "SCORE");
   Table table(header);
   for (const api::PlannedMove& move : plan.moves) {
     std::vector<std::string> row = {move.ns,       move.pod,   move.from, move.to.empty() ? "nowhere fits" : move.to,
                                     move.strategy, move.reason};
     if (has_waves) row.insert(row.begin(), move.wave > 0 ? std::to_string(move.wave) : "");
+    if (has_scores) row.insert(row.end() - 1, score_text(move));
     table.add_row(plain_row(row));
   }
   return table.render();
@@ -73,6 +81,16 @@ void print_emptying(const planning::StrategyResult& result) {
   write_out(table.render());
   const std::int32_t left_out = report.busy - report.freed - static_cast<std::int32_t>(report.held.size());
   if (left_out > 0) print_out("(and {} more)\n", left_out);
+}
+
+std::string balance_table(const planning::Plan& plan) {
+  Table table({"STRATEGY", "RESOURCE", "DEVIATION", "PEAK TO MEAN"});
+  for (const api::BalanceRow& row : plan.balance) {
+    table.add_row(plain_row({row.strategy, row.resource,
+                             fmt::format("{:.1f} → {:.1f} points", row.before.deviation, row.after.deviation),
+                             fmt::format("{:.2f} → {:.2f}", row.before.peak_to_mean, row.after.peak_to_mean)}));
+  }
+  return table.render();
 }
 
 std::string refusals_table(const planning::Plan& plan) {
@@ -134,7 +152,7 @@ void print_problems(const scheduling::InputProblems& problems) {
 
 void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planning::Plan& plan,
                   const scheduling::InputProblems& problems, const std::string& caveats, const std::string& picture,
-                  base::TimePoint now) {
+                  bool wide, base::TimePoint now) {
   print_out("Policy {} at {}: {} nodes, {} pods looked at, {} to move. Nothing was touched.\n",
             reporting::plain_text(policy.meta.name), base::format_time(now), plan.nodes, plan.pods, plan.moves.size());
   for (const auto& [kind, count] : dump.skipped)
@@ -151,7 +169,8 @@ void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const 
   }
   print_problems(problems);
   write_out(picture);
-  if (!plan.moves.empty()) print_out("\nMOVES\n{}", moves_table(plan));
+  if (!plan.moves.empty()) print_out("\nMOVES\n{}", moves_table(plan, wide));
+  if (!plan.balance.empty()) print_out("\nBALANCE, before → after\n{}", balance_table(plan));
   for (const planning::StrategyResult& result : plan.strategies) print_emptying(result);
   print_counts(plan);
   print_out("\nUTILIZATION by requests, before → after\n{}", utilization_table(plan));
@@ -161,6 +180,10 @@ api::Json amount_json(const NodeUtilization::Amount& amount, bool binary) {
   return {{"allocatable", amount.allocatable.to_string(binary)},
           {"before", amount.before.to_string(binary)},
           {"after", amount.after.to_string(binary)}};
+}
+
+api::Json imbalance_json(const api::Imbalance& imbalance) {
+  return {{"deviation", imbalance.deviation}, {"peakToMean", imbalance.peak_to_mean}};
 }
 
 api::Json problems_json(const scheduling::InputProblems& problems) {
@@ -186,7 +209,7 @@ api::Json emptying_json(const strategies::EmptyingReport& report) {
 api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& plan, base::TimePoint now) {
   api::Json report = {
       {"policy", policy.meta.name}, {"now", base::format_time(now)}, {"nodes", plan.nodes}, {"pods", plan.pods}};
-  for (const char* list : {"moves", "refusals", "refused", "strategies", "utilization", "warnings"})
+  for (const char* list : {"moves", "refusals", "refused", "strategies", "balance", "utilization", "warnings"})
     report[list] = api::Json::array();
   for (const api::PlannedMove& move : plan.moves) {
     report["moves"].push_back({{"namespace", move.ns},
@@ -197,6 +220,7 @@ api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& 
                                {"strategy", move.strategy},
                                {"reason", move.reason}});
     if (move.wave > 0) report["moves"].back()["wave"] = move.wave;
+    if (move.score) report["moves"].back()["score"] = *move.score;
   }
   for (const api::RefusedPod& refusal : plan.refusals) {
     report["refusals"].push_back(api::encode_refused_pod(refusal));
@@ -210,6 +234,12 @@ api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& 
                                     {"refused", result.refused},
                                     {"problem", result.problem}});
     if (result.emptying) report["strategies"].back()["emptying"] = emptying_json(*result.emptying);
+  }
+  for (const api::BalanceRow& row : plan.balance) {
+    report["balance"].push_back({{"strategy", row.strategy},
+                                 {"resource", row.resource},
+                                 {"before", imbalance_json(row.before)},
+                                 {"after", imbalance_json(row.after)}});
   }
   for (const NodeUtilization& node : plan.utilization) {
     report["utilization"].push_back({{"node", node.node},
@@ -227,6 +257,31 @@ api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& 
 std::string usage_warning(const SimulateOptions& options, const planning::PlanSpec& spec) {
   if (!options.usage.empty() || spec.strategy_specs.usage_needs().empty()) return {};
   return "the policy goes by measured usage: give it with --usage FILE or --usage live";
+}
+
+std::string gain_by_hints(const strategies::EmptyingReport& without, const strategies::EmptyingReport& with,
+                          std::size_t moves) {
+  if (with.freed <= without.freed) return "placement hints would free no more nodes";
+  return fmt::format("placement hints would free {} nodes, {} more, with {} moves: install the placement webhook",
+                     with.freed, with.freed - without.freed, moves);
+}
+
+/// Where a strategy empties fewer nodes than its bound without placement hints, the policy is planned once more with
+/// them, which may take as long again.
+void note_gain_by_hints(planning::PlanInput input, planning::Plan& plan) {
+  const auto is_short = [](const planning::StrategyResult& each) {
+    return each.emptying && each.problem.empty() && each.emptying->freed < each.emptying->bound;
+  };
+  if (input.options.placement_hints || std::ranges::none_of(plan.strategies, is_short)) return;
+  input.options.placement_hints = true;
+  const planning::Plan hinted = planning::plan_cycle(input);
+  for (std::size_t i = 0; i < plan.strategies.size() && i < hinted.strategies.size(); ++i) {
+    const planning::StrategyResult& other = hinted.strategies[i];
+    if (!is_short(plan.strategies[i]) || !other.emptying) continue;
+    std::string& note = plan.strategies[i].emptying->note;
+    note += (note.empty() ? "" : "; ") +
+            gain_by_hints(*plan.strategies[i].emptying, *other.emptying, static_cast<std::size_t>(other.nominated));
+  }
 }
 
 base::Status simulate(const SimulateOptions& options) {
@@ -259,11 +314,11 @@ base::Status simulate(const SimulateOptions& options) {
   planning::PlanOptions as_operator;
   as_operator.spend_pdbs = false;
   if (policy->spec.mode != api::PolicyMode::kManual) as_operator.taint_value = api::soft_taint_value(policy->meta.name);
+  as_operator.placement_hints = options.has_hints;
   as_operator.elapsed = [begin = std::chrono::steady_clock::now()] {
     return std::chrono::duration_cast<base::Duration>(std::chrono::steady_clock::now() - begin);
   };
-  const planning::Plan plan =
-      planning::plan_cycle({.spec = spec,
+  planning::PlanInput input{.spec = spec,
                             .cluster = snapshot,
                             .leaving = pods.leaving,
                             .now = *now,
@@ -271,7 +326,11 @@ base::Status simulate(const SimulateOptions& options) {
                             .cooling = std::move(pods.cooling),
                             .restarts = &restarts,
                             .usage = *measured,
-                            .server_minor = scheduling::minor_version(options.scheduler_version)});
+                            .server_minor = scheduling::minor_version(options.scheduler_version),
+                            .may_time_out = policy->spec.mode == api::PolicyMode::kAutomatic};
+  if (policy->status.observed_generation == policy->meta.generation) input.rounds = policy->status.rounds;
+  planning::Plan plan = planning::plan_cycle(input);
+  note_gain_by_hints(std::move(input), plan);
   const reporting::Report report = reporting::make_report({.policy = policy->meta.name,
                                                            .now = *now,
                                                            .plan = plan,
@@ -280,12 +339,14 @@ base::Status simulate(const SimulateOptions& options) {
                                                            .warnings = {caveats}});
   if (const auto written = write_reports(report, options.reports); !written) return written.error();
   if (options.output == "table" || options.output == "wide") {
-    const std::string picture = options.output == "wide" ? reporting::block_picture(report, process_block_style()) : "";
-    print_tables(*policy, *dump, plan, snapshot.problems(), caveats, picture, *now);
-    write_out(measured_table(*measured, snapshot));
+    const bool wide = options.output == "wide";
+    const std::string picture = wide ? reporting::block_picture(report, process_block_style()) : "";
+    print_tables(*policy, *dump, plan, snapshot.problems(), caveats, picture, wide, *now);
+    write_out(measured_tables(*measured, snapshot));
   } else {
     api::Json json = plan_json(*policy, plan, *now);
     if (!caveats.empty()) json["warnings"].push_back(caveats);
+    json["usage"] = measured_json(*measured, snapshot);
     json["skippedFiles"] = dump->skipped_files;
     json["problems"] = problems_json(snapshot.problems());
     print_out("{}\n", options.output == "json" ? json.dump(2, ' ', false, api::Json::error_handler_t::replace)

@@ -57,12 +57,21 @@ Finding examine(const std::string& file, const api::Json& document) {
   return finding;
 }
 
-/// The objects of a List one by one.
+/// An item of a typed list (DeschedulerPolicyList) as an object of its own, which says its type.
+api::Json item_of(const api::Json& list, api::Json item) {
+  const std::string kind = api::text_at(list, {"kind"});
+  if (kind == "List" || !item.is_object()) return item;
+  if (!item.contains("kind")) item["kind"] = kind.substr(0, kind.size() - std::string_view("List").size());
+  if (!item.contains("apiVersion")) item["apiVersion"] = api::text_at(list, {"apiVersion"});
+  return item;
+}
+
+/// The objects of a list one by one.
 void examine_all(const std::string& file, const api::Json& document, std::vector<Finding>& findings) {
-  const bool is_list = document.is_object() && api::text_at(document, {"kind"}) == "List" &&
+  const bool is_list = document.is_object() && api::text_at(document, {"kind"}).ends_with("List") &&
                        document.contains("items") && document["items"].is_array();
   if (!is_list) return findings.push_back(examine(file, document));
-  for (const api::Json& item : document["items"]) findings.push_back(examine(file, item));
+  for (const api::Json& item : document["items"]) findings.push_back(examine(file, item_of(document, item)));
 }
 
 /// The file stands before each finding already.
@@ -103,10 +112,12 @@ api::Json as_json(const Finding& finding) {
 
 int run_validate(const ValidateOptions& options) {
   bool valid = true;
+  bool checked = false;
   api::Json report = api::Json::array();
   for (const std::string& file : options.files) {
     for (const Finding& finding : examine_file(file)) {
       valid = valid && finding.problems.empty();
+      checked = checked || !finding.foreign;
       if (options.output == "json") {
         report.push_back(as_json(finding));
       } else {
@@ -115,7 +126,8 @@ int run_validate(const ValidateOptions& options) {
     }
   }
   if (options.output == "json") print_out("{}\n", report.dump(2, ' ', false, api::Json::error_handler_t::replace));
-  return valid ? 0 : 1;
+  if (!checked) print_err("evacuator: no DeschedulerPolicy and no Evacuation was found: nothing was checked\n");
+  return valid && checked ? 0 : 1;
 }
 
 }  // namespace cmd

@@ -8,6 +8,7 @@
 #include "cmd/completion.hpp"
 #include "cmd/plugin/commands.hpp"
 #include "cmd/plugin/complete.hpp"
+#include "cmd/version/version.hpp"
 
 namespace cmd::plugin {
 namespace {
@@ -279,7 +280,7 @@ int run(const std::vector<std::string>& args, Io& io) {
   app.require_subcommand(1);
   app.fallthrough();
   app.get_formatter()->column_width(38);
-  app.set_version_flag("--version", "kubectl-evacuator " EVACUATOR_VERSION);
+  app.set_version_flag("--version", version_of("kubectl-evacuator"));
   Arguments arguments;
   add_pod(app, arguments);
   add_node(app, arguments);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -23,6 +25,7 @@
 #include "kube/runtime/worker.hpp"
 #include "planning/evacuating_pods.hpp"
 #include "strategies/catalog.hpp"
+#include "strategies/preferences/preferred_placement.hpp"
 
 namespace controllers {
 namespace {
@@ -38,6 +41,10 @@ constexpr base::Backoff kThrottled{base::milliseconds(500), base::seconds(10)};
 /// So long each creator waits in one cycle for a server that has too much to do, whoever's 429 it is: other policies
 /// are not looked at meanwhile. Then the rest of a namespace that is refused is left to the next cycle.
 constexpr base::seconds kMostPaused{30};
+/// A policy that would search while another one does looks again so soon.
+constexpr base::seconds kSearchRetry{5};
+/// Whoever waits for its turn says so often that it is alive.
+constexpr base::seconds kTurnPatience{1};
 /// Rounds look again so often whether replacements have their nodes.
 constexpr base::seconds kSettleRetry{10};
 
@@ -64,6 +71,14 @@ bool waits_or_moves(const api::Evacuation& evacuation, const std::string& policy
          !evacuation.spec.suspend && !evacuation.spec.dry_run;
 }
 
+/// A strategy whose plan may take much longer than a look at all pods.
+bool searches(const strategies::StrategySpecs& specs) {
+  return std::ranges::any_of(specs.runnable, [](const strategies::StrategySpec& each) {
+    return strategies::plans_in_waves(each.strategy->name()) ||
+           each.strategy->name() == strategies::PreferredPlacement::kName;
+  });
+}
+
 /// Pods whose VM, name or workload was evacuated so lately that this policy excludes them.
 void add_cooling(KnownPods& known, const scheduling::ClusterSnapshot& snapshot, const CooldownLedger& cooldowns,
                  const std::string& policy, base::TimePoint now) {
@@ -76,7 +91,51 @@ void add_cooling(KnownPods& known, const scheduling::ClusterSnapshot& snapshot, 
 
 }  // namespace
 
+/// A policy's turn.
+class PolicyReconciler::Turn {
+ public:
+  explicit Turn(PolicyReconciler& of) : of_(of) {
+    of_.begin_turn(of_.deps_.progress ? of_.deps_.progress() : [] {});
+  }
+  ~Turn() { of_.turn_.unlock(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  PolicyReconciler& of_;
+};
+
+/// A time in the middle of a policy's turn when others have theirs.
+class PolicyReconciler::Intermission {
+ public:
+  explicit Intermission(PolicyReconciler& of) : of_(of), progress_(of.progress_) {
+    of_.is_searching_ = true;
+    of_.turn_.unlock();
+  }
+  ~Intermission() {
+    of_.begin_turn(std::move(progress_));
+    of_.is_searching_ = false;
+  }
+  Intermission(const Intermission&) = delete;
+  Intermission& operator=(const Intermission&) = delete;
+
+ private:
+  PolicyReconciler& of_;
+  Progress progress_;
+};
+
+/// Another one's may take minutes where it makes thousands of Evacuations.
+void PolicyReconciler::begin_turn(Progress progress) {
+  while (!turn_.try_lock_for(kTurnPatience)) progress();
+  progress_ = std::move(progress);
+}
+
 base::Result<kube::Requeue> PolicyReconciler::reconcile(const api::ObjectKey& key) {
+  const Turn turn(*this);
+  return reconcile_in_turn(key);
+}
+
+base::Result<kube::Requeue> PolicyReconciler::reconcile_in_turn(const api::ObjectKey& key) {
   const auto seen = deps_.policies.get(key);
   forget_earlier(key.name, seen ? seen->meta.uid : std::string());
   if (!seen || seen->meta.is_terminating() || !seen->plan_spec) drop_taints(key.name);
@@ -115,13 +174,18 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   if (gates.not_asked_yet) return kube::Requeue::in(kGateRetry);
   const Situation situation = look(policy, spec, std::move(gates));
   const bool due = situation.timing.due;
+  if (due && is_searching_ && searches(spec.strategy_specs)) return kube::Requeue::in(kSearchRetry);
   const bool put_off = situation.is_put_off(policy.spec.mode);
   const bool may_move =
       policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at && !situation.gates.stops();
   if (!situation.is_moving() && !due) stop_emptying(name);
   if (!may_move || policy.spec.suspend || situation.timing.opening != Opening::kOpen) drop_taints(name);
   std::optional<CycleOutcome> outcome;
-  if (due && !put_off) outcome = run_due_cycle(policy, spec, situation, may_move);
+  if (due && !put_off) {
+    auto ran = run_due_cycle(policy, spec, situation, may_move);
+    if (!ran) return ran.error();
+    outcome = *std::move(ran);
+  }
   const auto next = status_after(policy, spec, situation, outcome ? &*outcome : nullptr);
   tell_gates(seen, known, next);
   if (auto saved = save(seen, known, next); !saved) return saved.error();
@@ -155,11 +219,14 @@ Settlement PolicyReconciler::settlement(const api::DeschedulerPolicy& policy, co
   return settlement_of(situation.evacuations, deps_.snapshot().pods, *rounds->planned_at, situation.now);
 }
 
-CycleOutcome PolicyReconciler::run_due_cycle(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
-                                             const Situation& situation, bool may_move) {
+base::Result<CycleOutcome> PolicyReconciler::run_due_cycle(const api::DeschedulerPolicy& policy,
+                                                           const planning::PlanSpec& spec, const Situation& situation,
+                                                           bool may_move) {
   note_trigger(policy.meta.name);  // what happens from now on is for the next one
-  CycleOutcome outcome =
+  auto planned =
       plan_on_nodes(policy, spec, may_move, situation.wave.may_continue, situation.settled.is_settled, situation.now);
+  if (!planned) return planned;
+  CycleOutcome outcome = *std::move(planned);
   count_planned(outcome);
   deps_.audit.on_planned(policy, outcome);
   if (may_move) pledge_taints(policy, spec, outcome);
@@ -264,8 +331,16 @@ kube::Requeue PolicyReconciler::look_again(std::optional<base::TimePoint> next,
 
 CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                     bool continues, bool is_settled, base::TimePoint now) {
-  const scheduling::ClusterSnapshot& snapshot =
-      snapshots_.at(deps_.snapshot(), scheduling::quantities_of(policy.spec.compatibility));
+  const auto quantities = scheduling::quantities_of(policy.spec.compatibility);
+  if (!searches(spec.strategy_specs))
+    return plan_on(snapshots_.at(deps_.snapshot(), quantities), policy, spec, continues, is_settled, now);
+  const scheduling::ClusterSnapshot own(deps_.snapshot(), quantities);  // others update snapshots_ meanwhile
+  return plan_on(own, policy, spec, continues, is_settled, now);
+}
+
+CycleOutcome PolicyReconciler::plan_on(const scheduling::ClusterSnapshot& snapshot,
+                                       const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                       bool continues, bool is_settled, base::TimePoint now) {
   KnownPods known = known_pods(deps_.evacuations.list(), policy);
   known.forbidden = forbidden_namespaces(deps_.evacuations.list(), now);
   add_cooling(known, snapshot, deps_.cooldowns, policy.meta.name, now);
@@ -284,17 +359,18 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   UsageFigures figures = deps_.usage ? deps_.usage(policy.meta.name) : UsageFigures{};
   known.usage = figures.measured;
   known.elapsed = [this, now] { return deps_.clock.now() - now; };
-  known.is_cancelled = [&] {
-    if (deps_.progress) deps_.progress();
-    return !is_current(policy);
+  known.is_cancelled = [this, &policy, progress = progress_] {
+    progress();
+    return !is_wanted(policy);
   };
   known.continues_plan = continues;
   if (policy.status.observed_generation == policy.meta.generation) known.rounds = policy.status.rounds;
   known.is_settled = is_settled;
   known.may_time_out = policy.spec.mode == api::PolicyMode::kAutomatic;
-  CycleOutcome outcome = run_cycle(spec, snapshot, known, cycle_id(policy, now), now);
-  for (const auto& measured : known.usage)
-    outcome.usage.push_back(usage_report(*measured, snapshot, policy.spec.node_selector));
+  CycleOutcome outcome = searches(spec.strategy_specs) ? search(spec, snapshot, known, cycle_id(policy, now), now)
+                                                       : run_cycle(spec, snapshot, known, cycle_id(policy, now), now);
+  for (std::size_t i = 0; i < figures.measured.size(); ++i)
+    outcome.usage.push_back(usage_report(*figures.measured[i], figures.health[i], snapshot, policy.spec.node_selector));
   outcome.forecasts = std::move(figures.forecasts);
   if (!hints_rest.empty()) outcome.warnings.insert(outcome.warnings.begin(), hints_rest);
   if (deps_.unknown) {
@@ -306,27 +382,39 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
   return outcome;
 }
 
+/// Beside the turns of other policies, on what belongs to nobody else.
+CycleOutcome PolicyReconciler::search(const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& snapshot,
+                                      KnownPods& known, std::string id, base::TimePoint now) {
+  const strategies::RestartHistory restarts = restarts_;
+  known.restarts = &restarts;
+  const Intermission others_turns(*this);
+  return run_cycle(spec, snapshot, known, std::move(id), now);
+}
+
 /// Without the moves that are not to be made, and without the taints for them.
-CycleOutcome PolicyReconciler::judged_plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
-                                           bool continues, bool is_settled, base::TimePoint now) {
+base::Result<CycleOutcome> PolicyReconciler::judged_plan(const api::DeschedulerPolicy& policy,
+                                                         const planning::PlanSpec& spec, bool continues,
+                                                         bool is_settled, base::TimePoint now) {
   CycleOutcome outcome = plan(policy, spec, continues, is_settled, now);
+  if (!is_wanted(policy)) return base::Error{base::ErrorCode::kCancelled, "nobody wants the plan any more"};
   judge_balance(policy, outcome, continues);
   if (continues) end_if_it_does_not_shrink(outcome, policy.status.last_cycle->waves);
   return outcome;
 }
 
-CycleOutcome PolicyReconciler::plan_on_nodes(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
-                                             bool may_move, bool continues, bool is_settled, base::TimePoint now) {
-  CycleOutcome outcome = judged_plan(policy, spec, continues, is_settled, now);
-  if (may_move && !place_taints(policy, outcome)) outcome = judged_plan(policy, spec, continues, is_settled, now);
-  return outcome;
+base::Result<CycleOutcome> PolicyReconciler::plan_on_nodes(const api::DeschedulerPolicy& policy,
+                                                           const planning::PlanSpec& spec, bool may_move,
+                                                           bool continues, bool is_settled, base::TimePoint now) {
+  auto planned = judged_plan(policy, spec, continues, is_settled, now);
+  if (!planned || !may_move || place_taints(policy, *planned)) return planned;
+  return judged_plan(policy, spec, continues, is_settled, now);
 }
 
 /// False: the plan counts on taints that cannot be written.
 bool PolicyReconciler::place_taints(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
   if (!deps_.taints) return true;
   if (!outcome.is_judged) return deps_.taints->keep(policy.meta.name), true;
-  return deps_.taints->place(policy.meta.name, outcome.taints, deps_.progress) || outcome.taints.empty();
+  return deps_.taints->place(policy.meta.name, outcome.taints, progress_) || outcome.taints.empty();
 }
 
 /// Nodes whose soft taint replacements of earlier moves are still to meet.
@@ -402,7 +490,7 @@ void PolicyReconciler::create_all(const api::DeschedulerPolicy& policy, const si
       if (!is_made_now(move) || is_refused(move.ns, outcome)) continue;
       if (!may_go_on(policy) || !create_one(policy, move, evacuation_for(policy, move, made_now), key, outcome))
         next = outcome.moves.size();
-      if (deps_.progress) deps_.progress();
+      progress_();
     }
   };
   const auto others = std::min(static_cast<std::size_t>(creators_), outcome.moves.size()) - 1;
@@ -427,15 +515,15 @@ std::vector<std::string> PolicyReconciler::stale_caches() const {
   return deps_.stale ? deps_.stale() : std::vector<std::string>();
 }
 
-/// It leads, and the policy is as it was.
-bool PolicyReconciler::is_current(const api::DeschedulerPolicy& policy) const {
+bool PolicyReconciler::is_wanted(const api::DeschedulerPolicy& policy) const {
+  if (is_stopping_ && is_stopping_()) return false;
   const auto now = deps_.policies.get(policy.meta.key());
   return deps_.may_act() && now && now->meta.uid == policy.meta.uid && now->meta.generation == policy.meta.generation &&
          !now->meta.is_terminating();
 }
 
 bool PolicyReconciler::may_go_on(const api::DeschedulerPolicy& policy) const {
-  return is_current(policy) && stale_caches().empty() && !gates_of(policy.meta.name).stops();
+  return is_wanted(policy) && stale_caches().empty() && !gates_of(policy.meta.name).stops();
 }
 
 /// A quota is full, the namespace is being deleted, or a webhook of it has no time: the others have nothing to do with
@@ -464,7 +552,7 @@ bool PolicyReconciler::waits_for_turn(const api::DeschedulerPolicy& policy, cons
     paused_ += pause;
   }
   if (pause_ && !pause_(pause)) return false;
-  if (deps_.progress) deps_.progress();
+  progress_();
   return may_go_on(policy);
 }
 
@@ -575,6 +663,20 @@ std::vector<api::RestartRecord> PolicyReconciler::remembered_restarts(const stra
   return window ? restarts_.records(*window, deps_.clock.now()) : std::vector<api::RestartRecord>();
 }
 
+/// One series a policy, so that none outlives a strategy or a resource that is not in the policy any more.
+void PolicyReconciler::publish_imbalance(const api::DeschedulerPolicy& policy,
+                                         const std::vector<api::BalanceRow>& rows) const {
+  if (rows.empty() && policy.status.balance.empty()) return;
+  double worst = std::numeric_limits<double>::quiet_NaN();
+  for (const api::BalanceRow& row : rows) worst = std::fmax(worst, row.before.deviation);
+  deps_.metrics
+      .gauge("evacuator_policy_imbalance",
+             "Standard deviation of the load of nodes in percentage points, before the last cycle's moves, of the "
+             "strategy and resource where it is highest.",
+             {{"policy", policy.meta.name}})
+      .set(worst);
+}
+
 void PolicyReconciler::count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
   const std::string& name = policy.meta.name;
   deps_.metrics.counter("evacuator_policy_cycles_total", "Planning cycles run.", {{"policy", name}}).increment();
@@ -584,6 +686,7 @@ void PolicyReconciler::count_cycle(const api::DeschedulerPolicy& policy, const C
       .histogram("evacuator_policy_cycle_duration_seconds", "How long planning cycles took, creations included.",
                  {0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}, {{"policy", name}})
       .observe(static_cast<double>(outcome.summary.duration.count()) / 1000);
+  publish_imbalance(policy, outcome.balance);
   for (const api::ReasonCount& refused : outcome.summary.refused) {
     deps_.metrics
         .counter("evacuator_policy_refusals_total", "Pods that were considered and refused, by reason.",

@@ -32,11 +32,14 @@
 
 namespace controllers {
 
+struct KnownPods;
+
 /// Index names that the reconciler asks of the Evacuation store.
 inline constexpr std::string_view kByPolicy = "policy";
 
 /// Drives DeschedulerPolicies: plans a cycle when one is due, makes the Evacuations, writes the status once.
-/// Observe → decide (decide.hpp, cycle.hpp) → act. reconcile() is called by one thread.
+/// Observe → decide (decide.hpp, cycle.hpp) → act. reconcile() may be called by several threads, by each for another
+/// policy: they take turns, but for a search, beside which other policies have theirs. One searches at a time.
 class PolicyReconciler {
  public:
   struct Dependencies {
@@ -60,8 +63,9 @@ class PolicyReconciler {
     /// Caches that the server does not feed any more: while there is one, no cycle runs, and condition Degraded says
     /// so. May be empty. Whoever knows when that changes enqueues the policies.
     std::function<std::vector<std::string>()> stale = {};
-    /// Told after each creation, so that a cycle with many of them is not taken for one that hangs. May be empty.
-    std::function<void()> progress = {};
+    /// Asked in the thread of reconcile() for what is told, by any thread, that its work gets on: after each creation
+    /// and in a search, so that a long cycle is not taken for one that hangs. May be empty.
+    std::function<std::function<void()>()> progress = {};
     /// What was measured for a policy; never waits. May be empty.
     std::function<UsageFigures(const std::string& policy)> usage = {};
     /// What a policy's gates say. Whoever knows when that changes enqueues the policy. Empty: no gate holds.
@@ -85,8 +89,13 @@ class PolicyReconciler {
   /// from several threads. Until then it tries again at once. REQUIRES: not while reconcile() runs.
   void set_pause(std::function<bool(base::Duration)> pause) { pause_ = std::move(pause); }
 
+  /// True: shutting down. A plan in the making is given up, and so are creations. Called from several threads. Until
+  /// then nobody shuts down. REQUIRES: not while reconcile() runs.
+  void set_stopping(std::function<bool()> is_stopping) { is_stopping_ = std::move(is_stopping); }
+
   /// Errors are worth a retry with back-off. kConflict: the policy changed since the cache saw it; what the cycle did
-  /// is remembered and is written at the next try. kCancelled: may_act() said no.
+  /// is remembered and is written at the next try. kCancelled: may_act() said no, or nobody wants what was being
+  /// planned: the policy is another one by now, or this is the end; nothing came of the cycle, nor is it remembered.
   base::Result<kube::Requeue> reconcile(const api::ObjectKey& key);
 
  private:
@@ -109,12 +118,18 @@ class PolicyReconciler {
     }
   };
 
+  class Turn;
+  class Intermission;
+  using Progress = std::function<void()>;
+  void begin_turn(Progress progress);
+  /// In its turn.
+  base::Result<kube::Requeue> reconcile_in_turn(const api::ObjectKey& key);
   /// REQUIRES: seen.plan_spec.
   base::Result<kube::Requeue> reconcile_valid(const ObservedPolicy& seen, const api::DeschedulerPolicy& policy,
                                               const api::DeschedulerPolicyStatus& known);
   Situation look(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, GateVerdict gates);
-  CycleOutcome run_due_cycle(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
-                             const Situation& situation, bool may_move);
+  base::Result<CycleOutcome> run_due_cycle(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                           const Situation& situation, bool may_move);
   api::DeschedulerPolicyStatus status_after(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                             const Situation& situation, const CycleOutcome* outcome);
   kube::Requeue next_look(const api::DeschedulerPolicyStatus& next, const Situation& situation) const;
@@ -131,15 +146,20 @@ class PolicyReconciler {
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
   CycleOutcome plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, bool continues,
                     bool is_settled, base::TimePoint now);
-  /// Without the moves of strategies that have stopped, or of a plan that does not get on.
-  CycleOutcome judged_plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, bool continues,
-                           bool is_settled, base::TimePoint now);
+  CycleOutcome plan_on(const scheduling::ClusterSnapshot& snapshot, const api::DeschedulerPolicy& policy,
+                       const planning::PlanSpec& spec, bool continues, bool is_settled, base::TimePoint now);
+  CycleOutcome search(const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& snapshot, KnownPods& known,
+                      std::string id, base::TimePoint now);
+  /// Without the moves of strategies that have stopped, or of a plan that does not get on. kCancelled: nobody wants it.
+  base::Result<CycleOutcome> judged_plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                         bool continues, bool is_settled, base::TimePoint now);
   /// REQUIRES: a strategy works in rounds.
   Settlement settlement(const api::DeschedulerPolicy& policy, const Situation& situation) const;
-  bool is_current(const api::DeschedulerPolicy& policy) const;
+  /// It leads and goes on, and the policy is as it was.
+  bool is_wanted(const api::DeschedulerPolicy& policy) const;
   /// With its soft taints on the nodes if it may move; without any if these may not be written.
-  CycleOutcome plan_on_nodes(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, bool may_move,
-                             bool continues, bool is_settled, base::TimePoint now);
+  base::Result<CycleOutcome> plan_on_nodes(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                           bool may_move, bool continues, bool is_settled, base::TimePoint now);
   bool place_taints(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
   void stop_emptying(const std::string& policy) const;
   void drop_taints(const std::string& policy) const;
@@ -167,9 +187,13 @@ class PolicyReconciler {
   api::DeschedulerPolicy with_circuit(api::DeschedulerPolicy policy);
   /// What the next leader must know of restarts, if one of the strategies counts those within a time.
   std::vector<api::RestartRecord> remembered_restarts(const strategies::StrategySpecs& specs) const;
+  void publish_imbalance(const api::DeschedulerPolicy& policy, const std::vector<api::BalanceRow>& rows) const;
   void count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
 
   Dependencies deps_;
+  std::timed_mutex turn_;      ///< held while a policy has its turn: guards all below but what says otherwise
+  bool is_searching_ = false;  ///< some policy is, out of its turn
+  Progress progress_;          ///< of whoever has the turn; never empty then
   /// The newest status of each policy (by UID) that we decided: the cache lags behind, and a cycle must not run twice
   /// for it.
   struct OwnStatus {
@@ -179,6 +203,7 @@ class PolicyReconciler {
   std::map<std::string, OwnStatus> own_;
   int creators_ = 1;
   std::function<bool(base::Duration)> pause_;
+  std::function<bool()> is_stopping_;
   std::mutex creating_;        ///< held by the creators while they write down what came of it
   base::Duration paused_{};    ///< guarded by creating_: what all creators have waited in this cycle
   std::string clock_warning_;  ///< of the newest Evacuation that was made; empty: the clocks agree

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -34,12 +35,15 @@ struct ForecastReport {
 /// What is known for one policy.
 struct UsageFigures {
   std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> measured;  ///< one for each source that it wants
+  std::vector<UsageHealth> health;                                         ///< the same
   std::vector<ForecastReport> forecasts;                                   ///< of those sources that have some
 };
 
 /// Asks the usage sources of all policies at their intervals and keeps the figures: planning reads what is there and
 /// never waits. Policies that want the same share one source. Keys of the queue name sources; a worker of it blocks for
-/// as long as a source may take. Thread-safe.
+/// as long as a source may take. So that sources that do not answer leave workers to the others, at most three sources
+/// that never answered or whose last question failed slowly are asked at a time, and at most two of the latter.
+/// Thread-safe.
 class UsageCollector {
  public:
   struct Dependencies {
@@ -82,15 +86,18 @@ class UsageCollector {
     std::string pod;
     base::TimePoint since;
   };
+  enum class Standing { kNew, kProven, kStalled };
   struct Entry {
     explicit Entry(const api::UsageSource& settings) : settings(settings), rounds(settings) {}
     const api::UsageSource settings;
     std::mutex asking;                               ///< held while the source is asked: by one worker at a time
     std::unique_ptr<usage::Source> source;           ///< guarded by asking, as is
     std::optional<usage::History> history;           ///< where forecasts are wanted
+    std::vector<std::string> told;                   ///< guarded by asking: complaints that are in the log
     UsageRounds rounds;                              ///< guarded by the collector's mutex_
     usage::ForecastQuality quality;                  ///< the same
     std::set<std::string> policies;                  ///< the same
+    Standing standing = Standing::kNew;              ///< the same
     std::optional<base::TimePoint> forecasts_since;  ///< the same; of what is in the history
     std::vector<Shift> shifts;                       ///< the same; not in the history yet
     std::deque<Arrival> arrivals;                    ///< the same; oldest first
@@ -108,6 +115,10 @@ class UsageCollector {
                                                                      base::TimePoint now);
 
   std::shared_ptr<Entry> find(const std::string& key) const;
+  struct Place;
+  /// Its place among those that are asked; nullopt: they are taken by others that keep workers waiting, too.
+  std::optional<Standing> take_place(const Entry& entry);
+  void leave_place(Entry& entry, Standing standing, bool answered, base::Duration took);
   // REQUIRES, of these: entry.asking is held.
   base::Result<usage::Samples> ask(Entry& entry);
   /// Absent: nobody knows the cluster's nodes, so that names are taken as they are.
@@ -121,10 +132,13 @@ class UsageCollector {
   /// Takes the lock itself.
   std::vector<Shift> take_shifts(Entry& entry);
   void publish(const Entry& entry, const base::Status& done);
+  /// Once for as long as they are the same. REQUIRES: entry.asking is held.
+  void tell_complaints(Entry& entry, std::vector<std::string> complaints);
 
   Dependencies deps_;
   kube::WorkQueue& queue_;
   mutable std::mutex mutex_;
+  std::array<int, 3> asked_{};                             ///< sources that are being asked now, by Standing
   std::map<std::string, std::shared_ptr<Entry>> entries_;  ///< by their settings, as text
   std::map<std::string, std::vector<Wish>> wishes_;        ///< by policy
 };

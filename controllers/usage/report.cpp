@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
+#include "base/text.hpp"
 #include "scheduling/predicates.hpp"
 
 namespace controllers {
@@ -14,16 +16,49 @@ namespace {
 using scheduling::MeasuredUsage;
 
 constexpr std::size_t kExamples = 5;
+constexpr std::size_t kLongestMessage = 8192;  // of a condition
 
-std::string problem_of_node(const MeasuredUsage& measured, const std::string& name) {
+/// nullptr: the source does not know it.
+const MeasuredUsage::Node* find_node(const MeasuredUsage& measured, const std::string& name) {
   const auto found = std::ranges::lower_bound(measured.nodes, name, {}, &MeasuredUsage::Node::name);
-  if (found == measured.nodes.end() || found->name != name) return "the source does not know it";
-  return found->problem;
+  return found == measured.nodes.end() || found->name != name ? nullptr : &*found;
 }
 
+void add_example(std::vector<std::string>& examples, std::string text) {
+  if (examples.size() < kExamples) examples.push_back(std::move(text));
+}
+
+/// Gaps without any unknown node, of those resources that the source is to measure.
+std::vector<UsageReport::Gap> gaps_of(const UsageHealth& health) {
+  std::vector<UsageReport::Gap> gaps;
+  for (const std::string& resource : health.columns) gaps.push_back({resource, 0, {}});
+  return gaps;
+}
+
+void note_gaps(UsageReport& report, const MeasuredUsage& measured, const MeasuredUsage::Node& node) {
+  for (UsageReport::Gap& gap : report.gaps) {
+    const auto column = std::ranges::find(measured.resources, gap.resource, &MeasuredUsage::Resource::name);
+    const auto at = static_cast<std::size_t>(column - measured.resources.begin());
+    if (at < node.now.size() && node.now[at] != scheduling::kUnknownUsage) continue;
+    ++gap.unknown;
+    add_example(gap.examples, node.name);
+  }
+}
+
+/// The worse of what is missing.
 std::string shortage(const UsageReport& report) {
-  return fmt::format("{}: {} of {} nodes have no good sample, at most {} % may: {}", report.source, report.unknown,
-                     report.nodes, report.max_unknown_percent, fmt::join(report.examples, "; "));
+  if (!report.may_miss(report.unknown))
+    return fmt::format("{} of {} nodes have no good sample, at most {} % may: {}", report.unknown, report.nodes,
+                       report.max_unknown_percent, fmt::join(report.examples, "; "));
+  const auto gap = std::ranges::find_if(report.gaps, [&](const auto& each) { return !report.may_miss(each.unknown); });
+  return fmt::format("{} of {} nodes have no good figure of {}, at most {} % may: {}", gap->unknown, report.nodes,
+                     gap->resource, report.max_unknown_percent, fmt::join(gap->examples, ", "));
+}
+
+/// "; last answer: HTTP 401 …", "; query cpu: no data; …"; "" when all is well.
+std::string faults(const UsageReport& report) {
+  if (!report.problem.empty()) return "; last answer: " + report.problem;
+  return report.complaints.empty() ? "" : fmt::format("; {}", fmt::join(report.complaints, "; "));
 }
 
 /// What a condition says.
@@ -33,15 +68,26 @@ struct Word {
   std::string message;
 };
 
+std::optional<Word> word_on_failure(const UsageReport& report) {
+  const std::string name = report.source + ": ";
+  if (!report.has_answered) return Word{false, api::Reason::kSourceFailing, name + report.problem};
+  if (report.problem.empty() || report.has_enough()) return std::nullopt;
+  return Word{false, api::Reason::kSourceFailing, name + shortage(report) + faults(report)};
+}
+
 Word word_on_usage(const std::vector<UsageReport>& reports) {
   for (const UsageReport& report : reports) {
-    if (!report.problem.empty()) return {false, api::Reason::kSourceFailing, report.source + ": " + report.problem};
+    if (auto word = word_on_failure(report)) return *std::move(word);
   }
+  std::string told;
   for (const UsageReport& report : reports) {
-    if (!report.has_enough()) return {false, api::Reason::kSamplesMissing, shortage(report)};
+    const std::string wrong = faults(report);
+    if (!report.has_enough())
+      return {false, api::Reason::kSamplesMissing, fmt::format("{}: {}{}", report.source, shortage(report), wrong)};
+    if (!wrong.empty()) told += fmt::format("; {}: {}", report.source, wrong.substr(2));
   }
   return {true, api::Reason::kFreshSamples,
-          fmt::format("{} of {} sources have fresh samples of enough nodes", reports.size(), reports.size())};
+          fmt::format("{} of {} sources have fresh samples of enough nodes{}", reports.size(), reports.size(), told)};
 }
 
 std::string describe(const ForecastReport& report) {
@@ -50,7 +96,11 @@ std::string describe(const ForecastReport& report) {
   std::string text =
       fmt::format("{}: {} of {} series are foreseen better than by \"as now\" and not worse than by \"as yesterday\"",
                   report.source, quality.trusted, quality.judged);
-  if (quality.naive_error > 0) text += fmt::format(", error {:.2f} of theirs", quality.error / quality.naive_error);
+  std::string errors;
+  if (std::isfinite(quality.to_now)) errors += fmt::format("{:.2f} of that of \"as now\"", quality.to_now);
+  if (std::isfinite(quality.to_yesterday))
+    errors += fmt::format("{}{:.2f} of that of \"as yesterday\"", errors.empty() ? "" : ", ", quality.to_yesterday);
+  if (!errors.empty()) text += ", error " + errors;
   return text;
 }
 
@@ -74,24 +124,37 @@ void tell(std::vector<api::Condition>& conditions, api::ConditionType type, cons
     return;
   }
   const auto status = word->holds ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse;
-  api::set_condition(
-      conditions,
-      {std::string(to_string(type)), status, std::string(to_string(word->reason)), word->message, generation, {}}, now);
+  api::set_condition(conditions,
+                     {std::string(to_string(type)),
+                      status,
+                      std::string(to_string(word->reason)),
+                      base::short_text(word->message, kLongestMessage),
+                      generation,
+                      {}},
+                     now);
 }
 
 }  // namespace
 
-UsageReport usage_report(const MeasuredUsage& measured, const scheduling::ClusterSnapshot& cluster,
+UsageReport usage_report(const MeasuredUsage& measured, const UsageHealth& health,
+                         const scheduling::ClusterSnapshot& cluster,
                          const std::optional<api::LabelSelector>& node_selector) {
-  UsageReport report{measured.source, measured.problem, 0, 0, {}, measured.max_unknown_percent};
+  UsageReport report{
+      measured.source,   measured.problem.empty(), 0, 0, {}, measured.max_unknown_percent, health.problem,
+      health.complaints, gaps_of(health)};
   for (const scheduling::NodeIndex node : cluster.nodes()) {
     const api::Node& object = cluster.node(node);
     if (!scheduling::is_looked_at(node_selector, object)) continue;
     ++report.nodes;
-    const std::string problem = problem_of_node(measured, object.meta.name);
-    if (problem.empty()) continue;
+    const MeasuredUsage::Node* const known = find_node(measured, object.meta.name);
+    const std::string problem = known == nullptr ? "the source does not know it" : known->problem;
+    if (problem.empty()) {
+      note_gaps(report, measured, *known);
+      continue;
+    }
     ++report.unknown;
-    if (report.examples.size() < kExamples) report.examples.push_back(object.meta.name + ": " + problem);
+    for (UsageReport::Gap& gap : report.gaps) ++gap.unknown;
+    add_example(report.examples, object.meta.name + ": " + problem);
   }
   return report;
 }

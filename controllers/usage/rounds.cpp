@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.hpp"
 #include "usage/figures.hpp"
 
 namespace controllers {
@@ -17,6 +18,8 @@ using scheduling::MeasuredUsage;
 constexpr std::size_t kMostDepartures = 200;
 /// A node that no answer names any more is forgotten after so many times maxAge.
 constexpr int kForgetAfterAges = 10;
+constexpr std::size_t kMostComplaints = 5;
+constexpr std::size_t kLongestText = 400;  ///< of a problem or a complaint, in bytes
 
 std::size_t rounds_in_window(const api::UsageSource& source) {
   return static_cast<std::size_t>(source.smoothing.window / source.interval) + 1;
@@ -24,17 +27,35 @@ std::size_t rounds_in_window(const api::UsageSource& source) {
 
 std::vector<float> as_floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
-/// How much of a value that is dated `sample`, a mean over `window`, is about the time from `start` to `end`: 0 … 1.
-double share_of(base::TimePoint start, base::TimePoint end, base::TimePoint sample, base::Duration window) {
-  if (window == base::Duration::zero()) return start <= sample && sample < end ? 1 : 0;
-  const base::Duration both = std::min(end, sample) - std::max(start, sample - window);
-  return std::max(std::chrono::duration<double>(both) / window, 0.0);
+/// How much of a value that is dated `sample` is about the time from `start` to `end`: 0 … 1. The most that it may be
+/// where the value may be older than its date: too little load for half a minute holds a move up, too much makes one
+/// that nobody needs.
+double share_of(base::TimePoint start, base::TimePoint end, base::TimePoint sample, const usage::Column& column) {
+  if (column.window == base::Duration::zero()) return start <= sample && end > sample - column.lag ? 1 : 0;
+  const base::TimePoint measured = std::clamp(end, sample - column.lag, sample);
+  const base::Duration both = std::min(end, measured) - std::max(start, measured - column.window);
+  return std::max(std::chrono::duration<double>(both) / column.window, 0.0);
 }
 
-base::Duration longest_window(const std::vector<usage::Column>& columns) {
+/// How far back a value may look.
+base::Duration longest_look(const std::vector<usage::Column>& columns) {
   base::Duration longest{};
-  for (const usage::Column& column : columns) longest = std::max(longest, column.window);
+  for (const usage::Column& column : columns) longest = std::max(longest, column.window + column.lag);
   return longest;
+}
+
+/// Where pods are measured, and these of none.
+std::string complaint_about_pods(const usage::Samples& samples) {
+  if (samples.pods.empty()) return "no pod is measured: pods count by their share of the node's usage, by requests";
+  const std::size_t count = samples.pod_columns.size();
+  std::string missing;
+  for (std::size_t c = 0; c < count; ++c) {
+    bool is_known = false;
+    for (std::size_t p = 0; p < samples.pods.size() && !is_known; ++p)
+      is_known = std::isfinite(samples.pod_values[p * count + c]);
+    if (!is_known) missing += (missing.empty() ? "" : ", ") + samples.pod_columns[c].resource;
+  }
+  return missing.empty() ? "" : missing + " of no pod is measured: pods count with their requests";
 }
 
 bool has_value(const std::vector<float>& values) {
@@ -62,13 +83,46 @@ void UsageRounds::foresee(Foreseen foreseen) {
 
 void UsageRounds::take(usage::Samples& samples, base::TimePoint now) {
   take_columns(samples);
+  take_complaints(samples);
   for (usage::Samples::Node& node : samples.nodes) take_node(node, now);
   take_pods(samples);
   forget_missing(now);
-  complaints_ = std::move(samples.problems);
   problem_.clear();
   ++answers_;
   ++version_;
+}
+
+void UsageRounds::fail(const std::string& problem) {
+  problem_ = base::short_text(problem, kLongestText);
+  complaints_.clear();
+}
+
+void UsageRounds::take_complaints(usage::Samples& samples) {
+  complaints_.clear();
+  if (!samples.pod_columns.empty()) complaints_.push_back(complaint_about_pods(samples));
+  complaints_.insert(complaints_.end(), std::make_move_iterator(samples.problems.begin()),
+                     std::make_move_iterator(samples.problems.end()));
+  samples.problems.clear();
+  std::erase(complaints_, std::string());
+  const std::size_t all = complaints_.size();
+  if (all > kMostComplaints) complaints_.resize(kMostComplaints);
+  for (std::string& each : complaints_) each = base::short_text(each, kLongestText);
+  if (all > kMostComplaints) complaints_.push_back(fmt::format("and {} more", all - kMostComplaints));
+}
+
+/// A load-watcher may have no figures of memory, and nobody asked for them by a query.
+UsageHealth UsageRounds::health() const {
+  UsageHealth health{problem_, complaints_, {}};
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (source_.type != api::UsageSourceType::kLoadWatcher || is_measured_of_any(c))
+      health.columns.push_back(columns_[c].resource);
+  }
+  return health;
+}
+
+bool UsageRounds::is_measured_of_any(std::size_t column) const {
+  return std::ranges::any_of(
+      nodes_, [&](const auto& entry) { return std::isfinite(entry.second.rounds.back().values[column]); });
 }
 
 /// Other columns than before: what is kept does not fit any more.
@@ -96,7 +150,7 @@ void UsageRounds::take_node(usage::Samples::Node& sample, base::TimePoint now) {
   for (const Departure& left : node.departures) take_off(left, round);
   node.rounds.push_back(std::move(round));
   while (node.rounds.size() > most_) node.rounds.pop_front();
-  const base::TimePoint shown = sample.time - longest_window(columns_);
+  const base::TimePoint shown = sample.time - longest_look(columns_);
   std::erase_if(node.departures, [&](const Departure& each) { return each.end <= shown; });
 }
 
@@ -202,7 +256,7 @@ std::vector<double> UsageRounds::pod_values(std::string_view ns, std::string_vie
 void UsageRounds::take_off(const Departure& left, Round& round) const {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     float& value = round.values[c];
-    const double share = share_of(left.start, left.end, round.time, columns_[c].window);
+    const double share = share_of(left.start, left.end, round.time, columns_[c]);
     if (share <= 0 || !std::isfinite(left.values[c]) || !std::isfinite(value) || value < 0) continue;
     value = static_cast<float>(std::max(value - left.values[c] * share, 0.0));
   }

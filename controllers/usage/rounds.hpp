@@ -23,8 +23,16 @@ inline constexpr std::size_t kMostRounds = 600;
 /// trusted.
 using Foreseen = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
 
-/// The last answers of one source, and the figures that they add up to. Memory: about 8 bytes a node, resource and
-/// round of the smoothing window, and the newest answer's pods. Not thread-safe.
+/// What is wrong with a source, beside its figures. Short texts for people, and few of them.
+struct UsageHealth {
+  std::string problem;                  ///< why the last question had no usable answer; empty: it had
+  std::vector<std::string> complaints;  ///< about the last answer, where it had: "query cpu: 3 values are NaN …"
+  std::vector<std::string> columns;     ///< resources that it is to measure of every node
+  friend bool operator==(const UsageHealth&, const UsageHealth&) = default;
+};
+
+/// The last answers of one source, and the figures that they add up to. Memory: about 64 bytes a node and round of the
+/// smoothing window, and the newest answer's pods. Not thread-safe.
 class UsageRounds {
  public:
   /// `source` decides what is kept, smoothed and believed.
@@ -42,7 +50,7 @@ class UsageRounds {
   /// What is foreseen since the newest answer.
   void foresee(Foreseen foreseen);
   /// The source gave no usable answer. What is known ages on.
-  void fail(std::string problem) { problem_ = std::move(problem); }
+  void fail(const std::string& problem);
 
   /// What is known at `now`. A node whose newest sample is older than maxAge, or from the future by more than that, or
   /// without any usable value, has a problem. The source has one while it never answered.
@@ -57,10 +65,8 @@ class UsageRounds {
   /// nothing, or the nodes' column is in percent. Empty: it does not know the pod.
   std::vector<double> pod_values(std::string_view ns, std::string_view pod) const;
 
-  /// Of the newest answer, for people: "query cpu: 3 samples are NaN".
-  const std::vector<std::string>& complaints() const { return complaints_; }
-  /// Why the last question had no usable answer; empty: it had.
-  const std::string& problem() const { return problem_; }
+  /// As of the last question.
+  UsageHealth health() const;
 
  private:
   struct Round {
@@ -82,6 +88,8 @@ class UsageRounds {
   void take_columns(const usage::Samples& samples);
   void take_node(usage::Samples::Node& node, base::TimePoint now);
   void take_pods(usage::Samples& samples);
+  void take_complaints(usage::Samples& samples);
+  bool is_measured_of_any(std::size_t column) const;
   void forget_missing(base::TimePoint now);
   /// The pod's place in pods_; nullopt: the newest answer does not know it.
   std::optional<std::size_t> find_pod(std::string_view ns, std::string_view pod) const;
@@ -101,8 +109,8 @@ class UsageRounds {
   Foreseen foreseen_;
   std::vector<scheduling::MeasuredUsage::Pod> pods_;
   std::vector<std::int64_t> pod_amounts_;
-  std::vector<bool> is_gone_;  ///< by pod
-  std::vector<std::string> complaints_;
+  std::vector<bool> is_gone_;            ///< by pod
+  std::vector<std::string> complaints_;  ///< of the newest answer
   std::string problem_ = "it has not answered yet";
 };
 

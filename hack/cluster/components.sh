@@ -64,16 +64,27 @@ start_controller_manager() {
     --kube-api-qps=200 --kube-api-burst=400 --flex-volume-plugin-dir="$DIR/tmp/flexvolume"
 }
 
-# scheduler.yaml is written for the version that we build; with a file the flags of the second kind count for nothing.
+# With a file the flags of the second kind count for nothing.
 start_scheduler() {
-  local serving settings=(--leader-elect=false --kube-api-qps=200 --kube-api-burst=400)
+  local file serving settings=(--leader-elect=false --kube-api-qps=200 --kube-api-burst=400)
   mapfile -t serving < <(serving_flags kube-scheduler "$SCHEDULER_PORT")
-  if [[ $("$(binary kube-scheduler)" --version) == "Kubernetes v1.20."* ]]; then
+  file="$(scheduler_file)"
+  if [[ -n $file ]]; then
     sed "s|@KUBECONFIG@|$DIR/pki/kube-scheduler.kubeconfig|; s|@PLAIN_PORT@|$SCHEDULER_PLAIN_PORT|" \
-      "$HERE/scheduler.yaml" >"$DIR/scheduler.yaml"
+      "$HERE/$file" >"$DIR/scheduler.yaml"
     settings=(--config="$DIR/scheduler.yaml")
   fi
   launch kube-scheduler "$(binary kube-scheduler)" "${serving[@]}" "${settings[@]}"
+}
+
+# The configuration with a profile for each score; versions in between run with their defaults.
+scheduler_file() {
+  [[ $("$(binary kube-scheduler)" --version) =~ v1\.([0-9]+)\. ]] || return 0
+  if ((BASH_REMATCH[1] == 20)); then
+    printf 'scheduler.yaml\n'
+  elif ((BASH_REMATCH[1] >= 25)); then
+    printf 'scheduler-v1.yaml\n'
+  fi
 }
 
 # Serve health over TLS on loopback only; old versions also open a plain port on all addresses unless told not to.
@@ -85,14 +96,19 @@ serving_flags() { # serving_flags NAME PORT
   if_known "$1" --port=0
 }
 
-# A real kubelet whose container runtime only pretends (kubemark); see kubernetes.patch for the two variables. Started again
-# when it dies, as every node's init does: the pretended file system of 1.20 is not safe against concurrent writes.
+# A real kubelet whose container runtime only pretends (kubemark); see kubernetes.patch for the two variables, which a
+# stock kubemark does not know: its nodes have one core and 3.75 GiB. A newer one asks the machine's own image service
+# unless told not to. Started again when it dies, as every node's init does: the pretended file system of 1.20 is not safe
+# against concurrent writes.
 start_node() { # start_node NAME PORT
+  local known
+  mapfile -t known < <(if_known kubemark --use-host-image-service=false)
   # shellcheck disable=SC2016  # the words are for the inner shell
   HOLLOW_CORES="$NODE_CPUS" HOLLOW_MEMORY_BYTES=$((NODE_MEMORY_MIB << 20)) \
     launch "$1" bash -c 'while :; do "$@"; echo "kubelet ended with $?, starting it again"; sleep 0.5; done' node \
     "$(binary kubemark)" --morph=kubelet --name="$1" \
-    --kubeconfig="$DIR/pki/$1.kubeconfig" --kubelet-port="$2" --kubelet-read-only-port=0
+    --kubeconfig="$DIR/pki/$1.kubeconfig" --kubelet-port="$2" --kubelet-read-only-port=0 \
+    "${known[@]}"
 }
 
 # ---------------------------------------------------------------- health

@@ -8,6 +8,7 @@
 #include "base/base64.hpp"
 #include "kube/config/files.hpp"
 #include "kube/config/kubeconfig.hpp"
+#include "kube/config/proxy_environment.hpp"
 #include "kube/config/url.hpp"
 
 namespace kube {
@@ -115,6 +116,34 @@ base::Result<Config> config_from_files(const std::vector<std::string>& paths, bo
   return config_of(merged, context, "kubeconfig " + source, clock);
 }
 
+/// A proxy that the kubeconfig names is taken before the environment's.
+base::Result<Config> with_proxy(base::Result<Config> config, const Environment& environment) {
+  if (!config || !config->proxy_url.empty()) return config;
+  const auto server = parse_url(config->server);
+  if (!server) return server.error();
+  auto proxy = proxy_from_environment(environment, *server);
+  if (!proxy) return std::move(proxy).error();
+  config->proxy_url = *std::move(proxy);
+  return config;
+}
+
+base::Result<Config> find_config(const ConfigFlags& flags, const Environment& environment, const base::Clock& clock) {
+  if (!flags.kubeconfig.empty()) return config_from_files({flags.kubeconfig}, true, flags.context, clock);
+  const auto listed = split_paths(variable(environment, "KUBECONFIG"));
+  if (!listed.empty()) return config_from_files(listed, false, flags.context, clock);
+  const bool in_pod = !variable(environment, "KUBERNETES_SERVICE_HOST").empty();
+  if (in_pod && flags.context.empty()) return in_cluster_config(environment, clock);
+  const std::string home = variable(environment, "HOME");
+  const std::string usual = home + "/.kube/config";
+  std::error_code failed;
+  if (!home.empty() && std::filesystem::exists(usual, failed))
+    return config_from_files({usual}, true, flags.context, clock);
+  return base::Error{
+      base::ErrorCode::kNotFound,
+      "no way to a cluster is configured: pass --kubeconfig FILE, set KUBECONFIG, create ~/.kube/config, or run "
+      "in a pod with a service account"};
+}
+
 }  // namespace
 
 base::Result<Config> config_from_text(std::string_view text, const std::string& file, const std::string& context,
@@ -148,20 +177,7 @@ base::Result<Config> in_cluster_config(const Environment& environment, const bas
 }
 
 base::Result<Config> load_config(const ConfigFlags& flags, const Environment& environment, const base::Clock& clock) {
-  if (!flags.kubeconfig.empty()) return config_from_files({flags.kubeconfig}, true, flags.context, clock);
-  const auto listed = split_paths(variable(environment, "KUBECONFIG"));
-  if (!listed.empty()) return config_from_files(listed, false, flags.context, clock);
-  const bool in_pod = !variable(environment, "KUBERNETES_SERVICE_HOST").empty();
-  if (in_pod && flags.context.empty()) return in_cluster_config(environment, clock);
-  const std::string home = variable(environment, "HOME");
-  const std::string usual = home + "/.kube/config";
-  std::error_code failed;
-  if (!home.empty() && std::filesystem::exists(usual, failed))
-    return config_from_files({usual}, true, flags.context, clock);
-  return base::Error{
-      base::ErrorCode::kNotFound,
-      "no way to a cluster is configured: pass --kubeconfig FILE, set KUBECONFIG, create ~/.kube/config, or run "
-      "in a pod with a service account"};
+  return with_proxy(find_config(flags, environment, clock), environment);
 }
 
 }  // namespace kube

@@ -23,15 +23,16 @@ struct Config {
   bool insecure_skip_tls_verify = false;
   std::string ca_pem;     ///< empty and no ca_file: the system's roots
   std::string ca_file;    ///< read again for every new connection; "" when ca_pem is given
-  std::string proxy_url;  ///< http://[user:password@]host:port (CONNECT); empty: none
+  std::string proxy_url;  ///< http://[user:password@]host:port (CONNECT), by kubeconfig or environment; empty: none
   std::string default_namespace = "default";
   std::string source;  ///< for messages: "context kind-x of /home/a/.kube/config", "the pod's service account"
   std::shared_ptr<Credentials> credentials;  ///< never nullptr
 };
 
 /// In this order: --kubeconfig; $KUBECONFIG (a list of files, merged); the pod's service account; ~/.kube/config.
-/// --context rules the service account out. Errors name the file, the context and the fix; never a secret. `clock` must
-/// outlive the credentials.
+/// --context rules the service account out. A proxy-url of the kubeconfig beats HTTPS_PROXY and NO_PROXY
+/// (proxy_environment.hpp). Errors name the file, the context and the fix; never a secret. `clock` must outlive the
+/// credentials.
 base::Result<Config> load_config(const ConfigFlags& flags, const Environment& environment, const base::Clock& clock);
 
 /// The pod's service account, its token re-read as the kubelet rotates it. `folder` is where it is mounted.

@@ -59,6 +59,12 @@ base::Status add_system_roots(X509_STORE* store) {
       "certificate-authority to the kubeconfig or install ca-certificates");
 }
 
+/// PKCS #8 says it in its first line, the older form in a header.
+std::string fix_of(const std::string& key_pem) {
+  const bool is_encrypted = key_pem.find("ENCRYPTED") != std::string::npos;
+  return is_encrypted ? " (it is encrypted, which is not supported; decrypt it with openssl pkey)" : "";
+}
+
 base::Status use_client_certificate(SSL_CTX* context, const TlsMaterial& material) {
   const Bio chain = memory_of(material.client_certificate_pem);
   const Certificate own = next_certificate(chain.get());
@@ -68,7 +74,8 @@ base::Status use_client_certificate(SSL_CTX* context, const TlsMaterial& materia
   ERR_clear_error();  // the end of the chain counts as an error
   const Bio from = memory_of(material.client_key_pem);
   const Key key(PEM_read_bio_PrivateKey(from.get(), nullptr, no_passphrase, nullptr), &EVP_PKEY_free);
-  if (!key) return base::invalid("the client key is not readable (encrypted keys are not supported): " + last_reason());
+  if (!key)
+    return base::invalid("the client key is not readable" + fix_of(material.client_key_pem) + ": " + last_reason());
   if (SSL_CTX_use_PrivateKey(context, key.get()) != 1)
     return base::invalid("the client key does not belong to the client certificate");
   return base::Done{};
@@ -145,6 +152,7 @@ base::Status configure_tls(SSL_CTX* context, const TlsMaterial& material) {
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   if (!material.insecure_skip_verify) {
     X509_STORE* store = SSL_CTX_get_cert_store(context);
+    X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);  // a bundle may hold the intermediate authority alone
     auto added = material.ca_pem.empty() ? add_system_roots(store)
                                          : add_roots(store, material.ca_pem, "the certificate-authority");
     if (!added) return added;

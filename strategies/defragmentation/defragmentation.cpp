@@ -55,7 +55,7 @@ std::optional<std::string> offer_moves(const DefragmentationProblem& problem, co
     sink.start_wave(move.wave);
     const bool leaves_for_good = std::ranges::binary_search(plan.emptied, move.from);
     const Goal goal = [&](NodeIndex to) {
-      if (sink.chooses_targets()) return to == move.to;
+      if (move.is_chosen) return to == move.to;
       return problem.takes(to) && !std::ranges::binary_search(plan.avoided, to);
     };
     const NominationResult result = sink.offer_towards(
@@ -105,10 +105,11 @@ base::Status Defragmentation::nominate(const StrategyContext& context, Nominatio
   report.bound_reason = bound.reason;
   SearchBudget budget(kMostSteps, should_stop);
   SearchLimits limits = limits_of(args_, bound, sink);
+  if (limits.most_moves == 0) limits.most_freed = 0;
   limits.is_cancelled = context.is_cancelled;
   DefragmentationPlan plan = DefragmentationSearch(problem, sink, limits, budget, kSeed).run();
   const bool is_enough = context.continues_plan || frees_enough(plan);
-  report.note = shortfall(plan, is_enough);
+  report.note = limits.most_moves == 0 ? "limits.perCycle.total leaves no move" : shortfall(plan, is_enough);
   const bool is_undecided = plan.is_cut_short && (!is_enough || plan.moves.empty());
   if (!is_enough || plan.moves.empty()) plan = {};
   const bool may_taint = sink.avoid(api::well_known::kEmptyingTaint, {});

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "strategies/defragmentation/problem.hpp"
-#include "strategies/defragmentation/search_budget.hpp"
+#include "strategies/search_budget.hpp"
 
 namespace strategies {
 

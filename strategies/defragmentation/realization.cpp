@@ -236,11 +236,24 @@ bool Realization::fits_somewhere(PodIndex pod) const {
 std::optional<NodeIndex> Realization::find_target(PodIndex pod, const PackedMove& instead_of, const Wave& wave) {
   budget_.spend(kStepsOfMove + problem_.base().node_count());
   if (!fits_somewhere(pod)) return std::nullopt;
-  const auto to = rehearsal_->relocate(
-      pod, [&](NodeIndex node) { return takes_[node] && (!chooses_targets_ || node == instead_of.to); });
-  if (!to) return std::nullopt;
-  const bool is_reserved = !chooses_targets_ && !emptying_[instead_of.from] && wave.reserved[*to] > 0;
-  if (!is_reserved && fits_in_flight(pod, *to, wave) && attaches_in_flight(pod, *to, wave)) return to;
+  auto to = rehearsal_->relocate(pod, [&](NodeIndex node) { return takes_[node]; });
+  if (to && !emptying_[instead_of.from] && wave.reserved[*to] > 0) {
+    rehearsal_->restore(pod);
+    return std::nullopt;
+  }
+  return keep_if_fitting(pod, to, wave);
+}
+
+/// The same with a hint for the node that was thought of: of few nodes the scheduler takes that one.
+std::optional<NodeIndex> Realization::find_chosen(PodIndex pod, const PackedMove& instead_of, const Wave& wave) {
+  if (!chooses_targets_) return std::nullopt;
+  budget_.spend(kStepsOfMove);
+  const auto to = rehearsal_->relocate(pod, [&](NodeIndex node) { return takes_[node] && node == instead_of.to; });
+  return keep_if_fitting(pod, to, wave);
+}
+
+std::optional<NodeIndex> Realization::keep_if_fitting(PodIndex pod, std::optional<NodeIndex> to, const Wave& wave) {
+  if (!to || (fits_in_flight(pod, *to, wave) && attaches_in_flight(pod, *to, wave))) return to;
   rehearsal_->restore(pod);
   return std::nullopt;
 }
@@ -250,12 +263,16 @@ bool Realization::relocate(PodIndex pod, const PackedMove& instead_of, Wave& wav
     waits_for_budget_ = true;
     return false;
   }
-  const auto kind = chooses_targets_ ? std::nullopt : kind_of(pod, problem_.base());
-  int* const failures = kind ? &wave.failures[*kind] : nullptr;
-  if (failures != nullptr && *failures == style_.patience) return false;  // room only gets less in a wave
   const NodeIndex from = instead_of.from;
-  const auto to = find_target(pod, instead_of, wave);
-  if (failures != nullptr) *failures = to ? 0 : *failures + 1;
+  auto to = find_chosen(pod, instead_of, wave);
+  const bool is_chosen = to.has_value();
+  if (!to) {
+    const auto kind = kind_of(pod, problem_.base());
+    int* const failures = kind ? &wave.failures[*kind] : nullptr;
+    if (failures != nullptr && *failures == style_.patience) return false;  // room only gets less in a wave
+    to = find_target(pod, instead_of, wave);
+    if (failures != nullptr) *failures = to ? 0 : *failures + 1;
+  }
   if (!to) return false;
   if (!keeps_skew(pod, wave)) {
     rehearsal_->restore(pod);
@@ -267,7 +284,7 @@ bool Realization::relocate(PodIndex pod, const PackedMove& instead_of, Wave& wav
   if (depends_on_others(pod)) wave.depending.push_back(pod);
   wave.is_left[from] = 1;
   counts_.add(pod, 1);
-  moves_.push_back({pod, from, *to, wave_});
+  moves_.push_back({pod, from, *to, wave_, is_chosen});
   return true;
 }
 

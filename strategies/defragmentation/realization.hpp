@@ -21,6 +21,7 @@ struct WaveMove {
   NodeIndex from;
   NodeIndex to;  ///< where the scheduler puts it
   std::int32_t wave;
+  bool is_chosen = false;  ///< because the plan asks for that node; else by itself
 };
 
 /// Empties nodes on a rehearsal, where the scheduler says where pods go: packs what is left, makes these moves in
@@ -77,6 +78,8 @@ class Realization {
   bool attempt_instead(const PackedMove& move, Wave& wave);
   bool relocate(PodIndex pod, const PackedMove& instead_of, Wave& wave);
   std::optional<NodeIndex> find_target(PodIndex pod, const PackedMove& instead_of, const Wave& wave);
+  std::optional<NodeIndex> find_chosen(PodIndex pod, const PackedMove& instead_of, const Wave& wave);
+  std::optional<NodeIndex> keep_if_fitting(PodIndex pod, std::optional<NodeIndex> to, const Wave& wave);
   bool fits_somewhere(PodIndex pod) const;
   bool meets_its_own(PodIndex pod, const Wave& wave) const;
   bool depends_on_others(PodIndex pod) const;
@@ -92,7 +95,7 @@ class Realization {
   std::vector<bool> emptying_;
   std::vector<bool> avoided_;
   std::vector<bool> takes_;
-  bool chooses_targets_;  ///< else the scheduler does
+  bool chooses_targets_;  ///< where the scheduler goes along; else it does
   PackingStyle style_;
   SearchBudget& budget_;
   Chance& chance_;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr base::Duration kLeastTime = std::chrono::milliseconds(100);
 constexpr double kMostWeight = 1e9;                            // sums of them stay exact enough to tell one move
-constexpr base::Duration kMostTime = std::chrono::minutes(2);  // other policies wait meanwhile
+constexpr base::Duration kMostTime = std::chrono::minutes(2);  // other searches wait meanwhile
 
 enum class Order { kHighestFirst, kLowestFirst };
 constexpr std::array kOrders = {api::WireName{Order::kHighestFirst, "HighestFirst"},
@@ -27,6 +27,10 @@ void check_positive(api::StrictObject& args, std::string_view name, std::int64_t
   if (value < 1) args.complain(name, fmt::format("{} is below 1: {}", value, instead));
 }
 
+void complain_of(api::StrictObject& entry, std::string message) {
+  entry.errors().push_back({entry.path().text(), std::move(message)});
+}
+
 NodePreference read_preference(api::StrictObject& entry) {
   NodePreference preference;
   Order order = Order::kHighestFirst;
@@ -37,7 +41,7 @@ NodePreference read_preference(api::StrictObject& entry) {
   api::read_label_selector(entry, "nodeSelector", preference.selector, true);
   const bool by_age = entry.find("age") != nullptr;
   if (int{!preference.label.empty()} + int{preference.selector.has_value()} + int{by_age} != 1)
-    entry.complain("", "needs exactly one of label, nodeSelector and age");
+    complain_of(entry, "needs exactly one of label, nodeSelector and age");
   if (preference.label.empty() && entry.find("order") != nullptr) entry.complain("order", "goes with label only");
   preference.by = by_age                ? NodePreference::By::kAge
                   : preference.selector ? NodePreference::By::kSelector
@@ -70,6 +74,16 @@ void read_weights(api::StrictObject& args, DefragmentationRules& rules) {
     if (rules.weight_of_node > 0 && rules.weight_of_move >= rules.weight_of_node)
       weights.complain("move", "must be below nodeFreed, or no node would ever pay for a move");
   });
+}
+
+/// Whatever sorts by the same as an earlier entry never decides, and says the opposite if its order is another one.
+void check_repetition(api::StrictObject& entry, const std::vector<NodePreference>& earlier,
+                      const NodePreference& preference) {
+  const auto sorts_by_the_same = [&](const NodePreference& each) {
+    return each.by == preference.by && each.label == preference.label && each.selector == preference.selector;
+  };
+  if (std::ranges::any_of(earlier, sorts_by_the_same))
+    complain_of(entry, "goes by the same as an earlier entry, which has decided already");
 }
 
 std::optional<double> number_at(const api::Node& node, const std::string& label) {
@@ -111,7 +125,9 @@ DefragmentationRules DefragmentationRules::read(api::StrictObject& args) {
   api::read_label_selector(args, "nodeSelector", rules.node_selector, true);
   args.for_each("emptyFirst", [&](const api::Json& item, const api::FieldPath& path) {
     api::StrictObject entry(item, path, args.errors());
-    rules.empty_first.push_back(read_preference(entry));
+    NodePreference preference = read_preference(entry);
+    check_repetition(entry, rules.empty_first, preference);
+    rules.empty_first.push_back(std::move(preference));
     entry.finish();
   });
   if (args.find("headroom") != nullptr) rules.headroom = read_percentages(args, "headroom");

@@ -141,7 +141,7 @@ bool DefragmentationSearch::can_be_repeated(const Realization& realization) cons
   rehearsal->avoid(api::well_known::kEmptyingTaint, avoided);
   return std::ranges::all_of(realization.moves(), [&](const WaveMove& move) {
     const auto to = rehearsal->relocate(move.pod, [&](NodeIndex node) {
-      return sink_.chooses_targets() ? node == move.to : problem_.takes(node) && !realization.avoided()[node];
+      return move.is_chosen ? node == move.to : problem_.takes(node) && !realization.avoided()[node];
     });
     return to == move.to;
   });

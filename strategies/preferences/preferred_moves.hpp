@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "strategies/preferences/preference_gain.hpp"
+#include "strategies/search_budget.hpp"
 #include "strategies/strategy.hpp"
 
 namespace strategies {
@@ -25,9 +26,10 @@ class PreferredMoves {
   /// `pods` in an order that does not depend on where they are. `may_go` is asked of each at most once, when it would
   /// move.
   PreferredMoves(const StrategyContext& context, std::unique_ptr<Rehearsal> rehearsal, const PreferenceGain& gain,
-                 double least_gain, std::vector<PodIndex> pods, std::function<bool(PodIndex)> may_go);
+                 double least_gain, std::vector<PodIndex> pods, std::function<bool(PodIndex)> may_go,
+                 SearchBudget& budget);
 
-  /// In the order they are to be made. Call it once.
+  /// In the order they are to be made; none once the budget is over. Call it once.
   std::vector<PreferredMove> find();
 
  private:
@@ -38,14 +40,13 @@ class PreferredMoves {
   std::optional<PreferredMove> try_to_move(PodIndex pod);
   std::optional<PreferredMove> relocate(PodIndex pod);
   bool may_go(PodIndex pod);
-  bool is_cancelled() const { return is_cancelled_ && is_cancelled_(); }
 
-  const std::function<bool()>& is_cancelled_;
   std::unique_ptr<Rehearsal> rehearsal_;
   const PreferenceGain& gain_;
   double least_gain_;
   std::vector<PodIndex> pods_;
   std::function<bool(PodIndex)> asks_;
+  SearchBudget& budget_;
   std::vector<char> answers_;       ///< by pod: 0 not asked, 1 no, 2 yes
   std::vector<bool> is_looked_at_;  ///< by node
 };

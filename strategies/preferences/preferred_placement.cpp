@@ -89,9 +89,15 @@ base::Status PreferredPlacement::nominate(const StrategyContext& context, Nomina
   std::vector<PodIndex> pods = pods_with_preferences(context, gain);
   auto rehearsal = sink.rehearse();
   if (pods.empty() || !rehearsal) return base::Done{};  // without foresight nothing can be said
-  PreferredMoves search(context, std::move(rehearsal), gain, args_.min_gain, std::move(pods),
-                        [&](PodIndex pod) { return may_go(context, sink, pod); });
-  offer(context, sink, gain, search.find());
+  SearchBudget budget(most_steps_, context.is_cancelled);
+  PreferredMoves search(
+      context, std::move(rehearsal), gain, args_.min_gain, std::move(pods),
+      [&](PodIndex pod) { return may_go(context, sink, pod); }, budget);
+  const std::vector<PreferredMove> moves = search.find();
+  if (moves.empty() && budget.is_over())
+    return base::Error{base::ErrorCode::kTimeout,
+                       "the search took too many steps, nothing moves: narrow namespaces or labelSelector"};
+  offer(context, sink, gain, moves);
   return base::Done{};
 }
 

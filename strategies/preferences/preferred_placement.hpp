@@ -30,7 +30,10 @@ class PreferredPlacement final : public Strategy {
     static Args read(api::StrictObject& args);
   };
 
-  explicit PreferredPlacement(Args args) : args_(std::move(args)) {}
+  static constexpr std::int64_t kMostSteps = 100'000'000;  ///< of a search: looks at nodes, the same everywhere
+
+  explicit PreferredPlacement(Args args, std::int64_t most_steps = kMostSteps)
+      : args_(std::move(args)), most_steps_(most_steps) {}
   std::string_view name() const override { return kName; }
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
@@ -41,6 +44,7 @@ class PreferredPlacement final : public Strategy {
              const std::vector<PreferredMove>& moves) const;
 
   Args args_;
+  std::int64_t most_steps_;
 };
 
 }  // namespace strategies

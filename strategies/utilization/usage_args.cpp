@@ -11,7 +11,6 @@
 namespace strategies {
 namespace {
 
-constexpr std::int32_t kMostSamples = 100;
 constexpr std::size_t kMostPools = 100;
 
 enum class MetricsSource { kNone, kKubernetesMetrics, kPrometheus };
@@ -55,8 +54,9 @@ void read_hysteresis(api::StrictObject& object, UsageArgs& usage) {
   object.with("hysteresis", [&](api::StrictObject& hysteresis) {
     hysteresis.read("samples", usage.samples);
     hysteresis.read("of", usage.of);
-    if (usage.of < 1 || usage.of > kMostSamples)
-      return hysteresis.complain("of", fmt::format("{} is not between 1 and {}", usage.of, kMostSamples));
+    if (usage.of < 1 || usage.of > kMostHysteresisSamples)
+      return hysteresis.complain("of", fmt::format("{} is not between 1 and {}: no more samples are kept of a node",
+                                                   usage.of, kMostHysteresisSamples));
     if (usage.samples < 0 || usage.samples > usage.of)
       hysteresis.complain("samples", fmt::format("{} is not between 0 and of, which is {}", usage.samples, usage.of));
   });

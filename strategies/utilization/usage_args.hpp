@@ -14,11 +14,14 @@
 
 namespace strategies {
 
+/// Samples of a node that hysteresis can look at: so many are kept.
+inline constexpr std::int32_t kMostHysteresisSamples = 20;
+
 /// args.usage: whose figures a strategy goes by.
 struct UsageArgs {
   scheduling::UsageNeed need;
   bool forecast = true;  ///< the higher of what is and what is foreseen, where a trusted forecast is
-  /// A node changes its class only when so many of its last `of` samples say so, beside its smoothed figure.
+  /// A node becomes a source only when so many of its last `of` samples say so, beside its smoothed figure.
   std::int32_t samples = 3;
   std::int32_t of = 5;
   /// Ask the scheduler by soft taints to place pods on nodes that are not loaded.

@@ -23,13 +23,18 @@ const base::TimePoint kBenchNow{std::chrono::sys_days(std::chrono::year(2026) / 
 struct BenchedStrategy {
   const char* name;
   const char* args;
+  bool spreads_softly = false;  ///< all spread constraints are ScheduleAnyway
 };
 constexpr BenchedStrategy kBenched[] = {
+    {"AlternatingUtilization",
+     R"({"lowNodeUtilization":{"thresholds":{"cpu":30,"memory":30},"targetThresholds":{"cpu":60,"memory":60}},)"
+     R"("highNodeUtilization":{"thresholds":{"cpu":30,"memory":30}}})"},
     {"HighNodeUtilization", R"({"thresholds":{"cpu":30,"memory":30}})"},
     {"LowNodeUtilization",
      R"({"thresholds":{"cpu":30,"memory":30,"pods":30},"targetThresholds":{"cpu":60,"memory":60,"pods":60}})"},
     {"PodCriteria", R"({"minAgeSeconds":86400,"labelSelector":{"matchLabels":{"tier":"t0"}}})"},
     {"PodLifeTime", R"({"maxPodLifeTimeSeconds":86400,"labelSelector":{"matchLabels":{"tier":"t0"}}})"},
+    {"PreferredPlacement", "{}", true},
     {"RemoveDuplicates", "{}"},
     {"RemoveFailedPods", "{}"},
     {"RemovePodsHavingTooManyRestarts", R"({"podRestartThreshold":1})"},
@@ -45,16 +50,23 @@ constexpr BenchedStrategy kByUsage = {
     "LowNodeUtilization", R"({"thresholds":{"cpu":30,"memory":30},"targetThresholds":{"cpu":60,"memory":60},)"
                           R"("usage":{"source":"bench","hysteresis":{"samples":1,"of":1}}})"};
 
+std::shared_ptr<const api::Pod> spread_softly(const std::shared_ptr<const api::Pod>& pod) {
+  api::Pod soft = *pod;
+  for (api::TopologySpreadConstraint& each : soft.topology_spread) each.schedule_anyway = true;
+  return std::make_shared<const api::Pod>(std::move(soft));
+}
+
 /// Built once for each size: the snapshot is not what is measured.
-const scheduling::ClusterSnapshot& warm_snapshot(int nodes) {
-  static std::map<int, std::unique_ptr<const scheduling::ClusterSnapshot>> known;
-  auto& snapshot = known[nodes];
+const scheduling::ClusterSnapshot& warm_snapshot(int nodes, bool softly) {
+  static std::map<std::pair<int, bool>, std::unique_ptr<const scheduling::ClusterSnapshot>> known;
+  auto& snapshot = known[{nodes, softly}];
   if (!snapshot) {
     const auto cluster = builders::bench_cluster(nodes);
     scheduling::SnapshotInput input;
     input.pods = cluster.pods;
     input.nodes = cluster.nodes;
     input.namespaces = cluster.namespaces;
+    if (softly) std::ranges::transform(input.pods, input.pods.begin(), spread_softly);
     snapshot = std::make_unique<const scheduling::ClusterSnapshot>(std::move(input));
   }
   return *snapshot;
@@ -94,7 +106,7 @@ double peak_resident_mib() {
 }
 
 void plan_strategy(benchmark::State& state, const BenchedStrategy& benched, const Variant& variant) {
-  const auto& snapshot = warm_snapshot(static_cast<int>(state.range(0)));
+  const auto& snapshot = warm_snapshot(static_cast<int>(state.range(0)), benched.spreads_softly);
   api::DeschedulerPolicySpec spec;
   spec.evictability.node_fit = true;
   spec.strategies = {{benched.name, benched.args}};

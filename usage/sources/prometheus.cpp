@@ -24,6 +24,9 @@ std::string name_of(const api::UsageQuery& query) {
 }
 std::string prefix_of(const api::UsageQuery& query) { return name_of(query) + ": "; }
 
+/// An answer is dated by its evaluation, and shows the scrape before that: half a minute apart in most installations.
+constexpr base::Duration kScrapeInterval = base::seconds(30);
+
 Column column_of(const api::UsageQuery& query) {
   const Unit unit = query.unit == api::UsageUnit::kAmount ? Unit::kAmount : Unit::kPercent;
   return {query.resource, unit, longest_mean(query.query)};

@@ -10,7 +10,7 @@
 
 namespace e2e {
 
-/// One scheduler profile of hack/cluster/scheduler.yaml, and what ours is asked for to match it.
+/// One scheduler profile of hack/cluster/scheduler.yaml and scheduler-v1.yaml, and what ours is asked for to match it.
 struct SchedulerProfile {
   const char* name;
   scheduling::NodeScoring scoring;
@@ -20,7 +20,7 @@ struct SchedulerProfile {
   bool has_spread() const { return !weights || weights->spread > 0; }
 };
 
-/// The first one is every scheduler's own; only 1.20 is given the others.
+/// The first one is every scheduler's own.
 const std::vector<SchedulerProfile>& scheduler_profiles();
 /// Throws Failure when there is none of that name.
 const SchedulerProfile& scheduler_profile(const std::string& name);

@@ -1,6 +1,6 @@
 // End-to-end scenario 13: what the planner foretells is what kube-scheduler does. Real cluster only: the simulator's
-// scheduler asks the same code. The default profile on every version; on 1.20 each score alone as well, and all with
-// today's weights (profiles of hack/cluster/scheduler.yaml).
+// scheduler asks the same code. The default profile on every version; on 1.20, and from 1.25 on, each score alone as
+// well, and all with today's weights (profiles of hack/cluster/scheduler.yaml and scheduler-v1.yaml).
 
 #include <algorithm>
 #include <cstdlib>
@@ -42,9 +42,7 @@ class SchedulerForesight : public Scenario {
  protected:
   void SetUp() override {
     if (cluster().name() != "real") GTEST_SKIP() << "the simulator's scheduler is the code that would be tested";
-    const auto minor = scheduling::minor_version(text_at(api().get("/version"), "/gitVersion"));
-    ASSERT_TRUE(minor) << "what version is this server?";
-    minor_ = *minor;
+    minor_ = cluster().minor();
     for (const std::string& node : nodes()) cordon(node);
     world_ = std::make_unique<SchedulerWorld>(api());
   }
@@ -74,10 +72,11 @@ class SchedulerForesight : public Scenario {
                   << joined(ours.favourites) << " of " << joined(ours.candidates) << "\nfor " << pod.dump();
   }
 
-  /// hack/cluster gives 1.20 all of them, and other schedulers no configuration.
+  /// hack/cluster has a configuration with all of them for 1.20, and another one for 1.25 and later.
+  bool has_all_profiles() const { return minor_ == 20 || minor_ >= 25; }
   std::span<const SchedulerProfile> profiles() const {
     const std::span all = scheduler_profiles();
-    return minor_ == 20 ? all : all.first(1);
+    return has_all_profiles() ? all : all.first(1);
   }
 
   void try_profile(const SchedulerProfile& profile, RandomPods& pods) {
@@ -125,7 +124,7 @@ TEST_F(SchedulerForesight, NamesTheNodesThatKubeSchedulerTakes) {
 /// The built-in constraints over nodes and zones; the hermit has no zone.
 TEST_F(SchedulerForesight, KnowsHowSiblingsAreSpread) {
   constexpr int kSiblings = 18;
-  const SchedulerProfile& profile = scheduler_profile(minor_ == 20 ? "only-spread" : "default-scheduler");
+  const SchedulerProfile& profile = scheduler_profile(has_all_profiles() ? "only-spread" : "default-scheduler");
   Json set = manifest::deployment({.ns = ns(), .name = "web", .replicas = 0});
   set["kind"] = "ReplicaSet";
   Json& spec = set["spec"]["template"]["spec"];

@@ -54,6 +54,15 @@ Json requests(int cpu, int memory) {
   return {{"requests", {{"cpu", std::to_string(cpu) + "m"}, {"memory", std::to_string(memory) + "Mi"}}}};
 }
 
+/// Some pods ask for nothing, some for one resource only.
+Json some_requests(int dice, int cpu, int memory) {
+  Json all = requests(cpu, memory);
+  if (dice < 15) return Json::object();
+  if (dice < 25) all["requests"].erase("memory");
+  if (dice >= 25 && dice < 35) all["requests"].erase("cpu");
+  return all;
+}
+
 Json app_selector(const std::string& app) { return {{"matchLabels", {{"app", app}}}}; }
 
 }  // namespace
@@ -143,7 +152,7 @@ void SchedulerWorld::clear_away() const {
 Json RandomPods::bare(const std::string& name) {
   const Json container = {{"name", "main"},
                           {"image", "registry.k8s.io/pause:3.9"},
-                          {"resources", requests(31 + below(900), 57 + below(1700))}};
+                          {"resources", some_requests(below(100), 31 + below(900), 57 + below(1700))}};
   return {{"apiVersion", "v1"},
           {"kind", "Pod"},
           {"metadata", {{"namespace", ns_}, {"name", name}, {"labels", {{"app", kApps[below(5)]}}}}},

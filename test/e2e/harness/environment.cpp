@@ -1,12 +1,13 @@
 #include "test/e2e/harness/environment.hpp"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "test/e2e/harness/await.hpp"
@@ -27,6 +28,8 @@ std::string without_newline(std::string text) {
 
 // ---------------------------------------------------------------- simulator
 
+constexpr int kNewestMinor = 36;  // what the simulator calls itself
+
 /// The program evacuator_simulated_cluster as a child. It obeys lines on its stdin and answers each with one on stdout.
 class SimulatorEnvironment final : public Environment {
  public:
@@ -36,13 +39,14 @@ class SimulatorEnvironment final : public Environment {
   std::string_view name() const override { return "simulator"; }
   std::filesystem::path admin_kubeconfig() const override { return folder_ / "admin.kubeconfig"; }
   std::filesystem::path operator_kubeconfig() override { return folder_ / "operator.kubeconfig"; }
-  std::string_view crds() const override { return "crds"; }
-  std::string_view everything() const override { return "config/default"; }
-  std::string_view pdb_version() const override { return "policy/v1"; }
+  int minor() override { return kNewestMinor; }
   bool has_rbac() const override { return false; }
 
   void stop_apiserver() override { command("stop-apiserver"); }
   void start_apiserver() override { command("start-apiserver"); }
+
+  /// The journal has no reads.
+  bool has_listed_by_watch(const std::string&) override { return false; }
 
   std::vector<PodCall> pod_calls() override {
     const HttpAnswer answer = records_.request("GET", "/simulator/journal");
@@ -123,6 +127,14 @@ std::string cluster_script(const std::string& script, const std::vector<std::str
   return without_newline(done.out);
 }
 
+/// The answer to a call whose caller did not live to hear it, in the words of the server: it does not say whether it
+/// was carried out. Servers from 1.22 on have more than one.
+bool tells_of_a_lost_caller(const std::string& message) {
+  static constexpr std::string_view kWords[] = {"context canceled", "request did not complete within",
+                                                "unable to return a response in the time allotted", "APIServer panic"};
+  return std::ranges::any_of(kWords, [&](std::string_view words) { return message.find(words) != std::string::npos; });
+}
+
 /// The audit log, read as it grows.
 class AuditLog {
  public:
@@ -136,6 +148,19 @@ class AuditLog {
       if (line.find(R"("resource":"pods")") != std::string::npos) take(line);
     }
     return calls_;
+  }
+
+  /// The server took a watch that begins with a list of `path`, by `user`.
+  bool has_watch_list(const std::string& user, const std::string& path) const {
+    std::ifstream log(file_, std::ios::binary);
+    for (std::string line; std::getline(log, line) && !log.eof();) {
+      if (line.find("sendInitialEvents=true") == std::string::npos) continue;
+      const Json entry = Json::parse(line);
+      if (text_at(entry, "/user/username") == user && number_at(entry, "/responseStatus/code") == 200 &&
+          text_at(entry, "/requestURI").starts_with(path + "?"))
+        return true;
+    }
+    return false;
   }
 
  private:
@@ -155,8 +180,8 @@ class AuditLog {
     call.pod = text_at(entry, "/objectRef/name");
     call.uid = text_at(entry, "/requestObject/deleteOptions/preconditions/uid");
     call.code = static_cast<int>(number_at(entry, "/responseStatus/code"));
-    call.cut_off =
-        call.code >= 500 && text_at(entry, "/responseObject/message").find("context canceled") != std::string::npos;
+    call.cut_off = call.code >= 500 && tells_of_a_lost_caller(text_at(entry, "/responseObject/message") +
+                                                              text_at(entry, "/responseStatus/message"));
     calls_.push_back(std::move(call));
   }
 
@@ -176,18 +201,27 @@ class RealEnvironment final : public Environment {
   std::filesystem::path operator_kubeconfig() override {
     return cluster_script("control.sh", {"kubeconfig-for", "evacuator-system", "evacuator"}, std::chrono::seconds(60));
   }
-  std::string_view crds() const override { return "crds/legacy"; }
-  std::string_view everything() const override { return "config/legacy"; }
-  std::string_view pdb_version() const override { return "policy/v1beta1"; }
+  int minor() override {
+    if (!minor_) minor_ = minor_of(discover("/version"));
+    return *minor_;
+  }
   bool has_rbac() const override { return true; }
 
   void stop_apiserver() override { cluster_script("control.sh", {"stop-apiserver"}, std::chrono::minutes(2)); }
   void start_apiserver() override { cluster_script("control.sh", {"start-apiserver"}, std::chrono::minutes(2)); }
   std::vector<PodCall> pod_calls() override { return audit_.read(); }
+  bool has_listed_by_watch(const std::string& path) override { return audit_.has_watch_list(operator_user(), path); }
 
  private:
+  std::string discover(const std::string& path) const {
+    const Finished done = run({kubectl_binary(), "--kubeconfig=" + kubeconfig_.string(), "get", "--raw=" + path});
+    if (!done.ok()) throw Failure("GET " + path + ": " + done.err);
+    return done.out;
+  }
+
   std::filesystem::path kubeconfig_;
   AuditLog audit_;
+  std::optional<int> minor_;
 };
 
 }  // namespace
@@ -199,6 +233,23 @@ std::unique_ptr<Environment> make_environment(const std::filesystem::path& scrat
   throw Failure("EVACUATOR_E2E_TARGET must be simulator or real, it is '" + target + "'");
 }
 
+int minor_of(const std::string& version) {
+  const std::string text = text_at(Json::parse(version, nullptr, false), "/gitVersion");
+  int minor = 0;
+  if (std::sscanf(text.c_str(), "v1.%d.", &minor) != 1) throw Failure("what version is this server? " + version);
+  return minor;
+}
+
+std::string kubectl_binary() {
+  const std::string ours = value_of("KUBEBUILDER_ASSETS", "") + "/kubectl";
+  return ours != "/kubectl" && ::access(ours.c_str(), X_OK) == 0 ? ours : "kubectl";
+}
+
+std::string path_with(const std::string& folder) {
+  const std::string assets = value_of("KUBEBUILDER_ASSETS", "");
+  return folder + ":" + (assets.empty() ? "" : assets + ":") + value_of("PATH", "/usr/bin:/bin");
+}
+
 WallTime parse_time(const std::string& text) {
   std::tm parts{};
   const char* rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
@@ -206,19 +257,6 @@ WallTime parse_time(const std::string& text) {
   const double fraction = *rest == '.' ? std::strtod(rest, nullptr) : 0.0;
   return std::chrono::system_clock::from_time_t(timegm(&parts)) +
          std::chrono::microseconds(static_cast<std::int64_t>(fraction * 1e6));
-}
-
-std::uint16_t free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  const bool bound = ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                     ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  ::close(fd);
-  if (!bound) throw Failure("no free port on loopback");
-  return ntohs(address.sin_port);
 }
 
 }  // namespace e2e

@@ -92,6 +92,19 @@ TEST(Await, TellsWhatItSawLast) {
   }
 }
 
+TEST(FreePort, IsNeverTheSameTwiceAndNoneThatTheKernelGivesAway) {
+  std::set<std::uint16_t> ports;
+  for (int i = 0; i < 50; ++i) ports.insert(free_port());
+  EXPECT_EQ(ports.size(), 50U);
+  EXPECT_LT(*ports.rbegin(), 20000);
+}
+
+TEST(MinorOf, ReadsTheServersVersion) {
+  EXPECT_EQ(minor_of(R"({"major":"1","minor":"20","gitVersion":"v1.20.2"})"), 20);
+  EXPECT_EQ(minor_of(R"({"major":"1","minor":"36+","gitVersion":"v1.36.0-gke.1"})"), 36);
+  EXPECT_THROW(minor_of("no"), Failure);
+}
+
 // ---------------------------------------------------------------- kubectl tables
 
 TEST(Table, CutsCellsAtTheTitles) {

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "test/e2e/harness/await.hpp"
+#include "test/e2e/harness/environment.hpp"
 
 namespace e2e {
 namespace {
@@ -37,7 +38,7 @@ bool is_title_line(std::string_view line) {
 }  // namespace
 
 std::vector<std::string> Kubectl::command(const std::vector<std::string>& arguments) const {
-  std::vector<std::string> argv{"kubectl", "--kubeconfig=" + kubeconfig_.string(),
+  std::vector<std::string> argv{kubectl_binary(), "--kubeconfig=" + kubeconfig_.string(),
                                 "--cache-dir=" + (scratch_ / "kubectl").string()};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   return argv;

@@ -1,15 +1,19 @@
 #include "test/e2e/harness/process.hpp"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
@@ -196,6 +200,34 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text;
   if (!file.flush()) throw failed("writing " + path.string());
+}
+
+namespace {
+
+bool is_free(std::uint16_t port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  const bool bound = ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  ::close(fd);
+  return bound;
+}
+
+}  // namespace
+
+// Below what the kernel gives to outgoing connections and to whoever asks for any port (hack/cluster begins at 20000):
+// nobody else gets it between this look and its use. Runs beside this one begin elsewhere.
+std::uint16_t free_port() {
+  constexpr int kFirst = 10000;
+  constexpr int kCount = 10000;
+  static std::atomic<unsigned> next{std::random_device{}()};
+  for (int tries = 0; tries < kCount; ++tries) {
+    const auto port = static_cast<std::uint16_t>(kFirst + next++ % kCount);
+    if (is_free(port)) return port;
+  }
+  throw std::runtime_error("no free port on loopback");
 }
 
 }  // namespace e2e

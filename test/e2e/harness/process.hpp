@@ -66,6 +66,9 @@ class Process {
   std::filesystem::path log_;
 };
 
+/// A TCP port of loopback that is free; never the same twice soon.
+std::uint16_t free_port();
+
 std::string read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::string_view text);
 

@@ -1,5 +1,6 @@
 #include "test/e2e/harness/scenario.hpp"
 
+#include <algorithm>
 #include <iostream>
 #include <random>
 
@@ -20,7 +21,11 @@ void apply_folder(const Kubectl& kubectl, std::string_view folder) {
 
 void apply_file(const Kubectl& kubectl, std::string_view file) { kubectl({"apply", "--filename=" + repository(file)}); }
 
-bool is_ready(const Json& pod) { return text_at(condition(pod, "Ready"), "/status") == "True"; }
+bool is_ready(const Json& object) { return text_at(condition(object, "Ready"), "/status") == "True"; }
+bool has_ended(const Json& pod) {
+  const std::string phase = text_at(pod, "/status/phase");
+  return phase == "Succeeded" || phase == "Failed";
+}
 bool is_terminating(const Json& pod) { return pod.at("metadata").contains("deletionTimestamp"); }
 
 PodInfo info_of(const Json& pod) {
@@ -85,6 +90,7 @@ void Suite::install() {
 
 Suite* Scenario::suite_ = nullptr;
 std::filesystem::path Scenario::scratch_;
+std::set<std::string> Scenario::all_namespaces_;
 
 void Scenario::use(Suite* suite, std::filesystem::path scratch) {
   suite_ = suite;
@@ -117,6 +123,7 @@ std::string Scenario::another_namespace() {
   const std::string suite = ::testing::UnitTest::GetInstance()->current_test_info()->test_suite_name();
   const std::string name = "e2e-" + lower(suite) + "-" + random_suffix();
   namespaces_.push_back(name);
+  all_namespaces_.insert(name);
   api().create("/api/v1/namespaces", {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}});
   if (!cluster().has_rbac()) return name;
   // Pods are refused until the namespace's service account is there.
@@ -131,6 +138,7 @@ void Scenario::clear_away() {
   while (!cordoned_.empty()) uncordon(std::string(*cordoned_.begin()));
   for (const std::string& name : policies_) api().remove(path::policies(name));
   for (auto& each : operators_) each->kill();
+  if (!policies_.empty()) remove_taints();
   for (const std::string& file : roles_) kubectl().attempt({"delete", "-f", file, "--ignore-not-found"});
   for (const std::string& ns : namespaces_) {
     for (const Json& item : api().list(path::evacuations(ns))) {
@@ -143,6 +151,19 @@ void Scenario::clear_away() {
         api().remove(path::apps(ns, plural, text_at(item, "/metadata/name")));
     }
     api().remove("/api/v1/namespaces/" + ns);
+  }
+}
+
+/// Those of a policy, which no operator is left to take off.
+void Scenario::remove_taints() const {
+  for (const Json& node : api().list(path::nodes())) {
+    const Json before = node.at("spec").value("taints", Json::array());
+    Json after = Json::array();
+    for (const Json& taint : before) {
+      if (!text_at(taint, "/key").starts_with("evacuator.dev/")) after.push_back(taint);
+    }
+    if (after != before)
+      api().merge(path::nodes(text_at(node, "/metadata/name")), {{"spec", {{"taints", std::move(after)}}}});
   }
 }
 
@@ -201,10 +222,54 @@ std::vector<PodInfo> Scenario::deploy(const manifest::Workload& workload) const 
   return await_pods(workload.ns, workload.name, workload.replicas);
 }
 
+Json Scenario::await_leaving(const Recorder& pods, const PodInfo& pod) {
+  return await("the watcher to see " + pod.name + " leave", [&](std::string&) -> std::optional<Json> {
+    for (const WatchEvent& event : pods.events()) {
+      if (text_at(event.object, "/metadata/uid") == pod.uid && is_terminating(event.object)) return event.object;
+    }
+    return std::nullopt;
+  });
+}
+
 std::set<std::string> Scenario::pod_uids(const std::string& ns) const {
   std::set<std::string> uids;
-  for (const Json& pod : api().list(path::pods(ns))) uids.insert(text_at(pod, "/metadata/uid"));
+  for (const Json& pod : api().list(path::pods(ns))) {
+    if (!has_ended(pod)) uids.insert(text_at(pod, "/metadata/uid"));
+  }
   return uids;
+}
+
+std::set<std::string> Scenario::nodes_in_use() const {
+  std::set<std::string> busy;
+  for (const Json& pod : api().list(path::pods(ns()))) {
+    if (!has_ended(pod)) busy.insert(text_at(pod, "/spec/nodeName"));
+  }
+  return busy;
+}
+
+int Scenario::cpu_of_nodes() const {
+  int least = 0;
+  for (const Json& node : api().list(path::nodes())) {
+    const std::string text = text_at(node, "/status/allocatable/cpu");
+    const int cpu = text.ends_with("m") ? std::stoi(text) : static_cast<int>(std::stod(text) * 1000);
+    if (least == 0 || cpu < least) least = cpu;
+  }
+  return least;
+}
+
+void Scenario::await_quiet() const {
+  await("what scenarios before this one left to be gone", [&](std::string& seen) {
+    seen.clear();
+    for (const Json& pod : api().list("/api/v1/pods")) {
+      const std::string where = text_at(pod, "/metadata/namespace");
+      if (all_namespaces_.contains(where) && std::ranges::find(namespaces_, where) == namespaces_.end())
+        seen += where + "/" + text_at(pod, "/metadata/name") + " ";
+    }
+    for (const Json& node : api().list(path::nodes())) {
+      if (!is_ready(node)) seen += text_at(node, "/metadata/name") + " is not ready ";
+    }
+    return seen.empty();
+  });
 }
 
 std::string Scenario::evacuate(const PodInfo& pod, const Json& spec) const {

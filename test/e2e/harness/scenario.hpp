@@ -81,8 +81,18 @@ class Scenario : public ::testing::Test {
   /// Waits until exactly `count` pods of the app are Ready and none is terminating.
   std::vector<PodInfo> await_pods(const std::string& ns, const std::string& app, int count) const;
   std::vector<PodInfo> deploy(const manifest::Workload& workload) const;
-  /// The UIDs of all pods in the namespace.
+  /// The pod as it was when its deletion was seen first, once the watcher has seen that.
+  static Json await_leaving(const Recorder& pods, const PodInfo& pod);
+  /// The UIDs of all pods in the namespace that have not ended: newer kubelets show how a pod ended before its object
+  /// goes.
   std::set<std::string> pod_uids(const std::string& ns) const;
+  /// The nodes of our pods that have not ended; "" for those that have none yet.
+  std::set<std::string> nodes_in_use() const;
+  /// What the smallest node has to give, in millicores: the nodes of a stock kubemark have one core, ours have four.
+  int cpu_of_nodes() const;
+  /// Waits until no pod of an earlier scenario takes room on a node, and every node is Ready. For scenarios that count
+  /// what is on a node, or that foretell where the scheduler puts a pod.
+  void await_quiet() const;
 
   /// Creates an Evacuation of that very pod, called like the pod; returns its name.
   std::string evacuate(const PodInfo& pod, const Json& spec = {}) const;
@@ -108,9 +118,11 @@ class Scenario : public ::testing::Test {
 
  private:
   void clear_away();
+  void remove_taints() const;
 
   static Suite* suite_;
   static std::filesystem::path scratch_;
+  static std::set<std::string> all_namespaces_;  ///< of all scenarios so far
   std::filesystem::path folder_;
   std::vector<std::string> namespaces_;
   std::vector<std::string> policies_;

@@ -1,10 +1,6 @@
 #include "test/e2e/prometheus/real_prometheus.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <stdexcept>
 
@@ -12,20 +8,6 @@
 
 namespace e2e {
 namespace {
-
-/// Bound once, so that it is free a moment later.
-std::uint16_t unused_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  const bool bound = ::bind(socket, generic, size) == 0 && ::getsockname(socket, generic, &size) == 0;
-  ::close(socket);
-  if (!bound) throw Failure("no port is free");
-  return ntohs(address.sin_port);
-}
 
 std::string scrape_config(const PrometheusSettings& settings) {
   std::string text = "global:\n  scrape_interval: 1s\n  scrape_timeout: 1s\n";
@@ -46,8 +28,10 @@ void backfill(const Folder& folder, const std::string& open_metrics) {
 
 }  // namespace
 
-Exporter::Exporter(std::string text)
-    : text_(std::move(text)), server_({}, [this](const serving::Request&) { return answer(); }) {
+Exporter::Exporter(std::string text) : Exporter(std::function<std::string()>()) { say(std::move(text)); }
+
+Exporter::Exporter(std::function<std::string()> measure)
+    : measure_(std::move(measure)), server_({}, [this](const serving::Request&) { return answer(); }) {
   if (auto started = server_.start(); !started) throw Failure("the exporter: " + started.error().message);
 }
 
@@ -57,8 +41,17 @@ void Exporter::say(std::string text) {
 }
 
 serving::Response Exporter::answer() const {
+  if (measure_) return measured();
   const std::scoped_lock lock(mutex_);
   return {text_.empty() ? 500 : 200, "text/plain; version=0.0.4", text_};
+}
+
+serving::Response Exporter::measured() const {
+  try {
+    return {200, "text/plain; version=0.0.4", measure_()};
+  } catch (const std::exception& failed) {
+    return {500, "text/plain", failed.what()};
+  }
 }
 
 Folder::Folder() {
@@ -72,7 +65,7 @@ Folder::~Folder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-RealPrometheus::RealPrometheus(const Folder& folder, const PrometheusSettings& settings) : port_(unused_port()) {
+RealPrometheus::RealPrometheus(const Folder& folder, const PrometheusSettings& settings) : port_(free_port()) {
   write_file(folder / "prometheus.yml", scrape_config(settings));
   std::vector<std::string> argv = {"prometheus", "--config.file=" + (folder / "prometheus.yml").string(),
                                    "--storage.tsdb.path=" + (folder / "data").string(),

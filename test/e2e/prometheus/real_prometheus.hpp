@@ -19,13 +19,17 @@ namespace e2e {
 class Exporter {
  public:
   explicit Exporter(std::string text);
+  /// Measures at each scrape, on a thread of its own; a Failure answers 500.
+  explicit Exporter(std::function<std::string()> measure);
   std::uint16_t port() const { return server_.port(); }
   /// From the next scrape on; "" answers 500.
   void say(std::string text);
 
  private:
   serving::Response answer() const;
+  serving::Response measured() const;
 
+  const std::function<std::string()> measure_;
   mutable std::mutex mutex_;
   std::string text_;
   serving::Server server_;

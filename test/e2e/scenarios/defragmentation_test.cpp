@@ -5,15 +5,16 @@
 #include <chrono>
 #include <functional>
 
+#include "test/e2e/foresight/oracle.hpp"
 #include "test/e2e/harness/hinted_scenario.hpp"
 
 namespace e2e {
 namespace defragmentation_test {
 
-// A node has 4000m: four of these leave too little for one of those.
+// Of a node: four of these leave too little for one of those.
 constexpr int kWebOnANode = 4;
-constexpr const char* kWebCpu = "900m";
-constexpr const char* kQuorumCpu = "500m";
+constexpr int kWebPermille = 225;
+constexpr int kQuorumPermille = 125;
 constexpr int kWebBesideQuorum = 3;
 
 /// A node that is deleted, as when its machine is taken away; its object comes back in the end, and its kubelet with
@@ -41,13 +42,14 @@ class VanishedNode {
 
 class Defragmentation : public HintedScenario {
  protected:
-  Json workload(const std::string& name, int replicas, const char* cpu) const {
+  Json workload(const std::string& name, int replicas, int permille) const {
     Json object = manifest::deployment({.ns = ns(), .name = name, .replicas = replicas});
-    object["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = cpu;
+    object["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] =
+        std::to_string(cpu_of_nodes() * permille / 1000) + "m";
     return object;
   }
   Json quorum(int replicas) const {
-    Json object = workload("quorum", replicas, kQuorumCpu);
+    Json object = workload("quorum", replicas, kQuorumPermille);
     const Json term = {{"topologyKey", "kubernetes.io/hostname"},
                        {"labelSelector", {{"matchLabels", {{"app", "quorum"}}}}}};
     object["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"]
@@ -55,27 +57,48 @@ class Defragmentation : public HintedScenario {
     return object;
   }
   void fragment() {
+    await_quiet();
     const std::vector<std::string> all = nodes();
     full_ = static_cast<int>(all.size()) / 2;
     held_ = static_cast<int>(all.size()) - full_;
     for (int i = full_; i < full_ + held_; ++i) cordon(all[static_cast<std::size_t>(i)]);
-    kubectl().apply(workload("web", kWebOnANode * full_, kWebCpu));
+    kubectl().apply(workload("web", kWebOnANode * full_, kWebPermille));
     await_pods(ns(), "web", kWebOnANode * full_);
     for (int i = full_; i < full_ + held_; ++i) uncordon(all[static_cast<std::size_t>(i)]);
     kubectl().apply(quorum(held_));
     await_pods(ns(), "quorum", held_);
-    kubectl().apply(manifest::pod_disruption_budget(cluster().pdb_version(), ns(), "web", kWebOnANode * full_ - 2));
+    kubectl().apply(manifest::pod_disruption_budget(cluster().pdb_version(), ns(), "web", least_web()));
+  }
+  int least_web() const { return kWebOnANode * full_ - 2; }
+  /// At every moment since the watcher began, by its own count.
+  void expect_budget_kept(const Recorder& pods) const {
+    const auto least = least_ready(pods.events(), "web", kWebOnANode * full_);
+    ASSERT_TRUE(least);
+    EXPECT_GE(*least, least_web()) << "the budget was overdrawn";
+    EXPECT_EQ(pods.gaps(), 0) << "the watcher missed revisions";
+  }
+  /// Cycles that made Evacuations, as the policy's status told them one after the other.
+  std::set<std::string> waves(const Recorder& policies) const {
+    std::set<std::string> ids;
+    for (const WatchEvent& event : policies.events()) {
+      if (text_at(event.object, "/metadata/name") == ns() && number_at(event.object, "/status/lastCycle/created") > 0)
+        ids.insert(text_at(event.object, "/status/lastCycle/id"));
+    }
+    return ids;
+  }
+  void expect_no_unfinished() const {
+    await("the end of all Evacuations", [&](std::string& seen) {
+      const std::vector<Json> all = api().list(path::evacuations(ns()));
+      seen = Json(all).dump();
+      return std::ranges::all_of(all, [](const Json& each) { return kFinished.contains(phase_of(each)); });
+    });
   }
   /// Fewest nodes that hold everything: one a quorum pod, with three others beside it.
   int fewest_nodes() const {
     const int others = kWebOnANode * full_ - kWebBesideQuorum * held_;
     return held_ + (std::max(others, 0) + kWebOnANode - 1) / kWebOnANode;
   }
-  int busy_nodes() const {
-    std::set<std::string> busy;
-    for (const Json& pod : api().list(path::pods(ns()))) busy.insert(text_at(pod, "/spec/nodeName"));
-    return static_cast<int>(busy.size());
-  }
+  int busy_nodes() const { return static_cast<int>(nodes_in_use().size()); }
   int tainted_nodes() const {
     int count = 0;
     for (const Json& node : api().list(path::nodes())) {
@@ -129,6 +152,7 @@ class Defragmentation : public HintedScenario {
       return tainted_nodes() == 0;
     });
     EXPECT_EQ(moves(), before) << "nothing moves once it is done";
+    expect_no_unfinished();
   }
   void await_cycles(std::size_t count) {
     std::set<std::string> cycles;
@@ -175,9 +199,10 @@ constexpr const char* kWantsTwelve = "wants 12 nodes: hack/e2e.sh fragmentation"
 constexpr std::chrono::milliseconds kSchedulingRound{5000};  // on a machine that is busy with other things
 
 TEST_F(Defragmentation, EmptiesNodesBySwapsThroughACrash) {
-  if (nodes().size() > 4) GTEST_SKIP() << "an old scheduler makes no such swaps by itself there";
+  if (nodes().size() > 4) GTEST_SKIP() << "without hints the scheduler makes no such swaps there";
   allow_taints();
   fragment();
+  const Recorder pods(api(), path::pods(ns()));
   ASSERT_EQ(busy_nodes(), full_ + held_);
   Operator& op = start_operator();
   apply_defragmentation();
@@ -188,6 +213,7 @@ TEST_F(Defragmentation, EmptiesNodesBySwapsThroughACrash) {
   expect_all_pods();
   expect_rest();
   expect_swaps();
+  expect_budget_kept(pods);
   expect_no_misdeeds();
 }
 
@@ -195,6 +221,7 @@ TEST_F(Defragmentation, HintsMakeEverySwap) {
   if (is_too_small()) GTEST_SKIP() << kWantsTwelve;
   allow_taints();
   fragment();
+  const Recorder pods(api(), path::pods(ns()));
   start_hinting_operator();
   apply_defragmentation();
   SchedulingWatch watch;
@@ -203,6 +230,7 @@ TEST_F(Defragmentation, HintsMakeEverySwap) {
   expect_rest();
   expect_swaps();
   EXPECT_LE(watch.longest(), kSchedulingRound) << "of a pod without a node, in ms";
+  expect_budget_kept(pods);
   expect_no_misdeeds();
 }
 
@@ -210,18 +238,24 @@ TEST_F(Defragmentation, SurvivesAKillInEachWave) {
   if (is_too_small()) GTEST_SKIP() << kWantsTwelve;
   allow_taints();
   fragment();
+  const Recorder pods(api(), path::pods(ns()));
+  const Recorder policies(api(), path::policies());
   Operator& op = start_hinting_operator();
   apply_defragmentation();
   std::set<std::string> struck;
   await_fewest_nodes([&] {
-    if (!is_moving() || !struck.insert(cycle()).second) return;
+    const Json now = policy();
+    const bool is_wave = number_at(now, "/status/active") > 0 && number_at(now, "/status/lastCycle/created") > 0;
+    if (!is_wave || !struck.insert(text_at(now, "/status/lastCycle/id")).second) return;
     op.crash();
     op.await_ready();
   });
   note("killed in " + std::to_string(struck.size()) + " waves");
-  EXPECT_GE(struck.size(), 1U);
+  EXPECT_GE(struck.size(), 2U) << "a swap takes two waves";
+  EXPECT_EQ(struck, waves(policies)) << "one kill in each";
   expect_all_pods();
   expect_rest();
+  expect_budget_kept(pods);
   expect_no_misdeeds();
 }
 
@@ -229,6 +263,7 @@ TEST_F(Defragmentation, DoesNoHarmWhenNobodyServesTheWebhook) {
   if (is_too_small()) GTEST_SKIP() << kWantsTwelve;
   allow_taints();
   fragment();
+  const Recorder pods(api(), path::pods(ns()));
   start_hinting_operator(free_port());
   apply_defragmentation();
   await_first_eviction();
@@ -238,8 +273,10 @@ TEST_F(Defragmentation, DoesNoHarmWhenNobodyServesTheWebhook) {
     seen = std::to_string(tainted_nodes()) + " nodes are tainted";
     return tainted_nodes() == 0;
   });
+  expect_no_unfinished();
   expect_all_pods();
   EXPECT_LE(busy_nodes(), full_ + held_);
+  expect_budget_kept(pods);
   expect_no_misdeeds();
 }
 
@@ -262,6 +299,7 @@ TEST_F(Defragmentation, PlansAnewWhenANodeVanishes) {
 TEST_F(Defragmentation, StopsWhenTheSchedulerDisagrees) {
   if (is_too_small()) GTEST_SKIP() << kWantsTwelve;
   fragment();
+  const Recorder pods(api(), path::pods(ns()));
   start_operator();
   apply_defragmentation(
       {{"scheduler", {{"scoringStrategy", {{"type", "MostAllocated"}}}}}, {"convergence", {{"patience", 2}}}});
@@ -279,7 +317,9 @@ TEST_F(Defragmentation, StopsWhenTheSchedulerDisagrees) {
        std::to_string(busy_nodes()) + " of " + std::to_string(full_ + held_) + " nodes busy");
   EXPECT_EQ(moves(), before) << policy().at("status").dump(2);
   EXPECT_GT(busy_nodes(), fewest_nodes()) << "or nobody disagreed";
+  expect_no_unfinished();
   expect_all_pods();
+  expect_budget_kept(pods);
   expect_no_misdeeds();
 }
 

@@ -21,6 +21,17 @@ class Handoff : public Scenario {
  protected:
   Json pod(const PodInfo& info) const { return api().get(path::pods(info.ns, info.name)); }
 
+  /// `kubectl get evac -w`, once it is listening: what happens before it would not be seen.
+  std::unique_ptr<Process> start_watch() const {
+    api().create(path::evacuations(ns()), manifest::evacuation(ns(), "listening", "nobody", {}, {{"suspend", true}}));
+    auto watch = kubectl().start({"get", "evac", "-n", ns(), "-w"}, folder() / "watch.txt");
+    await("kubectl's watch to begin", [&](std::string& seen) {
+      seen = read_file(watch->log());
+      return seen.find("listening") != std::string::npos;
+    });
+    return watch;
+  }
+
   /// Not a trace of ours is left on the pod, which is the very same as before.
   void expect_untouched(const PodInfo& info) const {
     await(
@@ -68,7 +79,7 @@ std::vector<std::pair<std::string, int>> watched(const std::string& text) {
 TEST_F(Handoff, ProgressIsSeenFromZeroToHundredThenThePodLeaves) {
   start_operator();
   const PodInfo primary = deploy({.ns = ns(), .name = "db", .replicas = 1, .annotations = kAsksFirst}).at(0);
-  const auto watch = kubectl().start({"get", "evac", "-n", ns(), "-w"}, folder() / "watch.txt");
+  const auto watch = start_watch();
   const HandoffOperator workload_operator(api(), ns(), {{"db", {}}});
   const Recorder pods(api(), path::pods(ns()));
 
@@ -78,14 +89,9 @@ TEST_F(Handoff, ProgressIsSeenFromZeroToHundredThenThePodLeaves) {
   EXPECT_EQ(text_at(done, "/status/evictor"), "annotation");
 
   // The pod went only after its operator had said ready to this very request.
-  const auto events = pods.events();
-  const auto leaving = std::find_if(events.begin(), events.end(), [&](const WatchEvent& event) {
-    return text_at(event.object, "/metadata/uid") == primary.uid &&
-           event.object.at("metadata").contains("deletionTimestamp");
-  });
-  ASSERT_NE(leaving, events.end());
-  EXPECT_EQ(text_at(leaving->object, "/metadata/annotations/handoff.evacuator.dev~1ready-to-evict"),
-            text_at(leaving->object, "/metadata/annotations/handoff.evacuator.dev~1request"));
+  const Json leaving = await_leaving(pods, primary);
+  EXPECT_EQ(text_at(leaving, "/metadata/annotations/handoff.evacuator.dev~1ready-to-evict"),
+            text_at(leaving, "/metadata/annotations/handoff.evacuator.dev~1request"));
 
   std::vector<int> progress;
   await("kubectl's watch to show the end", [&](std::string& seen) {

@@ -167,7 +167,10 @@ class VirtualMachines : public Scenario {
     const std::string node = text_at(machine("db"), "/status/nodeName");
     EXPECT_NE(node, pod.node);
     EXPECT_EQ(text_at(done, "/status/outcome/replacement/node"), node) << done.at("status").dump(2);
-    EXPECT_EQ(pod_phase(pod), "Succeeded");
+    await("the pod left behind to end", [&](std::string& seen) {
+      seen = pod_phase(pod);
+      return seen == "Succeeded";
+    });
     EXPECT_EQ(mark("db"), "");
     expect_no_misdeeds();
   }

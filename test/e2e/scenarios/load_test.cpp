@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <numbers>
 
 #include "test/e2e/harness/process.hpp"
@@ -16,24 +15,33 @@ namespace load_test {
 
 constexpr int kHot = 6;
 constexpr int kCool = 18;
-constexpr double kHotUse = 0.5;  // cores of a pod; a node has four
-constexpr double kCoolUse = 0.05;
+constexpr double kHotUse = 0.125;  // what a pod uses of a node
+constexpr double kCoolUse = 0.0125;
 constexpr const char* kGroup = "metrics.k8s.io";
 
 /// What metrics-server would serve.
 class Meter {
  public:
-  Meter(const Api& api, const Kubectl& kubectl, std::string ns) : api_(api), kubectl_(kubectl), ns_(std::move(ns)) {
+  /// `cores`: of a node.
+  Meter(const Api& api, const Kubectl& kubectl, std::string ns, double cores)
+      : api_(api), kubectl_(kubectl), ns_(std::move(ns)), cores_(cores) {
     kubectl_.apply(definition("nodes", "NodeMetrics", "Cluster"));
     kubectl_.apply(definition("pods", "PodMetrics", "Namespaced"));
     kubectl_({"wait", "--for=condition=Established", "--timeout=60s", "crd/nodes.metrics.k8s.io",
               "crd/pods.metrics.k8s.io"});
+    // A definition is Established a moment before its objects are served.
+    await("metrics.k8s.io to be served", [&](std::string& seen) {
+      const HttpAnswer nodes = api_.request("GET", std::string("/apis/") + kGroup + "/v1beta1/nodes");
+      const HttpAnswer pods = api_.request("GET", std::string("/apis/") + kGroup + "/v1beta1/pods");
+      seen = nodes.body + pods.body;
+      return nodes.code == 200 && pods.code == 200;
+    });
   }
   ~Meter() { kubectl_.attempt({"delete", "crd", "nodes.metrics.k8s.io", "pods.metrics.k8s.io", "--wait=true"}); }
   Meter(const Meter&) = delete;
   Meter& operator=(const Meter&) = delete;
 
-  /// Measures again if the last time is long ago. Each node's load in cores.
+  /// Measures again if the last time is long ago. Each node's load as a share of it.
   const std::map<std::string, double>& measure() {
     const auto now = std::chrono::steady_clock::now();
     if (now < next_) return loads_;
@@ -64,8 +72,8 @@ class Meter {
               {"names", {{"plural", plural}, {"kind", kind}}},
               {"versions", Json::array({version})}}}};
   }
-  static Json usage(double cores) {
-    return {{"cpu", std::to_string(static_cast<int>(cores * 1000)) + "m"}, {"memory", "64Mi"}};
+  Json usage(double share) const {
+    return {{"cpu", std::to_string(std::lround(share * cores_ * 1e6)) + "u"}, {"memory", "64Mi"}};
   }
   Json sample(const char* kind, const std::string& name, Json object) const {
     char time[32];
@@ -95,6 +103,7 @@ class Meter {
   const Api& api_;
   const Kubectl& kubectl_;
   const std::string ns_;
+  const double cores_;
   std::map<std::string, double> loads_;
   std::chrono::steady_clock::time_point next_{};
   std::time_t measured_at_ = 0;
@@ -104,6 +113,7 @@ class Load : public Scenario {
  protected:
   /// Six hot pods on one node, and as many cool ones on each of the others: requests are equal everywhere.
   std::string burn() {
+    await_quiet();
     const std::vector<std::string> all = nodes();
     for (std::size_t i = 1; i < all.size(); ++i) cordon(all[i]);
     deploy({.ns = ns(), .name = "hot", .replicas = kHot});
@@ -127,11 +137,12 @@ class Load : public Scenario {
         {{"mode", "Automatic"}, {"usageSources", Json::array({source})}, {"strategies", Json::array({strategy})}});
   }
   Json policy() const { return api().get(path::policies(ns())); }
+  double cores() const { return cpu_of_nodes() / 1000.0; }
   /// What a user sees who types it.
   std::string output_of(const std::vector<std::string>& command) const {
-    const Finished done = run(command, {}, std::chrono::seconds(60),
-                              {{"KUBECONFIG", cluster().admin_kubeconfig().string()},
-                               {"PATH", std::string(EVACUATOR_PLUGIN_FOLDER) + ":" + std::getenv("PATH")}});
+    const Finished done =
+        run(command, {}, std::chrono::seconds(60),
+            {{"KUBECONFIG", cluster().admin_kubeconfig().string()}, {"PATH", path_with(EVACUATOR_PLUGIN_FOLDER)}});
     if (!done.ok()) ADD_FAILURE() << command.at(1) << ": " << done.err;
     return done.out;
   }
@@ -149,15 +160,15 @@ TEST_F(Load, IsLevelledWhereRequestsAreAlready) {
   grant("usage-metrics-server");
   grant("soft-taints");
   const std::string burning = burn();
-  Meter meter(api(), kubectl(), ns());
+  Meter meter(api(), kubectl(), ns(), cores());
   ASSERT_EQ(meter.measure().at(burning), kHot * kHotUse);
   start_operator();
   apply_policy(policy_object());
 
   await("the load to be level", [&](std::string& seen) {
     const double load = meter.measure().at(burning);
-    seen = std::to_string(load) + " cores are used; " + text_at(policy(), "/status");
-    return load <= 2;
+    seen = std::to_string(load) + " of the node is used; " + text_at(policy(), "/status");
+    return load <= 0.5;
   });
   await_pods(ns(), "hot", kHot);
   std::set<std::string> cycles;
@@ -166,12 +177,12 @@ TEST_F(Load, IsLevelledWhereRequestsAreAlready) {
     cycles.insert(text_at(policy(), "/status/lastCycle/id"));
     return cycles.size() > 10;
   });
-  const std::string usage = output_of({"kubectl", "evacuator", "usage", ns()});
+  const std::string usage = output_of({kubectl_binary(), "evacuator", "usage", ns()});
   const Json foreseen = what_if();
   const Json end = policy();
 
   EXPECT_LE(number_at(end, "/status/evicted"), 3) << "no overshoot: level is 50 % less a quarter of the band";
-  EXPECT_GE(meter.measure().at(burning), 1);
+  EXPECT_GE(meter.measure().at(burning), 0.25);
   EXPECT_EQ(text_at(condition(end, "UsageAvailable"), "/status"), "True") << end.at("status").dump();
   EXPECT_NE(usage.find(burning), std::string::npos) << usage;
   EXPECT_EQ(foreseen.at("moves").size(), 0U) << foreseen.dump();
@@ -181,7 +192,6 @@ TEST_F(Load, IsLevelledWhereRequestsAreAlready) {
 
 // --- a daily wave
 
-constexpr double kNodeCores = 4;
 constexpr double kTargetPercent = 50;
 constexpr int kHours = 3600;
 
@@ -196,11 +206,12 @@ double noise(std::int64_t number) {
 class Wave {
  public:
   explicit Wave(std::time_t peak) : peak_(peak) {}
-  double cores_at(std::time_t time) const {
+  /// What a hot pod uses of a node.
+  double share_at(std::time_t time) const {
     const double days = std::difftime(time, peak_) / (24 * kHours);
-    return 0.1 + 0.333 * (1 + std::cos(2 * std::numbers::pi * days)) / 2 + 0.002 * noise(time / 60);
+    return 0.025 + 0.08325 * (1 + std::cos(2 * std::numbers::pi * days)) / 2 + 0.0005 * noise(time / 60);
   }
-  double at_peak() const { return cores_at(peak_); }
+  double at_peak() const { return share_at(peak_); }
 
  private:
   std::time_t peak_;
@@ -213,13 +224,13 @@ class ForecastLoad : public Load {
     std::string text = "# TYPE node_cores gauge\n";
     for (const std::string& node : nodes()) {
       for (std::time_t at = now - 14 * 24 * kHours; at < now - 60; at += 300)
-        text += sample(node, node == burning ? kHot * wave.cores_at(at) : kHot * kCoolUse) + " " + std::to_string(at) +
+        text += sample(node, node == burning ? kHot * wave.share_at(at) : kHot * kCoolUse) + " " + std::to_string(at) +
                 "\n";
     }
     return text + "# EOF\n";
   }
-  static std::string sample(const std::string& node, double cores) {
-    return "node_cores{node=\"" + node + "\"} " + std::to_string(cores);
+  std::string sample(const std::string& node, double share) const {
+    return "node_cores{node=\"" + node + "\"} " + std::to_string(share * cores_);
   }
   std::map<std::string, int> hot_pods() const {
     std::map<std::string, int> counts;
@@ -237,10 +248,10 @@ class ForecastLoad : public Load {
     for (const Json& pod : api().list(path::pods(ns()))) {
       if (text_at(pod, "/status/phase") != "Running") continue;
       const bool is_hot = text_at(pod, "/metadata/labels/app") == "hot";
-      const double use = is_hot ? wave.cores_at(std::time(nullptr)) : kCoolUse;
+      const double use = is_hot ? wave.share_at(std::time(nullptr)) : kCoolUse;
       loads[text_at(pod, "/spec/nodeName")] += use;
       pods += "pod_cores{namespace=\"" + ns() + "\",pod=\"" + text_at(pod, "/metadata/name") + "\"} " +
-              std::to_string(use) + "\n";
+              std::to_string(use * cores_) + "\n";
     }
     std::string text = "# TYPE node_cores gauge\n";
     for (const auto& [node, load] : loads) text += sample(node, load) + "\n";
@@ -269,10 +280,9 @@ class ForecastLoad : public Load {
                           {"thresholds", {{"cpu", 30}}},
                           {"targetThresholds", {{"cpu", kTargetPercent}}}}}}})}});
   }
-  void await_cycles(std::size_t count, Exporter& exporter) {
+  void await_cycles(std::size_t count) {
     std::set<std::string> cycles;
     await(std::to_string(count) + " cycles", [&](std::string& seen) {
-      exporter.say(exposition());
       seen = text_at(policy(), "/status");
       cycles.insert(text_at(policy(), "/status/lastCycle/id"));
       return cycles.size() > count;
@@ -280,42 +290,41 @@ class ForecastLoad : public Load {
   }
 
   const Wave wave{std::time(nullptr) + 6 * kHours};
+  const double cores_ = cores();
 };
 
 TEST_F(ForecastLoad, IsLevelledHoursBeforeItsPeak) {
   if (!cluster().has_rbac()) GTEST_SKIP() << "test/integration/policy/forecast_test.cpp has this in virtual time";
   grant("soft-taints");
   const std::string burning = burn();
-  Exporter exporter(exposition());
+  Exporter exporter([this] { return exposition(); });
   const Folder data;
   const RealPrometheus prometheus(data, {.scrape = exporter.port(), .open_metrics = past(burning, std::time(nullptr))});
   start_operator();
 
   apply_policy(wave_policy(prometheus, false));
   await("the source to answer", [&](std::string& seen) {
-    exporter.say(exposition());
     seen = text_at(policy(), "/status");
     return text_at(condition(policy(), "UsageAvailable"), "/status") == "True";
   });
-  await_cycles(3, exporter);
+  await_cycles(3);
   EXPECT_EQ(number_at(policy(), "/status/evicted"), 0) << "as it is now, the node has room";
 
   apply_policy(wave_policy(prometheus, true));
   await("the peak to fit the node", [&](std::string& seen) {
-    exporter.say(exposition());
     seen = text_at(policy(), "/status");
-    return hot_pods()[burning] * wave.at_peak() <= kTargetPercent / 100 * kNodeCores;
+    return hot_pods()[burning] * wave.at_peak() <= kTargetPercent / 100;
   });
-  const double load_then = kHot * wave.cores_at(std::time(nullptr)) / kNodeCores * 100;
+  const double load_then = kHot * wave.share_at(std::time(nullptr)) * 100;
   await_pods(ns(), "hot", kHot);
-  await_cycles(10, exporter);
+  await_cycles(10);
   const Json end = policy();
 
   EXPECT_LT(load_then, kTargetPercent - 5) << "the move came before the node was full";
   EXPECT_EQ(text_at(condition(end, "ForecastTrusted"), "/status"), "True") << end.at("status").dump();
   EXPECT_LE(number_at(end, "/status/evicted"), 3) << "no overshoot";
   for (const auto& [node, count] : hot_pods())
-    EXPECT_LE(count * wave.at_peak(), kTargetPercent / 100 * kNodeCores) << node << " burns when the peak comes";
+    EXPECT_LE(count * wave.at_peak(), kTargetPercent / 100) << node << " burns when the peak comes";
   note("the wave was levelled six hours before its peak with " + text_at(end, "/status/evicted") + " evictions");
   expect_no_misdeeds();
 }

@@ -10,6 +10,7 @@ class Placement : public HintedScenario {
  protected:
   /// The operator serves the webhook, and the server calls `port` for it; 0: the operator's.
   void begin(std::uint16_t port = 0) {
+    await_quiet();
     op_ = &start_hinting_operator(port);
     pod_ = deploy({.ns = ns(), .name = "web", .replicas = 1}).front();
     for (const std::string& node : nodes()) {
@@ -20,7 +21,7 @@ class Placement : public HintedScenario {
   }
   /// Something that makes other nodes better ones.
   void fill(const std::string& node) const {
-    const Json resources = {{"requests", {{"cpu", "1"}, {"memory", "2Gi"}}}};
+    const Json resources = {{"requests", {{"cpu", std::to_string(cpu_of_nodes() / 4) + "m"}, {"memory", "500Mi"}}}};
     const Json pod = {
         {"apiVersion", "v1"},
         {"kind", "Pod"},

@@ -122,7 +122,8 @@ TEST_F(Policy, ManualWaitsForAPerson) {
 
   kubectl()({"patch", "evac", name, "-n", ns(), "--type=merge", "-p", R"({"spec":{"suspend":false}})"});
   await_phase(ns(), name, {"Succeeded"});
-  EXPECT_FALSE(pod_uids(ns()).contains(pod.uid));
+  EXPECT_FALSE(pod_uids(ns()).contains(pod.uid)) << "it has neither ended nor gone";
+  expect_evicted({pod});
   expect_no_misdeeds();
 }
 

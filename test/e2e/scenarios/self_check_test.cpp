@@ -17,12 +17,34 @@ class SelfCheck : public Scenario {
     return api().request("POST", path::pods(pod.ns, pod.name) + "/eviction", body.dump());
   }
 
+  /// Until it is granted. A newer server writes the pod's status before it deletes it, and a kubelet that writes it in
+  /// between makes that a conflict; and the budgets' controller may be behind.
+  void evict_at_last(const PodInfo& pod) const {
+    await("the eviction of " + pod.name, [&](std::string& seen) {
+      const HttpAnswer answer = evict(pod, pod.uid);
+      seen = std::to_string(answer.code) + " " + answer.body;
+      if (answer.code != 201 && answer.code != 409 && answer.code != 429) throw Failure("the eviction failed: " + seen);
+      return answer.code == 201;
+    });
+  }
+
+  /// Not those of the kubelet, which deletes what has stopped.
   std::vector<PodCall> calls_about(const PodInfo& pod) const {
     std::vector<PodCall> found;
     for (PodCall& call : pod_calls()) {
-      if (call.pod == pod.name) found.push_back(std::move(call));
+      if (call.pod == pod.name && !call.user.starts_with("system:node:")) found.push_back(std::move(call));
     }
     return found;
+  }
+  /// As the server answers before it writes its log, now and then.
+  std::vector<PodCall> await_calls_about(const PodInfo& pod, std::size_t at_least) const {
+    return await("the calls about " + pod.name + " in the records",
+                 [&](std::string& seen) -> std::optional<std::vector<PodCall>> {
+                   std::vector<PodCall> found = calls_about(pod);
+                   seen = std::to_string(found.size());
+                   if (found.size() < at_least) return std::nullopt;
+                   return found;
+                 });
   }
 };
 
@@ -33,22 +55,20 @@ TEST_F(SelfCheck, TheRecordsShowEvictionsAndDeletes) {
   const auto before = std::chrono::system_clock::now();
 
   EXPECT_EQ(evict(evicted, "00000000-0000-0000-0000-000000000000").code, 409);
-  EXPECT_EQ(evict(evicted, evicted.uid).code, 201);
+  evict_at_last(evicted);
   api().remove(path::pods(ns(), deleted.name));
 
-  await(
-      "all three calls in the records", [&](std::string&) { return pod_calls().size() >= 3; },
-      std::chrono::seconds(10));
-  const auto evictions = calls_about(evicted);
-  ASSERT_EQ(evictions.size(), 2U);
-  EXPECT_EQ(evictions[0].code, 409);
-  EXPECT_FALSE(evictions[0].granted());
-  EXPECT_TRUE(evictions[1].granted());
-  EXPECT_EQ(evictions[1].uid, evicted.uid);
-  EXPECT_NE(evictions[1].user, cluster().operator_user());
-  EXPECT_LT(evictions[1].at - before, std::chrono::seconds(30));
-  EXPECT_GT(evictions[1].at - before, std::chrono::seconds(-1));
-  const auto deletions = calls_about(deleted);
+  const auto evictions = await_calls_about(evicted, 2);
+  EXPECT_EQ(evictions.front().code, 409);
+  EXPECT_FALSE(evictions.front().granted());
+  const PodCall& last = evictions.back();
+  EXPECT_TRUE(last.granted());
+  EXPECT_EQ(last.uid, evicted.uid);
+  EXPECT_NE(last.user, cluster().operator_user());
+  EXPECT_LT(last.at - before, std::chrono::seconds(100));
+  EXPECT_GT(last.at - before, std::chrono::seconds(-1));
+  EXPECT_EQ(grants_by_uid(evictions), (std::map<std::string, int>{{evicted.uid, 1}}));
+  const auto deletions = await_calls_about(deleted, 1);
   ASSERT_EQ(deletions.size(), 1U);
   EXPECT_EQ(deletions[0].kind, PodCall::Kind::kDelete);
   await_pods(ns(), "web", 2);
@@ -61,12 +81,16 @@ TEST_F(SelfCheck, TheOperatorIsKnownByItsNameAndItsEvictionsAreSeen) {
                      {"metadata", {{"name", pod.name}, {"namespace", pod.ns}}},
                      {"deleteOptions", {{"preconditions", {{"uid", pod.uid}}}}}};
   const Kubectl as_operator(cluster().operator_kubeconfig(), folder());
-  as_operator({"create", "--raw", path::pods(pod.ns, pod.name) + "/eviction", "-f", "-"}, body.dump());
+  await("the operator's eviction", [&](std::string& seen) {
+    const Finished done =
+        as_operator.attempt({"create", "--raw", path::pods(pod.ns, pod.name) + "/eviction", "-f", "-"}, body.dump());
+    seen = done.err;
+    return done.ok();
+  });
 
-  const auto calls = calls_about(pod);
-  ASSERT_EQ(calls.size(), 1U);
-  EXPECT_EQ(calls[0].user, cluster().operator_user());
-  EXPECT_TRUE(calls[0].granted());
+  const auto calls = await_calls_about(pod, 1);
+  for (const PodCall& call : calls) EXPECT_EQ(call.user, cluster().operator_user());
+  EXPECT_TRUE(calls.back().granted());
   EXPECT_TRUE(misdeeds(calls, cluster().operator_user()).empty());
 }
 

@@ -52,10 +52,12 @@ base::Status ClientPort::merge(const Step& step, Json body, std::string_view sub
 }
 
 /// A real kubelet takes a phase that somebody else wrote for granted only when it looks at the pod again; until then it
-/// puts its own back. A changed annotation makes it look at once.
+/// puts its own back. A changed annotation makes it look at once; and each time, as it may have put it back just
+/// before.
 base::Status ClientPort::end_pod(const Step& step) {
   if (auto told = merge(step, step.body, "status"); !told) return told;
-  return merge(step, {{"metadata", {{"annotations", {{"simulator.evacuator.dev/ended", "true"}}}}}}, "");
+  const std::string time = std::to_string(++endings_);
+  return merge(step, {{"metadata", {{"annotations", {{"simulator.evacuator.dev/ended", time}}}}}}, "");
 }
 
 base::Status ClientPort::carry_out(const Step& step) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+
 #include "kube/client.hpp"
 #include "simulator/kubevirt/types.hpp"
 
@@ -20,6 +22,7 @@ class ClientPort final : public simulator::kubevirt::Port {
   base::Status end_pod(const simulator::kubevirt::Step& step);
 
   kube::Client& client_;
+  std::atomic<unsigned> endings_{0};
 };
 
 }  // namespace fake_kubevirt

@@ -129,6 +129,26 @@ TEST_F(Defragmented, LeavesNoTaintWhenItsPolicyIsDeletedInTheMiddle) {
   EXPECT_TRUE(all_run());
 }
 
+TEST_F(Defragmented, ThoughPodsVanishBetweenThePlanAndTheirEvacuations) {
+  prepare();
+  start_operator();
+  int vanished = 0;
+  replica->transport.lie = [&](const kube::Request& request) -> std::optional<kube::Response> {
+    if (request.method != "POST" || !request.path.ends_with("/evacuations") || vanished == 2) return std::nullopt;
+    const std::string pod = Json::parse(request.body)["spec"]["podRef"]["name"];
+    const auto gone = server->handle(kube::delete_request(kube::kPods, {"shop", pod}, ""), {"admin", {}, "kubectl"});
+    EXPECT_EQ(gone.status, 200) << gone.body;
+    ++vanished;
+    return std::nullopt;
+  };
+  add_policy("30m");
+  ASSERT_TRUE(run_until([&] { return vanished == 2; }, minutes(10)));
+  ASSERT_TRUE(run_until([&] { return is_done(); }, minutes(120)));
+  run_for(minutes(60));
+  EXPECT_TRUE(is_done());
+  EXPECT_EQ(tainted(), 0);
+}
+
 constexpr const char* kMayNotPatch =
     R"({"kind":"Status","code":403,"reason":"Forbidden","message":"cannot patch resource \"nodes\" at the cluster scope"})";
 

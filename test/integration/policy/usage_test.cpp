@@ -144,7 +144,8 @@ TEST_F(MeasuredLoad, ThatGoesStaleInTheMiddleMovesNothingMore) {
   const std::int64_t moved = status().evicted;
   run_for(minutes(30));
   EXPECT_EQ(status().evicted, moved);
-  EXPECT_THAT(condition_of("UsageAvailable"), HasSubstr("SamplesMissing: server: 3 of 3 nodes have no good sample"));
+  EXPECT_THAT(condition_of("UsageAvailable"), HasSubstr("SourceFailing: server: 3 of 3 nodes have no good sample"));
+  EXPECT_THAT(condition_of("UsageAvailable"), HasSubstr("; last answer: no answer: timeout"));
 }
 
 // --- soft taints

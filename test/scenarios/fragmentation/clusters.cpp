@@ -64,6 +64,7 @@ struct Shape {
   bool slots = false;       ///< the number of pods is what is scarce
   bool agents = false;      ///< DaemonSets of their own on some nodes
   bool small = false;       ///< full nodes hold many small pods
+  bool priorities = false;  ///< pods of several priorities; some are critical for the system and stay
   bool followers = false;   ///< some ordinary pods must be in the zone of another app
   double full = 0.5;        ///< share of the nodes that are full
 };
@@ -91,6 +92,7 @@ constexpr std::array kShapes = {
     Shape{.name = "slots", .groups = 2, .mixed_sizes = false, .loose = true, .slots = true},
     Shape{.name = "agents", .groups = 2, .loose = true, .unmovable = true, .agents = true},
     Shape{.name = "followers", .groups = 2, .loose = true, .followers = true},
+    Shape{.name = "priorities", .groups = 2, .loose = true, .priorities = true},
     Shape{.name = "small", .small = true},
     Shape{.name = "medley",
           .groups = 4,
@@ -108,6 +110,8 @@ constexpr std::array kShapes = {
 constexpr std::array<std::int64_t, 8> kSizes = {200, 300, 500, 700, 1000, 1500, 2000, 4000};
 constexpr std::array<std::int64_t, 3> kSmallSizes = {250, 270, 310};
 constexpr std::array<std::int64_t, 3> kQuorumSizes = {500, 1000, 1500};
+constexpr std::array<std::int32_t, 4> kPriorities = {0, 100, 1000, 100000};
+constexpr std::int32_t kClusterCritical = 2'000'000'000;
 constexpr std::array<int, 4> kScales = {1, 1, 2, 4};
 
 class Maker {
@@ -176,6 +180,7 @@ class Maker {
     const int app = random_.below(kApps);
     add(node, fmt::format("web{}", app), cpu, memory, [&](PodBuilder& pod) {
       if (in_pool(node) && random_.chance(0.5)) pod.with([](api::Pod& p) { p.node_selector = {{"pool", "a"}}; });
+      if (shape_.priorities) pod.priority(kPriorities[static_cast<std::size_t>(app) % kPriorities.size()]);
       if (shape_.spread && app < kApps / 8)
         pod.with([&](api::Pod& p) { p.topology_spread.push_back(over_zones(fmt::format("web{}", app), 5)); });
       if (shape_.followers && app % 8 == 1)
@@ -225,6 +230,7 @@ class Maker {
       const std::string app = fmt::format("quorum{}", group);
       add(node, app, shape_.mixed_sizes ? random_.pick(kQuorumSizes) : 1000, kGi, [&](PodBuilder& pod) {
         pod.with([&](api::Pod& p) { p.affinity = affinity_of(app); });
+        if (shape_.priorities) pod.priority(kPriorities.back());
         if (shape_.stateful) pod.owned_by("StatefulSet", app);
         if (shape_.zonal) pod.with([&](api::Pod& p) { p.topology_spread.push_back(over_zones(app, 1)); });
         if (shape_.volumes && group == 0) add_volume(node, pod);
@@ -234,6 +240,8 @@ class Maker {
       for (int i = random_.below(4); i > 0; --i)
         add_web(node, random_.pick(std::array<std::int64_t, 3>{200, 500, 1000}), kGi);
     }
+    if (shape_.priorities && node % 10 == 1)
+      add(node, "dns", 100, kGi / 4, [](PodBuilder& pod) { pod.priority(kClusterCritical); });
     if (shape_.unmovable && node % 10 == 1) add(node, "bare", 100, kGi / 4, [](PodBuilder& pod) { pod.bare(); });
   }
 

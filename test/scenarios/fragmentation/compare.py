@@ -4,7 +4,7 @@
 compare.py --maker frag.py [--evacuator build/release/cmd/evacuator] [--kinds …] [--sizes …] [--seeds N] [--check]
 
 The maker is a script of its own, no part of this repository: `maker make KIND SIZE SEED` prints a dump, `maker judge DUMP
-PLAN` prints one JSON object with nodes freed, their bound, moves and broken rules. Without one nothing is compared.
+PLAN` prints one JSON object with nodes freed, their bound, moves and broken rules. Without one it fails.
 """
 import argparse
 import json
@@ -37,7 +37,7 @@ def plan(args, policy, dump, out):
 
 
 def compare(args, folder, policy, kind, size, seed):
-    """True: the aim is met."""
+    """True: the aims are met: 95 % of the bound, no broken rule, on classic at most 2.2 moves a freed node."""
     dump, out = str(folder / "dump.json"), str(folder / "plan.json")
     with open(dump, "w") as sink:
         subprocess.run([sys.executable, args.maker, "make", kind, str(size), str(seed)], stdout=sink, check=True)
@@ -46,8 +46,9 @@ def compare(args, folder, policy, kind, size, seed):
     verdict = json.loads(judged.stdout)
     freed, bound, moves = verdict["freed"], verdict["bound"], verdict["moves"]
     met = freed * 100 >= bound * 95 and verdict["broken"] == 0
+    met = met and (kind != "classic" or moves * 10 <= freed * 22)
     print(f"{kind:8} {size:5} seed {seed}  freed {freed:4} of {bound:4}  {moves:5} moves, {moves / max(freed, 1):.2f} a node  "
-          f"{busy:6.2f} s cpu, {elapsed:6.2f} s" + ("" if met else "  BELOW THE AIM") +
+          f"{busy:6.2f} s cpu, {elapsed:6.2f} s" + ("" if met else "  MISSED") +
           (f"  broken: {verdict['first_broken']}" if verdict["broken"] else ""), flush=True)
     return met
 
@@ -63,8 +64,8 @@ def main():
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     if not os.path.exists(args.maker):
-        print("no maker of clusters: nothing is compared")
-        return 0
+        print("no maker of clusters: --maker or FRAGMENTATION_MAKER", file=sys.stderr)
+        return 2
     missed = 0
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -74,7 +75,7 @@ def main():
             for size in args.sizes.split(","):
                 for seed in range(1, args.seeds + 1):
                     missed += not compare(args, folder, str(policy), kind, int(size), seed)
-    print(f"{missed} below the aim")
+    print(f"{missed} missed an aim")
     return 1 if args.check and missed else 0
 
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "api/meta/well_known.hpp"
+#include "test/scenarios/fragmentation/judge.hpp"
 
 namespace fragmentation {
 namespace {
@@ -114,7 +115,7 @@ class Problem {
       nodes_[node].pods -= 1;
       return;
     }
-    PodClass found{&pod, cpu, memory, pod.meta.owner_references.empty(), matters(app_of(pod)) ? app_of(pod) : ""};
+    PodClass found{&pod, cpu, memory, stays(pod), matters(app_of(pod)) ? app_of(pod) : ""};
     std::string places;
     for (std::size_t n = 0; n < nodes_.size(); ++n) places += may_be_on(found, n) ? '1' : '0';
     const std::tuple key(found.cpu, found.memory, found.is_fixed, found.app, places);
@@ -273,6 +274,11 @@ std::optional<double> number_after(const std::string& text, const std::string& l
 
 std::string exact_problem(const scheduling::SnapshotInput& cluster, const ExactQuestion& question) {
   return Problem(cluster).text(question);
+}
+
+bool has_solver() {
+  const auto answer = solve("Minimize\n obj: x\nSubject To\n least: x >= 2\nGenerals\n x\nEnd\n", 10);
+  return answer && answer->is_proven && answer->value == 2;
 }
 
 std::optional<ExactAnswer> solve(const std::string& problem, int seconds) {

@@ -17,7 +17,8 @@ struct ExactQuestion {
 };
 
 /// In the LP format of CPLEX: how many pods of each class (equal for the rules that are looked at) end on each node.
-/// Rules: requests, selectors, taints, zones of volumes, required anti-affinity over nodes, pods without a controller.
+/// Rules: requests, selectors, taints, zones of volumes, required anti-affinity over nodes, pods without a controller
+/// and those that are critical for the system.
 /// Left out, so that the optimum may be too good: topology spread, budgets, the scheduler's own choice.
 std::string exact_problem(const scheduling::SnapshotInput& cluster, const ExactQuestion& question);
 
@@ -25,6 +26,9 @@ struct ExactAnswer {
   int value = 0;           ///< no plan is better
   bool is_proven = false;  ///< it is the optimum; else only a bound
 };
+
+/// There is a `cbc` that solves problems.
+bool has_solver();
 
 /// Asks `cbc` for so many seconds at most. nullopt: there is no such program, or it has no answer.
 std::optional<ExactAnswer> solve(const std::string& problem, int seconds);

@@ -15,6 +15,7 @@ namespace fragmentation {
 namespace {
 
 constexpr std::size_t kMostBroken = 5;
+constexpr std::int32_t kSystemCritical = 2'000'000'000;
 constexpr std::array<std::string_view, 3> kResources = {"cpu", "memory", "pods"};
 using Amounts = std::array<std::int64_t, kResources.size()>;
 
@@ -118,7 +119,7 @@ class Replay {
       if (state.was_moved) complain(move.pod + " moves twice");
       if (!state.on.contains(move.from)) complain(move.pod + " is not on " + move.from);
       if (!nodes_.contains(move.to)) return complain(move.pod + " goes nowhere");
-      if (state.pod->meta.owner_references.empty() || state.pod->is_daemon_set()) complain(move.pod + " may not move");
+      if (stays(*state.pod) || state.pod->is_daemon_set()) complain(move.pod + " may not move");
       spend(*state.pod, disrupted);
       check_arrival(state, move.to);
       state.was_moved = true;
@@ -246,7 +247,7 @@ class Replay {
     std::set<std::string> staying;
     for (const auto& [name, state] : pods_) {
       if (!terms_of(*state.pod).empty()) ++repelling[app_of(*state.pod)];
-      if (state.pod->meta.owner_references.empty()) staying.insert(state.pod->node_name.value);
+      if (stays(*state.pod) && !state.pod->is_daemon_set()) staying.insert(state.pod->node_name.value);
     }
     for (const auto& [app, count] : repelling) most = std::max(most, count);
     return std::max(most, static_cast<int>(staying.size()));
@@ -280,6 +281,8 @@ class Replay {
 };
 
 }  // namespace
+
+bool stays(const api::Pod& pod) { return pod.meta.owner_references.empty() || pod.priority >= kSystemCritical; }
 
 Verdict judge(const scheduling::SnapshotInput& cluster, const std::vector<api::PlannedMove>& moves) {
   return Replay(cluster).run(moves);

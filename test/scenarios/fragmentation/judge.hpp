@@ -23,6 +23,9 @@ struct Verdict {
   int freed() const { return busy_before - busy_after; }
 };
 
+/// The pod may not move: no owner would start it again, or it is critical for the system.
+bool stays(const api::Pod& pod);
+
 /// The moves of a wave are in flight together: each pod counts on its old node and on its new one until the wave is
 /// done. Moves without a wave come one after the other.
 Verdict judge(const scheduling::SnapshotInput& cluster, const std::vector<api::PlannedMove>& moves);

@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "planning/planner.hpp"
 #include "test/builders/cluster.hpp"
+#include "test/scenarios/fragmentation/aims.hpp"
 #include "test/scenarios/fragmentation/clusters.hpp"
 #include "test/scenarios/fragmentation/exact.hpp"
 #include "test/scenarios/fragmentation/judge.hpp"
@@ -46,10 +50,13 @@ Run run(const scheduling::SnapshotInput& input, const std::string& strategy, con
 
 /// Of our strategy.
 struct OurArgs {
-  std::string budget{};     ///< timeBudget, of the processor's time; "": none
-  bool with_hints = false;  ///< the placement webhook is in force
+  std::string budget{};  ///< timeBudget, of the processor's time; "": none
   std::string text() const { return budget.empty() ? "{}" : fmt::format(R"({{"timeBudget": "{}"}})", budget); }
 };
+
+Run run(const scheduling::SnapshotInput& input, const OurArgs& args, bool with_hints) {
+  return run(input, "Defragmentation", args.text(), !args.budget.empty(), with_hints);
+}
 
 /// The first budget that gives a useful plan: nodes freed within 2 % of what a minute gives.
 int time_plan(std::string_view kind, int nodes, std::uint64_t seed) {
@@ -66,56 +73,74 @@ int time_plan(std::string_view kind, int nodes, std::uint64_t seed) {
   return 0;
 }
 
-/// What an exact solver says; 0 seconds: it is not asked.
-struct Exact {
+/// An exact solver; 0 seconds: it is not asked.
+struct Solver {
   int seconds = 0;
   int asked = 0;
-  int unproven = 0;
-  int behind_in_nodes = 0;  ///< clusters where less than 95 % of its nodes are freed
-  int behind_in_moves = 0;  ///< with more than 1.2 times its moves for as many nodes
+  int unproven = 0;    ///< clusters where one of its answers is but a bound
+  int unanswered = 0;  ///< where it found none
 
-  /// One line, if it has an answer.
-  void compare(const scheduling::SnapshotInput& input, const Verdict& ours) {
-    if (seconds == 0) return;
+  std::optional<fragmentation::Optimum> ask(const scheduling::SnapshotInput& input, const Verdict& ours) {
+    if (seconds == 0) return std::nullopt;
+    ++asked;
     const auto nodes = fragmentation::solve(fragmentation::exact_problem(input, {}), seconds);
     const auto moves =
         fragmentation::solve(fragmentation::exact_problem(input, {.most_busy = ours.busy_after}), seconds);
-    if (!nodes || !moves) return;
-    const int most_freed = ours.busy_before - nodes->value;
-    ++asked;
+    unanswered += nodes && moves ? 0 : 1;
+    if (!nodes || !moves) return std::nullopt;
     unproven += nodes->is_proven && moves->is_proven ? 0 : 1;
-    const bool is_behind = ours.freed() * 100 < most_freed * 95;
-    const bool is_slow = ours.moves * 10 > moves->value * 12;
-    behind_in_nodes += is_behind ? 1 : 0;
-    behind_in_moves += is_slow ? 1 : 0;
-    fmt::print("  exact: {} nodes{}{}; {} moves{} for {} nodes, {:.2f} times as many here{}\n", most_freed,
-               nodes->is_proven ? "" : " at most", is_behind ? "  BEHIND" : "", moves->value,
-               moves->is_proven ? "" : " at least", ours.freed(),
-               static_cast<double>(ours.moves) / std::max(moves->value, 1), is_slow ? "  BEHIND" : "");
+    const int most_freed = ours.busy_before - nodes->value;
+    fmt::print("  exact: {} nodes{}; {} moves{} for {} nodes, {:.2f} times as many here\n", most_freed,
+               nodes->is_proven ? "" : " at most", moves->value, moves->is_proven ? "" : " at least", ours.freed(),
+               static_cast<double>(ours.moves) / std::max(moves->value, 1));
+    return fragmentation::Optimum{most_freed, moves->value};
   }
 };
 
-std::string text_of(const fragmentation::Course& course) {
-  return fmt::format("{:4} ({:5} moves)", course.freed, course.moves);
+std::string text_of(const fragmentation::Rival& rival) {
+  return fmt::format("{:4} ({:5} moves)", rival.freed, rival.moves);
 }
 
-/// True: the aim is met.
-bool compare(std::string_view kind, int nodes, std::uint64_t seed, const OurArgs& args, Exact& exact) {
+fragmentation::Rival rival(std::string_view name, const fragmentation::Course& course) {
+  return {name, course.freed, course.moves};
+}
+
+/// Tells the aims that are missed; true: none is.
+bool meets_all(const fragmentation::Attempt& attempt, std::string_view how) {
+  const std::vector<std::string> missed = fragmentation::missed_aims(attempt);
+  for (const std::string& aim : missed) fmt::print("  MISSED {}{}\n", how, aim);
+  return missed.empty();
+}
+
+/// A known shortfall (docs/strategies/defragmentation.md): in nearly full clusters of some size there are few places,
+/// and the scheduler by itself does not take just those.
+int least_percent_without_hints(std::string_view kind) { return kind == "crowded" || kind == "brimful" ? 80 : 95; }
+
+/// Without and with placement hints, where each is to the other what another method comes to. True: all aims are met.
+bool compare(std::string_view kind, int nodes, std::uint64_t seed, const OurArgs& args, Solver& solver) {
   const scheduling::SnapshotInput input = fragmentation::make_cluster(kind, nodes, seed);
-  const auto packed = fragmentation::run_to_the_end(input, fragmentation::packing());
-  const auto alternated = fragmentation::run_to_the_end(input, fragmentation::alternating());
-  const Run ours = run(input, "Defragmentation", args.text(), !args.budget.empty(), args.with_hints);
-  const int freed = ours.verdict.freed();
-  const bool enough = freed >= std::max(packed.freed, alternated.freed) && freed * 100 >= ours.verdict.bound * 95;
-  fmt::print(
-      "{:10} {:5} seed {}  bound {:4}  HighNodeUtilization {}  AlternatingUtilization {}  Defragmentation {:4} ({:5} "
-      "moves, {} waves, {:.2f} s){}\n",
-      kind, nodes, seed, ours.verdict.bound, text_of(packed), text_of(alternated), freed, ours.verdict.moves,
-      ours.verdict.waves, ours.seconds, enough ? "" : "  BELOW THE AIM");
-  for (const std::string& text : ours.verdict.broken) fmt::print("  broken: {}\n", text);
-  exact.compare(input, ours.verdict);
+  const auto packed = rival("HighNodeUtilization", fragmentation::run_to_the_end(input, fragmentation::packing()));
+  const auto alternated =
+      rival("AlternatingUtilization", fragmentation::run_to_the_end(input, fragmentation::alternating()));
+  const Run plain = run(input, args, false);
+  const Run hinted = run(input, args, true);
+  const auto optimum = solver.ask(input, plain.verdict);
+  const auto ours = [](const Run& run) {
+    return fragmentation::Rival{"the other way", run.verdict.freed(), run.verdict.moves};
+  };
+  fmt::print("{:10} {:5} seed {}  bound {:4}  HighNodeUtilization {}  AlternatingUtilization {}\n", kind, nodes, seed,
+             plain.verdict.bound, text_of(packed), text_of(alternated));
+  for (const auto& [how, run] : {std::pair("", &plain), std::pair(" with hints", &hinted)})
+    fmt::print("  Defragmentation{} {} in {} waves, {:.2f} s\n", how, text_of(ours(*run)), run->verdict.waves,
+               run->seconds);
+  bool is_met = meets_all(
+      {kind, plain.verdict, {packed, alternated}, {{ours(hinted)}}, optimum, least_percent_without_hints(kind)}, "");
+  // The optimum's moves are for as many nodes as without hints.
+  const bool is_same = plain.verdict.freed() == hinted.verdict.freed();
+  is_met &= meets_all({kind, hinted.verdict, {packed, alternated}, {{ours(plain)}}, is_same ? optimum : std::nullopt},
+                      "with hints: ");
   std::fflush(stdout);
-  return enough && ours.verdict.broken.empty();
+  return is_met;
 }
 
 }  // namespace
@@ -131,27 +156,30 @@ int main(int argc, char** argv) {
   app.add_option("--nodes", sizes, "sizes")->check(CLI::Range(2, 10000));
   app.add_option("--seed", first, "the first seed");
   app.add_option("--seeds", seeds)->check(CLI::Range(1, 1000));
-  Exact exact;
+  Solver solver;
   OurArgs args;
   app.add_option("--budget", args.budget, "timeBudget of Defragmentation, of the processor's time");
-  app.add_option("--exact", exact.seconds, "ask cbc for the optimum, so many seconds for each question");
-  app.add_flag("--hints", args.with_hints, "with placement hints");
+  app.add_option("--exact", solver.seconds, "ask cbc for the optimum, so many seconds for each question");
   bool is_bench = false;
   app.add_flag("--time", is_bench, "only tell how much time a plan takes that is within 2 % of what a minute gives");
   app.add_flag("--check", check, "fail when an aim is missed");
   CLI11_PARSE(app, argc, argv);
+  if (solver.seconds > 0 && !fragmentation::has_solver()) {
+    fmt::print(stderr, "--exact needs cbc (Debian's coinor-cbc)\n");
+    return 2;
+  }
   int missed = 0;
   int clusters = 0;
   for (const std::string_view kind : fragmentation::kinds()) {
     if (!chosen.empty() && std::ranges::find(chosen, kind) == chosen.end()) continue;
     for (const int nodes : sizes) {
       for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(seeds); ++seed, ++clusters)
-        missed += is_bench ? time_plan(kind, nodes, seed) : compare(kind, nodes, seed, args, exact) ? 0 : 1;
+        missed += is_bench ? time_plan(kind, nodes, seed) : compare(kind, nodes, seed, args, solver) ? 0 : 1;
     }
   }
-  fmt::print("{} of {} clusters missed the aim\n", missed, clusters);
-  if (exact.asked > 0)
-    fmt::print("{} of {} below 95 % of the optimum, {} with more than 1.2 times its moves; {} bounds are not proven\n",
-               exact.behind_in_nodes, exact.asked, exact.behind_in_moves, exact.unproven);
-  return check && missed > 0 ? 1 : 0;
+  fmt::print("{} of {} clusters missed an aim\n", missed, clusters);
+  if (solver.asked > 0)
+    fmt::print("exact: {} asked, {} not proven (bounds), {} without an answer\n", solver.asked, solver.unproven,
+               solver.unanswered);
+  return check && (missed > 0 || solver.unanswered > 0) ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 /// docs/troubleshooting.md, which `make generate` derives from the tables of api/vocabulary. The program is
-/// hack/generate_reference.cpp; the test that nothing is stale or missing is troubleshooting_page_test.cpp.
+/// hack/generate/generate_reference.cpp; the test that nothing is stale or missing is troubleshooting_page_test.cpp.
 
 #include <string>
 

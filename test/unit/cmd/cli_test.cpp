@@ -8,12 +8,14 @@
 #include <cstdio>
 
 #include "cmd/plugin/cli.hpp"
+#include "cmd/version/version.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
 
 namespace cmd {
 namespace cli_test {
 
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::Not;
 
 class EvacuatorCli : public cmd_test::CommandTest {
@@ -35,12 +37,18 @@ class EvacuatorCli : public cmd_test::CommandTest {
 
 TEST_F(EvacuatorCli, PrintsNameAndVersion) {
   EXPECT_EQ(run({"--version"}), 0) << err_;
-  EXPECT_EQ(out_, "evacuator " EVACUATOR_VERSION "\n");
+  EXPECT_THAT(out_, MatchesRegex("evacuator " EVACUATOR_VERSION " [(]commit [0-9a-z-]+[)]\n"));
   const std::string by_flag = out_;
   EXPECT_EQ(run({"version"}), 0);
   EXPECT_EQ(out_, by_flag);
   EXPECT_EQ(run_plugin({"--version"}), 0) << err_;
-  EXPECT_EQ(out_, "kubectl-evacuator " EVACUATOR_VERSION "\n");
+  EXPECT_EQ(out_, "kubectl-" + by_flag);
+}
+
+TEST_F(EvacuatorCli, NamesItsCommit) {
+  EXPECT_EQ(run({"version", "--json"}), 0);
+  EXPECT_THAT(out_, HasSubstr(std::string(R"(,"commit":")") + build_commit() + "\""));
+  EXPECT_THAT(build_commit(), MatchesRegex("[0-9a-f]+(-dirty)?|unknown"));
 }
 
 TEST_F(EvacuatorCli, RefusesUnknownArguments) {

@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "cmd/cli.hpp"
+#include "cmd/version/version.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
 
 namespace cmd {
@@ -108,7 +109,7 @@ TEST_F(Output, OfVerifyIsNotTakenForABrokenLog) {
 TEST_F(Output, IsWholeAgainAfterwards) {
   EXPECT_EQ(run_into(BrokenOutput::full_disk(), {"version"}), 1);
   EXPECT_EQ(captured([] { return run_evacuator({"version"}); }), 0);
-  EXPECT_EQ(out_, "evacuator " EVACUATOR_VERSION "\n");
+  EXPECT_EQ(out_, version_of("evacuator") + "\n");
 }
 
 TEST_F(Output, ComplaintsThatCannotBeWrittenHideNoResult) {

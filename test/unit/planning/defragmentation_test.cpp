@@ -307,6 +307,18 @@ TEST(DefragmentationArgs, TheLimitOfACycleCountsAsWell) {
   EXPECT_THAT(plan.moves, SizeIs(2));
 }
 
+TEST(DefragmentationArgs, ALimitOfNothingIsNamedAndNothingIsSearched) {
+  int looks = 0;
+  const auto look = [&] { return ++looks, false; };
+  const Plan plan =
+      plan_of(fragmented(4), {.options = {.taint_value = "p", .is_cancelled = look}, .limits = {0, {}, {}}});
+  EXPECT_THAT(plan.moves, IsEmpty());
+  EXPECT_THAT(plan.taints, IsEmpty());
+  EXPECT_EQ(report_of(plan).note, "limits.perCycle.total leaves no move");
+  EXPECT_EQ(report_of(plan).bound, 1) << "what could be had";
+  EXPECT_LE(looks, 10);
+}
+
 struct CutCase {
   std::string name;
   api::PerCycleLimits limits;

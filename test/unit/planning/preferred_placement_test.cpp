@@ -8,6 +8,7 @@
 #include <set>
 
 #include "planning/planner.hpp"
+#include "strategies/preferences/preferred_placement.hpp"
 #include "test/unit/planning/strategy_worlds.hpp"
 
 namespace planning {
@@ -196,6 +197,26 @@ TEST(PreferredPlacement, NobodyChasesAnybody) {
     objects = strategy_worlds::applied(std::move(objects), plan, std::mem_fn(&api::PlannedMove::to));
   }
   EXPECT_LE(moves, 1U);
+}
+
+/// A pod that is content needs 50 steps, another one a step more for each node.
+TEST(PreferredPlacement, GivesUpAfterSoManyStepsAndSaysSo) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("a")).add(NodeBuilder("b").label("disk", "ssd"));
+  builder.add(prefers_node(pod("one", "a"), "ssd")).add(prefers_node(pod("two", "a"), "ssd"));
+  const ClusterSnapshot cluster(builder.input());
+  PlanSpec spec(policy_of());
+  const auto plan_with = [&](std::int64_t steps) {
+    spec.strategy_specs.runnable.at(0).strategy =
+        std::make_shared<strategies::PreferredPlacement>(strategies::PreferredPlacement::Args{}, steps);
+    return plan_cycle({.spec = spec, .cluster = cluster, .leaving = {}, .now = kNoon});
+  };
+  EXPECT_THAT(moves_of(plan_with(10'000)), ElementsAre("one > b", "two > b"));
+  for (const std::int64_t steps : {0, 60, 110, 220}) {
+    const Plan plan = plan_with(steps);
+    EXPECT_THAT(moves_of(plan), IsEmpty()) << "half of a plan is none: " << steps;
+    EXPECT_THAT(plan.strategies.at(0).problem, testing::HasSubstr("too many steps"));
+  }
 }
 
 // --- it does not oscillate

@@ -203,6 +203,14 @@ inline std::int64_t wasted(const ClusterSnapshot& cluster) {
   });
 }
 
+/// Nodes with pods that do not go with them.
+inline std::int64_t busy(const ClusterSnapshot& cluster) {
+  return std::ranges::count_if(cluster.nodes(), [&](NodeIndex node) {
+    return std::ranges::any_of(cluster.pods_on(node),
+                               [&](PodIndex pod) { return runs(cluster, pod) && !cluster.is_daemon_set(pod); });
+  });
+}
+
 /// Pods too many of one constraint, as seen by the pod that carries it.
 inline std::int64_t excess_of(const ClusterSnapshot& cluster, PodIndex owner,
                               const api::TopologySpreadConstraint& constraint) {
@@ -274,6 +282,7 @@ inline const std::vector<Tried>& all_tried() {
       {"LowNodeUtilization", R"({"thresholds":{"cpu":40},"targetThresholds":{"cpu":50}})", overused},
       {"HighNodeUtilization", R"({"thresholds":{"cpu":40}})", wasted},
       {"RemovePodsViolatingTopologySpreadConstraint", "{}", spread_excess},
+      {"Defragmentation", "{}", busy},
       // Its gain is not one number for all pods (preferred_placement_test.cpp).
       {"PreferredPlacement", "{}", [](const ClusterSnapshot&) { return std::int64_t{0}; }},
   };

@@ -135,6 +135,14 @@ INSTANTIATE_TEST_SUITE_P(
                  R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},
                      "usage":{"source":"prom","hysteresis":{"samples":6}}})",
                  "args.usage.hysteresis.samples: 6 is not between 0 and of, which is 5"},
+        ArgsCase{"TakesAsManySamplesAsAreKept", kLow,
+                 R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},
+                     "usage":{"source":"prom","hysteresis":{"samples":20,"of":20}}})",
+                 ""},
+        ArgsCase{"RefusesMoreSamplesThanAreKept", kLow,
+                 R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},
+                     "usage":{"source":"prom","hysteresis":{"samples":3,"of":21}}})",
+                 "args.usage.hysteresis.of: 21 is not between 1 and 20: no more samples are kept of a node"},
         ArgsCase{"RefusesTwoKindsOfUsage", kLow,
                  R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"usage":{"source":"prom"},
                      "metricsUtilization":{"source":"KubernetesMetrics"}})",
@@ -223,6 +231,47 @@ TEST(Catalog, KeepsTheOthersWhenOneIsInvalid) {
   EXPECT_EQ(parsed.runnable[0].position, 1U);
   EXPECT_EQ(parsed.runnable[0].strategy->name(), "PodLifeTime");
 }
+
+constexpr auto kDefragment = "Defragmentation";
+
+INSTANTIATE_TEST_SUITE_P(
+    Defragmentation, CatalogTest,
+    testing::Values(
+        ArgsCase{"AcceptsAllArguments", kDefragment,
+                 R"({"minNodesFreed":2,"maxMoves":100,"maxDisruptionPerWorkload":"25%","timeBudget":"2m",
+                     "nodeSelector":{"matchLabels":{"pool":"a"}},"headroom":{"cpu":5},
+                     "emptyFirst":[{"label":"price"},{"label":"rack"},{"nodeSelector":{"matchLabels":{"old":"yes"}}},
+                                   {"age":"OldestFirst"}],
+                     "weights":{"nodeFreed":4,"move":3.5}})",
+                 ""},
+        ArgsCase{"AcceptsTheShortestTime", kDefragment, R"({"timeBudget":"100ms"})", ""},
+        ArgsCase{"RefusesNoMoves", kDefragment, R"({"maxMoves":0})", "args.maxMoves: 0 is below 1"},
+        ArgsCase{"RefusesLessThanNoMoves", kDefragment, R"({"maxMoves":-1})", "args.maxMoves: -1 is below 1"},
+        ArgsCase{"RefusesAPlanForNothing", kDefragment, R"({"minNodesFreed":0})", "args.minNodesFreed: 0 is below 1"},
+        ArgsCase{"RefusesNoDisruption", kDefragment, R"({"maxDisruptionPerWorkload":0})",
+                 "args.maxDisruptionPerWorkload: 0 is below 1"},
+        ArgsCase{"RefusesNoTime", kDefragment, R"({"timeBudget":"0s"})", "args.timeBudget: must be between"},
+        ArgsCase{"RefusesTooLittleTime", kDefragment, R"({"timeBudget":"99ms"})", "args.timeBudget: must be between"},
+        ArgsCase{"RefusesTooMuchTime", kDefragment, R"({"timeBudget":"121s"})", "args.timeBudget: must be between"},
+        ArgsCase{"RefusesAMoveThatCostsANode", kDefragment, R"({"weights":{"nodeFreed":2,"move":2}})",
+                 "args.weights.move: must be below nodeFreed"},
+        ArgsCase{"RefusesAMoveThatCostsMore", kDefragment, R"({"weights":{"move":2}})",
+                 "args.weights.move: must be below nodeFreed"},
+        ArgsCase{"RefusesAMoveThatPays", kDefragment, R"({"weights":{"move":-1}})",
+                 "args.weights.move: must not be below 0"},
+        ArgsCase{"RefusesAWorthlessNode", kDefragment, R"({"weights":{"nodeFreed":0}})",
+                 "args.weights.nodeFreed: must be above 0"},
+        ArgsCase{"RefusesTwoOrdersInOne", kDefragment, R"({"emptyFirst":[{"label":"price","age":"OldestFirst"}]})",
+                 "args.emptyFirst[0]: needs exactly one of"},
+        ArgsCase{"RefusesNoOrderInOne", kDefragment, R"({"emptyFirst":[{}]})",
+                 "args.emptyFirst[0]: needs exactly one of"},
+        ArgsCase{"RefusesTheSameOrderTwice", kDefragment,
+                 R"({"emptyFirst":[{"label":"price"},{"age":"OldestFirst"},{"label":"price"}]})",
+                 "args.emptyFirst[2]: goes by the same as an earlier entry"},
+        ArgsCase{"RefusesAnOrderAndItsOpposite", kDefragment,
+                 R"({"emptyFirst":[{"age":"OldestFirst"},{"age":"YoungestFirst"}]})",
+                 "args.emptyFirst[1]: goes by the same as an earlier entry"}),
+    [](const auto& info) { return info.param.name; });
 
 constexpr auto kAlternate = "AlternatingUtilization";
 constexpr auto kPrefer = "PreferredPlacement";

@@ -155,16 +155,34 @@ TEST(Forecast, TakesEveryStepAndHorizonThatAPolicyMayName) {
   }
 }
 
-TEST(ForecastQuality, ComparesWithTheBetterNaiveOne) {
-  Forecast one;
-  one.error = 1, one.naive_error = 3, one.seasonal_error = 2, one.trusted = true;
-  Forecast first_day = one;
-  first_day.seasonal_error = kUnknown, first_day.trusted = false;
-  const usage::ForecastQuality quality = usage::quality_of(std::vector{one, first_day, Forecast{}});
+Forecast judged(double error, double now, double yesterday = kUnknown) {
+  Forecast forecast;
+  forecast.error = error, forecast.naive_error = now, forecast.seasonal_error = yesterday;
+  return forecast;
+}
+
+TEST(ForecastQuality, IsComparedWithEachNaiveOne) {
+  Forecast one = judged(1, 4, 2);
+  one.trusted = true;
+  const usage::ForecastQuality quality = usage::quality_of(std::vector{one, judged(1, 2), Forecast{}});
   EXPECT_EQ(quality.judged, 2U);
   EXPECT_EQ(quality.trusted, 1U);
-  EXPECT_DOUBLE_EQ(quality.error, 2);
-  EXPECT_DOUBLE_EQ(quality.naive_error, 5);
+  EXPECT_DOUBLE_EQ(quality.to_now, 2.0 / 6);
+  EXPECT_DOUBLE_EQ(quality.to_yesterday, 0.5) << "of the series that had a yesterday";
+}
+
+TEST(ForecastQuality, IsNoRatioToAForecastThatNeverErred) {
+  EXPECT_TRUE(std::isnan(usage::quality_of(std::vector{judged(0, 0)}).to_now));
+  EXPECT_TRUE(std::isnan(usage::quality_of({}).to_yesterday));
+}
+
+TEST(ForecastQuality, CountsColumnsAlikeWhateverTheirUnit) {
+  const auto cores = usage::quality_of(std::vector{judged(0.5, 1, 1)});
+  const auto bytes = usage::quality_of(std::vector{judged(3e9, 2e9)});
+  const usage::ForecastQuality both = usage::quality_of_columns(std::vector{cores, bytes, usage::ForecastQuality{}});
+  EXPECT_EQ(both.judged, 2U);
+  EXPECT_DOUBLE_EQ(both.to_now, 1.0) << "the mean of 0.5 and 1.5";
+  EXPECT_DOUBLE_EQ(both.to_yesterday, 0.5);
 }
 
 }  // namespace usage_forecast_test

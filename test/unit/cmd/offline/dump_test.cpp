@@ -135,6 +135,22 @@ TEST_F(DumpShapes, MayBeADirectoryWithOthersBelow) {
   EXPECT_EQ(count(load_dump(directory_)), "1 nodes, 1 pods, 4 files passed over");
 }
 
+TEST_F(DumpShapes, OfADirectoryPassOverWhatIsNoKubernetes) {
+  write("nodes.json", kNode);
+  write("picture.json", std::string("\x89PNG\0\0", 6));
+  write("archive.json", "PK\x03\x04rest");
+  write("half.json.gz", "\x1f\x8b");
+  write("version.yaml", "apiVersion: v1\nversion: 1.31\n");
+  EXPECT_EQ(count(load_dump(directory_)), "1 nodes, 0 pods, 4 files passed over");
+}
+
+TEST_F(DumpShapes, NameTheArchiveThatADirectoryHolds) {
+  write_below("a", "must-gather.tar.gz", "\x1f\x8b");
+  write_below("b", "must-gather.tar.gz", "\x1f\x8b");
+  EXPECT_THAT(count(load_dump(directory_)), HasSubstr("; unpack " + directory_ + "/a/must-gather.tar.gz first"));
+  EXPECT_THAT(count_of(std::string("PK\x05\x06", 4) + std::string(18, '\0')), HasSubstr("is an empty zip archive"));
+}
+
 TEST_F(DumpShapes, OfADirectoryStillNameDamagedFiles) {
   write("nodes.json", kNode);
   write_below("a", "pods.json", std::string(kPod).substr(0, 60));

@@ -35,6 +35,23 @@ TEST_F(ValidateCommand, NamesAFileThatCannotBeReadOnce) {
   EXPECT_EQ(out_, none + ": No such file or directory\n");
 }
 
+TEST_F(ValidateCommand, ChecksTheItemsOfATypedList) {
+  const std::string file = write("list.yaml",
+                                 "apiVersion: evacuator.dev/v1alpha1\nkind: DeschedulerPolicyList\n"
+                                 "items: [{metadata: {name: a}, spec: {strategies: [{name: None}]}}]\n");
+  EXPECT_EQ(captured([&] { return run_validate({.files = {file}, .output = "text"}); }), 1);
+  EXPECT_THAT(out_, testing::HasSubstr("DeschedulerPolicy a: spec.strategies[0].name: "));
+}
+
+TEST_F(ValidateCommand, FailsWhenNothingWasChecked) {
+  const std::string foreign = write("pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n");
+  const std::string list = write("pods.yaml", "apiVersion: v1\nkind: PodList\nitems: []\n");
+  EXPECT_EQ(captured([&] { return run_validate({.files = {list}, .output = "text"}); }), 1);
+  EXPECT_THAT(out_, testing::HasSubstr("holds no object"));
+  EXPECT_EQ(captured([&] { return run_validate({.files = {foreign}, .output = "text"}); }), 1);
+  EXPECT_THAT(err_, testing::HasSubstr("nothing was checked"));
+}
+
 TEST_F(ValidateCommand, WritesNamesOfFilesThatAreNoUtf8) {
   EXPECT_EQ(captured([&] { return run_validate({.files = {directory_ + "/\xff"}, .output = "json"}); }), 1);
   EXPECT_THAT(out_, testing::HasSubstr("No such file"));

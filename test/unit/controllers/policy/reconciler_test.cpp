@@ -91,24 +91,43 @@ class Leader {
                                                        .metrics = metrics_,
                                                        .log = {},
                                                        .stale = [this] { return stale; },
-                                                       .progress = [this] { ++progress; }});
+                                                       .progress =
+                                                           [this] {
+                                                             return [this] {
+                                                               ++progress;
+                                                               if (meanwhile) meanwhile();
+                                                             };
+                                                           },
+                                                       .hints_in_force = [this] { return has_hints; }});
+    reconciler_->set_stopping([this] { return is_stopping.load(); });
   }
 
   std::vector<std::string> stale;
   std::atomic<int> progress = 0;
+  std::atomic<bool> is_stopping = false;
+  bool has_hints = false;
+  std::function<void()> meanwhile;  ///< happens whenever progress is told: in a search at each look at its budget
 
   void reconcile(const Json& policy) {
     const auto done = try_to_reconcile(policy);
     ASSERT_TRUE(done) << done.error().message;
   }
-  base::Result<kube::Requeue> try_to_reconcile(const Json& policy) {
+  void see(const Json& policy) {
     auto seen = decode_observed_policy(policy.dump());
-    if (!seen) return seen.error();
+    ASSERT_TRUE(seen) << seen.error().message;
     policies_.put(std::make_shared<const ObservedPolicy>(*std::move(seen)));
+  }
+  base::Result<kube::Requeue> reconcile_other(const Json& policy) {
+    see(policy);
+    return reconciler_->reconcile({"", policy["metadata"]["name"]});
+  }
+  void lose() { policies_.remove({"", "restless"}); }
+  base::Result<kube::Requeue> try_to_reconcile(const Json& policy) {
+    see(policy);
     return reconciler_->reconcile({"", "restless"});
   }
   void see_it_deleted() {
-    policies_.remove({"", "restless"});
+    lose();
     ASSERT_TRUE(reconciler_->reconcile({"", "restless"}));
   }
   std::string metrics() const { return metrics_.render(); }
@@ -203,6 +222,26 @@ TEST_F(RestartMemory, IsBounded) {
   cluster_ = builder.input();
   new_leader()->reconcile(policy());
   EXPECT_EQ(server_.status["restarts"].size(), api::kMaxRestartRecords);
+}
+
+TEST_F(RestartMemory, OfAPolicyThatBalancesThereIsAMetricOfTheImbalance) {
+  builders::ClusterBuilder builder;
+  builder.add(NodeBuilder("n1").sized(4000, 4000, 10)).add(NodeBuilder("n2").sized(4000, 4000, 10));
+  for (const char* name : {"a", "b", "c"}) builder.add(PodBuilder(name).on("n1").cpu(1000));
+  cluster_ = builder.input();
+  const Json restarts = strategies_;
+  strategies_ = {
+      {{"name", "LowNodeUtilization"}, {"args", {{"thresholds", {{"cpu", 20}}}, {"targetThresholds", {{"cpu", 50}}}}}}};
+  auto leader = new_leader();
+  leader->reconcile(policy());
+  EXPECT_THAT(leader->metrics(), testing::HasSubstr(R"(evacuator_policy_imbalance{policy="restless"} 37.5)"));
+  strategies_ = restarts;
+  clock_.advance(minutes(5));
+  leader->reconcile(policy());
+  EXPECT_THAT(leader->metrics(), testing::HasSubstr(R"(evacuator_policy_imbalance{policy="restless"} Nan)"))
+      << "nobody measures it any more";
+  leader->see_it_deleted();
+  EXPECT_THAT(leader->metrics(), testing::Not(testing::HasSubstr("restless")));
 }
 
 TEST_F(RestartMemory, OfADeletedPolicyNoSeriesIsLeft) {
@@ -508,6 +547,130 @@ TEST_F(Namespaces, AreNotTriedWithoutTheRight) {
   EXPECT_EQ(server_.refused, 1);
   EXPECT_LE(server_.evacuated.size(), 3U) << "what came before";
   EXPECT_NE(server_.status.dump().find("cannot create resource"), std::string::npos);
+}
+
+/// A policy that searches, and what happens in the middle of that.
+class Searching : public RestartMemory {
+ protected:
+  Searching() {
+    strategies_ = {{{"name", "Defragmentation"}}};
+    builders::ClusterBuilder builder;
+    for (int i = 0; i < 3; ++i) {
+      const std::string number = std::to_string(i);
+      builder.add(NodeBuilder("full-" + number));
+      for (const char* part : {"a", "b", "c", "d"})
+        builder.add(PodBuilder(part + number).on("full-" + number).cpu(1000));
+      builder.add(NodeBuilder("open-" + number));
+      builder.add(PodBuilder("quorum-" + number)
+                      .on("open-" + number)
+                      .cpu(1000)
+                      .label("app", "quorum")
+                      .anti_affinity("app", "quorum", "kubernetes.io/hostname"));
+    }
+    cluster_ = builder.input();
+  }
+  Json edited() const {
+    Json changed = policy();
+    changed["metadata"]["generation"] = 2;
+    changed["metadata"]["resourceVersion"] = "8";
+    return changed;
+  }
+  std::unique_ptr<Leader> searching_leader() {
+    auto leader = new_leader();
+    leader->has_hints = true;
+    return leader;
+  }
+  /// A cycle in which that happens at the second look at the budget.
+  void expect_given_up(Leader& leader, const std::function<void()>& happening) {
+    leader.meanwhile = [&leader, happening, looks = 0]() mutable {
+      if (++looks == 2) happening();
+    };
+    const auto done = leader.try_to_reconcile(policy());
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, base::ErrorCode::kCancelled);
+    EXPECT_LE(leader.progress, 5) << "nothing is searched any more";
+    EXPECT_THAT(server_.evacuated, testing::IsEmpty());
+    EXPECT_THAT(server_.writes, testing::IsEmpty()) << "a cycle that was given up has not been";
+    leader.meanwhile = nullptr;
+  }
+};
+
+TEST_F(Searching, MovesSomethingWhenNothingHappens) {
+  const auto leader = searching_leader();
+  leader->reconcile(policy());
+  EXPECT_THAT(server_.evacuated, testing::Not(testing::IsEmpty()));
+  EXPECT_GT(leader->progress, 20) << "or the others prove nothing";
+}
+
+TEST_F(Searching, StartsAnewWhenThePolicyIsEdited) {
+  const auto leader = searching_leader();
+  expect_given_up(*leader, [&] { leader->see(edited()); });
+  leader->reconcile(edited());
+  EXPECT_THAT(server_.evacuated, testing::Not(testing::IsEmpty()));
+}
+
+TEST_F(Searching, EndsWhenThePolicyIsDeleted) {
+  const auto leader = searching_leader();
+  expect_given_up(*leader, [&] { leader->lose(); });
+  leader->see_it_deleted();
+  EXPECT_THAT(server_.writes, testing::IsEmpty());
+}
+
+TEST_F(Searching, EndsWhenTheOperatorStopsAndTheNextLeaderSearchesAtOnce) {
+  const auto leader = searching_leader();
+  expect_given_up(*leader, [&] { leader->is_stopping = true; });
+  const auto next = searching_leader();
+  next->reconcile(policy());
+  EXPECT_THAT(server_.evacuated, testing::Not(testing::IsEmpty()));
+}
+
+Json another(Json policy, Json strategies) {
+  policy["metadata"]["name"] = "other";
+  policy["metadata"]["uid"] = "p-2";
+  policy["spec"]["strategies"] = std::move(strategies);
+  policy["spec"]["limits"]["perCycle"]["total"] = 2;
+  return policy;
+}
+
+TEST_F(Searching, LetsOtherPoliciesHaveTheirTurnMeanwhile) {
+  const auto leader = searching_leader();
+  const Json other = another(policy(), {{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 60}}}}});
+  std::size_t made = 0;
+  leader->meanwhile = [&, looks = 0]() mutable {
+    if (++looks != 2) return;
+    const auto done = leader->reconcile_other(other);
+    EXPECT_TRUE(done) << done.error().message;
+    made = server_.evacuated.size();
+  };
+  leader->reconcile(policy());
+  EXPECT_EQ(made, 2U) << "in the middle of the search";
+  EXPECT_GT(server_.evacuated.size(), made) << "and it went on after that";
+}
+
+TEST_F(Searching, PutsOffASearchOfAnotherPolicy) {
+  const auto leader = searching_leader();
+  const Json other = another(policy(), strategies_);
+  std::optional<base::Result<kube::Requeue>> put_off;
+  leader->meanwhile = [&, looks = 0]() mutable {
+    if (++looks == 2) put_off = leader->reconcile_other(other);
+  };
+  leader->reconcile(policy());
+  ASSERT_TRUE(put_off && *put_off);
+  EXPECT_EQ(**put_off, kube::Requeue::in(base::seconds(5)));
+  EXPECT_THAT(server_.writes, testing::SizeIs(1)) << "the other one has not had its cycle";
+  const std::size_t made = server_.evacuated.size();
+  leader->meanwhile = nullptr;
+  server_.status = Json::object();
+  ASSERT_TRUE(leader->reconcile_other(another(policy(), strategies_)));
+  EXPECT_GT(server_.evacuated.size(), made) << "and has it then";
+}
+
+TEST_F(Searching, CreatesNothingMoreWhenTheOperatorStops) {
+  const auto leader = searching_leader();
+  leader->meanwhile = [&] { leader->is_stopping = !server_.evacuated.empty(); };
+  leader->reconcile(policy());
+  EXPECT_THAT(server_.evacuated, testing::SizeIs(1));
+  EXPECT_EQ(server_.status["lastCycle"]["created"], 1);
 }
 
 }  // namespace policy_reconciler_test

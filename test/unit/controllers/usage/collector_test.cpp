@@ -4,8 +4,6 @@
 
 #include <map>
 
-#include "controllers/usage/report.hpp"
-
 namespace usage_collector_test {
 
 using base::seconds;
@@ -299,20 +297,130 @@ TEST(WantedUsage, ThatNobodyMeasuresIsAnErrorOfThePolicy) {
                   "spec.strategies: metricsUtilization needs a source of type Prometheus in spec.usageSources"));
 }
 
-TEST(UsageReport, MakesTheConditionOfThePolicy) {
-  const auto condition = [](std::vector<controllers::UsageReport> reports) {
-    std::vector<api::Condition> conditions;
-    controllers::tell_usage(conditions, reports, 3, {});
-    return conditions.empty() ? std::string("none") : conditions[0].reason + ": " + conditions[0].message;
+TEST_F(Collector, TellsWhatIsWrongBesideTheFigures) {
+  world.answer = cpu(2);
+  world.answer->problems = {"query cpu: no data"};
+  collector.set("balance", {{"server", source("server")}});
+  EXPECT_EQ(collector.figures("balance").health.at(0).problem, "it has not answered yet");
+  collect_all();
+  EXPECT_THAT(collector.figures("balance").health.at(0).complaints, ElementsAre("query cpu: no data"));
+  world.answer = base::unavailable("HTTP 401");
+  clock.advance(seconds(30));
+  collect_all();
+  EXPECT_EQ(collector.figures("balance").health.at(0).problem, "HTTP 401");
+  EXPECT_THAT(collector.figures("balance").health.at(0).complaints, IsEmpty()) << "they were about another answer";
+  EXPECT_EQ(collector.figures("balance").measured.at(0)->problem, "") << "what is known is good still";
+}
+
+TEST_F(Collector, LogsFaultsOfAnswersOnceAndAgainWhenTheyChange) {
+  testing::internal::CaptureStderr();
+  UsageCollector logging{
+      {.make_source = [this](const api::UsageSource&) { return std::make_unique<FakeSource>(world); },
+       .clock = clock,
+       .log = base::Log::to_stderr(base::LogLevel::kInfo, base::LogFormat::kText),
+       .metrics = metrics},
+      queue};
+  world.answer = cpu(2);
+  logging.set("balance", {{"server", source("server")}});
+  const auto key = queue.try_take().value();
+  for (const char* fault : {"query cpu: no data", "query cpu: no data", "query cpu: 3 values are negative"}) {
+    world.answer->problems = {fault};
+    ASSERT_TRUE(logging.collect(key));
+  }
+  const std::string text = testing::internal::GetCapturedStderr();
+  const auto count = [&](const std::string& what) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+    return found;
   };
-  controllers::UsageReport good{"a", "", 10, 3, {"n-1: old"}, 30};
-  controllers::UsageReport short_of{"b", "", 10, 4, {"n-1: its newest sample is 7m old"}, 30};
-  controllers::UsageReport failing{"c", "no answer: timeout", 10, 10, {}, 30};
-  EXPECT_EQ(condition({}), "none");
-  EXPECT_THAT(condition({good}), HasSubstr("FreshSamples"));
-  EXPECT_EQ(condition({good, short_of}),
-            "SamplesMissing: b: 4 of 10 nodes have no good sample, at most 30 % may: n-1: its newest sample is 7m old");
-  EXPECT_EQ(condition({short_of, failing}), "SourceFailing: c: no answer: timeout");
+  EXPECT_EQ(count("query cpu: no data"), 1U) << text;
+  EXPECT_EQ(count("3 values are negative"), 1U) << text;
+}
+
+// --- sources that keep workers waiting
+
+/// What happens while a source is asked: other workers go on, here in the same thread.
+class Places : public Collector {
+ protected:
+  /// Fails after `takes`; meanwhile the next one of `names` is asked.
+  class Chained final : public usage::Source {
+   public:
+    Chained(Places& test, std::string name) : test_(test), name_(std::move(name)) {}
+    base::Result<usage::Samples> sample() override {
+      test_.asked.push_back(name_);
+      test_.ask_next();
+      if (name_ == test_.good) return test_.cpu(1);
+      test_.clock.advance(test_.takes);
+      return base::unavailable("no answer: timeout");
+    }
+    base::Result<std::vector<usage::Series>> history(base::TimePoint, base::TimePoint, base::Duration) override {
+      return base::Error{base::ErrorCode::kUnsupported, "it keeps none"};
+    }
+
+   private:
+    Places& test_;
+    const std::string name_;
+  };
+
+  /// Sources differ in their interval, by which they are told apart.
+  void want(const std::vector<std::string>& names) {
+    std::vector<WantedUsage> wanted;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      wanted.push_back({names[i], source(names[i], seconds(30 + static_cast<int>(i)))});
+      by_interval[wanted.back().source.interval] = names[i];
+    }
+    chained.set("balance", wanted);
+    while (const auto key = queue.try_take()) keys.push_back(*key);
+  }
+  /// All at the same time, in this order.
+  std::vector<std::string> ask(std::vector<std::size_t> order) {
+    asked.clear();
+    left.assign(order.rbegin(), order.rend());
+    ask_next();
+    return asked;
+  }
+  void ask_next() {
+    if (left.empty()) return;
+    const std::size_t next = left.back();
+    left.pop_back();
+    const auto again = chained.collect(keys.at(next));
+    EXPECT_TRUE(again && again->after);
+    if (!left.empty()) ask_next();
+  }
+
+  std::string good;
+  base::Duration takes = seconds(10);
+  std::vector<std::string> asked;
+  std::vector<std::size_t> left;
+  std::vector<api::ObjectKey> keys;
+  std::map<base::Duration, std::string> by_interval;
+  UsageCollector chained{{.make_source =
+                              [this](const api::UsageSource& made) {
+                                return std::make_unique<Chained>(*this, by_interval.at(made.interval));
+                              },
+                          .clock = clock,
+                          .log = base::Log(),
+                          .metrics = metrics},
+                         queue};
+};
+
+TEST_F(Places, LeaveAWorkerToSourcesThatAnswer) {
+  good = "good";
+  want({"a", "b", "c", "d", "e", "good"});
+  EXPECT_THAT(ask({5}), ElementsAre("good"));
+  EXPECT_THAT(ask({0, 1, 2, 3, 4, 5}), ElementsAre("a", "b", "c", "good")) << "new ones take three places of four";
+  EXPECT_THAT(ask({3, 4, 5}), ElementsAre("d", "e", "good"));
+  EXPECT_THAT(ask({0, 1, 2, 3, 4, 5}), ElementsAre("a", "b", "good")) << "stalled ones take two";
+  EXPECT_THAT(ask({2, 3, 4}), ElementsAre("c", "d")) << "and each has its turn";
+}
+
+TEST_F(Places, AreFreeForSourcesThatFailAtOnce) {
+  takes = base::milliseconds(10);
+  good = "f";
+  want({"a", "b", "c", "f"});
+  EXPECT_THAT(ask({0, 1}), ElementsAre("a", "b"));
+  EXPECT_THAT(ask({0, 1, 2, 3}), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(ask({3}), ElementsAre("f")) << "nothing is held";
 }
 
 }  // namespace usage_collector_test

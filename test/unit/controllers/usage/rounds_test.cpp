@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "strategies/utilization/usage_args.hpp"
+
 namespace usage_rounds_test {
 
 using base::minutes;
@@ -13,6 +15,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using usage::kUnknown;
+
+static_assert(controllers::kSamplesForHysteresis >= strategies::kMostHysteresisSamples, "else some are never kept");
 
 const base::TimePoint kNoon = base::parse_time("2026-11-23T12:00:00Z").value();
 
@@ -210,6 +214,39 @@ TEST(UsageRounds, ThatAreMeansCountTheRestOfAPodThatLeftInTheirWindow) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2600, 2600, 2600)) << "nothing of it";
 }
 
+/// A sample with the pod in it that was scraped before the pod left, and is dated after.
+TEST(UsageRounds, ThatMayBeOlderThanTheirDateCountWithoutAPodThatJustLeft) {
+  UsageRounds rounds(source());
+  const auto sample = [](double cores, base::TimePoint time) {
+    usage::Samples samples = with_pod(cores, 0.5, time);
+    samples.columns.front().lag = seconds(30);
+    return samples;
+  };
+  rounds.add(sample(3, kNoon), kNoon);
+  rounds.leave("node-a", {"shop", "cart-0"}, kEarlier, kNoon + seconds(5));
+  rounds.add(sample(3, kNoon + seconds(6)), kNoon + seconds(6));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2500, 2500));
+  rounds.add(sample(2.6, kNoon + seconds(35)), kNoon + seconds(35));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2500, 2500, 2600))
+      << "half a minute is over";
+}
+
+TEST(UsageRounds, ThatAreMeansAndMayBeOlderCountTheMostThatTheyMayBeAbout) {
+  UsageRounds rounds(source());
+  const auto sample = [](double cores, base::TimePoint time) {
+    usage::Samples samples = with_pod(cores, 0.4, time);
+    samples.columns.front().window = seconds(60);
+    samples.columns.front().lag = seconds(30);
+    return samples;
+  };
+  rounds.add(sample(3, kNoon), kNoon);
+  rounds.leave("node-a", {"shop", "cart-0"}, kEarlier, kNoon + seconds(15));
+  rounds.add(sample(3, kNoon + seconds(30)), kNoon + seconds(30));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2600, 2600)) << "all of it";
+  rounds.add(sample(2.8, kNoon + seconds(75)), kNoon + seconds(75));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2600, 2600, 2600)) << "half of it";
+}
+
 TEST(UsageRounds, FromBeforeAPodBeganAreNotAboutIt) {
   UsageRounds rounds(source());
   rounds.add(with_pod(6, 0, kNoon - seconds(60)), kNoon - seconds(60));
@@ -241,6 +278,51 @@ TEST(UsageRounds, NeverFallBelowNothingWithAPodThatLeaves) {
   rounds.leave("node-a", {"shop", "cart-0"}, kEarlier, kNoon + seconds(5));
   rounds.leave("unknown", {"shop", "cart-1"}, kEarlier, kNoon + seconds(5));
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(0));
+}
+
+// --- what is wrong with the source
+
+TEST(UsageHealth, HasFewAndShortComplaints) {
+  UsageRounds rounds(source());
+  usage::Samples samples = cpu(1, kNoon);
+  samples.problems.assign(100, std::string(10'000, 'x'));
+  rounds.add(samples, kNoon);
+  const auto complaints = rounds.health().complaints;
+  ASSERT_EQ(complaints.size(), 6U);
+  EXPECT_LE(complaints[0].size(), 400U);
+  EXPECT_EQ(complaints[5], "and 95 more");
+  rounds.fail(std::string(10'000, 'x'));
+  EXPECT_LE(rounds.health().problem.size(), 400U);
+}
+
+TEST(UsageHealth, TellsWhatPodsCountByInstead) {
+  UsageRounds rounds(source());
+  usage::Samples samples = cpu(1, kNoon);
+  samples.pod_columns = {{"cpu", usage::Unit::kAmount}, {"memory", usage::Unit::kAmount}};
+  samples.problems = {"listing pods: HTTP 503"};
+  rounds.add(samples, kNoon);
+  EXPECT_THAT(rounds.health().complaints,
+              ElementsAre("no pod is measured: pods count by their share of the node's usage, by requests",
+                          "listing pods: HTTP 503"));
+  samples.pods = {{"shop", "a"}};
+  samples.pod_values = {1, kUnknown};
+  samples.problems.clear();
+  rounds.add(samples, kNoon);
+  EXPECT_THAT(rounds.health().complaints, ElementsAre("memory of no pod is measured: pods count with their requests"));
+}
+
+TEST(UsageHealth, NamesTheColumnsThatNodesAreToHave) {
+  usage::Samples samples;
+  samples.columns = {{"cpu", usage::Unit::kPercent}, {"memory", usage::Unit::kPercent}};
+  samples.nodes = {{"node-a", kNoon, {50, kUnknown}}};
+  UsageRounds by_query(source());
+  by_query.add(samples, kNoon);
+  EXPECT_THAT(by_query.health().columns, ElementsAre("cpu", "memory"));
+  api::UsageSource watcher = source();
+  watcher.type = api::UsageSourceType::kLoadWatcher;
+  UsageRounds by_watcher(watcher);
+  by_watcher.add(samples, kNoon);
+  EXPECT_THAT(by_watcher.health().columns, ElementsAre("cpu")) << "some libraries of it measure no memory";
 }
 
 }  // namespace usage_rounds_test

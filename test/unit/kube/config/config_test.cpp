@@ -170,6 +170,11 @@ INSTANTIATE_TEST_SUITE_P(
                   "'socks5://u:SECRET@p'}}]\n"
                   "contexts: [{name: a, context: {cluster: c}}]",
                   "", "only proxies of the form http://host:port"},
+        BadConfig{"ProxyOverTls",
+                  "current-context: a\nclusters: [{name: c, cluster: {server: 'https://h', proxy-url: "
+                  "'https://u:SECRET@p'}}]\n"
+                  "contexts: [{name: a, context: {cluster: c}}]",
+                  "", "only proxies of the form http://host:port"},
         BadConfig{"TokenIsNumber", "users: [{name: u, user: {token: 12345}}]", "",
                   "users[0].user.token: must be a string"},
         BadConfig{"ClustersNoList", "clusters: {a: b}", "", "clusters: must be a list"},
@@ -235,6 +240,20 @@ TEST_F(ConfigTest, MergesFilesAsKubectlDoes) {
   const auto other = load_config({"", "b"}, environment, clock);
   ASSERT_TRUE(other) << other.error().message;
   EXPECT_EQ(other->ca_file, folder.path("two/ca.pem")) << "relative to its own file";
+}
+
+TEST_F(ConfigTest, TakesTheProxyOfTheEnvironmentWhereTheKubeconfigNamesNone) {
+  const std::string file =
+      folder.write("config",
+                   "clusters: [{name: c, cluster: {server: 'https://h'}}, {name: d, cluster: {server: 'https://d', "
+                   "proxy-url: 'http://own:1'}}]\n"
+                   "contexts: [{name: a, context: {cluster: c}}, {name: b, context: {cluster: d}}]");
+  const Environment environment{{"HTTPS_PROXY", "http://p:3128"}};
+  EXPECT_EQ(load_config({file, "a"}, environment, clock)->proxy_url, "http://p:3128");
+  EXPECT_EQ(load_config({file, "b"}, environment, clock)->proxy_url, "http://own:1");
+  EXPECT_EQ(load_config({file, "a"}, {{"HTTPS_PROXY", "http://p"}, {"NO_PROXY", "h"}}, clock)->proxy_url, "");
+  EXPECT_THAT(load_config({file, "a"}, {{"HTTPS_PROXY", "socks5://p"}}, clock).error().message,
+              HasSubstr("HTTPS_PROXY"));
 }
 
 TEST_F(ConfigTest, FlagWinsOverEnvironmentOverPodOverHome) {

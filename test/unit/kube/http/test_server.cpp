@@ -112,17 +112,30 @@ std::pair<int, std::uint16_t> listen_on_loopback(bool ipv6) {
 }  // namespace
 
 struct TestCa::Keys {
+  explicit Keys(const char* name) : certificate(new_certificate(key.get(), name, -7200, 7200)) {}
   Key key = new_key();
-  Certificate certificate = new_certificate(key.get(), "Test CA", -7200, 7200);
+  Certificate certificate;
 };
 
-TestCa::TestCa() : keys_(std::make_unique<Keys>()) {
+TestCa::TestCa(const char* name) : keys_(std::make_unique<Keys>(name)) {}
+
+TestCa::TestCa() : TestCa("Test CA") { sign_with(*keys_); }
+
+TestCa TestCa::intermediate_of(const TestCa& issuer) {
+  TestCa own("Test intermediate CA");
+  own.sign_with(*issuer.keys_);
+  return own;
+}
+
+void TestCa::sign_with(const Keys& issuer) {
   X509* own = keys_->certificate.get();
-  X509_set_issuer_name(own, X509_get_subject_name(own));
-  add_extension(own, own, NID_basic_constraints, "critical,CA:TRUE");
-  X509_sign(own, keys_->key.get(), EVP_sha256());
+  X509_set_issuer_name(own, X509_get_subject_name(issuer.certificate.get()));
+  add_extension(own, issuer.certificate.get(), NID_basic_constraints, "critical,CA:TRUE");
+  X509_sign(own, issuer.key.get(), EVP_sha256());
   pem_ = pem_of(own);
 }
+
+TestCa::TestCa(TestCa&&) noexcept = default;
 TestCa::~TestCa() = default;
 
 Pem TestCa::issue(const std::vector<std::string>& names, long valid_from, long valid_to) const {

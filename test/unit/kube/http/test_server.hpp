@@ -24,6 +24,8 @@ struct Pem {
 class TestCa {
  public:
   TestCa();
+  static TestCa intermediate_of(const TestCa& issuer);
+  TestCa(TestCa&&) noexcept;
   ~TestCa();
   const std::string& pem() const { return pem_; }
 
@@ -32,6 +34,8 @@ class TestCa {
 
  private:
   struct Keys;
+  explicit TestCa(const char* name);
+  void sign_with(const Keys& issuer);
   std::unique_ptr<Keys> keys_;
   std::string pem_;
 };

@@ -540,6 +540,31 @@ TEST(HttpRoute, ReachesAnIpv6Literal) {
   EXPECT_EQ(server->requests()[0].headers.at("host"), "[::1]:" + std::to_string(server->port()));
 }
 
+/// As in managed clusters whose kubeconfig holds the authority that signs the server's certificate, and not its root.
+TEST(HttpTls, TrustsAnIntermediateAuthorityThatIsConfiguredAlone) {
+  const TestCa intermediate = TestCa::intermediate_of(TestCa());
+  const ServerTls tls{intermediate.issue({"localhost", "127.0.0.1"}), ""};
+  const TestServer server(answer_ok, &tls);
+  for (const HttpEngine engine : {HttpEngine::kMixed, HttpEngine::kBeast}) {
+    Config config = config_for("https://localhost:" + std::to_string(server.port()));
+    config.ca_pem = intermediate.pem();
+    const auto got = connect(std::move(config), {.engine = engine})->round_trip(post("/a", "{}"));
+    EXPECT_TRUE(got) << got.error().message;
+  }
+}
+
+TEST(HttpTls, SaysThatAKeyIsEncrypted) {
+  Config config = config_for("https://127.0.0.1:1");
+  CredentialFiles files;
+  files.embedded.client_certificate_pem = ca().issue({"somebody"}).certificate;
+  files.embedded.client_key_pem = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";
+  const base::SystemClock clock;
+  config.credentials = file_credentials(files, clock);
+  const auto got = connect(std::move(config))->round_trip(get("/a"));
+  ASSERT_FALSE(got);
+  EXPECT_THAT(got.error().message, AllOf(HasSubstr("client key"), HasSubstr("encrypted"), HasSubstr("openssl pkey")));
+}
+
 TEST(HttpRoute, ReachesAHostName) {
   const TestServer server(answer_ok, &good_tls());
   Config config = config_for("https://localhost:" + std::to_string(server.port()));

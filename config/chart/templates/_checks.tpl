@@ -1,0 +1,42 @@
+{{/* What no schema can tell. Each message begins with the field. */}}
+{{- define "evacuator.checks" -}}
+{{- $config := include "evacuator.config" . | fromYaml -}}
+{{- $replicas := int .Values.replicas -}}
+{{- if and (gt $replicas 1) (not $config.leaderElection.enabled) -}}
+{{- fail (printf "config.leaderElection.enabled: must be true with %d replicas, or all of them act at once" $replicas) -}}
+{{- end -}}
+{{- with .Values.podDisruptionBudget -}}
+{{- if .enabled -}}
+{{- if and (ne (toString .minAvailable) "") (ne (toString .maxUnavailable) "") -}}
+{{- fail "podDisruptionBudget.maxUnavailable: must not be set beside minAvailable: set minAvailable to \"\"" -}}
+{{- end -}}
+{{- if and (eq (toString .minAvailable) "") (eq (toString .maxUnavailable) "") -}}
+{{- fail "podDisruptionBudget.minAvailable: must be set when maxUnavailable is not" -}}
+{{- end -}}
+{{- if and (gt $replicas 1) (regexMatch "^[0-9]+$" (toString .minAvailable)) (ge (int .minAvailable) $replicas) -}}
+{{- fail (printf "podDisruptionBudget.minAvailable: must be below replicas (%d), or no node with a replica can be drained" $replicas) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- with .Values.features -}}
+{{- if and .podWriteLimits.enabled (semverCompare "<1.30-0" $.Capabilities.KubeVersion.Version) -}}
+{{- fail (printf "features.podWriteLimits.enabled: needs Kubernetes 1.30, and this is %s" $.Capabilities.KubeVersion.Version) -}}
+{{- end -}}
+{{- if and .priorityAndFairness.enabled (semverCompare "<1.29-0" $.Capabilities.KubeVersion.Version) -}}
+{{- fail (printf "features.priorityAndFairness.enabled: needs Kubernetes 1.29, and this is %s" $.Capabilities.KubeVersion.Version) -}}
+{{- end -}}
+{{- if and .usageSecrets.enabled (not .usageSecrets.names) -}}
+{{- fail "features.usageSecrets.names: must name the Secrets that the operator may read" -}}
+{{- end -}}
+{{- end -}}
+{{- $loopback := "^(127\\.|localhost:|\\[::1\\]:)" -}}
+{{- if regexMatch $loopback $config.server.healthAddress -}}
+{{- fail "config.server.healthAddress: must not be a loopback address: the kubelet asks there" -}}
+{{- end -}}
+{{- if and .Values.features.placementWebhook.enabled (regexMatch $loopback $config.webhook.address) -}}
+{{- fail "config.webhook.address: must not be a loopback address: the API server asks there" -}}
+{{- end -}}
+{{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.service.enabled) -}}
+{{- fail "metrics.service.enabled: must be true for metrics.serviceMonitor" -}}
+{{- end -}}
+{{- end }}

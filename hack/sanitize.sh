@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Builds tests with sanitizers and runs them. usage: hack/sanitize.sh [gate|all|SUITE...]
+#   gate   what fits into a quarter of an hour with empty caches: ThreadSanitizer over kube and serving, where the threads
+#          are, AddressSanitizer and UndefinedBehaviorSanitizer over api, kube and serving, which read what others
+#          send (the default). The controllers and the soak need a build of nearly everything: `all`, or by name
+#   SUITE… these under both: controllers, soak, integration, …
+#   all    both over every unit test, the integration tests and the soak
+# A report fails the program that gave it. Logs lie under out/sanitize/. The last line is "N passed, N failed".
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+OUT=out/sanitize
+CORES=$(nproc)
+SOAK_SEEDS=15
+passed=0
+failed=0
+
+# What Debian's libraries lock inside is not seen by ThreadSanitizer: test/tsan.supp names them.
+export TSAN_OPTIONS="suppressions=$PWD/test/tsan.supp:exitcode=66:second_deadlock_stack=1"
+export ASAN_OPTIONS="detect_stack_use_after_return=1:strict_string_checks=1:exitcode=66"
+export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1"
+
+say() { printf 'sanitize: %s\n' "$*" >&2; }
+
+main() {
+  rm -rf "$OUT"
+  mkdir -p "$OUT"
+  case "${1:-gate}" in
+    gate)
+      play tsan kube serving
+      play asan-ubsan api kube serving
+      ;;
+    all)
+      mapfile -t suites < <(ls test/unit)
+      for preset in tsan asan-ubsan; do play "$preset" "${suites[@]}" integration soak; done
+      ;;
+    -h | --help) sed -n '2,/^[^#]/{/^#/!q;s/^# \{0,1\}//p}' "$0" && exit 0 ;;
+    *) for preset in tsan asan-ubsan; do play "$preset" "$@"; done ;;
+  esac
+  printf '%s passed, %s failed\n' "$passed" "$failed"
+  ((failed == 0 && passed > 0))
+}
+
+play() { # play PRESET SUITE...
+  local preset=$1 suite
+  shift
+  build "$preset" "${@/#/test_}"
+  for suite in "$@"; do
+    case "$suite" in
+      soak) soak "$preset" ;;
+      integration) tests "$preset" integration/test_integration ;;
+      *) tests "$preset" "test_$suite" ;;
+    esac
+  done
+}
+
+build() { # build PRESET TARGET...
+  local preset=$1 started=$SECONDS
+  shift
+  { cmake --preset "$preset" && cmake --build "build/$preset" --parallel "$CORES" --target "$@"; } >"$OUT/$preset-build.log" 2>&1 ||
+    { tail -n 60 "$OUT/$preset-build.log" >&2 && say "the $preset build failed" && exit 1; }
+  say "$preset built in $((SECONDS - started)) s"
+}
+
+# A GoogleTest program, its tests dealt out to one process a core.
+tests() { # tests PRESET PROGRAM
+  local name="$1-${2##*/}" started=$SECONDS shard bad=0 ran
+  local pids=()
+  for ((shard = 0; shard < CORES; ++shard)); do
+    GTEST_TOTAL_SHARDS=$CORES GTEST_SHARD_INDEX=$shard timeout 1800 "build/$1/test/$2" --gtest_brief=1 \
+      >"$OUT/$name.$shard.log" 2>&1 &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid" || bad=$((bad + 1)); done
+  ran=$(cat "$OUT/$name".*.log | sed -n 's/^\[==========\] \([0-9]*\) tests\? .* ran\..*/\1/p' | awk '{n += $1} END {print n + 0}')
+  count "$name" "$ran" "$bad" "$((SECONDS - started))"
+  ((bad == 0)) || show "$OUT/$name".*.log
+}
+
+soak() { # soak PRESET
+  local started=$SECONDS bad=0
+  timeout 1800 "build/$1/test/soak/test_soak" --first 1 --seeds "$SOAK_SEEDS" >"$OUT/$1-soak.log" 2>&1 || bad=1
+  count "$1-soak" "$SOAK_SEEDS" "$bad" "$((SECONDS - started))"
+  ((bad == 0)) || show "$OUT/$1-soak.log"
+}
+
+# A process that failed is counted as one failure, whatever it was: a report, a failed test, a crash.
+count() { # count NAME RAN BAD SECONDS
+  ((${2} > 0)) || { say "$1 ran no test" && failed=$((failed + 1)); }
+  passed=$((passed + (${3} > 0 && ${2} > 0 ? ${2} - 1 : ${2})))
+  failed=$((failed + ${3}))
+  say "$1: $2 run, $3 processes failed, $4 s"
+}
+
+show() { grep -ahE -A 30 'WARNING: ThreadSanitizer|ERROR: AddressSanitizer|ERROR: LeakSanitizer|runtime error|^\[  FAILED' "$@" | head -n 120 >&2 || true; }
+
+main "$@"

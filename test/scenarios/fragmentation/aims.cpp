@@ -1,0 +1,60 @@
+#include "test/scenarios/fragmentation/aims.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fragmentation {
+namespace {
+
+constexpr int kMostMovesPercent = 120;      // of the fewest moves known
+constexpr int kMostOnClassicPercent = 220;  // moves a freed node
+
+class Aims {
+ public:
+  explicit Aims(const Attempt& attempt) : attempt_(attempt), ours_(attempt.ours) {}
+
+  std::vector<std::string> missed() {
+    for (const std::string& rule : ours_.broken) missed_.push_back("broken: " + rule);
+    check_bound();
+    if (attempt_.kind == "classic" && ours_.moves * 100 > ours_.freed() * kMostOnClassicPercent)
+      missed_.push_back(fmt::format("{} moves for {} nodes: more than 2.2 a node", ours_.moves, ours_.freed()));
+    if (attempt_.optimum) check_moves("an exact solver", attempt_.optimum->moves);
+    for (const Rival& rival : attempt_.rivals) check_rival(rival);
+    for (const Rival& method : attempt_.methods) check_moves_of(method);
+    return std::move(missed_);
+  }
+
+ private:
+  void check_bound() {
+    if (ours_.freed() > ours_.bound) missed_.push_back("more is freed than the bound: that one is wrong");
+    const int most = attempt_.optimum ? std::min(ours_.bound, attempt_.optimum->freed) : ours_.bound;
+    if (ours_.freed() * 100 < most * attempt_.least_percent)
+      missed_.push_back(fmt::format("{} nodes of {}: below {} %", ours_.freed(), most, attempt_.least_percent));
+  }
+
+  void check_rival(const Rival& rival) {
+    if (rival.freed > ours_.freed())
+      missed_.push_back(fmt::format("{} frees {} nodes, ours {}", rival.name, rival.freed, ours_.freed()));
+    check_moves_of(rival);
+  }
+
+  void check_moves_of(const Rival& other) {
+    if (other.freed >= ours_.freed()) check_moves(other.name, other.moves);
+  }
+
+  void check_moves(std::string_view of, int fewest) {
+    if (ours_.moves * 100 > fewest * kMostMovesPercent)
+      missed_.push_back(fmt::format("{} moves, {} needs {}", ours_.moves, of, fewest));
+  }
+
+  const Attempt& attempt_;
+  const Verdict& ours_;
+  std::vector<std::string> missed_;
+};
+
+}  // namespace
+
+std::vector<std::string> missed_aims(const Attempt& attempt) { return Aims(attempt).missed(); }
+
+}  // namespace fragmentation

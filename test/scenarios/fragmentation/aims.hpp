@@ -1,0 +1,44 @@
+#pragma once
+
+/// What a plan for a fragmented cluster is to come to.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "test/scenarios/fragmentation/judge.hpp"
+
+namespace fragmentation {
+
+/// What another way comes to on the same cluster.
+struct Rival {
+  std::string_view name;
+  int freed = 0;
+  int moves = 0;
+};
+
+/// What an exact solver says.
+struct Optimum {
+  int freed = 0;  ///< no plan frees more nodes
+  int moves = 0;  ///< no plan frees as many as ours with fewer
+};
+
+struct Attempt {
+  std::string_view kind;  ///< of the cluster
+  Verdict ours;
+  std::vector<Rival> rivals{};   ///< other strategies
+  std::vector<Rival> methods{};  ///< other ways of this strategy
+  std::optional<Optimum> optimum{};
+  int least_percent = 95;  ///< of what can be freed
+};
+
+/// Each aim that is missed, in words:
+/// - no rule is broken, and no node freed beyond the bound;
+/// - at least that percentage of what the bound, and the optimum where it is known, say can be freed; never less than a
+/// rival;
+/// - at most 2.2 moves a freed node on "classic", 1.2 times the optimum's, and those of a rival or method that frees as
+///   many or more.
+std::vector<std::string> missed_aims(const Attempt& attempt);
+
+}  // namespace fragmentation

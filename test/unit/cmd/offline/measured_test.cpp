@@ -1,0 +1,142 @@
+#include "cmd/offline/measured.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cmd/commands.hpp"
+#include "test/builders/measured.hpp"
+#include "test/unit/cmd/command_fixture.hpp"
+
+namespace cmd {
+namespace measured_test {
+
+using builders::Measured;
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+// --- what sources say, beside what is requested
+
+class MeasuredSideBySide : public testing::Test {
+ protected:
+  MeasuredSideBySide() {
+    for (const char* name : {"n1", "n2", "n3"}) cluster_.add(builders::NodeBuilder(name));
+    cluster_.add(builders::PodBuilder("web").on("n1").cpu(cpu_ / 4));
+  }
+  const std::int64_t cpu_ = builders::NodeBuilder("n1").build().allocatable.begin()->second.milli();
+  builders::ClusterBuilder cluster_;
+};
+
+TEST_F(MeasuredSideBySide, HasATableForEachSource) {
+  const auto cluster = cluster_.build();
+  const MeasuredUsages measured = {
+      Measured("prom", {"cpu"}).node("n1", {cpu_ / 2}).foreseen({cpu_ * 3 / 4}).node("n2", {-1}).share(),
+      Measured("watcher", {}).percent("psi").node("n2", {12'000}).problem("its newest sample is 7m old").share(),
+      Measured("dead", {}).unusable("no answer").share()};
+  EXPECT_EQ(measured_tables({}, *cluster), "");
+  const std::string text = measured_tables(measured, *cluster);
+  EXPECT_THAT(text, AllOf(HasSubstr("USAGE by prom\n"), HasSubstr("cpu REQUESTED"), HasSubstr("USAGE by watcher\n"),
+                          HasSubstr("psi REQUESTED"), HasSubstr("USAGE by dead\nWarning: no answer\n")));
+  EXPECT_THAT(text, ContainsRegex("n1 +25% +50% +75%"));
+  EXPECT_THAT(text, ContainsRegex("n2 +0% +[?] +-"));
+  EXPECT_THAT(text, AllOf(HasSubstr("its newest sample is 7m old"), HasSubstr("not measured"), HasSubstr("12%")));
+}
+
+TEST_F(MeasuredSideBySide, IsInJsonWithNullForWhatIsNotKnown) {
+  const auto cluster = cluster_.build();
+  const MeasuredUsages measured = {
+      Measured("prom", {"cpu"}).node("n1", {cpu_ / 2}).foreseen({cpu_ * 3 / 4}).node("n2", {-1}).share(),
+      Measured("watcher", {}).percent("psi").node("n2", {12'500}).share()};
+  const api::Json json = measured_json(measured, *cluster);
+  ASSERT_EQ(json.size(), 2U);
+  EXPECT_EQ(json[0]["source"], "prom");
+  EXPECT_EQ(json[0]["problem"], "");
+  EXPECT_EQ(json[0]["nodes"][0], api::Json::parse(R"({"node":"n1","problem":"","usage":{"cpu":
+      {"requestedPercent":25.0,"usedPercent":50.0,"foreseenPercent":75.0}}})"));
+  EXPECT_EQ(json[0]["nodes"][1]["usage"]["cpu"], api::Json::parse(R"(
+      {"requestedPercent":0.0,"usedPercent":null,"foreseenPercent":null})"));
+  EXPECT_EQ(json[0]["nodes"][2]["problem"], "not measured");
+  EXPECT_EQ(json[1]["nodes"][1]["usage"]["psi"], api::Json::parse(R"(
+      {"requestedPercent":null,"usedPercent":12.5,"foreseenPercent":null})"));
+}
+
+// --- the whole command
+
+/// Requests are level and load is not: n1 burns.
+class SimulateByUsage : public cmd_test::CommandTest {
+ protected:
+  SimulateByUsage() {
+    std::string dump = "kind: List\nitems:\n";
+    for (const char* node : {"n1", "n2"})
+      dump += std::string("- {apiVersion: v1, kind: Node, metadata: {name: ") + node +
+              "}, status: {allocatable: {cpu: '8', memory: 16Gi, pods: '50'}, conditions: [{type: Ready, status: "
+              "'True'}]}}\n";
+    usage_ = "node,cpu\nn1,6\nn2,500m\nnamespace,pod,cpu\n";
+    for (int i = 0; i < 4; ++i) {
+      const std::string name = "hot-" + std::to_string(i);
+      dump += "- {apiVersion: v1, kind: Pod, metadata: {name: " + name + ", namespace: shop, uid: u-" + name +
+              ", creationTimestamp: \"2026-01-01T00:00:00Z\", ownerReferences: [{apiVersion: apps/v1, kind: "
+              "ReplicaSet, name: rs, uid: u-rs, controller: true}]}, spec: {nodeName: n1, containers: [{name: c, "
+              "image: i, resources: {requests: {cpu: 100m}}}]}, status: {phase: Running, conditions: [{type: Ready, "
+              "status: 'True'}]}}\n";
+      usage_ += "shop," + name + ",1500m\n";
+    }
+    options_.snapshot = write("dump.yaml", dump);
+    options_.usage = write("usage.csv", usage_);
+    options_.policy = write("policy.yaml", R"(apiVersion: evacuator.dev/v1alpha1
+kind: DeschedulerPolicy
+metadata: {name: level}
+spec:
+  usageSources: [{name: server, type: MetricsServer}]
+  strategies:
+  - name: LowNodeUtilization
+    args: {usage: {source: server}, thresholds: {cpu: 35}, targetThresholds: {cpu: 50}}
+)");
+    options_.now = "2026-06-01T00:00:00Z";
+  }
+  void simulate(const std::string& output) {
+    options_.output = output;
+    ASSERT_EQ(captured([&] { return run_simulate(options_); }), 0) << err_;
+  }
+  SimulateOptions options_;
+  std::string usage_;
+};
+
+TEST_F(SimulateByUsage, TellsUsageBalanceAndScoresInJson) {
+  simulate("json");
+  const auto json = api::Json::parse(out_);
+  ASSERT_FALSE(json["moves"].empty()) << out_;
+  for (const auto& move : json["moves"]) {
+    EXPECT_EQ(move["from"], "n1");
+    EXPECT_GT(move["score"].get<double>(), 0);
+  }
+  EXPECT_EQ(json["usage"][0]["source"], "server");
+  EXPECT_EQ(json["usage"][0]["nodes"][0]["usage"]["cpu"]["usedPercent"], 75.0);
+  ASSERT_EQ(json["balance"].size(), 1U);
+  EXPECT_EQ(json["balance"][0]["strategy"], "LowNodeUtilization");
+  EXPECT_GT(json["balance"][0]["before"]["deviation"].get<double>(),
+            json["balance"][0]["after"]["deviation"].get<double>());
+  EXPECT_GT(json["balance"][0]["before"]["peakToMean"].get<double>(), 1);
+}
+
+TEST_F(SimulateByUsage, ShowsScoresInTheWideTableOnly) {
+  simulate("table");
+  EXPECT_THAT(out_, AllOf(HasSubstr("BALANCE, before → after"), HasSubstr("USAGE by server"), HasSubstr("MOVES"),
+                          Not(HasSubstr("SCORE"))));
+  simulate("wide");
+  EXPECT_THAT(out_, HasSubstr("SCORE"));
+  EXPECT_THAT(out_, ContainsRegex("LowNodeUtilization +[0-9]+[.][0-9] +")) << out_;
+}
+
+TEST_F(SimulateByUsage, HasNoScoresAndNoUsageWhereNothingIsMeasured) {
+  options_.usage.clear();
+  simulate("json");
+  const auto json = api::Json::parse(out_);
+  EXPECT_EQ(json["usage"], api::Json::array());
+  EXPECT_EQ(json["moves"], api::Json::array());
+}
+
+}  // namespace measured_test
+}  // namespace cmd

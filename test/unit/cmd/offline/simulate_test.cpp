@@ -1,0 +1,150 @@
+/// `evacuator simulate` plans as the operator would on the same objects.
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "api/json/json.hpp"
+#include "cmd/commands.hpp"
+#include "test/unit/cmd/command_fixture.hpp"
+
+namespace cmd {
+namespace simulate_test {
+
+using api::Json;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+Json node(const std::string& name) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Node"},
+          {"metadata", {{"name", name}, {"labels", {{"kubernetes.io/hostname", name}}}}},
+          {"status", {{"allocatable", {{"cpu", "4"}, {"memory", "8Gi"}, {"pods", "20"}}}}}};
+}
+
+/// Old, with an owner.
+Json pod(const std::string& name, const std::string& on, const std::string& cpu) {
+  const Json owner = {{"apiVersion", "apps/v1"}, {"kind", "ReplicaSet"}, {"name", "rs"}, {"uid", "u-rs"}};
+  return {
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata",
+       {{"name", name},
+        {"namespace", "shop"},
+        {"uid", "u-" + name},
+        {"labels", {{"app", name}}},
+        {"creationTimestamp", "2026-11-20T12:00:00Z"},
+        {"ownerReferences", Json::array({owner})}}},
+      {"spec",
+       {{"nodeName", on},
+        {"containers", Json::array({{{"name", "c"}, {"image", "i"}, {"resources", {{"requests", {{"cpu", cpu}}}}}}})}}},
+      {"status", {{"phase", "Running"}}}};
+}
+
+class Simulate : public cmd_test::CommandTest {
+ protected:
+  /// What it says of a policy with that strategy.
+  Json plan(const std::string& strategy, Json args = Json::object(), bool has_hints = false) {
+    policy_["spec"]["strategies"] = Json::array({{{"name", strategy}, {"args", std::move(args)}}});
+    SimulateOptions options;
+    options.snapshot = write("dump.json", Json{{"kind", "List"}, {"items", objects_}}.dump());
+    options.policy = write("policy.json", policy_.dump());
+    options.now = "2026-11-22T00:00:00Z";
+    options.output = "json";
+    options.has_hints = has_hints;
+    EXPECT_EQ(captured([&] { return run_simulate(options); }), 0) << err_;
+    return Json::parse(out_, nullptr, false);
+  }
+  static std::vector<std::string> moved(const Json& plan) {
+    std::vector<std::string> pods;
+    for (const Json& move : plan["moves"]) pods.push_back(move["pod"]);
+    return pods;
+  }
+
+  Json objects_ = Json::array({node("n1"), node("n2")});
+  Json policy_ = {{"apiVersion", "evacuator.dev/v1alpha1"},
+                  {"kind", "DeschedulerPolicy"},
+                  {"metadata", {{"name", "tidy"}, {"generation", 1}}},
+                  {"spec", {{"mode", "Automatic"}}},
+                  {"status", {{"observedGeneration", 1}}}};
+};
+
+TEST_F(Simulate, SkipsAPodThatHasAnEvacuationAlready) {
+  objects_.push_back(pod("a", "n1", "1"));
+  objects_.push_back(pod("b", "n1", "1"));
+  ASSERT_THAT(moved(plan("PodLifeTime", {{"maxPodLifeTimeSeconds", 3600}})), UnorderedElementsAre("a", "b"));
+  for (const char* phase : {"InProgress", "Failed"}) {
+    objects_.push_back({{"apiVersion", "evacuator.dev/v1alpha1"},
+                        {"kind", "Evacuation"},
+                        {"metadata", {{"name", "of-a"}, {"namespace", "shop"}, {"uid", "u-e"}}},
+                        {"spec", {{"podRef", {{"name", "a"}, {"uid", "u-a"}}}}},
+                        {"status", {{"phase", phase}}}});
+    EXPECT_THAT(moved(plan("PodLifeTime", {{"maxPodLifeTimeSeconds", 3600}})), UnorderedElementsAre("b")) << phase;
+    objects_.erase(objects_.size() - 1);
+  }
+}
+
+/// Its Evacuation would wait for the budget. A plan in waves counts on every move, so it names no such pod.
+TEST_F(Simulate, NamesAPodWhoseBudgetIsUsedUpOnlyWhereItMayWait) {
+  objects_.push_back(pod("small", "n1", "500m"));
+  objects_.push_back(pod("large", "n2", "1500m"));
+  ASSERT_THAT(moved(plan("Defragmentation", {}, true)), UnorderedElementsAre("small"));
+  objects_.push_back(
+      {{"apiVersion", "policy/v1"},
+       {"kind", "PodDisruptionBudget"},
+       {"metadata", {{"name", "small"}, {"namespace", "shop"}}},
+       {"spec", {{"minAvailable", 1}, {"selector", {{"matchLabels", {{"app", "small"}}}}}}},
+       {"status", {{"disruptionsAllowed", 0}, {"currentHealthy", 1}, {"desiredHealthy", 1}, {"expectedPods", 2}}}});
+  EXPECT_THAT(moved(plan("Defragmentation", {}, true)), UnorderedElementsAre("large"));
+  EXPECT_THAT(moved(plan("PodLifeTime", {{"maxPodLifeTimeSeconds", 3600}})), UnorderedElementsAre("small", "large"));
+}
+
+/// n1 is nearly full, n2 nearly empty: leveling takes from n1, packing from n2.
+TEST_F(Simulate, GoesOnWithTheRoundsOfTheSameSpec) {
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) objects_.push_back(pod(name, "n1", "600m"));
+  objects_.push_back(pod("last", "n2", "200m"));
+  const Json args = {{"lowNodeUtilization", {{"thresholds", {{"cpu", 20}}}, {"targetThresholds", {{"cpu", 60}}}}},
+                     {"highNodeUtilization", {{"thresholds", {{"cpu", 20}}}}}};
+  EXPECT_THAT(moved(plan("AlternatingUtilization", args)), testing::Not(testing::Contains("last")));
+  policy_["status"]["rounds"] = {{"strategy", "AlternatingUtilization"},
+                                 {"round", 1},
+                                 {"phase", "Packing"},
+                                 {"planned", 1},
+                                 {"moved", 1},
+                                 {"nodes", 2},
+                                 {"nodesInUse", 2},
+                                 {"plannedAt", "2026-11-21T23:59:00Z"}};
+  EXPECT_THAT(moved(plan("AlternatingUtilization", args)), UnorderedElementsAre("last"));
+  policy_["metadata"]["generation"] = 2;
+  EXPECT_THAT(moved(plan("AlternatingUtilization", args)), testing::Not(testing::Contains("last")));
+}
+
+/// The pods tolerate the taint of nodes that are emptied: only a hint takes them elsewhere for sure.
+TEST_F(Simulate, SaysWhatHintsWouldAdd) {
+  for (const auto& [name, on] : {std::pair("small", "n1"), std::pair("large", "n2")}) {
+    objects_.push_back(pod(name, on, "1"));
+    objects_.back()["spec"]["tolerations"] = Json::array({{{"operator", "Exists"}}});
+  }
+  const Json without = plan("Defragmentation");
+  EXPECT_THAT(moved(without), IsEmpty());
+  EXPECT_THAT(without["strategies"][0]["emptying"]["note"].get<std::string>(),
+              HasSubstr("placement hints would free 1 nodes, 1 more, with 1 moves"));
+  const Json with = plan("Defragmentation", {}, true);
+  EXPECT_EQ(moved(with).size(), 1U);
+  EXPECT_EQ(with["strategies"][0]["emptying"]["note"], "") << "nothing is missing";
+}
+
+TEST_F(Simulate, SaysThatHintsAddNothing) {
+  objects_.push_back(node("n3"));
+  objects_.push_back(pod("wide-1", "n1", "3"));
+  objects_.push_back(pod("wide-2", "n2", "3"));
+  objects_.push_back(pod("other", "n3", "1100m"));
+  const Json plan_without = plan("Defragmentation");
+  EXPECT_EQ(plan_without["strategies"][0]["emptying"]["bound"], 1);
+  EXPECT_EQ(plan_without["strategies"][0]["emptying"]["freed"], 0);
+  EXPECT_EQ(plan_without["strategies"][0]["emptying"]["note"], "placement hints would free no more nodes");
+}
+
+}  // namespace simulate_test
+}  // namespace cmd
