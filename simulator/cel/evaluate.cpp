@@ -25,7 +25,7 @@ class Evaluator {
 
   base::Result<Value> value_of(const Expression& e) {
     switch (e.kind) {
-      case Kind::kLiteral: return Value::view_of(e.value);
+      case Kind::kLiteral: return Value(e.value);
       case Kind::kName: return variable(e.text);
       case Kind::kList: return list(e);
       case Kind::kMap: return map(e);

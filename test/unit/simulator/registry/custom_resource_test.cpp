@@ -183,19 +183,19 @@ TEST_F(CustomResourceTest, ApplyCreatesAndTracksOwners) {
 
 TEST_F(CustomResourceTest, ApplyReportsConflictsUnlessForced) {
   Json mine = evacuation("e");
-  mine["spec"]["reason"] = "mine";
+  mine["spec"]["priority"] = 6;
   apply("a", mine);
   Json theirs = evacuation("e");
-  theirs["spec"]["reason"] = "theirs";
+  theirs["spec"]["priority"] = 7;
   const Reply conflict = apply("b", theirs);
   EXPECT_EQ(conflict.code, 409);
   EXPECT_EQ(conflict.message(),
-            "Apply failed with 1 conflict: conflict with \"a\" using evacuator.dev/v1alpha1: .spec.reason");
+            "Apply failed with 1 conflict: conflict with \"a\" using evacuator.dev/v1alpha1: .spec.priority");
   EXPECT_EQ(conflict.body.at("details").at("causes").at(0).at("reason"), "FieldManagerConflict");
-  EXPECT_EQ(conflict.body.at("details").at("causes").at(0).at("field"), ".spec.reason");
-  EXPECT_EQ(apply("b", theirs, true).body.at("spec").at("reason"), "theirs");
+  EXPECT_EQ(conflict.body.at("details").at("causes").at(0).at("field"), ".spec.priority");
+  EXPECT_EQ(apply("b", theirs, true).body.at("spec").at("priority"), 7);
   EXPECT_EQ(apply("a", mine).code, 409) << "the forced field has changed hands";
-  theirs["spec"]["reason"] = "theirs";
+  theirs["spec"]["priority"] = 7;
   EXPECT_EQ(apply("a", theirs).code, 200) << "equal values may be owned together";
 }
 
@@ -214,9 +214,9 @@ TEST_F(CustomResourceTest, ApplyRemovesWhatItNoLongerOwnsAlone) {
 
 TEST_F(CustomResourceTest, UpdatesTakeOwnership) {
   must("POST", std::string(kEvacs) + "?fieldManager=maker", evacuation("e"));
-  merge(evac("e") + "?fieldManager=patcher", {{"spec", {{"reason", "patched"}}}});
+  merge(evac("e") + "?fieldManager=patcher", {{"spec", {{"priority", 6}}}});
   Json config = evacuation("e");
-  config["spec"]["reason"] = "applied";
+  config["spec"]["priority"] = 7;
   const Reply reply = apply("a", config);
   EXPECT_EQ(reply.code, 409);
   EXPECT_NE(reply.message().find("conflict with \"patcher\""), std::string::npos);
