@@ -216,8 +216,8 @@ build_again() {
   openssl pkey -in "$work/key" -pubout -out "$work/key.pub"
   mkdir -p "$work/second" "$work/temporary"
   if [[ ${REBUILD:-} ]]; then
-    git clone --quiet --no-hardlinks . "$work/clone/of it"
-    (cd "$work/clone/of it" && CCACHE_DISABLE=1 TMPDIR=$work/temporary IMAGE=$pushed_as IMAGE_KEY=$work/key IMAGE_OUT=$work/second hack/image.sh "$arch")
+    git clone --quiet --no-hardlinks . "$work/elsewhere/clone"
+    (cd "$work/elsewhere/clone" && CCACHE_DISABLE=1 TMPDIR=$work/temporary IMAGE=$pushed_as IMAGE_KEY=$work/key IMAGE_OUT=$work/second hack/image.sh "$arch")
     return
   fi
   if [[ $(id -u) == 0 ]] && setpriv --reuid=65534 --regid=65534 --clear-groups test -r hack/image.sh; then
