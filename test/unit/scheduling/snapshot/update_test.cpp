@@ -6,7 +6,6 @@
 #include <random>
 
 #include "scheduling/snapshot/cluster_snapshot.hpp"
-#include "scheduling/snapshot/index_update.hpp"
 #include "scheduling/snapshot/snapshot_keeper.hpp"
 #include "test/builders/cluster.hpp"
 #include "test/builders/snapshot_picture.hpp"
@@ -189,48 +188,97 @@ TEST_P(SnapshotUpdateProperty, TheKeeperSeesTheSameInLists) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SnapshotUpdateProperty, testing::Range(0U, 100U));
 
-// --- IndexUpdate
+// --- numbers
 
-struct IndexUpdateCase {
-  const char* name;
-  std::vector<std::uint32_t> leaving;
-  std::vector<std::uint32_t> coming;
-  std::string want;  ///< of "abcdef", with A, B, C... for what comes
+/// One node and one namespace, so that all pods want numbers in the same place.
+class CrowdedNode : public testing::Test {
+ protected:
+  CrowdedNode() {
+    input_.nodes = {std::make_shared<api::Node>(NodeBuilder("n").build()),
+                    std::make_shared<api::Node>(NodeBuilder("o").build())};
+    kept_ = std::make_unique<ClusterSnapshot>(input_);
+  }
+  static std::shared_ptr<const api::Pod> pod(int number, const char* node = "n") {
+    api::Pod pod = PodBuilder("p" + std::to_string(1000 + number)).on(node).build();
+    pod.meta.labels = labels().at(static_cast<std::size_t>(number % 3));
+    if (number % 4 == 0) pod.affinity = repelled();
+    return std::make_shared<api::Pod>(std::move(pod));
+  }
+  static const std::vector<api::StringMap>& labels() {
+    static const std::vector<api::StringMap> kLabels = {{{"app", "0"}}, {{"app", "1"}}, {{"app", "2"}}};
+    return kLabels;
+  }
+  static std::shared_ptr<const api::Affinity> repelled() {
+    static const auto kRepelled = PodBuilder("x")
+                                      .affinity([](api::Affinity& affinity) {
+                                        api::PodAffinityTerm term;
+                                        term.label_selector = builders::labels_in("app", {"0"});
+                                        term.topology_key = "zone";
+                                        affinity.required_pod_anti_affinity = {term};
+                                        affinity.preferred_pod_anti_affinity = {{1, term}};
+                                      })
+                                      .build()
+                                      .affinity;
+    return kRepelled;
+  }
+  void come(const std::shared_ptr<const api::Pod>& pod) {
+    pods_[pod->meta.key()] = pod;
+    kept_->apply({.gone = {}, .now = {pod}});
+  }
+  void go(const std::shared_ptr<const api::Pod>& pod) {
+    pods_.erase(pod->meta.key());
+    kept_->apply({.gone = {pod}, .now = {}});
+  }
+  void expect_as_anew(const std::string& after) {
+    SnapshotInput input = input_;
+    for (const auto& [key, pod] : pods_) input.pods.push_back(pod);
+    ASSERT_EQ(picture_of(*kept_), picture_of(ClusterSnapshot(input))) << "after " << after;
+  }
+
+  SnapshotInput input_;
+  std::map<api::ObjectKey, std::shared_ptr<const api::Pod>> pods_;
+  std::unique_ptr<ClusterSnapshot> kept_;
 };
 
-class IndexUpdateTest : public testing::TestWithParam<IndexUpdateCase> {};
-
-TEST_P(IndexUpdateTest, MovesApartAndRenumbers) {
-  const std::string old = "abcdef";
-  const IndexUpdate index_update(6, GetParam().leaving, GetParam().coming);
-  std::vector<char> list(old.begin(), old.end());
-  index_update.move_apart(list);
-  for (std::size_t i = 0; i < index_update.placed().size(); ++i)
-    list[index_update.placed()[i]] = static_cast<char>('A' + i);
-  EXPECT_EQ(std::string(list.begin(), list.end()), GetParam().want);
-
-  std::vector<std::uint32_t> numbers = {5, 4, 3, 2, 1, 0};
-  index_update.renumber(numbers);
-  for (std::uint32_t i = 0; i < 6; ++i) {
-    if (std::ranges::find(GetParam().leaving, i) != GetParam().leaving.end()) continue;
-    EXPECT_EQ(list.at(numbers[5 - i]), old[i]);
+TEST_F(CrowdedNode, TakesPodsBeforeBehindAndBetweenOthers) {
+  for (int step = 0; step < 150; ++step) {
+    const int number = step % 3 == 0 ? 300 + step : step % 3 == 1 ? 300 - step : 300 + step / 2;
+    come(pod(number));
+    expect_as_anew("pod " + std::to_string(number));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Runs, IndexUpdateTest,
-                         testing::Values(IndexUpdateCase{"Nothing", {}, {}, "abcdef"},
-                                         IndexUpdateCase{"OneComesInTheMiddle", {}, {2}, "abAcdef"},
-                                         IndexUpdateCase{"OneComesAtTheEnd", {}, {6}, "abcdefA"},
-                                         IndexUpdateCase{"SeveralComeToOnePlace", {}, {0, 0, 3}, "ABabcCdef"},
-                                         IndexUpdateCase{"OneLeaves", {0}, {}, "bcdef"},
-                                         IndexUpdateCase{"AllLeave", {0, 1, 2, 3, 4, 5}, {}, ""},
-                                         IndexUpdateCase{"AllAreExchanged", {0, 1, 2, 3, 4, 5}, {0, 6}, "AB"},
-                                         IndexUpdateCase{"OneTakesThePlaceOfAnother", {3}, {3}, "abcAef"},
-                                         IndexUpdateCase{"OneMovesForwards", {4}, {1}, "aAbcdf"},
-                                         IndexUpdateCase{"OneMovesBackwards", {1}, {5}, "acdeAf"},
-                                         IndexUpdateCase{"SomeMoveEitherWay", {0, 1, 5}, {4, 4, 4, 4}, "cdABCDe"},
-                                         IndexUpdateCase{"SomeMoveApart", {2, 3, 4}, {0, 1, 6, 6}, "AaBbfCD"}),
-                         [](const auto& info) { return info.param.name; });
+TEST_F(CrowdedNode, GivesNumbersBack) {
+  for (int i = 0; i < 200; ++i) come(pod(i));
+  const std::size_t most = kept_->pod_table_size();
+  EXPECT_GE(most, kept_->pod_count());
+  for (int i = 0; i < 200; i += 2) go(pod(i));
+  for (int i = 0; i < 200; i += 2) come(pod(i));
+  EXPECT_LE(kept_->pod_table_size(), most) << "each finds a place again";
+  for (int i = 0; i < 195; ++i) go(pod(i));
+  EXPECT_LT(kept_->pod_table_size(), most / 2);
+  expect_as_anew("most are gone");
+}
+
+TEST_F(CrowdedNode, APodThatIsBoundElsewhereAndBackLeavesNoTrace) {
+  for (int i = 0; i < 40; ++i) come(pod(i));
+  for (int i = 0; i < 40; ++i) {
+    come(pod(i, i % 2 == 0 ? "o" : "nowhere"));
+    expect_as_anew("it went");
+  }
+  for (int i = 39; i >= 0; --i) {
+    come(pod(i));
+    expect_as_anew("it came back");
+  }
+}
+
+/// A new snapshot has no numbers to spare: a plan that is made once pays nothing for updates.
+TEST_F(CrowdedNode, ANewSnapshotLeavesNoNumberOut) {
+  SnapshotInput input = input_;
+  for (int i = 0; i < 50; ++i) input.pods.push_back(pod(i));
+  const ClusterSnapshot cluster(input);
+  EXPECT_EQ(cluster.pod_table_size(), 50U);
+}
 
 }  // namespace snapshot_update_test
 }  // namespace scheduling
