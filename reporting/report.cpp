@@ -23,7 +23,7 @@ std::string key_of(std::string_view ns, std::string_view pod) {
 class ReportBuilder {
  public:
   explicit ReportBuilder(const ReportInput& input)
-      : input_(input), plan_(input.plan), cluster_(input.cluster), row_of_(input.cluster.pod_count(), kNoRow) {}
+      : input_(input), plan_(input.plan), cluster_(input.cluster), row_of_(input.cluster.pod_table_size(), kNoRow) {}
 
   Report build() {
     report_.policy = plain_text(input_.policy);

@@ -48,13 +48,13 @@ struct Overlay::Cache {
 
 Overlay::Overlay(const ClusterSnapshot& base)
     : base_(&base),
-      moved_(base.pod_count(), false),
+      moved_(base.pod_table_size(), false),
       used_(base.used()),
       scored_(base.scored()),
       soft_(std::make_shared<const SoftTaintTable>(base, std::vector<SoftTaint>())),
       cache_(std::make_shared<Cache>(base)) {
-  node_of_.reserve(base.pod_count());
-  for (const PodIndex pod : base.pods()) node_of_.push_back(base.node_of(pod));
+  node_of_.resize(base.pod_table_size(), kNoNode);
+  for (const PodIndex pod : base.pods()) node_of_[pod] = base.node_of(pod);
 }
 
 void Overlay::set_soft_taint(SoftTaint taint) {

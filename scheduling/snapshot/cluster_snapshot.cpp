@@ -55,14 +55,20 @@ ClusterSnapshot::ClusterSnapshot(SnapshotInput input, Quantities quantities)
   Update update(*this);
   update.namespaces_are_due();
   update.problems_are_due();
-  for (const auto& pod : in_order(std::move(input.pods))) update.take(pod);
+  update.rebuild({}, in_order(std::move(input.pods)));
   update.finish();
 }
 
 void ClusterSnapshot::apply(PodChanges changes) {
+  const auto gone = in_order(std::move(changes.gone));
+  const auto now = in_order(std::move(changes.now));
   Update update(*this);
-  for (const auto& pod : in_order(std::move(changes.gone))) update.remove(*pod);
-  for (const auto& pod : in_order(std::move(changes.now))) update.take(pod);
+  if (Update::is_cheaper_anew(gone.size() + now.size(), pod_count_)) {
+    update.rebuild(gone, now);
+  } else {
+    for (const auto& pod : gone) update.remove(pod->meta);
+    for (const auto& pod : now) update.take(pod);
+  }
   update.finish();
 }
 
@@ -104,7 +110,7 @@ void ClusterSnapshot::take_nodes(SnapshotInput::List<api::Node> nodes) {
   allocatable_ = NodeResources(nodes_.size());
   used_ = NodeResources(nodes_.size());
   scored_ = ScoredSums(nodes_.size());
-  first_pod_.assign(nodes_.size() + 1, 0);
+  first_pod_.assign(nodes_.size() + 2, 0);
   node_by_name_.reserve(nodes_.size());
   for (const NodeIndex node : this->nodes()) {
     node_by_name_.emplace(nodes_[node]->meta.name, node);
@@ -161,14 +167,13 @@ std::optional<NamespaceIndex> ClusterSnapshot::find_namespace(std::string_view n
   return at == namespace_by_name_.end() ? std::nullopt : std::optional(at->second);
 }
 
-std::span<const PodIndex> ClusterSnapshot::pods_in(NamespaceIndex ns) const {
-  const NamespaceEntry& entry = namespaces_[ns];
-  return std::span(by_name_).subspan(entry.first, entry.pods);
-}
-
-std::span<const ClusterSnapshot::LabelGroup> ClusterSnapshot::label_groups(NamespaceIndex ns) const {
-  const NamespaceEntry& entry = namespaces_[ns];
-  return std::span(groups_).subspan(entry.first_group, entry.last_group - entry.first_group);
+std::vector<PodIndex> ClusterSnapshot::pods_by_name() const {
+  std::vector<PodIndex> pods;
+  pods.reserve(pod_count_);
+  for (const NamespaceEntry& ns : std::span(namespaces_).first(namespaces_with_pods_)) {
+    pods.insert(pods.end(), ns.pods.begin(), ns.pods.end());
+  }
+  return pods;
 }
 
 std::optional<PodIndex> ClusterSnapshot::find_pod(std::string_view ns, std::string_view name) const {

@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "api/core/kinds.hpp"
+#include "base/clock.hpp"
 #include "scheduling/index_range.hpp"
 #include "scheduling/input_problems.hpp"
 #include "scheduling/resources.hpp"
+#include "scheduling/snapshot/pod_range.hpp"
 
 namespace scheduling {
 
@@ -48,9 +50,10 @@ struct PodChanges {
 };
 
 /// The cluster at one instant. Only apply() and update_others() change it, so without them safe to share between
-/// threads; about 64 bytes per pod beside the shared objects. Nodes are numbered by name. Pods are numbered node by
-/// node and inside a node by namespace, name and uid; pods that are on no known node come last. Namespaces: those with
-/// pods by name, then the others. Owners, resources and sets of requests have the numbers in which they were met.
+/// threads; about 80 bytes per pod beside the shared objects. Nodes are numbered by name. Pods are numbered in the
+/// order of their nodes and inside a node by namespace, name and uid; pods that are on no known node come last. A new
+/// snapshot leaves no number out; one that was changed does, so that the next pod finds a free one. Namespaces: those
+/// with pods by name, then the others. Owners, resources and sets of requests have the numbers in which they were met.
 class ClusterSnapshot {
  public:
   explicit ClusterSnapshot(SnapshotInput input, Quantities quantities = Quantities::kSound);
@@ -59,15 +62,17 @@ class ClusterSnapshot {
 
   // --- the next instant, in place (see SnapshotKeeper). Not while somebody reads; what was derived from the snapshot
   // (an Overlay, numbers of pods) ends with it. Afterwards it equals one that is made again from the newest objects,
-  // but for the numbers of owners, resources and sets of requests, and keeps no older object alive.
-  /// Any changes of pods. One costs a look-up, and a pass over the numbers if it comes, goes, is bound or gets other
-  /// labels; many cost little more than one pass.
+  // pods in the same order, but for the numbers themselves, and keeps no older object alive.
+  /// Any changes of pods. Each costs some look-ups; now and then all pods get new numbers. So many that all anew costs
+  /// less are taken so.
   /// REQUIRES: no two pods of one namespace, name and uid.
   void apply(PodChanges changes);
   /// All kinds but the pods. False, and nothing happens: nodes came, went or offer other amounts, so make it again.
   bool update_others(const SnapshotInput& now);
   /// Sets of requests that were ever met: grows as pods with other requests come.
   std::size_t request_set_count() const { return request_sets_.size(); }
+  /// The same of sets of images.
+  std::size_t image_set_count() const { return known_images_.size(); }
 
   // --- nodes
   std::size_t node_count() const { return nodes_.size(); }
@@ -78,7 +83,9 @@ class ClusterSnapshot {
   IndexRange nodes() const { return {0, static_cast<NodeIndex>(nodes_.size())}; }
 
   // --- pods
-  std::size_t pod_count() const { return pods_.size(); }
+  std::size_t pod_count() const { return pod_count_; }
+  /// All numbers of pods are below this: how long a table by pod must be.
+  std::size_t pod_table_size() const { return pods_.size(); }
   const api::Pod& pod(PodIndex pod) const { return *pods_[pod].object; }
   /// Has the pod's object fetched into the caches: for walks in an order that memory does not have, some steps ahead.
   void prefetch(PodIndex pod) const {
@@ -86,13 +93,21 @@ class ClusterSnapshot {
     const auto* bytes = reinterpret_cast<const char*>(pods_[pod].object.get());
     for (std::size_t at = 0; at < sizeof(api::Pod); at += kCacheLine) __builtin_prefetch(bytes + at);
   }
+  /// The same of what the object keeps elsewhere; a few steps after the object itself.
+  void prefetch_parts(PodIndex pod) const {
+    const api::Pod& object = *pods_[pod].object;
+    __builtin_prefetch(object.meta.name.data());
+    __builtin_prefetch(object.meta.uid.data());
+    __builtin_prefetch(object.meta.owner_references.data());
+    __builtin_prefetch(object.containers.data());
+  }
   /// The node that the pod is bound to; kNoNode when none or unknown.
   NodeIndex node_of(PodIndex pod) const { return pods_[pod].node; }
-  IndexRange pods_on(NodeIndex node) const { return {first_pod_[node], first_pod_[node + 1]}; }
-  IndexRange pods() const { return {0, static_cast<PodIndex>(pods_.size())}; }
-  IndexRange unscheduled_pods() const { return {first_pod_.back(), static_cast<PodIndex>(pods_.size())}; }
-  /// Pods ordered by namespace, name and uid.
-  std::span<const PodIndex> pods_by_name() const { return by_name_; }
+  PodRange pods_on(NodeIndex node) const { return {is_taken_.data(), first_pod_[node], first_pod_[node + 1]}; }
+  PodRange pods() const { return {is_taken_.data(), 0, first_pod_.back()}; }
+  PodRange unscheduled_pods() const { return {is_taken_.data(), first_pod_[first_pod_.size() - 2], first_pod_.back()}; }
+  /// Pods ordered by namespace, name and uid. Made anew.
+  std::vector<PodIndex> pods_by_name() const;
   std::optional<PodIndex> find_pod(std::string_view ns, std::string_view name) const;
   /// Effective requests in thousandths, as a new pod of its kind asks for.
   const RequestSet& requests(PodIndex pod) const { return request_sets_[pods_[pod].requests].amounts; }
@@ -106,6 +121,9 @@ class ClusterSnapshot {
   bool is_active(PodIndex pod) const { return !pods_[pod].terminal; }
   /// Active and not on its way out.
   bool is_staying(PodIndex pod) const { return !pods_[pod].terminal && !pods_[pod].terminating; }
+  base::TimePoint created_at(PodIndex pod) const { return pods_[pod].created; }
+  /// A number that pods share whose containers have the same images, in any order.
+  std::uint32_t images_of(PodIndex pod) const { return pods_[pod].images; }
   bool is_daemon_set(PodIndex pod) const { return pods_[pod].is_daemon_set; }
   bool is_mirror(PodIndex pod) const { return pods_[pod].is_mirror; }
   /// Containers or sidecars of it ask for ports of the node.
@@ -116,6 +134,11 @@ class ClusterSnapshot {
   /// The pod's first owner as a number below owner_count(); nullopt: it has none.
   std::optional<std::uint32_t> owner_of(PodIndex pod) const {
     const std::uint32_t owner = pods_[pod].owner;
+    return owner == kNoOwner ? std::nullopt : std::optional(owner);
+  }
+  /// The owner that controls the pod, or else its first one; nullopt: it has none, or that one has no uid.
+  std::optional<std::uint32_t> main_owner_of(PodIndex pod) const {
+    const std::uint32_t owner = pods_[pod].main_owner;
     return owner == kNoOwner ? std::nullopt : std::optional(owner);
   }
   std::size_t owner_count() const { return owner_pods_.size(); }
@@ -131,15 +154,17 @@ class ClusterSnapshot {
   std::string_view namespace_name(NamespaceIndex ns) const { return namespaces_[ns].name; }
   /// The object, or nullptr when only its contents are known.
   const api::Namespace* namespace_object(NamespaceIndex ns) const { return namespaces_[ns].object; }
-  std::span<const PodIndex> pods_in(NamespaceIndex ns) const;
+  /// In order of name and uid.
+  std::span<const PodIndex> pods_in(NamespaceIndex ns) const { return namespaces_[ns].pods; }
   /// Pods of one namespace whose labels are the same: a selector need be asked only once for all of them.
   struct LabelGroup {
     const api::StringMap* labels;
-    std::span<const PodIndex> pods;  ///< in order of name
+    std::vector<PodIndex> pods;  ///< in order of name
   };
-  std::span<const LabelGroup> label_groups(NamespaceIndex ns) const;
+  /// In the order in which the namespace's pods by name show them.
+  std::span<const LabelGroup> label_groups(NamespaceIndex ns) const { return namespaces_[ns].groups; }
   /// The number of the pod's group, over all namespaces.
-  std::uint32_t label_group_of(PodIndex pod) const { return namespaces_[pods_[pod].ns].first_group + group_of_[pod]; }
+  std::uint32_t label_group_of(PodIndex pod) const { return namespaces_[pods_[pod].ns].first_group + pods_[pod].group; }
   /// Budgets of the namespace, as positions in pdbs().
   std::span<const std::uint32_t> pdbs_in(NamespaceIndex ns) const { return namespaces_[ns].pdbs; }
   const SnapshotInput::List<api::PodDisruptionBudget>& pdbs() const { return pdbs_; }
@@ -186,13 +211,18 @@ class ClusterSnapshot {
 
  private:
   class Update;
+  /// One cache line.
   struct PodEntry {
     std::shared_ptr<const api::Pod> object;
+    base::TimePoint created;
     NodeIndex node = kNoNode;
     NamespaceIndex ns = 0;
+    std::uint32_t group = 0;  ///< of labels, among those of its namespace
     std::uint32_t requests = 0;
     std::uint32_t held = 0;
     std::uint32_t owner = kNoOwner;
+    std::uint32_t main_owner = kNoOwner;
+    std::uint32_t images = 0;
     bool terminal = false;
     bool terminating = false;
     bool has_pod_affinity = false;  ///< see affinity_pods()
@@ -201,20 +231,19 @@ class ClusterSnapshot {
     bool is_mirror = false;
     bool has_host_ports = false;
   };
+  using LabelStorage = const api::StringMap::Entry*;
   struct NamespaceEntry {
     std::string_view name;
     const api::Namespace* object = nullptr;
     std::vector<std::uint32_t> pdbs;
     std::vector<AntiAffineGroup> anti_affine;
-    std::uint32_t first = 0;  ///< its pods: by_name_[first, first + pods)
-    std::uint32_t pods = 0;
-    std::uint32_t first_group = 0;  ///< its label groups: groups_[first_group, last_group)
-    std::uint32_t last_group = 0;
-    bool is_touched = false;  ///< pods came or went since its groups were formed
+    std::vector<PodIndex> pods;              ///< by name
+    std::vector<LabelGroup> groups;          ///< by their first pods
+    std::vector<LabelStorage> group_labels;  ///< what the labels of each group share
+    std::uint32_t first_group = 0;           ///< the number of the first one over all namespaces
   };
   static constexpr std::uint32_t kNoOwner = 0xffffffff;
 
-  using LabelStorage = const api::StringMap::Entry*;
   struct StringHash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
@@ -244,13 +273,11 @@ class ClusterSnapshot {
   SnapshotInput::List<api::ResourceClaim> resource_claims_;
 
   std::vector<bool> schedulable_by_all_;  ///< by node
-  std::vector<PodEntry> pods_;
-  std::vector<PodIndex> first_pod_;  ///< node_count() + 1 entries
-  std::vector<PodIndex> by_name_;
-  std::vector<PodIndex> by_labels_;      ///< by namespace, then by labels
-  std::vector<std::uint32_t> group_of_;  ///< each pod's label group among those of its namespace
-  std::vector<LabelGroup> groups_;
-  std::vector<LabelStorage> group_labels_;  ///< what the labels of each group share
+  std::vector<PodEntry> pods_;            ///< by number; those that no pod has are empty
+  std::vector<std::uint8_t> is_taken_;    ///< by number: 1 where a pod has it
+  std::size_t pod_count_ = 0;
+  /// The first number of each node, of the pods without one, and the end: node_count() + 2 entries.
+  std::vector<PodIndex> first_pod_;
   std::vector<AntiAffineGroup> anti_affine_by_labels_;
   std::vector<PodIndex> affinity_pods_;
   std::vector<NamespaceEntry> namespaces_;
@@ -272,6 +299,7 @@ class ClusterSnapshot {
   ByString<NodeIndex> node_by_name_;
   ByString<NamespaceIndex> namespace_by_name_;
   ByString<std::uint32_t> owner_by_uid_;
+  ByString<std::uint32_t> known_images_;                                        ///< numbers by the images in order
   std::unordered_map<std::string_view, const api::Workload*> workload_by_uid_;  ///< keys view workloads_
   struct RequestSetHash {
     std::size_t operator()(const PodRequests& set) const;

@@ -1,36 +1,34 @@
-/// What a snapshot groups its pods by: namespaces, labels, affinity.
+/// What a snapshot groups its pods by: namespaces and labels.
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
+#include "scheduling/snapshot/object_order.hpp"
 #include "scheduling/snapshot/update.hpp"
 
 namespace scheduling {
+namespace {
 
-/// Namespaces with pods come first, by name.
-void ClusterSnapshot::Update::order_namespaces() {
-  auto& all = cluster_.namespaces_;
-  const std::span with_pods = std::span(all).first(cluster_.namespaces_with_pods_);
-  const std::span others = std::span(all).subspan(with_pods.size());
-  const auto has_pods = [](const NamespaceEntry& ns) { return ns.pods > 0; };
-  if (!std::ranges::all_of(with_pods, has_pods) || std::ranges::any_of(others, has_pods)) sort_namespaces();
-  std::uint32_t first = 0;
-  for (NamespaceEntry& ns : std::span(all).first(cluster_.namespaces_with_pods_)) {
-    ns.first = first;
-    first += ns.pods;
-  }
+/// The element keeps its value, those between move up or down by one.
+template <typename T>
+void move_to(std::vector<T>& list, std::size_t from, std::size_t to) {
+  const auto at = [&](std::size_t i) { return list.begin() + static_cast<std::ptrdiff_t>(i); };
+  if (from < to) std::rotate(at(from), at(from + 1), at(to + 1));
+  if (to < from) std::rotate(at(to), at(from), at(from + 1));
 }
 
-/// Drops those without pods: derive_namespaces() finds them again.
+}  // namespace
+
+/// Namespaces with pods come first, by name. Drops the others: derive_namespaces() finds them again.
 void ClusterSnapshot::Update::sort_namespaces() {
   constexpr NamespaceIndex kDropped = 0xffffffff;
   auto& all = cluster_.namespaces_;
   auto& by_name = cluster_.namespace_by_name_;
   std::vector<NamespaceIndex> number(all.size(), kDropped);
-  std::erase_if(by_name, [&](const auto& each) { return all[each.second].pods == 0; });
+  std::erase_if(by_name, [&](const auto& each) { return all[each.second].pods.empty(); });
   std::map<std::string_view, NamespaceIndex*> in_order;
   for (auto& [name, ns] : by_name) in_order.emplace(name, &ns);
   std::vector<NamespaceEntry> sorted;
@@ -39,97 +37,86 @@ void ClusterSnapshot::Update::sort_namespaces() {
     sorted.push_back(std::move(all[*ns]));
     *ns = number[*ns];
   }
-  for (PodEntry& entry : cluster_.pods_) entry.ns = number[entry.ns];
+  for (const PodIndex pod : cluster_.pods()) cluster_.pods_[pod].ns = number[cluster_.pods_[pod].ns];
   cluster_.namespaces_with_pods_ = static_cast<std::uint32_t>(sorted.size());
   all = std::move(sorted);
   namespaces_due_ = true;
 }
 
+void ClusterSnapshot::Update::number_groups() {
+  std::uint32_t next = 0;
+  for (NamespaceEntry& ns : std::span(cluster_.namespaces_).first(cluster_.namespaces_with_pods_)) {
+    ns.first_group = next;
+    next += static_cast<std::uint32_t>(ns.groups.size());
+  }
+}
+
 /// Equal label maps share their storage when they come from the decoder, so the address is enough to tell them apart;
 /// maps that are equal and do not share only make one group more. Groups are numbered as they are met by name.
-void ClusterSnapshot::Update::form_groups() {
-  const std::vector<LabelGroup> groups = std::exchange(cluster_.groups_, {});
-  const std::vector<LabelStorage> labels = std::exchange(cluster_.group_labels_, {});
-  cluster_.groups_.reserve(groups.size() + arriving_.size());
-  cluster_.group_labels_.reserve(groups.size() + arriving_.size());
-  auto arrival = arriving_.begin();
-  for (NamespaceIndex number = 0; number < cluster_.namespaces_with_pods_; ++number) {
-    NamespaceEntry& ns = cluster_.namespaces_[number];
-    const std::size_t first = std::exchange(ns.first_group, static_cast<std::uint32_t>(cluster_.groups_.size()));
-    const std::size_t count = ns.last_group - first;
-    const auto its_first = arrival;
-    while (arrival != arriving_.end() && cluster_.pods_[arrival->index].ns == number) ++arrival;
-    const std::span<const LabelStorage> known = std::span(labels).subspan(first, count);
-    if (std::exchange(ns.is_touched, false)) {
-      rank(ns, assign_groups({its_first, arrival}, known));
-    } else {
-      copy_groups(ns, std::span(groups).subspan(first, count), known);
+void ClusterSnapshot::Update::form_groups(NamespaceEntry& ns) {
+  std::unordered_map<LabelStorage, std::uint32_t> known;
+  for (const PodIndex pod : ns.pods) {
+    const api::StringMap& labels = meta_of(pod).labels;
+    const auto [at, is_new] = known.try_emplace(labels.begin(), static_cast<std::uint32_t>(ns.groups.size()));
+    if (is_new) {
+      ns.groups.push_back({&labels, {}});
+      ns.group_labels.push_back(labels.begin());
     }
-    ns.last_group = static_cast<std::uint32_t>(cluster_.groups_.size());
+    cluster_.pods_[pod].group = at->second;
+    ns.groups[at->second].pods.push_back(pod);
   }
 }
 
-/// Its pods are the same as before, but may stand elsewhere.
-void ClusterSnapshot::Update::copy_groups(const NamespaceEntry& ns, std::span<const LabelGroup> groups,
-                                          std::span<const LabelStorage> labels) {
-  const PodIndex* at = cluster_.by_labels_.data() + ns.first;
-  for (const LabelGroup& group : groups) {
-    cluster_.groups_.push_back({group.labels, {at, group.pods.size()}});
-    at += group.pods.size();
+void ClusterSnapshot::Update::join_group(PodIndex pod) {
+  PodEntry& entry = cluster_.pods_[pod];
+  NamespaceEntry& ns = cluster_.namespaces_[entry.ns];
+  const LabelStorage labels = entry.object->meta.labels.begin();
+  entry.group = static_cast<std::uint32_t>(std::ranges::find(ns.group_labels, labels) - ns.group_labels.begin());
+  if (entry.group == ns.groups.size()) {
+    ns.groups.emplace_back();
+    ns.group_labels.push_back(labels);
+    groups_due_ = true;
   }
-  cluster_.group_labels_.insert(cluster_.group_labels_.end(), labels.begin(), labels.end());
+  std::vector<PodIndex>& pods = ns.groups[entry.group].pods;
+  const auto meta_of_pod = [this](PodIndex each) -> const api::ObjectMeta& { return meta_of(each); };
+  const auto at = pods.insert(std::ranges::upper_bound(pods, meta_of(pod), comes_before, meta_of_pod), pod);
+  if (at == pods.begin()) place_group(ns, entry.group);
 }
 
-/// Gives each arrival in one namespace the number of the group with its labels. The result: the labels of all groups,
-/// new ones last.
-std::vector<ClusterSnapshot::LabelStorage> ClusterSnapshot::Update::assign_groups(std::span<const NewPod> arrivals,
-                                                                                  std::span<const LabelStorage> known) {
-  std::unordered_map<LabelStorage, std::uint32_t> number;
-  const auto labels_of = [this](const NewPod& arrival) { return cluster_.pod(arrival.index).meta.labels.begin(); };
-  for (const NewPod& arrival : arrivals) number.try_emplace(labels_of(arrival), kUngrouped);
-  std::vector<LabelStorage> labels(known.begin(), known.end());
-  for (std::uint32_t group = 0; group < known.size() && !number.empty(); ++group) {
-    if (const auto at = number.find(known[group]); at != number.end()) at->second = group;
+void ClusterSnapshot::Update::leave_group(PodIndex pod) {
+  const std::uint32_t group = cluster_.pods_[pod].group;
+  NamespaceEntry& ns = cluster_.namespaces_[cluster_.pods_[pod].ns];
+  std::vector<PodIndex>& pods = ns.groups[group].pods;
+  const auto at = pods.erase(std::ranges::find(pods, pod));
+  if (pods.empty()) {
+    ns.groups.erase(ns.groups.begin() + group);
+    ns.group_labels.erase(ns.group_labels.begin() + group);
+    assign_groups(ns, group, ns.groups.size());
+    groups_due_ = true;
+  } else if (at == pods.begin()) {
+    place_group(ns, group);
   }
-  for (const NewPod& arrival : arrivals) {
-    std::uint32_t& group = number.at(labels_of(arrival));
-    if (group == kUngrouped) {
-      group = static_cast<std::uint32_t>(labels.size());
-      labels.push_back(labels_of(arrival));
-    }
-    cluster_.group_of_[arrival.index] = group;
-  }
-  return labels;
 }
 
-/// Numbers the groups of one namespace in the order in which its pods by name show them. Counting sort.
-void ClusterSnapshot::Update::rank(const NamespaceEntry& ns, const std::vector<LabelStorage>& labels) {
-  const std::span members = std::span(cluster_.by_name_).subspan(ns.first, ns.pods);
-  std::vector<std::uint32_t> ranks(labels.size(), kUngrouped);
-  std::vector<std::uint32_t> of_member;
-  std::vector<std::uint32_t> next;  // first the sizes
-  of_member.reserve(members.size());
-  const std::size_t first_group = cluster_.groups_.size();
-  for (const PodIndex pod : members) {
-    std::uint32_t& group = cluster_.group_of_[pod];
-    std::uint32_t& rank = ranks[group];
-    if (rank == kUngrouped) {
-      rank = static_cast<std::uint32_t>(next.size());
-      next.push_back(0);
-      cluster_.groups_.push_back({&cluster_.pod(pod).meta.labels, {}});
-      cluster_.group_labels_.push_back(labels[group]);
-    }
-    group = rank;
-    ++next[rank];
-    of_member.push_back(rank);
+/// It has another first pod; the other groups are in order.
+void ClusterSnapshot::Update::place_group(NamespaceEntry& ns, std::uint32_t group) {
+  const api::ObjectMeta& first = meta_of(ns.groups[group].pods.front());
+  ns.groups[group].labels = &first.labels;
+  const auto comes_first = [&](const LabelGroup& each) { return comes_before(meta_of(each.pods.front()), first); };
+  const auto all = ns.groups.begin();
+  auto to = static_cast<std::size_t>(std::partition_point(all, all + group, comes_first) - all);
+  if (to == group)
+    to = static_cast<std::size_t>(std::partition_point(all + group + 1, ns.groups.end(), comes_first) - all) - 1;
+  move_to(ns.groups, group, to);
+  move_to(ns.group_labels, group, to);
+  if (to != group) assign_groups(ns, std::min<std::size_t>(group, to), std::max<std::size_t>(group, to) + 1);
+}
+
+/// Tells their pods the numbers of groups [first, last).
+void ClusterSnapshot::Update::assign_groups(const NamespaceEntry& ns, std::size_t first, std::size_t last) {
+  for (std::size_t group = first; group < last; ++group) {
+    for (const PodIndex pod : ns.groups[group].pods) cluster_.pods_[pod].group = static_cast<std::uint32_t>(group);
   }
-  PodIndex* const block = cluster_.by_labels_.data() + ns.first;
-  std::uint32_t first = 0;
-  for (std::size_t rank = 0; rank < next.size(); ++rank) {
-    cluster_.groups_[first_group + rank].pods = {block + first, next[rank]};
-    first += std::exchange(next[rank], first);
-  }
-  for (std::size_t i = 0; i < members.size(); ++i) block[next[of_member[i]]++] = members[i];
 }
 
 /// Namespaces that something but a pod of theirs names, and what is known of each.
@@ -150,53 +137,6 @@ void ClusterSnapshot::Update::derive_namespaces() {
   for (std::uint32_t i = 0; i < cluster_.pdbs_.size(); ++i) {
     all[cluster_.intern_namespace(cluster_.pdbs_[i]->meta.ns)].pdbs.push_back(i);
   }
-}
-
-/// Affinities that are equal share their storage when they come from the decoder, so addresses tell the kinds of a
-/// label group apart; kinds are numbered as they are met.
-void ClusterSnapshot::Update::derive_affinity() {
-  constexpr std::uint32_t kNone = 0xffffffff;
-  struct Kind {
-    const api::Affinity* affinity;
-    std::uint32_t next;  ///< of the same label group
-    AntiAffineGroup pods;
-  };
-  std::vector<Kind> kinds;
-  std::vector<std::uint32_t> first(cluster_.groups_.size(), kNone);
-  cluster_.affinity_pods_.clear();
-  for (const PodIndex pod : cluster_.pods()) {
-    const PodEntry& entry = cluster_.pods_[pod];
-    if (entry.has_pod_affinity) cluster_.affinity_pods_.push_back(pod);
-    if (!entry.is_anti_affine || entry.terminal) continue;
-    const api::Affinity* const affinity = entry.object->affinity.get();
-    std::uint32_t& head = first[cluster_.label_group_of(pod)];
-    std::uint32_t kind = head;
-    while (kind != kNone && kinds[kind].affinity != affinity) kind = kinds[kind].next;
-    if (kind == kNone) {
-      kinds.push_back({affinity, head, {}});
-      kind = head = static_cast<std::uint32_t>(kinds.size() - 1);
-    }
-    kinds[kind].pods.push_back(pod);
-  }
-  cluster_.anti_affine_by_labels_.clear();
-  for (Kind& kind : kinds) add_anti_affine(std::move(kind.pods));
-}
-
-void ClusterSnapshot::Update::add_anti_affine(AntiAffineGroup kind) {
-  std::set<NamespaceIndex> named;
-  bool by_labels = false;
-  const PodIndex pod = kind.front();
-  for (const api::PodAffinityTerm& term : cluster_.pod(pod).affinity->required_pod_anti_affinity) {
-    by_labels = by_labels || term.namespace_selector;
-    for (const std::string& name : term.namespaces) named.insert(cluster_.intern_namespace(name));
-    if (!term.namespace_selector && term.namespaces.empty()) named.insert(cluster_.namespace_of(pod));
-  }
-  if (named.size() == 1 && !by_labels) {
-    cluster_.namespaces_[*named.begin()].anti_affine.push_back(std::move(kind));
-    return;
-  }
-  if (by_labels) cluster_.anti_affine_by_labels_.push_back(kind);
-  for (const NamespaceIndex ns : named) cluster_.namespaces_[ns].anti_affine.push_back(kind);
 }
 
 }  // namespace scheduling

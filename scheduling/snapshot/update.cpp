@@ -1,7 +1,7 @@
 #include "scheduling/snapshot/update.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <iterator>
 #include <utility>
 
 #include "scheduling/predicates.hpp"
@@ -19,6 +19,15 @@ void for_each_owner(const api::Pod& pod, F&& each) {
   }
 }
 
+/// nullptr: there is no such owner, or it has no uid.
+const std::string* main_owner_uid(const api::Pod& pod) {
+  const auto& owners = pod.meta.owner_references;
+  if (owners.empty()) return nullptr;
+  const auto controls = std::ranges::find(owners, true, &api::OwnerReference::controller);
+  const std::string& uid = controls == owners.end() ? owners.front().uid : controls->uid;
+  return uid.empty() ? nullptr : &uid;
+}
+
 bool has_pod_affinity(const api::Affinity& affinity) {
   return !affinity.required_pod_affinity.empty() || !affinity.preferred_pod_affinity.empty() ||
          !affinity.preferred_pod_anti_affinity.empty();
@@ -31,57 +40,142 @@ bool ClusterSnapshot::InOrder::operator()(const std::shared_ptr<const api::Pod>&
   return comes_before(a->meta, b->meta);
 }
 
-void ClusterSnapshot::Update::remove(const api::Pod& pod) {
-  const NamePosition place = place_of(pod.meta);
-  if (!place.is_known) return;
-  forget_problems_of(cluster_.pods_[cluster_.by_name_[place.position]].object);
-  leaving_.push_back(place.position);
-  removed_ = leaving_.size();
+/// What one change costs beside what it costs to make everything anew, from a few changes on.
+bool ClusterSnapshot::Update::is_cheaper_anew(std::size_t changes, std::size_t pods) {
+  constexpr std::size_t kFew = 16;
+  constexpr std::size_t kPodsForOneChange = 8;
+  return changes > kFew && changes * kPodsForOneChange > pods;
+}
+
+void ClusterSnapshot::Update::remove(const api::ObjectMeta& pod) {
+  const auto known = find(pod);
+  if (!known) return;
+  forget_problems_of(cluster_.pods_[*known].object);
+  withdraw(*known);
 }
 
 void ClusterSnapshot::Update::take(const std::shared_ptr<const api::Pod>& pod) {
-  const NodeIndex node = pod->node_name.empty() ? kNoNode : cluster_.find_node(pod->node_name.value).value_or(kNoNode);
-  const NamePosition place = place_of(pod->meta);
-  const std::span removed = std::span(leaving_).first(removed_);
-  if (place.is_known && !std::ranges::binary_search(removed, place.position)) {
-    const PodIndex index = cluster_.by_name_[place.position];
-    const PodEntry& entry = cluster_.pods_[index];
+  const NodeIndex node = node_for(*pod);
+  if (const auto known = find(pod->meta)) {
+    const PodEntry& entry = cluster_.pods_[*known];
     forget_problems_of(entry.object);
     // Label maps that are equal share their storage, see form_groups().
     const bool stays = entry.node == node && entry.object->meta.labels.begin() == pod->meta.labels.begin();
-    if (stays) return renew(index, admit(pod, node));
-    leaving_.push_back(place.position);
+    if (stays) return renew(*known, admit(pod, node));
+    withdraw(*known);
   }
-  arriving_.push_back({admit(pod, node), node, place.position});
+  insert({admit(pod, node), node});
+}
+
+void ClusterSnapshot::Update::rebuild(const Pods& gone, const Pods& now) {
+  const auto drop = [this](const api::ObjectMeta& meta) {
+    const auto known = find(meta);
+    if (!known) return;
+    forget_problems_of(cluster_.pods_[*known].object);
+    cluster_.is_taken_[*known] = 0;
+  };
+  for (const auto& pod : gone) drop(pod->meta);
+  std::vector<NewPod> coming;
+  for (const auto& pod : now) {
+    drop(pod->meta);
+    const NodeIndex node = node_for(*pod);
+    coming.push_back({admit(pod, node), node});
+  }
+  std::vector<NewPod> staying = those_that_stay();
+  std::vector<NewPod> pods;
+  pods.reserve(staying.size() + coming.size());
+  const auto as_moved = [](auto at) { return std::make_move_iterator(at); };
+  std::merge(as_moved(staying.begin()), as_moved(staying.end()), as_moved(coming.begin()), as_moved(coming.end()),
+             std::back_inserter(pods),
+             [](const NewPod& a, const NewPod& b) { return comes_before(a.object->meta, b.object->meta); });
+  forget_pods();
+  const std::vector<PodIndex> number = number_all(pods);
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    PodEntry& entry = cluster_.pods_[number[i]];
+    entry.object = std::move(pods[i].object);
+    entry.node = pods[i].node;
+    entry.ns = cluster_.intern_namespace(entry.object->meta.ns);
+    cluster_.namespaces_[entry.ns].pods.push_back(number[i]);
+  }
+  for (PodEntry& entry : cluster_.pods_) {
+    describe(entry);
+    enlist_with_owners(entry);
+  }
+  for (NamespaceEntry& ns : cluster_.namespaces_) form_groups(ns);
 }
 
 void ClusterSnapshot::Update::finish() {
-  if (!leaving_.empty() || !arriving_.empty()) index_update();
+  if (order_due_) sort_namespaces();
+  if (order_due_ || groups_due_) number_groups();
   std::ranges::sort(nodes_);
   nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
   for (const NodeIndex node : nodes_) sum_up(node);
-  if (namespaces_due_) derive_namespaces();
+  if (std::exchange(namespaces_due_, false)) derive_namespaces();
   if (problems_due_) tell_problems();
+  if (is_sparse()) spread();
 }
 
 // --- one pod
 
-ClusterSnapshot::Update::NamePosition ClusterSnapshot::Update::place_of(const api::ObjectMeta& meta) const {
+NodeIndex ClusterSnapshot::Update::node_for(const api::Pod& pod) const {
+  return pod.node_name.empty() ? kNoNode : cluster_.find_node(pod.node_name.value).value_or(kNoNode);
+}
+
+/// Where the pod stands among those of its namespace, or would.
+std::uint32_t ClusterSnapshot::Update::position_of(const api::ObjectMeta& meta, const NamespaceEntry& ns) const {
+  const auto meta_of_pod = [this](PodIndex pod) -> const api::ObjectMeta& { return meta_of(pod); };
+  const auto at = std::ranges::lower_bound(ns.pods, meta, comes_before, meta_of_pod);
+  return static_cast<std::uint32_t>(at - ns.pods.begin());
+}
+
+std::vector<PodIndex>::iterator ClusterSnapshot::Update::place_in(NamespaceEntry& ns, PodIndex pod) const {
+  return std::find(ns.pods.begin() + position_of(meta_of(pod), ns), ns.pods.end(), pod);
+}
+
+std::optional<PodIndex> ClusterSnapshot::Update::find(const api::ObjectMeta& meta) const {
   const auto found = cluster_.find_namespace(meta.ns);
-  const auto with_pods = std::span(cluster_.namespaces_).first(cluster_.namespaces_with_pods_);
-  if (!found || *found >= with_pods.size()) {
-    const auto next = std::ranges::lower_bound(with_pods, meta.ns, {}, &NamespaceEntry::name);
-    const std::size_t position = next == with_pods.end() ? cluster_.by_name_.size() : next->first;
-    return {static_cast<std::uint32_t>(position), false};
-  }
-  const auto key_of = [this](PodIndex pod) {
-    const api::ObjectMeta& each = cluster_.pod(pod).meta;
-    return std::tie(each.name, each.uid);
-  };
-  const auto pods = cluster_.pods_in(*found);
-  const auto at = std::ranges::lower_bound(pods, std::tie(meta.name, meta.uid), {}, key_of);
-  const auto position = with_pods[*found].first + static_cast<std::uint32_t>(at - pods.begin());
-  return {position, at != pods.end() && key_of(*at) == std::tie(meta.name, meta.uid)};
+  if (!found) return std::nullopt;
+  const NamespaceEntry& ns = cluster_.namespaces_[*found];
+  const std::uint32_t position = position_of(meta, ns);
+  if (position == ns.pods.size()) return std::nullopt;
+  const api::ObjectMeta& there = meta_of(ns.pods[position]);
+  return there.name == meta.name && there.uid == meta.uid ? std::optional(ns.pods[position]) : std::nullopt;
+}
+
+void ClusterSnapshot::Update::insert(NewPod pod) {
+  const api::ObjectMeta& meta = pod.object->meta;
+  const NamespaceIndex number = cluster_.intern_namespace(meta.ns);
+  const PodIndex index = open_place(pod.node, meta);
+  NamespaceEntry& ns = cluster_.namespaces_[number];
+  const std::uint32_t position = position_of(meta, ns);
+  PodEntry& entry = cluster_.pods_[index];
+  cluster_.is_taken_[index] = 1;
+  ++cluster_.pod_count_;
+  entry.object = std::move(pod.object);
+  entry.node = pod.node;
+  entry.ns = number;
+  ns.pods.insert(ns.pods.begin() + position, index);
+  if (ns.pods.size() == 1) order_due_ = true;
+  describe(entry);
+  enlist_with_owners(entry);
+  join_group(index);
+  enlist_affinity(index);
+  touch(entry);
+}
+
+/// Its number is free afterwards.
+void ClusterSnapshot::Update::withdraw(PodIndex pod) {
+  PodEntry& entry = cluster_.pods_[pod];
+  NamespaceEntry& ns = cluster_.namespaces_[entry.ns];
+  touch(entry);
+  strike_affinity(pod);
+  leave_group(pod);
+  strike_from_owners(entry);
+  ns.pods.erase(place_in(ns, pod));
+  if (ns.pods.empty()) order_due_ = true;
+  entry = {};
+  cluster_.is_taken_[pod] = 0;
+  --cluster_.pod_count_;
 }
 
 /// The pod as the snapshot counts with it.
@@ -109,25 +203,24 @@ bool ClusterSnapshot::Update::is_lost(const api::Pod& pod, NodeIndex node) {
 
 void ClusterSnapshot::Update::renew(PodIndex pod, std::shared_ptr<const api::Pod> object) {
   PodEntry& entry = cluster_.pods_[pod];
-  const auto affinity = [&] {
-    const bool counts = entry.is_anti_affine && !entry.terminal;
-    return std::tuple(entry.has_pod_affinity, counts ? entry.object->affinity.get() : nullptr);
-  };
-  const auto affinity_before = affinity();
+  const bool keeps_affinity = entry.object->affinity == object->affinity && entry.terminal == object->is_terminal();
+  if (!keeps_affinity) strike_affinity(pod);
   const auto released_later = entry.object;
   strike_from_owners(entry);
   entry.object = std::move(object);
   describe(entry);
   enlist_with_owners(entry);
-  if (affinity() != affinity_before) namespaces_due_ = true;
-  if (entry.node != kNoNode) nodes_.push_back(entry.node);
-  LabelGroup& group = cluster_.groups_[cluster_.label_group_of(pod)];
+  if (!keeps_affinity) enlist_affinity(pod);
+  touch(entry);
+  LabelGroup& group = cluster_.namespaces_[entry.ns].groups[entry.group];
   if (group.pods.front() == pod) group.labels = &entry.object->meta.labels;
 }
 
 /// What follows from the object alone.
 void ClusterSnapshot::Update::describe(PodEntry& entry) {
   const api::Pod& pod = *entry.object;
+  entry.created = pod.meta.creation_timestamp;
+  entry.images = intern_images(pod);
   entry.terminal = pod.is_terminal();
   entry.terminating = pod.meta.is_terminating();
   entry.has_pod_affinity = pod.affinity && has_pod_affinity(*pod.affinity);
@@ -150,6 +243,18 @@ std::uint32_t ClusterSnapshot::Update::intern_asked() {
   return at->second;
 }
 
+std::uint32_t ClusterSnapshot::Update::intern_images(const api::Pod& pod) {
+  images_.clear();
+  for (const api::Container& container : pod.containers) images_.push_back(container.image);
+  std::ranges::sort(images_);
+  joined_images_.clear();
+  for (const std::string_view image : images_)
+    joined_images_.append(std::to_string(image.size())).append(":").append(image);
+  auto& known = cluster_.known_images_;
+  if (const auto at = known.find(joined_images_); at != known.end()) return at->second;
+  return known.emplace(joined_images_, static_cast<std::uint32_t>(known.size())).first->second;
+}
+
 std::uint32_t ClusterSnapshot::Update::intern_owner(const std::string& uid) {
   if (const auto at = cluster_.owner_by_uid_.find(uid); at != cluster_.owner_by_uid_.end()) return at->second;
   if (cluster_.free_owners_.empty()) {
@@ -164,12 +269,14 @@ std::uint32_t ClusterSnapshot::Update::intern_owner(const std::string& uid) {
 }
 
 void ClusterSnapshot::Update::enlist_with_owners(PodEntry& entry) {
-  entry.owner = kNoOwner;
+  entry.owner = entry.main_owner = kNoOwner;
+  const std::string* const main_uid = main_owner_uid(*entry.object);
   for_each_owner(*entry.object, [&](const std::string& uid) {
     const std::uint32_t owner = intern_owner(uid);
     ++cluster_.owner_pods_[owner];
     if (is_staying(entry)) ++cluster_.living_owner_pods_[owner];
     if (entry.owner == kNoOwner) entry.owner = owner;
+    if (main_uid != nullptr && uid == *main_uid) entry.main_owner = owner;
   });
 }
 
@@ -183,114 +290,11 @@ void ClusterSnapshot::Update::strike_from_owners(const PodEntry& entry) {
   });
 }
 
-// --- all that come and go
-
-void ClusterSnapshot::Update::index_update() {
-  std::ranges::sort(leaving_);
-  const std::vector<PodIndex> leaving = withdraw();
-  const std::vector<std::uint32_t> by_node = arrivals_by_node();
-  std::vector<std::uint32_t> positions;
-  for (const NewPod& arrival : arriving_) positions.push_back(arrival.position);
-  const auto size = static_cast<std::uint32_t>(cluster_.pods_.size());
-  const IndexUpdate pods(size, leaving, places_in_nodes(by_node));
-  const IndexUpdate names(size, leaving_, positions);
-  shift_nodes(leaving, by_node);
-  renumber(pods);
-  pods.move_apart(cluster_.pods_);
-  pods.move_apart(cluster_.group_of_);
-  names.move_apart(cluster_.by_name_);
-  names.move_apart(cluster_.by_labels_);
-  for (std::size_t i = 0; i < by_node.size(); ++i) settle(arriving_[by_node[i]], pods.placed()[i]);
-  for (std::size_t i = 0; i < arriving_.size(); ++i) cluster_.by_name_[names.placed()[i]] = arriving_[i].index;
-  order_namespaces();
-  form_groups();
-}
-
-/// Takes those that leave out of all counts. The result is ascending.
-std::vector<PodIndex> ClusterSnapshot::Update::withdraw() {
-  std::vector<PodIndex> pods;
-  pods.reserve(leaving_.size());
-  for (const std::uint32_t position : leaving_) {
-    pods.push_back(cluster_.by_name_[position]);
-    const PodEntry& entry = cluster_.pods_[pods.back()];
-    NamespaceEntry& ns = cluster_.namespaces_[entry.ns];
-    --ns.pods;
-    ns.is_touched = true;
-    strike_from_owners(entry);
-    touch(entry);
-  }
-  std::ranges::sort(pods);
-  return pods;
-}
-
 void ClusterSnapshot::Update::touch(const PodEntry& entry) {
   if (entry.node != kNoNode && (nodes_.empty() || nodes_.back() != entry.node)) nodes_.push_back(entry.node);
-  if (entry.has_pod_affinity || entry.is_anti_affine) namespaces_due_ = true;
 }
 
-/// Numbers of arrivals in the order of pods. Counting sort by node; within a node the order by name stays.
-std::vector<std::uint32_t> ClusterSnapshot::Update::arrivals_by_node() const {
-  std::vector<std::uint32_t> next(cluster_.nodes_.size() + 2, 0);
-  for (const NewPod& arrival : arriving_) ++next[slot_of(arrival.node) + 1];
-  for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
-  std::vector<std::uint32_t> order(arriving_.size());
-  for (std::uint32_t i = 0; i < arriving_.size(); ++i) order[next[slot_of(arriving_[i].node)]++] = i;
-  return order;
-}
-
-/// Before which pod each belongs.
-std::vector<PodIndex> ClusterSnapshot::Update::places_in_nodes(const std::vector<std::uint32_t>& by_node) const {
-  const auto& pods = cluster_.pods_;
-  const auto meta_of = [](const PodEntry& entry) -> const api::ObjectMeta& { return entry.object->meta; };
-  std::vector<PodIndex> places;
-  places.reserve(by_node.size());
-  for (const std::uint32_t arrival : by_node) {
-    const std::size_t slot = slot_of(arriving_[arrival].node);
-    const PodIndex after = places.empty() ? 0 : places.back();
-    const auto first = pods.begin() + std::max(after, cluster_.first_pod_[slot]);
-    const auto last = slot == cluster_.nodes_.size() ? pods.end() : pods.begin() + cluster_.first_pod_[slot + 1];
-    const auto at = std::ranges::lower_bound(first, last, arriving_[arrival].object->meta, comes_before, meta_of);
-    places.push_back(static_cast<PodIndex>(at - pods.begin()));
-  }
-  return places;
-}
-
-void ClusterSnapshot::Update::shift_nodes(const std::vector<PodIndex>& leaving,
-                                          const std::vector<std::uint32_t>& by_node) {
-  auto left = leaving.begin();
-  auto came = by_node.begin();
-  for (std::size_t slot = 0; slot < cluster_.first_pod_.size(); ++slot) {
-    PodIndex& first = cluster_.first_pod_[slot];
-    while (left != leaving.end() && *left < first) ++left;
-    while (came != by_node.end() && slot_of(arriving_[*came].node) < slot) ++came;
-    first += static_cast<PodIndex>((came - by_node.begin()) - (left - leaving.begin()));
-  }
-}
-
-void ClusterSnapshot::Update::renumber(const IndexUpdate& pods) {
-  pods.renumber(cluster_.by_name_);
-  pods.renumber(cluster_.by_labels_);
-  if (namespaces_due_) return;
-  pods.renumber(cluster_.affinity_pods_);
-  for (AntiAffineGroup& group : cluster_.anti_affine_by_labels_) pods.renumber(group);
-  for (NamespaceEntry& ns : cluster_.namespaces_) {
-    for (AntiAffineGroup& group : ns.anti_affine) pods.renumber(group);
-  }
-}
-
-void ClusterSnapshot::Update::settle(NewPod& arrival, PodIndex at) {
-  arrival.index = at;
-  PodEntry& entry = cluster_.pods_[at];
-  entry.object = std::move(arrival.object);
-  entry.node = arrival.node;
-  entry.ns = cluster_.intern_namespace(entry.object->meta.ns);
-  NamespaceEntry& ns = cluster_.namespaces_[entry.ns];
-  ++ns.pods;
-  ns.is_touched = true;
-  describe(entry);
-  enlist_with_owners(entry);
-  touch(entry);
-}
+// --- what is shared
 
 /// As the active pods on it hold.
 void ClusterSnapshot::Update::sum_up(NodeIndex node) {

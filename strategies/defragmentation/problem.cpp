@@ -30,7 +30,7 @@ DefragmentationProblem::DefragmentationProblem(const StrategyContext& context, N
       is_held_(base().node_count(), false),
       pods_(base().node_count()),
       takes_(base().node_count(), false),
-      known_(base().pod_count(), 0) {
+      known_(base().pod_table_size(), 0) {
   objections_.emplace_back();  // shared by all that may move
   find_taking();
   find_sizes();

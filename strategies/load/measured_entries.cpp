@@ -37,8 +37,8 @@ bool is_before(const MeasuredUsage::Pod& entry, const api::ObjectMeta& pod) {
 
 /// Both sides are sorted, and mostly the same. Pods of one name have one entry.
 std::vector<std::uint32_t> entries_of_pods(const MeasuredUsage& measured, const ClusterSnapshot& cluster) {
-  std::vector<std::uint32_t> entries(cluster.pod_count(), MeasuredEntries::kNone);
-  const std::span<const PodIndex> pods = cluster.pods_by_name();
+  std::vector<std::uint32_t> entries(cluster.pod_table_size(), MeasuredEntries::kNone);
+  const std::vector<PodIndex> pods = cluster.pods_by_name();
   const auto count = static_cast<std::uint32_t>(measured.pods.size());
   std::uint32_t next = 0;  // behind the last one that was found, or passed
   for (std::size_t i = 0; i < pods.size(); ++i) {

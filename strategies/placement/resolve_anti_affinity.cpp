@@ -29,7 +29,7 @@ struct SharedTerm {
 class Conflicts {
  public:
   explicit Conflicts(const StrategyContext& context)
-      : cluster_(context.cluster), base_(context.cluster.base()), gone_(base_.pod_count(), false) {
+      : cluster_(context.cluster), base_(context.cluster.base()), gone_(base_.pod_table_size(), false) {
     for (const PodIndex pod : base_.pods()) {
       if (is_present(pod) && base_.pod(pod).affinity) take_terms(pod);
     }

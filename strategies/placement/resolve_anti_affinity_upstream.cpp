@@ -17,7 +17,7 @@ using scheduling::ClusterSnapshot;
 class PresentPods {
  public:
   PresentPods(const StrategyContext& context, const PodScope& scope)
-      : context_(context), cluster_(context.cluster.base()), present_(cluster_.pod_count(), false) {
+      : context_(context), cluster_(context.cluster.base()), present_(cluster_.pod_table_size(), false) {
     auto in_scope = pods_in(scope, context);
     for (const NodeIndex node : context.nodes) {
       for (const PodIndex pod : pods_on(context, node, PodStates::kActive)) present_[pod] = in_scope(pod);

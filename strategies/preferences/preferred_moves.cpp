@@ -19,7 +19,7 @@ PreferredMoves::PreferredMoves(const StrategyContext& context, std::unique_ptr<R
       pods_(std::move(pods)),
       asks_(std::move(may_go)),
       budget_(budget),
-      answers_(context.cluster.base().pod_count(), 0),
+      answers_(context.cluster.base().pod_table_size(), 0),
       is_looked_at_(context.cluster.base().node_count(), false) {
   for (const NodeIndex node : context.nodes) is_looked_at_[node] = true;
 }

@@ -47,7 +47,7 @@ class SpreadBalancer {
         cache_(context.cluster, nodes_),
         looked_at_(cluster_.node_count(), false),
         full_(cluster_.node_count(), false),
-        tried_(cluster_.pod_count(), false) {
+        tried_(cluster_.pod_table_size(), false) {
     for (const NodeIndex node : context.nodes) looked_at_[node] = true;
   }
 

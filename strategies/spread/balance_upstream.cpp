@@ -98,8 +98,8 @@ class UpstreamSpread {
         in_scope_(pods_in(args.scope, context)),
         cache_(context.cluster, context.nodes),
         position_(cluster_.node_count(), kNotLookedAt),
-        listed_(cluster_.pod_count(), Listed::kUnknown),
-        chosen_(cluster_.pod_count(), false) {
+        listed_(cluster_.pod_table_size(), Listed::kUnknown),
+        chosen_(cluster_.pod_table_size(), false) {
     for (std::uint32_t i = 0; i < context.nodes.size(); ++i) position_[context.nodes[i]] = i;
   }
 

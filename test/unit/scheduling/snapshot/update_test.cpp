@@ -6,7 +6,6 @@
 #include <random>
 
 #include "scheduling/snapshot/cluster_snapshot.hpp"
-#include "scheduling/snapshot/index_update.hpp"
 #include "scheduling/snapshot/snapshot_keeper.hpp"
 #include "test/builders/cluster.hpp"
 #include "test/builders/snapshot_picture.hpp"
@@ -99,11 +98,13 @@ class Turmoil {
     pod.meta.owner_references.clear();
     for (int i = pick(0, 2); i > 0; --i) {
       const std::string name = "rs-" + std::to_string(pick(0, 6));
-      pod.meta.owner_references.push_back({"apps/v1", "ReplicaSet", name, "uid-of-" + name, i == 1});
+      const std::string uid = rarely() ? "" : "uid-of-" + name;
+      pod.meta.owner_references.push_back({"apps/v1", "ReplicaSet", name, uid, i == 1});
     }
   }
 
   void ask(api::Pod& pod) {
+    pod.containers[0].image = flip() ? "image:1" : "image:2";
     pod.containers[0].requests = {{"cpu", api::Quantity::from_milli(100 * pick(0, 4))}};
     if (rarely()) pod.containers[0].requests = {{"x/gpu", api::Quantity::from_units(pick(0, 2))}};
     if (rarely()) pod.containers[0].requests = {{"memory", api::Quantity::from_milli(-5)}};
@@ -187,50 +188,132 @@ TEST_P(SnapshotUpdateProperty, TheKeeperSeesTheSameInLists) {
   EXPECT_EQ(keeper.made(), 1U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, SnapshotUpdateProperty, testing::Range(0U, 100U));
-
-// --- IndexUpdate
-
-struct IndexUpdateCase {
-  const char* name;
-  std::vector<std::uint32_t> leaving;
-  std::vector<std::uint32_t> coming;
-  std::string want;  ///< of "abcdef", with A, B, C... for what comes
-};
-
-class IndexUpdateTest : public testing::TestWithParam<IndexUpdateCase> {};
-
-TEST_P(IndexUpdateTest, MovesApartAndRenumbers) {
-  const std::string old = "abcdef";
-  const IndexUpdate index_update(6, GetParam().leaving, GetParam().coming);
-  std::vector<char> list(old.begin(), old.end());
-  index_update.move_apart(list);
-  for (std::size_t i = 0; i < index_update.placed().size(); ++i)
-    list[index_update.placed()[i]] = static_cast<char>('A' + i);
-  EXPECT_EQ(std::string(list.begin(), list.end()), GetParam().want);
-
-  std::vector<std::uint32_t> numbers = {5, 4, 3, 2, 1, 0};
-  index_update.renumber(numbers);
-  for (std::uint32_t i = 0; i < 6; ++i) {
-    if (std::ranges::find(GetParam().leaving, i) != GetParam().leaving.end()) continue;
-    EXPECT_EQ(list.at(numbers[5 - i]), old[i]);
+TEST_P(SnapshotUpdateProperty, PodsBesideTheListsAreGoneWithTheNextLists) {
+  Turmoil world(GetParam());
+  Turmoil other(GetParam() + 1000);
+  SnapshotKeeper keeper;
+  for (int cycle = 0; cycle < 4; ++cycle) {
+    world.next_batch();
+    SnapshotInput input = world.input();
+    ASSERT_EQ(picture_of(keeper.at(input)), picture_of(ClusterSnapshot(input))) << "cycle " << cycle;
+    SnapshotInput::List<api::Pod> beside;
+    for (const auto& pod : other.input().pods) {
+      auto copy = std::make_shared<api::Pod>(*pod);
+      copy->meta.name = copy->meta.uid = "beside/" + pod->meta.name;
+      beside.push_back(std::move(copy));
+    }
+    input.pods.insert(input.pods.end(), beside.begin(), beside.end());
+    ASSERT_EQ(picture_of(keeper.add(beside)), picture_of(ClusterSnapshot(input))) << "cycle " << cycle;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Runs, IndexUpdateTest,
-                         testing::Values(IndexUpdateCase{"Nothing", {}, {}, "abcdef"},
-                                         IndexUpdateCase{"OneComesInTheMiddle", {}, {2}, "abAcdef"},
-                                         IndexUpdateCase{"OneComesAtTheEnd", {}, {6}, "abcdefA"},
-                                         IndexUpdateCase{"SeveralComeToOnePlace", {}, {0, 0, 3}, "ABabcCdef"},
-                                         IndexUpdateCase{"OneLeaves", {0}, {}, "bcdef"},
-                                         IndexUpdateCase{"AllLeave", {0, 1, 2, 3, 4, 5}, {}, ""},
-                                         IndexUpdateCase{"AllAreExchanged", {0, 1, 2, 3, 4, 5}, {0, 6}, "AB"},
-                                         IndexUpdateCase{"OneTakesThePlaceOfAnother", {3}, {3}, "abcAef"},
-                                         IndexUpdateCase{"OneMovesForwards", {4}, {1}, "aAbcdf"},
-                                         IndexUpdateCase{"OneMovesBackwards", {1}, {5}, "acdeAf"},
-                                         IndexUpdateCase{"SomeMoveEitherWay", {0, 1, 5}, {4, 4, 4, 4}, "cdABCDe"},
-                                         IndexUpdateCase{"SomeMoveApart", {2, 3, 4}, {0, 1, 6, 6}, "AaBbfCD"}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Seeds, SnapshotUpdateProperty, testing::Range(0U, 100U));
+
+// --- numbers
+
+/// One node and one namespace, so that all pods want numbers in the same place.
+class CrowdedNode : public testing::Test {
+ protected:
+  CrowdedNode() {
+    for (const char* name : {"m", "n", "o"}) {
+      input_.nodes.push_back(std::make_shared<api::Node>(NodeBuilder(name).build()));
+    }
+    kept_ = std::make_unique<ClusterSnapshot>(input_);
+  }
+  static std::shared_ptr<const api::Pod> pod(int number, const char* node = "n") {
+    api::Pod pod = PodBuilder("p" + std::to_string(1000 + number)).on(node).build();
+    pod.meta.labels = labels().at(static_cast<std::size_t>(number % 3));
+    if (number % 4 == 0) pod.affinity = repelled();
+    return std::make_shared<api::Pod>(std::move(pod));
+  }
+  static const std::vector<api::StringMap>& labels() {
+    static const std::vector<api::StringMap> kLabels = {{{"app", "0"}}, {{"app", "1"}}, {{"app", "2"}}};
+    return kLabels;
+  }
+  static std::shared_ptr<const api::Affinity> repelled() {
+    static const auto kRepelled = PodBuilder("x")
+                                      .affinity([](api::Affinity& affinity) {
+                                        api::PodAffinityTerm term;
+                                        term.label_selector = builders::labels_in("app", {"0"});
+                                        term.topology_key = "zone";
+                                        affinity.required_pod_anti_affinity = {term};
+                                        affinity.preferred_pod_anti_affinity = {{1, term}};
+                                      })
+                                      .build()
+                                      .affinity;
+    return kRepelled;
+  }
+  void come(const std::shared_ptr<const api::Pod>& pod) {
+    pods_[pod->meta.key()] = pod;
+    kept_->apply({.gone = {}, .now = {pod}});
+  }
+  void go(const std::shared_ptr<const api::Pod>& pod) {
+    pods_.erase(pod->meta.key());
+    kept_->apply({.gone = {pod}, .now = {}});
+  }
+  void expect_as_anew(const std::string& after) {
+    SnapshotInput input = input_;
+    for (const auto& [key, pod] : pods_) input.pods.push_back(pod);
+    ASSERT_EQ(picture_of(*kept_), picture_of(ClusterSnapshot(input))) << "after " << after;
+  }
+
+  SnapshotInput input_;
+  std::map<api::ObjectKey, std::shared_ptr<const api::Pod>> pods_;
+  std::unique_ptr<ClusterSnapshot> kept_;
+};
+
+TEST_F(CrowdedNode, TakesPodsBeforeBehindAndBetweenOthers) {
+  for (int step = 0; step < 150; ++step) {
+    const int number = step % 3 == 0 ? 300 + step : step % 3 == 1 ? 300 - step : 300 + step / 2;
+    come(pod(number));
+    expect_as_anew("pod " + std::to_string(number));
+  }
+}
+
+/// A full block takes numbers from those beside it.
+TEST_F(CrowdedNode, TheNodesBesideItGiveNumbersAway) {
+  for (int i = 0; i < 90; ++i) come(pod(i, i % 3 == 0 ? "m" : i % 3 == 1 ? "n" : "o"));
+  for (int i = 100; i < 160; ++i) {
+    come(pod(i % 2 == 0 ? i : 300 - i));
+    expect_as_anew("pod " + std::to_string(i));
+  }
+  for (int i = 200; i < 230; ++i) {
+    come(pod(i, i % 2 == 0 ? "m" : "nowhere"));
+    expect_as_anew("pod " + std::to_string(i));
+  }
+}
+
+TEST_F(CrowdedNode, GivesNumbersBack) {
+  constexpr int kPods = 1000;
+  for (int i = 0; i < kPods; ++i) come(pod(i));
+  const std::size_t most = kept_->pod_table_size();
+  for (int i = 0; i < kPods; i += 2) go(pod(i));
+  for (int i = 0; i < kPods; i += 2) come(pod(i));
+  EXPECT_LT(kept_->pod_table_size(), 3U * kPods);
+  for (int i = 0; i < kPods - 5; ++i) go(pod(i));
+  EXPECT_LT(kept_->pod_table_size(), most / 2);
+  expect_as_anew("most are gone");
+}
+
+TEST_F(CrowdedNode, APodThatIsBoundElsewhereAndBackLeavesNoTrace) {
+  for (int i = 0; i < 40; ++i) come(pod(i));
+  for (int i = 0; i < 40; ++i) {
+    come(pod(i, i % 2 == 0 ? "o" : "nowhere"));
+    expect_as_anew("it went");
+  }
+  for (int i = 39; i >= 0; --i) {
+    come(pod(i));
+    expect_as_anew("it came back");
+  }
+}
+
+/// A new snapshot has no numbers to spare: a plan that is made once pays nothing for updates.
+TEST_F(CrowdedNode, ANewSnapshotLeavesNoNumberOut) {
+  SnapshotInput input = input_;
+  for (int i = 0; i < 50; ++i) input.pods.push_back(pod(i));
+  const ClusterSnapshot cluster(input);
+  EXPECT_EQ(cluster.pod_table_size(), 50U);
+}
 
 }  // namespace snapshot_update_test
 }  // namespace scheduling
