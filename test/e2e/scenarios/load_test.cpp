@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iostream>
 #include <numbers>
+#include <thread>
 
 #include "test/e2e/harness/process.hpp"
 #include "test/e2e/harness/scenario.hpp"
@@ -217,6 +220,26 @@ class Wave {
   std::time_t peak_;
 };
 
+/// Keeps telling the exporter what there is now. One that falls silent tells Prometheus of load that has long left,
+/// with a new time each second.
+class Reporting {
+ public:
+  Reporting(Exporter& exporter, std::function<std::string()> exposition)
+      : thread_([&exporter, exposition = std::move(exposition)](const std::stop_token& stop) {
+          while (!stop.stop_requested()) {
+            try {
+              exporter.say(exposition());
+            } catch (const std::exception& e) {
+              std::cout << "measuring: " << e.what() << std::endl;
+            }
+            std::this_thread::sleep_for(kPollInterval);
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
 class ForecastLoad : public Load {
  protected:
   /// Two weeks in which the pods were where they are now.
@@ -240,13 +263,14 @@ class ForecastLoad : public Load {
     }
     return counts;
   }
-  /// What an exporter would say now.
+  /// What an exporter would say now. A pod that is told to go uses nothing any more: Prometheus answers with what it
+  /// scraped a second ago, and that must not hold pods that are gone.
   std::string exposition() const {
     std::map<std::string, double> loads;
     for (const std::string& node : nodes()) loads[node] = 0;
     std::string pods = "# TYPE pod_cores gauge\n";
     for (const Json& pod : api().list(path::pods(ns()))) {
-      if (text_at(pod, "/status/phase") != "Running") continue;
+      if (text_at(pod, "/status/phase") != "Running" || pod.at("metadata").contains("deletionTimestamp")) continue;
       const bool is_hot = text_at(pod, "/metadata/labels/app") == "hot";
       const double use = is_hot ? wave.share_at(std::time(nullptr)) : kCoolUse;
       loads[text_at(pod, "/spec/nodeName")] += use;
@@ -280,10 +304,9 @@ class ForecastLoad : public Load {
                           {"thresholds", {{"cpu", 30}}},
                           {"targetThresholds", {{"cpu", kTargetPercent}}}}}}})}});
   }
-  void await_cycles(std::size_t count, Exporter& exporter) {
+  void await_cycles(std::size_t count) const {
     std::set<std::string> cycles;
     await(std::to_string(count) + " cycles", [&](std::string& seen) {
-      exporter.say(exposition());
       seen = text_at(policy(), "/status");
       cycles.insert(text_at(policy(), "/status/lastCycle/id"));
       return cycles.size() > count;
@@ -299,28 +322,27 @@ TEST_F(ForecastLoad, IsLevelledHoursBeforeItsPeak) {
   grant("soft-taints");
   const std::string burning = burn();
   Exporter exporter(exposition());
+  const Reporting reporting(exporter, [this] { return exposition(); });
   const Folder data;
   const RealPrometheus prometheus(data, {.scrape = exporter.port(), .open_metrics = past(burning, std::time(nullptr))});
   start_operator();
 
   apply_policy(wave_policy(prometheus, false));
   await("the source to answer", [&](std::string& seen) {
-    exporter.say(exposition());
     seen = text_at(policy(), "/status");
     return text_at(condition(policy(), "UsageAvailable"), "/status") == "True";
   });
-  await_cycles(3, exporter);
+  await_cycles(3);
   EXPECT_EQ(number_at(policy(), "/status/evicted"), 0) << "as it is now, the node has room";
 
   apply_policy(wave_policy(prometheus, true));
   await("the peak to fit the node", [&](std::string& seen) {
-    exporter.say(exposition());
     seen = text_at(policy(), "/status");
     return hot_pods()[burning] * wave.at_peak() <= kTargetPercent / 100;
   });
   const double load_then = kHot * wave.share_at(std::time(nullptr)) * 100;
   await_pods(ns(), "hot", kHot);
-  await_cycles(10, exporter);
+  await_cycles(10);
   const Json end = policy();
 
   EXPECT_LT(load_then, kTargetPercent - 5) << "the move came before the node was full";
