@@ -280,7 +280,7 @@ class ForecastLoad : public Load {
                           {"thresholds", {{"cpu", 30}}},
                           {"targetThresholds", {{"cpu", kTargetPercent}}}}}}})}});
   }
-  void await_cycles(std::size_t count) {
+  void await_cycles(std::size_t count) const {
     std::set<std::string> cycles;
     await(std::to_string(count) + " cycles", [&](std::string& seen) {
       seen = text_at(policy(), "/status");
