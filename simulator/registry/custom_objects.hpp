@@ -1,7 +1,7 @@
 #pragma once
 
 /// What a CRD's structural schema does to objects: pruning, defaults, validation. A thin layer over api/json/schema.hpp
-/// that keeps apiVersion, kind and metadata out of it, and cel/rules.hpp.
+/// that keeps apiVersion, kind and metadata out of it, and simulator/cel/rules.hpp.
 
 #include <string>
 #include <vector>
