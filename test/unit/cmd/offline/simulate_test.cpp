@@ -23,7 +23,7 @@ Json node(const std::string& name) {
           {"status", {{"allocatable", {{"cpu", "4"}, {"memory", "8Gi"}, {"pods", "20"}}}}}};
 }
 
-/// Old, with an owner.
+/// Old, ready, with an owner.
 Json pod(const std::string& name, const std::string& on, const std::string& cpu) {
   const Json owner = {{"apiVersion", "apps/v1"}, {"kind", "ReplicaSet"}, {"name", "rs"}, {"uid", "u-rs"}};
   return {
@@ -39,7 +39,7 @@ Json pod(const std::string& name, const std::string& on, const std::string& cpu)
       {"spec",
        {{"nodeName", on},
         {"containers", Json::array({{{"name", "c"}, {"image", "i"}, {"resources", {{"requests", {{"cpu", cpu}}}}}}})}}},
-      {"status", {{"phase", "Running"}}}};
+      {"status", {{"phase", "Running"}, {"conditions", Json::array({{{"type", "Ready"}, {"status", "True"}}})}}}};
 }
 
 class Simulate : public cmd_test::CommandTest {
