@@ -39,9 +39,8 @@ namespace {
 
 /// A reconcile that takes longer hangs: its calls time out after 34 s each.
 constexpr base::minutes kStuckAfter{5};
-/// Threads per eviction call that may be in flight: an eviction takes its server about 100 ms, all other requests of an
-/// Evacuation together about as long, and those must not keep the next eviction waiting.
-constexpr std::size_t kThreadsPerEviction = 2;
+/// Of so many threads of the Evacuations one is there for the writes that would keep the next eviction waiting.
+constexpr std::size_t kEvictionsPerWriter = 4;
 /// Sources that may be asked at the same time: a slow one must not keep the others waiting.
 constexpr std::size_t kUsageWorkers = 4;
 constexpr base::milliseconds kPolicySettleTime{500};
@@ -59,6 +58,14 @@ bool is_taken_over(const api::Evacuation& evacuation, base::TimePoint now) {
   if (!api::is_terminal(evacuation.status.phase)) return evacuation.status.attempt > 0;
   const auto& finished = evacuation.status.finished_at;
   return finished && now - *finished < kRecentVerdict;
+}
+
+/// One for each eviction call that may be in flight, and a few for what else is written. Nothing deadlocks with fewer:
+/// who waits for its turn to evict holds no lock, and whoever has the turn has a thread, and gives it back when its
+/// call has ended or timed out.
+std::size_t evacuation_threads(std::int32_t evictions) {
+  const auto calls = static_cast<std::size_t>(evictions);
+  return calls + std::max<std::size_t>(calls / kEvictionsPerWriter, 1);
 }
 
 evacuation::OperatorRules rules_of(const OperatorConfig& config) {
@@ -211,12 +218,13 @@ struct Operator::Impl {
              .namespaces_without_hints = {"kube-system", deps.config.leader_election.ns}}),
         hints(caches.evacuations.store(), caches.pods.store(), caches.nodes.store(), deps.clock, steady),
         placement_webhook(hints, {"kube-system", deps.config.leader_election.ns}, deps.metrics, deps.log),
-        busy_since(kThreadsPerEviction * static_cast<std::size_t>(deps.config.workers) + kPolicyWorkers + 1) {
+        busy_since(evacuation_threads(deps.config.workers) + kPolicyWorkers + 1) {
     // Before anything looks at one, also through an index: who made it. That is asked of all of it, trimmed later.
     caches.evacuations.complete_with([this](api::Evacuation& each) {
       settle_origin(each, deps.keys.keys().get(), &origins);
       evacuation::trim(each);
     });
+    caches.evacuations.recall_with([this](const api::ObjectMeta& meta) { return evacuations.own_write(meta); });
     admission.set_manual_patience(deps.config.slot_without_progress);
     add_indexes();
     add_handlers();

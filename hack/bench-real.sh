@@ -7,10 +7,14 @@
 #   --shape NODES/PODS_PER_NODE   a cluster; several are measured one after the other [300/30 and 1000/30]
 #   --evictions N                 evictions of each run [300]
 #   --runs N                      runs of each program, in turn [5]
-#   --operator NAME=PATH          an evacuator program; several run in turn [ours=build/release/cmd/evacuator]
+#   --operator NAME=PATH[,CRDS]   an evacuator program; several run in turn [ours=build/release/cmd/evacuator]. CRDS: a folder
+#                                 or file with the CRDs of that program, which are applied before each of its runs; else
+#                                 the ones of this tree are
 #   --other 'NAME=COMMAND'        any other descheduler; it finds its way by $KUBECONFIG, and evicts and ends by itself
 #   --loops 'N N N'               connections of the bare loops [1 8 32]
 #   --rest SECONDS                how long the operator is watched while it has nothing to do [20]
+#   --cycles N                    minutes that the operator is watched with a policy that plans once a minute and moves
+#                                 nothing [2]; 0: not at all
 #   --flood CONNECTIONS           only this: the operator beside another ServiceAccount that lists all pods without pause on so
 #                                 many connections; without and with config/optional/priority-and-fairness.yaml. The API
 #                                 server answers at most 20 reads and 10 writes at a time
@@ -21,7 +25,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-SHAPES=() OPERATORS=() OTHERS=() EVICTIONS=300 RUNS=5 LOOPS="1 8 32" REST=20 FLOOD="" KEEP=""
+SHAPES=() OPERATORS=() OTHERS=() EVICTIONS=300 RUNS=5 LOOPS="1 8 32" REST=20 CYCLES=2 FLOOD="" KEEP=""
 BUILD=${BUILD:-build/release}
 READY=${HELPER:-}
 HELPER=${HELPER:-$BUILD/test/bench/real/evacuator_real_bench}
@@ -54,6 +58,7 @@ read_options() {
       --other) OTHERS+=("$2") ;;
       --loops) LOOPS=$2 ;;
       --rest) REST=$2 ;;
+      --cycles) CYCLES=$2 ;;
       --flood) FLOOD=$2 ;;
       --keep) KEEP=$2 ;;
       *) sed -n '2,/^[^#]/{/^#/!q;s/^# \{0,1\}//p}' "$0" >&2 && exit 2 ;;
@@ -69,7 +74,7 @@ build() {
   [[ -d $BUILD ]] || cmake --preset release >/dev/null
   local targets=(evacuator_real_bench) each
   for each in "${OPERATORS[@]}"; do
-    [[ ${each#*=} != "$BUILD/cmd/evacuator" ]] || targets+=(evacuator)
+    [[ $(program_of "$each") != "$BUILD/cmd/evacuator" ]] || targets+=(evacuator)
   done
   cmake --build "$BUILD" --parallel "$(nproc)" --target "${targets[@]}" >&2
 }
@@ -80,6 +85,14 @@ finish() {
   stop_flood
   hack/cluster/down.sh >/dev/null 2>&1 || true
   rm -rf "$RESULTS"
+}
+
+# The parts of NAME=PATH[,CRDS].
+name_of() { printf '%s\n' "${1%%=*}"; }
+program_of() { local rest=${1#*=} && printf '%s\n' "${rest%%,*}"; }
+crds_of() { # empty: the ones of this tree
+  local rest=${1#*=}
+  [[ $rest != *,* ]] || printf '%s\n' "${rest#*,}"
 }
 
 say() { printf 'bench-real: %s\n' "$*" >&2; }
@@ -101,7 +114,8 @@ measure() { # measure NODES PODS_PER_NODE
   for ((run = 1; run <= RUNS; run++)); do
     for each in "${OPERATORS[@]}"; do
       say "run $run of $RUNS: ${each%%=*}"
-      run_operator "${each%%=*}" "${each#*=}" >>"$lines"
+      apply_crds "$(crds_of "$each")"
+      run_operator "$(name_of "$each")" "$(program_of "$each")" >>"$lines"
       "$HELPER" clean "$CLUSTER_DIR/kubeconfig"
       fill "$nodes" "$per_node"
     done
@@ -129,9 +143,10 @@ measure_flooded() { # measure_flooded NODES PODS_PER_NODE
     for each in "${OPERATORS[@]}"; do
       for beside in "alone" "flooded" "flooded, own share"; do
         say "run $run of $RUNS: ${each%%=*}, $beside"
+        apply_crds "$(crds_of "$each")"
         fairness "$beside"
         [[ $beside == alone ]] || start_flood
-        run_operator "${each%%=*}, $beside" "${each#*=}" >>"$lines"
+        run_operator "$(name_of "$each"), $beside" "$(program_of "$each")" >>"$lines"
         stop_flood
         "$HELPER" clean "$CLUSTER_DIR/kubeconfig"
         fill "$nodes" "$per_node"
@@ -190,10 +205,19 @@ at_most() { printf '%s\n' $(($1 < $2 ? $1 : $2)); }
 
 start_cluster() {
   hack/cluster/up.sh >/dev/null
-  local crds=crds
-  [[ $(kube version 2>/dev/null) != *'v1.2'[0-4]'.'* ]] || crds=crds/legacy
-  kube apply -k "$crds" >/dev/null
+  apply_crds ""
   kube create namespace evacuator-system --dry-run=client -o yaml | kube apply -f - >/dev/null
+}
+
+# There are no objects of them meanwhile, so that no stored one keeps what an older schema let in.
+apply_crds() { # apply_crds CRDS
+  local crds=$1 how=-f
+  if [[ -z $crds ]]; then
+    crds=crds
+    [[ $(kube version 2>/dev/null) != *'v1.2'[0-4]'.'* ]] || crds=crds/legacy
+  fi
+  [[ ! -e $crds/kustomization.yaml ]] || how=-k
+  kube apply "$how" "$crds" >/dev/null
   kube wait --for=condition=Established crd/evacuations.evacuator.dev crd/deschedulerpolicies.evacuator.dev >/dev/null
 }
 
@@ -216,14 +240,14 @@ logging: {level: warning}
 YAML
 }
 
-policy() {
+policy() { # policy [MODE [INTERVAL]]
   cat <<YAML
 apiVersion: evacuator.dev/v1alpha1
 kind: DeschedulerPolicy
 metadata: {name: bench}
 spec:
-  mode: Automatic
-  schedule: {interval: 1h}
+  mode: ${1:-Automatic}
+  schedule: {interval: ${2:-1h}}
   evictability: {nodeFit: true}
   limits: {perCycle: {total: $EVICTIONS}}
   strategies:
@@ -246,7 +270,18 @@ run_operator() { # run_operator NAME PATH
   [[ -z $FLOOD_PID ]] || { stop_operator && return 0; }
   sleep 5
   "$HELPER" rest "$1" "$OPERATOR_PID" "$REST" || { tail -n 20 "$RESULTS/operator.log" >&2 && exit 1; }
+  ((CYCLES == 0)) || watch_cycles "$1"
   stop_operator
+}
+
+# What planning costs by itself: in mode DryRun a cycle plans, and nothing moves.
+watch_cycles() { # watch_cycles NAME
+  policy DryRun 1m | kube apply -f - >/dev/null
+  "$HELPER" rest "$1" "$OPERATOR_PID" $((CYCLES * 60)) in_cycles || { tail -n 20 "$RESULTS/operator.log" >&2 && exit 1; }
+  local took
+  took="$(kube get deschedulerpolicy bench -o jsonpath='{.status.lastCycle.duration}')"
+  [[ -z $took ]] || "$HELPER" cycle "$1" "$took"
+  kube delete deschedulerpolicy bench >/dev/null
 }
 
 stop_operator() {

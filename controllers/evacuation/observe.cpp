@@ -64,6 +64,7 @@ bool Reconciler::Reconciliation::observe_cached() {
   restore_unsaved();
   seen_.pod = deps_.pods.get({key_.ns, cached->spec.pod_ref.name});
   seen_.pod_is_cached = true;
+  note_departure(*cached);
   seen_.woken = reconciler_.pdb_waiters_.take_wake(key_);
   seen_.actor = deps_.identity;
   seen_.eviction_version = deps_.eviction_version;
@@ -77,6 +78,13 @@ bool Reconciler::Reconciliation::observe_cached() {
   }
   observe_surroundings();
   return true;
+}
+
+/// What the cache shows of its pod now tells later what its absence means.
+void Reconciler::Reconciliation::note_departure(const api::Evacuation& cached) {
+  if (api::is_terminal(cached.status.phase)) return reconciler_.departures_.forget(key_);
+  if (seen_.pod && seen_.pod->uid() == cached.spec.pod_ref.uid)
+    reconciler_.departures_.note_pod(key_, seen_.pod->meta.uid);
 }
 
 /// Siblings, PDBs, duplicates, the spec's validity: whatever the phase needs beyond the pod.
@@ -114,7 +122,8 @@ void Reconciler::Reconciliation::observe_surroundings() {
     if (!yields_to_us(*other)) claimed.insert(other->status.outcome->replacement->uid);
   }
   for (auto& pod : deps_.pods.by_index(kPodsByOwner, owner_index_key(key_.ns, *owner))) {
-    const bool taken = claimed.contains(pod->meta.uid);
+    const bool taken =
+        claimed.contains(pod->meta.uid) || reconciler_.departures_.is_claimed_by_another(key_, pod->meta.uid);
     seen_.siblings.push_back({std::move(pod), taken});
   }
   if (deps_.desired_replicas) seen_.desired_replicas = deps_.desired_replicas(key_.ns, *owner);

@@ -80,6 +80,16 @@ void Reconciler::note_write(const api::ObjectKey& key, const StoredEvacuation& w
   own.stored = written;
 }
 
+std::optional<api::Evacuation> Reconciler::own_write(const api::ObjectMeta& meta) const {
+  const std::scoped_lock lock(mutex_);
+  const auto own = own_writes_.find(meta.key());
+  if (own == own_writes_.end()) return std::nullopt;
+  const api::Evacuation& written = own->second.stored.evacuation;
+  const bool is_same =
+      written.meta.uid == meta.uid && written.meta.resource_version == meta.resource_version && !meta.uid.empty();
+  return is_same ? std::optional(written) : std::nullopt;
+}
+
 void Reconciler::note_unsaved(const api::ObjectKey& key, UnsavedGrant grant) {
   const std::scoped_lock lock(mutex_);
   unsaved_.insert_or_assign(key, std::move(grant));
@@ -97,6 +107,7 @@ void Reconciler::forget_unsaved(const api::ObjectKey& key) {
 }
 
 void Reconciler::forget_own(const api::ObjectKey& key) {
+  departures_.forget(key);
   const std::scoped_lock lock(mutex_);
   own_writes_.erase(key);
   unsaved_.erase(key);

@@ -19,6 +19,7 @@
 #include "controllers/admission/queue.hpp"
 #include "controllers/admission/reservations.hpp"
 #include "controllers/evacuation/io.hpp"
+#include "controllers/evacuation/memory/departures.hpp"
 #include "controllers/evacuation/phases/decide.hpp"
 #include "controllers/evacuation/ports.hpp"
 #include "controllers/evacuation/refused_writes.hpp"
@@ -95,6 +96,9 @@ class Reconciler {
   /// Errors are worth a retry with back-off; kCancelled: may_act() said no.
   base::Result<kube::Requeue> reconcile(const api::ObjectKey& key);
 
+  /// The Evacuation of that version, if it is the newest that we wrote. Any thread.
+  std::optional<api::Evacuation> own_write(const api::ObjectMeta& meta) const;
+
   /// Those whose state the API server refuses to store.
   const RefusedWrites& refused_writes() const { return refused_; }
 
@@ -151,6 +155,7 @@ class Reconciler {
   std::atomic<base::Duration::rep> resumed_at_{0};
   PdbWaitList pdb_waiters_;
   RefusedWrites refused_;
+  Departures departures_;
   struct Backoff {
     int failures = 0;
     base::TimePoint until{};

@@ -6,8 +6,8 @@
 
 #include "api/core/claim_risk.hpp"
 #include "api/core/codec.hpp"
-#include "api/meta/condition.hpp"
 #include "api/vocabulary/blockers.hpp"
+#include "api/vocabulary/condition_types.hpp"
 #include "evictors/eviction_api.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/timeouts.hpp"
@@ -16,6 +16,7 @@
 namespace controllers::evacuation {
 namespace {
 
+using api::ConditionType;
 using api::EvacuationPhase;
 using base::kv;
 
@@ -29,6 +30,11 @@ constexpr int kRetriesOnAllowance = 3;
 constexpr base::seconds kNoKeysRetry{10};
 /// A grant is stored so soon at the latest.
 constexpr base::seconds kStoredWithin{1};
+/// A pod that has left is told so soon at the latest, where nobody waits for its slot: often its replacement is Ready
+/// then.
+constexpr base::seconds kLeavingToldWithin{1};
+/// Which new pod is awaited is told with the next write, and after so long by itself.
+constexpr base::seconds kCandidateToldAfter{30};
 /// The pod of a deleted Evacuation is looked at so often, and so long after its grace.
 constexpr base::seconds kLookAtDeparting{5};
 constexpr base::seconds kSlowestEnd{120};
@@ -211,6 +217,10 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::run() {
       continue;
     }
     if (!decision.dead.empty()) mark_dead(decision.dead);
+    if (!claims_replacement(decision)) {
+      observe_surroundings();  // another one was faster: it counts as claimed from now on
+      continue;
+    }
     if (const auto left = may_still_wait(decision)) return settle_for(decision, *left);
     if (!unsaved_ && !decision.acts(seen_.evacuation.status)) return settle(decision);
     auto step = act_or_look(decision);
@@ -224,17 +234,49 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::run() {
 }
 
 base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::act_or_look(const Decision& decision) {
-  if (may_carry_out() || is_bound_to_cached(decision)) return carry_out(decision);
+  if (may_carry_out() || is_bound_to_cached(decision) || follows_from_cached(decision)) return carry_out(decision);
   return refresh();
 }
 
+/// That a pod leaves, or has left, is never taken back, and the write is guarded by the Evacuation's version: no read
+/// would tell more.
+bool Reconciler::Reconciliation::follows_from_cached(const Decision& decision) {
+  if (!only_records_plain(decision) || !seen_.pod_is_cached) return false;
+  const EvacuationPhase before = seen_.evacuation.status.phase;
+  const EvacuationPhase after = decision.status.phase;
+  const bool ends = after == EvacuationPhase::kVerifying || after == EvacuationPhase::kSucceeded;
+  const bool has_left = before == EvacuationPhase::kVerifying && (ends || after == EvacuationPhase::kFailed);
+  const bool leaves = before == EvacuationPhase::kRequesting || before == EvacuationPhase::kEvicting;
+  const bool is_there = seen_.pod && seen_.pod->uid() == seen_.evacuation.spec.pod_ref.uid;
+  const bool is_told = has_left || (leaves && ends && is_seen_to_have_left()) ||
+                       (leaves && after == EvacuationPhase::kEvicting && is_there);
+  return is_told && wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty() && (stored_ || take_cached());
+}
+
+/// Of an evictor that leaves no marks, and nothing but the status is written.
+bool Reconciler::Reconciliation::only_records_plain(const Decision& decision) const {
+  const bool does_more =
+      decision.action || decision.fill || decision.add_finalizer || decision.remove_finalizer || decision.remove_object;
+  return !does_more && decision.status.evictor == evictors::EvictionApi::kName && !seen_.evacuation.spec.dry_run;
+}
+
+/// By the cache alone.
+bool Reconciler::Reconciliation::is_seen_to_have_left() const {
+  const api::PodUid& uid = seen_.evacuation.spec.pod_ref.uid;
+  if (seen_.pod && seen_.pod->uid() == uid) return seen_.pod->is_terminal();
+  return reconciler_.departures_.has_shown(key_, uid.value);
+}
+
 /// A plain eviction carries the pod's UID and resourceVersion, and the write before it the Evacuation's. Where a budget
-/// covers the pod it is read first all the same: some servers charge the budget before they look at the versions.
+/// covers the pod it is read first all the same: some servers charge the budget before they look at the versions. So it
+/// is where a grant showed no effect: the cache may have heard nothing for long.
 bool Reconciler::Reconciliation::is_bound_to_cached(const Decision& decision) {
   const bool is_plain = decision.action && decision.action->name == evictors::kPostEviction &&
                         decision.status.evictor == evictors::EvictionApi::kName && !decision.fill &&
                         !decision.add_finalizer && !decision.remove_finalizer;
-  if (!is_plain || !seen_.pod_is_cached || !seen_.pod || seen_.pod->meta.resource_version.empty()) return false;
+  const bool is_granted = seen_.evacuation.status.phase == EvacuationPhase::kEvicting;
+  if (!is_plain || is_granted || !seen_.pod_is_cached || !seen_.pod || seen_.pod->meta.resource_version.empty())
+    return false;
   if (!seen_.pdbs.empty() || seen_.evacuation.spec.dry_run || !seen_.pod_group.name.empty()) return false;
   if (!wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) return false;
   return stored_ || take_cached();
@@ -405,12 +447,54 @@ void Reconciler::Reconciliation::store_later(const evictors::Action& action, con
   show_unsaved();
 }
 
-/// How long what is not stored yet may wait for the pod to go; nullopt: there is nothing, or it has to be stored now.
-std::optional<base::Duration> Reconciler::Reconciliation::may_still_wait(const Decision& decision) const {
-  if (!unsaved_ || decision.action || decision.status.phase != EvacuationPhase::kEvicting) return std::nullopt;
-  if (seen_.evacuation.spec.cancel.requested || seen_.evacuation.meta.is_terminating()) return std::nullopt;
-  const base::Duration left = unsaved_->due - reconciler_.steady_now();
+/// How long what is new may stay unstored, until more of it can be told at once; nullopt: it has to be stored now.
+std::optional<base::Duration> Reconciler::Reconciliation::may_still_wait(const Decision& decision) {
+  if (decision.action || seen_.evacuation.spec.cancel.requested || seen_.evacuation.meta.is_terminating())
+    return std::nullopt;
+  const auto due = store_by(decision);
+  if (!due) return std::nullopt;
+  const base::Duration left = *due - reconciler_.steady_now();
   return left > base::Duration::zero() ? std::optional(left) : std::nullopt;
+}
+
+/// A crash loses no more than an answer that got lost, and what the pods show anyway.
+std::optional<base::TimePoint> Reconciler::Reconciliation::store_by(const Decision& decision) {
+  const EvacuationPhase before = seen_.evacuation.status.phase;
+  const EvacuationPhase after = decision.status.phase;
+  if (unsaved_ && after == EvacuationPhase::kEvicting) return unsaved_->due;
+  if (!only_records_plain(decision) || after != EvacuationPhase::kVerifying) return std::nullopt;
+  if (before == EvacuationPhase::kVerifying) {
+    if (!shows_only_another_candidate(decision)) return std::nullopt;
+    const base::TimePoint entered = decision.status.phase_entered_at.value_or(base::TimePoint{});
+    return reconciler_.steady_now() + (entered + kCandidateToldAfter - deps_.clock.now());
+  }
+  if (!seen_.pod_is_cached || seen_.slot_is_waited_for || !is_seen_to_have_left()) return std::nullopt;
+  return reconciler_.departures_.left_at(key_, reconciler_.steady_now()) + kLeavingToldWithin;
+}
+
+/// Another new pod is awaited, or is on a node now.
+bool Reconciler::Reconciliation::shows_only_another_candidate(const Decision& decision) const {
+  const api::EvacuationStatus& stored = seen_.evacuation.status;
+  const auto* told = api::find_condition(stored.conditions, ConditionType::kReplacementReady);
+  api::EvacuationStatus rest = decision.status;
+  if (!told || !rest.outcome || !stored.outcome || rest == stored) return false;
+  rest.outcome->replacement = stored.outcome->replacement;
+  rest.observed_generation = stored.observed_generation;
+  for (api::Condition& each : rest.conditions) {
+    if (each.type == told->type && each.status == told->status && each.reason == told->reason) each = *told;
+  }
+  return rest == stored;
+}
+
+/// False: another Evacuation has counted that pod meanwhile.
+bool Reconciler::Reconciliation::claims_replacement(const Decision& decision) {
+  const auto& outcome = decision.status.outcome;
+  if (!outcome || !outcome->replacement) return true;
+  const std::string& uid = outcome->replacement->uid;
+  const auto sibling =
+      std::ranges::find_if(seen_.siblings, [&](const Sibling& each) { return each.pod->meta.uid == uid; });
+  if (sibling == seen_.siblings.end() || sibling->claimed) return true;
+  return reconciler_.departures_.claim(key_, uid);
 }
 
 void Reconciler::Reconciliation::forget_unsaved() {

@@ -37,6 +37,7 @@ class Reconciler::Reconciliation {
 
   // --- observe.cpp: what is seen, first in the caches, then live
   bool observe_cached();
+  void note_departure(const api::Evacuation& cached);
   void observe_surroundings();
   bool yields_to_us(const api::Evacuation& other) const;
   void observe_past();
@@ -95,7 +96,10 @@ class Reconciler::Reconciliation {
   bool may_store_later(const Decision& answered, const evictors::Action& action) const;
   void forget_unsaved();
   void store_later(const evictors::Action& action, const evictors::CallResult& answer);
-  std::optional<base::Duration> may_still_wait(const Decision& decision) const;
+  std::optional<base::Duration> may_still_wait(const Decision& decision);
+  std::optional<base::TimePoint> store_by(const Decision& decision);
+  bool shows_only_another_candidate(const Decision& decision) const;
+  bool claims_replacement(const Decision& decision);
   base::Result<Continue> after_write(base::Result<StoredEvacuation> written);
   /// A write was answered with 404. An admission webhook may have said so: only a read tells.
   base::Result<Continue> confirm_gone();
@@ -111,6 +115,10 @@ class Reconciler::Reconciliation {
   bool may_carry_out() const { return stored_ && freshness_.pod_is_live(); }
   /// Evacuation and eviction are bound to what the caches show of them: the server refuses them if that is old.
   bool is_bound_to_cached(const Decision& decision);
+  /// It only records what the caches show for good.
+  bool follows_from_cached(const Decision& decision);
+  bool only_records_plain(const Decision& decision) const;
+  bool is_seen_to_have_left() const;
   base::Result<Continue> act_or_look(const Decision& decision);
 
   Reconciler& reconciler_;

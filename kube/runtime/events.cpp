@@ -13,7 +13,7 @@ constexpr std::size_t kLongestWord = 128;  // reason, action
 constexpr std::size_t kLongestPrefix = 230;
 constexpr std::size_t kMostObjects = 4096;
 constexpr base::milliseconds kEventTimeout{5'000};
-constexpr base::milliseconds kSeriesCheck{1'000};
+constexpr base::milliseconds kSeriesCheck{1'000};  // while one is longer than the server knows
 constexpr base::minutes kWarnEvery{1};
 constexpr int kTries = 3;
 constexpr const char* kSystemNamespace = "kube-system";
@@ -79,6 +79,10 @@ EventCorrelator::Correlation EventCorrelator::correlate(const Event& event, base
   series_[identity] = Series{event, key, now, now, now, 1, 1};
   by_key_[key] = identity;
   return Create{key};
+}
+
+bool EventCorrelator::has_unwritten_series() const {
+  return std::ranges::any_of(series_, [](const auto& each) { return each.second.count != each.second.written_count; });
 }
 
 std::vector<api::ObjectKey> EventCorrelator::due_series(base::TimePoint now, bool all) {
@@ -166,10 +170,15 @@ void EventRecorder::enqueue(Event event) {
   arrived_.notify_one();
 }
 
-/// Waits a moment for an Event; nullopt when none came, or once stopped.
+/// Waits for an Event; nullopt when a series may be due, or once stopped.
 std::optional<Event> EventRecorder::next(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  if (stop.stop_possible()) arrived_.wait_for(lock, stop, kSeriesCheck, [this] { return !queue_.empty(); });
+  const auto has_news = [this] { return !queue_.empty(); };
+  if (stop.stop_possible() && correlator_.has_unwritten_series()) {
+    arrived_.wait_for(lock, stop, kSeriesCheck, has_news);
+  } else if (stop.stop_possible()) {
+    arrived_.wait(lock, stop, has_news);
+  }
   if (queue_.empty()) return std::nullopt;
   std::optional<Event> event = std::move(queue_.front());
   queue_.pop_front();

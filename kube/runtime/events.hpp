@@ -48,6 +48,8 @@ class EventCorrelator {
 
   /// A series whose count must be written now, each once. `all`: also those that may wait.
   std::vector<api::ObjectKey> due_series(base::TimePoint now, bool all);
+  /// Some series will be due.
+  bool has_unwritten_series() const;
   /// The Event's JSON, with series when it happened more than once. nullopt: forgotten.
   std::optional<std::string> body_of(const api::ObjectKey& key) const;
   /// Merge patch of the series.

@@ -117,6 +117,9 @@ class Informer final : private ReflectorSink {
   void add_handler(Handler handler) { handlers_.push_back(std::move(handler)); }
   /// Completes each object with what else is known of it, before it is stored. REQUIRES: as add_handler().
   void complete_with(std::function<void(T&)> complete) { complete_ = std::move(complete); }
+  /// Objects of which the very version is known already, by namespace, name, UID and resourceVersion: they are not
+  /// decoded again. nullopt: it is not. REQUIRES: as add_handler().
+  void recall_with(std::function<std::optional<T>(const api::ObjectMeta&)> recall) { recall_ = std::move(recall); }
   Store<T>& store() { return store_; }
   const Store<T>& store() const { return store_; }
   Reflector& reflector() { return reflector_; }
@@ -124,8 +127,8 @@ class Informer final : private ReflectorSink {
 
  private:
   void upsert(std::string_view json) override {
-    auto decoded = decode_(json);
-    if (!decoded) return log_.warning("object could not be decoded", {base::kv("error", decoded.error())});
+    auto decoded = read(json);
+    if (!decoded) return skip(json, decoded.error());
     if (complete_) complete_(*decoded);
     auto object = std::make_shared<const T>(*std::move(decoded));
     if (listing_) listed_.insert(object->meta.key());
@@ -135,6 +138,19 @@ class Informer final : private ReflectorSink {
       return;  // a relist brought nothing new
     notify(before, object);
   }
+  base::Result<T> read(std::string_view json) {
+    const auto meta = recall_ ? api::decode_meta(json) : base::Result<api::ObjectMeta>(api::ObjectMeta());
+    auto known = recall_ && meta ? recall_(*meta) : std::nullopt;
+    return known ? base::Result<T>(*std::move(known)) : decode_(json);
+  }
+  /// It is there all the same: what is known of it stays.
+  void skip(std::string_view json, const base::Error& error) {
+    log_.warning("object could not be decoded", {base::kv("error", error)});
+    if (!listing_) return;
+    const auto meta = api::decode_meta(json);
+    if (meta) listed_.insert(meta->key());
+    some_unnamed_ = some_unnamed_ || !meta;
+  }
   void remove(std::string_view json) override {
     const auto meta = api::decode_meta(json);
     if (!meta) return log_.warning("deleted object could not be decoded", {base::kv("error", meta.error())});
@@ -142,11 +158,12 @@ class Informer final : private ReflectorSink {
   }
   void begin_list() override {
     listing_ = true;
+    some_unnamed_ = false;
     listed_.clear();
   }
   void end_list() override {
     listing_ = false;
-    for (const Ptr& object : store_.list()) {
+    for (const Ptr& object : some_unnamed_ ? std::vector<Ptr>() : store_.list()) {
       if (!listed_.contains(object->meta.key())) forget(object->meta.key());
     }
     listed_.clear();
@@ -177,10 +194,12 @@ class Informer final : private ReflectorSink {
 
   Decode decode_;
   std::function<void(T&)> complete_;
+  std::function<std::optional<T>(const api::ObjectMeta&)> recall_;
   base::Log log_;
   Store<T> store_;
   std::vector<Handler> handlers_;
   bool listing_ = false;
+  bool some_unnamed_ = false;  ///< of the list: it may be any of those that seem to be missing
   std::set<api::ObjectKey> listed_;
   Reflector reflector_;
 };

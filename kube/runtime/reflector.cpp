@@ -13,6 +13,8 @@ namespace {
 
 // How long a wait may last before idle time and a manual clock are looked at again. A stop and a relist end it at once.
 constexpr base::milliseconds kLongestLook{1000};
+// Of a watch that stays open and is silent: news, a stop and a relist end it at once, and nobody counts idle seconds.
+constexpr base::milliseconds kLongestSilence{10'000};
 constexpr base::Duration kAtOnce = base::seconds(1);
 // A list by a watch: silence after which it is given up, and how long it may take in all.
 constexpr base::Duration kLongestListSilence = base::seconds(10);
@@ -85,6 +87,7 @@ struct Reflector::Impl {
     return relists_wanted != (std::holds_alternative<Streaming>(state) ? list_ticket : relists_done.load());
   }
 
+  base::milliseconds longest_wait() const;
   bool step(base::milliseconds wait);
   base::Result<api::ListMeta> list_items();
   void list();
@@ -353,6 +356,12 @@ void Reflector::Impl::begin_relist() {
   close_stream();
 }
 
+/// A young watch is looked at soon: that it stays open is contact.
+base::milliseconds Reflector::Impl::longest_wait() const {
+  const bool is_settled = std::holds_alternative<Watching>(state) && clock.now() - opened_at > kLongestSilence;
+  return is_settled ? std::min(kLongestSilence, std::max(kLongestLook, options.idle_timeout / 4)) : kLongestLook;
+}
+
 bool Reflector::Impl::step(base::milliseconds wait) {
   begin_relist();
   if (is_reading()) return read_watch(wait);
@@ -375,7 +384,7 @@ void Reflector::run(std::stop_token stop) {
   impl_->stop = stop;
   const std::stop_callback wake(stop, [this] { impl_->cancel_stream(); });
   while (!stop.stop_requested()) {
-    if (impl_->step(kLongestLook) || impl_->is_reading()) continue;
+    if (impl_->step(impl_->longest_wait()) || impl_->is_reading()) continue;
     const base::Duration left = impl_->not_before - impl_->clock.now();
     base::sleep_unless_stopped(std::clamp<base::Duration>(left, base::milliseconds(1), kLongestLook), stop);
   }

@@ -10,6 +10,7 @@
 #include "api/core/object_json.hpp"
 #include "kube/config/config.hpp"
 #include "kube/config/process_environment.hpp"
+#include "test/bench/real/audit_log.hpp"
 
 namespace bench {
 

@@ -11,9 +11,6 @@
 
 namespace bench {
 
-/// Who the bench is in the audit log: its own requests are not counted.
-inline constexpr std::string_view kUserAgent = "evacuator-bench";
-
 /// A client without a rate limit, for any number of threads. Errors end the program with a message and status 1.
 class Connection {
  public:

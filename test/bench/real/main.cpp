@@ -19,7 +19,8 @@ constexpr const char* kUsage = R"(usage: evacuator_real_bench COMMAND
   flood KUBECONFIG CONNECTIONS             list all pods, without end
   observe PROGRAM PID START AUDIT_LOG FROM EVICTIONS TIMEOUT [NAME=PID]...
                                            follow one run of a descheduler; START in seconds since the epoch
-  rest PROGRAM PID SECONDS                 CPU of a process that has nothing to do
+  rest PROGRAM PID SECONDS [WHAT]          CPU of a process that has nothing to do, or does WHAT [at_rest]
+  cycle PROGRAM DURATION                   a line for the table, of what a policy's status says
   report                                   lines of JSON on stdin, the table on stdout
 )";
 
@@ -62,7 +63,12 @@ int run(const std::vector<std::string>& args) {
   } else if (is("observe", 8)) {
     bench::observe(run_of(args));
   } else if (is("rest", 4)) {
-    bench::observe_rest(args[1], std::stoi(args[2]), std::stod(args[3]));
+    bench::observe_rest(args[1], std::stoi(args[2]), std::stod(args[3]), args.size() > 4 ? args[4] : "at_rest");
+  } else if (is("cycle", 3)) {
+    const auto took = base::parse_duration(args[2]);
+    if (!took) bench::die("no duration: " + args[2]);
+    fmt::print("{{\"program\": \"{}\", \"cycle_ms\": {}}}\n", args[1],
+               std::chrono::duration<double, std::milli>(*took).count());
   } else if (is("report", 1)) {
     bench::report();
   } else {

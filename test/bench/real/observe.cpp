@@ -1,16 +1,15 @@
 #include "test/bench/real/observe.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/clock.hpp"
+#include "test/bench/real/audit_log.hpp"
 #include "test/bench/real/connection.hpp"
 #include "test/bench/real/process.hpp"
 
@@ -21,80 +20,7 @@ using Json = nlohmann::json;
 
 constexpr double kQuiet = 3;  ///< seconds without a request: the run is over
 
-double seconds_of(const base::TimePoint& time) {
-  return std::chrono::duration<double>(time.time_since_epoch()).count();
-}
-
-double now() { return seconds_of(base::SystemClock().now()); }
-
-/// A finished request of the audit log.
-struct Call {
-  double received = 0;
-  double answered = 0;
-  std::string verb;      ///< "create"
-  std::string resource;  ///< "pods/eviction"
-  int code = 0;
-};
-
-double time_at(const Json& record, const char* field) {
-  const auto time = base::parse_time(record.value(field, ""));
-  return time ? seconds_of(*time) : 0;
-}
-
-/// nullopt: not of the program, or not about an object.
-std::optional<Call> call_of(const std::string& line) {
-  const Json record = Json::parse(line, nullptr, false);
-  if (!record.is_object() || record.value("stage", "") != "ResponseComplete" || !record.contains("objectRef"))
-    return std::nullopt;
-  const std::string user = record.contains("user") ? record["user"].value("username", "") : "";
-  const std::string agent = record.value("userAgent", "");
-  const bool is_ours = user.starts_with("system:serviceaccount:evacuator-system:");
-  if ((user.starts_with("system:") && !is_ours) || agent.starts_with(kUserAgent) || agent.starts_with("kubectl"))
-    return std::nullopt;
-  const Json& object = record["objectRef"];
-  const std::string sub = object.value("subresource", "");
-  Call call;
-  call.received = time_at(record, "requestReceivedTimestamp");
-  call.answered = time_at(record, "stageTimestamp");
-  call.verb = record.value("verb", "");
-  call.resource = object.value("resource", "") + (sub.empty() ? "" : "/" + sub);
-  if (record.contains("responseStatus")) call.code = record["responseStatus"].value("code", 0);
-  return call;
-}
-
-/// Neither lists, watches, Leases and reviews, nor what belongs to a policy or the start.
-bool is_of_evictions(const Call& call) {
-  static const std::vector<std::string> kResources = {"pods",   "pods/eviction",      "evacuations",
-                                                      "events", "evacuations/status", "persistentvolumeclaims"};
-  return call.verb != "list" && call.verb != "watch" &&
-         std::ranges::find(kResources, call.resource) != kResources.end();
-}
-
-/// New whole lines of a file that grows.
-class Tail {
- public:
-  Tail(const std::string& path, long from) : file_(path) { file_.seekg(from); }
-
-  std::vector<std::string> lines() {
-    std::vector<std::string> whole;
-    file_.clear();
-    char buffer[1 << 16];
-    for (;;) {
-      file_.read(buffer, sizeof buffer);
-      if (file_.gcount() <= 0) break;
-      rest_.append(buffer, static_cast<std::size_t>(file_.gcount()));
-    }
-    std::size_t begin = 0;
-    for (std::size_t end; (end = rest_.find('\n', begin)) != std::string::npos; begin = end + 1)
-      whole.push_back(rest_.substr(begin, end - begin));
-    rest_.erase(0, begin);
-    return whole;
-  }
-
- private:
-  std::ifstream file_;
-  std::string rest_;
-};
+double now() { return std::chrono::duration<double>(base::SystemClock().now().time_since_epoch()).count(); }
 
 class Observer {
  public:
@@ -223,15 +149,15 @@ class Observer {
 
 void observe(const RunToObserve& run) { fmt::print("{}\n", Observer(run).follow().dump()); }
 
-void observe_rest(const std::string& program, int pid, double seconds) {
+void observe_rest(const std::string& program, int pid, double seconds, const std::string& what) {
   const double before = cpu_seconds(pid);
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   const double after = cpu_seconds(pid);
   if (before < 0 || after < 0) die("the process has ended");
   const Json result = {{"program", program},
-                       {"cpu_at_rest_percent", (after - before) * 100 / seconds},
-                       {"threads_at_rest", proc_status(pid, "Threads")},
-                       {"rss_at_rest_mib", proc_status(pid, "VmRSS") / 1024}};
+                       {"cpu_" + what + "_percent", (after - before) * 100 / seconds},
+                       {"threads_" + what, proc_status(pid, "Threads")},
+                       {"rss_" + what + "_mib", proc_status(pid, "VmRSS") / 1024}};
   fmt::print("{}\n", result.dump());
 }
 

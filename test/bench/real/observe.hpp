@@ -22,8 +22,9 @@ struct RunToObserve {
 /// Follows the audit log until the run is over: no request of the program for three seconds. Prints one line of JSON.
 void observe(const RunToObserve& run);
 
-/// CPU of a process that does nothing, in percent of a core over so many seconds; beside it its threads and memory.
-void observe_rest(const std::string& program, int pid, double seconds);
+/// CPU of a process over so many seconds, in percent of a core; beside it its threads and memory. `what` it does
+/// meanwhile is part of the fields' names: "at_rest".
+void observe_rest(const std::string& program, int pid, double seconds, const std::string& what);
 
 /// Reads lines of JSON from the standard input and prints the table: medians over all runs of a program.
 void report();

@@ -37,6 +37,8 @@ constexpr std::array kRows = {
     Row{"cpu_at_rest_percent", "CPU at rest, % of a core"},
     Row{"threads_at_rest", "threads at rest"},
     Row{"rss_at_rest_mib", "RSS at rest, MiB"},
+    Row{"cycle_ms", "a cycle that moves nothing, ms"},
+    Row{"cpu_in_cycles_percent", "CPU with such a cycle a minute, % of a core"},
 };
 
 /// field → its value in each run

@@ -120,7 +120,7 @@ void stale_at_every_call(const Stage& stage) {
   ASSERT_EQ(calm.ending.phase, Phase::kSucceeded);
   ASSERT_TRUE(calm.ending.other_pod);
   ASSERT_EQ(calm.ending.calls_to_evict, 1u);
-  ASSERT_GT(calls, 3);
+  ASSERT_GE(calls, 3);  // intent, call, end
   for (int at = 0; at < calls; ++at) {
     SCOPED_TRACE("stale from call " + std::to_string(at) + " on");
     Play stale;

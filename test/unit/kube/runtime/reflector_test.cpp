@@ -142,7 +142,7 @@ struct Thing {
 base::Result<Thing> decode_thing(std::string_view json) {
   auto meta = api::decode_meta(json);
   if (!meta) return meta.error();
-  if (meta->name == "broken") return base::invalid("broken on purpose");
+  if (meta->name == "broken" || meta->resource_version == "unreadable") return base::invalid("broken on purpose");
   return Thing{*std::move(meta)};
 }
 
@@ -205,6 +205,20 @@ TEST_F(ReflectorTest, ListsThenWatchesFromThere) {
   EXPECT_THAT(transport.targets()[1], HasSubstr("watch=true&allowWatchBookmarks=true&resourceVersion=10"));
   EXPECT_THAT(take_changes(), ElementsAre("- > a@1"));
   EXPECT_EQ(informer.store().size(), 1u);
+}
+
+/// Its absence would say that it is gone.
+TEST_F(ReflectorTest, AnObjectOfAListThatCannotBeReadStaysAsItWas) {
+  settle();
+  take_changes();
+  list_answers = {json_response(200, list_of({object("b", "11"), object("a", "unreadable")}, "12"))};
+  informer.reflector().relist();
+  settle();
+  EXPECT_THAT(take_changes(), ElementsAre("- > b@11")) << "a is there, whatever it is now";
+  informer.reflector().relist();
+  list_answers = {json_response(200, list_of({object("b", "11")}, "13"))};
+  settle();
+  EXPECT_THAT(take_changes(), ElementsAre("a@1 > -"));
 }
 
 TEST_F(ReflectorTest, AppliesChanges) {
