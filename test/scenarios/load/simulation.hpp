@@ -81,9 +81,9 @@ class World {
  public:
   static constexpr base::Duration kCycle = base::minutes(5);
   /// A pod that comes to a node which it left less than that before returns. The return is needless when nothing
-  /// has changed that it could answer to: the node is as full again as when the pod left it,
-  /// and the one that it leaves now is no fuller than when it came, but for kNoise. Loads are in points from the mean
-  /// of all nodes, so that the daily wave is no change.
+  /// has changed that it could answer to: the node is as full again as when the pod left it, and the one that it leaves
+  /// now is no fuller than when it came, but for kNoise. Loads are in points from the mean of all nodes, so that the
+  /// daily wave is no change.
   static constexpr base::Duration kReturn = std::chrono::hours(12);
   static constexpr double kNoise = 3;  ///< what a node's load varies by within an hour: one standard deviation
 
