@@ -96,8 +96,10 @@ proof: bare-root ## What takes longer than the gate may: the bare root, clang-ti
 	@hack/lint.sh all
 	@$(MAKE) soak SEEDS=1000
 	@cmake --build $(BUILD) --parallel $(JOBS) --target load_proof
-	@$(BUILD)/test/scenarios/load_proof --nodes 100 --check
-	@$(BUILD)/test/scenarios/load_proof --nodes 1000 --check
+	@for seed in 1 2 3; do $(BUILD)/test/scenarios/load_proof --nodes 100 --days 2 --seed $$seed --check || exit 1; done
+	@$(BUILD)/test/scenarios/load_proof --nodes 100 --days 3 --seed 1 --check
+	@$(BUILD)/test/scenarios/load_proof --nodes 100 --days 2 --seed 1 --by-chance --check
+	@$(BUILD)/test/scenarios/load_proof --nodes 1000 --days 2 --seed 1 --check
 	@$(BUILD)/test/scenarios/load_proof --seeds 1000
 	@cmake --build $(BUILD) --parallel $(JOBS) --target frag_proof evacuator
 	@$(BUILD)/test/scenarios/frag_proof --check --nodes 10 20 200 1000

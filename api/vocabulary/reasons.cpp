@@ -79,7 +79,7 @@ constexpr std::array kReasons = {
         "`SlotAcquired`=False; `Complete`=True, phase `Failed`; policy `Converged`=False; `status.rounds.reason`",
         "An Evacuation: it held its slot for too long without progress while others waited. The slot was given "
         "back, and it queues again; if that was the last attempt, it failed. A policy: "
-        "`spec.convergence.patience` cycles with moves did not make nodes more even, or a round of "
+        "`spec.convergence.patience` cycles moved pods in vain, or a round of "
         "AlternatingUtilization gained too little, and the strategy stops.",
         "The message says what did not happen. An Evacuation: remove what blocks it, or cancel it. A policy: "
         "pods that may not move, or one pod that fills a node, are the usual causes; change the spec to start "

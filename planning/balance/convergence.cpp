@@ -38,11 +38,13 @@ api::BalanceRow stopped(api::BalanceRow row, std::string_view state) {
   return row;
 }
 
+/// Where relieved nodes stay relieved, it is the load that keeps nodes as uneven as they are: that says nothing against
+/// moving.
 std::int32_t cycles_without_gain(const BalanceCycle& cycle) {
   const api::BalanceRow& previous = *cycle.previous;
   if (has_gained(cycle.now, previous)) return 0;
-  const bool was_tried = cycle.acted && has_moves(previous);
-  return std::min(previous.without_gain + (was_tried ? 1 : 0), 1'000'000);
+  const bool was_in_vain = cycle.acted && (cycle.repeats || cycle.reverses) && has_moves(previous);
+  return std::min(previous.without_gain + (was_in_vain ? 1 : 0), 1'000'000);
 }
 
 }  // namespace
@@ -86,6 +88,25 @@ bool moves_back(std::string_view strategy, std::span<const api::PlannedMove> bef
     if (done.contains({move.to, move.from})) ++back;
   }
   return back > 0 && back * 2 >= moves;
+}
+
+bool relieves_again(std::string_view strategy, std::span<const api::PlannedMove> before,
+                    std::span<const api::PlannedMove> now) {
+  std::set<std::string_view> relieved;
+  std::size_t known = 0;
+  for (const api::PlannedMove& move : before) {
+    if (move.strategy != strategy) continue;
+    relieved.insert(move.from);
+    ++known;
+  }
+  std::size_t moves = 0;
+  std::size_t again = 0;
+  for (const api::PlannedMove& move : now) {
+    if (move.strategy != strategy || moves == known) continue;
+    ++moves;
+    if (relieved.contains(move.from)) ++again;
+  }
+  return again > 0 && again * 2 >= moves;
 }
 
 }  // namespace planning

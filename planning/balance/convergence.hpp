@@ -24,14 +24,17 @@ struct BalanceCycle {
   const api::BalanceRow* previous = nullptr;  ///< status.balance; nullptr: the first since the spec changed
   bool acted = false;                         ///< moves of the cycle before were carried out, some of them at least
   bool reverses = false;                      ///< moves_back(): the plan takes back what the one before did
+  bool repeats = false;                       ///< relieves_again(): the plan tries again what the one before did
 };
 
 /// `now` with its history. A cycle gains when nodes are more even than before the last moves: by half a point at least,
 /// or by half of what the plan promised where that is less (a few moves in a large cluster).
-/// `patience` cycles in a row that were carried out without gain: NoProgress. A plan that takes moves back after one
-/// that did not gain: Oscillating. Both last until the imbalance is another one: a quarter, and one point, more or less
-/// than when it stopped, which `best` holds from then on; or until the spec changes. No moves planned: Converged.
-/// Patience 0: never stops.
+/// A cycle without gain is in vain when it was carried out and the next plan repeats it: what was moved has not
+/// relieved the nodes. Where these stay relieved it is the load that changes, which says nothing against moving.
+/// `patience` cycles in vain without a gain between them: NoProgress. A plan that takes moves back after one that did
+/// not gain: Oscillating. Both last until the imbalance is another one: a quarter, and one point, more or less than
+/// when it stopped, which `best` holds from then on; or until the spec changes. No moves planned: Converged. Patience
+/// 0: never stops.
 api::BalanceRow next_balance_row(const BalanceCycle& cycle, const api::ConvergenceSettings& settings);
 
 /// False: the moves of this strategy are not to be made.
@@ -41,5 +44,11 @@ bool may_balance(const api::BalanceRow& row);
 /// to back to the node that it came from.
 bool moves_back(std::string_view strategy, std::span<const api::PlannedMove> before,
                 std::span<const api::PlannedMove> now);
+
+/// True if at least half of the strategy's moves in `now`, and at least one, leave nodes that some of `before` left:
+/// what was moved has not relieved them. Of a longer plan as many moves are looked at as there were before, which the
+/// status may have cut.
+bool relieves_again(std::string_view strategy, std::span<const api::PlannedMove> before,
+                    std::span<const api::PlannedMove> now);
 
 }  // namespace planning

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <span>
 
+#include "strategies/listing.hpp"
 #include "strategies/load/balance_subject.hpp"
 #include "strategies/load/loaded_nodes.hpp"
+#include "strategies/load/move_cost.hpp"
 #include "strategies/load/move_load.hpp"
+#include "strategies/utilization/consolidation.hpp"
 
 namespace strategies {
 namespace {
@@ -17,6 +20,7 @@ constexpr double kDefaultTarget = 40;  ///< percent of cpu, as Trimaran has it
 using Percents = std::vector<double>;
 
 constexpr double kAlwaysWelcome = 0.75;  ///< of the target: a node below gets no soft taint
+constexpr double kEmptied = 0.5;         ///< of the target: two nodes at or below fit on one
 
 Percents targets_of(const Thresholds& thresholds) {
   Percents targets;
@@ -104,6 +108,7 @@ TargetLoadPacking::Args TargetLoadPacking::Args::read(api::StrictObject& args) {
   } else if (parsed.pools.empty()) {
     parsed.target.high = {{"cpu", kDefaultTarget}};
   }
+  args.read("pack", parsed.pack);
   args.read("margin", parsed.margin);
   if (parsed.margin < 0 || parsed.margin > 100)
     args.complain("margin", fmt::format("{} is not between 0 and 100", parsed.margin));
@@ -117,8 +122,16 @@ std::optional<BalanceSubject> TargetLoadPacking::balances(const StrategyContext&
   auto subject = subject_of(context, args_.usage.need, args_.pools, args_.target);
   if (!subject) return subject;
   const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.target);
-  for (std::size_t i = 0; i < subject->pools.size(); ++i)
-    subject->pools[i].packed_to = targets_of(*pools[i].thresholds);
+  bool relieves = !args_.pack;
+  for (std::size_t i = 0; i < subject->pools.size(); ++i) {
+    BalanceSubject::Pool& pool = subject->pools[i];
+    const Percents targets = targets_of(*pools[i].thresholds);
+    const LoadTable load(context.cluster.base(), *subject->usage, resources_of(args_.pools, args_.target), pool.nodes);
+    const bool is_to_be_emptied = args_.pack && !has_any_over(load, targets);
+    (is_to_be_emptied ? pool.emptied_up_to : pool.packed_to) = is_to_be_emptied ? part_of(targets, kEmptied) : targets;
+    relieves = relieves || !is_to_be_emptied;
+  }
+  subject->by_load = relieves;
   return subject;
 }
 
@@ -128,12 +141,48 @@ base::Status TargetLoadPacking::nominate(const StrategyContext& context, Nominat
   const MeasuredLoad load(context, **measured, args_.usage, resources_of(args_.pools, args_.target));
   const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.target);
   if (const base::Status known = load.check_known(nodes_in(pools)); !known) return known;
-  for (const PoolNodes& pool : pools) pack(context, sink, load, pool);
+  for (const PoolNodes& pool : pools) {
+    const Percents targets = targets_of(*pool.thresholds);
+    if (args_.pack && !has_any_over(load.giving(pool.nodes), targets) &&
+        !has_any_over(load.taking(pool.nodes), targets))
+      empty(context, sink, load, pool);
+    else
+      relieve(context, sink, load, pool);
+  }
   return base::Done{};
 }
 
-void TargetLoadPacking::pack(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load,
-                             const PoolNodes& pool) const {
+/// Not when it would take more moves than a node's limit.
+bool TargetLoadPacking::may_be_emptied(const StrategyContext& context, NodeIndex node) const {
+  std::vector<PodIndex> pods = pods_on(context, node, PodStates::kActive);
+  std::erase_if(pods, [&](PodIndex pod) { return goes_with_node(context.cluster.base(), pod); });
+  return !pods.empty() && (!args_.evictions_per_node || pods.size() <= *args_.evictions_per_node);
+}
+
+/// A node that is empty already takes nothing.
+void TargetLoadPacking::empty(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load,
+                              const PoolNodes& pool) const {
+  LoadTable taking = load.taking(pool.nodes);
+  const Percents targets = targets_of(*pool.thresholds);
+  const Percents low = part_of(targets, kEmptied);
+  const auto is_low = [&](std::span<const double> percent) { return !is_over(percent, low); };
+  ConsolidationRules rules{{}, {}, args_.excluded_namespaces, {}, &taking};
+  rules.most_percent = targets;
+  for (const NodeIndex node : taking.known()) {
+    if (!is_low(taking.percents(node))) {
+      rules.others.push_back({node, {}, {}});
+    } else if (may_be_emptied(context, node)) {
+      (load.confirms(node, is_low) ? rules.sources : rules.others).push_back({node, {}, {}});
+    }
+  }
+  const auto score = [&](const NodeUsage& node) { return score_of(taking.percents(node.node), targets); };
+  std::ranges::stable_sort(rules.sources, {}, score);
+  std::ranges::stable_sort(rules.others, std::ranges::greater{}, score);
+  consolidate(context, sink, rules);
+}
+
+void TargetLoadPacking::relieve(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load,
+                                const PoolNodes& pool) const {
   LoadTable giving = load.giving(pool.nodes);
   LoadTable taking = load.taking(pool.nodes);
   const Percents targets = targets_of(*pool.thresholds);

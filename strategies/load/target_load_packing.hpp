@@ -19,7 +19,8 @@ double target_load_score(double percent, double target);
 
 /// Packs nodes up to a target percentage of measured load and spreads what is above
 /// (docs/strategies/target-load-packing.md): pods of nodes above the target move to where target_load_score() is better
-/// by a margin. Nodes below the target are left as they are: the scheduler fills them.
+/// by a margin. In a pool without such nodes those with at most half of the target are emptied, whole or not at all,
+/// onto the fullest nodes below the target.
 class TargetLoadPacking final : public Strategy {
  public:
   static constexpr std::string_view kName = "TargetLoadPacking";
@@ -28,6 +29,7 @@ class TargetLoadPacking final : public Strategy {
     UsageArgs usage;
     Thresholds target;  ///< `high` alone is used; empty: nodes in no pool are left alone
     double margin = 5;  ///< by how much the score of the new node has to be better, 0 … 100
+    bool pack = true;   ///< false: only what is above the target is spread
     std::vector<NodePool> pools;
     std::vector<std::string> excluded_namespaces;
     std::optional<std::uint32_t> evictions_per_node;
@@ -48,8 +50,11 @@ class TargetLoadPacking final : public Strategy {
   std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
 
  private:
-  void pack(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load,
-            const PoolNodes& pool) const;
+  void relieve(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load,
+               const PoolNodes& pool) const;
+  void empty(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load,
+             const PoolNodes& pool) const;
+  bool may_be_emptied(const StrategyContext& context, scheduling::NodeIndex node) const;
 
   Args args_;
 };

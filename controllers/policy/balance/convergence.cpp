@@ -30,15 +30,21 @@ std::vector<Moves> moves_by_strategy(const CycleOutcome& outcome) {
   return parts;
 }
 
-/// Of the one that the row is about. status.plan knows strategies by name only: a second one of that name may have made
-/// the moves before.
-bool moves_back(const api::BalanceRow& row, Moves before, const CycleOutcome& outcome) {
+/// How the moves of the one that the row is about go with those of the cycle before. status.plan knows strategies by
+/// name only: a second one of that name may have made these.
+using Comparison = bool (*)(std::string_view strategy, Moves before, Moves now);
+bool compare(Comparison comparison, const api::BalanceRow& row, Moves before, const CycleOutcome& outcome) {
   const std::vector<Moves> parts = moves_by_strategy(outcome);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const planning::StrategyResult& strategy = outcome.strategies[i];
-    if (strategy.row == row.strategy) return planning::moves_back(strategy.strategy, before, parts[i]);
+    if (strategy.row == row.strategy) return comparison(strategy.strategy, before, parts[i]);
   }
   return false;
+}
+
+/// Nodes in use come and go by themselves less than load does.
+bool repeats(const api::BalanceRow& row, Moves before, const CycleOutcome& outcome) {
+  return row.resource == planning::kNodesInUse || compare(planning::relieves_again, row, before, outcome);
 }
 
 void take_out(const std::set<std::string>& stopped, CycleOutcome& outcome) {
@@ -106,7 +112,8 @@ void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome, 
   const bool acted = is_same_spec && before.last_cycle && before.last_cycle->created > 0;
   for (api::BalanceRow& row : outcome.balance) {
     const planning::BalanceCycle cycle{row, is_same_spec ? find_row(before.balance, row) : nullptr, acted,
-                                       acted && moves_back(row, before.plan, outcome)};
+                                       acted && compare(planning::moves_back, row, before.plan, outcome),
+                                       acted && repeats(row, before.plan, outcome)};
     if (continues && cycle.previous != nullptr && is_in_the_middle(row, policy, outcome))
       row = *cycle.previous;
     else

@@ -12,10 +12,12 @@ namespace {
 
 void print(const load::Rule& rule, const load::Outcome& outcome) {
   fmt::print(
-      "{:16} deviation {:5.2f}  fullest {:5.1f} %  crowded {:5.2f} %  moves {:5} (first day {:5})  returned {}  room "
-      "{}",
+      "{:16} deviation {:5.2f}  fullest {:5.1f} %  crowded {:5.2f} %  moves {:5} (first day {:5})  returned {}, "
+      "needlessly {}  most moves of a pod {}",
       rule.name, outcome.deviation, outcome.peak, 100 * outcome.crowded, outcome.moves, outcome.early_moves,
-      outcome.returned, outcome.room);
+      outcome.returned, outcome.needless, outcome.most_moves);
+  if (outcome.room > 0) fmt::print("  for room {}", outcome.room);
+  if (rule.is_guarded) fmt::print("  stopped in {} cycles", outcome.stopped);
   if (rule.soft_taints) fmt::print("  taint patches {} open {:.0f} %", outcome.taint_patches, 100 * outcome.open);
   if (rule.forecast) fmt::print("  trusted {:.0f} %", 100 * outcome.trusted);
   fmt::print("\n");
@@ -32,7 +34,7 @@ void print_details(const load::Outcome& outcome) {
 
 /// Half the imbalance of the better of upstream's rules, with no more moves.
 bool meets_aim(const load::Outcome& ours, const std::vector<load::Outcome>& upstream) {
-  const auto& better = *std::ranges::min_element(upstream, {}, &load::Outcome::deviation);
+  const load::Outcome& better = load::better_of(upstream);
   const bool meets = ours.deviation <= better.deviation / 2 && ours.moves <= better.moves;
   fmt::print("  {}: {:.2f} of the better upstream rule's deviation with {:.2f} of its moves\n",
              meets ? "aim met" : "AIM MISSED", ours.deviation / better.deviation,
@@ -43,7 +45,8 @@ bool meets_aim(const load::Outcome& ours, const std::vector<load::Outcome>& upst
 /// Short runs of small clusters.
 int compare_seeds(std::uint64_t first, int count) {
   const std::vector<load::Rule> rules = {load::no_descheduling(), load::ours(false), load::ours(true)};
-  std::vector<int> oscillating(rules.size()), worse(rules.size()), moves(rules.size());
+  std::vector<int> oscillating(rules.size()), worse(rules.size()), moves(rules.size()), returned(rules.size());
+  std::vector<int> needless(rules.size()), stopped(rules.size());
   std::vector<double> deviation(rules.size());
   for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed) {
     const auto outcomes = load::simulate(load::small(seed), rules);
@@ -51,17 +54,23 @@ int compare_seeds(std::uint64_t first, int count) {
       deviation[i] += outcomes[i].deviation / count;
       moves[i] += outcomes[i].moves;
       worse[i] += outcomes[i].deviation > outcomes[0].deviation ? 1 : 0;
-      if (outcomes[i].most_returns < 2) continue;
+      returned[i] += outcomes[i].returned;
+      needless[i] += outcomes[i].needless;
+      stopped[i] += outcomes[i].stopped;
+      if (outcomes[i].most_needless < 2) continue;
       ++oscillating[i];
       fmt::print("oscillates: {}, seed {}\n", rules[i].name, seed);
     }
   }
   fmt::print("{} seeds from {}\n", count, first);
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    fmt::print("{:16} oscillates in {}, worse than none in {}, mean deviation {:.2f}, moves a seed {:.1f}\n",
-               rules[i].name, oscillating[i], worse[i], deviation[i], static_cast<double>(moves[i]) / count);
+    fmt::print(
+        "{:16} oscillates in {}, worse than none in {}, mean deviation {:.2f}, moves a seed {:.1f}; of all moves "
+        "{} returns, {} needless; {} cycles stopped\n",
+        rules[i].name, oscillating[i], worse[i], deviation[i], static_cast<double>(moves[i]) / count, returned[i],
+        needless[i], stopped[i]);
   }
-  return oscillating[1] + oscillating[2] == 0 ? 0 : 1;
+  return oscillating[1] + oscillating[2] + worse[1] + worse[2] == 0 ? 0 : 1;
 }
 
 }  // namespace
@@ -81,7 +90,7 @@ int main(int argc, char** argv) {
   app.add_option("--seed", settings.seed);
   app.add_option("--only", only, "names of rules");
   app.add_option("--ours", choices, "further settings of ours: low,high,window,samples,of,horizon,percentile,forecast");
-  app.add_option("--seeds", seeds, "short runs of small clusters instead: no pod may go to and fro");
+  app.add_option("--seeds", seeds, "short runs of small clusters instead: no rule of ours may oscillate");
   app.add_flag("--by-chance", settings.by_chance, "the scheduler decides among equal nodes, not the plan");
   app.add_flag("--check", check, "fail when the aim is missed");
   app.add_flag("--verbose", verbose, "hour by hour");

@@ -12,6 +12,7 @@ namespace load {
 std::vector<usage::Series> node_series(int nodes, int days, std::uint64_t seed);  ///< Model's, placed by requests
 std::vector<usage::Series> steps(int count, int days, std::uint64_t seed);        ///< levels that jump, with noise
 std::vector<usage::Series> random_walks(int count, int days, std::uint64_t seed);
+std::vector<usage::Series> repeating(int count, int days, std::uint64_t seed);   ///< each day as the one before
 std::vector<usage::Series> pure_noise(int count, int days, std::uint64_t seed);  ///< about a level of its own
 
 }  // namespace load

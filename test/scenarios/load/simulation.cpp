@@ -9,6 +9,9 @@
 #include <stdexcept>
 
 #include "api/meta/well_known.hpp"
+#include "controllers/policy/balance/convergence.hpp"
+#include "controllers/policy/cycle.hpp"
+#include "planning/balance/convergence.hpp"
 #include "scheduling/scoring/resource_scores.hpp"
 #include "usage/figures.hpp"
 
@@ -20,7 +23,6 @@ constexpr std::size_t kSamples = 20;                                            
 constexpr std::int64_t kMebi = std::int64_t{1} << 20;
 constexpr double kCrowded = 90;
 constexpr int kUntainted = 300;  // what TaintToleration gives a node without a taint, weight included
-constexpr base::Duration kReturn = std::chrono::hours(2);
 const char* const kSource = "load";
 
 std::string node_name(std::size_t node) { return fmt::format("n{:04}", node); }
@@ -37,14 +39,15 @@ std::shared_ptr<const api::Node> node_object(std::size_t number, double cores) {
   return std::make_shared<const api::Node>(std::move(node));
 }
 
-planning::PlanSpec plan_spec(const Rule& rule, int nodes, int nodes_a_move) {
+api::DeschedulerPolicy policy_of(const Rule& rule, int moves_a_cycle) {
   const std::string text = fmt::format(
       R"({{"apiVersion":"evacuator.dev/v1alpha1","kind":"DeschedulerPolicy","metadata":{{"name":"load"}},"spec":{}}})",
       rule.spec);
   auto policy = api::decode_descheduler_policy(text);
   if (!policy) throw std::runtime_error(rule.name + ": " + policy.error().message);
-  policy->spec.limits.per_cycle.total = std::max(nodes / nodes_a_move, 1);
-  return planning::PlanSpec(policy->spec);
+  policy->meta.generation = 1;
+  policy->spec.limits.per_cycle.total = moves_a_cycle;
+  return std::move(*policy);
 }
 
 double deviation_of(const std::vector<double>& values) {
@@ -79,13 +82,14 @@ Rule ours(bool forecast, const Choices& choices) {
   Rule rule;
   rule.name = forecast ? "ours, forecast" : "ours";
   rule.spec = fmt::format(
-      R"({{"usageSources":[{{"name":"load","type":"MetricsServer"}}],"evictability":{{"minPodAge":"2h"}},
+      R"({{"usageSources":[{{"name":"load","type":"MetricsServer"}}],"evictability":{{"minPodAge":"{}"}},
       "strategies":[{{"name":"LowNodeUtilization","args":{{"thresholds":{{"cpu":{}}},"targetThresholds":{{"cpu":{}}},
       "useDeviationThresholds":true,
       "usage":{{"source":"load","forecast":{},"hysteresis":{{"samples":{},"of":{}}},"softTaint":true}}}}}}]}})",
-      choices.low, choices.high, forecast, choices.samples, choices.of);
+      choices.min_pod_age, choices.low, choices.high, forecast, choices.samples, choices.of);
   rule.forecast = forecast;
   rule.soft_taints = true;
+  rule.is_guarded = true;
   rule.window = base::minutes(choices.window);
   rule.settings.horizon = base::minutes(choices.horizon);
   rule.settings.percentile = choices.percentile;
@@ -100,12 +104,15 @@ World::World(const Model& model, const Settings& settings, Rule rule)
       pods_(model.pods().size(), -1) {
   const Parameters& p = settings.parameters;
   const auto nodes = static_cast<std::size_t>(p.nodes);
-  for (const int node : place_by_requests(model, settings.seed)) places_.push_back({node, kBegin, 0, -1, {}, 0});
+  for (const int node : place_by_requests(model, settings.seed)) places_.push_back({node, kBegin, 0, {}, 0, {}});
   for (std::size_t node = 0; node < nodes; ++node) input_.nodes.push_back(node_object(node, p.node_cores));
   for (std::size_t pod = 0; pod < places_.size(); ++pod) input_.pods.push_back(object_of(pod));
   samples_.resize(nodes);
   sums_.assign(nodes, 0);
-  if (!rule_.spec.empty()) spec_.emplace(plan_spec(rule_, p.nodes, settings.nodes_a_move));
+  if (!rule_.spec.empty()) {
+    policy_ = policy_of(rule_, std::max(p.nodes / settings.nodes_a_move, 1));
+    spec_.emplace(policy_.spec);
+  }
   if (rule_.forecast) history_.emplace(rule_.settings);
 }
 
@@ -213,6 +220,10 @@ void World::judge() {
   if (static_cast<int>(time_ / kCycle) % kPerHour == 0) outcome_.hourly.push_back(std::exchange(hour_, 0));
   std::ranges::fill(sums_, 0);
   count_ = 0;
+  loads_ = loads;
+  const double mean = std::accumulate(loads.begin(), loads.end(), 0.0) / static_cast<double>(loads.size());
+  for (double& load : loads_) load -= mean;
+  moved_loads_ = loads_;
   if (time_ <= settings_.settled) return;
   ++cycles_;
   outcome_.deviation += deviation;
@@ -225,34 +236,51 @@ void World::cycle() {
   judge();
   if (!spec_) return;
   const scheduling::ClusterSnapshot& cluster = keeper_.at(input_);
-  planning::PlanInput input{.spec = *spec_, .cluster = cluster, .leaving = {}, .now = now()};
-  input.options.max_refusals = 0;
-  if (rule_.soft_taints) input.options.taint_value = kSource;
-  const std::string source = spec_->is_upstream() ? "KubernetesMetrics" : kSource;
-  input.usage.push_back(measured(source));
-  const planning::Plan plan = planning::plan_cycle(input);
-  const auto note = [&](const std::string& problem) {
-    auto& all = outcome_.problems;
-    if (!problem.empty() && std::ranges::find(all, problem) == all.end()) all.push_back(problem);
-  };
-  for (const auto& error : plan.errors) note(error.path + ": " + error.message);
-  for (const auto& result : plan.strategies) note(result.problem);
-  for (const auto& reason : plan.refused) outcome_.refused[reason.reason] += reason.count;
-  apply(plan, cluster);
-  taint(plan);
+  controllers::CycleOutcome outcome = planned(cluster);
+  note(outcome);
+  apply(outcome, cluster);
+  taint(outcome.taints);
+  remember(outcome);
+}
+
+/// As the operator plans.
+controllers::CycleOutcome World::planned(const scheduling::ClusterSnapshot& cluster) {
+  controllers::KnownPods known;
+  if (rule_.soft_taints) known.taint_value = kSource;
+  known.usage.push_back(measured(spec_->is_upstream() ? "KubernetesMetrics" : kSource));
+  controllers::CycleOutcome outcome = controllers::run_cycle(*spec_, cluster, known, "", now());
+  if (rule_.is_guarded) controllers::judge_balance(policy_, outcome);
+  return outcome;
+}
+
+/// Each move was made.
+void World::remember(const controllers::CycleOutcome& outcome) {
+  policy_.status = controllers::next_status(policy_, {}, &outcome, now());
+  policy_.status.last_cycle->created = outcome.summary.nominated;
+  policy_.status.balance = outcome.balance;
+}
+
+void World::note(const controllers::CycleOutcome& outcome) {
+  auto& all = outcome_.problems;
+  for (const std::string& problem : outcome.problems) {
+    if (std::ranges::find(all, problem) == all.end()) all.push_back(problem);
+  }
+  for (const auto& reason : outcome.summary.refused) outcome_.refused[reason.reason] += reason.count;
+  const auto is_stopped = [](const api::BalanceRow& row) { return !planning::may_balance(row); };
+  outcome_.stopped += std::ranges::any_of(outcome.balance, is_stopped) ? 1 : 0;
 }
 
 /// What the plan asks for is there at once.
-void World::taint(const planning::Plan& plan) {
+void World::taint(const std::vector<planning::NodeTaint>& taints) {
   std::map<std::string, std::vector<api::Taint>> wanted;
-  for (const auto& taint : plan.taints)
+  for (const planning::NodeTaint& taint : taints)
     wanted[taint.node].push_back({taint.key, taint.value, api::TaintEffect::kPreferNoSchedule});
   for (auto& node : input_.nodes) {
     const auto at = wanted.find(node->meta.name);
-    const std::vector<api::Taint> taints = at == wanted.end() ? std::vector<api::Taint>{} : at->second;
-    if (node->taints == taints) continue;
+    const std::vector<api::Taint> its_own = at == wanted.end() ? std::vector<api::Taint>{} : at->second;
+    if (node->taints == its_own) continue;
     api::Node changed = *node;
-    changed.taints = taints;
+    changed.taints = its_own;
     node = std::make_shared<const api::Node>(std::move(changed));
     ++outcome_.taint_patches;
   }
@@ -279,31 +307,64 @@ int World::place_by_chance(scheduling::Overlay& cluster, const api::PlannedMove&
   return static_cast<int>(to);
 }
 
-void World::apply(const planning::Plan& plan, const scheduling::ClusterSnapshot& cluster) {
+void World::apply(const controllers::CycleOutcome& outcome, const scheduling::ClusterSnapshot& cluster) {
   scheduling::Overlay overlay(cluster);
   avoided_.clear();
-  for (const auto& taint : plan.taints) avoided_.insert(taint.node);
-  for (const api::PlannedMove& move : plan.moves) {
-    const auto pod = static_cast<std::size_t>(std::stoul(move.pod.substr(1, 6)));
-    Place& place = places_[pod];
-    const bool by_chance = settings_.by_chance || move.to.empty();
-    const int to = by_chance ? place_by_chance(overlay, move) : std::stoi(move.to.substr(1));
-    if (!by_chance) overlay.move(cluster.find_pod(move.ns, move.pod).value(), static_cast<scheduling::NodeIndex>(to));
-    ++outcome_.moves;
-    outcome_.early_moves += time_ <= settings_.settled ? 1 : 0;
-    const bool returns = to == place.left && now() - place.moved < kReturn;
-    outcome_.returned += returns ? 1 : 0;
-    const int returns_in_a_row = returns ? place.returns + 1 : 0;
-    outcome_.most_returns = std::max(outcome_.most_returns, returns_in_a_row);
-    outcome_.room += move.reason.starts_with("asks for much") ? 1 : 0;
-    if (history_) {
-      const double used = std::max(pods_[pod], 0.0);
-      history_->shift(move.from, 0, -used);
-      history_->shift(node_name(static_cast<std::size_t>(to)), 0, used);
-    }
-    place = {to, now() + kinds_[pod].startup, place.generation + 1, place.node, now(), returns_in_a_row};
-    input_.pods[pod] = object_of(pod);
+  std::vector<std::size_t> moved;
+  for (const auto& taint : outcome.taints) avoided_.insert(taint.node);
+  for (const api::PlannedMove& planned : outcome.moves) {
+    const bool by_chance = settings_.by_chance || planned.to.empty();
+    const int to = by_chance ? place_by_chance(overlay, planned) : std::stoi(planned.to.substr(1));
+    if (!by_chance)
+      overlay.move(cluster.find_pod(planned.ns, planned.pod).value(), static_cast<scheduling::NodeIndex>(to));
+    outcome_.room += planned.reason.starts_with("asks for much") ? 1 : 0;
+    moved.push_back(static_cast<std::size_t>(std::stoul(planned.pod.substr(1, 6))));
+    move(moved.back(), to);
   }
+  for (const std::size_t pod : moved) places_[pod].arrived = moved_loads_[static_cast<std::size_t>(places_[pod].node)];
+}
+
+void World::move(std::size_t pod, int to) {
+  Place& place = places_[pod];
+  ++outcome_.moves;
+  outcome_.early_moves += time_ <= settings_.settled ? 1 : 0;
+  count_return(pod, to);
+  if (history_) {
+    const double used = std::max(pods_[pod], 0.0);
+    history_->shift(node_name(static_cast<std::size_t>(place.node)), 0, -used);
+    history_->shift(node_name(static_cast<std::size_t>(to)), 0, used);
+  }
+  place.node = to;
+  place.runs = now() + kinds_[pod].startup;
+  place.generation += 1;
+  place.moved = now();
+  input_.pods[pod] = object_of(pod);
+}
+
+/// In points of a node.
+double World::share_of(std::size_t pod) const {
+  return std::max(pods_[pod], 0.0) / settings_.parameters.node_cores * 100;
+}
+
+void World::count_return(std::size_t pod, int to) {
+  Place& place = places_[pod];
+  std::erase_if(place.leaves, [&](const Leave& leave) { return now() - leave.time >= kReturn; });
+  const auto load_of = [](const std::vector<double>& loads, int node) { return loads[static_cast<std::size_t>(node)]; };
+  const double from_load = load_of(loads_, place.node);
+  place.leaves.push_back({place.node, now(), from_load});
+  outcome_.most_moves = std::max(outcome_.most_moves, static_cast<int>(place.leaves.size()));
+  moved_loads_[static_cast<std::size_t>(place.node)] -= share_of(pod);
+  moved_loads_[static_cast<std::size_t>(to)] += share_of(pod);
+  const auto left = std::ranges::find(place.leaves.rbegin(), place.leaves.rend(), to, &Leave::node);
+  if (left == place.leaves.rend()) return;
+  ++outcome_.returned;
+  const bool is_as_full = load_of(moved_loads_, to) >= left->load - kNoise;
+  const bool is_no_fuller = from_load <= place.arrived + kNoise;
+  if (to != place.node && !(is_as_full && is_no_fuller)) return;
+  ++outcome_.needless;
+  place.leaves.back().is_needless_return = true;
+  const auto needless = std::ranges::count_if(place.leaves, &Leave::is_needless_return);
+  outcome_.most_needless = std::max(outcome_.most_needless, static_cast<int>(needless));
 }
 
 Outcome World::outcome() const {
@@ -319,12 +380,16 @@ Outcome World::outcome() const {
   return outcome;
 }
 
+const Outcome& better_of(const std::vector<Outcome>& upstream) {
+  return *std::ranges::min_element(upstream, {}, &Outcome::deviation);
+}
+
 Settings small(std::uint64_t seed) {
   Settings settings;
   settings.parameters.nodes = 8;
   settings.parameters.pods_per_node = 15;
   settings.seed = seed;
-  settings.length = std::chrono::hours(12);
+  settings.length = std::chrono::hours(24);
   settings.settled = std::chrono::hours(2);
   return settings;
 }

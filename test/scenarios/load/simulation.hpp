@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "planning/planner.hpp"
+#include "controllers/policy/decide.hpp"
 #include "scheduling/overlay.hpp"
 #include "scheduling/snapshot/snapshot_keeper.hpp"
 #include "test/scenarios/load/load_model.hpp"
@@ -25,6 +25,7 @@ struct Rule {
   std::string spec;  ///< of a DeschedulerPolicy, as JSON; empty: nobody moves anything
   bool forecast = false;
   bool soft_taints = false;                  ///< the policy may taint nodes
+  bool is_guarded = false;                   ///< by the guard of convergence, as in the operator; upstream has none
   base::Duration window = base::minutes(5);  ///< of the smoothing: a mean; 5m: as a source has it by itself
   api::UsageForecast settings{};
 };
@@ -38,7 +39,8 @@ struct Choices {
   int window = 5;            ///< minutes of smoothing
   int samples = 3, of = 5;   ///< hysteresis
   int horizon = 60;          ///< minutes
-  double percentile = 50;
+  double percentile = 50;    ///< of the forecast
+  std::string min_pod_age = "2h";
 };
 /// LowNodeUtilization with `usage`.
 Rule ours(bool forecast, const Choices& choices = {});
@@ -61,8 +63,11 @@ struct Outcome {
   int moves = 0;               ///< from the beginning on
   int early_moves = 0;         ///< of these, before what is measured
   int room = 0;                ///< moves that only turned the scheduler
-  int returned = 0;            ///< moves to the node that the pod had left less than two hours before
-  int most_returns = 0;        ///< of one pod in a row: two and more are an oscillation
+  int returned = 0;            ///< moves to a node that the pod had left less than World::kReturn before
+  int needless = 0;            ///< of these, without need: see there
+  int most_needless = 0;       ///< of one pod within World::kReturn: two and more are an oscillation
+  int most_moves = 0;          ///< of one pod within World::kReturn
+  int stopped = 0;             ///< cycles in which the guard of convergence let nothing move
   double trusted = 0;          ///< share of the nodes' forecasts, at the end
   int taint_patches = 0;       ///< of nodes
   double open = 0;             ///< share of the nodes that bear no soft taint: mean over the cycles
@@ -75,6 +80,12 @@ struct Outcome {
 class World {
  public:
   static constexpr base::Duration kCycle = base::minutes(5);
+  /// A pod that comes to a node which it left less than that before returns. The return is needless when nothing
+  /// has changed that it could answer to: the node is as full again as when the pod left it, and the one that it leaves
+  /// now is no fuller than when it came, but for kNoise. Loads are in points from the mean of all nodes, so that the
+  /// daily wave is no change.
+  static constexpr base::Duration kReturn = std::chrono::hours(12);
+  static constexpr double kNoise = 3;  ///< what a node's load varies by within an hour: one standard deviation
 
   World(const Model& model, const Settings& settings, Rule rule);
 
@@ -85,13 +96,19 @@ class World {
   Outcome outcome() const;
 
  private:
+  struct Leave {
+    int node;
+    base::TimePoint time;
+    double load;  ///< of the node then
+    bool is_needless_return = false;
+  };
   struct Place {
     int node = 0;
     base::TimePoint runs{};  ///< from then on
     int generation = 0;
-    int left = -1;  ///< the node before
     base::TimePoint moved{};
-    int returns = 0;  ///< in a row
+    double arrived = 0;           ///< load of the node after the cycle in which the pod came
+    std::vector<Leave> leaves{};  ///< within kReturn, the latest last
   };
 
   base::TimePoint now() const;
@@ -100,14 +117,21 @@ class World {
   std::shared_ptr<const scheduling::MeasuredUsage> measured(const std::string& source) const;
   scheduling::MeasuredUsage::Node figures_of(std::size_t node) const;
   void judge();
-  void taint(const planning::Plan& plan);
-  void apply(const planning::Plan& plan, const scheduling::ClusterSnapshot& cluster);
+  controllers::CycleOutcome planned(const scheduling::ClusterSnapshot& cluster);
+  void remember(const controllers::CycleOutcome& outcome);
+  void note(const controllers::CycleOutcome& outcome);
+  void taint(const std::vector<planning::NodeTaint>& taints);
+  void apply(const controllers::CycleOutcome& outcome, const scheduling::ClusterSnapshot& cluster);
+  void move(std::size_t pod, int to);
+  void count_return(std::size_t pod, int to);
+  double share_of(std::size_t pod) const;
   int place_by_chance(scheduling::Overlay& cluster, const api::PlannedMove& move);
 
   Rule rule_;
   Settings settings_;
   std::vector<Model::Pod> kinds_;
-  std::vector<Place> places_;  ///< by pod
+  std::vector<Place> places_;      ///< by pod
+  api::DeschedulerPolicy policy_;  ///< with what its status remembers
   std::optional<planning::PlanSpec> spec_;
   scheduling::SnapshotInput input_;
   scheduling::SnapshotKeeper keeper_;
@@ -119,12 +143,17 @@ class World {
   std::vector<double> pods_;                 ///< by pod: cores, measured last; below 0: it was not there
   std::vector<double> sums_;                 ///< by node: the interval's load
   int count_ = 0;                            ///< of samples in it
+  std::vector<double> loads_;                ///< by node: the last interval's mean, in points from the mean of all
+  std::vector<double> moved_loads_;          ///< the same with the cycle's moves
   Outcome outcome_;
   int cycles_ = 0;
   double hour_ = 0;
 };
 
-/// A short run of a small cluster: half a day, eight nodes.
+/// The better of upstream's two: the one that leaves nodes more even.
+const Outcome& better_of(const std::vector<Outcome>& upstream);
+
+/// A short run of a small cluster: a day, eight nodes.
 Settings small(std::uint64_t seed);
 
 /// All rules under the same load, from the same placement.

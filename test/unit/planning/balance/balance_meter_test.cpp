@@ -78,7 +78,9 @@ TEST(PlanBalance, HasNoRowsWhereNothingIsMeasured) {
 }
 
 /// n1 80 %, n2 `pods` of 200m each (5 %), n3 nothing but a pod of a DaemonSet (5 %).
-Plan plan_emptying(int pods, double min_score = 0, const std::string& usage = "") {
+Plan plan_emptying(int pods, double min_score = 0, const std::string& usage = "",
+                   const char* strategy = "HighNodeUtilization",
+                   const std::string& args = R"("thresholds":{"cpu":20})") {
   ClusterBuilder cluster;
   for (const char* name : {"n1", "n2", "n3"}) cluster.add(NodeBuilder(name));
   cluster.add(PodBuilder("full").on("n1").cpu(3200).owned_by("ReplicaSet", "full"));
@@ -92,7 +94,8 @@ Plan plan_emptying(int pods, double min_score = 0, const std::string& usage = ""
   }
   const auto snapshot = cluster.build();
   api::DeschedulerPolicySpec spec;
-  spec.strategies = {{"HighNodeUtilization", R"({"thresholds":{"cpu":20})" + usage + "}"}};
+  spec.strategies = {{strategy, "{" + args + usage + "}"}};
+  spec.scheduler.scoring = api::ScoringStrategyType::kMostAllocated;
   spec.convergence.min_score = min_score;
   const PlanSpec plan_spec(spec);
   PlanInput input{.spec = plan_spec, .cluster = *snapshot, .leaving = {}, .now = kNoon};
@@ -127,6 +130,17 @@ TEST(PlanBalance, CountsMeasuredLoadWhereNodesAreEmptiedByIt) {
   ASSERT_THAT(got.moves, SizeIs(2));
   ASSERT_THAT(got.balance, SizeIs(1));
   EXPECT_EQ(got.balance.front().before, (api::Imbalance{6.455, 2.308})) << "50, 10 and 5 %";
+  EXPECT_EQ(got.balance.front().after.deviation, 2.887);
+}
+
+TEST(PlanBalance, CountsWhatIsOnNodesThatPackingEmpties) {
+  const Plan got = plan_emptying(2, 0, R"(,"usage":{"source":"s","hysteresis":{"samples":1,"of":1}})",
+                                 "TargetLoadPacking", R"("target":{"cpu":60})");
+  ASSERT_THAT(got.moves, SizeIs(2)) << (got.refused.empty() ? "" : got.refused.front().reason);
+  EXPECT_EQ(got.moves[0].to, "n1");
+  EXPECT_EQ(got.moves[0].score, 40);
+  ASSERT_THAT(got.balance, SizeIs(1));
+  EXPECT_EQ(got.balance.front().before, (api::Imbalance{6.455, 2.308})) << "no node is above 60 %: 10 and 5 %";
   EXPECT_EQ(got.balance.front().after.deviation, 2.887);
 }
 

@@ -13,9 +13,9 @@ api::BalanceRow row(double before, double after) { return {"S", "cpu", {before, 
 class History {
  public:
   explicit History(api::ConvergenceSettings settings = kThree) : settings_(settings) {}
-  std::string next(double before, double after, bool acted = true, bool reverses = false) {
+  std::string next(double before, double after, bool acted = true, bool reverses = false, bool repeats = true) {
     const api::BalanceRow now = row(before, after);
-    last_ = next_balance_row({now, last_ ? &*last_ : nullptr, acted, reverses}, settings_);
+    last_ = next_balance_row({now, last_ ? &*last_ : nullptr, acted, reverses, repeats}, settings_);
     return last_->state;
   }
   const api::BalanceRow& last() const { return *last_; }
@@ -60,6 +60,22 @@ TEST(Convergence, CountsOnlyWhatWasCarriedOut) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(history.next(20, 15, false), kImproving) << "a dry run, or a gate";
 }
 
+TEST(Convergence, GoesOnWhileTheLoadChangesAndMovesRelieveNodes) {
+  History history;
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(history.next(20, 19, true, false, false), kImproving) << i;
+  EXPECT_EQ(history.last().without_gain, 0);
+}
+
+TEST(Convergence, CountsWhatIsInVainBetweenGains) {
+  History history;
+  history.next(20, 15);
+  history.next(20, 15);
+  history.next(20, 15, true, false, false);
+  history.next(20, 15);
+  EXPECT_EQ(history.last().without_gain, 2);
+  EXPECT_EQ(history.next(20, 15), kNoProgress);
+}
+
 TEST(Convergence, ForgetsWithAGain) {
   History history;
   history.next(20, 15);
@@ -82,7 +98,7 @@ TEST(Convergence, TellsMovesToAndFro) {
   History history;
   history.next(20, 15);
   EXPECT_EQ(history.next(15, 12, true, true), kImproving) << "it gained";
-  EXPECT_EQ(history.next(18, 12, true, true), kOscillating);
+  EXPECT_EQ(history.next(18, 12, true, true, false), kOscillating);
   EXPECT_FALSE(may_balance(history.last()));
 }
 
@@ -102,6 +118,18 @@ TEST(MovesBack, ComparesNodes) {
   EXPECT_FALSE(moves_back("S", before, std::vector{move("b", "a"), move("x", "y"), move("x", "z")}));
   EXPECT_FALSE(moves_back("S", before, std::vector{move("d", "c")})) << "another strategy's";
   EXPECT_FALSE(moves_back("S", before, {}));
+}
+
+TEST(RelievesAgain, ComparesTheNodesThatPodsLeave) {
+  const std::vector<api::PlannedMove> before = {move("a", "b"), move("a", "c"), move("d", "e", "T")};
+  EXPECT_TRUE(relieves_again("S", before, std::vector{move("a", "x")})) << "wherever they go";
+  EXPECT_TRUE(relieves_again("S", before, std::vector{move("x", "y"), move("a", "")})) << "one of two";
+  EXPECT_FALSE(relieves_again("S", before, std::vector{move("b", "a")}));
+  EXPECT_FALSE(relieves_again("S", before, std::vector{move("d", "x")})) << "another strategy's";
+  EXPECT_TRUE(relieves_again("S", before, std::vector{move("a", "x"), move("x", "y"), move("z", "y")}))
+      << "the status shows the first moves only: as many are compared";
+  EXPECT_FALSE(relieves_again("S", before, {}));
+  EXPECT_FALSE(relieves_again("S", {}, std::vector{move("a", "b")}));
 }
 
 }  // namespace convergence_test

@@ -51,8 +51,50 @@ TEST(TargetLoadPacking, RelievesNodesAboveTheTarget) {
   EXPECT_EQ(done.sink.reasons.at("p1"), "its node is above the target load: measured cpu 60.0 %, target 40 %");
 }
 
-TEST(TargetLoadPacking, LeavesNodesBelowTheTargetAlone) {
-  EXPECT_THAT(run(loads(39, 20, 0)).sink.offered, IsEmpty()) << "no levelling below the target";
+TEST(TargetLoadPacking, LevelsNothingBelowTheTarget) {
+  EXPECT_THAT(run(loads(39, 25, 0)).sink.offered, IsEmpty()) << "above half of the target";
+}
+
+/// What packing does with n1, which has p1 and p2.
+struct PackingCase {
+  std::string name;
+  std::int64_t n1, n2, n3;  ///< percent; the target is 40
+  std::vector<std::string> leave{};
+  std::string args = kArgs;
+};
+
+class Packing : public testing::TestWithParam<PackingCase> {};
+
+TEST_P(Packing, EmptiesNodesOntoFullerOnes) {
+  const PackingCase& c = GetParam();
+  EXPECT_EQ(run(loads(c.n1, c.n2, c.n3), c.args).sink.accepted, c.leave);
+}
+
+constexpr auto kSpreadOnly = R"({"pack":false,"usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})";
+constexpr auto kOneOfANode =
+    R"({"evictionLimits":{"node":1},"usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})";
+
+INSTANTIATE_TEST_SUITE_P(TargetLoad, Packing,
+                         testing::Values(PackingCase{"AtHalfOfTheTarget", 20, 22, 22, {"p1", "p2"}},
+                                         PackingCase{"OntoSeveral", 20, 30, 30, {"p1", "p2"}},
+                                         PackingCase{"NotAboveHalfOfTheTarget", 21, 22, 22},
+                                         PackingCase{"NotBeyondTheTarget", 20, 35, 35},
+                                         PackingCase{"AllPodsOrNone", 20, 30, 35},
+                                         PackingCase{"NotOntoEmptyOnes", 20, 10, 30},
+                                         PackingCase{"NotWhileANodeIsAboveTheTarget", 20, 60, 22},
+                                         PackingCase{"NotWherePackIsFalse", 20, 22, 22, {}, kSpreadOnly},
+                                         PackingCase{"NotBeyondTheLimitOfANode", 20, 22, 22, {}, kOneOfANode}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(TargetLoadPacking, EmptiesOnlyWhatHysteresisConfirms) {
+  const auto accepted = [](std::int64_t earlier) {
+    Measured measured("s", {"cpu"});
+    measured.node("n1", {400}).samples({earlier, 400}).node("n2", {880}).node("n3", {880});
+    measured.pod("p1", {200}).pod("p2", {200});
+    return run(measured, R"({"usage":{"source":"s","hysteresis":{"samples":2,"of":2}}})").sink.accepted;
+  };
+  EXPECT_THAT(accepted(1000), IsEmpty()) << "25 % a moment ago";
+  EXPECT_THAT(accepted(400), ElementsAre("p1", "p2"));
 }
 
 TEST(TargetLoadPacking, AsksForTheMargin) {

@@ -80,6 +80,19 @@ TEST(JudgeBalance, LeavesThePlanOfStrategiesThatImprove) {
   EXPECT_EQ(judged.taints.size(), 2U);
 }
 
+TEST(JudgeBalance, StopsTheStrategyThatRepeatsItsPlanForNothing) {
+  for (const char* from : {"n2", "n5"}) {
+    CycleOutcome judged = outcome();
+    api::DeschedulerPolicy before = policy();
+    before.spec.convergence.patience = 1;
+    before.status.plan = {move("earlier", from, "n9")};
+    judge_balance(before, judged);
+    const bool repeats = std::string_view(from) == "n2";
+    EXPECT_EQ(judged.balance[0].state, repeats ? planning::kNoProgress : planning::kImproving) << from;
+    EXPECT_EQ(judged.moves.size(), repeats ? 2U : 3U) << from;
+  }
+}
+
 /// A plan in waves that promises to free a third of the nodes.
 struct WavesCase {
   std::string name;
