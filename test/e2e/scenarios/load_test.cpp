@@ -263,14 +263,13 @@ class ForecastLoad : public Load {
     }
     return counts;
   }
-  /// What an exporter would say now. A pod that is told to go uses nothing any more: Prometheus answers with what it
-  /// scraped a second ago, and that must not hold pods that are gone.
+  /// What an exporter would say now.
   std::string exposition() const {
     std::map<std::string, double> loads;
     for (const std::string& node : nodes()) loads[node] = 0;
     std::string pods = "# TYPE pod_cores gauge\n";
     for (const Json& pod : api().list(path::pods(ns()))) {
-      if (text_at(pod, "/status/phase") != "Running" || pod.at("metadata").contains("deletionTimestamp")) continue;
+      if (text_at(pod, "/status/phase") != "Running") continue;
       const bool is_hot = text_at(pod, "/metadata/labels/app") == "hot";
       const double use = is_hot ? wave.share_at(std::time(nullptr)) : kCoolUse;
       loads[text_at(pod, "/spec/nodeName")] += use;
