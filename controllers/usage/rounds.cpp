@@ -262,6 +262,17 @@ void UsageRounds::take_off(const Departure& left, Round& round) const {
   }
 }
 
+/// Until the next answer, which is foreseen from a past that knows of it.
+void UsageRounds::foresee_without(const std::string& node, const std::vector<double>& values) {
+  const auto at = foreseen_.find(node);
+  if (at == foreseen_.end()) return;
+  for (std::size_t c = 0; c < std::min(values.size(), at->second.size()); ++c) {
+    std::int64_t& peak = at->second[c];
+    const std::int64_t used = thousandths(values[c]);
+    if (peak != kUnknownUsage && used != kUnknownUsage) peak = std::max<std::int64_t>(peak - used, 0);
+  }
+}
+
 void UsageRounds::leave(const std::string& node, const api::ObjectKey& pod, base::TimePoint start,
                         base::TimePoint now) {
   const auto place = find_pod(pod.ns, pod.name);
@@ -272,6 +283,7 @@ void UsageRounds::leave(const std::string& node, const api::ObjectKey& pod, base
   const auto at = nodes_.find(node);
   if (at == nodes_.end() || start >= at->second.rounds.back().time) return;  // the answer is about one of its name
   for (Round& round : at->second.rounds) take_off(left, round);
+  foresee_without(node, left.values);
   at->second.departures.push_back(left);
   if (at->second.departures.size() > kMostDepartures) at->second.departures.pop_front();
 }

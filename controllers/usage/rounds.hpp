@@ -44,8 +44,9 @@ class UsageRounds {
   void take(usage::Samples& samples, base::TimePoint now);
   void add(usage::Samples samples, base::TimePoint now) { take(samples, now); }
   /// A pod that ran on `node` since `start` is gone at `now`. Samples from between count without what it used, and
-  /// means without their share of it; the newest answer does not know it any more. Where the source measures nodes
-  /// only, or in percent, samples stay as they are. A pod that began after the newest sample is not in any.
+  /// means without their share of it; what is foreseen falls by it; the newest answer does not know it any more. Where
+  /// the source measures nodes only, or in percent, samples stay as they are. A pod that began after the newest sample
+  /// is not in any.
   void leave(const std::string& node, const api::ObjectKey& pod, base::TimePoint start, base::TimePoint now);
   /// What is foreseen since the newest answer.
   void foresee(Foreseen foreseen);
@@ -97,6 +98,7 @@ class UsageRounds {
   std::string problem_of(const Round& newest, base::TimePoint now) const;
   std::int64_t smoothed(const Node& node, std::size_t column) const;
   void take_off(const Departure& left, Round& round) const;
+  void foresee_without(const std::string& node, const std::vector<double>& values);
 
   api::UsageSource source_;
   std::size_t most_;  ///< rounds of a node

@@ -191,6 +191,17 @@ TEST(UsageRounds, OfANodeThatAPodLeftCountWithoutItUntilMeasuredAgain) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2500, 2500, 2400));
 }
 
+/// Otherwise a cycle before the next answer would move as many pods again.
+TEST(UsageRounds, ForeseeLessOfANodeThatAPodLeftUntilTheNextAnswer) {
+  UsageRounds rounds(source());
+  rounds.add(with_pod(3, 0.5, kNoon), kNoon);
+  rounds.foresee({{"node-a", {4000}}, {"node-b", {4000}}});
+  rounds.leave("node-a", {"shop", "cart-0"}, kEarlier, kNoon + seconds(5));
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).foreseen, ElementsAre(3500));
+  rounds.foresee({{"node-a", {3600}}});
+  EXPECT_THAT(only_node(rounds.figures("server", kNoon)).foreseen, ElementsAre(3600));
+}
+
 TEST(UsageRounds, ThatComeLateCountWithoutAPodThatLeftSince) {
   UsageRounds rounds(source());
   rounds.add(with_pod(3, 0.5, kNoon), kNoon);
