@@ -61,6 +61,7 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
       cluster_(input.cluster),
       overlay_(input.cluster),
       replacements_(input.spec.is_upstream() ? std::make_optional(overlay_) : std::nullopt),
+      arrived_(input.cluster.node_count(), false),
       budgets_(input.cluster),
       limits_(input.spec.limits.per_cycle),
       rules_(rules_for(input)),
@@ -392,7 +393,7 @@ bool PlanBuilder::gives_hint_to(PodIndex pod) const {
 
 /// False: it may not be avoided, or is and competes all the same.
 bool PlanBuilder::avoids(NodeIndex competitor) {
-  if (!may_avoid_ || arrived_.contains(competitor) || !may_avoid_(competitor)) return false;
+  if (!may_avoid_ || arrived_[competitor] || !may_avoid_(competitor)) return false;
   const auto known = std::ranges::find(outcome().soft_taints(), avoided_by_, &scheduling::SoftTaint::key);
   if (known == outcome().soft_taints().end() || std::ranges::binary_search(known->nodes, competitor)) return false;
   return avoid(avoided_by_, std::span(&competitor, 1));
@@ -404,7 +405,7 @@ void PlanBuilder::record(PodIndex pod, std::optional<NodeIndex> to, std::string_
   const api::ObjectMeta& meta = cluster_.pod(pod).meta;
   plan_.moves.push_back({meta.ns, meta.name, meta.uid, name_of(cluster_.node_of(pod)), to ? name_of(*to) : "",
                          result_->strategy, std::string(reason), score_of(pod, to), wave_, hint_for(pod, to)});
-  if (to) arrived_.insert(*to);
+  if (to) arrived_[*to] = true;
   if (meter_ != nullptr) meter_->move(pod, cluster_.node_of(pod), to.value_or(scheduling::kNoNode));
   moved_.push_back(pod);
   ++result_->nominated;

@@ -121,7 +121,7 @@ class PlanBuilder final : public strategies::NominationSink {
   };
   struct WholePlan {
     Savepoint begin;
-    std::unordered_set<scheduling::NodeIndex> arrived;
+    std::vector<bool> arrived;
   };
 
   // One nomination.
@@ -182,12 +182,12 @@ class PlanBuilder final : public strategies::NominationSink {
   scheduling::Overlay overlay_;
   /// With Compatibility::kUpstream: where replacements are placed, which the strategies do not see.
   std::optional<scheduling::Overlay> replacements_;
-  std::span<const scheduling::PodIndex> together_;     ///< of the offer_whole() under way
-  std::vector<scheduling::PodIndex> moved_;            ///< one for each of plan_.moves
-  std::unordered_set<scheduling::NodeIndex> arrived_;  ///< nodes that replacements of this plan go to
-  std::vector<scheduling::NodeIndex> pledged_;         ///< PlanOptions::pledged, sorted
-  std::unordered_set<scheduling::NodeIndex> asked_;    ///< of these, those that a strategy wants avoided, too
-  std::string_view avoided_by_;                        ///< the key of what the strategy avoids as the need arises
+  std::span<const scheduling::PodIndex> together_;   ///< of the offer_whole() under way
+  std::vector<scheduling::PodIndex> moved_;          ///< one for each of plan_.moves
+  std::vector<bool> arrived_;                        ///< by node: a replacement of this plan goes there
+  std::vector<scheduling::NodeIndex> pledged_;       ///< PlanOptions::pledged, sorted
+  std::unordered_set<scheduling::NodeIndex> asked_;  ///< of these, those that a strategy wants avoided, too
+  std::string_view avoided_by_;                      ///< the key of what the strategy avoids as the need arises
   strategies::Goal may_avoid_;
   scheduling::PdbBudgets budgets_;
   CycleLimits limits_;

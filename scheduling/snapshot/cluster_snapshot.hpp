@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/core/kinds.hpp"
+#include "base/clock.hpp"
 #include "scheduling/index_range.hpp"
 #include "scheduling/input_problems.hpp"
 #include "scheduling/resources.hpp"
@@ -49,7 +50,7 @@ struct PodChanges {
 };
 
 /// The cluster at one instant. Only apply() and update_others() change it, so without them safe to share between
-/// threads; about 72 bytes per pod beside the shared objects. Nodes are numbered by name. Pods are numbered in the
+/// threads; about 80 bytes per pod beside the shared objects. Nodes are numbered by name. Pods are numbered in the
 /// order of their nodes and inside a node by namespace, name and uid; pods that are on no known node come last. A new
 /// snapshot leaves no number out; one that was changed does, so that the next pod finds a free one. Namespaces: those
 /// with pods by name, then the others. Owners, resources and sets of requests have the numbers in which they were met.
@@ -70,6 +71,8 @@ class ClusterSnapshot {
   bool update_others(const SnapshotInput& now);
   /// Sets of requests that were ever met: grows as pods with other requests come.
   std::size_t request_set_count() const { return request_sets_.size(); }
+  /// The same of sets of images.
+  std::size_t image_set_count() const { return known_images_.size(); }
 
   // --- nodes
   std::size_t node_count() const { return nodes_.size(); }
@@ -89,6 +92,14 @@ class ClusterSnapshot {
     constexpr std::size_t kCacheLine = 64;
     const auto* bytes = reinterpret_cast<const char*>(pods_[pod].object.get());
     for (std::size_t at = 0; at < sizeof(api::Pod); at += kCacheLine) __builtin_prefetch(bytes + at);
+  }
+  /// The same of what the object keeps elsewhere; a few steps after the object itself.
+  void prefetch_parts(PodIndex pod) const {
+    const api::Pod& object = *pods_[pod].object;
+    __builtin_prefetch(object.meta.name.data());
+    __builtin_prefetch(object.meta.uid.data());
+    __builtin_prefetch(object.meta.owner_references.data());
+    __builtin_prefetch(object.containers.data());
   }
   /// The node that the pod is bound to; kNoNode when none or unknown.
   NodeIndex node_of(PodIndex pod) const { return pods_[pod].node; }
@@ -110,6 +121,9 @@ class ClusterSnapshot {
   bool is_active(PodIndex pod) const { return !pods_[pod].terminal; }
   /// Active and not on its way out.
   bool is_staying(PodIndex pod) const { return !pods_[pod].terminal && !pods_[pod].terminating; }
+  base::TimePoint created_at(PodIndex pod) const { return pods_[pod].created; }
+  /// A number that pods share whose containers have the same images, in any order.
+  std::uint32_t images_of(PodIndex pod) const { return pods_[pod].images; }
   bool is_daemon_set(PodIndex pod) const { return pods_[pod].is_daemon_set; }
   bool is_mirror(PodIndex pod) const { return pods_[pod].is_mirror; }
   /// Containers or sidecars of it ask for ports of the node.
@@ -120,6 +134,11 @@ class ClusterSnapshot {
   /// The pod's first owner as a number below owner_count(); nullopt: it has none.
   std::optional<std::uint32_t> owner_of(PodIndex pod) const {
     const std::uint32_t owner = pods_[pod].owner;
+    return owner == kNoOwner ? std::nullopt : std::optional(owner);
+  }
+  /// The owner that controls the pod, or else its first one; nullopt: it has none, or that one has no uid.
+  std::optional<std::uint32_t> main_owner_of(PodIndex pod) const {
+    const std::uint32_t owner = pods_[pod].main_owner;
     return owner == kNoOwner ? std::nullopt : std::optional(owner);
   }
   std::size_t owner_count() const { return owner_pods_.size(); }
@@ -192,14 +211,18 @@ class ClusterSnapshot {
 
  private:
   class Update;
+  /// One cache line.
   struct PodEntry {
     std::shared_ptr<const api::Pod> object;
+    base::TimePoint created;
     NodeIndex node = kNoNode;
     NamespaceIndex ns = 0;
     std::uint32_t group = 0;  ///< of labels, among those of its namespace
     std::uint32_t requests = 0;
     std::uint32_t held = 0;
     std::uint32_t owner = kNoOwner;
+    std::uint32_t main_owner = kNoOwner;
+    std::uint32_t images = 0;
     bool terminal = false;
     bool terminating = false;
     bool has_pod_affinity = false;  ///< see affinity_pods()
@@ -276,6 +299,7 @@ class ClusterSnapshot {
   ByString<NodeIndex> node_by_name_;
   ByString<NamespaceIndex> namespace_by_name_;
   ByString<std::uint32_t> owner_by_uid_;
+  ByString<std::uint32_t> known_images_;                                        ///< numbers by the images in order
   std::unordered_map<std::string_view, const api::Workload*> workload_by_uid_;  ///< keys view workloads_
   struct RequestSetHash {
     std::size_t operator()(const PodRequests& set) const;

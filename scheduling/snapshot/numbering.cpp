@@ -1,6 +1,6 @@
 /// Which numbers pods have. Each node has a block of them, in the order of nodes. A pod that comes takes a free number
-/// between its neighbours. Where there is none, the neighbours move up to the next free one; where that is far, all
-/// pods of the cluster are spread again, so that each block has free numbers everywhere.
+/// between its neighbours. Where there is none, the neighbours move up to the next free one, whichever node's that was;
+/// where that is far, all pods of the cluster are spread again, so that each block has free numbers everywhere.
 
 #include <algorithm>
 #include <cstring>
@@ -15,8 +15,12 @@ namespace {
 
 /// So many pods may get other numbers for one that comes.
 constexpr PodIndex kFarthest = 32;
+/// A node that was short of numbers is often one that fills up.
+constexpr std::size_t kSpareForShort = 64;
+/// Pods without a node come and go all the time.
+constexpr std::size_t kSpareForUnscheduled = 256;
 
-/// Numbers for so many pods, when they are spread.
+/// Numbers for a node with so many pods, when they are spread.
 constexpr std::size_t room_for(std::size_t pods) { return pods + pods / 4 + 3; }
 
 /// The last place in [first, last) with that byte; `last`: there is none.
@@ -77,7 +81,7 @@ std::vector<PodIndex> ClusterSnapshot::Update::number_all(const std::vector<NewP
 PodIndex ClusterSnapshot::Update::open_place(NodeIndex node, const api::ObjectMeta& meta) {
   const std::size_t slot = slot_of(node);
   if (const auto place = find_place(slot, meta)) return *place;
-  spread();
+  spread(slot);
   return find_place(slot, meta).value();
 }
 
@@ -89,16 +93,23 @@ std::optional<PodIndex> ClusterSnapshot::Update::find_place(std::size_t slot, co
   const PodIndex before = last_with(1, is_taken, first, next);
   const PodIndex behind = before == next ? first : before + 1;
   if (behind < next) return next == last ? behind : behind + (next - behind) / 2;
-  const PodIndex left = last_with(0, is_taken, first, next);
-  const PodIndex right = first_with(0, is_taken, next, last);
-  const PodIndex to_left = left == next ? kFarthest : next - 1 - left;
-  const PodIndex to_right = right == last ? kFarthest : right - next;
-  if (std::min(to_left, to_right) >= kFarthest) return std::nullopt;
-  if (to_left < to_right) {
+  return make_place(slot, next);
+}
+
+/// The nearest free number, with all pods between moved by one, and the blocks' bounds with them.
+std::optional<PodIndex> ClusterSnapshot::Update::make_place(std::size_t slot, PodIndex next) {
+  std::vector<PodIndex>& first = cluster_.first_pod_;
+  const PodIndex end = std::min(first.back(), next + kFarthest);
+  const PodIndex left = last_with(0, cluster_.is_taken_, next - std::min(next, kFarthest), next);
+  const PodIndex right = first_with(0, cluster_.is_taken_, next, end);
+  if (left == next && right == end) return std::nullopt;
+  if (left != next && (right == end || next - left < right - next)) {
     for (PodIndex pod = left; pod + 1 < next; ++pod) renumber(pod + 1, pod);
+    for (std::size_t i = slot; first[i] > left; --i) --first[i];
     return next - 1;
   }
   for (PodIndex pod = right; pod > next; --pod) renumber(pod - 1, pod);
+  for (std::size_t i = slot + 1; i + 1 < first.size() && first[i] <= right; ++i) ++first[i];
   return next;
 }
 
@@ -134,34 +145,48 @@ void ClusterSnapshot::Update::renumber(PodIndex from, PodIndex to) {
 }
 
 bool ClusterSnapshot::Update::is_sparse() const {
-  return cluster_.pods_.size() > 2 * cluster_.pod_count_ + 8 * cluster_.first_pod_.size();
+  return cluster_.pods_.size() > 2 * cluster_.pod_count_ + 8 * cluster_.first_pod_.size() + 2 * kSpareForUnscheduled;
 }
 
-/// Gives each block numbers to spare, evenly.
-void ClusterSnapshot::Update::spread() {
+/// Gives each block numbers to spare, evenly, and the one that was short more.
+void ClusterSnapshot::Update::spread(std::size_t short_slot) {
   std::vector<PodIndex> number(cluster_.pods_.size(), kNoPod);
+  std::vector<PodIndex> places;
+  places.reserve(cluster_.pod_count_);
   std::vector<PodIndex>& first = cluster_.first_pod_;
   std::size_t next = 0;
   for (std::size_t slot = 0; slot + 1 < first.size(); ++slot) {
     const PodRange block(cluster_.is_taken_.data(), first[slot], first[slot + 1]);
     const std::size_t pods = block.size();
-    const std::size_t room = room_for(pods);
+    std::size_t room = room_for(pods);
+    if (slot == short_slot) room += pods / 2 + kSpareForShort;
+    if (slot == cluster_.nodes_.size()) room += pods / 4 + kSpareForUnscheduled;
     std::size_t i = 0;
-    for (const PodIndex pod : block) number[pod] = static_cast<PodIndex>(next + i++ * room / pods);
+    for (const PodIndex pod : block) places.push_back(number[pod] = static_cast<PodIndex>(next + i++ * room / pods));
     first[slot] = static_cast<PodIndex>(next);
     next += room;
   }
   first.back() = static_cast<PodIndex>(next);
-  std::vector<PodEntry> pods(next);
-  std::vector<std::uint8_t> is_taken(next, 0);
-  for (PodIndex pod = 0; pod < number.size(); ++pod) {
-    if (number[pod] == kNoPod) continue;
-    pods[number[pod]] = std::move(cluster_.pods_[pod]);
-    is_taken[number[pod]] = 1;
-  }
-  cluster_.pods_ = std::move(pods);
-  cluster_.is_taken_ = std::move(is_taken);
+  place_entries(places);
   renumber_all(number);
+}
+
+/// Puts the pods, in their order, at these places and no other. In place: the entries are the most of a snapshot.
+void ClusterSnapshot::Update::place_entries(const std::vector<PodIndex>& places) {
+  std::vector<PodEntry>& pods = cluster_.pods_;
+  PodIndex count = 0;
+  for (PodIndex pod = 0; pod < pods.size(); ++pod) {
+    if (cluster_.is_taken_[pod] == 0) continue;
+    if (count != pod) pods[count] = std::exchange(pods[pod], {});
+    ++count;
+  }
+  pods.reserve(cluster_.first_pod_.back());
+  pods.resize(cluster_.first_pod_.back());
+  cluster_.is_taken_.assign(pods.size(), 0);
+  for (PodIndex pod = count; pod-- > 0;) {
+    if (places[pod] != pod) pods[places[pod]] = std::exchange(pods[pod], {});
+    cluster_.is_taken_[places[pod]] = 1;
+  }
 }
 
 void ClusterSnapshot::Update::renumber_all(const std::vector<PodIndex>& number) {

@@ -1,5 +1,6 @@
 #include "scheduling/snapshot/snapshot_keeper.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "scheduling/snapshot/object_order.hpp"
@@ -7,8 +8,8 @@
 namespace scheduling {
 namespace {
 
-/// Sets of requests beyond those of as many pods are mostly of pods that are long gone.
-constexpr std::size_t kSpareRequestSets = 1000;
+/// Sets of requests or images beyond those of as many pods are mostly of pods that are long gone.
+constexpr std::size_t kSpareSets = 1000;
 
 /// What differs between two lists in order. (In lists out of order, pods may go and come that need not have; null
 /// pointers differ from all.)
@@ -36,13 +37,21 @@ PodChanges changes_between(const SnapshotInput::List<api::Pod>& before, const Sn
 }  // namespace
 
 bool SnapshotKeeper::update(const SnapshotInput& input) {
-  if (snapshot_->request_set_count() > snapshot_->pod_count() + kSpareRequestSets) return false;
+  const std::size_t sets = std::max(snapshot_->request_set_count(), snapshot_->image_set_count());
+  if (sets > snapshot_->pod_count() + kSpareSets) return false;
   if (!snapshot_->update_others(input)) return false;
   snapshot_->apply(changes_between(pods_, input.pods));
   return true;
 }
 
+const ClusterSnapshot& SnapshotKeeper::add(SnapshotInput::List<api::Pod> pods) {
+  snapshot_->apply({.gone = {}, .now = pods});
+  added_.insert(added_.end(), pods.begin(), pods.end());
+  return *snapshot_;
+}
+
 const ClusterSnapshot& SnapshotKeeper::at(SnapshotInput input, Quantities quantities) {
+  if (!added_.empty()) snapshot_->apply({.gone = std::exchange(added_, {}), .now = {}});
   if (!snapshot_ || !update(input)) {
     snapshot_ = std::make_unique<ClusterSnapshot>(input);
     ++made_;

@@ -19,6 +19,15 @@ void for_each_owner(const api::Pod& pod, F&& each) {
   }
 }
 
+/// nullptr: there is no such owner, or it has no uid.
+const std::string* main_owner_uid(const api::Pod& pod) {
+  const auto& owners = pod.meta.owner_references;
+  if (owners.empty()) return nullptr;
+  const auto controls = std::ranges::find(owners, true, &api::OwnerReference::controller);
+  const std::string& uid = controls == owners.end() ? owners.front().uid : controls->uid;
+  return uid.empty() ? nullptr : &uid;
+}
+
 bool has_pod_affinity(const api::Affinity& affinity) {
   return !affinity.required_pod_affinity.empty() || !affinity.preferred_pod_affinity.empty() ||
          !affinity.preferred_pod_anti_affinity.empty();
@@ -210,6 +219,8 @@ void ClusterSnapshot::Update::renew(PodIndex pod, std::shared_ptr<const api::Pod
 /// What follows from the object alone.
 void ClusterSnapshot::Update::describe(PodEntry& entry) {
   const api::Pod& pod = *entry.object;
+  entry.created = pod.meta.creation_timestamp;
+  entry.images = intern_images(pod);
   entry.terminal = pod.is_terminal();
   entry.terminating = pod.meta.is_terminating();
   entry.has_pod_affinity = pod.affinity && has_pod_affinity(*pod.affinity);
@@ -232,6 +243,18 @@ std::uint32_t ClusterSnapshot::Update::intern_asked() {
   return at->second;
 }
 
+std::uint32_t ClusterSnapshot::Update::intern_images(const api::Pod& pod) {
+  images_.clear();
+  for (const api::Container& container : pod.containers) images_.push_back(container.image);
+  std::ranges::sort(images_);
+  joined_images_.clear();
+  for (const std::string_view image : images_)
+    joined_images_.append(std::to_string(image.size())).append(":").append(image);
+  auto& known = cluster_.known_images_;
+  if (const auto at = known.find(joined_images_); at != known.end()) return at->second;
+  return known.emplace(joined_images_, static_cast<std::uint32_t>(known.size())).first->second;
+}
+
 std::uint32_t ClusterSnapshot::Update::intern_owner(const std::string& uid) {
   if (const auto at = cluster_.owner_by_uid_.find(uid); at != cluster_.owner_by_uid_.end()) return at->second;
   if (cluster_.free_owners_.empty()) {
@@ -246,12 +269,14 @@ std::uint32_t ClusterSnapshot::Update::intern_owner(const std::string& uid) {
 }
 
 void ClusterSnapshot::Update::enlist_with_owners(PodEntry& entry) {
-  entry.owner = kNoOwner;
+  entry.owner = entry.main_owner = kNoOwner;
+  const std::string* const main_uid = main_owner_uid(*entry.object);
   for_each_owner(*entry.object, [&](const std::string& uid) {
     const std::uint32_t owner = intern_owner(uid);
     ++cluster_.owner_pods_[owner];
     if (is_staying(entry)) ++cluster_.living_owner_pods_[owner];
     if (entry.owner == kNoOwner) entry.owner = owner;
+    if (main_uid != nullptr && uid == *main_uid) entry.main_owner = owner;
   });
 }
 

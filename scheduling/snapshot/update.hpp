@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,7 @@ class ClusterSnapshot::Update {
   static bool is_staying(const PodEntry& entry) { return !entry.terminal && !entry.terminating; }
   void describe(PodEntry& entry);
   std::uint32_t intern_asked();
+  std::uint32_t intern_images(const api::Pod& pod);
   std::uint32_t intern_owner(const std::string& uid);
   void enlist_with_owners(PodEntry& entry);
   void strike_from_owners(const PodEntry& entry);
@@ -66,7 +68,10 @@ class ClusterSnapshot::Update {
   PodIndex next_taken(PodIndex from, PodIndex last) const;
   PodIndex place_before(PodIndex first, PodIndex last, const api::ObjectMeta& meta) const;
   void renumber(PodIndex from, PodIndex to);
-  void spread();
+  std::optional<PodIndex> make_place(std::size_t slot, PodIndex next);
+  static constexpr std::size_t kNoSlot = static_cast<std::size_t>(-1);
+  void spread(std::size_t short_slot = kNoSlot);
+  void place_entries(const std::vector<PodIndex>& places);
   void renumber_all(const std::vector<PodIndex>& number);
   bool is_sparse() const;
 
@@ -95,11 +100,13 @@ class ClusterSnapshot::Update {
   const api::ObjectMeta& meta_of(PodIndex pod) const { return cluster_.pods_[pod].object->meta; }
 
   ClusterSnapshot& cluster_;
-  std::vector<NodeIndex> nodes_;  ///< whose sums may have changed
-  PodRequests asked_;             ///< of the pod that was described last, for its storage
-  bool order_due_ = false;        ///< a namespace got its first pod, or lost its last one
-  bool groups_due_ = false;       ///< some namespace has more or fewer groups
-  bool namespaces_due_ = false;   ///< and what speaks about them: affinity
+  std::vector<NodeIndex> nodes_;          ///< whose sums may have changed
+  std::vector<std::string_view> images_;  ///< likewise
+  std::string joined_images_;             ///< likewise
+  PodRequests asked_;                     ///< of the pod that was described last, for its storage
+  bool order_due_ = false;                ///< a namespace got its first pod, or lost its last one
+  bool groups_due_ = false;               ///< some namespace has more or fewer groups
+  bool namespaces_due_ = false;           ///< and what speaks about them: affinity
   bool problems_due_ = false;
 };
 

@@ -21,14 +21,6 @@ bool LifeTimeListing::is_wanted(PodIndex pod) {
   return !context_.cluster.is_moved(pod) && in_scope_(pod) && criteria_.hold_for(subject_of(context_, pod));
 }
 
-std::vector<PodIndex> LifeTimeListing::pods_on(NodeIndex node) {
-  std::vector<PodIndex> pods;
-  context_.cluster.for_each_on(node, [&](PodIndex pod) {
-    if (is_wanted(pod) && !is_kept(pod)) pods.push_back(pod);
-  });
-  return pods;
-}
-
 std::vector<PodIndex> LifeTimeListing::movable_pods_on(NodeIndex node) {
   std::vector<PodIndex> pods;
   context_.cluster.for_each_on(node, [&](PodIndex pod) {
@@ -50,13 +42,22 @@ bool LifeTimeListing::goes_nowhere(PodIndex pod) {
   return refusal.has_value();
 }
 
+/// Objects are looked at last and fetched ahead: each is a kilobyte somewhere in memory.
 std::vector<LifeTimeListing::AgedPod> LifeTimeListing::pods_on_all_nodes() {
   std::vector<AgedPod> pods;
   for (const NodeIndex node : context_.nodes) {
-    for (const PodIndex pod : pods_on(node)) {
-      pods.push_back({context_.cluster.base().pod(pod).meta.creation_timestamp, pod});
-    }
+    context_.cluster.for_each_on(node, [&](PodIndex pod) {
+      const bool is_in_scope = !context_.cluster.is_moved(pod) && in_scope_(pod);
+      if (is_in_scope) pods.push_back({context_.cluster.base().created_at(pod), pod});
+    });
   }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    prefetch_ahead(pods, i);
+    const PodIndex pod = pods[i].pod;
+    if (criteria_.hold_for(subject_of(context_, pod)) && !is_kept(pod)) pods[kept++] = pods[i];
+  }
+  pods.resize(kept);
   return pods;
 }
 
@@ -66,8 +67,11 @@ void LifeTimeListing::sort_oldest_first(std::vector<AgedPod>& pods) {
 }
 
 void LifeTimeListing::prefetch_ahead(const std::vector<AgedPod>& pods, std::size_t at) const {
-  constexpr std::size_t kAhead = 4;
-  if (at + kAhead < pods.size()) context_.cluster.base().prefetch(pods[at + kAhead].pod);
+  constexpr std::size_t kAhead = 8;
+  constexpr std::size_t kPartsAhead = 4;
+  const scheduling::ClusterSnapshot& base = context_.cluster.base();
+  if (at + kAhead < pods.size()) base.prefetch(pods[at + kAhead].pod);
+  if (at + kPartsAhead < pods.size()) base.prefetch_parts(pods[at + kPartsAhead].pod);
 }
 
 NominationResult LifeTimeListing::offer(PodIndex pod) {

@@ -34,14 +34,13 @@ class LifeTimeListing {
  private:
   struct AgedPod {
     base::TimePoint created;
-    PodIndex pod;
+    PodIndex pod = 0;
   };
 
-  /// Whether or not they have somewhere to go.
-  std::vector<PodIndex> pods_on(NodeIndex node);
   bool is_wanted(PodIndex pod);
   bool is_kept(PodIndex pod);
   bool goes_nowhere(PodIndex pod);
+  /// Whether or not they have somewhere to go.
   std::vector<AgedPod> pods_on_all_nodes();
   static void sort_oldest_first(std::vector<AgedPod>& pods);
   void prefetch_ahead(const std::vector<AgedPod>& pods, std::size_t at) const;

@@ -34,12 +34,6 @@ const api::OwnerReference& main_owner(const api::Pod& pod) {
   return at == owners.end() ? owners.front() : *at;
 }
 
-bool same_images(const api::Pod& a, const api::Pod& b) {
-  if (std::ranges::equal(a.containers, b.containers, {}, &api::Container::image, &api::Container::image)) return true;
-  return a.containers.size() == b.containers.size() &&
-         std::ranges::is_permutation(a.containers, b.containers, {}, &api::Container::image, &api::Container::image);
-}
-
 /// Sorts the pods into sets of duplicates, in the order in which the sets are met.
 class DuplicateFinder {
  public:
@@ -70,31 +64,31 @@ class DuplicateFinder {
   };
   static constexpr std::uint32_t kNone = 0xffffffff;
 
+  /// Looks at no object where numbers say it all: in a big cluster that is what costs.
   void take(Placed placed) {
-    if (!base_.is_staying(placed.pod) || !in_scope_(placed.pod)) return;
-    const api::Pod& object = base_.pod(placed.pod);
-    if (object.meta.owner_references.empty() || has_owner_of_kind(object, args_.exclude_owner_kinds)) return;
-    const std::uint32_t set = set_of(placed.pod, object);
+    if (!base_.is_staying(placed.pod) || !in_scope_(placed.pod) || !base_.owner_of(placed.pod)) return;
+    const auto& excluded = args_.exclude_owner_kinds;
+    if (!excluded.empty() && has_owner_of_kind(base_.pod(placed.pod), excluded)) return;
+    const std::uint32_t set = set_of(placed.pod);
     ++sets_[set].count;
     taken_.emplace_back(set, placed);
   }
 
-  std::uint32_t set_of(PodIndex pod, const api::Pod& object) {
-    std::uint32_t& last = last_of_owner_.at(owner_number(pod, object));
+  std::uint32_t set_of(PodIndex pod) {
+    std::uint32_t& last = last_of_owner_.at(owner_number(pod));
     for (std::uint32_t index = last; index != kNone; index = sets_[index].next) {
-      const api::Pod& other = base_.pod(sets_[index].first);
-      if (object.meta.ns == other.meta.ns && same_images(object, other)) return index;
+      const PodIndex other = sets_[index].first;
+      if (base_.namespace_of(pod) == base_.namespace_of(other) && base_.images_of(pod) == base_.images_of(other))
+        return index;
     }
     sets_.push_back({pod, 0, last});
     return last = static_cast<std::uint32_t>(sets_.size() - 1);
   }
 
   /// By uid. Owners without one are told apart by kind and name, and numbered after all others.
-  std::size_t owner_number(PodIndex pod, const api::Pod& object) {
-    const api::OwnerReference& owner = main_owner(object);
-    if (!owner.uid.empty()) {
-      return &owner == &object.meta.owner_references.front() ? *base_.owner_of(pod) : *base_.find_owner(owner.uid);
-    }
+  std::size_t owner_number(PodIndex pod) {
+    if (const auto known = base_.main_owner_of(pod)) return *known;
+    const api::OwnerReference& owner = main_owner(base_.pod(pod));
     const auto added = last_of_owner_.size();
     const auto [at, is_new] = nameless_.try_emplace(owner.api_version + "/" + owner.kind + "/" + owner.name, added);
     if (is_new) last_of_owner_.push_back(kNone);

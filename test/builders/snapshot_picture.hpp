@@ -75,9 +75,11 @@ inline std::string picture_of_pods(const scheduling::ClusterSnapshot& cluster) {
   std::string text;
   Renamed owners;
   Renamed requests;
+  Renamed images;
   for (const scheduling::PodIndex pod : cluster.pods()) {
     const api::Pod& object = cluster.pod(pod);
     const auto owner = cluster.owner_of(pod);
+    const auto main = cluster.main_owner_of(pod);
     const auto found = cluster.find_pod(object.meta.ns, object.meta.name);
     text += ranked(pod) + " " + object.meta.key().to_string() + " " + object.meta.uid + " v" +
             object.meta.resource_version + " node " + std::to_string(cluster.node_of(pod)) + " ns " +
@@ -85,7 +87,9 @@ inline std::string picture_of_pods(const scheduling::ClusterSnapshot& cluster) {
             (cluster.is_active(pod) ? " active" : "") + (cluster.is_staying(pod) ? " staying" : "") +
             (cluster.is_daemon_set(pod) ? " daemon" : "") + (cluster.is_mirror(pod) ? " mirror" : "") +
             (cluster.has_host_ports(pod) ? " ports" : "") + " owner " +
-            (owner ? owners(*owner) + (*owner < cluster.owner_count() ? "" : "?") : "none") + " siblings " +
+            (owner ? owners(*owner) + (*owner < cluster.owner_count() ? "" : "?") : "none") + " main " +
+            (main ? owners(*main) : "none") + " images " + images(cluster.images_of(pod)) + " created " +
+            std::to_string(cluster.created_at(pod).time_since_epoch().count()) + " siblings " +
             std::to_string(cluster.siblings(pod)) + "/" + std::to_string(cluster.living_siblings(pod)) + " requests " +
             requests(cluster.request_set_of(pod)) +
             amounts_of(cluster, [&](auto i) { return scheduling::amount_of(cluster.requests(pod), i); }) +

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 #include "planning/planner.hpp"
 #include "scheduling/evictability_rules.hpp"
@@ -61,6 +62,26 @@ TEST_P(StrategyProperties, DoesNotDependOnTheOrderOfTheInput) {
     const Plan plan = plan_of(ClusterSnapshot(world_.objects()));
     EXPECT_EQ(plan, plan_of(ClusterSnapshot(world_.objects()))) << "again";
     EXPECT_EQ(plan, plan_of(ClusterSnapshot(world_.shuffled()))) << "shuffled";
+  }
+}
+
+/// A snapshot that was changed pod by pod has its pods in the same order, but leaves numbers out.
+TEST_P(StrategyProperties, PlansTheSameOnASnapshotThatWasChanged) {
+  constexpr std::size_t kLate = 20;
+  for (const auto compatibility : {api::Compatibility::kNone, api::Compatibility::kUpstream}) {
+    spec_.compatibility = compatibility;
+    const scheduling::SnapshotInput objects = world_.objects();
+    scheduling::SnapshotInput fewer = objects;
+    scheduling::SnapshotInput::List<api::Pod> late;
+    int seen = 0;
+    for (auto& pod : fewer.pods) {
+      const bool is_late = ++seen % 3 == 0 && late.size() < kLate;
+      if (pod && is_late) late.push_back(std::exchange(pod, nullptr));
+    }
+    ClusterSnapshot kept(fewer);
+    for (const auto& pod : late) kept.apply({.gone = {}, .now = {pod}});
+    EXPECT_EQ(plan_of(kept), plan_of(ClusterSnapshot(objects)));
+    EXPECT_TRUE(late.empty() || kept.pod_table_size() > kept.pod_count());
   }
 }
 

@@ -115,6 +115,47 @@ TEST(ClusterSnapshot, CountsAPodOnceForARepeatedOwner) {
   EXPECT_EQ(cluster->siblings(0), 1U);
 }
 
+TEST(ClusterSnapshot, NumbersImagesInAnyOrderOfTheContainers) {
+  const auto with_images = [](const char* name, std::vector<std::string> images) {
+    return PodBuilder(name).with([&](api::Pod& pod) {
+      pod.containers.assign(images.size(), api::Container{});
+      for (std::size_t i = 0; i < images.size(); ++i) pod.containers[i].image = images[i];
+    });
+  };
+  const auto cluster = ClusterBuilder()
+                           .add(with_images("ab", {"a", "b"}))
+                           .add(with_images("ba", {"b", "a"}))
+                           .add(with_images("aab", {"a", "a", "b"}))
+                           .add(with_images("one", {"a1:b"}))
+                           .add(with_images("none", {}))
+                           .build();
+  const auto images_of = [&](const char* name) { return cluster->images_of(find(*cluster, name)); };
+  EXPECT_EQ(images_of("ab"), images_of("ba"));
+  EXPECT_NE(images_of("ab"), images_of("aab"));
+  EXPECT_NE(images_of("ab"), images_of("one")) << "no text of an image looks like two";
+  EXPECT_NE(images_of("ab"), images_of("none"));
+}
+
+TEST(ClusterSnapshot, TheMainOwnerIsTheControllerOrTheFirstIfItHasAUid) {
+  const auto with_owners = [](const char* name, std::vector<api::OwnerReference> owners) {
+    return PodBuilder(name).with([&](api::Pod& pod) { pod.meta.owner_references = owners; });
+  };
+  const api::OwnerReference plain{"v1", "A", "a", "uid-a", false};
+  const api::OwnerReference controller{"v1", "B", "b", "uid-b", true};
+  const api::OwnerReference nameless{"v1", "C", "c", "", true};
+  const auto cluster = ClusterBuilder()
+                           .add(with_owners("first", {plain}))
+                           .add(with_owners("controlled", {plain, controller}))
+                           .add(with_owners("nameless", {plain, nameless}))
+                           .add(with_owners("none", {}))
+                           .build();
+  const auto main_of = [&](const char* name) { return cluster->main_owner_of(find(*cluster, name)); };
+  EXPECT_EQ(main_of("first"), cluster->find_owner("uid-a"));
+  EXPECT_EQ(main_of("controlled"), cluster->find_owner("uid-b"));
+  EXPECT_EQ(main_of("nameless"), std::nullopt);
+  EXPECT_EQ(main_of("none"), std::nullopt);
+}
+
 TEST(ClusterSnapshot, GroupsPodsByEqualLabels) {
   const api::StringMap shared{{"app", "web"}};
   ClusterBuilder builder;

@@ -98,11 +98,13 @@ class Turmoil {
     pod.meta.owner_references.clear();
     for (int i = pick(0, 2); i > 0; --i) {
       const std::string name = "rs-" + std::to_string(pick(0, 6));
-      pod.meta.owner_references.push_back({"apps/v1", "ReplicaSet", name, "uid-of-" + name, i == 1});
+      const std::string uid = rarely() ? "" : "uid-of-" + name;
+      pod.meta.owner_references.push_back({"apps/v1", "ReplicaSet", name, uid, i == 1});
     }
   }
 
   void ask(api::Pod& pod) {
+    pod.containers[0].image = flip() ? "image:1" : "image:2";
     pod.containers[0].requests = {{"cpu", api::Quantity::from_milli(100 * pick(0, 4))}};
     if (rarely()) pod.containers[0].requests = {{"x/gpu", api::Quantity::from_units(pick(0, 2))}};
     if (rarely()) pod.containers[0].requests = {{"memory", api::Quantity::from_milli(-5)}};
@@ -186,6 +188,25 @@ TEST_P(SnapshotUpdateProperty, TheKeeperSeesTheSameInLists) {
   EXPECT_EQ(keeper.made(), 1U);
 }
 
+TEST_P(SnapshotUpdateProperty, PodsBesideTheListsAreGoneWithTheNextLists) {
+  Turmoil world(GetParam());
+  Turmoil other(GetParam() + 1000);
+  SnapshotKeeper keeper;
+  for (int cycle = 0; cycle < 4; ++cycle) {
+    world.next_batch();
+    SnapshotInput input = world.input();
+    ASSERT_EQ(picture_of(keeper.at(input)), picture_of(ClusterSnapshot(input))) << "cycle " << cycle;
+    SnapshotInput::List<api::Pod> beside;
+    for (const auto& pod : other.input().pods) {
+      auto copy = std::make_shared<api::Pod>(*pod);
+      copy->meta.name = copy->meta.uid = "beside/" + pod->meta.name;
+      beside.push_back(std::move(copy));
+    }
+    input.pods.insert(input.pods.end(), beside.begin(), beside.end());
+    ASSERT_EQ(picture_of(keeper.add(beside)), picture_of(ClusterSnapshot(input))) << "cycle " << cycle;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, SnapshotUpdateProperty, testing::Range(0U, 100U));
 
 // --- numbers
@@ -194,8 +215,9 @@ INSTANTIATE_TEST_SUITE_P(Seeds, SnapshotUpdateProperty, testing::Range(0U, 100U)
 class CrowdedNode : public testing::Test {
  protected:
   CrowdedNode() {
-    input_.nodes = {std::make_shared<api::Node>(NodeBuilder("n").build()),
-                    std::make_shared<api::Node>(NodeBuilder("o").build())};
+    for (const char* name : {"m", "n", "o"}) {
+      input_.nodes.push_back(std::make_shared<api::Node>(NodeBuilder(name).build()));
+    }
     kept_ = std::make_unique<ClusterSnapshot>(input_);
   }
   static std::shared_ptr<const api::Pod> pod(int number, const char* node = "n") {
@@ -248,14 +270,27 @@ TEST_F(CrowdedNode, TakesPodsBeforeBehindAndBetweenOthers) {
   }
 }
 
+/// A full block takes numbers from those beside it.
+TEST_F(CrowdedNode, TheNodesBesideItGiveNumbersAway) {
+  for (int i = 0; i < 90; ++i) come(pod(i, i % 3 == 0 ? "m" : i % 3 == 1 ? "n" : "o"));
+  for (int i = 100; i < 160; ++i) {
+    come(pod(i % 2 == 0 ? i : 300 - i));
+    expect_as_anew("pod " + std::to_string(i));
+  }
+  for (int i = 200; i < 230; ++i) {
+    come(pod(i, i % 2 == 0 ? "m" : "nowhere"));
+    expect_as_anew("pod " + std::to_string(i));
+  }
+}
+
 TEST_F(CrowdedNode, GivesNumbersBack) {
-  for (int i = 0; i < 200; ++i) come(pod(i));
+  constexpr int kPods = 1000;
+  for (int i = 0; i < kPods; ++i) come(pod(i));
   const std::size_t most = kept_->pod_table_size();
-  EXPECT_GE(most, kept_->pod_count());
-  for (int i = 0; i < 200; i += 2) go(pod(i));
-  for (int i = 0; i < 200; i += 2) come(pod(i));
-  EXPECT_LE(kept_->pod_table_size(), most) << "each finds a place again";
-  for (int i = 0; i < 195; ++i) go(pod(i));
+  for (int i = 0; i < kPods; i += 2) go(pod(i));
+  for (int i = 0; i < kPods; i += 2) come(pod(i));
+  EXPECT_LT(kept_->pod_table_size(), 3U * kPods);
+  for (int i = 0; i < kPods - 5; ++i) go(pod(i));
   EXPECT_LT(kept_->pod_table_size(), most / 2);
   expect_as_anew("most are gone");
 }
