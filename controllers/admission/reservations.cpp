@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "api/meta/condition.hpp"
@@ -12,6 +12,7 @@
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
 #include "scheduling/predicates.hpp"
+#include "scheduling/snapshot/object_order.hpp"
 
 namespace controllers {
 namespace {
@@ -75,14 +76,42 @@ std::int64_t left_on(const scheduling::Overlay& overlay, PodIndex pod, NodeIndex
   return std::min(percent(scheduling::kCpuIndex), percent(scheduling::kMemoryIndex));
 }
 
+/// The pods that each of these controls, by name. Looks at no other object: in a big cluster that is what costs.
+std::map<std::string, std::vector<const api::Pod*>> pods_of_controllers(const scheduling::ClusterSnapshot& cluster,
+                                                                        const std::set<std::string>& owners) {
+  std::vector<bool> is_wanted(cluster.owner_count(), false);
+  for (const std::string& uid : owners) {
+    if (const auto owner = cluster.find_owner(uid)) is_wanted[*owner] = true;
+  }
+  std::map<std::string, std::vector<const api::Pod*>> pods;
+  for (const PodIndex index : cluster.pods()) {
+    const auto main = cluster.main_owner_of(index);
+    if (!main || !is_wanted[*main]) continue;
+    const api::Pod& pod = cluster.pod(index);
+    if (const api::OwnerReference* controller = pod.meta.controller()) pods[controller->uid].push_back(&pod);
+  }
+  const auto comes_before = [](const api::Pod* a, const api::Pod* b) {
+    return scheduling::comes_before(a->meta, b->meta);
+  };
+  for (auto& [owner, all] : pods) std::ranges::sort(all, comes_before);
+  return pods;
+}
+
+/// nullptr: the cluster does not show it.
+const api::Pod* find_pod(const scheduling::ClusterSnapshot& cluster, const std::string& ns, const std::string& name,
+                         const std::string& uid) {
+  const auto found = cluster.find_pod(ns, name);
+  return found && cluster.pod(*found).meta.uid == uid ? &cluster.pod(*found) : nullptr;
+}
+
 }  // namespace
 
 struct Reservations::WhatIf {
-  explicit WhatIf(scheduling::SnapshotInput input, base::TimePoint now)
-      : taken(now), cluster(std::move(input)), overlay(cluster) {}
+  WhatIf(const scheduling::ClusterSnapshot& snapshot, base::TimePoint now)
+      : taken(now), cluster(snapshot), overlay(snapshot) {}
 
   const base::TimePoint taken;
-  const scheduling::ClusterSnapshot cluster;
+  const scheduling::ClusterSnapshot& cluster;  ///< of snapshots_
   scheduling::Overlay overlay;
   std::map<api::ObjectKey, PodIndex> surge_pods;
   /// UIDs of the pods of each controller whose pods want a surge pod.
@@ -100,13 +129,10 @@ Reservations::~Reservations() = default;
 /// twice.
 class Reservations::ActualSurgePods {
  public:
-  /// Of pods of these controllers (UIDs).
-  ActualSurgePods(const scheduling::SnapshotInput& input, const std::set<std::string>& owners) {
-    for (const auto& pod : input.pods) {
-      const api::OwnerReference* owner =
-          pod && !pod->node_name.empty() && !pod->is_terminal() ? pod->meta.controller() : nullptr;
-      if (owner && owners.contains(owner->uid)) by_owner_[owner->uid].push_back(pod.get());
-    }
+  /// Of these pods, by their controllers (UIDs).
+  explicit ActualSurgePods(const std::map<std::string, std::vector<const api::Pod*>>& pods) {
+    const auto is_there = [](const api::Pod* pod) { return !pod->node_name.empty() && !pod->is_terminal(); };
+    for (const auto& [owner, all] : pods) std::ranges::copy_if(all, std::back_inserter(by_owner_[owner]), is_there);
   }
 
   bool take_one_for(const api::Pod& pod, const Reservation& reservation) {
@@ -131,35 +157,30 @@ class Reservations::ActualSurgePods {
 /// Everybody who waits for free capacity or has some reserved gets a surge pod in the what-if snapshot. Reserved ones
 /// are put where they were reserved, unless the actual one is there already.
 void Reservations::take_snapshot(base::TimePoint now) {
-  scheduling::SnapshotInput input = snapshot_();
-  std::map<std::pair<std::string_view, std::string_view>, std::shared_ptr<const api::Pod>> originals;
-  for (const auto& [key, pod] : pods_) originals[{key.ns, pod.second}] = nullptr;
-  for (const auto& each : input.pods) {
-    if (!each) continue;
-    const auto at = originals.find({each->meta.ns, each->meta.uid});
-    if (at != originals.end()) at->second = each;
-  }
+  what_if_.reset();
+  const scheduling::ClusterSnapshot& actual_cluster = snapshots_.at(snapshot_());
+  std::map<api::ObjectKey, const api::Pod*> originals;
   std::set<std::string> owners;
-  for (const auto& [name, pod] : originals) {
-    if (pod && pod->meta.controller()) owners.insert(pod->meta.controller()->uid);
-  }
-  std::set<api::ObjectKey> replaced;
-  ActualSurgePods actual(input, owners);
-  scheduling::SnapshotInput::List<api::Pod> imagined;
   for (const auto& [key, pod] : pods_) {
-    const auto& original = originals.at({key.ns, pod.second});
-    if (!original) continue;  // gone: so its surge pod is in the snapshot already
+    const api::Pod* original = find_pod(actual_cluster, key.ns, pod.first, pod.second);
+    if (original == nullptr) continue;  // gone: so its surge pod is in the snapshot already
+    originals[key] = original;
+    if (original->meta.controller()) owners.insert(original->meta.controller()->uid);
+  }
+  const auto controlled = pods_of_controllers(actual_cluster, owners);
+  ActualSurgePods actual(controlled);
+  std::set<api::ObjectKey> replaced;
+  scheduling::SnapshotInput::List<api::Pod> imagined;
+  for (const auto& [key, original] : originals) {
     const auto reservation = reservations_.find(key);
     if (reservation != reservations_.end() && actual.take_one_for(*original, reservation->second)) replaced.insert(key);
     imagined.push_back(surge_pod_of(*original, key, now));
   }
   std::map<std::string, std::set<std::string>> siblings;
-  for (const auto& pod : input.pods) {
-    const api::OwnerReference* owner = pod ? pod->meta.controller() : nullptr;
-    if (owner && owners.contains(owner->uid)) siblings[owner->uid].insert(pod->meta.uid);
+  for (const auto& [owner, pods] : controlled) {
+    for (const api::Pod* pod : pods) siblings[owner].insert(pod->meta.uid);
   }
-  input.pods.insert(input.pods.end(), imagined.begin(), imagined.end());
-  what_if_ = std::make_unique<WhatIf>(std::move(input), now);
+  what_if_ = std::make_unique<WhatIf>(snapshots_.add(std::move(imagined)), now);
   what_if_->siblings = std::move(siblings);
   for (const auto& [key, pod] : pods_) {
     if (const auto index = what_if_->cluster.find_pod(key.ns, surge_pod_name(key))) what_if_->surge_pods[key] = *index;

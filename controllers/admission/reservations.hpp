@@ -16,13 +16,15 @@
 #include "api/evacuation.hpp"
 #include "controllers/admission/queue.hpp"
 #include "scheduling/overlay.hpp"
+#include "scheduling/snapshot/snapshot_keeper.hpp"
 
 namespace controllers {
 
 /// Knows where there is free capacity for one more copy of a pod, by the scheduler's own filters on the caches'
 /// snapshot, and reserves it: nobody else gets the same. A reservation is in the status (reason CapacityReserved), so a
 /// new leader has it, too. The actual surge pod replaces the reservation as soon as it is bound to a node. Thread-safe.
-/// A snapshot of a large cluster takes a while, so it is taken at most once a second, and only when somebody asks.
+/// A snapshot of its own follows the caches, with the surge pods in it: at most once a second, and only when somebody
+/// asks, because even the comparison with all pods takes milliseconds in a large cluster.
 class Reservations {
  public:
   using Snapshot = std::function<scheduling::SnapshotInput()>;
@@ -99,7 +101,8 @@ class Reservations {
   std::map<api::ObjectKey, std::string> abandoned_;                     ///< at which resourceVersion
   std::map<api::ObjectKey, AdmissionOrder> waiting_;
   std::set<AdmissionOrder> waiting_in_order_;
-  std::unique_ptr<WhatIf> what_if_;
+  scheduling::SnapshotKeeper snapshots_;
+  std::unique_ptr<WhatIf> what_if_;  ///< of the last one
 };
 
 /// What the slot says when there is no free capacity: with numbers, or nothing yet.
