@@ -86,15 +86,6 @@ TEST_F(EvictionRequests, TellAWaitOfMoreThanASecond) {
   EXPECT_EQ(phase(name), Phase::kVerifying);
 }
 
-TEST_F(EvictionRequests, NameTheReplacementThatIsLongInComing) {
-  const std::string name = begin({"0.3", "100"});
-  run_for(seconds(10));
-  EXPECT_FALSE(get(name).status.outcome->replacement);
-  run_for(seconds(30));
-  EXPECT_TRUE(get(name).status.outcome->replacement) << "half a minute after the pod has left";
-  end(name);
-}
-
 /// Only memory knows who awaits whom.
 TEST_F(EvictionRequests, CountANewPodInOneEvacuationOnly) {
   limits = {};
