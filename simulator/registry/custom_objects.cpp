@@ -44,7 +44,10 @@ api::FieldErrors validate_custom(const ServedResource& resource, const Json* bef
   const Json& schema = resource.custom->schema;
   if (!schema.is_object()) return {};
   auto errors = api::validate_schema(schema, object);
-  return errors.empty() ? cel::check_rules(schema, object, before) : errors;
+  if (!errors.empty() || before == nullptr) return errors.empty() ? cel::check_rules(schema, object, nullptr) : errors;
+  Json old = *before;
+  api::apply_defaults(schema, old);  // as what is stored is read
+  return cel::check_rules(schema, object, &old);
 }
 
 }  // namespace simulator

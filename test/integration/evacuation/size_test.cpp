@@ -4,8 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "controllers/spec_problems.hpp"
-#include "evictors/registry.hpp"
 #include "test/integration/rig/rig.hpp"
 
 namespace size_test {
@@ -15,18 +13,8 @@ using integration::Rig;
 using testing::HasSubstr;
 using Phase = api::EvacuationPhase;
 
-/// The CEL rules of the CRD's root in C++: the simulator evaluates none.
-api::FieldErrors judge_what_is_new(const Json*, const Json& after) {
-  if (after.contains("status")) return {};
-  const auto evacuation = api::decode_evacuation(after);
-  if (!evacuation) return {{"", evacuation.error().message}};
-  return controllers::problems_of(evacuation->spec, evictors::EvictorRegistry::builtin());
-}
-
 class Sizes : public Rig {
  protected:
-  Sizes() { server->add_validator(kube::kEvacuations, judge_what_is_new); }
-
   kube::Response create(const std::string& pod, const std::string& parameter) {
     return server->handle(kube::create_request(kube::kEvacuations, "shop", with_parameter(pod, parameter)),
                           {"mallory", {}, "kubectl"});
@@ -46,7 +34,7 @@ TEST_F(Sizes, AHugeParameterNameIsRefusedByName) {
   start_operator();
   const auto answer = create(pods()[0], std::string(1'300'000, 'k'));
   EXPECT_EQ(answer.status, 422);
-  EXPECT_THAT(answer.body.substr(answer.body.size() - 2000), HasSubstr("is longer than 63 characters"));
+  EXPECT_THAT(answer.body, HasSubstr("is longer than 63 characters"));
   const std::string other = evacuate(pods()[1]);
   ASSERT_TRUE(run_to_end(other, std::chrono::minutes(5)));
   EXPECT_EQ(phase(other), Phase::kSucceeded);
