@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/core/codec.hpp"
+#include "api/json/json_access.hpp"
 #include "cmd/explain/admission.hpp"
 #include "cmd/explain/opinion.hpp"
 #include "cmd/plugin/commands.hpp"
@@ -27,8 +28,9 @@ std::optional<api::AdmissionLimits> operator_limits(Session& session) {
   for (const std::string& text : *maps) {
     const auto json = api::parse_json(text);
     const auto meta = api::decode_meta(text);
-    if (!json || !meta || !json->contains("data") || !(*json)["data"].is_object()) continue;
-    const auto limits = cluster_limits_of((*json)["data"].value("config.yaml", ""));
+    const std::string config = json ? api::text_at(*json, {"data", "config.yaml"}) : "";
+    if (!meta || config.empty()) continue;  // of the same label, and about something else
+    const auto limits = cluster_limits_of(config);
     if (limits && (!newest || newest->first < meta->creation_timestamp)) newest = {meta->creation_timestamp, *limits};
   }
   return newest ? std::optional(newest->second) : std::nullopt;

@@ -158,7 +158,7 @@ void UsageCollector::note_pod(Entry& entry, const api::Pod* before, const api::P
     entry.arrivals.push_back({pod.node_name.value, pod.meta.ns, pod.meta.name, deps_.clock.now()});
     return;
   }
-  std::vector<double> values = entry.rounds.pod_values(pod.meta.ns, pod.meta.name);
+  std::vector<double> values = entry.rounds.last_values(pod.meta.ns, pod.meta.name);
   const auto is_it = [&](const Arrival& each) { return each.ns == pod.meta.ns && each.pod == pod.meta.name; };
   if (std::erase_if(entry.arrivals, is_it) > 0 || values.empty()) return;
   for (double& value : values) value = -value;

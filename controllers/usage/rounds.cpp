@@ -16,6 +16,7 @@ using scheduling::MeasuredUsage;
 
 /// Of a node. Older ones are in its samples soon.
 constexpr std::size_t kMostDepartures = 200;
+constexpr std::size_t kMostVanished = 10'000;
 /// A node that no answer names any more is forgotten after so many times maxAge.
 constexpr int kForgetAfterAges = 10;
 constexpr std::size_t kMostComplaints = 5;
@@ -85,6 +86,7 @@ void UsageRounds::take(usage::Samples& samples, base::TimePoint now) {
   take_columns(samples);
   take_complaints(samples);
   for (usage::Samples::Node& node : samples.nodes) take_node(node, now);
+  note_vanished(samples, now);
   take_pods(samples);
   forget_missing(now);
   problem_.clear();
@@ -127,7 +129,10 @@ bool UsageRounds::is_measured_of_any(std::size_t column) const {
 
 /// Other columns than before: what is kept does not fit any more.
 void UsageRounds::take_columns(const usage::Samples& samples) {
-  if (columns_ != samples.columns) nodes_.clear();
+  if (columns_ != samples.columns) {
+    nodes_.clear();
+    vanished_.clear();
+  }
   columns_ = samples.columns;
   resources_.clear();
   for (const auto* columns : {&samples.columns, &samples.pod_columns}) {
@@ -152,6 +157,23 @@ void UsageRounds::take_node(usage::Samples::Node& sample, base::TimePoint now) {
   while (node.rounds.size() > most_) node.rounds.pop_front();
   const base::TimePoint shown = sample.time - longest_look(columns_);
   std::erase_if(node.departures, [&](const Departure& each) { return each.end <= shown; });
+}
+
+void UsageRounds::note_vanished(const usage::Samples& next, base::TimePoint now) {
+  const auto is_next = [&](std::string_view ns, std::string_view name) {
+    const auto key = [](const usage::Samples::Pod& each) {
+      return std::pair<std::string_view, std::string_view>(each.ns, each.name);
+    };
+    return std::ranges::binary_search(next.pods, std::pair(ns, name), {}, key);
+  };
+  std::erase_if(vanished_, [&](const auto& entry) {
+    return now - entry.second.time > source_.max_age || is_next(entry.first.first, entry.first.second);
+  });
+  for (std::size_t p = 0; p < pods_.size() && vanished_.size() < kMostVanished; ++p) {
+    const MeasuredUsage::Pod& pod = pods_[p];
+    if (!is_gone_[p] && !is_next(pod.ns, pod.name))
+      vanished_.insert_or_assign({pod.ns, pod.name}, Vanished{pod_values(pod.ns, pod.name), now});
+  }
 }
 
 void UsageRounds::take_pods(usage::Samples& samples) {
@@ -262,6 +284,11 @@ void UsageRounds::take_off(const Departure& left, Round& round) const {
   }
 }
 
+std::vector<double> UsageRounds::last_values(std::string_view ns, std::string_view pod) const {
+  const auto vanished = vanished_.find({std::string(ns), std::string(pod)});
+  return vanished == vanished_.end() ? pod_values(ns, pod) : vanished->second.values;
+}
+
 /// Until the next answer, which is foreseen from a past that knows of it.
 void UsageRounds::foresee_without(const std::string& node, const std::vector<double>& values) {
   const auto at = foreseen_.find(node);
@@ -273,10 +300,19 @@ void UsageRounds::foresee_without(const std::string& node, const std::vector<dou
   }
 }
 
+/// The samples know already.
+void UsageRounds::leave_vanished(const std::string& node, const api::ObjectKey& pod) {
+  const auto vanished = vanished_.find({pod.ns, pod.name});
+  if (vanished == vanished_.end()) return;
+  foresee_without(node, vanished->second.values);
+  vanished_.erase(vanished);
+  ++version_;
+}
+
 void UsageRounds::leave(const std::string& node, const api::ObjectKey& pod, base::TimePoint start,
                         base::TimePoint now) {
   const auto place = find_pod(pod.ns, pod.name);
-  if (!place) return;
+  if (!place) return leave_vanished(node, pod);
   const Departure left{start, now, pod_values(pod.ns, pod.name)};
   is_gone_[*place] = true;
   ++version_;

@@ -65,6 +65,8 @@ class UsageRounds {
   /// What the newest answer says of the pod, by column of nodes in the column's unit; usage::kUnknown where it says
   /// nothing, or the nodes' column is in percent. Empty: it does not know the pod.
   std::vector<double> pod_values(std::string_view ns, std::string_view pod) const;
+  /// The same of a pod that newer answers lack, for maxAge: metrics of a pod often end before the pod does.
+  std::vector<double> last_values(std::string_view ns, std::string_view pod) const;
 
   /// As of the last question.
   UsageHealth health() const;
@@ -73,6 +75,11 @@ class UsageRounds {
   struct Round {
     base::TimePoint time;
     std::vector<float> values;
+  };
+  /// A pod that the newest answer lacks.
+  struct Vanished {
+    std::vector<double> values;  ///< by column
+    base::TimePoint time;        ///< of the first answer without it
   };
   /// What a pod used that left.
   struct Departure {
@@ -89,6 +96,7 @@ class UsageRounds {
   void take_columns(const usage::Samples& samples);
   void take_node(usage::Samples::Node& node, base::TimePoint now);
   void take_pods(usage::Samples& samples);
+  void note_vanished(const usage::Samples& next, base::TimePoint now);
   void take_complaints(usage::Samples& samples);
   bool is_measured_of_any(std::size_t column) const;
   void forget_missing(base::TimePoint now);
@@ -98,6 +106,7 @@ class UsageRounds {
   std::string problem_of(const Round& newest, base::TimePoint now) const;
   std::int64_t smoothed(const Node& node, std::size_t column) const;
   void take_off(const Departure& left, Round& round) const;
+  void leave_vanished(const std::string& node, const api::ObjectKey& pod);
   void foresee_without(const std::string& node, const std::vector<double>& values);
 
   api::UsageSource source_;
@@ -111,8 +120,9 @@ class UsageRounds {
   Foreseen foreseen_;
   std::vector<scheduling::MeasuredUsage::Pod> pods_;
   std::vector<std::int64_t> pod_amounts_;
-  std::vector<bool> is_gone_;            ///< by pod
-  std::vector<std::string> complaints_;  ///< of the newest answer
+  std::vector<bool> is_gone_;                                         ///< by pod
+  std::map<std::pair<std::string, std::string>, Vanished> vanished_;  ///< by namespace and name
+  std::vector<std::string> complaints_;                               ///< of the newest answer
   std::string problem_ = "it has not answered yet";
 };
 

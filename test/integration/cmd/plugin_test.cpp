@@ -498,8 +498,13 @@ TEST_F(Plugin, ExplainReadsTheOperatorsLimitsInItsNamespace) {
   const Json map = {{"metadata", {{"name", "evacuator-1"}, {"labels", {{"app.kubernetes.io/name", "evacuator"}}}}},
                     {"data", {{"config.yaml", "logging: {level: info}\n"}}}};
   const kube::ResourceType maps{"", "v1", "configmaps", "ConfigMap"};
-  ASSERT_EQ(server->handle(kube::create_request(maps, "movers", map), {}).status, 201);
   const std::string assumed = "its default limits are assumed";
+  Json dashboards = map;
+  dashboards["metadata"]["name"] = "evacuator-dashboards";
+  dashboards["data"] = {{"overview.json", "{}"}};
+  ASSERT_EQ(server->handle(kube::create_request(maps, "movers", dashboards), {}).status, 201);
+  EXPECT_THAT(in_shop({"explain", pods().front(), "--operator-namespace", "movers"}).out, HasSubstr(assumed));
+  ASSERT_EQ(server->handle(kube::create_request(maps, "movers", map), {}).status, 201);
   EXPECT_THAT(in_shop({"explain", pods().front()}).out, HasSubstr(assumed));
   const Ran ran = in_shop({"explain", pods().front(), "--operator-namespace", "movers"});
   EXPECT_EQ(ran.code, 0) << ran.err;

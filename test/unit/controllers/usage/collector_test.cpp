@@ -190,6 +190,29 @@ TEST_F(Forecasts, FallWithAPodThatLeaves) {
   EXPECT_NEAR(static_cast<double>(difference()), -1000, 10);
 }
 
+/// Its containers have stopped, and it is still there. What the forecast has learnt of that by itself in between is
+/// taken off a second time: here of a whole step, usually of a small part of one.
+TEST_F(Forecasts, FallWithAPodWhoseMetricsEndedBeforeIt) {
+  const api::Pod gone = pod("p", "node-a");
+  answer({}, -1);
+  EXPECT_GT(difference(), -900);
+  collector.on_pod(&gone, nullptr);
+  EXPECT_LT(difference(), -990);
+  for (int i = 0; i < 2; ++i) answer({}, -1);
+  EXPECT_LT(difference(), -990);
+  EXPECT_GT(difference(), -1400);
+  for (int i = 0; i < 20; ++i) answer({}, -1);
+  EXPECT_NEAR(static_cast<double>(difference()), -1000, 60);
+}
+
+TEST_F(Forecasts, StayWhereAPodsMetricsEndedLongBeforeIt) {
+  const api::Pod gone = pod("p", "node-a");
+  for (int i = 0; i < 4; ++i) answer({});
+  collector.on_pod(&gone, nullptr);
+  answer({});
+  EXPECT_EQ(difference(), 0);
+}
+
 TEST_F(Forecasts, RiseWithANewPodOnceItIsMeasured) {
   const api::Pod added = pod("q", "node-a");
   collector.on_pod(nullptr, &added);
