@@ -5,6 +5,7 @@
 #include "api/core/claim_risk.hpp"
 #include "api/core/codec.hpp"
 #include "api/meta/well_known.hpp"
+#include "api/origin.hpp"
 #include "controllers/evacuation/group_lookup.hpp"
 #include "controllers/evacuation/reconciliation.hpp"
 #include "controllers/signing/origin.hpp"
