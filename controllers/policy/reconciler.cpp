@@ -126,7 +126,7 @@ class PolicyReconciler::Intermission {
 
 /// Another one's may take minutes where it makes thousands of Evacuations.
 void PolicyReconciler::begin_turn(Progress progress) {
-  while (!turn_.try_lock_for(kTurnPatience)) progress();
+  turn_.lock(kTurnPatience, progress);
   progress_ = std::move(progress);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -36,6 +37,30 @@ struct KnownPods;
 
 /// Index names that the reconciler asks of the Evacuation store.
 inline constexpr std::string_view kByPolicy = "policy";
+
+/// A lock for which one waits with a sign of life now and then. Not std::timed_mutex, which GCC 12's ThreadSanitizer
+/// does not know.
+class TurnLock {
+ public:
+  /// Calls `waiting` whenever `patience` has passed in vain.
+  void lock(base::Duration patience, const std::function<void()>& waiting) {
+    std::unique_lock guard(mutex_);
+    while (is_taken_) {
+      if (free_.wait_for(guard, patience) == std::cv_status::timeout) waiting();
+    }
+    is_taken_ = true;
+  }
+  void unlock() {
+    const std::scoped_lock guard(mutex_);
+    is_taken_ = false;
+    free_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable free_;
+  bool is_taken_ = false;
+};
 
 /// Drives DeschedulerPolicies: plans a cycle when one is due, makes the Evacuations, writes the status once.
 /// Observe → decide (decide.hpp, cycle.hpp) → act. reconcile() may be called by several threads, by each for another
@@ -191,7 +216,7 @@ class PolicyReconciler {
   void count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
 
   Dependencies deps_;
-  std::timed_mutex turn_;      ///< held while a policy has its turn: guards all below but what says otherwise
+  TurnLock turn_;              ///< held while a policy has its turn: guards all below but what says otherwise
   bool is_searching_ = false;  ///< some policy is, out of its turn
   Progress progress_;          ///< of whoever has the turn; never empty then
   /// The newest status of each policy (by UID) that we decided: the cache lags behind, and a cycle must not run twice
