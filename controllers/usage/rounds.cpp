@@ -159,20 +159,21 @@ void UsageRounds::take_node(usage::Samples::Node& sample, base::TimePoint now) {
   std::erase_if(node.departures, [&](const Departure& each) { return each.end <= shown; });
 }
 
+/// Both answers are in order: one walk over them.
 void UsageRounds::note_vanished(const usage::Samples& next, base::TimePoint now) {
-  const auto is_next = [&](std::string_view ns, std::string_view name) {
-    const auto key = [](const usage::Samples::Pod& each) {
-      return std::pair<std::string_view, std::string_view>(each.ns, each.name);
-    };
-    return std::ranges::binary_search(next.pods, std::pair(ns, name), {}, key);
-  };
+  using Name = std::pair<std::string_view, std::string_view>;
+  const auto key = [](const usage::Samples::Pod& each) { return Name(each.ns, each.name); };
   std::erase_if(vanished_, [&](const auto& entry) {
-    return now - entry.second.time > source_.max_age || is_next(entry.first.first, entry.first.second);
+    const Name name(entry.first.first, entry.first.second);
+    return now - entry.second.time > source_.max_age || std::ranges::binary_search(next.pods, name, {}, key);
   });
+  auto at = next.pods.begin();
   for (std::size_t p = 0; p < pods_.size() && vanished_.size() < kMostVanished; ++p) {
-    const MeasuredUsage::Pod& pod = pods_[p];
-    if (!is_gone_[p] && !is_next(pod.ns, pod.name))
-      vanished_.insert_or_assign({pod.ns, pod.name}, Vanished{pod_values(pod.ns, pod.name), now});
+    const Name name(pods_[p].ns, pods_[p].name);
+    while (at != next.pods.end() && key(*at) < name) ++at;
+    const bool is_next = at != next.pods.end() && key(*at) == name;
+    if (!is_gone_[p] && !is_next)
+      vanished_.insert_or_assign({pods_[p].ns, pods_[p].name}, Vanished{pod_values(pods_[p].ns, pods_[p].name), now});
   }
 }
 
