@@ -89,18 +89,20 @@ base::Status Server::Impl::listen() {
   return base::Done{};
 }
 
+/// Handlers hold no reference to us: one that io never comes to run would keep both for ever. stop() joins the threads
+/// of io before we go.
 void Server::Impl::accept() {
-  acceptor.async_accept(asio::make_strand(io), [self = shared_from_this()](error_code error, tcp::socket socket) {
+  acceptor.async_accept(asio::make_strand(io), [this](error_code error, tcp::socket socket) {
     if (error == asio::error::operation_aborted) return;
     if (error) {  // out of descriptors, most likely: give others time to close theirs
-      self->accept_pause.expires_after(base::milliseconds(50));
-      self->accept_pause.async_wait([self](error_code cancelled) {
-        if (!cancelled) self->accept();
+      accept_pause.expires_after(base::milliseconds(50));
+      accept_pause.async_wait([this](error_code cancelled) {
+        if (!cancelled) accept();
       });
       return;
     }
-    self->admit(std::move(socket));
-    self->accept();
+    admit(std::move(socket));
+    accept();
   });
 }
 
@@ -216,7 +218,7 @@ void Server::stop() {
     }
   }
   if (!impl_->started) return;  // nobody would run what is posted, and it would hold the server indefinitely
-  asio::post(impl_->io, [impl = impl_] {
+  asio::post(impl_->io, [impl = impl_.get()] {
     error_code ignored;
     impl->acceptor.close(ignored);
     impl->accept_pause.cancel();
