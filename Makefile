@@ -17,7 +17,7 @@ PREFIX ?= /usr/local
 OUT    ?= out/release
 CHART  := $(OUT)/evacuator-$(shell sed -n 's/^version: //p' config/chart/Chart.yaml).tgz
 
-.PHONY: help setup build install test demo run e2e cluster-up cluster-down verify format format-check layers lint bench soak fuzz sanitize bare-root proof viewer generate chart image verify-image release clean
+.PHONY: help setup build install test demo run e2e upgrade-test cluster-up cluster-down verify format format-check layers lint bench soak fuzz sanitize bare-root proof viewer generate chart image verify-image release clean
 
 help: ## Show this help
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  \033[1m%-13s\033[0m %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,10 @@ run: build ## Run the operator against the current kubeconfig context
 e2e: ## The end-to-end scenarios on the simulator and on a real Kubernetes
 	@hack/setup.sh build e2e
 	@hack/e2e.sh
+
+upgrade-test: ## From an earlier commit's program to today's and back, with Evacuations under way (simulator and real Kubernetes)
+	@hack/setup.sh build e2e
+	@hack/upgrade/test.sh
 
 cluster-up: ## Start a real Kubernetes on loopback (etcd, API server, controllers, scheduler, hollow kubelets)
 	@hack/cluster/up.sh
@@ -91,7 +95,7 @@ bare-root: ## make demo, then make test, in a bare Debian 12 root file system (n
 	@hack/setup.sh bare-root
 	@hack/bare-root.sh
 
-proof: bare-root ## What takes longer than the gate may: the bare root, clang-tidy over all sources, a thousand soak seeds, days of load, the arm64 image
+proof: bare-root ## What takes longer than the gate may: the bare root, clang-tidy over all sources, a thousand soak seeds, days of load, upgrades, the arm64 image
 	@hack/setup.sh verify proof
 	@hack/lint.sh all
 	@$(MAKE) soak SEEDS=1000
@@ -107,6 +111,7 @@ proof: bare-root ## What takes longer than the gate may: the bare root, clang-ti
 	@if [[ -n "$$FRAGMENTATION_MAKER" ]]; then \
 	  test/scenarios/fragmentation/compare.py --check --evacuator $(BUILD)/cmd/evacuator; \
 	else echo "proof: FRAGMENTATION_MAKER names no maker of clusters: test/scenarios/fragmentation/compare.py did not run"; fi
+	@$(MAKE) upgrade-test
 	@REBUILD=1 $(MAKE) verify-image ARCH=amd64
 	@$(MAKE) verify-image ARCH=arm64
 

@@ -24,7 +24,7 @@ Operator::Operator(std::filesystem::path kubeconfig, std::filesystem::path folde
 }
 
 std::vector<std::string> Operator::command() const {
-  return {EVACUATOR_BINARY,
+  return {settings_.binary.string(),
           "run",
           "--kubeconfig=" + kubeconfig_.string(),
           "--config=" + (folder_ / (settings_.identity + ".yaml")).string(),

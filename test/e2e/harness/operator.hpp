@@ -15,6 +15,7 @@ class Operator {
  public:
   struct Settings {
     std::string identity = "operator-0";
+    std::filesystem::path binary = EVACUATOR_BINARY;
     bool leader_election = false;
     std::chrono::seconds lease_duration{6};
     std::chrono::seconds renew_deadline{4};
@@ -35,6 +36,8 @@ class Operator {
   void kill();
   /// SIGKILL, and a new process in its place that knows what the API knows.
   void crash();
+  /// The next start() is of that program.
+  void run_from(std::filesystem::path binary) { settings_.binary = std::move(binary); }
   /// SIGTERM; returns its exit code, throws Failure when it does not end within `limit`.
   int terminate(std::chrono::seconds limit = std::chrono::seconds(40));
   bool running() { return process_ && process_->running(); }
