@@ -9,7 +9,7 @@ declare -A package_sets=(
     libhowardhinnant-date-dev tzdata
     libgtest-dev libgmock-dev ca-certificates openssl git"
   [e2e]="etcd-server curl prometheus"
-  [verify]="clang-format-14 clang-tidy-14 shellcheck prometheus golang-go golang-github-masterminds-sprig-dev
+  [verify]="clang-format-14 clang-tidy-14 shellcheck codespell prometheus golang-go golang-github-masterminds-sprig-dev
     golang-github-xeipuuv-gojsonschema-dev golang-k8s-sigs-yaml-dev"
   [bench]="libbenchmark-dev"
   [fuzz]="clang-14 libclang-rt-14-dev"

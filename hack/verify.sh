@@ -19,6 +19,11 @@ check() {
 
 format_is_clean() { git ls-files '*.cpp' '*.hpp' | xargs clang-format-14 --dry-run --Werror; }
 scripts_are_clean() { git ls-files '*.sh' .ci/run | xargs shellcheck -x -S warning; }
+# Names of fields and constants that look like misspelt words.
+spelling_is_right() {
+  git ls-files '*.md' '*.yaml' '*.cpp' '*.hpp' Makefile | grep -vE '^(test|dashboard)/' |
+    xargs codespell --quiet-level 3 --ignore-words-list inflight,kno,atleast,fro
+}
 generated_is_current() { hack/generate.sh && git diff --exit-code -- crds docs/reference docs/troubleshooting.md config; }
 manifests_render() {
   local overlay
@@ -35,6 +40,7 @@ check chart hack/verify-chart.sh
 check viewer hack/verify-viewer.sh
 check hardening hack/verify-hardening.sh
 check format format_is_clean
+check spelling spelling_is_right
 check shellcheck scripts_are_clean
 check generated generated_is_current
 check manifests manifests_render
