@@ -3,7 +3,8 @@
 # Builds what it needs, starts a cluster of its own, stops it afterwards.
 # The last line is "N passed, N failed" over all targets; the ones before name the tests that failed.
 #
-#   hack/e2e.sh [TARGET...]      simulator, real, fragmentation (real with 12 nodes), prometheus; all when none is named
+#   hack/e2e.sh [TARGET...]      simulator, real, fragmentation (real with 12 nodes), prometheus, docs (the command blocks of the
+#                                pages, on the built-in cluster); all when none is named
 #
 #   PRESET                       CMake preset                      [release]
 #   BUILD                        build folder                      [build/$PRESET]
@@ -28,12 +29,12 @@ say() { printf 'e2e: %s\n' "$*" >&2; }
 main() {
   local target
   local targets=("$@")
-  ((${#targets[@]})) || targets=(simulator real fragmentation prometheus)
+  ((${#targets[@]})) || targets=(simulator real fragmentation prometheus docs)
   for target in "${targets[@]}"; do
     case "$target" in
-      simulator | real | fragmentation | prometheus) ;;
+      simulator | real | fragmentation | prometheus | docs) ;;
       -h | --help) sed -n '2,/^[^#]/{/^#/!q;s/^# \{0,1\}//p}' "$0" && exit 0 ;;
-      *) say "unknown target '$target': simulator, real, fragmentation or prometheus" && exit 2 ;;
+      *) say "unknown target '$target': simulator, real, fragmentation, prometheus or docs" && exit 2 ;;
     esac
   done
   build
@@ -60,6 +61,16 @@ build() {
 run_on_simulator() { play simulator "$SUITE"; }
 
 run_on_prometheus() { play prometheus "$BUILD/test/e2e/evacuator_e2e_prometheus"; }
+
+run_on_docs() {
+  local log="$OUT/docs.log" good=0 bad=1
+  say "playing the command blocks of the pages"
+  timeout --kill-after=30 "$LIMIT" test/docs/command_blocks.py --binaries "$BUILD/cmd" 2>&1 | tee "$log" || true
+  read -r good bad < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$log") || { good=0 bad=1; }
+  passed=$((passed + good))
+  failed=$((failed + bad))
+  ((bad == 0)) || guilty+=("docs: $(grep -oE '^[A-Za-z/.-]+\.md:[0-9]+' "$log" | paste -sd ' ')")
+}
 
 run_on_real() { run_on_cluster real "${CLUSTER_NODES:-4}" '*'; }
 

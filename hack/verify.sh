@@ -35,6 +35,7 @@ manifests_render() {
 
 check layers hack/verify-layers.sh
 check docs hack/verify-docs.sh
+check command-blocks test/docs/command_blocks.py --check
 check alerts hack/verify-alerts.sh
 check chart hack/verify-chart.sh
 check viewer hack/verify-viewer.sh
