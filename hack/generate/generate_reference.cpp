@@ -1,4 +1,5 @@
-/// Writes crds/legacy/ and docs/reference/api.md from crds/*.yaml, and docs/troubleshooting.md from api/vocabulary.
+/// Writes crds/legacy/ and docs/reference/api.md from crds/*.yaml, docs/troubleshooting.md from api/vocabulary, and
+/// docs/reference/permissions.md from the roles below config/.
 /// usage: generate_reference REPOSITORY
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 
 #include "api/json/yaml.hpp"
 #include "test/unit/api/api_reference.hpp"
+#include "test/unit/api/permissions_page.hpp"
 #include "test/unit/api/troubleshooting_page.hpp"
 
 namespace {
@@ -45,7 +47,9 @@ base::Status generate(const std::filesystem::path& root) {
   }
   const auto written = write_file(root / "docs/reference/api.md", api_reference::reference_page(crds));
   if (!written) return written.error();
-  return write_file(root / "docs/troubleshooting.md", api_reference::troubleshooting_page());
+  const auto explained = write_file(root / "docs/troubleshooting.md", api_reference::troubleshooting_page());
+  if (!explained) return explained.error();
+  return write_file(root / "docs/reference/permissions.md", api_reference::permissions_page(root));
 }
 
 }  // namespace
