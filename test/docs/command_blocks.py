@@ -16,6 +16,7 @@ import os
 import pathlib
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -135,12 +136,15 @@ def outputs_of(text):
 
 
 def run_page(blocks, environment, folder):
+    shell = subprocess.Popen(["bash", "-c", script_of(blocks)], cwd=folder, env=environment, text=True, start_new_session=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, errors="replace")
     try:
-        done = subprocess.run(["bash", "-c", script_of(blocks)], cwd=folder, env=environment, text=True, timeout=LIMIT,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-        text, why = done.stdout, f"ended with {done.returncode}"
-    except subprocess.TimeoutExpired as late:
-        text, why = (late.stdout or b"").decode(errors="replace"), f"did not end within {LIMIT} s"
+        text, _ = shell.communicate(timeout=LIMIT)
+        why = f"ended with {shell.returncode}"
+    except subprocess.TimeoutExpired:
+        os.killpg(shell.pid, signal.SIGKILL)  # with what it started
+        text, _ = shell.communicate()
+        why = f"did not end within {LIMIT} s"
     found = outputs_of(text)
     complaints = {}
     for number, block in enumerate(blocks):
