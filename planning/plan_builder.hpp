@@ -97,6 +97,8 @@ class PlanBuilder final : public strategies::NominationSink {
   std::optional<std::int64_t> moves_left() const override { return limits_.left(); }
   bool chooses_targets() const override { return gives_hints(); }
   void report(strategies::EmptyingReport report) override { result_->emptying = std::move(report); }
+  void report(strategies::CountReport report) override { result_->counts = std::move(report); }
+  const scheduling::Overlay* expected_cluster() const override { return &outcome(); }
   std::unique_ptr<strategies::Rehearsal> rehearse() const override;
   void avoid_competitors(std::string_view key, strategies::Goal may) override;
   bool is_pledged(std::string_view key, scheduling::NodeIndex node) const override;

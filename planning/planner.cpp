@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <optional>
 #include <tuple>
@@ -74,6 +75,18 @@ api::BalanceRow emptying_row(const StrategyResult& result, std::size_t nodes) {
   return row;
 }
 
+/// How uneven the numbers of pods are, in percent of their mean.
+api::BalanceRow counting_row(const StrategyResult& result) {
+  const strategies::CountReport& counts = *result.counts;
+  const auto rounded = [](double value) { return std::round(value * 1e6) / 1e6; };  // one workload of very many
+  api::BalanceRow row;
+  row.strategy = result.row;
+  row.resource = counts.counted;
+  row.before = {rounded(counts.deviation_before), rounded(counts.peak_before)};
+  row.after = {rounded(counts.deviation_after), rounded(counts.peak_after)};
+  return row;
+}
+
 /// `may_be_undone`: without a move nothing of it remains, no soft taint either.
 void run(const strategies::StrategySpec& spec, const strategies::StrategyContext& context, PlanBuilder& builder,
          Plan& plan, bool may_be_undone = false) {
@@ -87,9 +100,10 @@ void run(const strategies::StrategySpec& spec, const strategies::StrategyContext
   StrategyResult& result = plan.strategies.back();
   result.taints = added_taints(before, taints_of(builder));
   if (!done) builder.fail(done.error());
-  if (!done || (!meter && !result.emptying)) return;
+  if (!done || (!meter && !result.emptying && !result.counts)) return;
   result.row = row_name_of(spec, plan.balance);
   if (result.emptying) plan.balance.push_back(emptying_row(result, context.nodes.size()));
+  if (result.counts) plan.balance.push_back(counting_row(result));
   if (!meter) return;
   for (api::BalanceRow& row : meter->rows(result.row)) plan.balance.push_back(std::move(row));
 }

@@ -109,6 +109,7 @@ struct StrategyResult {
   std::int32_t refused = 0;
   std::string problem;                                   ///< why it could not judge; empty: it could
   std::optional<strategies::EmptyingReport> emptying{};  ///< of one that empties nodes
+  std::optional<strategies::CountReport> counts{};       ///< of one that evens out numbers of pods
   std::string row{};                                     ///< how rows of Plan::balance call it; "": it has none
   std::vector<NodeTaint> taints{};                       ///< of Plan::taints, those that it was the first to ask for
   friend bool operator==(const StrategyResult&, const StrategyResult&) = default;

@@ -77,6 +77,19 @@ struct EmptyingReport {
   friend bool operator==(const EmptyingReport&, const EmptyingReport&) = default;
 };
 
+/// How unevenly pods are spread over the places that a strategy counts them in, such as the domains of topology spread
+/// constraints. Figures: see UnevenCounts (uneven_counts.hpp).
+struct CountReport {
+  std::string counted;  ///< kCountsByDomain or kCountsOfDuplicates
+  double deviation_before = 0;
+  double deviation_after = 0;  ///< once the plan is carried out
+  double peak_before = 0;      ///< fullest place over mean
+  double peak_after = 0;
+  friend bool operator==(const CountReport&, const CountReport&) = default;
+};
+inline constexpr std::string_view kCountsByDomain = "domains";
+inline constexpr std::string_view kCountsOfDuplicates = "duplicates";
+
 /// Takes nominations, one at a time, and answers at once.
 class NominationSink {
  public:
@@ -125,6 +138,10 @@ class NominationSink {
   /// chooses, and a goal only says what helps.
   virtual bool chooses_targets() const { return false; }
   virtual void report(EmptyingReport report) { static_cast<void>(report); }
+  virtual void report(CountReport report) { static_cast<void>(report); }
+  /// The cluster once everything that was accepted is done and every replacement runs where it is expected; nullptr:
+  /// the sink predicts nothing.
+  virtual const scheduling::Overlay* expected_cluster() const { return nullptr; }
   /// From the cluster as it is now; nullptr: the sink predicts nothing.
   virtual std::unique_ptr<Rehearsal> rehearse() const { return nullptr; }
   /// The same as the need arises, until the next call or the end of the strategy: where the scheduler would put a

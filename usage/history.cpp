@@ -89,11 +89,12 @@ void History::close_steps(Node& node, base::TimePoint until) const {
   }
 }
 
-void History::shift(std::string_view node, std::size_t column, double by) {
+void History::shift(std::string_view node, std::size_t column, double by, std::uint64_t known) {
   const auto at = nodes_.find(node);
   if (at == nodes_.end() || column >= columns_.size()) return;
   at->second.forecasters[column].shift(by);
-  at->second.sums[column] += by * at->second.counts[column];  // of the step that is not closed yet
+  const std::uint32_t count = at->second.counts[column];  // of the step that is not closed yet
+  if (known < count) at->second.sums[column] += by * static_cast<double>(count - known);
 }
 
 std::vector<Forecast> History::of(std::string_view node, base::TimePoint now) const {

@@ -31,8 +31,9 @@ class History {
   /// more than a step, count for nothing. Other columns than before: everything is forgotten.
   void add(const Samples& samples, base::TimePoint now);
 
-  /// A pod that uses so much came to the node, or left it (below 0): correction for our own moves.
-  void shift(std::string_view node, std::size_t column, double by);
+  /// A pod that uses so much came to the node, or left it (below 0): correction for our own moves. The `known` newest
+  /// samples show it already.
+  void shift(std::string_view node, std::size_t column, double by, std::uint64_t known = 0);
 
   const std::vector<Column>& columns() const { return columns_; }
   /// By column; empty: the node is not known, or nothing was heard of it for three steps.

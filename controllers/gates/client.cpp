@@ -26,6 +26,7 @@ class HttpGateClient final : public GateClient {
     if (auto refusal = usage::refusal_of(*answer)) return *std::move(refusal);
     return std::move(answer->body);
   }
+  std::string redacted(std::string text) const override { return client_.redacted(std::move(text)); }
 
  private:
   usage::EndpointClient client_;
@@ -100,7 +101,9 @@ base::Result<GateAnswer> ask_gate(GateClient& client, const std::string& policy,
   const auto answered = [&](kube::Request request, auto read) -> base::Result<GateAnswer> {
     const auto body = client.ask(std::move(request));
     if (!body) return body.error();
-    return read(*body);
+    auto answer = read(*body);
+    if (answer) answer->value = client.redacted(std::move(answer->value));
+    return answer;
   };
   switch (gate.type) {
     case api::GateType::kPrometheus: return answered(query_request(gate.query), read_query_answer);

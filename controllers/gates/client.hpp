@@ -19,6 +19,8 @@ class GateClient {
   virtual ~GateClient() = default;
   /// The body of a 2xx answer. `request.path` continues the URL's. Messages show no secret and nothing of the answer.
   virtual base::Result<std::string> ask(kube::Request request) = 0;
+  /// What an answer says, without any secret that the server was sent and gives back.
+  virtual std::string redacted(std::string text) const { return text; }
 };
 
 /// `most_bytes`: a longer answer is an error.

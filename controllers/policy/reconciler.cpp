@@ -23,6 +23,7 @@
 #include "controllers/status_patch.hpp"
 #include "kube/classify.hpp"
 #include "kube/runtime/worker.hpp"
+#include "planning/balance/convergence.hpp"
 #include "planning/evacuating_pods.hpp"
 #include "strategies/catalog.hpp"
 #include "strategies/preferences/preferred_placement.hpp"
@@ -222,10 +223,13 @@ Settlement PolicyReconciler::settlement(const api::DeschedulerPolicy& policy, co
 base::Result<CycleOutcome> PolicyReconciler::run_due_cycle(const api::DeschedulerPolicy& policy,
                                                            const planning::PlanSpec& spec, const Situation& situation,
                                                            bool may_move) {
-  note_trigger(policy.meta.name);  // what happens from now on is for the next one
+  const std::string& name = policy.meta.name;
+  const auto trigger = deps_.triggers ? deps_.triggers->take(name) : std::nullopt;  // what happens now is for the next
   auto planned =
       plan_on_nodes(policy, spec, may_move, situation.wave.may_continue, situation.settled.is_settled, situation.now);
+  if (!planned && trigger) deps_.triggers->give_back(name, *trigger);
   if (!planned) return planned;
+  if (trigger) note_trigger(name, *trigger);
   CycleOutcome outcome = *std::move(planned);
   count_planned(outcome);
   deps_.audit.on_planned(policy, outcome);
@@ -311,14 +315,12 @@ void PolicyReconciler::tell_gates(const ObservedPolicy& seen, const api::Desched
   }
 }
 
-void PolicyReconciler::note_trigger(const std::string& policy) {
-  const auto trigger = deps_.triggers ? deps_.triggers->take(policy) : std::nullopt;
-  if (!trigger) return;
+void PolicyReconciler::note_trigger(const std::string& policy, api::TriggerKind trigger) {
   deps_.metrics
       .counter("evacuator_policy_triggered_cycles_total", "Planning cycles that began with a trigger pending.",
-               {{"policy", policy}, {"trigger", to_string(*trigger)}})
+               {{"policy", policy}, {"trigger", to_string(trigger)}})
       .increment();
-  deps_.log.info("cycle triggered", {kv("policy", policy), kv("trigger", to_string(*trigger))});
+  deps_.log.info("cycle triggered", {kv("policy", policy), kv("trigger", to_string(trigger))});
 }
 
 /// At the earlier of them.
@@ -666,9 +668,12 @@ std::vector<api::RestartRecord> PolicyReconciler::remembered_restarts(const stra
 /// One series a policy, so that none outlives a strategy or a resource that is not in the policy any more.
 void PolicyReconciler::publish_imbalance(const api::DeschedulerPolicy& policy,
                                          const std::vector<api::BalanceRow>& rows) const {
-  if (rows.empty() && policy.status.balance.empty()) return;
+  const auto is_of_load = [](const api::BalanceRow& row) { return !planning::is_of_counts(row); };
+  if (std::ranges::none_of(rows, is_of_load) && std::ranges::none_of(policy.status.balance, is_of_load)) return;
   double worst = std::numeric_limits<double>::quiet_NaN();
-  for (const api::BalanceRow& row : rows) worst = std::fmax(worst, row.before.deviation);
+  for (const api::BalanceRow& row : rows) {
+    if (is_of_load(row)) worst = std::fmax(worst, row.before.deviation);
+  }
   deps_.metrics
       .gauge("evacuator_policy_imbalance",
              "Standard deviation of the load of nodes in percentage points, before the last cycle's moves, of the "

@@ -164,7 +164,7 @@ class PolicyReconciler {
   /// An Event when gates begin or cease to hold the policy up.
   void tell_gates(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
                   const api::DeschedulerPolicyStatus& next) const;
-  void note_trigger(const std::string& policy);
+  void note_trigger(const std::string& policy, api::TriggerKind trigger);
   kube::Requeue look_again(std::optional<base::TimePoint> next, std::optional<base::TimePoint> other) const;
   void forget_earlier(const std::string& name, const std::string& uid);
   std::vector<std::string> stale_caches() const;

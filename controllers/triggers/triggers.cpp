@@ -121,4 +121,15 @@ std::optional<TriggerKind> Triggers::take(const std::string& policy) {
   return std::exchange(entry->second.pending, std::nullopt)->kind;
 }
 
+void Triggers::give_back(const std::string& policy, TriggerKind kind) {
+  const base::TimePoint now = clock_.now();
+  const std::scoped_lock lock(mutex_);
+  const auto entry = policies_.find(policy);
+  if (entry == policies_.end()) return;
+  const auto& triggers = entry->second.triggers;
+  if (std::ranges::none_of(triggers, [&](const Trigger& each) { return each.spec.type == kind; })) return;
+  auto& pending = entry->second.pending;
+  if (!pending || pending->due > now) pending = Pending{now, kind};
+}
+
 }  // namespace controllers

@@ -44,6 +44,9 @@ class Triggers {
   std::optional<base::Duration> due_in(const std::string& policy) const;
   /// A cycle begins, or is not allowed: nothing is pending any more. The trigger that was; nullopt: none.
   std::optional<api::TriggerKind> take(const std::string& policy);
+  /// The cycle that took it was given up: it is due again at once, if the policy has such a trigger still. Wakes
+  /// nobody.
+  void give_back(const std::string& policy, api::TriggerKind kind);
 
  private:
   struct Trigger {

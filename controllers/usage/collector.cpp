@@ -158,11 +158,12 @@ void UsageCollector::note_pod(Entry& entry, const api::Pod* before, const api::P
     entry.arrivals.push_back({pod.node_name.value, pod.meta.ns, pod.meta.name, deps_.clock.now()});
     return;
   }
-  std::vector<double> values = entry.rounds.last_values(pod.meta.ns, pod.meta.name);
+  auto [values, answers_since] = entry.rounds.last_values(pod.meta.ns, pod.meta.name);
   const auto is_it = [&](const Arrival& each) { return each.ns == pod.meta.ns && each.pod == pod.meta.name; };
   if (std::erase_if(entry.arrivals, is_it) > 0 || values.empty()) return;
   for (double& value : values) value = -value;
-  if (entry.shifts.size() < kMostShifts) entry.shifts.push_back({before->node_name.value, std::move(values)});
+  if (entry.shifts.size() < kMostShifts)
+    entry.shifts.push_back({before->node_name.value, std::move(values), answers_since});
 }
 
 std::vector<UsageCollector::Shift> UsageCollector::take_shifts(Entry& entry) {
@@ -186,7 +187,7 @@ Foreseen UsageCollector::foresee(Entry& entry, const usage::Samples& samples) {
   const base::TimePoint now = deps_.clock.now();
   for (const Shift& shift : take_shifts(entry)) {
     for (std::size_t c = 0; c < shift.by.size(); ++c) {
-      if (std::isfinite(shift.by[c])) entry.history->shift(shift.node, c, shift.by[c]);
+      if (std::isfinite(shift.by[c])) entry.history->shift(shift.node, c, shift.by[c], shift.known);
     }
   }
   entry.history->add(samples, now);

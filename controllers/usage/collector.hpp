@@ -78,6 +78,7 @@ class UsageCollector {
   struct Shift {
     std::string node;
     std::vector<double> by;
+    std::uint64_t known = 0;  ///< so many answers show it already
   };
   /// A new pod that was not measured yet.
   struct Arrival {

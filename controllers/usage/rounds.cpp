@@ -173,7 +173,8 @@ void UsageRounds::note_vanished(const usage::Samples& next, base::TimePoint now)
     while (at != next.pods.end() && key(*at) < name) ++at;
     const bool is_next = at != next.pods.end() && key(*at) == name;
     if (!is_gone_[p] && !is_next)
-      vanished_.insert_or_assign({pods_[p].ns, pods_[p].name}, Vanished{pod_values(pods_[p].ns, pods_[p].name), now});
+      vanished_.insert_or_assign({pods_[p].ns, pods_[p].name},
+                                 Vanished{pod_values(pods_[p].ns, pods_[p].name), now, answers_});
   }
 }
 
@@ -285,9 +286,10 @@ void UsageRounds::take_off(const Departure& left, Round& round) const {
   }
 }
 
-std::vector<double> UsageRounds::last_values(std::string_view ns, std::string_view pod) const {
+UsageRounds::LastValues UsageRounds::last_values(std::string_view ns, std::string_view pod) const {
   const auto vanished = vanished_.find({std::string(ns), std::string(pod)});
-  return vanished == vanished_.end() ? pod_values(ns, pod) : vanished->second.values;
+  if (vanished == vanished_.end()) return {pod_values(ns, pod), 0};
+  return {vanished->second.values, answers_ - vanished->second.answers};
 }
 
 /// Until the next answer, which is foreseen from a past that knows of it.

@@ -65,8 +65,13 @@ class UsageRounds {
   /// What the newest answer says of the pod, by column of nodes in the column's unit; usage::kUnknown where it says
   /// nothing, or the nodes' column is in percent. Empty: it does not know the pod.
   std::vector<double> pod_values(std::string_view ns, std::string_view pod) const;
-  /// The same of a pod that newer answers lack, for maxAge: metrics of a pod often end before the pod does.
-  std::vector<double> last_values(std::string_view ns, std::string_view pod) const;
+  /// What a pod used when it was measured last.
+  struct LastValues {
+    std::vector<double> values;       ///< as of pod_values()
+    std::uint64_t answers_since = 0;  ///< without it
+  };
+  /// Also of a pod that newer answers lack, for maxAge: metrics of a pod often end before the pod does.
+  LastValues last_values(std::string_view ns, std::string_view pod) const;
 
   /// As of the last question.
   UsageHealth health() const;
@@ -80,6 +85,7 @@ class UsageRounds {
   struct Vanished {
     std::vector<double> values;  ///< by column
     base::TimePoint time;        ///< of the first answer without it
+    std::uint64_t answers = 0;   ///< before that one
   };
   /// What a pod used that left.
   struct Departure {

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "strategies/strategy.hpp"
+
 namespace planning {
 namespace {
 
@@ -12,12 +14,19 @@ constexpr double kLeastGain = 0.5;      ///< percentage points, or, where less w
 constexpr double kPartOfPromise = 0.5;  ///< of what the plan promised
 constexpr double kLeastChange = 1;      ///< points of another imbalance
 constexpr double kPartOfChange = 0.25;  ///< of the imbalance at the stop
+constexpr double kPartOfCounts = 0.1;   ///< the same of counts
 
 bool is_stopped(const api::BalanceRow& row) { return row.state == kNoProgress || row.state == kOscillating; }
 
 bool has_moves(const api::BalanceRow& row) { return row.after != row.before; }
 
-bool is_another(double now, double then) { return std::abs(now - then) > std::max(kLeastChange, kPartOfChange * then); }
+/// Upstream's rules move pods also where the scheduler is expected to put them back.
+bool has_moves(const BalanceCycle& cycle) { return is_of_counts(cycle.now) ? cycle.moves : has_moves(cycle.now); }
+
+bool is_another(const api::BalanceRow& row, double then) {
+  const double least = is_of_counts(row) ? kPartOfCounts * then : std::max(kLeastChange, kPartOfChange * then);
+  return std::abs(row.before.deviation - then) > least;
+}
 
 bool has_gained(const api::BalanceRow& now, const api::BalanceRow& previous) {
   const double promised = previous.before.deviation - previous.after.deviation;
@@ -25,8 +34,9 @@ bool has_gained(const api::BalanceRow& now, const api::BalanceRow& previous) {
   return now.before.deviation <= previous.before.deviation - least;
 }
 
-api::BalanceRow started(api::BalanceRow row) {
-  row.state = has_moves(row) ? kImproving : kConverged;
+api::BalanceRow started(const BalanceCycle& cycle) {
+  api::BalanceRow row = cycle.now;
+  row.state = has_moves(cycle) ? kImproving : kConverged;
   row.without_gain = 0;
   row.best = row.before.deviation;
   return row;
@@ -43,25 +53,51 @@ api::BalanceRow stopped(api::BalanceRow row, std::string_view state) {
 std::int32_t cycles_without_gain(const BalanceCycle& cycle) {
   const api::BalanceRow& previous = *cycle.previous;
   if (has_gained(cycle.now, previous)) return 0;
-  const bool was_in_vain = cycle.acted && (cycle.repeats || cycle.reverses) && has_moves(previous);
+  const bool moved = is_of_counts(previous) || has_moves(previous);  // what it promised; or again what was moved
+  const bool was_in_vain = cycle.acted && (cycle.repeats || cycle.reverses) && moved;
   return std::min(previous.without_gain + (was_in_vain ? 1 : 0), 1'000'000);
+}
+
+/// At least half of the strategy's moves in `now`, and at least one, have a key that some of `before` have.
+template <typename Key>
+bool comes_again(std::string_view strategy, std::span<const api::PlannedMove> before,
+                 std::span<const api::PlannedMove> now, Key key_of) {
+  std::set<decltype(key_of(before.front()))> done;
+  std::size_t known = 0;
+  for (const api::PlannedMove& move : before) {
+    if (move.strategy != strategy) continue;
+    done.insert(key_of(move));
+    ++known;
+  }
+  std::size_t moves = 0;
+  std::size_t again = 0;
+  for (const api::PlannedMove& move : now) {
+    if (move.strategy != strategy || moves == known) continue;
+    ++moves;
+    if (done.contains(key_of(move))) ++again;
+  }
+  return again > 0 && again * 2 >= moves;
 }
 
 }  // namespace
 
+bool is_of_counts(const api::BalanceRow& row) {
+  return row.resource == strategies::kCountsByDomain || row.resource == strategies::kCountsOfDuplicates;
+}
+
 api::BalanceRow next_balance_row(const BalanceCycle& cycle, const api::ConvergenceSettings& settings) {
-  if (cycle.previous == nullptr) return started(cycle.now);
+  if (cycle.previous == nullptr) return started(cycle);
   const api::BalanceRow& previous = *cycle.previous;
   api::BalanceRow row = cycle.now;
   if (is_stopped(previous) && settings.patience > 0) {
-    if (is_another(row.before.deviation, previous.best)) return started(row);
+    if (is_another(row, previous.best)) return started(cycle);
     row.state = previous.state;
     row.without_gain = previous.without_gain;
     row.best = previous.best;
     return row;
   }
   row.best = std::min(previous.best, row.before.deviation);
-  if (!has_moves(row)) {
+  if (!has_moves(cycle)) {
     row.state = kConverged;
     return row;
   }
@@ -92,21 +128,16 @@ bool moves_back(std::string_view strategy, std::span<const api::PlannedMove> bef
 
 bool relieves_again(std::string_view strategy, std::span<const api::PlannedMove> before,
                     std::span<const api::PlannedMove> now) {
-  std::set<std::string_view> relieved;
-  std::size_t known = 0;
-  for (const api::PlannedMove& move : before) {
-    if (move.strategy != strategy) continue;
-    relieved.insert(move.from);
-    ++known;
-  }
-  std::size_t moves = 0;
-  std::size_t again = 0;
-  for (const api::PlannedMove& move : now) {
-    if (move.strategy != strategy || moves == known) continue;
-    ++moves;
-    if (relieved.contains(move.from)) ++again;
-  }
-  return again > 0 && again * 2 >= moves;
+  return comes_again(strategy, before, now, [](const api::PlannedMove& move) { return std::string_view(move.from); });
+}
+
+bool moves_again(std::string_view strategy, std::span<const api::PlannedMove> before,
+                 std::span<const api::PlannedMove> now) {
+  const auto workload_of = [](const api::PlannedMove& move) {
+    const std::string_view pod = move.pod;
+    return std::pair(std::string_view(move.ns), pod.substr(0, pod.rfind('-')));
+  };
+  return comes_again(strategy, before, now, workload_of);
 }
 
 }  // namespace planning

@@ -18,6 +18,9 @@ inline constexpr std::string_view kNoProgress = "NoProgress";
 /// BalanceRow::resource of a strategy that empties nodes in waves: `deviation` is the percentage of nodes in use.
 inline constexpr std::string_view kNodesInUse = "nodes";
 
+/// The row is about numbers of pods (strategies::CountReport): exact figures, which change only when pods come or go.
+bool is_of_counts(const api::BalanceRow& row);
+
 /// One cycle of one strategy and resource.
 struct BalanceCycle {
   const api::BalanceRow& now;                 ///< Plan::balance: before and after as planned
@@ -25,6 +28,7 @@ struct BalanceCycle {
   bool acted = false;                         ///< moves of the cycle before were carried out, some of them at least
   bool reverses = false;                      ///< moves_back(): the plan takes back what the one before did
   bool repeats = false;                       ///< relieves_again(): the plan tries again what the one before did
+  bool moves = false;                         ///< of counts: the plan has moves of the strategy, whatever they promise
 };
 
 /// `now` with its history. A cycle gains when nodes are more even than before the last moves: by half a point at least,
@@ -33,8 +37,9 @@ struct BalanceCycle {
 /// relieved the nodes. Where these stay relieved it is the load that changes, which says nothing against moving.
 /// `patience` cycles in vain without a gain between them: NoProgress. A plan that takes moves back after one that did
 /// not gain: Oscillating. Both last until the imbalance is another one: a quarter, and one point, more or less than
-/// when it stopped, which `best` holds from then on; or until the spec changes. No moves planned: Converged. Patience
-/// 0: never stops.
+/// when it stopped, which `best` holds from then on; or until the spec changes. Of counts a tenth is enough: they
+/// have no noise, and one more uneven workload among a few is to be seen. No moves planned: Converged. Patience 0:
+/// never stops.
 api::BalanceRow next_balance_row(const BalanceCycle& cycle, const api::ConvergenceSettings& settings);
 
 /// False: the moves of this strategy are not to be made.
@@ -50,5 +55,11 @@ bool moves_back(std::string_view strategy, std::span<const api::PlannedMove> bef
 /// status may have cut.
 bool relieves_again(std::string_view strategy, std::span<const api::PlannedMove> before,
                     std::span<const api::PlannedMove> now);
+
+/// The same for strategies that even out counts: at least half are of workloads that some of `before` were of, as the
+/// namespaces and names of their pods tell (all up to the last dash). Where they leave from does not matter: the nodes
+/// of a domain are many.
+bool moves_again(std::string_view strategy, std::span<const api::PlannedMove> before,
+                 std::span<const api::PlannedMove> now);
 
 }  // namespace planning

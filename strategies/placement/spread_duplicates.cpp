@@ -13,6 +13,7 @@
 #include "strategies/lifetime/criteria.hpp"
 #include "strategies/listing.hpp"
 #include "strategies/trial.hpp"
+#include "strategies/uneven_counts.hpp"
 
 namespace strategies {
 namespace {
@@ -51,7 +52,7 @@ class DuplicateFinder {
   void for_each_set(F&& each) const {
     std::size_t first = 0;
     for (const Entry& set : sets_) {
-      if (!each(DuplicateSpan(pods_).subspan(first, set.count))) return;
+      each(DuplicateSpan(pods_).subspan(first, set.count));
       first += set.count;
     }
   }
@@ -156,6 +157,12 @@ class Holdings {
   }
   void take(NodeIndex node) { --pods_[node]; }
   std::size_t on(NodeIndex node) const { return pods_[node]; }
+  void add_to(UnevenCounts& counts, std::size_t share) {
+    std::ranges::sort(touched_);
+    touched_.erase(std::ranges::unique(touched_).begin(), touched_.end());
+    for (const NodeIndex node : touched_)
+      counts.add(static_cast<std::int64_t>(pods_[node]), static_cast<std::int64_t>(share));
+  }
 
  private:
   std::vector<std::size_t> pods_;   ///< by node
@@ -174,20 +181,50 @@ class DuplicateSpreader {
     for (const NodeIndex node : context.nodes) is_target_[node] = true;
   }
 
-  /// False: stop.
-  bool thin_out(DuplicateSpan set) {
-    std::size_t most = 0;
-    for_each_node(set, [&](DuplicateSpan pods) { return most = std::max(most, pods.size()), true; });
-    if (most < 2) return true;
-    const std::size_t targets = targets_.count_for(context_.cluster.base().pod(set.front().pod));
-    const std::size_t share = targets < 2 ? most : (set.size() + targets - 1) / targets;
-    if (most <= share) return true;
+  /// After a limit that stops it, it counts only.
+  void thin_out(DuplicateSpan set) {
+    const Share share = count(set);
+    if (share.is_kept) return;
     held_.clear();
     for_each_node(set, [&](DuplicateSpan pods) { return held_.add(pods.front().node, pods.size()), true; });
-    return for_each_node(set, [&](DuplicateSpan pods) { return pods.size() <= share || relieve(pods, share); });
+    held_.add_to(before_, share.most);
+    stopped_ = stopped_ || !for_each_node(set, [&](DuplicateSpan pods) {
+                 return pods.size() <= share.most || relieve(pods, share.most);
+               });
+    held_.add_to(after_, share.most);
   }
 
+  /// Thins nothing out.
+  void count_only(DuplicateSpan set) {
+    const Share share = count(set);
+    if (share.is_kept) return;
+    for_each_node(set, [&](DuplicateSpan pods) {
+      return before_.add(static_cast<std::int64_t>(pods.size()), static_cast<std::int64_t>(share.most)), true;
+    });
+  }
+
+  const UnevenCounts& before() const { return before_; }
+  const UnevenCounts& after() const { return after_; }
+
  private:
+  /// What each node may hold of a set.
+  struct Share {
+    std::size_t most = 0;
+    bool is_kept = true;  ///< no node holds more
+  };
+
+  /// Begins the set's group in the figures.
+  Share count(DuplicateSpan set) {
+    std::size_t most = 0;
+    for_each_node(set, [&](DuplicateSpan pods) { return most = std::max(most, pods.size()), true; });
+    const std::size_t targets = most < 2 ? 0 : targets_.count_for(context_.cluster.base().pod(set.front().pod));
+    const double mean = static_cast<double>(set.size()) / static_cast<double>(std::max<std::size_t>(targets, 1));
+    for (UnevenCounts* const counts : {&before_, &after_}) counts->begin_group(mean);
+    if (targets < 2) return {most};
+    const std::size_t share = (set.size() + targets - 1) / targets;
+    return {share, most <= share};
+  }
+
   /// Calls `each` with the pods of each node until it says false; false: it did.
   template <typename F>
   bool for_each_node(DuplicateSpan set, F&& each) const {
@@ -249,6 +286,9 @@ class DuplicateSpreader {
   std::vector<bool> is_target_;
   Holdings held_;  ///< of the set under way
   std::size_t hint_ = 0;
+  bool stopped_ = false;
+  UnevenCounts before_{context_.nodes.size()};
+  UnevenCounts after_ = before_;
 };
 
 }  // namespace
@@ -256,7 +296,16 @@ class DuplicateSpreader {
 void spread_duplicates(const StrategyContext& context, NominationSink& sink, const RemoveDuplicates::Args& args) {
   const DuplicateFinder finder(context, args);
   DuplicateSpreader spreader(context, sink);
-  finder.for_each_set([&](DuplicateSpan set) { return spreader.thin_out(set); });
+  finder.for_each_set([&](DuplicateSpan set) { spreader.thin_out(set); });
+  tell_counts(kCountsOfDuplicates, spreader.before(), spreader.after(), sink);
+}
+
+UnevenCounts count_duplicates(const StrategyContext& context, NominationSink& sink,
+                              const RemoveDuplicates::Args& args) {
+  const DuplicateFinder finder(context, args);
+  DuplicateSpreader spreader(context, sink);
+  finder.for_each_set([&](DuplicateSpan set) { spreader.count_only(set); });
+  return spreader.before();
 }
 
 }  // namespace strategies

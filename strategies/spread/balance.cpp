@@ -12,6 +12,7 @@
 #include "strategies/listing.hpp"
 #include "strategies/spread/state.hpp"
 #include "strategies/trial.hpp"
+#include "strategies/uneven_counts.hpp"
 
 namespace strategies {
 namespace {
@@ -52,19 +53,46 @@ class SpreadBalancer {
   }
 
   void run() {
-    for (scheduling::NamespaceIndex ns = 0; ns < cluster_.namespace_count() && !stopped_; ++ns) {
-      collect_rules(ns);
-      if (rules_.rules().empty()) continue;
-      NamespaceSpread spread = count_pods(ns);
+    for_each_namespace([this](NamespaceSpread& spread) {
+      add_to(before_, spread);
       bool moved = true;  // filling the emptiest domain may raise what the others may hold, and the other way round
       while (moved && !stopped_) {
         moved = false;
         for (std::uint32_t i = 0; i < spread.states.size() && !stopped_; ++i) moved = relieve(spread, i) || moved;
       }
-    }
+      add_to(after_, spread);
+    });
+    tell_counts(kCountsByDomain, before_, after_, sink_);
+  }
+
+  /// Moves nothing.
+  UnevenCounts count() {
+    for_each_namespace([this](const NamespaceSpread& spread) { add_to(before_, spread); });
+    return before_;
   }
 
  private:
+  template <typename F>
+  void for_each_namespace(F&& each) {
+    for (scheduling::NamespaceIndex ns = 0; ns < cluster_.namespace_count(); ++ns) {
+      collect_rules(ns);
+      if (rules_.rules().empty()) continue;
+      NamespaceSpread spread = count_pods(ns);
+      each(spread);
+    }
+  }
+
+  static void add_to(UnevenCounts& counts, const NamespaceSpread& spread) {
+    for (const SpreadState& state : spread.states) {
+      const std::vector<std::uint32_t>& open = state.domains().open;
+      std::int64_t pods = 0;
+      for (const std::uint32_t domain : open) pods += state.count(domain);
+      counts.begin_group(open.empty() ? 0 : static_cast<double>(pods) / static_cast<double>(open.size()));
+      const std::int64_t limit = state.limit();
+      for (const std::uint32_t domain : open) counts.add(state.count(domain), limit);
+    }
+  }
+
   NodeIndex node_of(PodIndex pod) const { return context_.cluster.node_of(pod); }
 
   /// The scheduler counts it: bound, neither terminal nor terminating.
@@ -205,6 +233,8 @@ class SpreadBalancer {
   std::vector<bool> tried_;
   std::size_t hint_ = 0;
   bool stopped_ = false;
+  UnevenCounts before_{context_.nodes.size()};
+  UnevenCounts after_ = before_;
 };
 
 }  // namespace
@@ -212,6 +242,11 @@ class SpreadBalancer {
 void balance(const StrategyContext& context, NominationSink& sink,
              const RemovePodsViolatingTopologySpreadConstraint::Args& args) {
   SpreadBalancer(context, sink, args).run();
+}
+
+UnevenCounts count_by_domain(const StrategyContext& context, NominationSink& sink,
+                             const RemovePodsViolatingTopologySpreadConstraint::Args& args) {
+  return SpreadBalancer(context, sink, args).count();
 }
 
 }  // namespace strategies

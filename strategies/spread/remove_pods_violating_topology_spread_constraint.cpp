@@ -30,7 +30,9 @@ RemovePodsViolatingTopologySpreadConstraint::Args RemovePodsViolatingTopologySpr
 base::Status RemovePodsViolatingTopologySpreadConstraint::nominate(const StrategyContext& context,
                                                                    NominationSink& sink) const {
   if (context.is_upstream()) {
+    const UnevenCounts before = count_by_domain(context, sink, args_);
     balance_upstream(context, sink, args_);
+    tell_counts(kCountsByDomain, before, count_by_domain(as_expected(context, sink), sink, args_), sink);
   } else {
     balance(context, sink, args_);
   }

@@ -5,6 +5,8 @@
 
 #include <functional>
 
+#include "controllers/usage/rounds.hpp"
+#include "usage/history.hpp"
 #include "usage/parse/metrics_server.hpp"
 #include "usage/parse/prometheus.hpp"
 
@@ -135,6 +137,41 @@ void BM_Usage_MetricsServer(benchmark::State& state) {
   state.counters["kept_MB"] = kept / 1e6;
 }
 BENCHMARK(BM_Usage_MetricsServer)->Arg(1)->Arg(0)->Unit(benchmark::kMillisecond);
+
+/// What the operator keeps of one source: the answers of the default smoothing window, then the figures of one policy,
+/// then a second set of figures (a cycle holds the old ones while new ones are made), then forecasts. Heap, in MB.
+void BM_Usage_Kept(benchmark::State& state) {
+  Cluster& all = cluster(true);
+  for (auto _ : state) {
+    const double before = heap_bytes();
+    const auto grown = [&] { return (heap_bytes() - before) / 1e6; };
+    base::TimePoint now = *base::parse_time("2026-11-21T12:00:30Z");
+    controllers::UsageRounds rounds{api::UsageSource{}};
+    usage::History history{api::UsageForecast{}};
+    double peak = 0;
+    for (std::size_t i = 0; i < controllers::kSamplesForHysteresis; ++i) {
+      usage::Samples samples = ingest(all);
+      for (usage::Samples::Node& node : samples.nodes) node.time = now;
+      peak = std::max(peak, grown());
+      rounds.take(samples, now);
+      now += base::seconds(30);
+    }
+    state.counters["answers_MB"] = grown();
+    const auto figures = rounds.figures("s", now);
+    state.counters["with_figures_MB"] = grown();
+    const auto next = rounds.figures("s", now);
+    state.counters["with_next_figures_MB"] = grown();
+    if (figures.pods.size() != kPods || next.nodes.size() != kNodes) state.SkipWithError("not all is kept");
+    {
+      usage::Samples samples = ingest(all);
+      for (usage::Samples::Node& node : samples.nodes) node.time = now;
+      history.add(samples, now);
+    }
+    state.counters["with_forecasts_MB"] = grown();
+    state.counters["peak_of_answers_MB"] = peak;
+  }
+}
+BENCHMARK(BM_Usage_Kept)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 std::string prometheus_answer() {
   std::string text = R"({"status":"success","data":{"resultType":"vector","result":[)";

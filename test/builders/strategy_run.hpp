@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -45,7 +46,11 @@ class RecordingSink final : public strategies::NominationSink {
     refusals[cluster_->pod(pod).meta.name] = refusal.reason;
   }
 
+  using NominationSink::report;
+  void report(strategies::CountReport report) override { counts = std::move(report); }
+
   bool may_avoid = true;
+  std::optional<strategies::CountReport> counts;
   std::vector<std::string> avoided;  ///< "<key> <node>"
   std::vector<std::string> offered;
   std::vector<std::string> accepted;

@@ -22,6 +22,12 @@ constexpr std::size_t kLeastSeriesBytes = 80;
 /// Beyond that a double has no microseconds and the calendar no year.
 constexpr double kLatestSecond = 253402300799.0;  // end of the year 9999
 
+/// With an ellipsis where it was cut.
+std::string shown(std::string_view text) {
+  std::string begin = base::short_text(text, kShownText);
+  return base::short_text(text, kShownText + 4).size() > begin.size() ? begin + "…" : begin;
+}
+
 /// The labels of one series that somebody asked for. Views into the parser's buffer.
 struct Labels {
   std::string_view wanted;  ///< the label that the query names
@@ -115,7 +121,7 @@ wire::error_code read_warnings(wire::Value& value, std::vector<std::string>& war
   return wire::for_elements(value, [&](wire::Value& item) {
     std::string_view text;
     const auto error = item.get_string().get(text);
-    if (!error && warnings.size() < kMostWarnings) warnings.push_back(base::short_text(text, kShownText));
+    if (!error && warnings.size() < kMostWarnings) warnings.push_back(shown(text));
     return wire::unless_about_value(error);
   });
 }
@@ -123,7 +129,7 @@ wire::error_code read_warnings(wire::Value& value, std::vector<std::string>& war
 wire::error_code read_short(wire::Value& value, std::string& target) {
   std::string_view text;
   const auto error = value.get_string().get(text);
-  if (!error) target = base::short_text(text, kShownText);
+  if (!error) target = shown(text);
   return wire::unless_about_value(error);
 }
 

@@ -84,7 +84,19 @@ base::Result<kube::Response> EndpointClient::send(kube::Request request) {
   const bool is_doubtful =
       answer ? answer->status == 401 || answer->status == 403 : answer.error().code == base::ErrorCode::kUnavailable;
   if (is_doubtful) read_at_.reset();
+  if (!answer) return redacted(std::move(answer).error());
   return answer;
+}
+
+base::Error EndpointClient::redacted(base::Error error) const {
+  error.message = redacted(std::move(error.message));
+  return error;
+}
+
+base::Result<Samples> EndpointClient::redacted(base::Result<Samples> samples) const {
+  if (!samples) return redacted(std::move(samples).error());
+  for (std::string& each : samples->problems) each = redacted(std::move(each));
+  return samples;
 }
 
 std::optional<base::Error> refusal_of(const kube::Response& response) {

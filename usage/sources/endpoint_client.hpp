@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api/policy/usage_source.hpp"
+#include "usage/samples.hpp"
 #include "usage/sources/dependencies.hpp"
 #include "usage/sources/secrets.hpp"
 
@@ -20,6 +21,11 @@ class EndpointClient {
   /// Sends `request`, whose path continues the URL's; its timeout is the endpoint's. Any complete answer of at most
   /// kMostAnswerBytes. Never retries, follows no redirect. Messages show no secret.
   base::Result<kube::Response> send(kube::Request request);
+
+  /// What a server says goes through this before anybody sees it: it may give back what it was sent.
+  std::string redacted(std::string text) const { return usage::redacted(std::move(text), secrets_); }
+  base::Error redacted(base::Error error) const;
+  base::Result<Samples> redacted(base::Result<Samples> samples) const;
 
  private:
   base::Status connect();

@@ -4,7 +4,9 @@
 
 namespace usage {
 
-base::Result<Samples> LoadWatcher::sample() {
+base::Result<Samples> LoadWatcher::sample() { return client_.redacted(ask()); }
+
+base::Result<Samples> LoadWatcher::ask() {
   kube::Request request;
   request.path = "/watcher";
   auto answer = client_.send(std::move(request));

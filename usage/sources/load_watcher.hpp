@@ -15,6 +15,8 @@ class LoadWatcher final : public Source {
   base::Result<std::vector<Series>> history(base::TimePoint from, base::TimePoint to, base::Duration step) override;
 
  private:
+  base::Result<Samples> ask();
+
   EndpointClient client_;
 };
 

@@ -113,7 +113,9 @@ base::Result<Rows> Prometheus::query_rows(const api::UsageQuery& query, std::vec
   return rows;
 }
 
-base::Result<Samples> Prometheus::sample() {
+base::Result<Samples> Prometheus::sample() { return client_.redacted(sample_all()); }
+
+base::Result<Samples> Prometheus::sample_all() {
   Samples samples;
   for (const api::UsageQuery& query : queries_)
     (query.of == api::UsageOf::kNode ? samples.columns : samples.pod_columns).push_back(column_of(query));
@@ -178,7 +180,12 @@ base::Status Prometheus::read_history(const api::UsageQuery& query, const Grid& 
 
 base::Result<std::vector<Series>> Prometheus::history(base::TimePoint from, base::TimePoint to, base::Duration step) {
   if (step < base::seconds(1) || to < from) return base::invalid("a history needs a step of at least 1s and an order");
-  const Grid grid{from, step, static_cast<std::size_t>((to - from) / step) + 1};
+  auto series = read_all({from, step, static_cast<std::size_t>((to - from) / step) + 1});
+  if (!series) return client_.redacted(std::move(series).error());
+  return series;
+}
+
+base::Result<std::vector<Series>> Prometheus::read_all(const Grid& grid) {
   std::vector<Series> result;
   for (const api::UsageQuery& query : queries_) {
     if (query.of != api::UsageOf::kNode) continue;
@@ -186,7 +193,7 @@ base::Result<std::vector<Series>> Prometheus::history(base::TimePoint from, base
     const std::size_t room = kMostGridValues - std::min(kMostGridValues, result.size() * grid.points);
     if (auto read = read_history(query, grid, room, series); !read)
       return std::move(read).error().during(prefix_of(query) + "history");
-    for (auto& [node, values] : series) result.push_back({node, query.resource, from, step, std::move(values)});
+    for (auto& [node, values] : series) result.push_back({node, query.resource, grid.start, grid.step, std::move(values)});
   }
   return result;
 }

@@ -22,6 +22,8 @@ class Prometheus final : public Source {
   base::Result<std::vector<Series>> history(base::TimePoint from, base::TimePoint to, base::Duration step) override;
 
  private:
+  base::Result<Samples> sample_all();
+  base::Result<std::vector<Series>> read_all(const Grid& grid);
   base::Result<std::string> ask(const std::string& path, const std::string& query);
   base::Result<std::string> ask_now(const std::string& expression);
   base::Result<Rows> query_rows(const api::UsageQuery& query, std::vector<std::string>& problems);

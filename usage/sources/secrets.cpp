@@ -2,18 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "api/json/json_access.hpp"
 #include "base/base64.hpp"
+#include "base/text.hpp"
 #include "kube/config/credentials.hpp"
 
 namespace usage {
 namespace {
 
 constexpr kube::ResourceType kSecrets{"", "v1", "secrets", "Secret"};
+constexpr std::string_view kRedacted = "[redacted]";
+constexpr std::string_view kEllipsis = "…";
+/// Fewer characters of a secret at the end of a text are there by chance.
+constexpr std::size_t kLeastPart = 4;
 constexpr std::size_t kLargestSecret = std::size_t{2} << 20;  // the API allows 1 MiB of data
 
 std::string where(const std::string& ns, const std::string& name) { return fmt::format("Secret {}/{}", ns, name); }
@@ -63,16 +69,58 @@ class SecretReader {
   std::map<std::string, api::Json> secrets_;
 };
 
+bool is_control(char each) { return static_cast<unsigned char>(each) < 0x20 || each == 0x7f; }
+
 /// People end files with a line break.
 std::string_view without_line_end(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
   return text;
 }
 
-base::Result<std::string> authorization_of(SecretReader& reader, const api::UsageEndpoint& endpoint) {
+/// As texts for people have it: without what is no UTF-8, and without control characters.
+void add_sent(std::vector<std::string>& sent, std::string_view secret) {
+  if (secret.empty()) return;
+  std::string shown = base::short_text(secret, std::string::npos);
+  for (const bool in_one_line : {false, true}) {
+    if (in_one_line) std::ranges::replace_if(shown, is_control, ' ');
+    if (std::ranges::find(sent, shown) == sent.end()) sent.push_back(shown);
+  }
+  if (std::ranges::find(sent, secret) == sent.end()) sent.emplace_back(secret);
+}
+
+/// So many bytes at the end of the text are the beginning of the secret.
+std::size_t part_at_end(std::string_view text, std::string_view secret) {
+  for (std::size_t part = std::min(text.size(), secret.size()); part >= kLeastPart; --part) {
+    if (secret.starts_with(text.substr(text.size() - part))) return part;
+  }
+  return 0;
+}
+
+/// Of texts that were cut in the middle of it.
+void redact_parts(std::string& text, std::string_view secret) {
+  for (std::size_t from = 0;;) {
+    std::size_t end = std::min(text.find(kEllipsis, from), text.size());
+    if (const auto part = part_at_end(std::string_view(text).substr(from, end - from), secret); part > 0) {
+      text.replace(end - part, part, kRedacted);
+      end += kRedacted.size() - part;
+    }
+    if (end >= text.size()) return;
+    from = end + kEllipsis.size();
+  }
+}
+
+void redact(std::string& text, std::string_view secret) {
+  for (auto at = text.find(secret); at != std::string::npos; at = text.find(secret, at + kRedacted.size()))
+    text.replace(at, secret.size(), kRedacted);
+  redact_parts(text, secret);
+}
+
+base::Result<std::string> authorization_of(SecretReader& reader, const api::UsageEndpoint& endpoint,
+                                           std::vector<std::string>& sent) {
   if (endpoint.bearer_token) {
     const auto token = reader.value(*endpoint.bearer_token);
     if (!token) return token.error();
+    add_sent(sent, without_line_end(*token));
     auto header = kube::bearer(without_line_end(*token));
     if (!header) return std::move(header).error().during("Secret " + endpoint.bearer_token->name);
     return header;
@@ -85,7 +133,11 @@ base::Result<std::string> authorization_of(SecretReader& reader, const api::Usag
   if (user->find(':') != std::string::npos)
     return base::invalid(
         fmt::format("Secret {}: a user name with a colon cannot be sent", endpoint.basic_username->name));
-  return "Basic " + base::encode_base64(fmt::format("{}:{}", without_line_end(*user), without_line_end(*password)));
+  const std::string both = fmt::format("{}:{}", without_line_end(*user), without_line_end(*password));
+  std::string encoded = base::encode_base64(both);
+  add_sent(sent, without_line_end(*password));
+  add_sent(sent, encoded);
+  return "Basic " + std::move(encoded);
 }
 
 base::Status fill(SecretReader& reader, const std::optional<api::SecretKey>& from, std::string& target) {
@@ -98,13 +150,19 @@ base::Status fill(SecretReader& reader, const std::optional<api::SecretKey>& fro
 
 }  // namespace
 
+std::string redacted(std::string text, const EndpointSecrets& secrets) {
+  for (const std::string& secret : secrets.sent) redact(text, secret);
+  return text;
+}
+
 base::Result<EndpointSecrets> read_endpoint_secrets(kube::Client& client, const std::string& ns,
                                                     const api::UsageEndpoint& endpoint) {
   SecretReader reader(client, ns);
   EndpointSecrets secrets;
-  auto authorization = authorization_of(reader, endpoint);
+  auto authorization = authorization_of(reader, endpoint, secrets.sent);
   if (!authorization) return std::move(authorization).error();
   secrets.authorization = *std::move(authorization);
+  std::ranges::stable_sort(secrets.sent, std::ranges::greater{}, &std::string::size);
   if (auto read = fill(reader, endpoint.ca, secrets.ca_pem); !read) return std::move(read).error();
   if (auto read = fill(reader, endpoint.certificate, secrets.certificate_pem); !read) return std::move(read).error();
   if (auto read = fill(reader, endpoint.certificate_key, secrets.key_pem); !read) return std::move(read).error();

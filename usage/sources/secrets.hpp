@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "api/policy/usage_source.hpp"
 #include "base/result.hpp"
@@ -18,8 +19,14 @@ struct EndpointSecrets {
   std::string ca_pem;
   std::string certificate_pem;
   std::string key_pem;
+  /// What of it a server gets to see and may give back: token, password, both of basic auth in base64. Longest first.
+  std::vector<std::string> sent;
   friend bool operator==(const EndpointSecrets&, const EndpointSecrets&) = default;
 };
+
+/// A server's text for people, with "[redacted]" for each of `secrets.sent` in it, whole or, at an
+/// ellipsis or the end, its beginning. For any text.
+std::string redacted(std::string text, const EndpointSecrets& secrets);
 
 /// Reads them by name in namespace `ns`, each Secret once. No request if the endpoint names none. Errors name Secret
 /// and key and quote nothing of them; kInvalid: not labelled, no such key, not usable.

@@ -12,6 +12,7 @@
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
 #include "planning/balance/convergence.hpp"
+#include "strategies/strategy.hpp"
 
 namespace controllers {
 namespace {
@@ -44,7 +45,14 @@ bool compare(Comparison comparison, const api::BalanceRow& row, Moves before, co
 
 /// Nodes in use come and go by themselves less than load does.
 bool repeats(const api::BalanceRow& row, Moves before, const CycleOutcome& outcome) {
-  return row.resource == planning::kNodesInUse || compare(planning::relieves_again, row, before, outcome);
+  if (row.resource == planning::kNodesInUse) return true;
+  return compare(planning::is_of_counts(row) ? planning::moves_again : planning::relieves_again, row, before, outcome);
+}
+
+bool has_moves(const api::BalanceRow& row, const CycleOutcome& outcome) {
+  return std::ranges::any_of(outcome.strategies, [&](const planning::StrategyResult& each) {
+    return each.row == row.strategy && each.nominated > 0;
+  });
 }
 
 void take_out(const std::set<std::string>& stopped, CycleOutcome& outcome) {
@@ -82,9 +90,18 @@ std::set<std::string> stopped_strategies(const std::vector<api::BalanceRow>& row
   return stopped;
 }
 
+std::string describe_counts(const api::BalanceRow& row) {
+  const std::string_view what = row.resource == strategies::kCountsByDomain
+                                    ? "domains hold more pods than maxSkew allows"
+                                    : "nodes hold more duplicates than their share";
+  if (row.before.deviation <= 0) return fmt::format("{}: no {}", row.strategy, what);
+  return fmt::format("{}: {}, the fullest {:.2f} of the mean", row.strategy, what, row.before.peak_to_mean);
+}
+
 std::string describe(const api::BalanceRow& row) {
   if (row.resource == planning::kNodesInUse)
     return fmt::format("{}: {:.1f} % of the nodes are in use", row.strategy, row.before.deviation);
+  if (planning::is_of_counts(row)) return describe_counts(row);
   return fmt::format("{}: {} deviates by {:.1f} points between nodes, the highest is {:.2f} of the mean", row.strategy,
                      row.resource, row.before.deviation, row.before.peak_to_mean);
 }
@@ -111,9 +128,12 @@ void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome, 
   const bool is_same_spec = before.observed_generation == policy.meta.generation;
   const bool acted = is_same_spec && before.last_cycle && before.last_cycle->created > 0;
   for (api::BalanceRow& row : outcome.balance) {
-    const planning::BalanceCycle cycle{row, is_same_spec ? find_row(before.balance, row) : nullptr, acted,
+    const planning::BalanceCycle cycle{row,
+                                       is_same_spec ? find_row(before.balance, row) : nullptr,
+                                       acted,
                                        acted && compare(planning::moves_back, row, before.plan, outcome),
-                                       acted && repeats(row, before.plan, outcome)};
+                                       acted && repeats(row, before.plan, outcome),
+                                       has_moves(row, outcome)};
     if (continues && cycle.previous != nullptr && is_in_the_middle(row, policy, outcome))
       row = *cycle.previous;
     else

@@ -49,4 +49,23 @@ TEST(ForecastShift, IsOfOneNodeAndColumn) {
   EXPECT_NEAR(history.of("n2", now)[0].middle, 4, 0.01);
 }
 
+TEST(ForecastShift, TakesNothingOffSamplesThatShowItAlready) {
+  usage::History history({});
+  usage::Samples samples;
+  samples.columns = {{"cpu", usage::Unit::kAmount}};
+  const auto answer = [&](base::Duration at, double cores) {
+    samples.nodes = {{"n1", kMonday + at, {cores}}};
+    history.add(samples, kMonday + at);
+  };
+  for (int i = 0; i < 20; ++i) answer(base::minutes(i), 4);  // steps of five minutes, all closed but the last
+  answer(base::minutes(20), 4);
+  answer(base::minutes(21), 4);
+  answer(base::minutes(22), 3);  // its metrics end here
+  answer(base::minutes(23), 3);
+  history.shift("n1", 0, -1, 2);
+  answer(base::minutes(24), 3);
+  answer(base::minutes(25), 3);
+  EXPECT_NEAR(history.of("n1", kMonday + base::minutes(25))[0].middle, 3, 0.001);
+}
+
 }  // namespace usage_shift_test

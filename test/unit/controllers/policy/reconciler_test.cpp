@@ -77,7 +77,11 @@ class SilentEvents final : public kube::EventSink {
 class Leader {
  public:
   Leader(kube::Transport& server, const base::Clock& clock, scheduling::SnapshotInput& cluster)
-      : client_(server, nullptr), registry_(evictors::EvictorRegistry::builtin()), cooldowns_(api::CooldownLimits{}) {
+      : triggers(
+            clock, [](const std::string&, base::Duration) {}, [] { return true; }),
+        client_(server, nullptr),
+        registry_(evictors::EvictorRegistry::builtin()),
+        cooldowns_(api::CooldownLimits{}) {
     evacuations_.add_index(std::string(kByPolicy), [](const api::Evacuation&) { return std::vector<std::string>(); });
     reconciler_.emplace(PolicyReconciler::Dependencies{.client = client_,
                                                        .clock = clock,
@@ -98,7 +102,8 @@ class Leader {
                                                                if (meanwhile) meanwhile();
                                                              };
                                                            },
-                                                       .hints_in_force = [this] { return has_hints; }});
+                                                       .hints_in_force = [this] { return has_hints; },
+                                                       .triggers = &triggers});
     reconciler_->set_stopping([this] { return is_stopping.load(); });
   }
 
@@ -106,6 +111,7 @@ class Leader {
   std::atomic<int> progress = 0;
   std::atomic<bool> is_stopping = false;
   bool has_hints = false;
+  Triggers triggers;
   std::function<void()> meanwhile;  ///< happens whenever progress is told: in a search at each look at its budget
 
   void reconcile(const Json& policy) {
@@ -607,6 +613,21 @@ TEST_F(Searching, StartsAnewWhenThePolicyIsEdited) {
   expect_given_up(*leader, [&] { leader->see(edited()); });
   leader->reconcile(edited());
   EXPECT_THAT(server_.evacuated, testing::Not(testing::IsEmpty()));
+}
+
+TEST_F(Searching, KeepsTheTriggerOfACycleThatIsGivenUp) {
+  const auto leader = searching_leader();
+  leader->triggers.follow("restless", {{api::TriggerKind::kNodeAdded, base::seconds(0), {}, {}, 0}});
+  const api::Node added;
+  leader->triggers.on_node(nullptr, &added);
+  expect_given_up(*leader, [&] { leader->see(edited()); });
+  EXPECT_EQ(leader->triggers.due_in("restless"), base::seconds(0));
+  EXPECT_THAT(leader->metrics(), testing::Not(testing::HasSubstr("triggered_cycles")));
+  leader->reconcile(edited());
+  EXPECT_EQ(leader->triggers.due_in("restless"), std::nullopt);
+  EXPECT_THAT(
+      leader->metrics(),
+      testing::HasSubstr(R"(evacuator_policy_triggered_cycles_total{policy="restless",trigger="NodeAdded"} 1)"));
 }
 
 TEST_F(Searching, EndsWhenThePolicyIsDeleted) {

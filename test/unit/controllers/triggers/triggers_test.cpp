@@ -71,6 +71,23 @@ TEST_F(TriggersTest, WakeThePolicyOnceForAStorm) {
   EXPECT_EQ(woken.size(), 2U) << "what comes after the cycle has begun counts anew";
 }
 
+TEST_F(TriggersTest, AreDueAgainWhenTheCycleIsGivenUp) {
+  triggers.follow("p", {of(TriggerKind::kNodeAdded)});
+  add_node();
+  clock.advance(seconds(30));
+  const auto taken = triggers.take("p");
+  ASSERT_EQ(taken, TriggerKind::kNodeAdded);
+  add_node();
+  triggers.give_back("p", *taken);
+  EXPECT_EQ(triggers.due_in("p"), seconds(0)) << "not only with what happened meanwhile";
+  triggers.follow("p", {of(TriggerKind::kPodFailed)});
+  triggers.take("p");
+  triggers.give_back("p", TriggerKind::kNodeAdded);
+  EXPECT_EQ(triggers.due_in("p"), std::nullopt) << "nobody wants it any more";
+  triggers.give_back("q", TriggerKind::kNodeAdded);
+  EXPECT_EQ(triggers.due_in("q"), std::nullopt);
+}
+
 TEST_F(TriggersTest, WakeOnlyThePoliciesThatHaveThem) {
   triggers.follow("nodes", {of(TriggerKind::kNodeAdded)});
   triggers.follow("pods", {of(TriggerKind::kPodFailed)});

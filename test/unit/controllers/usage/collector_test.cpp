@@ -135,11 +135,11 @@ class Forecasts : public Collector {
   static constexpr base::Duration kStep = base::minutes(5);
 
   void SetUp() override {
-    api::UsageSource wanted = source("server", kStep);
+    api::UsageSource wanted = source("server", pause);
     wanted.max_age = 2 * kStep;
     wanted.forecast.emplace();
     collector.set("balance", {{"server", wanted}});
-    for (int i = 0; i < 100; ++i) answer({{"p", 1}});
+    for (int i = 0; i < 100 * (kStep / pause); ++i) answer({{"p", 1}});
     ASSERT_GT(foreseen("node-a"), 1000);
     ASSERT_EQ(difference(), 0);
   }
@@ -147,7 +147,7 @@ class Forecasts : public Collector {
   void answer(const std::map<std::string, double>& pods, double more = 0) {
     usage::Samples samples;
     samples.columns = samples.pod_columns = {{"cpu", usage::Unit::kAmount}};
-    load += 0.02;
+    load += 0.02 * static_cast<double>(pause.count()) / static_cast<double>(kStep.count());
     samples.nodes = {{"node-a", clock.now(), {load + more}}, {"node-b", clock.now(), {load}}};
     for (const auto& [name, cores] : pods) {
       samples.pods.push_back({"shop", name});
@@ -155,7 +155,7 @@ class Forecasts : public Collector {
     }
     world.answer = samples;
     collect_all();
-    clock.advance(kStep);
+    clock.advance(pause);
   }
   std::int64_t foreseen(const std::string& node) {
     for (const auto& each : collector.figures("balance").measured.at(0)->nodes) {
@@ -176,6 +176,7 @@ class Forecasts : public Collector {
   }
 
   double load = 4;
+  base::Duration pause = kStep;  ///< between answers
 };
 
 TEST_F(Forecasts, LagBehindAStepWhereNobodySaysWhy) {
@@ -190,8 +191,8 @@ TEST_F(Forecasts, FallWithAPodThatLeaves) {
   EXPECT_NEAR(static_cast<double>(difference()), -1000, 10);
 }
 
-/// Its containers have stopped, and it is still there. What the forecast has learnt of that by itself in between is
-/// taken off a second time: here of a whole step, usually of a small part of one.
+/// Its containers have stopped, and it is still there. What the forecast has learnt of that from whole steps in between
+/// is taken off a second time.
 TEST_F(Forecasts, FallWithAPodWhoseMetricsEndedBeforeIt) {
   const api::Pod gone = pod("p", "node-a");
   answer({}, -1);
@@ -203,6 +204,21 @@ TEST_F(Forecasts, FallWithAPodWhoseMetricsEndedBeforeIt) {
   EXPECT_GT(difference(), -1400);
   for (int i = 0; i < 20; ++i) answer({}, -1);
   EXPECT_NEAR(static_cast<double>(difference()), -1000, 60);
+}
+
+/// Ten answers in a step.
+class FrequentForecasts : public Forecasts {
+ protected:
+  FrequentForecasts() { pause = kStep / 10; }
+};
+
+TEST_F(FrequentForecasts, FallOnceWithAPodWhoseMetricsEndedInTheSameStep) {
+  const api::Pod gone = pod("p", "node-a");
+  for (int i = 0; i < 4; ++i) answer({{"p", 1}});
+  for (int i = 0; i < 4; ++i) answer({}, -1);
+  collector.on_pod(&gone, nullptr);
+  for (int i = 0; i < 12; ++i) answer({}, -1);
+  EXPECT_NEAR(static_cast<double>(difference()), -1000, 10);
 }
 
 TEST_F(Forecasts, StayWhereAPodsMetricsEndedLongBeforeIt) {

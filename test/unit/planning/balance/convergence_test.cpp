@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "strategies/strategy.hpp"
+
 namespace planning {
 namespace convergence_test {
 
@@ -12,16 +14,19 @@ api::BalanceRow row(double before, double after) { return {"S", "cpu", {before, 
 /// Cycle after cycle, all of them carried out.
 class History {
  public:
-  explicit History(api::ConvergenceSettings settings = kThree) : settings_(settings) {}
+  explicit History(api::ConvergenceSettings settings = kThree, std::string_view resource = "cpu")
+      : settings_(settings), resource_(resource) {}
   std::string next(double before, double after, bool acted = true, bool reverses = false, bool repeats = true) {
-    const api::BalanceRow now = row(before, after);
-    last_ = next_balance_row({now, last_ ? &*last_ : nullptr, acted, reverses, repeats}, settings_);
+    api::BalanceRow now = row(before, after);
+    now.resource = resource_;
+    last_ = next_balance_row({now, last_ ? &*last_ : nullptr, acted, reverses, repeats, before != after}, settings_);
     return last_->state;
   }
   const api::BalanceRow& last() const { return *last_; }
 
  private:
   api::ConvergenceSettings settings_;
+  std::string resource_;
   std::optional<api::BalanceRow> last_;
 };
 
@@ -94,6 +99,19 @@ TEST(Convergence, StaysStoppedUntilTheImbalanceIsAnother) {
   EXPECT_EQ(history.last().without_gain, 0);
 }
 
+TEST(Convergence, OfCountsStartsAgainWithOneMoreUnevenWorkload) {
+  for (const auto counted : {strategies::kCountsByDomain, strategies::kCountsOfDuplicates}) {
+    History history(kThree, counted);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(history.next(2, 1.8), kImproving);
+    EXPECT_EQ(history.next(2, 1.8), kNoProgress);
+    EXPECT_EQ(history.next(2.19, 1.8), kNoProgress);
+    EXPECT_EQ(history.next(2.21, 1.8), kImproving) << "load would have to differ by a point";
+    for (int i = 0; i < 3; ++i) history.next(2.21, 1.8);
+    EXPECT_EQ(history.last().state, kNoProgress);
+    EXPECT_EQ(history.next(0, 0), kConverged);
+  }
+}
+
 TEST(Convergence, TellsMovesToAndFro) {
   History history;
   history.next(20, 15);
@@ -130,6 +148,20 @@ TEST(RelievesAgain, ComparesTheNodesThatPodsLeave) {
       << "the status shows the first moves only: as many are compared";
   EXPECT_FALSE(relieves_again("S", before, {}));
   EXPECT_FALSE(relieves_again("S", {}, std::vector{move("a", "b")}));
+}
+
+TEST(MovesAgain, ComparesWorkloadsByTheNamesOfTheirPods) {
+  const auto of = [](const char* ns, const char* pod, const char* strategy = "S") {
+    return api::PlannedMove{ns, pod, "u", "n1", "n2", strategy, ""};
+  };
+  const std::vector<api::PlannedMove> before = {of("shop", "web-5d9-abcde"), of("shop", "db-0"), of("shop", "x", "T")};
+  EXPECT_TRUE(moves_again("S", before, std::vector{of("shop", "web-5d9-fghij")}));
+  EXPECT_TRUE(moves_again("S", before, std::vector{of("shop", "db-1"), of("shop", "other-1")})) << "one of two";
+  EXPECT_FALSE(moves_again("S", before, std::vector{of("shop", "web-777-abcde")})) << "another revision";
+  EXPECT_FALSE(moves_again("S", before, std::vector{of("bank", "db-0")})) << "another namespace's";
+  EXPECT_FALSE(moves_again("S", before, std::vector{of("shop", "x")})) << "another strategy's";
+  EXPECT_FALSE(moves_again("S", before, {}));
+  EXPECT_FALSE(moves_again("S", {}, before));
 }
 
 }  // namespace convergence_test

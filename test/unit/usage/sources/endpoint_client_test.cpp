@@ -164,4 +164,51 @@ TEST_F(EndpointClient, SecretThatIsGoneServesNoMore) {
   EXPECT_NE(refused().find("is not meant for usage sources"), std::string::npos);
 }
 
+// --- what a server gives back of what it was sent
+
+struct EchoCase {
+  const char* name;
+  std::string text;
+  std::string want;
+};
+const std::string kToken = "eyJhbGciOi.JIUzI1NiJ9";
+
+class Echo : public EndpointClient, public testing::WithParamInterface<EchoCase> {};
+
+TEST_P(Echo, OfTheTokenIsRedacted) {
+  use_token();
+  world_.api_server.on(kSecretPath, secret_of({{"token", kToken + "\n"}}));
+  ASSERT_TRUE(ask());
+  EXPECT_EQ(client().redacted(GetParam().text), GetParam().want);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Usage, Echo,
+    testing::Values(EchoCase{"Whole", "bad header Bearer " + kToken + ", sorry", "bad header Bearer [redacted], sorry"},
+                    EchoCase{"Twice", kToken + kToken, "[redacted][redacted]"},
+                    EchoCase{"CutAtTheEnd", "you sent " + kToken.substr(0, 9), "you sent [redacted]"},
+                    EchoCase{"CutInTheMiddle", "a " + kToken.substr(0, 5) + "…: b " + kToken.substr(0, 4) + "…",
+                             "a [redacted]…: b [redacted]…"},
+                    EchoCase{"ByChance", "it ends with ey", "it ends with ey"}, EchoCase{"Nothing", "", ""}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_F(EndpointClient, RedactsPasswordsInAnyForm) {
+  endpoint_.basic_username = api::SecretKey{"prom", "user"};
+  endpoint_.basic_password = api::SecretKey{"prom", "password"};
+  world_.api_server.on(kSecretPath, secret_of({{"user", "me"}, {"password", "open\tsesame\xff"}}));
+  ASSERT_TRUE(ask());
+  EXPECT_EQ(client().redacted("no Basic " + base::encode_base64("me:open\tsesame\xff")), "no Basic [redacted]");
+  EXPECT_EQ(client().redacted("me:open\tsesame\xff!"), "me:[redacted]!");
+  EXPECT_EQ(client().redacted("me:open\tsesame\uFFFD!"), "me:[redacted]!") << "as texts are stored";
+  EXPECT_EQ(client().redacted("me:open sesame\uFFFD!"), "me:[redacted]!") << "in one line";
+}
+
+TEST_F(EndpointClient, RedactsErrorsOfTheConnection) {
+  use_token();
+  world_.api_server.on(kSecretPath, secret_of({{"token", kToken}}));
+  world_.server.answers["/x"] = {{0, "", {}, ""}};
+  world_.server.refusal = "bad status line: HTTP/1.1 " + kToken;
+  EXPECT_EQ(refused(), "bad status line: HTTP/1.1 [redacted]");
+}
+
 }  // namespace usage_endpoint_client_test

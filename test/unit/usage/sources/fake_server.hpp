@@ -24,7 +24,7 @@ class FakeServer final : public kube::Transport {
     if (left.empty()) return kube::Response{404, "not here", {}, "text/plain"};
     kube::Response answer = left.front();
     if (left.size() > 1) left.erase(left.begin());
-    if (answer.status == 0) return base::unavailable("connection refused");
+    if (answer.status == 0) return base::unavailable(refusal);
     return answer;
   }
   base::Result<std::unique_ptr<kube::WatchStream>> watch(const kube::Request&) override {
@@ -35,6 +35,7 @@ class FakeServer final : public kube::Transport {
     answers[path].push_back({status, std::move(body), {}, "application/json"});
   }
 
+  std::string refusal = "connection refused";  ///< what a client says then
   std::map<std::string, std::vector<kube::Response>> answers;
   std::vector<kube::Request> requests;
 };

@@ -151,4 +151,55 @@ INSTANTIATE_TEST_SUITE_P(
                                 "the answer is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"}),
     [](const auto& info) { return info.param.name; });
 
+/// A proxy in debug mode, such as one that quotes the request.
+class EchoingPrometheus : public testing::Test {
+ protected:
+  base::Result<usage::Samples> sample(const std::string& answer, int status) {
+    world_.api_server.on("/api/v1/namespaces/evacuator-system/secrets/prom",
+                         R"({"metadata":{"labels":{"evacuator.dev/usage-credentials":"true"}},"data":{"token":")" +
+                             base::encode_base64(token_) + R"("}})");
+    world_.server.on(kQuery, answer, status);
+    api::UsageSource settings = source_of({query("cpu", "a")});
+    settings.endpoint.bearer_token = api::SecretKey{"prom", "token"};
+    source_.emplace(settings, world_.dependencies());
+    return source_->sample();
+  }
+  /// As JSON that hides it from whoever looks at the bytes.
+  std::string escaped() const { return R"(\u0074)" + token_.substr(1); }
+
+  usage_test::World world_;
+  std::optional<usage::Prometheus> source_;
+  const std::string token_ = "t0p-secret-token";
+};
+
+TEST_F(EchoingPrometheus, ShowsNoTokenInErrors) {
+  const auto samples =
+      sample(R"({"status":"error","errorType":"bad_data","error":"Bearer )" + escaped() + R"( is bad"})", 400);
+  ASSERT_FALSE(samples);
+  EXPECT_EQ(samples.error().message, "query cpu: the server says bad_data: Bearer [redacted] is bad");
+}
+
+TEST_F(EchoingPrometheus, ShowsNoPartOfATokenWhereTextsAreCut) {
+  const std::string filler(190, 'x');
+  const auto samples = sample(R"({"status":"error","errorType":")" + filler + escaped() + R"(","error":"why"})", 400);
+  ASSERT_FALSE(samples);
+  EXPECT_EQ(samples.error().message, "query cpu: the server says " + filler + "[redacted]…: why");
+}
+
+TEST_F(EchoingPrometheus, ShowsNoTokenInWarnings) {
+  const auto samples = sample(R"({"status":"success","warnings":["asked by )" + escaped() +
+                                  R"("],"data":{"resultType":"vector","result":[]}})",
+                              200);
+  ASSERT_TRUE(samples);
+  EXPECT_EQ(joined(samples->problems), "query cpu: the server warns: asked by [redacted]; query cpu: no data");
+}
+
+TEST_F(EchoingPrometheus, ShowsNoTokenInErrorsAboutItsPast) {
+  ASSERT_TRUE(sample(one(R"("node":"n1")", "1"), 200));
+  world_.server.answers[kQuery] = {{400, R"({"status":"error","errorType":"bad_data","error":")" + token_ + R"("})", {}, ""}};
+  const auto past = source_->history(usage_test::kNoon - base::minutes(5), usage_test::kNoon, base::minutes(1));
+  ASSERT_FALSE(past);
+  EXPECT_EQ(past.error().message, "query cpu: history: the server says bad_data: [redacted]");
+}
+
 }  // namespace usage_prometheus_test
