@@ -7,6 +7,7 @@
 #include "cmd/commands.hpp"
 #include "cmd/completion.hpp"
 #include "cmd/explain/explain.hpp"
+#include "cmd/extender/extender.hpp"
 #include "cmd/offline/audit.hpp"
 #include "cmd/offline/convert.hpp"
 #include "cmd/output.hpp"
@@ -92,6 +93,11 @@ Examples:
 constexpr const char* kWebhookCheckExamples = R"(
 Examples:
   evacuator webhook-check --url https://mover.example:8443 --ca-file ca.pem
+)";
+constexpr const char* kExtenderExamples = R"(
+Examples:
+  evacuator extender --config extender.yaml
+  evacuator extender --config extender.yaml --check
 )";
 constexpr const char* kCompletionExamples = R"(
 Examples:
@@ -395,6 +401,22 @@ void add_webhook_check(CLI::App& app, WebhookCheckOptions& options, int& exit_co
   check->callback([&] { exit_code = run_webhook_check(options); });
 }
 
+void add_extender(CLI::App& app, ExtenderOptions& options, int& exit_code) {
+  CLI::App* extender =
+      app.add_subcommand("extender", "Serve kube-scheduler as an extender: score and filter nodes by measured load");
+  extender->add_option("--config", options.config_file, "The extender's configuration (YAML): docs/extender.md")
+      ->required()
+      ->type_name("FILE");
+  extender
+      ->add_option("--kubeconfig", options.kubeconfig,
+                   "Kubeconfig file (default: $KUBECONFIG, the pod's service account, ~/.kube/config)")
+      ->type_name("FILE");
+  extender->add_option("--context", options.context, "Kubeconfig context to use")->type_name("NAME");
+  extender->add_flag("--check", options.check_only, "Only read the configuration and say what is wrong with it");
+  extender->footer(kExtenderExamples);
+  extender->callback([&] { exit_code = run_extender(options); });
+}
+
 void add_version(CLI::App& app, bool& as_json, int& exit_code) {
   app.set_version_flag("--version", version_of("evacuator"), "Print name, version and commit");
   CLI::App* version = app.add_subcommand("version", "Print the version and the commit it was built from");
@@ -424,6 +446,7 @@ struct Arguments {
   AuditVerifyOptions audit_verify;
   AuditQueryOptions audit_query;
   WebhookCheckOptions webhook_check;
+  ExtenderOptions extender;
   bool version_as_json = false;
   std::string shell;
 };
@@ -439,6 +462,7 @@ void add_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   add_explain(app, arguments.explain, exit_code);
   add_audit(app, arguments.audit_verify, arguments.audit_query, exit_code);
   add_webhook_check(app, arguments.webhook_check, exit_code);
+  add_extender(app, arguments.extender, exit_code);
   add_version(app, arguments.version_as_json, exit_code);
   add_completion(app, arguments.shell);
 }
