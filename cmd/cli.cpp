@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "api/policy/scheduler_version.hpp"
+#include "cmd/advise/cli.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/completion.hpp"
 #include "cmd/explain/explain.hpp"
@@ -11,6 +12,7 @@
 #include "cmd/offline/audit.hpp"
 #include "cmd/offline/convert.hpp"
 #include "cmd/output.hpp"
+#include "cmd/plugin/process_io.hpp"
 #include "cmd/version/version.hpp"
 
 namespace cmd {
@@ -25,6 +27,7 @@ Examples:
   evacuator explain pod/web-1 --snapshot dump/ --policy p.yaml   and why (not) this pod?
   evacuator validate policy.yaml                       is my policy right?
   evacuator convert policy.yaml                        from kubernetes-sigs/descheduler: its policy as one of ours
+  evacuator advise requests --prometheus URL           what should pods request?
   evacuator run                                        the operator, against the current context
   evacuator audit query audit.log --pod web-1          who moved it, when, and why?
 
@@ -424,6 +427,13 @@ void add_version(CLI::App& app, bool& as_json, int& exit_code) {
   version->callback([&] { exit_code = print_version(as_json); });
 }
 
+void add_advise(CLI::App& app, advise::Arguments& arguments, int& exit_code) {
+  advise::add_advise(app, arguments, [&exit_code](const advise::Command& command) {
+    plugin::ProcessIo process;
+    exit_code = command(process.io());
+  });
+}
+
 void add_completion(CLI::App& app, std::string& shell) {
   CLI::App* completion = app.add_subcommand("completion", "Print a completion script for a shell");
   completion->add_option("SHELL", shell, "bash, zsh or fish")
@@ -443,6 +453,7 @@ struct Arguments {
   ValidateOptions validate;
   ConvertOptions convert;
   ExplainOptions explain;
+  advise::Arguments advise;
   AuditVerifyOptions audit_verify;
   AuditQueryOptions audit_query;
   WebhookCheckOptions webhook_check;
@@ -460,6 +471,7 @@ void add_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   add_validate(app, arguments.validate, exit_code);
   add_convert(app, arguments.convert, exit_code);
   add_explain(app, arguments.explain, exit_code);
+  add_advise(app, arguments.advise, exit_code);
   add_audit(app, arguments.audit_verify, arguments.audit_query, exit_code);
   add_webhook_check(app, arguments.webhook_check, exit_code);
   add_extender(app, arguments.extender, exit_code);

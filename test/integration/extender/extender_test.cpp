@@ -25,7 +25,7 @@ std::shared_ptr<const api::Node> node(const std::string& name) {
   api::Node made;
   made.meta.name = name;
   made.allocatable = {{"cpu", api::Quantity::from_milli(4'000)}};
-  made.conditions = {{.type = "Ready", .status = "True"}};
+  made.conditions.push_back({.type = "Ready", .status = api::ConditionStatus::kTrue, .reason = {}, .message = {}});
   return std::make_shared<const api::Node>(std::move(made));
 }
 
