@@ -64,12 +64,26 @@ base::Status read_nodes(Json& root, ExtenderArgs& args) {
   return base::Done{};
 }
 
-Json nodes_that_pass(const ExtenderArgs& args, const std::vector<std::string>& reasons) {
-  Json passing = Json::array();
+/// Names of nodes need no escapes, unless somebody made them up.
+void append_quoted(const std::string& name, std::string& text) {
+  const bool is_plain =
+      std::ranges::all_of(name, [](unsigned char c) { return c > 0x20 && c < 0x7f && c != '"' && c != '\\'; });
+  text += is_plain ? '"' + name + '"' : api::to_json_text(name);
+}
+
+/// As a list of names, or of the objects that came.
+std::string nodes_that_pass(const ExtenderArgs& args, const std::vector<std::string>& reasons) {
+  std::string text = "[";
   for (std::size_t i = 0; i < reasons.size(); ++i) {
-    if (reasons[i].empty()) passing.push_back(args.has_objects ? args.objects[i] : Json(args.nodes[i]));
+    if (!reasons[i].empty()) continue;
+    if (text.size() > 1) text += ',';
+    if (args.has_objects) {
+      text += api::to_json_text(args.objects[i]);
+    } else {
+      append_quoted(args.nodes[i], text);
+    }
   }
-  return passing;
+  return text + "]";
 }
 
 }  // namespace
@@ -93,21 +107,21 @@ std::string filter_answer(const ExtenderArgs& args, const std::vector<std::strin
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     if (!reasons[i].empty()) failed[args.nodes[i]] = reasons[i];
   }
-  Json answer = {{"Nodes", nullptr}, {"NodeNames", nullptr}, {"FailedNodes", std::move(failed)}, {"Error", ""}};
-  Json passing = nodes_that_pass(args, reasons);
-  if (args.has_objects) {
-    answer["Nodes"] = {{"apiVersion", "v1"}, {"kind", "NodeList"}, {"metadata", Json::object()}};
-    answer["Nodes"]["items"] = std::move(passing);
-  } else {
-    answer["NodeNames"] = std::move(passing);
-  }
-  return api::to_json_text(answer);
+  const std::string passing = nodes_that_pass(args, reasons);
+  const std::string rest = R"("FailedNodes":)" + api::to_json_text(failed) + R"(,"Error":""})";
+  if (!args.has_objects) return R"({"Nodes":null,"NodeNames":)" + passing + "," + rest;
+  return R"({"Nodes":{"apiVersion":"v1","kind":"NodeList","metadata":{},"items":)" + passing +
+         R"(},"NodeNames":null,)" + rest;
 }
 
 std::string priorities_answer(const std::vector<std::string>& nodes, const std::vector<std::int32_t>& scores) {
-  Json list = Json::array();
-  for (std::size_t i = 0; i < nodes.size(); ++i) list.push_back({{"Host", nodes[i]}, {"Score", scores[i]}});
-  return api::to_json_text(list);
+  std::string text = "[";
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    text += i == 0 ? R"({"Host":)" : R"(,{"Host":)";
+    append_quoted(nodes[i], text);
+    text += R"(,"Score":)" + std::to_string(scores[i]) + "}";
+  }
+  return text + "]";
 }
 
 }  // namespace extending

@@ -16,6 +16,12 @@ Examples:
   evacuator advise nodes --prometheus http://prometheus:9090
   evacuator advise nodes --prometheus http://prometheus:9090 -o kubelet
 )";
+constexpr const char* kPlacementExamples = R"(
+Examples:
+  evacuator advise placement                        # of the live cluster, which is only read
+  evacuator advise placement --snapshot dump.json --usage usage.csv
+  evacuator advise placement --snapshot dump.json -o json
+)";
 
 void add_cluster(CLI::App& app, ClusterOptions& options) {
   app.add_option("--snapshot", options.snapshot, "Dump: a file or a directory of files (default: the live cluster)")
@@ -110,6 +116,23 @@ CLI::App* add_nodes(CLI::App& advise, NodesOptions& options) {
   return app;
 }
 
+CLI::App* add_placement(CLI::App& advise, PlacementOptions& options) {
+  CLI::App* app =
+      advise.add_subcommand("placement", "What holds the cluster fragmented or at risk, and what changing it frees");
+  add_cluster(*app, options.cluster);
+  app->add_option("--usage", options.usage, "Measured usage (CSV or JSON): names requests far above it")
+      ->type_name("FILE");
+  app->add_option("--now", options.now, "Pretend it is this time (RFC 3339; default: the newest time in the dump)")
+      ->type_name("TIME");
+  app->add_option("--plans", options.plans, "Try out so many changes at most; each takes a plan of up to 10 s")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str()
+      ->type_name("N");
+  add_output(*app, options.output, {"table", "json", "yaml"}, "table, json or yaml");
+  app->footer(kPlacementExamples);
+  return app;
+}
+
 }  // namespace
 
 void add_advise(CLI::App& app, Arguments& arguments, const std::function<void(const Command&)>& run) {
@@ -120,6 +143,9 @@ void add_advise(CLI::App& app, Arguments& arguments, const std::function<void(co
   });
   add_nodes(*advise, arguments.nodes)->callback([&arguments, run] {
     run([&arguments](plugin::Io& io) { return run_nodes(arguments.nodes, io); });
+  });
+  add_placement(*advise, arguments.placement)->callback([&arguments, run] {
+    run([&arguments](plugin::Io& io) { return run_placement(arguments.placement, io); });
   });
 }
 

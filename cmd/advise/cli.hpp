@@ -18,6 +18,7 @@ namespace cmd::advise {
 struct Arguments {
   RequestsOptions requests;
   NodesOptions nodes;
+  PlacementOptions placement;
 };
 
 /// A parsed command; returns the process's exit code.

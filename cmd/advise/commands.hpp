@@ -58,4 +58,13 @@ struct NodesOptions {
 };
 int run_nodes(const NodesOptions& options, plugin::Io& io);
 
+struct PlacementOptions {
+  ClusterOptions cluster;
+  std::string usage{};           ///< file of measured usage; empty: none
+  std::string now{};             ///< RFC 3339; empty: the newest time in the dump
+  int plans = 40;                ///< changes that are tried out at most
+  std::string output = "table";  ///< table, json, yaml
+};
+int run_placement(const PlacementOptions& options, plugin::Io& io);
+
 }  // namespace cmd::advise
