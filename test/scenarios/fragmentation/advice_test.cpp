@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <optional>
 
 #include "advising/placement/advise.hpp"
 #include "planning/planner.hpp"
@@ -68,14 +68,12 @@ fragmentation::Verdict simulated(const SnapshotInput& cluster) {
   return fragmentation::judge(cluster, plan.moves);
 }
 
-void PrintReport(const advising::PlacementReport& report) {
-  std::printf("now %d of %d, %d moves, bound %d (%s)\n", report.now.freed, report.busy, report.now.moves,
-              report.now.bound, report.now.bound_reason.c_str());
-  for (const auto& each : report.findings)
-    if (advising::has_effect(each.cause))
-      std::printf("   %s %s %s: %d pods %d nodes -> %d moves %d\n", std::string(to_string(each.cause)).c_str(),
-                  each.grade == advising::Grade::kDropped ? "dropped" : "preferred", each.name.c_str(), each.pods,
-                  each.nodes, each.then ? each.then->freed : -1, each.then ? each.then->moves : -1);
+/// What its shape in clusters.cpp holds open most; nullopt: nothing but what is requested.
+std::optional<Cause> true_cause(std::string_view kind) {
+  if (kind == "crowded" || kind == "brimful" || kind == "memory") return std::nullopt;
+  if (kind == "zonal") return Cause::kZoneSpread;
+  if (kind == "unmovable") return Cause::kBarePod;
+  return Cause::kRequiredAntiAffinity;
 }
 
 class Advice : public testing::TestWithParam<std::string_view> {};
@@ -83,12 +81,21 @@ class Advice : public testing::TestWithParam<std::string_view> {};
 TEST_P(Advice, NamesTheTrueCauseAndKeepsItsPromise) {
   const SnapshotInput cluster = fragmentation::make_cluster(GetParam(), kNodes, 1);
   const auto report = advising::advise_placement({.cluster = cluster, .now = builders::kNoon});
-  if (std::getenv("PRINT") != nullptr) PrintReport(report);
+  const auto first = std::ranges::find_if(report.findings, [](const auto& each) { return has_effect(each.cause); });
+  if (const auto cause = true_cause(GetParam())) {
+    ASSERT_NE(first, report.findings.end());
+    EXPECT_EQ(first->cause, *cause) << to_string(first->cause);
+  } else {
+    EXPECT_EQ(first, report.findings.end());
+    EXPECT_THAT(report.now.bound_reason, testing::StartsWith("requests of"));
+    EXPECT_EQ(report.now.freed, report.now.bound);
+  }
   for (const advising::Finding& finding : report.findings) {
     if (!finding.then) continue;
     const auto verdict = simulated(followed(cluster, finding));
     EXPECT_NEAR(verdict.freed(), finding.then->freed, 1) << to_string(finding.cause) << " " << finding.name;
-    EXPECT_THAT(verdict.broken, testing::IsEmpty());
+    // The judge takes every spread constraint as a duty.
+    if (finding.cause != Cause::kZoneSpread) EXPECT_THAT(verdict.broken, testing::IsEmpty());
   }
 }
 
