@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 namespace extending {
 namespace decision_test {
 
@@ -152,6 +154,15 @@ TEST(Config, HasDefaults) {
   EXPECT_EQ(config->rules, std::vector<ScoreRule>{ScoreRule{}});
   EXPECT_THAT(config->resources(), ElementsAre("cpu", "memory"));
   EXPECT_EQ(config->chosen_source()->name, "m");
+}
+
+TEST(Config, TheManifestsIsTaken) {
+  std::ifstream file(std::string(EVACUATOR_SOURCE_DIR) + "/config/extender/extender.yaml");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto config = parse_extender_config(text);
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->address, ExtenderConfig().address);
+  EXPECT_EQ(config->critical, ExtenderConfig().critical);
 }
 
 TEST(Config, ReadsEveryField) {
