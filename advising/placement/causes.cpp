@@ -277,6 +277,8 @@ void change_budget(SnapshotInput& cluster, const Finding& finding) {
   changed.min_available.reset();
   changed.max_unavailable = api::IntOrPercent{1, false};
   changed.sync_failure.clear();
+  changed.desired_healthy = std::max(changed.expected_pods - 1, 0);  // as its controller will say
+  changed.disruptions_allowed = std::max(changed.disruptions_allowed, 1);
   *at = std::make_shared<const api::PodDisruptionBudget>(std::move(changed));
 }
 
