@@ -4,12 +4,15 @@
 #include <system_error>
 
 #include "api/policy/scheduler_version.hpp"
+#include "cmd/advise/cli.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/completion.hpp"
 #include "cmd/explain/explain.hpp"
+#include "cmd/extender/extender.hpp"
 #include "cmd/offline/audit.hpp"
 #include "cmd/offline/convert.hpp"
 #include "cmd/output.hpp"
+#include "cmd/plugin/process_io.hpp"
 #include "cmd/version/version.hpp"
 
 namespace cmd {
@@ -24,6 +27,7 @@ Examples:
   evacuator explain pod/web-1 --snapshot dump/ --policy p.yaml   and why (not) this pod?
   evacuator validate policy.yaml                       is my policy right?
   evacuator convert policy.yaml                        from kubernetes-sigs/descheduler: its policy as one of ours
+  evacuator advise requests --prometheus URL           what should pods request?
   evacuator run                                        the operator, against the current context
   evacuator audit query audit.log --pod web-1          who moved it, when, and why?
 
@@ -92,6 +96,11 @@ Examples:
 constexpr const char* kWebhookCheckExamples = R"(
 Examples:
   evacuator webhook-check --url https://mover.example:8443 --ca-file ca.pem
+)";
+constexpr const char* kExtenderExamples = R"(
+Examples:
+  evacuator extender --config extender.yaml
+  evacuator extender --config extender.yaml --check
 )";
 constexpr const char* kCompletionExamples = R"(
 Examples:
@@ -395,11 +404,34 @@ void add_webhook_check(CLI::App& app, WebhookCheckOptions& options, int& exit_co
   check->callback([&] { exit_code = run_webhook_check(options); });
 }
 
+void add_extender(CLI::App& app, ExtenderOptions& options, int& exit_code) {
+  CLI::App* extender =
+      app.add_subcommand("extender", "Serve kube-scheduler as an extender: score and filter nodes by measured load");
+  extender->add_option("--config", options.config_file, "The extender's configuration (YAML): docs/extender.md")
+      ->required()
+      ->type_name("FILE");
+  extender
+      ->add_option("--kubeconfig", options.kubeconfig,
+                   "Kubeconfig file (default: $KUBECONFIG, the pod's service account, ~/.kube/config)")
+      ->type_name("FILE");
+  extender->add_option("--context", options.context, "Kubeconfig context to use")->type_name("NAME");
+  extender->add_flag("--check", options.check_only, "Only read the configuration and say what is wrong with it");
+  extender->footer(kExtenderExamples);
+  extender->callback([&] { exit_code = run_extender(options); });
+}
+
 void add_version(CLI::App& app, bool& as_json, int& exit_code) {
   app.set_version_flag("--version", version_of("evacuator"), "Print name, version and commit");
   CLI::App* version = app.add_subcommand("version", "Print the version and the commit it was built from");
   version->add_flag("--json", as_json, "As a JSON object");
   version->callback([&] { exit_code = print_version(as_json); });
+}
+
+void add_advise(CLI::App& app, advise::Arguments& arguments, int& exit_code) {
+  advise::add_advise(app, arguments, [&exit_code](const advise::Command& command) {
+    plugin::ProcessIo process;
+    exit_code = command(process.io());
+  });
 }
 
 void add_completion(CLI::App& app, std::string& shell) {
@@ -421,9 +453,11 @@ struct Arguments {
   ValidateOptions validate;
   ConvertOptions convert;
   ExplainOptions explain;
+  advise::Arguments advise;
   AuditVerifyOptions audit_verify;
   AuditQueryOptions audit_query;
   WebhookCheckOptions webhook_check;
+  ExtenderOptions extender;
   bool version_as_json = false;
   std::string shell;
 };
@@ -437,8 +471,10 @@ void add_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   add_validate(app, arguments.validate, exit_code);
   add_convert(app, arguments.convert, exit_code);
   add_explain(app, arguments.explain, exit_code);
+  add_advise(app, arguments.advise, exit_code);
   add_audit(app, arguments.audit_verify, arguments.audit_query, exit_code);
   add_webhook_check(app, arguments.webhook_check, exit_code);
+  add_extender(app, arguments.extender, exit_code);
   add_version(app, arguments.version_as_json, exit_code);
   add_completion(app, arguments.shell);
 }

@@ -74,7 +74,7 @@ run_on_docs() {
 
 run_on_real() { run_on_cluster real "${CLUSTER_NODES:-4}" '*'; }
 
-run_on_fragmentation() { run_on_cluster fragmentation 12 'Defragmentation.*'; }
+run_on_fragmentation() { run_on_cluster fragmentation 12 'Defragmentation.*:Extender.*'; }
 
 run_on_cluster() { # run_on_cluster TARGET NODES SCENARIOS
   export CLUSTER_DIR=${CLUSTER_DIR:-$OUT/cluster} CLUSTER_NODES=$2

@@ -4,9 +4,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(base api scheduling strategies planning reporting kube evictors usage serving signing audit simulator controllers cmd)
+packages=(base api scheduling strategies planning extending reporting advising kube evictors usage serving signing audit simulator controllers cmd)
 # Deciding code: it takes time as an argument, starts no threads and logs nothing.
-pure=(scheduling strategies planning reporting evictors controllers/evacuation/phases controllers/policy/decide.cpp controllers/policy/decide.hpp
+pure=(scheduling strategies planning reporting advising evictors controllers/evacuation/phases controllers/policy/decide.cpp controllers/policy/decide.hpp
   controllers/schedule)
 most_files=20
 

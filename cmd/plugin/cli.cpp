@@ -5,6 +5,7 @@
 #include <functional>
 #include <sstream>
 
+#include "cmd/advise/cli.hpp"
 #include "cmd/completion.hpp"
 #include "cmd/plugin/commands.hpp"
 #include "cmd/plugin/complete.hpp"
@@ -83,6 +84,7 @@ struct Arguments {
   WatchOptions watch;
   UsageOptions usage;
   LiveExplainOptions explain;
+  advise::Arguments advise;
   UninstallOptions uninstall;
   RequestOptions pod_request, node_request;
   std::string pod_timeout = "0", node_timeout = "0", uninstall_timeout = "10m";
@@ -282,11 +284,13 @@ int run(const std::vector<std::string>& args, Io& io) {
   app.get_formatter()->column_width(38);
   app.set_version_flag("--version", version_of("kubectl-evacuator"));
   Arguments arguments;
+  advise::Command advice;  // it has flags of its own, and needs no cluster where there is a dump
   add_pod(app, arguments);
   add_node(app, arguments);
   add_views(app, arguments);
   add_decisions(app, arguments);
   add_uninstall(app, arguments);
+  advise::add_advise(app, arguments.advise, [&](const advise::Command& command) { advice = command; });
   add_global_flags(app, arguments.global);
   app.footer(kPluginExamples);  // last, since commands inherit it when they are added
 
@@ -297,6 +301,7 @@ int run(const std::vector<std::string>& args, Io& io) {
   } catch (const CLI::ParseError& error) {
     return usage_exit(app, args, error, io);
   }
+  if (advice) return advice(io);
   const std::string name = app.get_subcommands().front()->get_name();
   if (auto sound = check_flags(name, arguments.global); !sound) return fail(io, sound.error());
   const auto command = command_of(app, arguments);

@@ -45,16 +45,17 @@ auto order_of(const api::Evacuation& evacuation) {
 
 }  // namespace
 
-void add_placement_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods) {
+void add_placement_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods, MarkOf mark_of) {
   evacuations.add_index(std::string(kHintsByOwner), [](const api::Evacuation& each) -> std::vector<std::string> {
     const auto& owner = each.status.pod_owner;
     if (!each.spec.placement || !owner || !is_leaving(each.status)) return {};
     return {owner_key(each.meta.ns, owner->uid)};
   });
-  pods.add_index(std::string(kPodsByMark), [](const api::Pod& each) -> std::vector<std::string> {
-    const std::string* mark = each.meta.annotations.find(api::well_known::kPlacementAnnotation);
-    if (mark == nullptr) return {};
-    return {owner_key(each.meta.ns, *mark)};
+  pods.add_index(std::string(kPodsByMark), [mark_of](const api::Pod& each) -> std::vector<std::string> {
+    const std::string* borne = each.meta.annotations.find(api::well_known::kPlacementAnnotation);
+    const std::string mark = borne != nullptr ? *borne : mark_of ? mark_of(each) : std::string();
+    if (mark.empty()) return {};
+    return {owner_key(each.meta.ns, mark)};
   });
 }
 

@@ -2,6 +2,7 @@
 
 /// Which Evacuation's placement hint a new pod is given.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,7 +22,9 @@ namespace controllers::placement {
 /// the mark that they bear.
 inline constexpr std::string_view kHintsByOwner = "placementHintsByOwner";
 inline constexpr std::string_view kPodsByMark = "podsByPlacementMark";
-void add_placement_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods);
+/// `mark_of` tells the mark of a pod that does not bear it itself, or ""; it is asked whenever the pod changes.
+using MarkOf = std::function<std::string(const api::Pod& pod)>;
+void add_placement_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods, MarkOf mark_of = {});
 
 /// Its pod is on its way out, or is about to be asked to go, and its hint is untaken and not expired at `now`. Pure.
 bool is_open(const api::Evacuation& evacuation, base::TimePoint now);

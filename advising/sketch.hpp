@@ -1,0 +1,45 @@
+#pragma once
+
+/// Quantiles of a stream in bounded memory.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace advising {
+
+/// Counts values in buckets whose bounds grow by a constant factor, so that every quantile is within kRelativeError of
+/// an exact one (nearest rank), however many values there were: the published idea of DDSketch. Values below `smallest`
+/// count as 0. At most kMostBuckets buckets, 4 KB: nine decades in full; where values span more, the lowest buckets are
+/// joined and only quantiles that fall into these lose their precision. Merging two sketches gives the sketch of all
+/// values. Not thread-safe.
+class QuantileSketch {
+ public:
+  static constexpr double kRelativeError = 0.01;
+  static constexpr std::size_t kMostBuckets = 1040;
+
+  explicit QuantileSketch(double smallest) : smallest_(smallest) {}
+
+  /// REQUIRES: value is finite; negative ones count as 0.
+  void add(double value, std::uint32_t times = 1);
+  /// REQUIRES: both have the same `smallest`.
+  void merge(const QuantileSketch& other);
+
+  std::uint64_t count() const { return count_; }
+  /// 0 ≤ q ≤ 1. 0 when there are no values.
+  double quantile(double q) const;
+  std::size_t bucket_count() const { return buckets_.size(); }
+
+ private:
+  static int index_of(double value);
+  void add_at(int index, std::uint32_t times);
+  void make_room(int index);
+
+  double smallest_;
+  int first_ = 0;  ///< index of buckets_[0]
+  std::vector<std::uint32_t> buckets_;
+  std::uint64_t zeros_ = 0;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace advising

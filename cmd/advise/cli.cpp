@@ -1,0 +1,152 @@
+#include "cmd/advise/cli.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace cmd::advise {
+namespace {
+
+constexpr const char* kRequestsExamples = R"(
+Examples:
+  evacuator advise requests --prometheus http://prometheus:9090
+  evacuator advise requests --snapshot dump.json --top top.log --patches patches/
+  evacuator advise requests --snapshot dump.json --csv days.csv --profile Core -o json
+)";
+constexpr const char* kNodesExamples = R"(
+Examples:
+  evacuator advise nodes --prometheus http://prometheus:9090
+  evacuator advise nodes --prometheus http://prometheus:9090 -o kubelet
+)";
+constexpr const char* kPlacementExamples = R"(
+Examples:
+  evacuator advise placement                        # of the live cluster, which is only read
+  evacuator advise placement --snapshot dump.json --usage usage.csv
+  evacuator advise placement --snapshot dump.json -o json
+)";
+
+void add_cluster(CLI::App& app, ClusterOptions& options) {
+  app.add_option("--snapshot", options.snapshot, "Dump: a file or a directory of files (default: the live cluster)")
+      ->type_name("FILE|DIR");
+  app.add_option("--kubeconfig", options.kubeconfig,
+                 "Kubeconfig file (default: $KUBECONFIG, ~/.kube/config, the pod's service account)")
+      ->type_name("FILE");
+  app.add_option("--context", options.context, "Kubeconfig context")->type_name("NAME");
+}
+
+void add_prometheus(CLI::App& app, PrometheusOptions& options) {
+  app.add_option("--prometheus", options.url, "Prometheus, Thanos, Mimir or VictoriaMetrics to ask")->type_name("URL");
+  app.add_option("--prometheus-token-file", options.token_file, "Bearer token to show it")->type_name("FILE");
+  app.add_option("--prometheus-ca-file", options.ca_file, "Roots to trust (default: the system's)")->type_name("FILE");
+  app.add_option("--prometheus-header", options.headers, "Header to send, such as 'X-Scope-OrgID: shop'")
+      ->type_name("'NAME: VALUE'")
+      ->allow_extra_args(false);
+  app.add_option("--prometheus-matchers", options.matchers, "Label matchers for every series: cluster=\"eu-1\"")
+      ->type_name("MATCHERS");
+  app.add_option("--prometheus-timeout", options.timeout, "Of one query, 1s to 5m")
+      ->capture_default_str()
+      ->type_name("DURATION");
+  app.add_option("--step", options.step, "Between the samples that are looked at, 1m to 15m")
+      ->capture_default_str()
+      ->type_name("DURATION");
+}
+
+void add_time(CLI::App& app, int& days, std::string& until) {
+  app.add_option("--days", days, "How many days of history to look at")
+      ->check(CLI::Range(1, 60))
+      ->capture_default_str()
+      ->type_name("N");
+  app.add_option("--until", until, "End of the history (RFC 3339; default: now)")->type_name("TIME");
+}
+
+void add_output(CLI::App& app, std::string& output, std::vector<std::string> formats, const char* help) {
+  app.add_option("-o,--output", output, help)
+      ->check(CLI::IsMember(std::move(formats)))
+      ->capture_default_str()
+      ->type_name("FORMAT");
+}
+
+CLI::App* add_requests(CLI::App& advise, RequestsOptions& options) {
+  CLI::App* app = advise.add_subcommand("requests", "Requests and limits by what containers really use");
+  add_cluster(*app, options.cluster);
+  app->add_option("-n,--namespace", options.cluster.ns, "Only this namespace (default: all)")->type_name("NAME");
+  add_prometheus(*app, options.prometheus);
+  app->add_option("--top", options.top_logs, "Log of `kubectl top pods -A --containers` with times; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  app->add_option("--csv", options.csv_files, "Samples or days as CSV; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  app->add_option("--cache", options.cache, "Keep the days that Prometheus told here, and go on from there")
+      ->type_name("DIR");
+  app->add_option("--profile", options.profile, "Core, Standard or Percentile")
+      ->check(CLI::IsMember({"Core", "Standard", "Percentile"}))
+      ->capture_default_str()
+      ->type_name("NAME");
+  app->add_option("--percentile", options.percentile, "Of profile Percentile")
+      ->check(CLI::Range(50.0, 99.9))
+      ->capture_default_str()
+      ->type_name("N");
+  add_time(*app, options.days, options.until);
+  app->add_option("--startup", options.startup, "A container's first time, which counts as start-up; 0: none")
+      ->capture_default_str()
+      ->type_name("DURATION");
+  app->add_option("--price-core", options.price_core, "Of one core for a month: waste is told in money")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("AMOUNT");
+  app->add_option("--price-gib", options.price_gib, "Of one GiB of memory for a month")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("AMOUNT");
+  app->add_option("--currency", options.currency, "What prices are in")->type_name("NAME");
+  app->add_option("--patches", options.patches, "Write a patch for each workload and a kustomize component here")
+      ->type_name("DIR");
+  app->add_flag("--include-conflicts", options.include_conflicts,
+                "Patches also for what an autoscaler or a JVM's heap flag contradicts");
+  add_output(*app, options.output, {"table", "json", "yaml"}, "table, json or yaml");
+  app->footer(kRequestsExamples);
+  return app;
+}
+
+CLI::App* add_nodes(CLI::App& advise, NodesOptions& options) {
+  CLI::App* app = advise.add_subcommand("nodes", "Kubelet reservations, overcommitted nodes, and hot spots");
+  add_cluster(*app, options.cluster);
+  add_prometheus(*app, options.prometheus);
+  add_time(*app, options.days, options.until);
+  add_output(*app, options.output, {"table", "json", "yaml", "kubelet"},
+             "table, json, yaml, or kubelet (KubeletConfiguration)");
+  app->footer(kNodesExamples);
+  return app;
+}
+
+CLI::App* add_placement(CLI::App& advise, PlacementOptions& options) {
+  CLI::App* app =
+      advise.add_subcommand("placement", "What holds the cluster fragmented or at risk, and what changing it frees");
+  add_cluster(*app, options.cluster);
+  app->add_option("--usage", options.usage, "Measured usage (CSV or JSON): names requests far above it")
+      ->type_name("FILE");
+  app->add_option("--now", options.now, "Pretend it is this time (RFC 3339; default: the newest time in the dump)")
+      ->type_name("TIME");
+  app->add_option("--plans", options.plans, "Try out so many changes at most; each takes a plan of up to 10 s")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str()
+      ->type_name("N");
+  add_output(*app, options.output, {"table", "json", "yaml"}, "table, json or yaml");
+  app->footer(kPlacementExamples);
+  return app;
+}
+
+}  // namespace
+
+void add_advise(CLI::App& app, Arguments& arguments, const std::function<void(const Command&)>& run) {
+  CLI::App* advise = app.add_subcommand("advise", "Advice from history and plans; nothing is changed");
+  advise->require_subcommand(1);
+  add_requests(*advise, arguments.requests)->callback([&arguments, run] {
+    run([&arguments](plugin::Io& io) { return run_requests(arguments.requests, io); });
+  });
+  add_nodes(*advise, arguments.nodes)->callback([&arguments, run] {
+    run([&arguments](plugin::Io& io) { return run_nodes(arguments.nodes, io); });
+  });
+  add_placement(*advise, arguments.placement)->callback([&arguments, run] {
+    run([&arguments](plugin::Io& io) { return run_placement(arguments.placement, io); });
+  });
+}
+
+}  // namespace cmd::advise

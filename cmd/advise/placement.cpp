@@ -1,0 +1,90 @@
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "advising/placement/advise.hpp"
+#include "cmd/advise/commands.hpp"
+#include "cmd/advise/placement_view.hpp"
+#include "cmd/input/files.hpp"
+#include "cmd/offline/dump.hpp"
+#include "cmd/session/cluster.hpp"
+#include "cmd/session/session.hpp"
+#include "controllers/usage/rounds.hpp"
+#include "usage/parse/file.hpp"
+
+namespace cmd::advise {
+namespace {
+
+struct Read {
+  scheduling::SnapshotInput cluster;
+  base::TimePoint now;
+  std::vector<std::string> warnings;
+};
+
+base::Result<Read> read_dump(const PlacementOptions& options) {
+  auto dump = load_dump(options.cluster.snapshot);
+  if (!dump) return dump.error();
+  const auto now = choose_now(options.now, *dump);
+  if (!now) return now.error();
+  Read read{std::move(dump->objects), *now, {}};
+  if (auto warning = age_warning(*dump); !warning.empty()) read.warnings.push_back(std::move(warning));
+  return read;
+}
+
+base::Result<Read> read_live(const PlacementOptions& options, plugin::Io& io) {
+  plugin::GlobalFlags flags;
+  flags.kubeconfig = options.cluster.kubeconfig;
+  flags.context = options.cluster.context;
+  auto session = plugin::Session::connect(flags, io);
+  if (!session) return session.error();
+  plugin::LiveCluster live = read_cluster(**session, "");
+  if (!live.snapshot)
+    return base::unavailable(live.problems.empty() ? "nodes and pods could not be read" : live.problems.front());
+  return Read{*std::move(live.snapshot), (*session)->now(), std::move(live.problems)};
+}
+
+base::Result<std::optional<scheduling::MeasuredUsage>> read_usage(const std::string& path, base::TimePoint now) {
+  if (path.empty()) return std::optional<scheduling::MeasuredUsage>();
+  const auto text = read_text_file(path);
+  if (!text) return text.error();
+  auto samples = usage::read_usage_file(*text, now);
+  if (!samples) return samples.error().during(path);
+  controllers::UsageRounds rounds{api::UsageSource()};
+  rounds.add(*std::move(samples), now);
+  return std::optional(rounds.figures("file", now));
+}
+
+/// Each plan has a time budget of its own.
+std::function<base::Duration()> started_watch() {
+  return [begin = std::chrono::steady_clock::now()] {
+    return std::chrono::duration_cast<base::Duration>(std::chrono::steady_clock::now() - begin);
+  };
+}
+
+base::Status advise_on(const PlacementOptions& options, plugin::Io& io) {
+  const auto read = options.cluster.snapshot.empty() ? read_live(options, io) : read_dump(options);
+  if (!read) return read.error();
+  if (read->cluster.nodes.empty()) return base::invalid("there is no Node: dump nodes and pods together");
+  const auto measured = read_usage(options.usage, read->now);
+  if (!measured) return measured.error();
+  const auto report = advising::advise_placement({.cluster = read->cluster,
+                                                  .now = read->now,
+                                                  .measured = *measured ? &**measured : nullptr,
+                                                  .most_plans = static_cast<std::size_t>(options.plans),
+                                                  .stopwatch = started_watch});
+  for (const std::string& each : read->warnings) io.err("Warning: " + each + "\n");
+  if (options.output == "table") {
+    io.out(placement_text(report));
+  } else {
+    plugin::print_value(io, options.output, placement_json(report));
+  }
+  return base::Done{};
+}
+
+}  // namespace
+
+int run_placement(const PlacementOptions& options, plugin::Io& io) {
+  if (const auto done = advise_on(options, io); !done) return plugin::fail(io, done.error());
+  return plugin::kDone;
+}
+
+}  // namespace cmd::advise

@@ -1,0 +1,133 @@
+#include "cmd/advise/placement_view.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cmd/table.hpp"
+#include "reporting/plain_text.hpp"
+
+namespace cmd::advise {
+namespace {
+
+using advising::Finding;
+using advising::Outcome;
+using advising::PlacementReport;
+
+/// Rows of each table. JSON has them all.
+constexpr std::size_t kRows = 30;
+
+std::string subject_of(const Finding& finding) {
+  if (finding.name.empty()) return "(all of them)";
+  const std::string name = finding.ns.empty() ? finding.name : finding.ns + "/" + finding.name;
+  return reporting::plain_text(finding.kind + " " + name);
+}
+
+std::string effect_of(const Finding& finding, const Outcome& now) {
+  if (!finding.then) return "not worked out";
+  const std::int32_t nodes = gained_nodes(finding, now);
+  if (nodes > 0) return fmt::format("{} nodes more, {} in all", nodes, finding.then->freed);
+  const std::int32_t moves = saved_moves(finding, now);
+  return moves > 0 ? fmt::format("as many, with {} moves less", moves) : "none";
+}
+
+std::string head_of(const PlacementReport& report) {
+  const Outcome& now = report.now;
+  std::string text = fmt::format("{} nodes, {} of them with pods. As things are, a plan frees {} with {} moves; ",
+                                 report.nodes, report.busy, now.freed, now.moves);
+  return text + fmt::format("no plan could free more than {}, because of {}. Nothing was touched.\n", now.bound,
+                            now.bound_reason.empty() ? "nothing" : reporting::plain_text(now.bound_reason));
+}
+
+std::string effects_table(const PlacementReport& report) {
+  Table table({"CAUSE", "WHAT", "PODS", "NODES", "FREES", "RISK", "WHY", "CHANGE"});
+  std::size_t left_out = 0;
+  std::size_t shown = 0;
+  for (const Finding& each : report.findings) {
+    if (!has_effect(each.cause)) continue;
+    if (shown == kRows) {
+      ++left_out;
+      continue;
+    }
+    ++shown;
+    table.add_row({std::string(to_string(each.cause)), subject_of(each), std::to_string(each.pods),
+                   each.nodes > 0 ? std::to_string(each.nodes) : "", effect_of(each, report.now),
+                   std::string(to_string(each.risk)), reporting::plain_text(each.why), each.change});
+  }
+  if (shown == 0) return "\nNothing holds nodes that a change of constraints would free.\n";
+  std::string text = "\nWHAT HOLDS NODES\n" + table.render();
+  if (left_out > 0) text += fmt::format("(and {} more; -o json has them all)\n", left_out);
+  if (report.unplanned > 0) text += fmt::format("({} were not worked out: --plans allows no more)\n", report.unplanned);
+  return text;
+}
+
+std::string risks_table(const PlacementReport& report) {
+  Table table({"CAUSE", "WHAT", "PODS", "WHY", "CHANGE"});
+  std::size_t left_out = 0;
+  std::size_t shown = 0;
+  for (const Finding& each : report.findings) {
+    if (has_effect(each.cause)) continue;
+    if (shown == kRows) {
+      ++left_out;
+      continue;
+    }
+    ++shown;
+    table.add_row({std::string(to_string(each.cause)), subject_of(each), std::to_string(each.pods),
+                   reporting::plain_text(each.why), each.change});
+  }
+  if (shown == 0) return {};
+  std::string text = "\nRISKS\n" + table.render();
+  return left_out > 0 ? text + fmt::format("(and {} more; -o json has them all)\n", left_out) : text;
+}
+
+std::string alerts_text(const PlacementReport& report) {
+  if (report.alerts.empty()) return {};
+  std::string text = "\nALERTS\n";
+  for (const advising::Alert& each : report.alerts)
+    text += fmt::format("{} at {:.0f} %: {}\n  {}\n", each.name, each.percent, each.meaning, each.expression);
+  return text;
+}
+
+api::Json outcome_json(const Outcome& outcome) {
+  return {{"freed", outcome.freed},
+          {"moves", outcome.moves},
+          {"bound", outcome.bound},
+          {"boundReason", outcome.bound_reason}};
+}
+
+api::Json finding_json(const Finding& finding, const Outcome& now) {
+  api::Json json = {{"cause", to_string(finding.cause)},
+                    {"namespace", finding.ns},
+                    {"kind", finding.kind},
+                    {"name", finding.name},
+                    {"pods", finding.pods},
+                    {"nodes", finding.nodes},
+                    {"risk", to_string(finding.risk)},
+                    {"grade", finding.grade == advising::Grade::kDropped ? "Dropped" : "Preferred"},
+                    {"why", finding.why},
+                    {"change", finding.change}};
+  if (!finding.then) return json;
+  json["then"] = outcome_json(*finding.then);
+  json["gainedNodes"] = gained_nodes(finding, now);
+  json["savedMoves"] = saved_moves(finding, now);
+  return json;
+}
+
+}  // namespace
+
+std::string placement_text(const PlacementReport& report) {
+  return head_of(report) + effects_table(report) + risks_table(report) + alerts_text(report);
+}
+
+api::Json placement_json(const PlacementReport& report) {
+  api::Json json = {{"nodes", report.nodes},           {"busy", report.busy},
+                    {"now", outcome_json(report.now)}, {"findings", api::Json::array()},
+                    {"unplanned", report.unplanned},   {"alerts", api::Json::array()}};
+  for (const Finding& each : report.findings) json["findings"].push_back(finding_json(each, report.now));
+  for (const advising::Alert& each : report.alerts)
+    json["alerts"].push_back(
+        {{"name", each.name}, {"percent", each.percent}, {"meaning", each.meaning}, {"expression", each.expression}});
+  return json;
+}
+
+}  // namespace cmd::advise

@@ -1,0 +1,116 @@
+#include "cmd/extender/service.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "controllers/ops/address.hpp"
+
+namespace cmd {
+namespace {
+
+using base::kv;
+using extending::ExtenderArgs;
+
+const std::vector<double> kSeconds{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1};
+constexpr std::size_t kLeastAllBodies = std::size_t{32} << 20;
+
+serving::Response json(std::string body) {
+  return {.status = 200, .content_type = "application/json", .body = std::move(body)};
+}
+
+}  // namespace
+
+ExtenderService::ExtenderService(const extending::ExtenderConfig& config, extending::LoadKeeper& keeper,
+                                 HintFor hint_for, const base::Clock& clock, base::Metrics& metrics, base::Log log)
+    : config_(config),
+      keeper_(keeper),
+      hint_for_(std::move(hint_for)),
+      clock_(clock),
+      metrics_(metrics),
+      log_(std::move(log)) {}
+
+serving::Response ExtenderService::answer(const serving::Request& request) {
+  if (request.path != "/filter" && request.path != "/prioritize")
+    return {.status = 404, .body = "there are /filter and /prioritize\n"};
+  if (request.method != "POST") return {.status = 405, .body = "only POST\n"};
+  return decide(request.path.substr(1), request);
+}
+
+serving::Response ExtenderService::decide(const std::string& verb, const serving::Request& request) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto args = extending::parse_args(request.body);
+  if (!args) {
+    log_.debug("a request could not be read", {kv("verb", verb), kv("error", args.error())});
+    count(verb, "invalid");
+    return {.status = 400, .body = "no ExtenderArgs: " + args.error().message + "\n"};
+  }
+  auto response = verb == "filter" ? filter(*args) : prioritize(*args);
+  count(verb, "answered");
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  metrics_
+      .histogram("evacuator_extender_answer_seconds", "Time from a whole request of the scheduler to the answer.",
+                 kSeconds, {{"verb", verb}})
+      .observe(took.count());
+  return response;
+}
+
+serving::Response ExtenderService::filter(const ExtenderArgs& args) {
+  const auto board = keeper_.board();
+  const auto hinted = hint(args.pod);
+  const auto loads = keeper_.loads(args.nodes, args.pod, false, clock_.now());
+  const auto decision = extending::filter(config_, args, board.get(), loads, hinted);
+  if (decision.all_critical) {
+    metrics_
+        .counter("evacuator_extender_all_critical_total",
+                 "Pods of which every candidate node had a critical load, so that none was kept from them.")
+        .increment();
+  } else if (decision.critical > 0) {
+    metrics_.counter("evacuator_extender_filtered_nodes_total", "Candidate nodes that were refused for critical load.")
+        .increment(static_cast<double>(decision.critical));
+  }
+  return json(extending::filter_answer(args, decision.reasons));
+}
+
+serving::Response ExtenderService::prioritize(const ExtenderArgs& args) {
+  const auto board = keeper_.board();
+  const base::TimePoint now = clock_.now();
+  const auto loads = keeper_.loads(args.nodes, args.pod, true, now);
+  const auto decision = extending::prioritize(config_, args, board.get(), loads, hint(args.pod));
+  if (decision.unknown > 0) {
+    metrics_
+        .counter("evacuator_extender_neutral_nodes_total",
+                 "Candidate nodes without usable usage, which got a neutral score.")
+        .increment(static_cast<double>(decision.unknown));
+  }
+  if (decision.best) keeper_.expect(args.pod, args.nodes[*decision.best], now);
+  return json(extending::priorities_answer(args.nodes, decision.scores));
+}
+
+/// Nobody creates a pod in a spared namespace by a hint: the placement webhook leaves them alone, too.
+std::optional<extending::PodHint> ExtenderService::hint(const api::Pod& pod) const {
+  if (!hint_for_ || std::ranges::find(config_.spared_namespaces, pod.meta.ns) != config_.spared_namespaces.end())
+    return std::nullopt;
+  return hint_for_(pod);
+}
+
+void ExtenderService::count(const std::string& verb, const char* result) {
+  metrics_
+      .counter("evacuator_extender_requests_total", "Requests of the scheduler, by verb and result.",
+               {{"verb", verb}, {"result", result}})
+      .increment();
+}
+
+serving::ServerOptions extender_server_options(const extending::ExtenderConfig& config) {
+  serving::ServerOptions options = controllers::server_options(config.address);
+  options.io_threads = 2;  // a huge body must not keep the others waiting
+  options.handler_threads = 4;
+  options.max_connections = 128;
+  options.max_body_bytes = static_cast<std::size_t>(config.max_body_bytes);
+  options.max_all_body_bytes = std::max(kLeastAllBodies, 4 * options.max_body_bytes);
+  options.header_timeout = base::milliseconds(2'000);
+  options.body_timeout = base::milliseconds(5'000);
+  options.answer_timeout = base::milliseconds(5'000);
+  return options;
+}
+
+}  // namespace cmd

@@ -1,0 +1,105 @@
+/// Placement advice about every kind of fragmented cluster: it names the true cause, and once it is followed a plan
+/// frees what was promised. What following it means is written down here once more, without the adviser's code.
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "advising/placement/advise.hpp"
+#include "planning/planner.hpp"
+#include "test/builders/cluster.hpp"
+#include "test/scenarios/fragmentation/clusters.hpp"
+#include "test/scenarios/fragmentation/judge.hpp"
+
+namespace advice_test {
+
+using advising::Cause;
+using scheduling::SnapshotInput;
+
+constexpr int kNodes = 20;
+
+/// An honest change of one pod.
+void follow(Cause cause, bool drops, api::Pod& pod) {
+  auto affinity = pod.affinity ? std::make_shared<api::Affinity>(*pod.affinity) : nullptr;
+  if (cause == Cause::kRequiredAntiAffinity && affinity) {
+    for (const auto& term : drops ? std::vector<api::PodAffinityTerm>() : affinity->required_pod_anti_affinity)
+      affinity->preferred_pod_anti_affinity.push_back({100, term});
+    affinity->required_pod_anti_affinity = {};
+    pod.affinity = affinity;
+  }
+  if (cause == Cause::kZoneSpread && drops) pod.topology_spread.clear();
+  if (cause == Cause::kZoneSpread) {
+    for (auto& constraint : pod.topology_spread) constraint.schedule_anyway = true;
+  }
+  if (cause == Cause::kNodeSelector) pod.node_selector = {};
+  if (cause == Cause::kZonalVolume) pod.volumes.clear();
+  if (cause == Cause::kBarePod && pod.meta.owner_references.empty())
+    pod.meta.owner_references = {{"apps/v1", "ReplicaSet", "made", "made-" + pod.meta.name, true}};
+}
+
+bool is_meant(const advising::Finding& finding, const api::Pod& pod) {
+  if (finding.name.empty()) return true;
+  const auto* owner = pod.meta.controller();
+  return (owner == nullptr ? pod.meta.name : owner->name) == finding.name;
+}
+
+SnapshotInput followed(SnapshotInput cluster, const advising::Finding& finding) {
+  for (auto& each : cluster.pods) {
+    if (!is_meant(finding, *each)) continue;
+    api::Pod pod = *each;
+    follow(finding.cause, finding.grade == advising::Grade::kDropped, pod);
+    each = std::make_shared<const api::Pod>(std::move(pod));
+  }
+  return cluster;
+}
+
+/// As `evacuator simulate` plans, judged by somebody who shares no code with the planner.
+fragmentation::Verdict simulated(const SnapshotInput& cluster) {
+  api::DeschedulerPolicySpec policy;
+  policy.strategies.push_back({"Defragmentation", "{}"});
+  const planning::PlanSpec spec(policy);
+  const scheduling::ClusterSnapshot snapshot(cluster);
+  const auto plan = planning::plan_cycle({.spec = spec,
+                                          .cluster = snapshot,
+                                          .leaving = {},
+                                          .now = builders::kNoon,
+                                          .options = {.spend_pdbs = false, .taint_value = "simulated"}});
+  return fragmentation::judge(cluster, plan.moves);
+}
+
+/// What its shape in clusters.cpp holds open most; nullopt: nothing but what is requested.
+std::optional<Cause> true_cause(std::string_view kind) {
+  if (kind == "crowded" || kind == "brimful" || kind == "memory") return std::nullopt;
+  if (kind == "zonal") return Cause::kZoneSpread;
+  if (kind == "unmovable") return Cause::kBarePod;
+  return Cause::kRequiredAntiAffinity;
+}
+
+class Advice : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(Advice, NamesTheTrueCauseAndKeepsItsPromise) {
+  const SnapshotInput cluster = fragmentation::make_cluster(GetParam(), kNodes, 1);
+  const auto report = advising::advise_placement({.cluster = cluster, .now = builders::kNoon});
+  const auto first = std::ranges::find_if(report.findings, [](const auto& each) { return has_effect(each.cause); });
+  if (const auto cause = true_cause(GetParam())) {
+    ASSERT_NE(first, report.findings.end());
+    EXPECT_EQ(first->cause, *cause) << to_string(first->cause);
+  } else {
+    EXPECT_EQ(first, report.findings.end());
+    EXPECT_THAT(report.now.bound_reason, testing::StartsWith("requests of"));
+    EXPECT_EQ(report.now.freed, report.now.bound);
+  }
+  for (const advising::Finding& finding : report.findings) {
+    if (!finding.then) continue;
+    const auto verdict = simulated(followed(cluster, finding));
+    EXPECT_NEAR(verdict.freed(), finding.then->freed, 1) << to_string(finding.cause) << " " << finding.name;
+    // The judge takes every spread constraint as a duty.
+    if (finding.cause != Cause::kZoneSpread) EXPECT_THAT(verdict.broken, testing::IsEmpty());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Advice, testing::ValuesIn(fragmentation::kinds()),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace advice_test

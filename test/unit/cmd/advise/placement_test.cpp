@@ -1,0 +1,59 @@
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cmd/advise/placement_view.hpp"
+
+namespace cmd::advise {
+namespace placement_test {
+
+using advising::Cause;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+advising::PlacementReport report() {
+  advising::PlacementReport made;
+  made.nodes = 20;
+  made.busy = 19;
+  made.now = {.freed = 4, .moves = 9, .bound = 6, .bound_reason = "requests of cpu"};
+  advising::Finding quorum{.cause = Cause::kRequiredAntiAffinity,
+                           .ns = "db",
+                           .kind = "StatefulSet",
+                           .name = "zk\x1b[2J",
+                           .pods = 5,
+                           .nodes = 5,
+                           .risk = advising::Risk::kHigh,
+                           .why = "5 pods",
+                           .change = "make it preferred"};
+  quorum.then = advising::Outcome{.freed = 6, .moves = 12, .bound = 8, .bound_reason = ""};
+  advising::Finding single{.cause = Cause::kSingleReplica, .ns = "db", .kind = "Deployment", .name = "ui", .pods = 1};
+  made.findings = {quorum, single};
+  made.unplanned = 2;
+  made.alerts = {{"NodeLoadHigh", 90, "a node burns", "up > 90"}};
+  return made;
+}
+
+TEST(PlacementText, TellsEffectsRisksAndAlerts) {
+  const std::string text = placement_text(report());
+  EXPECT_THAT(text,
+              HasSubstr("a plan frees 4 with 9 moves; no plan could free more than 6, because of requests of cpu"));
+  EXPECT_THAT(text, HasSubstr("2 nodes more, 6 in all"));
+  EXPECT_THAT(text, HasSubstr("(2 were not worked out"));
+  EXPECT_THAT(text, HasSubstr("SingleReplica   Deployment db/ui"));
+  EXPECT_THAT(text, HasSubstr("NodeLoadHigh at 90 %: a node burns\n  up > 90\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << "names of tenants do not steer the terminal";
+}
+
+TEST(PlacementText, SaysWhenThereIsNothing) { EXPECT_THAT(placement_text({}), HasSubstr("Nothing holds nodes")); }
+
+TEST(PlacementJson, HasThenOnlyWhereSomebodyPlanned) {
+  const api::Json json = placement_json(report());
+  EXPECT_EQ(json["findings"][0]["gainedNodes"], 2);
+  EXPECT_EQ(json["findings"][0]["savedMoves"], -3);
+  EXPECT_EQ(json["findings"][0]["grade"], "Preferred");
+  EXPECT_FALSE(json["findings"][1].contains("then"));
+  EXPECT_EQ(json["now"]["boundReason"], "requests of cpu");
+}
+
+}  // namespace placement_test
+}  // namespace cmd::advise
