@@ -5,7 +5,6 @@
 #include "api/json/json_access.hpp"
 #include "cmd/input/documents.hpp"
 #include "cmd/input/files.hpp"
-#include "cmd/session/advice.hpp"
 #include "cmd/session/session.hpp"
 
 namespace cmd::advise {
@@ -60,7 +59,7 @@ base::Status read_kind(plugin::Session& session, const WantedKind& wanted, const
     each(*object);
     return base::Done{};
   });
-  if (read || (wanted.is_optional && plugin::is_missing_kind(read.error(), wanted.type))) return base::Done{};
+  if (read || (wanted.is_optional && base::is_not_found(read.error()))) return base::Done{};
   const base::Error told = session.explained(read.error(), {"list", wanted.type, {options.ns, ""}});
   if (!wanted.is_optional) return told;
   problems.push_back(told.message.substr(0, told.message.find('\n')));

@@ -58,8 +58,9 @@ TEST_F(EvacuatorCli, RefusesUnknownArguments) {
 }
 
 TEST_F(EvacuatorCli, HelpOfACommandShowsItsOwnExamplesOnly) {
-  const std::vector<std::string> commands = {"run",     "demo",          "simulate", "explain", "validate",
-                                             "convert", "webhook-check", "version",  "audit",   "completion"};
+  const std::vector<std::string> commands = {"run",      "demo",       "simulate",      "explain",
+                                             "validate", "convert",    "webhook-check", "version",
+                                             "audit",    "completion", "advise"};
   for (const std::string& command : commands) {
     EXPECT_EQ(run({command, "--help"}), 0) << err_;
     for (const std::string& other : commands) {
