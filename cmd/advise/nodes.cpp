@@ -1,11 +1,171 @@
+#include "advising/nodes.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "advising/patches.hpp"
+#include "api/core/codec.hpp"
 #include "cmd/advise/commands.hpp"
+#include "cmd/advise/objects.hpp"
+#include "cmd/advise/prometheus.hpp"
+#include "cmd/session/session.hpp"
+#include "cmd/table.hpp"
+#include "reporting/plain_text.hpp"
+#include "usage/matching.hpp"
 
 namespace cmd::advise {
+namespace {
+
+using advising::Day;
+using reporting::plain_text;
+
+struct Nodes {
+  std::vector<advising::NodeSpec> specs;
+  std::vector<usage::NodeNames> names;
+};
+
+base::Result<Nodes> read_nodes(const NodesOptions& options, plugin::Io& io, std::vector<std::string>& problems) {
+  Nodes nodes;
+  auto read = read_objects(
+      options.cluster, io, {{kube::kNodes}},
+      [&](const api::Json& object) {
+        if (object.value("kind", "") != "Node") return;
+        const auto node = api::decode_node(api::to_json_text(object));
+        if (!node || node->meta.name.empty()) return;
+        nodes.specs.push_back(advising::node_spec_of(object));
+        nodes.names.push_back(usage::names_of(*node));
+      },
+      problems);
+  if (!read) return std::move(read).error();
+  if (nodes.specs.empty()) return base::invalid("there are no nodes in what was read");
+  return nodes;
+}
+
+struct Window {
+  Day from = 0, to = 0;
+};
+base::Result<Window> window_of(const NodesOptions& options, const plugin::Io& io) {
+  Day to = advising::day_of(io.clock.now());
+  if (!options.until.empty()) {
+    const auto until = base::parse_time(options.until);
+    if (!until) return base::invalid("--until: an RFC 3339 time such as 2026-11-21T00:00:00Z is expected");
+    to = advising::day_of(*until);
+  }
+  return Window{to - options.days, to};
+}
+
+/// Asks for every day and figure; sources may know nodes by their addresses.
+base::Result<advising::NodeDays> read_days(PrometheusSession& session, const Window& window,
+                                           const usage::NodeMatcher& matcher, std::vector<std::string>& problems) {
+  advising::NodeDays days;
+  const auto expressions = usage::node_expressions(session.settings());
+  std::size_t strangers = 0;
+  for (Day day = window.from; day < window.to; ++day) {
+    for (std::size_t i = 0; i < expressions.size(); ++i) {
+      auto told = session.history().nodes(expressions[i], advising::start_of(day + 1),
+                                          [&](std::string_view instance, double value) {
+                                            const std::string_view node = matcher.match(instance);
+                                            if (node.empty()) {
+                                              ++strangers;
+                                            } else {
+                                              days[std::string(node)][day].values[i] = value;
+                                            }
+                                          });
+      if (!told) return told.error().during("Prometheus, " + advising::text_of(day));
+    }
+  }
+  if (strangers > 0) problems.push_back(fmt::format("{} values are of nodes that are not in the cluster", strangers));
+  return days;
+}
+
+std::string reservations_text(const std::vector<advising::Reservation>& all) {
+  Table table({"NODES", "COUNT", "KUBE-RESERVED", "SYSTEM-RESERVED", "EVICTION-HARD", "RESERVED NOW", "DAYS"});
+  std::string without;
+  for (const advising::Reservation& each : all) {
+    if (!each.why_not.empty()) {
+      without += fmt::format("  {}: no advice: {}\n", plain_text(each.group), each.why_not);
+      continue;
+    }
+    const auto amounts = [](double cpu, double memory) {
+      return advising::cpu_quantity(cpu) + ", " + advising::memory_quantity(memory);
+    };
+    table.add_row({plain_text(each.group), std::to_string(each.nodes),
+                   each.is_split ? amounts(each.kube_cpu, each.kube_memory) : "(in system-reserved)",
+                   amounts(each.system_cpu, each.system_memory), advising::memory_quantity(each.eviction_memory),
+                   amounts(each.reserved_cpu, each.reserved_memory), std::to_string(each.days)});
+  }
+  return (table.empty() ? "" : table.render()) + without;
+}
+
+std::string findings_text(const std::vector<advising::NodeFinding>& all) {
+  if (all.empty()) return "\nNo node is overcommitted in fact, and none is a hot spot.\n";
+  Table table({"NODE", "REASON", "ON ITS WORST DAY"});
+  for (const advising::NodeFinding& each : all)
+    table.add_row({plain_text(each.node), each.reason, plain_text(each.text)});
+  return "\n" + table.render();
+}
+
+api::Json nodes_json(const advising::NodeAdvice& advice, const std::vector<std::string>& problems) {
+  api::Json reservations = api::Json::array();
+  for (const advising::Reservation& each : advice.reservations) {
+    api::Json json = {{"nodes", each.group},
+                      {"count", each.nodes},
+                      {"days", each.days},
+                      {"samples", each.samples},
+                      {"noAdvice", each.why_not},
+                      {"reservedNow",
+                       {{"cpu", advising::cpu_quantity(each.reserved_cpu)},
+                        {"memory", advising::memory_quantity(each.reserved_memory)}}}};
+    if (each.why_not.empty()) json["kubeletConfiguration"] = advising::kubelet_configuration(each);
+    reservations.push_back(std::move(json));
+  }
+  api::Json findings = api::Json::array();
+  for (const advising::NodeFinding& each : advice.findings)
+    findings.push_back({{"node", each.node},
+                        {"reason", each.reason},
+                        {"value", each.value},
+                        {"limit", each.limit},
+                        {"text", each.text}});
+  return {{"reservations", std::move(reservations)}, {"findings", std::move(findings)}, {"problems", problems}};
+}
+
+/// A document for each group, its name in a comment.
+std::string kubelet_text(const advising::NodeAdvice& advice) {
+  std::string text;
+  for (const advising::Reservation& each : advice.reservations) {
+    text += fmt::format("---\n# nodes: {} ({})\n", plain_text(each.group), each.nodes);
+    text += each.why_not.empty() ? advising::kubelet_configuration(each) : "# no advice: " + each.why_not + "\n";
+  }
+  return text;
+}
+
+void print(const NodesOptions& options, const advising::NodeAdvice& advice, const std::vector<std::string>& problems,
+           plugin::Io& io) {
+  if (options.output == "kubelet") return io.out(kubelet_text(advice));
+  if (options.output != "table") return plugin::print_value(io, options.output, nodes_json(advice, problems));
+  io.out(reservations_text(advice.reservations) + findings_text(advice.findings));
+  for (const std::string& problem : problems) io.out("Warning: " + plain_text(problem) + "\n");
+}
+
+}  // namespace
 
 int run_nodes(const NodesOptions& options, plugin::Io& io) {
-  (void)options;
-  io.err("evacuator: advise nodes is not part of this build yet\n");
-  return plugin::kFailed;
+  if (options.prometheus.url.empty())
+    return plugin::fail(io, base::invalid("where is the history? give --prometheus: nothing else knows a node's past"));
+  const auto window = window_of(options, io);
+  if (!window) return plugin::fail(io, window.error());
+  std::vector<std::string> problems;
+  const auto nodes = read_nodes(options, io, problems);
+  if (!nodes) return plugin::fail(io, nodes.error());
+  const auto session = PrometheusSession::open(options.prometheus, {}, io);
+  if (!session) return plugin::fail(io, session.error());
+  const usage::NodeMatcher matcher(nodes->names);
+  const auto days = read_days(**session, *window, matcher, problems);
+  if (!days) return plugin::fail(io, days.error());
+  const double a_day = static_cast<double>(std::chrono::hours(24) / (*session)->settings().step);
+  print(options, advising::advise_nodes(nodes->specs, *days, a_day), problems, io);
+  return plugin::kDone;
 }
 
 }  // namespace cmd::advise

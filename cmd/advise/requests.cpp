@@ -1,11 +1,105 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "advising/patches.hpp"
 #include "cmd/advise/commands.hpp"
+#include "cmd/advise/objects.hpp"
+#include "cmd/advise/past.hpp"
+#include "cmd/advise/requests_view.hpp"
+#include "cmd/session/session.hpp"
 
 namespace cmd::advise {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr kube::ResourceType kCronJobs{"batch", "v1", "cronjobs", "CronJob"};
+constexpr kube::ResourceType kHorizontal{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler"};
+/// Before Kubernetes 1.23; it tells of CPU only.
+constexpr kube::ResourceType kHorizontalV1{"autoscaling", "v1", "horizontalpodautoscalers", "HorizontalPodAutoscaler"};
+constexpr kube::ResourceType kVertical{"autoscaling.k8s.io", "v1", "verticalpodautoscalers", "VerticalPodAutoscaler"};
+
+const std::vector<WantedKind>& wanted_kinds() {
+  static const std::vector<WantedKind> kinds = {{kube::kPods},
+                                                {kube::kDeployments, true},
+                                                {kube::kReplicaSets, true},
+                                                {kube::kStatefulSets, true},
+                                                {kube::kDaemonSets, true},
+                                                {kube::kJobs, true},
+                                                {kCronJobs, true},
+                                                {kHorizontal, true},
+                                                {kHorizontalV1, true},
+                                                {kVertical, true}};
+  return kinds;
+}
+
+/// Where nothing of a kind can be read, what it would say is not known.
+base::Result<advising::Inventory> read_inventory(const ClusterOptions& options, plugin::Io& io,
+                                                 std::vector<std::string>& problems) {
+  advising::InventoryBuilder builder;
+  auto read = read_objects(
+      options, io, wanted_kinds(), [&](const api::Json& object) { builder.add(object); }, problems);
+  if (!read) return std::move(read).error();
+  return std::move(builder).finish(options.ns);
+}
+
+void note_strangers(const advising::Histories& histories, std::vector<std::string>& problems) {
+  const auto count = histories.unknown_pods + histories.ambiguous_pods;
+  if (count == 0) return;
+  std::string names;
+  for (const std::string& example : histories.examples) names += (names.empty() ? "" : ", ") + example;
+  problems.push_back(fmt::format(
+      "the history of {} containers is not used: {} belong to no workload that is there, {} to one of several ({})",
+      count, histories.unknown_pods, histories.ambiguous_pods, names));
+}
+
+base::Status write_file(const fs::path& path, const std::string& text) {
+  std::error_code failed;
+  fs::create_directories(path.parent_path(), failed);
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) return base::invalid("--patches: cannot write " + path.string());
+  return base::Done{};
+}
+
+base::Status write_patches(const RequestsOptions& options, const advising::Inventory& inventory,
+                           const RequestsReport& report, plugin::Io& io) {
+  if (options.patches.empty()) return base::Done{};
+  const auto patches = advising::patches_of(inventory, report.advice, options.include_conflicts);
+  for (const advising::PatchFile& file : patches.files) {
+    if (auto written = write_file(fs::path(options.patches) / file.path, file.text); !written) return written;
+  }
+  for (const std::string& left : patches.left_out) io.err("no patch for " + left + "\n");
+  io.err(fmt::format("{} patches in {}\n", patches.files.empty() ? 0 : patches.files.size() - 1, options.patches));
+  return base::Done{};
+}
+
+}  // namespace
 
 int run_requests(const RequestsOptions& options, plugin::Io& io) {
-  (void)options;
-  io.err("evacuator: advise requests is not part of this build yet\n");
-  return plugin::kFailed;
+  RequestsReport report;
+  const auto inventory = read_inventory(options.cluster, io, report.problems);
+  if (!inventory) return plugin::fail(io, inventory.error());
+  const auto past = read_past(options, *inventory, io);
+  if (!past) return plugin::fail(io, past.error());
+  report.rules = past->rules;
+  report.prices = {options.price_core, options.price_gib};
+  report.currency = options.currency;
+  report.problems.insert(report.problems.end(), past->problems.begin(), past->problems.end());
+  note_strangers(past->histories, report.problems);
+  report.advice = advising::advise_requests(*inventory, past->histories, report.rules);
+  report.waste = advising::waste_of(report.advice);
+  if (options.output == "table") {
+    io.out(requests_text(report));
+  } else {
+    plugin::print_value(io, options.output, requests_json(report));
+  }
+  const auto written = write_patches(options, *inventory, report, io);
+  return written ? plugin::kDone : plugin::fail(io, written.error());
 }
 
 }  // namespace cmd::advise

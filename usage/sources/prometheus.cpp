@@ -70,16 +70,16 @@ Prometheus::Prometheus(const api::UsageSource& source, Dependencies dependencies
   for (api::UsageQuery& query : queries_) fill_preset(query);
 }
 
-base::Result<std::string> Prometheus::ask(const std::string& path, const std::string& query) {
+base::Result<std::string> ask_prometheus(EndpointClient& client, const std::string& path, std::string query) {
   kube::Request request;
   request.path = path;
-  request.query = query;
-  if (query.size() > kLongestTarget) {
+  request.query = std::move(query);
+  if (request.query.size() > kLongestTarget) {
     request.method = "POST";
     request.content_type = "application/x-www-form-urlencoded";
     request.body = std::exchange(request.query, {});
   }
-  auto answer = client_.send(std::move(request));
+  auto answer = client.send(std::move(request));
   if (!answer) return std::move(answer).error();
   auto refusal = refusal_of(*answer);
   if (!refusal) return std::move(answer->body);
@@ -89,6 +89,10 @@ base::Result<std::string> Prometheus::ask(const std::string& path, const std::st
   // The server works: it is this query that was too slow, or that somebody stopped.
   if (told->code == base::ErrorCode::kUnavailable) told->code = base::ErrorCode::kOutcomeUnknown;
   return *std::move(told);
+}
+
+base::Result<std::string> Prometheus::ask(const std::string& path, const std::string& query) {
+  return ask_prometheus(client_, path, query);
 }
 
 base::Result<std::string> Prometheus::ask_now(const std::string& expression) {

@@ -10,6 +10,10 @@
 
 namespace usage {
 
+/// One call of the HTTP API, `query` being its encoded parameters; the answer's text. Errors are in the API's own words
+/// where it tells any; kOutcomeUnknown: this query was too slow, or was stopped, and the server works.
+base::Result<std::string> ask_prometheus(EndpointClient& client, const std::string& path, std::string query);
+
 /// Prometheus' HTTP API: one instant query a column for the whole cluster. A query that goes wrong leaves its column
 /// kUnknown and a problem; when all do, two come too late, or the server is not reached, the sample fails.
 class Prometheus final : public Source {

@@ -1,0 +1,219 @@
+#include "advising/history.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+namespace advising {
+namespace {
+
+constexpr std::size_t kMostExamples = 5;
+constexpr double kMostInADay = 86'400;  ///< samples, or kills
+
+/// The value itself, or kUnknown, which is counted, when it cannot be true.
+double checked(double value, double most, Oddities& oddities) {
+  if (std::isnan(value)) return kUnknown;
+  if (std::isinf(value)) return ++oddities.not_finite, kUnknown;
+  if (value < 0) return ++oddities.negative, kUnknown;
+  if (value > most) return ++oddities.absurd, kUnknown;
+  return value;
+}
+
+void raise(double& peak, double value) {
+  if (!std::isnan(value) && !(peak >= value)) peak = value;
+}
+
+void make_key(std::string& key, std::string_view ns, std::string_view pod, std::string_view container) {
+  key.assign(ns).append(1, '/').append(pod).append(1, '/').append(container);
+}
+
+/// Without a workload a note is taken.
+Owner owner_of(const Owners& owners, std::string_view ns, std::string_view pod, Histories& told) {
+  const Owner owner = owners.of(ns, pod);
+  if (owner.workload != nullptr) return owner;
+  ++(owner.is_ambiguous ? told.ambiguous_pods : told.unknown_pods);
+  if (told.examples.size() < kMostExamples) told.examples.push_back(fmt::format("{}/{}", ns, pod));
+  return owner;
+}
+
+}  // namespace
+
+Day day_of(base::TimePoint time) {
+  return static_cast<Day>(std::chrono::floor<std::chrono::days>(time).time_since_epoch().count());
+}
+base::TimePoint start_of(Day day) { return std::chrono::sys_days(std::chrono::days(day)); }
+std::string text_of(Day day) { return base::format_time(start_of(day)).substr(0, 10); }
+std::optional<Day> parse_day(std::string_view text) {
+  if (text.size() != 10) return std::nullopt;
+  const auto time = base::parse_time(fmt::format("{}T00:00:00Z", text));
+  return time ? std::optional(day_of(*time)) : std::nullopt;
+}
+
+Oddities& Oddities::operator+=(const Oddities& other) {
+  negative += other.negative;
+  not_finite += other.not_finite;
+  absurd += other.absurd;
+  duplicates += other.duplicates;
+  return *this;
+}
+
+void add_histories(Histories& all, Histories other) {
+  for (auto& [key, history] : other.containers) {
+    ContainerHistory& into = all.containers[key];
+    for (const auto& [day, usage] : history.days) {
+      const auto [at, is_new] = into.days.emplace(day, usage);
+      if (!is_new && usage.covered > at->second.covered) at->second = usage;
+    }
+    if (into.cpu && history.cpu) into.cpu->merge(*history.cpu);
+    if (!into.cpu) into.cpu = std::move(history.cpu);
+    into.oddities += history.oddities;
+  }
+  all.unknown_pods += other.unknown_pods;
+  all.ambiguous_pods += other.ambiguous_pods;
+  for (std::string& example : other.examples) {
+    if (all.examples.size() < kMostExamples) all.examples.push_back(std::move(example));
+  }
+}
+
+// --- Single samples
+
+SampleFold::Series SampleFold::new_series(const Sample& sample) {
+  Series series;
+  const Owner owner = owner_of(owners_, sample.ns, sample.pod, result_);
+  if (owner.workload != nullptr) series.container = &containers_[{*owner.workload, std::string(sample.container)}];
+  const auto told = owners_.started(sample.ns, sample.pod);
+  const bool was_there_before = !told && sample.time <= *first_;
+  series.start = told ? *told : (was_there_before ? sample.time - window_.startup : sample.time);
+  return series;
+}
+
+SampleFold::Series& SampleFold::series_of(const Sample& sample) {
+  make_key(key_, sample.ns, sample.pod, sample.container);
+  const auto at = series_.find(key_);
+  return at == series_.end() ? series_.emplace(key_, new_series(sample)).first->second : at->second;
+}
+
+void SampleFold::add(const Sample& sample) {
+  if (!first_) first_ = sample.time;
+  Series& series = series_of(sample);
+  if (series.container == nullptr || sample.time < window_.from || sample.time >= window_.to) return;
+  Oddities& oddities = series.container->oddities;
+  if (sample.time <= series.last) {
+    ++oddities.duplicates;
+    return;
+  }
+  series.last = sample.time;
+  const double cpu = checked(sample.cpu, kMostCores, oddities);
+  const double memory = checked(sample.memory, kMostBytes, oddities);
+  if (std::isnan(cpu) && std::isnan(memory)) return;
+  DaySamples& day = series.container->days[day_of(sample.time)];
+  ++day.samples;
+  day.hours |= 1U << std::chrono::floor<std::chrono::hours>(sample.time - start_of(day_of(sample.time))).count();
+  raise(day.memory_peak, memory);
+  if (!std::isnan(memory)) ++day.memory_count, day.memory_sum += memory;
+  if (std::isnan(cpu)) return;
+  const base::Duration age = sample.time - series.start;
+  if (age >= base::Duration(0) && age < window_.startup) return raise(day.startup_peak, cpu);
+  raise(day.cpu_peak, cpu);
+  ++day.cpu_count;
+  day.cpu_sum += cpu;
+  day.cpu.add(cpu);
+}
+
+DayUsage SampleFold::usage_of(const DaySamples& day) {
+  DayUsage usage;
+  usage.samples = day.samples;
+  usage.covered = std::chrono::hours(std::popcount(day.hours));
+  usage.cpu_peak = day.cpu_peak;
+  usage.cpu_startup_peak = day.startup_peak;
+  usage.memory_peak = day.memory_peak;
+  if (day.memory_count > 0) usage.memory_mean = day.memory_sum / static_cast<double>(day.memory_count);
+  if (day.cpu_count == 0) return usage;
+  usage.cpu_mean = day.cpu_sum / static_cast<double>(day.cpu_count);
+  usage.cpu_p95 = std::min(day.cpu.quantile(0.95), day.cpu_peak);
+  return usage;
+}
+
+Histories SampleFold::finish() && {
+  for (auto& [key, container] : containers_) {
+    ContainerHistory& history = result_.containers[key];
+    history.oddities = container.oddities;
+    history.cpu.emplace(kSmallestCores);
+    for (const auto& [day, samples] : container.days) {
+      history.days.emplace(day, usage_of(samples));
+      history.cpu->merge(samples.cpu);
+    }
+  }
+  return std::move(result_);
+}
+
+// --- Days by pod
+
+DayFold::Series& DayFold::series_of(std::string_view ns, std::string_view pod, std::string_view container) {
+  make_key(key_, ns, pod, container);
+  const auto at = series_.find(key_);
+  if (at != series_.end()) return at->second;
+  Series series;
+  const Owner owner = owner_of(owners_, ns, pod, told_);
+  if (owner.workload != nullptr) {
+    series.sums = &sums_[{*owner.workload, std::string(container)}];
+    series.sums->replicas = std::max(owner.replicas, 1);
+  }
+  return series_.emplace(key_, series).first->second;
+}
+
+void DayFold::put(DayMetric metric, double value, Series& series) {
+  Sums& sums = *series.sums;
+  const double weight = series.samples;
+  switch (metric) {
+    case DayMetric::kSamples:
+      series.samples = value;
+      sums.usage.samples += static_cast<std::uint64_t>(value);
+      sums.longest = std::max(sums.longest, value);
+      return;
+    case DayMetric::kCpuPeak: return raise(sums.usage.cpu_peak, value);
+    case DayMetric::kCpuMean: sums.mean_sum += value * weight, sums.mean_weight += weight; return;
+    case DayMetric::kCpuP95: sums.p95_sum += value * weight, sums.p95_weight += weight; return;
+    case DayMetric::kStartupPeak: return raise(sums.usage.cpu_startup_peak, value);
+    case DayMetric::kMemoryPeak: return raise(sums.usage.memory_peak, value);
+    case DayMetric::kMemoryMean: sums.memory_sum += value * weight, sums.memory_weight += weight; return;
+    case DayMetric::kThrottled: return raise(sums.usage.throttled, std::min(value, 1.0));
+    case DayMetric::kOomKills: sums.usage.oom_kills += static_cast<std::uint32_t>(std::ceil(value)); return;
+  }
+}
+
+void DayFold::add(DayMetric metric, std::string_view ns, std::string_view pod, std::string_view container,
+                  double value) {
+  const bool is_memory = metric == DayMetric::kMemoryPeak || metric == DayMetric::kMemoryMean;
+  const bool is_count = metric == DayMetric::kSamples || metric == DayMetric::kOomKills;
+  Series& series = series_of(ns, pod, container);
+  if (series.sums == nullptr) return;
+  const double most = is_memory ? kMostBytes : (is_count ? kMostInADay : kMostCores);
+  const double sound = checked(value, most, series.sums->oddities);
+  if (!std::isnan(sound)) put(metric, sound, series);
+}
+
+std::map<ContainerKey, DayUsage> DayFold::finish(Histories& told) {
+  std::map<ContainerKey, DayUsage> days;
+  for (auto& [key, sums] : sums_) {
+    DayUsage usage = sums.usage;
+    // A hundred pods of minutes are no day; pods that take turns are one.
+    const double points = std::max(sums.longest, static_cast<double>(usage.samples) / sums.replicas);
+    const auto covered = base::Duration(static_cast<base::Duration::rep>(points * static_cast<double>(step_.count())));
+    usage.covered = std::min<base::Duration>(covered, std::chrono::hours(24));
+    if (sums.oddities.total() > 0) told.containers[key].oddities += sums.oddities;
+    if (sums.mean_weight > 0) usage.cpu_mean = sums.mean_sum / sums.mean_weight;
+    if (sums.p95_weight > 0) usage.cpu_p95 = sums.p95_sum / sums.p95_weight;
+    if (sums.memory_weight > 0) usage.memory_mean = sums.memory_sum / sums.memory_weight;
+    days.emplace(key, usage);
+  }
+  add_histories(told, std::exchange(told_, {}));
+  series_.clear();
+  sums_.clear();
+  return days;
+}
+
+}  // namespace advising

@@ -1,0 +1,85 @@
+#include "cmd/advise/objects.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "api/json/json_access.hpp"
+#include "cmd/input/documents.hpp"
+#include "cmd/input/files.hpp"
+#include "cmd/session/session.hpp"
+
+namespace cmd::advise {
+namespace {
+
+using Each = std::function<void(const api::Json&)>;
+
+/// Items of a typed list (PodList) do not say their type.
+void give_type(api::Json& object, const std::string& kind, const std::string& version) {
+  if (!object.is_object()) return;
+  if (!object.contains("kind")) object["kind"] = kind;
+  if (!object.contains("apiVersion")) object["apiVersion"] = version;
+}
+
+void walk(api::Json& document, const Each& each) {
+  if (document.is_array()) {
+    for (api::Json& item : document) each(item);
+    return;
+  }
+  if (!document.is_object()) return;
+  const auto items = document.find("items");
+  if (items == document.end() || !items->is_array()) return each(document);
+  std::string kind = api::text_at(document, {"kind"});
+  const std::string version = api::text_at(document, {"apiVersion"});
+  const bool is_typed = kind != "List" && kind.ends_with("List");
+  if (is_typed) kind.resize(kind.size() - 4);
+  for (api::Json& item : *items) {
+    if (is_typed) give_type(item, kind, version);
+    each(item);
+  }
+}
+
+base::Status read_dump(const std::string& path, const Each& each) {
+  const auto set = files_of(path);
+  if (!set) return set.error();
+  for (const std::string& file : set->files) {
+    auto documents = read_documents(file, kMostDumpBytes, RepeatedKeys::kLastWins);
+    if (!documents) return std::move(documents).error();
+    for (api::Json& document : *documents) walk(document, each);
+  }
+  return base::Done{};
+}
+
+base::Status read_kind(plugin::Session& session, const WantedKind& wanted, const std::string& ns, const Each& each,
+                       std::vector<std::string>& problems) {
+  kube::ListOptions options;
+  if (wanted.type.namespaced) options.ns = ns;
+  const auto read = session.client().list(wanted.type, options, [&](std::string_view item) -> base::Status {
+    auto object = api::parse_json(item);
+    if (!object) return base::Done{};
+    give_type(*object, std::string(wanted.type.kind), wanted.type.api_version());
+    each(*object);
+    return base::Done{};
+  });
+  if (read || (wanted.is_optional && base::is_not_found(read.error()))) return base::Done{};
+  const base::Error told = session.explained(read.error(), {"list", wanted.type, {options.ns, ""}});
+  if (!wanted.is_optional) return told;
+  problems.push_back(told.message.substr(0, told.message.find('\n')));
+  return base::Done{};
+}
+
+}  // namespace
+
+base::Status read_objects(const ClusterOptions& options, plugin::Io& io, const std::vector<WantedKind>& kinds,
+                          const Each& each, std::vector<std::string>& problems) {
+  if (!options.snapshot.empty()) return read_dump(options.snapshot, each);
+  plugin::GlobalFlags flags;
+  flags.kubeconfig = options.kubeconfig;
+  flags.context = options.context;
+  const auto session = plugin::Session::connect(flags, io);
+  if (!session) return session.error();
+  for (const WantedKind& wanted : kinds) {
+    if (auto read = read_kind(**session, wanted, options.ns, each, problems); !read) return read;
+  }
+  return base::Done{};
+}
+
+}  // namespace cmd::advise

@@ -1,0 +1,258 @@
+#include "cmd/advise/past.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "advising/parse/csv.hpp"
+#include "advising/parse/top_log.hpp"
+#include "cmd/input/files.hpp"
+
+namespace cmd::advise {
+namespace {
+
+namespace fs = std::filesystem;
+using advising::Day;
+
+constexpr std::size_t kMostHistoryBytes = std::size_t{1} << 30;
+
+/// In the order of usage::container_expressions().
+constexpr advising::DayMetric kMetrics[] = {
+    advising::DayMetric::kSamples,    advising::DayMetric::kCpuPeak,     advising::DayMetric::kCpuMean,
+    advising::DayMetric::kCpuP95,     advising::DayMetric::kStartupPeak, advising::DayMetric::kMemoryPeak,
+    advising::DayMetric::kMemoryMean, advising::DayMetric::kThrottled,   advising::DayMetric::kOomKills};
+
+/// A file's days under the settings that they were asked with.
+class DayCache {
+ public:
+  DayCache(std::string folder, std::string settings) : folder_(std::move(folder)), settings_(std::move(settings)) {}
+
+  /// Adds the day; false: it is not there, was asked in another way, or cannot be read.
+  bool read(Day day, advising::Histories& histories) const {
+    if (folder_.empty()) return false;
+    const auto text = read_file(path_of(day), kMostHistoryBytes);
+    if (!text || !text->starts_with(first_line())) return false;
+    advising::Histories told;
+    const auto rows = advising::read_history_csv(
+        *text, {[](const advising::Sample&) {},
+                [&](const advising::ContainerKey& key, Day when, const advising::DayUsage& usage) {
+                  told.containers[key].days.emplace(when, usage);
+                }});
+    if (!rows) return false;
+    advising::add_histories(histories, std::move(told));
+    return true;
+  }
+
+  /// Whole or not at all.
+  base::Status write(Day day, const std::map<advising::ContainerKey, advising::DayUsage>& usage) const {
+    if (folder_.empty()) return base::Done{};
+    std::error_code failed;
+    fs::create_directories(folder_, failed);
+    const std::string path = path_of(day);
+    const std::string draft = path + ".part";
+    std::ofstream file(draft, std::ios::binary | std::ios::trunc);
+    file << first_line() << advising::day_csv_header();
+    for (const auto& [key, one] : usage) file << advising::day_csv_row(key, day, one);
+    file.close();
+    if (!file) return base::invalid(fmt::format("--cache: cannot write {}", draft));
+    fs::rename(draft, path, failed);
+    return failed ? base::Status(base::invalid(fmt::format("--cache: {}: {}", path, failed.message()))) : base::Done{};
+  }
+
+ private:
+  std::string path_of(Day day) const { return (fs::path(folder_) / (advising::text_of(day) + ".csv")).string(); }
+  std::string first_line() const { return "# evacuator advise requests: " + settings_ + "\n"; }
+
+  std::string folder_;
+  std::string settings_;
+};
+
+/// One line that differs when days mean something else.
+std::string settings_text(const RequestsOptions& options) {
+  std::string text =
+      fmt::format("{} step={} startup={} namespace={} {}", options.prometheus.url, options.prometheus.step,
+                  options.startup, options.cluster.ns, options.prometheus.matchers);
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+class Reader {
+ public:
+  Reader(const RequestsOptions& options, const advising::Inventory& inventory, plugin::Io& io, usage::Connect connect)
+      : options_(options), inventory_(inventory), io_(io), connect_(std::move(connect)) {}
+
+  base::Result<Past> read() {
+    if (auto sound = settle(); !sound) return sound.error();
+    if (auto done = read_files(); !done) return done.error();
+    if (auto done = read_prometheus(); !done) return done.error();
+    return std::move(past_);
+  }
+
+ private:
+  bool has_files() const { return !options_.top_logs.empty() || !options_.csv_files.empty(); }
+
+  base::Status settle() {
+    if (!has_files() && options_.prometheus.url.empty())
+      return base::invalid("where is the history? give --prometheus, --top or --csv");
+    const auto startup = duration_of("--startup", options_.startup, base::Duration(0), std::chrono::hours(1));
+    if (!startup) return startup.error();
+    startup_ = *startup;
+    past_.rules.profile = advising::parse_profile(options_.profile).value_or(advising::Profile::kStandard);
+    past_.rules.percentile = options_.percentile;
+    return set_days();
+  }
+
+  /// Up to --until; else to the newest of the files' samples, or to the end of yesterday.
+  base::Status set_days() {
+    Day to = advising::day_of(io_.clock.now());
+    if (!options_.until.empty()) {
+      const auto until = base::parse_time(options_.until);
+      if (!until) return base::invalid("--until: an RFC 3339 time such as 2026-11-21T00:00:00Z is expected");
+      to = advising::day_of(*until);
+    } else if (has_files()) {
+      std::optional<Day> newest;
+      const auto note = [&](Day day) { newest = std::max(newest.value_or(day), day); };
+      auto walked = walk_files([&](const advising::Sample& sample) { note(advising::day_of(sample.time)); },
+                               [&](const auto&, Day day, const auto&) { note(day); });
+      if (!walked) return walked;
+      if (newest) to = *newest + 1;
+    }
+    past_.rules.to = to;
+    past_.rules.from = to - options_.days;
+    return base::Done{};
+  }
+
+  using EachSample = std::function<void(const advising::Sample&)>;
+  using EachDay = std::function<void(const advising::ContainerKey&, Day, const advising::DayUsage&)>;
+  base::Status walk_files(const EachSample& each_sample, const EachDay& each_day) {
+    const std::string& ns = options_.cluster.ns;
+    const EachSample sample = [&](const advising::Sample& one) {
+      if (ns.empty() || one.ns == ns) each_sample(one);
+    };
+    const EachDay day = [&](const advising::ContainerKey& key, Day when, const advising::DayUsage& usage) {
+      if (ns.empty() || key.workload.ns == ns) each_day(key, when, usage);
+    };
+    notes_.clear();
+    for (const std::string& path : options_.top_logs) {
+      const auto text = read_text_file(path, kMostHistoryBytes);
+      if (!text) return text.error();
+      const auto read = advising::read_top_log(*text, ns, sample);
+      if (!read) return read.error().during(path);
+      note_log(path, *read);
+    }
+    for (const std::string& path : options_.csv_files) {
+      const auto text = read_text_file(path, kMostHistoryBytes);
+      if (!text) return text.error();
+      const auto rows = advising::read_history_csv(*text, {sample, day});
+      if (!rows) return rows.error().during(path);
+      if (*rows == 0) notes_.push_back(path + ": no rows");
+    }
+    return base::Done{};
+  }
+
+  void note_log(const std::string& path, const advising::LogNotes& read) {
+    if (read.samples == 0) notes_.push_back(path + ": no samples");
+    if (read.unreadable > 0)
+      notes_.push_back(fmt::format("{}: {} lines are neither a time nor a sample, the first is line {}", path,
+                                   read.unreadable, read.first_unreadable));
+  }
+
+  base::Status read_files() {
+    if (!has_files()) return base::Done{};
+    advising::SampleFold fold(inventory_.owners,
+                              {advising::start_of(past_.rules.from), advising::start_of(past_.rules.to), startup_});
+    advising::Histories days;
+    auto walked = walk_files([&](const advising::Sample& sample) { fold.add(sample); },
+                             [&](const advising::ContainerKey& key, Day day, const advising::DayUsage& usage) {
+                               days.containers[key].days.insert_or_assign(day, usage);
+                             });
+    if (!walked) return walked;
+    past_.problems.insert(past_.problems.end(), notes_.begin(), notes_.end());
+    advising::add_histories(past_.histories, std::move(fold).finish());
+    advising::add_histories(past_.histories, std::move(days));
+    return base::Done{};
+  }
+
+  base::Status read_prometheus() {
+    if (options_.prometheus.url.empty()) return base::Done{};
+    usage::DailySettings settings;
+    settings.startup = startup_;
+    settings.ns = options_.cluster.ns;
+    auto session = PrometheusSession::open(options_.prometheus, settings, io_, connect_);
+    if (!session) return session.error();
+    const DayCache cache(options_.cache, settings_text(options_));
+    for (Day day = past_.rules.from; day < past_.rules.to; ++day) {
+      auto read = cache.read(day, past_.histories) ? base::Status(base::Done{}) : ask_day(**session, day, cache);
+      if (read && past_.rules.profile == advising::Profile::kPercentile) read = ask_samples(**session, day);
+      if (!read) return read.error().during("Prometheus, " + advising::text_of(day));
+    }
+    past_.queries = (*session)->history().queries();
+    return base::Done{};
+  }
+
+  base::Status ask_day(PrometheusSession& session, Day day, const DayCache& cache) {
+    const base::TimePoint end = advising::start_of(day + 1);
+    const auto shards = session.history().shards(end, usage::DailyHistory::kShardOfValues);
+    if (!shards) return shards.error().during("namespaces");
+    advising::DayFold fold(inventory_.owners, session.settings().step);
+    for (const std::string& shard : *shards) {
+      const auto expressions = usage::container_expressions(session.settings(), shard);
+      for (std::size_t i = 0; i < expressions.size(); ++i) {
+        auto told =
+            session.history().containers(expressions[i], end,
+                                         [&](std::string_view ns, std::string_view pod, std::string_view container,
+                                             double value) { fold.add(kMetrics[i], ns, pod, container, value); });
+        if (!told) return told;
+      }
+    }
+    const auto usage = fold.finish(past_.histories);
+    advising::Histories found;
+    for (const auto& [key, one] : usage) found.containers[key].days.emplace(day, one);
+    advising::add_histories(past_.histories, std::move(found));
+    return cache.write(day, usage);
+  }
+
+  /// Single samples of a day, for the percentile: they go into sketches and are gone.
+  base::Status ask_samples(PrometheusSession& session, Day day) {
+    const base::TimePoint end = advising::start_of(day + 1);
+    const base::Duration step = session.settings().step;
+    const auto shards = session.history().shards(end, usage::DailyHistory::kShardOfSeries);
+    if (!shards) return shards.error().during("namespaces");
+    const usage::Grid grid{advising::start_of(day) + step, step,
+                           static_cast<std::size_t>(std::chrono::hours(24) / step)};
+    for (const std::string& shard : *shards) {
+      advising::SampleFold fold(inventory_.owners, {advising::start_of(day), end + base::Duration(1), {}});
+      auto told = session.history().points({"cpu", usage::steady_cpu(session.settings(), shard)}, grid,
+                                           [&](std::string_view ns, std::string_view pod, std::string_view container,
+                                               base::TimePoint time, double value) {
+                                             fold.add({time, ns, pod, container, value, advising::kUnknown});
+                                           });
+      if (!told) return told;
+      advising::Histories samples = std::move(fold).finish();
+      for (auto& [key, history] : samples.containers) history.days.clear();  // told by the day already
+      samples.unknown_pods = samples.ambiguous_pods = 0;
+      samples.examples.clear();
+      advising::add_histories(past_.histories, std::move(samples));
+    }
+    return base::Done{};
+  }
+
+  const RequestsOptions& options_;
+  const advising::Inventory& inventory_;
+  plugin::Io& io_;
+  const usage::Connect connect_;
+  base::Duration startup_{};
+  std::vector<std::string> notes_;
+  Past past_;
+};
+
+}  // namespace
+
+base::Result<Past> read_past(const RequestsOptions& options, const advising::Inventory& inventory, plugin::Io& io,
+                             usage::Connect connect) {
+  return Reader(options, inventory, io, std::move(connect)).read();
+}
+
+}  // namespace cmd::advise

@@ -1,0 +1,200 @@
+#include "cmd/advise/requests_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "advising/patches.hpp"
+#include "cmd/table.hpp"
+#include "reporting/plain_text.hpp"
+
+namespace cmd::advise {
+namespace {
+
+using advising::Advice;
+using reporting::plain_text;
+using Amount = std::optional<double>;
+using Quantity = std::string (*)(double);
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+
+std::string change(const Amount& now, const Amount& then, Quantity quantity) {
+  const std::string before = now ? quantity(*now) : "none";
+  return then ? before + " → " + quantity(*then) : before;
+}
+
+std::string workload_text(const Advice& advice) {
+  return plain_text(advice.key.workload.kind + "/" + advice.key.workload.name);
+}
+
+/// "1.2 cores", "-0.3 cores"; "" for nothing.
+std::string saving_text(const Advice& advice) {
+  const double cores = advising::cpu_saving(advice);
+  const double gib = advising::memory_saving(advice) / kGiB;
+  return fmt::format("{:.2f} cores, {:.2f}Gi", cores, gib);
+}
+
+std::string advice_table(const std::vector<Advice>& all) {
+  Table table({"NAMESPACE", "WORKLOAD", "CONTAINER", "CPU REQUEST", "CPU LIMIT", "MEMORY REQUEST", "MEMORY LIMIT",
+               "SAVING", "RISK", "SAMPLES", "CONFIDENCE"});
+  for (const Advice& advice : all) {
+    if (!advice.has_advice()) continue;
+    const auto& now = advice.current;
+    const auto& then = advice.recommended;
+    table.add_row({plain_text(advice.key.workload.ns), workload_text(advice), plain_text(advice.key.container),
+                   change(now.cpu_request, then.cpu_request, advising::cpu_quantity),
+                   change(now.cpu_limit, then.cpu_limit, advising::cpu_quantity),
+                   change(now.memory_request, then.memory_request, advising::memory_quantity),
+                   change(now.memory_limit, then.memory_limit, advising::memory_quantity), saving_text(advice),
+                   std::string(to_string(advice.risk)), fmt::format("{} in {}d", advice.samples, advice.days),
+                   std::string(to_string(advice.confidence))});
+  }
+  return table.empty() ? "" : table.render();
+}
+
+std::string notes_text(const std::vector<Advice>& all) {
+  std::string text;
+  for (const Advice& advice : all) {
+    std::vector<std::string> lines;
+    for (const advising::Conflict& conflict : advice.conflicts) lines.push_back("conflict: " + conflict.text);
+    lines.insert(lines.end(), advice.reasons.begin(), advice.reasons.end());
+    if (advice.has_advice() && !std::isnan(advice.startup_peak))
+      lines.push_back("start-ups use " + advising::cpu_quantity(advice.startup_peak) + ", which is not in the advice");
+    for (const std::string& line : lines)
+      text += fmt::format("  {}/{} {}: {}\n", plain_text(advice.key.workload.ns), workload_text(advice),
+                          plain_text(advice.key.container), plain_text(line));
+  }
+  return text.empty() ? text : "\nNOTES\n" + text;
+}
+
+std::string without_text(const std::vector<Advice>& all) {
+  std::string text;
+  for (const Advice& advice : all) {
+    if (advice.has_advice()) continue;
+    text += fmt::format("  {}/{} {}: {}\n", plain_text(advice.key.workload.ns), workload_text(advice),
+                        plain_text(advice.key.container), plain_text(advice.why_not));
+  }
+  return text.empty() ? text : "\nNO ADVICE\n" + text;
+}
+
+std::string waste_text(const RequestsReport& report) {
+  std::vector<std::string> headers = {"NAMESPACE",        "CPU REQUESTED", "USED",        "RECOMMENDED",
+                                      "MEMORY REQUESTED", "USED",          "RECOMMENDED", "CONTAINERS"};
+  const std::string unit = report.currency.empty() ? "" : " " + plain_text(report.currency);
+  if (report.prices.given()) headers.insert(headers.end(), {"UNUSED A MONTH", "SAVING A MONTH"});
+  Table table(headers);
+  for (const advising::Waste& waste : report.waste) {
+    std::vector<std::string> row = {waste.ns.empty() ? "(cluster)" : plain_text(waste.ns),
+                                    fmt::format("{:.2f}", waste.cpu_requested),
+                                    fmt::format("{:.2f}", waste.cpu_used),
+                                    fmt::format("{:.2f}", waste.cpu_recommended),
+                                    fmt::format("{:.2f}Gi", waste.memory_requested / kGiB),
+                                    fmt::format("{:.2f}Gi", waste.memory_used / kGiB),
+                                    fmt::format("{:.2f}Gi", waste.memory_recommended / kGiB),
+                                    fmt::format("{} of {}", waste.containers - waste.without_advice, waste.containers)};
+    if (report.prices.given()) {
+      row.push_back(fmt::format("{:.2f}{}", waste.wasted_money(report.prices), unit));
+      row.push_back(fmt::format("{:.2f}{}", waste.saved_money(report.prices), unit));
+    }
+    table.add_row(std::move(row));
+  }
+  return "\nREQUESTED AND NOT USED (containers with advice, all replicas, mean use)\n" + table.render();
+}
+
+// --- JSON
+
+api::Json number(double value) { return std::isnan(value) ? api::Json() : api::Json(value); }
+
+api::Json resources_json(const advising::Resources& resources) {
+  api::Json json = {{"requests", api::Json::object()}, {"limits", api::Json::object()}};
+  const auto put = [&](const char* list, const char* name, const Amount& amount, Quantity quantity) {
+    if (amount) json[list][name] = quantity(*amount);
+  };
+  put("requests", "cpu", resources.cpu_request, advising::cpu_quantity);
+  put("limits", "cpu", resources.cpu_limit, advising::cpu_quantity);
+  put("requests", "memory", resources.memory_request, advising::memory_quantity);
+  put("limits", "memory", resources.memory_limit, advising::memory_quantity);
+  return json;
+}
+
+api::Json advice_json(const Advice& advice) {
+  api::Json conflicts = api::Json::array();
+  for (const advising::Conflict& conflict : advice.conflicts)
+    conflicts.push_back({{"resource", conflict.resource}, {"with", conflict.with}, {"text", conflict.text}});
+  api::Json json = {{"namespace", advice.key.workload.ns},
+                    {"kind", advice.key.workload.kind},
+                    {"workload", advice.key.workload.name},
+                    {"container", advice.key.container},
+                    {"replicas", advice.replicas},
+                    {"current", resources_json(advice.current)},
+                    {"samples", advice.samples},
+                    {"days", advice.days},
+                    {"missingDays", advice.missing_days},
+                    {"noAdvice", advice.why_not},
+                    {"conflicts", std::move(conflicts)},
+                    {"reasons", advice.reasons}};
+  json["observed"] = {{"cpuMeanCores", number(advice.cpu_used)},
+                      {"burstiness", number(advice.burstiness)},
+                      {"cpuStartupPeakCores", number(advice.startup_peak)},
+                      {"memoryPeakBytes", number(advice.memory_peak)},
+                      {"memoryMeanBytes", number(advice.memory_used)},
+                      {"throttledShare", number(advice.throttled)},
+                      {"oomKills", advice.oom_kills}};
+  if (!advice.has_advice()) return json;
+  json["recommended"] = resources_json(advice.recommended);
+  json["saving"] = {{"cpuCores", advising::cpu_saving(advice)}, {"memoryBytes", advising::memory_saving(advice)}};
+  json["risk"] = to_string(advice.risk);
+  json["confidence"] = to_string(advice.confidence);
+  if (advice.percentile_low)
+    json["percentileInterval"] = {{"lowCores", *advice.percentile_low}, {"highCores", *advice.percentile_high}};
+  return json;
+}
+
+api::Json waste_json(const advising::Waste& waste, const RequestsReport& report) {
+  api::Json json = {
+      {"namespace", waste.ns},
+      {"containers", waste.containers},
+      {"withoutAdvice", waste.without_advice},
+      {"withoutRequest", waste.without_request},
+      {"cpuCores",
+       {{"requested", waste.cpu_requested}, {"used", waste.cpu_used}, {"recommended", waste.cpu_recommended}}},
+      {"memoryBytes",
+       {{"requested", waste.memory_requested},
+        {"used", waste.memory_used},
+        {"recommended", waste.memory_recommended}}}};
+  if (report.prices.given()) {
+    json["unusedMoneyPerMonth"] = waste.wasted_money(report.prices);
+    json["savingMoneyPerMonth"] = waste.saved_money(report.prices);
+    json["currency"] = report.currency;
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string requests_text(const RequestsReport& report) {
+  std::string text = fmt::format(
+      "Profile {}{}, {} to {}\n\n", to_string(report.rules.profile),
+      report.rules.profile == advising::Profile::kPercentile ? fmt::format(" (p{:g})", report.rules.percentile) : "",
+      advising::text_of(report.rules.from), advising::text_of(report.rules.to - 1));
+  text += advice_table(report.advice) + notes_text(report.advice) + without_text(report.advice) + waste_text(report);
+  for (const std::string& problem : report.problems) text += "Warning: " + plain_text(problem) + "\n";
+  return text;
+}
+
+api::Json requests_json(const RequestsReport& report) {
+  api::Json containers = api::Json::array();
+  for (const Advice& advice : report.advice) containers.push_back(advice_json(advice));
+  api::Json waste = api::Json::array();
+  for (const advising::Waste& each : report.waste) waste.push_back(waste_json(each, report));
+  return {{"profile", to_string(report.rules.profile)},
+          {"from", advising::text_of(report.rules.from)},
+          {"to", advising::text_of(report.rules.to)},
+          {"containers", std::move(containers)},
+          {"waste", std::move(waste)},
+          {"problems", report.problems}};
+}
+
+}  // namespace cmd::advise

@@ -1,0 +1,151 @@
+#include "advising/history.hpp"
+
+#include <gtest/gtest.h>
+
+#include "test/unit/advising/known_truth.hpp"
+
+namespace advising_history_test {
+
+using namespace advising;
+using advising_test::kApp;
+using advising_test::kMonday;
+using advising_test::kPod;
+using advising_test::kWeb;
+
+const Day kDay = day_of(kMonday);
+
+TEST(Day, ReadsAndWritesItself) {
+  EXPECT_EQ(text_of(kDay), "2026-11-02");
+  EXPECT_EQ(parse_day("2026-11-02"), kDay);
+  EXPECT_EQ(day_of(start_of(kDay + 1) - base::Duration(1)), kDay);
+  for (const char* text : {"", "2026-13-01", "2026-11-2", "2026-11-02T", "yesterday.."}) EXPECT_FALSE(parse_day(text));
+}
+
+class SampleFoldTest : public testing::Test {
+ protected:
+  void add(base::Duration at, double cpu, double memory = 1, const char* pod = kPod) {
+    fold_.add({kMonday + at, "shop", pod, "app", cpu, memory});
+  }
+  Histories finish() { return std::move(fold_).finish(); }
+  const DayUsage& day(const Histories& all, Day which = kDay) { return all.containers.at(kApp).days.at(which); }
+
+  Owners owners_ = advising_test::web_owners();
+  SampleFold fold_{owners_, {kMonday, kMonday + std::chrono::hours(48), base::minutes(5)}};
+};
+
+TEST_F(SampleFoldTest, AddsUpADay) {
+  add(std::chrono::hours(0), 0.1, 100);
+  add(std::chrono::hours(1), 0.3, 300);
+  add(std::chrono::hours(1) + base::minutes(1), 0.2, kUnknown);
+  const Histories all = finish();
+  EXPECT_EQ(day(all).samples, 3U);
+  EXPECT_EQ(day(all).covered, std::chrono::hours(2));
+  EXPECT_EQ(day(all).cpu_peak, 0.3);
+  EXPECT_NEAR(day(all).cpu_mean, 0.2, 1e-12);
+  EXPECT_NEAR(day(all).cpu_p95, 0.3, 0.003);
+  EXPECT_EQ(day(all).memory_peak, 300);
+  EXPECT_EQ(day(all).memory_mean, 200);
+  EXPECT_TRUE(std::isnan(day(all).cpu_startup_peak)) << "it was there before the first sample";
+}
+
+TEST_F(SampleFoldTest, TellsStartUpsApart) {
+  add(std::chrono::hours(0), 0.1);
+  const auto noon = std::chrono::hours(12);
+  add(noon, 4, 900, "web-7d4b9c6f5-zzzzz");
+  add(noon + base::minutes(4), 3, 100, "web-7d4b9c6f5-zzzzz");
+  add(noon + base::minutes(5), 0.2, 100, "web-7d4b9c6f5-zzzzz");
+  const Histories all = finish();
+  EXPECT_EQ(day(all).cpu_startup_peak, 4);
+  EXPECT_EQ(day(all).cpu_peak, 0.2);
+  EXPECT_EQ(day(all).memory_peak, 900) << "memory that is missing at a start kills, too";
+  EXPECT_EQ(all.containers.at(kApp).cpu->count(), 2U);
+}
+
+TEST_F(SampleFoldTest, KnowsTheStartOfPodsThatAreThere) {
+  owners_.add_pod("shop", kPod, kWeb, kMonday - base::minutes(2));
+  add(base::minutes(1), 4);
+  add(base::minutes(4), 0.2);
+  const Histories all = finish();
+  EXPECT_EQ(day(all).cpu_startup_peak, 4);
+  EXPECT_EQ(day(all).cpu_peak, 0.2);
+}
+
+TEST_F(SampleFoldTest, CountsWhatCannotBeTrue) {
+  add(base::minutes(1), -1);
+  add(base::minutes(2), std::numeric_limits<double>::infinity());
+  add(base::minutes(3), 1e9, 1e30);
+  add(base::minutes(3), 0.1);
+  add(base::minutes(2), 0.1);
+  add(base::minutes(4), 0.1);
+  add(std::chrono::hours(72), 0.1);
+  const Histories all = finish();
+  const Oddities& odd = all.containers.at(kApp).oddities;
+  EXPECT_EQ(odd.negative, 1U);
+  EXPECT_EQ(odd.not_finite, 1U);
+  EXPECT_EQ(odd.absurd, 2U);
+  EXPECT_EQ(odd.duplicates, 2U) << "the same log twice counts once";
+  EXPECT_EQ(day(all).cpu_peak, 0.1);
+  EXPECT_FALSE(all.containers.at(kApp).days.contains(kDay + 3));
+}
+
+TEST_F(SampleFoldTest, NamesWhatIsNobodys) {
+  add(base::minutes(1), 1, 1, "other-7d4b9c6f5-x2x9z");
+  const Histories all = finish();
+  EXPECT_TRUE(all.containers.empty());
+  EXPECT_EQ(all.unknown_pods, 1U);
+  EXPECT_EQ(all.examples, std::vector<std::string>{"shop/other-7d4b9c6f5-x2x9z"});
+}
+
+class DayFoldTest : public testing::Test {
+ protected:
+  void add(DayMetric metric, const char* pod, double value) { fold_.add(metric, "shop", pod, "app", value); }
+  DayUsage finish() { return fold_.finish(told_).at(kApp); }
+
+  const Owners owners_ = advising_test::web_owners();
+  DayFold fold_{owners_, base::minutes(5)};
+  Histories told_;
+};
+
+TEST_F(DayFoldTest, WeighsPodsByTheirSamples) {
+  add(DayMetric::kSamples, "web-7d4b9c6f5-bbbbb", 270);
+  add(DayMetric::kSamples, "web-7d4b9c6f5-ccccc", 30);
+  add(DayMetric::kCpuMean, "web-7d4b9c6f5-bbbbb", 1);
+  add(DayMetric::kCpuMean, "web-7d4b9c6f5-ccccc", 2);
+  add(DayMetric::kCpuPeak, "web-7d4b9c6f5-bbbbb", 3);
+  add(DayMetric::kCpuPeak, "web-7d4b9c6f5-ccccc", 5);
+  add(DayMetric::kMemoryPeak, "web-7d4b9c6f5-ccccc", 1e9);
+  add(DayMetric::kThrottled, "web-7d4b9c6f5-bbbbb", 0.25);
+  add(DayMetric::kOomKills, "web-7d4b9c6f5-bbbbb", 1.02);
+  add(DayMetric::kCpuPeak, "web-7d4b9c6f5-bbbbb", -1);
+  add(DayMetric::kCpuPeak, "web-7d4b9c6f5-bbbbb", kUnknown);
+  const DayUsage usage = finish();
+  EXPECT_EQ(usage.samples, 300U);
+  EXPECT_EQ(usage.covered, std::chrono::hours(24));
+  EXPECT_NEAR(usage.cpu_mean, 1.1, 1e-12);
+  EXPECT_EQ(usage.cpu_peak, 5);
+  EXPECT_EQ(usage.memory_peak, 1e9);
+  EXPECT_EQ(usage.throttled, 0.25);
+  EXPECT_EQ(usage.oom_kills, 2U);
+  EXPECT_EQ(told_.containers.at(kApp).oddities.negative, 1U);
+}
+
+TEST_F(DayFoldTest, AHundredPodsOfMinutesAreNoDay) {
+  Owners owners;
+  owners.add_workload(kWeb, 100);
+  DayFold fold(owners, base::minutes(5));
+  for (char c : std::string("bcdfghjkl"))
+    fold.add(DayMetric::kSamples, "shop", std::string("web-7d4b9c6f5-bbbb") + c, "app", 12);
+  EXPECT_EQ(fold.finish(told_).at(kApp).covered, std::chrono::hours(1));
+}
+
+TEST(Histories, TheBetterCoveredDayCounts) {
+  Histories all, other;
+  all.containers[kApp].days[kDay] = {.samples = 3, .covered = std::chrono::hours(3), .cpu_peak = 1};
+  other.containers[kApp].days[kDay] = {.samples = 9, .covered = std::chrono::hours(9), .cpu_peak = 2};
+  other.containers[kApp].days[kDay + 1] = {.samples = 1, .covered = std::chrono::hours(1), .cpu_peak = 3};
+  add_histories(all, other);
+  EXPECT_EQ(all.containers[kApp].days[kDay].cpu_peak, 2);
+  EXPECT_EQ(all.containers[kApp].days[kDay + 1].cpu_peak, 3);
+}
+
+}  // namespace advising_history_test
