@@ -22,6 +22,8 @@
 #include "controllers/config/operator_config.hpp"
 #include "controllers/http_services.hpp"
 #include "controllers/memory.hpp"
+#include "controllers/notifications/http_post.hpp"
+#include "controllers/notifications/notifier.hpp"
 #include "controllers/operator.hpp"
 #include "controllers/ops/access_reviews.hpp"
 #include "controllers/ops/health_server.hpp"
@@ -162,10 +164,13 @@ class Process {
     if (auto connected = connect(interrupted); !connected) return connected;
     build();
     std::jthread recorder([this](std::stop_token stop) { events_->run(stop); });
+    std::jthread messenger;
+    if (notifier_) messenger = std::jthread([this](std::stop_token stop) { notifier_->run(stop); });
     std::jthread caches([this](std::stop_token stop) { operator_->run_caches(stop); });
     std::jthread surroundings([this](std::stop_token stop) { watch_surroundings(stop); });
     const Status ended = config_.leader_election.enabled ? lead(interrupted) : work_until(interrupted);
     join(surroundings);
+    join(messenger);
     shut_down(caches, recorder);
     return ended;
   }
@@ -337,6 +342,7 @@ class Process {
 
   void build() {
     events_ = std::make_unique<kube::EventRecorder>(*client_, clock_, kube::EventOptions{.instance = identity_}, log_);
+    make_notifier();
     keys_ = std::make_unique<controllers::SecretKeys>(
         *acting_client_, clock_,
         controllers::SecretKeyOptions{.ns = config_.leader_election.ns,
@@ -351,7 +357,7 @@ class Process {
         .config = config_,
         .identity = identity_,
         .may_act = [this] { return may_act(); },
-        .events = *events_,
+        .events = notifier_ ? static_cast<kube::EventSink&>(*notifier_) : *events_,
         .metrics = metrics_,
         .log = log_,
         .audit = *audit_,
@@ -372,6 +378,20 @@ class Process {
       const auto keys = keys_->keys();
       return keys ? std::optional(keys->current) : std::nullopt;
     });
+  }
+
+  void make_notifier() {
+    if (config_.notifications.empty()) return;
+    notifier_.emplace(
+        controllers::Notifier::Dependencies{
+            .inner = *events_,
+            .clock = clock_,
+            .steady = steady_,
+            .metrics = metrics_,
+            .log = log_,
+            .instance = identity_,
+            .post = [this](const auto& channel, const auto& body) { return notification_post_(channel, body); }},
+        config_.notifications);
   }
 
   Status work_until(const Interrupted& interrupted) {
@@ -481,6 +501,8 @@ class Process {
   kube::Discovery discovery_;
   std::atomic<bool> server_changed_ = false;
   std::unique_ptr<kube::EventRecorder> events_;
+  controllers::HttpPost notification_post_{clock_};
+  std::optional<controllers::Notifier> notifier_;  ///< only with channels
   std::unique_ptr<kube::LeaderElector> elector_;
   std::unique_ptr<controllers::SecretKeys> keys_;
   std::unique_ptr<controllers::webhooks::Certificates> certificates_;  ///< only with the webhook
