@@ -7,6 +7,9 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <map>
+#include <mutex>
+
 namespace base {
 namespace {
 
@@ -48,6 +51,19 @@ prometheus::Labels labels_of(const prometheus::ClientMetric& metric) {
 struct Metrics::Impl {
   // Same name and help give the same family back (Registry::InsertBehavior::Merge).
   prometheus::Registry registry;
+  std::mutex mutex;                           // of forget() and of what makes series
+  std::map<std::string, std::size_t> series;  // of each family
+
+  /// REQUIRES: mutex is held. The labels under which it is told.
+  template <typename Family>
+  prometheus::Labels admit(Family& family, MetricLabels wanted) {
+    prometheus::Labels labels = labels_of(wanted);
+    if (family.Has(labels)) return labels;
+    std::size_t& count = series[family.GetName()];
+    if (count < kMostSeries) return ++count, labels;
+    for (auto& [name, value] : labels) value = "other";
+    return labels;
+  }
 };
 
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
@@ -55,26 +71,32 @@ Metrics::~Metrics() = default;
 
 Counter Metrics::counter(std::string_view name, std::string_view help, MetricLabels labels) {
   auto& family = prometheus::BuildCounter().Name(std::string(name)).Help(std::string(help)).Register(impl_->registry);
-  return Counter(&family.Add(labels_of(labels)));
+  const std::scoped_lock lock(impl_->mutex);
+  return Counter(&family.Add(impl_->admit(family, labels)));
 }
 
 Gauge Metrics::gauge(std::string_view name, std::string_view help, MetricLabels labels) {
   auto& family = prometheus::BuildGauge().Name(std::string(name)).Help(std::string(help)).Register(impl_->registry);
-  return Gauge(&family.Add(labels_of(labels)));
+  const std::scoped_lock lock(impl_->mutex);
+  return Gauge(&family.Add(impl_->admit(family, labels)));
 }
 
 Histogram Metrics::histogram(std::string_view name, std::string_view help, const std::vector<double>& buckets,
                              MetricLabels labels) {
   auto& family = prometheus::BuildHistogram().Name(std::string(name)).Help(std::string(help)).Register(impl_->registry);
-  return Histogram(&family.Add(labels_of(labels), buckets));
+  const std::scoped_lock lock(impl_->mutex);
+  return Histogram(&family.Add(impl_->admit(family, labels), buckets));
 }
 
 void Metrics::forget(std::string_view label, std::string_view value) {
+  const std::scoped_lock lock(impl_->mutex);
   for (const prometheus::MetricFamily& family : impl_->registry.Collect()) {
     for (const prometheus::ClientMetric& metric : family.metric) {
       const prometheus::Labels labels = labels_of(metric);
       const auto found = labels.find(std::string(label));
-      if (found != labels.end() && found->second == value) remove_series(impl_->registry, family, labels);
+      if (found == labels.end() || found->second != value) continue;
+      remove_series(impl_->registry, family, labels);
+      --impl_->series[family.name];
     }
   }
 }

@@ -42,6 +42,7 @@ constexpr const char* kRunExamples = R"(
 Examples:
   evacuator run                                     # the current context
   evacuator run --config operator.yaml --leader-elect=false
+  evacuator run --once --once-timeout 30m           # for a CronJob
 )";
 constexpr const char* kDemoExamples = R"(
 Examples:
@@ -137,6 +138,10 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
   run->add_option("--workers", options.workers, "Evacuations reconciled at the same time (default 32)")->type_name("N");
   run->add_option("--log-level", options.log_level, "debug, info, warning or error (default info)")->type_name("LEVEL");
   run->add_option("--log-format", options.log_format, "text or json (default text)")->type_name("FORMAT");
+  run->add_flag("--once", options.once,
+                "One cycle of every policy now, then end: 0 if all that was planned has been done, else 1");
+  run->add_option("--once-timeout", options.once_timeout, "With --once: end after so long (default 1h)")
+      ->type_name("DURATION");
   run->footer(kRunExamples);
   run->callback([&] { exit_code = run_operator(options); });
 }

@@ -27,6 +27,8 @@ struct RunOptions {
   std::optional<int> workers;
   std::optional<std::string> log_level;
   std::optional<std::string> log_format;
+  bool once = false;  ///< one cycle of each policy; 0 only if all that it planned was done
+  std::optional<std::string> once_timeout;
 };
 int run_operator(const RunOptions& options);
 

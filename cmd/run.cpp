@@ -14,6 +14,7 @@
 #include "base/steady_clock.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/input/files.hpp"
+#include "cmd/once/watch.hpp"
 #include "cmd/output.hpp"
 #include "cmd/signals.hpp"
 #include "cmd/version/version.hpp"
@@ -21,10 +22,14 @@
 #include "controllers/config/operator_config.hpp"
 #include "controllers/http_services.hpp"
 #include "controllers/memory.hpp"
+#include "controllers/notifications/http_post.hpp"
+#include "controllers/notifications/notifier.hpp"
 #include "controllers/operator.hpp"
 #include "controllers/ops/access_reviews.hpp"
 #include "controllers/ops/health_server.hpp"
+#include "controllers/ops/metered_transport.hpp"
 #include "controllers/ops/metrics_server.hpp"
+#include "controllers/ops/process_metrics.hpp"
 #include "controllers/ops/webhook_server.hpp"
 #include "controllers/signing/keys.hpp"
 #include "controllers/webhooks/certificates.hpp"
@@ -107,6 +112,25 @@ base::Result<OperatorConfig> load_operator_config(const RunOptions& options, std
   return config;
 }
 
+/// nullopt: not --once.
+base::Result<std::optional<OnceWatch>> read_once(const RunOptions& options, const OperatorConfig& config) {
+  base::Duration timeout = std::chrono::hours(1);
+  if (auto read = read_duration(options.once_timeout, "--once-timeout", timeout); !read) return read.error();
+  if (!options.once) {
+    if (options.once_timeout) return base::invalid("--once-timeout: only with --once");
+    return std::optional<OnceWatch>();
+  }
+  const auto& election = config.leader_election;
+  if (!election.enabled)
+    return base::invalid(
+        "--once needs the Lease: leaderElection.enabled must be true, or it might act beside a leader");
+  const OnceWatch::Limits limits{.timeout = timeout,
+                                 .patience = election.lease_duration + 2 * election.retry_period + base::seconds(2),
+                                 .quiet = base::seconds(1),
+                                 .tidying = base::seconds(15)};
+  return std::optional<OnceWatch>(std::in_place, limits, base::SteadyClock().now());
+}
+
 std::string identity_of(const RunOptions& options) {
   if (!options.identity.empty()) return options.identity;
   char host[256] = "evacuator";
@@ -117,8 +141,11 @@ std::string identity_of(const RunOptions& options) {
 /// The operator's process: everything in the order of dependency, taken down in the opposite one.
 class Process {
  public:
-  Process(OperatorConfig config, std::string identity, kube::Config cluster, base::Log log)
-      : config_(std::move(config)),
+  /// `once`: as long as that says; nullopt: until somebody stops it.
+  Process(OperatorConfig config, std::string identity, kube::Config cluster, base::Log log,
+          std::optional<OnceWatch> once)
+      : once_(once),
+        config_(std::move(config)),
         identity_(std::move(identity)),
         cluster_(std::move(cluster)),
         log_(std::move(log)),
@@ -137,10 +164,13 @@ class Process {
     if (auto connected = connect(interrupted); !connected) return connected;
     build();
     std::jthread recorder([this](std::stop_token stop) { events_->run(stop); });
+    std::jthread messenger;
+    if (notifier_) messenger = std::jthread([this](std::stop_token stop) { notifier_->run(stop); });
     std::jthread caches([this](std::stop_token stop) { operator_->run_caches(stop); });
     std::jthread surroundings([this](std::stop_token stop) { watch_surroundings(stop); });
     const Status ended = config_.leader_election.enabled ? lead(interrupted) : work_until(interrupted);
     join(surroundings);
+    join(messenger);
     shut_down(caches, recorder);
     return ended;
   }
@@ -159,11 +189,13 @@ class Process {
 
   /// Health and metrics, before anything is waited for: a process that waits for its API server is alive.
   Status serve() {
+    controllers::publish_build_info(metrics_, EVACUATOR_VERSION, build_commit());
     auto transport = kube::HttpTransport::create(cluster_);
     if (!transport) return transport.error();
     transport_ = *std::move(transport);
-    client_.emplace(*transport_, &limiter_);
-    acting_client_.emplace(*transport_, &limiter_, [this] { return may_act(); });
+    metered_.emplace(*transport_, metrics_, steady_, clock_);
+    client_.emplace(*metered_, &limiter_);
+    acting_client_.emplace(*metered_, &limiter_, [this] { return may_act(); });
     reviews_.emplace(*client_, steady_, log_);
     health_.emplace(config_.server.health_address,
                     controllers::HealthChecks{.alive = [this] { return alive(); }, .ready = [this] { return ready(); }},
@@ -172,7 +204,8 @@ class Process {
         controllers::MetricsServerOptions{.address = config_.server.metrics_address,
                                           .cert_file = config_.server.cert_file,
                                           .key_file = config_.server.key_file,
-                                          .names = metrics_names()},
+                                          .names = metrics_names(),
+                                          .refresh = [this] { refresh_metrics(); }},
         metrics_,
         [this](const std::string& token, const std::string& peer) {
           return reviews_->may_get("/metrics", token, peer);
@@ -223,6 +256,19 @@ class Process {
         [this](const serving::ServerIdentity& identity) { return webhook_server_->serve(identity); }, log_);
   }
 
+  /// What nobody tells the metrics when it changes.
+  void refresh_metrics() {
+    process_metrics_.refresh();
+    const kube::RateLimiter::Stats stats = limiter_.stats();
+    metrics_.gauge("evacuator_client_waiting", "Requests that wait for their turn by client.qps.")
+        .set(static_cast<double>(stats.waiting));
+    metrics_.gauge("evacuator_client_in_flight", "Requests that were sent and not answered yet.")
+        .set(static_cast<double>(stats.in_flight));
+    const double waited = std::chrono::duration<double>(stats.waited).count();
+    metrics_.counter("evacuator_client_wait_seconds_total", "How long requests waited for their turn by client.qps.")
+        .increment(std::max(0.0, waited - std::exchange(told_wait_, waited)));
+  }
+
   /// The Service of config/manager, and this machine.
   std::vector<std::string> metrics_names() const {
     const std::string service = "evacuator-metrics." + config_.leader_election.ns + ".svc";
@@ -247,6 +293,7 @@ class Process {
   Status connect(const Interrupted& interrupted) {
     const std::string where = cluster_.source;
     for (int failures = 1; !interrupted.yet(); ++failures) {
+      if (once_ && once_->is_out_of_time(steady_.now())) return ready().error().during("nothing was done");
       auto found = kube::discover(*client_);
       if (found && found->has_evacuations && found->has_policies) {
         discovery_ = *std::move(found);
@@ -295,6 +342,7 @@ class Process {
 
   void build() {
     events_ = std::make_unique<kube::EventRecorder>(*client_, clock_, kube::EventOptions{.instance = identity_}, log_);
+    make_notifier();
     keys_ = std::make_unique<controllers::SecretKeys>(
         *acting_client_, clock_,
         controllers::SecretKeyOptions{.ns = config_.leader_election.ns,
@@ -309,7 +357,7 @@ class Process {
         .config = config_,
         .identity = identity_,
         .may_act = [this] { return may_act(); },
-        .events = *events_,
+        .events = notifier_ ? static_cast<kube::EventSink&>(*notifier_) : *events_,
         .metrics = metrics_,
         .log = log_,
         .audit = *audit_,
@@ -323,12 +371,27 @@ class Process {
             },
         .gates = controllers::http_gate_clients(
             {.api = &*client_, .clock = &steady_, .operator_namespace = config_.leader_election.ns}),
-        .hints_in_force = [this] { return certificates_ && certificates_->in_force(); }});
+        .hints_in_force = [this] { return certificates_ && certificates_->in_force(); },
+        .once = once_.has_value()});
     running_ = operator_.get();
     audit_->sign_heads([this]() -> std::optional<signing::Key> {
       const auto keys = keys_->keys();
       return keys ? std::optional(keys->current) : std::nullopt;
     });
+  }
+
+  void make_notifier() {
+    if (config_.notifications.empty()) return;
+    notifier_.emplace(
+        controllers::Notifier::Dependencies{
+            .inner = *events_,
+            .clock = clock_,
+            .steady = steady_,
+            .metrics = metrics_,
+            .log = log_,
+            .instance = identity_,
+            .post = [this](const auto& channel, const auto& body) { return notification_post_(channel, body); }},
+        config_.notifications);
   }
 
   Status work_until(const Interrupted& interrupted) {
@@ -361,7 +424,9 @@ class Process {
     leader_gauge().set(0);
     std::jthread election([&](std::stop_token stop) { elector_->run(stop); });
     std::jthread workers;
+    if (once_) once_->await_lease(steady_.now());
     while (!lost && !server_changed_ && !interrupted.wait(kTick)) {
+      if (once_ && is_over(workers.joinable())) break;
       if (workers.joinable() || !elector_->is_leading()) continue;
       leader_gauge().set(1);
       audit_->record(controllers::record_of_leadership(config_, true));
@@ -375,7 +440,23 @@ class Process {
     join(election);  // this releases the Lease
     if (was_lost)
       return base::unavailable("the Lease is lost; ending, so that a fresh start begins with a clean memory");
-    return server_changed_ ? server_changed() : Status(base::Done{});
+    if (server_changed_) return server_changed();
+    return once_ ? end_of_once(was_leader) : Status(base::Done{});
+  }
+
+  bool is_over(bool leads) {
+    if (leads) report_ = operator_->once_report();
+    step_ = once_->look(steady_.now(), leads ? &report_ : nullptr);
+    return step_ != OnceWatch::Step::kGoOn;
+  }
+
+  Status end_of_once(bool was_leader) {
+    const auto& lease = config_.leader_election;
+    if (!was_leader)
+      return base::unavailable(fmt::format("nothing was done: the Lease {}/{} is held by {}", lease.ns, lease.name,
+                                           elector_->leader().empty() ? "nobody that answers" : elector_->leader()));
+    print_out("{}", controllers::to_text(report_));
+    return once_status(report_, step_, once_->timeout());
   }
 
   static void join(std::jthread& thread) {
@@ -398,6 +479,9 @@ class Process {
     log_.flush();
   }
 
+  std::optional<OnceWatch> once_;
+  OnceWatch::Step step_ = OnceWatch::Step::kGoOn;  ///< of the newest look
+  controllers::OnceReport report_;                 ///< the same
   OperatorConfig config_;
   std::string identity_;
   kube::Config cluster_;
@@ -408,12 +492,17 @@ class Process {
   std::unique_ptr<audit::Log> audit_;
   kube::RateLimiter limiter_;
   std::unique_ptr<kube::HttpTransport> transport_;
+  std::optional<controllers::MeteredTransport> metered_;
+  controllers::ProcessMetrics process_metrics_{metrics_};
+  double told_wait_ = 0;                       ///< of refresh_metrics()
   std::optional<kube::Client> client_;         ///< for everybody: leases, Events, discovery
   std::optional<kube::Client> acting_client_;  ///< changes nothing unless this replica leads
   std::unique_ptr<controllers::HttpServices> services_;
   kube::Discovery discovery_;
   std::atomic<bool> server_changed_ = false;
   std::unique_ptr<kube::EventRecorder> events_;
+  controllers::HttpPost notification_post_{clock_};
+  std::optional<controllers::Notifier> notifier_;  ///< only with channels
   std::unique_ptr<kube::LeaderElector> elector_;
   std::unique_ptr<controllers::SecretKeys> keys_;
   std::unique_ptr<controllers::webhooks::Certificates> certificates_;  ///< only with the webhook
@@ -432,6 +521,8 @@ Status run(const RunOptions& options) {
   auto config = load_operator_config(options, config_text);
   if (!config) return config.error();
   const base::Log log = base::Log::to_stderr(config->log_level, config->log_format);
+  const auto once = read_once(options, *config);
+  if (!once) return once.error();
   static const base::SystemClock clock;
   auto cluster = kube::load_config({options.kubeconfig, options.context}, kube::child_environment(), clock);
   if (!cluster) return cluster.error();
@@ -439,7 +530,7 @@ Status run(const RunOptions& options) {
   const std::string identity = identity_of(options);
   log.info("starting", {kv("version", EVACUATOR_VERSION), kv("commit", build_commit()), kv("identity", identity)});
   const audit::Record loaded = controllers::record_of_configuration(*config, options.config_file, config_text);
-  Process process(*std::move(config), identity, *std::move(cluster), log);
+  Process process(*std::move(config), identity, *std::move(cluster), log, *once);
   process.audit().record(loaded);
   return process.run(interrupted);
 }

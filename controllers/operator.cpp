@@ -216,7 +216,8 @@ struct Operator::Impl {
              .taints = &taints,
              .server_minor = scheduling::minor_version(deps.discovery.server_version),
              .hints_in_force = deps.config.webhook.enabled ? deps.hints_in_force : std::function<bool()>(),
-             .namespaces_without_hints = {"kube-system", deps.config.leader_election.ns}}),
+             .namespaces_without_hints = {"kube-system", deps.config.leader_election.ns},
+             .once = deps.once ? &once : nullptr}),
         hints(caches.evacuations.store(), caches.pods.store(), caches.nodes.store(), deps.clock, steady),
         placement_webhook(hints, {"kube-system", deps.config.leader_election.ns}, deps.metrics, deps.log),
         busy_since(evacuation_threads(deps.config.workers) + kPolicyWorkers + 1) {
@@ -327,6 +328,7 @@ struct Operator::Impl {
                                     admission, reservations, evacuations, evacuation_queue);
     caches.evacuations.add_handler([this](const auto& before, const auto& after) {
       evacuation_metrics.on_cached(before.get(), after.get());
+      if (deps.once) once.on_evacuation(before.get(), after.get());
       // Many Evacuations change together: the policy's counts may lag by half a second.
       for (const auto* each : {before.get(), after.get()}) {
         const std::string policy = each ? api::policy_of(*each) : std::string();
@@ -465,6 +467,9 @@ struct Operator::Impl {
           .gauge("evacuator_cache_contact_age_seconds",
                  "Time since the cache of that kind last heard from the API server.", {{"kind", cache.name}})
           .set(std::chrono::duration<double>(age.value_or(base::Duration::zero())).count());
+      if (!cache.size) continue;
+      deps.metrics.gauge("evacuator_cache_objects", "Objects in the cache of that kind.", {{"kind", cache.name}})
+          .set(static_cast<double>(cache.size()));
     }
   }
 
@@ -508,6 +513,19 @@ struct Operator::Impl {
         .set(static_cast<double>(usage.in_flight));
     deps.metrics.gauge("evacuator_slots_waiting", "Evacuations that wait for a slot.")
         .set(static_cast<double>(usage.waiting));
+    if (usage.limit)
+      deps.metrics.gauge("evacuator_slots_limit", "Evacuations that may hold a slot at the same time.")
+          .set(static_cast<double>(*usage.limit));
+    for (const auto& [scope, fullness] : usage.scopes) {
+      deps.metrics
+          .gauge("evacuator_scope_waiting", "Evacuations that wait because of a limit, by its scope.",
+                 {{"scope", scope}})
+          .set(static_cast<double>(fullness.waiting));
+      deps.metrics
+          .gauge("evacuator_scope_fullness", "Slots in use by limit, of the limit of that scope where it is highest.",
+                 {{"scope", scope}})
+          .set(fullness.fullest);
+    }
     deps.metrics.gauge("evacuator_evacuations_stuck", "Evacuations whose state the API server refuses to store.")
         .set(static_cast<double>(evacuations.refused_writes().count()));
   }
@@ -516,6 +534,7 @@ struct Operator::Impl {
   evictors::EvictorRegistry registry;
   const base::Clock& steady;
   OriginMemory origins{deps.clock};
+  OnceRun once;
   OperatorCaches caches;
   evacuation::PrometheusMetrics evacuation_metrics;
   std::counting_semaphore<> eviction_slots;
@@ -646,6 +665,12 @@ std::optional<base::TimePoint> Operator::next_due() const {
 
 std::optional<std::string> Operator::review_pod(std::string_view review) const {
   return impl_->placement_webhook.answer(review);
+}
+
+OnceReport Operator::once_report() const {
+  OnceReport report = impl_->once.report(impl_->caches.policies.store().list());
+  report.is_tidy = impl_->taint_queue.depth() == 0;
+  return report;
 }
 
 bool Operator::has_synced() const { return impl_->synced(); }

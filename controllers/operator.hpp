@@ -14,6 +14,7 @@
 #include "controllers/config/operator_config.hpp"
 #include "controllers/evacuation/ports.hpp"
 #include "controllers/gates/client.hpp"
+#include "controllers/once/once_run.hpp"
 #include "controllers/signing/keys.hpp"
 #include "controllers/usage/collector.hpp"
 #include "kube/client.hpp"
@@ -48,6 +49,8 @@ class Operator {
     GateClientFactory gates = {};
     /// The placement webhook is installed and called, as far as is known. Empty: it is not, and no policy relies on it.
     std::function<bool()> hints_in_force = {};
+    /// Each policy has one cycle, at once; see once_report().
+    bool once = false;
   };
 
   /// All references must outlive the operator.
@@ -74,6 +77,9 @@ class Operator {
   /// The answer of the placement webhook to an AdmissionReview; nullopt: it could not be read. Any thread, also of a
   /// standby.
   std::optional<std::string> review_pod(std::string_view review) const;
+
+  /// How a run of one cycle stands. REQUIRES: Dependencies::once.
+  OnceReport once_report() const;
 
   /// All caches hold their first list.
   bool has_synced() const;

@@ -93,26 +93,29 @@ std::optional<std::string> OperatorCaches::Named::staleness() const {
 }
 
 std::vector<OperatorCaches::Named> OperatorCaches::all() {
+  const auto cache = [](const char* name, auto& informer, const char* without = nullptr) {
+    return Named{name, &informer.reflector(), without, [&informer] { return informer.store().size(); }};
+  };
   std::vector<Named> named = {
-      {"pods", &pods.reflector()},
-      {"nodes", &nodes.reflector()},
-      {"namespaces", &namespaces.reflector()},
-      {"poddisruptionbudgets", &pdbs.reflector()},
-      {"priorityclasses", &priority_classes.reflector()},
-      {"persistentvolumeclaims", &claims.reflector()},
-      {"persistentvolumes", &volumes.reflector()},
-      {"replicasets", &replica_sets.reflector()},
-      {"statefulsets", &stateful_sets.reflector()},
-      {"jobs", &jobs.reflector()},
-      {"evacuations", &evacuations.reflector()},
-      {"deschedulerpolicies", &policies.reflector()},
-      {"storageclasses", &storage_classes.reflector(), "claims that are not bound keep no node from being chosen"},
-      {"csinodes", &csi_nodes.reflector(), "nodes attach any number of volumes"},
-      {"volumeattachments", &volume_attachments.reflector(), "volumes of pods that are gone count against no limit"},
-      {"csidrivers", &csi_drivers.reflector(), "all of them count as having storage left"},
-      {"csistoragecapacities", &storage_capacities.reflector(), "volumes are made however little storage is left"}};
+      cache("pods", pods),
+      cache("nodes", nodes),
+      cache("namespaces", namespaces),
+      cache("poddisruptionbudgets", pdbs),
+      cache("priorityclasses", priority_classes),
+      cache("persistentvolumeclaims", claims),
+      cache("persistentvolumes", volumes),
+      cache("replicasets", replica_sets),
+      cache("statefulsets", stateful_sets),
+      cache("jobs", jobs),
+      cache("evacuations", evacuations),
+      cache("deschedulerpolicies", policies),
+      cache("storageclasses", storage_classes, "claims that are not bound keep no node from being chosen"),
+      cache("csinodes", csi_nodes, "nodes attach any number of volumes"),
+      cache("volumeattachments", volume_attachments, "volumes of pods that are gone count against no limit"),
+      cache("csidrivers", csi_drivers, "all of them count as having storage left"),
+      cache("csistoragecapacities", storage_capacities, "volumes are made however little storage is left")};
   if (resource_claims)
-    named.push_back({"resourceclaims", &resource_claims->reflector(), "pods with devices have nowhere to go"});
+    named.push_back(cache("resourceclaims", *resource_claims, "pods with devices have nowhere to go"));
   return named;
 }
 

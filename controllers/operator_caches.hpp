@@ -3,6 +3,7 @@
 /// What the operator knows of the cluster; internal to operator.cpp.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,7 @@ struct OperatorCaches {
     /// Decisions can do without, and this is what they then do: a server that refuses the list (an older role, no such
     /// API) does not stop the operator. nullptr: they cannot.
     const char* without = nullptr;
+    std::function<std::size_t()> size = {};  ///< objects in it; may be empty
 
     bool is_settled() const { return reflector->has_synced() || refusal(); }
     /// Why there is nothing to wait for.

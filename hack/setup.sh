@@ -10,7 +10,7 @@ declare -A package_sets=(
     libgtest-dev libgmock-dev ca-certificates openssl git"
   [e2e]="etcd-server curl prometheus python3"
   [verify]="clang-format-14 clang-tidy-14 shellcheck codespell python3 prometheus golang-go golang-github-masterminds-sprig-dev
-    golang-github-xeipuuv-gojsonschema-dev golang-k8s-sigs-yaml-dev"
+    golang-github-xeipuuv-gojsonschema-dev golang-k8s-sigs-yaml-dev jq"
   [bench]="libbenchmark-dev"
   [fuzz]="clang-14 libclang-rt-14-dev"
   [proof]="coinor-cbc"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks config/prometheus/alerts.yaml: promtool reads it, the tests in test/alerts pass, each alert has a case in which it
-# fires and one in which it does not, each metric that it names is one that the operator writes, and docs/operations.md
+# fires and one in which it does not, each has a runbook of the usual form, each metric that it names is one that the operator writes, and docs/operations.md
 # lists the same alerts.
 # usage: hack/verify-alerts.sh   (part of make verify; needs promtool, which Debian's package prometheus has)
 set -euo pipefail
@@ -12,19 +12,37 @@ broken=0
 complain() { echo "$1"; broken=1; }
 
 alerts() { sed -nE 's/^ *- alert: ([A-Za-z]+)$/\1/p' "$rules"; }
-metrics() { grep -vE '^ *#' "$rules" | grep -oE '\bevacuator_[a-z_]+' | sort -u; }
+metrics() { grep -vE '^ *#' "$rules" | grep -oE '\bevacuator_[a-z_]+' | sed -E 's/_(bucket|sum|count)$//' | sort -u; }
 
 # A case that expects nothing is written on one line: {eval_time: …, alertname: NAME, exp_alerts: []}.
 tested() { # tested ALERT: both ways
   grep -qE "alertname: $1, exp_alerts: \[\]" "$tests" && grep -qE "^ *alertname: $1$" "$tests"
 }
 
+# A page of docs/runbooks that is called like the alert and says what to do.
+has_runbook() { # has_runbook ALERT
+  local page section
+  page=docs/runbooks/$(sed -E 's/^Evacuator//; s/([a-z])([A-Z])/\1-\2/g' <<<"$1" | tr '[:upper:]' '[:lower:]').md
+  awk -v alert="$1" -v want="runbook_url: $page" '$0 ~ "- alert: " { inside = $NF == alert } inside && index($0, want) { found = 1 }
+    END { exit !found }' "$rules" || { echo "$rules: $1 needs the annotation runbook_url: $page" && return 1; }
+  [[ -f $page && $(head -n 1 "$page") == "# $1" ]] || { echo "$page: must exist and begin with \"# $1\"" && return 1; }
+  for section in "Meaning" "Impact" "Look" "Do"; do
+    awk -v title="## $section" '$0 == title { on = 1; next } /^## / { on = 0 } on && NF { found = 1 } END { exit !found }' "$page" ||
+      { echo "$page: says nothing under \"## $section\"" && return 1; }
+  done
+  grep -qF "[$1](${page##*/})" docs/runbooks/README.md || { echo "docs/runbooks/README.md: lacks $1" && return 1; }
+}
+
 promtool check rules "$rules" >/dev/null || complain "$rules: promtool cannot read it"
 promtool test rules "$tests" || complain "$tests: see above"
 while read -r alert; do
   tested "$alert" || complain "$tests: $alert needs a case in which it fires and one in which it does not"
+  missing=$(has_runbook "$alert") || complain "$missing"
   grep -q "^| \`$alert\` |" docs/operations.md || complain "docs/operations.md: the table of alerts lacks $alert"
 done < <(alerts)
+for page in docs/runbooks/*.md; do
+  [[ $page == */README.md ]] || grep -qF "runbook_url: $page" "$rules" || complain "$page: no alert names it"
+done
 while read -r metric; do
   grep -rqF "\"$metric\"" --include='*.cpp' base audit kube controllers cmd || complain "$rules: nobody writes $metric"
 done < <(metrics)

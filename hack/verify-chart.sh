@@ -24,7 +24,7 @@ build() {
 # A difference on purpose has to be found: otherwise nothing here says anything.
 finds_a_difference() {
   cp -rL config/chart "$scratch/changed"
-  sed -i 's/failureThreshold: 6/failureThreshold: 7/' "$scratch/changed/templates/deployment.yaml"
+  sed -i 's/failureThreshold: 6/failureThreshold: 7/' "$scratch/changed/templates/_pod.tpl"
   ! "$scratch/render" same "$scratch/changed" test/chart/cases >"$scratch/changed.log" 2>&1 &&
     grep -q 'Deployment/evacuator.*failureThreshold: kustomize has 6, the chart 7' "$scratch/changed.log"
 }

@@ -27,7 +27,7 @@ spelling_is_right() {
 generated_is_current() { hack/generate.sh && git diff --exit-code -- crds docs/reference docs/troubleshooting.md config; }
 manifests_render() {
   local overlay
-  for overlay in config/default config/legacy config/surge; do
+  for overlay in config/default config/legacy config/surge config/cronjob config/job; do
     [[ -d $overlay ]] || continue
     kubectl kustomize "$overlay" >/dev/null || return 1
   done
@@ -36,6 +36,8 @@ manifests_render() {
 check layers hack/verify-layers.sh
 check docs hack/verify-docs.sh
 check command-blocks test/docs/command_blocks.py --check
+check metrics hack/observability/verify-metrics.sh
+check dashboards hack/observability/verify-dashboards.sh
 check alerts hack/verify-alerts.sh
 check chart hack/verify-chart.sh
 check viewer hack/verify-viewer.sh

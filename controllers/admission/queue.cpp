@@ -541,6 +541,7 @@ AdmissionQueue::Usage AdmissionQueue::usage() const {
   usage.in_flight = scopes_.total_used();
   usage.waiting = scopes_.parked() + static_cast<std::int64_t>(ready_.size());
   usage.limit = scopes_.total_limit();
+  usage.scopes = scopes_.fullness();
   return usage;
 }
 

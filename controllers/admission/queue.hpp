@@ -106,6 +106,7 @@ class AdmissionQueue {
     std::int64_t in_flight = 0;
     std::int64_t waiting = 0;
     std::optional<std::int64_t> limit;  ///< of the whole cluster
+    std::map<std::string_view, AdmissionScopes::Fullness> scopes{};
   };
   Usage usage() const;
 

@@ -385,6 +385,26 @@ std::optional<AdmissionOrder> AdmissionScopes::take_next(base::TimePoint now) {
   return std::nullopt;
 }
 
+std::map<std::string_view, AdmissionScopes::Fullness> AdmissionScopes::fullness() const {
+  static const std::map<Kind, std::string_view> kNames = {{Kind::kTotal, "total"},
+                                                          {Kind::kNode, "node"},
+                                                          {Kind::kTargetNode, "target-node"},
+                                                          {Kind::kNamespace, "namespace"},
+                                                          {Kind::kWorkload, "workload"},
+                                                          {Kind::kZone, "zone"},
+                                                          {Kind::kRate, "rate"}};
+  std::map<std::string_view, Fullness> all;
+  for (const auto& [kind, name] : kNames) all[name] = {};
+  for (const auto& [id, scope] : scopes_) {
+    Fullness& of = all[kNames.at(scope.kind)];
+    of.waiting += static_cast<std::int64_t>(scope.parked.size());
+    const auto limit = limit_of(scope);
+    if (limit && *limit > 0)
+      of.fullest = std::max(of.fullest, static_cast<double>(scope.used) / static_cast<double>(*limit));
+  }
+  return all;
+}
+
 std::int64_t AdmissionScopes::parked() const {
   std::int64_t count = 0;
   for (const auto& [id, scope] : scopes_) count += static_cast<std::int64_t>(scope.parked.size());

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -111,6 +112,14 @@ class AdmissionScopes {
     const auto limit = total_limit();
     return limit && *limit > 0 && total_used_ >= *limit;
   }
+
+  /// Of all scopes of one kind, of the cluster's limits and of policies' together.
+  struct Fullness {
+    std::int64_t waiting = 0;  ///< Evacuations that wait because of one of them
+    double fullest = 0;        ///< used / limit of the one where that is highest; of those with a limit above 0
+  };
+  /// By kind, in a fixed set of names: total, node, target-node, namespace, workload, zone, rate.
+  std::map<std::string_view, Fullness> fullness() const;
 
   /// Names the scope and its limit; empty id: the cluster's total or, if that has free capacity, its rate.
   api::Blocker blocker(const std::string& id) const;

@@ -95,6 +95,7 @@ void read_config(StrictObject& root, OperatorConfig& config) {
   root.read("workers", config.workers);
   root.with("audit", [&](StrictObject& object) { read_audit(object, config.audit); });
   read_services(root, config.services);
+  read_notifications(root, config.notifications);
   root.with("responder", [&](StrictObject& object) { object.read("enabled", config.responder_enabled); });
 }
 
@@ -168,6 +169,7 @@ api::FieldErrors validate(const OperatorConfig& config) {
   check_webhook(config.webhook, require);
   check_audit(config.audit, errors);
   for (auto& error : validate(config.services)) errors.push_back(std::move(error));
+  for (auto& error : validate(config.notifications)) errors.push_back(std::move(error));
   return errors;
 }
 

@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
+#include "controllers/config/notifications_config.hpp"
 #include "controllers/config/services_config.hpp"
 
 namespace controllers {
@@ -99,8 +100,9 @@ struct OperatorConfig {
   base::LogFormat log_format = base::LogFormat::kText;
   std::int32_t workers = 32;
   Audit audit;
-  std::vector<ServiceConfig> services;  ///< whom evictors may call by name
-  bool responder_enabled = false;       ///< answer native Evictions of pods that name evacuator.dev/responder
+  std::vector<ServiceConfig> services;             ///< whom evictors may call by name
+  std::vector<NotificationChannel> notifications;  ///< whom to tell of what needs a person
+  bool responder_enabled = false;  ///< answer native Evictions of pods that name evacuator.dev/responder
 };
 
 /// Reads the YAML file's text, strictly; absent fields keep their defaults. Errors carry field paths.

@@ -84,6 +84,10 @@ serving::Response MetricsServer::answer(const serving::Request& request) const {
     const Access access = may_read_(bearer_token(request.header("authorization")), request.peer);
     if (access != Access::kAllowed) return refusal(access);
   }
+  if (options_.refresh) {
+    const std::scoped_lock lock(refreshing_);
+    options_.refresh();
+  }
   return {.status = 200, .content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_.render()};
 }
 

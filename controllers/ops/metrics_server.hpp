@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct MetricsServerOptions {
   std::string address;                  ///< host:port
   std::string cert_file{}, key_file{};  ///< PEM; both empty: a certificate is made, in memory, for `names`
   std::vector<std::string> names{};     ///< host names and IP addresses of the certificate that is made
+  std::function<void()> refresh{};      ///< before each answer, by one thread at a time; may be empty
 };
 
 /// Serves /metrics: over HTTPS, and only to those who may `get` that path; on a loopback address in plain HTTP to
@@ -53,6 +55,7 @@ class MetricsServer {
   const base::Clock& clock_;
   const base::Log log_;
   serving::Certificate certificate_;
+  mutable std::mutex refreshing_;
   std::optional<serving::Server> server_;  ///< since start()
 };
 

@@ -15,6 +15,7 @@
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
 #include "base/backoff.hpp"
+#include "controllers/once/once_run.hpp"
 #include "controllers/policy/balance/convergence.hpp"
 #include "controllers/policy/circuit.hpp"
 #include "controllers/policy/cycle.hpp"
@@ -89,6 +90,27 @@ void add_cooling(KnownPods& known, const scheduling::ClusterSnapshot& snapshot, 
     if (cooldowns.cooling(cooldown_subjects(pod), policy, now)) known.cooling.push_back({pod.meta.ns, pod.uid()});
   }
 }
+
+/// Times one phase of a cycle, for all policies together: as many series as there are phases.
+class PhaseTimer {
+ public:
+  PhaseTimer(base::Metrics& metrics, const base::Clock& clock, std::string_view phase)
+      : metrics_(metrics), clock_(clock), phase_(phase), began_(clock.now()) {}
+  ~PhaseTimer() {
+    metrics_
+        .histogram("evacuator_planning_phase_duration_seconds", "How long the phases of planning cycles took.",
+                   {0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120}, {{"phase", phase_}})
+        .observe(std::max(0.0, std::chrono::duration<double>(clock_.now() - began_).count()));
+  }
+  PhaseTimer(const PhaseTimer&) = delete;
+  PhaseTimer& operator=(const PhaseTimer&) = delete;
+
+ private:
+  base::Metrics& metrics_;
+  const base::Clock& clock_;
+  const std::string_view phase_;
+  const base::TimePoint began_;
+};
 
 }  // namespace
 
@@ -189,7 +211,10 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   }
   const auto next = status_after(policy, spec, situation, outcome ? &*outcome : nullptr);
   tell_gates(seen, known, next);
-  if (auto saved = save(seen, known, next); !saved) return saved.error();
+  publish_status(name, next);
+  auto saved = save(seen, known, next);
+  if (deps_.once && !put_off) tell_once(policy, situation, outcome ? &*outcome : nullptr);
+  if (!saved) return saved.error();
   return put_off ? kube::Requeue::in(kStaleRetry) : next_look(next, situation);
 }
 
@@ -279,11 +304,12 @@ kube::Requeue PolicyReconciler::next_look(const api::DeschedulerPolicyStatus& ne
   const auto no_later = [&](base::TimePoint time) { changes = std::min(changes.value_or(time), time); };
   if (situation.wave.changes) no_later(*situation.wave.changes);
   if (situation.settled.awaits_pods && are_running(next.rounds)) no_later(situation.now + kSettleRetry);
-  return look_again(next.next_cycle_time, changes);
+  return look_again(deps_.once ? std::nullopt : next.next_cycle_time, changes);
 }
 
 CycleTiming PolicyReconciler::timing_with_triggers(const api::DeschedulerPolicy& policy, bool continues,
                                                    base::TimePoint now) {
+  if (deps_.once) return timing_once(policy, now);
   CycleTiming timing = cycle_timing(policy, now);
   if (continues && !policy.spec.suspend && timing.opening == Opening::kOpen) timing.due = true;
   const auto in = deps_.triggers ? deps_.triggers->due_in(policy.meta.name) : std::nullopt;
@@ -296,6 +322,31 @@ CycleTiming PolicyReconciler::timing_with_triggers(const api::DeschedulerPolicy&
     timing.due = true;
   }
   return timing;
+}
+
+/// The schedule says when cycles may run; that one is to run now says whoever started us.
+CycleTiming PolicyReconciler::timing_once(const api::DeschedulerPolicy& policy, base::TimePoint now) const {
+  CycleTiming timing = cycle_timing(policy, now);
+  timing.due = !policy.spec.suspend && timing.opening == Opening::kOpen && !deps_.once->has_cycled(policy.meta.uid);
+  return timing;
+}
+
+/// Whatever was decided is written, or is going to be. `outcome`: nullptr: no cycle ran in this reconcile.
+void PolicyReconciler::tell_once(const api::DeschedulerPolicy& policy, const Situation& situation,
+                                 const CycleOutcome* outcome) const {
+  if (outcome != nullptr) {
+    const char* held = policy.spec.mode == api::PolicyMode::kDryRun ? "mode DryRun: nothing is made"
+                       : policy.status.circuit.opened_at            ? "the circuit breaker is open: nothing is made"
+                       : situation.gates.stops()                    ? "a gate holds: nothing is made"
+                                                                    : "";
+    deps_.once->on_cycle(policy.meta, *outcome, held, policy.status.circuit.opened_at.has_value());
+  } else if (policy.spec.suspend) {
+    deps_.once->on_no_cycle(policy.meta, "no cycle: spec.suspend is true", false);
+  } else if (situation.timing.opening != Opening::kOpen) {
+    deps_.once->on_no_cycle(policy.meta, "no cycle: outside of its windows, or in a blackout", false);
+  } else if (deps_.once->has_cycled(policy.meta.uid) && std::ranges::none_of(situation.evacuations, is_unfinished)) {
+    drop_taints(policy.meta.name);  // nobody would at the end
+  }
 }
 
 GateVerdict PolicyReconciler::gates_of(const std::string& policy) const {
@@ -334,15 +385,22 @@ kube::Requeue PolicyReconciler::look_again(std::optional<base::TimePoint> next,
 CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                     bool continues, bool is_settled, base::TimePoint now) {
   const auto quantities = scheduling::quantities_of(policy.spec.compatibility);
-  if (!searches(spec.strategy_specs))
-    return plan_on(snapshots_.at(deps_.snapshot(), quantities), policy, spec, continues, is_settled, now);
+  if (!searches(spec.strategy_specs)) {
+    std::optional<PhaseTimer> timer(std::in_place, deps_.metrics, deps_.clock, "snapshot");
+    const scheduling::ClusterSnapshot& kept = snapshots_.at(deps_.snapshot(), quantities);
+    timer.reset();
+    return plan_on(kept, policy, spec, continues, is_settled, now);
+  }
+  std::optional<PhaseTimer> timer(std::in_place, deps_.metrics, deps_.clock, "snapshot");
   const scheduling::ClusterSnapshot own(deps_.snapshot(), quantities);  // others update snapshots_ meanwhile
+  timer.reset();
   return plan_on(own, policy, spec, continues, is_settled, now);
 }
 
 CycleOutcome PolicyReconciler::plan_on(const scheduling::ClusterSnapshot& snapshot,
                                        const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                        bool continues, bool is_settled, base::TimePoint now) {
+  const PhaseTimer timer(deps_.metrics, deps_.clock, "strategies");
   KnownPods known = known_pods(deps_.evacuations.list(), policy);
   known.forbidden = forbidden_namespaces(deps_.evacuations.list(), now);
   add_cooling(known, snapshot, deps_.cooldowns, policy.meta.name, now);
@@ -465,6 +523,7 @@ void PolicyReconciler::drop_taints(const std::string& policy) const {
 }
 
 void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {
+  const PhaseTimer timer(deps_.metrics, deps_.clock, "create");
   const auto keys = deps_.keys.keys();
   if (!keys && !outcome.moves.empty()) {
     outcome.problems.push_back("nothing is evacuated: an Evacuation that is not signed would count as made by hand; " +
@@ -587,6 +646,7 @@ bool PolicyReconciler::note_created(const api::Evacuation& wanted, const base::R
   const std::lock_guard lock(creating_);
   if (made) {
     ++outcome.summary.created;
+    if (deps_.once) deps_.once->on_created(wanted.meta.key());
     return clocks_agree(sent, *made, outcome);
   }
   // A deterministic name: whoever made it, this pod is taken care of.
@@ -600,7 +660,9 @@ bool PolicyReconciler::note_created(const api::Evacuation& wanted, const base::R
 }
 
 base::Status PolicyReconciler::reject(const ObservedPolicy& seen, const std::string& problem) {
+  if (deps_.once) deps_.once->on_no_cycle(seen.meta, "no cycle: the policy is invalid: " + problem, true);
   const auto next = invalid_status(seen.status, seen.meta.generation, problem, deps_.clock.now());
+  publish_status(seen.meta.name, next);
   if (next == seen.status) return base::Done{};
   deps_.audit.on_invalid(seen.meta, problem);
   deps_.log.warning("policy is invalid", {kv("policy", seen.meta.name), kv("problem", problem)});
@@ -615,6 +677,7 @@ base::Status PolicyReconciler::save(const ObservedPolicy& seen, const api::Desch
   const bool known_is_stored = own == own_.end() || own->second.stored || seen.status == next;
   if (known == next && known_is_stored) return base::Done{};
   if (!deps_.may_act()) return base::Error{base::ErrorCode::kCancelled, "not the leader"};
+  const PhaseTimer timer(deps_.metrics, deps_.clock, "status");
   const auto saved = deps_.client.patch(
       kube::kPolicies, seen.meta.key(), kube::PatchType::kMerge,
       guarded_status_patch(seen.meta, api::encode_status(seen.status), api::encode_status(next)), "status");
@@ -683,6 +746,21 @@ void PolicyReconciler::publish_imbalance(const api::DeschedulerPolicy& policy,
       .set(worst);
 }
 
+void PolicyReconciler::publish_status(const std::string& name, const api::DeschedulerPolicyStatus& status) const {
+  const auto gauge = [&](const char* series, const char* help, double value) {
+    deps_.metrics.gauge(series, help, {{"policy", name}}).set(value);
+  };
+  gauge("evacuator_policy_active_evacuations", "Evacuations of the policy that have not ended.", status.active);
+  gauge("evacuator_policy_evicted_pods", "Pods that ever left under the policy, as its status counts them.",
+        static_cast<double>(status.evicted));
+  const auto* ready = api::find_condition(status.conditions, api::ConditionType::kReady);
+  gauge("evacuator_policy_ready", "1: the policy's condition Ready is True.",
+        ready != nullptr && ready->status == api::ConditionStatus::kTrue ? 1 : 0);
+  if (status.last_cycle)
+    gauge("evacuator_policy_last_cycle_timestamp_seconds", "When the policy's last cycle began, as Unix time.",
+          std::chrono::duration<double>(status.last_cycle->start.time_since_epoch()).count());
+}
+
 void PolicyReconciler::count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
   const std::string& name = policy.meta.name;
   deps_.metrics.counter("evacuator_policy_cycles_total", "Planning cycles run.", {{"policy", name}}).increment();
@@ -692,6 +770,9 @@ void PolicyReconciler::count_cycle(const api::DeschedulerPolicy& policy, const C
       .histogram("evacuator_policy_cycle_duration_seconds", "How long planning cycles took, creations included.",
                  {0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}, {{"policy", name}})
       .observe(static_cast<double>(outcome.summary.duration.count()) / 1000);
+  deps_.metrics
+      .counter("evacuator_policy_evacuations_created_total", "Evacuations that the policy made.", {{"policy", name}})
+      .increment(outcome.summary.created);
   publish_imbalance(policy, outcome.balance);
   for (const api::ReasonCount& refused : outcome.summary.refused) {
     deps_.metrics

@@ -34,6 +34,7 @@
 namespace controllers {
 
 struct KnownPods;
+class OnceRun;
 
 /// Index names that the reconciler asks of the Evacuation store.
 inline constexpr std::string_view kByPolicy = "policy";
@@ -103,6 +104,8 @@ class PolicyReconciler {
     std::function<bool()> hints_in_force = {};
     /// Namespaces whose new pods get no hints.
     std::vector<std::string> namespaces_without_hints = {};
+    /// Not nullptr: each policy has one cycle, now, whatever its interval or cron expression says, and this is told.
+    OnceRun* once = nullptr;
   };
 
   explicit PolicyReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
@@ -164,6 +167,7 @@ class PolicyReconciler {
   kube::Requeue next_look(const api::DeschedulerPolicyStatus& next, const Situation& situation) const;
   /// The timing by the schedule, and by what happened meanwhile.
   CycleTiming timing_with_triggers(const api::DeschedulerPolicy& policy, bool continues, base::TimePoint now);
+  CycleTiming timing_once(const api::DeschedulerPolicy& policy, base::TimePoint now) const;
   GateVerdict gates_of(const std::string& policy) const;
   /// An Event when gates begin or cease to hold the policy up.
   void tell_gates(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
@@ -173,6 +177,7 @@ class PolicyReconciler {
   void forget_earlier(const std::string& name, const std::string& uid);
   std::vector<std::string> stale_caches() const;
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
+  void tell_once(const api::DeschedulerPolicy& policy, const Situation& situation, const CycleOutcome* outcome) const;
   CycleOutcome plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, bool continues,
                     bool is_settled, base::TimePoint now);
   CycleOutcome plan_on(const scheduling::ClusterSnapshot& snapshot, const api::DeschedulerPolicy& policy,
@@ -217,6 +222,7 @@ class PolicyReconciler {
   /// What the next leader must know of restarts, if one of the strategies counts those within a time.
   std::vector<api::RestartRecord> remembered_restarts(const strategies::StrategySpecs& specs) const;
   void publish_imbalance(const api::DeschedulerPolicy& policy, const std::vector<api::BalanceRow>& rows) const;
+  void publish_status(const std::string& name, const api::DeschedulerPolicyStatus& status) const;
   void count_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
 
   Dependencies deps_;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints an overlay of config/ as one file, with the image by the name under which you pushed it.
-# usage: hack/image/manifest.sh IMAGE [OVERLAY]     IMAGE: NAME[:TAG][@DIGEST]   OVERLAY: default, legacy   [default]
+# usage: hack/image/manifest.sh IMAGE [OVERLAY]     IMAGE: NAME[:TAG][@DIGEST]   OVERLAY: default, legacy, cronjob, job   [default]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -2,11 +2,20 @@
 {{- define "evacuator.checks" -}}
 {{- $config := include "evacuator.config" . | fromYaml -}}
 {{- $replicas := int .Values.replicas -}}
+{{- if and (ne .Values.kind "Deployment") (not $config.leaderElection.enabled) -}}
+{{- fail (printf "config.leaderElection.enabled: must be true with kind %s: a run must see that no other one is under way" .Values.kind) -}}
+{{- end -}}
+{{- if and (eq .Values.kind "CronJob") .Values.once.timeZone (semverCompare "<1.25-0" .Capabilities.KubeVersion.Version) -}}
+{{- fail (printf "once.timeZone: needs Kubernetes 1.25, and this is %s" .Capabilities.KubeVersion.Version) -}}
+{{- end -}}
+{{- if and (ne .Values.kind "Deployment") .Values.features.placementWebhook.enabled -}}
+{{- fail (printf "features.placementWebhook.enabled: must be false with kind %s: between runs nobody would answer" .Values.kind) -}}
+{{- end -}}
 {{- if and (gt $replicas 1) (not $config.leaderElection.enabled) -}}
 {{- fail (printf "config.leaderElection.enabled: must be true with %d replicas, or all of them act at once" $replicas) -}}
 {{- end -}}
 {{- with .Values.podDisruptionBudget -}}
-{{- if .enabled -}}
+{{- if and .enabled (eq $.Values.kind "Deployment") -}}
 {{- if and (ne (toString .minAvailable) "") (ne (toString .maxUnavailable) "") -}}
 {{- fail "podDisruptionBudget.maxUnavailable: must not be set beside minAvailable: set minAvailable to \"\"" -}}
 {{- end -}}

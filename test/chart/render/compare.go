@@ -21,7 +21,7 @@ var (
 // and with the configuration as fields instead of text: comments and the order of fields mean nothing.
 func normalised(o object) (object, error) {
 	result := object(rewritten(map[string]interface{}(o)).(values))
-	for _, place := range []string{"metadata", "spec/template/metadata"} {
+	for _, place := range []string{"metadata", "spec/template/metadata", "spec/jobTemplate/metadata", "spec/jobTemplate/spec/template/metadata"} {
 		found, _ := at(result, place)
 		metadata, _ := found.(values)
 		drop(metadata, "labels", helmLabels)

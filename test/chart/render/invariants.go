@@ -22,11 +22,11 @@ func broken(rendered *Rendered, release Release) []string {
 	complain := func(id, format string, args ...interface{}) {
 		found = append(found, id+": "+fmt.Sprintf(format, args...))
 	}
-	deployments := objects.of("Deployment")
-	if len(deployments) != 1 {
-		return []string{fmt.Sprintf("there are %d Deployments", len(deployments))}
+	workloads := objects.workloads()
+	if len(workloads) != 1 {
+		return []string{fmt.Sprintf("there are %d workloads", len(workloads))}
 	}
-	deployment := deployments[0]
+	deployment := workloads[0]
 	for _, id := range sortedKeys(objects) {
 		each := objects[id]
 		checkPlace(each, release, complain)
@@ -58,6 +58,16 @@ func (s set) of(kind string) []object {
 		if s[id].kind() == kind {
 			found = append(found, s[id])
 		}
+	}
+	return found
+}
+
+// workloads are what runs pods: each with its template where a Deployment has it.
+func (s set) workloads() []object {
+	found := append(s.of("Deployment"), s.of("Job")...)
+	for _, each := range s.of("CronJob") {
+		inner, _ := at(each, "spec/jobTemplate/spec")
+		found = append(found, object{"apiVersion": each["apiVersion"], "kind": "CronJob", "metadata": each["metadata"], "spec": inner})
 	}
 	return found
 }

@@ -49,6 +49,16 @@ void Operator::start() {
       .argv = command(), .environment = {}, .log = folder_ / (settings_.identity + ".log"), .errors = {}});
 }
 
+Finished Operator::run_once(const std::vector<std::string>& flags) {
+  port_ = free_port();
+  metrics_port_ = free_port();
+  settings_.leader_election = true;
+  std::vector<std::string> argv = command();
+  argv.push_back("--once");
+  argv.insert(argv.end(), flags.begin(), flags.end());
+  return run(argv, {}, std::chrono::minutes(4));
+}
+
 void Operator::await_ready() {
   const Api http(port_);
   await(settings_.identity + " to be ready", [&](std::string& seen) {

@@ -31,6 +31,8 @@ class Operator {
 
   /// Returns at once; see await_ready().
   void start();
+  /// `evacuator run --once` with these flags, to its end.
+  Finished run_once(const std::vector<std::string>& flags);
   /// Returns when /readyz says 200. Throws Failure with the log's end when it dies or is not ready in time.
   void await_ready();
   void kill();
@@ -43,6 +45,8 @@ class Operator {
   bool running() { return process_ && process_->running(); }
   pid_t pid() const { return process_ ? process_->pid() : -1; }
   const std::string& identity() const { return settings_.identity; }
+  /// Of /metrics, plain.
+  std::uint16_t metrics_port() const { return metrics_port_; }
   /// The text of /metrics.
   std::string metrics() const;
   std::string log_tail() const;

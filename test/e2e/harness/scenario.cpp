@@ -176,6 +176,10 @@ Operator& Scenario::start_operator(Operator::Settings settings, bool wait_until_
   return *operators_.back();
 }
 
+Finished Scenario::run_once(Operator::Settings settings, const std::vector<std::string>& flags) {
+  return Operator(suite_->operator_kubeconfig(), folder_, std::move(settings)).run_once(flags);
+}
+
 void Scenario::apply_policy(const Json& policy) {
   policies_.push_back(text_at(policy, "/metadata/name"));
   kubectl().apply(policy);

@@ -66,6 +66,8 @@ class Scenario : public ::testing::Test {
   std::string another_namespace();
 
   Operator& start_operator(Operator::Settings settings = {}, bool wait_until_ready = true);
+  /// `evacuator run --once` with these flags, to its end.
+  Finished run_once(Operator::Settings settings, const std::vector<std::string>& flags);
   /// Applies config/optional/<name>.yaml where there is RBAC; taken back in the end.
   void grant(const std::string& name);
   /// Applies it and remembers its name for clearing away.

@@ -61,6 +61,7 @@ class RealPrometheus {
   RealPrometheus(const Folder& folder, const PrometheusSettings& settings);
   /// "127.0.0.1:40123"
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  std::uint16_t port() const { return port_; }
   /// What it wrote, for messages.
   std::string log() const { return read_file(process_->log()); }
 

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Checks that docs/reference/metrics.md has a row for each metric family that the sources make, and no other; and that
+# dashboards and alerts name only families that are in it. (That types and labels are right is checked on a running
+# operator: test/e2e/scenarios/dashboards_test.cpp.)
+# usage: hack/observability/verify-metrics.sh   (part of make verify)
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+export LC_ALL=C
+
+page=docs/reference/metrics.md
+broken=0
+complain_each() { while IFS= read -r line; do echo "$line"; broken=1; done; }
+
+made() { grep -rhoP --include='*.cpp' '"\K(evacuator|process)_[a-z_]+(?=")' base audit kube controllers cmd/run.cpp | sort -u; }
+told() { sed -nE 's/^\| `([a-z_]+)` \| (counter|gauge|histogram) \|.*/\1/p' "$page" | sort; }
+# A histogram has three kinds of series.
+families() { sed -E 's/_(bucket|sum|count)$//' | sort -u; }
+# Names of PromQL only: not those of selectors, which are on the left of an operator.
+used_by() { grep -ohE '\b(evacuator|process)_[a-z_]+' "$@" | families; }
+used_by_dashboards() { jq -r '.. | .expr? // empty, (.definition? // empty)' config/chart/dashboards/*.json | used_by -; }
+used_by_alerts() { grep -vE '^ *#' config/prometheus/alerts.yaml | used_by -; }
+
+[[ $(made | wc -l) -gt 40 ]] || complain_each <<<"no metric families found in the sources: did the way they are made change?"
+complain_each < <(comm -23 <(made) <(told) | sed "s|.*|$page: lacks &, which the operator serves|")
+complain_each < <(comm -13 <(made) <(told | sort -u) | sed "s|.*|$page: nobody makes &|")
+complain_each < <(told | uniq -d | sed "s|.*|$page: has two rows for &|")
+complain_each < <(comm -23 <(used_by_dashboards) <(told) | sed 's|.*|config/chart/dashboards: there is no metric &|')
+complain_each < <(comm -23 <(used_by_alerts) <(told) | sed 's|.*|config/prometheus/alerts.yaml: there is no metric &|')
+((broken)) || echo "metrics: $(told | wc -l) families"
+exit "$broken"

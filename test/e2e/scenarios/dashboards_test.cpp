@@ -1,0 +1,219 @@
+// The dashboards of config/chart/dashboards on a real Prometheus that scrapes the operator at work: every query of
+// every panel has data. And what the operator serves is what docs/reference/metrics.md says.
+
+#include <cmath>
+#include <regex>
+#include <sstream>
+
+#include "test/e2e/harness/scenario.hpp"
+#include "test/e2e/prometheus/real_prometheus.hpp"
+
+namespace e2e {
+namespace dashboards_test {
+
+constexpr int kDashboards = 4;
+
+std::string encoded(const std::string& text) {
+  std::string out;
+  for (const unsigned char c : text) {
+    char hex[4];
+    std::snprintf(hex, sizeof hex, "%%%02X", c);
+    if (std::isalnum(c) != 0) {
+      out += static_cast<char>(c);
+    } else {
+      out += hex;
+    }
+  }
+  return out;
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
+    text.replace(at, what.size(), with);
+  return text;
+}
+
+/// A family as a page or the operator tells it.
+struct Family {
+  std::string type;
+  std::set<std::string> labels;
+};
+using Families = std::map<std::string, Family>;
+
+/// Rows "| `name` | type | label, label | …".
+Families documented() {
+  Families all;
+  std::istringstream page(read_file(std::string(EVACUATOR_SOURCE_DIR) + "/docs/reference/metrics.md"));
+  const std::regex row(R"(^\| `([a-z_]+)` \| ([a-z]+) \| ([^|]*) \|.*)");
+  const std::regex word("[a-z_]+");
+  for (std::string line; std::getline(page, line);) {
+    std::smatch found;
+    if (!std::regex_match(line, found, row)) continue;
+    const std::string labels = found[3];
+    Family& family = all[found[1]];
+    family.type = found[2];
+    for (std::sregex_iterator each(labels.begin(), labels.end(), word), end; each != end; ++each)
+      family.labels.insert(each->str());
+  }
+  return all;
+}
+
+Families served(const std::string& exposition) {
+  Families all;
+  std::istringstream text(exposition);
+  const std::regex label(R"re(([a-z_]+)="(?:[^"\\]|\\.)*")re");
+  std::string name;
+  for (std::string line; std::getline(text, line);) {
+    if (line.rfind("# TYPE ", 0) == 0) {
+      std::istringstream words(line.substr(7));
+      words >> name >> all[name].type;
+    } else if (!line.empty() && line[0] != '#') {
+      for (std::sregex_iterator each(line.begin(), line.end(), label), end; each != end; ++each)
+        if (each->str(1) != "le") all[name].labels.insert(each->str(1));
+    }
+  }
+  return all;
+}
+
+class Dashboards : public Scenario {
+ protected:
+  /// Measures each node as busy, so that a strategy for balance has something to say.
+  Json query_of_nodes() const {
+    std::string text;
+    for (const std::string& node : nodes()) {
+      if (!text.empty()) text += " or ";
+      text += "label_replace(vector(0.5), \"node\", \"" + node + "\", \"\", \"\")";
+    }
+    return {{"resource", "cpu"}, {"query", text}};
+  }
+  Json policy(const std::string& prometheus) const {
+    const Json life = {{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 3}}}};
+    const Json balance = {
+        {"name", "LowNodeUtilization"},
+        {"args",
+         {{"usage", {{"source", "prometheus"}}}, {"thresholds", {{"cpu", 1}}}, {"targetThresholds", {{"cpu", 99}}}}}};
+    return manifest::pod_life_time_policy(
+        ns(), ns(), 3,
+        {{"mode", "Automatic"},
+         {"evictability", {{"minReplicas", 2}, {"namespaces", {{"include", Json::array({ns()})}}}}},
+         {"gates", Json::array({{{"name", "quiet"},
+                                 {"interval", "5s"},
+                                 {"prometheus", {{"url", prometheus}, {"query", "vector(0)"}}}}})},
+         {"usageSources",
+          Json::array({{{"name", "prometheus"},
+                        {"type", "Prometheus"},
+                        {"interval", "5s"},
+                        {"smoothing", {{"method", "Latest"}}},
+                        {"prometheus", {{"url", prometheus}, {"queries", Json::array({query_of_nodes()})}}}}})},
+         {"strategies", Json::array({life, balance})}});
+  }
+
+  /// Pods that a budget holds for a while: what blocks, and what somebody cancels.
+  void hold_some() {
+    const PodInfo held = deploy({.ns = ns(), .name = "held", .replicas = 1}).at(0);
+    kubectl().apply(manifest::pod_disruption_budget(cluster().pdb_version(), ns(), "held", 1));
+    evacuate(held);
+  }
+
+  /// What stands for Grafana's variables.
+  std::string filled_in(std::string query) const {
+    query = replaced(query, "$__rate_interval", "20s");
+    query = replaced(query, "$__range", "5m");
+    query = replaced(query, "$policy", ns());
+    return replaced(query, "$evictor", ".*");
+  }
+
+  /// There is a series whose value is a number.
+  static bool has_data(const Json& answer) {
+    const Json::json_pointer at("/data/result");
+    if (!answer.contains(at)) return false;
+    for (const Json& each : answer.at(at)) {
+      if (std::isfinite(std::strtod(text_at(each, "/value/1").c_str(), nullptr))) return true;
+    }
+    return false;
+  }
+  void await_data(const RealPrometheus& prometheus, const std::string& whose, const std::string& query) const {
+    ASSERT_EQ(query.find('$'), std::string::npos) << whose << ": an unknown variable: " << query;
+    const Api http(prometheus.port());
+    await(whose + ": " + query, [&](std::string& seen) {
+      const HttpAnswer answer = http.request("GET", "/api/v1/query?query=" + encoded(query));
+      seen = std::to_string(answer.code) + " " + answer.body;
+      return answer.code == 200 && has_data(Json::parse(answer.body, nullptr, false));
+    });
+  }
+  /// How many queries its panels have.
+  int show(const RealPrometheus& prometheus, const Json& board) const {
+    int queries = 0;
+    for (const Json& panel : board.at("panels")) {
+      for (const Json& target : panel.value("targets", Json::array())) {
+        await_data(prometheus, text_at(board, "/title") + ", " + text_at(panel, "/title"),
+                   filled_in(text_at(target, "/expr")));
+        ++queries;
+      }
+    }
+    return queries;
+  }
+};
+
+TEST_F(Dashboards, EveryPanelShowsDataOfARealPrometheus) {
+  const Operator& op = start_operator();
+  const Folder data;
+  const RealPrometheus prometheus(data, {.scrape = op.metrics_port()});
+  deploy({.ns = ns(), .name = "web", .replicas = 3});
+  deploy({.ns = ns(), .name = "alone", .replicas = 1});
+  hold_some();
+  apply_policy(policy("http://" + prometheus.address()));
+
+  int boards = 0;
+  int queries = 0;
+  for (const auto& file :
+       std::filesystem::directory_iterator(std::string(EVACUATOR_SOURCE_DIR) + "/config/chart/dashboards")) {
+    if (file.path().extension() != ".json") continue;
+    queries += show(prometheus, Json::parse(read_file(file.path())));
+    ++boards;
+  }
+  EXPECT_EQ(boards, kDashboards);
+  note(std::to_string(queries) + " queries of " + std::to_string(boards) + " dashboards have data");
+
+  const Families known = documented();
+  const Families now = served(op.metrics());
+  EXPECT_GE(now.size(), 40U);
+  for (const auto& [name, family] : now) {
+    const auto row = known.find(name);
+    if (row == known.end()) {
+      ADD_FAILURE() << name << " is not in docs/reference/metrics.md";
+      continue;
+    }
+    EXPECT_EQ(row->second.type, family.type) << name;
+    for (const std::string& label : family.labels)
+      EXPECT_TRUE(row->second.labels.contains(label)) << name << " has the label " << label;
+    EXPECT_FALSE(family.labels.contains("pod")) << name;
+  }
+  note(std::to_string(now.size()) + " families, " + std::to_string(std::ranges::count(op.metrics(), '\n')) +
+       " lines of /metrics");
+}
+
+TEST_F(Dashboards, SeriesOfAPolicyGoWithIt) {
+  const Operator& op = start_operator();
+  deploy({.ns = ns(), .name = "web", .replicas = 2});
+  apply_policy(manifest::pod_life_time_policy(ns(), ns(), 1, {{"mode", "Automatic"}}));
+  const std::string mine = "policy=\"" + ns() + "\"";
+  await("evictions of the policy", [&](std::string& seen) {
+    seen = op.metrics();
+    return seen.find("evacuator_policy_evicted_pods{" + mine + "} 2") != std::string::npos;
+  });
+  kubectl()({"delete", "dsp", ns()});
+  await("its series to be gone", [&](std::string& seen) {
+    seen = op.metrics();
+    return seen.find(mine) == std::string::npos;
+  });
+  await("its Evacuations to end", [&](std::string& seen) {
+    const auto all = api().list(path::evacuations(ns()));
+    seen = std::to_string(all.size());
+    return std::ranges::all_of(all, [](const Json& each) { return kFinished.contains(phase_of(each)); });
+  });
+  EXPECT_EQ(op.metrics().find(mine), std::string::npos) << "they came back";
+}
+
+}  // namespace dashboards_test
+}  // namespace e2e
