@@ -139,6 +139,10 @@ base::Error wrong_kind(const char* what, const protobuf::Envelope& envelope) {
   return base::invalid(std::string("decoding ") + what + ": the protobuf is of " + kind);
 }
 
+base::Error while_decoding(const char* what, base::Error error) {
+  return std::move(error).during(std::string("decoding ") + what);
+}
+
 base::Error malformed_protobuf(const char* what) {
   return base::invalid(std::string("decoding ") + what + ": the protobuf is cut off or malformed");
 }

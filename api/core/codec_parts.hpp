@@ -65,13 +65,14 @@ inline constexpr std::string_view kAnyKind = "*";
 const protobuf::Message* message_for(const protobuf::Envelope& envelope, std::initializer_list<std::string_view> kinds);
 base::Error wrong_kind(const char* what, const protobuf::Envelope& envelope);
 base::Error malformed_protobuf(const char* what);
+base::Error while_decoding(const char* what, base::Error error);
 
 /// decode_object() of a protobuf envelope.
 template <typename T, typename F>
 base::Result<T> decode_envelope(std::string_view bytes, const char* what, std::initializer_list<std::string_view> kinds,
                                 F& read) {
   auto envelope = protobuf::open(bytes);
-  if (!envelope) return std::move(envelope).error().during(std::string("decoding ") + what);
+  if (!envelope) return while_decoding(what, std::move(envelope).error());
   const protobuf::Message* message = message_for(*envelope, kinds);
   if (message == nullptr) return wrong_kind(what, *envelope);
   T decoded;
