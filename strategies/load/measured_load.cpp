@@ -24,6 +24,11 @@ MeasuredLoad::MeasuredLoad(const StrategyContext& context, const MeasuredUsage& 
              context.measured_entries),
       higher_(lower_.by(MeasuredView::Figure::kHigher)) {}
 
+void MeasuredLoad::compare_forecasts_among(std::span<const NodeIndex> nodes) {
+  lower_.compare_forecasts_among(nodes);
+  higher_.compare_forecasts_among(nodes);
+}
+
 /// nullopt: unknown. What is counted and not measured is as it is now.
 std::optional<double> MeasuredLoad::percentage(NodeIndex node, std::size_t resource,
                                                std::span<const std::int64_t> amounts) const {
@@ -53,7 +58,9 @@ bool MeasuredLoad::holds(NodeIndex node, std::span<const std::int64_t> amounts, 
 bool MeasuredLoad::is_foreseen(NodeIndex node, const Says& says) const {
   const auto* const entry = lower_.entry_of(node);
   if (!args_.forecast || entry == nullptr || entry->foreseen.empty()) return false;
-  return holds(node, entry->foreseen, says);
+  std::vector<std::int64_t> foreseen(entry->foreseen.size());
+  for (std::size_t c = 0; c < foreseen.size(); ++c) foreseen[c] = lower_.foreseen_of(node, c);
+  return holds(node, foreseen, says);
 }
 
 bool MeasuredLoad::confirms(NodeIndex node, const Says& says) const {

@@ -18,6 +18,9 @@ class MeasuredLoad {
   MeasuredLoad(const StrategyContext& context, const scheduling::MeasuredUsage& measured, const UsageArgs& args,
                std::vector<std::string> resources);
 
+  /// See MeasuredView.
+  void compare_forecasts_among(std::span<const NodeIndex> nodes);
+
   /// The load that nodes are relieved by: not what left them a moment ago.
   LoadTable giving(std::span<const NodeIndex> nodes) const { return {cluster_, lower_, resources_, nodes}; }
   /// The load that nodes are filled by: with what came a moment ago.
@@ -44,8 +47,8 @@ class MeasuredLoad {
   const scheduling::MeasuredUsage& measured_;
   const UsageArgs args_;
   const std::vector<std::string> resources_;
-  const MeasuredView lower_;
-  const MeasuredView higher_;
+  MeasuredView lower_;
+  MeasuredView higher_;
 };
 
 }  // namespace strategies

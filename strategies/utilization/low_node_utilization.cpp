@@ -140,9 +140,12 @@ base::Status LowNodeUtilization::level(const StrategyContext& context, Nominatio
                                        const UsageArgs& usage) const {
   const auto measured = find_measured(context, usage.need);
   if (!measured) return measured.error();
-  const MeasuredLoad load(context, **measured, usage, resources_of(args_.pools, args_.thresholds));
+  MeasuredLoad load(context, **measured, usage, resources_of(args_.pools, args_.thresholds));
   const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds);
   if (const base::Status known = load.check_known(nodes_in(pools)); !known) return known;
+  for (const PoolNodes& pool : pools) {
+    if (pool.thresholds->use_deviation) load.compare_forecasts_among(pool.nodes);
+  }
   for (const PoolNodes& pool : pools)
     level_load(context, sink, load, pool,
                {args_.number_of_nodes, args_.excluded_namespaces, args_.evictions_per_node, usage.soft_taint});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "api/meta/well_known.hpp"
@@ -45,6 +46,7 @@ MeasuredView::MeasuredView(const MeasuredUsage& measured, const scheduling::Over
                                : std::make_shared<const MeasuredEntries>(measured, cluster.base())) {
   for (const MeasuredUsage::Resource& resource : measured.resources)
     known_.push_back(cluster.base().resources().find(resource.name));
+  common_rise_.assign(cluster.base().node_count() * known_.size(), 0);
   take_figures();
   correction_.assign(amounts_.size(), 0);
   if (!options_.corrects) return;
@@ -115,11 +117,48 @@ std::int64_t MeasuredView::picked_from(const MeasuredUsage::Node& node, std::siz
   std::abort();
 }
 
-std::int64_t MeasuredView::figure_of(const MeasuredUsage::Node& node, std::size_t column) const {
-  if (!node.problem.empty() || column >= node.now.size()) return kUnknownUsage;
-  const std::int64_t figure = picked_from(node, column);
-  const bool foresees = options_.forecast && column < node.foreseen.size() && figure != kUnknownUsage;
-  return foresees ? std::max(figure, node.foreseen[column]) : figure;
+std::int64_t MeasuredView::figure_of(NodeIndex node, std::size_t column) const {
+  const auto* const entry = entry_of(node);
+  if (entry == nullptr || !entry->problem.empty() || column >= entry->now.size()) return kUnknownUsage;
+  const std::int64_t figure = picked_from(*entry, column);
+  return figure == kUnknownUsage ? figure : std::max(figure, foreseen_of(node, column));
+}
+
+std::int64_t MeasuredView::foreseen_of(NodeIndex node, std::size_t column) const {
+  const auto* const entry = entry_of(node);
+  if (!options_.forecast || entry == nullptr || column >= entry->foreseen.size()) return kUnknownUsage;
+  const std::int64_t amount = entry->foreseen[column];
+  const double common = common_rise_[node * known_.size() + column];
+  if (amount == kUnknownUsage || common <= 0) return amount;
+  const bool is_percent = measured_.resources[column].is_percent;
+  const double whole = is_percent ? kWholeNode : static_cast<double>(capacity_of(node, column).value_or(0));
+  return std::max<std::int64_t>(amount - std::llround(whole * common / 100), 0);
+}
+
+/// In percent, from what is measured now; nullopt: nobody knows.
+std::optional<double> MeasuredView::rise_of(NodeIndex node, std::size_t column) const {
+  const auto* const entry = entry_of(node);
+  if (entry == nullptr || !entry->problem.empty() || column >= entry->now.size()) return std::nullopt;
+  if (column >= entry->foreseen.size()) return std::nullopt;
+  const auto now = percent_of(node, column, entry->now[column]);
+  const auto then = percent_of(node, column, entry->foreseen[column]);
+  return now && then ? std::optional(std::max(*then - *now, 0.0)) : std::nullopt;
+}
+
+void MeasuredView::compare_forecasts_among(std::span<const NodeIndex> nodes) {
+  if (!options_.forecast) return;
+  for (std::size_t c = 0; c < known_.size(); ++c) {
+    double rises = 0;
+    std::size_t count = 0;
+    for (const NodeIndex node : nodes) {
+      const auto rise = rise_of(node, c);
+      rises += rise.value_or(0);
+      count += rise ? 1 : 0;
+    }
+    for (const NodeIndex node : nodes)
+      common_rise_[node * known_.size() + c] = rises / static_cast<double>(std::max<std::size_t>(count, 1));
+  }
+  take_figures();
 }
 
 std::optional<std::int64_t> MeasuredView::capacity_of(NodeIndex node, std::size_t column) const {
@@ -138,10 +177,8 @@ std::int64_t MeasuredView::in_units(NodeIndex node, std::size_t column, std::int
 void MeasuredView::take_figures() {
   amounts_.assign(cluster_.base().node_count() * known_.size(), kUnknownUsage);
   for (const NodeIndex node : cluster_.base().nodes()) {
-    const auto* const entry = entry_of(node);
-    if (entry == nullptr) continue;
     for (std::size_t c = 0; c < known_.size(); ++c)
-      amounts_[node * known_.size() + c] = in_units(node, c, figure_of(*entry, c));
+      amounts_[node * known_.size() + c] = in_units(node, c, figure_of(node, c));
   }
 }
 

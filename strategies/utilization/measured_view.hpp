@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -44,6 +45,10 @@ class MeasuredView final : public UsageView {
                MeasuredEntriesMemo* memo = nullptr);
   /// The same by another figure. Costs a copy, no look-ups.
   MeasuredView by(Figure figure) const;
+  /// For nodes of which only the differences matter: what is foreseen of them counts as far as it is above what they are
+  /// foreseen to rise by on the mean, in percent of their capacity. Or those with a forecast would look fuller than those
+  /// without one by the rise that all have in common.
+  void compare_forecasts_among(std::span<const NodeIndex> nodes);
 
   std::optional<std::int64_t> of_node(NodeIndex node, std::string_view resource) const override;
   std::optional<std::int64_t> of_pod(PodIndex pod, std::string_view resource) const override;
@@ -55,6 +60,8 @@ class MeasuredView final : public UsageView {
   const scheduling::MeasuredUsage& measured() const { return measured_; }
   /// The place of the resource in MeasuredUsage::resources.
   std::optional<std::size_t> column_of(std::string_view resource) const;
+  /// What is foreseen of the node, in MeasuredUsage's unit; kUnknownUsage: nothing.
+  std::int64_t foreseen_of(NodeIndex node, std::size_t column) const;
   /// An amount of MeasuredUsage in percent of the node: `amount` of `column`. nullopt: unknown, or no capacity.
   std::optional<double> percent_of(NodeIndex node, std::size_t column, std::int64_t amount) const;
 
@@ -65,7 +72,8 @@ class MeasuredView final : public UsageView {
   std::int64_t picked_from(const scheduling::MeasuredUsage::Node& node, std::size_t column) const;
   bool is_new_on(PodIndex pod, NodeIndex node) const;
   bool has_entry(PodIndex pod) const { return entries_->of_pod[pod] != MeasuredEntries::kNone; }
-  std::int64_t figure_of(const scheduling::MeasuredUsage::Node& node, std::size_t column) const;
+  std::int64_t figure_of(NodeIndex node, std::size_t column) const;
+  std::optional<double> rise_of(NodeIndex node, std::size_t column) const;
   std::int64_t in_units(NodeIndex node, std::size_t column, std::int64_t amount) const;
   std::optional<std::int64_t> capacity_of(NodeIndex node, std::size_t column) const;
   std::optional<std::int64_t> of_pod_in(PodIndex pod, std::size_t column) const;
@@ -78,6 +86,7 @@ class MeasuredView final : public UsageView {
   std::vector<std::optional<scheduling::ResourceIndex>> known_;  ///< by column: the cluster's number of the resource
   std::shared_ptr<const MeasuredEntries> entries_;
   std::vector<std::int64_t> amounts_;     ///< by node and column, as they came
+  std::vector<double> common_rise_;       ///< the same, in percent: of forecasts it does not count
   std::vector<std::int64_t> correction_;  ///< to be added
 };
 

@@ -102,8 +102,8 @@ class Leader {
                                                                if (meanwhile) meanwhile();
                                                              };
                                                            },
-                                                       .hints_in_force = [this] { return has_hints; },
-                                                       .triggers = &triggers});
+                                                       .triggers = &triggers,
+                                                       .hints_in_force = [this] { return has_hints; }});
     reconciler_->set_stopping([this] { return is_stopping.load(); });
   }
 

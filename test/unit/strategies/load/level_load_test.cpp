@@ -166,6 +166,41 @@ TEST(LevelLoad, FillsNoNodeThatIsForeseenFull) {
   EXPECT_THAT(run(three_nodes(), measured).sink.accepted, IsEmpty());
 }
 
+/// Of three nodes with the same load, how full which ones will be; -1: no trusted forecast.
+struct ForeseenCase {
+  const char* name;
+  std::vector<std::int64_t> foreseen;  ///< of n1, n2, n3, in thousandths
+  bool moves_by_deviation;             ///< pods off n1
+};
+
+class Foreseen : public testing::TestWithParam<ForeseenCase> {};
+
+TEST_P(Foreseen, CountsInDeviationsAsFarAsItIsNotCommonToAll) {
+  Measured measured("s", {"cpu"});
+  for (int i = 0; i < 3; ++i) {
+    measured.node("n" + std::to_string(i + 1), {1600});
+    if (const auto peak = GetParam().foreseen.at(static_cast<std::size_t>(i)); peak >= 0) measured.foreseen({peak});
+  }
+  measured.pod("p1", {200}).pod("p2", {200}).pod("p3", {200});
+  constexpr auto kDeviation = R"({"thresholds":{"cpu":5},"targetThresholds":{"cpu":5},
+    "useDeviationThresholds":true,"usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})";
+  EXPECT_EQ(!run(three_nodes(), measured, kDeviation).sink.accepted.empty(), GetParam().moves_by_deviation);
+  constexpr auto kOfStatic = R"({"thresholds":{"cpu":45},"targetThresholds":{"cpu":60},
+    "usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})";
+  EXPECT_EQ(!run(three_nodes(), measured, kOfStatic).sink.accepted.empty(),
+            GetParam().foreseen[0] > 2400 && GetParam().foreseen[2] < 1800)
+      << "static thresholds: above is above";
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Foreseen,
+                         testing::Values(ForeseenCase{"AllRise", {2800, 2800, 2800}, false},
+                                         ForeseenCase{"AllRiseAndOnesForecastIsNotTrusted", {2800, 2800, -1}, false},
+                                         ForeseenCase{"OneRisesAndOthersDoNot", {2800, 1600, 1600}, true},
+                                         ForeseenCase{"OneRisesMost", {3600, 2000, -1}, true},
+                                         ForeseenCase{"NoneIsTrusted", {-1, -1, -1}, false},
+                                         ForeseenCase{"AllFall", {800, 800, 800}, false}),
+                         [](const auto& info) { return info.param.name; });
+
 TEST(LevelLoad, CountsWhatMovesBeforeItInTheSameCycle) {
   StrategyRun done(three_nodes());
   done.measured = {usage().share()};

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "api/vocabulary/condition_types.hpp"
 #include "controllers/policy/balance/convergence.hpp"
 #include "controllers/policy/cycle.hpp"
 #include "planning/balance/convergence.hpp"
