@@ -221,24 +221,42 @@ class Process {
   }
 
   Status serve_webhook() {
-    if (!config_.webhook.enabled) return base::Done{};
-    webhook_server_.emplace(config_.webhook.address, webhook_names(),
-                            std::map<std::string, controllers::WebhookServer::Answer>{
-                                {"/place-pod",
-                                 [this](std::string_view review) -> std::optional<std::string> {
-                                   const auto* started = running_.load();
-                                   return started ? started->review_pod(review) : std::nullopt;
-                                 }}},
-                            log_);
+    if (!config_.webhook.is_served()) return base::Done{};
+    webhook_server_.emplace(config_.webhook.address, webhook_names(), webhooks(), log_);
     if (auto serving = webhook_server_->start(clock_.now()); !serving) return serving;
     log_.info("serving the webhook", {kv("port", static_cast<int>(webhook_server_->port()))});
     return base::Done{};
   }
 
-  /// The Service of config/placement-webhook, and this machine.
+  using Review = std::optional<std::string> (controllers::Operator::*)(std::string_view) const;
+  /// No answer before there is an operator.
+  controllers::WebhookServer::Answer answer_by(Review review) const {
+    return [this, review](std::string_view body) -> std::optional<std::string> {
+      const auto* started = running_.load();
+      return started ? (started->*review)(body) : std::nullopt;
+    };
+  }
+
+  std::map<std::string, controllers::WebhookServer::Answer> webhooks() const {
+    std::map<std::string, controllers::WebhookServer::Answer> answers;
+    if (config_.webhook.enabled) answers.emplace("/place-pod", answer_by(&controllers::Operator::review_pod));
+    if (!config_.webhook.admission.enabled) return answers;
+    answers.emplace("/validate", answer_by(&controllers::Operator::validate_object));
+    answers.emplace("/record-creator", answer_by(&controllers::Operator::record_creator));
+    return answers;
+  }
+
+  /// The Services of config/placement-webhook and config/admission-webhook, and this machine.
   std::vector<std::string> webhook_names() const {
-    const std::string service = config_.webhook.service + "." + config_.leader_election.ns + ".svc";
-    return {service, service + ".cluster.local", "localhost", "127.0.0.1"};
+    std::vector<std::string> names;
+    const auto add = [&](const std::string& service) {
+      const std::string name = service + "." + config_.leader_election.ns + ".svc";
+      names.insert(names.end(), {name, name + ".cluster.local"});
+    };
+    if (config_.webhook.enabled) add(config_.webhook.service);
+    if (config_.webhook.admission.enabled) add(config_.webhook.admission.service);
+    names.insert(names.end(), {"localhost", "127.0.0.1"});
+    return names;
   }
 
   void make_certificates() {
@@ -249,7 +267,8 @@ class Process {
         controllers::webhooks::CertificateOptions{
             .ns = config_.leader_election.ns,
             .secret = webhook.secret,
-            .configuration = webhook.configuration,
+            .configuration = webhook.enabled ? webhook.configuration : "",
+            .admission_configuration = webhook.admission.enabled ? webhook.admission.configuration : "",
             .rules = {.names = webhook_names(), .rotate_after = webhook.rotate_after},
             .cert_file = webhook.cert_file,
             .key_file = webhook.key_file},

@@ -38,6 +38,10 @@ class AuditTrail final : public evacuation::Audit, public PolicyAudit {
   void forget(const std::string& policy) override;
   std::string failing() const override;
 
+  /// Records name the user who made a hand-made Evacuation. REQUIRES: before the first record. Empty: nobody knows.
+  using CreatorOf = std::function<std::string(const api::Evacuation&)>;
+  void name_creators_with(CreatorOf creator_of) { creator_of_ = std::move(creator_of); }
+
   /// This replica begins to act on an Evacuation that it has not seen before: how it stands.
   void on_taken_over(const api::Evacuation& evacuation, base::TimePoint now);
   /// From audit::Recorder::watch().
@@ -49,6 +53,7 @@ class AuditTrail final : public evacuation::Audit, public PolicyAudit {
   audit::Recorder& recorder_;
   const GenerationOf generation_of_;
   const bool stops_admissions_;
+  CreatorOf creator_of_;
   mutable std::mutex mutex_;
   std::string failing_;  ///< empty: it can be written
   std::optional<api::Blocker> blocker_;

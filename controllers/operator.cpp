@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/json/json_access.hpp"
 #include "api/origin.hpp"
 #include "base/side_by_side.hpp"
 #include "base/sleep.hpp"
@@ -26,10 +27,12 @@
 #include "controllers/operator_caches.hpp"
 #include "controllers/placement/webhook.hpp"
 #include "controllers/policy/reconciler.hpp"
+#include "controllers/signing/creator.hpp"
 #include "controllers/signing/origin.hpp"
 #include "controllers/taints/soft_taints.hpp"
 #include "controllers/triggers/triggers.hpp"
 #include "controllers/usage/spikes.hpp"
+#include "controllers/validation/webhook.hpp"
 #include "evictors/registry.hpp"
 #include "kube/runtime/work_queue.hpp"
 #include "kube/runtime/worker_pool.hpp"
@@ -184,6 +187,7 @@ struct Operator::Impl {
              .rules = rules_of(deps.config),
              .origins = &origins,
              .places_pods = deps.config.webhook.enabled,
+             .trusts_creators = deps.config.webhook.admission.trust_creators,
              .allows_required = deps.config.webhook.allow_required,
              .serves_native_evictions = deps.discovery.has_native_evictions,
              .steady = &steady}),
@@ -220,6 +224,12 @@ struct Operator::Impl {
              .once = deps.once ? &once : nullptr}),
         hints(caches.evacuations.store(), caches.pods.store(), caches.nodes.store(), deps.clock, steady),
         placement_webhook(hints, {"kube-system", deps.config.leader_election.ns}, deps.metrics, deps.log),
+        object_webhook({.registry = registry,
+                        .keys = deps.keys,
+                        .clock = deps.clock,
+                        .look = [this] { return surroundings(); },
+                        .metrics = deps.metrics,
+                        .log = deps.log}),
         busy_since(evacuation_threads(deps.config.workers) + kPolicyWorkers + 1) {
     // Before anything looks at one, also through an index: who made it. That is asked of all of it, trimmed later.
     caches.evacuations.complete_with([this](api::Evacuation& each) {
@@ -231,11 +241,28 @@ struct Operator::Impl {
     add_indexes();
     add_handlers();
     add_responder();
+    if (deps.config.webhook.admission.trust_creators)
+      trail.name_creators_with([this](const api::Evacuation& each) { return creator_of(each); });
     deps.audit.watch([this](const auto& failure) { on_audit_health(failure); });
   }
   ~Impl() { deps.audit.watch({}); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
+
+  /// The user who made it; empty: nobody can tell.
+  std::string creator_of(const api::Evacuation& evacuation) {
+    const auto keys = deps.keys.keys();
+    const auto subject = keys ? proven_creator(evacuation, *keys, &origins) : std::nullopt;
+    return subject ? api::text_at(*subject, {"user"}) : std::string();
+  }
+
+  /// What risks of a policy depend on.
+  validation::Surroundings surroundings() const {
+    validation::Surroundings around;
+    around.has_budgets = !caches.pdbs.has_synced() || caches.pdbs.store().size() > 0;
+    for (const auto& each : caches.policies.store().list()) around.policies.push_back(each);
+    return around;
+  }
 
   std::int64_t generation_of(const std::string& policy) const {
     const auto seen = caches.policies.store().get({"", policy});
@@ -556,6 +583,7 @@ struct Operator::Impl {
   PolicyReconciler policies;
   placement::Hints hints;
   placement::Webhook placement_webhook;
+  validation::Webhook object_webhook;
   std::optional<NativeResponder> responder;  ///< only when enabled and served
   kube::WorkerCounts evacuation_counts;
   kube::WorkerCounts policy_counts;
@@ -671,6 +699,14 @@ OnceReport Operator::once_report() const {
   OnceReport report = impl_->once.report(impl_->caches.policies.store().list());
   report.is_tidy = impl_->taint_queue.depth() == 0;
   return report;
+}
+
+std::optional<std::string> Operator::validate_object(std::string_view review) const {
+  return impl_->object_webhook.validate(review);
+}
+
+std::optional<std::string> Operator::record_creator(std::string_view review) const {
+  return impl_->object_webhook.record_creator(review);
 }
 
 bool Operator::has_synced() const { return impl_->synced(); }

@@ -81,6 +81,10 @@ class Operator {
   /// How a run of one cycle stands. REQUIRES: Dependencies::once.
   OnceReport once_report() const;
 
+  /// The answers of the webhooks about policies and Evacuations; as review_pod().
+  std::optional<std::string> validate_object(std::string_view review) const;
+  std::optional<std::string> record_creator(std::string_view review) const;
+
   /// All caches hold their first list.
   bool has_synced() const;
   /// An error names the first cache that is not filled, or that has lost its server for five minutes; or says that

@@ -118,6 +118,9 @@ struct EvictorContext {
   bool pod_is_cached = false;
   /// kube::Discovery::has_native_evictions. A 404 that contradicts it is somebody else's, or will be known soon.
   bool serves_native_evictions = false;
+  /// Who made the Evacuation, where that matters (it is made by hand) and is proven: user, groups and so on as the spec
+  /// of a SubjectAccessReview takes them, as JSON. Empty: nobody can tell.
+  std::string_view creator = {};
 
   /// The parameter's value, or `otherwise`.
   std::string_view parameter(std::string_view name, std::string_view otherwise) const;

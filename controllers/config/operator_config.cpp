@@ -63,6 +63,12 @@ void read_webhook(StrictObject& object, OperatorConfig::Webhook& target) {
   object.read("allowRequired", target.allow_required);
   object.read("certFile", target.cert_file);
   object.read("keyFile", target.key_file);
+  object.with("admission", [&](StrictObject& admission) {
+    admission.read("enabled", target.admission.enabled);
+    admission.read("serviceName", target.admission.service);
+    admission.read("configurationName", target.admission.configuration);
+    admission.read("trustCreators", target.admission.trust_creators);
+  });
 }
 
 void read_client(StrictObject& object, OperatorConfig& target) {
@@ -106,6 +112,12 @@ void check_webhook(const OperatorConfig::Webhook& webhook, const Require& requir
   require(api::is_dns_label(webhook.service), "webhook.serviceName", "must be the name of a Service");
   require(api::is_dns_subdomain(webhook.configuration), "webhook.configurationName",
           "must be the name of a MutatingWebhookConfiguration");
+  require(api::is_dns_label(webhook.admission.service), "webhook.admission.serviceName",
+          "must be the name of a Service");
+  require(api::is_dns_subdomain(webhook.admission.configuration), "webhook.admission.configurationName",
+          "must be the name of webhook configurations");
+  require(!webhook.enabled || webhook.admission.configuration != webhook.configuration,
+          "webhook.admission.configurationName", "must not be webhook.configurationName");
   require(api::is_dns_subdomain(webhook.secret), "webhook.secretName", "must be the name of a Secret");
   require(webhook.rotate_after >= std::chrono::hours(1) && webhook.rotate_after <= std::chrono::hours(24 * 80),
           "webhook.rotateAfter", "must be from 1h to 1920h: certificates are valid for 2160h");

@@ -93,6 +93,18 @@ struct OperatorConfig {
     base::Duration rotate_after = std::chrono::hours(1440);
     bool allow_required = false;      ///< policy Required of Evacuations that no policy made
     std::string cert_file, key_file;  ///< PEM, given by others (cert-manager); empty: our own
+    /// The webhooks about our own objects (docs/concepts/admission.md); served whether or not `enabled`.
+    struct Admission {
+      bool enabled = false;
+      std::string service = "evacuator-admission-webhook";  ///< in leader_election.ns: the certificate is for it, too
+      /// The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration.
+      std::string configuration = "evacuator-admission";
+      /// What is recorded of who made an Evacuation counts. Only where nobody but the API server reaches the webhook.
+      bool trust_creators = false;
+      friend bool operator==(const Admission&, const Admission&) = default;
+    };
+    Admission admission{};
+    bool is_served() const { return enabled || admission.enabled; }
     friend bool operator==(const Webhook&, const Webhook&) = default;
   };
   Webhook webhook;

@@ -8,6 +8,7 @@
 #include "api/origin.hpp"
 #include "controllers/evacuation/group_lookup.hpp"
 #include "controllers/evacuation/reconciliation.hpp"
+#include "controllers/signing/creator.hpp"
 #include "controllers/signing/origin.hpp"
 #include "controllers/signing/spec_hash.hpp"
 #include "controllers/spec_problems.hpp"
@@ -193,6 +194,15 @@ void Reconciler::Reconciliation::observe_origin() {
   seen_.spec_changed = readable && !same && !has_spec_hash(evacuation.spec, accepted);
   if (origin_is_open(evacuation))
     seen_.origin = to_string(keys_ ? prove_origin(evacuation, *keys_, deps_.origins) : OriginProof::kNone);
+  observe_creator();
+}
+
+/// Of what the operator made itself nobody asks.
+void Reconciler::Reconciliation::observe_creator() {
+  seen_.creator.clear();
+  if (!deps_.trusts_creators || !keys_ || api::origin_is_verified(seen_.evacuation)) return;
+  if (const auto subject = proven_creator(seen_.evacuation, *keys_, deps_.origins))
+    seen_.creator = api::to_json_text(*subject);
 }
 
 /// It says that the operator made it, and nobody can tell: whether that is so must not be decided without the keys.

@@ -48,6 +48,7 @@ class Reconciler::Reconciliation {
   void restore_unsaved();
   void show_unsaved();
   void observe_origin();
+  void observe_creator();
   bool waits_for_keys() const;
   base::Result<Continue> refresh();
   base::Result<Continue> refresh_evacuation();

@@ -3,15 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
-#include "base/base64.hpp"
+#include "controllers/webhooks/admission_review.hpp"
 
 namespace controllers::placement {
 namespace {
 
 using api::Json;
-
-constexpr std::string_view kVersion = "admission.k8s.io/v1";
-constexpr std::size_t kLongestUid = 128;
 
 /// The one that says it is the controller; the first, should several say so.
 api::OwnerReference controller_of(const Json& pod) {
@@ -23,43 +20,21 @@ api::OwnerReference controller_of(const Json& pod) {
   return {};
 }
 
-/// Pods themselves, not their subresources.
-bool creates_pod(const Json& request) {
-  return api::text_at(request, {"operation"}) == "CREATE" && api::text_at(request, {"resource", "group"}).empty() &&
-         api::text_at(request, {"resource", "resource"}) == "pods" && api::text_at(request, {"subResource"}).empty();
-}
-
 }  // namespace
 
 base::Result<PodReview> parse_review(std::string_view body) {
-  auto review = api::parse_json(body);
+  auto review = webhooks::parse_admission_review(body);
   if (!review) return review.error();
-  const Json* request = api::find_at(*review, {"request"});
-  if (api::text_at(*review, {"apiVersion"}) != kVersion || request == nullptr || !request->is_object())
-    return base::invalid("no AdmissionReview of admission.k8s.io/v1 with a request");
   PodReview asked;
-  asked.uid = api::text_at(*request, {"uid"});
-  if (asked.uid.empty() || asked.uid.size() > kLongestUid) return base::invalid("request.uid is missing or too long");
-  asked.dry_run = api::flag_at(*request, {"dryRun"});
-  const auto pod = request->find("object");
-  if (!creates_pod(*request) || pod == request->end() || !pod->is_object()) return asked;
+  asked.uid = std::move(review->uid);
+  asked.dry_run = review->dry_run;
+  if (review->operation != "CREATE" || !review->is_about("", "pods") || !review->object.is_object()) return asked;
   asked.creates_pod = true;
-  asked.ns = api::text_at(*request, {"namespace"});
-  asked.pod_name = api::text_at(*pod, {"metadata", "name"});
-  asked.owner = controller_of(*pod);
-  asked.pod = std::move((*review)["request"]["object"]);
+  asked.ns = std::move(review->ns);
+  asked.pod_name = api::text_at(review->object, {"metadata", "name"});
+  asked.owner = controller_of(review->object);
+  asked.pod = std::move(review->object);
   return asked;
-}
-
-std::string allow(std::string_view uid, const Json& patch) {
-  Json response = {{"uid", uid}, {"allowed", true}};
-  if (patch.is_array() && !patch.empty()) {
-    response["patchType"] = "JSONPatch";
-    response["patch"] = base::encode_base64(api::to_json_text(patch));
-  }
-  const Json review = {
-      {"apiVersion", std::string(kVersion)}, {"kind", "AdmissionReview"}, {"response", std::move(response)}};
-  return api::to_json_text(review);
 }
 
 }  // namespace controllers::placement

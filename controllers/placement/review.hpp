@@ -1,7 +1,6 @@
 #pragma once
 
-/// AdmissionReviews (admission.k8s.io/v1) as the API server sends them to a webhook. Pure; whatever they hold was
-/// written by somebody who may create pods.
+/// AdmissionReviews about new pods. Pure; whatever they hold was written by somebody who may create pods.
 
 #include <string>
 #include <string_view>
@@ -27,8 +26,5 @@ struct PodReview {
 
 /// kInvalid says what is wrong: no JSON, no review, no UID to answer to.
 base::Result<PodReview> parse_review(std::string_view body);
-
-/// "allowed", with `patch` (JSON patch; empty or null: none).
-std::string allow(std::string_view uid, const api::Json& patch);
 
 }  // namespace controllers::placement

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controllers/placement/affinity_patch.hpp"
+#include "controllers/webhooks/admission_review.hpp"
 
 namespace controllers::placement {
 
@@ -29,7 +30,7 @@ std::string Webhook::answer_to(const PodReview& review) {
       evacuation ? hint_patch(review.pod, *evacuation->spec.placement, api::placement_mark(*evacuation)) : api::Json();
   if (patch.empty()) {
     count(Result::kNone);
-    return allow(review.uid, nullptr);
+    return webhooks::allow(review.uid, nullptr);
   }
   // Nothing of the pod: nobody has checked yet how long its names are.
   log_.info("placement hint given",
@@ -37,7 +38,7 @@ std::string Webhook::answer_to(const PodReview& review) {
              kv("node", evacuation->spec.placement->node_name.value),
              kv("policy", to_string(evacuation->spec.placement->policy)), kv("dryRun", review.dry_run)});
   count(Result::kHinted);
-  return allow(review.uid, patch);
+  return webhooks::allow(review.uid, patch);
 }
 
 void Webhook::count(Result result) {

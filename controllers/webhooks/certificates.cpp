@@ -16,8 +16,10 @@ using api::Json;
 using base::kv;
 
 constexpr kube::ResourceType kSecrets{"", "v1", "secrets", "Secret"};
-constexpr kube::ResourceType kConfigurations{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
-                                             "MutatingWebhookConfiguration", false};
+constexpr kube::ResourceType kMutating{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
+                                       "MutatingWebhookConfiguration", false};
+constexpr kube::ResourceType kValidating{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
+                                         "ValidatingWebhookConfiguration", false};
 
 const char* name_of(CertificateStep step) {
   switch (step) {
@@ -57,12 +59,21 @@ std::string next_ca(const CertificateSet* set) { return set != nullptr && set->n
 
 }  // namespace
 
+std::vector<Certificates::Configuration> Certificates::configurations_of(const CertificateOptions& options) {
+  std::vector<Configuration> all;
+  if (!options.configuration.empty()) all.push_back({kMutating, options.configuration});
+  const std::string& admission = options.admission_configuration;
+  if (!admission.empty()) all.insert(all.end(), {{kMutating, admission}, {kValidating, admission}});
+  return all;
+}
+
 Certificates::Certificates(kube::Client& client, const base::Clock& clock, const base::Clock& steady,
                            CertificateOptions options, Serve serve, base::Log log)
     : client_(client),
       clock_(clock),
       steady_(steady),
       options_(std::move(options)),
+      configurations_(configurations_of(options_)),
       serve_(std::move(serve)),
       log_(log.with({kv("secret", options_.ns + "/" + options_.secret)})),
       problem_("the webhook's certificate is not read yet") {}
@@ -156,50 +167,58 @@ base::Status Certificates::serve(const serving::ServerIdentity& identity) {
   return base::Done{};
 }
 
-base::Result<std::optional<Json>> Certificates::read_configuration() {
-  const auto body = client_.get(kConfigurations, {"", options_.configuration});
+base::Result<std::optional<Json>> Certificates::read(const Configuration& configuration) {
+  const auto body = client_.get(configuration.type, {"", configuration.name});
   if (!body && base::is_not_found(body.error())) return std::optional<Json>();
-  if (!body) return body.error().during("reading MutatingWebhookConfiguration " + options_.configuration);
+  if (!body) return body.error().during("reading " + configuration.to_string());
   auto parsed = api::parse_json(*body);
   if (!parsed) return parsed.error();
   return std::optional(*std::move(parsed));
 }
 
+/// All of them; the first problem is told. The next certificate is served once all trust it.
 base::Status Certificates::inject(const CertificateSet* set, bool may_write) {
+  base::Status done = base::Done{};
   bool is_trusted = false;
-  base::Status done = inject(set, may_write, is_trusted);
+  bool is_next_trusted = true;
+  for (const Configuration& each : configurations_) {
+    const Trust trust = inject(each, set, may_write);
+    if (each.name == options_.configuration) is_trusted = trust.in_us;
+    is_next_trusted = is_next_trusted && trust.in_the_next;
+    if (done && !trust.done) done = trust.done;
+  }
+  if (is_next_trusted) trusted_next_ = next_ca(set);
   const std::scoped_lock lock(mutex_);
   is_trusted_ = is_trusted;
   return done;
 }
 
-base::Status Certificates::inject(const CertificateSet* set, bool may_write, bool& is_trusted) {
-  const auto configuration = read_configuration();
-  if (!configuration) return configuration.error();
-  if (!*configuration) {
-    trusted_next_ = next_ca(set);  // nobody is to trust it
-    return base::Error{base::ErrorCode::kNotFound,
-                       fmt::format("MutatingWebhookConfiguration {} is not installed: nobody calls the webhook",
-                                   options_.configuration)};
+Certificates::Trust Certificates::inject(const Configuration& configuration, const CertificateSet* set,
+                                         bool may_write) {
+  const auto found = read(configuration);
+  if (!found) return {false, false, found.error()};
+  if (!*found) {  // nobody is to trust the next one
+    return {false, true,
+            base::Error{base::ErrorCode::kNotFound,
+                        fmt::format("{} is not installed: nobody calls the webhook", configuration.to_string())}};
   }
   const bool serves = !served_.certificate.empty();
-  const base::Status named =
-      serves ? serving::check_pair(served_, called_names(**configuration)) : base::Status(base::Done{});
-  const auto patch = set != nullptr ? ca_patch(**configuration, set->trusted()) : std::nullopt;
-  is_trusted = serves && named && trusts(**configuration, served_.ca);
+  base::Status named = serves ? serving::check_pair(served_, called_names(**found)) : base::Status(base::Done{});
+  const auto patch = set != nullptr ? ca_patch(**found, set->trusted()) : std::nullopt;
+  Trust trust{serves && named && trusts(**found, served_.ca), !patch || may_write};
   if (patch && may_write) {
-    if (auto written = write_bundle(*patch); !written) return written;
-    is_trusted = serves && named && set->trusted().find(served_.ca) != std::string::npos;
+    if (auto written = write_bundle(configuration, *patch); !written)
+      return {trust.in_us, false, std::move(written).error()};
+    trust.in_us = serves && named && set->trusted().find(served_.ca) != std::string::npos;
   }
-  if (!patch || may_write) trusted_next_ = next_ca(set);
-  if (!named) return named.error().during("MutatingWebhookConfiguration " + options_.configuration);
-  return base::Done{};
+  if (!named) trust.done = std::move(named).error().during(configuration.to_string());
+  return trust;
 }
 
-base::Status Certificates::write_bundle(const Json& patch) {
-  const auto patched = client_.patch(kConfigurations, {"", options_.configuration}, kube::PatchType::kJson, patch);
-  if (!patched) return patched.error().during("writing caBundle of " + options_.configuration);
-  log_.info("caBundle written", {kv("configuration", options_.configuration)});
+base::Status Certificates::write_bundle(const Configuration& configuration, const Json& patch) {
+  const auto patched = client_.patch(configuration.type, {"", configuration.name}, kube::PatchType::kJson, patch);
+  if (!patched) return patched.error().during("writing caBundle of " + configuration.to_string());
+  log_.info("caBundle written", {kv("configuration", configuration.to_string())});
   return base::Done{};
 }
 

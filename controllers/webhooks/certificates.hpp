@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -17,7 +18,10 @@ namespace controllers::webhooks {
 struct CertificateOptions {
   std::string ns;
   std::string secret = "evacuator-webhook-tls";
-  std::string configuration = "evacuator-placement";  ///< the MutatingWebhookConfiguration
+  /// The MutatingWebhookConfiguration that in_force() is about; empty: none.
+  std::string configuration = "evacuator-placement";
+  /// MutatingWebhookConfiguration and ValidatingWebhookConfiguration of this name trust us as well; empty: none.
+  std::string admission_configuration{};
   CertificateRules rules;
   /// Given: their content is served if it is a valid pair, and who puts it there (cert-manager) fills the caBundle. No
   /// Secret is touched.
@@ -26,7 +30,7 @@ struct CertificateOptions {
 
 /// Certificate and trust of the operator's webhooks, shared by all replicas through a Secret of its namespace: the
 /// leader makes it, makes it again when it is lost, broken, expired or for other names, rotates it, and puts the
-/// authorities into the MutatingWebhookConfiguration; the others only read. A Secret holds nothing here that could not
+/// authorities into the webhook configurations; the others only read. A Secret holds nothing here that could not
 /// be made again, so a broken one is overwritten. Thread-safe.
 class Certificates {
  public:
@@ -61,18 +65,31 @@ class Certificates {
   Found read_secret(bool leads, const std::string& trusted_next);
   base::Result<CertificateSet> store(const api::Json& secret, CertificateStep step, const CertificateSet* before);
   base::Status serve(const serving::ServerIdentity& identity);
+  struct Configuration {
+    kube::ResourceType type;
+    std::string name;
+    std::string to_string() const { return std::string(type.kind) + " " + name; }
+  };
+  /// How one of them stands, after what was due is done.
+  struct Trust {
+    bool in_us = false;       ///< it calls us by a name that is served, and trusts what is served
+    bool in_the_next = true;  ///< and what comes after that, or it is not there
+    base::Status done = base::Done{};
+  };
+  static std::vector<Configuration> configurations_of(const CertificateOptions& options);
   /// nullopt: it is not installed.
-  base::Result<std::optional<api::Json>> read_configuration();
+  base::Result<std::optional<api::Json>> read(const Configuration& configuration);
   /// `set` nullptr: which authorities are to be trusted is not known here, or somebody else's business.
   base::Status inject(const CertificateSet* set, bool may_write);
-  base::Status inject(const CertificateSet* set, bool may_write, bool& is_trusted);
-  base::Status write_bundle(const api::Json& patch);
+  Trust inject(const Configuration& configuration, const CertificateSet* set, bool may_write);
+  base::Status write_bundle(const Configuration& configuration, const api::Json& patch);
   void conclude(const base::Status& looked, bool leads);
 
   kube::Client& client_;
   const base::Clock& clock_;
   const base::Clock& steady_;
   const CertificateOptions options_;
+  const std::vector<Configuration> configurations_;
   const Serve serve_;
   const base::Log log_;
 

@@ -18,6 +18,11 @@ using api::Json;
 
 bool in_migration_mode(const EvictorContext& context) { return context.parameter(kVmMode, "Eviction") == "Migration"; }
 
+bool chooses_target_by_hand(const EvictorContext& context) {
+  return in_migration_mode(context) && !context.parameter(kAddedNodeSelector, "").empty() &&
+         !api::origin_is_verified(context.evacuation);
+}
+
 int remote_failures(const EvictorContext& context) {
   const std::string_view text = context.parameter(kRemoteFailures, "");
   int value = 0;

@@ -20,6 +20,8 @@ inline constexpr int kUsualRemoteFailures = 3;
 inline constexpr int kMostRemoteFailures = 5;
 bool in_migration_mode(const EvictorContext& context);
 int remote_failures(const EvictorContext& context);
+/// It names where the VM is to go, and the operator did not make it: KubeVirt lets only administrators choose that.
+bool chooses_target_by_hand(const EvictorContext& context);
 /// nullopt: malformed.
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_node_selector(std::string_view text);
 

@@ -102,7 +102,8 @@ struct View {
 inline constexpr std::string_view kVmiDocument = "vmi";
 inline constexpr std::string_view kMigrationsDocument = "migrations";
 inline constexpr std::string_view kKubeVirtDocument = "kubevirt";
-inline constexpr std::string_view kTargetDocument = "target";  ///< pods of current(), while it looks for a node
+inline constexpr std::string_view kCreatorDocument = "creator";  ///< a SubjectAccessReview
+inline constexpr std::string_view kTargetDocument = "target";    ///< pods of current(), while it looks for a node
 
 View read_view(const EvictorContext& context);
 

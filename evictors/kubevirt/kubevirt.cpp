@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "api/meta/label_value.hpp"
 #include "base/text.hpp"
@@ -46,6 +47,31 @@ std::optional<Read> read_target(const EvictorContext& context) {
   options.label_selector = "kubevirt.io/migrationJobUID=" + current->uid;
   options.resource_version = "0";
   return Read{std::string(kTargetDocument), kube::list_request(kube::kPods, options), ""};
+}
+
+bool is_before_request(EvacuationPhase phase) {
+  return phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff ||
+         phase == EvacuationPhase::kPreparing;
+}
+
+/// May whoever made the Evacuation by hand migrate VMs? Asked right before the operator does it.
+std::optional<Read> review_creator(const EvictorContext& context) {
+  if (context.creator.empty() || !is_before_request(context.evacuation.status.phase)) return std::nullopt;
+  if (!chooses_target_by_hand(context)) return std::nullopt;
+  auto spec = api::parse_json(context.creator);
+  if (!spec || !spec->is_object()) return std::nullopt;
+  (*spec)["resourceAttributes"] = {{"namespace", context.evacuation.meta.ns},
+                                   {"verb", "create"},
+                                   {"group", kube::kVmims.group},
+                                   {"version", kube::kVmims.version},
+                                   {"resource", kube::kVmims.plural}};
+  kube::Request request;
+  request.method = "POST";
+  request.path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+  request.content_type = "application/json";
+  request.body = api::to_json_text(
+      {{"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SubjectAccessReview"}, {"spec", *std::move(spec)}});
+  return Read{std::string(kCreatorDocument), std::move(request), ""};
 }
 
 /// Version and cluster-wide settings: they matter when a request is made or taken back.
@@ -200,6 +226,7 @@ std::vector<Read> KubeVirtEvictor::reads(const EvictorContext& context) const {
   std::vector<Read> wanted = {read_vmi(context, vmi), read_migrations(context, vmi)};
   if (needs_system(context.evacuation.status.phase))
     wanted.push_back({std::string(kKubeVirtDocument), kube::list_request(kube::kKubeVirts, {}), ""});
+  if (auto review = review_creator(context)) wanted.push_back(*std::move(review));
   if (auto target = read_target(context)) wanted.push_back(*std::move(target));
   return wanted;
 }

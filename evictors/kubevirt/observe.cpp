@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "api/json/json_access.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "evictors/kubevirt/calls.hpp"
 #include "evictors/kubevirt/claims.hpp"
@@ -78,21 +79,37 @@ std::string contradicted_label(const EvictorContext& context, const View& view) 
   return {};
 }
 
+RemoteFailure manual_selector(std::string_view why) {
+  return {"ManualMigration",
+          fmt::format("parameter addedNodeSelector of evictor kubevirt is for Evacuations that the operator makes for "
+                      "a policy, or that somebody makes who may create virtualmachineinstancemigrations: {}",
+                      why),
+          false, false, api::Reason::kNotAllowed};
+}
+
 /// KubeVirt gives the right to migrate to administrators only: who may make an Evacuation must not get it from us.
-RemoteFailure manual_selector() {
-  return {
-      "ManualMigration",
-      "parameter addedNodeSelector of evictor kubevirt is for Evacuations that the operator makes for a policy: "
-      "KubeVirt lets only administrators choose where a VM migrates to, and nobody has checked that whoever made this "
-      "one is one of them",
-      false, false, api::Reason::kNotAllowed};
+std::optional<RemoteFailure> creator_refused(const EvictorContext& context) {
+  if (context.creator.empty())
+    return manual_selector("who made this one is not known (docs/concepts/admission.md#creator)");
+  const Document* review = context.document(kCreatorDocument);
+  const bool is_answered = review != nullptr && review->status == 201;
+  const auto answer = api::parse_json(is_answered ? review->body : "{}");
+  if (!answer || !api::find_at(*answer, {"status", "allowed"}))
+    return RemoteFailure{"CreatorNotReviewed",
+                         "parameter addedNodeSelector: the API server does not say whether whoever made this may "
+                         "migrate VMs (SubjectAccessReview)",
+                         true};
+  if (api::flag_at(*answer, {"status", "allowed"})) return std::nullopt;
+  return manual_selector("whoever made this one may not, says the API server");
 }
 
 /// Whoever may not choose the target is refused. So is a limit that KubeVirt would silently drop: the VM would land
 /// anywhere.
 std::optional<RemoteFailure> selector_refused(const EvictorContext& context, const View& view) {
   if (!in_migration_mode(context) || context.parameter(kAddedNodeSelector, "").empty()) return std::nullopt;
-  if (!api::origin_is_verified(context.evacuation)) return manual_selector();
+  if (chooses_target_by_hand(context)) {
+    if (auto refused = creator_refused(context)) return refused;
+  }
   const auto refused = [](std::string message) {
     return RemoteFailure{"AddedNodeSelectorRefused", std::move(message), false, false, api::Reason::kNotEvictable};
   };

@@ -26,7 +26,7 @@ struct ApiCore {
         registry(options.policy),
         faults(options.seed),
         log(options.journal_limit),
-        mutating(store, options.call_webhook ? options.call_webhook : https_caller()) {}
+        configured(store, options.call_webhook ? options.call_webhook : https_caller()) {}
 
   Store& store;
   const ApiServerOptions options;
@@ -34,7 +34,7 @@ struct ApiCore {
   Faults faults;
   Abilities abilities;
   RequestLog log;
-  MutatingWebhooks mutating;
+  ConfiguredWebhooks configured;
   RecentTexts texts;
   std::vector<Webhook> webhooks;
   std::vector<std::pair<std::pair<std::string, std::string>, Validator>> validators;  ///< by group and plural

@@ -165,12 +165,12 @@ Call call_of(const kube::Request& request, const User& user) {
 
 /// What one of the cluster's own controllers is about to create.
 base::Status admit_made_inside(const ApiCore& core, const kube::ResourceType& type, Json& object) {
-  if (core.mutating.idle()) return base::Done{};
+  if (core.configured.mutates_nothing()) return base::Done{};
   object["apiVersion"] = type.api_version();
   object["kind"] = type.kind;
   const api::ObjectKey key{api::text_at(object, {"metadata", "namespace"}), api::text_at(object, {"metadata", "name"})};
   auto admitted =
-      core.mutating.admit({"system:kube-controller-manager", {"system:authenticated"}, type, key, false}, object);
+      core.configured.mutate({"system:kube-controller-manager", {"system:authenticated"}, type, key, false}, object);
   if (!admitted) return base::Error{base::ErrorCode::kForbidden, admitted.failure().message};
   object = *std::move(admitted);
   return base::Done{};

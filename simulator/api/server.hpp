@@ -17,7 +17,7 @@
 #include "simulator/faults.hpp"
 #include "simulator/registry/registry.hpp"
 #include "simulator/store.hpp"
-#include "simulator/webhooks/mutating.hpp"
+#include "simulator/webhooks/configured.hpp"
 
 namespace simulator {
 
@@ -75,7 +75,7 @@ struct ApiServerOptions {
   /// false: creates and updates leave metadata.managedFields alone, which is a third of the work of a write; only for
   /// clusters in which nobody applies (server-side) and nobody looks at it.
   bool track_fields = true;
-  /// How webhooks of MutatingWebhookConfigurations are called. Empty: over HTTPS, where Services cannot be found.
+  /// How webhooks of webhook configurations are called. Empty: over HTTPS, where Services cannot be found.
   WebhookCaller call_webhook{};
 };
 
@@ -100,10 +100,10 @@ struct ApiCore;
 
 /// A Kubernetes API server over a Store: verbs, patches, subresources, eviction with PDB arithmetic, CRDs, tables,
 /// discovery, watches; without authentication (the caller says who the user is) and authorization (everybody may do
-/// everything). Mutating webhooks are called on creations, also of pods that the cluster's own controllers make. What
-/// it does not do: conversion webhooks, validating webhooks by configuration, protobuf in requests and of other
-/// kinds than we read, exec/logs/proxy, quotas. Thread-safe. Never throws, whatever it is sent. `store` must outlive
-/// it; it has one server.
+/// everything). Admission webhooks are called on creations and updates; mutating ones also on pods that the cluster's
+/// own controllers make. What it does not do: CEL, conversion webhooks, warnings of webhooks, protobuf in requests and
+/// of other kinds than we read, exec/logs/proxy, quotas. Thread-safe. Never throws, whatever it is sent. `store` must
+/// outlive it; it has one server.
 class ApiServer {
  public:
   explicit ApiServer(Store& store, ApiServerOptions options = {});

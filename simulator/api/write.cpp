@@ -115,16 +115,33 @@ kube::Response written(ApiCore& core, const Call& call, int code, const Object& 
   return {code, core.texts.encode(call.resource, stored, call.output), {}, "application/json"};
 }
 
+WriteRequest write_request(const Call& call, const Json* before, const Json& object) {
+  const std::string name = before ? call.info.name : api::text_at(object, {"metadata", "name"});
+  return {call.user.name,
+          call.user.groups,
+          call.resource->storage,
+          {call.info.ns, name},
+          call.dry_run,
+          call.info.subresource,
+          before};
+}
+
 /// By the mutating webhooks; what they made of it is checked again.
-CheckResult mutate_new(ApiCore& core, const Call& call, Json& object) {
-  if (core.mutating.idle()) return base::Done{};
-  const api::ObjectKey key{call.info.ns, api::text_at(object, {"metadata", "name"})};
-  auto mutated =
-      core.mutating.admit({call.user.name, call.user.groups, call.resource->storage, key, call.dry_run}, object);
+CheckResult mutate(ApiCore& core, const Call& call, const Json* before, Json& object) {
+  if (core.configured.mutates_nothing()) return base::Done{};
+  auto mutated = core.configured.mutate(write_request(call, before, object), object);
   if (!mutated) return std::move(mutated.failure());
   if (*mutated == object) return base::Done{};
   object = *std::move(mutated);
-  return check_object(core, call, nullptr, object);
+  return check_object(core, call, before, object);
+}
+
+/// Checks, webhooks, and the rules that are built in. `before` is nullptr on create.
+CheckResult review(ApiCore& core, const Call& call, const Json* before, Json& object) {
+  if (CheckResult valid = check_object(core, call, before, object); !valid) return valid;
+  if (CheckResult mutated = mutate(core, call, before, object); !mutated) return mutated;
+  if (CheckResult valid = core.configured.validate(write_request(call, before, object), object); !valid) return valid;
+  return base::Done{};
 }
 
 /// Made ready for the store: identity, status, defaults, checks, webhooks.
@@ -149,8 +166,7 @@ Outcome<Json> prepare_new(ApiCore& core, Call& call, Json object) {
   if (is_definition(resource)) {
     if (CheckResult complete = complete_definition(core, object); !complete) return std::move(complete.failure());
   }
-  if (CheckResult valid = check_object(core, call, nullptr, object); !valid) return std::move(valid.failure());
-  if (CheckResult mutated = mutate_new(core, call, object); !mutated) return std::move(mutated.failure());
+  if (CheckResult valid = review(core, call, nullptr, object); !valid) return std::move(valid.failure());
   if (CheckResult allowed = admit(core, call, "create", &object, nullptr); !allowed)
     return std::move(allowed.failure());
   return object;
@@ -274,7 +290,7 @@ Outcome<base::Result<Object>> write_once(ApiCore& core, Call& call, Part part, c
   if (is_definition(resource) && part != Part::kStatus) {
     if (CheckResult complete = complete_definition(core, next); !complete) return std::move(complete.failure());
   }
-  if (CheckResult valid = check_object(core, call, stored.get(), next); !valid) return std::move(valid.failure());
+  if (CheckResult valid = review(core, call, stored.get(), next); !valid) return std::move(valid.failure());
   const bool applied = bare_type(call.request.content_type) == kApplyType;
   if (!applied && core.options.track_fields) track_update(resource, *stored, next, writer_of(core, call));
   if (CheckResult allowed = admit(core, call, "update", &next, stored.get()); !allowed)

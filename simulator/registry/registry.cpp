@@ -33,6 +33,8 @@ constexpr BuiltIn kBuiltIns[] = {
     {"", "v1", "services", "service", "Service", true, true, false, "svc", "all"},
     {"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration",
      "MutatingWebhookConfiguration", false, false, false, "", "api-extensions"},
+    {"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "validatingwebhookconfiguration",
+     "ValidatingWebhookConfiguration", false, false, false, "", "api-extensions"},
     {"apiextensions.k8s.io", "v1", "customresourcedefinitions", "customresourcedefinition", "CustomResourceDefinition",
      false, true, false, "crd,crds", "api-extensions"},
     {"apps", "v1", "daemonsets", "daemonset", "DaemonSet", true, true, false, "ds", "all"},

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "simulator/webhooks/mutating.hpp"
+#include "simulator/webhooks/configured.hpp"
 
 namespace simulator {
 

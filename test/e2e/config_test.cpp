@@ -254,6 +254,54 @@ TEST(PlacementWebhook, StandsInNobodysWay) {
   EXPECT_TRUE(defaults.webhook.address.ends_with(":" + service.at("spec").at("ports").at(0).at("targetPort").dump()));
 }
 
+TEST(AdmissionWebhookRole, NamesTheOneSecretAndItsConfigurations) {
+  const controllers::OperatorConfig defaults;
+  const auto documents = manifests("admission-webhook/role.yaml");
+  const Json& role = documents.at(0);
+  EXPECT_EQ(role.at("kind"), "Role") << "of no other namespace";
+  EXPECT_EQ(verbs_on(role, "", "secrets"), (Verbs{"create", "get", "update"})) << "and never list";
+  EXPECT_EQ(role.at("rules").at(1).at("resourceNames"), Json::array({defaults.webhook.secret}));
+  const Json& cluster_role = documents.at(2);
+  EXPECT_EQ(cluster_role.at("rules").size(), 1U);
+  for (const char* kind : {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"})
+    EXPECT_EQ(verbs_on(cluster_role, "admissionregistration.k8s.io", kind), (Verbs{"get", "patch"}));
+  EXPECT_EQ(cluster_role.at("rules").at(0).at("resourceNames"),
+            Json::array({defaults.webhook.admission.configuration}));
+}
+
+/// Only who makes something new has to wait for an answer.
+TEST(AdmissionWebhook, HoldsUpNothingButCreations) {
+  const controllers::OperatorConfig defaults;
+  const auto documents = manifests("admission-webhook/webhook.yaml");
+  ASSERT_EQ(documents.size(), 2U);
+  const Json service = manifests("admission-webhook/service.yaml").at(0);
+  EXPECT_EQ(service.at("metadata").at("name"), defaults.webhook.admission.service);
+  for (const Json& configuration : documents) {
+    EXPECT_EQ(configuration.at("metadata").at("name"), defaults.webhook.admission.configuration);
+    for (const Json& webhook : configuration.at("webhooks")) {
+      EXPECT_EQ(webhook.at("clientConfig").at("service").at("name"), defaults.webhook.admission.service);
+      EXPECT_EQ(webhook.at("sideEffects"), "None");
+      const Json& operations = webhook.at("rules").at(0).at("operations");
+      if (webhook.at("failurePolicy") == "Fail") EXPECT_EQ(operations, Json::array({"CREATE"})) << webhook.at("name");
+      EXPECT_EQ(operations.dump().find("DELETE"), std::string::npos) << webhook.at("name");
+      EXPECT_EQ(webhook.at("rules").at(0).at("resources"), Json::array({"deschedulerpolicies", "evacuations"}));
+    }
+  }
+  EXPECT_EQ(documents.at(1).at("webhooks").at(0).at("failurePolicy"), "Ignore");
+}
+
+TEST(PolicyChecks, RefuseAndWarnWithoutAWebhook) {
+  const auto documents = manifests("optional/policy-checks.yaml");
+  ASSERT_EQ(documents.size(), 4U);
+  for (std::size_t i = 0; i < documents.size(); i += 2) {
+    EXPECT_EQ(documents[i].at("kind"), "ValidatingAdmissionPolicy");
+    EXPECT_EQ(documents[i].at("spec").at("failurePolicy"), "Ignore");
+    EXPECT_EQ(documents[i + 1].at("spec").at("policyName"), documents[i].at("metadata").at("name"));
+  }
+  EXPECT_EQ(documents[1].at("spec").at("validationActions"), Json::array({"Deny"}));
+  EXPECT_EQ(documents[3].at("spec").at("validationActions"), Json::array({"Warn", "Audit"}));
+}
+
 TEST(UserRoles, LetNobodyReadSecrets) {
   for (const Json& role : manifests("rbac/user_roles.yaml")) EXPECT_EQ(verbs_on(role, "", "secrets"), Verbs{});
 }

@@ -28,11 +28,20 @@
 {{- end -}}
 {{- end -}}
 {{- with .Values.features -}}
-{{- if and .podWriteLimits.enabled (semverCompare "<1.30-0" $.Capabilities.KubeVersion.Version) -}}
-{{- fail (printf "features.podWriteLimits.enabled: needs Kubernetes 1.30, and this is %s" $.Capabilities.KubeVersion.Version) -}}
+{{- range list "podWriteLimits" "policyChecks" -}}
+{{- if and (get $.Values.features .).enabled (semverCompare "<1.30-0" $.Capabilities.KubeVersion.Version) -}}
+{{- fail (printf "features.%s.enabled: needs Kubernetes 1.30, and this is %s" . $.Capabilities.KubeVersion.Version) -}}
+{{- end -}}
 {{- end -}}
 {{- if and .priorityAndFairness.enabled (semverCompare "<1.29-0" $.Capabilities.KubeVersion.Version) -}}
 {{- fail (printf "features.priorityAndFairness.enabled: needs Kubernetes 1.29, and this is %s" $.Capabilities.KubeVersion.Version) -}}
+{{- end -}}
+{{- if and .placementWebhook.enabled .admissionWebhook.enabled -}}
+{{- range list "certificate" "issuerRef" -}}
+{{- if ne (get $.Values.features.placementWebhook . | toJson) (get $.Values.features.admissionWebhook . | toJson) -}}
+{{- fail (printf "features.admissionWebhook.%s: must be that of features.placementWebhook: they share the certificate" .) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- if and .usageSecrets.enabled (not .usageSecrets.names) -}}
 {{- fail "features.usageSecrets.names: must name the Secrets that the operator may read" -}}
@@ -42,7 +51,7 @@
 {{- if regexMatch $loopback $config.server.healthAddress -}}
 {{- fail "config.server.healthAddress: must not be a loopback address: the kubelet asks there" -}}
 {{- end -}}
-{{- if and .Values.features.placementWebhook.enabled (regexMatch $loopback $config.webhook.address) -}}
+{{- if and (or .Values.features.placementWebhook.enabled .Values.features.admissionWebhook.enabled) (regexMatch $loopback $config.webhook.address) -}}
 {{- fail "config.webhook.address: must not be a loopback address: the API server asks there" -}}
 {{- end -}}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.service.enabled) -}}

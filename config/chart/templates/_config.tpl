@@ -16,6 +16,7 @@
 {{- include "evacuator.overlay" (list $config .Values.config) -}}
 {{- $_ := set $config.leaderElection "namespace" .Release.Namespace -}}
 {{- $_ := set $config.webhook "enabled" .Values.features.placementWebhook.enabled -}}
+{{- $_ := set $config.webhook.admission "enabled" .Values.features.admissionWebhook.enabled -}}
 {{- if eq (include "evacuator.hasCertManager" .) "true" -}}
 {{- $_ := set $config.webhook "certFile" "/etc/evacuator-webhook/tls.crt" -}}
 {{- $_ := set $config.webhook "keyFile" "/etc/evacuator-webhook/tls.key" -}}
@@ -23,8 +24,11 @@
 {{- toYaml $config -}}
 {{- end }}
 
+{{/* Of a webhook: cert-manager makes the certificate. */}}
 {{- define "evacuator.hasCertManager" -}}
-{{- with .Values.features.placementWebhook }}{{ and .enabled (eq .certificate "CertManager") }}{{ end -}}
+{{- range list .Values.features.placementWebhook .Values.features.admissionWebhook -}}
+{{- if and .enabled (eq .certificate "CertManager") -}}true{{ break }}{{- end -}}
+{{- end -}}
 {{- end }}
 
 {{/* The port of an address such as 0.0.0.0:8443. */}}

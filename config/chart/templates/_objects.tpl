@@ -37,10 +37,10 @@
 {{- $_ := set .serviceAccount "name" $.account -}}
 {{- end -}}
 {{- end -}}
-{{- else if eq $object.kind "MutatingWebhookConfiguration" -}}
-{{- $_ := set $object.metadata "name" (get $.configured "evacuator-placement") -}}
+{{- else if hasSuffix "WebhookConfiguration" $object.kind -}}
+{{- $_ := set $object.metadata "name" (get $.configured $.name) -}}
 {{- range $object.webhooks -}}
-{{- $_ := set .clientConfig.service "name" (get $.configured "evacuator-webhook") -}}
+{{- $_ := set .clientConfig.service "name" (get $.configured .clientConfig.service.name) -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
@@ -55,7 +55,9 @@
 {{- /* What the operator finds by its configuration. The left side is what config/ calls it. */ -}}
 {{- $configured := dict "evacuator" $config.leaderElection.name "evacuator-signing" $config.signing.secretName
       "evacuator-webhook-tls" $config.webhook.secretName "evacuator-placement" $config.webhook.configurationName
-      "evacuator-webhook" $config.webhook.serviceName -}}
+      "evacuator-webhook" $config.webhook.serviceName
+      "evacuator-admission" $config.webhook.admission.configurationName
+      "evacuator-admission-webhook" $config.webhook.admission.serviceName -}}
 {{- $text := include "evacuator.file" (dict "root" $root "path" .file)
       | replace "serviceaccount:evacuator-system:evacuator" (printf "serviceaccount:%s:%s" $root.Release.Namespace $account) -}}
 {{- $text = regexReplaceAll "([ \\[])evacuator-system" $text (printf "${1}%q" $root.Release.Namespace) -}}
@@ -65,6 +67,7 @@
 {{- fail (printf "%s: %s" $.file $object.Error) -}}
 {{- end -}}
 {{- if and $object (or (not $.kinds) (has $object.kind $.kinds)) -}}
+{{- $name := $object.metadata.name -}}
 {{- $_ := set $object.metadata "name" (include "evacuator.renamed" (dict "root" $root "name" $object.metadata.name)) -}}
 {{- $_ := set $object.metadata "labels" (merge (dict) (default dict $object.metadata.labels) (include "evacuator.commonLabels" $root | fromYaml)) -}}
 {{- with $.annotations -}}
@@ -75,7 +78,7 @@
 {{- $_ := set . "verbs" $.verbs -}}
 {{- end -}}
 {{- end -}}
-{{- include "evacuator.renameWithin" (dict "root" $root "object" $object "account" $account "configured" $configured) -}}
+{{- include "evacuator.renameWithin" (dict "root" $root "object" $object "name" $name "account" $account "configured" $configured) -}}
 {{- $bound := list $object -}}
 {{- if and $.namespaces (eq $object.kind "ClusterRoleBinding") -}}
 {{- $bound = list -}}

@@ -45,6 +45,7 @@ struct Observed {
   std::string spec_problem;
   std::string spec_hash;      ///< of the spec as it is; empty: unknown
   bool spec_changed = false;  ///< it is not the spec that was accepted
+  std::string creator;        ///< evictors::EvictorContext::creator
   std::string origin;         ///< why it counts as made by hand; only where that is not stored yet
   bool policy_gone = false;   ///< it is being deleted, and so is (or was) the policy that owns it
   bool policy_suspends =

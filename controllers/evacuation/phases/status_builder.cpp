@@ -131,6 +131,7 @@ evictors::EvictorContext StatusBuilder::context_for(std::string_view evictor) co
   context.services = seen_.services;
   context.pod_is_cached = seen_.pod_is_cached;
   context.serves_native_evictions = seen_.serves_native_evictions;
+  context.creator = seen_.creator;
   return context;
 }
 

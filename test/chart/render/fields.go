@@ -11,7 +11,8 @@ import (
 // The chart's schema and the documented fields of the operator's configuration are the same ones.
 
 // Set by the chart, so the schema refuses them.
-var setByTheChart = []string{"leaderElection.namespace", "webhook.enabled", "webhook.certFile", "webhook.keyFile"}
+var setByTheChart = []string{"leaderElection.namespace", "webhook.enabled", "webhook.admission.enabled",
+	"webhook.certFile", "webhook.keyFile"}
 
 var inBackquotes = regexp.MustCompile("`([a-zA-Z.\\[\\]]+)`")
 

@@ -9,6 +9,7 @@ import (
 var clusterKinds = map[string]bool{
 	"CustomResourceDefinition": true, "ClusterRole": true, "ClusterRoleBinding": true, "FlowSchema": true,
 	"MutatingWebhookConfiguration": true, "PriorityLevelConfiguration": true, "ValidatingAdmissionPolicy": true,
+	"ValidatingWebhookConfiguration":   true,
 	"ValidatingAdmissionPolicyBinding": true,
 }
 

@@ -9,6 +9,7 @@
 #include "base/base64.hpp"
 #include "controllers/placement/affinity_patch.hpp"
 #include "controllers/placement/review.hpp"
+#include "controllers/webhooks/admission_review.hpp"
 
 using namespace nlohmann::literals;
 
@@ -28,7 +29,7 @@ void check(const placement::PodReview& review, api::PlacementPolicy policy) {
   require(patch.empty() == (after == review.pod));
   if (review.pod.contains("/spec/containers"_json_pointer))
     require(after["spec"]["containers"] == review.pod["spec"]["containers"]);
-  const Json answer = Json::parse(placement::allow(review.uid, patch));
+  const Json answer = Json::parse(controllers::webhooks::allow(review.uid, patch));
   require(answer["response"]["allowed"] == true);
   require(answer["response"].contains("patch") == !patch.empty());
 }

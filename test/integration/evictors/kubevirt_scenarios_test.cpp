@@ -502,7 +502,7 @@ TEST_F(KubeVirtScenario, AnEditorDoesNotChooseTheNodeOfAVmThroughTheOperator) {
   });
   expect_end(name, Phase::kFailed, "NotAllowed");
   EXPECT_NE(get(name).status.message.find("addedNodeSelector of evictor kubevirt is for Evacuations that the operator "
-                                          "makes for a policy"),
+                                          "makes for a policy, or that somebody makes who may create"),
             std::string::npos)
       << get(name).status.message;
   EXPECT_TRUE(migrations().empty());
@@ -511,6 +511,62 @@ TEST_F(KubeVirtScenario, AnEditorDoesNotChooseTheNodeOfAVmThroughTheOperator) {
   const std::string other = machine("web", "run=20s", "None");
   expect_end(evacuate_as_operator(other, with(wish)), Phase::kSucceeded, "Migrated");
   EXPECT_EQ(node_of("web"), "node-c");
+}
+
+/// Who may migrate VMs may have the operator do it, once the admission webhook has recorded who that is.
+TEST_F(KubeVirtScenario, WhoMayMigrateChoosesTheNodeOfAVmByHand) {
+  trusts_creators = true;
+  begin();
+  install_admission_webhook();
+  std::vector<Json> asked;
+  replica->transport.lie = [&](const kube::Request& request) -> std::optional<kube::Response> {
+    if (request.path != "/apis/authorization.k8s.io/v1/subjectaccessreviews") return std::nullopt;
+    asked.push_back(Json::parse(request.body)["spec"]);
+    const Json answer = {{"status", {{"allowed", asked.back()["user"] == "admin"}}}};
+    return kube::Response{201, answer.dump(), {}, "application/json"};
+  };
+  const Json wish = {{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}};
+  const std::string refused = evacuate(machine("web", "run=20s", "None"), with(wish));  // by alice
+  expect_end(refused, Phase::kFailed, "NotAllowed");
+  EXPECT_TRUE(migrations().empty());
+  ASSERT_FALSE(asked.empty());
+  EXPECT_EQ(asked.front()["user"], "alice");
+  EXPECT_EQ(asked.front()["resourceAttributes"]["namespace"], "shop");
+
+  const std::string name = create(evacuation_of(machine("db", "run=20s", "None"), with(wish)), "admin");
+  expect_end(name, Phase::kSucceeded, "Migrated");
+  EXPECT_EQ(node_of("db"), "node-c");
+}
+
+/// Where others than the API server may reach the webhook, anybody may have a record signed for any user.
+TEST_F(KubeVirtScenario, RecordsCountForNothingUnlessTheyAreTrusted) {
+  begin();
+  install_admission_webhook();
+  const Json wish = {{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}};
+  const std::string name = create(evacuation_of(machine("db", "run=20s", "None"), with(wish)), "admin");
+  expect_end(name, Phase::kFailed, "NotAllowed");
+}
+
+/// Attack: somebody copies the record of an administrator on an Evacuation of his own.
+TEST_F(KubeVirtScenario, ACopiedRecordOfAnAdministratorIsWorthNothing) {
+  trusts_creators = true;
+  begin();
+  install_admission_webhook();
+  replica->transport.lie = [](const kube::Request& request) -> std::optional<kube::Response> {
+    if (request.path != "/apis/authorization.k8s.io/v1/subjectaccessreviews") return std::nullopt;
+    return kube::Response{201, Json{{"status", {{"allowed", true}}}}.dump(), {}, "application/json"};
+  };
+  const Json wish = {{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}};
+  const std::string real = create(evacuation_of(machine("db", "run=20s", "None"), with(wish)), "admin");
+  const auto stored = cluster->store().get(kube::kEvacuations, {"shop", real});
+  const std::string record = (*stored)["metadata"]["annotations"]["evacuator.dev/creator"];
+  Json copy = evacuation_of(machine("web", "run=20s", "None"), with(wish));
+  copy["metadata"]["annotations"]["evacuator.dev/creator"] = record;
+  ASSERT_TRUE(cluster->store().remove(
+      {"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", false},
+      {"", "evacuator-admission"}))
+      << "nobody overwrites it";
+  expect_end(create(copy, "mallory"), Phase::kFailed, "NotAllowed");
 }
 
 /// Attack or mistake: a limit that this KubeVirt drops silently would let the VM land anywhere.

@@ -27,6 +27,9 @@ constexpr kube::ResourceType kSecrets{"", "v1", "secrets", "Secret"};
 constexpr kube::ResourceType kConfigurations{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
                                              "MutatingWebhookConfiguration", false};
 
+constexpr kube::ResourceType kValidating{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
+                                         "ValidatingWebhookConfiguration", false};
+
 constexpr const char* kName = "evacuator-webhook.evacuator-system.svc";
 
 /// One process, as far as its webhook's certificate goes.
@@ -136,6 +139,41 @@ TEST_F(WebhookCertificates, TheLeaderMakesThemAndTheStandbyServesTheSame) {
   EXPECT_EQ(standby.serves(), leader.serves());
   EXPECT_EQ(data("tls.crt"), leader.serves());
   EXPECT_EQ(ca_bundle(), data("ca.crt"));
+}
+
+/// Two webhooks, three configurations, one certificate.
+TEST_F(WebhookCertificates, TheLeaderHasAllConfigurationsTrustIt) {
+  const char* admission = "evacuator-admission-webhook.evacuator-system.svc";
+  const auto install_admission = [&](const kube::ResourceType& type) {
+    const Json client = {{"service", {{"namespace", "evacuator-system"}, {"name", "evacuator-admission-webhook"}}}};
+    const Json configuration = {{"apiVersion", "admissionregistration.k8s.io/v1"},
+                                {"kind", type.kind},
+                                {"metadata", {{"name", "evacuator-admission"}}},
+                                {"webhooks", Json::array({{{"name", "a.evacuator.dev"}, {"clientConfig", client}},
+                                                          {{"name", "b.evacuator.dev"}, {"clientConfig", client}}})}};
+    EXPECT_EQ(server.handle(kube::create_request(type, "", configuration), {}).status, 201);
+  };
+  CertificateOptions options{.ns = "evacuator-system",
+                             .configuration = "evacuator-placement",
+                             .admission_configuration = "evacuator-admission",
+                             .rules = {.names = {kName, admission}}};
+  Certificates certificates(leader.client, clock, clock, options,
+                            [&](const serving::ServerIdentity& identity) { return leader.take(identity); }, {});
+  install();
+  install_admission(kConfigurations);
+  certificates.refresh(true);
+  EXPECT_TRUE(certificates.in_force()) << "the hints of the placement webhook are given";
+  EXPECT_EQ(certificates.problem(),
+            "ValidatingWebhookConfiguration evacuator-admission is not installed: nobody calls the webhook");
+  install_admission(kValidating);
+  clock.advance(Certificates::kRetryEvery);
+  certificates.refresh(true);
+  EXPECT_EQ(certificates.problem(), "");
+  for (const kube::ResourceType& type : {kConfigurations, kValidating}) {
+    const Json found = object(type, {"", "evacuator-admission"});
+    for (const Json& webhook : found["webhooks"])
+      EXPECT_EQ(*base::decode_base64(webhook["clientConfig"].value("caBundle", "")), data("ca.crt")) << webhook;
+  }
 }
 
 TEST_F(WebhookCertificates, NothingIsInForceWithoutAConfiguration) {

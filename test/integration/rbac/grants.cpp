@@ -88,7 +88,7 @@ std::vector<Role> default_roles() { return roles_in("rbac"); }
 
 std::vector<Role> optional_roles() {
   std::vector<Role> roles = roles_in("optional");
-  for (const char* folder : {"surge", "placement-webhook"}) {
+  for (const char* folder : {"surge", "placement-webhook", "admission-webhook"}) {
     for (Role& each : roles_in(folder)) roles.push_back(std::move(each));
   }
   return roles;

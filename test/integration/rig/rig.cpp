@@ -40,13 +40,14 @@ kube::Discovery what_the_simulator_serves(bool native) {
 }
 
 controllers::OperatorConfig configured(const api::InFlightLimits& limits, bool responds, bool places_pods,
-                                       bool allows_required) {
+                                       bool allows_required, bool trusts_creators) {
   controllers::OperatorConfig config;
   config.in_flight = limits;
   config.cooldown = {};
   config.responder_enabled = responds;
   config.webhook.enabled = places_pods;
   config.webhook.allow_required = allows_required;
+  config.webhook.admission.trust_creators = trusts_creators;
   return config;
 }
 
@@ -55,14 +56,14 @@ controllers::OperatorConfig configured(const api::InFlightLimits& limits, bool r
 Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
                    api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services, bool responds,
                    controllers::UsageSourceFactory usage_sources, controllers::GateClientFactory gates,
-                   bool places_pods, bool allows_required)
+                   bool places_pods, bool allows_required, bool trusts_creators)
     : wall(clock),
       transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
       operator_({.client = client_,
                  .clock = wall,
                  .discovery = what_the_simulator_serves(responds),
-                 .config = configured(limits, responds, places_pods, allows_required),
+                 .config = configured(limits, responds, places_pods, allows_required, trusts_creators),
                  .identity = std::move(identity),
                  .may_act = [this] { return may_act; },
                  .events = *this,
@@ -74,8 +75,10 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
                  .gates = std::move(gates),
                  .hints_in_force = [] { return true; }}) {}
 
-std::optional<std::string> Operator::review(std::string_view body) {
+std::optional<std::string> Operator::review(std::string_view path, std::string_view body) {
   if (!informers_frozen) follow();
+  if (path.starts_with("/validate?")) return operator_.validate_object(body);
+  if (path.starts_with("/record-creator?")) return operator_.record_creator(body);
   return operator_.review_pod(body);
 }
 
@@ -95,7 +98,7 @@ Rig::Rig() {
   cluster = std::make_unique<simulator::Cluster>(clock);
   simulator::ApiServerOptions options;
   options.call_webhook = [this](const simulator::WebhookCall& call) -> base::Result<std::string> {
-    const auto answer = replica && webhook_answers ? replica->review(call.body) : std::nullopt;
+    const auto answer = replica && webhook_answers ? replica->review(call.path, call.body) : std::nullopt;
     return answer ? base::Result<std::string>(*answer) : base::unavailable("connection refused");
   };
   server = std::make_unique<simulator::ApiServer>(cluster->store(), std::move(options));
@@ -240,7 +243,7 @@ Json Rig::signed_now(Json body) const {
 
 void Rig::start_operator(const std::string& identity) {
   replica = std::make_unique<Operator>(*server, clock, identity, limits, services, responds, usage_sources, gates,
-                                       places_pods, allows_required);
+                                       places_pods, allows_required, trusts_creators);
   settle();
 }
 
@@ -323,13 +326,17 @@ void Rig::edit(const kube::ResourceType& type, const std::string& name, const st
   EXPECT_TRUE(done) << done.error().message;
 }
 
-void Rig::install_placement_webhook() {
-  const auto documents = api::parse_yaml(read_file(EVACUATOR_SOURCE_DIR "/config/placement-webhook/webhook.yaml"));
+void Rig::install_webhooks(const std::string& folder) {
+  const auto documents = api::parse_yaml(read_file(EVACUATOR_SOURCE_DIR "/config/" + folder + "/webhook.yaml"));
   ASSERT_TRUE(documents) << documents.error().message;
-  const kube::ResourceType type{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
-                                "MutatingWebhookConfiguration", false};
-  const auto answer = server->handle(kube::create_request(type, "", documents->front()), {"admin", {}, "kubectl"});
-  ASSERT_EQ(answer.status, 201) << answer.body;
+  for (const Json& each : *documents) {
+    const bool mutates = each["kind"] == "MutatingWebhookConfiguration";
+    const kube::ResourceType type{"admissionregistration.k8s.io", "v1",
+                                  mutates ? "mutatingwebhookconfigurations" : "validatingwebhookconfigurations",
+                                  mutates ? "MutatingWebhookConfiguration" : "ValidatingWebhookConfiguration", false};
+    const auto answer = server->handle(kube::create_request(type, "", each), {"admin", {}, "kubectl"});
+    ASSERT_EQ(answer.status, 201) << answer.body;
+  }
 }
 
 void Rig::annotate(const std::string& pod, const std::string& key, const std::optional<std::string>& value) {

@@ -45,14 +45,15 @@ class Operator : private kube::EventSink {
   Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
            api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services = nullptr,
            bool responds = false, controllers::UsageSourceFactory usage_sources = {},
-           controllers::GateClientFactory gates = {}, bool places_pods = false, bool allows_required = false);
+           controllers::GateClientFactory gates = {}, bool places_pods = false, bool allows_required = false,
+           bool trusts_creators = false);
 
   /// Takes in what the watches bring and works off one key that is ready. True if anything happened.
   bool poll();
   /// Takes in what the watches bring, and nothing more: what a standby does.
   void follow();
-  /// Its placement webhook, which knows what the watches have brought.
-  std::optional<std::string> review(std::string_view body);
+  /// Its webhook at that path, which knows what the watches have brought.
+  std::optional<std::string> review(std::string_view path, std::string_view body);
   std::optional<base::TimePoint> next_due() const { return operator_.next_due(); }
   base::Status ready() const { return operator_.ready(); }
   base::Status alive() const { return operator_.alive(); }
@@ -115,8 +116,10 @@ class Rig : public testing::Test {
   void cancel(const std::string& name);
   void delete_evacuation(const std::string& name);
   void annotate(const std::string& pod, const std::string& key, const std::optional<std::string>& value);
-  /// The MutatingWebhookConfiguration of config/placement-webhook.
-  void install_placement_webhook();
+  /// The webhook configurations of config/placement-webhook.
+  void install_placement_webhook() { install_webhooks("placement-webhook"); }
+  /// Those of config/admission-webhook: every operator answers them.
+  void install_admission_webhook() { install_webhooks("admission-webhook"); }
   void edit(const kube::ResourceType& type, const std::string& name, const std::function<void(api::Json&)>& change,
             const std::string& ns = "shop");
 
@@ -150,11 +153,13 @@ class Rig : public testing::Test {
   controllers::GateClientFactory gates;           ///< how operators ask policies' gates; empty: not at all
   bool places_pods = false;                       ///< operators serve the placement webhook; set before they start
   bool allows_required = false;                   ///< webhook.allowRequired; likewise
+  bool trusts_creators = false;                   ///< webhook.admission.trustCreators; likewise
   bool webhook_answers = true;                    ///< false: nobody reaches it
   /// Any number of our pods on their way out at once, by an independent look at every step.
   std::function<void()> watcher;
 
  private:
+  void install_webhooks(const std::string& folder);
   void install_crds();
   void guard_evictions();
   void check_journal();

@@ -75,11 +75,15 @@ struct World {
                  {"kubevirt", 200, kubevirt.dump()},
                  {"target", 200, Json{{"items", target_pods}}.dump()}};
     evictors::EvictorContext made{evacuation, with_pod ? &pod : nullptr, kNoon, parameters, "v1"};
+    if (review) documents.push_back(*review);
     made.documents = documents;
+    made.creator = creator;
     return made;
   }
 
   api::Evacuation evacuation;
+  std::string creator;             ///< who made it, as proven
+  std::optional<Document> review;  ///< what the API server says of that user
   api::Pod pod;
   Json vmi;
   Json kubevirt;
@@ -632,9 +636,23 @@ TEST_P(KubeVirtSelectorByHand, IsNotAllowed) {
   EXPECT_FALSE(seen.failed->retryable || seen.failed->try_next);
   EXPECT_NE(seen.failed->message.find("addedNodeSelector"), std::string::npos) << "it names the rule";
 }
+void made_by_alice(World& world, int status, const char* answer) {
+  world.creator = R"({"user":"alice"})";
+  world.review = Document{"creator", status, answer};
+}
 INSTANTIATE_TEST_SUITE_P(
     Evictors, KubeVirtSelectorByHand,
     testing::Values(MakerCase{"ByWhoeverNamesAPolicy", [](World&) {}, true},
+                    MakerCase{"ByWhoeverMayMigrate",
+                              [](World& s) { made_by_alice(s, 201, R"({"status":{"allowed":true}})"); }, false},
+                    MakerCase{"ByWhoeverMayNotMigrate",
+                              [](World& s) { made_by_alice(s, 201, R"({"status":{"allowed":false}})"); }, true},
+                    MakerCase{"ByNobodyWhateverIsSaidOfHim",
+                              [](World& s) {
+                                made_by_alice(s, 201, R"({"status":{"allowed":true}})");
+                                s.creator.clear();
+                              },
+                              true},
                     MakerCase{"WithAForgedSignature",
                               [](World& s) {
                                 s.evacuation.status.conditions = {builders::origin_verified()};
@@ -649,6 +667,50 @@ INSTANTIATE_TEST_SUITE_P(
                               },
                               false}),
     [](const auto& info) { return info.param.name; });
+
+TEST(KubeVirtSelectorReview, AsksWhetherWhoeverMadeItMayMigrate) {
+  World world;
+  world.evacuation.status.phase = EvacuationPhase::kPreparing;
+  world.parameters = {{"mode", "Migration"}, {"addedNodeSelector", "zone=a"}};
+  const auto asked = [&]() -> Json {
+    for (const auto& read : kEvictor.reads(world.context())) {
+      if (read.name == "creator") return Json::parse(read.request.body)["spec"];
+    }
+    return nullptr;
+  };
+  EXPECT_EQ(asked(), nullptr) << "nobody knows who made it";
+  world.creator = R"({"user":"alice","groups":["dev"]})";
+  const Json spec = asked();
+  ASSERT_TRUE(spec.is_object());
+  EXPECT_EQ(spec["user"], "alice");
+  EXPECT_EQ(spec["groups"], Json::array({"dev"}));
+  EXPECT_EQ(spec["resourceAttributes"]["verb"], "create");
+  EXPECT_EQ(spec["resourceAttributes"]["namespace"], "shop");
+  EXPECT_EQ(spec["resourceAttributes"]["group"], "kubevirt.io");
+  EXPECT_EQ(spec["resourceAttributes"]["resource"], "virtualmachineinstancemigrations");
+  world.evacuation.status.phase = EvacuationPhase::kInProgress;
+  EXPECT_EQ(asked(), nullptr) << "it is decided";
+  world.evacuation.status.phase = EvacuationPhase::kPending;
+  world.evacuation.status.conditions = {builders::origin_verified()};
+  EXPECT_EQ(asked(), nullptr) << "the operator made it";
+  world.evacuation.status.conditions.clear();
+  world.parameters = {{"mode", "Migration"}};
+  EXPECT_EQ(asked(), nullptr) << "nobody chooses a node";
+}
+
+TEST(KubeVirtSelectorReview, WithoutAnAnswerIsAskedForAgain) {
+  for (const auto& [status, body] :
+       {std::pair(0, "timeout"), std::pair(403, "{}"), std::pair(201, "<html>"), std::pair(201, R"({"status":{}})"),
+        std::pair(500, R"({"status":{"allowed":true}})")}) {
+    World world;
+    world.evacuation.status.phase = EvacuationPhase::kPreparing;
+    world.parameters = {{"mode", "Migration"}, {"addedNodeSelector", "zone=a"}};
+    made_by_alice(world, status, body);
+    const auto seen = kEvictor.observe(world.context());
+    ASSERT_TRUE(seen.failed) << body;
+    EXPECT_TRUE(seen.failed->retryable) << body;
+  }
+}
 
 TEST(KubeVirtSelectorCall, IsAskedForStrictly) {
   World world;

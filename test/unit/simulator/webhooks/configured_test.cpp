@@ -1,4 +1,4 @@
-#include "simulator/webhooks/mutating.hpp"
+#include "simulator/webhooks/configured.hpp"
 
 #include <gmock/gmock.h>
 
@@ -45,9 +45,9 @@ ApiServerOptions options_of(Peer& peer) {
   return options;
 }
 
-class MutatingWebhooksTest : private Peer, public ApiFixture {
+class ConfiguredWebhooksTest : private Peer, public ApiFixture {
  protected:
-  MutatingWebhooksTest() : ApiFixture(options_of(*this)) {}
+  ConfiguredWebhooksTest() : ApiFixture(options_of(*this)) {}
 
   Peer& peer() { return *this; }
   /// One webhook about new pods; `more` is merged over it.
@@ -74,7 +74,7 @@ class MutatingWebhooksTest : private Peer, public ApiFixture {
   int pods_ = 0;
 };
 
-TEST_F(MutatingWebhooksTest, ChangeNewPods) {
+TEST_F(ConfiguredWebhooksTest, ChangeNewPods) {
   install();
   EXPECT_EQ(seen(), "yes");
   EXPECT_EQ(peer().asked()["operation"], "CREATE");
@@ -85,20 +85,20 @@ TEST_F(MutatingWebhooksTest, ChangeNewPods) {
   EXPECT_EQ(peer().calls.back().ca_pem, "ca");
 }
 
-TEST_F(MutatingWebhooksTest, AreCalledByTheNamesOfServices) {
+TEST_F(ConfiguredWebhooksTest, AreCalledByTheNamesOfServices) {
   install(
       {{"clientConfig", {{"url", nullptr}, {"service", {{"name", "hook"}, {"namespace", "ops"}, {"path", "/x"}}}}}});
   EXPECT_EQ(seen(), "yes");
   EXPECT_EQ(peer().calls.back().host, "hook.ops.svc:443");
 }
 
-TEST_F(MutatingWebhooksTest, AreNotAskedAboutOtherThings) {
+TEST_F(ConfiguredWebhooksTest, AreNotAskedAboutOtherThings) {
   install();
   must("POST", "/api/v1/namespaces/shop/configmaps", {{"metadata", {{"name", "c"}}}});
   EXPECT_TRUE(peer().calls.empty());
 }
 
-TEST_F(MutatingWebhooksTest, AreChosenByNamespaceAndLabels) {
+TEST_F(ConfiguredWebhooksTest, AreChosenByNamespaceAndLabels) {
   const auto not_in = [](const char* key, const char* value) {
     return Json{
         {"matchExpressions", Json::array({{{"key", key}, {"operator", "NotIn"}, {"values", Json::array({value})}}})}};
@@ -111,13 +111,13 @@ TEST_F(MutatingWebhooksTest, AreChosenByNamespaceAndLabels) {
   EXPECT_FALSE(other["metadata"]["labels"].contains("seen"));
 }
 
-TEST_F(MutatingWebhooksTest, AreIgnoredWhenTheyDoNotAnswer) {
+TEST_F(ConfiguredWebhooksTest, AreIgnoredWhenTheyDoNotAnswer) {
   install();
   peer().reachable = false;
   EXPECT_EQ(seen(), "");
 }
 
-TEST_F(MutatingWebhooksTest, StopTheCreationWhenTheyMustAnswer) {
+TEST_F(ConfiguredWebhooksTest, StopTheCreationWhenTheyMustAnswer) {
   install({{"failurePolicy", "Fail"}});
   peer().reachable = false;
   const Reply reply = call("POST", kPodsOfShop, pod_json("p"));
@@ -125,7 +125,7 @@ TEST_F(MutatingWebhooksTest, StopTheCreationWhenTheyMustAnswer) {
   EXPECT_THAT(reply.message(), HasSubstr("failed calling webhook \"a.example.com\": connection refused"));
 }
 
-TEST_F(MutatingWebhooksTest, MayDeny) {
+TEST_F(ConfiguredWebhooksTest, MayDeny) {
   install();
   peer().allowed = false;
   const Reply reply = call("POST", kPodsOfShop, pod_json("p"));
@@ -133,19 +133,57 @@ TEST_F(MutatingWebhooksTest, MayDeny) {
   EXPECT_EQ(reply.message(), "admission webhook \"a.example.com\" denied the request: not today");
 }
 
-TEST_F(MutatingWebhooksTest, WhatTheyMakeIsChecked) {
+TEST_F(ConfiguredWebhooksTest, WhatTheyMakeIsChecked) {
   install();
   peer().patch = Json::array({{{"op", "remove"}, {"path", "/spec/containers"}}});
   EXPECT_EQ(call("POST", kPodsOfShop, pod_json("p")).code, 422);
 }
 
-TEST_F(MutatingWebhooksTest, KnowADryRun) {
+TEST_F(ConfiguredWebhooksTest, AreAskedAboutUpdatesWithWhatWasThere) {
+  must("POST", kPodsOfShop, pod_json("p"));
+  install({{"rules", Json::array({{{"operations", Json::array({"UPDATE"})},
+                                   {"apiGroups", Json::array({""})},
+                                   {"apiVersions", Json::array({"v1"})},
+                                   {"resources", Json::array({"pods"})}}})}});
+  const std::string path = std::string(kPodsOfShop) + "/p";
+  const Json after = merge(path, {{"metadata", {{"labels", {{"new", "1"}}}}}}).body;
+  EXPECT_EQ(after["metadata"]["labels"]["seen"], "yes");
+  EXPECT_EQ(peer().asked()["operation"], "UPDATE");
+  EXPECT_EQ(peer().asked()["object"]["metadata"]["labels"]["new"], "1");
+  EXPECT_FALSE(peer().asked()["oldObject"]["metadata"].value("labels", Json::object()).contains("new"));
+  EXPECT_EQ(peer().asked()["name"], "p");
+}
+
+TEST_F(ConfiguredWebhooksTest, ThatValidateSeeWhatTheOthersMadeAndChangeNothing) {
+  install();
+  Json webhook = {{"name", "v.example.com"},
+                  {"clientConfig", {{"url", "https://127.0.0.1:9443/validate"}}},
+                  {"rules", Json::array({{{"operations", Json::array({"*"})},
+                                          {"apiGroups", Json::array({""})},
+                                          {"apiVersions", Json::array({"v1"})},
+                                          {"resources", Json::array({"pods"})}}})},
+                  {"sideEffects", "None"},
+                  {"failurePolicy", "Fail"}};
+  must("POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+       {{"metadata", {{"name", "v"}}}, {"webhooks", Json::array({webhook})}});
+  EXPECT_EQ(seen(), "yes");
+  ASSERT_EQ(peer().calls.size(), 2U);
+  EXPECT_EQ(peer().asked()["object"]["metadata"]["labels"]["seen"], "yes");
+  peer().patch = nullptr;
+  peer().allowed = false;
+  const Reply reply = merge(std::string(kPodsOfShop) + "/p1", {{"metadata", {{"labels", {{"a", "b"}}}}}});
+  EXPECT_EQ(reply.code, 403);
+  EXPECT_EQ(reply.message(), "admission webhook \"v.example.com\" denied the request: not today");
+  EXPECT_FALSE(must("GET", std::string(kPodsOfShop) + "/p1")["metadata"]["labels"].contains("a"));
+}
+
+TEST_F(ConfiguredWebhooksTest, KnowADryRun) {
   install();
   must("POST", std::string(kPodsOfShop) + "?dryRun=All", pod_json("p"));
   EXPECT_EQ(peer().asked()["dryRun"], true);
 }
 
-TEST_F(MutatingWebhooksTest, WithSideEffectsRefuseADryRun) {
+TEST_F(ConfiguredWebhooksTest, WithSideEffectsRefuseADryRun) {
   install({{"sideEffects", "Some"}});
   EXPECT_EQ(call("POST", std::string(kPodsOfShop) + "?dryRun=All", pod_json("p")).code, 400);
 }

@@ -1,4 +1,4 @@
-#include "simulator/webhooks/mutating.hpp"
+#include "simulator/webhooks/configured.hpp"
 
 #include <fmt/format.h>
 
@@ -15,8 +15,10 @@ namespace {
 
 using api::Json;
 
-constexpr kube::ResourceType kConfigurations{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
-                                             "MutatingWebhookConfiguration", false};
+constexpr kube::ResourceType kMutating{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
+                                       "MutatingWebhookConfiguration", false};
+constexpr kube::ResourceType kValidating{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
+                                         "ValidatingWebhookConfiguration", false};
 constexpr std::int64_t kDefaultTimeout = 10;
 
 bool names(const Json& list, std::string_view wanted) {
@@ -31,11 +33,15 @@ bool scope_fits(const Json& rule, const kube::ResourceType& type) {
   return scope.empty() || scope == "*" || (scope == "Namespaced") == type.namespaced;
 }
 
-bool rule_fits(const Json& rule, const kube::ResourceType& type) {
-  return names(api::items_at(rule, {"operations"}), "CREATE") &&
+std::string operation_of(const WriteRequest& write) { return write.old_object == nullptr ? "CREATE" : "UPDATE"; }
+
+bool rule_fits(const Json& rule, const WriteRequest& write) {
+  const kube::ResourceType& type = write.type;
+  const std::string resource = std::string(type.plural) + (write.subresource.empty() ? "" : "/" + write.subresource);
+  return names(api::items_at(rule, {"operations"}), operation_of(write)) &&
          names(api::items_at(rule, {"apiGroups"}), type.group) &&
          names(api::items_at(rule, {"apiVersions"}), type.version) &&
-         names(api::items_at(rule, {"resources"}), type.plural) && scope_fits(rule, type);
+         names(api::items_at(rule, {"resources"}), resource) && scope_fits(rule, type);
 }
 
 /// An absent or empty selector takes everything.
@@ -43,23 +49,25 @@ bool selects(const Json* selector, const Json* labels) {
   return selector == nullptr || !selector->is_object() || label_selector_matches(*selector, labels);
 }
 
-Json review_of(const std::string& uid, const Creation& creation, const Json& object) {
-  const kube::ResourceType& type = creation.type;
+Json review_of(const std::string& uid, const WriteRequest& write, const Json& object) {
+  const kube::ResourceType& type = write.type;
   const Json kind = {{"group", type.group}, {"version", type.version}, {"kind", type.kind}};
   const Json resource = {{"group", type.group}, {"version", type.version}, {"resource", type.plural}};
+  const char* options = write.old_object == nullptr ? "CreateOptions" : "UpdateOptions";
   Json request = {{"uid", uid},
                   {"kind", kind},
                   {"resource", resource},
                   {"requestKind", kind},
                   {"requestResource", resource},
-                  {"operation", "CREATE"},
-                  {"userInfo", {{"username", creation.user}, {"groups", creation.groups}}},
+                  {"operation", operation_of(write)},
+                  {"userInfo", {{"username", write.user}, {"groups", write.groups}}},
                   {"object", object},
-                  {"oldObject", nullptr},
-                  {"dryRun", creation.dry_run},
-                  {"options", {{"kind", "CreateOptions"}, {"apiVersion", "meta.k8s.io/v1"}}}};
-  if (!creation.key.ns.empty()) request["namespace"] = creation.key.ns;
-  if (!creation.key.name.empty()) request["name"] = creation.key.name;
+                  {"oldObject", write.old_object == nullptr ? Json() : *write.old_object},
+                  {"dryRun", write.dry_run},
+                  {"options", {{"kind", options}, {"apiVersion", "meta.k8s.io/v1"}}}};
+  if (!write.key.ns.empty()) request["namespace"] = write.key.ns;
+  if (!write.key.name.empty()) request["name"] = write.key.name;
+  if (!write.subresource.empty()) request["subResource"] = write.subresource;
   return {{"kind", "AdmissionReview"}, {"apiVersion", "admission.k8s.io/v1"}, {"request", std::move(request)}};
 }
 
@@ -115,24 +123,24 @@ base::Result<Json> patch_in(const Json& response) {
 
 }  // namespace
 
-bool MutatingWebhooks::concerns(const Json& webhook, const Creation& creation, const Json& object) const {
+bool ConfiguredWebhooks::concerns(const Json& webhook, const WriteRequest& write, const Json& object) const {
   const Json& rules = api::items_at(webhook, {"rules"});
-  if (std::ranges::none_of(rules, [&](const Json& rule) { return rule_fits(rule, creation.type); })) return false;
+  if (std::ranges::none_of(rules, [&](const Json& rule) { return rule_fits(rule, write); })) return false;
   if (!selects(api::find_at(webhook, {"objectSelector"}), api::find_at(object, {"metadata", "labels"}))) return false;
-  if (!creation.type.namespaced) return true;
-  const Object ns = store_.get(kube::kNamespaces, {"", creation.key.ns});
+  if (!write.type.namespaced) return true;
+  const Object ns = store_.get(kube::kNamespaces, {"", write.key.ns});
   return selects(api::find_at(webhook, {"namespaceSelector"}),
                  ns ? api::find_at(*ns, {"metadata", "labels"}) : nullptr);
 }
 
-bool MutatingWebhooks::idle() const { return store_.list(kConfigurations).empty(); }
+bool ConfiguredWebhooks::mutates_nothing() const { return store_.list(kMutating).empty(); }
 
-Outcome<Json> MutatingWebhooks::admit(const Creation& creation, Json object) const {
-  if (creation.type.group == kConfigurations.group) return object;  // nobody locks himself out
-  for (const Object& configuration : store_.list(kConfigurations)) {
+Outcome<Json> ConfiguredWebhooks::mutate(const WriteRequest& write, Json object) const {
+  if (write.type.group == kMutating.group) return object;  // nobody locks himself out
+  for (const Object& configuration : store_.list(kMutating)) {
     for (const Json& webhook : api::items_at(*configuration, {"webhooks"})) {
-      if (!concerns(webhook, creation, object)) continue;
-      auto changed = call(webhook, creation, std::move(object));
+      if (!concerns(webhook, write, object)) continue;
+      auto changed = call(webhook, write, std::move(object));
       if (!changed) return changed;
       object = *std::move(changed);
     }
@@ -140,10 +148,21 @@ Outcome<Json> MutatingWebhooks::admit(const Creation& creation, Json object) con
   return object;
 }
 
-Outcome<Json> MutatingWebhooks::call(const Json& webhook, const Creation& creation, Json object) const {
+CheckResult ConfiguredWebhooks::validate(const WriteRequest& write, const Json& object) const {
+  if (write.type.group == kValidating.group) return base::Done{};
+  for (const Object& configuration : store_.list(kValidating)) {
+    for (const Json& webhook : api::items_at(*configuration, {"webhooks"})) {
+      if (!concerns(webhook, write, object)) continue;
+      if (auto said = call(webhook, write, object); !said) return std::move(said.failure());
+    }
+  }
+  return base::Done{};
+}
+
+Outcome<Json> ConfiguredWebhooks::call(const Json& webhook, const WriteRequest& write, Json object) const {
   const std::string name = api::text_at(webhook, {"name"});
   const std::string effects = api::text_at(webhook, {"sideEffects"});
-  if (creation.dry_run && effects != "None" && effects != "NoneOnDryRun")
+  if (write.dry_run && effects != "None" && effects != "NoneOnDryRun")
     return bad_request(fmt::format("admission webhook \"{}\" does not support dry run", name));
   const bool must_answer = api::text_at(webhook, {"failurePolicy"}) != "Ignore";
   const auto failed = [&](const std::string& why) -> Outcome<Json> {
@@ -151,7 +170,7 @@ Outcome<Json> MutatingWebhooks::call(const Json& webhook, const Creation& creati
     return std::move(object);
   };
   const std::string uid = fmt::format("{:016x}-{}", std::hash<std::string>{}(object.dump()), store_.revision());
-  const auto answer = caller_(call_of(webhook, api::to_json_text(review_of(uid, creation, object))));
+  const auto answer = caller_(call_of(webhook, api::to_json_text(review_of(uid, write, object))));
   if (!answer) return failed(answer.error().message);
   const auto response = response_in(*answer, uid);
   if (!response) return failed(response.error().message);
