@@ -44,7 +44,7 @@ using Families = std::map<std::string, Family>;
 Families documented() {
   Families all;
   std::istringstream page(read_file(std::string(EVACUATOR_SOURCE_DIR) + "/docs/reference/metrics.md"));
-  const std::regex row(R"(^\| `([a-z_]+)` \| ([a-z]+) \| ([^|]*) \|.*)");
+  const std::regex row(R"(^\| `([a-z_]+)` \| ([a-z]+) \|([^|]*)\|.*)");
   const std::regex word("[a-z_]+");
   for (std::string line; std::getline(page, line);) {
     std::smatch found;
