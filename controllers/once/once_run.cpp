@@ -99,9 +99,11 @@ void OnceRun::on_evacuation(const api::Evacuation* before, const api::Evacuation
   if (!was_awaited && api::policy_of(seen).empty()) return;  // made by hand
   if (api::is_terminal(seen.status.phase)) {
     if (was_awaited) finish(seen);
-  } else if (after != nullptr && after->spec.suspend) {
+  } else if (after == nullptr) {
+    cancelled_count_ += was_awaited ? 1 : 0;  // somebody deleted it
+  } else if (after->spec.suspend) {
     suspended_.insert(key);
-  } else if (after != nullptr) {
+  } else {
     unfinished_.emplace(key, standing(*after));
   }
 }

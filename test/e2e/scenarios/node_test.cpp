@@ -48,7 +48,7 @@ class Node : public Scenario {
   }
 
   /// No eviction call is on its way. Kubernetes may charge one that is cut off to the budget for two minutes
-  /// (status.disruptedPods) although the pod stays: crash_test.cpp has that, here it would only take time.
+  /// (status.disruptedPods) although the pod stays: life/crash_test.cpp has that, here it would only take time.
   bool is_quiet() const {
     const auto all = api().list(path::evacuations(ns()));
     const auto grants = grants_by_uid(pod_calls());  // a grant is stored when its pod has left, or a second later

@@ -120,6 +120,12 @@ TEST_F(Admissions, GrantsUpToTheTotal) {
   EXPECT_EQ(waits_for({.n = 5, .node = "node-9"}), "total");
   EXPECT_EQ(queue.usage().in_flight, 5);
   EXPECT_EQ(queue.usage().waiting, 1);
+  const auto scopes = queue.usage().scopes;
+  EXPECT_EQ(scopes.size(), 7U) << "the same ones at any time";
+  EXPECT_EQ(scopes.at("total").waiting, 1);
+  EXPECT_EQ(scopes.at("total").fullest, 1.0);
+  EXPECT_EQ(scopes.at("node").waiting, 0);
+  EXPECT_EQ(scopes.at("zone").fullest, 0.0);
 }
 
 TEST_F(Admissions, ADeletedOneWhosePodLeavesHoldsItsSlotUntilItIsForgotten) {

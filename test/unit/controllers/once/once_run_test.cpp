@@ -70,6 +70,15 @@ TEST_F(OnceRunTest, WhatExpiredIsNotWhatSomebodyCancelled) {
   EXPECT_EQ(report().failed_count, 1);
 }
 
+TEST_F(OnceRunTest, WhatSomebodyDeletesIsCancelled) {
+  const api::Evacuation one = evacuation("one", EvacuationPhase::kRequesting);
+  run.on_created(one.meta.key());
+  see(one);
+  run.on_evacuation(&one, nullptr);
+  EXPECT_EQ(report().unfinished_count, 0);
+  EXPECT_EQ(report().cancelled_count, 1);
+}
+
 TEST_F(OnceRunTest, DoesNotWaitForAPerson) {
   run.on_created({"shop", "one"});
   see(evacuation("one", EvacuationPhase::kPending, true));
