@@ -48,7 +48,7 @@ base::TimePoint start_of(Day day) { return std::chrono::sys_days(std::chrono::da
 std::string text_of(Day day) { return base::format_time(start_of(day)).substr(0, 10); }
 std::optional<Day> parse_day(std::string_view text) {
   if (text.size() != 10) return std::nullopt;
-  const auto time = base::parse_time(fmt::format("{}T00:00:00Z", text));
+  const auto time = base::parse_time(std::string(text).append("T").append("00:00:00Z"));
   return time ? std::optional(day_of(*time)) : std::nullopt;
 }
 

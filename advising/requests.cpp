@@ -163,7 +163,13 @@ class Adviser {
     const double spread = kTwoSigma * std::sqrt(q * (1 - q) / count);
     advice_.percentile_low = history_.cpu->quantile(std::max(q - spread, 0.0));
     advice_.percentile_high = history_.cpu->quantile(std::min(q + spread, 1.0));
-    return history_.cpu->quantile(q);
+    // A sketch may be a little above what was ever seen.
+    double peak = kUnknown;
+    for (const auto& [day, usage] : history_.days) {
+      if (!std::isnan(usage.cpu_peak) && !(peak >= usage.cpu_peak)) peak = usage.cpu_peak;
+    }
+    const double request = history_.cpu->quantile(q);
+    return peak < request ? peak : request;
   }
 
   void recommend_cpu() {

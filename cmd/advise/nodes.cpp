@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "advising/patches.hpp"
@@ -50,7 +51,7 @@ base::Result<Window> window_of(const NodesOptions& options, const plugin::Io& io
   if (!options.until.empty()) {
     const auto until = base::parse_time(options.until);
     if (!until) return base::invalid("--until: an RFC 3339 time such as 2026-11-21T00:00:00Z is expected");
-    to = advising::day_of(*until);
+    to = std::min(to, advising::day_of(*until));
   }
   return Window{to - options.days, to};
 }

@@ -183,7 +183,9 @@ class Reader {
     auto session = PrometheusSession::open(options_.prometheus, settings, io_, connect_);
     if (!session) return session.error();
     const DayCache cache(options_.cache, settings_text(options_));
-    for (Day day = past_.rules.from; day < past_.rules.to; ++day) {
+    // Whole days only: what is told of today would be kept as all of it.
+    const Day end = std::min(past_.rules.to, advising::day_of(io_.clock.now()));
+    for (Day day = past_.rules.from; day < end; ++day) {
       auto read = cache.read(day, past_.histories) ? base::Status(base::Done{}) : ask_day(**session, day, cache);
       if (read && past_.rules.profile == advising::Profile::kPercentile) read = ask_samples(**session, day);
       if (!read) return read.error().during("Prometheus, " + advising::text_of(day));

@@ -193,6 +193,9 @@ TEST_F(AdvisePrometheus, GoesOnFromTheCache) {
   EXPECT_EQ(advising::advise_requests(inventory_, again->histories, again->rules)[0].recommended.cpu_limit, 0.5);
   std::filesystem::remove(directory_ + "/cache/2026-11-04.csv");
   EXPECT_EQ(read()->queries, 10U) << "one day is missing";
+  options_.until = "2026-11-23T10:00:00Z";
+  EXPECT_EQ(read()->queries, 10U) << "only the twentieth is over";
+  options_.until = "2026-11-06T10:00:00Z";
   options_.prometheus.step = "10m";
   EXPECT_EQ(read()->queries, 30U) << "days that were asked in another way do not count";
 }
