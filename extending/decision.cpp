@@ -48,7 +48,7 @@ void prefer(const std::string& node, const ExtenderArgs& args, std::vector<std::
 
 FilterDecision filter(const ExtenderConfig& config, const ExtenderArgs& args, const LoadBoard* board,
                       const std::vector<std::optional<NodeLoad>>& loads, const std::optional<PodHint>& hint) {
-  if (hint && hint->is_required) return {.reasons = reasons_of_hint(args, *hint)};
+  if (hint && hint->is_required) return {.reasons = reasons_of_hint(args, *hint), .is_final = true};
   FilterDecision decision{.reasons = std::vector<std::string>(args.nodes.size())};
   if (board == nullptr || must_run(config, args.pod)) return decision;
   for (std::size_t i = 0; i < args.nodes.size(); ++i) {

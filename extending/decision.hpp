@@ -23,6 +23,7 @@ struct FilterDecision {
   std::vector<std::string> reasons;  ///< by candidate; empty: it passes
   std::size_t critical = 0;          ///< candidates whose load is critical
   bool all_critical = false;         ///< so that load kept none of them out
+  bool is_final = false;             ///< preemption would not help: a hint decided
 };
 
 /// Which candidates are out. A required hint leaves its node alone, whatever its load. Else those go whose load is

@@ -102,13 +102,16 @@ base::Result<ExtenderArgs> parse_args(std::string_view body) {
   return args;
 }
 
-std::string filter_answer(const ExtenderArgs& args, const std::vector<std::string>& reasons) {
+std::string filter_answer(const ExtenderArgs& args, const std::vector<std::string>& reasons, bool is_final) {
   Json failed = Json::object();
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     if (!reasons[i].empty()) failed[args.nodes[i]] = reasons[i];
   }
   const std::string passing = nodes_that_pass(args, reasons);
-  const std::string rest = R"("FailedNodes":)" + api::to_json_text(failed) + R"(,"Error":""})";
+  const std::string failing = api::to_json_text(failed);
+  const std::string rest = R"("FailedNodes":)" + failing +
+                           (is_final ? R"(,"FailedAndUnresolvableNodes":)" + failing : std::string()) +
+                           R"(,"Error":""})";
   if (!args.has_objects) return R"({"Nodes":null,"NodeNames":)" + passing + "," + rest;
   return R"({"Nodes":{"apiVersion":"v1","kind":"NodeList","metadata":{},"items":)" + passing +
          R"(},"NodeNames":null,)" + rest;

@@ -35,8 +35,9 @@ struct ExtenderArgs {
 base::Result<ExtenderArgs> parse_args(std::string_view body);
 
 /// ExtenderFilterResult. `reasons` runs parallel to the nodes: why it fails; empty: it passes. The nodes go back as
-/// they came: as names, or as objects. REQUIRES: reasons.size() == args.nodes.size().
-std::string filter_answer(const ExtenderArgs& args, const std::vector<std::string>& reasons);
+/// they came: as names, or as objects. `is_final`: preemption on the nodes that fail would not help, which schedulers
+/// before 1.21 do not read. REQUIRES: reasons.size() == args.nodes.size().
+std::string filter_answer(const ExtenderArgs& args, const std::vector<std::string>& reasons, bool is_final = false);
 
 /// HostPriorityList. REQUIRES: scores.size() == nodes.size().
 std::string priorities_answer(const std::vector<std::string>& nodes, const std::vector<std::int32_t>& scores);

@@ -34,8 +34,8 @@ std::shared_ptr<const LoadBoard> LoadKeeper::board() const {
 
 void LoadKeeper::on_pod(const api::Pod* before, const api::Pod* after, base::TimePoint now) {
   const std::scoped_lock lock(mutex_);
-  if (before != nullptr && (after == nullptr || after->meta.uid != before->meta.uid || !runs(after)))
-    if (runs(before) || after == nullptr) drop(before->meta.uid);
+  const bool is_gone = before != nullptr && (after == nullptr || after->meta.uid != before->meta.uid);
+  if (is_gone || (runs(before) && !runs(after))) drop(before->meta.uid);
   if (!runs(after)) return;
   const bool was_there = runs(before) && before->meta.uid == after->meta.uid;
   if (was_there) return;

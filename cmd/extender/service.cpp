@@ -68,7 +68,7 @@ serving::Response ExtenderService::filter(const ExtenderArgs& args) {
     metrics_.counter("evacuator_extender_filtered_nodes_total", "Candidate nodes that were refused for critical load.")
         .increment(static_cast<double>(decision.critical));
   }
-  return json(extending::filter_answer(args, decision.reasons));
+  return json(extending::filter_answer(args, decision.reasons, decision.is_final));
 }
 
 serving::Response ExtenderService::prioritize(const ExtenderArgs& args) {

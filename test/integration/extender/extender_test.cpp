@@ -182,6 +182,7 @@ TEST_F(Extender, FiltersCriticalNodesByNameAndAsObjects) {
   const Json by_name = ask("/filter", args());
   EXPECT_EQ(by_name["NodeNames"], Json({"a", "b"}));
   EXPECT_EQ(by_name["FailedNodes"], Json({{"c", "measured cpu is critical (above 90 %)"}}));
+  EXPECT_FALSE(by_name.contains("FailedAndUnresolvableNodes"));
 
   Json items = Json::array();
   for (const char* name : {"a", "c"})
@@ -215,6 +216,7 @@ TEST_F(Extender, ARequiredHintKeepsThePodForItsNode) {
   const Json first = ask("/filter", args("web-1"));
   EXPECT_EQ(first["NodeNames"], Json({"b"}));
   EXPECT_THAT(first["FailedNodes"]["a"].get<std::string>(), HasSubstr("Evacuation shop/e1 requires node b"));
+  EXPECT_EQ(first["FailedAndUnresolvableNodes"], first["FailedNodes"]) << "nobody is to be preempted for it elsewhere";
   EXPECT_EQ(ask("/filter", args("web-2"))["NodeNames"], Json({"a", "b"})) << "one hint is for one pod";
   EXPECT_EQ(ask("/filter", args("web-1"))["NodeNames"], Json({"b"})) << "the same answer again";
 }

@@ -177,6 +177,17 @@ TEST(LoadKeeper, APodThatLeavesOrEndsCountsNoMore) {
   EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 50);
 }
 
+TEST(LoadKeeper, APodThatIsRemovedBeforeItHasANodeIsExpectedNoMore) {
+  LoadKeeper keeper({"cpu"});
+  keeper.replace(board(), kNow);
+  const api::Pod waiting = pod("p", "");
+  keeper.expect(waiting, "n1", kNow);
+  keeper.on_pod(&waiting, &waiting, kNow);
+  EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 75) << "it waits";
+  keeper.on_pod(&waiting, nullptr, kNow);
+  EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 50);
+}
+
 TEST(LoadKeeper, OldPodsOfTheFirstListAreMeasuredAlready) {
   LoadKeeper keeper({"cpu"});
   api::Pod old = pod("p", "n1");
