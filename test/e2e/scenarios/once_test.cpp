@@ -17,7 +17,8 @@ class Once : public Scenario {
 
 TEST_F(Once, OneCycleMovesPodsAndEnds) {
   const std::vector<PodInfo> pods = deploy({.ns = ns(), .name = "web", .replicas = 3});
-  apply_policy(manifest::pod_life_time_policy(ns(), ns(), 1, {{"mode", "Automatic"}}));  // every replacement is too old a second later
+  apply_policy(manifest::pod_life_time_policy(ns(), ns(), 1,
+                                              {{"mode", "Automatic"}}));  // every replacement is too old a second later
   const Finished ended = run_once({}, {"--once-timeout=2m"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_NE(ended.out.find("policy " + ns() + ": 3 of "), std::string::npos) << ended.out;
