@@ -474,7 +474,7 @@ class Process {
     if (!was_leader)
       return base::unavailable(fmt::format("nothing was done: the Lease {}/{} is held by {}", lease.ns, lease.name,
                                            elector_->leader().empty() ? "nobody that answers" : elector_->leader()));
-    print_out("{}", controllers::to_text(report_));
+    print_err("{}", controllers::to_text(report_));  // the audit log may be on standard output
     return once_status(report_, step_, once_->timeout());
   }
 

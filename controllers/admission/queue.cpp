@@ -542,6 +542,10 @@ AdmissionQueue::Usage AdmissionQueue::usage() const {
   usage.waiting = scopes_.parked() + static_cast<std::int64_t>(ready_.size());
   usage.limit = scopes_.total_limit();
   usage.scopes = scopes_.fullness();
+  // Those that only the cluster's total, or its rate, holds stand in no scope's line.
+  usage.scopes[scopes_.total_has_capacity() ? "rate" : "total"].waiting += static_cast<std::int64_t>(ready_.size());
+  if (auto& total = usage.scopes["total"]; usage.limit && *usage.limit > 0)
+    total.fullest = std::max(total.fullest, static_cast<double>(usage.in_flight) / static_cast<double>(*usage.limit));
   return usage;
 }
 

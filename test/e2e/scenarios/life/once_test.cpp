@@ -21,9 +21,9 @@ TEST_F(Once, OneCycleMovesPodsAndEnds) {
                                               {{"mode", "Automatic"}}));  // every replacement is too old a second later
   const Finished ended = run_once({}, {"--once-timeout=2m"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
-  EXPECT_NE(ended.out.find("policy " + ns() + ": 3 of "), std::string::npos) << ended.out;
-  EXPECT_NE(ended.out.find("Evacuations: 3 succeeded, 0 failed, 0 cancelled, 0 unfinished"), std::string::npos)
-      << ended.out;
+  EXPECT_NE(ended.err.find("policy " + ns() + ": 3 of "), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("Evacuations: 3 succeeded, 0 failed, 0 cancelled, 0 unfinished"), std::string::npos)
+      << ended.err;
   EXPECT_EQ(api().list(path::evacuations(ns())).size(), 3U) << "there was a second cycle";
   EXPECT_EQ(text_at(api().get(path::leases("evacuator-system", "evacuator")), "/spec/holderIdentity"), "");
   expect_evicted(pods);
@@ -55,12 +55,12 @@ TEST_F(Once, SaysWhatDidNotEndAndTheNextRunGoesOn) {
   const Finished held = run_once({}, {"--once-timeout=6s"});
   EXPECT_EQ(held.exit_code, 1);
   EXPECT_NE(held.err.find("not done within 6s: 0 Evacuations failed, 2 are unfinished"), std::string::npos) << held.err;
-  EXPECT_NE(held.out.find("  " + ns() + "/web-"), std::string::npos) << held.out;
+  EXPECT_NE(held.err.find("  " + ns() + "/web-"), std::string::npos) << held.err;
   EXPECT_TRUE(grants_by_uid(pod_calls()).empty());
 
   api().remove(budget());
   const Finished ended = run_once({}, {"--once-timeout=2m"});
-  EXPECT_EQ(ended.exit_code, 0) << ended.err << ended.out;
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
   const auto grants = grants_by_uid(pod_calls());
   for (const PodInfo& pod : pods) EXPECT_EQ(grants.count(pod.uid), 1U) << pod.name;
   expect_no_misdeeds();
