@@ -7,6 +7,7 @@
 
 #include "advising/patches.hpp"
 #include "api/core/codec.hpp"
+#include "api/json/json_access.hpp"
 #include "cmd/advise/commands.hpp"
 #include "cmd/advise/objects.hpp"
 #include "cmd/advise/prometheus.hpp"
@@ -31,7 +32,7 @@ base::Result<Nodes> read_nodes(const NodesOptions& options, plugin::Io& io, std:
   auto read = read_objects(
       options.cluster, io, {{kube::kNodes}},
       [&](const api::Json& object) {
-        if (object.value("kind", "") != "Node") return;
+        if (api::text_at(object, {"kind"}) != "Node") return;
         const auto node = api::decode_node(api::to_json_text(object));
         if (!node || node->meta.name.empty()) return;
         nodes.specs.push_back(advising::node_spec_of(object));

@@ -52,8 +52,8 @@ void note_strangers(const advising::Histories& histories, std::vector<std::strin
   std::string names;
   for (const std::string& example : histories.examples) names += (names.empty() ? "" : ", ") + example;
   problems.push_back(fmt::format(
-      "the history of {} containers is not used: {} belong to no workload that is there, {} to one of several ({})",
-      count, histories.unknown_pods, histories.ambiguous_pods, names));
+      "{} series of the history are not used: {} belong to no workload that is there, {} to one of several ({})", count,
+      histories.unknown_pods, histories.ambiguous_pods, names));
 }
 
 base::Status write_file(const fs::path& path, const std::string& text) {

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <map>
+#include <memory>
 
 #include "advising/nodes.hpp"
 #include "advising/requests.hpp"
@@ -100,19 +103,29 @@ std::string past_of(base::TimePoint start) {
   return past.text();
 }
 
+/// One for all tests: its past takes promtool half a minute.
+struct Server {
+  Server()
+      : end(std::chrono::floor<std::chrono::days>(base::SystemClock().now())),
+        start(end - std::chrono::hours(24 * kDays)),
+        prometheus(folder, {.open_metrics = past_of(start)}) {}
+
+  const base::TimePoint end;
+  const base::TimePoint start;
+  e2e::Folder folder;
+  e2e::RealPrometheus prometheus;
+};
+
 class RealAdvise : public testing::Test {
  protected:
-  RealAdvise()
-      : end_(std::chrono::floor<std::chrono::days>(base::SystemClock().now())),
-        start_(end_ - std::chrono::hours(24 * kDays)),
-        server_(folder_, {.open_metrics = past_of(start_)}) {
-    owners_.add_workload(kWeb, 1);
-  }
+  static void SetUpTestSuite() { server_ = std::make_unique<Server>(); }
+  static void TearDownTestSuite() { server_.reset(); }
+  RealAdvise() : end_(server_->end), start_(server_->start) { owners_.add_workload(kWeb, 1); }
   usage::DailyHistory history(usage::DailySettings settings = {}) {
     auto dependencies = world_.dependencies();
     dependencies.connect = usage::connect_http;
     api::UsageEndpoint endpoint;
-    endpoint.url = "http://" + server_.address();
+    endpoint.url = "http://" + server_->prometheus.address();
     return {endpoint, dependencies, settings};
   }
   base::TimePoint end_of(int day) const { return start_ + std::chrono::hours(24 * (day + 1)); }
@@ -138,8 +151,7 @@ class RealAdvise : public testing::Test {
   const WorkloadKey kWeb{"shop", "Deployment", "web"};
   const base::TimePoint end_;
   const base::TimePoint start_;
-  e2e::Folder folder_;
-  e2e::RealPrometheus server_;
+  static inline std::unique_ptr<Server> server_;
   usage_test::World world_;
   Owners owners_;
 };

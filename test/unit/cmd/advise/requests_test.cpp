@@ -8,6 +8,7 @@
 #include "advising/history.hpp"
 #include "cmd/advise/past.hpp"
 #include "cmd/cli.hpp"
+#include "cmd/plugin/cli.hpp"
 #include "kube/transport.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
 
@@ -98,6 +99,44 @@ TEST_F(AdviseRequests, RefuseWhatTheyCannotRead) {
   EXPECT_EQ(run({"--prometheus", "http://h", "--prometheus-matchers", "a=\"b\"}"}), 1);
   EXPECT_EQ(run({"--prometheus", "http://h", "--prometheus-header", "nonsense"}), 1);
   EXPECT_EQ(run({"--profile", "Best"}), 2);
+}
+
+/// A line is as it was written by its reader's terminal: nothing of a name reaches it unseen.
+TEST_F(AdviseRequests, ShowNoControlCharacters) {
+  const std::string log = "2026-11-02T00:00:00Z\nshop \x1b[31mweb app 1m 1Mi\n";
+  EXPECT_EQ(run({"--top", write("top.log", log)}), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("belong to no workload"));
+  EXPECT_THAT(out_, Not(HasSubstr("\x1b")));
+}
+
+class AdvisePlugin : public cmd_test::CommandTest {
+ protected:
+  int run(std::vector<std::string> args) {
+    out_ = err_ = "";
+    const base::SystemClock clock;
+    cmd::plugin::Io io{.out = [&](std::string_view text) { out_ += text; },
+                       .err = [&](std::string_view text) { err_ += text; },
+                       .nap = [](base::milliseconds) { return false; },
+                       .ask = [](std::string_view) { return std::nullopt; },
+                       .clock = clock};
+    return cmd::plugin::run(args, io);
+  }
+};
+
+TEST_F(AdvisePlugin, IsTheSameCommand) {
+  const std::vector<std::string> requests = {
+      "advise", "requests", "--snapshot", write("dump.json", kDump), "--top", write("top.log", top_log(4)), "-n",
+      "shop",   "-o",       "table"};
+  EXPECT_EQ(run(requests), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("96 in 4d"));
+  EXPECT_EQ(run({"advise"}), 1);
+  EXPECT_EQ(run({"advise", "nodes"}), 1);
+  EXPECT_THAT(err_, HasSubstr("give --prometheus"));
+  const std::string odd = write("odd.json", R"([{"kind":5},7,{"kind":"Node","metadata":{"name":"n1"}}])");
+  EXPECT_EQ(run({"advise", "nodes", "--snapshot", odd, "--prometheus", "http://127.0.0.1:1", "--days", "1"}), 1);
+  EXPECT_THAT(err_, HasSubstr("Prometheus, ")) << "the node was read, its past could not be";
+  EXPECT_EQ(run({"advise", "nodes", "--snapshot", write("none.json", "[]"), "--prometheus", "http://127.0.0.1:1"}), 1);
+  EXPECT_THAT(err_, HasSubstr("there are no nodes"));
 }
 
 /// A Prometheus that knows one container, by what a query is about.
