@@ -227,7 +227,7 @@ class Adviser {
   void judge() {
     advice_.risk = Level::kLow;
     judge_observations();
-    judge_reductions();
+    judge_changes();
     judge_confidence();
   }
 
@@ -249,7 +249,7 @@ class Adviser {
                              cores_text(advice_.startup_peak), cores_text(*advice_.recommended.cpu_limit)));
   }
 
-  void judge_reductions() {
+  void judge_changes() {
     const auto halves = [](const std::optional<double>& now, const std::optional<double>& then) {
       return now && then && *then < *now / 2;
     };
@@ -257,6 +257,10 @@ class Adviser {
       raise_risk(Level::kMedium, "the CPU request falls by more than half");
     if (halves(advice_.current.memory_request, advice_.recommended.memory_request))
       raise_risk(Level::kMedium, "the memory request falls by more than half");
+    if (!advice_.current.memory_limit && advice_.recommended.memory_limit)
+      raise_risk(Level::kMedium, "a memory limit is new: what exceeds it is killed");
+    if (!advice_.current.cpu_limit && advice_.recommended.cpu_limit)
+      raise_risk(Level::kMedium, "a CPU limit is new: what exceeds it is throttled");
   }
 
   void judge_confidence() {

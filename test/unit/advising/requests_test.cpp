@@ -170,6 +170,18 @@ TEST(Advice, TellsLeaksGapsAndHowSureItIs) {
   EXPECT_THAT(with_gap.reasons, Contains("1 of 9 days are missing"));
 }
 
+TEST(Advice, TellsWhichLimitsAreNew) {
+  ContainerSpec spec;
+  spec.resources.cpu_request = 0.5;
+  const ContainerHistory history = days_of({0.5, 0.5, 0.5});
+  const Advice advice = advise_container(spec, history, rules_of(Profile::kCore));
+  EXPECT_EQ(advice.risk, Level::kMedium);
+  EXPECT_THAT(advice.reasons, Contains("a memory limit is new: what exceeds it is killed"));
+  EXPECT_THAT(advice.reasons, Contains("a CPU limit is new: what exceeds it is throttled"));
+  spec.resources = {0.5, 0.5, kGiB, kGiB};
+  EXPECT_EQ(advise_container(spec, history, rules_of(Profile::kCore)).risk, Level::kLow);
+}
+
 TEST(Advice, NamesConflicts) {
   Inventory inventory;
   Workload& web = inventory.workloads[kWeb];
