@@ -45,9 +45,9 @@ class MeasuredView final : public UsageView {
                MeasuredEntriesMemo* memo = nullptr);
   /// The same by another figure. Costs a copy, no look-ups.
   MeasuredView by(Figure figure) const;
-  /// For nodes of which only the differences matter: what is foreseen of them counts as far as it is above what they are
-  /// foreseen to rise by on the mean, in percent of their capacity. Or those with a forecast would look fuller than those
-  /// without one by the rise that all have in common.
+  /// For nodes of which only the differences matter: what is foreseen of them counts as far as it is above what they
+  /// are foreseen to rise by on the mean, in percent of their capacity. Or those with a forecast would look fuller than
+  /// those without one by the rise that all have in common.
   void compare_forecasts_among(std::span<const NodeIndex> nodes);
 
   std::optional<std::int64_t> of_node(NodeIndex node, std::string_view resource) const override;

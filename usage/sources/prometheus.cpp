@@ -193,7 +193,8 @@ base::Result<std::vector<Series>> Prometheus::read_all(const Grid& grid) {
     const std::size_t room = kMostGridValues - std::min(kMostGridValues, result.size() * grid.points);
     if (auto read = read_history(query, grid, room, series); !read)
       return std::move(read).error().during(prefix_of(query) + "history");
-    for (auto& [node, values] : series) result.push_back({node, query.resource, grid.start, grid.step, std::move(values)});
+    for (auto& [node, values] : series)
+      result.push_back({node, query.resource, grid.start, grid.step, std::move(values)});
   }
   return result;
 }

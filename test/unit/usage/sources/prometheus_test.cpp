@@ -187,16 +187,17 @@ TEST_F(EchoingPrometheus, ShowsNoPartOfATokenWhereTextsAreCut) {
 }
 
 TEST_F(EchoingPrometheus, ShowsNoTokenInWarnings) {
-  const auto samples = sample(R"({"status":"success","warnings":["asked by )" + escaped() +
-                                  R"("],"data":{"resultType":"vector","result":[]}})",
-                              200);
+  const auto samples = sample(
+      R"({"status":"success","warnings":["asked by )" + escaped() + R"("],"data":{"resultType":"vector","result":[]}})",
+      200);
   ASSERT_TRUE(samples);
   EXPECT_EQ(joined(samples->problems), "query cpu: the server warns: asked by [redacted]; query cpu: no data");
 }
 
 TEST_F(EchoingPrometheus, ShowsNoTokenInErrorsAboutItsPast) {
   ASSERT_TRUE(sample(one(R"("node":"n1")", "1"), 200));
-  world_.server.answers[kQuery] = {{400, R"({"status":"error","errorType":"bad_data","error":")" + token_ + R"("})", {}, ""}};
+  world_.server.answers[kQuery] = {
+      {400, R"({"status":"error","errorType":"bad_data","error":")" + token_ + R"("})", {}, ""}};
   const auto past = source_->history(usage_test::kNoon - base::minutes(5), usage_test::kNoon, base::minutes(1));
   ASSERT_FALSE(past);
   EXPECT_EQ(past.error().message, "query cpu: history: the server says bad_data: [redacted]");
