@@ -37,7 +37,9 @@ class Admission : public Scenario {
   void call(std::uint16_t port) const {
     std::stringstream text;
     text << std::ifstream(manifest_file("webhook.yaml")).rdbuf();
-    for (Json configuration : *api::parse_yaml(text.str())) {
+    const auto documents = api::parse_yaml(text.str());
+    ASSERT_TRUE(documents) << documents.error().message;
+    for (Json configuration : *documents) {
       for (Json& webhook : configuration["webhooks"]) {
         const std::string path = webhook["clientConfig"]["service"]["path"];
         webhook["clientConfig"] = {{"url", "https://127.0.0.1:" + std::to_string(port) + path}};
