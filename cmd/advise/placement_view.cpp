@@ -26,9 +26,9 @@ std::string subject_of(const Finding& finding) {
 std::string effect_of(const Finding& finding, const Outcome& now) {
   if (!finding.then) return "not worked out";
   const std::int32_t nodes = gained_nodes(finding, now);
-  if (nodes > 0) return fmt::format("{} nodes more, {} in all", nodes, finding.then->freed);
+  if (nodes > 0) return fmt::format("{} {} more, {} in all", nodes, nodes == 1 ? "node" : "nodes", finding.then->freed);
   const std::int32_t moves = saved_moves(finding, now);
-  return moves > 0 ? fmt::format("as many, with {} moves less", moves) : "none";
+  return moves > 0 ? fmt::format("as many, with {} fewer {}", moves, moves == 1 ? "move" : "moves") : "none";
 }
 
 std::string head_of(const PlacementReport& report) {
