@@ -129,6 +129,7 @@ LastCycle last_cycle_of(const Json& json) {
   cycle.waves = lenient::small_integer(json, "waves");
   cycle.nodes_freed = lenient::optional_integer(json, "nodesFreed");
   cycle.nodes_bound = lenient::optional_integer(json, "nodesBound");
+  cycle.placement_hints = lenient::boolean(json, "placementHints");
   if (const Json* refused = lenient::array(json, "refused")) {
     for (const Json& item : *refused) {
       if (item.is_object())
@@ -258,6 +259,7 @@ Json encode_last_cycle(const LastCycle& cycle) {
   if (cycle.waves > 0) json["waves"] = cycle.waves;
   put_optional(json, "nodesFreed", cycle.nodes_freed);
   put_optional(json, "nodesBound", cycle.nodes_bound);
+  if (cycle.placement_hints) json["placementHints"] = true;
   for (const auto& [reason, count] : cycle.refused) json["refused"].push_back({{"reason", reason}, {"count", count}});
   return json;
 }

@@ -197,6 +197,7 @@ struct LastCycle {
   std::vector<ReasonCount> refused;           ///< sorted by reason
   std::optional<std::int32_t> nodes_freed{};  ///< that the whole plan empties; absent: no strategy empties nodes
   std::optional<std::int32_t> nodes_bound{};  ///< no plan could free more
+  bool placement_hints = false;               ///< it was planned with them: the placement webhook was in force
   friend bool operator==(const LastCycle&, const LastCycle&) = default;
 };
 

@@ -4,6 +4,7 @@
 
 #include "api/core/codec.hpp"
 #include "controllers/evacuation/io.hpp"
+#include "kube/storage_resources.hpp"
 
 namespace controllers {
 namespace {
@@ -59,6 +60,11 @@ OperatorCaches::OperatorCaches(kube::Client& client, const base::Clock& clock, c
       storage_classes(client, clock, kube::kStorageClasses, api::decode_storage_class, core_options(13, streamed_lists),
                       log),
       csi_nodes(client, clock, kube::kCsiNodes, api::decode_csi_node, core_options(14, streamed_lists), log),
+      volume_attachments(client, clock, kube::kVolumeAttachments, api::decode_volume_attachment, reflector_options(16),
+                         log),
+      csi_drivers(client, clock, kube::kCsiDrivers, api::decode_csi_driver, reflector_options(17), log),
+      storage_capacities(client, clock, kube::kCsiStorageCapacities, api::decode_csi_storage_capacity,
+                         reflector_options(18), log),
       evacuations(client, clock, kube::kEvacuations, evacuation::decode_whole_evacuation, evacuation_options(), log),
       policies(client, clock, kube::kPolicies, decode_observed_policy, reflector_options(11), log) {
   if (!discovery.resource_claims) return;
@@ -101,7 +107,10 @@ std::vector<OperatorCaches::Named> OperatorCaches::all() {
       {"evacuations", &evacuations.reflector()},
       {"deschedulerpolicies", &policies.reflector()},
       {"storageclasses", &storage_classes.reflector(), "claims that are not bound keep no node from being chosen"},
-      {"csinodes", &csi_nodes.reflector(), "nodes attach any number of volumes"}};
+      {"csinodes", &csi_nodes.reflector(), "nodes attach any number of volumes"},
+      {"volumeattachments", &volume_attachments.reflector(), "volumes of pods that are gone count against no limit"},
+      {"csidrivers", &csi_drivers.reflector(), "all of them count as having storage left"},
+      {"csistoragecapacities", &storage_capacities.reflector(), "volumes are made however little storage is left"}};
   if (resource_claims)
     named.push_back({"resourceclaims", &resource_claims->reflector(), "pods with devices have nowhere to go"});
   return named;
@@ -135,8 +144,11 @@ scheduling::SnapshotInput OperatorCaches::snapshot() const {
           .workloads = jobs.store().list(),  // strategies ask who clears away terminal pods
           .storage_classes = storage_classes.store().list(),
           .csi_nodes = csi_nodes.store().list(),
-          .resource_claims = resource_claims ? resource_claims->store().list()
-                                             : scheduling::SnapshotInput::List<api::ResourceClaim>()};
+          .resource_claims =
+              resource_claims ? resource_claims->store().list() : scheduling::SnapshotInput::List<api::ResourceClaim>(),
+          .volume_attachments = volume_attachments.store().list(),
+          .csi_drivers = csi_drivers.store().list(),
+          .storage_capacities = storage_capacities.store().list()};
 }
 
 std::optional<std::int32_t> OperatorCaches::replicas_of(const std::string& ns, const api::OwnerReference& owner) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/core/kinds.hpp"
+#include "api/core/storage/kinds.hpp"
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -69,6 +70,9 @@ struct OperatorCaches {
   kube::Informer<api::Workload> jobs;
   kube::Informer<api::StorageClass> storage_classes;
   kube::Informer<api::CsiNode> csi_nodes;
+  kube::Informer<api::VolumeAttachment> volume_attachments;
+  kube::Informer<api::CsiDriver> csi_drivers;
+  kube::Informer<api::CsiStorageCapacity> storage_capacities;
   std::optional<kube::Informer<api::ResourceClaim>> resource_claims;  ///< only where the server has them
   kube::Informer<api::Evacuation> evacuations;
   kube::Informer<ObservedPolicy> policies;

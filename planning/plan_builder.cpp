@@ -1,7 +1,6 @@
 #include "planning/plan_builder.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "api/evacuation.hpp"
 #include "api/meta/well_known.hpp"
@@ -16,31 +15,9 @@ using scheduling::Refusal;
 using strategies::Goal;
 using strategies::NominationResult;
 
-/// Pods without a node that are asked where they will go: enough for any scheduler that works, and a cycle stays quick.
-constexpr std::size_t kMostPending = 200;
-
 scheduling::SchedulerRules rules_for(const PlanInput& input) {
   const auto minor = input.spec.scheduler_minor ? input.spec.scheduler_minor : input.server_minor;
   return minor ? scheduling::scheduler_rules(*minor) : scheduling::SchedulerRules{};
-}
-
-bool waits_for_a_node(const scheduling::ClusterSnapshot& cluster, PodIndex pod) {
-  const api::Pod& object = cluster.pod(pod);
-  return cluster.is_staying(pod) && object.node_name.empty() && !object.has_scheduling_gates;
-}
-
-/// As the scheduler's queue: by priority, then by age.
-std::vector<PodIndex> pending_pods(const scheduling::ClusterSnapshot& cluster) {
-  std::vector<PodIndex> pods;
-  for (const PodIndex pod : cluster.unscheduled_pods()) {
-    if (waits_for_a_node(cluster, pod)) pods.push_back(pod);
-  }
-  std::ranges::sort(pods, {}, [&](PodIndex pod) {
-    const api::Pod& object = cluster.pod(pod);
-    return std::tuple(-std::int64_t{object.priority.value_or(0)}, object.meta.creation_timestamp, pod);
-  });
-  if (pods.size() > kMostPending) pods.resize(kMostPending);
-  return pods;
 }
 
 /// As config/placement-webhook/webhook.yaml selects pods; the next one bears the labels of this one.
@@ -78,7 +55,7 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
     if (removal != scheduling::NodeRemoval::kNone) removed_.insert(node);
     if (removal == scheduling::NodeRemoval::kUnderWay) take_off_removed(node);
   }
-  place_pending();
+  pending_.place(overlay_, predictor_);  // before any replacement of this plan
 }
 
 void PlanBuilder::begin(std::string_view strategy, BalanceMeter* meter) {
@@ -147,7 +124,8 @@ TargetChoice PlanBuilder::target_choice(PodIndex pod) const {
 }
 
 std::unique_ptr<strategies::Rehearsal> PlanBuilder::rehearse() const {
-  return std::make_unique<PlanRehearsal>(outcome(), predictor_, [this](PodIndex pod) { return target_choice(pod); });
+  return std::make_unique<PlanRehearsal>(outcome(), predictor_, pending_,
+                                         [this](PodIndex pod) { return target_choice(pod); });
 }
 
 void PlanBuilder::avoid_competitors(std::string_view key, Goal may) {
@@ -243,6 +221,7 @@ void PlanBuilder::accept_group(const PodGroups::Members& pod_group, const std::v
     if (move.to) arrive(move.pod, *move.to);
     record(move.pod, move.to, move.pod == nominated ? reason : with_it);
   }
+  for (const Move& move : moves) pending_.take_room(overlay_, move.pod, cluster_.node_of(move.pod));
 }
 
 /// Stays where it is for now, whoever nominates it.
@@ -347,15 +326,6 @@ Goal PlanBuilder::spare_removed(const Goal& goal) const {
   return [this, goal](NodeIndex node) { return !removed_.contains(node) && (!goal || goal(node)); };
 }
 
-/// Pods that wait for a node take their place before any replacement does.
-void PlanBuilder::place_pending() {
-  for (const PodIndex pod : pending_pods(cluster_)) {
-    const auto nominated = cluster_.find_node(cluster_.pod(pod).nominated_node.value);
-    const auto node = nominated ? nominated : predictor_.predict(overlay_, pod).node;
-    if (node) overlay_.move(pod, *node);
-  }
-}
-
 void PlanBuilder::leave(PodIndex pod) {
   overlay_.move(pod, scheduling::kNoNode);
   if (replacements_) replacements_->move(pod, scheduling::kNoNode);
@@ -364,6 +334,7 @@ void PlanBuilder::leave(PodIndex pod) {
 void PlanBuilder::arrive(PodIndex pod, NodeIndex to) { (replacements_ ? *replacements_ : overlay_).move(pod, to); }
 
 void PlanBuilder::restore(PodIndex pod) {
+  pending_.give_back(overlay_, pod);
   overlay_.restore(pod);
   if (replacements_) replacements_->restore(pod);
 }
@@ -372,16 +343,18 @@ void PlanBuilder::restore(PodIndex pod) {
 /// beside the old pod, once that is gone.
 Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
   scheduling::Overlay& cluster = replacements_ ? *replacements_ : overlay_;
-  Placement placement = take_off(cluster, predictor_, pod, goal, target_choice(pod));
+  Placement placement = take_off(cluster, predictor_, pod, pending_, goal, target_choice(pod));
   while (goal && placement.competing_node && !placement.tied && avoids(*placement.competing_node)) {
+    pending_.give_back(cluster, pod);
     cluster.restore(pod);
-    placement = take_off(cluster, predictor_, pod, goal, target_choice(pod));
+    placement = take_off(cluster, predictor_, pod, pending_, goal, target_choice(pod));
   }
   if (replacements_) overlay_.move(pod, scheduling::kNoNode);
   // Measured load is nothing that the scheduler sees: among nodes that it likes equally chance decides, and one that
   // helps is enough.
   if (placement.tied && meter_ != nullptr && meter_->is_by_load()) placement.node = placement.tied;
   if (placement.node) arrive(pod, *placement.node);
+  pending_.take_room(overlay_, pod, cluster_.node_of(pod));
   return placement;
 }
 

@@ -150,7 +150,6 @@ class PlanBuilder final : public strategies::NominationSink {
   void leave(scheduling::PodIndex pod);
   void arrive(scheduling::PodIndex pod, scheduling::NodeIndex to);
   void restore(scheduling::PodIndex pod);
-  void place_pending();
   void take_off_removed(scheduling::NodeIndex node);
   /// The same, but never a node that somebody is about to remove.
   strategies::Goal spare_removed(const strategies::Goal& goal) const;
@@ -193,6 +192,7 @@ class PlanBuilder final : public strategies::NominationSink {
   CycleLimits limits_;
   const scheduling::SchedulerRules rules_;
   TargetPredictor predictor_;
+  PendingPods pending_;
   MigratingPods migrating_;
   PodGroups pod_groups_;
   /// What the first try found holds for the rest of the cycle: it only gets tighter.

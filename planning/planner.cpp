@@ -222,7 +222,9 @@ Plan plan_cycle(const PlanInput& input) {
                                             input.options.is_cancelled,
                                             input.options.continues_plan,
                                             &entries,
-                                            builder.scheduler_rules()};
+                                            builder.scheduler_rules(),
+                                            strategies::RoundPhase::kLeveling,
+                                            input.options.executor};
   run_phase(strategies::StrategyPhase::kDeschedule, input, context, builder, plan);
   run_phase(strategies::StrategyPhase::kBalance, input, context, builder, plan);
 

@@ -38,6 +38,9 @@ struct PlanOptions {
   /// alone bound them, which are the same everywhere.
   std::function<base::Duration()> elapsed{};
   std::function<bool()> is_cancelled{};
+  /// Who runs the parts of a search, maybe side by side: then the two above are called by several threads. Empty: one
+  /// after the other. The plan is the same, unless `elapsed` ends the search.
+  strategies::Executor executor{};
   /// It is made of what remains of an earlier plan after its first wave.
   bool continues_plan = false;
   std::size_t max_refusals = 200;  ///< rows of Plan::refusals; counts are always complete

@@ -1,6 +1,9 @@
 #include "planning/rehearsal.hpp"
 
 #include <algorithm>
+#include <array>
+#include <set>
+#include <tuple>
 
 #include "scheduling/predicates.hpp"
 
@@ -9,8 +12,101 @@ namespace planning {
 using scheduling::NodeIndex;
 using scheduling::PodIndex;
 
-Placement take_off(scheduling::Overlay& cluster, TargetPredictor& predictor, PodIndex pod, const strategies::Goal& goal,
-                   TargetChoice choice) {
+namespace {
+
+/// Pods without a node that are asked where they will go: enough for any scheduler that works, and a cycle stays quick.
+constexpr std::size_t kMostPending = 200;
+
+std::int32_t priority_of(const scheduling::ClusterSnapshot& cluster, PodIndex pod) {
+  return cluster.pod(pod).priority.value_or(0);
+}
+
+bool waits_for_a_node(const scheduling::ClusterSnapshot& cluster, PodIndex pod) {
+  const api::Pod& object = cluster.pod(pod);
+  return cluster.is_staying(pod) && object.node_name.empty() && !object.has_scheduling_gates;
+}
+
+/// As the scheduler's queue: by priority, then by age.
+std::vector<PodIndex> pending_pods(const scheduling::ClusterSnapshot& cluster) {
+  std::vector<PodIndex> pods;
+  for (const PodIndex pod : cluster.unscheduled_pods()) {
+    if (waits_for_a_node(cluster, pod)) pods.push_back(pod);
+  }
+  std::ranges::sort(pods, {}, [&](PodIndex pod) {
+    return std::tuple(-std::int64_t{priority_of(cluster, pod)}, cluster.created_at(pod), pod);
+  });
+  if (pods.size() > kMostPending) pods.resize(kMostPending);
+  return pods;
+}
+
+bool has_room(const scheduling::Overlay& cluster, PodIndex pod, NodeIndex node) {
+  return std::ranges::all_of(cluster.base().requests(pod), [&](const auto& request) {
+    const std::int64_t all = cluster.base().allocatable().get(node, request.first);
+    return request.second <= scheduling::saturating_subtract(all, cluster.used().get(node, request.first));
+  });
+}
+
+}  // namespace
+
+void PendingPods::place(scheduling::Overlay& cluster, TargetPredictor& predictor) {
+  const scheduling::ClusterSnapshot& base = cluster.base();
+  for (const PodIndex pod : pending_pods(base)) {
+    if (const auto nominated = base.find_node(base.pod(pod).nominated_node.value)) {
+      nominated_.push_back({pod, *nominated, priority_of(base, pod)});
+      cluster.move(pod, *nominated);
+    } else if (const auto node = predictor.predict(cluster, pod).node) {
+      cluster.move(pod, *node);
+    } else {
+      waiting_.push_back({pod});
+    }
+  }
+}
+
+void PendingPods::yield_to(scheduling::Overlay& cluster, PodIndex pod) {
+  const std::int32_t priority = priority_of(cluster.base(), pod);
+  for (Nominated& each : nominated_) {
+    if (each.priority >= priority || each.pod == pod) continue;
+    cluster.move(each.pod, scheduling::kNoNode);
+    each.is_off = true;
+  }
+}
+
+void PendingPods::settle(scheduling::Overlay& cluster) {
+  for (Nominated& each : nominated_) {
+    if (each.is_off) cluster.move(each.pod, each.node);
+    each.is_off = false;
+  }
+}
+
+void PendingPods::take_room(scheduling::Overlay& cluster, PodIndex pod, NodeIndex node, std::int32_t least_priority) {
+  if (node == scheduling::kNoNode) return;
+  const scheduling::ClusterSnapshot& base = cluster.base();
+  std::set<std::array<std::uint32_t, 3>> hopeless;  // by owner, labels and requests, which siblings share
+  for (Waiting& each : waiting_) {
+    if (each.instead_of != scheduling::kNoPod || priority_of(base, each.pod) < least_priority) continue;
+    const auto owner = base.owner_of(each.pod);
+    const std::array kind = {owner.value_or(0), base.label_group_of(each.pod), base.request_set_of(each.pod)};
+    if (!has_room(cluster, each.pod, node) || (owner && hopeless.contains(kind))) continue;
+    if (cluster.fit_query(each.pod, scheduling::FitLevel::kScheduler)->fits(node)) {
+      cluster.move(each.pod, node);
+      each.instead_of = pod;
+    } else if (owner) {
+      hopeless.insert(kind);
+    }
+  }
+}
+
+void PendingPods::give_back(scheduling::Overlay& cluster, PodIndex pod) {
+  for (Waiting& each : waiting_) {
+    if (each.instead_of != pod) continue;
+    cluster.restore(each.pod);
+    each.instead_of = scheduling::kNoPod;
+  }
+}
+
+/// What it frees goes first to pods that wait and are no less important, if the replacement comes only then.
+Placement take_off(scheduling::Overlay& cluster, TargetPredictor& predictor, PodIndex pod, PendingPods& pending,
+                   const strategies::Goal& goal, TargetChoice choice) {
   using enum scheduling::OldPod;
   const auto place = [&](scheduling::OldPod old_pod) -> Placement {
     Placement foreseen = predictor.predict(cluster, pod, goal, old_pod);
@@ -19,11 +115,17 @@ Placement take_off(scheduling::Overlay& cluster, TargetPredictor& predictor, Pod
     return foreseen;
   };
   Placement placement;
+  const NodeIndex from = cluster.node_of(pod);
   const bool is_replaced = has_replacement(cluster.base(), pod);
   const bool meets_it = is_replaced && is_replaced_at_once(cluster.base(), pod);
+  pending.yield_to(cluster, pod);
   if (meets_it) placement = place(kStays);
   cluster.move(pod, scheduling::kNoNode);
-  if (is_replaced && (!meets_it || placement.fits_nowhere)) placement = place(kGone);
+  if (is_replaced && (!meets_it || placement.fits_nowhere)) {
+    pending.take_room(cluster, pod, from, priority_of(cluster.base(), pod));
+    placement = place(kGone);
+  }
+  pending.settle(cluster);
   return placement;
 }
 
@@ -39,13 +141,20 @@ bool add_soft_taint(scheduling::Overlay& cluster, std::string_view key, std::spa
 std::optional<NodeIndex> PlanRehearsal::relocate(PodIndex pod, const strategies::Goal& goal) {
   const NodeIndex from = cluster_.node_of(pod);
   const bool was_moved = cluster_.is_moved(pod);
-  const Placement placement = take_off(cluster_, predictor_, pod, goal, choice_of_(pod));
+  const Placement placement = take_off(cluster_, predictor_, pod, pending_, goal, choice_of_(pod));
   if (placement.node) {
     cluster_.move(pod, *placement.node);
+    pending_.take_room(cluster_, pod, from);
     return placement.node;
   }
+  pending_.give_back(cluster_, pod);
   was_moved ? cluster_.move(pod, from) : cluster_.restore(pod);
   return std::nullopt;
+}
+
+void PlanRehearsal::restore(PodIndex pod) {
+  pending_.give_back(cluster_, pod);
+  cluster_.restore(pod);
 }
 
 void PlanRehearsal::avoid(std::string_view key, std::span<const NodeIndex> nodes) {

@@ -57,6 +57,13 @@ Overlay::Overlay(const ClusterSnapshot& base)
   for (const PodIndex pod : base.pods()) node_of_[pod] = base.node_of(pod);
 }
 
+Overlay Overlay::detached() const {
+  Overlay copy(*this);
+  copy.cache_ = std::make_shared<Cache>(*base_);
+  copy.state_ = 0;
+  return copy;
+}
+
 void Overlay::set_soft_taint(SoftTaint taint) {
   std::ranges::sort(taint.nodes);
   taint.nodes.erase(std::unique(taint.nodes.begin(), taint.nodes.end()), taint.nodes.end());

@@ -30,6 +30,8 @@ struct Topology {
 class Overlay {
  public:
   explicit Overlay(const ClusterSnapshot& base);
+  /// A copy that remembers nothing yet and shares nothing that changes, so that another thread may use it.
+  Overlay detached() const;
 
   const ClusterSnapshot& base() const { return *base_; }
   /// Where the pod is now; kNoNode: nowhere.

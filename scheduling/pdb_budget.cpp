@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace scheduling {
 namespace {
 
@@ -60,7 +62,7 @@ void PdbBudgets::spend(PodIndex pod) {
   if (charge.pdb) --allowed_[*charge.pdb];
 }
 
-std::string why_never(const api::PodDisruptionBudget& pdb) {
+std::string why_never(const api::PodDisruptionBudget& pdb, std::int64_t terminal) {
   if (pdb.max_unavailable && pdb.max_unavailable->value <= 0) {
     return fmt::format("PodDisruptionBudget {} has maxUnavailable 0 and never lets a pod go: raise it to 1 or more",
                        pdb.meta.name);
@@ -77,18 +79,22 @@ std::string why_never(const api::PodDisruptionBudget& pdb) {
   }
   if (!pdb.min_available) return {};
   const auto& [value, percent] = *pdb.min_available;
-  const std::int64_t pods = pdb.expected_pods;
+  // Of a percentage the controller asks the pods' owners, whose replicas are not those that have ended.
+  const std::int64_t ended = percent ? 0 : std::min<std::int64_t>(terminal, pdb.expected_pods);
+  const std::int64_t pods = pdb.expected_pods - ended;
   // As the disruption controller: percentages round up.
   const std::int64_t needed = percent ? (value * pods + 99) / 100 : value;
   if (percent && value >= 100) {
     return fmt::format("PodDisruptionBudget {} has minAvailable 100% and never lets a pod go: use maxUnavailable: 1",
                        pdb.meta.name);
   }
-  if (pods <= 0 || needed < pods) return {};
+  if (pdb.expected_pods <= 0 || needed < pods) return {};
   return fmt::format(
-      "PodDisruptionBudget {} has minAvailable {}{}, of {} pods, and never lets one go: use maxUnavailable: 1, or run "
+      "PodDisruptionBudget {} has minAvailable {}{}, of {} pods{}, and never lets one go: use maxUnavailable: 1, or "
+      "run "
       "more replicas",
-      pdb.meta.name, value, percent ? "%" : "", pods);
+      pdb.meta.name, value, percent ? "%" : "", pods,
+      ended > 0 ? fmt::format(" beside {} that have ended", ended) : "");
 }
 
 }  // namespace scheduling

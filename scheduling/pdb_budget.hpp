@@ -32,7 +32,8 @@ class PdbBudgets {
 };
 
 /// Why this budget can never let a healthy pod of its go as long as neither it nor the number of pods changes, and what
-/// would fix it; empty: it can.
-std::string why_never(const api::PodDisruptionBudget& pdb);
+/// would fix it; empty: it can. `terminal`: pods that it covers and that have ended. Its controller expects them, too,
+/// where minAvailable is a number, though they are never healthy again.
+std::string why_never(const api::PodDisruptionBudget& pdb, std::int64_t terminal = 0);
 
 }  // namespace scheduling

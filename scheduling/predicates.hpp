@@ -117,6 +117,7 @@ class FitQuery {
     bool exists;                                      ///< false: an ephemeral volume's, made with the replacement
     const api::StorageClass* storage_class;           ///< nullptr: there is none of that name
     std::vector<const api::PersistentVolume*> ready;  ///< volumes that are there, and fit it
+    api::Quantity size{};                             ///< that is asked for; 0: it does not say
   };
   /// A volume that a CSI driver attaches to the node.
   struct Attachment {

@@ -71,6 +71,19 @@ bool fits_claim(const api::PersistentVolume& volume, const api::PersistentVolume
   });
 }
 
+/// False: the driver tells how much storage it has left, and that is too little within reach of the node. Where nobody
+/// listed such capacities nothing can be said.
+bool has_storage_left(const ClusterSnapshot& cluster, const api::StorageClass& of, const api::Quantity& size,
+                      const api::Node& node) {
+  const api::CsiDriver* driver = cluster.find_csi_driver(of.provisioner);
+  if (cluster.storage_capacities().empty() || driver == nullptr || !driver->tells_capacity || size == api::Quantity())
+    return true;
+  return std::ranges::any_of(cluster.storage_capacities(), [&](const auto& each) {
+    return each->storage_class == of.meta.name && each->suffices(size) && each->nodes &&
+           each->nodes->matches(node.meta.labels);
+  });
+}
+
 /// The volumes of the pod that are attached to its node.
 void add_attached(const ClusterSnapshot& cluster, PodIndex pod, std::vector<FitQuery::Attachment>& found) {
   const api::Pod& object = cluster.pod(pod);
@@ -81,9 +94,32 @@ void add_attached(const ClusterSnapshot& cluster, PodIndex pod, std::vector<FitQ
   }
 }
 
+/// Names of the volumes that pods bring to the node where the snapshot has them: these go when the pods do.
+std::set<std::string_view> volumes_of_pods(const ClusterSnapshot& cluster, NodeIndex node) {
+  std::vector<FitQuery::Attachment> found;
+  for (const PodIndex pod : cluster.pods_on(node)) {
+    if (cluster.is_active(pod)) add_attached(cluster, pod, found);
+  }
+  std::set<std::string_view> names;
+  for (const FitQuery::Attachment& each : found) names.insert(each.volume);
+  return names;
+}
+
+/// What is attached to the node beside the volumes of its pods: of pods that are gone, or by somebody else.
+std::set<std::string_view> other_attachments(const ClusterSnapshot& cluster, NodeIndex node, std::string_view driver) {
+  std::set<std::string_view> found;
+  if (cluster.attachments_on(node).empty()) return found;
+  const std::set<std::string_view> of_pods = volumes_of_pods(cluster, node);
+  for (const api::VolumeAttachment* each : cluster.attachments_on(node)) {
+    if (each->driver != driver || of_pods.contains(each->volume)) continue;
+    found.insert(each->volume.empty() ? each->meta.name : each->volume);
+  }
+  return found;
+}
+
 /// By driver: the volumes attached to the node once the pod is there. Volumes that are still to be made count each.
 std::int64_t count_attached(const FitQuery& query, NodeIndex node, std::string_view driver) {
-  std::set<std::string_view> volumes;
+  std::set<std::string_view> volumes = other_attachments(query.base(), node, driver);
   std::int64_t to_be_made = 0;
   const auto take = [&](const std::vector<FitQuery::Attachment>& attachments) {
     for (const FitQuery::Attachment& each : attachments) {
@@ -122,7 +158,7 @@ void FitQuery::find_volumes() {
 void FitQuery::find_unbound(const api::Volume& volume, const api::PersistentVolumeClaim* claim) {
   if (!base().has_storage_classes()) return;
   const auto* known = class_of(base(), claim != nullptr ? claim->storage_class : volume.storage_class);
-  WaitingClaim waiting{volume.source, claim != nullptr, known, {}};
+  WaitingClaim waiting{volume.source, claim != nullptr, known, {}, {}};
   const auto* wanted = claim != nullptr ? claim : volume.claim_template.get();
   if (wanted != nullptr) {
     waiting.ready = base().volumes_kept_for({pod().meta.ns, volume.source}, claim != nullptr ? claim->meta.uid : "");
@@ -132,6 +168,7 @@ void FitQuery::find_unbound(const api::Volume& volume, const api::PersistentVolu
     waiting.ready = base().free_volumes(known != nullptr ? known->meta.name : wanted->storage_class);
     std::erase_if(waiting.ready, [&](const auto* each) { return !fits_claim(*each, *wanted); });
   }
+  if (wanted != nullptr) waiting.size = wanted->request;
   if (known != nullptr && known->makes_volumes) attachments_.push_back({known->provisioner, ""});
   waiting_.push_back(std::move(waiting));
 }
@@ -175,9 +212,13 @@ std::optional<Refusal> refuse_unbound_claims(const FitQuery& query, NodeIndex no
     if (!known->makes_volumes)
       return Refusal{"NoVolumeForClaim", "no free volume for claim {subject} is reachable from the node", claim.name};
     const auto& topologies = known->allowed_topologies;
-    if (topologies.empty() || std::ranges::any_of(topologies, [&](const auto& term) { return matches(term, object); }))
-      continue;
-    return Refusal{"VolumeTopology", "the storage class makes no volume for claim {subject} on that node", claim.name};
+    if (!topologies.empty() &&
+        std::ranges::none_of(topologies, [&](const auto& term) { return matches(term, object); }))
+      return Refusal{"VolumeTopology", "the storage class makes no volume for claim {subject} on that node",
+                     claim.name};
+    if (has_storage_left(query.base(), *known, claim.size, object)) continue;
+    return Refusal{"NoStorageLeft", "the driver has too little storage left for claim {subject} on that node",
+                   claim.name};
   }
   return std::nullopt;
 }

@@ -2,9 +2,18 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <utility>
 
 namespace strategies {
+
+/// Calls all of the tasks, in any order and maybe side by side on threads of its own, and returns when all have ended.
+/// Empty: one after the other. What they come to is the same either way.
+using Executor = std::function<void(std::span<const std::function<void()>> tasks)>;
+inline void run_all(const Executor& executor, std::span<const std::function<void()>> tasks) {
+  if (executor) return executor(tasks);
+  for (const auto& task : tasks) task();
+}
 
 /// How long a search goes on: so many steps, which are the same everywhere, and until somebody stops it. A step is one
 /// look at one node. One thread.

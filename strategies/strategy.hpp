@@ -18,6 +18,7 @@
 #include "scheduling/overlay.hpp"
 #include "scheduling/scoring/scheduler_rules.hpp"
 #include "strategies/lifetime/restart_history.hpp"
+#include "strategies/search_budget.hpp"
 #include "strategies/utilization/usage_view.hpp"
 
 namespace strategies {
@@ -53,6 +54,10 @@ class Rehearsal {
   virtual std::optional<NodeIndex> relocate(PodIndex pod, const Goal& goal) = 0;
   /// Takes that back.
   virtual void restore(PodIndex pod) = 0;
+  /// Another one like this one, for the same thread.
+  virtual std::unique_ptr<Rehearsal> fork() const = 0;
+  /// The same for any other thread.
+  virtual std::unique_ptr<Rehearsal> detach() const = 0;
   /// As NominationSink::avoid().
   virtual void avoid(std::string_view key, std::span<const NodeIndex> nodes) = 0;
 };
@@ -175,9 +180,10 @@ struct StrategyContext {
   const RestartHistory* restarts = nullptr;  ///< earlier totals; nullptr: nobody looked
   /// What was measured, one for each source that somebody needs; MeasuredUsage::source tells them apart.
   std::span<const std::shared_ptr<const scheduling::MeasuredUsage>> measured{};
-  /// Time since the cycle began; empty: nobody looks at a clock, and only steps bound a search.
+  /// Time since the cycle began; empty: nobody looks at a clock, and only steps bound a search. With an executor it is
+  /// called by several threads.
   std::function<base::Duration()> elapsed{};
-  /// True: what comes out is not wanted any more; empty: it is.
+  /// True: what comes out is not wanted any more; empty: it is. Called as `elapsed` is.
   std::function<bool()> is_cancelled{};
   /// An earlier plan goes on after its first wave: what is worth a plan was asked then.
   bool continues_plan = false;
@@ -187,6 +193,8 @@ struct StrategyContext {
   scheduling::SchedulerRules scheduler{};
   /// Of a strategy that works in rounds.
   RoundPhase round_phase = RoundPhase::kLeveling;
+  /// Who runs the parts of a search that do not depend on one another.
+  Executor executor{};
 
   /// Decide as upstream's descheduler does, faults included.
   bool is_upstream() const { return evictability.is_upstream(); }

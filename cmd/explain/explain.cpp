@@ -91,7 +91,7 @@ base::Result<plugin::Explanation> explain_on_dump(Dump dump, const api::ObjectKe
   explanation.pod = **pod;
   std::vector<api::PodDisruptionBudget> budgets;
   for (const auto& budget : dump.objects.pdbs) budgets.push_back(*budget);
-  explanation.budgets = plugin::budgets_of(*explanation.pod, budgets);
+  explanation.budgets = plugin::budgets_of(*explanation.pod, budgets, dump.objects.pods);
   plugin::ask_policies(explanation, std::move(dump.objects), policies, dump.evacuations, now);
   return explanation;
 }

@@ -86,7 +86,9 @@ int run_explain(Session& session, const LiveExplainOptions& options) {
   if (!pod && explanation.of_pod.empty() && explanation.cycles.empty()) return fail(io, pod.error());
   if (explanation.pod) {
     const auto budgets = budgets_in(session, session.ns());
-    if (budgets) explanation.budgets = budgets_of(*explanation.pod, *budgets);
+    const scheduling::SnapshotInput::List<api::Pod> none;
+    if (budgets)
+      explanation.budgets = budgets_of(*explanation.pod, *budgets, cluster.snapshot ? cluster.snapshot->pods : none);
   }
   AdmissionWorld world = admission_world(session, cluster);
   cluster.policies.insert(cluster.policies.end(), options.policies.begin(), options.policies.end());

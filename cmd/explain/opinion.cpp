@@ -43,6 +43,7 @@ planning::PlanInput plan_input(const api::DeschedulerPolicy& policy, const plann
   planning::PlanInput input{.spec = spec, .cluster = cluster, .leaving = {}, .now = now};
   input.options.spend_pdbs = false;  // as the operator plans: a blocked pod is nominated and waits for its budget
   if (policy.spec.mode != api::PolicyMode::kManual) input.options.taint_value = api::soft_taint_value(policy.meta.name);
+  input.options.placement_hints = policy.status.last_cycle && policy.status.last_cycle->placement_hints;
   input.options.max_refusals = std::numeric_limits<std::size_t>::max();
   planning::EvacuatingPods pods(policy.meta.name, policy.spec.mode);
   for (const api::Evacuation& each : evacuations) {
@@ -171,11 +172,15 @@ void ask_policies(Explanation& explanation, scheduling::SnapshotInput cluster,
   }
 }
 
-std::vector<BudgetFact> budgets_of(const api::Pod& pod, const std::vector<api::PodDisruptionBudget>& budgets) {
+std::vector<BudgetFact> budgets_of(const api::Pod& pod, const std::vector<api::PodDisruptionBudget>& budgets,
+                                   const scheduling::SnapshotInput::List<api::Pod>& pods) {
   std::vector<BudgetFact> facts;
   for (const api::PodDisruptionBudget& budget : budgets) {
     if (budget.meta.ns != pod.meta.ns || !budget.covers(pod)) continue;
-    const bool never = !scheduling::why_never(budget).empty();
+    const auto has_ended = [&](const auto& each) {
+      return each->is_terminal() && each->meta.ns == budget.meta.ns && budget.covers(*each);
+    };
+    const bool never = !scheduling::why_never(budget, std::ranges::count_if(pods, has_ended)).empty();
     facts.push_back({budget.meta.name, budget.disruptions_allowed, budget.current_healthy, budget.desired_healthy,
                      budget.expected_pods, never});
   }

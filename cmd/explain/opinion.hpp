@@ -58,8 +58,9 @@ struct BudgetFact {
   bool never = false;  ///< it can never allow a disruption: it wants as many healthy pods as there are
   friend bool operator==(const BudgetFact&, const BudgetFact&) = default;
 };
-/// The budgets that cover the pod.
-std::vector<BudgetFact> budgets_of(const api::Pod& pod, const std::vector<api::PodDisruptionBudget>& budgets);
+/// The budgets that cover the pod. `pods`: of the cluster, as far as they are known.
+std::vector<BudgetFact> budgets_of(const api::Pod& pod, const std::vector<api::PodDisruptionBudget>& budgets,
+                                   const scheduling::SnapshotInput::List<api::Pod>& pods = {});
 
 /// One decision about the pod that the audit log remembers.
 struct PastDecision {

@@ -38,6 +38,9 @@ constexpr std::array kKinds = {
     KindOfGroup{"PriorityClass", "scheduling.k8s.io"},
     KindOfGroup{"StorageClass", "storage.k8s.io"},
     KindOfGroup{"CSINode", "storage.k8s.io"},
+    KindOfGroup{"CSIDriver", "storage.k8s.io"},
+    KindOfGroup{"CSIStorageCapacity", "storage.k8s.io"},
+    KindOfGroup{"VolumeAttachment", "storage.k8s.io"},
     KindOfGroup{"ResourceClaim", "resource.k8s.io"},
     KindOfGroup{"ReplicaSet", "apps"},
     KindOfGroup{"Deployment", "apps"},
@@ -124,6 +127,10 @@ class DumpBuilder {
     if (kind == "PersistentVolume") return keep(kind, api::decode_pv(text), into.volumes);
     if (kind == "StorageClass") return keep(kind, api::decode_storage_class(text), into.storage_classes);
     if (kind == "CSINode") return keep(kind, api::decode_csi_node(text), into.csi_nodes);
+    if (kind == "CSIDriver") return keep(kind, api::decode_csi_driver(text), into.csi_drivers);
+    if (kind == "CSIStorageCapacity")
+      return keep(kind, api::decode_csi_storage_capacity(text), into.storage_capacities);
+    if (kind == "VolumeAttachment") return keep(kind, api::decode_volume_attachment(text), into.volume_attachments);
     if (kind == "ResourceClaim") return keep(kind, api::decode_resource_claim(text), into.resource_claims);
     const bool ours = kind == "DeschedulerPolicy" || kind == "Evacuation";
     if (!ours) return keep(kind, api::decode_workload(text), into.workloads);

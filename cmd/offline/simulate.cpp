@@ -314,9 +314,14 @@ base::Status simulate(const SimulateOptions& options) {
   planning::PlanOptions as_operator;
   as_operator.spend_pdbs = false;
   if (policy->spec.mode != api::PolicyMode::kManual) as_operator.taint_value = api::soft_taint_value(policy->meta.name);
-  as_operator.placement_hints = options.has_hints;
+  // As the operator planned last, where the policy comes from the cluster.
+  const auto& last_cycle = policy->status.last_cycle;
+  as_operator.placement_hints = options.has_hints || (last_cycle && last_cycle->placement_hints);
   as_operator.elapsed = [begin = std::chrono::steady_clock::now()] {
     return std::chrono::duration_cast<base::Duration>(std::chrono::steady_clock::now() - begin);
+  };
+  as_operator.executor = [](std::span<const std::function<void()>> tasks) {
+    base::run_side_by_side(tasks, base::core_count());
   };
   planning::PlanInput input{.spec = spec,
                             .cluster = snapshot,

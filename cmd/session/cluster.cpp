@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/core/codec.hpp"
+#include "kube/storage_resources.hpp"
 #include "scheduling/scoring/scheduler_rules.hpp"
 
 namespace cmd::plugin {
@@ -32,6 +33,9 @@ class ClusterReader {
     read_all(kube::kPersistentVolumes, api::decode_pv, input.volumes);
     read_all(kube::kStorageClasses, api::decode_storage_class, input.storage_classes);
     read_all(kube::kCsiNodes, api::decode_csi_node, input.csi_nodes);
+    read_all(kube::kVolumeAttachments, api::decode_volume_attachment, input.volume_attachments);
+    read_all(kube::kCsiDrivers, api::decode_csi_driver, input.csi_drivers);
+    read_all(kube::kCsiStorageCapacities, api::decode_csi_storage_capacity, input.storage_capacities);
     if (resource_claims_) read_all(*resource_claims_, api::decode_resource_claim, input.resource_claims);
     if (complete) cluster_.snapshot = std::move(input);
     read_policies();

@@ -102,12 +102,7 @@ void Reconciler::Reconciliation::observe_surroundings() {
   const std::string& policy = api::policy_of(evacuation);
   seen_.policy_suspends = !policy.empty() && deps_.policy_suspends && deps_.policy_suspends(policy);
   seen_.slot_is_waited_for = holds_slot(evacuation) && deps_.admission.is_waited_for(key_);
-  seen_.pdbs.clear();
-  if (seen_.pod) {
-    for (auto& pdb : deps_.pdbs.by_index(kPdbsByNamespace, key_.ns)) {
-      if (pdb->covers(*seen_.pod)) seen_.pdbs.push_back(std::move(pdb));
-    }
-  }
+  observe_budgets();
   observe_claims();
   observe_past();
   seen_.pod_group = look_up_pod_group(evacuation, seen_.pod.get(), deps_.evacuations, deps_.pods);
@@ -357,6 +352,22 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
   observe_surroundings();
   if (auto read = read_documents(); !read) return read.error();
   return Continue::kYes;
+}
+
+void Reconciler::Reconciliation::observe_budgets() {
+  seen_.pdbs.clear();
+  seen_.ended.clear();
+  if (!seen_.pod) return;
+  for (auto& pdb : deps_.pdbs.by_index(kPdbsByNamespace, key_.ns)) {
+    if (pdb->covers(*seen_.pod)) seen_.pdbs.push_back(std::move(pdb));
+  }
+  const api::OwnerReference* owner = seen_.pod->meta.controller();
+  if (seen_.pdbs.empty() || owner == nullptr) return;
+  seen_.ended.resize(seen_.pdbs.size(), 0);
+  for (const auto& each : deps_.pods.by_index(kPodsByOwner, owner_index_key(key_.ns, *owner))) {
+    for (std::size_t i = 0; each->is_terminal() && i < seen_.pdbs.size(); ++i)
+      seen_.ended[i] += seen_.pdbs[i]->covers(*each) ? 1 : 0;
+  }
 }
 
 /// By the cache. A claim that it does not know says nothing: before a call all are read live.

@@ -61,6 +61,7 @@ class Reconciler::Reconciliation {
   evictors::CallResult send_to_service(const ServiceCall& call, const kube::Request& request,
                                        const kube::Client::Fence& fence);
   /// Whether the end of the pod would cost its data, as its claims tell.
+  void observe_budgets();
   void observe_claims();
   base::Result<Continue> refresh_claims();
 

@@ -58,6 +58,7 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
   if (!known.namespaces_without_hints.empty()) options.namespaces_without_hints = known.namespaces_without_hints;
   options.elapsed = known.elapsed;
   options.is_cancelled = known.is_cancelled;
+  options.executor = known.executor;
   options.continues_plan = known.continues_plan;
   options.max_refusals = kMaxAuditedPods;
   planning::Plan plan = planning::plan_cycle({.spec = spec,
@@ -83,6 +84,7 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
   outcome.refusals = std::move(plan.refusals);
   outcome.summary.id = std::move(id);
   outcome.summary.start = now;
+  outcome.summary.placement_hints = known.placement_hints;
   outcome.summary.nodes = plan.nodes;
   outcome.summary.pods = plan.pods;
   count_moves(outcome);

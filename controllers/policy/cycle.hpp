@@ -33,6 +33,7 @@ struct KnownPods {
   std::vector<std::string> namespaces_without_hints{};                    ///< these; empty: the usual ones
   std::function<base::Duration()> elapsed{};                              ///< as in planning::PlanOptions, and so
   std::function<bool()> is_cancelled{};                                   ///< is this, and
+  strategies::Executor executor{};                                        ///< this, and
   bool continues_plan = false;                                            ///< this
   std::optional<api::RoundsStatus> rounds{};                              ///< as in planning::PlanInput, and so
   bool is_settled = true;                                                 ///< is this, and

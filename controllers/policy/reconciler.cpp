@@ -363,6 +363,7 @@ CycleOutcome PolicyReconciler::plan_on(const scheduling::ClusterSnapshot& snapsh
     progress();
     return !is_wanted(policy);
   };
+  known.executor = executor_;
   known.continues_plan = continues;
   if (policy.status.observed_generation == policy.meta.generation) known.rounds = policy.status.rounds;
   known.is_settled = is_settled;

@@ -114,6 +114,10 @@ class PolicyReconciler {
   /// from several threads. Until then it tries again at once. REQUIRES: not while reconcile() runs.
   void set_pause(std::function<bool(base::Duration)> pause) { pause_ = std::move(pause); }
 
+  /// Who runs the parts of a search from here on: side by side, on threads of its own. REQUIRES: not while reconcile()
+  /// runs.
+  void set_executor(strategies::Executor executor) { executor_ = std::move(executor); }
+
   /// True: shutting down. A plan in the making is given up, and so are creations. Called from several threads. Until
   /// then nobody shuts down. REQUIRES: not while reconcile() runs.
   void set_stopping(std::function<bool()> is_stopping) { is_stopping_ = std::move(is_stopping); }
@@ -226,6 +230,7 @@ class PolicyReconciler {
     bool stored = false;  ///< false: the write failed
   };
   std::map<std::string, OwnStatus> own_;
+  strategies::Executor executor_;
   int creators_ = 1;
   std::function<bool(base::Duration)> pause_;
   std::function<bool()> is_stopping_;

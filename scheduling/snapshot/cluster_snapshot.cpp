@@ -49,8 +49,12 @@ ClusterSnapshot::ClusterSnapshot(SnapshotInput input, Quantities quantities)
       storage_classes_(in_order(std::move(input.storage_classes))),
       csi_nodes_(in_order(std::move(input.csi_nodes))),
       resource_claims_(in_order(std::move(input.resource_claims))),
+      volume_attachments_(in_order(std::move(input.volume_attachments))),
+      csi_drivers_(in_order(std::move(input.csi_drivers))),
+      storage_capacities_(in_order(std::move(input.storage_capacities))),
       quantities_(quantities) {
   take_nodes(std::move(input.nodes));
+  sort_attachments();
   take_workloads(std::move(input.workloads));
   Update update(*this);
   update.namespaces_are_due();
@@ -80,6 +84,9 @@ bool ClusterSnapshot::update_others(const SnapshotInput& now) {
   take_list(storage_classes_, now.storage_classes);
   take_list(csi_nodes_, now.csi_nodes);
   take_list(resource_claims_, now.resource_claims);
+  take_list(csi_drivers_, now.csi_drivers);
+  take_list(storage_capacities_, now.storage_capacities);
+  if (take_list(volume_attachments_, now.volume_attachments)) sort_attachments();
   Update update(*this);
   if (workloads_ != now.workloads) {
     take_workloads(now.workloads);
@@ -135,6 +142,15 @@ void ClusterSnapshot::take_workloads(SnapshotInput::List<api::Workload> workload
   workloads_ = in_order(std::move(workloads));
   workload_by_uid_.clear();
   for (const auto& workload : workloads_) workload_by_uid_.emplace(workload->meta.uid, workload.get());
+}
+
+void ClusterSnapshot::sort_attachments() {
+  attachments_.clear();
+  if (volume_attachments_.empty()) return;
+  attachments_.resize(node_count());
+  for (const auto& each : volume_attachments_) {
+    if (const auto node = find_node(each->node)) attachments_[*node].push_back(each.get());
+  }
 }
 
 std::size_t ClusterSnapshot::RequestSetHash::operator()(const PodRequests& set) const {
@@ -227,6 +243,10 @@ const api::CsiNode* ClusterSnapshot::find_csi_node(std::string_view node) const 
 
 const api::ResourceClaim* ClusterSnapshot::find_resource_claim(std::string_view ns, std::string_view name) const {
   return find_in(resource_claims_, ns, name);
+}
+
+const api::CsiDriver* ClusterSnapshot::find_csi_driver(std::string_view name) const {
+  return find_in(csi_drivers_, "", name);
 }
 
 std::vector<const api::PersistentVolume*> ClusterSnapshot::free_volumes(std::string_view storage_class) const {

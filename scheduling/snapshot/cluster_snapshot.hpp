@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/core/kinds.hpp"
+#include "api/core/storage/kinds.hpp"
 #include "base/clock.hpp"
 #include "scheduling/index_range.hpp"
 #include "scheduling/input_problems.hpp"
@@ -41,6 +42,9 @@ struct SnapshotInput {
   List<api::StorageClass> storage_classes;
   List<api::CsiNode> csi_nodes;
   List<api::ResourceClaim> resource_claims;
+  List<api::VolumeAttachment> volume_attachments;
+  List<api::CsiDriver> csi_drivers;
+  List<api::CsiStorageCapacity> storage_capacities;
 };
 
 /// Pods that came, went or changed. A pod is known by namespace, name and uid.
@@ -188,6 +192,12 @@ class ClusterSnapshot {
   bool has_storage_classes() const { return !storage_classes_.empty(); }
   const api::CsiNode* find_csi_node(std::string_view node) const;
   const api::ResourceClaim* find_resource_claim(std::string_view ns, std::string_view name) const;
+  /// Those of the node, in order of name.
+  std::span<const api::VolumeAttachment* const> attachments_on(NodeIndex node) const {
+    return attachments_.empty() ? std::span<const api::VolumeAttachment* const>() : attachments_[node];
+  }
+  const api::CsiDriver* find_csi_driver(std::string_view name) const;
+  const SnapshotInput::List<api::CsiStorageCapacity>& storage_capacities() const { return storage_capacities_; }
   /// Volumes that no claim has taken, of the class.
   std::vector<const api::PersistentVolume*> free_volumes(std::string_view storage_class) const;
   /// Volumes that name the claim, by name alone or also by `uid`.
@@ -258,6 +268,7 @@ class ClusterSnapshot {
   bool take_states(const SnapshotInput::List<api::Node>& nodes);
   void find_schedulable_nodes();
   void take_workloads(SnapshotInput::List<api::Workload> workloads);
+  void sort_attachments();
   NamespaceIndex intern_namespace(std::string_view name);
 
   SnapshotInput::List<api::Node> given_nodes_;
@@ -271,6 +282,10 @@ class ClusterSnapshot {
   SnapshotInput::List<api::StorageClass> storage_classes_;
   SnapshotInput::List<api::CsiNode> csi_nodes_;
   SnapshotInput::List<api::ResourceClaim> resource_claims_;
+  SnapshotInput::List<api::VolumeAttachment> volume_attachments_;
+  SnapshotInput::List<api::CsiDriver> csi_drivers_;
+  SnapshotInput::List<api::CsiStorageCapacity> storage_capacities_;
+  std::vector<std::vector<const api::VolumeAttachment*>> attachments_;  ///< by node; empty: there are none
 
   std::vector<bool> schedulable_by_all_;  ///< by node
   std::vector<PodEntry> pods_;            ///< by number; those that no pod has are empty

@@ -48,8 +48,12 @@ constexpr BuiltIn kBuiltIns[] = {
     {"rbac.authorization.k8s.io", "v1", "rolebindings", "rolebinding", "RoleBinding", true, false, false, "", ""},
     {"rbac.authorization.k8s.io", "v1", "roles", "role", "Role", true, false, false, "", ""},
     {"scheduling.k8s.io", "v1", "priorityclasses", "priorityclass", "PriorityClass", false, false, false, "pc", ""},
+    {"storage.k8s.io", "v1", "csidrivers", "csidriver", "CSIDriver", false, false, false, "", ""},
     {"storage.k8s.io", "v1", "csinodes", "csinode", "CSINode", false, false, false, "", ""},
+    {"storage.k8s.io", "v1", "csistoragecapacities", "csistoragecapacity", "CSIStorageCapacity", true, false, false, "",
+     ""},
     {"storage.k8s.io", "v1", "storageclasses", "storageclass", "StorageClass", false, false, false, "sc", ""},
+    {"storage.k8s.io", "v1", "volumeattachments", "volumeattachment", "VolumeAttachment", false, true, false, "", ""},
 };
 constexpr BuiltIn kPolicyV1Pdb{
     "policy", "v1", "poddisruptionbudgets", "poddisruptionbudget", "PodDisruptionBudget", true, true, false, "pdb", ""};

@@ -107,7 +107,11 @@ base::Status Defragmentation::nominate(const StrategyContext& context, Nominatio
   SearchLimits limits = limits_of(args_, bound, sink);
   if (limits.most_moves == 0) limits.most_freed = 0;
   limits.is_cancelled = context.is_cancelled;
-  DefragmentationPlan plan = DefragmentationSearch(problem, sink, limits, budget, kSeed).run();
+  limits.should_stop = should_stop;
+  limits.executor = context.executor;
+  const auto origin = sink.rehearse();
+  DefragmentationPlan plan =
+      DefragmentationSearch(problem, origin.get(), sink.chooses_targets(), limits, budget, kSeed).run();
   const bool is_enough = context.continues_plan || frees_enough(plan);
   report.note = limits.most_moves == 0 ? "limits.perCycle.total leaves no move" : shortfall(plan, is_enough);
   const bool is_undecided = plan.is_cut_short && (!is_enough || plan.moves.empty());

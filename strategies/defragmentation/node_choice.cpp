@@ -70,7 +70,7 @@ class NodeChoice {
   /// `price`: moves that an average node's capacity is worth.
   void sort_by(double price) {
     std::ranges::stable_sort(queue_, {}, [&](const FreeableNode& each) {
-      return std::tuple(each.rank, each.effort + price * capacity_of(each.node), each.node);
+      return std::tuple(each.rank, each.effort + price * capacity_of(each.node), each.disturbance, each.node);
     });
   }
 

@@ -286,7 +286,11 @@ std::vector<Packing::Ejection> Packing::ejections_for(PodIndex pod, const FitQue
   std::vector<Ejection> found;
   add_ejections(pod, query, style_.ejected, found);
   if (found.empty()) add_ejections(pod, query, kMostEjected, found);
-  std::ranges::stable_sort(found, {}, &Ejection::cost);
+  std::ranges::stable_sort(found, {}, [this](const Ejection& each) {
+    Disturbance disturbance;
+    for (const PodIndex other : each.pods) disturbance += problem_.disturbance(other);
+    return std::pair(each.cost, disturbance);
+  });
   return found;
 }
 

@@ -1,7 +1,9 @@
 #include "strategies/defragmentation/problem.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <utility>
+
+#include "api/meta/well_known.hpp"
 
 namespace strategies {
 namespace {
@@ -11,7 +13,8 @@ using scheduling::kMemoryIndex;
 using scheduling::Refusal;
 using scheduling::ResourceIndex;
 
-constexpr double kEffortOfSize = 5;  // moves that make room for a pod as large as a node, beside its own
+constexpr std::int64_t kDefaultGrace = 30;  // seconds
+constexpr double kEffortOfSize = 5;         // moves that make room for a pod as large as a node, beside its own
 
 double average(const std::vector<std::int64_t>& column, const std::vector<NodeIndex>& nodes) {
   double sum = 0;
@@ -24,6 +27,7 @@ double average(const std::vector<std::int64_t>& column, const std::vector<NodeIn
 DefragmentationProblem::DefragmentationProblem(const StrategyContext& context, NominationSink& sink,
                                                const DefragmentationRules& rules)
     : context_(context),
+      cluster_(&context.cluster),
       sink_(sink),
       rules_(rules),
       is_looked_at_(base().node_count(), false),
@@ -34,6 +38,7 @@ DefragmentationProblem::DefragmentationProblem(const StrategyContext& context, N
   objections_.emplace_back();  // shared by all that may move
   find_taking();
   find_sizes();
+  find_disturbances();
   for (const NodeIndex node : context.nodes) add_node(node);
   rank_nodes();
   for (const auto& [name, percent] : rules.headroom) {
@@ -59,6 +64,22 @@ void DefragmentationProblem::find_sizes() {
     if (size > 0) continue;
     const scheduling::RequestSet& requests = base().requests(pod);
     size = size_of(scheduling::amount_of(requests, kCpuIndex), scheduling::amount_of(requests, kMemoryIndex));
+  }
+}
+
+void DefragmentationProblem::find_disturbances() {
+  std::vector<Disturbance> all(base().pod_table_size());
+  for (const PodIndex pod : base().pods()) {
+    const api::Pod& object = base().pod(pod);
+    all[pod] = {object.meta.annotations.contains(api::well_known::kPreferNoEviction) ? 1 : 0,
+                object.priority.value_or(0), object.termination_grace_period_seconds.value_or(kDefaultGrace)};
+  }
+  disturbances_ = std::make_shared<const std::vector<Disturbance>>(std::move(all));
+}
+
+void DefragmentationProblem::judge_all() const {
+  for (const NodeIndex node : nodes()) {
+    for (const PodIndex pod : pods_on(node)) static_cast<void>(objection_to(pod));
   }
 }
 
@@ -96,6 +117,7 @@ void DefragmentationProblem::add_node(NodeIndex node) {
     if (goes_with_node(pod)) return;
     pods.push_back(pod);
     found.load += size(pod);
+    found.disturbance += disturbance(pod);
     if (held || !may_be_emptied) return;
     if (of_no_use) {
       held = HeldNode{node, pod, *of_no_use};
@@ -103,7 +125,7 @@ void DefragmentationProblem::add_node(NodeIndex node) {
       held = HeldNode{node, pod, *objection};
     }
   });
-  std::ranges::stable_sort(pods, std::greater{}, [&](PodIndex pod) { return size(pod); });
+  std::ranges::stable_sort(pods, {}, [&](PodIndex pod) { return std::pair(-size(pod), disturbance(pod)); });
   found.effort = static_cast<double>(pods.size()) + kEffortOfSize * found.load;
   is_held_[node] = held || (!may_be_emptied && !pods.empty());
   held_nodes_ += is_held_[node] ? 1 : 0;

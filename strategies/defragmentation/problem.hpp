@@ -1,7 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -12,12 +14,28 @@
 
 namespace strategies {
 
+/// What moving pods costs those who own them. Of two plans that free as much with as many moves the lesser one is made.
+struct Disturbance {
+  std::int64_t reluctant = 0;  ///< pods that would rather not be evicted (api::well_known::kPreferNoEviction)
+  std::int64_t priority = 0;   ///< sum of the pods' priorities
+  std::int64_t grace = 0;      ///< sum of their grace periods, in seconds
+
+  Disturbance& operator+=(const Disturbance& other) {
+    reluctant += other.reluctant;
+    priority += other.priority;
+    grace += other.grace;
+    return *this;
+  }
+  friend auto operator<=>(const Disturbance&, const Disturbance&) = default;
+};
+
 /// A node that can be emptied as far as its pods go.
 struct FreeableNode {
   NodeIndex node;
   std::uint32_t rank = 0;  ///< DefragmentationRules::empty_first; the lowest goes first
   double load = 0;         ///< sum of the sizes of its pods
   double effort = 0;       ///< how many moves emptying it takes, about
+  Disturbance disturbance{};
 };
 
 /// A node that stays, and the pod of it that may not leave.
@@ -32,15 +50,23 @@ struct HeldNode {
 class DefragmentationProblem {
  public:
   DefragmentationProblem(const StrategyContext& context, NominationSink& sink, const DefragmentationRules& rules);
+  /// The same with a cluster of its own (Overlay::detached()), for another thread. REQUIRES: judge_all().
+  DefragmentationProblem(const DefragmentationProblem& of, const scheduling::Overlay& cluster)
+      : DefragmentationProblem(of) {
+    cluster_ = &cluster;
+  }
 
-  const scheduling::ClusterSnapshot& base() const { return context_.cluster.base(); }
-  const scheduling::Overlay& cluster() const { return context_.cluster; }
+  const scheduling::ClusterSnapshot& base() const { return cluster_->base(); }
+  const scheduling::Overlay& cluster() const { return *cluster_; }
   const DefragmentationRules& rules() const { return rules_; }
 
   // --- pods
   /// nullopt: the pod may leave its node in this cycle, if it has a place to go to.
   const std::optional<scheduling::Refusal>& objection_to(PodIndex pod) const;
   bool may_move(PodIndex pod) const { return !objection_to(pod); }
+  /// Asks that of all pods on nodes that are looked at, so that nobody need be asked any more.
+  void judge_all() const;
+  const Disturbance& disturbance(PodIndex pod) const { return (*disturbances_)[pod]; }
   /// Runs on a node that is looked at, and does not go with it.
   bool has_to_stay_somewhere(PodIndex pod) const;
   /// The pod's largest share of an average node: what it costs to place.
@@ -49,6 +75,8 @@ class DefragmentationProblem {
   double size_of(std::int64_t cpu, std::int64_t memory) const {
     return std::max(static_cast<double>(cpu) / average_cpu_, static_cast<double>(memory) / average_memory_);
   }
+  /// Some pod waits for a node.
+  bool has_pods_without_node() const { return !base().unscheduled_pods().empty(); }
   /// So many pods of its owner may move in one plan.
   std::size_t most_of_workload(PodIndex pod) const;
 
@@ -71,17 +99,21 @@ class DefragmentationProblem {
 
  private:
   bool goes_with_node(PodIndex pod) const;
+  DefragmentationProblem(const DefragmentationProblem&) = default;
   void find_taking();
+  void find_disturbances();
   void find_sizes();
   void add_node(NodeIndex node);
   void rank_nodes();
   std::optional<scheduling::Refusal> find_objection(PodIndex pod) const;
 
   const StrategyContext& context_;
+  const scheduling::Overlay* cluster_;
   NominationSink& sink_;
   const DefragmentationRules& rules_;
-  std::vector<double> sizes_;  ///< by set of requests
-  double average_cpu_ = 1;     ///< of the nodes that take pods
+  std::shared_ptr<const std::vector<Disturbance>> disturbances_;  ///< by pod
+  std::vector<double> sizes_;                                     ///< by set of requests
+  double average_cpu_ = 1;                                        ///< of the nodes that take pods
   double average_memory_ = 1;
   std::vector<bool> is_looked_at_;
   std::vector<bool> is_held_;

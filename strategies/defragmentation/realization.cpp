@@ -58,8 +58,15 @@ Realization::Realization(const DefragmentationProblem& problem, std::unique_ptr<
   rehearsal_->avoid(api::well_known::kEmptyingTaint, avoided);
 }
 
+/// Also of pods that waited for a node and take what has become free.
 bool Realization::is_empty(NodeIndex node) const {
-  return std::ranges::none_of(problem_.pods_on(node), [&](PodIndex pod) { return cluster().node_of(pod) == node; });
+  const auto is_there = [&](PodIndex pod) { return cluster().node_of(pod) == node; };
+  if (std::ranges::any_of(problem_.pods_on(node), is_there)) return false;
+  if (!problem_.has_pods_without_node()) return true;
+  bool has_arrival = false;
+  cluster().for_each_on(
+      node, [&](PodIndex pod) { has_arrival = has_arrival || problem_.base().node_of(pod) == scheduling::kNoNode; });
+  return !has_arrival;
 }
 
 std::vector<NodeIndex> Realization::left() const {

@@ -23,7 +23,6 @@ constexpr double kLeastTryMore = 0.15;          // of those after many that fail
 constexpr double kLessHope = 0.97;              // after each
 constexpr double kMostDropped = 0.5;            // share of the best plan's moves that are looked for anew
 constexpr std::int64_t kLeash = 8;  // times as many steps as a plan took: an attempt that is worth it takes no more
-constexpr int kPatience = 400;      // attempts without gain
 constexpr int kMostFailures = 12;   // further nodes in a row that cannot be emptied
 constexpr std::size_t kStepsOfAttempt = 500;
 constexpr std::int64_t kLeastImproving = 30'000'000;  // for improvements: a second
@@ -40,14 +39,17 @@ constexpr std::size_t kMostAlone = 8;  // nodes that are tried one by one where 
 
 }  // namespace
 
-DefragmentationSearch::DefragmentationSearch(const DefragmentationProblem& problem, const NominationSink& sink,
-                                             const SearchLimits& limits, SearchBudget& budget, std::uint64_t seed)
+DefragmentationSearch::DefragmentationSearch(const DefragmentationProblem& problem, const Rehearsal* origin,
+                                             bool chooses_targets, const SearchLimits& limits, SearchBudget& budget,
+                                             std::uint64_t seed)
     : problem_(problem),
-      sink_(sink),
+      origin_(origin),
+      chooses_targets_(chooses_targets),
       limits_(limits),
       budget_(budget),
       chance_(seed),
-      reached_(problem.base().node_count(), false) {}
+      reached_(problem.base().node_count(), false),
+      try_more_(kTryMore) {}
 
 std::size_t DefragmentationSearch::busy_in(const Nodes& nodes) const {
   return static_cast<std::size_t>(std::ranges::count_if(problem_.freeable(), [&](const FreeableNode& each) {
@@ -63,29 +65,51 @@ double DefragmentationSearch::value_of(std::size_t freed, std::size_t moves) con
 /// With the same moves, the one that puts the taint on fewer nodes. Of equal ones the later: the search moves on.
 bool DefragmentationSearch::is_better(std::size_t freed, std::size_t moves, const Nodes& avoided) const {
   const double now = value_of(freed, moves);
-  const double best = value_of(best_.emptied.size(), best_.moves.size());
-  if (now != best || best_.moves.empty()) return now > best;
+  const double best = value_of(state_.best.emptied.size(), state_.best.moves.size());
+  if (now != best || state_.best.moves.empty()) return now > best;
   const auto tainted = static_cast<std::size_t>(std::ranges::count(avoided, true));
-  return std::pair(moves, tainted) <= std::pair(best_.moves.size(), best_.avoided.size());
+  return std::pair(moves, tainted) <= std::pair(state_.best.moves.size(), state_.best.avoided.size());
 }
 
-void DefragmentationSearch::keep(const Nodes& emptied, const Nodes& avoided, const std::vector<WaveMove>& moves) {
-  best_nodes_ = emptied;
-  best_ = {};
-  best_.moves = moves;
+bool DefragmentationSearch::is_cheapest(const DefragmentationPlan& plan) const {
+  if (state_.cheapest.moves.empty()) return !plan.moves.empty();
+  const auto rank = [this](const DefragmentationPlan& each) {
+    return std::tuple(-value_of(each.emptied.size(), each.moves.size()), each.moves.size(), each.disturbance,
+                      each.avoided.size());
+  };
+  return rank(plan) < rank(state_.cheapest);
+}
+
+/// Keeps it if it is better than what is known, or disturbs less.
+void DefragmentationSearch::consider(const Nodes& emptied, const Nodes& avoided, const std::vector<WaveMove>& moves) {
+  DefragmentationPlan plan{.moves = moves};
   for (const FreeableNode& each : problem_.freeable()) {
-    if (avoided[each.node]) best_.avoided.push_back(each.node);
-    if (emptied[each.node] && !problem_.pods_on(each.node).empty()) best_.emptied.push_back(each.node);
+    if (avoided[each.node]) plan.avoided.push_back(each.node);
+    if (emptied[each.node] && !problem_.pods_on(each.node).empty()) plan.emptied.push_back(each.node);
   }
+  for (const WaveMove& move : moves) plan.disturbance += problem_.disturbance(move.pod);
+  const bool is_best = is_better(plan.emptied.size(), moves.size(), avoided);
+  if (is_best) state_.best_nodes = emptied;
+  if (is_cheapest(plan)) state_.cheapest = plan;
+  if (is_best) state_.best = std::move(plan);
+}
+
+bool DefragmentationSearch::is_worse_than(const SearchState& other) const {
+  const auto rank = [this](const SearchState& each) {
+    const DefragmentationPlan& best = each.best;
+    const DefragmentationPlan& cheapest = each.cheapest;
+    return std::tuple(-value_of(best.emptied.size(), best.moves.size()), best.moves.size(), cheapest.disturbance,
+                      best.avoided.size());
+  };
+  return rank(other) < rank(state_);
 }
 
 /// True: all of them can be emptied, and that is worth its moves. What comes of it is kept if it is better than what is
 /// known, also where some nodes are left: a later attempt does without them and their moves.
 bool DefragmentationSearch::attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves,
                                     SearchBudget& budget, const std::vector<WaveMove>& kept) {
-  auto rehearsal = sink_.rehearse();
-  if (!rehearsal) return false;
-  Realization realization(problem_, std::move(rehearsal), emptying, sink_.chooses_targets(), style, budget, chance_);
+  if (origin_ == nullptr) return false;
+  Realization realization(problem_, origin_->fork(), emptying, chooses_targets_, style, budget, chance_);
   const std::int64_t before = budget.left();
   if (!kept.empty()) realization.repeat(kept, most_moves);
   const bool works = realization.run(most_moves);
@@ -94,10 +118,11 @@ bool DefragmentationSearch::attempt(const Nodes& emptying, PackingStyle style, s
   reached_ = emptying;
   for (const NodeIndex node : realization.left()) reached_[node] = false;
   const std::size_t freed = busy_in(reached_);
-  if (moves <= most_moves && is_better(freed, moves, emptying)) keep(reached_, emptying, realization.moves());
+  if (moves <= most_moves) consider(reached_, emptying, realization.moves());
   if (works && value_of(freed, moves) > 0) {
-    if (steps_of_best_ == 0 || kept.empty()) steps_of_best_ = steps;
-    if (!budget_.is_stopped() && freed >= best_.emptied.size()) extend(realization, style, limits_.most_moves, budget);
+    if (state_.steps_of_best == 0 || kept.empty()) state_.steps_of_best = steps;
+    if (!budget_.is_stopped() && freed >= state_.best.emptied.size())
+      extend(realization, style, limits_.most_moves, budget);
     return true;
   }
   left_ = works ? by_moves(emptying) : realization.left();
@@ -128,12 +153,12 @@ void DefragmentationSearch::extend(Realization& realization, PackingStyle style,
     is_longer = is_longer || works;
   }
   if (is_longer && is_better(freed, realization.moves().size(), realization.avoided()) && can_be_repeated(realization))
-    keep(realization.emptying(), realization.avoided(), realization.moves());
+    consider(realization.emptying(), realization.avoided(), realization.moves());
 }
 
 /// Nodes that joined later bear the taint from the start when the plan is carried out.
 bool DefragmentationSearch::can_be_repeated(const Realization& realization) const {
-  const auto rehearsal = sink_.rehearse();
+  const auto rehearsal = origin_->fork();
   std::vector<NodeIndex> avoided;
   for (NodeIndex node = 0; node < realization.avoided().size(); ++node) {
     if (realization.avoided()[node]) avoided.push_back(node);
@@ -188,14 +213,14 @@ void DefragmentationSearch::bisect(Nodes emptying, std::vector<NodeIndex> left) 
 
 /// Mostly one node more than the best plan, else as many with fewer moves; or fewer where moves have a price.
 std::size_t DefragmentationSearch::wanted_now() {
-  const std::size_t best = best_.emptied.size();
+  const std::size_t best = state_.best.emptied.size();
   if (best < limits_.most_freed && chance_.fraction() < try_more_) return best + 1;
   return problem_.rules().weight_of_move > 0 && best > 1 && chance_.fraction() < 0.5 ? best - 1 : best;
 }
 
 /// The best plan's nodes, with a few exchanged and others added or taken out until there are `wanted`.
 DefragmentationSearch::Nodes DefragmentationSearch::neighbour(std::size_t wanted) {
-  Nodes nodes = best_nodes_;
+  Nodes nodes = state_.best_nodes;
   std::vector<std::tuple<std::uint32_t, double, NodeIndex>> in, out;
   for (const FreeableNode& each : problem_.freeable()) {
     if (problem_.pods_on(each.node).empty()) continue;
@@ -214,18 +239,19 @@ DefragmentationSearch::Nodes DefragmentationSearch::neighbour(std::size_t wanted
 }
 
 /// Much is missing to the bound.
-bool DefragmentationSearch::is_far() const { return best_.emptied.size() * 100 < limits_.most_freed * kNearPercent; }
+bool DefragmentationSearch::is_far() const {
+  return state_.best.emptied.size() * 100 < limits_.most_freed * kNearPercent;
+}
 
-/// As many nodes as there can be, and no pod moves but the fewest that have to.
 bool DefragmentationSearch::is_perfect() const {
-  if (best_.emptied.size() < limits_.most_freed) return false;
+  if (state_.best.emptied.size() < limits_.most_freed) return false;
   std::vector<std::size_t> pods;
   for (const FreeableNode& each : problem_.freeable()) {
     if (!problem_.pods_on(each.node).empty()) pods.push_back(problem_.pods_on(each.node).size());
   }
   std::ranges::sort(pods);
-  const auto last = pods.begin() + static_cast<std::ptrdiff_t>(best_.emptied.size());
-  return best_.moves.size() <= std::accumulate(pods.begin(), last, std::size_t{0});
+  const auto last = pods.begin() + static_cast<std::ptrdiff_t>(state_.best.emptied.size());
+  return state_.best.moves.size() <= std::accumulate(pods.begin(), last, std::size_t{0});
 }
 
 /// Mostly little noise, and now and then a closer look.
@@ -245,7 +271,7 @@ PackingStyle DefragmentationSearch::random_style() {
 void DefragmentationSearch::improve_by_holes() {
   for (const double hole : kHoles) {
     if (budget_.is_over() || is_perfect()) return;
-    attempt(best_nodes_, {.hole = hole}, best_.moves.size() - 1, budget_);
+    attempt(state_.best_nodes, {.hole = hole}, state_.best.moves.size() - 1, budget_);
   }
 }
 
@@ -257,9 +283,9 @@ std::vector<WaveMove> DefragmentationSearch::most_of_best(const Nodes& emptying)
   Nodes shaken(by_node ? emptying.size() : 0, false);
   for (auto&& is_shaken : shaken) is_shaken = chance_.fraction() < dropped;
   std::vector<WaveMove> kept;
-  for (const WaveMove& move : best_.moves) {
+  for (const WaveMove& move : state_.best.moves) {
     const bool makes_room = !emptying[move.from];
-    if (makes_room && best_nodes_[move.from]) continue;
+    if (makes_room && state_.best_nodes[move.from]) continue;
     const bool is_dropped = by_node ? shaken[move.from] || shaken[move.to] : makes_room && chance_.fraction() < dropped;
     if (!is_dropped) kept.push_back(move);
   }
@@ -270,9 +296,9 @@ std::vector<WaveMove> DefragmentationSearch::most_of_best(const Nodes& emptying)
 void DefragmentationSearch::improve_once(std::int64_t most_steps) {
   const std::size_t wanted = wanted_now();
   const std::size_t most =
-      wanted > best_.emptied.size() ? limits_.most_moves : std::min(best_.moves.size(), limits_.most_moves);
-  const bool is_same = wanted == best_.emptied.size() && chance_.below(2) == 0;
-  const Nodes nodes = is_same ? best_nodes_ : neighbour(wanted);
+      wanted > state_.best.emptied.size() ? limits_.most_moves : std::min(state_.best.moves.size(), limits_.most_moves);
+  const bool is_same = wanted == state_.best.emptied.size() && chance_.below(2) == 0;
+  const Nodes nodes = is_same ? state_.best_nodes : neighbour(wanted);
   const std::vector<WaveMove> kept =
       chance_.below(is_far() ? 2 : 8) == 0 ? std::vector<WaveMove>{} : most_of_best(nodes);
   const std::int64_t given = std::min(kept.empty() || is_far() ? most_steps : most_steps / 4, budget_.left());
@@ -281,16 +307,15 @@ void DefragmentationSearch::improve_once(std::int64_t most_steps) {
   budget_.spend(static_cast<std::size_t>(given - leash.left()) + kStepsOfAttempt + problem_.base().node_count());
 }
 
-void DefragmentationSearch::improve(std::int64_t most_steps) {
-  int patience = kPatience;
-  try_more_ = kTryMore;
-  while (patience > 0 && !budget_.is_over() && !is_perfect()) {
-    const std::pair before(best_.moves.size(), best_.emptied.size());
+int DefragmentationSearch::improve(std::int64_t most_steps, int failures, int patience) {
+  while (failures < patience && !budget_.is_over() && !is_perfect()) {
+    const std::pair before(state_.best.moves.size(), state_.best.emptied.size());
     improve_once(most_steps);
-    const bool is_more = best_.emptied.size() > before.second;
+    const bool is_more = state_.best.emptied.size() > before.second;
     try_more_ = is_more || is_far() ? kTryMore : std::max(try_more_ * kLessHope, kLeastTryMore);
-    patience = std::pair(best_.moves.size(), best_.emptied.size()) == before ? patience - 1 : kPatience;
+    failures = std::pair(state_.best.moves.size(), state_.best.emptied.size()) == before ? failures + 1 : 0;
   }
+  return failures;
 }
 
 /// Several nodes at once bring nothing: one that does, to which others may come.
@@ -299,7 +324,7 @@ void DefragmentationSearch::start_small() {
   for (const FreeableNode& each : problem_.freeable()) empty[each.node] = problem_.pods_on(each.node).empty();
   const std::vector<NodeIndex> nodes = by_load(Nodes(empty.size(), true));
   const std::size_t most = std::min(nodes.size(), kMostAlone);
-  for (std::size_t i = 0; i < most && best_.moves.empty() && !budget_.is_over(); ++i) {
+  for (std::size_t i = 0; i < most && state_.best.moves.empty() && !budget_.is_over(); ++i) {
     Nodes alone = empty;
     alone[nodes[nodes.size() - 1 - i]] = true;
     attempt(alone, {}, limits_.most_moves, budget_);
@@ -329,21 +354,62 @@ void DefragmentationSearch::search() {
   const std::int64_t before = budget_.left();
   const Nodes first = choose_nodes(problem_, limits_.most_moves, budget_, chance_);
   if (busy_in(first) > 0 && !attempt(first, {}, limits_.most_moves, budget_)) bisect(first, left_);
-  if (best_.moves.empty()) start_small();
-  if (best_.moves.empty() && budget_.is_stopped())
+  if (state_.best.moves.empty()) start_small();
+  if (state_.best.moves.empty() && budget_.is_stopped())
     settle(busy_in(reached_) > 0 ? reached_ : busy_in(first) > 0 ? first : lightest_quarter(Nodes(first.size(), true)));
-  if (best_.moves.empty()) return;
+  if (state_.best.moves.empty()) return;
   // About as long again: an attempt costs as much as it did. Longer as long as much is missing.
   const std::int64_t steps = std::clamp(before - budget_.left(), kLeastImproving, kMostImproving);
-  budget_.grant(std::min(budget_.left(), is_far() ? kFarImproving : steps));
+  const std::int64_t granted = std::min(budget_.left(), is_far() ? kFarImproving : steps);
+  budget_.grant(granted);
   improve_by_holes();
-  improve(std::max(is_far() ? kFarSteps : kLeastSteps, kLeash * steps_of_best_));
+  improve_in_streams(budget_.left(), std::max(is_far() ? kFarSteps : kLeastSteps, kLeash * state_.steps_of_best));
+  budget_.grant(granted);
+  cheapen();
+}
+
+/// Of pods that ask for as much, another one may make the same room.
+std::vector<WaveMove> DefragmentationSearch::with_cheaper_pods(const DefragmentationPlan& plan, bool alike_only) const {
+  const auto& base = problem_.base();
+  std::vector<WaveMove> moves = plan.moves;
+  std::vector<bool> is_used(base.pod_table_size(), false);
+  for (const WaveMove& move : moves) is_used[move.pod] = true;
+  const auto is_like = [&](PodIndex a, PodIndex b) {
+    return base.request_set_of(a) == base.request_set_of(b) &&
+           (!alike_only || (base.owner_of(a) == base.owner_of(b) && base.label_group_of(a) == base.label_group_of(b)));
+  };
+  for (WaveMove& move : moves) {
+    if (std::ranges::binary_search(plan.emptied, move.from)) continue;
+    PodIndex cheapest = move.pod;
+    for (const PodIndex other : problem_.pods_on(move.from)) {
+      if (is_used[other] || !problem_.may_move(other) || !is_like(move.pod, other)) continue;
+      if (problem_.disturbance(other) < problem_.disturbance(cheapest)) cheapest = other;
+    }
+    is_used[move.pod] = false;
+    is_used[cheapest] = true;
+    move.pod = cheapest;
+  }
+  return moves;
+}
+
+/// The cheapest plan once more, with pods in the place of their likes.
+void DefragmentationSearch::cheapen() {
+  for (const bool alike_only : {false, true}) {
+    const DefragmentationPlan plan = state_.cheapest;
+    const std::vector<WaveMove> moves = with_cheaper_pods(plan, alike_only);
+    const auto pod_of = [](const WaveMove& move) { return move.pod; };
+    if (budget_.is_over() || std::ranges::equal(moves, plan.moves, {}, pod_of, pod_of)) continue;
+    Nodes emptying(problem_.base().node_count(), false);
+    for (const NodeIndex node : plan.avoided) emptying[node] = true;
+    attempt(emptying, {}, plan.moves.size(), budget_, moves);
+  }
 }
 
 DefragmentationPlan DefragmentationSearch::run() {
   if (limits_.most_freed > 0) search();
-  best_.is_cut_short = budget_.is_stopped() && best_.emptied.size() < limits_.most_freed;
-  return std::move(best_);
+  DefragmentationPlan plan = std::move(state_.cheapest);
+  plan.is_cut_short = budget_.is_stopped() && plan.emptied.size() < limits_.most_freed;
+  return plan;
 }
 
 }  // namespace strategies

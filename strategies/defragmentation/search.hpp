@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "strategies/defragmentation/bound.hpp"
@@ -13,34 +14,60 @@ struct DefragmentationPlan {
   std::vector<NodeIndex> emptied;  ///< sorted; those that are empty already are not among them
   std::vector<NodeIndex> avoided;  ///< sorted; those that take no pods, the empty ones included
   std::vector<WaveMove> moves;
+  Disturbance disturbance{};  ///< by all moves
   bool is_cut_short = false;  ///< somebody stopped the search, and more may be possible
+};
+
+/// How far a search has come.
+struct SearchState {
+  DefragmentationPlan best{};      ///< whose neighbourhood is looked at
+  std::vector<bool> best_nodes{};  ///< by node: it empties them
+  DefragmentationPlan cheapest{};  ///< of those that are as good as that one, the one that disturbs the least
+  std::int64_t steps_of_best = 0;  ///< of the last attempt from the beginning that worked
 };
 
 struct SearchLimits {
   std::size_t most_freed = 0;            ///< no plan frees more: LowerBound::most_freed()
   std::size_t most_moves = SIZE_MAX;     ///< in a plan
   std::function<bool()> is_cancelled{};  ///< nobody wants a plan any more; empty: never
+  std::function<bool()> should_stop{};   ///< that, or the time is over; empty: never
+  Executor executor{};                   ///< for the streams of the search (ADR 22)
 };
 
-/// Looks for the plan that is worth the most: first a greedy one, then better ones in its neighbourhood, by chance. The
-/// same for the same seed, unless somebody stops it: then the best one so far, or if there is none yet a small one that
-/// takes a moment more, unless it is cancelled.
+/// Looks for the plan that is worth the most: first a greedy one, then better ones in its neighbourhood, by chance, in
+/// several streams side by side. The same for the same seed, however many threads the executor has, unless somebody
+/// stops it: then the best one so far, or if there is none yet a small one that takes a moment more, unless it is
+/// cancelled.
 class DefragmentationSearch {
  public:
-  DefragmentationSearch(const DefragmentationProblem& problem, const NominationSink& sink, const SearchLimits& limits,
-                        SearchBudget& budget, std::uint64_t seed);
+  /// `origin`: the cluster as it is, where moves are tried on forks; nullptr: nobody foresees anything, so there is no
+  /// plan. Keeps references to everything but the limits.
+  DefragmentationSearch(const DefragmentationProblem& problem, const Rehearsal* origin, bool chooses_targets,
+                        const SearchLimits& limits, SearchBudget& budget, std::uint64_t seed);
 
   /// Without moves: nothing can be freed.
   DefragmentationPlan run();
 
+  // --- one stream
+  const SearchState& state() const { return state_; }
+  /// True: `other` is worth more.
+  bool is_worse_than(const SearchState& other) const;
+  /// Goes on from there.
+  void take(const SearchState& state) { state_ = state; }
+  /// Better plans in the neighbourhood of the best one, until the budget is over or nothing was gained for long. How
+  /// many attempts in a row gained nothing: `patience` at most, those that it begins with included.
+  int improve(std::int64_t most_steps, int failures, int patience);
+  /// As many nodes as there can be, and no pod moves but the fewest that have to.
+  bool is_perfect() const;
+
  private:
   void search();
+  void improve_in_streams(std::int64_t steps, std::int64_t most_steps);
+  void cheapen();
   using Nodes = std::vector<bool>;  ///< by node
 
   void bisect(Nodes emptying, std::vector<NodeIndex> left);
-  void improve(std::int64_t most_steps);
   bool is_far() const;
-  bool is_perfect() const;
   bool attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves, SearchBudget& budget,
                const std::vector<WaveMove>& kept = {});
   std::vector<WaveMove> most_of_best(const Nodes& emptying);
@@ -56,23 +83,24 @@ class DefragmentationSearch {
   bool is_better(std::size_t freed, std::size_t moves, const Nodes& avoided) const;
   std::vector<NodeIndex> by_load(const Nodes& nodes) const;
   std::vector<NodeIndex> by_moves(const Nodes& nodes) const;
-  void keep(const Nodes& emptied, const Nodes& avoided, const std::vector<WaveMove>& moves);
+  void consider(const Nodes& emptied, const Nodes& avoided, const std::vector<WaveMove>& moves);
+  bool is_cheapest(const DefragmentationPlan& plan) const;
+  std::vector<WaveMove> with_cheaper_pods(const DefragmentationPlan& plan, bool alike_only) const;
   void improve_by_holes();
   void extend(Realization& realization, PackingStyle style, std::size_t most_moves, SearchBudget& budget);
   bool can_be_repeated(const Realization& realization) const;
 
   const DefragmentationProblem& problem_;
-  const NominationSink& sink_;
+  const Rehearsal* origin_;
+  bool chooses_targets_;
   SearchLimits limits_;
   SearchBudget& budget_;
   Chance chance_;
-  DefragmentationPlan best_;
-  Nodes best_nodes_;
-  Nodes reached_;                   ///< what the last attempt that failed had emptied
-  std::vector<NodeIndex> left_;     ///< what the last attempt that failed could do without
-  std::int64_t steps_of_best_ = 0;  ///< of the last attempt from the beginning that worked
-  double try_more_ = 0;             ///< share of the next attempts that are about one more node
-  double left_size_ = 0;            ///< what its pods without a place take, in average nodes
+  SearchState state_;
+  Nodes reached_;                ///< what the last attempt that failed had emptied
+  std::vector<NodeIndex> left_;  ///< what the last attempt that failed could do without
+  double try_more_;              ///< share of the next attempts that are about one more node
+  double left_size_ = 0;         ///< what its pods without a place take, in average nodes
 };
 
 }  // namespace strategies

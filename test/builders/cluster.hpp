@@ -155,6 +155,11 @@ class ClusterBuilder {
     return take(input_.storage_classes, std::move(storage_class));
   }
   ClusterBuilder& add(api::CsiNode node) { return take(input_.csi_nodes, std::move(node)); }
+  ClusterBuilder& add(api::VolumeAttachment attachment) {
+    return take(input_.volume_attachments, std::move(attachment));
+  }
+  ClusterBuilder& add(api::CsiDriver driver) { return take(input_.csi_drivers, std::move(driver)); }
+  ClusterBuilder& add(api::CsiStorageCapacity capacity) { return take(input_.storage_capacities, std::move(capacity)); }
   ClusterBuilder& add(api::ResourceClaim claim) { return take(input_.resource_claims, std::move(claim)); }
   ClusterBuilder& add(api::Workload workload) { return take(input_.workloads, std::move(workload)); }
   ClusterBuilder& add_namespace(std::string name, api::StringMap labels) {

@@ -62,9 +62,11 @@ Reason blocked_reason(ResponseClass answer) {
 std::string hopeless_budget(const StatusBuilder& builder, const evictors::Classification& verdict) {
   if (verdict.answer != ResponseClass::kPdbBlocked) return {};
   const auto& pdbs = builder.seen().pdbs;
+  const auto& ended = builder.seen().ended;
   const std::string name = verdict.blocker ? verdict.blocker->name : std::string();
-  for (const auto& pdb : pdbs) {
-    if (pdb->meta.name == name || (name.empty() && pdbs.size() == 1)) return scheduling::why_never(*pdb);
+  for (std::size_t i = 0; i < pdbs.size(); ++i) {
+    if (pdbs[i]->meta.name == name || (name.empty() && pdbs.size() == 1))
+      return scheduling::why_never(*pdbs[i], i < ended.size() ? ended[i] : 0);
   }
   return {};
 }

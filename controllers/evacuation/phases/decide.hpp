@@ -61,10 +61,11 @@ struct Observed {
   std::vector<base::Duration> past_durations;
   std::optional<std::int32_t> desired_replicas;  ///< of the pod's controller, if known
   std::vector<std::shared_ptr<const api::PodDisruptionBudget>>
-      pdbs;                      ///< covering the pod, as cached: numbers for people
-  bool woken = false;            ///< a PDB that blocked it allows more now: do not wait for the delay
-  base::TimePoint resumed_at{};  ///< when this replica began to act
-  std::string actor;             ///< identity of this replica, for the history
+      pdbs;                         ///< covering the pod, as cached: numbers for people
+  std::vector<std::int64_t> ended;  ///< one for each of them: terminal pods of the pod's owner that it covers
+  bool woken = false;               ///< a PDB that blocked it allows more now: do not wait for the delay
+  base::TimePoint resumed_at{};     ///< when this replica began to act
+  std::string actor;                ///< identity of this replica, for the history
   std::string eviction_version = "v1";
   bool serves_native_evictions = false;
   std::map<std::string, std::vector<evictors::Document>, std::less<>> documents;  ///< by evictor

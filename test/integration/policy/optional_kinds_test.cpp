@@ -92,7 +92,9 @@ class OptionalKinds : public integration::Rig {
 class RefusedKinds : public OptionalKinds, public testing::WithParamInterface<int> {};
 
 TEST_P(RefusedKinds, DoNotStopPlansAndAreNamed) {
-  answers = {{"storageclasses", GetParam()}, {"csinodes", GetParam()}, {"resourceclaims", GetParam()}};
+  for (const char* plural :
+       {"storageclasses", "csinodes", "resourceclaims", "volumeattachments", "csidrivers", "csistoragecapacities"})
+    answers[plural] = GetParam();
   stage();
   make_policy();
   start(true);
@@ -104,6 +106,11 @@ TEST_P(RefusedKinds, DoNotStopPlansAndAreNamed) {
                         "listing: GET /apis/storage.k8s.io/v1/storageclasses: storageclasses is refused"));
   EXPECT_THAT(warnings(), HasSubstr("csinodes are not known, so nodes attach any number of volumes"));
   EXPECT_THAT(warnings(), HasSubstr("resourceclaims are not known, so pods with devices have nowhere to go"));
+  EXPECT_THAT(warnings(),
+              HasSubstr("volumeattachments are not known, so volumes of pods that are gone count against no limit"));
+  EXPECT_THAT(warnings(), HasSubstr("csidrivers are not known, so all of them count as having storage left"));
+  EXPECT_THAT(warnings(),
+              HasSubstr("csistoragecapacities are not known, so volumes are made however little storage is left"));
 }
 
 INSTANTIATE_TEST_SUITE_P(OptionalKinds, RefusedKinds, testing::Values(403, 404),

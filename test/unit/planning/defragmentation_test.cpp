@@ -141,6 +141,15 @@ TEST(Defragmentation, PutsPodsWhereItWantsWithHints) {
   EXPECT_THAT(plan.moves, SizeIs(2));
 }
 
+/// Row 8 of the comparison with kube-scheduler.
+TEST(Defragmentation, Row8FreesNoNodeThatAPodTakesWhichWaitsForRoom) {
+  ClusterBuilder cluster = fragmented(2);
+  cluster.add(PodBuilder("waiting").cpu(4000));
+  const Plan plan = plan_of(cluster);
+  EXPECT_EQ(report_of(plan).freed, 0) << testing::PrintToString(moves_of(plan));
+  EXPECT_THAT(plan.moves, IsEmpty());
+}
+
 TEST(Defragmentation, SparesAPodThatNeedNotMakeRoom) {
   // By memory x is the largest on n. Without y-1 and y-2 there is room for p, whether x stays or not.
   ClusterBuilder cluster;

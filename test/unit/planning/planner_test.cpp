@@ -349,6 +349,51 @@ TEST(PlanCycle, CountsPodsWhereTheSchedulerNominatedThem) {
   EXPECT_THAT(plan(cluster, policy({kOld})).refused, ElementsAre(api::ReasonCount{"NowhereToGo", 1}));
 }
 
+/// Row 8 of the comparison with kube-scheduler: nominated pods of equal or higher priority hold room.
+TEST(PlanCycle, Row8HeedsNominatedPodsOfNoLowerPriorityOnly) {
+  const auto with_vip_of = [](std::int32_t priority) {
+    return ClusterBuilder()
+        .add(NodeBuilder("n1").cordoned())
+        .add(NodeBuilder("n2"))
+        .add(aged("victim", "n2", 0).cpu(2700).terminating())
+        .add(aged("a", "n1", 30).priority(10))
+        .add(PodBuilder("vip").cpu(3500).priority(priority).with([](api::Pod& pod) { pod.nominated_node = {"n2"}; }));
+  };
+  EXPECT_THAT(targets(plan(with_vip_of(9), policy({kOld}))), ElementsAre("n2"));
+  for (const std::int32_t priority : {10, 11}) {
+    EXPECT_THAT(plan(with_vip_of(priority), policy({kOld})).refused, ElementsAre(api::ReasonCount{"NowhereToGo", 1}));
+  }
+}
+
+/// And pods that wait for room take what moves set free: n1, which is empty once a has gone to n3.
+ClusterBuilder room_for_two() {
+  const auto old = [](const char* name, const char* node, int minutes, std::int64_t cpu) {
+    return PodBuilder(name).on(node).cpu(cpu).older_by(base::minutes(minutes));
+  };
+  return ClusterBuilder()
+      .add(NodeBuilder("n1"))
+      .add(NodeBuilder("n2").cordoned())
+      .add(NodeBuilder("n3").sized(3200, 4000, 10))
+      .add(old("a", "n1", 30, 3000))
+      .add(old("b", "n2", 20, 1000));
+}
+
+TEST(PlanCycle, Row8GivesWhatAMoveFreesToPodsThatWaitForIt) {
+  auto cluster = room_for_two();
+  EXPECT_THAT(targets(plan(cluster, policy({kOld}))), ElementsAre("n3", "n1"));
+  cluster.add(PodBuilder("waiting").cpu(3500));
+  const Plan planned = plan(cluster, policy({kOld}));
+  EXPECT_THAT(targets(planned), ElementsAre("n3"));
+  EXPECT_THAT(planned.refused, ElementsAre(api::ReasonCount{"NowhereToGo", 1}));
+}
+
+TEST(PlanCycle, Row8GivesNothingToPodsThatWaitForSomethingElse) {
+  auto cluster = room_for_two();
+  cluster.add(PodBuilder("too-large").cpu(4001));
+  cluster.add(PodBuilder("choosy").cpu(3500).with([](api::Pod& pod) { pod.node_selector = {{"pool", "none"}}; }));
+  EXPECT_THAT(targets(plan(cluster, policy({kOld}))), ElementsAre("n3", "n1"));
+}
+
 /// n1 is out of balance, and the pod brings some. Before 1.36 the balance afterwards counted, not what the pod does to
 /// it.
 TEST(PlanCycle, FollowsTheSchedulersVersion) {

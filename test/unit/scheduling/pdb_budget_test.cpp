@@ -1,6 +1,6 @@
 #include "scheduling/pdb_budget.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace pdb_budget_test {
 
@@ -83,6 +83,44 @@ TEST(WhyNeverToo, TellsOfMaxUnavailableOverPodsWithoutAScale) {
   EXPECT_THAT(scheduling::why_never(pdb), testing::HasSubstr("pods that no controller with a scale owns"));
   pdb.expected_pods = 3;
   EXPECT_EQ(scheduling::why_never(pdb), "");
+}
+
+/// Row 15 of the comparison with kube-scheduler: the controller of budgets expects pods that have ended, too.
+struct EndedCase {
+  std::string name;
+  IntOrPercent min_available;
+  std::int64_t ended;
+  bool is_hopeless;  ///< five pods are expected
+};
+class Row15 : public testing::TestWithParam<EndedCase> {};
+
+TEST_P(Row15, CountsOnNoPodThatHasEnded) {
+  api::PodDisruptionBudget pdb;
+  pdb.meta.name = "web";
+  pdb.expected_pods = 5;
+  pdb.min_available = GetParam().min_available;
+  const std::string why = scheduling::why_never(pdb, GetParam().ended);
+  EXPECT_EQ(!why.empty(), GetParam().is_hopeless) << why;
+  if (GetParam().is_hopeless) {
+    EXPECT_THAT(why,
+                testing::HasSubstr("has minAvailable 3, of 3 pods beside 2 that have ended, and never lets one go"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Pdb, Row15,
+                         testing::Values(EndedCase{"NoneHas", {3, false}, 0, false},
+                                         EndedCase{"OneIsLeftOver", {3, false}, 1, false},
+                                         EndedCase{"NoneIsLeftOver", {3, false}, 2, true},
+                                         EndedCase{"OfAPercentageOwnersAreAsked", {60, true}, 2, false}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Row15Too, ClaimsNoMoreEndedPodsThanAreExpected) {
+  api::PodDisruptionBudget pdb;
+  pdb.min_available = IntOrPercent{1, false};
+  pdb.expected_pods = 1;
+  EXPECT_NE(scheduling::why_never(pdb, 100), "");
+  pdb.expected_pods = 0;
+  EXPECT_EQ(scheduling::why_never(pdb, 100), "");
 }
 
 }  // namespace pdb_budget_test

@@ -363,6 +363,134 @@ INSTANTIATE_TEST_SUITE_P(
                                ""}),
     [](const auto& info) { return info.param.name; });
 
+api::VolumeAttachment attachment(std::string volume, std::string node = "n", std::string driver = kDriver) {
+  api::VolumeAttachment made;
+  made.meta.name = "csi-" + volume + "-" + node;
+  made.driver = std::move(driver);
+  made.node = std::move(node);
+  made.volume = std::move(volume);
+  return made;
+}
+
+/// Row 6 of the comparison with kube-scheduler: VolumeAttachments count. n takes two volumes, and its pods use one.
+void fill_n_and_attach(P& p, C& c, api::VolumeAttachment attached) {
+  fill_n(c, 2), use(p, "a"), c.add(std::move(attached));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Row6, VolumeTest,
+    testing::Values(VolumeCase{"CountsAVolumeThatNoPodUsesAnyMore",
+                               [](P& p, C& c) { fill_n_and_attach(p, c, attachment("pv-gone")); }, "TooManyVolumes"},
+                    VolumeCase{"CountsAVolumeThatAPodNamesItself",
+                               [](P& p, C& c) { fill_n_and_attach(p, c, attachment("")); }, "TooManyVolumes"},
+                    VolumeCase{"CountsTheVolumeOfAPodOnce",
+                               [](P& p, C& c) { fill_n_and_attach(p, c, attachment("pv-there")); }, ""},
+                    VolumeCase{"CountsTheVolumeThatThePodBringsOnce",
+                               [](P& p, C& c) { fill_n_and_attach(p, c, attachment("pv-a")); }, ""},
+                    VolumeCase{"LeavesOutThoseOfOtherNodes",
+                               [](P& p, C& c) { fill_n_and_attach(p, c, attachment("pv-gone", "home")); }, ""},
+                    VolumeCase{"LeavesOutThoseOfOtherDrivers",
+                               [](P& p, C& c) { fill_n_and_attach(p, c, attachment("pv-gone", "n", "other.driver")); },
+                               ""},
+                    VolumeCase{"LeavesOutThoseOfUnknownNodes",
+                               [](P& p, C& c) { fill_n_and_attach(p, c, attachment("pv-gone", "nowhere")); }, ""}),
+    [](const auto& info) { return info.param.name; });
+
+/// A plan goes on once the volume is detached.
+TEST(Row6, ForgetsTheVolumeOfAPodThatMoves) {
+  C builder;
+  P pod("p");
+  builder.add(NodeBuilder("home")).add(NodeBuilder("n"));
+  fill_n(builder, 1), use(pod, "a"), builder.add(attachment("pv-there"));
+  const auto cluster = builder.add(pod.on("home")).build();
+  const auto index = [&](const char* name) { return cluster->find_pod("default", name).value(); };
+  const NodeIndex node = cluster->find_node("n").value();
+  Overlay overlay(*cluster);
+  EXPECT_EQ(first_refusal(overlay, index("p"), node, FitLevel::kScheduler)->reason, "TooManyVolumes");
+  overlay.move(index("x"), kNoNode);
+  overlay.move(index("y"), kNoNode);
+  EXPECT_FALSE(first_refusal(overlay, index("p"), node, FitLevel::kScheduler));
+}
+
+/// The driver makes volumes of class "wait", and says how much storage it has left in a zone.
+api::CsiStorageCapacity storage_left(std::int64_t units, std::string zone = "z1") {
+  api::CsiStorageCapacity made;
+  made.meta.name = "left-in-" + zone;
+  made.storage_class = "wait";
+  made.nodes = builders::labels_in("zone", {std::move(zone)});
+  made.capacity = api::Quantity::from_units(units);
+  return made;
+}
+
+api::CsiStorageCapacity in_pieces_of(std::int64_t units, api::CsiStorageCapacity made) {
+  made.largest = api::Quantity::from_units(units);
+  return made;
+}
+
+void ask_for_storage(P& p, C& c, api::CsiStorageCapacity left, bool tells = true) {
+  api::CsiDriver driver;
+  driver.meta.name = kDriver;
+  driver.tells_capacity = tells;
+  use(p, "a"), c.add(claim("a", "wait")).add(storage_class("wait", true)).add(driver).add(std::move(left));
+}
+
+/// Row 11: CSIStorageCapacity. The claim asks for 10.
+INSTANTIATE_TEST_SUITE_P(
+    Row11, VolumeTest,
+    testing::Values(
+        VolumeCase{"FitsWhereEnoughIsLeft", [](P& p, C& c) { ask_for_storage(p, c, storage_left(10)); }, ""},
+        VolumeCase{"RefusesWhereLessIsLeft", [](P& p, C& c) { ask_for_storage(p, c, storage_left(9)); },
+                   "NoStorageLeft"},
+        VolumeCase{"RefusesWhereItIsLeftElsewhere", [](P& p, C& c) { ask_for_storage(p, c, storage_left(10, "z2")); },
+                   "NoStorageLeft"},
+        VolumeCase{"TakesTheBestOfSeveral",
+                   [](P& p, C& c) { ask_for_storage(p, c, storage_left(10)), c.add(storage_left(10, "z2")); }, ""},
+        VolumeCase{"GoesByTheLargestVolume",
+                   [](P& p, C& c) { ask_for_storage(p, c, in_pieces_of(9, storage_left(100))); }, "NoStorageLeft"},
+        VolumeCase{"RefusesWhatIsNotSaid",
+                   [](P& p, C& c) {
+                     auto left = storage_left(0);
+                     left.capacity.reset();
+                     ask_for_storage(p, c, left);
+                   },
+                   "NoStorageLeft"},
+        VolumeCase{"RefusesWhatNoNodeReaches",
+                   [](P& p, C& c) {
+                     auto left = storage_left(10);
+                     left.nodes.reset();
+                     ask_for_storage(p, c, left);
+                   },
+                   "NoStorageLeft"},
+        VolumeCase{"RefusesWhereAnotherClassHasSomeLeft",
+                   [](P& p, C& c) {
+                     auto left = storage_left(10);
+                     left.storage_class = "other";
+                     ask_for_storage(p, c, left);
+                   },
+                   "NoStorageLeft"},
+        VolumeCase{"AsksNoDriverThatDoesNotTell", [](P& p, C& c) { ask_for_storage(p, c, storage_left(9), false); },
+                   ""},
+        VolumeCase{"SaysNothingWhereNobodyListedThem",
+                   [](P& p, C& c) {
+                     api::CsiDriver driver;
+                     driver.meta.name = kDriver;
+                     driver.tells_capacity = true;
+                     use(p, "a"), c.add(claim("a", "wait")).add(storage_class("wait", true)).add(driver);
+                   },
+                   ""},
+        VolumeCase{"AsksForTheTemplateOfAnEphemeralVolume",
+                   [](P& p, C& c) {
+                     ask_for_storage(p, c, storage_left(15));
+                     use(p, "p-scratch", api::VolumeKind::kEphemeral);
+                     p.with([](api::Pod& pod) {
+                       auto wanted = claim("", "wait");
+                       wanted.request = api::Quantity::from_units(20);
+                       pod.volumes.back().claim_template = std::make_shared<const api::PersistentVolumeClaim>(wanted);
+                     });
+                   },
+                   "NoStorageLeft"}),
+    [](const auto& info) { return info.param.name; });
+
 api::ResourceClaim devices(bool allocated, std::string zone = "") {
   api::ResourceClaim made;
   made.meta.ns = "default";

@@ -138,6 +138,51 @@ TEST(Opinion, KnowsThatItCoolsDown) {
   EXPECT_EQ(got.rule, "RecentlyEvacuated");
 }
 
+/// A swap frees a node, but by itself the scheduler puts what makes room on the node that is empty already.
+builders::ClusterBuilder swap_beside_an_empty_node() {
+  builders::ClusterBuilder cluster;
+  cluster.add(NodeBuilder("full")).add(NodeBuilder("open-1")).add(NodeBuilder("open-2")).add(NodeBuilder("spare"));
+  for (const char* name : {"web-1", "web-2", "web-3", "web-4"}) cluster.add(PodBuilder(name).on("full").cpu(1000));
+  for (const char* number : {"1", "2"}) {
+    cluster.add(PodBuilder(std::string("quorum-") + number)
+                    .on(std::string("open-") + number)
+                    .cpu(1000)
+                    .label("app", "quorum")
+                    .anti_affinity("app", "quorum", std::string(api::well_known::kHostnameLabel)));
+  }
+  return cluster;
+}
+
+/// Row 16 of the comparison with kube-scheduler: what-if and real cycle plan in one way.
+TEST(Opinion, Row16PlansWithPlacementHintsWhereTheLastCycleDid) {
+  const auto cluster = swap_beside_an_empty_node().build();
+  api::DeschedulerPolicy policy;
+  policy.meta.name = "defragment";
+  policy.spec.mode = api::PolicyMode::kManual;  // without soft taints
+  policy.spec.strategies = {{"Defragmentation", "{}"}};
+  policy.status.last_cycle = api::LastCycle{};
+  const auto nominated = [&](bool has_hints) {
+    policy.status.last_cycle->placement_hints = has_hints;
+    int count = 0;
+    for (const scheduling::PodIndex pod : cluster->pods())
+      count += opinion_of(policy, *cluster, {}, pod, kNoon).verdict == PolicyVerdict::kNominates ? 1 : 0;
+    return count;
+  };
+  EXPECT_EQ(nominated(false), 0);
+  EXPECT_EQ(nominated(true), 2);
+}
+
+TEST(Budgets, Row15CountOnNoPodThatHasEnded) {
+  const api::Pod pod = PodBuilder("web").label("app", "web").build();
+  api::PodDisruptionBudget budget = builders::pdb("web", "web", 0);
+  budget.expected_pods = 2;
+  budget.min_available = api::IntOrPercent{1, false};
+  EXPECT_FALSE(budgets_of(pod, {budget})[0].never);
+  const auto ended = std::make_shared<const api::Pod>(
+      PodBuilder("ended").label("app", "web").phase(api::PodPhase::kSucceeded).build());
+  EXPECT_TRUE(budgets_of(pod, {budget}, {ended})[0].never);
+}
+
 TEST(Budgets, AreThoseOverThePodWithTheirNumbers) {
   const api::Pod pod = PodBuilder("web").label("app", "web").build();
   api::PodDisruptionBudget stuck = builders::pdb("stuck", "web", 0);

@@ -118,6 +118,7 @@ TEST(CycleOutcome, TellsWhatBecameOfEmptyingNodes) {
   const auto outcome = controllers::run_cycle(spec, *cluster, known, "id", builders::kNoon);
   EXPECT_EQ(outcome.summary.nodes_freed, 0);
   EXPECT_EQ(outcome.summary.nodes_bound, 1);
+  EXPECT_FALSE(outcome.summary.placement_hints);
   ASSERT_EQ(outcome.warnings.size(), 1U);
   EXPECT_EQ(outcome.warnings[0],
             "Defragmentation: frees 0 nodes of at most 1; 1 nodes could be freed with 1 moves, minNodesFreed is 2; n1 "

@@ -256,6 +256,20 @@ TEST(DecideRequesting, TellsTheBlockInReasonAndMessage) {
   EXPECT_EQ(life.status().reason, "EvictionGranted");
 }
 
+TEST(DecideRequesting, Row15NamesABudgetThatCountsOnPodsThatHaveEnded) {
+  for (const std::int64_t ended : {0, 2}) {
+    Life life = posted();
+    auto pdb = std::make_shared<api::PodDisruptionBudget>();
+    pdb->meta.name = "web";
+    pdb->min_available = api::IntOrPercent{3, false};
+    pdb->expected_pods = 5;
+    life.seen.pdbs = {pdb};
+    life.seen.ended = {ended};
+    life.answer(429, pdb_body());
+    EXPECT_EQ(life.condition_reason("Progressing"), ended == 0 ? "PDBBlocked" : "PDBNeverAllows");
+  }
+}
+
 TEST(DecideRequesting, NamesABudgetThatNeverAllowsAndTheFix) {
   Life life = posted();
   auto pdb = std::make_shared<api::PodDisruptionBudget>();
