@@ -72,7 +72,7 @@ bool DefragmentationSearch::is_better(std::size_t freed, std::size_t moves, cons
 }
 
 bool DefragmentationSearch::is_cheapest(const DefragmentationPlan& plan) const {
-  if (state_.cheapest.moves.empty()) return !plan.moves.empty();
+  if (state_.cheapest.moves.empty()) return value_of(plan.emptied.size(), plan.moves.size()) > 0;
   const auto rank = [this](const DefragmentationPlan& each) {
     return std::tuple(-value_of(each.emptied.size(), each.moves.size()), each.moves.size(), each.disturbance,
                       each.avoided.size());

@@ -266,7 +266,7 @@ api::DeschedulerPolicyStatus populated_policy_status() {
   status.observed_generation = 7;
   status.conditions = populated_conditions();
   status.last_cycle = api::LastCycle{"c-1", at(1), std::chrono::milliseconds(1234),      3, 40, 5,
-                                     2,     3,     {{"PDBBlocked", 2}, {"TooYoung", 1}}, 6, 7};
+                                     2,     3,     {{"PDBBlocked", 2}, {"TooYoung", 1}}, 6, 7,  true};
   status.next_cycle_time = at(6);
   status.active = 2;
   status.evicted = 17;

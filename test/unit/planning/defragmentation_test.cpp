@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
 #include <map>
 #include <set>
 
@@ -69,6 +70,60 @@ ClusterBuilder fragmented(int open) {
     cluster.add(NodeBuilder("open-" + number)).add(quorum("quorum-" + number, "open-" + number));
   }
   return cluster;
+}
+
+// --- the cheapest of equal moves
+
+struct CheapCase {
+  std::string name;
+  std::function<void(PodBuilder&)> make_dear;   ///< all pods but one on each node
+  std::function<void(PodBuilder&)> make_cheap;  ///< that one
+};
+class CheapTest : public testing::TestWithParam<CheapCase> {};
+
+/// Any pod of `full` makes the same room, and either open node goes with one move.
+TEST_P(CheapTest, MovesPodsThatAreDisturbedLess) {
+  ClusterBuilder cluster;
+  const auto add = [&](PodBuilder pod, bool is_cheap) {
+    (is_cheap ? GetParam().make_cheap : GetParam().make_dear)(pod);
+    cluster.add(pod);
+  };
+  for (const char* node : {"full", "open-1", "open-2"}) cluster.add(NodeBuilder(node));
+  for (const std::string name : {"web-1", "web-2", "web-3", "web-4"}) add(web(name, "full"), name == "web-3");
+  add(quorum("quorum-1", "open-1"), false);
+  add(quorum("quorum-2", "open-2"), true);
+  std::set<std::string> moved;
+  for (const api::PlannedMove& move : plan_of(cluster).moves) moved.insert(move.pod);
+  EXPECT_THAT(moved, ElementsAre("quorum-2", "web-3"));
+}
+
+const auto kPriority = [](std::int32_t value) { return [=](PodBuilder& pod) { pod.priority(value); }; };
+const auto kGrace = [](std::int64_t seconds) {
+  return [=](PodBuilder& pod) {
+    pod.with([=](api::Pod& each) { each.termination_grace_period_seconds = seconds; });
+  };
+};
+const auto kReluctant = [](PodBuilder& pod) { pod.annotate(api::well_known::kPreferNoEviction); };
+const auto kPlain = [](PodBuilder&) {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Defragmentation, CheapTest,
+    testing::Values(CheapCase{"OfLowerPriority", kPriority(1000), kPriority(10)},
+                    CheapCase{"OfNegativePriority", kPlain, kPriority(-1)},
+                    CheapCase{"WithAShorterGracePeriod", kGrace(300), kGrace(10)},
+                    CheapCase{"ThatSayNothingOfTheirGracePeriod", kGrace(31), kPlain},
+                    CheapCase{"ThatDoNotAskToBeSpared", kReluctant, kPlain},
+                    CheapCase{"OfHigherPriorityThatDoNotAskToBeSpared", kReluctant, kPriority(1000)},
+                    CheapCase{"OfLowerPriorityWithALongerGracePeriod", kPriority(1), kGrace(3600)}),
+    [](const auto& info) { return info.param.name; });
+
+/// Fewer moves come first, and more nodes before that.
+TEST(Defragmentation, SparesNobodyAtTheCostOfAMove) {
+  ClusterBuilder cluster;
+  cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
+  cluster.add(web("dear", "n1", 500).priority(1000));
+  cluster.add(web("cheap-1", "n2", 200)).add(web("cheap-2", "n2", 200));
+  EXPECT_THAT(moves_of(plan_of(cluster)), ElementsAre("1: dear n1 > n2"));
 }
 
 // --- swaps, chains, waves

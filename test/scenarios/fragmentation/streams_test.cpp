@@ -1,0 +1,80 @@
+/// Defragmentation searches in streams, on as many threads as there are (ADR 22).
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <span>
+
+#include "base/side_by_side.hpp"
+#include "planning/planner.hpp"
+#include "test/builders/cluster.hpp"
+#include "test/scenarios/fragmentation/clusters.hpp"
+
+namespace streams_test {
+
+using Tasks = std::span<const std::function<void()>>;
+
+planning::Plan plan(std::string_view kind, int nodes, planning::PlanOptions options) {
+  api::DeschedulerPolicySpec policy;
+  policy.strategies.push_back({"Defragmentation", "{}"});
+  const planning::PlanSpec spec(policy);
+  const scheduling::ClusterSnapshot cluster(fragmentation::make_cluster(kind, nodes, 1));
+  options.spend_pdbs = false;
+  options.taint_value = "proof";
+  return planning::plan_cycle(
+      {.spec = spec, .cluster = cluster, .leaving = {}, .now = builders::kNoon, .options = std::move(options)});
+}
+
+class Streams : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(Streams, MakeTheSamePlanOnAnyNumberOfThreads) {
+  const planning::Plan alone = plan(GetParam(), 40, {});
+  EXPECT_FALSE(alone.moves.empty());
+  for (const std::size_t threads : {1, 2, 4}) {
+    std::size_t streams = 0;
+    planning::PlanOptions options;
+    options.executor = [&](Tasks tasks) {
+      streams = tasks.size();
+      base::run_side_by_side(tasks, threads);
+    };
+    EXPECT_EQ(plan(GetParam(), 40, options), alone) << threads << " threads";
+    EXPECT_GT(streams, 1U);
+  }
+}
+
+TEST_P(Streams, MakeTheSamePlanInAnyOrder) {
+  planning::PlanOptions backwards;
+  backwards.executor = [](Tasks tasks) {
+    for (std::size_t i = tasks.size(); i-- > 0;) tasks[i]();
+  };
+  EXPECT_EQ(plan(GetParam(), 40, backwards), plan(GetParam(), 40, {}));
+}
+
+/// Nearly full ones, where the search goes on after its first plan.
+INSTANTIATE_TEST_SUITE_P(Kinds, Streams, testing::Values("crowded", "brimful", "mixed"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(Streams, AllEndWhenTheSearchIsCancelled) {
+  std::atomic<bool> is_cancelled{false};
+  std::atomic<int> rounds{0};
+  std::atomic<int> looks_since{0};
+  std::size_t streams = 0;
+  planning::PlanOptions options;
+  options.is_cancelled = [&] {
+    if (is_cancelled) ++looks_since;
+    return is_cancelled.load();
+  };
+  options.executor = [&](Tasks tasks) {
+    ++rounds;
+    streams = tasks.size();
+    is_cancelled = true;
+    base::run_side_by_side(tasks, 4);
+    EXPECT_EQ(looks_since, static_cast<int>(streams)) << "each looks once, and then it ends";
+  };
+  plan("crowded", 40, options);
+  EXPECT_EQ(rounds, 1);
+}
+
+}  // namespace streams_test
