@@ -71,11 +71,18 @@ bool DefragmentationSearch::is_better(std::size_t freed, std::size_t moves, cons
   return std::pair(moves, tainted) <= std::pair(state_.best.moves.size(), state_.best.avoided.size());
 }
 
+namespace {
+
+std::int32_t waves_of(const DefragmentationPlan& plan) { return plan.moves.empty() ? 0 : plan.moves.back().wave; }
+
+}  // namespace
+
+/// The least disturbance, then the fewest waves, then the taint on the fewest nodes.
 bool DefragmentationSearch::is_cheapest(const DefragmentationPlan& plan) const {
   if (state_.cheapest.moves.empty()) return value_of(plan.emptied.size(), plan.moves.size()) > 0;
   const auto rank = [this](const DefragmentationPlan& each) {
     return std::tuple(-value_of(each.emptied.size(), each.moves.size()), each.moves.size(), each.disturbance,
-                      each.avoided.size());
+                      waves_of(each), each.avoided.size());
   };
   return rank(plan) < rank(state_.cheapest);
 }
@@ -94,12 +101,19 @@ void DefragmentationSearch::consider(const Nodes& emptied, const Nodes& avoided,
   if (is_best) state_.best = std::move(plan);
 }
 
+bool DefragmentationSearch::is_behind(const SearchState& other) const {
+  const auto rank = [this](const DefragmentationPlan& each) {
+    return std::pair(-value_of(each.emptied.size(), each.moves.size()), each.moves.size());
+  };
+  return rank(other.best) < rank(state_.best);
+}
+
 bool DefragmentationSearch::is_worse_than(const SearchState& other) const {
   const auto rank = [this](const SearchState& each) {
     const DefragmentationPlan& best = each.best;
     const DefragmentationPlan& cheapest = each.cheapest;
     return std::tuple(-value_of(best.emptied.size(), best.moves.size()), best.moves.size(), cheapest.disturbance,
-                      best.avoided.size());
+                      waves_of(cheapest), best.avoided.size());
   };
   return rank(other) < rank(state_);
 }

@@ -51,6 +51,8 @@ class DefragmentationSearch {
   // --- one stream
   const SearchState& state() const { return state_; }
   /// True: `other` is worth more.
+  bool is_behind(const SearchState& other) const;
+  /// The same, or it disturbs less, has fewer waves or taints fewer nodes.
   bool is_worse_than(const SearchState& other) const;
   /// Goes on from there.
   void take(const SearchState& state) { state_ = state; }

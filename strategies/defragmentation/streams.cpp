@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kStreams = 4;  // of each search: never as many as there are cores, or plans would depend on that
 constexpr std::int64_t kMostRounds = 8;     // after each one all streams go on from the best plan of any
-constexpr int kPatience = 100;              // attempts of a stream without gain of any
+constexpr int kPatience = 150;              // attempts of a stream without gain of any
+constexpr std::int64_t kShares = 2;         // of the steps, one for each stream: mostly two of them run at a time
 constexpr std::int64_t kLeastAttempts = 2;  // from the beginning, for which the steps of a stream are to do
 
 /// A search of its own, with a cluster, a budget and chances of its own.
@@ -32,8 +33,9 @@ class Stream {
   }
   bool has_more_to_try() const { return failures_ < kPatience && !search_.is_perfect(); }
   const SearchState& state() const { return search_.state(); }
-  void take(const SearchState& state, bool is_gain) {
-    search_.take(state);
+  /// A plan that is worth as much stays: the streams are to look at different ones.
+  void go_on_from(const SearchState& state, bool is_gain) {
+    if (search_.is_behind(state)) search_.take(state);
     if (is_gain) failures_ = 0;
   }
 
@@ -48,17 +50,17 @@ class Stream {
 
 }  // namespace
 
-/// Rounds of all streams side by side, which all go on from the best plan: of equal ones that of the first stream.
+/// Rounds of all streams side by side. Those that are behind go on from the best plan: of equal ones that of the first
+/// stream.
 void DefragmentationSearch::improve_in_streams(std::int64_t steps, std::int64_t most_steps) {
   if (budget_.is_over() || is_perfect()) return;
   problem_.judge_all();
   std::vector<std::unique_ptr<Stream>> streams;
   for (std::size_t i = 0; i < kStreams; ++i) {
     streams.push_back(std::make_unique<Stream>(problem_, *origin_, chooses_targets_, limits_, chance_.next()));
-    streams.back()->take(state_, true);
+    streams.back()->go_on_from(state_, true);
   }
-  const std::int64_t share =
-      std::max(steps / static_cast<std::int64_t>(kStreams), std::min(steps, kLeastAttempts * state_.steps_of_best));
+  const std::int64_t share = std::max(steps / kShares, std::min(steps, kLeastAttempts * state_.steps_of_best));
   const std::int64_t rounds = std::clamp<std::int64_t>(share / most_steps, 1, kMostRounds);
   std::vector<std::function<void()>> tasks;
   for (const auto& stream : streams) tasks.emplace_back([&] { stream->run(share / rounds, most_steps); });
@@ -68,10 +70,10 @@ void DefragmentationSearch::improve_in_streams(std::int64_t steps, std::int64_t 
     bool is_gain = false;
     for (const auto& stream : streams) {
       if (!is_worse_than(stream->state())) continue;
+      is_gain = is_gain || is_behind(stream->state());
       state_ = stream->state();
-      is_gain = true;
     }
-    for (const auto& stream : streams) stream->take(state_, is_gain);
+    for (const auto& stream : streams) stream->go_on_from(state_, is_gain);
     if (budget_.is_over()) return;
   }
 }
