@@ -412,7 +412,7 @@ INSTANTIATE_TEST_SUITE_P(
         CutCase{"PerNode",
                 {{}, 0, {}},
                 "the plan of 2 moves that frees 1 nodes is not made: limits.perCycle.perNode does not let "
-                "default/web-4 go with the others"}),
+                "default/web-1 go with the others"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(DefragmentationArgs, MinNodesFreedRefusesASmallerGain) {
