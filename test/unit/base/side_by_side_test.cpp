@@ -20,8 +20,8 @@ TEST_P(SideBySide, CallsEachOnce) {
 
 TEST_P(SideBySide, CallsTheOthersAllTheSameWhenOneThrows) {
   std::atomic<int> calls{0};
-  const std::array<std::function<void()>, 3> tasks = {
-      [&] { ++calls; }, [&] { throw std::runtime_error("second"); }, [&] { ++calls; }};
+  const std::array<std::function<void()>, 3> tasks = {[&] { ++calls; }, [&] { throw std::runtime_error("second"); },
+                                                      [&] { ++calls; }};
   EXPECT_THROW(run_side_by_side(tasks, GetParam()), std::runtime_error);
   EXPECT_EQ(calls, 2);
 }

@@ -99,9 +99,7 @@ TEST_P(CheapTest, MovesPodsThatAreDisturbedLess) {
 
 const auto kPriority = [](std::int32_t value) { return [=](PodBuilder& pod) { pod.priority(value); }; };
 const auto kGrace = [](std::int64_t seconds) {
-  return [=](PodBuilder& pod) {
-    pod.with([=](api::Pod& each) { each.termination_grace_period_seconds = seconds; });
-  };
+  return [=](PodBuilder& pod) { pod.with([=](api::Pod& each) { each.termination_grace_period_seconds = seconds; }); };
 };
 const auto kReluctant = [](PodBuilder& pod) { pod.annotate(api::well_known::kPreferNoEviction); };
 const auto kPlain = [](PodBuilder&) {};
