@@ -122,8 +122,10 @@ std::vector<OperatorCaches::Named> OperatorCaches::all() {
 std::vector<std::string> OperatorCaches::unknown() {
   std::vector<std::string> notes;
   for (const Named& cache : all()) {
-    if (const auto refusal = cache.refusal())
-      notes.push_back(fmt::format("{} are not known, so {}: {}", cache.name, cache.without, refusal->message));
+    const auto refusal = cache.refusal();
+    if (!refusal) continue;
+    const std::string said = notes.empty() ? ": " + refusal->message : "";  // once: the message has to hold them all
+    notes.push_back(fmt::format("{} are not known, so {}{}", cache.name, cache.without, said));
   }
   return notes;
 }
