@@ -113,6 +113,7 @@ TEST_F(Admission, WithoutAnAnswerNothingNewIsMadeAndAllElseGoesOn) {
   const auto pods = deploy({.ns = ns(), .name = "web", .replicas = 2});
   const std::string name = evacuate(pods[0], {{"suspend", true}});
   apply_policy(policy("e2e-admission", 20));
+  stop_calling();
   call(free_port());  // nobody serves it
   const Json other = manifest::evacuation(ns(), "other", pods[1].name, pods[1].uid);
   const Finished refused = apply(other);
