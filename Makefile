@@ -111,6 +111,8 @@ proof: bare-root ## What takes longer than the gate may: the bare root, clang-ti
 	@if [[ -n "$$FRAGMENTATION_MAKER" ]]; then \
 	  test/scenarios/fragmentation/compare.py --check --evacuator $(BUILD)/cmd/evacuator; \
 	else echo "proof: FRAGMENTATION_MAKER names no maker of clusters: test/scenarios/fragmentation/compare.py did not run"; fi
+	@cmake --build $(BUILD) --parallel $(JOBS) --target test_fragmentation
+	@$(BUILD)/test/scenarios/test_fragmentation --gtest_also_run_disabled_tests --gtest_filter='*SlowKinds/Advice*'
 	@$(MAKE) upgrade-test
 	@REBUILD=1 $(MAKE) verify-image ARCH=amd64
 	@$(MAKE) verify-image ARCH=arm64

@@ -120,14 +120,14 @@ std::vector<OperatorCaches::Named> OperatorCaches::all() {
 }
 
 std::vector<std::string> OperatorCaches::unknown() {
-  std::vector<std::string> notes;
+  std::string note;
   for (const Named& cache : all()) {
     const auto refusal = cache.refusal();
     if (!refusal) continue;
-    const std::string said = notes.empty() ? ": " + refusal->message : "";  // once: the message has to hold them all
-    notes.push_back(fmt::format("{} are not known, so {}{}", cache.name, cache.without, said));
+    const std::string said = note.empty() ? ": " + refusal->message : "";
+    note += fmt::format("{}{} are not known, so {}{}", note.empty() ? "" : "; ", cache.name, cache.without, said);
   }
-  return notes;
+  return note.empty() ? std::vector<std::string>() : std::vector{std::move(note)};
 }
 
 std::vector<std::string> OperatorCaches::stale() {

@@ -49,7 +49,8 @@ struct OperatorCaches {
   };
   std::vector<Named> all();
 
-  /// Which kinds plans have to do without, and what that means.
+  /// Which kinds plans have to do without, and what that means, with the server's answer about the first: one note, so
+  /// that none of them is left out of a condition that shows only a few.
   std::vector<std::string> unknown();
   /// Which kinds are stale. The same as long as the same is wrong.
   std::vector<std::string> stale();
