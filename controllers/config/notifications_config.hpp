@@ -15,11 +15,11 @@ enum class NotificationFormat { kWebhook, kSlack };
 
 /// One receiver. None is there by default.
 struct NotificationChannel {
-  std::string name;  ///< DNS label; in logs and metrics
+  std::string name{};  ///< DNS label; in logs and metrics
   NotificationFormat format = NotificationFormat::kWebhook;
-  std::string url_file;                                 ///< holds the URL, which is a secret; read for each message
-  std::string ca_file;                                  ///< empty: the system's roots
-  std::vector<std::string> events{};                    ///< of kNotificationEvents; empty: all
+  std::string url_file{};                               ///< holds the URL, which is a secret; read for each message
+  std::string ca_file{};                                ///< empty: the system's roots
+  std::vector<std::string> events{};                    ///< of notification_events(); empty: all
   base::Duration repeat_after = std::chrono::hours(1);  ///< the same about the same object is told no sooner
   base::Duration timeout = base::seconds(10);           ///< of one message: 1s … 30s
   friend bool operator==(const NotificationChannel&, const NotificationChannel&) = default;

@@ -47,8 +47,9 @@ TEST_F(Admission, AWrongPolicyIsRefusedByItsField) {
   const auto refused = make(policy("wrong", 120));
   EXPECT_EQ(refused.status, 422) << refused.body;
   const std::string said = Json::parse(refused.body)["message"];
-  EXPECT_TRUE(said.starts_with("admission webhook \"validate.evacuator.dev\" denied the request: "
-                               "spec.strategies[0].args.thresholds.cpu: "))
+  EXPECT_TRUE(
+      said.starts_with("admission webhook \"validate.evacuator.dev\" denied the request: "
+                       "spec.strategies[0].args.thresholds.cpu: "))
       << said;
   EXPECT_EQ(make(policy("right", 20)).status, 201);
   const auto changed = change("right", {{"spec", policy("right", 120)["spec"]}});
