@@ -54,7 +54,7 @@ void QuantileSketch::make_room(int index) {
     buckets_.front() = saturated(buckets_.front() + joined);
   }
   first_ = first;
-  buckets_.resize(static_cast<std::size_t>(last - first + 1), 0);
+  buckets_.resize(static_cast<std::size_t>(last - first) + 1, 0);
 }
 
 void QuantileSketch::merge(const QuantileSketch& other) {

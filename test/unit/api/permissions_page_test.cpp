@@ -10,7 +10,6 @@ namespace permissions_page_test {
 
 using testing::HasSubstr;
 
-
 std::string stored_page() {
   std::ifstream in(std::filesystem::path(EVACUATOR_SOURCE_DIR) / "docs/reference/permissions.md");
   return {std::istreambuf_iterator<char>(in), {}};
