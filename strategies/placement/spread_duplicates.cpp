@@ -159,7 +159,7 @@ class Holdings {
   std::size_t on(NodeIndex node) const { return pods_[node]; }
   void add_to(UnevenCounts& counts, std::size_t share) {
     std::ranges::sort(touched_);
-    touched_.erase(std::ranges::unique(touched_).begin(), touched_.end());
+    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
     for (const NodeIndex node : touched_)
       counts.add(static_cast<std::int64_t>(pods_[node]), static_cast<std::int64_t>(share));
   }

@@ -161,9 +161,13 @@ Json Api::create(const std::string& collection, const Json& object) const {
 }
 
 Json Api::merge(const std::string& path, const Json& patch) const {
-  Json changed = call("PATCH", path, patch.dump(), kMergePatch);
+  Json changed = merge_if_there(path, patch);
   if (changed.is_null()) throw Failure("PATCH " + path + ": 404");
   return changed;
+}
+
+Json Api::merge_if_there(const std::string& path, const Json& patch) const {
+  return call("PATCH", path, patch.dump(), kMergePatch);
 }
 
 void Api::remove(const std::string& path) const { call("DELETE", path, {}, {}); }

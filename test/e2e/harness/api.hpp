@@ -39,6 +39,8 @@ class Api {
   std::vector<Json> list(const std::string& path) const;
   Json create(const std::string& collection, const Json& object) const;
   Json merge(const std::string& path, const Json& patch) const;
+  /// null on 404.
+  Json merge_if_there(const std::string& path, const Json& patch) const;
   /// Gone already is fine.
   void remove(const std::string& path) const;
 

@@ -143,7 +143,9 @@ void Scenario::clear_away() {
   for (const std::string& ns : namespaces_) {
     for (const Json& item : api().list(path::evacuations(ns))) {
       const std::string at = path::evacuations(ns, text_at(item, "/metadata/name"));
-      if (item.at("metadata").contains("finalizers")) api().merge(at, {{"metadata", {{"finalizers", nullptr}}}});
+      // One of a policy may go with it meanwhile.
+      if (item.at("metadata").contains("finalizers"))
+        api().merge_if_there(at, {{"metadata", {{"finalizers", nullptr}}}});
       api().remove(at);
     }
     for (const char* plural : {"deployments", "statefulsets"}) {
