@@ -13,12 +13,24 @@ class Once : public Scenario {
   std::string budget() const {
     return "/apis/" + std::string(cluster().pdb_version()) + "/namespaces/" + ns() + "/poddisruptionbudgets/web-budget";
   }
+
+  /// As PodLifeTime counts, in whole seconds, a second is over.
+  void await_age(const std::vector<PodInfo>& pods) const {
+    await("pods to be older than a second", [&](std::string& seen) {
+      for (const PodInfo& pod : pods) {
+        seen = text_at(api().get(path::pods(pod.ns, pod.name)), "/metadata/creationTimestamp");
+        if (std::chrono::system_clock::now() - parse_time(seen) < std::chrono::seconds(2)) return false;
+      }
+      return true;
+    });
+  }
 };
 
 TEST_F(Once, OneCycleMovesPodsAndEnds) {
   const std::vector<PodInfo> pods = deploy({.ns = ns(), .name = "web", .replicas = 3});
   apply_policy(manifest::pod_life_time_policy(ns(), ns(), 1,
                                               {{"mode", "Automatic"}}));  // every replacement is too old a second later
+  await_age(pods);
   const Finished ended = run_once({}, {"--once-timeout=2m"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_NE(ended.err.find("policy " + ns() + ": 3 of "), std::string::npos) << ended.err;
@@ -52,6 +64,7 @@ TEST_F(Once, SaysWhatDidNotEndAndTheNextRunGoesOn) {
     return number_at(now, "/status/currentHealthy") == 2;
   });
   apply_policy(manifest::pod_life_time_policy(ns(), ns(), 1, {{"mode", "Automatic"}}));
+  await_age(pods);
   const Finished held = run_once({}, {"--once-timeout=6s"});
   EXPECT_EQ(held.exit_code, 1);
   EXPECT_NE(held.err.find("not done within 6s: 0 Evacuations failed, 2 are unfinished"), std::string::npos) << held.err;
