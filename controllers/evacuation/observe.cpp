@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "api/core/claim_risk.hpp"
 #include "api/core/codec.hpp"
