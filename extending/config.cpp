@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "api/json/log_names.hpp"
 #include "api/json/strict_object.hpp"
 #include "api/json/yaml.hpp"
 #include "strategies/common_args.hpp"
@@ -17,16 +18,6 @@ namespace {
 using api::StrictObject;
 using Kind = ScoreRule::Kind;
 
-constexpr std::array kLogLevels = {
-    api::WireName<base::LogLevel>{base::LogLevel::kDebug, "debug"},
-    api::WireName<base::LogLevel>{base::LogLevel::kInfo, "info"},
-    api::WireName<base::LogLevel>{base::LogLevel::kWarning, "warning"},
-    api::WireName<base::LogLevel>{base::LogLevel::kError, "error"},
-};
-constexpr std::array kLogFormats = {
-    api::WireName<base::LogFormat>{base::LogFormat::kText, "text"},
-    api::WireName<base::LogFormat>{base::LogFormat::kJson, "json"},
-};
 constexpr std::array kRules = {
     api::WireName<Kind>{Kind::kTargetLoadPacking, "TargetLoadPacking"},
     api::WireName<Kind>{Kind::kLoadVariationRiskBalancing, "LoadVariationRiskBalancing"},
@@ -117,8 +108,8 @@ void read_config(StrictObject& root, ExtenderConfig& config, api::FieldErrors& e
     if (config.qps <= 0 || config.burst < 1) client.complain("qps", "must be above 0, and burst at least 1");
   });
   root.with("logging", [&](StrictObject& logging) {
-    logging.read("level", kLogLevels, config.log_level);
-    logging.read("format", kLogFormats, config.log_format);
+    logging.read("level", api::kLogLevels, config.log_level);
+    logging.read("format", api::kLogFormats, config.log_format);
   });
   root.finish();
 }

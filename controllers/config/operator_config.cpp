@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/evacuation_parts.hpp"
+#include "api/json/log_names.hpp"
 #include "api/json/strict_object.hpp"
 #include "api/json/yaml.hpp"
 #include "api/meta/names.hpp"
@@ -15,17 +16,6 @@ namespace controllers {
 namespace {
 
 using api::StrictObject;
-
-constexpr std::array kLogLevels = {
-    api::WireName<base::LogLevel>{base::LogLevel::kDebug, "debug"},
-    api::WireName<base::LogLevel>{base::LogLevel::kInfo, "info"},
-    api::WireName<base::LogLevel>{base::LogLevel::kWarning, "warning"},
-    api::WireName<base::LogLevel>{base::LogLevel::kError, "error"},
-};
-constexpr std::array kLogFormats = {
-    api::WireName<base::LogFormat>{base::LogFormat::kText, "text"},
-    api::WireName<base::LogFormat>{base::LogFormat::kJson, "json"},
-};
 
 void read_cluster_limits(StrictObject& limits, OperatorConfig& config) {
   limits.with("inFlight", [&](StrictObject& object) { api::read_in_flight(object, config.in_flight); });
@@ -95,8 +85,8 @@ void read_config(StrictObject& root, OperatorConfig& config) {
   });
   root.with("webhook", [&](StrictObject& object) { read_webhook(object, config.webhook); });
   root.with("logging", [&](StrictObject& object) {
-    object.read("level", kLogLevels, config.log_level);
-    object.read("format", kLogFormats, config.log_format);
+    object.read("level", api::kLogLevels, config.log_level);
+    object.read("format", api::kLogFormats, config.log_format);
   });
   root.read("workers", config.workers);
   root.with("audit", [&](StrictObject& object) { read_audit(object, config.audit); });
@@ -145,8 +135,8 @@ void check_stay(const OperatorConfig& config, const Require& require) {
 
 }  // namespace
 
-std::optional<base::LogLevel> parse_log_level(std::string_view text) { return api::value_of(kLogLevels, text); }
-std::optional<base::LogFormat> parse_log_format(std::string_view text) { return api::value_of(kLogFormats, text); }
+std::optional<base::LogLevel> parse_log_level(std::string_view text) { return api::value_of(api::kLogLevels, text); }
+std::optional<base::LogFormat> parse_log_format(std::string_view text) { return api::value_of(api::kLogFormats, text); }
 
 api::FieldErrors validate(const OperatorConfig& config) {
   api::FieldErrors errors;
