@@ -25,19 +25,13 @@ bool is_dns_label(std::string_view name) {
          std::all_of(name.begin(), name.end(), good);
 }
 
-/// 127.evil.example is a name, not loopback.
-bool is_loopback(const std::string& host) {
-  const bool number = host.find_first_not_of("0123456789.") == std::string::npos;
-  return host == "localhost" || host == "::1" || (number && host.starts_with("127."));
-}
-
 std::string complaint_about_url(const std::string& text) {
   if (text.find("://") == std::string::npos) return "must be a URL such as https://mover.example.com:8443";
   const auto url = kube::parse_url(text);
   if (!url) return url.error().message;
   if (!url->user_info.empty()) return "must not carry a user or password: use tokenFile or certFile";
   if (text.find_first_of("?#") != std::string::npos) return "must not have a query or fragment";
-  if (!url->tls && !is_loopback(url->host))
+  if (!url->tls && !is_loopback_host(url->host))
     return "must be https; http is only allowed to 127.0.0.1, ::1 and localhost";
   return {};
 }
@@ -95,6 +89,11 @@ void check_service(const ServiceConfig& service, const api::FieldPath& at, api::
 }
 
 }  // namespace
+
+bool is_loopback_host(const std::string& host) {
+  const bool number = host.find_first_not_of("0123456789.") == std::string::npos;
+  return host == "localhost" || host == "::1" || (number && host.starts_with("127."));
+}
 
 void read_services(api::StrictObject& root, std::vector<ServiceConfig>& services) {
   root.for_each("services", [&](const api::Json& item, const api::FieldPath& path) {

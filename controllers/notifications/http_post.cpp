@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "controllers/config/services_config.hpp"
 #include "kube/config/credentials.hpp"
 #include "kube/config/files.hpp"
 #include "kube/config/url.hpp"
@@ -18,11 +19,6 @@ std::string trimmed(const std::string& text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
-bool is_this_machine(const std::string& host) {
-  const bool number = host.find_first_not_of("0123456789.") == std::string::npos;
-  return host == "localhost" || host == "::1" || (number && host.starts_with("127."));
 }
 
 kube::HttpTransportOptions post_options() {
@@ -47,7 +43,7 @@ base::Status HttpPost::connect(const NotificationChannel& channel, const std::st
   const auto parsed = kube::parse_url(url.substr(0, mark));
   if (!parsed) return bad_url("it cannot be read");
   if (!parsed->user_info.empty()) return bad_url("it must not carry a user or password");
-  if (!parsed->tls && !is_this_machine(parsed->host)) return bad_url("http is only allowed to this machine");
+  if (!parsed->tls && !is_loopback_host(parsed->host)) return bad_url("http is only allowed to this machine");
   kube::Config config;
   config.server = (parsed->tls ? "https://" : "http://") + parsed->authority();
   config.ca_file = channel.ca_file;
