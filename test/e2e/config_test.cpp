@@ -218,19 +218,39 @@ TEST(SigningRole, NamesTheOneSecretOfTheConfiguration) {
   }
 }
 
-TEST(WebhookRole, NamesTheOneSecretAndTheOneConfiguration) {
+struct WebhookRoleCase {
+  const char* folder;
+  std::vector<std::string> kinds;  ///< of webhook configurations
+  std::string configuration;
+};
+
+class WebhookRole : public ::testing::TestWithParam<WebhookRoleCase> {};
+
+TEST_P(WebhookRole, NamesTheOneSecretAndItsConfigurations) {
   const controllers::OperatorConfig defaults;
-  const auto documents = manifests("placement-webhook/role.yaml");
+  const auto documents = manifests(std::string(GetParam().folder) + "/role.yaml");
   const Json& role = documents.at(0);
   EXPECT_EQ(role.at("kind"), "Role") << "of no other namespace";
   EXPECT_EQ(verbs_on(role, "", "secrets"), (Verbs{"create", "get", "update"})) << "and never list";
   EXPECT_EQ(role.at("rules").at(1).at("resourceNames"), Json::array({defaults.webhook.secret}));
   const Json& cluster_role = documents.at(2);
   EXPECT_EQ(cluster_role.at("rules").size(), 1U);
-  EXPECT_EQ(verbs_on(cluster_role, "admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
-            (Verbs{"get", "patch"}));
-  EXPECT_EQ(cluster_role.at("rules").at(0).at("resourceNames"), Json::array({defaults.webhook.configuration}));
+  for (const std::string& kind : GetParam().kinds)
+    EXPECT_EQ(verbs_on(cluster_role, "admissionregistration.k8s.io", kind), (Verbs{"get", "patch"}));
+  EXPECT_EQ(cluster_role.at("rules").at(0).at("resourceNames"), Json::array({GetParam().configuration}));
 }
+
+INSTANTIATE_TEST_SUITE_P(Config, WebhookRole,
+                         ::testing::Values(WebhookRoleCase{"placement-webhook",
+                                                           {"mutatingwebhookconfigurations"},
+                                                           controllers::OperatorConfig().webhook.configuration},
+                                           WebhookRoleCase{
+                                               "admission-webhook",
+                                               {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"},
+                                               controllers::OperatorConfig().webhook.admission.configuration}),
+                         [](const auto& info) {
+                           return std::string(info.param.folder).starts_with("placement") ? "Placement" : "Admission";
+                         });
 
 TEST(PlacementWebhook, StandsInNobodysWay) {
   const controllers::OperatorConfig defaults;
@@ -254,21 +274,6 @@ TEST(PlacementWebhook, StandsInNobodysWay) {
   EXPECT_TRUE(defaults.webhook.address.ends_with(":" + service.at("spec").at("ports").at(0).at("targetPort").dump()));
 }
 
-TEST(AdmissionWebhookRole, NamesTheOneSecretAndItsConfigurations) {
-  const controllers::OperatorConfig defaults;
-  const auto documents = manifests("admission-webhook/role.yaml");
-  const Json& role = documents.at(0);
-  EXPECT_EQ(role.at("kind"), "Role") << "of no other namespace";
-  EXPECT_EQ(verbs_on(role, "", "secrets"), (Verbs{"create", "get", "update"})) << "and never list";
-  EXPECT_EQ(role.at("rules").at(1).at("resourceNames"), Json::array({defaults.webhook.secret}));
-  const Json& cluster_role = documents.at(2);
-  EXPECT_EQ(cluster_role.at("rules").size(), 1U);
-  for (const char* kind : {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"})
-    EXPECT_EQ(verbs_on(cluster_role, "admissionregistration.k8s.io", kind), (Verbs{"get", "patch"}));
-  EXPECT_EQ(cluster_role.at("rules").at(0).at("resourceNames"),
-            Json::array({defaults.webhook.admission.configuration}));
-}
-
 /// Only who makes something new has to wait for an answer.
 TEST(AdmissionWebhook, HoldsUpNothingButCreations) {
   const controllers::OperatorConfig defaults;
@@ -282,7 +287,9 @@ TEST(AdmissionWebhook, HoldsUpNothingButCreations) {
       EXPECT_EQ(webhook.at("clientConfig").at("service").at("name"), defaults.webhook.admission.service);
       EXPECT_EQ(webhook.at("sideEffects"), "None");
       const Json& operations = webhook.at("rules").at(0).at("operations");
-      if (webhook.at("failurePolicy") == "Fail") EXPECT_EQ(operations, Json::array({"CREATE"})) << webhook.at("name");
+      if (webhook.at("failurePolicy") == "Fail") {
+        EXPECT_EQ(operations, Json::array({"CREATE"})) << webhook.at("name");
+      }
       EXPECT_EQ(operations.dump().find("DELETE"), std::string::npos) << webhook.at("name");
       EXPECT_EQ(webhook.at("rules").at(0).at("resources"), Json::array({"deschedulerpolicies", "evacuations"}));
     }

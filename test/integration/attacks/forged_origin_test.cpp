@@ -38,11 +38,7 @@ class ForgedOrigin : public Rig {
       spec.update(more);
     };
   }
-  api::DeschedulerPolicyStatus policy() const {
-    auto decoded = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "balance"}));
-    EXPECT_TRUE(decoded) << decoded.error().message;
-    return decoded->status;
-  }
+  api::DeschedulerPolicyStatus policy() const { return policy_status("balance"); }
   std::string message(const std::string& name, std::string_view type) const {
     const api::Evacuation evacuation = get(name);
     const auto* found = api::find_condition(evacuation.status.conditions, type);

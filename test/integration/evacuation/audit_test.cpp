@@ -305,11 +305,7 @@ TEST_F(Audited, ThePolicySaysThatTheLogFails) {
   start("first");
   make_policy();
   ASSERT_TRUE(drive_until([&] { return !records({.action = "CyclePlanned"}).empty(); }));
-  const auto failing = [&] {
-    const auto stored = cluster->store().get(kube::kPolicies, {"", "fresh"});
-    const auto policy = api::decode_descheduler_policy(*stored);
-    return policy && api::is_true(policy->status.conditions, "AuditLogFailing");
-  };
+  const auto failing = [&] { return api::is_true(policy_status("fresh").conditions, "AuditLogFailing"); };
   EXPECT_FALSE(failing());
   disk_full_ = true;
   EXPECT_TRUE(drive_until(failing, std::chrono::minutes(5)));
@@ -335,13 +331,10 @@ TEST_F(Audited, NothingIsNominatedWhereTheServerForbidsUsToMovePods) {
   EXPECT_EQ(records({.action = "EvacuationFinished"}).front().reason, "Forbidden");
   drive_until([] { return false; }, std::chrono::minutes(5));
   EXPECT_EQ(refused, 1) << "a cycle a minute, and none of them made another one";
-  const auto policy = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "fresh"}));
-  ASSERT_TRUE(policy);
-  const auto* degraded = api::find_condition(policy->status.conditions, "Degraded");
-  ASSERT_TRUE(degraded);
-  EXPECT_EQ(degraded->status, api::ConditionStatus::kTrue);
-  EXPECT_NE(degraded->message.find("namespace shop"), std::string::npos) << degraded->message;
-  EXPECT_NE(degraded->message.find("pods/eviction"), std::string::npos) << degraded->message;
+  const api::Condition degraded = policy_condition("fresh", "Degraded");
+  EXPECT_EQ(degraded.status, api::ConditionStatus::kTrue);
+  EXPECT_NE(degraded.message.find("namespace shop"), std::string::npos) << degraded.message;
+  EXPECT_NE(degraded.message.find("pods/eviction"), std::string::npos) << degraded.message;
   ASSERT_TRUE(drive_until([&] { return granted() > 0; })) << "tried again after a while";
 }
 

@@ -8,7 +8,7 @@
 #include "api/meta/condition.hpp"
 #include "api/meta/well_known.hpp"
 #include "simulator/objects.hpp"
-#include "test/integration/rig/rig.hpp"
+#include "test/integration/rig/fragmented_stage.hpp"
 
 /// Half of the nodes are full of ordinary pods. The others are held open by one pod each of a set that repel one
 /// another. Levelling and packing in turn frees some, through the whole operator.
@@ -17,95 +17,44 @@ namespace alternating_test {
 using api::Json;
 using base::minutes;
 
-constexpr int kFull = 3;
-constexpr int kHeld = 3;
 constexpr int kOnFull = 8;
 
-class Alternating : public integration::Rig {
+class Alternating : public integration::FragmentedStage {
  protected:
   void begin(const Json& more_args = Json::object()) {
-    add(simulator::objects::name_space("shop"));
-    add_nodes("full", kFull);
-    deploy(simulator::objects::deployment("shop", "web", kOnFull * kFull, "500m", "64Mi"), "web", kOnFull * kFull);
-    add_nodes("held", kHeld);
-    deploy(quorum(), "quorum", kHeld);
+    add_classic(kOnFull, "500m");
     start_operator();
     Json args = {{"lowNodeUtilization", {{"thresholds", {{"cpu", 60}}}, {"targetThresholds", {{"cpu", 75}}}}},
                  {"highNodeUtilization", {{"thresholds", {{"cpu", 60}}}}}};
     args.update(more_args);
-    add({{"apiVersion", "evacuator.dev/v1alpha1"},
-         {"kind", "DeschedulerPolicy"},
-         {"metadata", {{"name", "alternate"}}},
-         {"spec",
-          {{"mode", "Automatic"},
-           {"schedule", {{"interval", "30m"}}},
-           {"strategies", Json::array({{{"name", "AlternatingUtilization"}, {"args", args}}})}}}});
+    add_automatic_policy("alternate", "30m", {{"name", "AlternatingUtilization"}, {"args", args}});
   }
-  void add_nodes(const std::string& prefix, int count) {
-    for (int i = 0; i < count; ++i) add(simulator::objects::node(prefix + "-" + std::to_string(i), "4", "16Gi"));
-  }
-  static Json quorum() {
-    Json object = simulator::objects::deployment("shop", "quorum", kHeld, "500m", "64Mi");
-    const Json term = {{"topologyKey", "kubernetes.io/hostname"},
-                       {"labelSelector", {{"matchLabels", {{"app", "quorum"}}}}}};
-    object["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"]
-          ["requiredDuringSchedulingIgnoredDuringExecution"] = Json::array({term});
-    return object;
-  }
-  void deploy(const Json& object, const std::string& app, int replicas) {
-    add(object);
-    ASSERT_TRUE(run_until([&] { return pods(app).size() == static_cast<std::size_t>(replicas); }, minutes(5)));
-    run_for(minutes(1));
-  }
-  std::size_t nodes_in_use() const {
-    std::set<std::string> nodes;
-    for (const auto& object : cluster->store().list(kube::kPods, "shop"))
-      nodes.insert((*object)["spec"].value("nodeName", ""));
-    nodes.erase("");
-    return nodes.size();
-  }
-  int tainted() const {
-    int count = 0;
-    for (const auto& node : cluster->store().list(kube::kNodes, "")) {
-      for (const Json& taint : (*node)["spec"].value("taints", Json::array()))
-        count += taint.value("key", "") == api::well_known::kEmptyingTaint ? 1 : 0;
-    }
-    return count;
-  }
-  api::DeschedulerPolicyStatus status() const {
-    const auto policy = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "alternate"}));
-    EXPECT_TRUE(policy) << policy.error().message;
-    return policy->status;
-  }
+  api::DeschedulerPolicyStatus status() const { return policy_status("alternate"); }
   std::string phase() const {
     const auto rounds = status().rounds;
     return rounds ? rounds->phase : "";
   }
-  const api::Condition converged() const {
-    const api::DeschedulerPolicyStatus now = status();
-    const api::Condition* found = api::find_condition(now.conditions, "Converged");
-    return found ? *found : api::Condition{};
-  }
+  api::Condition converged() const { return policy_condition("alternate", "Converged"); }
 };
 
 TEST_F(Alternating, FreesNodesInRoundsThatWaitForNoIntervalAndStops) {
   begin();
-  ASSERT_EQ(nodes_in_use(), std::size_t{kFull + kHeld});
+  ASSERT_EQ(nodes_in_use().size(), std::size_t{kFull + kHeld});
   ASSERT_TRUE(run_until([&] { return phase() == "Leveling"; }, minutes(5)));
   EXPECT_EQ(converged().reason, "RoundRunning");
   ASSERT_TRUE(run_until([&] { return phase() == "Packing"; }, minutes(20))) << "at once when the first half settled";
   EXPECT_TRUE(run_until([&] { return tainted() > 0; }, minutes(5))) << "replacements are kept off";
   ASSERT_TRUE(run_until([&] { return phase() == "Stopped"; }, minutes(180))) << converged().message;
-  EXPECT_LT(nodes_in_use(), std::size_t{kFull + kHeld});
-  EXPECT_EQ(status().rounds->nodes_freed, kFull + kHeld - static_cast<int>(nodes_in_use()));
+  EXPECT_LT(nodes_in_use().size(), std::size_t{kFull + kHeld});
+  EXPECT_EQ(status().rounds->nodes_freed, kFull + kHeld - static_cast<int>(nodes_in_use().size()));
   EXPECT_EQ(converged().reason, status().rounds->reason);
   run_for(minutes(40));
   EXPECT_EQ(tainted(), 0);
   const std::int64_t moved = status().evicted;
-  const std::size_t in_use = nodes_in_use();
+  const std::size_t in_use = nodes_in_use().size();
   run_for(minutes(180));
   EXPECT_EQ(status().evicted, moved) << "stopped is stopped";
-  EXPECT_EQ(nodes_in_use(), in_use);
+  EXPECT_EQ(nodes_in_use().size(), in_use);
 }
 
 TEST_F(Alternating, GoesOnInTheSamePhaseAfterAFailOver) {
@@ -124,7 +73,7 @@ TEST_F(Alternating, GoesOnInTheSamePhaseAfterAFailOver) {
       },
       minutes(240)));
   EXPECT_FALSE(leveled_again) << "not again in the same round";
-  EXPECT_LT(nodes_in_use(), std::size_t{kFull + kHeld});
+  EXPECT_LT(nodes_in_use().size(), std::size_t{kFull + kHeld});
 }
 
 /// A pod of a moved workload that fits nowhere: the second half would count on what is not so.
@@ -146,7 +95,7 @@ TEST_F(Alternating, MovesNothingInADryRunAndSaysWhichHalfWouldBeFirst) {
   edit(
       kube::kPolicies, "alternate", [](Json& object) { object["spec"]["mode"] = "DryRun"; }, "");
   run_for(minutes(100));
-  EXPECT_EQ(nodes_in_use(), std::size_t{kFull + kHeld});
+  EXPECT_EQ(nodes_in_use().size(), std::size_t{kFull + kHeld});
   EXPECT_EQ(phase(), "Leveling");
   EXPECT_EQ(status().rounds->moved, 0);
 }

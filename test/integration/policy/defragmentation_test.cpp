@@ -8,7 +8,7 @@
 #include "api/meta/condition.hpp"
 #include "api/meta/well_known.hpp"
 #include "simulator/objects.hpp"
-#include "test/integration/rig/rig.hpp"
+#include "test/integration/rig/fragmented_stage.hpp"
 
 /// Half of the nodes are full of ordinary pods. The others are held open by one pod each of a set that repel one
 /// another.
@@ -17,76 +17,25 @@ namespace defragmentation_test {
 using api::Json;
 using base::minutes;
 
-constexpr int kFull = 3;
-constexpr int kHeld = 3;
 constexpr int kBound = 2;  ///< nodes that can be freed: 13.5 cores need four of six nodes
 
-class Defragmented : public integration::Rig {
+class Defragmented : public integration::FragmentedStage {
  protected:
   void begin() {
     prepare();
     start_operator();
     add_policy("30m");
   }
-  void prepare() {
-    add(simulator::objects::name_space("shop"));
-    add_nodes("full", kFull);
-    deploy(simulator::objects::deployment("shop", "web", 4 * kFull, "1", "64Mi"), "web", 4 * kFull);
-    add_nodes("held", kHeld);
-    deploy(quorum(), "quorum", kHeld);
-  }
+  void prepare() { add_classic(4, "1"); }
   void add_policy(const std::string& interval) {
-    add({{"apiVersion", "evacuator.dev/v1alpha1"},
-         {"kind", "DeschedulerPolicy"},
-         {"metadata", {{"name", "defragment"}}},
-         {"spec",
-          {{"mode", "Automatic"},
-           {"schedule", {{"interval", interval}}},
-           {"strategies", Json::array({{{"name", "Defragmentation"}}})}}}});
-  }
-  void add_nodes(const std::string& prefix, int count) {
-    for (int i = 0; i < count; ++i) add(simulator::objects::node(prefix + "-" + std::to_string(i), "4", "16Gi"));
-  }
-  static Json quorum() {
-    Json object = simulator::objects::deployment("shop", "quorum", kHeld, "500m", "64Mi");
-    const Json term = {{"topologyKey", "kubernetes.io/hostname"},
-                       {"labelSelector", {{"matchLabels", {{"app", "quorum"}}}}}};
-    object["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"]
-          ["requiredDuringSchedulingIgnoredDuringExecution"] = Json::array({term});
-    return object;
-  }
-  void deploy(const Json& object, const std::string& app, int replicas) {
-    add(object);
-    ASSERT_TRUE(run_until(
-        [&] { return running().size() > 0 && pods(app).size() == static_cast<std::size_t>(replicas); }, minutes(5)));
-    run_for(minutes(1));
-  }
-  /// How many pods run on each node that has some.
-  std::map<std::string, int> running() const {
-    std::map<std::string, int> count;
-    for (const auto& object : cluster->store().list(kube::kPods, "shop")) {
-      if ((*object)["status"].value("phase", "") == "Running") ++count[(*object)["spec"].value("nodeName", "")];
-    }
-    return count;
+    add_automatic_policy("defragment", interval, {{"name", "Defragmentation"}});
   }
   bool all_run() const {
     int sum = 0;
     for (const auto& [node, count] : running()) sum += count;
     return sum == 4 * kFull + kHeld;
   }
-  int tainted() const {
-    int count = 0;
-    for (const auto& node : cluster->store().list(kube::kNodes, "")) {
-      for (const Json& taint : (*node)["spec"].value("taints", Json::array()))
-        count += taint.value("key", "") == api::well_known::kEmptyingTaint ? 1 : 0;
-    }
-    return count;
-  }
-  api::DeschedulerPolicyStatus status() const {
-    const auto policy = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "defragment"}));
-    EXPECT_TRUE(policy) << policy.error().message;
-    return policy->status;
-  }
+  api::DeschedulerPolicyStatus status() const { return policy_status("defragment"); }
   bool is_done() const { return all_run() && running().size() == kFull + kHeld - kBound; }
 };
 

@@ -124,14 +124,8 @@ class ForecastWave : public integration::Rig {
   bool wait_for_the_move() {
     return run_until([&] { return hot_on("node-a") < 4; }, hours(8));
   }
-  api::DeschedulerPolicyStatus status() const {
-    return api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "level"}))->status;
-  }
-  std::string forecasts() const {
-    const auto now = status();
-    const auto* found = api::find_condition(now.conditions, "ForecastTrusted");
-    return found ? found->reason + ": " + found->message : "none";
-  }
+  api::DeschedulerPolicyStatus status() const { return policy_status("level"); }
+  std::string forecasts() const { return policy_words("level", "ForecastTrusted"); }
 
   static constexpr double kTarget = 50;
   static constexpr base::TimePoint kEvening =

@@ -47,17 +47,8 @@ class GatedPolicy : public integration::Rig {
            {"limits", {{"rate", {{"perMinute", 1}, {"burst", 1}}}}},
            {"strategies", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 900}}}}})}}}});
   }
-  api::DeschedulerPolicyStatus status() const {
-    const auto policy = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "gated"}));
-    EXPECT_TRUE(policy) << policy.error().message;
-    return policy->status;
-  }
-  api::Condition suspended() const {
-    const auto now = status();
-    const auto* found = api::find_condition(now.conditions, "Suspended");
-    return found ? *found : api::Condition{};
-  }
-  std::size_t evacuations() const { return cluster->store().list(kube::kEvacuations, "shop").size(); }
+  api::DeschedulerPolicyStatus status() const { return policy_status("gated"); }
+  api::Condition suspended() const { return policy_condition("gated", "Suspended"); }
 
   base::Result<std::string> answer = std::string(kOpen);
 };
@@ -69,7 +60,7 @@ TEST_F(GatedPolicy, PlansAndMakesNothingWhileAGateHolds) {
   ASSERT_TRUE(status().last_cycle);
   EXPECT_GT(status().last_cycle->nominated, 0);
   EXPECT_FALSE(status().plan.empty());
-  EXPECT_EQ(evacuations(), 0U);
+  EXPECT_EQ(evacuation_count(), 0U);
   EXPECT_EQ(suspended().status, api::ConditionStatus::kTrue);
   EXPECT_EQ(suspended().reason, "GateHolds");
   EXPECT_THAT(suspended().message, HasSubstr("gate freeze holds: change freeze"));
@@ -77,7 +68,7 @@ TEST_F(GatedPolicy, PlansAndMakesNothingWhileAGateHolds) {
 
   answer = std::string(kOpen);
   run_for(minutes(11));
-  EXPECT_GT(evacuations(), 0U);
+  EXPECT_GT(evacuation_count(), 0U);
   EXPECT_EQ(suspended().reason, "Active");
   EXPECT_THAT(replica->events, Contains("gated Active"));
 }
@@ -85,14 +76,14 @@ TEST_F(GatedPolicy, PlansAndMakesNothingWhileAGateHolds) {
 TEST_F(GatedPolicy, MakesEvacuationsInItsFirstCycleWhenNoGateHolds) {
   begin();
   run_for(base::seconds(5));
-  EXPECT_GT(evacuations(), 0U) << "the cycle waited for the gate's first answer";
+  EXPECT_GT(evacuation_count(), 0U) << "the cycle waited for the gate's first answer";
   EXPECT_THAT(replica->events, Not(Contains("gated GateUnanswered")));
 }
 
 TEST_F(GatedPolicy, AdmitsNothingThatWaitsWhileAGateHolds) {
   begin();
   run_for(base::seconds(70));
-  ASSERT_EQ(evacuations(), 3U);
+  ASSERT_EQ(evacuation_count(), 3U);
   const std::size_t before = granted();
   ASSERT_GT(before, 0U);
   ASSERT_LT(before, 3U);
@@ -110,7 +101,7 @@ TEST_F(GatedPolicy, IsHeldByAGateWithoutAnAnswer) {
   answer = base::unavailable("connection refused");
   begin();
   run_for(minutes(2));
-  EXPECT_EQ(evacuations(), 0U);
+  EXPECT_EQ(evacuation_count(), 0U);
   EXPECT_EQ(suspended().reason, "GateUnanswered");
   EXPECT_THAT(suspended().message, HasSubstr("gate freeze has no answer: connection refused"));
 }

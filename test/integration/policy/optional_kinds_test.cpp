@@ -69,16 +69,11 @@ class OptionalKinds : public integration::Rig {
            {"schedule", {{"interval", "1m"}}},
            {"strategies", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 30}}}}})}}}});
   }
-  api::DeschedulerPolicyStatus status() const {
-    const auto policy = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "fresh"}));
-    EXPECT_TRUE(policy) << policy.error().message;
-    return policy->status;
-  }
+  api::DeschedulerPolicyStatus status() const { return policy_status("fresh"); }
   /// The message of the condition Warnings while it is True.
   std::string warnings() const {
-    const auto now = status();
-    const api::Condition* found = api::find_condition(now.conditions, "Warnings");
-    return found != nullptr && found->status == api::ConditionStatus::kTrue ? found->message : "";
+    const api::Condition found = policy_condition("fresh", "Warnings");
+    return found.status == api::ConditionStatus::kTrue ? found.message : "";
   }
 
   std::map<std::string, int> answers;  ///< HTTP status by plural

@@ -35,30 +35,21 @@ class Schedules : public integration::Rig {
            {"limits", limits},
            {"strategies", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 900}}}}})}}}});
   }
-  api::DeschedulerPolicyStatus status() const {
-    const auto policy = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "timed"}));
-    EXPECT_TRUE(policy) << policy.error().message;
-    return policy->status;
-  }
-  api::Condition told(std::string_view type) const {
-    const auto now = status();
-    const auto* found = api::find_condition(now.conditions, type);
-    return found ? *found : api::Condition{};
-  }
-  std::size_t evacuations() const { return cluster->store().list(kube::kEvacuations, "shop").size(); }
+  api::DeschedulerPolicyStatus status() const { return policy_status("timed"); }
+  api::Condition told(std::string_view type) const { return policy_condition("timed", type); }
 };
 
 TEST_F(Schedules, StartNoCycleOutsideOfAWindow) {
   begin({{"interval", "1m"}, {"windows", Json::array({{{"start", "14:00"}, {"end", "14:30"}}})}});
   run_for(minutes(90));
   EXPECT_FALSE(status().last_cycle);
-  EXPECT_EQ(evacuations(), 0U);
+  EXPECT_EQ(evacuation_count(), 0U);
   EXPECT_EQ(told("Suspended").reason, "OutsideWindow");
   EXPECT_THAT(told("Suspended").message, HasSubstr("before 2026-11-21T14:00:00Z"));
   EXPECT_EQ(status().next_cycle_time, *base::parse_time("2026-11-21T14:00:00Z"));
 
   run_for(minutes(11));
-  EXPECT_GT(evacuations(), 0U);
+  EXPECT_GT(evacuation_count(), 0U);
   EXPECT_EQ(told("Suspended").reason, "Active");
   run_for(minutes(30));
   EXPECT_EQ(told("Suspended").reason, "OutsideWindow");
@@ -86,7 +77,7 @@ TEST_F(Schedules, InABlackoutAdmitNothingThatWaits) {
   add_policy({{"interval", "1h"}, {"blackouts", Json::array({{{"from", from}, {"until", until}}})}},
              {{"rate", {{"perMinute", 1}, {"burst", 1}}}});
   run_for(minutes(2));
-  ASSERT_EQ(evacuations(), 3U);
+  ASSERT_EQ(evacuation_count(), 3U);
   const std::size_t before = granted();
   ASSERT_GT(before, 0U);
   ASSERT_LT(before, 3U);
@@ -157,7 +148,7 @@ TEST_F(Schedules, ThatCannotBeReadAreNamed) {
   run_for(minutes(2));
   EXPECT_EQ(told("Ready").reason, "InvalidSpec");
   EXPECT_THAT(told("Ready").message, HasSubstr("spec.schedule.timeZone: \"Europe/Belrin\" is no time zone"));
-  EXPECT_EQ(evacuations(), 0U);
+  EXPECT_EQ(evacuation_count(), 0U);
 }
 
 }  // namespace schedule_test

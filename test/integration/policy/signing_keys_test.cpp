@@ -86,10 +86,8 @@ class SigningKeys : public integration::Rig {
     }
   }
   std::string told(const char* type) const {
-    const auto policy = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "fresh"}));
-    EXPECT_TRUE(policy) << policy.error().message;
-    const api::Condition* found = api::find_condition(policy->status.conditions, std::string_view(type));
-    return found != nullptr && found->status == api::ConditionStatus::kTrue ? found->message : "";
+    const api::Condition found = policy_condition("fresh", type);
+    return found.status == api::ConditionStatus::kTrue ? found.message : "";
   }
   std::vector<api::Evacuation> made() const {
     std::vector<api::Evacuation> all;

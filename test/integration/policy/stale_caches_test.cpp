@@ -38,17 +38,8 @@ class StaleCaches : public integration::Rig {
       server->faults().add(down);
     }
   }
-  api::DeschedulerPolicyStatus status() const {
-    const auto policy = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "fresh"}));
-    EXPECT_TRUE(policy) << policy.error().message;
-    return policy->status;
-  }
-  api::Condition degraded() const {
-    const auto now = status();
-    const auto* found = api::find_condition(now.conditions, "Degraded");
-    return found ? *found : api::Condition{};
-  }
-  std::size_t evacuations() const { return cluster->store().list(kube::kEvacuations, "shop").size(); }
+  api::DeschedulerPolicyStatus status() const { return policy_status("fresh"); }
+  api::Condition degraded() const { return policy_condition("fresh", "Degraded"); }
 };
 
 TEST_F(StaleCaches, MakeNoEvacuationsAndAreNamedUntilTheyFollowAgain) {
@@ -68,14 +59,14 @@ TEST_F(StaleCaches, MakeNoEvacuationsAndAreNamedUntilTheyFollowAgain) {
   const auto last = status().last_cycle->start;
   run_for(minutes(20));  // the pods get old enough to be moved
   EXPECT_EQ(status().last_cycle->start, last) << "no cycle on what nobody knows";
-  EXPECT_EQ(evacuations(), 0U);
+  EXPECT_EQ(evacuation_count(), 0U);
 
   server->faults().clear();
   run_for(minutes(3));
   EXPECT_TRUE(replica->ready());
   EXPECT_EQ(degraded().status, api::ConditionStatus::kFalse);
   EXPECT_GT(status().last_cycle->start, last);
-  EXPECT_GT(evacuations(), 0U);
+  EXPECT_GT(evacuation_count(), 0U);
 }
 
 TEST_F(StaleCaches, AreNotSeenInAShortOutage) {

@@ -98,12 +98,7 @@ class FaultySource : public integration::Rig {
       return asks_for(request, query) ? response(status, body()) : good(request);
     };
   }
-  std::string told() const {
-    const auto policy = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "level"}));
-    EXPECT_TRUE(policy) << policy.error().message;
-    const auto* found = api::find_condition(policy->status.conditions, "UsageAvailable");
-    return found ? found->reason + ": " + found->message : "";
-  }
+  std::string told() const { return policy_words("level", "UsageAvailable"); }
   void expect_recovery() {
     answer = [this](const kube::Request& request) { return good(request); };
     run_for(minutes(3));

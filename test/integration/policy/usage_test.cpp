@@ -92,16 +92,8 @@ class MeasuredLoad : public integration::Rig {
     }
     return count;
   }
-  api::DeschedulerPolicyStatus status() const {
-    const auto policy = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "level"}));
-    EXPECT_TRUE(policy) << policy.error().message;
-    return policy->status;
-  }
-  std::string condition_of(const char* type) const {
-    const auto now = status();
-    const auto* found = api::find_condition(now.conditions, type);
-    return found ? found->reason + ": " + found->message : "";
-  }
+  api::DeschedulerPolicyStatus status() const { return policy_status("level"); }
+  std::string condition_of(const char* type) const { return policy_words("level", type); }
 
   bool works = true;
   Json evictability = Json::object();

@@ -8,7 +8,7 @@
 #include "api/meta/well_known.hpp"
 #include "simulator/behaviour.hpp"
 #include "simulator/objects.hpp"
-#include "test/integration/rig/rig.hpp"
+#include "test/integration/rig/fragmented_stage.hpp"
 
 /// Plans of Defragmentation that are carried out in waves, and what may hold one up.
 namespace waves_test {
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 namespace objects = simulator::objects;
 
 /// Node "keep" has room for the pod "lone" of node "leave": a plan of one move in one wave.
-class Waves : public integration::Rig {
+class Waves : public integration::FragmentedStage {
  protected:
   /// `stops`: how long the pod takes to terminate.
   void begin(const char* interval, const char* stops = "5s") {
@@ -35,52 +35,15 @@ class Waves : public integration::Rig {
     start_operator();
     add_policy(interval);
   }
-  void add_policy(const char* interval) {
-    add({{"apiVersion", "evacuator.dev/v1alpha1"},
-         {"kind", "DeschedulerPolicy"},
-         {"metadata", {{"name", "defragment"}}},
-         {"spec",
-          {{"mode", "Automatic"},
-           {"schedule", {{"interval", interval}}},
-           {"strategies", Json::array({{{"name", "Defragmentation"}}})}}}});
-  }
-  void deploy(const Json& object, const std::string& app, std::size_t replicas) {
-    add(object);
-    ASSERT_TRUE(run_until([&] { return pods(app).size() == replicas; }, minutes(5)));
-    run_for(minutes(1));
-  }
-  std::set<std::string> nodes_in_use() const {
-    std::set<std::string> names;
-    for (const auto& object : cluster->store().list(kube::kPods, "shop")) {
-      if ((*object)["status"].value("phase", "") == "Running") names.insert((*object)["spec"].value("nodeName", ""));
-    }
-    return names;
-  }
-  int tainted() const {
-    int count = 0;
-    for (const auto& node : cluster->store().list(kube::kNodes, "")) {
-      for (const Json& taint : (*node)["spec"].value("taints", Json::array()))
-        count += taint.value("key", "") == api::well_known::kEmptyingTaint ? 1 : 0;
-    }
-    return count;
-  }
-  api::DeschedulerPolicyStatus status() const {
-    const auto policy = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", "defragment"}));
-    EXPECT_TRUE(policy) << policy.error().message;
-    return policy->status;
-  }
+  void add_policy(const char* interval) { add_automatic_policy("defragment", interval, {{"name", "Defragmentation"}}); }
+  api::DeschedulerPolicyStatus status() const { return policy_status("defragment"); }
   std::string cycle() const {
     const auto last = status().last_cycle;
     return last ? last->id : "";
   }
-  std::string condition_of(const char* type) const {
-    const auto now = status();
-    const auto* found = api::find_condition(now.conditions, type);
-    return found ? found->reason + ": " + found->message : "";
-  }
-  std::size_t evacuations() const { return cluster->store().list(kube::kEvacuations, "shop").size(); }
+  std::string condition_of(const char* type) const { return policy_words("defragment", type); }
   /// The pod "lone" terminates, and the status knows the plan.
-  bool is_leaving() const { return tainted() == 1 && evacuations() == 1 && granted() == 1; }
+  bool is_leaving() const { return tainted() == 1 && evacuation_count() == 1 && granted() == 1; }
   bool is_done() const { return nodes_in_use() == std::set<std::string>{"keep"}; }
 
   static bool makes_evacuation(const kube::Request& request) {
@@ -179,7 +142,7 @@ TEST_F(Waves, AreNotMadeWhereAWebhookRefusesTheTaints) {
     return refusal(403, "Forbidden", R"(admission webhook "nodes.example.com" denied the request: hands off)");
   };
   ASSERT_TRUE(run_until([&] { return !cycle().empty(); }, minutes(5)));
-  EXPECT_EQ(evacuations(), 0U) << "without the taint the scheduler would put the pod back";
+  EXPECT_EQ(evacuation_count(), 0U) << "without the taint the scheduler would put the pod back";
   EXPECT_THAT(condition_of("SoftTaints"), HasSubstr("hands off"));
   EXPECT_THAT(condition_of("SoftTaints"), testing::Not(HasSubstr("TaintsWritten")));
   replica->transport.lie = {};
@@ -189,20 +152,8 @@ TEST_F(Waves, AreNotMadeWhereAWebhookRefusesTheTaints) {
 /// Two moves each make room for two of the next wave.
 class TwoWaves : public Waves {
  protected:
-  static constexpr int kFull = 3;
-  static constexpr int kHeld = 3;
-
   void begin() {
-    add(objects::name_space("shop"));
-    for (int i = 0; i < kFull; ++i) add(objects::node("full-" + std::to_string(i), "4", "16Gi"));
-    deploy(objects::deployment("shop", "web", 4 * kFull, "1", "64Mi"), "web", 4 * kFull);
-    for (int i = 0; i < kHeld; ++i) add(objects::node("held-" + std::to_string(i), "4", "16Gi"));
-    Json quorum = objects::deployment("shop", "quorum", kHeld, "500m", "64Mi");
-    const Json term = {{"topologyKey", "kubernetes.io/hostname"},
-                       {"labelSelector", {{"matchLabels", {{"app", "quorum"}}}}}};
-    quorum["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"]
-          ["requiredDuringSchedulingIgnoredDuringExecution"] = Json::array({term});
-    deploy(quorum, "quorum", kHeld);
+    add_classic(4, "1");
     start_operator();
     add_policy("30m");
   }

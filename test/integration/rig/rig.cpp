@@ -374,6 +374,25 @@ std::string Rig::condition(const std::string& name, std::string_view type) const
   return found ? found->reason : "";
 }
 
+api::DeschedulerPolicyStatus Rig::policy_status(const std::string& policy) const {
+  const auto decoded = api::decode_descheduler_policy(*cluster->store().get(kube::kPolicies, {"", policy}));
+  EXPECT_TRUE(decoded) << decoded.error().message;
+  return decoded ? decoded->status : api::DeschedulerPolicyStatus();
+}
+
+api::Condition Rig::policy_condition(const std::string& policy, std::string_view type) const {
+  const auto status = policy_status(policy);
+  const auto* found = api::find_condition(status.conditions, type);
+  return found ? *found : api::Condition{};
+}
+
+std::string Rig::policy_words(const std::string& policy, std::string_view type) const {
+  const api::Condition found = policy_condition(policy, type);
+  return found.reason.empty() ? "" : found.reason + ": " + found.message;
+}
+
+std::size_t Rig::evacuation_count() const { return cluster->store().list(kube::kEvacuations, "shop").size(); }
+
 std::string Rig::annotation(const std::string& pod, const std::string& key) const {
   const auto object = cluster->store().get(kube::kPods, {"shop", pod});
   return object ? (*object)["metadata"].value("annotations", Json::object()).value(key, "") : "";

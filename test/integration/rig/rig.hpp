@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "api/descheduler_policy.hpp"
 #include "api/evacuation.hpp"
 #include "api/json/json.hpp"
 #include "api/meta/condition.hpp"
@@ -131,6 +132,13 @@ class Rig : public testing::Test {
   /// In a terminal phase and let go by us.
   bool has_ended(const std::string& name) const;
   std::string condition(const std::string& name, std::string_view type) const;
+  api::DeschedulerPolicyStatus policy_status(const std::string& policy) const;
+  /// Without a reason where the policy does not have it.
+  api::Condition policy_condition(const std::string& policy, std::string_view type) const;
+  /// "Reason: message" of it, or "" without it.
+  std::string policy_words(const std::string& policy, std::string_view type) const;
+  /// Evacuations in shop, ended ones too.
+  std::size_t evacuation_count() const;
   std::string annotation(const std::string& pod, const std::string& key) const;
   bool pod_exists(const std::string& pod) const;
   std::string pod_uid(const std::string& pod) const;

@@ -117,7 +117,9 @@ TEST_P(Advice, NamesTheTrueCauseAndKeepsItsPromise) {
     const auto verdict = simulated(followed(cluster, finding));
     EXPECT_NEAR(verdict.freed(), finding.then->freed, 1) << to_string(finding.cause) << " " << finding.name;
     // The judge takes every spread constraint as a duty.
-    if (finding.cause != Cause::kZoneSpread) EXPECT_THAT(verdict.broken, testing::IsEmpty());
+    if (finding.cause != Cause::kZoneSpread) {
+      EXPECT_THAT(verdict.broken, testing::IsEmpty());
+    }
   }
 }
 

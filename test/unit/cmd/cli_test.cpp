@@ -64,7 +64,9 @@ TEST_F(EvacuatorCli, HelpOfACommandShowsItsOwnExamplesOnly) {
   for (const std::string& command : commands) {
     EXPECT_EQ(run({command, "--help"}), 0) << err_;
     for (const std::string& other : commands) {
-      if (other != command) EXPECT_THAT(out_, Not(HasSubstr("\n  evacuator " + other + " "))) << command;
+      if (other != command) {
+        EXPECT_THAT(out_, Not(HasSubstr("\n  evacuator " + other + " "))) << command;
+      }
     }
   }
   EXPECT_EQ(run({"run", "--help"}), 0);
@@ -79,7 +81,9 @@ TEST_F(EvacuatorCli, HelpOfAPluginCommandShowsItsOwnExamplesOnly) {
   for (const char* command : {"pod", "node", "status", "watch", "cancel", "approve", "explain", "uninstall"}) {
     EXPECT_EQ(run_plugin({command, "--help"}), 0) << err_;
     EXPECT_THAT(out_, HasSubstr(std::string("Examples:\n  kubectl evacuator ") + command + " "));
-    if (command != std::string("status")) EXPECT_THAT(out_, Not(HasSubstr("kubectl evacuator status")));
+    if (command != std::string("status")) {
+      EXPECT_THAT(out_, Not(HasSubstr("kubectl evacuator status")));
+    }
   }
 }
 

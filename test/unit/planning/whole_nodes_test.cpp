@@ -45,7 +45,9 @@ TEST_P(WholeNode, IsEmptiedOrLeftAlone) {
   EXPECT_EQ(moved, GetParam().want);
   EXPECT_EQ(plan.strategies.at(0).nominated, static_cast<int>(moved.size()));
   const auto is_named = [&](const api::ReasonCount& each) { return each.reason == GetParam().refused; };
-  if (GetParam().refused) EXPECT_TRUE(std::ranges::any_of(plan.refused, is_named));
+  if (GetParam().refused) {
+    EXPECT_TRUE(std::ranges::any_of(plan.refused, is_named));
+  }
 }
 
 constexpr auto kOnlyThresholds = R"({"thresholds":{"cpu":40},"evictionModes":["OnlyThresholdingResources"]})";

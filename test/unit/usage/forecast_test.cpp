@@ -95,7 +95,9 @@ TEST(Forecast, RepeatsYesterdayWhereNothingIsBetter) {
     EXPECT_LE(forecast.error, forecast.seasonal_error) << shift;
     EXPECT_NEAR(forecast.middle, 70, 1) << shift;  // midnight; the peak is six hours away
     by_yesterday += forecast.rule == ForecastRule::kYesterday ? 1 : 0;
-    if (forecast.rule == ForecastRule::kYesterday) EXPECT_EQ(forecast.error, forecast.seasonal_error) << "as it is";
+    if (forecast.rule == ForecastRule::kYesterday) {
+      EXPECT_EQ(forecast.error, forecast.seasonal_error) << "as it is";
+    }
   }
   EXPECT_GT(by_yesterday, 0U);
 }

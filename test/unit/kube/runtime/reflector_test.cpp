@@ -377,7 +377,9 @@ TEST_F(ReflectorTest, ListsAnewWhenAsked) {
   EXPECT_THAT(take_changes(), ElementsAre("- > b@20", "a@1 > -"));
   EXPECT_THAT(transport.targets().back(), HasSubstr("resourceVersion=30")) << "the watch goes on from the new list";
   for (const std::string& each : transport.targets()) {
-    if (each.find("watch=true") == std::string::npos) EXPECT_EQ(each.find("resourceVersion"), std::string::npos);
+    if (each.find("watch=true") == std::string::npos) {
+      EXPECT_EQ(each.find("resourceVersion"), std::string::npos);
+    }
   }
 }
 

@@ -149,9 +149,13 @@ TEST_P(PreferenceScore, IsThatOfKubeScheduler) {
   EXPECT_EQ(scores, GetParam().scores);
   const int most = std::ranges::max(scores);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (preferences.is_best(nodes[i])) EXPECT_EQ(scores[i], most) << i;
+    if (preferences.is_best(nodes[i])) {
+      EXPECT_EQ(scores[i], most) << i;
+    }
     const bool some_are_best = std::ranges::any_of(nodes, [&](NodeIndex node) { return preferences.is_best(node); });
-    if (some_are_best) EXPECT_LE(preferences.least_loss(nodes[i]), most - scores[i]) << i;
+    if (some_are_best) {
+      EXPECT_LE(preferences.least_loss(nodes[i]), most - scores[i]) << i;
+    }
   }
 }
 

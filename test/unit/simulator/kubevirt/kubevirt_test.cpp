@@ -601,7 +601,9 @@ TEST_P(VirtApiDown, FailsClosedSince15) {
   world.annotate(kube::kKubeVirts, "kubevirt", "kubevirt", behaviour::kVirtApi, "down");
   const Reply reply = evict(pod);
   EXPECT_EQ(reply.code, GetParam().want) << reply.message();
-  if (reply.code == 500) EXPECT_NE(reply.message().find("failed calling webhook \"virt-launcher"), std::string::npos);
+  if (reply.code == 500) {
+    EXPECT_NE(reply.message().find("failed calling webhook \"virt-launcher"), std::string::npos);
+  }
 }
 INSTANTIATE_TEST_SUITE_P(KubeVirt, VirtApiDown, testing::Values(DownCase{"v1.7.0", 500}, DownCase{"v1.6.0", 500}));
 
