@@ -178,8 +178,8 @@ WorkloadKey workload_of(const PodOrigin& pod, const FindController& find) {
     return key;
   }
   const std::string suffix = "-" + std::string(pod.template_hash);
-  const bool is_of_deployment = key.kind == "ReplicaSet" && !pod.template_hash.empty() &&
-                                key.name.ends_with(suffix) && key.name.size() > suffix.size();
+  const bool is_of_deployment = key.kind == "ReplicaSet" && !pod.template_hash.empty() && key.name.ends_with(suffix) &&
+                                key.name.size() > suffix.size();
   if (is_of_deployment) return {key.ns, "Deployment", key.name.substr(0, key.name.size() - suffix.size())};
   return key;
 }

@@ -213,7 +213,7 @@ class Finder {
         cluster_.pdbs, [&](const auto& budget) { return budget->meta.ns == group.ns && budget->covers(first); });
     if (!has_budget)
       add(Cause::kMissingBudget, group, group.pods, Risk::kLow,
-          fmt::format("no PodDisruptionBudget covers these {} pods", group.pods.size()),
+          "no PodDisruptionBudget covers them",
           "add one with maxUnavailable 1, or more");
   }
 

@@ -22,8 +22,8 @@ void RunningHistory::close() {
   if (parts_.open.cpu.count() > 0) merge_into(parts_.sketches, sketch_of(*parts_.day), parts_.open.cpu);
   parts_.open = {};
   parts_.day.reset();
-  for (std::uint64_t* odd : {&parts_.oddities.negative, &parts_.oddities.not_finite, &parts_.oddities.absurd,
-                             &parts_.oddities.duplicates})
+  for (std::uint64_t* odd :
+       {&parts_.oddities.negative, &parts_.oddities.not_finite, &parts_.oddities.absurd, &parts_.oddities.duplicates})
     *odd /= 2;
 }
 
@@ -48,8 +48,8 @@ void RunningHistory::add(base::TimePoint time, double cpu, double memory, bool i
   const double bytes = checked(memory, kMostBytes, parts_.oddities);
   if (std::isnan(cores) && std::isnan(bytes)) return;
   const Day day = day_of(time);
-  const bool is_late = (parts_.day && day < *parts_.day) ||
-                       (!parts_.closed.empty() && day <= parts_.closed.rbegin()->first);
+  const bool is_late =
+      (parts_.day && day < *parts_.day) || (!parts_.closed.empty() && day <= parts_.closed.rbegin()->first);
   if (is_late) {
     ++parts_.oddities.duplicates;
     return;

@@ -35,8 +35,8 @@ class RunningHistory {
   /// REQUIRES: `parts` are as a RunningHistory has them.
   explicit RunningHistory(Parts parts) : parts_(std::move(parts)) {}
 
-  /// Of any of the workload's pods. Figures that cannot be true count as oddities, and so does a sample of a day that is
-  /// closed already.
+  /// Of any of the workload's pods. Figures that cannot be true count as oddities, and so does a sample of a day that
+  /// is closed already.
   void add(base::TimePoint time, double cpu, double memory, bool is_startup);
   /// Adds what a predecessor kept of the same container: no sample is in both.
   void merge(const RunningHistory& earlier);

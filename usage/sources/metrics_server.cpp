@@ -41,8 +41,8 @@ base::Result<Samples> MetricsServer::sample() {
 
 base::Result<std::vector<std::string>> sample_containers(kube::Client& client, const EachContainer& each) {
   Oddities oddities;
-  const auto done = read_pages(client, kPodMetrics,
-                               [&](std::string& page) { return read_container_metrics(page, each, oddities); });
+  const auto done =
+      read_pages(client, kPodMetrics, [&](std::string& page) { return read_container_metrics(page, each, oddities); });
   if (!done) return done.error();
   std::vector<std::string> problems;
   oddities.tell("containers: ", problems);

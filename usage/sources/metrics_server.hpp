@@ -18,8 +18,8 @@ class MetricsServer final : public Source {
   kube::Client& client_;
 };
 
-/// What every container uses now, by metrics.k8s.io, page by page; returns what could not be used, for people. An error:
-/// the answer ends there, and what was told before it holds.
+/// What every container uses now, by metrics.k8s.io, page by page; returns what could not be used, for people. An
+/// error: the answer ends there, and what was told before it holds.
 base::Result<std::vector<std::string>> sample_containers(kube::Client& client, const EachContainer& each);
 
 }  // namespace usage
