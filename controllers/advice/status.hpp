@@ -1,0 +1,18 @@
+#pragma once
+
+#include "advising/requests.hpp"
+#include "api/advice/resource_advice.hpp"
+#include "controllers/advice/book.hpp"
+
+namespace controllers::advice {
+
+/// What is said about the workload now, by the days before `now`: the rules are those of `advise requests`
+/// (advising/requests.hpp). Pure. Texts are bounded as the CRD has it.
+api::ResourceAdviceStatus advice_status(const advising::WorkloadKey& key, const Kept& kept, advising::Rules rules,
+                                        base::TimePoint now);
+
+/// Takes the histories of an earlier leader out of its status. Returns why those are begun anew that could not be read,
+/// for people: such a text is nobody's who may write there.
+std::vector<std::string> load_histories(const api::ResourceAdviceStatus& status, Kept& kept, base::TimePoint now);
+
+}  // namespace controllers::advice
