@@ -13,6 +13,7 @@ namespace {
 using advising::WorkloadKey;
 using api::Json;
 using base::kv;
+using kube::kResourceAdvices;
 
 /// A sample is of a moment ago: metrics-server asks kubelets every 15 s to 60 s.
 constexpr base::minutes kMaxAge{5};

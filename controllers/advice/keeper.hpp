@@ -12,14 +12,13 @@
 #include "controllers/advice/book.hpp"
 #include "controllers/config/advice_config.hpp"
 #include "kube/client.hpp"
+#include "kube/resource_advices.hpp"
 #include "kube/runtime/requeue.hpp"
 #include "kube/runtime/work_queue.hpp"
 #include "kube/runtime/worker.hpp"
 #include "usage/parse/metrics_server.hpp"
 
 namespace controllers::advice {
-
-inline constexpr kube::ResourceType kResourceAdvices{"evacuator.dev", "v1alpha1", "resourceadvices", "ResourceAdvice"};
 
 /// What containers use now, as usage::sample_containers() tells it.
 using ContainerSampler = std::function<base::Result<std::vector<std::string>>(const usage::EachContainer& each)>;
