@@ -66,7 +66,7 @@ class Keeper {
   std::optional<base::TimePoint> next_sample_;
   base::TimePoint refused_until_{};
   std::string told_sample_;  ///< the newest complaint of each sort that is in the log
-  mutable std::string told_write_;
+  std::string told_write_;
 };
 
 /// Queue, keeper and counts, for whoever assembles a process.

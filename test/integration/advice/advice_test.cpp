@@ -244,10 +244,10 @@ TEST_F(KeptAdvice, IsOfSelectedNamespacesOnly) {
 TEST_F(KeptAdvice, ThatMayNotBeWrittenIsNotTriedAllTheTime) {
   stage(2);
   int asked = 0;
-  on_call = [&](const kube::Request& request) { asked += request.target.find("resourceadvices") != std::string::npos; };
+  on_call = [&](const kube::Request& request) { asked += request.path.find("resourceadvices") != std::string::npos; };
   start();
   transport->lie = [](const kube::Request& request) -> std::optional<kube::Response> {
-    if (request.target.find("resourceadvices") == std::string::npos) return std::nullopt;
+    if (request.path.find("resourceadvices") == std::string::npos) return std::nullopt;
     kube::Response refusal;
     refusal.status = 403;
     refusal.body =
@@ -262,6 +262,19 @@ TEST_F(KeptAdvice, ThatMayNotBeWrittenIsNotTriedAllTheTime) {
   live(hours(1));
   EXPECT_TRUE(advice("deployment-web"));
   EXPECT_EQ(*advice("deployment-web")->status.containers.at(0).first_sample, begun) << "samples were kept meanwhile";
+}
+
+TEST_F(KeptAdvice, IsATableForKubectl) {
+  stage(2);
+  start();
+  live(hours(76));
+  kube::Request request;
+  request.path = "/apis/evacuator.dev/v1alpha1/namespaces/shop/resourceadvices";
+  request.accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
+  const Json table = Json::parse(server->handle(request, {"alice", {}, "kubectl"}).body);
+  Json cells = table.at("rows").at(0).at("cells");
+  cells.erase(6);  // its age
+  EXPECT_EQ(cells, Json({"deployment-web", "Deployment/web", 1, "100m → 225m", "64Mi → 115Mi", "Low", "True", 2}));
 }
 
 TEST_F(KeptAdvice, IsOffByDefault) {
