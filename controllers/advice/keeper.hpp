@@ -31,8 +31,8 @@ using ContainerSampler = std::function<base::Result<std::vector<std::string>>(co
 /// What came after the last write of a workload is lost when the process ends.
 class Keeper {
  public:
-  /// Writes of one reconcile(): others get their turn at the client's rate limit.
-  static constexpr std::size_t kMostWrites = 20;
+  /// Writes of one reconcile(), which is once a second at most: others get their turn at the client's rate limit.
+  static constexpr std::size_t kMostWrites = 5;
   /// After the server said that a right or the kind is missing.
   static constexpr base::minutes kRefusedFor{10};
 

@@ -105,6 +105,7 @@ api::ResourceAdviceStatus advice_status(const advising::WorkloadKey& key, const 
   rules.to = advising::day_of(now);
   rules.from = rules.to - advising::RunningHistory::kMostDays;
   static const advising::RunningHistory kNone;
+  std::size_t left = kMostSketchBytes;
   api::ResourceAdviceStatus status;
   std::vector<Advice> all;
   for (const advising::ContainerSpec& spec : kept.workload.containers) {
@@ -112,7 +113,9 @@ api::ResourceAdviceStatus advice_status(const advising::WorkloadKey& key, const 
     const advising::RunningHistory& history = known == kept.histories.end() ? kNone : known->second;
     Advice& advice = all.emplace_back(advising::advise_container(spec, history.history(), rules));
     advice.key = {key, spec.name};
-    status.containers.push_back(container_of(advice, history));
+    api::ContainerAdvice& container = status.containers.emplace_back(container_of(advice, history));
+    if (container.sketch.size() > left) container.sketch.clear();
+    left -= container.sketch.size();
   }
   status.workload = {kept.workload.owner.api_version, key.kind, key.name};
   status.workload_text = key.kind + "/" + key.name;

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "advising/requests.hpp"
 #include "api/advice/resource_advice.hpp"
 #include "controllers/advice/book.hpp"
@@ -7,7 +11,9 @@
 namespace controllers::advice {
 
 /// What is said about the workload now, by the days before `now`: the rules are those of `advise requests`
-/// (advising/requests.hpp). Pure. Texts are bounded as the CRD has it.
+/// (advising/requests.hpp). Pure. Texts are bounded as the CRD has it, and the sketches of all containers together by
+/// kMostSketchBytes: one that does not fit is left out, and that container's past begins anew with the next leader.
+inline constexpr std::size_t kMostSketchBytes = 64 * 1024;
 api::ResourceAdviceStatus advice_status(const advising::WorkloadKey& key, const Kept& kept, advising::Rules rules,
                                         base::TimePoint now);
 

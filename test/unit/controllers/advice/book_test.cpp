@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <functional>
 #include <memory>
 
@@ -229,6 +230,26 @@ TEST_F(AdviceBook, BeginsAnewWhereTheKeptHistoryIsHostile) {
   EXPECT_THAT(load_histories(forged, *book->find(kWeb), kStart + minutes(10)),
               ElementsAre(HasSubstr("container app: ")));
   EXPECT_EQ(samples(), 10U);
+}
+
+TEST_F(AdviceBook, BoundsWhatAStatusKeepsHoweverContainersUseTheirCpu) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < api::kMostAdvisedContainers; ++i) names.push_back(fmt::format("c{}", i));
+  std::uint64_t number = 18;
+  for (int i = 0; i < 15'000; ++i) {
+    const base::TimePoint now = kStart + minutes(i);
+    book->follow(of_pods(kWeb, {"web-1"}, names), now);
+    for (const std::string& name : names) {
+      number = number * 6364136223846793005ULL + 1442695040888963407ULL;
+      book->sample(
+          sample_of("web-1", now, 1e-4 * std::pow(4e7, static_cast<double>(number >> 40) / (1 << 24)), kMiB, name),
+          now);
+    }
+  }
+  std::size_t all = 0;
+  for (const auto& container : status(kStart + minutes(15'000)).containers) all += container.sketch.size();
+  EXPECT_LE(all, kMostSketchBytes);
+  EXPECT_GE(all, kMostSketchBytes / 2);
 }
 
 TEST_F(AdviceBook, SaysOnlyWhatAllContainersHaveInTheColumns) {
