@@ -10,10 +10,12 @@
 
 namespace controllers::advice {
 
+/// Of all sketches of a workload together.
+inline constexpr std::size_t kMostSketchBytes = 64 * 1024;
+
 /// What is said about the workload now, by the days before `now`: the rules are those of `advise requests`
 /// (advising/requests.hpp). Pure. Texts are bounded as the CRD has it, and the sketches of all containers together by
 /// kMostSketchBytes: one that does not fit is left out, and that container's past begins anew with the next leader.
-inline constexpr std::size_t kMostSketchBytes = 64 * 1024;
 api::ResourceAdviceStatus advice_status(const advising::WorkloadKey& key, const Kept& kept, advising::Rules rules,
                                         base::TimePoint now);
 
