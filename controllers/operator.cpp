@@ -680,7 +680,12 @@ void Operator::run_workers(std::stop_token stop) {
   for (std::size_t i = 0; i < kPolicyWorkers; ++i) run("policies", impl_->policy_worker(i));
   run("taints", impl_->taint_worker());
   if (impl_->responder) run("responder", impl_->responder_worker());
-  if (impl_->adviser) run("advice", impl_->adviser->worker());
+  if (impl_->adviser) {
+    threads.emplace_back([this, stop] {
+      kube::name_this_thread("advice");
+      impl_->adviser->run(stop);
+    });
+  }
   for (int turn = 0; !stop.stop_requested(); ++turn) {
     if (turn == kTidyTurn) return_free_memory();  // of the first lists
     impl_->publish_counts();

@@ -44,6 +44,8 @@ class Book {
 
   /// Whose news is to be written now, the longest overdue first.
   std::vector<advising::WorkloadKey> due(base::TimePoint now) const;
+  /// The same of all news, due or not.
+  std::vector<advising::WorkloadKey> with_news() const { return due(base::TimePoint::max()); }
   /// When the next one is; nullopt: there is no news.
   std::optional<base::TimePoint> next_due() const;
   /// nullptr: it is not kept.

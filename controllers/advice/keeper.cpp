@@ -96,6 +96,15 @@ void Keeper::write_due(base::TimePoint now) {
   if (!due.empty()) tell("a ResourceAdvice could not be written", problem, told_write_);
 }
 
+void Keeper::flush(base::Duration time) {
+  const base::TimePoint end = deps_.clock.now() + time;
+  for (const WorkloadKey& key : book_.with_news()) {
+    const base::TimePoint now = deps_.clock.now();
+    if (now >= end || !write(key, *book_.find(key), now)) return;
+    book_.written(key, now, true);
+  }
+}
+
 base::Status Keeper::load(const WorkloadKey& key, Kept& kept, base::TimePoint now, bool& is_there) {
   const auto text = deps_.client.get(kResourceAdvices, object_of(key));
   is_there = text.ok();

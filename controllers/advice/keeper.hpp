@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ using ContainerSampler = std::function<base::Result<std::vector<std::string>>(co
 /// their owners alone; of a ResourceAdvice that is there it believes nothing but its status, which nobody else may
 /// write, and writes only into the namespace whose pods were measured. It applies nothing. One thread at a time.
 ///
-/// What came after the last write of a workload is lost when the process ends.
+/// What came after the last write of a workload is lost when the process ends without flush().
 class Keeper {
  public:
   /// Writes of one reconcile(), which is once a second at most: others get their turn at the client's rate limit.
@@ -49,6 +50,8 @@ class Keeper {
 
   /// Samples when it is time, writes what is due, and says when to come again. There is one key: kKey.
   base::Result<kube::Requeue> reconcile(const api::ObjectKey& key);
+  /// Writes the news of as many as fit into `time`, for a process that ends in good order; the first failure ends it.
+  void flush(base::Duration time);
   static api::ObjectKey key() { return {"", "resourceadvices"}; }
 
  private:
@@ -73,9 +76,18 @@ class Keeper {
 struct Service {
   Service(Keeper::Dependencies dependencies, const base::Clock& steady, const ResourceAdviceConfig& config)
       : queue(steady), log(dependencies.log), keeper(std::move(dependencies), config) {}
+  /// What run() spends at its end.
+  static constexpr base::seconds kFlushTime{5};
+
   kube::Worker worker() {
     return kube::Worker(
         queue, [this](const api::ObjectKey& key) { return keeper.reconcile(key); }, counts, log);
+  }
+
+  /// Works until stopped, and leaves nothing unwritten as far as time allows.
+  void run(std::stop_token stop) {
+    worker().run(stop);
+    keeper.flush(kFlushTime);
   }
 
   kube::WorkQueue queue;

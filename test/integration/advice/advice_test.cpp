@@ -2,7 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "advising/running/codec.hpp"
 #include "api/advice/resource_advice.hpp"
+#include "api/core/codec.hpp"
 #include "kube/resource_advices.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
@@ -262,6 +264,58 @@ TEST_F(KeptAdvice, ThatMayNotBeWrittenIsNotTriedAllTheTime) {
   live(hours(1));
   EXPECT_TRUE(advice("deployment-web"));
   EXPECT_EQ(*advice("deployment-web")->status.containers.at(0).first_sample, begun) << "samples were kept meanwhile";
+}
+
+/// A process that ends in good order writes what it has; a successor goes on without a gap.
+TEST_F(KeptAdvice, IsWrittenAtTheEndOfAProcess) {
+  stage(2);
+  transport = std::make_unique<fakes::MortalTransport>(*server, simulator::User{kOurUser, {}, "evacuator"});
+  client = std::make_unique<kube::Client>(*transport, nullptr);
+  const auto keeper = [&] {
+    controllers::advice::Cluster seen{.pods = {},
+                                      .workload = [](auto, const auto&) { return nullptr; },
+                                      .is_selected = [](const auto&) { return true; }};
+    for (const auto& object : cluster->store().list(kube::kPods)) {
+      auto pod = api::decode_pod(api::to_json_text(*object));
+      EXPECT_TRUE(pod);
+      seen.pods.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
+    }
+    return std::make_unique<controllers::advice::Keeper>(
+        controllers::advice::Keeper::Dependencies{
+            .client = *client,
+            .clock = clock,
+            .cluster = [seen] { return seen; },
+            .sample = [this](const usage::EachContainer& each) { return sample(each); },
+            .metrics = metrics,
+            .log = {}},
+        controllers::ResourceAdviceConfig{.sample_interval = minutes(5)});
+  };
+  const base::TimePoint first = clock.now();
+  auto one = keeper();
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(one->reconcile(controllers::advice::Keeper::key()));
+    cluster->advance(minutes(5));
+  }
+  one->flush(base::seconds(5));
+  one.reset();
+  const auto objects = cluster->store().list(kResourceAdvices);
+  ASSERT_EQ(objects.size(), 1U);
+  const std::string name = (*objects.front())["metadata"]["name"];
+  EXPECT_TRUE(name.starts_with("replicaset-")) << "nobody told of the Deployment";
+  const auto samples = [&] {
+    return advising::decode_history(advice(name)->status.containers.at(0).sketch, clock.now())->parts().samples;
+  };
+  EXPECT_EQ(samples(), 10U);
+  auto two = keeper();
+  ASSERT_TRUE(two->reconcile(controllers::advice::Keeper::key()));
+  two->flush(base::seconds(5));
+  EXPECT_EQ(samples(), 12U);
+  EXPECT_EQ(*advice(name)->status.containers.at(0).first_sample, first);
+  transport->die();
+  cluster->advance(minutes(5));
+  ASSERT_TRUE(two->reconcile(controllers::advice::Keeper::key()));
+  two->flush(base::seconds(5));
+  EXPECT_EQ(samples(), 12U) << "who may not act any more ends at once";
 }
 
 TEST_F(KeptAdvice, IsATableForKubectl) {
