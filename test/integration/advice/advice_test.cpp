@@ -272,9 +272,13 @@ TEST_F(KeptAdvice, IsWrittenAtTheEndOfAProcess) {
   transport = std::make_unique<fakes::MortalTransport>(*server, simulator::User{kOurUser, {}, "evacuator"});
   client = std::make_unique<kube::Client>(*transport, nullptr);
   const auto keeper = [&] {
-    controllers::advice::Cluster seen{.pods = {},
-                                      .workload = [](auto, const auto&) { return nullptr; },
-                                      .is_selected = [](const auto&) { return true; }};
+    controllers::advice::Cluster seen;
+    seen.workload = [this](std::string_view, const api::ObjectKey& key) -> std::shared_ptr<const api::Workload> {
+      const auto object = cluster->store().get(kube::kReplicaSets, key);
+      if (!object) return nullptr;
+      return std::make_shared<const api::Workload>(*api::decode_workload(api::to_json_text(*object)));
+    };
+    seen.is_selected = [](const std::string&) { return true; };
     for (const auto& object : cluster->store().list(kube::kPods)) {
       auto pod = api::decode_pod(api::to_json_text(*object));
       EXPECT_TRUE(pod);
@@ -298,10 +302,8 @@ TEST_F(KeptAdvice, IsWrittenAtTheEndOfAProcess) {
   }
   one->flush(base::seconds(5));
   one.reset();
-  const auto objects = cluster->store().list(kResourceAdvices);
-  ASSERT_EQ(objects.size(), 1U);
-  const std::string name = (*objects.front())["metadata"]["name"];
-  EXPECT_TRUE(name.starts_with("replicaset-")) << "nobody told of the Deployment";
+  const std::string name = "deployment-web";
+  ASSERT_TRUE(advice(name));
   const auto samples = [&] {
     return advising::decode_history(advice(name)->status.containers.at(0).sketch, clock.now())->parts().samples;
   };
