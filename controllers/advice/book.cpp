@@ -57,15 +57,19 @@ void Book::follow(Advised found, base::TimePoint now) {
 /// pods come and go. They are no more than those that stay.
 void Book::leave(base::TimePoint now, std::size_t most) {
   std::size_t leaving = 0;
-  std::erase_if(kept_, [&](auto& entry) {
-    auto& [key, kept] = entry;
-    if (kept.is_there) return false;
-    const bool is_worth = kept.has_news && (kept.is_loaded || key.kind == "CronJob");
-    if (!is_worth || leaving >= std::max<std::size_t>(most, 100)) return true;
-    ++leaving;
-    kept.due = std::min(kept.due, now);
-    return false;
-  });
+  for (auto at = kept_.begin(); at != kept_.end();) {
+    Kept& kept = at->second;
+    const bool is_worth = kept.has_news && (kept.is_loaded || at->first.kind == "CronJob");
+    if (!kept.is_there && (!is_worth || leaving >= std::max<std::size_t>(most, 100))) {
+      at = kept_.erase(at);
+      continue;
+    }
+    if (!kept.is_there) {
+      ++leaving;
+      kept.due = std::min(kept.due, now);
+    }
+    ++at;
+  }
 }
 
 void Book::sample(const usage::ContainerSample& sample, base::TimePoint now) {
