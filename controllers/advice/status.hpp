@@ -11,7 +11,7 @@
 namespace controllers::advice {
 
 /// Of all sketches of a workload together.
-inline constexpr std::size_t kMostSketchBytes = 64 * 1024;
+inline constexpr std::size_t kMostSketchBytes = 32 * 1024;
 
 /// What is said about the workload now, by the days before `now`: the rules are those of `advise requests`
 /// (advising/requests.hpp). Pure. Texts are bounded as the CRD has it, and the sketches of all containers together by

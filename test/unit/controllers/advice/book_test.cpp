@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "advising/running/codec.hpp"
 #include "controllers/advice/status.hpp"
@@ -235,21 +236,19 @@ TEST_F(AdviceBook, BeginsAnewWhereTheKeptHistoryIsHostile) {
 TEST_F(AdviceBook, BoundsWhatAStatusKeepsHoweverContainersUseTheirCpu) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < api::kMostAdvisedContainers; ++i) names.push_back(fmt::format("c{}", i));
-  std::uint64_t number = 18;
-  for (int i = 0; i < 15'000; ++i) {
-    const base::TimePoint now = kStart + minutes(i);
-    book->follow(of_pods(kWeb, {"web-1"}, names), now);
-    for (const std::string& name : names) {
-      number = number * 6364136223846793005ULL + 1442695040888963407ULL;
-      book->sample(
-          sample_of("web-1", now, 1e-4 * std::pow(4e7, static_cast<double>(number >> 40) / (1 << 24)), kMiB, name),
-          now);
-    }
-  }
+  advising::RunningHistory wide;
+  for (int i = 0; i < 100'000; ++i)
+    wide.add(kStart + base::seconds(16 * i), 1e-4 * std::pow(4e7, (i * 7919 % 10'000) / 10'000.0), kMiB, false);
+  book->follow(of_pods(kWeb, {"web-1"}, names), kStart);
+  for (const std::string& name : names) book->find(kWeb)->histories[name] = wide;
+  const auto said = status(kStart + minutes(27'000));
   std::size_t all = 0;
-  for (const auto& container : status(kStart + minutes(15'000)).containers) all += container.sketch.size();
+  for (const auto& container : said.containers) all += container.sketch.size();
   EXPECT_LE(all, kMostSketchBytes);
   EXPECT_GE(all, kMostSketchBytes / 2);
+  EXPECT_NE(said.containers.front().sketch, "");
+  EXPECT_EQ(said.containers.back().sketch, "") << "no room was left";
+  EXPECT_TRUE(said.containers.back().first_sample) << "it has advice all the same";
 }
 
 TEST_F(AdviceBook, SaysOnlyWhatAllContainersHaveInTheColumns) {

@@ -95,7 +95,7 @@ TEST(AdvisedWorkloads, LeaveOutWhatHasNoPastOrNoName) {
                            Case{"a long name", reference("apps/v1", "StatefulSet", std::string(250, 'a'), "u")}}) {
     Stage stage;
     auto pod = stage.pod("shop", "web-abc-xyz12", each.owner);
-    pod->meta.labels.set("pod-template-hash", "abc");
+    pod->meta.labels = {{"pod-template-hash", "abc"}};
     EXPECT_THAT(stage.advised().workloads, SizeIs(0)) << each.name;
   }
   Stage stage;
