@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
         MetricsCase{"Half", list_of(pod(R"([{"name":"a","usage":{"cpu":"1"}}])")),
                     "shop/web/a@2026-11-21T12:00:00Z=1/nan"},
         MetricsCase{"Hostile", list_of(pod(R"([{"name":"a","usage":{"cpu":"-1","memory":"x"}},{"name":7},{},3])")),
-                    "shop/web/a@2026-11-21T12:00:00Z=nan/nan | 1 value is negative | 1 value is no number | 3 values "
+                    "shop/web/a@2026-11-21T12:00:00Z=nan/nan | 1 value is negative; 1 value is no number; 3 values "
                     "are of nobody: a label or a name is missing"},
         MetricsCase{"OfNobody", list_of(R"({"metadata":{"name":"web"},"containers":[{"name":"a"}]})"),
                     " | 1 value is of nobody: a label or a name is missing"},
