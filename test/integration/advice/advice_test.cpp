@@ -121,7 +121,7 @@ TEST_F(KeptAdvice, IsThereAfterThreeDaysAndAFailOverInTheMiddleLosesNoDay) {
   start();
   live(hours(1));
   ASSERT_TRUE(advice("deployment-web"));
-  EXPECT_THAT(ready("deployment-web"), HasSubstr("InsufficientHistory: app: no history"));
+  EXPECT_THAT(ready("deployment-web"), HasSubstr("InsufficientHistory: main: no history"));
   live(hours(35));
   stop();
   start();  // another replica: it knows nothing but what the objects say
