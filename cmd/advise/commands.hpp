@@ -35,7 +35,7 @@ struct RequestsOptions {
   std::vector<std::string> top_logs;  ///< logs of `kubectl top pods --containers`
   std::vector<std::string> csv_files;
   bool resource_advices = false;  ///< also what ResourceAdvices keep
-  std::string cache;  ///< folder where days that Prometheus told are kept; empty: nowhere
+  std::string cache;              ///< folder where days that Prometheus told are kept; empty: nowhere
   std::string profile = "Standard";
   double percentile = 95;
   int days = 14;

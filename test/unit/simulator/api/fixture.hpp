@@ -76,7 +76,7 @@ class ApiFixture : public testing::Test {
 
   void install_crds() {
     for (const char* file : {"evacuator.dev_evacuations.yaml", "evacuator.dev_deschedulerpolicies.yaml",
-                           "evacuator.dev_resourceadvices.yaml"}) {
+                             "evacuator.dev_resourceadvices.yaml"}) {
       std::ifstream in(std::string(EVACUATOR_SOURCE_DIR) + "/crds/" + file);
       std::stringstream text;
       text << in.rdbuf();
