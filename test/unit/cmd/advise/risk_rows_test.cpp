@@ -72,7 +72,8 @@ TEST(RiskRows, SayThatReasonsDiffer) {
 TEST(RiskRows, AreWithoutWhatHasAnEffectAndWithoutControlCharacters) {
   std::vector<Finding> findings;
   for (int i = 0; i < 6; ++i) findings.push_back(missing("sh\x1b[2Jop", fmt::format("w\x1b[{}", i)));
-  findings.push_back({.cause = Cause::kBarePod, .ns = "shop", .name = "web"});
+  findings.push_back(missing("shop", "web"));
+  findings.back().cause = Cause::kBarePod;
   const auto rows = risk_rows(findings);
   ASSERT_THAT(rows, SizeIs(1));
   EXPECT_THAT(rows[0].what, Not(HasSubstr("\x1b")));
