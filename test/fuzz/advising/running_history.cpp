@@ -16,7 +16,7 @@ namespace {
 void check(const advising::RunningHistory& history, base::TimePoint now) {
   if (history.parts().closed.size() > advising::RunningHistory::kMostDays) std::abort();
   advising::Rules rules{advising::Profile::kPercentile, 95, 0, advising::day_of(now)};
-  const auto advice = advising::advise_container({.name = "app"}, history.history(), rules);
+  const auto advice = advising::advise_container({}, history.history(), rules);
   for (const auto& amount : {advice.recommended.cpu_request, advice.recommended.cpu_limit}) {
     if (amount && !(*amount > 0 && *amount <= advising::kMostCores * 1.1)) std::abort();
   }

@@ -31,6 +31,12 @@ void feed(RunningHistory& history, base::TimePoint from, base::TimePoint to, bas
   }
 }
 
+advising::ContainerSpec app() {
+  advising::ContainerSpec spec;
+  spec.name = "app";
+  return spec;
+}
+
 RunningHistory fed(base::Duration time) {
   RunningHistory history;
   feed(history, kStart, kStart + time);
@@ -43,7 +49,7 @@ advising::Rules rules_until(base::TimePoint now, advising::Profile profile = adv
 }
 
 TEST(RunningHistory, GivesAdviceAfterThreeDaysAsSamplesWouldAtOnce) {
-  const advising::ContainerSpec spec{.name = "app"};
+  const advising::ContainerSpec spec = app();
   const auto advice_after = [&](int days) {
     const auto time = std::chrono::hours(24 * days);
     return advising::advise_container(spec, fed(time).history(), rules_until(kStart + time));
@@ -239,7 +245,7 @@ TEST(HistoryText, WithAnyByteChangedGivesFiguresThatCanBe) {
       changed[at] = value;
       const auto read = advising::decode_history(base::encode_base64(changed), kLater);
       if (!read) continue;
-      const auto advice = advising::advise_container({.name = "app"}, read->history(), rules_until(kLater));
+      const auto advice = advising::advise_container(app(), read->history(), rules_until(kLater));
       if (advice.recommended.cpu_limit) {
         EXPECT_LE(*advice.recommended.cpu_limit, advising::kMostCores + 1) << at;
       }
