@@ -7,6 +7,7 @@
 #include "advising/patches.hpp"
 #include "advising/running/codec.hpp"
 #include "api/advice/resource_advice.hpp"
+#include "api/json/json_access.hpp"
 #include "cmd/advise/commands.hpp"
 #include "cmd/advise/objects.hpp"
 #include "cmd/advise/past.hpp"
@@ -42,7 +43,7 @@ const std::vector<WantedKind>& wanted_kinds() {
 /// What the operator kept of each container.
 void add_kept(const api::Json& object, base::TimePoint now, advising::Histories& kept,
               std::vector<std::string>& problems) {
-  if (object.value("kind", "") != api::kResourceAdviceKind) return;
+  if (api::text_at(object, {"kind"}) != api::kResourceAdviceKind) return;
   const auto advice = api::decode_resource_advice(object);
   if (!advice) return;
   const auto& workload = advice->status.workload;
