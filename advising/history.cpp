@@ -13,15 +13,6 @@ namespace {
 constexpr std::size_t kMostExamples = 5;
 constexpr double kMostInADay = 86'400;  ///< samples, or kills
 
-/// The value itself, or kUnknown, which is counted, when it cannot be true.
-double checked(double value, double most, Oddities& oddities) {
-  if (std::isnan(value)) return kUnknown;
-  if (std::isinf(value)) return ++oddities.not_finite, kUnknown;
-  if (value < 0) return ++oddities.negative, kUnknown;
-  if (value > most) return ++oddities.absurd, kUnknown;
-  return value;
-}
-
 void raise(double& peak, double value) {
   if (!std::isnan(value) && !(peak >= value)) peak = value;
 }
@@ -60,6 +51,14 @@ Oddities& Oddities::operator+=(const Oddities& other) {
   return *this;
 }
 
+double checked(double value, double most, Oddities& oddities) {
+  if (std::isnan(value)) return kUnknown;
+  if (std::isinf(value)) return ++oddities.not_finite, kUnknown;
+  if (value < 0) return ++oddities.negative, kUnknown;
+  if (value > most) return ++oddities.absurd, kUnknown;
+  return value;
+}
+
 void add_histories(Histories& all, Histories other) {
   for (auto& [key, history] : other.containers) {
     ContainerHistory& into = all.containers[key];
@@ -79,6 +78,46 @@ void add_histories(Histories& all, Histories other) {
 }
 
 // --- Single samples
+
+void DaySamples::add(base::Duration since_midnight, double cpu_used, double memory_used, bool is_startup) {
+  ++samples;
+  hours |= 1U << std::chrono::floor<std::chrono::hours>(since_midnight).count();
+  raise(memory_peak, memory_used);
+  if (!std::isnan(memory_used)) ++memory_count, memory_sum += memory_used;
+  if (std::isnan(cpu_used)) return;
+  if (is_startup) return raise(startup_peak, cpu_used);
+  raise(cpu_peak, cpu_used);
+  ++cpu_count;
+  cpu_sum += cpu_used;
+  cpu.add(cpu_used);
+}
+
+void DaySamples::merge(const DaySamples& other) {
+  hours |= other.hours;
+  samples += other.samples;
+  cpu_count += other.cpu_count;
+  cpu_sum += other.cpu_sum;
+  raise(cpu_peak, other.cpu_peak);
+  raise(startup_peak, other.startup_peak);
+  memory_count += other.memory_count;
+  memory_sum += other.memory_sum;
+  raise(memory_peak, other.memory_peak);
+  cpu.merge(other.cpu);
+}
+
+DayUsage DaySamples::usage() const {
+  DayUsage told;
+  told.samples = samples;
+  told.covered = std::chrono::hours(std::popcount(hours));
+  told.cpu_peak = cpu_peak;
+  told.cpu_startup_peak = startup_peak;
+  told.memory_peak = memory_peak;
+  if (memory_count > 0) told.memory_mean = memory_sum / static_cast<double>(memory_count);
+  if (cpu_count == 0) return told;
+  told.cpu_mean = cpu_sum / static_cast<double>(cpu_count);
+  told.cpu_p95 = std::min(cpu.quantile(0.95), cpu_peak);
+  return told;
+}
 
 SampleFold::Series SampleFold::new_series(const Sample& sample) {
   Series series;
@@ -109,32 +148,10 @@ void SampleFold::add(const Sample& sample) {
   const double cpu = checked(sample.cpu, kMostCores, oddities);
   const double memory = checked(sample.memory, kMostBytes, oddities);
   if (std::isnan(cpu) && std::isnan(memory)) return;
-  DaySamples& day = series.container->days[day_of(sample.time)];
-  ++day.samples;
-  day.hours |= 1U << std::chrono::floor<std::chrono::hours>(sample.time - start_of(day_of(sample.time))).count();
-  raise(day.memory_peak, memory);
-  if (!std::isnan(memory)) ++day.memory_count, day.memory_sum += memory;
-  if (std::isnan(cpu)) return;
   const base::Duration age = sample.time - series.start;
-  if (age >= base::Duration(0) && age < window_.startup) return raise(day.startup_peak, cpu);
-  raise(day.cpu_peak, cpu);
-  ++day.cpu_count;
-  day.cpu_sum += cpu;
-  day.cpu.add(cpu);
-}
-
-DayUsage SampleFold::usage_of(const DaySamples& day) {
-  DayUsage usage;
-  usage.samples = day.samples;
-  usage.covered = std::chrono::hours(std::popcount(day.hours));
-  usage.cpu_peak = day.cpu_peak;
-  usage.cpu_startup_peak = day.startup_peak;
-  usage.memory_peak = day.memory_peak;
-  if (day.memory_count > 0) usage.memory_mean = day.memory_sum / static_cast<double>(day.memory_count);
-  if (day.cpu_count == 0) return usage;
-  usage.cpu_mean = day.cpu_sum / static_cast<double>(day.cpu_count);
-  usage.cpu_p95 = std::min(day.cpu.quantile(0.95), day.cpu_peak);
-  return usage;
+  const bool is_startup = age >= base::Duration(0) && age < window_.startup;
+  const Day day = day_of(sample.time);
+  series.container->days[day].add(sample.time - start_of(day), cpu, memory, is_startup);
 }
 
 Histories SampleFold::finish() && {
@@ -143,7 +160,7 @@ Histories SampleFold::finish() && {
     history.oddities = container.oddities;
     history.cpu.emplace(kSmallestCores);
     for (const auto& [day, samples] : container.days) {
-      history.days.emplace(day, usage_of(samples));
+      history.days.emplace(day, samples.usage());
       history.cpu->merge(samples.cpu);
     }
   }

@@ -60,6 +60,29 @@ struct Oddities {
   Oddities& operator+=(const Oddities& other);
 };
 
+/// The value itself, or kUnknown, which is counted, when it cannot be true: `most` is kMostCores or kMostBytes.
+double checked(double value, double most, Oddities& oddities);
+
+/// The samples of one day of one container, as they come.
+struct DaySamples {
+  std::uint32_t hours = 0;  ///< bit by hour
+  std::uint64_t samples = 0;
+  std::uint64_t cpu_count = 0;
+  double cpu_sum = 0;
+  double cpu_peak = kUnknown;
+  double startup_peak = kUnknown;
+  std::uint64_t memory_count = 0;
+  double memory_sum = 0;
+  double memory_peak = kUnknown;
+  QuantileSketch cpu{kSmallestCores};
+
+  /// Figures as checked() lets them through, at least one of them known.
+  void add(base::Duration since_midnight, double cpu_used, double memory_used, bool is_startup);
+  /// The same day as another has seen it: no sample is in both.
+  void merge(const DaySamples& other);
+  DayUsage usage() const;
+};
+
 struct ContainerHistory {
   std::map<Day, DayUsage> days;
   std::optional<QuantileSketch> cpu;  ///< all samples outside start-ups; absent: only days were told
@@ -110,18 +133,6 @@ class SampleFold {
   Histories finish() &&;
 
  private:
-  struct DaySamples {
-    std::uint32_t hours = 0;  ///< bit by hour
-    std::uint64_t samples = 0;
-    std::uint64_t cpu_count = 0;
-    double cpu_sum = 0;
-    double cpu_peak = kUnknown;
-    double startup_peak = kUnknown;
-    double memory_peak = kUnknown;
-    double memory_sum = 0;
-    std::uint64_t memory_count = 0;
-    QuantileSketch cpu{kSmallestCores};
-  };
   struct Container {
     std::map<Day, DaySamples> days;
     Oddities oddities;
@@ -135,7 +146,6 @@ class SampleFold {
 
   Series& series_of(const Sample& sample);
   Series new_series(const Sample& sample);
-  static DayUsage usage_of(const DaySamples& day);
 
   const Owners& owners_;
   Window window_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace advising {
 namespace {
@@ -75,6 +76,22 @@ double QuantileSketch::quantile(double q) const {
     if (rank <= seen) return 2 * std::pow(kGamma, first_ + static_cast<int>(i)) / (kGamma + 1);
   }
   return buckets_.empty() ? 0 : 2 * std::pow(kGamma, first_ + static_cast<int>(buckets_.size()) - 1) / (kGamma + 1);
+}
+
+std::optional<QuantileSketch> QuantileSketch::of(double smallest, double largest, Parts parts) {
+  constexpr std::uint64_t kMostZeros = std::uint64_t{1} << 48;
+  if (parts.buckets.size() > kMostBuckets || parts.zeros > kMostZeros) return std::nullopt;
+  const int lowest = index_of(smallest);
+  const int highest = index_of(largest);
+  const int size = static_cast<int>(parts.buckets.size());
+  if (size > 0 && (parts.first < lowest || parts.first > highest - size + 1)) return std::nullopt;
+  QuantileSketch sketch(smallest);
+  sketch.first_ = parts.first;
+  sketch.buckets_ = std::move(parts.buckets);
+  sketch.zeros_ = parts.zeros;
+  sketch.count_ = parts.zeros;
+  for (const std::uint32_t count : sketch.buckets_) sketch.count_ += count;
+  return sketch;
 }
 
 }  // namespace advising

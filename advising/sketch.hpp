@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace advising {
@@ -29,6 +30,16 @@ class QuantileSketch {
   /// 0 ≤ q ≤ 1. 0 when there are no values.
   double quantile(double q) const;
   std::size_t bucket_count() const { return buckets_.size(); }
+
+  /// What it is made of, for whoever stores it.
+  struct Parts {
+    int first = 0;  ///< index of buckets[0]
+    std::vector<std::uint32_t> buckets{};
+    std::uint64_t zeros = 0;
+  };
+  Parts parts() const { return {first_, buckets_, zeros_}; }
+  /// nullopt: no sketch of values up to `largest` has such parts.
+  static std::optional<QuantileSketch> of(double smallest, double largest, Parts parts);
 
  private:
   static int index_of(double value);

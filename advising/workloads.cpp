@@ -13,22 +13,17 @@ namespace inventory {
 /// What is known of a pod until all objects are there.
 struct PodSeen {
   std::string ns, name;
-  std::string owner_kind, owner_name;
+  ControllerName owner;
   std::string hash;  ///< label pod-template-hash
   std::optional<base::TimePoint> started;
   std::vector<ContainerSpec> containers;
   bool runs = false;
 };
 
-struct OwnerName {
-  std::string kind, name;
-};
-
 }  // namespace inventory
 
 namespace {
 
-using inventory::OwnerName;
 using inventory::PodSeen;
 
 std::string pod_key(std::string_view ns, std::string_view pod) {
@@ -119,7 +114,7 @@ std::vector<ContainerSpec> containers_of(const api::Json& pod_spec, bool is_in_t
   return containers;
 }
 
-OwnerName controller_of(const api::Json& object) {
+ControllerName controller_of(const api::Json& object) {
   for (const api::Json& owner : api::items_at(object, {"metadata", "ownerReferences"})) {
     if (api::flag_at(owner, {"controller"})) return {api::text_at(owner, {"kind"}), api::text_at(owner, {"name"})};
   }
@@ -141,9 +136,7 @@ PodSeen pod_of(const api::Json& pod) {
   PodSeen seen;
   seen.ns = api::text_at(pod, {"metadata", "namespace"});
   seen.name = api::text_at(pod, {"metadata", "name"});
-  OwnerName owner = controller_of(pod);
-  seen.owner_kind = std::move(owner.kind);
-  seen.owner_name = std::move(owner.name);
+  seen.owner = controller_of(pod);
   seen.hash = api::text_at(pod, {"metadata", "labels", "pod-template-hash"});
   seen.started = base::parse_time(api::text_at(pod, {"status", "startTime"}));
   if (const api::Json* spec = api::find_at(pod, {"spec"})) seen.containers = containers_of(*spec, false);
@@ -174,6 +167,21 @@ std::optional<double> amount_of_text(std::string_view text) {
 const ContainerSpec* Workload::container(std::string_view name) const {
   const auto at = std::ranges::find(containers, name, &ContainerSpec::name);
   return at == containers.end() ? nullptr : &*at;
+}
+
+WorkloadKey workload_of(const PodOrigin& pod, const FindController& find) {
+  std::string ns(pod.ns);
+  if (pod.controller.kind.empty()) return {std::move(ns), "Pod", std::string(pod.name)};
+  WorkloadKey key{std::move(ns), pod.controller.kind, pod.controller.name};
+  if (auto above = find(key)) {
+    if (!above->kind.empty()) return {key.ns, std::move(above->kind), std::move(above->name)};
+    return key;
+  }
+  const std::string suffix = "-" + std::string(pod.template_hash);
+  const bool is_of_deployment = key.kind == "ReplicaSet" && !pod.template_hash.empty() && key.name.ends_with(suffix) &&
+                                key.name.size() > suffix.size();
+  if (is_of_deployment) return {key.ns, "Deployment", key.name.substr(0, key.name.size() - suffix.size())};
+  return key;
 }
 
 // --- Owners
@@ -215,13 +223,13 @@ Owner Owners::guess(std::string_view ns, std::string_view pod) const {
 
 struct InventoryBuilder::State {
   std::vector<PodSeen> pods;
-  std::map<WorkloadKey, OwnerName> owned;  ///< ReplicaSets and Jobs that are somebody's
+  std::map<WorkloadKey, ControllerName> owned;  ///< ReplicaSets and Jobs that are somebody's
   Inventory inventory;
 
   void add_workload(const api::Json& object, const std::string& kind) {
     WorkloadKey key{api::text_at(object, {"metadata", "namespace"}), kind, api::text_at(object, {"metadata", "name"})};
     if (key.name.empty()) return;
-    OwnerName owner = controller_of(object);
+    ControllerName owner = controller_of(object);
     if (!owner.kind.empty()) {
       owned[std::move(key)] = std::move(owner);
       return;
@@ -240,15 +248,13 @@ struct InventoryBuilder::State {
     if (std::ranges::none_of(inventory.autoscalers, is_same)) inventory.autoscalers.push_back(std::move(autoscaler));
   }
 
-  WorkloadKey workload_of(const PodSeen& pod) const {
-    if (pod.owner_kind.empty()) return {pod.ns, "Pod", pod.name};
-    WorkloadKey key{pod.ns, pod.owner_kind, pod.owner_name};
-    if (const auto at = owned.find(key); at != owned.end()) return {pod.ns, at->second.kind, at->second.name};
-    const std::string suffix = "-" + pod.hash;
-    const bool is_of_deployment = key.kind == "ReplicaSet" && !pod.hash.empty() && key.name.ends_with(suffix) &&
-                                  key.name.size() > suffix.size() && !inventory.workloads.contains(key);
-    if (is_of_deployment) return {pod.ns, "Deployment", key.name.substr(0, key.name.size() - suffix.size())};
-    return key;
+  WorkloadKey owner_of(const PodSeen& pod) const {
+    return workload_of({pod.ns, pod.name, pod.owner, pod.hash},
+                       [this](const WorkloadKey& key) -> std::optional<ControllerName> {
+                         if (const auto at = owned.find(key); at != owned.end()) return at->second;
+                         if (inventory.workloads.contains(key)) return ControllerName{};
+                         return std::nullopt;
+                       });
   }
 
   /// What a pod has beside its template, or instead of one that nobody showed.
@@ -266,7 +272,7 @@ struct InventoryBuilder::State {
   void take_pods() {
     std::vector<WorkloadKey> keys;
     for (const PodSeen& pod : pods) {
-      const WorkloadKey& key = keys.emplace_back(workload_of(pod));
+      const WorkloadKey& key = keys.emplace_back(owner_of(pod));
       Workload& workload = inventory.workloads[key];
       workload.key = key;
       workload.replicas += pod.runs ? 1 : 0;

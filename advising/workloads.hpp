@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -51,6 +52,24 @@ struct Workload {
   /// Nullptr: none of that name.
   const ContainerSpec* container(std::string_view name) const;
 };
+
+/// The managing owner of an object; kind "": nobody's.
+struct ControllerName {
+  std::string kind;
+  std::string name;
+};
+/// A pod, as far as it tells whose it is.
+struct PodOrigin {
+  std::string_view ns;
+  std::string_view name;
+  ControllerName controller;
+  std::string_view template_hash;  ///< label pod-template-hash
+};
+/// The managing owner of a workload that is there; nullopt: it is not known.
+using FindController = std::function<std::optional<ControllerName>(const WorkloadKey& workload)>;
+/// Whose pod it is, by its owner references: of a ReplicaSet or Job that somebody manages, that one's. Where the
+/// ReplicaSet is not known, the names tell.
+WorkloadKey workload_of(const PodOrigin& pod, const FindController& find);
 
 /// Whose a pod is.
 struct Owner {

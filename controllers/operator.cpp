@@ -37,6 +37,7 @@
 #include "kube/runtime/work_queue.hpp"
 #include "kube/runtime/worker_pool.hpp"
 #include "scheduling/scoring/scheduler_rules.hpp"
+#include "usage/sources/metrics_server.hpp"
 
 namespace controllers {
 namespace {
@@ -241,6 +242,7 @@ struct Operator::Impl {
     add_indexes();
     add_handlers();
     add_responder();
+    add_advice();
     if (deps.config.webhook.admission.trust_creators)
       trail.name_creators_with([this](const api::Evacuation& each) { return creator_of(each); });
     deps.audit.watch([this](const auto& failure) { on_audit_health(failure); });
@@ -306,6 +308,7 @@ struct Operator::Impl {
     for (const auto& each : caches.evacuations.store().list()) {
       if (is_taken_over(*each, now)) trail.on_taken_over(*each, now);
     }
+    if (adviser) adviser->queue.add(advice::Keeper::key());
   }
 
   void add_responder() {
@@ -322,6 +325,38 @@ struct Operator::Impl {
                                                     .may_act = deps.may_act,
                                                     .log = deps.log,
                                                     .keys = deps.keys});
+  }
+
+  /// A run of one cycle is too short for it.
+  void add_advice() {
+    if (!deps.config.resource_advice.enabled || deps.once) return;
+    advice::ContainerSampler sample = deps.container_samples;
+    if (!sample)
+      sample = [this](const usage::EachContainer& each) { return usage::sample_containers(deps.client, each); };
+    adviser.emplace(advice::Keeper::Dependencies{.client = deps.client,
+                                                 .clock = deps.clock,
+                                                 .cluster = [this] { return advised_cluster(); },
+                                                 .sample = std::move(sample),
+                                                 .metrics = deps.metrics,
+                                                 .log = deps.log},
+                    steady, deps.config.resource_advice);
+  }
+
+  advice::Cluster advised_cluster() const {
+    return {
+        .pods = caches.pods.store().list(),
+        .workload = [this](std::string_view kind, const api::ObjectKey& key) -> std::shared_ptr<const api::Workload> {
+          if (kind == kube::kReplicaSets.kind) return caches.replica_sets.store().get(key);
+          if (kind == kube::kJobs.kind) return caches.jobs.store().get(key);
+          return nullptr;
+        },
+        .is_selected =
+            [this](const std::string& ns) {
+              const auto& selector = deps.config.resource_advice.namespaces;
+              if (!selector) return true;
+              const auto found = caches.namespaces.store().get({"", ns});
+              return found && selector->matches(found->meta.labels);
+            }};
   }
 
   /// The responder's included.
@@ -535,6 +570,7 @@ struct Operator::Impl {
     publish("gates", gate_queue, gate_counts);
     publish("taints", taint_queue, taint_counts);
     if (responder) publish("responder", responder->queue, responder->counts);
+    if (adviser) publish("advice", adviser->queue, adviser->counts);
     const auto usage = admission.usage();
     deps.metrics.gauge("evacuator_slots_in_flight", "Evacuations that hold a slot.")
         .set(static_cast<double>(usage.in_flight));
@@ -585,6 +621,7 @@ struct Operator::Impl {
   placement::Webhook placement_webhook;
   validation::Webhook object_webhook;
   std::optional<NativeResponder> responder;  ///< only when enabled and served
+  std::optional<advice::Service> adviser;    ///< only when enabled
   kube::WorkerCounts evacuation_counts;
   kube::WorkerCounts policy_counts;
   kube::WorkerCounts usage_counts;
@@ -643,6 +680,12 @@ void Operator::run_workers(std::stop_token stop) {
   for (std::size_t i = 0; i < kPolicyWorkers; ++i) run("policies", impl_->policy_worker(i));
   run("taints", impl_->taint_worker());
   if (impl_->responder) run("responder", impl_->responder_worker());
+  if (impl_->adviser) {
+    threads.emplace_back([this, stop] {
+      kube::name_this_thread("advice");
+      impl_->adviser->run(stop);
+    });
+  }
   for (int turn = 0; !stop.stop_requested(); ++turn) {
     if (turn == kTidyTurn) return_free_memory();  // of the first lists
     impl_->publish_counts();
@@ -665,7 +708,7 @@ bool Operator::reconcile_one() {
   impl_->admission_rules.follow_time();
   return impl_->gate_worker().step() || impl_->usage_worker().step() || impl_->taint_worker().step() ||
          impl_->evacuation_worker(0).step() || impl_->policy_worker(0).step() ||
-         (impl_->responder && impl_->responder_worker().step());
+         (impl_->responder && impl_->responder_worker().step()) || (impl_->adviser && impl_->adviser->worker().step());
 }
 
 bool Operator::step() {
@@ -680,6 +723,7 @@ bool Operator::step() {
   while (impl_->evacuation_worker(0).step()) busy = true;
   while (impl_->policy_worker(0).step()) busy = true;
   while (impl_->responder && impl_->responder_worker().step()) busy = true;
+  while (impl_->adviser && impl_->adviser->worker().step()) busy = true;
   return busy;
 }
 
@@ -688,7 +732,8 @@ std::optional<base::TimePoint> Operator::next_due() const {
   const auto next = earlier(impl_->taint_queue.next_due(),
                             earlier(earlier(impl_->gate_queue.next_due(), impl_->usage_queue.next_due()),
                                     earlier(impl_->evacuation_queue.next_due(), impl_->policy_queue.next_due())));
-  return impl_->responder ? earlier(next, impl_->responder->queue.next_due()) : next;
+  const auto advice = impl_->adviser ? impl_->adviser->queue.next_due() : std::nullopt;
+  return earlier(earlier(next, advice), impl_->responder ? impl_->responder->queue.next_due() : std::nullopt);
 }
 
 std::optional<std::string> Operator::review_pod(std::string_view review) const {

@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "base/metrics.hpp"
 #include "base/result.hpp"
+#include "controllers/advice/keeper.hpp"
 #include "controllers/config/operator_config.hpp"
 #include "controllers/evacuation/ports.hpp"
 #include "controllers/gates/client.hpp"
@@ -49,6 +50,8 @@ class Operator {
     GateClientFactory gates = {};
     /// The placement webhook is installed and called, as far as is known. Empty: it is not, and no policy relies on it.
     std::function<bool()> hints_in_force = {};
+    /// What containers use, for resourceAdvice. Empty: metrics.k8s.io is asked.
+    advice::ContainerSampler container_samples = {};
     /// Each policy has one cycle, at once; see once_report().
     bool once = false;
   };

@@ -4,6 +4,7 @@
 
 #include "api/json/json_access.hpp"
 #include "kube/kubevirt.hpp"
+#include "kube/resource_advices.hpp"
 #include "simulator/behaviour.hpp"
 #include "simulator/pod_facts.hpp"
 #include "simulator/registry/kinds.hpp"
@@ -238,6 +239,7 @@ const std::vector<kube::ResourceType>& known_types() {
       kube::kEvents,
       kube::kEvacuations,
       kube::kPolicies,
+      kube::kResourceAdvices,
       kube::kVmis,
       kube::kVmims,
       kube::kKubeVirts,

@@ -212,8 +212,7 @@ class Finder {
     const bool has_budget = std::ranges::any_of(
         cluster_.pdbs, [&](const auto& budget) { return budget->meta.ns == group.ns && budget->covers(first); });
     if (!has_budget)
-      add(Cause::kMissingBudget, group, group.pods, Risk::kLow,
-          fmt::format("no PodDisruptionBudget covers these {} pods", group.pods.size()),
+      add(Cause::kMissingBudget, group, group.pods, Risk::kLow, "no PodDisruptionBudget covers them",
           "add one with maxUnavailable 1, or more");
   }
 

@@ -8,6 +8,7 @@ namespace {
 constexpr const char* kRequestsExamples = R"(
 Examples:
   evacuator advise requests --prometheus http://prometheus:9090
+  evacuator advise requests --resource-advices      # what the operator itself has seen
   evacuator advise requests --snapshot dump.json --top top.log --patches patches/
   evacuator advise requests --snapshot dump.json --csv days.csv --profile Core -o json
 )";
@@ -75,6 +76,8 @@ CLI::App* add_requests(CLI::App& advise, RequestsOptions& options) {
   app->add_option("--csv", options.csv_files, "Samples or days as CSV; may be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  app->add_flag("--resource-advices", options.resource_advices,
+                "Go by what the operator keeps in ResourceAdvices, in the cluster or the dump");
   app->add_option("--cache", options.cache, "Keep the days that Prometheus told here, and go on from there")
       ->type_name("DIR");
   app->add_option("--profile", options.profile, "Core, Standard or Percentile")

@@ -34,7 +34,8 @@ struct RequestsOptions {
   PrometheusOptions prometheus;
   std::vector<std::string> top_logs;  ///< logs of `kubectl top pods --containers`
   std::vector<std::string> csv_files;
-  std::string cache;  ///< folder where days that Prometheus told are kept; empty: nowhere
+  bool resource_advices = false;  ///< also what ResourceAdvices keep
+  std::string cache;              ///< folder where days that Prometheus told are kept; empty: nowhere
   std::string profile = "Standard";
   double percentile = 95;
   int days = 14;

@@ -94,8 +94,8 @@ class Reader {
   bool has_files() const { return !options_.top_logs.empty() || !options_.csv_files.empty(); }
 
   base::Status settle() {
-    if (!has_files() && options_.prometheus.url.empty())
-      return base::invalid("where is the history? give --prometheus, --top or --csv");
+    if (!has_files() && options_.prometheus.url.empty() && !options_.resource_advices)
+      return base::invalid("where is the history? give --prometheus, --top, --csv or --resource-advices");
     const auto startup = duration_of("--startup", options_.startup, base::Duration(0), std::chrono::hours(1));
     if (!startup) return startup.error();
     startup_ = *startup;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cmd/advise/risk_rows.hpp"
 #include "cmd/table.hpp"
 #include "reporting/plain_text.hpp"
 
@@ -14,14 +15,8 @@ using advising::Finding;
 using advising::Outcome;
 using advising::PlacementReport;
 
-/// Rows of each table. JSON has them all.
+/// Rows of the table of effects. JSON has them all.
 constexpr std::size_t kRows = 30;
-
-std::string subject_of(const Finding& finding) {
-  if (finding.name.empty()) return "(all of them)";
-  const std::string name = finding.ns.empty() ? finding.name : finding.ns + "/" + finding.name;
-  return reporting::plain_text(finding.kind + " " + name);
-}
 
 std::string effect_of(const Finding& finding, const Outcome& now) {
   if (!finding.then) return "not worked out";
@@ -62,22 +57,15 @@ std::string effects_table(const PlacementReport& report) {
 }
 
 std::string risks_table(const PlacementReport& report) {
+  const std::vector<RiskRow> rows = risk_rows(report.findings);
+  if (rows.empty()) return {};
   Table table({"CAUSE", "WHAT", "PODS", "WHY", "CHANGE"});
-  std::size_t left_out = 0;
-  std::size_t shown = 0;
-  for (const Finding& each : report.findings) {
-    if (has_effect(each.cause)) continue;
-    if (shown == kRows) {
-      ++left_out;
-      continue;
-    }
-    ++shown;
-    table.add_row({std::string(to_string(each.cause)), subject_of(each), std::to_string(each.pods),
-                   reporting::plain_text(each.why), each.change});
+  bool is_summed = false;
+  for (const RiskRow& row : rows) {
+    table.add_row({row.cause, row.what, std::to_string(row.pods), row.why, row.change});
+    is_summed |= row.findings > 1;
   }
-  if (shown == 0) return {};
-  std::string text = "\nRISKS\n" + table.render();
-  return left_out > 0 ? text + fmt::format("(and {} more; -o json has them all)\n", left_out) : text;
+  return "\nRISKS\n" + table.render() + (is_summed ? "(-o json has each workload)\n" : "");
 }
 
 std::string alerts_text(const PlacementReport& report) {

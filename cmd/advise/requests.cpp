@@ -5,11 +5,15 @@
 #include <nlohmann/json.hpp>
 
 #include "advising/patches.hpp"
+#include "advising/running/codec.hpp"
+#include "api/advice/resource_advice.hpp"
+#include "api/json/json_access.hpp"
 #include "cmd/advise/commands.hpp"
 #include "cmd/advise/objects.hpp"
 #include "cmd/advise/past.hpp"
 #include "cmd/advise/requests_view.hpp"
 #include "cmd/session/session.hpp"
+#include "kube/resource_advices.hpp"
 
 namespace cmd::advise {
 namespace {
@@ -36,14 +40,41 @@ const std::vector<WantedKind>& wanted_kinds() {
   return kinds;
 }
 
+/// What the operator kept of each container.
+void add_kept(const api::Json& object, base::TimePoint now, advising::Histories& kept,
+              std::vector<std::string>& problems) {
+  if (api::text_at(object, {"kind"}) != api::kResourceAdviceKind) return;
+  const auto advice = api::decode_resource_advice(object);
+  if (!advice) return;
+  const auto& workload = advice->status.workload;
+  for (const api::ContainerAdvice& container : advice->status.containers) {
+    if (container.sketch.empty()) continue;
+    const auto history = advising::decode_history(container.sketch, now);
+    if (history) {
+      const advising::WorkloadKey key{advice->meta.ns, workload.kind, workload.name};
+      kept.containers[{key, container.name}] = history->history();
+    } else {
+      problems.push_back(fmt::format("ResourceAdvice {}/{}, container {}: {}", advice->meta.ns, advice->meta.name,
+                                     container.name, history.error().message));
+    }
+  }
+}
+
 /// Where nothing of a kind can be read, what it would say is not known.
-base::Result<advising::Inventory> read_inventory(const ClusterOptions& options, plugin::Io& io,
-                                                 std::vector<std::string>& problems) {
+base::Result<advising::Inventory> read_inventory(const RequestsOptions& options, plugin::Io& io,
+                                                 advising::Histories& kept, std::vector<std::string>& problems) {
   advising::InventoryBuilder builder;
+  std::vector<WantedKind> kinds = wanted_kinds();
+  if (options.resource_advices) kinds.push_back({kube::kResourceAdvices});
   auto read = read_objects(
-      options, io, wanted_kinds(), [&](const api::Json& object) { builder.add(object); }, problems);
+      options.cluster, io, kinds,
+      [&](const api::Json& object) {
+        builder.add(object);
+        if (options.resource_advices) add_kept(object, io.clock.now(), kept, problems);
+      },
+      problems);
   if (!read) return std::move(read).error();
-  return std::move(builder).finish(options.ns);
+  return std::move(builder).finish(options.cluster.ns);
 }
 
 void note_strangers(const advising::Histories& histories, std::vector<std::string>& problems) {
@@ -82,10 +113,15 @@ base::Status write_patches(const RequestsOptions& options, const advising::Inven
 
 int run_requests(const RequestsOptions& options, plugin::Io& io) {
   RequestsReport report;
-  const auto inventory = read_inventory(options.cluster, io, report.problems);
+  advising::Histories kept;
+  const auto inventory = read_inventory(options, io, kept, report.problems);
   if (!inventory) return plugin::fail(io, inventory.error());
-  const auto past = read_past(options, *inventory, io);
+  auto past = read_past(options, *inventory, io);
   if (!past) return plugin::fail(io, past.error());
+  std::erase_if(kept.containers, [&](const auto& each) {
+    return !options.cluster.ns.empty() && each.first.workload.ns != options.cluster.ns;
+  });
+  advising::add_histories(past->histories, std::move(kept));
   report.rules = past->rules;
   report.prices = {options.price_core, options.price_gib};
   report.currency = options.currency;

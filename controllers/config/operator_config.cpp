@@ -92,6 +92,7 @@ void read_config(StrictObject& root, OperatorConfig& config) {
   root.with("audit", [&](StrictObject& object) { read_audit(object, config.audit); });
   read_services(root, config.services);
   read_notifications(root, config.notifications);
+  root.with("resourceAdvice", [&](StrictObject& object) { read_resource_advice(object, config.resource_advice); });
   root.with("responder", [&](StrictObject& object) { object.read("enabled", config.responder_enabled); });
 }
 
@@ -170,6 +171,7 @@ api::FieldErrors validate(const OperatorConfig& config) {
           "must be given together with server.metricsKeyFile");
   check_webhook(config.webhook, require);
   check_audit(config.audit, errors);
+  check_resource_advice(config.resource_advice, errors);
   for (auto& error : validate(config.services)) errors.push_back(std::move(error));
   for (auto& error : validate(config.notifications)) errors.push_back(std::move(error));
   return errors;

@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
+#include "controllers/config/advice_config.hpp"
 #include "controllers/config/notifications_config.hpp"
 #include "controllers/config/services_config.hpp"
 
@@ -114,6 +115,7 @@ struct OperatorConfig {
   Audit audit;
   std::vector<ServiceConfig> services;             ///< whom evictors may call by name
   std::vector<NotificationChannel> notifications;  ///< whom to tell of what needs a person
+  ResourceAdviceConfig resource_advice;
   bool responder_enabled = false;  ///< answer native Evictions of pods that name evacuator.dev/responder
 };
 

@@ -131,7 +131,7 @@ class CrdFolder : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CrdFolder, CanBeAppliedAsItIs) {
   const auto files = files_that_apply_reads(GetParam());
-  EXPECT_EQ(files.size(), 2U);
+  EXPECT_EQ(files.size(), 3U);
   for (const auto& file : files) {
     for (const Json& document : documents(read_file(file)))
       EXPECT_EQ(document.at("kind"), "CustomResourceDefinition") << file;
@@ -414,7 +414,8 @@ class Rendered : public ::testing::Test {
 TEST_F(Rendered, DefaultHoldsEverything) {
   const auto objects = render("default");
   for (const char* key : {"Namespace/evacuator-system", "CustomResourceDefinition/evacuations.evacuator.dev",
-                          "CustomResourceDefinition/deschedulerpolicies.evacuator.dev", "ServiceAccount/evacuator",
+                          "CustomResourceDefinition/deschedulerpolicies.evacuator.dev",
+                          "CustomResourceDefinition/resourceadvices.evacuator.dev", "ServiceAccount/evacuator",
                           "ClusterRole/evacuator-operator", "Role/evacuator-leader-election", "Role/evacuator-signing",
                           "Deployment/evacuator"}) {
     EXPECT_TRUE(objects.contains(key)) << key;

@@ -1,6 +1,7 @@
 #include "usage/parse/metrics_server.hpp"
 
 #include <array>
+#include <vector>
 
 #include "usage/parse/document.hpp"
 
@@ -72,12 +73,12 @@ struct Item {
   Usage usage = {kUnknown, kUnknown};
 };
 
-wire::error_code read_item(wire::Value& value, Item& item, TimeReader& times, Oddities& oddities) {
+/// Beside its names and its time an item has usage: read_usage_of(key, member) reads it.
+template <typename ReadUsage>
+wire::error_code read_item(wire::Value& value, Item& item, TimeReader& times, ReadUsage&& read_usage_of) {
   return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
     if (key == "timestamp") return times.read(member, item.time);
-    if (key == "usage") return read_usage(member, item.usage, oddities);
-    if (key == "containers") return read_containers(member, item.usage, oddities);
-    if (key != "metadata") return simdjson::SUCCESS;
+    if (key != "metadata") return read_usage_of(key, member);
     return wire::for_members(member, [&](std::string_view name, wire::Value& meta) {
       if (name == "name") return read_view(meta, item.name);
       if (name == "namespace") return read_view(meta, item.ns);
@@ -86,23 +87,11 @@ wire::error_code read_item(wire::Value& value, Item& item, TimeReader& times, Od
   });
 }
 
-base::Result<std::string> read_list(std::string& page, Rows& rows, bool has_namespaces) {
+/// The items of a list, one by one; returns its continue token.
+template <typename ReadOne>
+base::Result<std::string> read_items(std::string& page, ReadOne&& read_one) {
   std::string token;
-  TimeReader times;
-  if (page.size() > kPageBytes) rows.reserve(page.size() / kLeastItemBytes);
   bool has_items = false;
-  const auto read_one = [&](wire::Value& value) {
-    Item item;
-    if (const auto error = read_item(value, item, times, rows.oddities)) return error;
-    if (item.name.empty() || item.ns.empty() == has_namespaces) {
-      ++rows.oddities.nameless;
-      return simdjson::SUCCESS;
-    }
-    const std::size_t at = rows.add(item.ns, item.name, item.time);
-    rows.values[at] = item.usage[0];
-    rows.values[at + 1] = item.usage[1];
-    return simdjson::SUCCESS;
-  };
   const auto done = read_in_place(page, [&](wire::Object& root) {
     return wire::for_members(root, [&](std::string_view key, wire::Value& value) {
       has_items = has_items || key == "items";
@@ -118,10 +107,73 @@ base::Result<std::string> read_list(std::string& page, Rows& rows, bool has_name
   return token;
 }
 
+base::Result<std::string> read_list(std::string& page, Rows& rows, bool has_namespaces) {
+  TimeReader times;
+  if (page.size() > kPageBytes) rows.reserve(page.size() / kLeastItemBytes);
+  return read_items(page, [&](wire::Value& value) {
+    Item item;
+    const auto read_usage_of = [&](std::string_view key, wire::Value& member) {
+      if (key == "usage") return read_usage(member, item.usage, rows.oddities);
+      if (key == "containers") return read_containers(member, item.usage, rows.oddities);
+      return simdjson::SUCCESS;
+    };
+    if (const auto error = read_item(value, item, times, read_usage_of)) return error;
+    if (item.name.empty() || item.ns.empty() == has_namespaces) {
+      ++rows.oddities.nameless;
+      return simdjson::SUCCESS;
+    }
+    const std::size_t at = rows.add(item.ns, item.name, item.time);
+    rows.values[at] = item.usage[0];
+    rows.values[at + 1] = item.usage[1];
+    return simdjson::SUCCESS;
+  });
+}
+
+struct NamedUsage {
+  std::string_view name;
+  Usage usage = {kUnknown, kUnknown};
+};
+
+wire::error_code read_named_containers(wire::Value& value, std::vector<NamedUsage>& containers, Oddities& oddities) {
+  return wire::for_elements(value, [&](wire::Value& container) {
+    NamedUsage read;
+    const auto failed = wire::for_members(container, [&](std::string_view key, wire::Value& member) {
+      if (key == "name") return read_view(member, read.name);
+      return key == "usage" ? read_usage(member, read.usage, oddities) : simdjson::SUCCESS;
+    });
+    if (read.name.empty() || containers.size() >= kMostContainersOfPod) {
+      ++oddities.nameless;
+    } else {
+      containers.push_back(read);
+    }
+    return failed;
+  });
+}
+
 }  // namespace
 
 base::Result<std::string> read_node_metrics(std::string& page, Rows& rows) { return read_list(page, rows, false); }
 
 base::Result<std::string> read_pod_metrics(std::string& page, Rows& rows) { return read_list(page, rows, true); }
+
+base::Result<std::string> read_container_metrics(std::string& page, const EachContainer& each, Oddities& oddities) {
+  TimeReader times;
+  std::vector<NamedUsage> containers;
+  return read_items(page, [&](wire::Value& value) {
+    Item item;
+    containers.clear();
+    const auto read_usage_of = [&](std::string_view key, wire::Value& member) {
+      return key == "containers" ? read_named_containers(member, containers, oddities) : simdjson::SUCCESS;
+    };
+    if (const auto error = read_item(value, item, times, read_usage_of)) return error;
+    if (item.name.empty() || item.ns.empty()) {
+      ++oddities.nameless;
+      return simdjson::SUCCESS;
+    }
+    for (const NamedUsage& one : containers)
+      each({item.ns, item.name, one.name, item.time, one.usage[0], one.usage[1]});
+    return simdjson::SUCCESS;
+  });
+}
 
 }  // namespace usage

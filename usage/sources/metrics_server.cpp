@@ -1,6 +1,5 @@
 #include "usage/sources/metrics_server.hpp"
 
-#include "usage/parse/metrics_server.hpp"
 #include "usage/sources/pages.hpp"
 
 namespace usage {
@@ -38,6 +37,16 @@ base::Result<Samples> MetricsServer::sample() {
   bring_into_order(pods, "pods: ", samples.problems);
   join_pods(samples, std::move(pods), 0);
   return samples;
+}
+
+base::Result<std::vector<std::string>> sample_containers(kube::Client& client, const EachContainer& each) {
+  Oddities oddities;
+  const auto done =
+      read_pages(client, kPodMetrics, [&](std::string& page) { return read_container_metrics(page, each, oddities); });
+  if (!done) return done.error();
+  std::vector<std::string> problems;
+  oddities.tell("containers: ", problems);
+  return problems;
 }
 
 base::Result<std::vector<Series>> MetricsServer::history(base::TimePoint, base::TimePoint, base::Duration) {

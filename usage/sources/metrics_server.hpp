@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kube/client.hpp"
+#include "usage/parse/metrics_server.hpp"
 #include "usage/source.hpp"
 
 namespace usage {
@@ -16,5 +17,9 @@ class MetricsServer final : public Source {
  private:
   kube::Client& client_;
 };
+
+/// What every container uses now, by metrics.k8s.io, page by page; returns what could not be used, for people. An
+/// error: the answer ends there, and what was told before it holds.
+base::Result<std::vector<std::string>> sample_containers(kube::Client& client, const EachContainer& each);
 
 }  // namespace usage

@@ -17,6 +17,7 @@
 {{- $_ := set $config.leaderElection "namespace" .Release.Namespace -}}
 {{- $_ := set $config.webhook "enabled" .Values.features.placementWebhook.enabled -}}
 {{- $_ := set $config.webhook.admission "enabled" .Values.features.admissionWebhook.enabled -}}
+{{- $_ := set $config.resourceAdvice "enabled" .Values.features.resourceAdvice.enabled -}}
 {{- if eq (include "evacuator.hasCertManager" .) "true" -}}
 {{- $_ := set $config.webhook "certFile" "/etc/evacuator-webhook/tls.crt" -}}
 {{- $_ := set $config.webhook "keyFile" "/etc/evacuator-webhook/tls.key" -}}

@@ -77,7 +77,7 @@ void Suite::install() {
     apply_file(*kubectl_, "config/optional/annotation-evictors.yaml");
   }
   (*kubectl_)({"wait", "--for=condition=Established", "--timeout=60s", "crd/evacuations.evacuator.dev",
-               "crd/deschedulerpolicies.evacuator.dev"});
+               "crd/deschedulerpolicies.evacuator.dev", "crd/resourceadvices.evacuator.dev"});
   await("the new kinds to be served", [&](std::string& seen) {
     const HttpAnswer evacuations = api_->request("GET", path::all_evacuations());
     const HttpAnswer policies = api_->request("GET", path::policies());

@@ -53,6 +53,29 @@ TEST_F(Crds, PoliciesShowTheirColumns) {
   EXPECT_EQ(parse_table(table).at(0).at("MODE"), "DryRun") << "the default of spec.mode is missing:\n" << table;
 }
 
+TEST_F(Crds, ResourceAdvicesShowTheirColumnsAndKeepNoStatusOfACreate) {
+  const std::string all = "/apis/evacuator.dev/v1alpha1/namespaces/" + ns() + "/resourceadvices";
+  const Json status = {{"workloadText", "Deployment/web"},
+                       {"containerCount", 2},
+                       {"cpuText", "500m → 250m"},
+                       {"memoryText", "1024Mi → 386Mi"},
+                       {"confidence", "Medium"}};
+  api().create(all, {{"apiVersion", "evacuator.dev/v1alpha1"},
+                     {"kind", "ResourceAdvice"},
+                     {"metadata", {{"name", "deployment-web"}, {"namespace", ns()}}},
+                     {"status", status}});
+
+  const std::string before = kubectl()({"get", "resourceadvices", "-n", ns()});
+  EXPECT_EQ(before.find("250m"), std::string::npos) << "whoever may create one forges no figures:\n" << before;
+  api().merge(all + "/deployment-web/status", {{"status", status}});
+  const std::string plain = kubectl()({"get", "advice", "-n", ns()});
+
+  EXPECT_EQ(table_titles(plain), (Titles{"NAME", "WORKLOAD", "CONTAINERS", "CPU", "MEMORY", "CONFIDENCE", "AGE"}))
+      << plain;
+  EXPECT_NE(plain.find("500m → 250m"), std::string::npos) << plain;
+  EXPECT_NE(plain.find("1024Mi → 386Mi"), std::string::npos) << plain;
+}
+
 TEST_F(Crds, TheServerRejectsABadPolicyWithTheFieldsPath) {
   const std::map<std::string, Json> bad = {
       {"spec.mode", {{"spec", {{"mode", "Sometimes"}}}}},

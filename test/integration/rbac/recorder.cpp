@@ -25,6 +25,7 @@ const std::set<Access> kSentElsewhere = {
     {"", "secrets", "update"},                                   // the same
     {"metrics.k8s.io", "nodes", "list"},                         // usage sources: test/unit/usage
     {"metrics.k8s.io", "pods", "list"},                          // the same
+    {"evacuator.dev", "resourceadvices", "delete"},              // an admission plugin asks for it, no request
     {"slo.koordinator.sh", "nodemetrics", "list"},               // the same
 };
 

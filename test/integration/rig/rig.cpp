@@ -114,7 +114,8 @@ Rig::~Rig() {
 }
 
 void Rig::install_crds() {
-  for (const char* file : {"evacuator.dev_evacuations.yaml", "evacuator.dev_deschedulerpolicies.yaml"}) {
+  for (const char* file : {"evacuator.dev_evacuations.yaml", "evacuator.dev_deschedulerpolicies.yaml",
+                           "evacuator.dev_resourceadvices.yaml"}) {
     static std::map<std::string, base::Result<std::vector<Json>>> parsed;  // tests build many clusters
     auto at = parsed.find(file);
     if (at == parsed.end())

@@ -130,11 +130,13 @@ void write_kind(const Json& crd, std::string& page) {
                   names.at("shortNames").at(0).get<std::string>(), names.at("categories").at(0).get<std::string>());
   write_columns(version, page);
   for (const char* part : {"spec", "status"}) {
+    if (!properties.contains(part)) continue;
     page += fmt::format("\n### {}: {}\n\n{}\n\n", names.at("kind").get<std::string>(), part,
                         text_of(properties.at(part), "description"));
     page += "| field | type | default | bounds | meaning |\n|---|---|---|---|---|\n";
     write_fields(properties.at(part), part, page);
   }
+  if (!properties.contains("spec")) return;
   page += "\nRules that reach over several fields or over time:\n\n";
   write_rules(properties.at("spec"), "spec", page);
 }

@@ -11,8 +11,8 @@
 namespace api_reference {
 
 /// File names under crds/, without the directory.
-inline const std::vector<std::string> kCrdFiles = {"evacuator.dev_evacuations.yaml",
-                                                   "evacuator.dev_deschedulerpolicies.yaml"};
+inline const std::vector<std::string> kCrdFiles = {
+    "evacuator.dev_evacuations.yaml", "evacuator.dev_deschedulerpolicies.yaml", "evacuator.dev_resourceadvices.yaml"};
 
 /// The same CRD for servers before 1.25: they drop CEL rules silently, so a field that a rule refuses outright is
 /// refused by the schema's `not`, and the other rules are left to the webhook and the controller.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "advising/history.hpp"
+#include "advising/running/codec.hpp"
 #include "cmd/advise/past.hpp"
 #include "cmd/cli.hpp"
 #include "cmd/plugin/cli.hpp"
@@ -58,6 +59,36 @@ TEST_F(AdviseRequests, GoFromALogToATableAndPatches) {
   EXPECT_THAT(err_, HasSubstr("1 patches in "));
   EXPECT_TRUE(std::filesystem::exists(patches + "/kustomization.yaml"));
   EXPECT_TRUE(std::filesystem::exists(patches + "/shop/deployment-web.yaml"));
+}
+
+TEST_F(AdviseRequests, GoByWhatTheOperatorKept) {
+  advising::RunningHistory history;
+  const base::TimePoint start = *base::parse_time("2026-11-02T00:00:00Z");
+  for (int minute = 0; minute < 4 * 24 * 60; minute += 10)
+    history.add(start + base::minutes(minute), minute % (24 * 60) == 720 ? 0.5 : 0.1, 200.0 * 1024 * 1024, false);
+  const auto dump = [&](const std::string& sketch) {
+    api::Json json = api::Json::parse(kDump);
+    json["items"].push_back({{"apiVersion", "evacuator.dev/v1alpha1"},
+                             {"kind", "ResourceAdvice"},
+                             {"metadata", {{"namespace", "shop"}, {"name", "deployment-web"}}},
+                             {"status",
+                              {{"workload", {{"kind", "Deployment"}, {"name", "web"}}},
+                               {"containers", api::Json::array({{{"name", "app"}, {"sketch", sketch}}})}}}});
+    return write("kept.json", json.dump());
+  };
+  const auto advise = [&](const std::string& sketch) {
+    return captured([&] {
+      return cmd::run_evacuator({"advise", "requests", "--snapshot", dump(sketch), "--resource-advices", "--profile",
+                                 "Core", "--until", "2026-11-06T00:00:00Z"});
+    });
+  };
+  EXPECT_EQ(advise(advising::encode_history(history)), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("1000m → 500m"));
+  EXPECT_THAT(out_, HasSubstr("1024Mi → 230Mi"));
+  EXPECT_THAT(out_, HasSubstr("576 in 4d"));
+  EXPECT_EQ(advise("AAAA"), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("ResourceAdvice shop/deployment-web, container app: its version 0 is not known"));
+  EXPECT_THAT(out_, HasSubstr("no history (0 samples)"));
 }
 
 TEST_F(AdviseRequests, SayWhyThereIsNoAdvice) {

@@ -75,7 +75,8 @@ class ApiFixture : public testing::Test {
   }
 
   void install_crds() {
-    for (const char* file : {"evacuator.dev_evacuations.yaml", "evacuator.dev_deschedulerpolicies.yaml"}) {
+    for (const char* file : {"evacuator.dev_evacuations.yaml", "evacuator.dev_deschedulerpolicies.yaml",
+                             "evacuator.dev_resourceadvices.yaml"}) {
       std::ifstream in(std::string(EVACUATOR_SOURCE_DIR) + "/crds/" + file);
       std::stringstream text;
       text << in.rdbuf();

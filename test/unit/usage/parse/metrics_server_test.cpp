@@ -1,5 +1,6 @@
 #include "usage/parse/metrics_server.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "test/unit/usage/parse/text_of.hpp"
@@ -82,6 +83,55 @@ TEST(NodeMetrics, TimeIsTheEndOfTheWindow) {
   ASSERT_TRUE(usage::read_node_metrics(page, rows));
   EXPECT_EQ(base::format_time(rows.rows[0].time), "2026-11-21T12:00:00Z");
   EXPECT_EQ(rows.rows[1].time, base::TimePoint{}) << "without a time it is too old for everybody";
+}
+
+std::string read_containers(std::string page) {
+  std::string text;
+  usage::Oddities oddities;
+  const auto token = usage::read_container_metrics(
+      page,
+      [&](const usage::ContainerSample& each) {
+        text += fmt::format("{}{}/{}/{}@{}={}/{}", text.empty() ? "" : " ", each.ns, each.pod, each.container,
+                            base::format_time(each.time), each.cpu, each.memory);
+      },
+      oddities);
+  if (!token) return "error: " + token.error().message;
+  std::vector<std::string> problems;
+  oddities.tell("", problems);
+  return text + (problems.empty() ? "" : " | " + joined(problems)) + (token->empty() ? "" : " → " + *token);
+}
+
+class ContainerMetrics : public testing::TestWithParam<MetricsCase> {};
+TEST_P(ContainerMetrics, AreRead) { EXPECT_EQ(read_containers(GetParam().page), GetParam().want); }
+INSTANTIATE_TEST_SUITE_P(
+    Usage, ContainerMetrics,
+    testing::Values(
+        MetricsCase{"Each", list_of(pod(R"([{"name":"a","usage":{"cpu":"250m","memory":"1Ki"}},
+                                           {"usage":{"memory":"2","cpu":"1"},"name":"b"}])")),
+                    "shop/web/a@2026-11-21T12:00:00Z=0.25/1024 shop/web/b@2026-11-21T12:00:00Z=1/2"},
+        MetricsCase{"BeforeTheNames", list_of(R"({"containers":[{"name":"a","usage":{"cpu":"1","memory":"2"}}],
+                               "metadata":{"namespace":"shop","name":"web"}})"),
+                    "shop/web/a@1970-01-01T00:00:00Z=1/2"},
+        MetricsCase{"Half", list_of(pod(R"([{"name":"a","usage":{"cpu":"1"}}])")),
+                    "shop/web/a@2026-11-21T12:00:00Z=1/nan"},
+        MetricsCase{"Hostile", list_of(pod(R"([{"name":"a","usage":{"cpu":"-1","memory":"x"}},{"name":7},{},3])")),
+                    "shop/web/a@2026-11-21T12:00:00Z=nan/nan | 1 value is negative; 1 value is no number; 3 values "
+                    "are of nobody: a label or a name is missing"},
+        MetricsCase{"OfNobody", list_of(R"({"metadata":{"name":"web"},"containers":[{"name":"a"}]})"),
+                    " | 1 value is of nobody: a label or a name is missing"},
+        MetricsCase{"NextPage", R"({"metadata":{"continue":"abc"},"items":[]})", " → abc"},
+        MetricsCase{"NoList", R"({"kind":"PodMetricsList"})", "error: the answer is no list: it has no items"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(ContainersOfAPod, AreBounded) {
+  std::string containers;
+  for (int i = 0; i < 500; ++i) containers += (i ? "," : "") + std::string(R"({"name":"c"})");
+  std::string page = list_of(pod("[" + containers + "]"));
+  std::size_t count = 0;
+  usage::Oddities oddities;
+  ASSERT_TRUE(usage::read_container_metrics(
+      page, [&](const auto&) { ++count; }, oddities));
+  EXPECT_EQ(count, usage::kMostContainersOfPod);
 }
 
 }  // namespace usage_metrics_server_parse_test

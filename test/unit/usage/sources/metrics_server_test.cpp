@@ -66,6 +66,26 @@ TEST_F(MetricsServer, PagesThatRepeatEnd) {
   EXPECT_EQ(world_.api_server.requests.size(), 2U);
 }
 
+TEST_F(MetricsServer, TellsOfContainersPageByPageAndSaysWhatIsWrong) {
+  world_.api_server.on(kPods, R"({"metadata":{"continue":"t"},"items":[{"metadata":{"namespace":"b","name":"p"},
+                                 "containers":[{"name":"x","usage":{"cpu":"-1","memory":"2"}}]}]})");
+  world_.api_server.on(kPods, R"({"items":[{"metadata":{"namespace":"a","name":"p"},
+                                 "containers":[{"name":"y","usage":{"cpu":"3","memory":"4"}}]}]})");
+  std::string names;
+  const auto told = usage::sample_containers(world_.client, [&](const usage::ContainerSample& each) {
+    names.append(each.ns).append(each.pod).append(each.container) += ' ';
+  });
+  ASSERT_TRUE(told) << told.error().message;
+  EXPECT_EQ(names, "bpx apy ");
+  ASSERT_EQ(told->size(), 1U);
+  EXPECT_EQ(told->front(), "containers: 1 value is negative");
+}
+
+TEST_F(MetricsServer, FailsToTellOfContainersThatNobodyServes) {
+  world_.api_server.on(kPods, "", 503);
+  EXPECT_FALSE(usage::sample_containers(world_.client, [](const auto&) {}));
+}
+
 TEST_F(MetricsServer, KeepsNoHistory) {
   EXPECT_EQ(source_.history({}, {}, base::minutes(1)).error().code, base::ErrorCode::kUnsupported);
 }

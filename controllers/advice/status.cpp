@@ -1,0 +1,149 @@
+#include "controllers/advice/status.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "advising/patches.hpp"
+#include "advising/running/codec.hpp"
+
+namespace controllers::advice {
+namespace {
+
+using advising::Advice;
+using Amount = std::optional<double>;
+using Quantity = std::string (*)(double);
+
+constexpr std::size_t kMostText = 1000;
+
+std::string bounded(std::string text) {
+  if (text.size() > kMostText) text.resize(kMostText);
+  return text;
+}
+
+std::string text_of(const Amount& amount, Quantity quantity) { return amount ? quantity(*amount) : std::string(); }
+
+api::AdvisedResources resources_of(const advising::Resources& resources) {
+  return {text_of(resources.cpu_request, advising::cpu_quantity), text_of(resources.cpu_limit, advising::cpu_quantity),
+          text_of(resources.memory_request, advising::memory_quantity),
+          text_of(resources.memory_limit, advising::memory_quantity)};
+}
+
+std::vector<std::string> notes_of(const Advice& advice) {
+  std::vector<std::string> notes;
+  for (const advising::Conflict& conflict : advice.conflicts) notes.push_back(bounded(conflict.text));
+  for (const std::string& reason : advice.reasons) notes.push_back(bounded(reason));
+  if (notes.size() > api::kMostAdviceNotes) notes.resize(api::kMostAdviceNotes);
+  return notes;
+}
+
+api::ContainerAdvice container_of(const Advice& advice, const advising::RunningHistory& history) {
+  api::ContainerAdvice container;
+  container.name = advice.key.container;
+  container.current = resources_of(advice.current);
+  if (advice.has_advice()) {
+    container.recommended = resources_of(advice.recommended);
+    container.confidence = to_string(advice.confidence);
+    container.risk = to_string(advice.risk);
+    container.notes = notes_of(advice);
+  }
+  container.why_not = bounded(advice.why_not);
+  container.samples = static_cast<std::int64_t>(advice.samples);
+  container.days = advice.days;
+  if (history.empty()) return container;
+  container.first_sample = history.parts().first;
+  container.last_sample = history.parts().last;
+  container.sketch = advising::encode_history(history);
+  return container;
+}
+
+/// "500m → 250m" over all containers; of what only some have, or have advice for, less is said.
+std::string column(const std::vector<Advice>& all, Amount advising::Resources::*amount, Quantity quantity) {
+  double now = 0;
+  double then = 0;
+  bool has_now = false;
+  bool has_then = !all.empty();
+  for (const Advice& advice : all) {
+    has_now |= (advice.current.*amount).has_value();
+    has_then &= (advice.recommended.*amount).has_value();
+    now += (advice.current.*amount).value_or(0);
+    then += (advice.recommended.*amount).value_or(0);
+  }
+  const std::string before = has_now ? quantity(now) : "none";
+  return has_then ? before + " → " + quantity(then) : before;
+}
+
+std::string lowest_confidence(const std::vector<Advice>& all) {
+  advising::Level lowest = all.empty() ? advising::Level::kNone : advising::Level::kHigh;
+  for (const Advice& advice : all) lowest = std::min(lowest, advice.confidence);
+  return std::string(to_string(lowest));
+}
+
+api::Condition ready_of(const std::vector<Advice>& all) {
+  const auto without = std::ranges::find_if(all, [](const Advice& each) { return !each.has_advice(); });
+  std::uint64_t samples = 0;
+  for (const Advice& advice : all) samples += advice.samples;
+  api::Condition ready;
+  ready.type = api::kAdviceReady;
+  if (without == all.end()) {
+    ready.status = api::ConditionStatus::kTrue;
+    ready.reason = api::kAdviceGiven;
+    ready.message = fmt::format("{} {} with advice by {} samples", all.size(),
+                                all.size() == 1 ? "container" : "containers", samples);
+    return ready;
+  }
+  ready.status = api::ConditionStatus::kFalse;
+  ready.reason = api::kInsufficientHistory;
+  ready.message = bounded(fmt::format("{}: {}", without->key.container, without->why_not));
+  return ready;
+}
+
+}  // namespace
+
+api::ResourceAdviceStatus advice_status(const advising::WorkloadKey& key, const Kept& kept, advising::Rules rules,
+                                        base::TimePoint now) {
+  rules.to = advising::day_of(now);
+  rules.from = rules.to - advising::RunningHistory::kMostDays;
+  static const advising::RunningHistory kNone;
+  std::size_t left = kMostSketchBytes;
+  api::ResourceAdviceStatus status;
+  std::vector<Advice> all;
+  for (const advising::ContainerSpec& spec : kept.workload.containers) {
+    const auto known = kept.histories.find(spec.name);
+    const advising::RunningHistory& history = known == kept.histories.end() ? kNone : known->second;
+    Advice& advice = all.emplace_back(advising::advise_container(spec, history.history(), rules));
+    advice.key = {key, spec.name};
+    api::ContainerAdvice& container = status.containers.emplace_back(container_of(advice, history));
+    if (container.sketch.size() > left) container.sketch.clear();
+    left -= container.sketch.size();
+  }
+  status.workload = {kept.workload.owner.api_version, key.kind, key.name};
+  status.workload_text = key.kind + "/" + key.name;
+  status.profile = to_string(rules.profile);
+  status.replicas = kept.workload.replicas;
+  status.container_count = static_cast<std::int32_t>(all.size());
+  status.cpu_text = column(all, &advising::Resources::cpu_request, advising::cpu_quantity);
+  status.memory_text = column(all, &advising::Resources::memory_request, advising::memory_quantity);
+  status.confidence = lowest_confidence(all);
+  status.conditions = kept.conditions;
+  set_condition(status.conditions, ready_of(all), now);
+  return status;
+}
+
+std::vector<std::string> load_histories(const api::ResourceAdviceStatus& status, Kept& kept, base::TimePoint now) {
+  std::vector<std::string> problems;
+  if (const api::Condition* ready = find_condition(status.conditions, api::kAdviceReady)) kept.conditions = {*ready};
+  for (const api::ContainerAdvice& container : status.containers) {
+    const auto is_it = [&](const advising::ContainerSpec& spec) { return spec.name == container.name; };
+    if (container.sketch.empty() || std::ranges::none_of(kept.workload.containers, is_it)) continue;
+    const auto earlier = advising::decode_history(container.sketch, now);
+    if (earlier) {
+      kept.histories[container.name].merge(*earlier);
+    } else {
+      problems.push_back(fmt::format("container {}: {}", container.name, earlier.error().message));
+    }
+  }
+  return problems;
+}
+
+}  // namespace controllers::advice
