@@ -161,8 +161,8 @@ base::Result<StoredEvacuation> read_evacuation(kube::Client& client, const api::
 base::Result<StoredEvacuation> write_status(kube::Client& client, const StoredEvacuation& stored,
                                             const api::EvacuationStatus& status) {
   const api::Evacuation& evacuation = stored.evacuation;
-  const auto [was, is] = api::encode_change(evacuation.status, status);
-  Json patch = guarded_status_patch(evacuation.meta, was, is);
+  auto [was, is] = api::encode_change(evacuation.status, status);
+  Json patch = guarded_status_patch(evacuation.meta, was, std::move(is));
   patch["status"]["phase"] = api::to_string(status.phase);  // a first status says even what is the default
   return parsed_status_answer(
       client.patch(kube::kEvacuations, evacuation.meta.key(), kube::PatchType::kMerge, patch, "status"), evacuation);
