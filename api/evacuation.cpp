@@ -217,7 +217,9 @@ Json encode_blocker(const Blocker& blocker) {
 }
 
 Json encode_history_entry(const HistoryEntry& entry) {
-  Json json = {{"time", wire_time(entry.time)}, {"to", entry.to}};
+  Json json = Json::object();
+  json["time"] = wire_time(entry.time);
+  json["to"] = entry.to;
   put_text(json, "from", entry.from);
   put_text(json, "reason", entry.reason);
   put_text(json, "message", entry.message);
@@ -366,34 +368,73 @@ Json encode_spec(const EvacuationSpec& spec) {
   return json;
 }
 
-Json encode_status(const EvacuationStatus& status) {
-  Json json = {{"phase", to_string(status.phase)}, {"observedGeneration", status.observed_generation}};
-  for (const StatusText& field : kStatusTexts) put_text(json, field.name, status.*field.member);
-  for (const StatusTime& field : kStatusTimes) put_time(json, field.name, status.*field.member);
+namespace {
+
+/// All but history and conditions. `other`: what it says as well is left out; nullptr: nothing is.
+Json encode_all_but_lists(const EvacuationStatus& status, const EvacuationStatus* other) {
+  using Status = EvacuationStatus;
+  const auto is_news = [&](auto Status::*member) { return other == nullptr || status.*member != other->*member; };
+  Json json = Json::object();
+  json["phase"] = to_string(status.phase);
+  json["observedGeneration"] = status.observed_generation;
+  for (const StatusText& field : kStatusTexts) {
+    if (is_news(field.member)) put_text(json, field.name, status.*field.member);
+  }
+  for (const StatusTime& field : kStatusTimes) {
+    if (is_news(field.member)) put_time(json, field.name, status.*field.member);
+  }
   json["evictorIndex"] = status.evictor_index;
   json["attempt"] = status.attempt;
   if (status.signed_priority) json["signedPriority"] = *status.signed_priority;
-  if (status.pod_owner) json["podOwner"] = encode_owner(*status.pod_owner);
+  if (status.pod_owner && is_news(&Status::pod_owner)) json["podOwner"] = encode_owner(*status.pod_owner);
   put_optional(json, "progress", status.progress);
   if (status.blocked_count != 0) json["blockedCount"] = status.blocked_count;
   if (status.granted_without_delete != 0) json["grantedWithoutDelete"] = status.granted_without_delete;
   if (status.remote_failures != 0) json["remoteFailures"] = status.remote_failures;
   put_text(json, "targetNode", status.target_node.value);
-  for (const auto& [name, value] : status.refs) json["refs"][name] = value;
-  if (status.intent) json["intent"] = encode_intent(*status.intent);
+  if (is_news(&Status::refs)) {
+    for (const auto& [name, value] : status.refs) json["refs"][name] = value;
+  }
+  if (status.intent && is_news(&Status::intent)) json["intent"] = encode_intent(*status.intent);
   if (status.abort) {
     json["abort"] = {{"reason", status.abort->reason},
                      {"next", to_string(status.abort->next)},
                      {"startedAt", wire_time(status.abort->started_at)}};
   }
-  if (status.outcome) json["outcome"] = encode_outcome(*status.outcome);
+  if (status.outcome && is_news(&Status::outcome)) json["outcome"] = encode_outcome(*status.outcome);
   if (status.placement) json["placement"] = {{"podName", status.placement->name}, {"podUID", status.placement->uid}};
-  if (status.last_response) json["lastResponse"] = encode_last_response(*status.last_response);
+  if (status.last_response && is_news(&Status::last_response))
+    json["lastResponse"] = encode_last_response(*status.last_response);
   for (const Blocker& blocker : status.blocked_by) json["blockedBy"].push_back(encode_blocker(blocker));
-  for (const HistoryEntry& entry : status.history) json["history"].push_back(encode_history_entry(entry));
-  if (!status.conditions.empty()) json["conditions"] = encode_conditions(status.conditions);
   put_column_texts(status, json);
   return json;
+}
+
+void encode_history(const std::vector<HistoryEntry>& history, Json& json) {
+  for (const HistoryEntry& entry : history) json["history"].push_back(encode_history_entry(entry));
+}
+
+}  // namespace
+
+Json encode_status(const EvacuationStatus& status) {
+  Json json = encode_all_but_lists(status, nullptr);
+  encode_history(status.history, json);
+  if (!status.conditions.empty()) json["conditions"] = encode_conditions(status.conditions);
+  return json;
+}
+
+std::pair<Json, Json> encode_change(const EvacuationStatus& before, const EvacuationStatus& after) {
+  Json was = encode_all_but_lists(before, &after);
+  Json is = encode_all_but_lists(after, &before);
+  if (before.history != after.history) {
+    if (!before.history.empty()) was["history"] = nullptr;
+    encode_history(after.history, is);
+  }
+  if (before.conditions != after.conditions) {
+    if (!before.conditions.empty()) was["conditions"] = nullptr;
+    if (!after.conditions.empty()) is["conditions"] = encode_conditions(after.conditions);
+  }
+  return {std::move(was), std::move(is)};
 }
 
 Json encode_evacuation(const Evacuation& evacuation) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/json/field_path.hpp"
@@ -282,6 +283,9 @@ inline base::Result<Evacuation> decode_evacuation(const char* json) {
 base::Result<Evacuation> decode_stored_evacuation(const Json& json);
 Json encode_spec(const EvacuationSpec& spec);
 Json encode_status(const EvacuationStatus& status);
+/// Both, encoded as far as a merge patch from the first to the second needs. It is the same patch that encode_status()
+/// of both would give.
+std::pair<Json, Json> encode_change(const EvacuationStatus& before, const EvacuationStatus& after);
 /// apiVersion, kind, metadata (name, namespace, labels, annotations, finalizers) and spec: the body of a create.
 Json encode_evacuation(const Evacuation& evacuation);
 

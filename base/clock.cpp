@@ -120,22 +120,37 @@ std::optional<double> take_duration_term(std::string_view* text) {
   return value * unit->second;
 }
 
+/// Over the zeros that end `from_end` characters before the end.
+void put_digits(std::string& text, std::size_t from_end, std::int64_t number) {
+  for (std::size_t at = text.size() - from_end; number > 0; number /= 10)
+    text[at--] = static_cast<char>('0' + number % 10);
+}
+
 }  // namespace
 
 TimePoint SystemClock::now() const { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
 
 std::string format_time(TimePoint time) {
-  const std::string micro = format_micro_time(time);
-  return micro.substr(0, micro.size() - 8) + "Z";
+  std::string text = format_micro_time(time);
+  text.resize(text.size() - std::string_view(".000000Z").size());
+  return text += 'Z';
 }
 
 std::string format_micro_time(TimePoint time) {
   const auto midnight = std::chrono::floor<days>(time);
   const std::chrono::year_month_day date{midnight};
   const std::chrono::hh_mm_ss clock{time - midnight};
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
-                     clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
+  const int year = static_cast<int>(date.year());
+  const bool is_usual = year >= 0 && year <= 9999;
+  std::string text = is_usual ? "0000-00-00T00:00:00.000000Z" : fmt::format("{:04}-00-00T00:00:00.000000Z", year);
+  if (is_usual) put_digits(text, 24, year);
+  put_digits(text, 21, static_cast<unsigned>(date.month()));
+  put_digits(text, 18, static_cast<unsigned>(date.day()));
+  put_digits(text, 15, clock.hours().count());
+  put_digits(text, 12, clock.minutes().count());
+  put_digits(text, 9, clock.seconds().count());
+  put_digits(text, 2, clock.subseconds().count());
+  return text;
 }
 
 std::optional<TimePoint> parse_time(std::string_view text) {

@@ -7,18 +7,19 @@ namespace {
 
 using api::Json;
 
-Json merge_patch(const Json& before, const Json& after) {
+/// Takes out of `after` what it needs of it: whole lists.
+Json merge_patch(const Json& before, Json& after) {
   Json patch = Json::object();
   for (const auto& [name, value] : before.items()) {
     if (!after.contains(name)) patch[name] = nullptr;
   }
-  for (const auto& [name, value] : after.items()) {
+  for (auto& [name, value] : after.get_ref<Json::object_t&>()) {
     const auto known = before.find(name);
     const bool is_new = known == before.end();
     if (!is_new && value.is_object() && known->is_object()) {
       if (Json inner = merge_patch(*known, value); !inner.empty()) patch[name] = std::move(inner);
     } else if (is_new || *known != value) {
-      patch[name] = value;
+      patch[name] = std::move(value);
     }
   }
   return patch;
@@ -28,8 +29,11 @@ Json merge_patch(const Json& before, const Json& after) {
 
 Json guard_of(const api::ObjectMeta& meta) { return {{"resourceVersion", meta.resource_version}, {"uid", meta.uid}}; }
 
-Json guarded_status_patch(const api::ObjectMeta& meta, const Json& before, const Json& after) {
-  return {{"metadata", guard_of(meta)}, {"status", merge_patch(before, after)}};
+Json guarded_status_patch(const api::ObjectMeta& meta, const Json& before, Json after) {
+  Json patch = Json::object();
+  patch["metadata"] = guard_of(meta);
+  patch["status"] = merge_patch(before, after);
+  return patch;
 }
 
 }  // namespace controllers

@@ -12,6 +12,6 @@ api::Json guard_of(const api::ObjectMeta& meta);
 
 /// JSON merge patch (RFC 7396) of …/status from `before` to `after`, guarded by uid and resourceVersion. Fields that
 /// neither has survive. `before` must be what `meta` came with.
-api::Json guarded_status_patch(const api::ObjectMeta& meta, const api::Json& before, const api::Json& after);
+api::Json guarded_status_patch(const api::ObjectMeta& meta, const api::Json& before, api::Json after);
 
 }  // namespace controllers

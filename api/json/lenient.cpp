@@ -193,9 +193,10 @@ Json encode_owner(const OwnerReference& owner) {
 Json encode_conditions(const std::vector<Condition>& conditions) {
   Json list = Json::array();
   for (const Condition& condition : conditions) {
-    Json json = {{"type", condition.type},
-                 {"status", to_string(condition.status)},
-                 {"lastTransitionTime", wire_time(condition.last_transition_time)}};
+    Json json = Json::object();  // member by member: a list of them would be copied twice
+    json["type"] = condition.type;
+    json["status"] = to_string(condition.status);
+    json["lastTransitionTime"] = wire_time(condition.last_transition_time);
     // Left out when empty: API servers before 1.21 built with newer Go refuse "" in custom resources.
     put_text(json, "reason", condition.reason);
     put_text(json, "message", condition.message);

@@ -23,8 +23,8 @@ constexpr std::array kOwnAnnotations = {names::kPredictedTargetAnnotation, names
 
 constexpr std::array kOwnLabels = {names::kPolicyLabel, names::kNodeLabel};
 
-base::Result<Json> parse_answer(std::string_view raw) {
-  auto json = api::parse_object_json(raw);
+base::Result<Json> parse_answer(std::string_view raw, std::string_view without = {}) {
+  auto json = api::parse_object_json(raw, without);
   if (!json || !json->contains("metadata")) return base::invalid("the server's answer is no Evacuation");
   return json;
 }
@@ -35,6 +35,21 @@ base::Result<StoredEvacuation> parsed(base::Result<std::string> body) {
   auto stored = parse_stored_evacuation(*body);
   if (!stored) return base::unavailable(stored.error().message);
   return stored;
+}
+
+/// The answer to a write of `before`'s status. Such a write leaves the spec alone, and the guard tells that nobody else
+/// has changed it: it need not be read again.
+base::Result<StoredEvacuation> parsed_status_answer(base::Result<std::string> body, const api::Evacuation& before) {
+  if (!body) return std::move(body).error();
+  const auto json = parse_answer(*body, "spec");
+  auto stored = json ? api::decode_stored_evacuation(*json) : base::Result<api::Evacuation>(json.error());
+  if (!stored) return base::unavailable(stored.error().message);
+  const auto& meta = stored->meta;
+  const bool is_same = meta.generation > 0 && meta.generation == before.meta.generation && meta.uid == before.meta.uid;
+  if (!is_same) return parsed(std::move(body));
+  stored->spec = before.spec;
+  stored->spec_problem = before.spec_problem;
+  return StoredEvacuation{*std::move(stored)};
 }
 
 template <std::size_t N>
@@ -146,9 +161,11 @@ base::Result<StoredEvacuation> read_evacuation(kube::Client& client, const api::
 base::Result<StoredEvacuation> write_status(kube::Client& client, const StoredEvacuation& stored,
                                             const api::EvacuationStatus& status) {
   const api::Evacuation& evacuation = stored.evacuation;
-  Json patch = guarded_status_patch(evacuation.meta, api::encode_status(evacuation.status), api::encode_status(status));
+  auto [was, is] = api::encode_change(evacuation.status, status);
+  Json patch = guarded_status_patch(evacuation.meta, was, std::move(is));
   patch["status"]["phase"] = api::to_string(status.phase);  // a first status says even what is the default
-  return parsed(client.patch(kube::kEvacuations, evacuation.meta.key(), kube::PatchType::kMerge, patch, "status"));
+  return parsed_status_answer(
+      client.patch(kube::kEvacuations, evacuation.meta.key(), kube::PatchType::kMerge, patch, "status"), evacuation);
 }
 
 base::Result<StoredEvacuation> write_main(kube::Client& client, const StoredEvacuation& stored,

@@ -227,9 +227,10 @@ void EventRecorder::tell_lost(const api::ObjectKey& key, const base::Error& erro
 }
 
 base::Status EventRecorder::create(const Event& event, const api::ObjectKey& key) {
-  const auto body = correlator_.body_of(key);
+  auto body = correlator_.body_of(key);
   if (!body) return base::Done{};
-  Request request = create_request(kEvents, key.ns, api::Json::parse(*body));
+  Request request = create_request(kEvents, key.ns, {});
+  request.body = *std::move(body);
   request.timeout = kEventTimeout;
   const base::Status sent = send(request, key);
   const bool misplaced = !sent && sent.error().code == base::ErrorCode::kInvalid && event.regarding.ns.empty() &&
@@ -244,9 +245,10 @@ base::Status EventRecorder::create(const Event& event, const api::ObjectKey& key
 
 base::Status EventRecorder::write_series(bool all) {
   for (const api::ObjectKey& key : correlator_.due_series(clock_.now(), all)) {
-    const auto patch = correlator_.series_patch_of(key);
+    auto patch = correlator_.series_patch_of(key);
     if (!patch) continue;
-    Request request = patch_request(kEvents, key, PatchType::kMerge, api::Json::parse(*patch));
+    Request request = patch_request(kEvents, key, PatchType::kMerge, {});
+    request.body = *std::move(patch);
     request.timeout = kEventTimeout;
     const base::Status sent = send(request, key);
     if (sent) continue;

@@ -16,6 +16,16 @@ TEST(FormatMicroTime, WritesSixDecimals) {
   EXPECT_EQ(format_micro_time(TimePoint(Duration(1))), "1970-01-01T00:00:00.000001Z");
 }
 
+TEST(FormatMicroTime, ReadsBackWhateverTheDigits) {
+  for (const char* text : {"0000-01-01T00:00:00.000000Z", "0099-12-31T09:08:07.060504Z", "1969-12-31T23:59:59.999999Z",
+                           "2024-02-29T20:10:05.100000Z", "9999-12-31T23:59:59.000009Z"}) {
+    const auto time = parse_time(text);
+    ASSERT_TRUE(time) << text;
+    EXPECT_EQ(format_micro_time(*time), text);
+  }
+  EXPECT_EQ(format_micro_time(parse_time("9999-12-31T23:59:59Z").value() + seconds(2)), "10000-01-01T00:00:01.000000Z");
+}
+
 struct TimeCase {
   const char* name;
   const char* text;

@@ -8,6 +8,7 @@
 
 #include "api/core/codec.hpp"
 #include "api/meta/well_known.hpp"
+#include "kube/client.hpp"
 
 namespace evacuation_io_test {
 
@@ -97,5 +98,57 @@ TEST(Sizes, HugeOwnerNamesLabelsAndFinalizersAreNotKept) {
   EXPECT_EQ(pod->meta.owner_references.size(), 64U);
   EXPECT_EQ(pod->meta.owner_references.front().name, "kept");
 }
+
+/// Answers every request with one text.
+class OneAnswer final : public kube::Transport {
+ public:
+  explicit OneAnswer(const Json& body) : body_(body.dump()) {}
+  base::Result<kube::Response> round_trip(const kube::Request&) override { return kube::Response{200, body_, {}, {}}; }
+  base::Result<std::unique_ptr<kube::WatchStream>> list(const kube::Request&) override {
+    return base::invalid("no list");
+  }
+  base::Result<std::unique_ptr<kube::WatchStream>> watch(const kube::Request&) override {
+    return base::invalid("no watch");
+  }
+
+ private:
+  const std::string body_;
+};
+
+struct AnswerCase {
+  const char* name;
+  Json uid;
+  Json generation;
+  const char* want;  ///< spec.reason
+};
+class StatusAnswer : public testing::TestWithParam<AnswerCase> {};
+
+/// The answer says "as answered" as spec.reason: it is heeded where the spec may be another one than before.
+TEST_P(StatusAnswer, TellsItsSpecWhereThatMayBeAnother) {
+  Json object = evacuation_in("Pending");
+  object["metadata"]["uid"] = "u-1";
+  object["metadata"]["generation"] = 2;
+  object["spec"]["reason"] = "as before";
+  const controllers::evacuation::StoredEvacuation stored{observed(object)};
+  object["metadata"]["uid"] = GetParam().uid;
+  object["metadata"]["generation"] = GetParam().generation;
+  object["metadata"]["resourceVersion"] = "8";
+  object["spec"]["reason"] = "as answered";
+  object["status"]["phase"] = "Preparing";
+  OneAnswer transport(object);
+  kube::Client client(transport, nullptr);
+  const auto written = controllers::evacuation::write_status(client, stored, {});
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_EQ(written->evacuation.spec.reason, GetParam().want);
+  EXPECT_EQ(written->evacuation.meta.resource_version, "8");
+  EXPECT_EQ(written->evacuation.status.phase, api::EvacuationPhase::kPreparing);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, StatusAnswer,
+                         testing::Values(AnswerCase{"SameGeneration", "u-1", 2, "as before"},
+                                         AnswerCase{"AnotherGeneration", "u-1", 3, "as answered"},
+                                         AnswerCase{"NoGeneration", "u-1", nullptr, "as answered"},
+                                         AnswerCase{"AnotherObject", "u-2", 2, "as answered"}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace evacuation_io_test
