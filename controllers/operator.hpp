@@ -16,6 +16,7 @@
 #include "controllers/gates/client.hpp"
 #include "controllers/once/once_run.hpp"
 #include "controllers/signing/keys.hpp"
+#include "controllers/tracing/exporter.hpp"
 #include "controllers/usage/collector.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/event.hpp"
@@ -51,6 +52,7 @@ class Operator {
     std::function<bool()> hints_in_force = {};
     /// Each policy has one cycle, at once; see once_report().
     bool once = false;
+    SpanSink* spans = nullptr;  ///< where traces go; nullptr: nothing is traced
   };
 
   /// All references must outlive the operator.

@@ -36,6 +36,7 @@ void read_leader_election(StrictObject& object, OperatorConfig::LeaderElection& 
   object.read_duration("leaseDuration", target.lease_duration);
   object.read_duration("renewDeadline", target.renew_deadline);
   object.read_duration("retryPeriod", target.retry_period);
+  object.read("claimNamespace", target.claim_ns);
 }
 
 void read_signing(StrictObject& object, OperatorConfig::Signing& target) {
@@ -92,6 +93,7 @@ void read_config(StrictObject& root, OperatorConfig& config) {
   root.with("audit", [&](StrictObject& object) { read_audit(object, config.audit); });
   read_services(root, config.services);
   read_notifications(root, config.notifications);
+  root.with("tracing", [&](StrictObject& object) { read_tracing(object, config.tracing); });
   root.with("responder", [&](StrictObject& object) { object.read("enabled", config.responder_enabled); });
 }
 
@@ -155,6 +157,8 @@ api::FieldErrors validate(const OperatorConfig& config) {
           "must be longer than renewDeadline, or two replicas could act at once");
   require(election.lease_duration >= base::seconds(1), "leaderElection.leaseDuration", "must be at least 1s");
   require(!election.name.empty(), "leaderElection.name", "must not be empty");
+  require(election.claim_ns.empty() || api::is_dns_label(election.claim_ns), "leaderElection.claimNamespace",
+          "must be the name of a namespace, or empty: no claim is made");
   require(api::is_dns_subdomain(config.signing.secret), "signing.secretName", "must be the name of a Secret");
   require(config.signing.rotate_after == base::Duration::zero() || config.signing.rotate_after >= std::chrono::hours(1),
           "signing.rotateAfter", "must be at least 1h, or 0s: never");
@@ -170,6 +174,7 @@ api::FieldErrors validate(const OperatorConfig& config) {
           "must be given together with server.metricsKeyFile");
   check_webhook(config.webhook, require);
   check_audit(config.audit, errors);
+  check_tracing(config.tracing, errors);
   for (auto& error : validate(config.services)) errors.push_back(std::move(error));
   for (auto& error : validate(config.notifications)) errors.push_back(std::move(error));
   return errors;
