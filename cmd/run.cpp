@@ -503,7 +503,8 @@ class Process {
     if (was_leader) audit_->record(controllers::record_of_leadership(config_, false));
     join(election);  // this releases the Lease
     if (was_lost)
-      return base::unavailable("the Lease, or the claim on the cluster, is lost; ending, so that a fresh start begins with a clean memory");
+      return base::unavailable(
+          "the Lease, or the claim on the cluster, is lost; ending, so that a fresh start begins with a clean memory");
     if (server_changed_) return server_changed();
     return once_ ? end_of_once(was_leader) : Status(base::Done{});
   }
