@@ -234,7 +234,7 @@ void BM_AdmissionWebhook(benchmark::State& state) {
                                     {});
   if (!server.start(clock.now())) return state.SkipWithError("the server does not start");
   const auto identity = serving::make_server_identity({"127.0.0.1"}, clock.now());
-  server.serve(*identity);
+  if (!server.serve(*identity)) return state.SkipWithError("the certificate is not taken");
   const ReviewOf body = [&](int number, bool) {
     return is_policy ? object_review(policy_object(number), "deschedulerpolicies", number)
                      : object_review(evacuation_object(number), "evacuations", number);
