@@ -7,11 +7,34 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
+
+#include "base/exposition/openmetrics.hpp"
 
 namespace base {
 namespace {
+
+/// Those of one histogram.
+struct Exemplars {
+  explicit Exemplars(std::vector<double> of) : bounds(std::move(of)), newest(bounds.size() + 1) {}
+
+  void note(double value, const Exemplar& exemplar) {
+    const auto bucket = std::ranges::lower_bound(bounds, value) - bounds.begin();
+    const std::scoped_lock lock(mutex);
+    newest[static_cast<std::size_t>(bucket)] = BucketExemplar{value, exemplar};
+  }
+  std::vector<std::optional<BucketExemplar>> all() {
+    const std::scoped_lock lock(mutex);
+    return newest;
+  }
+
+  const std::vector<double> bounds;
+  std::mutex mutex;
+  std::vector<std::optional<BucketExemplar>> newest;  ///< by bucket; guarded by mutex
+};
 
 prometheus::Labels labels_of(MetricLabels labels) {
   prometheus::Labels all;
@@ -46,6 +69,23 @@ prometheus::Labels labels_of(const prometheus::ClientMetric& metric) {
   return labels;
 }
 
+MetricFamily::Kind kind_of(prometheus::MetricType type) {
+  if (type == prometheus::MetricType::Counter) return MetricFamily::Kind::kCounter;
+  return type == prometheus::MetricType::Histogram ? MetricFamily::Kind::kHistogram : MetricFamily::Kind::kGauge;
+}
+
+/// Without exemplars.
+MetricFamily::Series series_of(const prometheus::ClientMetric& metric, MetricFamily::Kind kind) {
+  MetricFamily::Series series;
+  for (const auto& label : metric.label) series.labels.emplace_back(label.name, label.value);
+  series.value = kind == MetricFamily::Kind::kCounter     ? metric.counter.value
+                 : kind == MetricFamily::Kind::kHistogram ? metric.histogram.sample_sum
+                                                          : metric.gauge.value;
+  series.count = metric.histogram.sample_count;
+  for (const auto& each : metric.histogram.bucket) series.buckets.push_back({each.upper_bound, each.cumulative_count});
+  return series;
+}
+
 }  // namespace
 
 struct Metrics::Impl {
@@ -53,6 +93,16 @@ struct Metrics::Impl {
   prometheus::Registry registry;
   std::mutex mutex;                           // of forget() and of what makes series
   std::map<std::string, std::size_t> series;  // of each family
+  /// By name and labels; guarded by mutex, and so is what makes and drops them.
+  std::map<std::pair<std::string, prometheus::Labels>, std::unique_ptr<Exemplars>> exemplars;
+
+  /// REQUIRES: mutex is held.
+  Exemplars& exemplars_of(const std::string& name, const prometheus::Labels& labels,
+                          const std::vector<double>& buckets) {
+    auto& found = exemplars[{name, labels}];
+    if (!found) found = std::make_unique<Exemplars>(buckets);
+    return *found;
+  }
 
   /// REQUIRES: mutex is held. The labels under which it is told.
   template <typename Family>
@@ -85,7 +135,8 @@ Histogram Metrics::histogram(std::string_view name, std::string_view help, const
                              MetricLabels labels) {
   auto& family = prometheus::BuildHistogram().Name(std::string(name)).Help(std::string(help)).Register(impl_->registry);
   const std::scoped_lock lock(impl_->mutex);
-  return Histogram(&family.Add(impl_->admit(family, labels), buckets));
+  const prometheus::Labels told = impl_->admit(family, labels);
+  return Histogram(&family.Add(told, buckets), &impl_->exemplars_of(family.GetName(), told, buckets));
 }
 
 void Metrics::forget(std::string_view label, std::string_view value) {
@@ -96,6 +147,7 @@ void Metrics::forget(std::string_view label, std::string_view value) {
       const auto found = labels.find(std::string(label));
       if (found == labels.end() || found->second != value) continue;
       remove_series(impl_->registry, family, labels);
+      impl_->exemplars.erase({family.name, labels});
       --impl_->series[family.name];
     }
   }
@@ -103,9 +155,30 @@ void Metrics::forget(std::string_view label, std::string_view value) {
 
 std::string Metrics::render() const { return prometheus::TextSerializer().Serialize(impl_->registry.Collect()); }
 
+std::string Metrics::render_openmetrics() const {
+  std::vector<MetricFamily> families;
+  for (const prometheus::MetricFamily& each : impl_->registry.Collect()) {
+    MetricFamily& family = families.emplace_back(MetricFamily{each.name, each.help, kind_of(each.type), {}});
+    const std::scoped_lock lock(impl_->mutex);
+    for (const prometheus::ClientMetric& metric : each.metric) {
+      family.series.push_back(series_of(metric, family.kind));
+      const auto found = impl_->exemplars.find({each.name, labels_of(metric)});
+      if (found == impl_->exemplars.end()) continue;
+      const auto newest = found->second->all();
+      auto& buckets = family.series.back().buckets;
+      for (std::size_t i = 0; i < std::min(buckets.size(), newest.size()); ++i) buckets[i].exemplar = newest[i];
+    }
+  }
+  return base::render_openmetrics(families);
+}
+
 void Counter::increment(double by) const { static_cast<prometheus::Counter*>(counter_)->Increment(by); }
 void Gauge::set(double value) const { static_cast<prometheus::Gauge*>(gauge_)->Set(value); }
 void Gauge::add(double by) const { static_cast<prometheus::Gauge*>(gauge_)->Increment(by); }
 void Histogram::observe(double value) const { static_cast<prometheus::Histogram*>(histogram_)->Observe(value); }
+void Histogram::observe(double value, const Exemplar& exemplar) const {
+  observe(value);
+  if (!exemplar.trace_id.empty()) static_cast<Exemplars*>(exemplars_)->note(value, exemplar);
+}
 
 }  // namespace base

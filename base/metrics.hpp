@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
+
 namespace base {
 
 /// Label names and values of one time series. No pod names, ever: cardinality is bounded.
@@ -35,14 +37,22 @@ class Gauge {
   void* gauge_;
 };
 
+/// The trace to which an observation belongs. Told in the OpenMetrics format only, the newest of each bucket.
+struct Exemplar {
+  std::string trace_id;  ///< 32 hex digits; empty: there is none
+  TimePoint at;          ///< of the observation
+};
+
 class Histogram {
  public:
   void observe(double value) const;
+  void observe(double value, const Exemplar& exemplar) const;
 
  private:
   friend class Metrics;
-  explicit Histogram(void* histogram) : histogram_(histogram) {}
+  Histogram(void* histogram, void* exemplars) : histogram_(histogram), exemplars_(exemplars) {}
   void* histogram_;
+  void* exemplars_;
 };
 
 /// A registry of Prometheus time series (prometheus-cpp behind it). Thread-safe.
@@ -67,6 +77,8 @@ class Metrics {
 
   /// The text exposition format, version 0.0.4.
   std::string render() const;
+  /// The OpenMetrics text format, version 1.0.0: the same series, with exemplars.
+  std::string render_openmetrics() const;
 
  private:
   struct Impl;

@@ -26,12 +26,15 @@
 #include "controllers/notifications/notifier.hpp"
 #include "controllers/operator.hpp"
 #include "controllers/ops/access_reviews.hpp"
+#include "controllers/ops/cluster_claim.hpp"
 #include "controllers/ops/health_server.hpp"
 #include "controllers/ops/metered_transport.hpp"
 #include "controllers/ops/metrics_server.hpp"
 #include "controllers/ops/process_metrics.hpp"
 #include "controllers/ops/webhook_server.hpp"
 #include "controllers/signing/keys.hpp"
+#include "controllers/tracing/exporter.hpp"
+#include "controllers/tracing/otlp_post.hpp"
 #include "controllers/webhooks/certificates.hpp"
 #include "kube/client.hpp"
 #include "kube/config/config.hpp"
@@ -166,11 +169,14 @@ class Process {
     std::jthread recorder([this](std::stop_token stop) { events_->run(stop); });
     std::jthread messenger;
     if (notifier_) messenger = std::jthread([this](std::stop_token stop) { notifier_->run(stop); });
+    std::jthread tracer;
+    if (exporter_) tracer = std::jthread([this](std::stop_token stop) { exporter_->run(stop); });
     std::jthread caches([this](std::stop_token stop) { operator_->run_caches(stop); });
     std::jthread surroundings([this](std::stop_token stop) { watch_surroundings(stop); });
     const Status ended = config_.leader_election.enabled ? lead(interrupted) : work_until(interrupted);
     join(surroundings);
     join(messenger);
+    join(tracer);
     shut_down(caches, recorder);
     return ended;
   }
@@ -299,6 +305,9 @@ class Process {
     return started ? started->alive() : Status(base::Done{});
   }
   Status ready() const {
+    if (const auto* claim = claiming_.load()) {
+      if (auto ours = claim->ready(); !ours) return ours;
+    }
     if (const auto* started = running_.load()) return started->ready();
     const std::scoped_lock lock(waiting_mutex_);
     return base::unavailable(waiting_for_);
@@ -335,7 +344,10 @@ class Process {
     return base::Error{base::ErrorCode::kCancelled, "stopped before the API server answered"};
   }
 
-  bool may_act() const { return !config_.leader_election.enabled || (elector_ && elector_->is_leading()); }
+  bool may_act() const { return !config_.leader_election.enabled || (elector_ && leads()); }
+
+  /// Of the replicas of this installation, and this installation of those on the cluster.
+  bool leads() const { return elector_->is_leading() && (!claim_ || claim_->may_act()); }
 
   /// What the server serves may change under us, where the versions of kinds are chosen at the start; and somebody may
   /// renew our certificate.
@@ -362,6 +374,8 @@ class Process {
   void build() {
     events_ = std::make_unique<kube::EventRecorder>(*client_, clock_, kube::EventOptions{.instance = identity_}, log_);
     make_notifier();
+    make_exporter();
+    make_claim();
     keys_ = std::make_unique<controllers::SecretKeys>(
         *acting_client_, clock_,
         controllers::SecretKeyOptions{.ns = config_.leader_election.ns,
@@ -391,7 +405,8 @@ class Process {
         .gates = controllers::http_gate_clients(
             {.api = &*client_, .clock = &steady_, .operator_namespace = config_.leader_election.ns}),
         .hints_in_force = [this] { return certificates_ && certificates_->in_force(); },
-        .once = once_.has_value()});
+        .once = once_.has_value(),
+        .spans = exporter_ ? &*exporter_ : nullptr});
     running_ = operator_.get();
     audit_->sign_heads([this]() -> std::optional<signing::Key> {
       const auto keys = keys_->keys();
@@ -413,6 +428,18 @@ class Process {
         config_.notifications);
   }
 
+  void make_exporter() {
+    if (!config_.tracing.is_on()) return;
+    trace_post_.emplace(config_.tracing, clock_);
+    exporter_.emplace(controllers::SpanExporter::Dependencies{
+        .steady = steady_,
+        .metrics = metrics_,
+        .log = log_,
+        .resource = {.version = EVACUATOR_VERSION, .ns = config_.leader_election.ns, .instance = identity_},
+        .post = [this](const std::string& body) { return (*trace_post_)(body); },
+        .sampling_percent = config_.tracing.sampling_percent});
+  }
+
   Status work_until(const Interrupted& interrupted) {
     leader_gauge().set(1);
     audit_->record(controllers::record_of_leadership(config_, true));
@@ -425,6 +452,21 @@ class Process {
   static Status server_changed() {
     return base::unavailable(
         "the server serves other kinds than at the start; ending, so that a fresh start uses them");
+  }
+
+  /// None without leader election, or where the configuration names no namespace for it.
+  void make_claim() {
+    const auto& chosen = config_.leader_election;
+    if (!chosen.enabled || chosen.claim_ns.empty()) return;
+    const auto patience = [](base::Duration of) { return std::chrono::duration_cast<base::milliseconds>(4 * of); };
+    claim_ = std::make_unique<controllers::ClusterClaim>(
+        *client_, clock_, *events_, metrics_, log_,
+        controllers::ClusterClaimOptions{.ns = chosen.claim_ns,
+                                         .lease = {chosen.ns, chosen.name},
+                                         .lease_duration = patience(chosen.lease_duration),
+                                         .renew_deadline = patience(chosen.renew_deadline),
+                                         .period = patience(chosen.retry_period)});
+    claiming_ = claim_.get();
   }
 
   /// Leads when it can, ends the process when it no longer does: a restart is the cleanest way to forget what it knew.
@@ -441,12 +483,15 @@ class Process {
                             .retry_period = std::chrono::duration_cast<base::milliseconds>(chosen.retry_period)},
         kube::LeaderElector::Callbacks{.started = [] {}, .stopped = [&] { lost = true; }}, log_);
     leader_gauge().set(0);
+    std::jthread claim;
+    if (claim_) claim = std::jthread([this](std::stop_token stop) { claim_->run(stop); });
     std::jthread election([&](std::stop_token stop) { elector_->run(stop); });
     std::jthread workers;
     if (once_) once_->await_lease(steady_.now());
     while (!lost && !server_changed_ && !interrupted.wait(kTick)) {
       if (once_ && is_over(workers.joinable())) break;
-      if (workers.joinable() || !elector_->is_leading()) continue;
+      if (workers.joinable() && claim_ && !claim_->may_act()) lost = true;
+      if (workers.joinable() || !leads()) continue;
       leader_gauge().set(1);
       audit_->record(controllers::record_of_leadership(config_, true));
       workers = std::jthread([this](std::stop_token stop) { operator_->run_workers(stop); });
@@ -458,7 +503,8 @@ class Process {
     if (was_leader) audit_->record(controllers::record_of_leadership(config_, false));
     join(election);  // this releases the Lease
     if (was_lost)
-      return base::unavailable("the Lease is lost; ending, so that a fresh start begins with a clean memory");
+      return base::unavailable(
+          "the Lease, or the claim on the cluster, is lost; ending, so that a fresh start begins with a clean memory");
     if (server_changed_) return server_changed();
     return once_ ? end_of_once(was_leader) : Status(base::Done{});
   }
@@ -471,6 +517,7 @@ class Process {
 
   Status end_of_once(bool was_leader) {
     const auto& lease = config_.leader_election;
+    if (!was_leader && claim_ && !claim_->may_act()) return claim_->ready().error().during("nothing was done");
     if (!was_leader)
       return base::unavailable(fmt::format("nothing was done: the Lease {}/{} is held by {}", lease.ns, lease.name,
                                            elector_->leader().empty() ? "nobody that answers" : elector_->leader()));
@@ -522,7 +569,11 @@ class Process {
   std::unique_ptr<kube::EventRecorder> events_;
   controllers::HttpPost notification_post_{clock_};
   std::optional<controllers::Notifier> notifier_;  ///< only with channels
+  std::optional<controllers::OtlpPost> trace_post_;
+  std::optional<controllers::SpanExporter> exporter_;  ///< only with an endpoint
   std::unique_ptr<kube::LeaderElector> elector_;
+  std::unique_ptr<controllers::ClusterClaim> claim_;
+  std::atomic<const controllers::ClusterClaim*> claiming_ = nullptr;  ///< once it is made
   std::unique_ptr<controllers::SecretKeys> keys_;
   std::unique_ptr<controllers::webhooks::Certificates> certificates_;  ///< only with the webhook
   std::unique_ptr<controllers::Operator> operator_;

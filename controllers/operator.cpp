@@ -30,6 +30,7 @@
 #include "controllers/signing/creator.hpp"
 #include "controllers/signing/origin.hpp"
 #include "controllers/taints/soft_taints.hpp"
+#include "controllers/tracing/evacuation_tracer.hpp"
 #include "controllers/triggers/triggers.hpp"
 #include "controllers/usage/spikes.hpp"
 #include "controllers/validation/webhook.hpp"
@@ -113,11 +114,12 @@ struct Operator::Impl {
         registry(evictors::EvictorRegistry::builtin()),
         steady(deps.steady ? *deps.steady : deps.clock),
         caches(deps.client, steady, deps.discovery, deps.log),
-        evacuation_metrics(deps.metrics),
+        evacuation_metrics(deps.metrics, [this](const api::Evacuation& each) { return tracer.trace_of(each); }),
         eviction_slots(deps.config.workers),
         trail(
             deps.audit, [this](const std::string& policy) { return generation_of(policy); },
             deps.config.audit.on_failure == OperatorConfig::OnAuditFailure::kStopAdmissions),
+        tracer(trail, deps.spans, deps.identity),
         evacuation_queue(steady),
         policy_queue(steady),
         usage_queue(steady),
@@ -180,7 +182,7 @@ struct Operator::Impl {
              .reservations = &reservations,
              .services = deps.services,
              .claims = &caches.claims.store(),
-             .audit = trail,
+             .audit = tracer,
              .policy_lives = [this](const std::string& name,
                                     const std::string& uid) { return policy_lives(name, uid); },
              .policy_suspends = [this](const std::string& name) { return policy_suspends(name); },
@@ -222,6 +224,7 @@ struct Operator::Impl {
              .server_minor = scheduling::minor_version(deps.discovery.server_version),
              .hints_in_force = deps.config.webhook.enabled ? deps.hints_in_force : std::function<bool()>(),
              .namespaces_without_hints = {"kube-system", deps.config.leader_election.ns},
+             .spans = deps.spans,
              .once = deps.once ? &once : nullptr}),
         hints(caches.evacuations.store(), caches.pods.store(), caches.nodes.store(), deps.clock, steady),
         placement_webhook(hints, {"kube-system", deps.config.leader_election.ns}, deps.metrics, deps.log),
@@ -306,7 +309,9 @@ struct Operator::Impl {
     admission_rules.follow_time();
     admission.resume();
     for (const auto& each : caches.evacuations.store().list()) {
-      if (is_taken_over(*each, now)) trail.on_taken_over(*each, now);
+      if (!is_taken_over(*each, now)) continue;
+      trail.on_taken_over(*each, now);
+      tracer.on_taken_over(*each, now);
     }
     if (adviser) adviser->queue.add(advice::Keeper::key());
   }
@@ -602,6 +607,7 @@ struct Operator::Impl {
   evacuation::PrometheusMetrics evacuation_metrics;
   std::counting_semaphore<> eviction_slots;
   AuditTrail trail;
+  EvacuationTracer tracer;
   std::atomic<bool> audit_failed = false;
   kube::WorkQueue evacuation_queue;
   kube::WorkQueue policy_queue;

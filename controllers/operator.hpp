@@ -17,6 +17,7 @@
 #include "controllers/gates/client.hpp"
 #include "controllers/once/once_run.hpp"
 #include "controllers/signing/keys.hpp"
+#include "controllers/tracing/exporter.hpp"
 #include "controllers/usage/collector.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/event.hpp"
@@ -54,6 +55,7 @@ class Operator {
     advice::ContainerSampler container_samples = {};
     /// Each policy has one cycle, at once; see once_report().
     bool once = false;
+    SpanSink* spans = nullptr;  ///< where traces go; nullptr: nothing is traced
   };
 
   /// All references must outlive the operator.

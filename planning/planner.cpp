@@ -154,10 +154,13 @@ void run_phase(strategies::StrategyPhase phase, const PlanInput& input, const st
                PlanBuilder& builder, Plan& plan) {
   for (const strategies::StrategySpec& each : input.spec.strategy_specs.runnable) {
     if (each.strategy->phase() != phase) continue;
+    const auto& tell = input.options.on_strategy;
+    if (tell) tell(each.strategy->name(), true);
     if (const auto rules = each.strategy->rounds())
       run_rounds(each, *rules, input, context, builder, plan);
     else
       run(each, context, builder, plan);
+    if (tell) tell(each.strategy->name(), false);
   }
 }
 

@@ -41,6 +41,8 @@ struct PlanOptions {
   /// Who runs the parts of a search, maybe side by side: then the two above are called by several threads. Empty: one
   /// after the other. The plan is the same, unless `elapsed` ends the search.
   strategies::Executor executor{};
+  /// Told when a strategy is asked and when it has answered; empty: nobody listens. It changes nothing of the plan.
+  std::function<void(std::string_view strategy, bool begins)> on_strategy{};
   /// It is made of what remains of an earlier plan after its first wave.
   bool continues_plan = false;
   std::size_t max_refusals = 200;  ///< rows of Plan::refusals; counts are always complete

@@ -118,6 +118,11 @@ constexpr std::array kEventReasons = {
                       "Repair the sink: disk full, volume lost, or wrong permissions. See `docs/audit.md`."},
     Term<EventReason>{EventReason::kAuditLogRecovered, "AuditLogRecovered", "Lease of the operator",
                       "The audit log is written again.", ""},
+    Term<EventReason>{EventReason::kAnotherOperator, "AnotherOperator", "Lease of the operator",
+                      "Another installation of Evacuator serves the cluster. This one does nothing.",
+                      "Uninstall one of the two. The message names the other one. See `docs/upgrade.md`."},
+    Term<EventReason>{EventReason::kClusterClaimed, "ClusterClaimed", "Lease of the operator",
+                      "The other installation is gone. This one serves the cluster now.", ""},
 };
 static_assert(is_complete(kEventReasons, kLastEventReason));
 

@@ -63,8 +63,10 @@ enum class EventReason {
   // the operator's Lease
   kAuditLogFailing,
   kAuditLogRecovered,
+  kAnotherOperator,
+  kClusterClaimed,
 };
-inline constexpr EventReason kLastEventReason = EventReason::kAuditLogRecovered;
+inline constexpr EventReason kLastEventReason = EventReason::kClusterClaimed;
 
 /// "EvictionBlocked".
 std::string_view to_string(EventReason reason);

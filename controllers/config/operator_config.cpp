@@ -36,6 +36,7 @@ void read_leader_election(StrictObject& object, OperatorConfig::LeaderElection& 
   object.read_duration("leaseDuration", target.lease_duration);
   object.read_duration("renewDeadline", target.renew_deadline);
   object.read_duration("retryPeriod", target.retry_period);
+  object.read("claimNamespace", target.claim_ns);
 }
 
 void read_signing(StrictObject& object, OperatorConfig::Signing& target) {
@@ -93,6 +94,7 @@ void read_config(StrictObject& root, OperatorConfig& config) {
   read_services(root, config.services);
   read_notifications(root, config.notifications);
   root.with("resourceAdvice", [&](StrictObject& object) { read_resource_advice(object, config.resource_advice); });
+  root.with("tracing", [&](StrictObject& object) { read_tracing(object, config.tracing); });
   root.with("responder", [&](StrictObject& object) { object.read("enabled", config.responder_enabled); });
 }
 
@@ -156,6 +158,8 @@ api::FieldErrors validate(const OperatorConfig& config) {
           "must be longer than renewDeadline, or two replicas could act at once");
   require(election.lease_duration >= base::seconds(1), "leaderElection.leaseDuration", "must be at least 1s");
   require(!election.name.empty(), "leaderElection.name", "must not be empty");
+  require(election.claim_ns.empty() || api::is_dns_label(election.claim_ns), "leaderElection.claimNamespace",
+          "must be the name of a namespace, or empty: no claim is made");
   require(api::is_dns_subdomain(config.signing.secret), "signing.secretName", "must be the name of a Secret");
   require(config.signing.rotate_after == base::Duration::zero() || config.signing.rotate_after >= std::chrono::hours(1),
           "signing.rotateAfter", "must be at least 1h, or 0s: never");
@@ -172,6 +176,7 @@ api::FieldErrors validate(const OperatorConfig& config) {
   check_webhook(config.webhook, require);
   check_audit(config.audit, errors);
   check_resource_advice(config.resource_advice, errors);
+  check_tracing(config.tracing, errors);
   for (auto& error : validate(config.services)) errors.push_back(std::move(error));
   for (auto& error : validate(config.notifications)) errors.push_back(std::move(error));
   return errors;

@@ -14,6 +14,7 @@
 #include "controllers/config/advice_config.hpp"
 #include "controllers/config/notifications_config.hpp"
 #include "controllers/config/services_config.hpp"
+#include "controllers/config/tracing_config.hpp"
 
 namespace controllers {
 
@@ -27,6 +28,9 @@ struct OperatorConfig {
     base::Duration lease_duration = base::seconds(15);
     base::Duration renew_deadline = base::seconds(10);
     base::Duration retry_period = base::seconds(2);
+    /// Of the Lease by which installations tell that they serve this cluster; empty: they do not
+    /// (controllers/ops/cluster_claim.hpp).
+    std::string claim_ns = "kube-system";
     friend bool operator==(const LeaderElection&, const LeaderElection&) = default;
   };
 
@@ -116,6 +120,7 @@ struct OperatorConfig {
   std::vector<ServiceConfig> services;             ///< whom evictors may call by name
   std::vector<NotificationChannel> notifications;  ///< whom to tell of what needs a person
   ResourceAdviceConfig resource_advice;
+  TracingConfig tracing;
   bool responder_enabled = false;  ///< answer native Evictions of pods that name evacuator.dev/responder
 };
 

@@ -34,8 +34,8 @@ bool moved_on(const api::EvacuationStatus& before, const api::EvacuationStatus& 
 
 void PrometheusMetrics::on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) {
   if (before.status.phase != after.status.phase) {
-    on_phase_left(before.status, now);
-    if (api::is_terminal(after.status.phase)) on_finished(after);
+    on_phase_left(before, now);
+    if (api::is_terminal(after.status.phase)) on_finished(after, now);
   }
   if (was_blocked(before.status) && moved_on(before.status, after.status)) {
     metrics_
@@ -53,15 +53,20 @@ void PrometheusMetrics::on_status(const api::Evacuation& before, const api::Evac
   }
 }
 
-void PrometheusMetrics::on_phase_left(const api::EvacuationStatus& before, base::TimePoint now) {
+base::Exemplar PrometheusMetrics::exemplar_of(const api::Evacuation& evacuation, base::TimePoint now) const {
+  return {trace_of_ ? trace_of_(evacuation) : std::string(), now};
+}
+
+void PrometheusMetrics::on_phase_left(const api::Evacuation& evacuation, base::TimePoint now) {
+  const api::EvacuationStatus& before = evacuation.status;
   if (!before.phase_entered_at) return;
   metrics_
       .histogram("evacuator_evacuation_phase_duration_seconds", "Time spent in each phase.", duration_buckets(),
                  {{"evictor", evictor_label(before)}, {"phase", to_string(before.phase)}})
-      .observe(seconds_between(*before.phase_entered_at, now));
+      .observe(seconds_between(*before.phase_entered_at, now), exemplar_of(evacuation, now));
 }
 
-void PrometheusMetrics::on_finished(const api::Evacuation& after) {
+void PrometheusMetrics::on_finished(const api::Evacuation& after, base::TimePoint now) {
   const api::EvacuationStatus& status = after.status;
   metrics_
       .counter("evacuator_evacuations_total", "Finished evacuations.",
@@ -72,7 +77,7 @@ void PrometheusMetrics::on_finished(const api::Evacuation& after) {
       .increment();
   metrics_
       .histogram("evacuator_evacuation_attempts", "Attempts that finished evacuations took.", {0, 1, 2, 3, 5, 10, 20})
-      .observe(status.attempt);
+      .observe(status.attempt, exemplar_of(after, now));
 }
 
 void PrometheusMetrics::on_answer(std::string_view action, int code, std::string_view response_class) {

@@ -1,14 +1,23 @@
 #pragma once
 
+#include <functional>
+#include <string>
+#include <utility>
+
 #include "base/metrics.hpp"
 #include "controllers/evacuation/ports.hpp"
 
 namespace controllers::evacuation {
 
-/// Metrics as Prometheus series; the list is in docs/operations.md. Thread-safe.
+/// Metrics as Prometheus series; the list is in docs/reference/metrics.md. Thread-safe.
 class PrometheusMetrics final : public Metrics {
  public:
-  explicit PrometheusMetrics(base::Metrics& metrics) : metrics_(metrics) {}
+  /// The id of the trace that an Evacuation has; empty: none. Any thread.
+  using TraceOf = std::function<std::string(const api::Evacuation&)>;
+
+  /// `trace_of`, which may be empty, gives histograms their exemplars.
+  explicit PrometheusMetrics(base::Metrics& metrics, TraceOf trace_of = {})
+      : metrics_(metrics), trace_of_(std::move(trace_of)) {}
 
   void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) override;
   void on_answer(std::string_view action, int code, std::string_view response_class) override;
@@ -19,10 +28,12 @@ class PrometheusMetrics final : public Metrics {
   void on_cached(const api::Evacuation* before, const api::Evacuation* after);
 
  private:
-  void on_finished(const api::Evacuation& after);
-  void on_phase_left(const api::EvacuationStatus& before, base::TimePoint now);
+  void on_finished(const api::Evacuation& after, base::TimePoint now);
+  void on_phase_left(const api::Evacuation& before, base::TimePoint now);
+  base::Exemplar exemplar_of(const api::Evacuation& evacuation, base::TimePoint now) const;
 
   base::Metrics& metrics_;
+  const TraceOf trace_of_;
 };
 
 }  // namespace controllers::evacuation

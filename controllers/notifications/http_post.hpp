@@ -7,33 +7,25 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "controllers/config/notifications_config.hpp"
+#include "controllers/outbound/http_receiver.hpp"
 #include "kube/transport.hpp"
-
-namespace kube {
-class HttpTransport;
-}
 
 namespace controllers {
 
 /// Posts messages to the URLs of channels' files: https, or http to a loopback address. A file is read for each
-/// message, so that a rotated one counts at once. Errors never hold the URL, which is a secret. Of one thread, but for
-/// shut_down().
+/// message, so that a rotated one counts at once. Errors never hold the URL, which is a secret. Of one thread.
 class HttpPost {
  public:
   /// `clock` must outlive it.
-  explicit HttpPost(const base::Clock& clock);
-  ~HttpPost();
+  explicit HttpPost(const base::Clock& clock) : clock_(clock) {}
 
   base::Result<kube::Response> operator()(const NotificationChannel& channel, const std::string& body);
 
  private:
   struct Connection {
     std::string url;
-    std::string path;  ///< with the query
-    std::string query;
-    std::unique_ptr<kube::HttpTransport> transport;
+    std::unique_ptr<HttpReceiver> receiver;
   };
-  base::Status connect(const NotificationChannel& channel, const std::string& url, Connection& connection) const;
 
   const base::Clock& clock_;
   std::map<std::string, Connection> connections_;  ///< by channel

@@ -1,5 +1,8 @@
 #include "controllers/ops/metrics_server.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "controllers/ops/address.hpp"
 #include "kube/config/files.hpp"
 #include "serving/certificates.hpp"
@@ -23,7 +26,58 @@ serving::Response refusal(Access access) {
   return {.status = 500, .body = "\n"};
 }
 
+constexpr std::string_view kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
+constexpr std::string_view kOpenMetricsFormat = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+std::string_view trimmed_part(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// Takes what is before the mark off the text.
+std::string_view take_until(std::string_view& text, char mark) {
+  const auto at = text.find(mark);
+  const std::string_view part = text.substr(0, at);
+  text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
+  return trimmed_part(part);
+}
+
+/// One media range of the header Accept.
+struct Accepted {
+  std::string_view type;
+  std::string_view version;
+  double quality = 1;
+};
+
+Accepted read_accepted(std::string_view range) {
+  Accepted accepted{.type = take_until(range, ';'), .version = {}};
+  while (!range.empty()) {
+    std::string_view value = take_until(range, ';');
+    const std::string_view name = take_until(value, '=');
+    if (name == "version") accepted.version = trimmed_part(value);
+    if (name != "q") continue;
+    const std::string number(trimmed_part(value));
+    char* end = nullptr;
+    accepted.quality = std::strtod(number.c_str(), &end);
+    if (end == number.c_str() || !(accepted.quality >= 0 && accepted.quality <= 1)) accepted.quality = 0;
+  }
+  return accepted;
+}
+
 }  // namespace
+
+bool prefers_openmetrics(std::string_view accept) {
+  double openmetrics = 0;
+  double text = 0;
+  while (!accept.empty()) {
+    const Accepted each = read_accepted(take_until(accept, ','));
+    const bool is_known = each.version.empty() || each.version == "1.0.0";
+    if (each.type == "application/openmetrics-text" && is_known) openmetrics = std::max(openmetrics, each.quality);
+    if (each.type == "text/plain" || each.type == "text/*") text = std::max(text, each.quality);
+  }
+  return openmetrics > 0 && openmetrics >= text;
+}
 
 MetricsServer::MetricsServer(MetricsServerOptions options, base::Metrics& metrics, MayRead may_read,
                              const base::Clock& clock, base::Log log)
@@ -88,7 +142,9 @@ serving::Response MetricsServer::answer(const serving::Request& request) const {
     const std::scoped_lock lock(refreshing_);
     options_.refresh();
   }
-  return {.status = 200, .content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_.render()};
+  if (prefers_openmetrics(request.header("accept")))
+    return {.status = 200, .content_type = std::string(kOpenMetricsFormat), .body = metrics_.render_openmetrics()};
+  return {.status = 200, .content_type = std::string(kTextFormat), .body = metrics_.render()};
 }
 
 }  // namespace controllers

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -22,6 +23,9 @@ struct MetricsServerOptions {
   std::vector<std::string> names{};     ///< host names and IP addresses of the certificate that is made
   std::function<void()> refresh{};      ///< before each answer, by one thread at a time; may be empty
 };
+
+/// Whether the header Accept asks for OpenMetrics 1.0.0 and not rather for the text format. Any text is answered.
+bool prefers_openmetrics(std::string_view accept);
 
 /// Serves /metrics: over HTTPS, and only to those who may `get` that path; on a loopback address in plain HTTP to
 /// everybody, for there is nobody else.

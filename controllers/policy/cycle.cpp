@@ -59,6 +59,7 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
   options.elapsed = known.elapsed;
   options.is_cancelled = known.is_cancelled;
   options.executor = known.executor;
+  options.on_strategy = known.on_strategy;
   options.continues_plan = known.continues_plan;
   options.max_refusals = kMaxAuditedPods;
   planning::Plan plan = planning::plan_cycle({.spec = spec,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/descheduler_policy.hpp"
@@ -34,10 +35,11 @@ struct KnownPods {
   std::function<base::Duration()> elapsed{};                              ///< as in planning::PlanOptions, and so
   std::function<bool()> is_cancelled{};                                   ///< is this, and
   strategies::Executor executor{};                                        ///< this, and
-  bool continues_plan = false;                                            ///< this
-  std::optional<api::RoundsStatus> rounds{};                              ///< as in planning::PlanInput, and so
-  bool is_settled = true;                                                 ///< is this, and
-  bool may_time_out = true;                                               ///< this
+  std::function<void(std::string_view strategy, bool begins)> on_strategy{};  ///< this, and
+  bool continues_plan = false;                                                ///< this
+  std::optional<api::RoundsStatus> rounds{};                                  ///< as in planning::PlanInput, and so
+  bool is_settled = true;                                                     ///< is this, and
+  bool may_time_out = true;                                                   ///< this
 };
 
 /// The pods of these Evacuations, as `policy` plans with them: what is suspended, a dry run, or manual and has not

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "api/core/codec.hpp"
 #include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/origin.hpp"
@@ -91,16 +92,21 @@ void add_cooling(KnownPods& known, const scheduling::ClusterSnapshot& snapshot, 
   }
 }
 
-/// Times one phase of a cycle, for all policies together: as many series as there are phases.
+/// Times one phase of a cycle, for all policies together: as many series as there are phases. `trace` may be nullptr.
 class PhaseTimer {
  public:
-  PhaseTimer(base::Metrics& metrics, const base::Clock& clock, std::string_view phase)
-      : metrics_(metrics), clock_(clock), phase_(phase), began_(clock.now()) {}
+  PhaseTimer(base::Metrics& metrics, const base::Clock& clock, std::string_view phase, CycleTrace* trace)
+      : metrics_(metrics), clock_(clock), phase_(phase), trace_(trace), began_(clock.now()) {
+    if (trace_) trace_->begin_phase(phase_, began_);
+  }
   ~PhaseTimer() {
+    const base::TimePoint now = clock_.now();
+    if (trace_) trace_->end_phase(phase_, now);
     metrics_
         .histogram("evacuator_planning_phase_duration_seconds", "How long the phases of planning cycles took.",
                    {0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120}, {{"phase", phase_}})
-        .observe(std::max(0.0, std::chrono::duration<double>(clock_.now() - began_).count()));
+        .observe(std::max(0.0, std::chrono::duration<double>(now - began_).count()),
+                 {trace_ ? trace_->id() : std::string(), now});
   }
   PhaseTimer(const PhaseTimer&) = delete;
   PhaseTimer& operator=(const PhaseTimer&) = delete;
@@ -109,6 +115,7 @@ class PhaseTimer {
   base::Metrics& metrics_;
   const base::Clock& clock_;
   const std::string_view phase_;
+  CycleTrace* const trace_;
   const base::TimePoint began_;
 };
 
@@ -213,6 +220,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   tell_gates(seen, known, next);
   publish_status(name, next);
   auto saved = save(seen, known, next);
+  if (outcome) end_trace(name, *outcome, saved);
   if (deps_.once && !put_off) tell_once(policy, situation, outcome ? &*outcome : nullptr);
   if (!saved) return saved.error();
   return put_off ? kube::Requeue::in(kStaleRetry) : next_look(next, situation);
@@ -245,14 +253,49 @@ Settlement PolicyReconciler::settlement(const api::DeschedulerPolicy& policy, co
   return settlement_of(situation.evacuations, deps_.snapshot().pods, *rounds->planned_at, situation.now);
 }
 
+void PolicyReconciler::begin_trace(const api::DeschedulerPolicy& policy, base::TimePoint now) {
+  if (!deps_.spans) return;
+  auto trace = std::make_unique<CycleTrace>(policy.meta.name, policy.meta.uid, cycle_id(policy, now), now);
+  if (deps_.spans->wants(trace->id())) traces_.insert_or_assign(policy.meta.name, std::move(trace));
+}
+
+CycleTrace* PolicyReconciler::trace_of(const std::string& policy) const {
+  const auto found = traces_.find(policy);
+  return found == traces_.end() ? nullptr : found->second.get();
+}
+
+void PolicyReconciler::end_trace(const std::string& policy, const CycleOutcome& outcome, const base::Status& saved) {
+  const auto found = traces_.find(policy);
+  if (found == traces_.end()) return;
+  const api::LastCycle& summary = outcome.summary;
+  std::string problem = outcome.is_judged ? "" : "a strategy could not judge";
+  if (!saved) problem = "the status was not saved: " + std::string(to_string(saved.error().code));
+  for (tracing::Span& span : found->second->finish({{"evacuator.nodes", std::int64_t{summary.nodes}},
+                                                    {"evacuator.pods", std::int64_t{summary.pods}},
+                                                    {"evacuator.nominated", std::int64_t{summary.nominated}},
+                                                    {"evacuator.created", std::int64_t{summary.created}}},
+                                                   std::move(problem), deps_.clock.now()))
+    deps_.spans->add(std::move(span));
+  traces_.erase(found);
+}
+
+/// `made`: the Evacuation as the server answered.
+void PolicyReconciler::link_trace(const std::string& policy, std::string_view made) const {
+  CycleTrace* const trace = trace_of(policy);
+  const auto meta = trace ? api::decode_meta(made) : base::Result<api::ObjectMeta>(base::unavailable(""));
+  if (meta && deps_.spans->wants(tracing::trace_id_of(meta->uid))) trace->link(meta->uid);
+}
+
 base::Result<CycleOutcome> PolicyReconciler::run_due_cycle(const api::DeschedulerPolicy& policy,
                                                            const planning::PlanSpec& spec, const Situation& situation,
                                                            bool may_move) {
   const std::string& name = policy.meta.name;
   const auto trigger = deps_.triggers ? deps_.triggers->take(name) : std::nullopt;  // what happens now is for the next
+  begin_trace(policy, situation.now);
   auto planned =
       plan_on_nodes(policy, spec, may_move, situation.wave.may_continue, situation.settled.is_settled, situation.now);
   if (!planned && trigger) deps_.triggers->give_back(name, *trigger);
+  if (!planned) traces_.erase(name);
   if (!planned) return planned;
   if (trigger) note_trigger(name, *trigger);
   CycleOutcome outcome = *std::move(planned);
@@ -386,12 +429,12 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
                                     bool continues, bool is_settled, base::TimePoint now) {
   const auto quantities = scheduling::quantities_of(policy.spec.compatibility);
   if (!searches(spec.strategy_specs)) {
-    std::optional<PhaseTimer> timer(std::in_place, deps_.metrics, deps_.clock, "snapshot");
+    std::optional<PhaseTimer> timer(std::in_place, deps_.metrics, deps_.clock, "snapshot", trace_of(policy.meta.name));
     const scheduling::ClusterSnapshot& kept = snapshots_.at(deps_.snapshot(), quantities);
     timer.reset();
     return plan_on(kept, policy, spec, continues, is_settled, now);
   }
-  std::optional<PhaseTimer> timer(std::in_place, deps_.metrics, deps_.clock, "snapshot");
+  std::optional<PhaseTimer> timer(std::in_place, deps_.metrics, deps_.clock, "snapshot", trace_of(policy.meta.name));
   const scheduling::ClusterSnapshot own(deps_.snapshot(), quantities);  // others update snapshots_ meanwhile
   timer.reset();
   return plan_on(own, policy, spec, continues, is_settled, now);
@@ -400,7 +443,8 @@ CycleOutcome PolicyReconciler::plan(const api::DeschedulerPolicy& policy, const 
 CycleOutcome PolicyReconciler::plan_on(const scheduling::ClusterSnapshot& snapshot,
                                        const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                        bool continues, bool is_settled, base::TimePoint now) {
-  const PhaseTimer timer(deps_.metrics, deps_.clock, "strategies");
+  CycleTrace* const trace = trace_of(policy.meta.name);
+  const PhaseTimer timer(deps_.metrics, deps_.clock, "strategies", trace);
   KnownPods known = known_pods(deps_.evacuations.list(), policy);
   known.forbidden = forbidden_namespaces(deps_.evacuations.list(), now);
   add_cooling(known, snapshot, deps_.cooldowns, policy.meta.name, now);
@@ -424,6 +468,12 @@ CycleOutcome PolicyReconciler::plan_on(const scheduling::ClusterSnapshot& snapsh
     return !is_wanted(policy);
   };
   known.executor = executor_;
+  if (trace) {
+    known.on_strategy = [this, trace](std::string_view strategy, bool begins) {
+      const base::TimePoint at = deps_.clock.now();
+      begins ? trace->begin_strategy(strategy, at) : trace->end_strategy(strategy, at);
+    };
+  }
   known.continues_plan = continues;
   if (policy.status.observed_generation == policy.meta.generation) known.rounds = policy.status.rounds;
   known.is_settled = is_settled;
@@ -523,7 +573,7 @@ void PolicyReconciler::drop_taints(const std::string& policy) const {
 }
 
 void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {
-  const PhaseTimer timer(deps_.metrics, deps_.clock, "create");
+  const PhaseTimer timer(deps_.metrics, deps_.clock, "create", trace_of(policy.meta.name));
   const auto keys = deps_.keys.keys();
   if (!keys && !outcome.moves.empty()) {
     outcome.problems.push_back("nothing is evacuated: an Evacuation that is not signed would count as made by hand; " +
@@ -634,6 +684,7 @@ bool PolicyReconciler::create_one(const api::DeschedulerPolicy& policy, const ap
   const base::Error* refused = made ? nullptr : &made.error();
   deps_.audit.on_created(policy, move, wanted, refused);
   if (made) {
+    link_trace(policy.meta.name, *made);
     deps_.log.info("evacuation created",
                    {kv("policy", policy.meta.name), kv("evacuation", wanted.meta.key().to_string()),
                     kv("node", move.from), kv("strategy", move.strategy)});
@@ -677,7 +728,7 @@ base::Status PolicyReconciler::save(const ObservedPolicy& seen, const api::Desch
   const bool known_is_stored = own == own_.end() || own->second.stored || seen.status == next;
   if (known == next && known_is_stored) return base::Done{};
   if (!deps_.may_act()) return base::Error{base::ErrorCode::kCancelled, "not the leader"};
-  const PhaseTimer timer(deps_.metrics, deps_.clock, "status");
+  const PhaseTimer timer(deps_.metrics, deps_.clock, "status", trace_of(seen.meta.name));
   const auto saved = deps_.client.patch(
       kube::kPolicies, seen.meta.key(), kube::PatchType::kMerge,
       guarded_status_patch(seen.meta, api::encode_status(seen.status), api::encode_status(next)), "status");
@@ -769,7 +820,8 @@ void PolicyReconciler::count_cycle(const api::DeschedulerPolicy& policy, const C
   deps_.metrics
       .histogram("evacuator_policy_cycle_duration_seconds", "How long planning cycles took, creations included.",
                  {0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}, {{"policy", name}})
-      .observe(static_cast<double>(outcome.summary.duration.count()) / 1000);
+      .observe(static_cast<double>(outcome.summary.duration.count()) / 1000,
+               {trace_of(name) ? trace_of(name)->id() : std::string(), deps_.clock.now()});
   deps_.metrics
       .counter("evacuator_policy_evacuations_created_total", "Evacuations that the policy made.", {{"policy", name}})
       .increment(outcome.summary.created);

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 #include "controllers/policy/waves.hpp"
 #include "controllers/signing/keys.hpp"
 #include "controllers/taints/soft_taints.hpp"
+#include "controllers/tracing/cycle_trace.hpp"
 #include "controllers/triggers/triggers.hpp"
 #include "controllers/usage/report.hpp"
 #include "evictors/registry.hpp"
@@ -104,6 +106,8 @@ class PolicyReconciler {
     std::function<bool()> hints_in_force = {};
     /// Namespaces whose new pods get no hints.
     std::vector<std::string> namespaces_without_hints = {};
+    /// Where the traces of cycles go; nullptr: there are none.
+    SpanSink* spans = nullptr;
     /// Not nullptr: each policy has one cycle, now, whatever its interval or cron expression says, and this is told.
     OnceRun* once = nullptr;
   };
@@ -160,6 +164,12 @@ class PolicyReconciler {
   base::Result<kube::Requeue> reconcile_valid(const ObservedPolicy& seen, const api::DeschedulerPolicy& policy,
                                               const api::DeschedulerPolicyStatus& known);
   Situation look(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, GateVerdict gates);
+  void begin_trace(const api::DeschedulerPolicy& policy, base::TimePoint now);
+  /// Of the policy's cycle that runs; nullptr: none does, or it is not traced.
+  CycleTrace* trace_of(const std::string& policy) const;
+  /// Sends it. `saved`: what became of the status.
+  void end_trace(const std::string& policy, const CycleOutcome& outcome, const base::Status& saved);
+  void link_trace(const std::string& policy, std::string_view made) const;
   base::Result<CycleOutcome> run_due_cycle(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                            const Situation& situation, bool may_move);
   api::DeschedulerPolicyStatus status_after(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
@@ -236,6 +246,8 @@ class PolicyReconciler {
     bool stored = false;  ///< false: the write failed
   };
   std::map<std::string, OwnStatus> own_;
+  /// Of cycles that run, by policy name; changed in turns only.
+  std::map<std::string, std::unique_ptr<CycleTrace>> traces_;
   strategies::Executor executor_;
   int creators_ = 1;
   std::function<bool(base::Duration)> pause_;

@@ -23,7 +23,19 @@ base::Duration time_since_boot() { return base::SteadyClock().now().time_since_e
 
 api::ObjectKey key_of(const LeaderOptions& options) { return {options.ns, options.name}; }
 
-/// The Lease as it should be after our move. Everything that others put into it stays.
+}  // namespace
+
+std::optional<base::Error> check(const LeaderOptions& options) {
+  if (options.identity.empty()) return base::invalid("leader election needs an identity");
+  if (options.ns.empty() || options.name.empty())
+    return base::invalid("leader election needs the Lease's namespace and name");
+  if (options.retry_period.count() <= 0 || options.retry_period >= options.renew_deadline)
+    return base::invalid("leader election: the retry period must be above zero and below the renew deadline");
+  if (options.renew_deadline >= options.lease_duration)
+    return base::invalid("leader election: the renew deadline must be below the lease duration, or two could lead");
+  return std::nullopt;
+}
+
 api::Json next_lease(const std::string& current, LeaseMove move, const LeaderOptions& options, base::TimePoint wall) {
   api::Json lease = api::Json::parse(current, nullptr, false);
   if (!lease.is_object()) lease = api::Json::object();
@@ -44,19 +56,6 @@ api::Json next_lease(const std::string& current, LeaseMove move, const LeaderOpt
   spec["leaseDurationSeconds"] = std::chrono::ceil<base::seconds>(options.lease_duration).count();
   spec["renewTime"] = now;
   return lease;
-}
-
-}  // namespace
-
-std::optional<base::Error> check(const LeaderOptions& options) {
-  if (options.identity.empty()) return base::invalid("leader election needs an identity");
-  if (options.ns.empty() || options.name.empty())
-    return base::invalid("leader election needs the Lease's namespace and name");
-  if (options.retry_period.count() <= 0 || options.retry_period >= options.renew_deadline)
-    return base::invalid("leader election: the retry period must be above zero and below the renew deadline");
-  if (options.renew_deadline >= options.lease_duration)
-    return base::invalid("leader election: the renew deadline must be below the lease duration, or two could lead");
-  return std::nullopt;
 }
 
 base::Result<LeaseRecord> decode_lease(std::string_view json) {

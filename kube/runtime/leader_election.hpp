@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/json/json.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
@@ -55,6 +56,10 @@ enum class LeaseMove {
 };
 /// Pure. `now` and `seen.changed_at` are of the same local clock.
 LeaseMove decide(const std::optional<SeenLease>& seen, const LeaderOptions& options, bool leading, base::Duration now);
+
+/// The Lease as it should be after our move: `current` (JSON; empty: there is none) with our words. Everything that
+/// others put into it stays. `wall`: what it says of the time.
+api::Json next_lease(const std::string& current, LeaseMove move, const LeaderOptions& options, base::TimePoint wall);
 
 /// Leader election by a Lease, fenced: is_leading() turns false by itself, by the local monotonic clock, before anybody
 /// else can have acquired the Lease, however long the network or this process sleeps.

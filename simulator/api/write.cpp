@@ -301,6 +301,13 @@ Outcome<base::Result<Object>> write_once(ApiCore& core, Call& call, Part part, c
                            std::move(next));  // carries the version that was read, which is compared
 }
 
+/// A PUT makes a Lease that is not there (AllowCreateOnUpdate).
+bool is_made_by_update(const ApiCore& core, const Call& call, const Json& body) {
+  const bool is_lease = call.resource->group == kube::kLeases.group && call.resource->plural == kube::kLeases.plural;
+  return is_lease && call.info.subresource.empty() && !core.store.get(call.resource->storage, call.key()) &&
+         api::text_at(body, {"metadata", "resourceVersion"}).empty();
+}
+
 }  // namespace
 
 CheckResult check_namespace(ApiCore& core, const Call& call, const std::string& name) {
@@ -362,6 +369,7 @@ kube::Response update_object(ApiCore& core, Call& call) {
   auto body = read_body(call);
   if (!body) return to_response(body.failure());
   if (CheckResult same = check_identity(call, *body); !same) return to_response(same.failure());
+  if (is_made_by_update(core, call, *body)) return create_object(core, call);
   auto saved = write_object(core, call, part_of(call), [&](const Json& served) -> Outcome<Json> {
     if (CheckResult sound = check_update(call, served, *body); !sound) return std::move(sound.failure());
     return *body;

@@ -8,7 +8,11 @@
 #include "base/metrics.hpp"
 #include "controllers/ops/webhook_server.hpp"
 #include "controllers/placement/webhook.hpp"
+#include "controllers/policy/decide.hpp"
+#include "controllers/signing/keys.hpp"
 #include "controllers/signing/spec_hash.hpp"
+#include "controllers/validation/webhook.hpp"
+#include "evictors/registry.hpp"
 #include "kube/http/transport.hpp"
 
 namespace {
@@ -103,8 +107,12 @@ struct Load {
   bool is_hostile;  ///< every twentieth pod is enormous
 };
 
-/// Milliseconds of each review of an ordinary pod, from several connections at a steady pace.
-std::vector<double> played(std::uint16_t port, const std::string& ca, const Load& load, std::string_view path) {
+/// Writes the body of a review by its number; the second: it is to be enormous.
+using ReviewOf = std::function<std::string(int, bool)>;
+
+/// Milliseconds of each ordinary review, from several connections at a steady pace.
+std::vector<double> played(std::uint16_t port, const std::string& ca, const Load& load, std::string_view path,
+                           const ReviewOf& review_of = review) {
   std::vector<std::vector<double>> times(kClients);
   std::vector<std::jthread> clients;
   const auto pause = std::chrono::microseconds(1'000'000 * kClients / load.per_second);
@@ -118,7 +126,7 @@ std::vector<double> played(std::uint16_t port, const std::string& ca, const Load
         request.method = "POST";
         request.path = path;
         request.content_type = "application/json";
-        request.body = review(i, is_huge);
+        request.body = review_of(i, is_huge);
         due += pause;
         std::this_thread::sleep_until(due);
         const auto start = std::chrono::steady_clock::now();
@@ -156,5 +164,96 @@ void BM_PlacementWebhook(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_PlacementWebhook)->Args({200, 0})->Args({200, 1})->Iterations(1)->Unit(benchmark::kSecond)->UseRealTime();
+
+/// Of our own objects: a policy with two strategies and their args, and an Evacuation.
+std::string object_review(const Json& object, const char* resource, int number) {
+  return Json({{"apiVersion", "admission.k8s.io/v1"},
+               {"kind", "AdmissionReview"},
+               {"request",
+                {{"uid", "r" + std::to_string(number)},
+                 {"operation", "CREATE"},
+                 {"namespace", object["metadata"].value("namespace", "")},
+                 {"resource", {{"group", "evacuator.dev"}, {"version", "v1alpha1"}, {"resource", resource}}},
+                 {"userInfo", {{"username", "alice"}, {"uid", "u"}, {"groups", {"system:authenticated"}}}},
+                 {"object", object}}}})
+      .dump();
+}
+
+Json policy_object(int number) {
+  const Json low = {{"name", "LowNodeUtilization"},
+                    {"args",
+                     {{"thresholds", {{"cpu", 20}, {"memory", 20}, {"pods", 20}}},
+                      {"targetThresholds", {{"cpu", 60}, {"memory", 60}, {"pods", 60}}}}}};
+  const Json old = {{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 86400}}}};
+  return {
+      {"apiVersion", "evacuator.dev/v1alpha1"},
+      {"kind", "DeschedulerPolicy"},
+      {"metadata", {{"name", "p" + std::to_string(number)}, {"uid", "uid-" + std::to_string(number)}}},
+      {"spec", {{"mode", "Automatic"}, {"schedule", {{"interval", "5m"}}}, {"strategies", Json::array({low, old})}}}};
+}
+
+Json evacuation_object(int number) {
+  return {{"apiVersion", "evacuator.dev/v1alpha1"},
+          {"kind", "Evacuation"},
+          {"metadata", {{"name", "e" + std::to_string(number)}, {"namespace", "shop"}}},
+          {"spec", {{"podRef", {{"name", "web-1"}, {"uid", "pod-uid"}}}, {"reason", "maintenance"}}}};
+}
+
+/// The admission webhook over TLS, beside 200 policies. Arguments: reviews a second; 0: /validate of a policy, 1:
+/// /validate of an Evacuation, 2: /record-creator of an Evacuation. The baseline is as in BM_PlacementWebhook.
+void BM_AdmissionWebhook(benchmark::State& state) {
+  const Load load{static_cast<int>(state.range(0)), false};
+  const bool is_policy = state.range(1) == 0;
+  const base::SystemClock clock;
+  base::Metrics metrics;
+  const auto registry = evictors::EvictorRegistry::builtin();
+  std::vector<std::shared_ptr<const api::DeschedulerPolicy>> policies;
+  for (int i = 0; i < 200; ++i) {
+    auto decoded = controllers::decode_observed_policy(policy_object(100'000 + i).dump());
+    if (!decoded) return state.SkipWithError("a policy cannot be read");
+    policies.push_back(std::make_shared<const controllers::ObservedPolicy>(*std::move(decoded)));
+  }
+  controllers::validation::Webhook webhook({.registry = registry,
+                                            .keys = controllers::keys_in_memory(),
+                                            .clock = clock,
+                                            .look =
+                                                [&] {
+                                                  controllers::validation::Surroundings around;
+                                                  around.policies = policies;
+                                                  return around;
+                                                },
+                                            .metrics = metrics,
+                                            .log = {}});
+  const std::string path = state.range(1) == 2 ? "/record-creator" : "/validate";
+  controllers::WebhookServer server("127.0.0.1:0", {"127.0.0.1"},
+                                    {{path,
+                                      [&](std::string_view body) {
+                                        return path == "/validate" ? webhook.validate(body)
+                                                                   : webhook.record_creator(body);
+                                      }}},
+                                    {});
+  if (!server.start(clock.now())) return state.SkipWithError("the server does not start");
+  const auto identity = serving::make_server_identity({"127.0.0.1"}, clock.now());
+  if (!server.serve(*identity)) return state.SkipWithError("the certificate is not taken");
+  const ReviewOf body = [&](int number, bool) {
+    return is_policy ? object_review(policy_object(number), "deschedulerpolicies", number)
+                     : object_review(evacuation_object(number), "evacuations", number);
+  };
+  for (auto _ : state) {
+    const auto times = played(server.port(), identity->ca, load, path, body);
+    const auto baseline = played(server.port(), identity->ca, load, "/nobody", body);
+    state.counters["p50_ms"] = percentile(times, 0.5);
+    state.counters["p99_ms"] = percentile(times, 0.99);
+    state.counters["max_ms"] = percentile(times, 1);
+    state.counters["p99_nobody_ms"] = percentile(baseline, 0.99);
+  }
+}
+BENCHMARK(BM_AdmissionWebhook)
+    ->Args({200, 0})
+    ->Args({200, 1})
+    ->Args({200, 2})
+    ->Iterations(1)
+    ->Unit(benchmark::kSecond)
+    ->UseRealTime();
 
 }  // namespace

@@ -56,7 +56,7 @@ controllers::OperatorConfig configured(const api::InFlightLimits& limits, bool r
 Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
                    api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services, bool responds,
                    controllers::UsageSourceFactory usage_sources, controllers::GateClientFactory gates,
-                   bool places_pods, bool allows_required, bool trusts_creators)
+                   bool places_pods, bool allows_required, bool trusts_creators, controllers::SpanSink* spans)
     : wall(clock),
       transport(server, {kOurUser, {}, "evacuator"}),
       client_(transport, nullptr),
@@ -67,13 +67,14 @@ Operator::Operator(simulator::ApiServer& server, const base::ManualClock& clock,
                  .identity = std::move(identity),
                  .may_act = [this] { return may_act; },
                  .events = *this,
-                 .metrics = metrics_,
+                 .metrics = metrics,
                  .log = {},
                  .services = services,
                  .steady = &clock,
                  .usage_sources = std::move(usage_sources),
                  .gates = std::move(gates),
-                 .hints_in_force = [] { return true; }}) {}
+                 .hints_in_force = [] { return true; },
+                 .spans = spans}) {}
 
 std::optional<std::string> Operator::review(std::string_view path, std::string_view body) {
   if (!informers_frozen) follow();
@@ -244,7 +245,7 @@ Json Rig::signed_now(Json body) const {
 
 void Rig::start_operator(const std::string& identity) {
   replica = std::make_unique<Operator>(*server, clock, identity, limits, services, responds, usage_sources, gates,
-                                       places_pods, allows_required, trusts_creators);
+                                       places_pods, allows_required, trusts_creators, spans);
   settle();
 }
 

@@ -47,7 +47,7 @@ class Operator : private kube::EventSink {
            api::InFlightLimits limits, controllers::evacuation::ServiceCaller* services = nullptr,
            bool responds = false, controllers::UsageSourceFactory usage_sources = {},
            controllers::GateClientFactory gates = {}, bool places_pods = false, bool allows_required = false,
-           bool trusts_creators = false);
+           bool trusts_creators = false, controllers::SpanSink* spans = nullptr);
 
   /// Takes in what the watches bring and works off one key that is ready. True if anything happened.
   bool poll();
@@ -61,6 +61,7 @@ class Operator : private kube::EventSink {
 
   WallClock wall;
   fakes::MortalTransport transport;
+  base::Metrics metrics;
   bool may_act = true;
   bool informers_frozen = false;    ///< the caches stay as they are: an informer that lags
   std::vector<std::string> events;  ///< "<object> <reason>"
@@ -69,7 +70,6 @@ class Operator : private kube::EventSink {
   void publish(kube::Event event) override { events.push_back(event.regarding.name + " " + event.reason); }
 
   kube::Client client_;
-  base::Metrics metrics_;
   controllers::Operator operator_;
 };
 
@@ -163,6 +163,7 @@ class Rig : public testing::Test {
   bool allows_required = false;                   ///< webhook.allowRequired; likewise
   bool trusts_creators = false;                   ///< webhook.admission.trustCreators; likewise
   bool webhook_answers = true;                    ///< false: nobody reaches it
+  controllers::SpanSink* spans = nullptr;         ///< where operators' traces go; must outlive them
   /// Any number of our pods on their way out at once, by an independent look at every step.
   std::function<void()> watcher;
 

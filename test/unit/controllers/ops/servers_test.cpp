@@ -121,6 +121,42 @@ TEST_F(MetricsServerTest, IsPlainOnLoopbackOnly) {
     EXPECT_TRUE(is_loopback(loopback)) << loopback;
 }
 
+struct Wish {
+  const char* name;
+  const char* accept;
+  bool openmetrics;
+};
+class MetricsFormat : public MetricsServerTest, public testing::WithParamInterface<Wish> {};
+
+TEST_P(MetricsFormat, IsWhatIsAskedFor) {
+  EXPECT_EQ(prefers_openmetrics(GetParam().accept), GetParam().openmetrics);
+  const auto port = start({.address = "127.0.0.1:0"}).port();
+  const std::string answer = fakes::http_get(port, "/metrics", std::string("Accept: ") + GetParam().accept + "\r\n");
+  EXPECT_EQ(answer.find("application/openmetrics-text; version=1.0.0") != std::string::npos, GetParam().openmetrics);
+  EXPECT_EQ(answer.find("# EOF\n") != std::string::npos, GetParam().openmetrics);
+  EXPECT_THAT(answer, HasSubstr("evacuator_leader 1"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    By, MetricsFormat,
+    testing::Values(
+        Wish{"Nobody", "*/*", false}, Wish{"Curl", "", false},
+        Wish{"Prometheus2",
+             "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+             "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+             true},
+        Wish{"Prometheus3",
+             "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+             "application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,"
+             "text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
+             true},
+        Wish{"TextFirst", "text/plain, application/openmetrics-text;q=0.5", false},
+        Wish{"AnotherVersion", "application/openmetrics-text; version=0.0.1", false},
+        Wish{"NoVersion", "application/openmetrics-text", true},
+        Wish{"NotAtAll", "application/openmetrics-text;version=1.0.0;q=0", false},
+        Wish{"Nonsense", ";;,,q=,;q=x,application/openmetrics-text;q=nan,=;=", false}),
+    [](const auto& info) { return info.param.name; });
+
 TEST_F(MetricsServerTest, AnswersWhileAnAttackerHoldsAllItsConnections) {
   const auto port = start({.address = "0.0.0.0:0"}).port();
   fakes::HeldConnections silent(port, 100, "");

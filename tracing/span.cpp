@@ -1,0 +1,37 @@
+#include "tracing/span.hpp"
+
+#include <charconv>
+
+#include "signing/hash.hpp"
+
+namespace tracing {
+namespace {
+
+constexpr std::size_t kTraceDigits = 32;
+constexpr std::size_t kSpanDigits = 16;
+/// Of a trace's id: these last ones are as random as can be (W3C Trace Context, level 2).
+constexpr std::size_t kRandomDigits = 14;
+constexpr double kRandomRange = 72057594037927936.0;  // 16^14
+
+}  // namespace
+
+std::string trace_id_of(std::string_view subject) {
+  return signing::sha256("evacuator.dev/trace:" + std::string(subject)).substr(0, kTraceDigits);
+}
+
+std::string span_id_of(std::string_view trace_id, std::string_view name) {
+  return signing::sha256("evacuator.dev/span:" + std::string(trace_id) + ":" + std::string(name))
+      .substr(0, kSpanDigits);
+}
+
+bool is_sampled(std::string_view trace_id, double percent) {
+  if (trace_id.size() != kTraceDigits) return false;
+  if (percent >= 100) return true;
+  const std::string_view digits = trace_id.substr(kTraceDigits - kRandomDigits);
+  std::uint64_t drawn = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), drawn, 16);
+  const bool is_number = error == std::errc() && end == digits.data() + digits.size();
+  return is_number && static_cast<double>(drawn) / kRandomRange < percent / 100;
+}
+
+}  // namespace tracing
