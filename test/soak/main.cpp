@@ -1,4 +1,5 @@
-/// test_soak [--first SEED] [--seeds N] [--verbose]: one run per seed; exits with 1 if an invariant was violated.
+/// test_soak [--first SEED] [--seeds N] [--verbose] [--live SECONDS]: one run per seed; exits with 1 if an invariant
+/// was violated.
 
 #include <fmt/format.h>
 
@@ -6,6 +7,7 @@
 #include <cstdio>
 #include <map>
 
+#include "test/soak/live/live_world.hpp"
 #include "test/soak/world/world.hpp"
 
 namespace {
@@ -35,6 +37,17 @@ void run_seed(std::uint64_t seed, bool verbose, Totals& totals) {
   std::fflush(stdout);
 }
 
+void run_live(std::uint64_t seed, base::seconds time, Totals& totals) {
+  const auto violations = soak::LiveWorld(seed).run(time);
+  if (violations.empty()) {
+    ++totals.passed;
+    return;
+  }
+  ++totals.failed;
+  fmt::print("live seed {} FAILED\n", seed);
+  for (const std::string& each : violations) fmt::print("    {}\n", each);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -45,11 +58,17 @@ int main(int argc, char** argv) {
   app.add_option("--first", first, "first seed");
   app.add_option("--seeds", seeds, "how many seeds");
   app.add_flag("--verbose", verbose, "tell what chance does");
+  int live = 0;
+  app.add_option("--live", live, "with the operator's threads, so many seconds for each seed");
   CLI11_PARSE(app, argc, argv);
   Totals totals;
   for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
     try {
-      run_seed(seed, verbose, totals);
+      if (live > 0) {
+        run_live(seed, base::seconds(live), totals);
+      } else {
+        run_seed(seed, verbose, totals);
+      }
     } catch (const std::exception& error) {
       fail(seed, totals);
       fmt::print("    {}\n", error.what());
