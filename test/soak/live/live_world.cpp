@@ -109,7 +109,7 @@ void LiveWorld::furnish() {
 }
 
 void LiveWorld::add_policy(const std::string& name, const Json& strategy) {
-  Json spec = {{"mode", "Automatic"}, {"strategies", Json::array({strategy})}, {"schedule", {{"interval", "1s"}}}};
+  Json spec = {{"mode", "Automatic"}, {"strategies", Json::array({strategy})}, {"schedule", {{"interval", "5s"}}}};
   spec["limits"]["perCycle"]["total"] = 4;
   spec["gates"] = Json::array({{{"name", "freeze"}, {"interval", "5s"}, {"webhook", {{"url", "https://gate.test"}}}}});
   const auto answer = as_user(kube::create_request(kube::kPolicies, "",

@@ -177,6 +177,7 @@ void Invariants::check_terminal(const api::Evacuation& evacuation) {
   const auto& status = evacuation.status;
   ended_.insert(evacuation.meta.uid);
   ++endings_[fmt::format("{}/{}", api::to_string(status.phase), status.reason)];
+  if (const auto* hinted = api::find_condition(status.conditions, "PlacementHinted")) ++endings_[hinted->reason];
   const auto* rollback = api::find_condition(status.conditions, "RollbackComplete");
   if (rollback && rollback->status == api::ConditionStatus::kFalse) not_rolled_back_.insert(evacuation.meta.uid);
   const bool claims = status.phase == EvacuationPhase::kSucceeded && !evacuation.spec.dry_run;
@@ -358,6 +359,7 @@ void Invariants::check_end() {
   check_databases();
   check_turns();
   policies_.check_end();
+  if (policies_.waves() > 0) endings_["plans in waves"] += policies_.waves();
 }
 
 }  // namespace soak

@@ -84,7 +84,7 @@ class Invariants {
   std::map<std::string, api::Evacuation> latest_;
   std::set<std::string> ended_;
   std::set<std::string> not_rolled_back_;  // uids
-  std::map<std::string, int> endings_;     // "Succeeded/Evicted" → how many
+  std::map<std::string, int> endings_;     // "Succeeded/Evicted", "HintTaken", … → how many
   std::map<api::ObjectKey, std::int64_t> replicas_;
   std::vector<std::string> violations_;
   CallWatch calls_;

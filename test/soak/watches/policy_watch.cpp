@@ -101,6 +101,7 @@ void PolicyWatch::check_plan(const std::string& policy, const Json& status) {
 /// What leaves at once, with the first wave, costs no budget more than it allows.
 void PolicyWatch::check_wave(const Json& status) {
   if (api::number_at(status, {"lastCycle", "waves"}).value_or(0) == 0) return;
+  ++waves_;
   for (const auto& budget : budgets_) {
     std::int64_t spent = 0;
     for (const Json& move : api::items_at(status, {"plan"})) {

@@ -37,6 +37,8 @@ class PolicyWatch {
   /// A person taints that node, or takes the taint away.
   void expect_taint(const std::string& node, bool is_there) { taints_[node] = is_there; }
   static api::Json foreign_taint();
+  /// Plans in waves whose budgets were looked at.
+  int waves() const { return waves_; }
   /// When all policies are suspended and everything has come to rest.
   void check_end();
 
@@ -49,6 +51,7 @@ class PolicyWatch {
   const Report report_;
   HeldSince held_since_;
   bool is_current_ = false;
+  int waves_ = 0;
   std::uint64_t looked_at_ = 0;                    ///< revision of the store
   std::vector<api::PodDisruptionBudget> budgets_;  ///< as they were before the step
   std::map<std::string, std::string> cycles_;      ///< id of the last one, by policy
