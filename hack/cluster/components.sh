@@ -55,13 +55,14 @@ start_apiserver() {
 }
 
 start_controller_manager() {
-  local serving
+  local serving known
   mapfile -t serving < <(serving_flags kube-controller-manager "$CONTROLLER_MANAGER_PORT")
+  mapfile -t known < <(if_known kube-controller-manager --flex-volume-plugin-dir="$DIR/tmp/flexvolume")
   launch kube-controller-manager "$(binary kube-controller-manager)" "${serving[@]}" \
     --leader-elect=false --use-service-account-credentials --controllers='*' \
     --root-ca-file="$DIR/pki/ca.crt" --service-account-private-key-file="$DIR/pki/tokens.key" \
     --cluster-signing-cert-file="$DIR/pki/ca.crt" --cluster-signing-key-file="$DIR/pki/ca.key" \
-    --kube-api-qps=200 --kube-api-burst=400 --flex-volume-plugin-dir="$DIR/tmp/flexvolume"
+    --kube-api-qps=200 --kube-api-burst=400 "${known[@]}"
 }
 
 # With a file the flags of the second kind count for nothing.

@@ -3,6 +3,18 @@
 namespace soak {
 namespace {
 
+/// A watch that always has something to tell would never let the others go on.
+constexpr int kMostPolls = 1000;
+
+controllers::OperatorConfig configured_for(const Neighbours& neighbours) {
+  controllers::OperatorConfig config = operator_config();
+  config.webhook.enabled = neighbours.places_pods;
+  config.webhook.allow_required = neighbours.allows_required;
+  return config;
+}
+
+}  // namespace
+
 kube::Discovery what_the_simulator_serves(bool native) {
   kube::Discovery found;
   found.server_version = "v1.36.0";
@@ -12,8 +24,6 @@ kube::Discovery what_the_simulator_serves(bool native) {
   return found;
 }
 
-}  // namespace
-
 controllers::OperatorConfig operator_config() {
   controllers::OperatorConfig config;
   config.responder_enabled = true;
@@ -22,20 +32,28 @@ controllers::OperatorConfig operator_config() {
 }
 
 Replica::Replica(simulator::ApiServer& server, const base::Clock& clock, std::string identity,
-                 controllers::evacuation::ServiceCaller& services, bool native)
+                 const Neighbours& neighbours)
     : transport(server, {kOurUser, {}, "evacuator"}),
+      identity_(std::move(identity)),
       client_(transport, nullptr),
-      events_(client_, clock, kube::EventOptions{.instance = identity}, base::Log()),
+      events_(client_, clock, kube::EventOptions{.instance = identity_}, base::Log()),
       operator_({.client = client_,
                  .clock = clock,
-                 .discovery = what_the_simulator_serves(native),
-                 .config = operator_config(),
-                 .identity = identity,
+                 .discovery = what_the_simulator_serves(neighbours.native),
+                 .config = configured_for(neighbours),
+                 .identity = identity_,
                  .may_act = [this] { return leads && !transport.dead(); },
                  .events = events_,
                  .metrics = metrics_,
                  .log = {},
-                 .services = &services}) {}
+                 .services = &neighbours.services,
+                 .gates = neighbours.gates,
+                 .hints_in_force = [] { return true; }}) {}
+
+void Replica::follow() {
+  for (int i = 0; i < kMostPolls && operator_.poll_caches(); ++i) {
+  }
+}
 
 bool Replica::step() {
   if (transport.dead()) return false;

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/clock.hpp"
 #include "base/metrics.hpp"
 #include "controllers/evacuation/ports.hpp"
+#include "controllers/gates/client.hpp"
 #include "controllers/operator.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/events.hpp"
@@ -19,21 +22,37 @@ inline constexpr const char* kOurUser = "system:serviceaccount:evacuator-system:
 /// The default one, but for a responder, and more than two a namespace: else most PodGroups would never begin.
 controllers::OperatorConfig operator_config();
 
-/// One process of the operator: the real caches, queues and reconcilers of both kinds, stepped on virtual time. With
-/// `native` the server serves the EvictionRequest API, and the operator is a responder, too.
+/// `native`: it serves the EvictionRequest API.
+kube::Discovery what_the_simulator_serves(bool native);
+
+/// What a replica works with, beside the server.
+struct Neighbours {
+  controllers::evacuation::ServiceCaller& services;
+  controllers::GateClientFactory gates;
+  bool native = false;           ///< the server serves the EvictionRequest API, and the operator is a responder, too
+  bool places_pods = false;      ///< the placement webhook is installed
+  bool allows_required = false;  ///< webhook.allowRequired
+};
+
+/// One process of the operator: the real caches, queues and reconcilers of both kinds, stepped on virtual time.
 class Replica {
  public:
-  Replica(simulator::ApiServer& server, const base::Clock& clock, std::string identity,
-          controllers::evacuation::ServiceCaller& services, bool native);
+  Replica(simulator::ApiServer& server, const base::Clock& clock, std::string identity, const Neighbours& neighbours);
 
   /// True if anything happened.
   bool step();
   std::optional<base::TimePoint> next_due() const { return operator_.next_due(); }
+  /// Takes in what the watches bring.
+  void follow();
+  /// Its placement webhook; nullopt: the review could not be read.
+  std::optional<std::string> review_pod(std::string_view review) const { return operator_.review_pod(review); }
+  const std::string& identity() const { return identity_; }
 
   fakes::MortalTransport transport;
   bool leads = true;
 
  private:
+  const std::string identity_;
   kube::Client client_;
   kube::EventRecorder events_;
   base::Metrics metrics_;

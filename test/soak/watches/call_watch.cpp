@@ -26,7 +26,8 @@ constexpr base::milliseconds kLeastGap{150};  // I15: between two calls about on
 /// Our own bookkeeping needs no intent.
 bool is_bookkeeping(const std::string& plural) {
   static const std::vector<std::string> kOurs = {"evacuations", "deschedulerpolicies",      "events",
-                                                 "leases",      "selfsubjectaccessreviews", "evictions"};
+                                                 "leases",      "selfsubjectaccessreviews", "evictions",
+                                                 "nodes"};  // taints: PolicyWatch
   return std::ranges::find(kOurs, plural) != kOurs.end();
 }
 

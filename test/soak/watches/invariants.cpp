@@ -52,10 +52,19 @@ Invariants::Invariants(simulator::ApiServer& server)
     : server_(server),
       evacuations_([](const Json& object) { return api::decode_evacuation(object); }),
       calls_(server, evacuations_, [this](const std::string& what) { violated(what); }),
-      pod_groups_(server.store(), [this](const std::string& what) { violated(what); }) {}
+      pod_groups_(server.store(), [this](const std::string& what) { violated(what); }),
+      placements_(server.store(), [this](const std::string& what) { violated(what); }),
+      policies_(server, [this](const std::string& what) { violated(what); }) {}
 
 void Invariants::violated(const std::string& what) {
   if (violations_.size() < kEnoughViolations) violations_.push_back(what);
+}
+
+void Invariants::look_at_pods(bool is_current) {
+  const std::uint64_t revision = server_.store().revision();
+  if (std::exchange(looked_at_, revision) == revision) return;
+  check();
+  placements_.check_pods(latest_, is_current);
 }
 
 /// Checks each Evacuation that is new or changed; returns their UIDs.
@@ -112,6 +121,8 @@ void Invariants::check_change(const api::Evacuation& evacuation) {
   if (status.attempt > evacuation.spec.retry.max_attempts) violated("I6: too many attempts of " + name);
   if (status.attempt > 0 && status.token != evacuation.current_token()) violated("I6: token and attempt of " + name);
   if (api::is_terminal(status.phase) && !api::is_terminal(before.phase)) check_terminal(evacuation);
+  if (status.attempt > before.attempt && !api::is_terminal(status.phase)) policies_.check_begun(evacuation);
+  placements_.check(evacuation);
   check_words(evacuation, before);
   check_stuck(evacuation, before);
   before.phase = status.phase;
@@ -166,6 +177,7 @@ void Invariants::check_terminal(const api::Evacuation& evacuation) {
   const auto& status = evacuation.status;
   ended_.insert(evacuation.meta.uid);
   ++endings_[fmt::format("{}/{}", api::to_string(status.phase), status.reason)];
+  if (const auto* hinted = api::find_condition(status.conditions, "PlacementHinted")) ++endings_[hinted->reason];
   const auto* rollback = api::find_condition(status.conditions, "RollbackComplete");
   if (rollback && rollback->status == api::ConditionStatus::kFalse) not_rolled_back_.insert(evacuation.meta.uid);
   const bool claims = status.phase == EvacuationPhase::kSucceeded && !evacuation.spec.dry_run;
@@ -346,6 +358,8 @@ void Invariants::check_end() {
   check_jobs();
   check_databases();
   check_turns();
+  policies_.check_end();
+  if (policies_.waves() > 0) endings_["plans in waves"] += policies_.waves();
 }
 
 }  // namespace soak

@@ -12,18 +12,24 @@
 #include "test/soak/decoded.hpp"
 #include "test/soak/replica.hpp"
 #include "test/soak/watches/call_watch.hpp"
+#include "test/soak/watches/placement_watch.hpp"
 #include "test/soak/watches/pod_group_watch.hpp"
+#include "test/soak/watches/policy_watch.hpp"
 
 namespace soak {
 
-/// Invariants I1–I17 and the promises of PodGroups, as independent watchers see them in the store and on the wire.
+/// Invariants I1–I17 and the promises of PodGroups, hints and policies, as independent watchers see them in the store
+/// and on the wire.
 class Invariants {
  public:
   explicit Invariants(simulator::ApiServer& server);
 
   /// Looks at what is stored now, as far as it has changed since the last look.
   void check();
+  /// Looks at pods that are new. `is_current`: see PlacementWatch.
+  void look_at_pods(bool is_current);
   CallWatch& calls() { return calls_; }
+  PolicyWatch& policies() { return policies_; }
   /// A person decided how many pods that Deployment has.
   void expect_replicas(const api::ObjectKey& deployment, std::int64_t wanted) { replicas_[deployment] = wanted; }
   /// After everything has come to rest: nothing unfinished, nothing of ours left behind.
@@ -72,16 +78,19 @@ class Invariants {
   Decoded<api::Evacuation> evacuations_;
   std::unordered_set<const api::Json*> checked_;  ///< versions that evacuations_ keeps
   std::uint64_t checked_at_ = 0;                  ///< revision of the store
+  std::uint64_t looked_at_ = 0;                   ///< … at the pods
   const controllers::OperatorConfig config_ = operator_config();
   std::map<std::string, Known> known_;  // by uid
   std::map<std::string, api::Evacuation> latest_;
   std::set<std::string> ended_;
   std::set<std::string> not_rolled_back_;  // uids
-  std::map<std::string, int> endings_;     // "Succeeded/Evicted" → how many
+  std::map<std::string, int> endings_;     // "Succeeded/Evicted", "HintTaken", … → how many
   std::map<api::ObjectKey, std::int64_t> replicas_;
   std::vector<std::string> violations_;
   CallWatch calls_;
   PodGroupWatch pod_groups_;
+  PlacementWatch placements_;
+  PolicyWatch policies_;
 };
 
 }  // namespace soak

@@ -26,10 +26,21 @@ const std::vector<Misfortune> kMisfortunes = {
     {FaultEffect::kCutWatch, 0.2},        {FaultEffect::kStallWatch, 0.02},   {FaultEffect::kStaleList, 0.1},
     {FaultEffect::kCutAnswer, 0.1},       {FaultEffect::kHoldBookmark, 0.3}};
 
+/// A taint of which the operator knows nothing, beside whatever there is.
+void set_foreign_taint(Json& node, bool is_there) {
+  const Json taint = PolicyWatch::foreign_taint();
+  Json taints = Json::array();
+  for (const Json& each : node["spec"].value("taints", Json::array())) {
+    if (each["key"] != taint["key"]) taints.push_back(each);
+  }
+  if (is_there) taints.push_back(taint);
+  node["spec"]["taints"] = std::move(taints);
+}
+
 }  // namespace
 
 void World::disturb() {
-  switch (dice_.below(14)) {
+  switch (dice_.below(17)) {
     case 0:
     case 1:
     case 2:
@@ -37,12 +48,15 @@ void World::disturb() {
     case 4: return change_an_evacuation();
     case 5: return change_a_pod();
     case 6: return change_a_workload();
-    case 7: return change_a_node();
+    case 7:
+    case 13: return change_a_node();
     case 8: return change_the_server();
     case 9: return change_a_machine();
     case 10: return tell(mover_->change_mood(dice_));
     case 11: return change_the_hooks();
     case 12: return ask_natively();
+    case 14: return tell(gate_->change_mood(dice_));
+    case 15: return tell(placer_.change_mood(dice_));
     default: return change_the_replicas();
   }
 }
@@ -156,21 +170,36 @@ void World::change_a_workload() {
 void World::change_a_node() {
   const auto key = any(kube::kNodes);
   if (!key) return;
+  const bool on = dice_.one_in(2);
+  switch (dice_.below(4)) {
+    case 0:
+      edit(kube::kNodes, *key, [&](Json& node) { node["spec"]["unschedulable"] = on; });
+      return tell(fmt::format("node {} {}", key->name, on ? "is cordoned" : "takes pods"));
+    case 1:
+      edit(kube::kNodes, *key, [&](Json& node) { set_foreign_taint(node, on); });
+      invariants_->policies().expect_taint(key->name, on);
+      return tell(fmt::format("node {} {} a person's taint", key->name, on ? "has" : "has no more"));
+    default: return change_a_kubelet(*key);
+  }
+}
+
+void World::change_a_kubelet(const api::ObjectKey& key) {
   const std::string annotation(simulator::behaviour::kDead);
   const bool dies = dice_.one_in(3);
-  edit(kube::kNodes, *key, [&](Json& node) {
+  edit(kube::kNodes, key, [&](Json& node) {
     if (dies) {
       node["metadata"]["annotations"][annotation] = "";
     } else if (node["metadata"].contains("annotations")) {
       node["metadata"]["annotations"].erase(annotation);
     }
   });
-  if (dies) tell("the kubelet of " + key->name + " dies");
+  if (dies) tell("the kubelet of " + key.name + " dies");
 }
 
 void World::change_the_server() {
   if (dice_.one_in(3)) {
     server_->faults().clear();
+    recovered_at_ = clock_.now();
     tell("the server recovers");
     return;
   }
@@ -200,8 +229,11 @@ void World::calm() {
   tell("calm");
   server_->faults().clear();
   mover_->calm();
+  gate_->calm();
+  placer_.calm();
   for (const auto& node : cluster_->store().list(kube::kNodes)) {
     edit(kube::kNodes, {"", (*node)["metadata"]["name"]}, [](Json& object) {
+      object["spec"].erase("unschedulable");
       if (object["metadata"].contains("annotations"))
         object["metadata"]["annotations"].erase(std::string(simulator::behaviour::kDead));
     });

@@ -71,7 +71,17 @@ Json World::any_spec() {
   if (dice_.one_in(3)) spec["retry"]["maxAttempts"] = dice_.between(1, 4);
   if (dice_.one_in(3)) spec["timeouts"]["blockedSeconds"] = dice_.between(0, 300);
   if (dice_.one_in(4)) spec["timeouts"]["totalSeconds"] = dice_.between(30, 600);
+  if (dice_.one_in(places_pods_ ? 2 : 8)) spec["placement"] = any_hint();
   return spec;
+}
+
+/// Mostly one that may be given.
+Json World::any_hint() {
+  const auto node = any(kube::kNodes);
+  Json hint = {{"nodeName", node ? node->name : "nowhere"}};
+  if (dice_.one_in(3)) hint["expiresAfterSeconds"] = dice_.between(10, 900);
+  if (dice_.one_in(allows_required_ ? 3 : 8)) hint["policy"] = "Required";
+  return hint;
 }
 
 /// Of a PodGroup mostly all members, as whoever evacuates manually has to.

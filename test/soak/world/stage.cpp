@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "api/json/yaml.hpp"
 #include "api/meta/well_known.hpp"
 #include "simulator/behaviour.hpp"
 #include "simulator/kubevirt/kubevirt.hpp"
@@ -12,6 +9,7 @@
 #include "simulator/objects.hpp"
 #include "simulator/operators/background_protocol.hpp"
 #include "simulator/operators/stateful_owners.hpp"
+#include "test/soak/world/documents.hpp"
 #include "test/soak/world/world.hpp"
 
 namespace soak {
@@ -20,17 +18,11 @@ namespace {
 namespace objects = simulator::objects;
 using api::Json;
 
+/// Read once, for all seeds.
 const std::vector<Json>& definitions() {
   static const std::vector<Json> all = [] {
-    std::vector<Json> parsed;
-    for (const char* file : {"evacuator.dev_evacuations.yaml", "evacuator.dev_deschedulerpolicies.yaml"}) {
-      std::ifstream stream(std::string(EVACUATOR_SOURCE_DIR "/crds/") + file);
-      std::stringstream text;
-      text << stream.rdbuf();
-      auto documents = api::parse_yaml(text.str());
-      if (!documents) throw std::runtime_error(documents.error().message);
-      for (Json& each : *documents) parsed.push_back(std::move(each));
-    }
+    auto parsed = documents_of("crds/evacuator.dev_evacuations.yaml");
+    for (Json& each : documents_of("crds/evacuator.dev_deschedulerpolicies.yaml")) parsed.push_back(std::move(each));
     return parsed;
   }();
   return all;
@@ -81,6 +73,9 @@ void World::furnish() {
   }
   const auto workloads = dice_.between(2, 5);
   for (int i = 0; i < workloads; ++i) add_workload(i);
+  places_pods_ = !dice_.one_in(3);
+  allows_required_ = dice_.one_in(2);
+  if (places_pods_) add_placement_webhook();
   add_policies();
   if (dice_.one_in(2)) add_hooks();
   cluster_->advance(base::minutes(2));
@@ -105,15 +100,33 @@ void World::install_owners() {
   tell(fmt::format("native eviction API: {}", alive ? "alive" : native_served_ ? "nobody works on it" : "not served"));
 }
 
+void World::add_placement_webhook() {
+  for (const Json& each : documents_of("config/placement-webhook/webhook.yaml")) {
+    const kube::ResourceType type{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
+                                  "MutatingWebhookConfiguration", false};
+    const auto answer = server_->handle(kube::create_request(type, "", each), {"admin", {}, "kubectl"});
+    if (answer.status != 201) throw std::runtime_error("the webhook was refused: " + answer.body);
+  }
+  tell(fmt::format("the placement webhook is installed{}", allows_required_ ? ", hints may bind" : ""));
+}
+
 void World::add_policies() {
-  if (dice_.one_in(2)) return;
-  Json policy = Json::parse(R"({"apiVersion": "evacuator.dev/v1alpha1", "kind": "DeschedulerPolicy",
-    "metadata": {"name": "old-pods"}, "spec": {"mode": "Automatic", "strategies": [{"name": "PodLifeTime"}]}})");
-  Json& spec = policy["spec"];
+  if (dice_.one_in(2))
+    add_policy("old-pods", {{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", dice_.between(60, 1200)}}}});
+  // It searches to the end, whatever else the machine has to do: a seed means the same everywhere.
+  if (dice_.one_in(2)) add_policy("defragment", {{"name", "Defragmentation"}, {"args", {{"timeBudget", "2m"}}}});
+}
+
+void World::add_policy(const std::string& name, const Json& strategy) {
+  Json spec = {{"mode", "Automatic"}, {"strategies", Json::array({strategy})}};
   spec["schedule"]["interval"] = fmt::format("{}s", dice_.between(30, 600));
   spec["limits"]["perCycle"]["total"] = dice_.between(1, 5);
-  spec["strategies"][0]["args"]["maxPodLifeTimeSeconds"] = dice_.between(60, 1200);
   if (dice_.one_in(3)) spec["limits"]["inFlight"]["total"] = dice_.between(1, 3);
+  if (dice_.one_in(2)) spec["gates"] = Json::array({Gate::entry(dice_)});
+  const Json policy = {{"apiVersion", "evacuator.dev/v1alpha1"},
+                       {"kind", "DeschedulerPolicy"},
+                       {"metadata", {{"name", name}}},
+                       {"spec", spec}};
   const auto answer = server_->handle(kube::create_request(kube::kPolicies, "", policy), {"alice", {}, "kubectl"});
   if (answer.status != 201) throw std::runtime_error("the policy was refused: " + answer.body);
   tell("policy: " + spec.dump());

@@ -14,6 +14,8 @@ const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
 constexpr int kDisturbances = 70;
 /// Longer than every deadline that a run's Evacuations can have, one after the other, for all attempts.
 constexpr base::Duration kPatience = std::chrono::hours(72);
+/// Within this time after a fault every watch has been opened again.
+constexpr base::minutes kHealing{20};
 /// More rounds than this at one instant: somebody goes in circles.
 constexpr int kMaxRounds = 3000;
 constexpr int kMaxCalls = 20'000;
@@ -24,13 +26,18 @@ World::World(std::uint64_t seed, std::function<void(const std::string&)> tell)
     : dice_(seed), tell_(std::move(tell)), clock_(kNoon) {
   cluster_ = std::make_unique<simulator::Cluster>(clock_, simulator::ClusterOptions{.seed = seed});
   // Nobody applies, nobody reads field managers.
-  server_ = std::make_unique<simulator::ApiServer>(cluster_->store(),
-                                                   simulator::ApiServerOptions{.seed = seed, .track_fields = false});
+  simulator::ApiServerOptions options{.seed = seed, .track_fields = false};
+  options.call_webhook = [this](const simulator::WebhookCall& call) { return answer_webhook(call); };
+  server_ = std::make_unique<simulator::ApiServer>(cluster_->store(), std::move(options));
   // Most servers can both. By the seed itself: chance decides as it did before.
   server_->abilities().protobuf = seed % 5 != 0;
   server_->abilities().streamed_lists = seed % 3 != 0;
   invariants_ = std::make_unique<Invariants>(*server_);
   mover_ = std::make_unique<Mover>(clock_);
+  gate_ = std::make_unique<Gate>(clock_);
+  invariants_->policies().ask_gates_with([this](const std::string& policy) {
+    return replicas_.empty() ? std::nullopt : gate_->held_since(replicas_.back()->identity(), policy);
+  });
   mover_->before_each_call = [this](const kube::Request& request) {
     invariants_->check();
     invariants_->calls().before_service(request);
@@ -49,7 +56,8 @@ std::vector<std::string> World::run() {
   calm();
   const base::TimePoint end = clock_.now() + kPatience;
   while (!at_rest() && clock_.now() < end && invariants_->violations().empty()) advance(base::minutes(10));
-  if (native_served_ && invariants_->violations().empty()) advance(base::minutes(30));  // turns end after Evacuations
+  // Turns of native evictions end after Evacuations, and so do taints.
+  if (invariants_->violations().empty()) advance(base::minutes(30));
   if (invariants_->violations().empty()) invariants_->check_end();  // else it was stopped in the middle of things
   std::vector<std::string> all = invariants_->violations();
   for (const std::string& failure : cluster_->failures()) all.push_back("simulator: " + failure);
@@ -71,17 +79,22 @@ void World::start_replica() {
   for (auto& other : replicas_) other->leads = false;
   invariants_->calls().leader_changed();
   if (replicas_.size() > 1) replicas_.erase(replicas_.begin());
-  replicas_.push_back(
-      std::make_unique<Replica>(*server_, clock_, fmt::format("replica-{}", ++started_), *mover_, native_served_));
+  const std::string identity = fmt::format("replica-{}", ++started_);
+  const Neighbours neighbours{*mover_, gate_->clients_of(identity), native_served_, places_pods_, allows_required_};
+  replicas_.push_back(std::make_unique<Replica>(*server_, clock_, identity, neighbours));
   replicas_.back()->transport.before_each_call = [this,
                                                   replica = replicas_.back().get()](const kube::Request& request) {
     count_call(*replica);
     invariants_->check();
     invariants_->calls().before(request);
+    invariants_->policies().before(request);
   };
-  replicas_.back()->transport.after_each_call = [this] { invariants_->calls().after(); };
+  replicas_.back()->transport.after_each_call = [this] {
+    invariants_->calls().after();
+    invariants_->policies().after();
+  };
   restart_at_.reset();
-  tell(fmt::format("replica-{} starts", started_));
+  tell(identity + " starts");
 }
 
 /// Whoever makes too many calls at one instant never lets the clock go on: it ends here.
@@ -106,10 +119,24 @@ void World::bury_the_dead() {
 
 bool World::step_everybody() {
   bool busy = !cluster_->run_until_quiet();
+  invariants_->look_at_pods(is_told_all() && placer_.follows());
+  invariants_->policies().before_step(is_told_all());
   for (auto& replica : replicas_) busy |= replica->step();
   bury_the_dead();
   invariants_->check();
   return busy;
+}
+
+bool World::is_told_all() const {
+  return server_->faults().rules().empty() && (!recovered_at_ || clock_.now() - *recovered_at_ > kHealing);
+}
+
+/// The API server asks while the cluster works, never within a call of ours.
+base::Result<std::string> World::answer_webhook(const simulator::WebhookCall& call) {
+  if (replicas_.empty() || replicas_.back()->transport.dead()) return base::unavailable("connection refused");
+  Replica& asked = *replicas_.back();
+  return placer_.answer(
+      call.body, [&] { asked.follow(); }, [&](auto review) { return asked.review_pod(review); });
 }
 
 void World::settle() {

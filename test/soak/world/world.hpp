@@ -14,7 +14,9 @@
 #include "test/soak/dice.hpp"
 #include "test/soak/replica.hpp"
 #include "test/soak/watches/invariants.hpp"
+#include "test/soak/world/gate.hpp"
 #include "test/soak/world/mover.hpp"
+#include "test/soak/world/placer.hpp"
 #include "test/soak/world/postgres.hpp"
 
 namespace soak {
@@ -37,7 +39,10 @@ class World {
   // --- the stage (stage.cpp, workloads.cpp)
   void furnish();
   void install_owners();
+  void add_placement_webhook();
   void add_policies();
+  /// One that moves pods by themselves.
+  void add_policy(const std::string& name, const api::Json& strategy);
   /// A policy that only lends its hooks, Jobs, to Evacuations made manually.
   void add_hooks();
   void add_workload(int number);
@@ -56,6 +61,7 @@ class World {
   void make_evacuation();
   void evacuate(const api::ObjectKey& pod, const api::Json& wanted);
   api::Json any_spec();
+  api::Json any_hint();
   api::Json any_chain(const std::string& workload);
   void change_an_evacuation();
   /// An EvictionRequest of the native API, or the withdrawal of one.
@@ -70,6 +76,7 @@ class World {
   void change_the_hooks();
   void change_a_workload();
   void change_a_node();
+  void change_a_kubelet(const api::ObjectKey& node);
   void change_the_server();
   void change_the_replicas();
   void calm();
@@ -82,6 +89,9 @@ class World {
   void start_replica();
   void bury_the_dead();
   void count_call(Replica& replica);
+  /// Whoever leads sees all that is stored, soon: nothing is, or was lately, the matter with the server.
+  bool is_told_all() const;
+  base::Result<std::string> answer_webhook(const simulator::WebhookCall& call);
 
   // --- helpers
   void tell(const std::string& line) const;
@@ -98,10 +108,15 @@ class World {
   std::unique_ptr<simulator::ApiServer> server_;
   std::unique_ptr<Invariants> invariants_;
   std::unique_ptr<Mover> mover_;
+  std::unique_ptr<Gate> gate_;
+  Placer placer_;
   PostgresOperators* databases_ = nullptr;          ///< one of the cluster's controllers
   bool native_served_ = false;                      ///< the EvictionRequest API
   bool draft_names_ = false;                        ///< … in the drafts' spelling
   bool hooks_ = false;                              ///< there is, or was, a policy with hooks
+  bool places_pods_ = false;                        ///< the placement webhook is installed
+  bool allows_required_ = false;                    ///< … and takes hints of people that bind
+  std::optional<base::TimePoint> recovered_at_;     ///< the server, from its last misfortunes
   std::map<std::string, std::string> likes_;        ///< evictor that suits the workload, by its name
   std::vector<std::unique_ptr<Replica>> replicas_;  ///< at most one leads
   int started_ = 0;

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/json/json.hpp"
+
+namespace soak {
+
+/// The YAML documents of a file of the repository. Throws when it cannot be read.
+std::vector<api::Json> documents_of(const std::string& file);
+
+}  // namespace soak
