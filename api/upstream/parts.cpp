@@ -226,7 +226,7 @@ void Workbench::add_drafts(std::vector<Draft> drafts, const Draft& common) {
 Json Workbench::complete(Draft& draft) {
   draft.spec["mode"] = to_string(options_.mode);
   draft.spec["compatibility"] = options_.compatibility;
-  if (options_.interval) draft.spec["schedule"]["interval"] = base::format_duration(*options_.interval);
+  if (options_.interval) draft.spec["schedule"] = {{"interval", base::format_duration(*options_.interval)}};
   Json object = {{"apiVersion", well_known::kApiVersion},
                  {"kind", "DeschedulerPolicy"},
                  {"metadata", {{"name", draft.name}}},

@@ -9,6 +9,7 @@
 #include "api/wire_names.hpp"
 #include "cmd/input/files.hpp"
 #include "cmd/output.hpp"
+#include "controllers/schedule/schedule.hpp"
 #include "strategies/catalog.hpp"
 
 namespace cmd {
@@ -96,7 +97,8 @@ void report(const Conversion& conversion) {
 
 api::StrategyCatalogue strategy_catalogue() {
   return {strategies::known_strategies(),
-          [](const std::vector<api::StrategyChoice>& choices) { return strategies::validate(choices); }};
+          [](const std::vector<api::StrategyChoice>& choices) { return strategies::validate(choices); },
+          [](const api::PolicySchedule& schedule) { return controllers::schedule_problems(schedule, {}); }};
 }
 
 std::string render_conversion(const Conversion& conversion, const std::string& file, const std::string& output) {

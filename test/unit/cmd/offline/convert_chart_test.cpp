@@ -168,5 +168,49 @@ INSTANTIATE_TEST_SUITE_P(
                      "ignored suspend: only kind: CronJob looks at it"}),
     [](const auto& info) { return std::string(info.param.name); });
 
+TEST(ChartSchedules, GoByTheirTimeZone) {
+  const std::string policy = "\ndeschedulerPolicy: {" ENABLED("balance", "RemoveDuplicates", "{}") "}";
+  const auto in_zone = convert("schedule: '17 7 * * *'\ntimeZone: Europe/Berlin" + policy);
+  expect_valid(in_zone);
+  EXPECT_EQ(spec_of(in_zone).at("schedule"), api::Json({{"cron", "17 7 * * *"}, {"timeZone", "Europe/Berlin"}}));
+  EXPECT_THAT(notes_of(in_zone), IsEmpty());
+  const auto without = convert("schedule: '17 7 * * *'" + policy);
+  EXPECT_THAT(notes_of(without), ElementsAre(HasSubstr("changed schedule: \"17 7 * * *\" goes by UTC; a CronJob "
+                                                       "without timeZone goes by kube-controller-manager's clock")));
+  EXPECT_THAT(notes_of(convert("schedule: 'at noon'" + policy)),
+              ElementsAre(HasSubstr("dropped schedule: \"at noon\" is no schedule: ")));
+  const auto by_flag = convert("schedule: '17 7 * * *'" + policy, {.interval = base::seconds(60)});
+  EXPECT_EQ(spec_of(by_flag).at("schedule"), api::Json({{"interval", "1m0s"}})) << "--interval wins";
+}
+
+// ---------------------------------------------------------------- flags of the process
+
+constexpr const char* kOldFlags = R"(
+schedule: "@hourly"
+cmdOptions: {evict-local-storage-pods: '', max-pods-to-evict-per-node: 10, node-selector: a=b}
+deschedulerPolicy: {maxNoOfPodsToEvictPerNode: 3}
+)";
+
+TEST(ChartFlags, DecidedWhatThePolicyLeftOpen) {
+  const auto conversion = convert(kOldFlags, of_chart(22));
+  expect_valid(conversion);
+  const api::Json spec = spec_of(conversion);
+  EXPECT_EQ(spec.at("evictability").at("podProtections").at("defaultDisabled"), api::Json({"PodsWithLocalStorage"}));
+  EXPECT_EQ(spec.at("nodeSelector").at("matchLabels"), api::Json({{"a", "b"}}));
+  EXPECT_EQ(spec.at("limits").at("perCycle").at("perNode"), 3) << "the policy wins";
+}
+
+TEST(ChartFlags, AreRefusedByNewerOnes) {
+  const auto conversion = convert(kOldFlags, of_chart(23));
+  expect_valid(conversion);
+  EXPECT_FALSE(spec_of(conversion).contains("evictability"));
+  EXPECT_THAT(
+      notes_of(conversion),
+      testing::Contains("dropped cmdOptions.evict-local-storage-pods: upstream has no such flag since 0.23, and "
+                        "refuses it at its start; set evictLocalStoragePods in the policy"));
+  EXPECT_THAT(errors_of(convert("cmdOptions: {max-pods-to-evict-per-node: some}\ndeschedulerPolicy: {}", of_chart(20))),
+              ElementsAre("cmdOptions.max-pods-to-evict-per-node: must be a whole number"));
+}
+
 }  // namespace convert_chart_test
 }  // namespace cmd
