@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "api/json/json_access.hpp"
 #include "api/upstream/chart_defaults.hpp"
 #include "api/upstream/parts.hpp"
 #include "api/upstream/process.hpp"
@@ -22,8 +23,7 @@ class ChartReader {
   ChartReader(const Json& json, const FieldPath& at, std::optional<int> minor, Workbench& bench)
       : json_(json), values_(json, at, bench.errors()), at_(at), bench_(bench), given_(minor) {
     values_.read("deschedulerPolicyAPIVersion", version_);
-    const int guess = version_ == kV1alpha1 ? kNewestChartOfV1alpha1 : kNewestChart;
-    minor_ = std::clamp(given_.value_or(guess), kOldestChart, kNewestChart);
+    minor_ = std::clamp(given_ ? *given_ : guess(), kOldestChart, kNewestChart);
   }
 
   void read() {
@@ -36,6 +36,15 @@ class ChartReader {
   }
 
  private:
+  /// Nobody says which chart it is.
+  int guess() {
+    const Json* policy = find_at(json_, {"deschedulerPolicy"});
+    const bool of_image = policy == nullptr || !policy->is_object() || !policy->contains("profiles");
+    of_image_ = of_image ? chart_minor_of(text_at(json_, {"image", "tag"})) : std::nullopt;
+    if (of_image_) return version_.empty() ? *of_image_ : std::max(*of_image_, kOldestChartWithApiVersion);
+    return version_ == kV1alpha1 ? kNewestChartOfV1alpha1 : kNewestChart;
+  }
+
   std::string chart() const { return fmt::format("chart 0.{}", minor_); }
 
   void note_default(const FieldPath& at, const std::string& value) {
@@ -171,7 +180,8 @@ class ChartReader {
     const FieldPath at = at_.field("deschedulerPolicy");
     Json policy = Json::object();
     if (const auto found = json_.find("deschedulerPolicy"); found != json_.end()) policy = *found;
-    if (policy.is_null()) return bench_.error(at,
+    if (policy.is_null())
+      return bench_.error(at,
                           "is empty: the chart writes no policy then; if a ConfigMap of yours holds it, convert that");
     if (!policy.is_object()) return bench_.error(at, fmt::format("must be an object, not {}", kind_of(policy)));
     const bool v1alpha1 = is_v1alpha1();
@@ -195,10 +205,11 @@ class ChartReader {
 
   void note_version() {
     if (given_ || !used_defaults_) return;
+    const char* why = of_image_                ? "the version of image.tag"
+                      : minor_ == kNewestChart ? "the newest that is known here"
+                                               : "the newest with v1alpha1";
     bench_.note(
-        NoteKind::kChanged, at_,
-        fmt::format("read with the defaults of {}, {}", chart(),
-                    minor_ == kNewestChart ? "the newest that is known here" : "the newest with v1alpha1"),
+        NoteKind::kChanged, at_, fmt::format("read with the defaults of {}, {}", chart(), why),
         "say --chart-version if it is another; `helm get values --all RELEASE` and the ConfigMap tell what runs");
   }
 
@@ -207,6 +218,7 @@ class ChartReader {
   FieldPath at_;
   Workbench& bench_;
   std::optional<int> given_;
+  std::optional<int> of_image_;  ///< what is guessed by
   int minor_ = kNewestChart;
   std::string version_;  ///< deschedulerPolicyAPIVersion
   bool used_defaults_ = false;

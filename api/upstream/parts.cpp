@@ -107,10 +107,15 @@ struct ArgOfOurs {
 };
 /// Args that the catalogue takes and upstream's strict decoder does not.
 constexpr std::array kArgsOfOurs = {
-    ArgOfOurs{"HighNodeUtilization", "nodePools"}, ArgOfOurs{"HighNodeUtilization", "usage"},
-    ArgOfOurs{"LowNodeUtilization", "nodePools"},  ArgOfOurs{"LowNodeUtilization", "usage"},
-    ArgOfOurs{"PodLifeTime", "terminalPods"},      ArgOfOurs{"RemoveDuplicates", "labelSelector"},
-    ArgOfOurs{"RemoveFailedPods", "terminalPods"}, ArgOfOurs{"RemovePodsHavingTooManyRestarts", "withinSeconds"},
+    ArgOfOurs{"HighNodeUtilization", "targetThresholds"},
+    ArgOfOurs{"HighNodeUtilization", "nodePools"},
+    ArgOfOurs{"HighNodeUtilization", "usage"},
+    ArgOfOurs{"LowNodeUtilization", "nodePools"},
+    ArgOfOurs{"LowNodeUtilization", "usage"},
+    ArgOfOurs{"PodLifeTime", "terminalPods"},
+    ArgOfOurs{"RemoveDuplicates", "labelSelector"},
+    ArgOfOurs{"RemoveFailedPods", "terminalPods"},
+    ArgOfOurs{"RemovePodsHavingTooManyRestarts", "withinSeconds"},
 };
 
 }  // namespace

@@ -113,6 +113,20 @@ TEST(ChartDefaults, TheVersionOfThePolicyFollowsTheChart) {
       testing::Contains(HasSubstr("changed deschedulerPolicyAPIVersion: the descheduler of chart 0.30 refuses")));
 }
 
+TEST(ChartDefaults, TheImageTellsTheVersionWhereNothingElseDoes) {
+  const auto conversion = convert(std::string("image: {tag: v0.24.1}\n") + kOneOldStrategy);
+  expect_valid(conversion);
+  EXPECT_EQ(strategies_of(conversion).size(), 6);
+  EXPECT_THAT(notes_of(conversion),
+              testing::Contains(HasSubstr("read with the defaults of chart 0.24, the version of image.tag; say "
+                                          "--chart-version if it is another")));
+  EXPECT_EQ(strategies_of(convert(std::string("image: {tag: v0.24.1}\n") + kOneOldStrategy, of_chart(29))).size(), 8)
+      << "who says it wins";
+  const auto with_profiles = convert("image: {tag: v0.28.0}\nschedule: '@hourly'\ndeschedulerPolicy: {" ENABLED(
+      "balance", "RemoveDuplicates", "{}") "}");
+  EXPECT_THAT(strategies_of(with_profiles), ElementsAre("RemoveDuplicates")) << "the chart is newer than its image";
+}
+
 struct VersionCase {
   const char* text;
   std::optional<int> minor;

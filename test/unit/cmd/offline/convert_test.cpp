@@ -440,7 +440,6 @@ strategies:
   EXPECT_EQ(spec_of(conversion, 1), api::parse_yaml(R"(
 evictability:
   podProtections: {defaultDisabled: [PodsWithLocalStorage]}
-  nodeFit: true
   priorityThreshold: {name: high}
 limits: {perCycle: {perNode: 40}}
 strategies:
@@ -450,6 +449,32 @@ strategies:
                                         ->at(0));
   EXPECT_THAT(notes_of(conversion),
               testing::Contains("ignored strategies.RemovePodsViolatingNodeTaints: is not enabled"));
+  EXPECT_THAT(notes_of(conversion),
+              testing::Contains("ignored strategies.PodLifeTime.params.nodeFit: PodLifeTime does not look at it"));
+}
+
+TEST(Convert, JoinsBothNamesOfOldStates) {
+  const auto conversion = convert(R"(
+strategies:
+  PodLifeTime:
+    enabled: true
+    params: {podLifeTime: {podStatusPhases: [Pending, Running], states: [Running, ImagePullBackOff]}}
+)");
+  expect_valid(conversion);
+  EXPECT_EQ(spec_of(conversion).at("strategies").at(0).at("args").at("states"),
+            api::Json({"Pending", "Running", "ImagePullBackOff"}));
+}
+
+TEST(Convert, DropsOldTargetsOfHighNodeUtilization) {
+  const auto conversion = convert(R"(
+strategies:
+  HighNodeUtilization:
+    enabled: true
+    params: {nodeResourceUtilizationThresholds: {thresholds: {cpu: 20}, targetThresholds: {cpu: 50}}}
+)");
+  expect_valid(conversion);
+  EXPECT_EQ(spec_of(conversion).at("strategies").at(0).at("args"), api::Json({{"thresholds", {{"cpu", 20}}}}));
+  EXPECT_THAT(notes_of(conversion), ElementsAre(HasSubstr("targetThresholds: upstream passes it over in silence")));
 }
 
 TEST(Convert, NotesOldParamsThatTheirStrategyDoesNotLookAt) {
@@ -586,11 +611,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(SoftConstraints, KeepTheirMeaningUnderTheOldName) {
   const auto args_of = [](const char* soft) {
-    const auto conversion = convert(std::string("profiles: [{pluginConfig: [{name: "
-                                                "RemovePodsViolatingTopologySpreadConstraint, args: "
-                                                "{includeSoftConstraints: ") +
-                                    soft +
-                                    "}}], plugins: {balance: {enabled: [RemovePodsViolatingTopologySpreadConstraint]}}}]");
+    const auto conversion =
+        convert(std::string("profiles: [{pluginConfig: [{name: "
+                            "RemovePodsViolatingTopologySpreadConstraint, args: "
+                            "{includeSoftConstraints: ") +
+                soft + "}}], plugins: {balance: {enabled: [RemovePodsViolatingTopologySpreadConstraint]}}}]");
     expect_valid(conversion);
     return spec_of(conversion).at("strategies").at(0).value("args", api::Json());
   };
@@ -638,6 +663,9 @@ INSTANTIATE_TEST_SUITE_P(
             "profiles[0].pluginConfig[0].args.excludeOwnerKind: unknown field, did you mean \"excludeOwnerKinds\"?"},
         BadCase{"ArgOfOurs", ENABLED("balance", "RemoveDuplicates", "{labelSelector: {matchLabels: {a: b}}}"),
                 "profiles[0].pluginConfig[0].args.labelSelector: upstream has no such field"},
+        BadCase{"TargetsOfOurs",
+                ENABLED("balance", "HighNodeUtilization", "{thresholds: {cpu: 20}, targetThresholds: {cpu: 50}}"),
+                "profiles[0].pluginConfig[0].args.targetThresholds: upstream has no such field"},
         BadCase{"ConsentOfOurs",
                 ENABLED("deschedule", "PodLifeTime", "{states: [Failed], terminalPods: {evict: true}}"),
                 "profiles[0].pluginConfig[0].args.terminalPods: upstream has no such field"},

@@ -197,6 +197,9 @@ INSTANTIATE_TEST_SUITE_P(
     Specs, BadKubeDescheduler,
     testing::Values(
         OpenShiftCase{"", "spec.profiles: must name at least one profile"},
+        OpenShiftCase{"  strategies: [{name: RemoveDuplicates}]\n",
+                      "spec.strategies: belongs to v1beta1 of OpenShift 4.6 and older, which is not read; convert what "
+                      "the operator has made: kubectl -n"},
         OpenShiftCase{"  profiles: [Tidy]\n", "spec.profiles[0]: \"Tidy\" is no profile of KubeDescheduler"},
         OpenShiftCase{"  profiles: [KubeVirtRelieveAndMigrate]\n",
                       "spec.profiles[0]: goes by Prometheus, whose URL this object does not tell; convert what "
