@@ -269,10 +269,12 @@ api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& 
   return report;
 }
 
-/// Strategies that go by figures without any to go by.
+/// Strategies that go by figures without any to go by, or figures that nothing goes by.
 std::string usage_warning(const SimulateOptions& options, const planning::PlanSpec& spec) {
-  if (!options.usage.empty() || spec.strategy_specs.usage_needs().empty()) return {};
-  return "the policy goes by measured usage: give it with --usage FILE or --usage live";
+  const bool is_needed = !spec.strategy_specs.usage_needs().empty();
+  if (options.usage.empty() == !is_needed) return {};
+  return is_needed ? "the policy goes by measured usage: give it with --usage FILE or --usage live"
+                   : "--usage is given, but no strategy of the policy goes by measured usage";
 }
 
 std::string gain_by_hints(const strategies::EmptyingReport& without, const strategies::EmptyingReport& with,
