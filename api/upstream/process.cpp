@@ -71,27 +71,32 @@ CronSchedule with_zone_of_text(CronSchedule schedule) {
   return schedule;
 }
 
-void put_cron(const CronSchedule& schedule, Draft& common, Workbench& bench) {
+/// What is wrong with it; "" when nothing is.
+std::string problem_of(const CronSchedule& schedule, const Workbench& bench) {
+  if (schedule.cron.empty()) return "it is empty";
   PolicySchedule ours;
   ours.cron = schedule.cron;
   ours.time_zone = schedule.time_zone;
-  if (const auto& check = bench.catalogue().check_schedule) {
-    if (const FieldErrors problems = check(ours); !problems.empty())
-      return bench.note(NoteKind::kDropped, schedule.at,
-                        fmt::format("\"{}\" is no schedule: {}", schedule.cron.substr(0, 80), problems[0].message),
-                        "set spec.schedule.cron or spec.schedule.interval");
-  }
+  const auto& check = bench.catalogue().check_schedule;
+  const FieldErrors problems = check ? check(ours) : FieldErrors{};
+  return problems.empty() ? "" : problems.front().message;
+}
+
+void put_cron(const CronSchedule& schedule, Draft& common, Workbench& bench) {
+  if (const std::string problem = problem_of(schedule, bench); !problem.empty())
+    return bench.note(NoteKind::kDropped, schedule.at,
+                      fmt::format("\"{}\" is no schedule: {}", schedule.cron.substr(0, 80), problem),
+                      "set spec.schedule.cron or spec.schedule.interval");
   common.spec["schedule"]["cron"] = schedule.cron;
   common.origins.push_back({"spec.schedule.cron", schedule.at.text()});
-  if (!schedule.time_zone.empty()) {
-    common.spec["schedule"]["timeZone"] = schedule.time_zone;
-    common.origins.push_back({"spec.schedule.timeZone", schedule.at.text()});
-  } else {
-    bench.note(NoteKind::kChanged, schedule.at,
-               fmt::format("\"{}\" goes by UTC; a CronJob without timeZone goes by kube-controller-manager's clock",
-                           schedule.cron),
-               "set spec.schedule.timeZone if that is another");
-  }
+  if (schedule.time_zone.empty())
+    return bench.note(
+        NoteKind::kChanged, schedule.at,
+        fmt::format("\"{}\" goes by UTC; a CronJob without timeZone goes by kube-controller-manager's clock",
+                    schedule.cron),
+        "set spec.schedule.timeZone if that is another");
+  common.spec["schedule"]["timeZone"] = schedule.time_zone;
+  common.origins.push_back({"spec.schedule.timeZone", schedule.at.text()});
 }
 
 struct PolicyFlag {

@@ -137,7 +137,7 @@ class LegacyStrategyReader {
 
   static void append_new(const Json& items, Json& to) {
     for (const Json& item : items) {
-      if (std::ranges::find(to, item) == to.end()) to.push_back(item);
+      if (std::find(to.begin(), to.end(), item) == to.end()) to.push_back(item);
     }
   }
 
