@@ -18,10 +18,13 @@ using upstream::Workbench;
 
 constexpr int kDeepestWrapping = 4;  // a ConfigMap in a List in …
 
-/// What does not parse because it is not rendered yet.
+/// What is wrong because it is not rendered yet; "" when nothing looks so.
 std::string template_hint(std::string_view text) {
-  if (text.find("{{") == std::string_view::npos && text.find("{%") == std::string_view::npos) return {};
-  return "; it holds {{ … }}: render the template first (`helm template`, or what else fills it in)";
+  const auto holds = [&](std::string_view mark) { return text.find(mark) != std::string_view::npos; };
+  if (holds("{{") || holds("{%"))
+    return "it holds {{ … }}: render the template first (`helm template`, or what else fills it in)";
+  if (holds("${")) return "it holds ${ … }: fill it in first (`flux build kustomization`, `envsubst`)";
+  return {};
 }
 
 /// Finds the policies in whatever the input is.
@@ -31,7 +34,7 @@ class UpstreamFinder {
 
   void look_through(std::string_view text, const FieldPath& at, int depth = 0) {
     const auto documents = parse_yaml(text);
-    if (!documents) return bench_.error(at, documents.error().message + template_hint(text));
+    if (!documents) return bench_.error(at, documents.error().message);
     const auto place = [&](std::size_t i) { return documents->size() == 1 ? at : at.field("documents").index(i); };
     if (depth == 0) {
       for (std::size_t i = 0; i < documents->size(); ++i) around_.add((*documents)[i], place(i));
@@ -185,6 +188,8 @@ Conversion convert_upstream(std::string_view text, const StrategyCatalogue& cata
                 "values of its chart (deschedulerPolicy), bare or in a HelmRelease, Application or HelmChart, nor a "
                 "KubeDescheduler");
   }
+  if (const std::string hint = template_hint(text); !hint.empty() && !bench.errors().empty())
+    bench.error(FieldPath(), hint);
   return bench.finish();
 }
 

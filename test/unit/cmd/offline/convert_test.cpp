@@ -718,6 +718,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "deschedulerPolicy: is empty: the chart writes no policy"},
         BadCase{"NotYetRendered", "deschedulerPolicy:\n  {{- with .Values.x }}\n  profiles: []\n  {{- end }}\n",
                 "it holds {{ … }}: render the template first"},
+        BadCase{"NotYetFilledIn", "kind: Deployment\ndeschedulingInterval: ${EVERY}\ndeschedulerPolicy: {}\n",
+                "it holds ${ … }: fill it in first (`flux build kustomization`, `envsubst`)"},
         BadCase{"Encrypted",
                 "apiVersion: v1\nkind: ConfigMap\ndata: {policy.yaml: 'ENC[AES256_GCM,data:x]'}\nsops: {mac: x}\n",
                 "sops: is encrypted: decrypt it first (`sops decrypt FILE | evacuator convert -`)"},
@@ -805,6 +807,10 @@ TEST_F(ConvertCommand, FailsOnBadInputWithFileAndPath) {
   EXPECT_EQ(run("profiles: 7"), 1);
   EXPECT_THAT(out_, IsEmpty());
   EXPECT_THAT(err_, HasSubstr("policy.yaml: profiles: must be a list, not a number"));
+  EXPECT_THAT(err_, testing::EndsWith("policy.yaml: no policy written\n"));
+  EXPECT_EQ(run("profiels: []\nschedule: '@hourly'\ndeschedulerPolicy: {prfiles: [], profiles: 7}"), 1);
+  EXPECT_THAT(err_, testing::StartsWith("dropped deschedulerPolicy.prfiles: ")) << "what may be why comes first";
+  EXPECT_THAT(err_, Not(HasSubstr("changed"))) << "about a policy that is not written";
   EXPECT_EQ(run("profiles: []", {.interval = "soon"}), 1);
   EXPECT_THAT(err_, HasSubstr("--interval: \"soon\" is no duration"));
   EXPECT_EQ(run_convert({.file = directory_ + "/none"}), 1);
