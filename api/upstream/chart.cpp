@@ -49,9 +49,11 @@ class ChartReader {
 
   void note_default(const FieldPath& at, const std::string& value) {
     used_defaults_ = true;
+    const bool several = value.find(", ") != std::string::npos && !value.starts_with('{');  // names of strategies
     bench_.note(NoteKind::kAdded, at,
-                value.empty() ? fmt::format("is a default of {}", chart())
-                              : fmt::format("{} is the default of {}", value, chart()));
+                value.empty()
+                    ? fmt::format("is a default of {}", chart())
+                    : fmt::format("{} {} of {}", value, several ? "are the defaults" : "is the default", chart()));
   }
 
   void read_schedule() {

@@ -5,6 +5,7 @@ namespace cmd {
 namespace convert_chart_test {
 
 using namespace convert_test;  // NOLINT: the helpers of these tests
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -85,7 +86,8 @@ TEST(ChartDefaults, OfNewChartsRunInsteadOfOldStrategies) {
                         "profiles: upstream passes strategies over; say --chart-version 0.29 if the chart is "
                         "that old"));
   EXPECT_THAT(notes_of(conversion),
-              testing::Contains(HasSubstr("added deschedulerPolicy.profiles: RemovePodsHavingTooManyRestarts, ")));
+              testing::Contains(AllOf(HasSubstr("added deschedulerPolicy.profiles: RemovePodsHavingTooManyRestarts, "),
+                                      HasSubstr(" are the defaults of chart 0.36"))));
   const auto deprecated = convert(kOneOldStrategy, of_chart(33));
   EXPECT_EQ(spec_of(deprecated).at("evictability"), spec_of(conversion).at("evictability"));
 }
