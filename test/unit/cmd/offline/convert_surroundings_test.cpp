@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 // ---------------------------------------------------------------- values that stand elsewhere
 
-#define POLICY "deschedulerPolicy: {" ENABLED("balance", "RemoveDuplicates", "{}") "}"
+#define SURROUNDED_POLICY "deschedulerPolicy: {" ENABLED("balance", "RemoveDuplicates", "{}") "}"
 
 std::string release(const std::string& spec) {
   return "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: descheduler}\nspec: {" + spec +
@@ -29,7 +29,7 @@ TEST(ValuesElsewhere, AreReadFromConfigMapsOfTheSameInput) {
   const auto conversion =
       convert(release("values: {kind: Deployment}, valuesFrom: [{kind: ConfigMap, name: base}, {kind: ConfigMap, name: "
                       "top}]") +
-              config_map("base", "{kind: CronJob, deschedulingInterval: 9m, " POLICY "}") +
+              config_map("base", "{kind: CronJob, deschedulingInterval: 9m, " SURROUNDED_POLICY "}") +
               config_map("top", "{deschedulingInterval: 7m}"));
   expect_valid(conversion);
   EXPECT_THAT(names_of(conversion), ElementsAre("p")) << "not once more from the ConfigMap";
@@ -49,7 +49,7 @@ TEST(ValuesElsewhere, LeaveNothingToConvertWithoutThem) {
 }
 
 TEST(ValuesElsewhere, AreNotedBesideAPolicy) {
-  const auto conversion = convert(release("values: {kind: Deployment, deschedulingInterval: 7m, " POLICY
+  const auto conversion = convert(release("values: {kind: Deployment, deschedulingInterval: 7m, " SURROUNDED_POLICY
                                           "}, valuesFrom: [{kind: Secret, name: s}]"));
   expect_valid(conversion);
   EXPECT_THAT(notes_of(conversion), ElementsAre(HasSubstr("dropped spec.valuesFrom: gives more values, which are not "
