@@ -65,6 +65,11 @@ class LegacyStrategyReader {
       finish_leniently(params, bench_);
     }
     finish_leniently(entry_, bench_);
+    if (name_ == "RemoveFailedPods" && !source_.args.contains("minPodLifetimeSeconds"))
+      bench_.note(NoteKind::kChanged, source_.at,
+                  "leaves failed pods for an hour (minPodLifetimeSeconds), as upstream does since 0.27; 0.26 and older "
+                  "had no such default",
+                  "set minPodLifetimeSeconds: 0 if yours was that old");
     return std::move(source_);
   }
 

@@ -453,6 +453,19 @@ strategies:
               testing::Contains("ignored strategies.PodLifeTime.params.nodeFit: PodLifeTime does not look at it"));
 }
 
+TEST(Convert, SaysThatFailedPodsStayLongerThanOnce) {
+  const auto convert_with = [](const char* params) {
+    return convert(std::string("strategies: {RemoveFailedPods: {enabled: true, params: {failedPods: {") + params +
+                   "}}}}");
+  };
+  const auto by_default = convert_with("includingInitContainers: true");
+  expect_valid(by_default);
+  EXPECT_THAT(notes_of(by_default),
+              testing::Contains(HasSubstr("changed strategies.RemoveFailedPods.params: leaves failed pods for an hour "
+                                          "(minPodLifetimeSeconds), as upstream does since 0.27")));
+  EXPECT_THAT(notes_of(convert_with("minPodLifetimeSeconds: 60")), testing::Each(Not(HasSubstr("for an hour"))));
+}
+
 TEST(Convert, JoinsBothNamesOfOldStates) {
   const auto conversion = convert(R"(
 strategies:
