@@ -1,8 +1,10 @@
 #include "cmd/cli.hpp"
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <system_error>
 
+#include "api/json/strict_object.hpp"
 #include "api/policy/scheduler_version.hpp"
 #include "cmd/advise/cli.hpp"
 #include "cmd/commands.hpp"
@@ -117,7 +119,9 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
   run->add_option("--context", options.context, "Kubeconfig context to use")->type_name("NAME");
   run->add_option("--config", options.config_file, "Operator configuration (YAML); flags win over it")
       ->type_name("FILE");
-  run->add_option("--namespace", options.ns, "Namespace of the leader election Lease")->type_name("NAME");
+  run->add_option("--namespace", options.ns,
+                  "Namespace of the leader election Lease (default: the service account's, else evacuator-system)")
+      ->type_name("NAME");
   run->add_option("--identity", options.identity, "Name of this replica (default: host name and a random suffix)")
       ->type_name("NAME");
   run->add_option("--health-address", options.health_address, "Serve /healthz and /readyz here (default 0.0.0.0:8081)")
@@ -213,10 +217,13 @@ std::vector<std::string> scheduler_versions() {
 void add_simulate(CLI::App& app, SimulateOptions& options, int& exit_code) {
   CLI::App* simulate = app.add_subcommand("simulate", "Plan a policy on a dump of a cluster; nothing is touched");
   simulate
-      ->add_option("--snapshot", options.snapshot, "Dump: a file or a directory of files (kubectl get … -o json|yaml)")
+      ->add_option("--snapshot", options.snapshot,
+                   "Dump: a file or a directory of files (kubectl get … -o json|yaml); - is standard input")
       ->required()
       ->type_name("FILE|DIR");
-  simulate->add_option("--policy", options.policy, "DeschedulerPolicy (YAML or JSON)")->required()->type_name("FILE");
+  simulate->add_option("--policy", options.policy, "DeschedulerPolicy (YAML or JSON); - is standard input")
+      ->required()
+      ->type_name("FILE");
   simulate->add_option("--policy-name", options.policy_name, "Which policy of the file, when it holds several")
       ->type_name("NAME");
   simulate->add_option("--now", options.now, "Pretend it is this time (RFC 3339; default: the newest time in the dump)")
@@ -266,7 +273,8 @@ void add_explain(CLI::App& app, ExplainOptions& options, int& exit_code) {
   text("--kubeconfig", options.kubeconfig,
        "Kubeconfig file (default: $KUBECONFIG, ~/.kube/config, the pod's service account)", "FILE");
   text("--context", options.context, "Kubeconfig context", "NAME");
-  text("--operator-namespace", options.operator_namespace, "Where the operator's ConfigMap is", "NAME");
+  text("--operator-namespace", options.operator_namespace,
+       "Where the operator's ConfigMap is (default evacuator-system)", "NAME");
   explain->add_option("-o,--output", options.output, "text, json or yaml")
       ->check(CLI::IsMember({"text", "json", "yaml"}))
       ->capture_default_str()
@@ -277,7 +285,7 @@ void add_explain(CLI::App& app, ExplainOptions& options, int& exit_code) {
 
 void add_validate(CLI::App& app, ValidateOptions& options, int& exit_code) {
   CLI::App* validate = app.add_subcommand("validate", "Check DeschedulerPolicy and Evacuation files, strictly");
-  validate->add_option("FILE", options.files, "YAML or JSON files; - is standard input")->required();
+  validate->add_option("-f,--filename,FILE", options.files, "YAML or JSON files; - is standard input")->required();
   validate->add_option("-o,--output", options.output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str()
@@ -291,7 +299,7 @@ void add_convert(CLI::App& app, ConvertOptions& options, int& exit_code) {
       app.add_subcommand("convert", "Rewrite policies of kubernetes-sigs/descheduler as DeschedulerPolicy objects");
   convert
       ->add_option(
-          "FILE", options.file,
+          "-f,--filename,FILE", options.file,
           "Policy (v1alpha2 or v1alpha1), ConfigMap with one, values of the Helm chart, or a HelmRelease, Application, "
           "HelmChart or KubeDescheduler with them; - is standard input")
       ->required();
@@ -309,7 +317,7 @@ void add_convert(CLI::App& app, ConvertOptions& options, int& exit_code) {
       ->check(CLI::IsMember({"Upstream", "None"}))
       ->capture_default_str()
       ->type_name("WHOSE");
-  convert->add_option("--interval", options.interval, "Between cycles (default: what the chart's values say, else 5m)")
+  convert->add_option("--interval", options.interval, "Between cycles (default: what the file says, else 5m)")
       ->type_name("DURATION");
   convert
       ->add_option("--chart-version", options.chart_version,
@@ -484,6 +492,26 @@ void add_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   add_completion(app, arguments.shell);
 }
 
+/// "evacuator audit query": the command that was named.
+std::string path_of(const CLI::App& app) {
+  const auto named = app.get_subcommands();
+  return named.empty() ? app.get_name() : app.get_name() + " " + path_of(*named.front());
+}
+
+/// What is wrong with the arguments, and where to read on.
+void complain(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& args) {
+  std::string what = error.what();
+  if (app.get_subcommands().empty() && !args.empty() && !args.front().starts_with('-')) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+      names.push_back(command->get_name());
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    what = fmt::format("there is no command \"{}\"{}", args.front(), api::did_you_mean(args.front(), known));
+  }
+  const std::string path = path_of(app);
+  print_err("{}: {}\nRun `{} --help` for what there is.\n", path, what, path);
+}
+
 int run_command(const std::vector<std::string>& args) {
   CLI::App app{"Evacuator moves pods to where they are better off, without breaking what runs in them.", "evacuator"};
   app.require_subcommand(1);
@@ -497,7 +525,9 @@ int run_command(const std::vector<std::string>& args) {
   try {
     app.parse(reversed);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0) return app.exit(error);  // help and version
+    complain(app, error, args);
+    return 2;
   } catch (const std::system_error& error) {
     // Who reads the output has enough of it: … | head
     if (error.code() != std::errc::broken_pipe) throw;

@@ -6,44 +6,13 @@
 #include <array>
 #include <charconv>
 
+#include "api/json/json_access.hpp"
 #include "api/upstream/chart_defaults.hpp"
 #include "api/upstream/parts.hpp"
+#include "api/upstream/process.hpp"
 
 namespace api::upstream {
 namespace {
-
-/// A field such as "7" in the range, or nullopt.
-std::optional<int> cron_number(std::string_view field, int least, int most) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  if (field.empty() || error != std::errc{} || end != field.data() + field.size()) return std::nullopt;
-  return value >= least && value <= most ? std::optional(value) : std::nullopt;
-}
-
-/// N of "*/N" (1 of "*") when it divides `whole` without a rest.
-std::optional<int> cron_step(std::string_view field, int whole) {
-  if (field == "*") return 1;
-  if (!field.starts_with("*/")) return std::nullopt;
-  const auto step = cron_number(field.substr(2), 1, whole);
-  return step && whole % *step == 0 ? step : std::nullopt;
-}
-
-std::vector<std::string_view> cron_fields(std::string_view cron) {
-  std::vector<std::string_view> fields;
-  while (!cron.empty()) {
-    const std::size_t length = std::min(cron.find_first_of(" \t"), cron.size());
-    if (length > 0) fields.push_back(cron.substr(0, length));
-    cron.remove_prefix(std::min(length + 1, cron.size()));
-  }
-  return fields;
-}
-
-std::optional<base::seconds> period_of_macro(std::string_view cron) {
-  if (cron == "@hourly") return base::seconds(3600);
-  if (cron == "@daily" || cron == "@midnight") return base::seconds(86400);
-  if (cron == "@weekly") return base::seconds(604800);
-  return std::nullopt;
-}
 
 constexpr std::string_view kV1alpha1 = "descheduler/v1alpha1";
 constexpr std::string_view kV1alpha2 = "descheduler/v1alpha2";
@@ -54,8 +23,7 @@ class ChartReader {
   ChartReader(const Json& json, const FieldPath& at, std::optional<int> minor, Workbench& bench)
       : json_(json), values_(json, at, bench.errors()), at_(at), bench_(bench), given_(minor) {
     values_.read("deschedulerPolicyAPIVersion", version_);
-    const int guess = version_ == kV1alpha1 ? kNewestChartOfV1alpha1 : kNewestChart;
-    minor_ = std::clamp(given_.value_or(guess), kOldestChart, kNewestChart);
+    minor_ = std::clamp(given_ ? *given_ : guess(), kOldestChart, kNewestChart);
   }
 
   void read() {
@@ -68,18 +36,24 @@ class ChartReader {
   }
 
  private:
-  void set_interval(base::seconds interval, const FieldPath& at) {
-    common_.spec["schedule"]["interval"] = base::format_duration(interval);
-    common_.origins.push_back({"spec.schedule.interval", at.text()});
+  /// Nobody says which chart it is.
+  int guess() {
+    const Json* policy = find_at(json_, {"deschedulerPolicy"});
+    const bool of_image = policy == nullptr || !policy->is_object() || !policy->contains("profiles");
+    of_image_ = of_image ? chart_minor_of(text_at(json_, {"image", "tag"})) : std::nullopt;
+    if (of_image_) return version_.empty() ? *of_image_ : std::max(*of_image_, kOldestChartWithApiVersion);
+    return version_ == kV1alpha1 ? kNewestChartOfV1alpha1 : kNewestChart;
   }
 
   std::string chart() const { return fmt::format("chart 0.{}", minor_); }
 
   void note_default(const FieldPath& at, const std::string& value) {
     used_defaults_ = true;
+    const bool several = value.find(", ") != std::string::npos && !value.starts_with('{');  // names of strategies
     bench_.note(NoteKind::kAdded, at,
-                value.empty() ? fmt::format("is a default of {}", chart())
-                              : fmt::format("{} is the default of {}", value, chart()));
+                value.empty()
+                    ? fmt::format("is a default of {}", chart())
+                    : fmt::format("{} {} of {}", value, several ? "are the defaults" : "is the default", chart()));
   }
 
   void read_schedule() {
@@ -108,7 +82,7 @@ class ChartReader {
       interval = base::parse_duration(kChartInterval);
       note_default(at, std::string(kChartInterval));
     }
-    set_interval(std::chrono::duration_cast<base::seconds>(*interval), at);
+    set_interval(std::chrono::duration_cast<base::seconds>(*interval), at, common_);
     for (const char* of_jobs : {"schedule", "suspend"}) {
       if (values_.find(of_jobs) != nullptr && (suspend || of_jobs != std::string_view("suspend")))
         bench_.note(NoteKind::kIgnored, at_.field(of_jobs), "only kind: CronJob looks at it");
@@ -123,16 +97,9 @@ class ChartReader {
       cron = kChartSchedule;
       note_default(at, fmt::format("\"{}\"", kChartSchedule));
     }
-    if (const auto period = period_of_cron(cron)) {
-      set_interval(*period, at);
-      bench_.note(NoteKind::kChanged, at,
-                  fmt::format("the policies run every {}, counted from when the operator starts",
-                              base::format_duration(*period)));
-    } else {
-      bench_.note(NoteKind::kDropped, at,
-                  fmt::format("\"{}\" does not come round at equal distances", cron.substr(0, 80)),
-                  "set spec.schedule.interval, or let a CronJob of yours patch spec.suspend");
-    }
+    std::string zone;
+    if (minor_ >= kOldestChartWithTimeZone) values_.read("timeZone", zone);
+    read_cron_schedule({cron, zone, at}, common_, bench_);
   }
 
   void read_options() {
@@ -147,8 +114,9 @@ class ChartReader {
     if (flag == "descheduling-interval") {
       const auto interval = value.is_string() ? base::parse_duration(value.get<std::string>()) : std::nullopt;
       if (!interval) return bench_.error(at, "must be a duration such as \"5m\"");
-      return set_interval(std::chrono::duration_cast<base::seconds>(*interval), at);
+      return set_interval(std::chrono::duration_cast<base::seconds>(*interval), at, common_);
     }
+    if (read_policy_flag(flag, value, at, minor_, defaults_of_flags_, bench_)) return;
     if (flag == "dry-run") return;  // converted policies start as dry runs
     if (flag == "feature-gates")
       return bench_.note(NoteKind::kChanged, at,
@@ -214,11 +182,16 @@ class ChartReader {
     const FieldPath at = at_.field("deschedulerPolicy");
     Json policy = Json::object();
     if (const auto found = json_.find("deschedulerPolicy"); found != json_.end()) policy = *found;
-    if (policy.is_null()) return bench_.error(at, "is empty");
+    if (policy.is_null())
+      return bench_.error(at,
+                          "is empty: the chart writes no policy then; if a ConfigMap of yours holds it, convert that");
     if (!policy.is_object()) return bench_.error(at, fmt::format("must be an object, not {}", kind_of(policy)));
     const bool v1alpha1 = is_v1alpha1();
     const bool dead = !v1alpha1 && policy.contains("strategies") && !policy["strategies"].is_null();
     add_defaults(policy, v1alpha1);
+    for (const auto& [name, value] : defaults_of_flags_.items()) {
+      if (!policy.contains(name)) policy[name] = value;
+    }
     if (dead) note_dead_strategies(policy);
     (v1alpha1 ? read_v1alpha1 : read_v1alpha2)(policy, at, common_, bench_);
   }
@@ -234,10 +207,11 @@ class ChartReader {
 
   void note_version() {
     if (given_ || !used_defaults_) return;
+    const char* why = of_image_                ? "the version of image.tag"
+                      : minor_ == kNewestChart ? "the newest that is known here"
+                                               : "the newest with v1alpha1";
     bench_.note(
-        NoteKind::kChanged, at_,
-        fmt::format("read with the defaults of {}, {}", chart(),
-                    minor_ == kNewestChart ? "the newest that is known here" : "the newest with v1alpha1"),
+        NoteKind::kChanged, at_, fmt::format("read with the defaults of {}, {}", chart(), why),
         "say --chart-version if it is another; `helm get values --all RELEASE` and the ConfigMap tell what runs");
   }
 
@@ -246,29 +220,16 @@ class ChartReader {
   FieldPath at_;
   Workbench& bench_;
   std::optional<int> given_;
+  std::optional<int> of_image_;  ///< what is guessed by
   int minor_ = kNewestChart;
   std::string version_;  ///< deschedulerPolicyAPIVersion
   bool used_defaults_ = false;
+  Json defaults_of_flags_ = Json::object();  ///< fields of the policy
   std::vector<std::pair<FieldPath, Json>> added_;
   Draft common_;
 };
 
 }  // namespace
-
-std::optional<base::seconds> period_of_cron(std::string_view cron) {
-  const auto fields = cron_fields(cron);
-  if (fields.size() == 1) return period_of_macro(fields[0]);
-  if (fields.size() != 5 || fields[2] != "*" || fields[3] != "*") return std::nullopt;
-  const bool any_weekday = fields[4] == "*";
-  if (fields[1] == "*" && any_weekday) {
-    if (const auto minutes = cron_step(fields[0], 60)) return base::seconds(60 * *minutes);
-  }
-  if (!cron_number(fields[0], 0, 59)) return std::nullopt;
-  if (const auto hours = cron_step(fields[1], 24); hours && any_weekday) return base::seconds(3600 * *hours);
-  if (!cron_number(fields[1], 0, 23)) return std::nullopt;
-  if (any_weekday) return base::seconds(86400);
-  return cron_number(fields[4], 0, 7) ? std::optional(base::seconds(604800)) : std::nullopt;
-}
 
 bool is_chart_values(const Json& json) {
   constexpr std::array kOnlyThere = {"deschedulerPolicy", "deschedulerPolicyAPIVersion", "deschedulingInterval"};

@@ -19,6 +19,8 @@ inline constexpr int kNewestChartOfV1alpha1 = 29;
 inline constexpr int kOldestChartWithKind = 22;        ///< before it there are only CronJobs
 inline constexpr int kOldestChartWithApiVersion = 27;  ///< before it each policy is v1alpha1
 
+inline constexpr int kOldestChartWithTimeZone = 29;  ///< of a CronJob
+
 inline constexpr std::string_view kChartSchedule = "*/2 * * * *";
 inline constexpr std::string_view kChartInterval = "5m";
 

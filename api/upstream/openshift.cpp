@@ -57,6 +57,12 @@ class KubeDeschedulerReader {
     spec_.with("profileCustomizations", [&](StrictObject& object) { read_customizations(object); });
     std::vector<std::string> profiles;
     spec_.read("profiles", profiles);
+    if (profiles.empty() && spec_.find("strategies") != nullptr)
+      return bench_.error(
+          spec_.path().field("strategies"),
+          "belongs to v1beta1 of OpenShift 4.6 and older, which is not read; convert what the operator has "
+          "made: " +
+              config_map_);
     finish_leniently(spec_, bench_);
     if (profiles.empty()) return bench_.error(spec_.path().field("profiles"), "must name at least one profile");
     write(profiles);

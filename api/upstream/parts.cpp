@@ -107,10 +107,15 @@ struct ArgOfOurs {
 };
 /// Args that the catalogue takes and upstream's strict decoder does not.
 constexpr std::array kArgsOfOurs = {
-    ArgOfOurs{"HighNodeUtilization", "nodePools"}, ArgOfOurs{"HighNodeUtilization", "usage"},
-    ArgOfOurs{"LowNodeUtilization", "nodePools"},  ArgOfOurs{"LowNodeUtilization", "usage"},
-    ArgOfOurs{"PodLifeTime", "terminalPods"},      ArgOfOurs{"RemoveDuplicates", "labelSelector"},
-    ArgOfOurs{"RemoveFailedPods", "terminalPods"}, ArgOfOurs{"RemovePodsHavingTooManyRestarts", "withinSeconds"},
+    ArgOfOurs{"HighNodeUtilization", "targetThresholds"},
+    ArgOfOurs{"HighNodeUtilization", "nodePools"},
+    ArgOfOurs{"HighNodeUtilization", "usage"},
+    ArgOfOurs{"LowNodeUtilization", "nodePools"},
+    ArgOfOurs{"LowNodeUtilization", "usage"},
+    ArgOfOurs{"PodLifeTime", "terminalPods"},
+    ArgOfOurs{"RemoveDuplicates", "labelSelector"},
+    ArgOfOurs{"RemoveFailedPods", "terminalPods"},
+    ArgOfOurs{"RemovePodsHavingTooManyRestarts", "withinSeconds"},
 };
 
 }  // namespace
@@ -226,7 +231,7 @@ void Workbench::add_drafts(std::vector<Draft> drafts, const Draft& common) {
 Json Workbench::complete(Draft& draft) {
   draft.spec["mode"] = to_string(options_.mode);
   draft.spec["compatibility"] = options_.compatibility;
-  if (options_.interval) draft.spec["schedule"]["interval"] = base::format_duration(*options_.interval);
+  if (options_.interval) draft.spec["schedule"] = {{"interval", base::format_duration(*options_.interval)}};
   Json object = {{"apiVersion", well_known::kApiVersion},
                  {"kind", "DeschedulerPolicy"},
                  {"metadata", {{"name", draft.name}}},

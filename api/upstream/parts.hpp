@@ -101,9 +101,6 @@ void read_chart_values(const Json& values, const FieldPath& at, std::optional<in
 /// True if an object without apiVersion has members that only the chart's values have.
 bool is_chart_values(const Json& json);
 
-/// When a cron expression comes round at equal distances: which.
-std::optional<base::seconds> period_of_cron(std::string_view cron);
-
 /// "RemoveDuplicates" → "remove-duplicates"; "" when nothing remains that a name can have.
 std::string object_name_of(std::string_view name);
 

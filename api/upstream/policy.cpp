@@ -7,6 +7,7 @@
 #include "api/json/json_access.hpp"
 #include "api/json/yaml.hpp"
 #include "api/upstream/parts.hpp"
+#include "api/upstream/surroundings.hpp"
 #include "api/upstream/wrappers.hpp"
 
 namespace api {
@@ -17,6 +18,15 @@ using upstream::Workbench;
 
 constexpr int kDeepestWrapping = 4;  // a ConfigMap in a List in …
 
+/// What is wrong because it is not rendered yet; "" when nothing looks so.
+std::string template_hint(std::string_view text) {
+  const auto holds = [&](std::string_view mark) { return text.find(mark) != std::string_view::npos; };
+  if (holds("{{") || holds("{%"))
+    return "it holds {{ … }}: render the template first (`helm template`, or what else fills it in)";
+  if (holds("${")) return "it holds ${ … }: fill it in first (`flux build kustomization`, `envsubst`)";
+  return {};
+}
+
 /// Finds the policies in whatever the input is.
 class UpstreamFinder {
  public:
@@ -25,12 +35,16 @@ class UpstreamFinder {
   void look_through(std::string_view text, const FieldPath& at, int depth = 0) {
     const auto documents = parse_yaml(text);
     if (!documents) return bench_.error(at, documents.error().message);
-    for (std::size_t i = 0; i < documents->size(); ++i) {
-      const bool only = documents->size() == 1;
-      look_at((*documents)[i], only ? at : at.field("documents").index(i), depth);
+    const auto place = [&](std::size_t i) { return documents->size() == 1 ? at : at.field("documents").index(i); };
+    if (depth == 0) {
+      for (std::size_t i = 0; i < documents->size(); ++i) around_.add((*documents)[i], place(i));
     }
+    for (std::size_t i = 0; i < documents->size(); ++i) look_at((*documents)[i], place(i), depth);
+    if (depth == 0) around_ = {};  // which looks into the documents
   }
   bool found() const { return found_; }
+  /// The first object that SOPS has encrypted; nullopt: none.
+  const std::optional<FieldPath>& encrypted() const { return encrypted_; }
 
  private:
   void look_at(const Json& json, const FieldPath& at, int depth) {
@@ -38,6 +52,7 @@ class UpstreamFinder {
       return bench_.error(at, fmt::format("must be a policy of the descheduler, not {}", kind_of(json)));
     const std::string version = text_at(json, {"apiVersion"});
     const std::string kind = text_at(json, {"kind"});
+    if (!encrypted_ && kind != "Secret" && find_at(json, {"sops", "mac"}) != nullptr) encrypted_ = at;
     if (version.starts_with("descheduler/")) return look_at_policy(json, version, kind, at);
     if (version == "v1" && kind == "ConfigMap") return look_into_config_map(json, at, depth);
     if (kind.ends_with("List") && json.contains("items")) return look_into_list(json, at, depth);
@@ -50,7 +65,7 @@ class UpstreamFinder {
       found_ = true;
       return upstream::read_kube_descheduler(json, at, bench_);
     }
-    if (const auto wrapped = upstream::unwrap_values(json, at, bench_)) return look_at_wrapped(*wrapped);
+    if (const auto wrapped = upstream::unwrap_values(json, at, around_, bench_)) return look_at_wrapped(*wrapped);
     if (!version.empty()) return;  // an object of another kind beside the policy
     look_at_body(json, at);
   }
@@ -58,14 +73,32 @@ class UpstreamFinder {
   void look_at_policy(const Json& json, const std::string& version, const std::string& kind, const FieldPath& at) {
     found_ = true;
     if (kind != "DeschedulerPolicy") return bench_.error(at.field("kind"), "must be DeschedulerPolicy");
-    if (version == "descheduler/v1alpha2") return upstream::read_v1alpha2(json, at, {}, bench_);
-    if (version == "descheduler/v1alpha1") return upstream::read_v1alpha1(json, at, {}, bench_);
+    if (version == "descheduler/v1alpha2") return read_as(upstream::read_v1alpha2, json, at);
+    if (version == "descheduler/v1alpha1") return read_as(upstream::read_v1alpha1, json, at);
     bench_.error(at.field("apiVersion"), "must be descheduler/v1alpha2 or descheduler/v1alpha1");
+  }
+
+  /// With what the process around it is started with.
+  template <typename Read>
+  void read_as(Read read, const Json& policy, const FieldPath& at) {
+    const upstream::StartedWith started = around_.started_with(config_map_, bench_);
+    Json whole = policy;
+    for (const auto& [name, value] : started.policy_defaults.items()) {
+      if (!whole.contains(name)) whole[name] = value;
+    }
+    read(whole, at, started.common, bench_);
   }
 
   void look_at_wrapped(const std::vector<upstream::WrappedValues>& wrapped) {
     for (const upstream::WrappedValues& each : wrapped) {
       if (!upstream::is_about_descheduler(each)) continue;
+      if (!each.unread.empty()) {
+        found_ = true;
+        bench_.error(FieldPath(each.unread),
+                     "the policy stands elsewhere, in what this names; convert that, or what runs: `helm get values "
+                     "--all RELEASE | evacuator convert -`");
+        continue;
+      }
       if (look_at_values(each.values, each.at, each.minor)) continue;
       // Upstream's chart with nothing but its own defaults.
       found_ = true;
@@ -92,10 +125,10 @@ class UpstreamFinder {
     if (look_at_values(json, at, std::nullopt)) return;
     if (json.contains("profiles")) {
       found_ = true;
-      upstream::read_v1alpha2(json, at, {}, bench_);
+      read_as(upstream::read_v1alpha2, json, at);
     } else if (json.contains("strategies")) {
       found_ = true;
-      upstream::read_v1alpha1(json, at, {}, bench_);
+      read_as(upstream::read_v1alpha1, json, at);
     } else if (bench_.options().chart_minor) {
       found_ = true;
       upstream::read_chart_values(json, at, std::nullopt, bench_);
@@ -105,11 +138,15 @@ class UpstreamFinder {
   void look_into_config_map(const Json& json, const FieldPath& at, int depth) {
     const auto data = json.find("data");
     if (depth >= kDeepestWrapping || data == json.end() || !data->is_object()) return;
+    const std::string name = text_at(json, {"metadata", "name"});
+    if (around_.lends_values(name)) return;  // read with the HelmRelease
+    config_map_ = name;
     for (const auto& [key, value] : data->items()) {
       if (!value.is_string() || value.get_ref<const std::string&>().find("eschedulerPolicy") == std::string::npos)
         continue;  // neither a policy nor values of the chart
       look_through(value.get_ref<const std::string&>(), at.field("data").key(key), depth + 1);
     }
+    config_map_.clear();
   }
 
   void look_into_list(const Json& json, const FieldPath& at, int depth) {
@@ -119,7 +156,10 @@ class UpstreamFinder {
   }
 
   Workbench& bench_;
+  upstream::Surroundings around_;
+  std::string config_map_;  ///< that is being looked into
   bool found_ = false;
+  std::optional<FieldPath> encrypted_;
 };
 
 constexpr std::array kNoteNames = {WireName{NoteKind::kDropped, "dropped"}, WireName{NoteKind::kChanged, "changed"},
@@ -139,12 +179,17 @@ Conversion convert_upstream(std::string_view text, const StrategyCatalogue& cata
   Workbench bench(catalogue, options);
   UpstreamFinder finder(bench);
   finder.look_through(text, FieldPath());
-  if (!finder.found() && bench.errors().empty()) {
+  if (finder.encrypted() && (!finder.found() || !bench.errors().empty())) {
+    bench.error(finder.encrypted()->field("sops"),
+                "is encrypted: decrypt it first (`sops decrypt FILE | evacuator convert -`)");
+  } else if (!finder.found() && bench.errors().empty()) {
     bench.error(FieldPath("apiVersion"),
                 "there is no policy of the descheduler here: neither apiVersion descheduler/v1alpha2 or v1alpha1, nor "
                 "values of its chart (deschedulerPolicy), bare or in a HelmRelease, Application or HelmChart, nor a "
                 "KubeDescheduler");
   }
+  if (const std::string hint = template_hint(text); !hint.empty() && !bench.errors().empty())
+    bench.error(FieldPath(), hint);
   return bench.finish();
 }
 

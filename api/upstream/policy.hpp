@@ -16,11 +16,13 @@
 
 namespace api {
 
-/// What the package strategies knows; api must not include it.
+/// What the packages above know; api must not include them.
 struct StrategyCatalogue {
   std::vector<std::string_view> names;
   /// Complaints about the choices' args, with paths from "spec.strategies[0].args" on; empty: valid.
   std::function<FieldErrors(const std::vector<StrategyChoice>&)> check;
+  /// What is wrong with a schedule beyond its form. None: not asked.
+  std::function<FieldErrors(const PolicySchedule&)> check_schedule{};
 };
 
 struct UpstreamOptions {

@@ -118,7 +118,21 @@ class ProfileReader {
     }
     if (std::exchange(config->used, true))
       return bench_.note(NoteKind::kIgnored, at, fmt::format("{} is enabled above already", name));
-    bench_.add_strategy(draft_, {name, config->args == nullptr ? Json::object() : *config->args, config->at, {}});
+    Json args = config->args == nullptr ? Json::object() : *config->args;
+    read_soft_constraints(name, config->at, args);
+    bench_.add_strategy(draft_, {name, std::move(args), config->at, {}});
+  }
+
+  /// What 0.26 and 0.27 called constraints.
+  void read_soft_constraints(std::string_view name, const FieldPath& at, Json& args) {
+    constexpr const char* kOld = "includeSoftConstraints";
+    if (name != "RemovePodsViolatingTopologySpreadConstraint" || args.contains("constraints")) return;
+    const auto soft = args.find(kOld);
+    if (soft == args.end() || !soft->is_boolean()) return;
+    if (soft->get<bool>()) args["constraints"] = Json::array({"DoNotSchedule", "ScheduleAnyway"});
+    args.erase(kOld);
+    bench_.note(NoteKind::kChanged, at.field(kOld),
+                "is what 0.26 and 0.27 called constraints; upstream refuses it since 0.28");
   }
 
   void note_unknown(const std::string& name, const FieldPath& at) {

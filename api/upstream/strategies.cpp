@@ -65,6 +65,11 @@ class LegacyStrategyReader {
       finish_leniently(params, bench_);
     }
     finish_leniently(entry_, bench_);
+    if (name_ == "RemoveFailedPods" && !source_.args.contains("minPodLifetimeSeconds"))
+      bench_.note(NoteKind::kChanged, source_.at,
+                  "leaves failed pods for an hour (minPodLifetimeSeconds), as upstream does since 0.27; 0.26 and older "
+                  "had no such default",
+                  "set minPodLifetimeSeconds: 0 if yours was that old");
     return std::move(source_);
   }
 
@@ -75,7 +80,11 @@ class LegacyStrategyReader {
       if (value != nullptr) origins.push_back({ours, params.path().field(name).text()});
       return value;
     };
-    if (const Json* fit = take("nodeFit", "spec.evictability.nodeFit")) evictor["nodeFit"] = *fit;
+    if (name_ == "PodLifeTime" && params.find("nodeFit") != nullptr) {
+      pass_over(params, "nodeFit");
+    } else if (const Json* fit = take("nodeFit", "spec.evictability.nodeFit")) {
+      evictor["nodeFit"] = *fit;
+    }
     const Json* value = take("thresholdPriority", "spec.evictability.priorityThreshold.value");
     const Json* name = take("thresholdPriorityClassName", "spec.evictability.priorityThreshold.name");
     if (value != nullptr) evictor["priorityThreshold"]["value"] = *value;
@@ -120,13 +129,20 @@ class LegacyStrategyReader {
     const FieldPath at = params.path().field(param);
     if (!value.is_object()) return bench_.error(at, fmt::format("must be an object, not {}", kind_of(value)));
     for (const auto& [member, item] : value.items()) {
-      // The older name of what is called states since.
+      // The older name of what is called states since. Upstream joins the two.
       const bool phases = param == "podLifeTime" && member == "podStatusPhases";
-      if (phases && value.contains("states")) {
-        bench_.error(at.field(member), "only one of podStatusPhases and states can be set");
+      const std::string ours = phases ? "states" : member;
+      if (ours == "states" && item.is_array() && source_.args.contains(ours) && source_.args[ours].is_array()) {
+        append_new(item, source_.args[ours]);
       } else if (!item.is_null()) {
-        put(phases ? "states" : member, item, at.key(member));
+        put(ours, item, at.key(member));
       }
+    }
+  }
+
+  static void append_new(const Json& items, Json& to) {
+    for (const Json& item : items) {
+      if (std::find(to.begin(), to.end(), item) == to.end()) to.push_back(item);
     }
   }
 

@@ -6,6 +6,7 @@
 
 #include "api/json/json_access.hpp"
 #include "api/json/yaml.hpp"
+#include "api/upstream/chart_defaults.hpp"
 
 namespace api::upstream {
 namespace {
@@ -56,7 +57,7 @@ void read_object(const Json& holder, const char* name, const FieldPath& at, Wrap
   into.values = *values;
 }
 
-/// Members that give more values, which this object does not hold or which are in Helm's --set syntax.
+/// Members that give more values in Helm's --set syntax.
 void note_others(const Json& holder, std::initializer_list<const char*> names, const FieldPath& at,
                  const WrappedValues& wrapped, Workbench& bench) {
   if (!is_about_descheduler(wrapped)) return;
@@ -66,7 +67,39 @@ void note_others(const Json& holder, std::initializer_list<const char*> names, c
   }
 }
 
-std::vector<WrappedValues> of_helm_release(const Json& object, const FieldPath& at, Workbench& bench) {
+/// A member that names values outside of the input. Without a policy in those that were read nothing is known.
+void note_unread(const FieldPath& at, WrappedValues& wrapped, Workbench& bench) {
+  if (!is_about_descheduler(wrapped)) return;
+  if (has_policy(wrapped)) return bench.note(NoteKind::kDropped, at, "gives more values, which are not read", kAdvice);
+  wrapped.unread = at.text();
+}
+
+/// The values of a ConfigMap in the same input go under those that are there. False: not in the input, or in another
+/// form.
+bool merge_config_map(const Json& from, const FieldPath& at, const Surroundings& around, Json& values,
+                      Workbench& bench) {
+  if (text_at(from, {"kind"}) != "ConfigMap" || !text_at(from, {"targetPath"}).empty()) return false;
+  const std::string name = text_at(from, {"name"});
+  const std::string key = first_of({text_at(from, {"valuesKey"}), "values.yaml"});
+  const Json* data = around.config_map(name);
+  if (data == nullptr || !data->contains(key)) return false;
+  WrappedValues read;
+  read_text(*data, key.c_str(), at.key(name), read, bench);
+  merge_as_helm(values, read.values, at, [](const FieldPath&, const Json&) {});
+  return true;
+}
+
+void read_values_from(const Json& spec, const FieldPath& at, const Surroundings& around, WrappedValues& wrapped,
+                      Workbench& bench) {
+  const Json& sources = items_at(spec, {"valuesFrom"});
+  bool all = true;
+  for (std::size_t i = sources.size(); i-- > 0;)  // later ones win
+    all = merge_config_map(sources[i], at.index(i), around, wrapped.values, bench) && all;
+  if (!all) note_unread(at, wrapped, bench);
+}
+
+std::vector<WrappedValues> of_helm_release(const Json& object, const FieldPath& at, const Surroundings& around,
+                                           Workbench& bench) {
   const Json& spec = object_at(object, {"spec"});
   const Json& chart = object_at(spec, {"chart"});  // the older Helm operator had no spec inside
   WrappedValues wrapped;
@@ -75,7 +108,8 @@ std::vector<WrappedValues> of_helm_release(const Json& object, const FieldPath& 
   wrapped.minor = chart_minor_of(first_of({text_at(chart, {"spec", "version"}), text_at(chart, {"version"})}));
   wrapped.at = at.field("spec").field("values");
   read_object(spec, "values", at.field("spec"), wrapped, bench);
-  note_others(spec, {"valuesFrom"}, at.field("spec"), wrapped, bench);
+  if (!wrapped.minor) wrapped.minor = around.chart_minor(text_at(spec, {"chartRef", "name"}));
+  read_values_from(spec, at.field("spec").field("valuesFrom"), around, wrapped, bench);
   return {wrapped};
 }
 
@@ -88,11 +122,13 @@ WrappedValues of_argo_source(const Json& source, const std::string& name, const 
   wrapped.at = at.field("helm");
   read_text(helm, "values", at.field("helm"), wrapped, bench);
   read_object(helm, "valuesObject", at.field("helm"), wrapped, bench);
-  note_others(helm, {"valueFiles", "parameters", "fileParameters"}, at.field("helm"), wrapped, bench);
+  if (has_some(helm, "valueFiles")) note_unread(at.field("helm").field("valueFiles"), wrapped, bench);
+  note_others(helm, {"parameters", "fileParameters"}, at.field("helm"), wrapped, bench);
   return wrapped;
 }
 
-std::vector<WrappedValues> of_application(const Json& object, const FieldPath& at, Workbench& bench) {
+std::vector<WrappedValues> of_application(const Json& object, const FieldPath& at, const Surroundings&,
+                                          Workbench& bench) {
   const bool is_set = text_at(object, {"kind"}) == "ApplicationSet";
   const Json& spec = is_set ? object_at(object, {"spec", "template", "spec"}) : object_at(object, {"spec"});
   const FieldPath below = is_set ? at.field("spec").field("template").field("spec") : at.field("spec");
@@ -108,7 +144,8 @@ std::vector<WrappedValues> of_application(const Json& object, const FieldPath& a
   return all;
 }
 
-std::vector<WrappedValues> of_helm_chart(const Json& object, const FieldPath& at, Workbench& bench) {
+std::vector<WrappedValues> of_helm_chart(const Json& object, const FieldPath& at, const Surroundings&,
+                                         Workbench& bench) {
   const Json& spec = object_at(object, {"spec"});
   WrappedValues wrapped;
   wrapped.chart = last_part(first_of({text_at(spec, {"chart"}), text_at(object, {"metadata", "name"})}));
@@ -116,18 +153,21 @@ std::vector<WrappedValues> of_helm_chart(const Json& object, const FieldPath& at
   wrapped.at = at.field("spec").field("valuesContent");
   read_text(spec, "valuesContent", at.field("spec"), wrapped, bench);
   read_object(spec, "values", at.field("spec"), wrapped, bench);
-  note_others(spec, {"set", "valuesSecrets"}, at.field("spec"), wrapped, bench);
+  if (has_some(spec, "valuesSecrets")) note_unread(at.field("spec").field("valuesSecrets"), wrapped, bench);
+  note_others(spec, {"set"}, at.field("spec"), wrapped, bench);
   return {wrapped};
 }
 
 struct Wrapper {
   std::string_view group;
   std::string_view kind;
-  std::vector<WrappedValues> (*unwrap)(const Json& object, const FieldPath& at, Workbench& bench);
+  std::vector<WrappedValues> (*unwrap)(const Json& object, const FieldPath& at, const Surroundings& around,
+                                       Workbench& bench);
 };
 constexpr std::array kWrappers = {
     Wrapper{"helm.toolkit.fluxcd.io", "HelmRelease", of_helm_release},
     Wrapper{"helm.fluxcd.io", "HelmRelease", of_helm_release},
+    Wrapper{"flux.weave.works", "HelmRelease", of_helm_release},
     Wrapper{"argoproj.io", "Application", of_application},
     Wrapper{"argoproj.io", "ApplicationSet", of_application},
     Wrapper{"helm.cattle.io", "HelmChart", of_helm_chart},
@@ -136,16 +176,20 @@ constexpr std::array kWrappers = {
 
 }  // namespace
 
-bool is_about_descheduler(const WrappedValues& wrapped) {
-  return wrapped.chart == kChart || wrapped.values.contains("deschedulerPolicy") ||
+bool has_policy(const WrappedValues& wrapped) {
+  return wrapped.values.contains("deschedulerPolicy") ||
          object_at(wrapped.values, {kChart}).contains("deschedulerPolicy");
 }
 
-std::optional<std::vector<WrappedValues>> unwrap_values(const Json& object, const FieldPath& at, Workbench& bench) {
+bool is_about_descheduler(const WrappedValues& wrapped) { return wrapped.chart == kChart || has_policy(wrapped); }
+
+std::optional<std::vector<WrappedValues>> unwrap_values(const Json& object, const FieldPath& at,
+                                                        const Surroundings& around, Workbench& bench) {
   const std::string version = text_at(object, {"apiVersion"});
   const std::string kind = text_at(object, {"kind"});
   for (const Wrapper& each : kWrappers) {
-    if (kind == each.kind && version.substr(0, version.find('/')) == each.group) return each.unwrap(object, at, bench);
+    if (kind == each.kind && version.substr(0, version.find('/')) == each.group)
+      return each.unwrap(object, at, around, bench);
   }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/upstream/parts.hpp"
+#include "api/upstream/surroundings.hpp"
 
 namespace api::upstream {
 
@@ -17,12 +18,18 @@ struct WrappedValues {
   std::optional<int> minor;  ///< of the chart's version
   Json values = Json::object();
   FieldPath at;  ///< of the values
+  /// Where values stand that could not be read, "spec.valuesFrom"; empty: all were read.
+  std::string unread{};
 };
 
 /// The values in a Flux HelmRelease, an Argo CD Application or ApplicationSet, or a HelmChart or HelmChartConfig of k3s
 /// and RKE2; one for each chart in it. nullopt: the object is none of these. What stands elsewhere than in the object
-/// is noted as soon as the chart may be upstream's.
-std::optional<std::vector<WrappedValues>> unwrap_values(const Json& object, const FieldPath& at, Workbench& bench);
+/// is noted as soon as the chart may be upstream's; ConfigMaps of the same input are read.
+std::optional<std::vector<WrappedValues>> unwrap_values(const Json& object, const FieldPath& at,
+                                                        const Surroundings& around, Workbench& bench);
+
+/// True if the values, or those of the sub-chart in them, have a policy.
+bool has_policy(const WrappedValues& wrapped);
 
 /// True if this may be upstream's chart: by its name or by what the values hold.
 bool is_about_descheduler(const WrappedValues& wrapped);

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "api/json/yaml.hpp"
 #include "api/wire_names.hpp"
 #include "cmd/input/files.hpp"
 #include "cmd/output.hpp"
+#include "controllers/schedule/schedule.hpp"
 #include "strategies/catalog.hpp"
 
 namespace cmd {
@@ -84,19 +87,31 @@ base::Result<api::UpstreamOptions> read_options(const ConvertOptions& options) {
 }
 
 /// What could not be converted comes first.
-void report(const Conversion& conversion) {
-  for (const NoteKind kind : {NoteKind::kDropped, NoteKind::kAdded, NoteKind::kChanged, NoteKind::kIgnored}) {
+void report(const Conversion& conversion, std::span<const NoteKind> kinds) {
+  for (const NoteKind kind : kinds) {
     for (const ConversionNote& note : conversion.notes) {
       if (note.kind == kind) print_err("{}\n", one_line(note.to_string()));
     }
   }
 }
 
+/// What was dropped may be why, so it comes before; the rest is about a policy that is not written.
+int refuse(const Conversion& conversion, const std::string& file) {
+  report(conversion, std::array{NoteKind::kDropped});
+  for (const api::FieldError& error : conversion.errors) {
+    const std::string place = error.path.empty() ? error.message : error.to_string();
+    print_err("evacuator convert: {}: {}\n", shown_name(file), one_line(place));
+  }
+  print_err("evacuator convert: {}: no policy written\n", shown_name(file));
+  return 1;
+}
+
 }  // namespace
 
 api::StrategyCatalogue strategy_catalogue() {
   return {strategies::known_strategies(),
-          [](const std::vector<api::StrategyChoice>& choices) { return strategies::validate(choices); }};
+          [](const std::vector<api::StrategyChoice>& choices) { return strategies::validate(choices); },
+          [](const api::PolicySchedule& schedule) { return controllers::schedule_problems(schedule, {}); }};
 }
 
 std::string render_conversion(const Conversion& conversion, const std::string& file, const std::string& output) {
@@ -111,14 +126,10 @@ int run_convert(const ConvertOptions& options) {
     return 1;
   }
   const Conversion conversion = api::convert_upstream(*text, strategy_catalogue(), *read);
-  for (const api::FieldError& error : conversion.errors) {
-    const std::string place = error.path.empty() ? error.message : error.to_string();
-    print_err("evacuator convert: {}: {}\n", shown_name(options.file), one_line(place));
-  }
-  report(conversion);
+  if (!conversion.errors.empty()) return refuse(conversion, options.file);
+  report(conversion, std::array{NoteKind::kDropped, NoteKind::kAdded, NoteKind::kChanged, NoteKind::kIgnored});
   const bool dropped =
       std::ranges::any_of(conversion.notes, [](const auto& note) { return note.kind == NoteKind::kDropped; });
-  if (!conversion.errors.empty()) return 1;
   if (conversion.policies.empty() || (options.strict && dropped)) {
     print_err("evacuator convert: {}: no policy written{}\n", shown_name(options.file),
               conversion.policies.empty() ? "" : ": something has no equal (--strict)");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "cmd/input/files.hpp"
 #include "cmd/plugin/process_io.hpp"
@@ -130,6 +131,27 @@ std::vector<Measurement> side_by_side(const MeasuredUsage& measured, const sched
   return rows;
 }
 
+/// Nodes that the source knows and the cluster does not: misspelled, or of another cluster.
+std::vector<std::string> strangers(const MeasuredUsage& measured, const scheduling::ClusterSnapshot& cluster) {
+  std::set<std::string_view> known;
+  for (const scheduling::NodeIndex index : cluster.nodes()) known.insert(cluster.node(index).meta.name);
+  std::vector<std::string> names;
+  for (const MeasuredUsage::Node& node : measured.nodes) {
+    if (!known.contains(node.name)) names.push_back(node.name);
+  }
+  return names;
+}
+
+std::string text_of_strangers(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 5;
+  if (names.empty()) return {};
+  std::string text = "Warning: measured, but not in the dump: ";
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i)
+    text += (i > 0 ? ", " : "") + reporting::plain_text(names[i]);
+  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
+  return text + "\n";
+}
+
 Shares shares_of(const MeasuredUsage& measured, std::size_t resource, const Measurement& row,
                  const scheduling::ClusterSnapshot& cluster) {
   const MeasuredUsage::Resource& column = measured.resources[resource];
@@ -167,7 +189,7 @@ std::string table_of(const MeasuredUsage& measured, const scheduling::ClusterSna
   }
   std::string text = fmt::format("\nUSAGE by {}\n", reporting::plain_text(measured.source));
   if (!measured.problem.empty()) text += "Warning: " + reporting::plain_text(measured.problem) + "\n";
-  return text + table.render();
+  return text + text_of_strangers(strangers(measured, cluster)) + table.render();
 }
 
 api::Json percent_json(std::optional<double> percent) { return percent ? api::Json(*percent) : api::Json(); }
@@ -203,7 +225,10 @@ api::Json measured_json(const MeasuredUsages& measured, const scheduling::Cluste
   for (const auto& each : measured) {
     api::Json nodes = api::Json::array();
     for (const Measurement& row : side_by_side(*each, cluster)) nodes.push_back(node_json(*each, row, cluster));
-    sources.push_back({{"source", each->source}, {"problem", each->problem}, {"nodes", std::move(nodes)}});
+    sources.push_back({{"source", each->source},
+                       {"problem", each->problem},
+                       {"nodes", std::move(nodes)},
+                       {"unknownNodes", strangers(*each, cluster)}});
   }
   return sources;
 }

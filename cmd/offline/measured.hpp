@@ -26,7 +26,7 @@ base::Result<MeasuredUsages> measured_usage(const std::string& from, const api::
 /// none.
 std::string measured_tables(const MeasuredUsages& measured, const scheduling::ClusterSnapshot& cluster);
 /// The same: [{source, problem, nodes: [{node, problem, usage: {cpu: {requestedPercent, usedPercent,
-/// foreseenPercent}}}]}]. What is not known is null.
+/// foreseenPercent}}}], unknownNodes: [name]}]. What is not known is null.
 api::Json measured_json(const MeasuredUsages& measured, const scheduling::ClusterSnapshot& cluster);
 
 }  // namespace cmd

@@ -20,6 +20,7 @@
 #include "planning/planner.hpp"
 #include "reporting/picture/blocks.hpp"
 #include "reporting/plain_text.hpp"
+#include "reporting/summary.hpp"
 #include "scheduling/scoring/scheduler_rules.hpp"
 
 namespace cmd {
@@ -151,16 +152,30 @@ void print_problems(const scheduling::InputProblems& problems) {
   if (left_out > 0) print_out("Warning: and {} more; -o json has the first {}\n", left_out, rows.size());
 }
 
+/// What of the dump was passed over; "" when nothing was.
+std::string skipped_line(const Dump& dump) {
+  constexpr std::size_t kMost = 8;
+  if (dump.skipped.empty() && dump.skipped_files == 0) return {};
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [kind, count] : dump.skipped) {
+    if (++shown <= kMost) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, reporting::plain_text(kind));
+  }
+  if (shown > kMost)
+    text += fmt::format(" and {} more", reporting::plural(static_cast<std::int64_t>(shown - kMost), "kind"));
+  if (dump.skipped_files > 0)
+    text += fmt::format("{}{} without Kubernetes objects that are read", text.empty() ? "" : ", ",
+                        reporting::plural(dump.skipped_files, "file"));
+  return fmt::format("(passed over, not needed for planning: {})\n", text);
+}
+
 void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planning::Plan& plan,
                   const scheduling::InputProblems& problems, const std::string& caveats, const std::string& picture,
                   bool wide, base::TimePoint now) {
-  print_out("Policy {} at {}: {} nodes, {} pods looked at, {} to move. Nothing was touched.\n",
-            reporting::plain_text(policy.meta.name), base::format_time(now), plan.nodes, plan.pods, plan.moves.size());
-  for (const auto& [kind, count] : dump.skipped)
-    print_out("({} {} in the dump are not needed for planning)\n", count, reporting::plain_text(kind));
-  if (dump.skipped_files > 0)
-    print_out("({} files of the dump hold no Kubernetes objects that are read, and were passed over)\n",
-              dump.skipped_files);
+  print_out("Policy {} at {}: {}, {} looked at, {} to move. Nothing was touched.\n",
+            reporting::plain_text(policy.meta.name), base::format_time(now), reporting::plural(plan.nodes, "node"),
+            reporting::plural(plan.pods, "pod"), plan.moves.size());
+  write_out(skipped_line(dump));
   if (!caveats.empty()) print_warning(caveats);
   for (const api::FieldErrors& list : {plan.errors, plan.warnings, plan.notes}) {
     for (const api::FieldError& error : list) print_warning(error.to_string());
@@ -254,10 +269,12 @@ api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& 
   return report;
 }
 
-/// Strategies that go by figures without any to go by.
+/// Strategies that go by figures without any to go by, or figures that nothing goes by.
 std::string usage_warning(const SimulateOptions& options, const planning::PlanSpec& spec) {
-  if (!options.usage.empty() || spec.strategy_specs.usage_needs().empty()) return {};
-  return "the policy goes by measured usage: give it with --usage FILE or --usage live";
+  const bool is_needed = !spec.strategy_specs.usage_needs().empty();
+  if (options.usage.empty() == !is_needed) return {};
+  return is_needed ? "the policy goes by measured usage: give it with --usage FILE or --usage live"
+                   : "--usage is given, but no strategy of the policy goes by measured usage";
 }
 
 std::string gain_by_hints(const strategies::EmptyingReport& without, const strategies::EmptyingReport& with,
@@ -297,6 +314,8 @@ base::Status simulate(const SimulateOptions& options) {
   if (!dump) return dump.error();
   if (dump->objects.nodes.empty())
     return base::invalid(options.snapshot + ": holds no Node; dump nodes and pods together");
+  if (dump->objects.pods.empty())
+    return base::invalid(options.snapshot + ": holds no Pod; dump nodes and pods together, of all namespaces (-A)");
   const auto now = choose_now(options.now, *dump);
   if (!now) return now.error();
 

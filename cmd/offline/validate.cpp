@@ -12,6 +12,8 @@
 #include "cmd/output.hpp"
 #include "controllers/spec_problems.hpp"
 #include "evictors/registry.hpp"
+#include "reporting/plain_text.hpp"
+#include "reporting/summary.hpp"
 
 namespace cmd {
 namespace {
@@ -38,7 +40,8 @@ std::vector<std::string> problems_in(const base::Result<T>& object) {
 
 Finding examine(const std::string& file, const api::Json& document) {
   const std::string kind = api::text_at(document, {"kind"});
-  Finding finding{file, kind + " " + api::text_at(document, {"metadata", "name"}), {}, false};
+  const std::string name = api::text_at(document, {"metadata", "name"});
+  Finding finding{file, name.empty() ? kind : kind + " " + name, {}, false};
   const std::string version = api::text_at(document, {"apiVersion"});
   if (kind.empty()) {
     finding.object = "document without kind";
@@ -48,7 +51,7 @@ Finding examine(const std::string& file, const api::Json& document) {
   } else if (version != "evacuator.dev/v1alpha1") {
     finding.problems = {fmt::format("apiVersion: must be evacuator.dev/v1alpha1, not \"{}\"", version)};
     if (version.starts_with("descheduler/")) finding.problems[0] += "; " + advice_to_convert(file);
-  } else if (api::text_at(document, {"metadata", "name"}).empty()) {
+  } else if (name.empty()) {
     finding.problems = {"metadata.name: must not be empty"};
   } else {
     finding.problems = kind == "Evacuation" ? problems_in(api::decode_evacuation(document))
@@ -74,9 +77,11 @@ void examine_all(const std::string& file, const api::Json& document, std::vector
   for (const api::Json& item : document["items"]) findings.push_back(examine(file, item_of(document, item)));
 }
 
+std::string shown_file(const std::string& file) { return file == "-" ? "standard input" : file; }
+
 /// The file stands before each finding already.
 std::string without_file(std::string message, const std::string& file) {
-  const std::string prefix = (file == "-" ? "standard input" : file) + ": ";
+  const std::string prefix = shown_file(file) + ": ";
   return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
 }
 
@@ -91,13 +96,27 @@ std::vector<Finding> examine_file(const std::string& file) {
   return findings;
 }
 
-void print_text(const Finding& finding) {
-  const std::string where = finding.object.empty() ? finding.file : finding.file + ": " + finding.object;
+void print_finding(const Finding& finding) {
+  std::string where = shown_file(finding.file);
+  if (!finding.object.empty()) where += ": " + reporting::plain_text(finding.object);
   if (finding.problems.empty()) {
     print_out("{}: {}\n", where, finding.foreign ? "not checked (no kind of Evacuator's)" : "valid");
     return;
   }
-  for (const std::string& problem : finding.problems) print_out("{}: {}\n", where, problem);
+  for (const std::string& problem : finding.problems) print_out("{}: {}\n", where, reporting::plain_text(problem));
+}
+
+/// Of one file. A dump holds thousands of objects that are not checked: the first few are named.
+void print_findings(const std::vector<Finding>& findings) {
+  constexpr int kMostForeign = 5;
+  int foreign = 0;
+  for (const Finding& finding : findings) {
+    foreign += finding.foreign;
+    if (!finding.foreign || foreign <= kMostForeign) print_finding(finding);
+  }
+  if (foreign > kMostForeign)
+    print_out("{}: {} more: not checked (no kinds of Evacuator's)\n", shown_file(findings.front().file),
+              reporting::plural(foreign - kMostForeign, "object"));
 }
 
 api::Json as_json(const Finding& finding) {
@@ -115,15 +134,13 @@ int run_validate(const ValidateOptions& options) {
   bool checked = false;
   api::Json report = api::Json::array();
   for (const std::string& file : options.files) {
-    for (const Finding& finding : examine_file(file)) {
+    const std::vector<Finding> findings = examine_file(file);
+    for (const Finding& finding : findings) {
       valid = valid && finding.problems.empty();
       checked = checked || !finding.foreign;
-      if (options.output == "json") {
-        report.push_back(as_json(finding));
-      } else {
-        print_text(finding);
-      }
+      if (options.output == "json") report.push_back(as_json(finding));
     }
+    if (options.output != "json") print_findings(findings);
   }
   if (options.output == "json") print_out("{}\n", report.dump(2, ' ', false, api::Json::error_handler_t::replace));
   if (!checked) print_err("evacuator: no DeschedulerPolicy and no Evacuation was found: nothing was checked\n");

@@ -57,6 +57,31 @@ TEST_F(EvacuatorCli, RefusesUnknownArguments) {
   EXPECT_EQ(run({"run", "--nonsense"}), 2);
 }
 
+TEST_F(EvacuatorCli, SaysWhichCommandWasUsedWrongly) {
+  run({"convrt", "policy.yaml"});
+  EXPECT_EQ(err_,
+            "evacuator: there is no command \"convrt\", did you mean \"convert\"?\n"
+            "Run `evacuator --help` for what there is.\n");
+  run({"simulate", "--snapshot", "dump.json"});
+  EXPECT_EQ(err_, "evacuator simulate: --policy is required\nRun `evacuator simulate --help` for what there is.\n");
+  run({"audit", "query", "--nonsense"});
+  EXPECT_THAT(err_, HasSubstr("Run `evacuator audit query --help`"));
+}
+
+TEST_F(EvacuatorCli, TakesFilesAsKubectlDoes) {
+  const std::string policy = write("upstream.yaml",
+                                   "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nprofiles: [{name: p, "
+                                   "pluginConfig: [{name: RemoveDuplicates}], plugins: {balance: {enabled: "
+                                   "[RemoveDuplicates]}}}]\n");
+  EXPECT_EQ(run({"convert", "-f", policy}), 0) << err_;
+  const std::string converted = out_;
+  EXPECT_EQ(run({"convert", policy}), 0) << err_;
+  EXPECT_EQ(out_, converted);
+  const std::string ours = write("ours.yaml", converted);
+  EXPECT_EQ(run({"validate", "-f", ours, "-f", ours}), 0) << err_;
+  EXPECT_EQ(run({"validate", ours}), 0) << err_;
+}
+
 TEST_F(EvacuatorCli, HelpOfACommandShowsItsOwnExamplesOnly) {
   const std::vector<std::string> commands = {"run",      "demo",    "simulate",      "explain",
                                              "validate", "convert", "webhook-check", "extender",

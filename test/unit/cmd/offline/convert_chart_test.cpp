@@ -5,6 +5,7 @@ namespace cmd {
 namespace convert_chart_test {
 
 using namespace convert_test;  // NOLINT: the helpers of these tests
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -85,7 +86,8 @@ TEST(ChartDefaults, OfNewChartsRunInsteadOfOldStrategies) {
                         "profiles: upstream passes strategies over; say --chart-version 0.29 if the chart is "
                         "that old"));
   EXPECT_THAT(notes_of(conversion),
-              testing::Contains(HasSubstr("added deschedulerPolicy.profiles: RemovePodsHavingTooManyRestarts, ")));
+              testing::Contains(AllOf(HasSubstr("added deschedulerPolicy.profiles: RemovePodsHavingTooManyRestarts, "),
+                                      HasSubstr(" are the defaults of chart 0.36"))));
   const auto deprecated = convert(kOneOldStrategy, of_chart(33));
   EXPECT_EQ(spec_of(deprecated).at("evictability"), spec_of(conversion).at("evictability"));
 }
@@ -111,6 +113,20 @@ TEST(ChartDefaults, TheVersionOfThePolicyFollowsTheChart) {
   EXPECT_THAT(
       notes_of(convert(strategies, of_chart(30))),
       testing::Contains(HasSubstr("changed deschedulerPolicyAPIVersion: the descheduler of chart 0.30 refuses")));
+}
+
+TEST(ChartDefaults, TheImageTellsTheVersionWhereNothingElseDoes) {
+  const auto conversion = convert(std::string("image: {tag: v0.24.1}\n") + kOneOldStrategy);
+  expect_valid(conversion);
+  EXPECT_EQ(strategies_of(conversion).size(), 6);
+  EXPECT_THAT(notes_of(conversion),
+              testing::Contains(HasSubstr("read with the defaults of chart 0.24, the version of image.tag; say "
+                                          "--chart-version if it is another")));
+  EXPECT_EQ(strategies_of(convert(std::string("image: {tag: v0.24.1}\n") + kOneOldStrategy, of_chart(29))).size(), 8)
+      << "who says it wins";
+  const auto with_profiles = convert("image: {tag: v0.28.0}\nschedule: '@hourly'\ndeschedulerPolicy: {" ENABLED(
+      "balance", "RemoveDuplicates", "{}") "}");
+  EXPECT_THAT(strategies_of(with_profiles), ElementsAre("RemoveDuplicates")) << "the chart is newer than its image";
 }
 
 struct VersionCase {
@@ -167,6 +183,50 @@ INSTANTIATE_TEST_SUITE_P(
         ScheduleCase{"ASuspendedDeploymentRuns", "kind: Deployment\ndeschedulingInterval: 10m\nsuspend: true", "10m0s",
                      "ignored suspend: only kind: CronJob looks at it"}),
     [](const auto& info) { return std::string(info.param.name); });
+
+TEST(ChartSchedules, GoByTheirTimeZone) {
+  const std::string policy = "\ndeschedulerPolicy: {" ENABLED("balance", "RemoveDuplicates", "{}") "}";
+  const auto in_zone = convert("schedule: '17 7 * * *'\ntimeZone: Europe/Berlin" + policy);
+  expect_valid(in_zone);
+  EXPECT_EQ(spec_of(in_zone).at("schedule"), api::Json({{"cron", "17 7 * * *"}, {"timeZone", "Europe/Berlin"}}));
+  EXPECT_THAT(notes_of(in_zone), IsEmpty());
+  const auto without = convert("schedule: '17 7 * * *'" + policy);
+  EXPECT_THAT(notes_of(without), ElementsAre(HasSubstr("changed schedule: \"17 7 * * *\" goes by UTC; a CronJob "
+                                                       "without timeZone goes by kube-controller-manager's clock")));
+  EXPECT_THAT(notes_of(convert("schedule: 'at noon'" + policy)),
+              ElementsAre(HasSubstr("dropped schedule: \"at noon\" is no schedule: ")));
+  const auto by_flag = convert("schedule: '17 7 * * *'" + policy, {.interval = base::seconds(60)});
+  EXPECT_EQ(spec_of(by_flag).at("schedule"), api::Json({{"interval", "1m0s"}})) << "--interval wins";
+}
+
+// ---------------------------------------------------------------- flags of the process
+
+constexpr const char* kOldFlags = R"(
+schedule: "@hourly"
+cmdOptions: {evict-local-storage-pods: '', max-pods-to-evict-per-node: 10, node-selector: a=b}
+deschedulerPolicy: {maxNoOfPodsToEvictPerNode: 3}
+)";
+
+TEST(ChartFlags, DecidedWhatThePolicyLeftOpen) {
+  const auto conversion = convert(kOldFlags, of_chart(22));
+  expect_valid(conversion);
+  const api::Json spec = spec_of(conversion);
+  EXPECT_EQ(spec.at("evictability").at("podProtections").at("defaultDisabled"), api::Json({"PodsWithLocalStorage"}));
+  EXPECT_EQ(spec.at("nodeSelector").at("matchLabels"), api::Json({{"a", "b"}}));
+  EXPECT_EQ(spec.at("limits").at("perCycle").at("perNode"), 3) << "the policy wins";
+}
+
+TEST(ChartFlags, AreRefusedByNewerOnes) {
+  const auto conversion = convert(kOldFlags, of_chart(23));
+  expect_valid(conversion);
+  EXPECT_FALSE(spec_of(conversion).contains("evictability"));
+  EXPECT_THAT(
+      notes_of(conversion),
+      testing::Contains("dropped cmdOptions.evict-local-storage-pods: upstream has no such flag since 0.23, and "
+                        "refuses it at its start; set evictLocalStoragePods in the policy"));
+  EXPECT_THAT(errors_of(convert("cmdOptions: {max-pods-to-evict-per-node: some}\ndeschedulerPolicy: {}", of_chart(20))),
+              ElementsAre("cmdOptions.max-pods-to-evict-per-node: must be a whole number"));
+}
 
 }  // namespace convert_chart_test
 }  // namespace cmd

@@ -265,6 +265,10 @@ INSTANTIATE_TEST_SUITE_P(
             "you mean \"RemoveDuplicates\"?"},
         NoteCase{"NoGraceAtAll", "gracePeriodSeconds: 0\n" ENABLED("balance", "RemoveDuplicates", "{}"),
                  "changed gracePeriodSeconds: 0 would delete pods by force, before they have stopped: 1 is written"},
+        NoteCase{"TheOldNameOfSoftConstraints",
+                 ENABLED("balance", "RemovePodsViolatingTopologySpreadConstraint", "{includeSoftConstraints: true}"),
+                 "changed profiles[0].pluginConfig[0].args.includeSoftConstraints: is what 0.26 and 0.27 called "
+                 "constraints; upstream refuses it since 0.28"},
         NoteCase{"ANumberOfNodesBelowZero",
                  ENABLED("balance", "HighNodeUtilization", "{thresholds: {cpu: 20}, numberOfNodes: -1}"),
                  "changed profiles[0].pluginConfig[0].args.numberOfNodes: -1 is below 0, which upstream takes as 0"},
@@ -436,7 +440,6 @@ strategies:
   EXPECT_EQ(spec_of(conversion, 1), api::parse_yaml(R"(
 evictability:
   podProtections: {defaultDisabled: [PodsWithLocalStorage]}
-  nodeFit: true
   priorityThreshold: {name: high}
 limits: {perCycle: {perNode: 40}}
 strategies:
@@ -446,6 +449,45 @@ strategies:
                                         ->at(0));
   EXPECT_THAT(notes_of(conversion),
               testing::Contains("ignored strategies.RemovePodsViolatingNodeTaints: is not enabled"));
+  EXPECT_THAT(notes_of(conversion),
+              testing::Contains("ignored strategies.PodLifeTime.params.nodeFit: PodLifeTime does not look at it"));
+}
+
+TEST(Convert, SaysThatFailedPodsStayLongerThanOnce) {
+  const auto convert_with = [](const char* params) {
+    return convert(std::string("strategies: {RemoveFailedPods: {enabled: true, params: {failedPods: {") + params +
+                   "}}}}");
+  };
+  const auto by_default = convert_with("includingInitContainers: true");
+  expect_valid(by_default);
+  EXPECT_THAT(notes_of(by_default),
+              testing::Contains(HasSubstr("changed strategies.RemoveFailedPods.params: leaves failed pods for an hour "
+                                          "(minPodLifetimeSeconds), as upstream does since 0.27")));
+  EXPECT_THAT(notes_of(convert_with("minPodLifetimeSeconds: 60")), testing::Each(Not(HasSubstr("for an hour"))));
+}
+
+TEST(Convert, JoinsBothNamesOfOldStates) {
+  const auto conversion = convert(R"(
+strategies:
+  PodLifeTime:
+    enabled: true
+    params: {podLifeTime: {podStatusPhases: [Pending, Running], states: [Running, ImagePullBackOff]}}
+)");
+  expect_valid(conversion);
+  EXPECT_EQ(spec_of(conversion).at("strategies").at(0).at("args").at("states"),
+            api::Json({"Pending", "Running", "ImagePullBackOff"}));
+}
+
+TEST(Convert, DropsOldTargetsOfHighNodeUtilization) {
+  const auto conversion = convert(R"(
+strategies:
+  HighNodeUtilization:
+    enabled: true
+    params: {nodeResourceUtilizationThresholds: {thresholds: {cpu: 20}, targetThresholds: {cpu: 50}}}
+)");
+  expect_valid(conversion);
+  EXPECT_EQ(spec_of(conversion).at("strategies").at(0).at("args"), api::Json({{"thresholds", {{"cpu", 20}}}}));
+  EXPECT_THAT(notes_of(conversion), ElementsAre(HasSubstr("targetThresholds: upstream passes it over in silence")));
 }
 
 TEST(Convert, NotesOldParamsThatTheirStrategyDoesNotLookAt) {
@@ -551,26 +593,48 @@ TEST(Convert, FindsPoliciesInConfigMapsListsAndSeveralDocuments) {
 
 struct CronCase {
   const char* cron;
-  const char* interval;  ///< "" = none
+  const char* schedule;  ///< of the policy, as YAML; "" = none
 };
 class Cron : public testing::TestWithParam<CronCase> {};
-TEST_P(Cron, ComesRoundEvery) {
+TEST_P(Cron, BecomesASchedule) {
   const auto conversion = convert(std::string("schedule: \"") + GetParam().cron + R"("
 deschedulerPolicy:
   profiles: [{name: p, pluginConfig: [{name: RemoveDuplicates}], plugins: {balance: {enabled: [RemoveDuplicates]}}}]
 )");
   expect_valid(conversion);
-  const api::Json spec = spec_of(conversion);
-  EXPECT_EQ(spec.contains("schedule") ? spec.at("schedule").at("interval").get<std::string>() : "",
-            GetParam().interval);
+  const auto expected = api::parse_yaml(GetParam().schedule);
+  EXPECT_EQ(spec_of(conversion).value("schedule", api::Json()), expected->empty() ? api::Json() : expected->at(0));
 }
-INSTANTIATE_TEST_SUITE_P(Expressions, Cron,
-                         testing::Values(CronCase{"*/2 * * * *", "2m0s"}, CronCase{"* * * * *", "1m0s"},
-                                         CronCase{"15 * * * *", "1h0m0s"}, CronCase{"0 */6 * * *", "6h0m0s"},
-                                         CronCase{"30 3 * * *", "24h0m0s"}, CronCase{"0 4 * * 0", "168h0m0s"},
-                                         CronCase{"@daily", "24h0m0s"}, CronCase{"*/7 * * * *", ""},
-                                         CronCase{"0 9-17 * * *", ""}, CronCase{"0 0 1 * *", ""},
-                                         CronCase{"99 * * * *", ""}, CronCase{"soon", ""}));
+INSTANTIATE_TEST_SUITE_P(
+    Expressions, Cron,
+    testing::Values(
+        // Equal distances of at most an hour: an interval.
+        CronCase{"*/2 * * * *", "interval: 2m0s"}, CronCase{"* * * * *", "interval: 1m0s"},
+        CronCase{"15 * * * *", "interval: 1h0m0s"}, CronCase{"@hourly", "interval: 1h0m0s"},
+        CronCase{"@every 90m", "interval: 1h30m0s"},
+        // Times that somebody chose.
+        CronCase{"30 */2 * * *", "cron: '30 */2 * * *'"}, CronCase{"30 3 * * *", "cron: '30 3 * * *'"},
+        CronCase{"0 4 * * 0", "cron: '0 4 * * 0'"}, CronCase{"@daily", "cron: '@daily'"},
+        CronCase{"*/7 * * * *", "cron: '*/7 * * * *'"}, CronCase{"4,34,50 * * * *", "cron: '4,34,50 * * * *'"},
+        CronCase{"0 9-17 * * MON-FRI", "cron: 0 9-17 * * MON-FRI"}, CronCase{"0 0 1 * *", "cron: 0 0 1 * *"},
+        CronCase{"TZ=Europe/Rome 0 3 * * *", "{cron: 0 3 * * *, timeZone: Europe/Rome}"},
+        // Neither.
+        CronCase{"99 * * * *", ""}, CronCase{"soon", ""}, CronCase{"0 0 30 2 *", ""}, CronCase{"${WHEN}", ""},
+        CronCase{"TZ=Atlantis 0 3 * * *", ""}, CronCase{"TZ=", ""}, CronCase{"@every never", ""}));
+
+TEST(SoftConstraints, KeepTheirMeaningUnderTheOldName) {
+  const auto args_of = [](const char* soft) {
+    const auto conversion =
+        convert(std::string("profiles: [{pluginConfig: [{name: "
+                            "RemovePodsViolatingTopologySpreadConstraint, args: "
+                            "{includeSoftConstraints: ") +
+                soft + "}}], plugins: {balance: {enabled: [RemovePodsViolatingTopologySpreadConstraint]}}}]");
+    expect_valid(conversion);
+    return spec_of(conversion).at("strategies").at(0).value("args", api::Json());
+  };
+  EXPECT_EQ(args_of("true"), api::Json({{"constraints", {"DoNotSchedule", "ScheduleAnyway"}}}));
+  EXPECT_EQ(args_of("false"), api::Json());
+}
 
 // ---------------------------------------------------------------- bad input
 
@@ -612,6 +676,9 @@ INSTANTIATE_TEST_SUITE_P(
             "profiles[0].pluginConfig[0].args.excludeOwnerKind: unknown field, did you mean \"excludeOwnerKinds\"?"},
         BadCase{"ArgOfOurs", ENABLED("balance", "RemoveDuplicates", "{labelSelector: {matchLabels: {a: b}}}"),
                 "profiles[0].pluginConfig[0].args.labelSelector: upstream has no such field"},
+        BadCase{"TargetsOfOurs",
+                ENABLED("balance", "HighNodeUtilization", "{thresholds: {cpu: 20}, targetThresholds: {cpu: 50}}"),
+                "profiles[0].pluginConfig[0].args.targetThresholds: upstream has no such field"},
         BadCase{"ConsentOfOurs",
                 ENABLED("deschedule", "PodLifeTime", "{states: [Failed], terminalPods: {evict: true}}"),
                 "profiles[0].pluginConfig[0].args.terminalPods: upstream has no such field"},
@@ -660,7 +727,20 @@ INSTANTIATE_TEST_SUITE_P(
             "kind: Deployment\ndeschedulingInterval: 1s\ndeschedulerPolicy: {" ENABLED("balance", "RemoveDuplicates",
                                                                                        "{}") "}",
             "deschedulingInterval: 1s is not between 5s and 168h"},
-        BadCase{"ChartWithoutPolicy", "deschedulerPolicy:\n", "deschedulerPolicy: is empty"}),
+        BadCase{"ChartWithoutPolicy", "deschedulerPolicy:\n",
+                "deschedulerPolicy: is empty: the chart writes no policy"},
+        BadCase{"NotYetRendered", "deschedulerPolicy:\n  {{- with .Values.x }}\n  profiles: []\n  {{- end }}\n",
+                "it holds {{ … }}: render the template first"},
+        BadCase{"NotYetFilledIn", "kind: Deployment\ndeschedulingInterval: ${EVERY}\ndeschedulerPolicy: {}\n",
+                "it holds ${ … }: fill it in first (`flux build kustomization`, `envsubst`)"},
+        BadCase{"Encrypted",
+                "apiVersion: v1\nkind: ConfigMap\ndata: {policy.yaml: 'ENC[AES256_GCM,data:x]'}\nsops: {mac: x}\n",
+                "sops: is encrypted: decrypt it first (`sops decrypt FILE | evacuator convert -`)"},
+        BadCase{
+            "EncryptedInPart",
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: descheduler}\nspec: {values: "
+            "{deschedulerPolicy: 'ENC[AES256_GCM,data:x]'}}\nsops: {mac: x}\n",
+            "sops: is encrypted: decrypt it first"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // ---------------------------------------------------------------- the command
@@ -740,6 +820,10 @@ TEST_F(ConvertCommand, FailsOnBadInputWithFileAndPath) {
   EXPECT_EQ(run("profiles: 7"), 1);
   EXPECT_THAT(out_, IsEmpty());
   EXPECT_THAT(err_, HasSubstr("policy.yaml: profiles: must be a list, not a number"));
+  EXPECT_THAT(err_, testing::EndsWith("policy.yaml: no policy written\n"));
+  EXPECT_EQ(run("profiels: []\nschedule: '@hourly'\ndeschedulerPolicy: {prfiles: [], profiles: 7}"), 1);
+  EXPECT_THAT(err_, testing::StartsWith("dropped deschedulerPolicy.prfiles: ")) << "what may be why comes first";
+  EXPECT_THAT(err_, Not(HasSubstr("changed"))) << "about a policy that is not written";
   EXPECT_EQ(run("profiles: []", {.interval = "soon"}), 1);
   EXPECT_THAT(err_, HasSubstr("--interval: \"soon\" is no duration"));
   EXPECT_EQ(run_convert({.file = directory_ + "/none"}), 1);

@@ -45,6 +45,11 @@ INSTANTIATE_TEST_SUITE_P(
                     "{apiVersion: helm.fluxcd.io/v1, kind: HelmRelease, spec: {chart: {name: descheduler}, values: "
                     "{" VALUES "}}}",
                     "spec.values.deschedulerPolicy.profiles[0]"},
+        WrapperCase{
+            "TheOldestFlux",
+            "{apiVersion: flux.weave.works/v1beta1, kind: HelmRelease, spec: {chart: {name: descheduler}, values: "
+            "{" VALUES "}}}",
+            "spec.values.deschedulerPolicy.profiles[0]"},
         WrapperCase{"AParentChart",
                     "{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, spec: {chart: {spec: {chart: platform, "
                     "version: 0.1.0}}, values: {descheduler: {" VALUES "}}}}",
@@ -77,13 +82,10 @@ kind: HelmRelease
 metadata: {name: descheduler}
 spec:
   chart: {spec: {chart: descheduler, version: 0.29.0}}
-  valuesFrom: [{kind: ConfigMap, name: more}]
 )");
   expect_valid(conversion);
   EXPECT_EQ(strategies_of(conversion), kOldDefaults);
   EXPECT_EQ(spec_of(conversion).at("schedule").at("interval"), "2m0s");
-  EXPECT_THAT(notes_of(conversion), testing::Contains(HasSubstr("dropped spec.valuesFrom: gives more values, which are "
-                                                                "not read; `helm get values --all RELEASE")));
   const auto argo = convert(R"(
 apiVersion: argoproj.io/v1alpha1
 kind: Application
@@ -195,6 +197,9 @@ INSTANTIATE_TEST_SUITE_P(
     Specs, BadKubeDescheduler,
     testing::Values(
         OpenShiftCase{"", "spec.profiles: must name at least one profile"},
+        OpenShiftCase{"  strategies: [{name: RemoveDuplicates}]\n",
+                      "spec.strategies: belongs to v1beta1 of OpenShift 4.6 and older, which is not read; convert what "
+                      "the operator has made: kubectl -n"},
         OpenShiftCase{"  profiles: [Tidy]\n", "spec.profiles[0]: \"Tidy\" is no profile of KubeDescheduler"},
         OpenShiftCase{"  profiles: [KubeVirtRelieveAndMigrate]\n",
                       "spec.profiles[0]: goes by Prometheus, whose URL this object does not tell; convert what "

@@ -171,6 +171,7 @@ TEST_F(DumpShapes, NameFileAndItem) {
 
 TEST_F(DumpShapes, AreToldWithThePlan) {
   write("nodes.json", kNode);
+  write("pods.json", kPod);
   write("notes.txt", "x");
   SimulateOptions options;
   options.snapshot = directory_;
@@ -179,7 +180,18 @@ TEST_F(DumpShapes, AreToldWithThePlan) {
                          "apiVersion: evacuator.dev/v1alpha1\nkind: DeschedulerPolicy\nmetadata: {name: tidy}\n"
                          "spec: {strategies: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 3600}}]}\n");
   ASSERT_EQ(captured([&] { return run_simulate(options); }), 0) << err_;
-  EXPECT_THAT(out_, HasSubstr("(1 files of the dump hold no Kubernetes objects that are read, and were passed over)"));
+  EXPECT_THAT(out_, HasSubstr(": 1 node, 0 pods looked at, 0 to move."));
+  EXPECT_THAT(out_,
+              HasSubstr("(passed over, not needed for planning: 1 file without Kubernetes objects that are read)"));
+  write("volumes.json", R"({"apiVersion":"longhorn.io/v1","kind":"VolumeList","items":[{"metadata":{"name":"a"}}]})");
+  for (const char* kind : {"A", "B", "C", "D", "E", "F", "G", "H", "I"})
+    write(std::string(kind) + ".json", R"({"apiVersion":"v1","kind":")" + std::string(kind) + "\"}");
+  ASSERT_EQ(captured([&] { return run_simulate(options); }), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("planning: 1 longhorn.io/v1 Volume, 1 v1 A, ")) << "all in one line";
+  EXPECT_THAT(out_, HasSubstr("1 v1 G and 2 kinds more, 1 file without"));
+  options.snapshot = write("alone.json", kNode);
+  EXPECT_EQ(captured([&] { return run_simulate(options); }), 1) << "a plan without pods says nothing";
+  EXPECT_THAT(err_, HasSubstr("alone.json: holds no Pod; dump nodes and pods together, of all namespaces (-A)"));
   options.snapshot = options.policy = "-";
   EXPECT_EQ(captured([&] { return run_simulate(options); }), 1);
   EXPECT_THAT(err_, HasSubstr("standard input can be the dump or the policy, not both"));

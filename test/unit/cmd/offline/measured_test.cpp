@@ -62,6 +62,16 @@ TEST_F(MeasuredSideBySide, IsInJsonWithNullForWhatIsNotKnown) {
       {"requestedPercent":null,"usedPercent":12.5,"foreseenPercent":null})"));
 }
 
+TEST_F(MeasuredSideBySide, NamesNodesThatTheClusterDoesNotHave) {
+  const auto cluster = cluster_.build();
+  Measured source("prom", {"cpu"});
+  for (const char* name : {"n1", "x1", "x2", "x3", "x4", "x5", "x6", "x7"}) source.node(name, {cpu_ / 2});
+  const MeasuredUsages measured = {source.share()};
+  EXPECT_THAT(measured_tables(measured, *cluster),
+              HasSubstr("USAGE by prom\nWarning: measured, but not in the dump: x1, x2, x3, x4, x5 and 2 more\n"));
+  EXPECT_EQ(measured_json(measured, *cluster)[0]["unknownNodes"].size(), 7U);
+}
+
 // --- the whole command
 
 /// Requests are level and load is not: n1 burns.
@@ -136,6 +146,16 @@ TEST_F(SimulateByUsage, HasNoScoresAndNoUsageWhereNothingIsMeasured) {
   const auto json = api::Json::parse(out_);
   EXPECT_EQ(json["usage"], api::Json::array());
   EXPECT_EQ(json["moves"], api::Json::array());
+}
+
+TEST_F(SimulateByUsage, SaysThatNothingGoesByTheFigures) {
+  options_.policy = write("ages.yaml", R"(apiVersion: evacuator.dev/v1alpha1
+kind: DeschedulerPolicy
+metadata: {name: ages}
+spec: {strategies: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 3600}}]}
+)");
+  simulate("table");
+  EXPECT_THAT(out_, HasSubstr("Warning: --usage is given, but no strategy of the policy goes by measured usage"));
 }
 
 }  // namespace measured_test

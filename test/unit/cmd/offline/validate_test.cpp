@@ -52,6 +52,24 @@ TEST_F(ValidateCommand, FailsWhenNothingWasChecked) {
   EXPECT_THAT(err_, testing::HasSubstr("nothing was checked"));
 }
 
+TEST_F(ValidateCommand, CountsWhatItDoesNotCheck) {
+  std::string dump = "apiVersion: v1\nkind: PodList\nitems:\n";
+  for (int i = 0; i < 8; ++i) dump += "- metadata: {name: p" + std::to_string(i) + "}\n";
+  const std::string file = write("dump.yaml", dump);
+  EXPECT_EQ(captured([&] { return run_validate({.files = {file}, .output = "text"}); }), 1);
+  EXPECT_THAT(out_, testing::HasSubstr(file + ": Pod p4: not checked (no kind of Evacuator's)\n" + file +
+                                       ": 3 objects more: not checked (no kinds of Evacuator's)\n"));
+  EXPECT_THAT(out_, testing::Not(testing::HasSubstr("p5")));
+  EXPECT_EQ(captured([&] { return run_validate({.files = {file}, .output = "json"}); }), 1);
+  EXPECT_THAT(out_, testing::HasSubstr("Pod p7")) << "all of them for programs";
+}
+
+TEST_F(ValidateCommand, ShowsWhatAnObjectWithoutANameIs) {
+  const std::string file = write("p.yaml", "apiVersion: v1\nkind: DeschedulerPolicy\n");
+  EXPECT_EQ(captured([&] { return run_validate({.files = {file}, .output = "text"}); }), 1);
+  EXPECT_THAT(out_, testing::StartsWith(file + ": DeschedulerPolicy: apiVersion: must be "));
+}
+
 TEST_F(ValidateCommand, WritesNamesOfFilesThatAreNoUtf8) {
   EXPECT_EQ(captured([&] { return run_validate({.files = {directory_ + "/\xff"}, .output = "json"}); }), 1);
   EXPECT_THAT(out_, testing::HasSubstr("No such file"));

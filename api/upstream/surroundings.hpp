@@ -1,0 +1,55 @@
+#pragma once
+
+/// What stands in the same input as a policy and belongs to it: what `kubectl kustomize` and `helm template` render is
+/// one stream. Internal to api/upstream.
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/upstream/parts.hpp"
+
+namespace api::upstream {
+
+/// What upstream's process is started with, where the input has it.
+struct StartedWith {
+  Draft common;                           ///< with the schedule
+  Json policy_defaults = Json::object();  ///< fields that old flags give to a policy that lacks them
+};
+
+/// Objects of one input by name. They must live as long as this does.
+class Surroundings {
+ public:
+  /// Takes note of the object, or of those in a List.
+  void add(const Json& object, const FieldPath& at, int depth = 0);
+
+  /// Of the chart that a HelmRelease takes from the OCIRepository or HelmChart of that name.
+  std::optional<int> chart_minor(const std::string& name) const;
+  /// `data` of the ConfigMap; nullptr: not in the input.
+  const Json* config_map(const std::string& name) const;
+  /// True if values of a HelmRelease come from that ConfigMap: then it is no policy by itself.
+  bool lends_values(const std::string& config_map) const;
+
+  /// How the CronJob or Deployment that mounts the ConfigMap starts upstream. Without a name: the only one there is.
+  StartedWith started_with(const std::string& config_map, Workbench& bench) const;
+
+ private:
+  struct Starter {
+    const Json* object;
+    FieldPath at;
+    std::vector<std::string> config_maps;  ///< that it mounts
+    std::vector<std::string> words;        ///< of its command line
+    std::optional<int> minor;              ///< of its image
+  };
+  void add_starter(const Json& object, const Json& pod_spec, const FieldPath& at);
+  static void read_starter(const Starter& starter, StartedWith& started, Workbench& bench);
+
+  std::map<std::string, int> chart_minors_;
+  std::map<std::string, const Json*> config_maps_;
+  std::vector<std::string> lenders_;
+  std::vector<Starter> starters_;
+};
+
+}  // namespace api::upstream
