@@ -1,5 +1,6 @@
 #include "usage/parse/metrics_server.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "usage/parse/document.hpp"
@@ -65,6 +66,24 @@ class TimeReader {
   base::TimePoint time_{};
 };
 
+/// So are windows, nearly.
+class WindowReader {
+ public:
+  wire::error_code read(wire::Value& value, base::Duration& longest) {
+    std::string_view text;
+    const auto error = read_view(value, text);
+    if (error || text == text_) return error;
+    text_ = text;
+    const auto window = base::parse_duration(text).value_or(base::Duration{});
+    if (window <= kLongestWindow) longest = std::max(longest, window);
+    return error;
+  }
+
+ private:
+  static constexpr base::Duration kLongestWindow = std::chrono::hours(1);
+  std::string text_;
+};
+
 struct Item {
   std::string_view ns;
   std::string_view name;
@@ -72,11 +91,18 @@ struct Item {
   Usage usage = {kUnknown, kUnknown};
 };
 
-wire::error_code read_item(wire::Value& value, Item& item, TimeReader& times, Oddities& oddities) {
+/// What repeats from item to item.
+struct Stamps {
+  TimeReader times;
+  WindowReader windows;
+};
+
+wire::error_code read_item(wire::Value& value, Item& item, Stamps& stamps, Rows& rows) {
   return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
-    if (key == "timestamp") return times.read(member, item.time);
-    if (key == "usage") return read_usage(member, item.usage, oddities);
-    if (key == "containers") return read_containers(member, item.usage, oddities);
+    if (key == "timestamp") return stamps.times.read(member, item.time);
+    if (key == "window") return stamps.windows.read(member, rows.window);
+    if (key == "usage") return read_usage(member, item.usage, rows.oddities);
+    if (key == "containers") return read_containers(member, item.usage, rows.oddities);
     if (key != "metadata") return simdjson::SUCCESS;
     return wire::for_members(member, [&](std::string_view name, wire::Value& meta) {
       if (name == "name") return read_view(meta, item.name);
@@ -88,12 +114,12 @@ wire::error_code read_item(wire::Value& value, Item& item, TimeReader& times, Od
 
 base::Result<std::string> read_list(std::string& page, Rows& rows, bool has_namespaces) {
   std::string token;
-  TimeReader times;
+  Stamps stamps;
   if (page.size() > kPageBytes) rows.reserve(page.size() / kLeastItemBytes);
   bool has_items = false;
   const auto read_one = [&](wire::Value& value) {
     Item item;
-    if (const auto error = read_item(value, item, times, rows.oddities)) return error;
+    if (const auto error = read_item(value, item, stamps, rows)) return error;
     if (item.name.empty() || item.ns.empty() == has_namespaces) {
       ++rows.oddities.nameless;
       return simdjson::SUCCESS;
