@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "extending/arrivals.hpp"
+#include "scheduling/resources.hpp"
 
 namespace extending {
 namespace {
@@ -129,28 +130,55 @@ base::TimePoint newest_time(const MeasuredUsage& measured) {
   return newest;
 }
 
-/// Pods that started after `warm_since` are cold.
-std::unordered_map<std::string, LoadBoard::Usual> usual_of(const MeasuredUsage& measured,
-                                                           const std::vector<std::shared_ptr<const api::Pod>>& pods,
-                                                           const Columns& columns, base::TimePoint warm_since) {
+/// How much of requests is used, by resource.
+struct Share {
+  static constexpr double kLeastPods = 20;
+  static constexpr double kLeast = 0.1;
+  static constexpr double kMost = 2;
+  std::vector<double> used, requested, counts;
+
+  void add(const std::vector<double>& use, const std::vector<double>& requests) {
+    for (auto* each : {&used, &requested, &counts}) each->resize(use.size());
+    for (std::size_t r = 0; r < use.size(); ++r) {
+      if (use[r] < 0 || requests[r] <= 0) continue;
+      used[r] += use[r];
+      requested[r] += requests[r];
+      counts[r] += 1;
+    }
+  }
+  std::vector<double> get(std::size_t resources) const {
+    std::vector<double> shares(resources, 1);
+    for (std::size_t r = 0; r < counts.size(); ++r) {
+      if (counts[r] >= kLeastPods) shares[r] = std::clamp(used[r] / requested[r], kLeast, kMost);
+    }
+    return shares;
+  }
+};
+
+/// Fills usual and of_requests. Pods that started after `warm_since` are cold.
+void learn_use(LoadBoard& board, const MeasuredUsage& measured,
+               const std::vector<std::shared_ptr<const api::Pod>>& pods, const Columns& columns,
+               const std::vector<std::string>& resources, base::TimePoint warm_since) {
   std::unordered_map<std::string, std::pair<Mean, Mean>> means;  // warm and cold
+  Share share;
   std::size_t row = 0;
   const std::size_t rows = rows_of(measured);
   for (const auto& pod : pods) {
     const auto key = std::tie(pod->meta.ns, pod->meta.name);
     while (row < rows && std::tie(measured.pods[row].ns, measured.pods[row].name) < key) ++row;
     if (row == rows) break;
-    const auto* owner = pod->meta.controller();
-    if (std::tie(measured.pods[row].ns, measured.pods[row].name) != key || owner == nullptr || owner->uid.empty())
-      continue;
+    if (std::tie(measured.pods[row].ns, measured.pods[row].name) != key) continue;
+    const auto use = use_of_row(measured, row, columns);
     const bool is_warm = pod->start_time.value_or(pod->meta.creation_timestamp) <= warm_since;
+    if (is_warm) share.add(use, requests_of(*pod, resources));
+    const auto* owner = pod->meta.controller();
+    if (owner == nullptr || owner->uid.empty()) continue;
     auto& [warm, cold] = means[owner->uid];
-    (is_warm ? warm : cold).add(use_of_row(measured, row, columns));
+    (is_warm ? warm : cold).add(use);
   }
-  std::unordered_map<std::string, LoadBoard::Usual> usual;
   for (const auto& [uid, both] : means)
-    usual.emplace(uid, LoadBoard::Usual{both.first.get(columns.size()), both.second.get(columns.size())});
-  return usual;
+    board.usual.emplace(uid, LoadBoard::Usual{both.first.get(columns.size()), both.second.get(columns.size())});
+  board.of_requests = share.get(columns.size());
 }
 
 }  // namespace
@@ -172,6 +200,21 @@ std::vector<double> LoadBoard::use_of(const std::string& ns, const std::string& 
   return use_of_row(*measured, row, columns_of(*measured, resources));
 }
 
+std::vector<double> requests_of(const api::Pod& pod, const std::vector<std::string>& resources) {
+  scheduling::ResourceNames names;
+  scheduling::PodRequests requests;
+  scheduling::pod_requests(pod, names, requests);
+  std::vector<double> amounts;
+  for (const std::string& resource : resources) {
+    const auto number = names.find(resource);
+    if (number == scheduling::kCpuIndex || number == scheduling::kMemoryIndex)
+      amounts.push_back(static_cast<double>(requests.scored.of(*number)));
+    else
+      amounts.push_back(number ? static_cast<double>(scheduling::amount_of(requests.amounts, *number)) : 0);
+  }
+  return amounts;
+}
+
 double deviation_of(const std::vector<double>& values) {
   if (values.size() < 2) return 0;
   const auto count = static_cast<double>(values.size());
@@ -188,6 +231,7 @@ std::shared_ptr<const LoadBoard> make_load_board(std::shared_ptr<const MeasuredU
                                                  const std::vector<std::shared_ptr<const api::Pod>>& pods) {
   auto board = std::make_shared<LoadBoard>();
   const Columns columns = columns_of(*measured, resources);
+  board->of_requests.assign(resources.size(), 1);
   for (const auto& column : columns) {
     board->is_measured.push_back(column.has_value());
     board->windows.push_back(column ? measured->resources[*column].window : base::Duration{});
@@ -200,7 +244,7 @@ std::shared_ptr<const LoadBoard> make_load_board(std::shared_ptr<const MeasuredU
       if (auto made = node_of(*measured, *at, *node, resources, columns))
         board->nodes.emplace(node->meta.name, *std::move(made));
     }
-    board->usual = usual_of(*measured, pods, columns, newest_time(*measured) - board->longest_look() - kWarmUp);
+    learn_use(*board, *measured, pods, columns, resources, newest_time(*measured) - board->longest_look() - kWarmUp);
   }
   board->measured = std::move(measured);
   board->resources = std::move(resources);

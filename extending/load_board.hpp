@@ -40,6 +40,8 @@ struct LoadBoard {
     std::vector<double> cold;  ///< of those that do not: a warm one uses that much at least
   };
   std::unordered_map<std::string, Usual> usual;  ///< by the UID of the workload's controller
+  /// What warm pods of the cluster use of what they ask for, by resource: 0.1 to 2; 1 where too few are known.
+  std::vector<double> of_requests;
 
   bool measures_any() const;
   /// How far back a sample looks, at most.
@@ -47,6 +49,9 @@ struct LoadBoard {
   /// What the newest answer says of the pod, in thousandths by resource; negative: nothing.
   std::vector<double> use_of(const std::string& ns, const std::string& name) const;
 };
+
+/// What the pod asks for as the scheduler scores it, in thousandths: who asks for nothing uses something all the same.
+std::vector<double> requests_of(const api::Pod& pod, const std::vector<std::string>& resources);
 
 /// Of all values of a population; 0 where there are fewer than two.
 double deviation_of(const std::vector<double>& values);

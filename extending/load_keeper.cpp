@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "scheduling/resources.hpp"
-
 namespace extending {
 namespace {
 
@@ -50,7 +48,7 @@ void LoadKeeper::on_pod(const api::Pod* before, const api::Pod* after, base::Tim
   const auto since = is_new ? now : after->start_time.value_or(after->meta.creation_timestamp);
   drop(after->meta.uid);
   if (now - since >= kPlacedFor) return;
-  put(*after, {.node = after->node_name.value, .since = since});
+  put(*after, after->node_name.value, since, false);
   run(*after, since);
 }
 
@@ -68,7 +66,7 @@ void LoadKeeper::expect(const api::Pod& pod, const std::string& node, base::Time
   const auto at = placed_.find(pod.meta.uid);
   if (at != placed_.end() && !at->second.is_expected) return;  // it is bound already: the answer comes too late
   drop(pod.meta.uid);
-  put(pod, {.node = node, .since = now, .is_expected = true});
+  put(pod, node, now, true);
 }
 
 std::vector<std::optional<NodeLoad>> LoadKeeper::loads(const std::vector<std::string>& nodes, const api::Pod& pod,
@@ -77,7 +75,7 @@ std::vector<std::optional<NodeLoad>> LoadKeeper::loads(const std::vector<std::st
   const std::scoped_lock lock(mutex_);
   tidy(now);
   if (!board_) return loads;
-  const Amounts own = with_pod ? expected_of(owner_of(pod), requests_of(pod)) : Amounts(resources_.size());
+  const Amounts own = with_pod ? expected_of(owner_of(pod), requests_of(pod, resources_)) : Amounts(resources_.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto known = board_->nodes.find(nodes[i]);
     if (known == board_->nodes.end()) continue;
@@ -115,28 +113,13 @@ std::size_t LoadKeeper::placed() const {
 
 LoadKeeper::Amounts LoadKeeper::expected_of(const std::string& owner, const Amounts& requested) const {
   Amounts amounts = requested;
-  if (!board_ || owner.empty()) return amounts;
+  if (!board_) return amounts;
+  for (std::size_t r = 0; r < amounts.size(); ++r) amounts[r] *= board_->of_requests[r];
   const auto usual = board_->usual.find(owner);
   if (usual == board_->usual.end()) return amounts;
   for (std::size_t r = 0; r < amounts.size(); ++r) {
     const double warm = usual->second.warm[r];
     amounts[r] = warm >= 0 ? warm : std::max(amounts[r], usual->second.cold[r]);
-  }
-  return amounts;
-}
-
-/// As the scheduler scores it: who asks for nothing uses something all the same.
-LoadKeeper::Amounts LoadKeeper::requests_of(const api::Pod& pod) const {
-  scheduling::ResourceNames names;
-  scheduling::PodRequests requests;
-  scheduling::pod_requests(pod, names, requests);
-  Amounts amounts;
-  for (const std::string& resource : resources_) {
-    const auto number = names.find(resource);
-    if (number == scheduling::kCpuIndex || number == scheduling::kMemoryIndex)
-      amounts.push_back(static_cast<double>(requests.scored.of(*number)));
-    else
-      amounts.push_back(number ? static_cast<double>(scheduling::amount_of(requests.amounts, *number)) : 0);
   }
   return amounts;
 }
@@ -147,12 +130,16 @@ void LoadKeeper::measure(Placed& placed) const {
       board_ && !placed.is_expected ? board_->use_of(placed.ns, placed.name) : Amounts(resources_.size(), -1);
 }
 
-void LoadKeeper::put(const api::Pod& pod, Placed placed) {
+void LoadKeeper::put(const api::Pod& pod, const std::string& node, base::TimePoint since, bool is_expected) {
   if (placed_.size() >= kMostPlaced) return;
+  Placed placed;
+  placed.node = node;
+  placed.since = since;
+  placed.is_expected = is_expected;
   placed.ns = pod.meta.ns;
   placed.name = pod.meta.name;
   placed.owner = owner_of(pod);
-  placed.requested = requests_of(pod);
+  placed.requested = requests_of(pod, resources_);
   measure(placed);
   Site& site = sites_[placed.node];
   site.pods.push_back(pod.meta.uid);

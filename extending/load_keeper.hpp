@@ -16,8 +16,8 @@
 namespace extending {
 
 /// The load of nodes as it will be once the pods that were just placed are measured: each of them counts with what pods
-/// of its workload use, else with its requests, as far as the node's samples do not show it yet
-/// (extending/arrivals.hpp). Memory: the pods that were placed within kPlacedFor. Thread-safe; no call waits for
+/// of its workload use, else with the share of its requests that pods use, as far as the node's samples do not show it
+/// yet (extending/arrivals.hpp). Memory: the pods that were placed within kPlacedFor. Thread-safe; no call waits for
 /// anything but the others.
 class LoadKeeper {
  public:
@@ -56,7 +56,7 @@ class LoadKeeper {
     std::string owner;  ///< UID of its controller
     Amounts requested;
     Arrival arrival;
-    base::TimePoint since;
+    base::TimePoint since{};
     bool is_expected = false;  ///< not seen there yet
   };
   struct Site {
@@ -65,8 +65,7 @@ class LoadKeeper {
   };
   // REQUIRES, of all of these: mutex_ is held.
   Amounts expected_of(const std::string& owner, const Amounts& requested) const;
-  Amounts requests_of(const api::Pod& pod) const;
-  void put(const api::Pod& pod, Placed placed);
+  void put(const api::Pod& pod, const std::string& node, base::TimePoint since, bool is_expected);
   void drop(const std::string& uid);
   void run(const api::Pod& pod, base::TimePoint now);
   void measure(Placed& placed) const;

@@ -171,13 +171,19 @@ INSTANTIATE_TEST_SUITE_P(
                 .sample = seconds(5),
                 .of_pod = 1'000,
                 .want = 75},
-        Sampled{.name = "TheSampleShowsIt", .running = seconds(10), .sample = seconds(10), .used = 3'000, .want = 75},
+        Sampled{.name = "TheSampleShowsIt",
+                .running = seconds(10),
+                .sample = seconds(10),
+                .used = 3'000,
+                .of_pod = 1'000,
+                .want = 75},
         Sampled{
             .name = "ItsOwnFigureComesLater", .running = seconds(10), .sample = seconds(30), .used = 3'000, .want = 75},
         Sampled{.name = "AMeanShowsAPart",
                 .running = seconds(10),
                 .sample = seconds(15),
                 .used = 2'250,
+                .of_pod = 1'000,
                 .window = seconds(20),
                 .want = 75},
         Sampled{.name = "ASampleMayBeOlderThanItsTime",
@@ -185,6 +191,8 @@ INSTANTIATE_TEST_SUITE_P(
                 .sample = seconds(30),
                 .lag = seconds(30),
                 .want = 75},
+        Sampled{
+            .name = "NothingIsKnownOfItYet", .running = seconds(10), .sample = seconds(24), .used = 2'000, .want = 75},
         Sampled{.name = "ItPullsItsImage", .running = seconds(-1), .sample = seconds(200), .want = 75},
         Sampled{.name = "ItGetsWarm",
                 .running = seconds(0),
@@ -205,6 +213,27 @@ INSTANTIATE_TEST_SUITE_P(
                 .of_pod = 200,
                 .want = 55}),
     [](const auto& info) { return std::string(info.param.name); });
+
+TEST(LoadKeeper, AnUnknownWorkloadUsesOfItsRequestsWhatOthersUseOfTheirs) {
+  MeasuredUsage measured = usage();
+  measured.pods.clear();
+  measured.pod_amounts.clear();
+  std::vector<std::shared_ptr<const api::Pod>> pods;
+  const auto own = [&] {
+    LoadKeeper keeper({"cpu"});
+    keeper.replace(make_load_board(std::make_shared<const MeasuredUsage>(measured), {"cpu"}, {node("n1")}, pods), kNow);
+    return keeper.loads({"n1"}, pod("asked", ""), true, kNow).front()->mean.front() - 50;
+  };
+  for (int i = 10; i < 30; ++i) {
+    EXPECT_DOUBLE_EQ(own(), 25) << pods.size() << " are too few";
+    pods.push_back(std::make_shared<const api::Pod>(old("p-" + std::to_string(i), "n1")));
+    measured.pods.push_back({"shop", "p-" + std::to_string(i)});
+    measured.pod_amounts.push_back(300);
+  }
+  EXPECT_NEAR(own(), 7.5, 1e-9);
+  measured.pod_amounts.assign(20, 1);
+  EXPECT_NEAR(own(), 2.5, 1e-9) << "a tenth at least";
+}
 
 TEST(LoadKeeper, ALoadThatRoseBecausePodsCameIsNoVariation) {
   LoadKeeper keeper({"cpu"});
