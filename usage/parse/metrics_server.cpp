@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "usage/parse/document.hpp"
 
@@ -94,13 +95,13 @@ struct Item {
 /// What repeats from item to item.
 struct Stamps {
   TimeReader times;
-  WindowReader windows;
+  std::optional<WindowReader> windows;  ///< of nodes alone: pods have many, and nobody asks for them
 };
 
 wire::error_code read_item(wire::Value& value, Item& item, Stamps& stamps, Rows& rows) {
   return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
     if (key == "timestamp") return stamps.times.read(member, item.time);
-    if (key == "window") return stamps.windows.read(member, rows.window);
+    if (key == "window" && stamps.windows) return stamps.windows->read(member, rows.window);
     if (key == "usage") return read_usage(member, item.usage, rows.oddities);
     if (key == "containers") return read_containers(member, item.usage, rows.oddities);
     if (key != "metadata") return simdjson::SUCCESS;
@@ -115,6 +116,7 @@ wire::error_code read_item(wire::Value& value, Item& item, Stamps& stamps, Rows&
 base::Result<std::string> read_list(std::string& page, Rows& rows, bool has_namespaces) {
   std::string token;
   Stamps stamps;
+  if (!has_namespaces) stamps.windows.emplace();
   if (page.size() > kPageBytes) rows.reserve(page.size() / kLeastItemBytes);
   bool has_items = false;
   const auto read_one = [&](wire::Value& value) {
