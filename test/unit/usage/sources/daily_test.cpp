@@ -111,6 +111,7 @@ TEST_F(Daily, NumbersAreWholeAndToldOnce) {
   const auto count = [&](auto, auto, auto, auto numbers) { told += static_cast<int>(numbers.size()); };
   EXPECT_TRUE(history().numbers({"cpu", "up"}, grid, count));
   EXPECT_EQ(told, 1);
+  world_.server.answers[kRange].clear();
   world_.server.on(kRange, answer(series("0.5")));
   const auto refused = history().numbers({"cpu", "up"}, grid, count);
   ASSERT_FALSE(refused);
