@@ -81,7 +81,7 @@ TEST(LoadWatcherAnswer, WithoutAWindowTheTimestampCounts) {
   EXPECT_EQ(base::format_time(rows.rows[0].time), "2025-11-21T12:01:00Z");
 }
 
-TEST(LoadWatcher, FiguresAreMeansOverItsWindow) {
+TEST(LoadWatcherAnswer, FiguresAreMeansOverItsWindow) {
   usage::Rows rows(usage::kLoadWatcherWidth);
   std::string answer = answer_of("");
   ASSERT_TRUE(usage::read_load_watcher(answer, rows));
