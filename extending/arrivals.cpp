@@ -6,16 +6,10 @@
 namespace extending {
 namespace {
 
-/// Since when samples are taken to show it.
-std::optional<base::TimePoint> busy_since(const Arrival& arrival, std::size_t r) {
-  if (!arrival.running || arrival.measured[r] >= 0) return arrival.running;
-  return *arrival.running + kIdle;
-}
-
 /// What the newest sample lacks: what was not there yet, and what a pod that gets warm will use more than it does.
 double missing_now(const LoadBoard& board, base::TimePoint time, const Arrival& arrival, std::size_t r) {
   const double expected = arrival.expected[r];
-  const double shown = share_shown(busy_since(arrival, r), time, board.windows[r], board.lags[r]);
+  const double shown = share_shown(arrival.running, time, board.windows[r], board.lags[r]);
   const double measured = arrival.measured[r];
   const double colder = measured < 0 || is_settled(arrival, time, board) ? 0 : std::max(expected - measured, 0.0);
   return expected * (1 - shown) + colder * shown;
@@ -26,7 +20,7 @@ double missing_then(const LoadBoard& board, base::TimePoint sample, base::TimePo
                     std::size_t r) {
   const bool is_known = arrival.measured[r] >= 0 && is_settled(arrival, newest, board);
   const double use = is_known ? arrival.measured[r] : arrival.expected[r];
-  return use * (1 - share_shown(busy_since(arrival, r), sample, board.windows[r], board.lags[r]));
+  return use * (1 - share_shown(arrival.running, sample, board.windows[r], board.lags[r]));
 }
 
 double deviation_with(const LoadBoard& board, const LoadBoard::Node& node, std::span<const Arrival> arrivals,

@@ -21,8 +21,6 @@ struct Arrival {
 
 /// A pod uses what it will use after so long at the latest: until then a figure of its own may be too low.
 inline constexpr base::seconds kWarmUp{90};
-/// One that has no figure of its own yet is taken as idle for so long.
-inline constexpr base::seconds kIdle{15};
 
 /// How much of a pod's use a sample of that time shows: 0 … 1. The least that it may be where the sample may be older
 /// than its date: a node that looks too empty draws all the pods that follow.

@@ -140,7 +140,7 @@ struct Sampled {
   base::seconds running{0};  ///< after kNow; negative: it does not run yet
   base::seconds sample{0};   ///< the node's, after kNow
   std::int64_t used = 2'000;
-  std::optional<std::int64_t> of_pod;
+  std::optional<std::int64_t> of_pod{};
   base::seconds window{0}, lag{0};
   double want = 0;  ///< percent
 };
@@ -191,8 +191,6 @@ INSTANTIATE_TEST_SUITE_P(
                 .sample = seconds(30),
                 .lag = seconds(30),
                 .want = 75},
-        Sampled{
-            .name = "NothingIsKnownOfItYet", .running = seconds(10), .sample = seconds(24), .used = 2'000, .want = 75},
         Sampled{.name = "ItPullsItsImage", .running = seconds(-1), .sample = seconds(200), .want = 75},
         Sampled{.name = "ItGetsWarm",
                 .running = seconds(0),

@@ -43,7 +43,7 @@ struct Setting {
   bool has_pods = true;      ///< the source measures pods, too
   bool knows_usual = false;  ///< older pods of the workload run
   double others = 0;         ///< what others use of their requests, if there are any
-  double most = 1.0 / 3;     ///< that may be left of the stock scheduler's deviation
+  double most = 0.4;         ///< that may be left of the stock scheduler's deviation
   double above = 10;         ///< points that the fullest node may be above the target of TargetLoadPacking
   double noise = 1;          ///< deviation of a node's own load
   int nodes = 12;
@@ -360,7 +360,7 @@ INSTANTIATE_TEST_SUITE_P(
                 .interval = 30,
                 .has_pods = false},
         Setting{.name = "PodsGetWarm", .warm = 30},
-        Setting{.name = "PodsGetWarmSlowly", .rate = 5, .warm = 60, .above = 25},
+        Setting{.name = "PodsGetWarmSlowly", .rate = 5, .warm = 60, .above = 45},
         Setting{.name = "NodesOnlyAndPodsGetWarm", .warm = 30, .has_pods = false},
         Setting{.name = "PodsStartLate", .rate = 5, .start = 40},
         Setting{.name = "PodsAreBoundLate", .rate = 5, .bind = 8},
