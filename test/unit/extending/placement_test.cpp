@@ -363,7 +363,7 @@ INSTANTIATE_TEST_SUITE_P(
         Setting{.name = "PodsGetWarmSlowly", .rate = 5, .warm = 60, .above = 45},
         Setting{.name = "NodesOnlyAndPodsGetWarm", .warm = 30, .has_pods = false},
         Setting{.name = "PodsStartLate", .rate = 5, .start = 40},
-        Setting{.name = "PodsAreBoundLate", .rate = 5, .bind = 8},
+        Setting{.name = "PodsAreBoundLate", .rate = 5, .bind = 8, .most = 0.5},
         Setting{.name = "RequestsAreTooHigh", .rate = 5, .requests = 4, .others = 0.5},
         Setting{.name = "RequestsAreTooHighAndNothingElseRuns", .rate = 5, .requests = 4, .most = 0.6},
         Setting{.name = "RequestsAreTooLow", .rate = 5, .requests = 0.5, .above = 40},
