@@ -167,6 +167,37 @@ Histories SampleFold::finish() && {
   return std::move(result_);
 }
 
+// --- Buckets
+
+/// The days tell who is nobody's.
+ContainerHistory* BucketFold::history_of(std::string_view ns, std::string_view pod, std::string_view container) {
+  make_key(key_, ns, pod, container);
+  if (const auto at = known_.find(key_); at != known_.end()) return at->second;
+  const Owner owner = owners_.of(ns, pod);
+  ContainerHistory* history = nullptr;
+  if (owner.workload != nullptr) {
+    history = &histories_.containers[{*owner.workload, std::string(container)}];
+    if (!history->cpu) history->cpu.emplace(kSmallestCores);
+  }
+  return known_.emplace(key_, history).first->second;
+}
+
+void BucketFold::add(std::string_view ns, std::string_view pod, std::string_view container,
+                     std::span<const std::int32_t> buckets) {
+  static const std::int32_t nothing = QuantileSketch::index_of(kSmallestCores) - 1;
+  static const std::int32_t absurd = QuantileSketch::index_of(kMostCores) + 1;
+  ContainerHistory* const history = history_of(ns, pod, container);
+  if (history == nullptr || buckets.empty()) return;
+  const auto bounded = [](std::int32_t bucket) { return std::clamp(bucket, nothing, absurd); };
+  const auto [low, high] = std::ranges::minmax(buckets);
+  const std::int32_t first = bounded(low);
+  counts_.assign(static_cast<std::size_t>(bounded(high) - first) + 1, 0);
+  for (const std::int32_t bucket : buckets) ++counts_[static_cast<std::size_t>(bounded(bucket) - first)];
+  if (bounded(high) == absurd) history->oddities.absurd += std::exchange(counts_.back(), 0);
+  for (std::size_t i = 0; i < counts_.size(); ++i)
+    history->cpu->add_bucket(first + static_cast<std::int32_t>(i), counts_[i]);
+}
+
 // --- Days by pod
 
 DayFold::Series& DayFold::series_of(std::string_view ns, std::string_view pod, std::string_view container) {

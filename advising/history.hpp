@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -154,6 +155,25 @@ class SampleFold {
   std::map<ContainerKey, Container> containers_;
   Histories result_;
   std::string key_;
+};
+
+/// From samples that were told as buckets of sketches (QuantileSketch::index_of()) to the sketches. Not thread-safe;
+/// `owners` and `histories` outlive it.
+class BucketFold {
+ public:
+  BucketFold(const Owners& owners, Histories& histories) : owners_(owners), histories_(histories) {}
+  /// Of one container, in cores.
+  void add(std::string_view ns, std::string_view pod, std::string_view container,
+           std::span<const std::int32_t> buckets);
+
+ private:
+  ContainerHistory* history_of(std::string_view ns, std::string_view pod, std::string_view container);
+
+  const Owners& owners_;
+  Histories& histories_;
+  std::unordered_map<std::string, ContainerHistory*> known_;  ///< nullptr: nobody's
+  std::string key_;
+  std::vector<std::uint32_t> counts_;  ///< of one call
 };
 
 /// What a metrics server computes for one day and each container of each pod.

@@ -17,10 +17,12 @@ std::uint32_t saturated(std::uint64_t sum) {
 
 }  // namespace
 
-int QuantileSketch::index_of(double value) {
+double QuantileSketch::bucket_width() {
   static const double log_gamma = std::log(kGamma);
-  return static_cast<int>(std::ceil(std::log(value) / log_gamma));
+  return log_gamma;
 }
+
+int QuantileSketch::index_of(double value) { return static_cast<int>(std::ceil(std::log(value) / bucket_width())); }
 
 void QuantileSketch::add(double value, std::uint32_t times) {
   if (times == 0) return;
@@ -30,6 +32,16 @@ void QuantileSketch::add(double value, std::uint32_t times) {
     return;
   }
   add_at(index_of(value), times);
+}
+
+void QuantileSketch::add_bucket(int index, std::uint32_t times) {
+  if (times == 0) return;
+  count_ += times;
+  if (index < index_of(smallest_)) {
+    zeros_ += times;
+    return;
+  }
+  add_at(index, times);
 }
 
 void QuantileSketch::add_at(int index, std::uint32_t times) {

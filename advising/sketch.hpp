@@ -23,6 +23,11 @@ class QuantileSketch {
 
   /// REQUIRES: value is finite; negative ones count as 0.
   void add(double value, std::uint32_t times = 1);
+  /// Values of one bucket, that is index_of() of each of them.
+  void add_bucket(int index, std::uint32_t times);
+  /// ceil(ln(value) / bucket_width()). REQUIRES: value > 0.
+  static int index_of(double value);
+  static double bucket_width();
   /// REQUIRES: both have the same `smallest`.
   void merge(const QuantileSketch& other);
 
@@ -42,7 +47,6 @@ class QuantileSketch {
   static std::optional<QuantileSketch> of(double smallest, double largest, Parts parts);
 
  private:
-  static int index_of(double value);
   void add_at(int index, std::uint32_t times);
   void make_room(int index);
 

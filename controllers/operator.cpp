@@ -78,7 +78,15 @@ evacuation::OperatorRules rules_of(const OperatorConfig& config) {
   return {.slot_without_progress = config.slot_without_progress,
           .manual_priority = config.manual.priority,
           .manual_suspended = config.manual.suspended,
-          .manual_ttl = config.manual.ttl_after_finished};
+          .manual_ttl = config.manual.ttl_after_finished,
+          .extender_serves_hints = config.extender_serves_hints};
+}
+
+/// Nobody can ask kube-scheduler whether it has an extender: what the configuration says counts, and a policy whose
+/// hints nobody takes does without them for a while.
+std::function<bool()> hints_in_force(const Operator::Dependencies& deps) {
+  if (deps.config.extender_serves_hints) return [] { return true; };
+  return deps.config.webhook.enabled ? deps.hints_in_force : std::function<bool()>();
 }
 
 /// Notes since when a worker is busy, and that it no longer is however its work ends.
@@ -189,7 +197,7 @@ struct Operator::Impl {
              .keys = deps.keys,
              .rules = rules_of(deps.config),
              .origins = &origins,
-             .places_pods = deps.config.webhook.enabled,
+             .places_pods = deps.config.serves_hints(),
              .trusts_creators = deps.config.webhook.admission.trust_creators,
              .allows_required = deps.config.webhook.allow_required,
              .serves_native_evictions = deps.discovery.has_native_evictions,
@@ -222,7 +230,7 @@ struct Operator::Impl {
              .triggers = &triggers,
              .taints = &taints,
              .server_minor = scheduling::minor_version(deps.discovery.server_version),
-             .hints_in_force = deps.config.webhook.enabled ? deps.hints_in_force : std::function<bool()>(),
+             .hints_in_force = hints_in_force(deps),
              .namespaces_without_hints = {"kube-system", deps.config.leader_election.ns},
              .spans = deps.spans,
              .once = deps.once ? &once : nullptr}),

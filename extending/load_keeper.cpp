@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
-#include "scheduling/resources.hpp"
-
 namespace extending {
 namespace {
 
-bool runs(const api::Pod* pod) { return pod != nullptr && !pod->node_name.empty() && !pod->is_terminal(); }
+bool is_bound(const api::Pod* pod) { return pod != nullptr && !pod->node_name.empty() && !pod->is_terminal(); }
+
+bool is_same(const api::Pod* before, const api::Pod& after) {
+  return before != nullptr && before->meta.uid == after.meta.uid;
+}
 
 std::string owner_of(const api::Pod& pod) {
   const auto* owner = pod.meta.controller();
@@ -20,11 +22,14 @@ void LoadKeeper::replace(std::shared_ptr<const LoadBoard> board, base::TimePoint
   const std::scoped_lock lock(mutex_);
   board_ = std::move(board);
   std::erase_if(placed_, [&](const auto& each) { return is_over(each.second, now); });
-  sums_.clear();
-  for (auto& [uid, placed] : placed_) {
-    placed.amounts = amounts_of(placed.owner, placed.requested);
-    add(placed.node, placed.amounts, 1);
+  for (auto& [uid, placed] : placed_) measure(placed);
+  for (auto& [name, site] : sites_) {
+    std::erase_if(site.pods, [&](const std::string& uid) { return !placed_.contains(uid); });
+    const auto node = board_ ? board_->nodes.find(name) : decltype(board_->nodes.end())();
+    site.load.reset();
+    if (board_ && node != board_->nodes.end()) site.load = load_of(site, node->second, {});
   }
+  std::erase_if(sites_, [](const auto& each) { return each.second.pods.empty(); });
 }
 
 std::shared_ptr<const LoadBoard> LoadKeeper::board() const {
@@ -34,23 +39,32 @@ std::shared_ptr<const LoadBoard> LoadKeeper::board() const {
 
 void LoadKeeper::on_pod(const api::Pod* before, const api::Pod* after, base::TimePoint now) {
   const std::scoped_lock lock(mutex_);
-  const bool is_gone = before != nullptr && (after == nullptr || after->meta.uid != before->meta.uid);
-  if (is_gone || (runs(before) && !runs(after))) drop(before->meta.uid);
-  if (!runs(after)) return;
-  const bool was_there = runs(before) && before->meta.uid == after->meta.uid;
-  if (was_there) return;
+  const bool is_gone = before != nullptr && (after == nullptr || !is_same(before, *after));
+  if (is_gone || (is_bound(before) && !is_bound(after))) drop(before->meta.uid);
+  if (!is_bound(after)) return;
+  if (is_bound(before) && is_same(before, *after)) return run(*after, now);
   // A pod that was seen without a node begins now; of one that came with a list nobody knows when it was bound.
-  const bool is_bound_now = before != nullptr && before->meta.uid == after->meta.uid;
-  const auto since = is_bound_now ? now : after->start_time.value_or(after->meta.creation_timestamp);
+  const bool is_new = is_same(before, *after);
+  const auto since = is_new ? now : after->start_time.value_or(after->meta.creation_timestamp);
   drop(after->meta.uid);
-  if (now - since < kPlacedFor) put(*after, after->node_name.value, since, false);
+  if (now - since >= kPlacedFor) return;
+  put(*after, after->node_name.value, since, false);
+  run(*after, since);
+}
+
+/// Once its containers are said to run.
+void LoadKeeper::run(const api::Pod& pod, base::TimePoint now) {
+  const auto at = placed_.find(pod.meta.uid);
+  if (at == placed_.end() || at->second.arrival.running || pod.phase != api::PodPhase::kRunning) return;
+  at->second.arrival.running = now;
+  sites_[at->second.node].load.reset();
 }
 
 void LoadKeeper::expect(const api::Pod& pod, const std::string& node, base::TimePoint now) {
   if (pod.meta.uid.empty()) return;
   const std::scoped_lock lock(mutex_);
   const auto at = placed_.find(pod.meta.uid);
-  if (at != placed_.end() && !at->second.is_expected) return;  // it runs already: the answer comes too late
+  if (at != placed_.end() && !at->second.is_expected) return;  // it is bound already: the answer comes too late
   drop(pod.meta.uid);
   put(pod, node, now, true);
 }
@@ -61,22 +75,35 @@ std::vector<std::optional<NodeLoad>> LoadKeeper::loads(const std::vector<std::st
   const std::scoped_lock lock(mutex_);
   tidy(now);
   if (!board_) return loads;
-  const Amounts own = with_pod ? amounts_of(owner_of(pod), requests_of(pod)) : Amounts(resources_.size());
-  const auto self = placed_.find(pod.meta.uid);
+  const Amounts own = with_pod ? expected_of(owner_of(pod), requests_of(pod, resources_)) : Amounts(resources_.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto known = board_->nodes.find(nodes[i]);
     if (known == board_->nodes.end()) continue;
-    loads[i] = known->second.load;
-    const auto sum = sums_.find(nodes[i]);
-    const bool has_self = self != placed_.end() && self->second.node == nodes[i];
+    loads[i] = load_of(nodes[i], known->second, pod.meta.uid);
     for (std::size_t r = 0; r < resources_.size(); ++r) {
       const double capacity = known->second.capacity[r];
-      if (capacity <= 0) continue;
-      const double there = (sum == sums_.end() ? 0 : sum->second[r]) - (has_self ? self->second.amounts[r] : 0);
-      loads[i]->mean[r] += (std::max(there, 0.0) + own[r]) / capacity * 100;
+      if (capacity > 0) loads[i]->mean[r] += own[r] / capacity * 100;
     }
   }
   return loads;
+}
+
+NodeLoad LoadKeeper::load_of(const std::string& name, const LoadBoard::Node& node, const std::string& without) {
+  const auto at = sites_.find(name);
+  if (at == sites_.end()) return node.load;
+  Site& site = at->second;
+  const auto self = placed_.find(without);
+  if (self != placed_.end() && self->second.node == name) return load_of(site, node, without);
+  if (!site.load) site.load = load_of(site, node, {});
+  return *site.load;
+}
+
+NodeLoad LoadKeeper::load_of(const Site& site, const LoadBoard::Node& node, const std::string& without) const {
+  std::vector<Arrival> arrivals;
+  for (const std::string& uid : site.pods) {
+    if (uid != without) arrivals.push_back(placed_.at(uid).arrival);
+  }
+  return with_arrivals(*board_, node, arrivals);
 }
 
 std::size_t LoadKeeper::placed() const {
@@ -84,68 +111,59 @@ std::size_t LoadKeeper::placed() const {
   return placed_.size();
 }
 
-LoadKeeper::Amounts LoadKeeper::amounts_of(const std::string& owner, const Amounts& requested) const {
+LoadKeeper::Amounts LoadKeeper::expected_of(const std::string& owner, const Amounts& requested) const {
   Amounts amounts = requested;
-  if (!board_ || owner.empty()) return amounts;
+  if (!board_) return amounts;
+  for (std::size_t r = 0; r < amounts.size(); ++r) amounts[r] *= board_->of_requests[r];
   const auto usual = board_->usual.find(owner);
   if (usual == board_->usual.end()) return amounts;
   for (std::size_t r = 0; r < amounts.size(); ++r) {
-    if (usual->second[r] >= 0) amounts[r] = usual->second[r];
+    const double warm = usual->second.warm[r];
+    amounts[r] = warm >= 0 ? warm : std::max(amounts[r], usual->second.cold[r]);
   }
   return amounts;
 }
 
-/// As the scheduler scores it: who asks for nothing uses something all the same.
-LoadKeeper::Amounts LoadKeeper::requests_of(const api::Pod& pod) const {
-  scheduling::ResourceNames names;
-  scheduling::PodRequests requests;
-  scheduling::pod_requests(pod, names, requests);
-  Amounts amounts;
-  for (const std::string& resource : resources_) {
-    const auto number = names.find(resource);
-    if (number == scheduling::kCpuIndex || number == scheduling::kMemoryIndex)
-      amounts.push_back(static_cast<double>(requests.scored.of(*number)));
-    else
-      amounts.push_back(number ? static_cast<double>(scheduling::amount_of(requests.amounts, *number)) : 0);
-  }
-  return amounts;
+void LoadKeeper::measure(Placed& placed) const {
+  placed.arrival.expected = expected_of(placed.owner, placed.requested);
+  placed.arrival.measured =
+      board_ && !placed.is_expected ? board_->use_of(placed.ns, placed.name) : Amounts(resources_.size(), -1);
 }
 
 void LoadKeeper::put(const api::Pod& pod, const std::string& node, base::TimePoint since, bool is_expected) {
   if (placed_.size() >= kMostPlaced) return;
-  Placed placed{.node = node,
-                .ns = pod.meta.ns,
-                .name = pod.meta.name,
-                .owner = owner_of(pod),
-                .amounts = {},
-                .requested = requests_of(pod),
-                .since = since,
-                .is_expected = is_expected};
-  placed.amounts = amounts_of(placed.owner, placed.requested);
-  add(node, placed.amounts, 1);
+  Placed placed;
+  placed.node = node;
+  placed.since = since;
+  placed.is_expected = is_expected;
+  placed.ns = pod.meta.ns;
+  placed.name = pod.meta.name;
+  placed.owner = owner_of(pod);
+  placed.requested = requests_of(pod, resources_);
+  measure(placed);
+  Site& site = sites_[placed.node];
+  site.pods.push_back(pod.meta.uid);
+  site.load.reset();
   placed_.insert_or_assign(pod.meta.uid, std::move(placed));
 }
 
 void LoadKeeper::drop(const std::string& uid) {
   const auto at = placed_.find(uid);
   if (at == placed_.end()) return;
-  add(at->second.node, at->second.amounts, -1);
+  Site& site = sites_[at->second.node];
+  std::erase(site.pods, uid);
+  site.load.reset();
   placed_.erase(at);
 }
 
-void LoadKeeper::add(const std::string& node, const Amounts& amounts, double sign) {
-  Amounts& sum = sums_[node];
-  sum.resize(resources_.size());
-  for (std::size_t r = 0; r < sum.size(); ++r) sum[r] += sign * amounts[r];
-}
-
+/// A bound pod is over once no sample that is kept is of before it.
 bool LoadKeeper::is_over(const Placed& placed, base::TimePoint now) const {
   if (placed.is_expected) return now - placed.since >= kExpectedFor;
   if (now - placed.since >= kPlacedFor) return true;
-  if (!board_ || !board_->measured) return false;
-  if (!board_->measured->pods.empty()) return board_->knows_pod(placed.ns, placed.name);
-  const auto node = board_->nodes.find(placed.node);
-  return node != board_->nodes.end() && node->second.time >= placed.since + kWarmUp;
+  const auto node = board_ ? board_->nodes.find(placed.node) : decltype(board_->nodes.end())();
+  if (!board_ || node == board_->nodes.end() || !is_settled(placed.arrival, node->second.time, *board_)) return false;
+  const auto& times = node->second.times;
+  return times.empty() || times.front() - board_->longest_look() >= *placed.arrival.running;
 }
 
 /// Of those that are expected, once a second: they are few, and the others go when something new is measured.

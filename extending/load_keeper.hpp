@@ -10,21 +10,21 @@
 
 #include "api/core/kinds.hpp"
 #include "base/clock.hpp"
+#include "extending/arrivals.hpp"
 #include "extending/load_board.hpp"
 
 namespace extending {
 
 /// The load of nodes as it will be once the pods that were just placed are measured: each of them counts with what pods
-/// of its workload use, else with its requests, until the source knows it. Memory: the pods that were placed within
-/// kPlacedFor. Thread-safe; no call waits for anything but the others.
+/// of its workload use, else with the share of its requests that pods use, as far as the node's samples do not show it
+/// yet (extending/arrivals.hpp). Memory: the pods that were placed within kPlacedFor. Thread-safe; no call waits for
+/// anything but the others.
 class LoadKeeper {
  public:
-  /// A pod that is not measured after so long never will be.
-  static constexpr base::minutes kPlacedFor{15};
-  /// A sample that is taken so shortly after a pod's start hardly shows it. For sources that know nodes only.
-  static constexpr base::seconds kWarmUp{120};
+  /// Samples of before a pod are not kept for longer; one that does not run after so long never will.
+  static constexpr base::minutes kPlacedFor{20};
   /// A pod that the scheduler was told a node for shows there within this time, or went elsewhere.
-  static constexpr base::seconds kExpectedFor{5};
+  static constexpr base::seconds kExpectedFor{15};
   static constexpr std::size_t kMostPlaced = 50'000;
 
   explicit LoadKeeper(std::vector<std::string> resources) : resources_(std::move(resources)) {}
@@ -48,31 +48,38 @@ class LoadKeeper {
   std::size_t placed() const;
 
  private:
+  using Amounts = std::vector<double>;
   struct Placed {
     std::string node;
     std::string ns;
     std::string name;
     std::string owner;  ///< UID of its controller
-    std::vector<double> amounts;
-    std::vector<double> requested;
-    base::TimePoint since;
+    Amounts requested;
+    Arrival arrival;
+    base::TimePoint since{};
     bool is_expected = false;  ///< not seen there yet
   };
-  using Amounts = std::vector<double>;
+  struct Site {
+    std::vector<std::string> pods;  ///< UIDs of placed_, in the order they came
+    std::optional<NodeLoad> load;   ///< with them; absent: to be reckoned anew
+  };
   // REQUIRES, of all of these: mutex_ is held.
-  Amounts amounts_of(const std::string& owner, const Amounts& requested) const;
-  Amounts requests_of(const api::Pod& pod) const;
+  Amounts expected_of(const std::string& owner, const Amounts& requested) const;
   void put(const api::Pod& pod, const std::string& node, base::TimePoint since, bool is_expected);
   void drop(const std::string& uid);
-  void add(const std::string& node, const Amounts& amounts, double sign);
+  void run(const api::Pod& pod, base::TimePoint now);
+  void measure(Placed& placed) const;
   bool is_over(const Placed& placed, base::TimePoint now) const;
   void tidy(base::TimePoint now);
+  /// Without that pod. REQUIRES: there is a board that knows the node.
+  NodeLoad load_of(const Site& site, const LoadBoard::Node& node, const std::string& without) const;
+  NodeLoad load_of(const std::string& name, const LoadBoard::Node& node, const std::string& without);
 
   const std::vector<std::string> resources_;
   mutable std::mutex mutex_;
   std::shared_ptr<const LoadBoard> board_;          ///< nullptr: nothing is measured yet
   std::unordered_map<std::string, Placed> placed_;  ///< by UID of the pod
-  std::unordered_map<std::string, Amounts> sums_;   ///< of placed_, by node
+  std::unordered_map<std::string, Site> sites_;     ///< by node
   base::TimePoint tidied_{};
 };
 

@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 
 build=build/bench
 cmake --preset release -B "$build" -DEVACUATOR_BENCHMARKS=ON -DEVACUATOR_TESTS=ON >/dev/null
-cmake --build "$build" --parallel "$(nproc)" --target evacuator_plan_bench evacuator_usage_bench evacuator_webhook_bench evacuator_extender_bench evacuator_bench \
+cmake --build "$build" --parallel "$(nproc)" --target evacuator_plan_bench evacuator_usage_bench evacuator_advise_bench evacuator_webhook_bench evacuator_extender_bench evacuator_bench \
   evacuator
-for program in evacuator_plan_bench evacuator_usage_bench evacuator_webhook_bench evacuator_extender_bench evacuator_bench; do
+for program in evacuator_plan_bench evacuator_usage_bench evacuator_advise_bench evacuator_webhook_bench evacuator_extender_bench evacuator_bench; do
   "$build/test/bench/$program" --benchmark_filter="${1:-.}" --benchmark_counters_tabular=true
 done

@@ -21,6 +21,8 @@ struct MeasuredUsage {
   struct Resource {
     std::string name;
     bool is_percent = false;  ///< its capacity is 100 % on each node
+    base::Duration window{};  ///< a sample is the mean over so long before its time; 0: it is as it was then
+    base::Duration lag{};     ///< a sample may be that much older than its time
     friend bool operator==(const Resource&, const Resource&) = default;
   };
   /// Vectors of amounts run parallel to `resources`.
@@ -32,6 +34,7 @@ struct MeasuredUsage {
     std::vector<std::int64_t> foreseen;  ///< highest until the horizon; empty: no forecast, or not a trusted one
     /// The last samples as they came, oldest first, `resources.size()` amounts each: for hysteresis.
     std::vector<std::int64_t> samples;
+    std::vector<base::TimePoint> times{};  ///< of the samples; empty: only the newest one's is known
     friend bool operator==(const Node&, const Node&) = default;
   };
   struct Pod {

@@ -2,6 +2,7 @@
 
 /// What usage sources say, before anything is made of it.
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -29,6 +30,13 @@ struct Column {
   base::Duration lag{};
   friend bool operator==(const Column&, const Column&) = default;
 };
+
+/// Whatever the windows: those of some sources differ from answer to answer.
+inline bool measure_the_same(const std::vector<Column>& some, const std::vector<Column>& others) {
+  return std::equal(some.begin(), some.end(), others.begin(), others.end(), [](const Column& one, const Column& other) {
+    return one.resource == other.resource && one.unit == other.unit;
+  });
+}
 
 /// One answer of a source. `values` run parallel to the columns of its kind; kUnknown where it says nothing usable
 /// (absent, NaN, infinite, negative). Every node and every pod is there once; sorted by name.

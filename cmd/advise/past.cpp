@@ -224,19 +224,13 @@ class Reader {
     if (!shards) return shards.error().during("namespaces");
     const usage::Grid grid{advising::start_of(day) + step, step,
                            static_cast<std::size_t>(std::chrono::hours(24) / step)};
+    const double width = advising::QuantileSketch::bucket_width();
     for (const std::string& shard : *shards) {
-      advising::SampleFold fold(inventory_.owners, {advising::start_of(day), end + base::Duration(1), {}});
-      auto told = session.history().points({"cpu", usage::steady_cpu(session.settings(), shard)}, grid,
-                                           [&](std::string_view ns, std::string_view pod, std::string_view container,
-                                               base::TimePoint time, double value) {
-                                             fold.add({time, ns, pod, container, value, advising::kUnknown});
-                                           });
+      auto told = session.history().numbers(
+          {"cpu", usage::steady_cpu_buckets(session.settings(), shard, width)}, grid,
+          [&](std::string_view ns, std::string_view pod, std::string_view container,
+              std::span<const std::int32_t> buckets) { buckets_.add(ns, pod, container, buckets); });
       if (!told) return told;
-      advising::Histories samples = std::move(fold).finish();
-      for (auto& [key, history] : samples.containers) history.days.clear();  // told by the day already
-      samples.unknown_pods = samples.ambiguous_pods = 0;
-      samples.examples.clear();
-      advising::add_histories(past_.histories, std::move(samples));
     }
     return base::Done{};
   }
@@ -248,6 +242,7 @@ class Reader {
   base::Duration startup_{};
   std::vector<std::string> notes_;
   Past past_;
+  advising::BucketFold buckets_{inventory_.owners, past_.histories};
 };
 
 }  // namespace

@@ -284,7 +284,7 @@ class ExtenderProcess {
   void publish(const extending::LoadBoard& board) {
     metrics_.gauge("evacuator_extender_known_nodes", "Nodes with usable usage.")
         .set(static_cast<double>(board.nodes.size()));
-    metrics_.gauge("evacuator_extender_placed_pods", "Pods that count with what they will use until they are measured.")
+    metrics_.gauge("evacuator_extender_placed_pods", "New pods that not all samples of their nodes show.")
         .set(static_cast<double>(keeper_.placed()));
   }
 

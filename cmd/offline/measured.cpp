@@ -27,7 +27,10 @@ using scheduling::MeasuredUsage;
 
 /// One answer is no history: hysteresis has nothing to look at.
 std::shared_ptr<const MeasuredUsage> share(MeasuredUsage figures) {
-  for (MeasuredUsage::Node& node : figures.nodes) node.samples.clear();
+  for (MeasuredUsage::Node& node : figures.nodes) {
+    node.samples.clear();
+    node.times.clear();
+  }
   return std::make_shared<const MeasuredUsage>(std::move(figures));
 }
 

@@ -85,6 +85,7 @@ void read_config(StrictObject& root, OperatorConfig& config) {
     object.read("metricsKeyFile", config.server.key_file);
   });
   root.with("webhook", [&](StrictObject& object) { read_webhook(object, config.webhook); });
+  root.with("extender", [&](StrictObject& object) { object.read("servesHints", config.extender_serves_hints); });
   root.with("logging", [&](StrictObject& object) {
     object.read("level", api::kLogLevels, config.log_level);
     object.read("format", api::kLogFormats, config.log_format);

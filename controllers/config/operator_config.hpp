@@ -113,6 +113,10 @@ struct OperatorConfig {
     friend bool operator==(const Webhook&, const Webhook&) = default;
   };
   Webhook webhook;
+  /// kube-scheduler asks `evacuator extender` (docs/extender.md), which serves placement hints.
+  bool extender_serves_hints = false;
+  /// The webhook or the extender.
+  bool serves_hints() const { return webhook.enabled || extender_serves_hints; }
   base::LogLevel log_level = base::LogLevel::kInfo;
   base::LogFormat log_format = base::LogFormat::kText;
   std::int32_t workers = 32;

@@ -239,8 +239,8 @@ std::string Reconciler::Reconciliation::placement_problem() const {
   const auto& placement = seen_.evacuation.spec.placement;
   if (!placement) return {};
   if (!deps_.places_pods)
-    return "spec.placement: needs the placement webhook, which is off: set webhook.enabled in the operator's "
-           "configuration, or leave the field out";
+    return "spec.placement: needs the placement webhook or the scheduler extender, and both are off: set "
+           "webhook.enabled or extender.servesHints in the operator's configuration, or leave the field out";
   const bool is_required = placement->policy == api::PlacementPolicy::kRequired;
   if (is_required && !deps_.allows_required && !api::origin_is_verified(seen_.evacuation))
     return "spec.placement.policy: Required is for Evacuations of policies only: set webhook.allowRequired in the "

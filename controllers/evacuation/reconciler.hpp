@@ -82,7 +82,7 @@ class Reconciler {
     KeySource& keys = keys_in_memory();  ///< by which the operator recognises what it made
     OperatorRules rules = {};
     OriginMemory* origins = nullptr;       ///< nullptr: an object that is made again word for word counts, too
-    bool places_pods = false;              ///< the placement webhook is on: spec.placement means something
+    bool places_pods = false;              ///< somebody serves hints: spec.placement means something
     bool trusts_creators = false;          ///< webhook.admission.trustCreators
     bool allows_required = false;          ///< manual Evacuations may have spec.placement.policy Required
     bool serves_native_evictions = false;  ///< kube::Discovery::has_native_evictions

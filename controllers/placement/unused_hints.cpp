@@ -81,7 +81,7 @@ std::string RestingHints::why(const std::string& policy, base::TimePoint now) co
   if (found == until_.end() || now >= found->second) return {};
   return fmt::format(
       "new pods took none of the last placement hints: plans do without hints until {}; see whether the API server "
-      "reaches the placement webhook",
+      "reaches the placement webhook, or kube-scheduler the extender",
       base::format_time(std::chrono::ceil<base::seconds>(found->second)));
 }
 

@@ -20,8 +20,8 @@ inline constexpr base::minutes kHintsRest{60};
 inline constexpr int kUnusedHints = 5;
 
 /// When the newest hint ended, if nobody takes them: a pod came for each of the newest kUnusedHints, or for each one of
-/// `last_plan`, and had no hint. Then whoever makes pods does not ask the webhook. nullopt: hints are taken, or too
-/// little is known. `evacuations`: those of the policy.
+/// `last_plan`, and had no hint. Then whoever makes or schedules pods does not ask who serves hints. nullopt: hints are
+/// taken, or too little is known. `evacuations`: those of the policy.
 std::optional<base::TimePoint> newest_unused_hint(
     const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
     const std::vector<api::PlannedMove>& last_plan);

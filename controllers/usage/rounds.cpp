@@ -129,7 +129,7 @@ bool UsageRounds::is_measured_of_any(std::size_t column) const {
 
 /// Other columns than before: what is kept does not fit any more.
 void UsageRounds::take_columns(const usage::Samples& samples) {
-  if (columns_ != samples.columns) {
+  if (!usage::measure_the_same(columns_, samples.columns)) {
     nodes_.clear();
     vanished_.clear();
   }
@@ -138,7 +138,7 @@ void UsageRounds::take_columns(const usage::Samples& samples) {
   for (const auto* columns : {&samples.columns, &samples.pod_columns}) {
     for (const usage::Column& column : *columns) {
       if (std::ranges::find(resources_, column.resource, &MeasuredUsage::Resource::name) == resources_.end())
-        resources_.push_back({column.resource, column.unit == usage::Unit::kPercent});
+        resources_.push_back({column.resource, column.unit == usage::Unit::kPercent, column.window, column.lag});
     }
   }
 }
@@ -231,6 +231,7 @@ MeasuredUsage::Node UsageRounds::figures_of(const std::string& name, const Node&
   }
   const std::size_t first = node.rounds.size() - std::min(node.rounds.size(), kSamplesForHysteresis);
   for (std::size_t i = first; i < node.rounds.size(); ++i) {
+    figures.times.push_back(node.rounds[i].time);
     for (std::size_t r = 0; r < resources_.size(); ++r)
       figures.samples.push_back(r < columns_.size() ? thousandths(node.rounds[i].values[r]) : kUnknownUsage);
   }

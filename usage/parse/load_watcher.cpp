@@ -72,6 +72,9 @@ wire::error_code read_node(std::string_view name, wire::Value& value, Rows& rows
   return simdjson::SUCCESS;
 }
 
+/// It offers 5, 10 and 15 minutes.
+constexpr base::Duration kLongestWindow = std::chrono::hours(1);
+
 base::TimePoint time_of_unix(std::int64_t seconds) {
   if (seconds <= 0 || seconds > kLatestUnixSecond) return {};
   return base::TimePoint(base::seconds(seconds));
@@ -81,6 +84,7 @@ base::TimePoint time_of_unix(std::int64_t seconds) {
 
 base::Status read_load_watcher(std::string& answer, Rows& rows) {
   std::int64_t timestamp = 0;
+  std::int64_t window_start = 0;
   std::int64_t window_end = 0;
   bool has_nodes = false;
   const std::size_t first = rows.rows.size();
@@ -91,6 +95,7 @@ base::Status read_load_watcher(std::string& answer, Rows& rows) {
                              [&](std::string_view name, wire::Value& node) { return read_node(name, node, rows); });
   };
   const auto read_window = [&](std::string_view key, wire::Value& member) {
+    if (key == "start") return wire::read(member, window_start);
     return key == "end" ? wire::read(member, window_end) : simdjson::SUCCESS;
   };
   auto done = read_in_place(answer, [&](wire::Object& root) {
@@ -103,6 +108,8 @@ base::Status read_load_watcher(std::string& answer, Rows& rows) {
   });
   if (!done) return done;
   if (!has_nodes) return base::invalid("the answer is not load-watcher's: it has no data.NodeMetricsMap");
+  const base::Duration window = time_of_unix(window_end) - time_of_unix(window_start);
+  if (window_start > 0 && window > base::Duration{} && window <= kLongestWindow) rows.window = window;
   const base::TimePoint time = time_of_unix(window_end > 0 ? window_end : timestamp);
   for (std::size_t i = first; i < rows.rows.size(); ++i) rows.rows[i].time = time;
   return base::Done{};

@@ -1,6 +1,8 @@
 #include "usage/parse/plain_vector.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdint>
 
 namespace usage {
@@ -31,6 +33,26 @@ std::size_t digits_from(std::string_view text, std::size_t at) {
 }
 
 }  // namespace
+
+std::optional<std::int32_t> whole_number_of(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::invalid_argument || end != text.data() + text.size() || std::isnan(value))
+    return std::nullopt;
+  if (value <= kBelowAll || (error == std::errc::result_out_of_range && text.starts_with('-'))) return kBelowAll;
+  if (value >= kAboveAll || error == std::errc::result_out_of_range) return kAboveAll;
+  return std::nearbyint(value) == value ? std::optional(static_cast<std::int32_t>(value)) : std::nullopt;
+}
+
+/// With a fraction of a second, or a value that is none of few digits.
+bool PlainVector::take_strange_point(std::optional<std::int32_t>& number) {
+  std::string_view time;
+  std::string_view value;
+  if (!take("[") || !take_time(time) || !take(",") || !take_text(value) || !take("]")) return false;
+  number = whole_number_of(value);
+  return number.has_value() || value == "NaN";
+}
 
 bool PlainVector::take_text(std::string_view& text) {
   if (!take("\"")) return false;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "base/text.hpp"
 #include "usage/parse/document.hpp"
@@ -19,6 +20,8 @@ constexpr std::size_t kMostWarnings = 3;
 constexpr std::size_t kLongestHead = 4096;  ///< before the result, where a server writes plainly
 /// Series are longer, so that a large answer has room from the start; not much longer, so that little is left over.
 constexpr std::size_t kLeastSeriesBytes = 80;
+/// Points are longer: [1763726400,"7"],
+constexpr std::size_t kLeastPointBytes = 17;
 /// Beyond that a double has no microseconds and the calendar no year.
 constexpr double kLatestSecond = 253402300799.0;  // end of the year 9999
 
@@ -260,13 +263,28 @@ struct PlainRead {
   std::string around;     ///< the answer with an empty array instead
 };
 
-/// Adds the rows of a plain array in the place of data.result, if that is what is there.
-std::optional<PlainRead> read_plain_rows(const std::string& answer, const api::UsageQuery& query, Rows& rows) {
+/// Where data.result begins, if the answer is written as Prometheus writes it; nullopt: it is not.
+std::optional<std::size_t> plain_array_of(const std::string& answer) {
   constexpr std::string_view kResult = R"("result":)";
   const std::size_t key = std::string_view(answer).substr(0, kLongestHead).find(kResult);
   if (key == std::string_view::npos || !simdjson::validate_utf8(answer)) return std::nullopt;
-  PlainRead read{key + kResult.size(), {}};
-  PlainVector vector(std::string_view(answer).substr(read.begin));
+  return key + kResult.size();
+}
+PlainRead rest_of(const std::string& answer, std::size_t begin, const PlainVector& vector) {
+  return {begin, fmt::format("{}[]{}", std::string_view(answer).substr(0, begin), vector.rest())};
+}
+
+/// What stands around the array is an answer of that type, with the array in the place of data.result.
+bool is_around(PlainRead& read, Envelope& envelope, std::string_view type, std::size_t most) {
+  const auto walked = walk(read.around, envelope, [](wire::Value&) { return simdjson::SUCCESS; });
+  return envelope.result == read.around.data() + read.begin && outcome(walked, envelope, type, most).ok();
+}
+
+/// Adds the rows of a plain array in the place of data.result, if that is what is there.
+std::optional<PlainRead> read_plain_rows(const std::string& answer, const api::UsageQuery& query, Rows& rows) {
+  const auto begin = plain_array_of(answer);
+  if (!begin) return std::nullopt;
+  PlainVector vector(std::string_view(answer).substr(*begin));
   Element element;
   TimeMemory times;
   std::size_t count = 0;
@@ -281,8 +299,7 @@ std::optional<PlainRead> read_plain_rows(const std::string& answer, const api::U
   };
   if (answer.size() > kPageBytes) rows.reserve(rows.rows.size() + answer.size() / kLeastSeriesBytes);
   if (!vector.read(take_label, take_sample)) return std::nullopt;
-  read.around = fmt::format("{}[]{}", std::string_view(answer).substr(0, read.begin), vector.rest());
-  return read;
+  return rest_of(answer, *begin, vector);
 }
 
 /// nullopt, and nothing is added: it is written in another way, or something is wrong with it.
@@ -291,13 +308,53 @@ std::optional<PrometheusNotes> read_plain_vector(const std::string& answer, cons
   const Oddities oddities = rows.oddities;
   if (auto read = read_plain_rows(answer, query, rows)) {
     Envelope envelope;
-    const auto walked = walk(read->around, envelope, [](wire::Value&) { return simdjson::SUCCESS; });
-    const bool is_there = envelope.result == read->around.data() + read->begin;
-    if (is_there && outcome(walked, envelope, "vector", most_series(query))) return std::move(envelope.notes);
+    if (is_around(*read, envelope, "vector", most_series(query))) return std::move(envelope.notes);
   }
   rows.truncate(before);
   rows.oddities = oddities;
   return std::nullopt;
+}
+
+void end_series(std::string_view name, std::size_t begin, NumberSeries& read) {
+  if (name.empty()) return read.numbers.resize(begin);
+  read.series.push_back({std::string(name), begin, read.numbers.size()});
+}
+
+/// nullopt: it is written in another way, or something is wrong with it.
+std::optional<NumberSeries> read_plain_numbers(const std::string& answer, const api::UsageQuery& query) {
+  const auto begin = plain_array_of(answer);
+  if (!begin) return std::nullopt;
+  NumberSeries read;
+  read.numbers.reserve(answer.size() / kLeastPointBytes);
+  PlainVector matrix(std::string_view(answer).substr(*begin));
+  Labels labels;
+  std::size_t first = 0;
+  const bool is_plain = matrix.read_numbers(
+      [&](std::string_view name, std::string_view value) {
+        if (std::string_view* const target = place_of(name, query, labels)) *target = value;
+      },
+      [&](std::int32_t number) { read.numbers.push_back(number); },
+      [&] {
+        end_series(node_of(labels, query), first, read);
+        first = read.numbers.size();
+        labels = {};
+        return read.series.size() <= kMostNodeSeries;
+      });
+  if (!is_plain) return std::nullopt;
+  Envelope envelope;
+  PlainRead rest = rest_of(answer, *begin, matrix);
+  return is_around(rest, envelope, "matrix", kMostNodeSeries) ? std::optional(std::move(read)) : std::nullopt;
+}
+
+wire::error_code add_numbers(wire::Value& value, NumberSeries& read) {
+  return wire::for_elements(value, [&](wire::Value& item) {
+    Point point;
+    if (const auto error = read_point(item, point)) return error;
+    const auto number = whole_number_of(point.text.value_or(std::string_view()));
+    if (number) read.numbers.push_back(*number);
+    if (!number && point.text != "NaN") ++read.not_whole;
+    return simdjson::SUCCESS;
+  });
 }
 
 }  // namespace
@@ -353,6 +410,30 @@ base::Result<PrometheusNotes> read_matrix(std::string& answer, const api::UsageQ
   const std::size_t most = std::min(kMostNodeSeries, kMostGridValues / std::max<std::size_t>(grid.points, 1));
   if (auto fine = outcome(walked, envelope, "matrix", most); !fine) return std::move(fine).error();
   return std::move(envelope.notes);
+}
+
+base::Result<NumberSeries> read_numbers(std::string& answer, const api::UsageQuery& query) {
+  if (auto plain = read_plain_numbers(answer, query)) return *std::move(plain);
+  NumberSeries read;
+  Envelope envelope;
+  const auto read_element = [&](wire::Value& value) {
+    if (read.series.size() >= kMostNodeSeries) {
+      envelope.too_many = true;
+      return simdjson::CAPACITY;
+    }
+    Labels labels;
+    const std::size_t begin = read.numbers.size();
+    const auto error = wire::for_members(value, [&](std::string_view key, wire::Value& member) {
+      if (key == "metric") return read_labels(member, query, labels);
+      if (key == "values") return add_numbers(member, read);
+      return simdjson::SUCCESS;
+    });
+    if (!error) end_series(node_of(labels, query), begin, read);
+    return error;
+  };
+  const auto walked = walk(answer, envelope, read_element);
+  if (auto fine = outcome(walked, envelope, "matrix", kMostNodeSeries); !fine) return std::move(fine).error();
+  return read;
 }
 
 base::Result<double> read_count(std::string& answer) {

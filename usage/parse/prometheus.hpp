@@ -4,6 +4,7 @@
 /// Pure; survives any input.
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "api/policy/usage_source.hpp"
 #include "base/result.hpp"
+#include "usage/parse/plain_vector.hpp"
 #include "usage/parse/rows.hpp"
 
 namespace usage {
@@ -50,6 +52,19 @@ using GridSeries = std::map<std::string, std::vector<float>, std::less<>>;
 /// are ignored. An error, too: more than kMostGridValues.
 base::Result<PrometheusNotes> read_matrix(std::string& answer, const api::UsageQuery& query, const Grid& grid,
                                           GridSeries& series);
+
+/// Whole numbers by series, in the order of time; kBelowAll and kAboveAll for the infinite ones. NaN is left out.
+struct NumberSeries {
+  struct Series {
+    std::string name;
+    std::size_t begin, end;  ///< in `numbers`
+  };
+  std::vector<Series> series;  ///< in the order of the answer; those without a name are left out
+  std::vector<std::int32_t> numbers;
+  std::size_t not_whole = 0;  ///< values that are no whole numbers, and left out
+};
+/// The same for a matrix whose values are whole numbers, by the label that `query` names for nodes.
+base::Result<NumberSeries> read_numbers(std::string& answer, const api::UsageQuery& query);
 
 /// Result of an instant query whose only series has no labels that matter: count(…). No series: 0.
 base::Result<double> read_count(std::string& answer);

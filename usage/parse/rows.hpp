@@ -58,6 +58,7 @@ struct Rows {
   std::vector<Row> rows;
   std::vector<double> values;  ///< width for each row
   Oddities oddities;
+  base::Duration window{};  ///< the longest that a row says it is a mean of
   struct Names {
     Texts names;
     NumberedTexts namespaces;

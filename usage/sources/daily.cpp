@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "kube/escape.hpp"
 #include "usage/presets.hpp"
@@ -17,8 +18,8 @@ constexpr std::string_view kOn = "on (namespace, pod, container)";
 constexpr std::string_view kByNode = "by (node, instance)";
 /// What joins the labels that a series is told by.
 constexpr const char* kJoined = "evacuator_series";
-/// What a point takes in an answer, roughly.
-constexpr std::size_t kBytesOfAPoint = 48;
+/// What a whole number takes in an answer with its time, roughly: [1795262400,"-152"],
+constexpr std::size_t kBytesOfANumber = 24;
 
 /// The cgroups of the kubelet and of container runtimes, where systemd or k3s starts them.
 constexpr std::string_view kAgents =
@@ -150,6 +151,10 @@ std::string steady_cpu(const DailySettings& settings, const std::string& shard) 
   return Words(settings, shard).steady();
 }
 
+std::string steady_cpu_buckets(const DailySettings& settings, const std::string& shard, double width) {
+  return fmt::format("ceil(ln({}) / {})", steady_cpu(settings, shard), width);
+}
+
 std::vector<DailyExpression> container_expressions(const DailySettings& settings, const std::string& shard) {
   const Words words(settings, shard);
   const std::string memory = "container_memory_working_set_bytes" + words.containers();
@@ -273,7 +278,20 @@ base::Result<std::size_t> DailyHistory::count(const std::string& promql, base::T
   return static_cast<std::size_t>(*count);
 }
 
-base::Status DailyHistory::points(const DailyExpression& expression, const Grid& grid, const EachPoint& each) {
+base::Result<NumberSeries> DailyHistory::range(const std::string& promql, const Grid& grid) {
+  std::string text;
+  kube::append_query(text, "query", promql);
+  kube::append_query(text, "start", time_text(grid.start));
+  kube::append_query(text, "end", time_text(grid.start + static_cast<std::int64_t>(grid.points - 1) * grid.step));
+  kube::append_query(text, "step", seconds_text(grid.step));
+  auto answer = ask("/api/v1/query_range", std::move(text));
+  if (!answer) return std::move(answer).error();
+  auto read = read_numbers(*answer, by_label(kJoined));
+  if (read && read->not_whole > 0) return base::invalid("the answer has values that are no whole numbers");
+  return read;
+}
+
+base::Status DailyHistory::numbers(const DailyExpression& expression, const Grid& grid, const EachNumbers& each) {
   const auto last = grid.start + static_cast<std::int64_t>(grid.points - 1) * grid.step;
   const auto series = count(expression.promql, last);
   if (!series) return series.error().during(expression.name);
@@ -283,27 +301,16 @@ base::Status DailyHistory::points(const DailyExpression& expression, const Grid&
         fmt::format("{}: {} containers in one namespace are too many for single samples", expression.name, *series));
   const std::string promql =
       fmt::format("label_join({}, \"{}\", \"/\", \"namespace\", \"pod\", \"container\")", expression.promql, kJoined);
-  const std::size_t chunk = std::clamp<std::size_t>(kMostAnswerBytes / 2 / (*series * kBytesOfAPoint), 1, kMostPoints);
+  const std::size_t chunk = std::clamp<std::size_t>(kMostAnswerBytes / 2 / (*series * kBytesOfANumber), 1, kMostPoints);
   for (std::size_t first = 0; first < grid.points; first += chunk) {
-    const Grid part{grid.start + static_cast<std::int64_t>(first) * grid.step, grid.step,
-                    std::min(chunk, grid.points - first)};
-    std::string text;
-    kube::append_query(text, "query", promql);
-    kube::append_query(text, "start", time_text(part.start));
-    kube::append_query(text, "end", time_text(part.start + static_cast<std::int64_t>(part.points - 1) * part.step));
-    kube::append_query(text, "step", seconds_text(part.step));
-    auto answer = ask("/api/v1/query_range", std::move(text));
-    if (!answer) return std::move(answer).error().during(expression.name);
-    GridSeries found;
-    if (const auto notes = read_matrix(*answer, by_label(kJoined), part, found); !notes)
-      return notes.error().during(expression.name);
-    for (const auto& [joined, values] : found) {
-      const Names names = names_of(joined);
-      if (names.container.empty()) continue;
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        if (!std::isnan(values[i]))
-          each(names.ns, names.pod, names.container, part.start + static_cast<std::int64_t>(i) * part.step, values[i]);
-      }
+    const auto found = range(promql, {grid.start + static_cast<std::int64_t>(first) * grid.step, grid.step,
+                                      std::min(chunk, grid.points - first)});
+    if (!found) return found.error().during(expression.name);
+    std::unordered_set<std::string_view> told;
+    for (const NumberSeries::Series& one : found->series) {
+      const Names names = names_of(one.name);
+      if (names.container.empty() || !told.insert(one.name).second) continue;
+      each(names.ns, names.pod, names.container, std::span(found->numbers).subspan(one.begin, one.end - one.begin));
     }
   }
   return base::Done{};

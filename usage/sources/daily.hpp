@@ -4,6 +4,7 @@
 /// day and figure. For advice; sources of policies ask only for the present.
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ std::vector<DailyExpression> container_expressions(const DailySettings& settings
 std::vector<DailyExpression> node_expressions(const DailySettings& settings);
 /// CPU of containers outside their start-up, moment by moment.
 std::string steady_cpu(const DailySettings& settings, const std::string& shard);
+/// The same as whole numbers: ceil(ln(cores) / width), -Inf for nothing. Answers are half as long.
+std::string steady_cpu_buckets(const DailySettings& settings, const std::string& shard, double width);
 
 /// Asks. Nothing is kept. One thread.
 class DailyHistory {
@@ -55,10 +58,12 @@ class DailyHistory {
   base::Status containers(const DailyExpression& expression, base::TimePoint end, const EachContainer& each);
   using EachNode = std::function<void(std::string_view node, double value)>;
   base::Status nodes(const DailyExpression& expression, base::TimePoint end, const EachNode& each);
-  /// An expression by containers on a grid, in as many range queries as its answers need; for each point that is told.
-  using EachPoint = std::function<void(std::string_view ns, std::string_view pod, std::string_view container,
-                                       base::TimePoint time, double value)>;
-  base::Status points(const DailyExpression& expression, const Grid& grid, const EachPoint& each);
+  /// An expression by containers whose values are whole numbers, on a grid, in as many range queries as its answers
+  /// need; once an answer and container, the numbers in the order of time (usage::NumberSeries). An error: an answer
+  /// with other values. A container that is there twice in an answer is told once.
+  using EachNumbers = std::function<void(std::string_view ns, std::string_view pod, std::string_view container,
+                                         std::span<const std::int32_t> numbers)>;
+  base::Status numbers(const DailyExpression& expression, const Grid& grid, const EachNumbers& each);
 
   std::size_t queries() const { return queries_; }
 
@@ -66,6 +71,7 @@ class DailyHistory {
   base::Result<std::string> ask(const std::string& path, std::string query);
   base::Result<Rows> rows(const std::string& promql, base::TimePoint at, const api::UsageQuery& query);
   base::Result<std::size_t> count(const std::string& promql, base::TimePoint at);
+  base::Result<NumberSeries> range(const std::string& promql, const Grid& grid);
 
   const DailySettings settings_;
   const base::Duration timeout_;

@@ -16,6 +16,7 @@ base::Result<Samples> LoadWatcher::ask() {
   samples.columns = {{"cpu", Unit::kPercent}, {"memory", Unit::kPercent}};
   Rows rows(kLoadWatcherWidth);
   if (auto read = read_load_watcher(answer->body, rows); !read) return std::move(read).error();
+  for (Column& column : samples.columns) column.window = rows.window;
   rows.oddities.tell("", samples.problems);
   bring_into_order(rows, "", samples.problems);
   join_nodes(samples, std::move(rows), 0);

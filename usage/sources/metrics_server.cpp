@@ -9,7 +9,7 @@ constexpr kube::ResourceType kNodeMetrics{"metrics.k8s.io", "v1beta1", "nodes", 
 constexpr kube::ResourceType kPodMetrics{"metrics.k8s.io", "v1beta1", "pods", "PodMetrics"};
 
 const std::vector<Column>& cpu_and_memory() {
-  // CPU is the rate between two scrapes, as far apart as --metric-resolution says: 15 s by default.
+  // CPU is the rate between two scrapes; a server that does not say how far apart they were takes 15 s by default.
   static const std::vector<Column> columns = {{"cpu", Unit::kAmount, base::seconds(15)}, {"memory", Unit::kAmount}};
   return columns;
 }
@@ -23,6 +23,7 @@ base::Result<Samples> MetricsServer::sample() {
   Rows nodes(kMetricsWidth);
   auto done = read_pages(client_, kNodeMetrics, [&](std::string& page) { return read_node_metrics(page, nodes); });
   if (!done) return std::move(done).error();
+  if (nodes.window > base::Duration{}) samples.columns[0].window = nodes.window;
   nodes.oddities.tell("nodes: ", samples.problems);
   bring_into_order(nodes, "nodes: ", samples.problems);
   join_nodes(samples, std::move(nodes), 0);

@@ -33,6 +33,8 @@ struct OperatorRules {
   std::int32_t manual_priority = 1000;                        ///< the highest that counts
   base::Duration manual_suspended = std::chrono::hours(168);  ///< then it expires; 0: never
   base::Duration manual_ttl = std::chrono::hours(168);        ///< of a finished one, at most
+  /// A scheduler extender serves spec.placement: nothing on the new pod says that it took the hint, but its node.
+  bool extender_serves_hints = false;
 };
 
 /// All that decide() may look at.

@@ -38,21 +38,29 @@ bool is_hinted(const StatusBuilder& builder, const api::Pod& pod) {
   return mark != nullptr && builder.spec().placement && *mark == api::placement_mark(builder.evacuation());
 }
 
+/// The scheduler sent it to the node of spec.placement, which an extender told it about.
+bool is_where_hinted(const StatusBuilder& builder, const Sibling& sibling) {
+  return builder.seen().rules.extender_serves_hints && builder.spec().placement &&
+         may_replace(builder, sibling, replacement_since(builder)) &&
+         sibling.pod->node_name == builder.spec().placement->node_name;
+}
+
 /// One that was hinted before others, then a ready one, older before younger, then by name.
 const api::Pod* find_replacement(const StatusBuilder& builder) {
   const base::TimePoint since = replacement_since(builder);
   const auto& known = builder.status().outcome->replacement;
-  const api::Pod* best = nullptr;
-  const auto rank = [&](const api::Pod& pod) {
+  const Sibling* best = nullptr;
+  const auto rank = [&](const Sibling& sibling) {
+    const api::Pod& pod = *sibling.pod;
+    const bool has_hint = is_hinted(builder, pod) || is_where_hinted(builder, sibling);
     const bool chosen_before = known && known->uid == pod.meta.uid;
-    return std::tuple(!is_hinted(builder, pod), !pod.is_ready(), !chosen_before, pod.meta.creation_timestamp,
-                      pod.meta.name);
+    return std::tuple(!has_hint, !pod.is_ready(), !chosen_before, pod.meta.creation_timestamp, pod.meta.name);
   };
   for (const Sibling& sibling : builder.seen().siblings) {
     if (!may_replace(builder, sibling, since)) continue;
-    if (!best || rank(*sibling.pod) < rank(*best)) best = sibling.pod.get();
+    if (!best || rank(sibling) < rank(*best)) best = &sibling;
   }
-  return best;
+  return best ? best->pod.get() : nullptr;
 }
 
 /// Why no replacement will come; empty: one is expected.
@@ -217,9 +225,11 @@ std::optional<Step> end_at_verify_deadline(StatusBuilder& builder) {
 /// Which new pod took spec.placement. Never answers.
 std::optional<Step> note_placement(StatusBuilder& builder) {
   if (!builder.spec().placement || builder.status().placement) return std::nullopt;
-  const auto taken =
-      std::ranges::find_if(builder.seen().siblings, [&](const Sibling& each) { return is_hinted(builder, *each.pod); });
-  if (taken == builder.seen().siblings.end()) return std::nullopt;
+  const auto& siblings = builder.seen().siblings;
+  auto taken = std::ranges::find_if(siblings, [&](const Sibling& each) { return is_hinted(builder, *each.pod); });
+  if (taken == siblings.end())
+    taken = std::ranges::find_if(siblings, [&](const Sibling& each) { return is_where_hinted(builder, each); });
+  if (taken == siblings.end()) return std::nullopt;
   const api::ObjectMeta& pod = taken->pod->meta;
   builder.set_placement({pod.name, pod.uid});
   builder.set_condition(ConditionType::kPlacementHinted, ConditionStatus::kTrue, Reason::kHintTaken,

@@ -28,14 +28,18 @@ func normalised(o object) (object, error) {
 		drop(metadata, "annotations", helmAnnotations)
 	}
 	data, _ := result["data"].(values)
-	text, isConfig := data["config.yaml"].(string)
-	if result.kind() != "ConfigMap" || !isConfig {
-		return result, nil
+	for _, name := range []string{"config.yaml", "extender.yaml"} {
+		text, isConfig := data[name].(string)
+		if result.kind() != "ConfigMap" || !isConfig {
+			continue
+		}
+		config := values{}
+		if err := yaml.UnmarshalStrict([]byte(text), &config); err != nil {
+			return result, err
+		}
+		data[name] = config
 	}
-	config := values{}
-	err := yaml.UnmarshalStrict([]byte(text), &config)
-	data["config.yaml"] = config
-	return result, err
+	return result, nil
 }
 
 func drop(metadata values, field string, names []string) {

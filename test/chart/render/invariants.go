@@ -34,7 +34,9 @@ func broken(rendered *Rendered, release Release) []string {
 		checkBinding(each, objects, deployment, release, complain)
 		checkSelectors(each, objects, deployment, complain)
 	}
-	checkMounts(deployment, objects, complain)
+	for _, each := range append(objects.of("DaemonSet"), deployment) {
+		checkMounts(each, objects, complain)
+	}
 	for name, text := range rendered.Manifests {
 		if release.Namespace != "evacuator-system" && strings.Contains(text, "evacuator-system") {
 			complain(name, "names evacuator-system, and the release is in %s", release.Namespace)
@@ -100,27 +102,34 @@ func checkBinding(o object, objects set, deployment object, release Release, com
 	if _, ok := objects[fmt.Sprintf("%v/%v", role["kind"], role["name"])]; !ok {
 		complain(o.id(), "is for %v %v, which is not there", role["kind"], role["name"])
 	}
-	account, _ := at(deployment, "spec/template/spec/serviceAccountName")
+	accounts := map[interface{}]bool{}
+	for _, each := range append(objects.of("DaemonSet"), deployment) {
+		account, _ := at(each, "spec/template/spec/serviceAccountName")
+		accounts[account] = true
+	}
 	subjects, _ := o["subjects"].([]interface{})
 	if len(subjects) != 1 {
 		complain(o.id(), "has %d subjects", len(subjects))
 		return
 	}
 	subject := subjects[0].(values)
-	if subject["kind"] != "ServiceAccount" || subject["name"] != account || subject["namespace"] != release.Namespace {
-		complain(o.id(), "is for %v, and the pods run as %v", subject, account)
+	if subject["kind"] != "ServiceAccount" || !accounts[subject["name"]] || subject["namespace"] != release.Namespace {
+		complain(o.id(), "is for %v, and the pods run as %v", subject, accounts)
 	}
 }
 
 func checkSelectors(o object, objects set, deployment object, complain complaint) {
 	pointer := map[string]string{
 		"Service": "spec/selector", "NetworkPolicy": "spec/podSelector/matchLabels", "Deployment": "spec/selector/matchLabels",
-		"PodDisruptionBudget": "spec/selector/matchLabels", "ServiceMonitor": "spec/selector/matchLabels",
+		"DaemonSet": "spec/selector/matchLabels", "PodDisruptionBudget": "spec/selector/matchLabels", "ServiceMonitor": "spec/selector/matchLabels",
 	}[o.kind()]
 	if pointer == "" {
 		return
 	}
 	labels, _ := at(deployment, "spec/template/metadata/labels")
+	if o.kind() == "DaemonSet" {
+		labels, _ = at(o, "spec/template/metadata/labels")
+	}
 	if o.kind() == "ServiceMonitor" {
 		for _, each := range objects.of("Service") {
 			if strings.HasSuffix(each.name(), "-metrics") {

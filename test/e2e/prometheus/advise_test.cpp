@@ -184,16 +184,15 @@ TEST_F(RealAdvise, GapsStartUpsAndResetsAreNoPeaks) {
 
 TEST_F(RealAdvise, SinglePointsMakeAPercentile) {
   auto daily = history();
-  SampleFold fold(owners_, {start_, end_ + base::seconds(1), {}});
+  Histories all;
+  BucketFold fold(owners_, all);
+  const std::string buckets = usage::steady_cpu_buckets({}, "", QuantileSketch::bucket_width());
   for (int which = 0; which < kDays; ++which) {
     const usage::Grid grid{end_of(which) - std::chrono::hours(24) + base::minutes(5), base::minutes(5), 288};
-    const auto told = daily.points({"cpu", usage::steady_cpu({}, "")}, grid,
-                                   [&](auto ns, auto pod, auto name, auto time, double value) {
-                                     fold.add({time, ns, pod, name, value, kUnknown});
-                                   });
+    const auto told = daily.numbers(
+        {"cpu", buckets}, grid, [&](auto ns, auto pod, auto name, auto numbers) { fold.add(ns, pod, name, numbers); });
     ASSERT_TRUE(told) << told.error().message;
   }
-  const Histories all = std::move(fold).finish();
   const auto& sketch = *all.containers.at({kWeb, "app"}).cpu;
   // One pod for four days less two hours, the other for two days and eighteen hours.
   EXPECT_NEAR(static_cast<double>(sketch.count()), 4 * 288 - 24 + 2.75 * 288, 20);

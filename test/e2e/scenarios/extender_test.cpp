@@ -30,6 +30,12 @@ double deviation_of(const std::map<std::string, double>& loads) {
   return std::sqrt(squares);
 }
 
+double sum_of(const std::map<std::string, double>& loads) {
+  double sum = 0;
+  for (const auto& [node, load] : loads) sum += load;
+  return sum;
+}
+
 std::string percents(const std::map<std::string, double>& loads) {
   std::string text;
   for (const auto& [node, load] : loads) text += " " + std::to_string(std::lround(load * 100));
@@ -60,18 +66,16 @@ class Extender : public Scenario {
     kubectl()({"delete", "deployment", name, "-n", ns(), "--wait=true"});
     await_pods(ns(), name, 0);
   }
-  /// Once all of them run and are measured.
-  std::map<std::string, double> loads_with(Meter& meter, const std::string& name, int count) const {
-    await(std::to_string(count) + " pods of " + name + " to run", [&](std::string& seen) {
-      meter.measure();
-      int running = 0;
-      for (const Json& pod : api().list(path::pods(ns())))
-        running += text_at(pod, "/metadata/labels/app") == name && text_at(pod, "/status/phase") == "Running";
-      seen = std::to_string(running) + " run";
-      return running == count;
+  /// Once `count` pods run and are in the measured loads, which are `before` without any.
+  std::map<std::string, double> loads_with(Meter& meter, int count, const std::map<std::string, double>& before) const {
+    std::map<std::string, double> loads;
+    await(std::to_string(count) + " pods to be measured", [&](std::string& seen) {
+      loads = meter.measure();
+      const long measured = std::lround((sum_of(loads) - sum_of(before)) / kUse);
+      seen = std::to_string(measured) + " are measured";
+      return measured == count;
     });
-    std::this_thread::sleep_for(std::chrono::seconds(3));  // not what was measured a moment before
-    return meter.measure();
+    return loads;
   }
 
   void start_extender() {
@@ -159,15 +163,16 @@ TEST_F(Extender, SendsNewPodsWhereLoadIsLowAndIsNotNeededToSchedule) {
   const auto before = meter.measure();
 
   create("stock", kPods, "");
-  const auto stock = loads_with(meter, "stock", kPods);
+  const auto stock = loads_with(meter, kPods, before);
   remove("stock");
   await_quiet();
+  loads_with(meter, 0, before);  // what the extender asks for first
 
   start_extender();
   await_extender(meter);
   start_scheduler();
   create("aware", kPods, kScheduler);
-  const auto aware = loads_with(meter, "aware", kPods);
+  const auto aware = loads_with(meter, kPods, before);
   const double answered = counted(R"(evacuator_extender_requests_total{result="answered",verb="prioritize"})");
   note("load of the nodes in percent, before:" + percents(before) + "; stock:" + percents(stock) +
        "; with the extender:" + percents(aware));

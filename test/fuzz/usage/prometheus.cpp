@@ -27,6 +27,16 @@ void check(const usage::Rows& rows) {
   }
 }
 
+/// The series lie side by side and take all numbers.
+void check(const usage::NumberSeries& read) {
+  std::size_t end = 0;
+  for (const auto& each : read.series) {
+    if (each.begin != end || each.end < each.begin) std::abort();
+    end = each.end;
+  }
+  if (end != read.numbers.size()) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -46,6 +56,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string answer = text;
   (void)usage::read_matrix(answer, {}, kGrid, series);
   check(series);
+  answer = text;
+  if (const auto read = usage::read_numbers(answer, {})) check(*read);
   answer = text;
   if (const auto count = usage::read_count(answer); count && !(*count >= 0)) std::abort();
   answer = text;

@@ -96,6 +96,44 @@ TEST_F(SampleFoldTest, NamesWhatIsNobodys) {
   EXPECT_EQ(all.examples, std::vector<std::string>{"shop/other-7d4b9c6f5-x2x9z"});
 }
 
+TEST(BucketFold, FillsTheSketchesOfWorkloads) {
+  const Owners owners = advising_test::web_owners();
+  Histories all;
+  BucketFold fold(owners, all);
+  QuantileSketch want(kSmallestCores);
+  std::vector<std::int32_t> buckets;
+  for (int i = 1; i <= 400; ++i) {
+    want.add(0.001 * i);
+    buckets.push_back(QuantileSketch::index_of(0.001 * i));
+  }
+  const std::span<const std::int32_t> all_buckets(buckets);
+  fold.add("shop", kPod, "app", all_buckets.first(300));
+  fold.add("shop", kPod, "app", all_buckets.subspan(300));
+  fold.add("shop", kPod, "app", {});
+  fold.add("shop", "other-7d4b9c6f5-x2x9z", "app", all_buckets);
+  ASSERT_EQ(all.containers.size(), 1U);
+  const ContainerHistory& history = all.containers.at(kApp);
+  EXPECT_EQ(history.cpu->count(), 400U);
+  for (const double q : {0.05, 0.5, 0.95, 1.0}) EXPECT_EQ(history.cpu->quantile(q), want.quantile(q));
+  EXPECT_EQ(history.oddities.total(), 0U);
+}
+
+TEST(BucketFold, CountsNothingAndLeavesOutWhatIsAbsurd) {
+  const Owners owners = advising_test::web_owners();
+  Histories all;
+  BucketFold fold(owners, all);
+  constexpr auto kNothing = std::numeric_limits<std::int32_t>::min();
+  constexpr auto kEverything = std::numeric_limits<std::int32_t>::max();
+  const std::vector<std::int32_t> buckets = {kNothing, kNothing, QuantileSketch::index_of(0.5), kEverything,
+                                             QuantileSketch::index_of(kMostCores) + 1};
+  fold.add("shop", kPod, "app", buckets);
+  const ContainerHistory& history = all.containers.at(kApp);
+  EXPECT_EQ(history.cpu->count(), 3U);
+  EXPECT_EQ(history.cpu->quantile(0.5), 0);
+  EXPECT_NEAR(history.cpu->quantile(1), 0.5, 0.005);
+  EXPECT_EQ(history.oddities.absurd, 2U);
+}
+
 class DayFoldTest : public testing::Test {
  protected:
   void add(DayMetric metric, const char* pod, double value) { fold_.add(metric, "shop", pod, "app", value); }

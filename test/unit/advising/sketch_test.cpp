@@ -52,6 +52,21 @@ TEST(QuantileSketch, KeepsItsMemoryAndItsUpperQuantilesWhateverTheRange) {
   EXPECT_LE(downwards.bucket_count(), QuantileSketch::kMostBuckets);
 }
 
+/// As Prometheus computes them: ceil(ln(value) / width).
+TEST(QuantileSketch, BucketsAreAsGoodAsValues) {
+  advising_test::Numbers numbers;
+  QuantileSketch values(1e-4), buckets(1e-4);
+  for (int i = 0; i < 20'000; ++i) {
+    const double value = std::exp(14 * numbers.next() - 10);  // some below 1e-4
+    values.add(value);
+    buckets.add_bucket(static_cast<int>(std::ceil(std::log(value) / QuantileSketch::bucket_width())), 1);
+  }
+  EXPECT_EQ(buckets.count(), values.count());
+  for (const double q : {0.0, 0.01, 0.25, 0.5, 0.95, 1.0}) EXPECT_EQ(buckets.quantile(q), values.quantile(q)) << q;
+  buckets.add_bucket(std::numeric_limits<int>::min(), 1'000'000);
+  EXPECT_EQ(buckets.quantile(0.5), 0) << "-Inf is nothing";
+}
+
 TEST(QuantileSketch, MergedIsAsIfAllCameToOne) {
   QuantileSketch all(1e-4), left(1e-4), right(1e-4);
   advising_test::Numbers numbers;

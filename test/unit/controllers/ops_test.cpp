@@ -70,6 +70,7 @@ server: {healthAddress: "127.0.0.1:1", metricsAddress: "127.0.0.1:2", metricsCer
 logging: {level: debug, format: json}
 workers: 7
 responder: {enabled: true}
+extender: {servesHints: true}
 webhook: {enabled: true, address: "127.0.0.1:3", serviceName: s, configurationName: c, secretName: t, rotateAfter: 2h, allowRequired: true, certFile: /a, keyFile: /b}
 )");
   ASSERT_TRUE(config.ok()) << config.error().message;
@@ -90,6 +91,7 @@ webhook: {enabled: true, address: "127.0.0.1:3", serviceName: s, configurationNa
   EXPECT_TRUE(config->responder_enabled);
   EXPECT_EQ(config->webhook,
             (OperatorConfig::Webhook{true, "127.0.0.1:3", "s", "c", "t", std::chrono::hours(2), true, "/a", "/b"}));
+  EXPECT_TRUE(config->extender_serves_hints);
 }
 
 struct BadConfig {

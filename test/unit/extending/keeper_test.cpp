@@ -30,6 +30,16 @@ api::Pod pod(const std::string& name, const std::string& node, const std::string
   return made;
 }
 
+api::Pod old(const std::string& name, const std::string& node) {
+  api::Pod made = pod(name, node, "known");
+  made.start_time = kNow - std::chrono::hours(1);
+  return made;
+}
+api::Pod running(api::Pod made) {
+  made.phase = api::PodPhase::kRunning;
+  return made;
+}
+
 /// Of n1 and n2 half of the cores are used, of n3 nothing is known.
 MeasuredUsage usage(bool has_pods = true) {
   MeasuredUsage measured;
@@ -51,9 +61,8 @@ MeasuredUsage usage(bool has_pods = true) {
 }
 
 std::shared_ptr<const LoadBoard> board(MeasuredUsage measured = usage(), std::vector<std::string> resources = {"cpu"}) {
-  const std::vector<std::shared_ptr<const api::Pod>> pods = {
-      std::make_shared<const api::Pod>(pod("old-1", "n1", "known")),
-      std::make_shared<const api::Pod>(pod("old-2", "n2", "known"))};
+  const std::vector<std::shared_ptr<const api::Pod>> pods = {std::make_shared<const api::Pod>(old("old-1", "n1")),
+                                                             std::make_shared<const api::Pod>(old("old-2", "n2"))};
   return make_load_board(std::make_shared<const MeasuredUsage>(std::move(measured)), std::move(resources),
                          {node("n1"), node("n2"), node("n3")}, pods);
 }
@@ -69,9 +78,9 @@ TEST(LoadBoard, HasMeanDeviationAndWhatWorkloadsUse) {
   EXPECT_DOUBLE_EQ(made->nodes.at("n1").load.mean.front(), 50);
   EXPECT_NEAR(made->nodes.at("n1").load.deviation.front(), 8.165, 0.001);
   EXPECT_FALSE(made->nodes.contains("n3"));
-  EXPECT_EQ(made->usual.at("known"), std::vector<double>{200});
-  EXPECT_TRUE(made->knows_pod("shop", "old-2"));
-  EXPECT_FALSE(made->knows_pod("shop", "old-3"));
+  EXPECT_EQ(made->usual.at("known").warm, std::vector<double>{200});
+  EXPECT_EQ(made->use_of("shop", "old-2"), std::vector<double>{300});
+  EXPECT_EQ(made->use_of("shop", "old-3"), std::vector<double>{-1});
 }
 
 TEST(LoadBoard, TakesTheNewestSampleWhereItIsHigher) {
@@ -108,23 +117,162 @@ TEST(LoadKeeper, KnowsNothingBeforeSomethingIsMeasured) {
   EXPECT_FALSE(keeper.loads({"n1"}, pod("p", ""), true, kNow).front());
 }
 
-TEST(LoadKeeper, ANewPodCountsWithItsRequestsUntilItIsMeasured) {
+/// n1 is measured at `time`, when it has `used` of its cores; the new pod's own figure is `of_pod`.
+std::shared_ptr<const LoadBoard> later_board(base::TimePoint time, std::int64_t used,
+                                             std::optional<std::int64_t> of_pod = {}, base::Duration window = {},
+                                             base::Duration lag = {}) {
+  MeasuredUsage measured = usage();
+  measured.resources.front().window = window;
+  measured.resources.front().lag = lag;
+  measured.nodes[0].time = time;
+  measured.nodes[0].now = {used};
+  measured.nodes[0].samples = {2'000, used};
+  measured.nodes[0].times = {kNow - base::seconds(60), time};
+  if (of_pod) {
+    measured.pods.insert(measured.pods.begin(), {"shop", "new"});
+    measured.pod_amounts.insert(measured.pod_amounts.begin(), *of_pod);
+  }
+  return board(std::move(measured));
+}
+
+struct Sampled {
+  const char* name;
+  base::seconds running{0};  ///< after kNow; negative: it does not run yet
+  base::seconds sample{0};   ///< the node's, after kNow
+  std::int64_t used = 2'000;
+  std::optional<std::int64_t> of_pod{};
+  base::seconds window{0}, lag{0};
+  double want = 0;  ///< percent
+};
+
+class NewPod : public ::testing::TestWithParam<Sampled> {};
+
+/// It asks for a core of four, which is 25 %, and comes to a node that is half full.
+TEST_P(NewPod, CountsAsFarAsTheNodesSampleDoesNotShowIt) {
+  const Sampled& row = GetParam();
   LoadKeeper keeper({"cpu"});
   keeper.replace(board(), kNow);
   const api::Pod waiting = pod("new", "");
   const api::Pod bound = pod("new", "n1");
-  keeper.on_pod(nullptr, &waiting, kNow);
-  EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 50);
   keeper.on_pod(&waiting, &bound, kNow);
-  EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 75);
-  keeper.replace(board(), kNow + base::seconds(30));
-  EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 75) << "the new answer does not know it either";
+  const api::Pod started = running(bound);
+  if (row.running >= base::seconds(0)) keeper.on_pod(&bound, &started, kNow + row.running);
+  keeper.replace(later_board(kNow + row.sample, row.used, row.of_pod, row.window, row.lag), kNow + base::minutes(5));
+  EXPECT_NEAR(cpu_of(keeper, "n1"), row.want, 1e-9);
+}
+
+using base::seconds;
+INSTANTIATE_TEST_SUITE_P(
+    LoadKeeper, NewPod,
+    ::testing::Values(
+        Sampled{.name = "TheSampleIsOfBefore", .running = seconds(10), .sample = seconds(5), .want = 75},
+        Sampled{.name = "ItsOwnFigureIsNewerThanTheNodes",
+                .running = seconds(10),
+                .sample = seconds(5),
+                .of_pod = 1'000,
+                .want = 75},
+        Sampled{.name = "TheSampleShowsIt",
+                .running = seconds(10),
+                .sample = seconds(10),
+                .used = 3'000,
+                .of_pod = 1'000,
+                .want = 75},
+        Sampled{
+            .name = "ItsOwnFigureComesLater", .running = seconds(10), .sample = seconds(30), .used = 3'000, .want = 75},
+        Sampled{.name = "AMeanShowsAPart",
+                .running = seconds(10),
+                .sample = seconds(15),
+                .used = 2'250,
+                .of_pod = 1'000,
+                .window = seconds(20),
+                .want = 75},
+        Sampled{.name = "ASampleMayBeOlderThanItsTime",
+                .running = seconds(10),
+                .sample = seconds(30),
+                .lag = seconds(30),
+                .want = 75},
+        Sampled{.name = "ItPullsItsImage", .running = seconds(-1), .sample = seconds(200), .want = 75},
+        Sampled{.name = "ItGetsWarm",
+                .running = seconds(0),
+                .sample = seconds(30),
+                .used = 2'200,
+                .of_pod = 200,
+                .want = 75},
+        Sampled{.name = "ItUsesMoreThanItAsksFor",
+                .running = seconds(0),
+                .sample = seconds(30),
+                .used = 3'600,
+                .of_pod = 1'600,
+                .want = 90},
+        Sampled{.name = "ItIsWarmAndUsesLess",
+                .running = seconds(0),
+                .sample = seconds(100),
+                .used = 2'200,
+                .of_pod = 200,
+                .want = 55}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(LoadKeeper, AnUnknownWorkloadUsesOfItsRequestsWhatOthersUseOfTheirs) {
   MeasuredUsage measured = usage();
-  measured.pods = {{"shop", "new"}};
-  measured.pod_amounts = {900};
-  keeper.replace(board(measured), kNow + base::seconds(60));
-  EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 50) << "it is in the node's figure now";
+  measured.pods.clear();
+  measured.pod_amounts.clear();
+  std::vector<std::shared_ptr<const api::Pod>> pods;
+  const auto own = [&] {
+    LoadKeeper keeper({"cpu"});
+    keeper.replace(make_load_board(std::make_shared<const MeasuredUsage>(measured), {"cpu"}, {node("n1")}, pods), kNow);
+    return keeper.loads({"n1"}, pod("asked", ""), true, kNow).front()->mean.front() - 50;
+  };
+  for (int i = 10; i < 30; ++i) {
+    EXPECT_DOUBLE_EQ(own(), 25) << pods.size() << " are too few";
+    pods.push_back(std::make_shared<const api::Pod>(old("p-" + std::to_string(i), "n1")));
+    measured.pods.push_back({"shop", "p-" + std::to_string(i)});
+    measured.pod_amounts.push_back(300);
+  }
+  EXPECT_NEAR(own(), 7.5, 1e-9);
+  measured.pod_amounts.assign(20, 1);
+  EXPECT_NEAR(own(), 2.5, 1e-9) << "a tenth at least";
+}
+
+TEST(LoadKeeper, ALoadThatRoseBecausePodsCameIsNoVariation) {
+  LoadKeeper keeper({"cpu"});
+  keeper.replace(board(), kNow);
+  const api::Pod waiting = pod("new", "");
+  const api::Pod started = running(pod("new", "n1"));
+  keeper.on_pod(&waiting, &started, kNow);
+  const auto deviation = [&] { return keeper.loads({"n1"}, pod("asked", ""), false, kNow).front()->deviation.front(); };
+  keeper.replace(later_board(kNow + base::seconds(30), 3'000, 1'000), kNow + base::seconds(30));
+  EXPECT_NEAR(deviation(), 0, 1e-9);
+  keeper.replace(later_board(kNow + base::seconds(200), 2'400, 400), kNow + base::seconds(200));
+  EXPECT_NEAR(deviation(), 0, 1e-9) << "what it uses in fact counts before it came, too";
+  EXPECT_EQ(keeper.placed(), 1U) << "a sample of before is kept";
+}
+
+TEST(LoadKeeper, APodIsOverOnceAllSamplesShowIt) {
+  LoadKeeper keeper({"cpu"});
+  keeper.replace(board(), kNow);
+  const api::Pod waiting = pod("new", "");
+  const api::Pod started = running(pod("new", "n1"));
+  keeper.on_pod(&waiting, &started, kNow - base::minutes(2));
+  keeper.replace(later_board(kNow, 3'000, 1'000), kNow);
   EXPECT_EQ(keeper.placed(), 0U);
+  EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 75);
+}
+
+TEST(LoadKeeper, PodsThatStartedAMomentAgoDoNotSayWhatIsUsual) {
+  MeasuredUsage measured = usage();
+  measured.pods = {{"shop", "young"}};
+  measured.pod_amounts = {100};
+  const auto made = [&](std::int64_t of_pod) {
+    measured.pod_amounts = {of_pod};
+    return make_load_board(std::make_shared<const MeasuredUsage>(measured), {"cpu"}, {node("n1")},
+                           {std::make_shared<const api::Pod>(running(pod("young", "n2")))});
+  };
+  LoadKeeper keeper({"cpu"});
+  const auto own = [&] { return keeper.loads({"n1"}, pod("asked", ""), true, kNow).front()->mean.front() - 50; };
+  keeper.replace(made(100), kNow);
+  EXPECT_DOUBLE_EQ(own(), 25) << "its request";
+  keeper.replace(made(1'400), kNow);
+  EXPECT_DOUBLE_EQ(own(), 35) << "it uses more already";
 }
 
 TEST(LoadKeeper, WhatItsWorkloadUsesWinsOverRequests) {
@@ -194,21 +342,6 @@ TEST(LoadKeeper, OldPodsOfTheFirstListAreMeasuredAlready) {
   old.start_time = kNow - base::minutes(20);
   keeper.on_pod(nullptr, &old, kNow);
   EXPECT_EQ(keeper.placed(), 0U);
-}
-
-TEST(LoadKeeper, OfSourcesWithoutPodsTheNodesTimeDecides) {
-  LoadKeeper keeper({"cpu"});
-  keeper.replace(board(usage(false)), kNow);
-  const api::Pod waiting = pod("p", "");
-  const api::Pod bound = pod("p", "n1");
-  keeper.on_pod(&waiting, &bound, kNow);
-  MeasuredUsage later = usage(false);
-  later.nodes[0].time = kNow + base::seconds(119);
-  keeper.replace(board(later), kNow);
-  EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 75);
-  later.nodes[0].time = kNow + LoadKeeper::kWarmUp;
-  keeper.replace(board(later), kNow);
-  EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 50);
 }
 
 }  // namespace keeper_test

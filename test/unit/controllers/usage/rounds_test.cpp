@@ -225,6 +225,22 @@ TEST(UsageRounds, ThatAreMeansCountTheRestOfAPodThatLeftInTheirWindow) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2600, 2600, 2600)) << "nothing of it";
 }
 
+TEST(UsageRounds, TellWhenSamplesWereTakenAndWhatTheyAreMeansOf) {
+  UsageRounds rounds(source());
+  const auto sample = [](base::TimePoint time, base::seconds window) {
+    usage::Samples samples = cpu(3, time);
+    samples.columns.front().window = window;
+    samples.columns.front().lag = seconds(30);
+    return samples;
+  };
+  rounds.add(sample(kNoon, seconds(15)), kNoon);
+  rounds.add(sample(kNoon + seconds(20), seconds(16)), kNoon + seconds(20));
+  const MeasuredUsage figures = rounds.figures("server", kNoon);
+  EXPECT_THAT(only_node(figures).times, ElementsAre(kNoon, kNoon + seconds(20))) << "another window forgets nothing";
+  EXPECT_EQ(figures.resources.front().window, seconds(16));
+  EXPECT_EQ(figures.resources.front().lag, seconds(30));
+}
+
 /// A sample with the pod in it that was scraped before the pod left, and is dated after.
 TEST(UsageRounds, ThatMayBeOlderThanTheirDateCountWithoutAPodThatJustLeft) {
   UsageRounds rounds(source());

@@ -81,4 +81,15 @@ TEST(LoadWatcherAnswer, WithoutAWindowTheTimestampCounts) {
   EXPECT_EQ(base::format_time(rows.rows[0].time), "2025-11-21T12:01:00Z");
 }
 
+TEST(LoadWatcherAnswer, FiguresAreMeansOverItsWindow) {
+  usage::Rows rows(usage::kLoadWatcherWidth);
+  std::string answer = answer_of("");
+  ASSERT_TRUE(usage::read_load_watcher(answer, rows));
+  EXPECT_EQ(rows.window, base::minutes(15));
+  usage::Rows endless(usage::kLoadWatcherWidth);
+  answer = R"({"window":{"start":1,"end":1763726400},"data":{"NodeMetricsMap":{}}})";
+  ASSERT_TRUE(usage::read_load_watcher(answer, endless));
+  EXPECT_EQ(endless.window, base::Duration{});
+}
+
 }  // namespace usage_load_watcher_test

@@ -201,4 +201,61 @@ TEST(Prometheus, ErrorsThatMayHealAreTold) {
   EXPECT_FALSE(usage::told_error(page));
 }
 
+// --- whole numbers
+
+std::string matrix_of(const std::string& result) {
+  return R"({"status":"success","data":{"resultType":"matrix","result":[)" + result + "]}}";
+}
+std::string series(const std::string& labels, const std::string& points) {
+  return R"({"metric":{)" + labels + R"(},"values":[)" + points + "]}";
+}
+
+/// The numbers by series, or the error.
+std::string numbers(std::string answer) {
+  const auto read = usage::read_numbers(answer, {});
+  if (!read) return "error: " + read.error().message;
+  std::string text;
+  for (const auto& each : read->series) {
+    text += (text.empty() ? "" : " | ") + each.name + ":";
+    for (std::size_t i = each.begin; i < each.end; ++i) {
+      const std::int32_t number = read->numbers[i];
+      text += number == usage::kBelowAll   ? " below"
+              : number == usage::kAboveAll ? " above"
+                                           : " " + std::to_string(number);
+    }
+  }
+  return text + (read->not_whole == 0 ? "" : " | not whole: " + std::to_string(read->not_whole));
+}
+
+class Numbers : public testing::TestWithParam<VectorCase> {};
+TEST_P(Numbers, AreRead) { EXPECT_EQ(numbers(GetParam().answer), GetParam().want); }
+TEST_P(Numbers, AreReadWithSpacesToo) { EXPECT_EQ(numbers(with_spaces(GetParam().answer)), GetParam().want); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Usage, Numbers,
+    testing::Values(
+        VectorCase{"Plain", matrix_of(series(kN1, R"([300,"-47"],[600,"0"],[900,"12"])")), "n1: -47 0 12"},
+        VectorCase{"SeveralSeries",
+                   matrix_of(series(kN1, R"([300,"1"])") + "," + series("", R"([300,"7"])") + "," +
+                             series(R"("node":"n2")", R"([300,"2"],[600,"3"])")),
+                   "n1: 1 | n2: 2 3"},
+        VectorCase{"NothingAtAll", matrix_of(""), ""},
+        VectorCase{"FractionsOfSeconds", matrix_of(series(kN1, R"([300.5,"4"],[600,"5"])")), "n1: 4 5"},
+        VectorCase{"Infinite", matrix_of(series(kN1, R"([300,"-Inf"],[600,"+Inf"],[900,"NaN"],[1200,"1"])")),
+                   "n1: below above 1"},
+        VectorCase{"NegativeZero", matrix_of(series(kN1, R"([300,"-0"])")), "n1: 0"},
+        VectorCase{"LongNumbers", matrix_of(series(kN1, R"([300,"123456789"],[600,"1e+20"],[900,"-99999999999"])")),
+                   "n1: 123456789 above below"},
+        VectorCase{"NotWhole", matrix_of(series(kN1, R"([300,"0.5"],[600,"2"],[900,"x"])")), "n1: 2 | not whole: 2"},
+        VectorCase{"NoPoints", matrix_of(series(kN1, "")), "n1:"},
+        VectorCase{"AVector", vector_of(sample(kN1, "1")),
+                   "error: the result is a vector, not a matrix: what was expected is a number for each node or pod"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Numbers, ATruncatedAnswerIsAnErrorWhereverItEnds) {
+  const std::string whole = matrix_of(series(kN1, R"([300,"-47"],[600.5,"NaN"],[900,"12"])"));
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_TRUE(numbers(whole.substr(0, size)).starts_with("error: ")) << size;
+}
+
 }  // namespace usage_prometheus_parse_test

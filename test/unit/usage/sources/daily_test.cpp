@@ -74,26 +74,48 @@ TEST_F(Daily, TellsWhichFigureFailed) {
   EXPECT_TRUE(history().containers({"none", ""}, usage_test::kNoon, [](auto, auto, auto, double) {}));
 }
 
-TEST_F(Daily, ReadsPointsInParts) {
+TEST_F(Daily, ReadsNumbersInParts) {
   world_.server.on(kNow, vector(R"({"metric":{},"value":[1,"20000"]})"));
   const auto answer = [](int second) {
     return R"({"status":"success","data":{"resultType":"matrix","result":[{"metric":{"evacuator_series":"shop/web/app"},)"
            R"("values":[[)" +
-           std::to_string(second) + R"(,"0.5"]]},{"metric":{"evacuator_series":"odd"},"values":[[)" +
+           std::to_string(second) + R"(,"-47"]]},{"metric":{"evacuator_series":"odd"},"values":[[)" +
            std::to_string(second) + R"(,"1"]]}]}})";
   };
   world_.server.on(kRange, answer(300));
-  world_.server.on(kRange, answer(10500));
-  const usage::Grid grid{base::TimePoint(base::seconds(300)), base::minutes(5), 36};
+  world_.server.on(kRange, answer(21'000));
+  const usage::Grid grid{base::TimePoint(base::seconds(300)), base::minutes(5), 72};
   std::string found;
-  const auto told =
-      history().points({"cpu", "up"}, grid, [&](auto ns, auto pod, auto container, auto time, double value) {
-        found += base::format_time(time) + " " + std::string(ns) + "/" + std::string(pod) + "/" +
-                 std::string(container) + (value == 0.5 ? " 0.5;" : " ?;");
-      });
+  const auto told = history().numbers({"cpu", "up"}, grid, [&](auto ns, auto pod, auto container, auto numbers) {
+    found += std::string(ns) + "/" + std::string(pod) + "/" + std::string(container);
+    for (const std::int32_t each : numbers) found += " " + std::to_string(each);
+    found += ";";
+  });
   ASSERT_TRUE(told) << told.error().message;
-  EXPECT_EQ(found, "1970-01-01T00:05:00Z shop/web/app 0.5;1970-01-01T02:55:00Z shop/web/app 0.5;");
-  EXPECT_EQ(world_.server.requests.size(), 3U) << "34 steps of 20,000 containers are as much as an answer holds";
+  EXPECT_EQ(found, "shop/web/app -47;shop/web/app -47;");
+  EXPECT_EQ(world_.server.requests.size(), 3U) << "69 steps of 20,000 containers are as much as an answer holds";
+  EXPECT_THAT(world_.server.requests[2].query, HasSubstr("start=21000.000"));
+}
+
+TEST_F(Daily, NumbersAreWholeAndToldOnce) {
+  world_.server.on(kNow, vector(R"({"metric":{},"value":[1,"2"]})"));
+  const auto series = [](const std::string& value) {
+    return R"({"metric":{"evacuator_series":"shop/web/app"},"values":[[300,")" + value + R"("]]})";
+  };
+  const auto answer = [&](const std::string& result) {
+    return R"({"status":"success","data":{"resultType":"matrix","result":[)" + result + "]}}";
+  };
+  world_.server.on(kRange, answer(series("1") + "," + series("2")));
+  const usage::Grid grid{base::TimePoint(base::seconds(300)), base::minutes(5), 1};
+  int told = 0;
+  const auto count = [&](auto, auto, auto, auto numbers) { told += static_cast<int>(numbers.size()); };
+  EXPECT_TRUE(history().numbers({"cpu", "up"}, grid, count));
+  EXPECT_EQ(told, 1);
+  world_.server.answers[kRange].clear();
+  world_.server.on(kRange, answer(series("0.5")));
+  const auto refused = history().numbers({"cpu", "up"}, grid, count);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "cpu: the answer has values that are no whole numbers");
 }
 
 TEST(DailyExpressions, RespectTheSettings) {
@@ -109,6 +131,7 @@ TEST(DailyExpressions, RespectTheSettings) {
   EXPECT_THAT(usage::steady_cpu(settings, ""), Not(HasSubstr("container_start_time_seconds")));
   EXPECT_EQ(usage::container_expressions(settings, "")[4].promql, "") << "no start-ups, no question";
   EXPECT_THAT(usage::steady_cpu(settings, "namespace=~\"a|b\""), Not(HasSubstr("shop")));
+  EXPECT_EQ(usage::steady_cpu_buckets(settings, "", 0.02), "ceil(ln(" + usage::steady_cpu(settings, "") + ") / 0.02)");
 }
 
 }  // namespace usage_daily_test

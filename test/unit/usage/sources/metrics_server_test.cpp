@@ -32,6 +32,26 @@ TEST_F(MetricsServer, ReadsNodesAndPodsPageByPage) {
   EXPECT_EQ(world_.api_server.requests[2].query, "limit=1000&continue=t%2F1");
 }
 
+TEST_F(MetricsServer, WindowsAreTheServers) {
+  const auto node = [](const std::string& name, const std::string& window) {
+    return R"({"metadata":{"name":")" + name + R"("},"window":")" + window + R"(","usage":{"cpu":"1","memory":"2"}})";
+  };
+  struct Row {
+    std::string items;
+    base::Duration want;
+  };
+  for (const Row& row : {Row{node("n1", "10s") + "," + node("n2", "20.5s"), base::milliseconds(20'500)},
+                         Row{node("n1", "5m0s"), base::minutes(5)}, Row{node("n1", "soon"), base::seconds(15)},
+                         Row{node("n1", "-5s"), base::seconds(15)}, Row{node("n1", "9000h"), base::seconds(15)}}) {
+    world_.api_server.answers.clear();
+    world_.api_server.on(kNodes, R"({"items":[)" + row.items + "]}");
+    const auto samples = source_.sample();
+    ASSERT_TRUE(samples) << samples.error().message;
+    EXPECT_EQ(samples->columns[0].window, row.want) << row.items;
+    EXPECT_EQ(samples->columns[1].window, base::Duration{}) << "memory is as it is";
+  }
+}
+
 TEST_F(MetricsServer, NodesCountWithoutPods) {
   world_.api_server.on(kNodes, R"({"items":[{"metadata":{"name":"n1"},"usage":{"cpu":"1","memory":"2"}}]})");
   world_.api_server.on(kPods, "", 503);

@@ -742,6 +742,35 @@ TEST(DecideVerifying, SaysWhenTheReplacementIsBackOnTheSameNode) {
   EXPECT_EQ(life.condition_reason("ReplacementReady"), "SameNode");
 }
 
+// An extender leaves no mark on a pod: the node tells.
+TEST(DecideVerifying, ANewPodOnTheHintedNodeTookTheHintOfAnExtender) {
+  for (const bool extender : {true, false}) {
+    Life life = verifying();
+    life.spec().placement = api::PlacementHint{.node_name = {"node-b"}};
+    life.seen.rules.extender_serves_hints = extender;
+    life.replacement(true, "node-b");
+    life.tick();
+    EXPECT_EQ(life.phase(), Phase::kSucceeded);
+    EXPECT_EQ(life.condition_reason("PlacementHinted"), extender ? "HintTaken" : "HintUnused");
+    EXPECT_EQ(life.status().placement.has_value(), extender);
+  }
+}
+
+TEST(DecideVerifying, OthersTookNoHintOfAnExtender) {
+  Life life = verifying();
+  life.spec().placement = api::PlacementHint{.node_name = {"node-b"}};
+  life.seen.rules.extender_serves_hints = true;
+  life.replacement(true, "node-b", "claimed-uid");
+  Sibling claimed = life.seen.siblings[0];
+  claimed.claimed = true;
+  life.replacement(true, "node-c");
+  life.seen.siblings.push_back(claimed);
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kSucceeded);
+  EXPECT_EQ(life.status().outcome->replacement->uid, "new-uid");
+  EXPECT_EQ(life.condition_reason("PlacementHinted"), "HintUnused");
+}
+
 TEST(DecideVerifying, SucceedsWithoutAReplacementUnlessOneIsRequired) {
   Life life = verifying();
   life.advance(seconds(600));
