@@ -40,4 +40,7 @@ inline std::size_t core_count() {
   return std::thread::hardware_concurrency() > 0 ? std::thread::hardware_concurrency() : 1;
 }
 
+/// On as many threads as that.
+inline void run_on_all_cores(std::span<const std::function<void()>> tasks) { run_side_by_side(tasks, core_count()); }
+
 }  // namespace base

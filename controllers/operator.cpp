@@ -682,8 +682,7 @@ void Operator::run_workers(std::stop_token stop) {
   for (kube::WorkerPool* pool : {&evacuators, &collectors, &askers}) pool->start(stop);
   impl_->policies.set_pause([stop](base::Duration pause) { return base::sleep_unless_stopped(pause, stop); });
   impl_->policies.set_stopping([stop] { return stop.stop_requested(); });
-  impl_->policies.set_executor(
-      [](std::span<const std::function<void()>> tasks) { base::run_side_by_side(tasks, base::core_count()); });
+  impl_->policies.set_executor(base::run_on_all_cores);
   impl_->policies.set_creators(std::clamp(impl_->deps.config.workers, std::int32_t{1}, kMostCreators));
   const auto run = [&](const char* name, kube::Worker worker) {
     threads.emplace_back([stop, name, worker = std::move(worker)]() mutable {

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <limits>
 
 #include "api/meta/label_value.hpp"
+#include "base/side_by_side.hpp"
 #include "cmd/drain/request.hpp"
 #include "planning/evacuating_pods.hpp"
 #include "planning/planner.hpp"
@@ -45,6 +47,10 @@ planning::PlanInput plan_input(const api::DeschedulerPolicy& policy, const plann
   if (policy.spec.mode != api::PolicyMode::kManual) input.options.taint_value = api::soft_taint_value(policy.meta.name);
   input.options.placement_hints = policy.status.last_cycle && policy.status.last_cycle->placement_hints;
   input.options.max_refusals = std::numeric_limits<std::size_t>::max();
+  input.options.elapsed = [begin = std::chrono::steady_clock::now()] {
+    return std::chrono::duration_cast<base::Duration>(std::chrono::steady_clock::now() - begin);
+  };
+  input.options.executor = base::run_on_all_cores;
   planning::EvacuatingPods pods(policy.meta.name, policy.spec.mode);
   for (const api::Evacuation& each : evacuations) {
     const api::PodUid& uid = each.spec.pod_ref.uid;

@@ -340,9 +340,7 @@ base::Status simulate(const SimulateOptions& options) {
   as_operator.elapsed = [begin = std::chrono::steady_clock::now()] {
     return std::chrono::duration_cast<base::Duration>(std::chrono::steady_clock::now() - begin);
   };
-  as_operator.executor = [](std::span<const std::function<void()>> tasks) {
-    base::run_side_by_side(tasks, base::core_count());
-  };
+  as_operator.executor = base::run_on_all_cores;
   planning::PlanInput input{.spec = spec,
                             .cluster = snapshot,
                             .leaving = pods.leaving,

@@ -22,4 +22,9 @@ struct LowerBound {
 /// bound.
 LowerBound lower_bound_of(const DefragmentationProblem& problem, const std::function<bool()>& should_stop);
 
+/// What keeps the nodes that stay, once the plan is carried out: the first `most` of them by name. `cluster`: as it is
+/// then; `avoided`: sorted, nodes that take no pods.
+std::vector<EmptyingReport::Held> held_nodes(const DefragmentationProblem& problem, const scheduling::Overlay& cluster,
+                                             const std::vector<NodeIndex>& avoided, std::size_t most);
+
 }  // namespace strategies

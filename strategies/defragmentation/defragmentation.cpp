@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "api/meta/well_known.hpp"
-#include "strategies/defragmentation/held_nodes.hpp"
+#include "strategies/defragmentation/bound.hpp"
 
 namespace strategies {
 namespace {

@@ -1,4 +1,4 @@
-#include "strategies/defragmentation/held_nodes.hpp"
+#include "strategies/defragmentation/bound.hpp"
 
 #include <fmt/format.h>
 

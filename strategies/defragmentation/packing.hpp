@@ -25,6 +25,9 @@ struct PackingStyle {
   std::size_t ejected = 3;    ///< pods that leave one node for one pod; more where fewer never make room
   double noise = 0;           ///< how far chance decides among places: 0, not at all
   int patience = 3;           ///< pods of a kind without a place, until no other of it is tried
+  bool fills = false;         ///< what is free is filled as exactly as the scheduler lets, before anything is packed
+  double open = 0.5;          ///< what room that another pod may fill counts as waste, in parts of a small pod
+  double price = 0.1;         ///< what a move counts as waste while it fills, in parts of a small pod
   bool direct_first = false;  ///< pods that need no room made go first; else the ones that make room
   /// What makes room for a pod is to be so many times as large, so that others find a place there, too; 0: the less,
   /// the better.

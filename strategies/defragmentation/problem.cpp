@@ -40,6 +40,7 @@ DefragmentationProblem::DefragmentationProblem(const StrategyContext& context, N
   find_sizes();
   find_disturbances();
   for (const NodeIndex node : context.nodes) add_node(node);
+  find_small_size();
   rank_nodes();
   for (const auto& [name, percent] : rules.headroom) {
     if (const auto resource = base().resources().find(name)) headroom_.emplace_back(*resource, percent / 100);
@@ -65,6 +66,17 @@ void DefragmentationProblem::find_sizes() {
     const scheduling::RequestSet& requests = base().requests(pod);
     size = size_of(scheduling::amount_of(requests, kCpuIndex), scheduling::amount_of(requests, kMemoryIndex));
   }
+}
+
+void DefragmentationProblem::find_small_size() {
+  std::vector<double> sizes;
+  for (const NodeIndex node : nodes()) {
+    for (const PodIndex pod : pods_on(node)) sizes.push_back(size(pod));
+  }
+  if (sizes.empty()) return;
+  const auto tenth = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 10);
+  std::ranges::nth_element(sizes, tenth);
+  small_size_ = *tenth;
 }
 
 void DefragmentationProblem::find_disturbances() {

@@ -75,6 +75,8 @@ class DefragmentationProblem {
   double size_of(std::int64_t cpu, std::int64_t memory) const {
     return std::max(static_cast<double>(cpu) / average_cpu_, static_cast<double>(memory) / average_memory_);
   }
+  /// Of those on nodes that are looked at a tenth is smaller.
+  double small_size() const { return small_size_; }
   /// Some pod waits for a node.
   bool has_pods_without_node() const { return !base().unscheduled_pods().empty(); }
   /// So many pods of its owner may move in one plan.
@@ -103,6 +105,7 @@ class DefragmentationProblem {
   void find_taking();
   void find_disturbances();
   void find_sizes();
+  void find_small_size();
   void add_node(NodeIndex node);
   void rank_nodes();
   std::optional<scheduling::Refusal> find_objection(PodIndex pod) const;
@@ -113,7 +116,8 @@ class DefragmentationProblem {
   const DefragmentationRules& rules_;
   std::shared_ptr<const std::vector<Disturbance>> disturbances_;  ///< by pod
   std::vector<double> sizes_;                                     ///< by set of requests
-  double average_cpu_ = 1;                                        ///< of the nodes that take pods
+  double small_size_ = 0;
+  double average_cpu_ = 1;  ///< of the nodes that take pods
   double average_memory_ = 1;
   std::vector<bool> is_looked_at_;
   std::vector<bool> is_held_;

@@ -21,14 +21,13 @@ constexpr std::size_t kMostInstead = 6;
 constexpr std::size_t kStepsOfMove = 20;
 constexpr std::size_t kFewLeft = 8;  // nodes for which any progress is worth another round
 
-/// nullopt: there is none like it.
+}  // namespace
+
 std::optional<PodKind> kind_of(PodIndex pod, const scheduling::ClusterSnapshot& base) {
   const auto owner = base.owner_of(pod);
   if (!owner || !base.pod(pod).volumes.empty()) return std::nullopt;
   return PodKind{*owner, base.label_group_of(pod), base.request_set_of(pod)};
 }
-
-}  // namespace
 
 Realization::Wave::Wave(const Overlay& cluster)
     : before(cluster),
@@ -126,6 +125,7 @@ void Realization::repeat(const std::vector<WaveMove>& plan, std::size_t most_mov
 }
 
 bool Realization::run(std::size_t most_moves) {
+  if (style_.fills) fill(most_moves);
   std::size_t before = left().size();
   while (before > 0) {
     waits_for_budget_ = false;

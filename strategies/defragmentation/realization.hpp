@@ -1,10 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "scheduling/pdb_budget.hpp"
@@ -15,6 +18,8 @@ namespace strategies {
 
 /// Owner, labels and requests: equal for pods that find a place where the others do.
 using PodKind = std::array<std::uint32_t, 3>;
+/// nullopt: there is none like it.
+std::optional<PodKind> kind_of(PodIndex pod, const scheduling::ClusterSnapshot& base);
 
 struct WaveMove {
   PodIndex pod;
@@ -74,6 +79,35 @@ class Realization {
   std::vector<PackedMove> pack();
   std::size_t run_waves(std::size_t most_moves);
   std::size_t run_wave(std::vector<PackedMove>& pending);
+  // --- filling (filling.cpp)
+  /// Pods that are equal to the scheduler, and where it would put the next of them.
+  struct Filler {
+    std::vector<PodIndex> pods;     ///< the last one goes first
+    double size;                    ///< of each, with some noise
+    std::optional<NodeIndex> to{};  ///< nullopt: nowhere when it was asked about last
+    double waste = 0;               ///< of that node's room, for each part that the pod takes
+  };
+  /// What is free on a node, in parts of what it offers. Below 0: so much is missing.
+  struct Room {
+    double cpu;
+    double memory;
+    double least() const { return std::min(cpu, memory); }
+  };
+  struct Hole;
+  class Foresight;
+  class HoleSearch;
+  void fill(std::size_t most_moves);
+  std::size_t fill_wave(std::vector<Filler>& fillers, double most_waste);
+  void fill_gaps(Wave& wave, std::vector<Filler>& fillers, double most_waste);
+  void make_holes(Wave& wave, const std::vector<Filler>& fillers);
+  bool make_hole(PodIndex pod, Wave& wave, Foresight& foresight);
+  Hole find_hole(PodIndex pod, const Wave& wave, Foresight& foresight);
+  void foresee(Filler& filler, const Wave& wave);
+  std::optional<std::pair<NodeIndex, double>> foresee(PodIndex pod, const Wave& wave);
+  std::vector<Filler> fillers();
+  double waste_of(double free_share) const;
+  Room room_beside(NodeIndex node, PodIndex pod) const;
+
   bool attempt(const PackedMove& move, Wave& wave);
   bool attempt_instead(const PackedMove& move, Wave& wave);
   bool relocate(PodIndex pod, const PackedMove& instead_of, Wave& wave);

@@ -18,19 +18,22 @@ constexpr double kKeyNoise = 0.7;  // of efforts, when nodes are exchanged
 constexpr double kLeastHole = 1;
 constexpr double kMostHole = 3.5;
 constexpr std::array kHoles = {2.0, 1.5, 3.0};  // PackingStyle::hole
-constexpr double kTryMore = 0.6;                // share of the attempts that are about one more node
-constexpr double kLeastTryMore = 0.15;          // of those after many that failed
-constexpr double kLessHope = 0.97;              // after each
-constexpr double kMostDropped = 0.5;            // share of the best plan's moves that are looked for anew
-constexpr std::int64_t kLeash = 8;  // times as many steps as a plan took: an attempt that is worth it takes no more
-constexpr int kMostFailures = 12;   // further nodes in a row that cannot be emptied
+constexpr double kMostPrice = 0.2;              // PackingStyle::price
+constexpr double kFillsFar = 0.75;              // share of the attempts that begin with PackingStyle::fills
+constexpr double kFillsNear = 0.25;
+constexpr double kTryMore = 0.6;        // share of the attempts that are about one more node
+constexpr double kLeastTryMore = 0.15;  // of those after many that failed
+constexpr double kLessHope = 0.97;      // after each
+constexpr double kMostDropped = 0.5;    // share of the best plan's moves that are looked for anew
+constexpr std::int64_t kLeash = 8;      // times as many steps as a plan took: an attempt that is worth it takes no more
+constexpr int kMostFailures = 12;       // further nodes in a row that cannot be emptied
 constexpr std::size_t kStepsOfAttempt = 500;
 constexpr std::int64_t kLeastImproving = 30'000'000;  // for improvements: a second
 constexpr std::int64_t kMostImproving = 60'000'000;
-constexpr std::int64_t kFarImproving = 200'000'000;
+constexpr std::int64_t kFarImproving = 300'000'000;
 constexpr int kFarPatience = 40;                 // PackingStyle::patience
 constexpr std::int64_t kLeastSteps = 1'000'000;  // that an attempt may take
-constexpr std::int64_t kFarSteps = 12'000'000;
+constexpr std::int64_t kFarSteps = 30'000'000;
 constexpr std::size_t kNearPercent = 95;     // of the bound
 constexpr std::size_t kCloseEnough = 500;    // of the bound: no closer look at how many nodes go
 constexpr std::int64_t kMoment = 2'000'000;  // for each try after the time has run out
@@ -273,6 +276,11 @@ PackingStyle DefragmentationSearch::random_style() {
   const double luck = chance_.fraction();
   PackingStyle style{.noise = kNoise * luck * luck, .direct_first = chance_.below(2) == 0};
   if (is_far()) style.patience = kFarPatience;
+  if (!chooses_targets_ && chance_.fraction() < (is_far() ? kFillsFar : kFillsNear)) {
+    style.fills = true;
+    style.open = chance_.fraction();
+    style.price = kMostPrice * chance_.fraction();
+  }
   if (chance_.below(4) == 0) ++style.depth;
   if (chance_.below(4) == 0) style.hole = kLeastHole + (kMostHole - kLeastHole) * chance_.fraction();
   if (chance_.below(3) != 0) return style;

@@ -30,12 +30,11 @@ struct Attempt {
   std::vector<Rival> rivals{};   ///< other strategies
   std::vector<Rival> methods{};  ///< other ways of this strategy
   std::optional<Optimum> optimum{};
-  int least_percent = 95;  ///< of what can be freed
 };
 
 /// Each aim that is missed, in words:
 /// - no rule is broken, and no node freed beyond the bound;
-/// - at least that percentage of what the bound, and the optimum where it is known, say can be freed; never less than a
+/// - at least 95 % of what the bound, and the optimum where it is known, say can be freed; never less than a
 /// rival;
 /// - at most 2.2 moves a freed node on "classic", 1.2 times the optimum's, and those of a rival or method that frees as
 ///   many or more.

@@ -43,6 +43,18 @@ TEST_P(Fragmented, IsFreedNearlyToTheBound) {
 INSTANTIATE_TEST_SUITE_P(Kinds, Fragmented, testing::ValuesIn(fragmentation::kinds()),
                          [](const auto& info) { return std::string(info.param); });
 
+class NearlyFull : public testing::TestWithParam<std::string_view> {};
+
+/// Little is free, and the scheduler by itself does not take just what each pod fills.
+TEST_P(NearlyFull, IsFreedWithoutHints) {
+  const auto input = fragmentation::make_cluster(GetParam(), 200, 1);
+  const auto ours = fragmentation::judge(input, plan(input, "Defragmentation", "{}"));
+  EXPECT_THAT(fragmentation::missed_aims({GetParam(), ours}), testing::IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, NearlyFull, testing::Values("crowded", "brimful"),
+                         [](const auto& info) { return std::string(info.param); });
+
 /// More nodes than a scheduler compares: of those it takes the hinted one only by chance, and so goes by itself.
 TEST(Hints, FreeAsMuchOfALargeCluster) {
   for (const std::string_view kind : {"mixed", "spread"}) {
