@@ -101,6 +101,7 @@ World::World(const Model& model, const Settings& settings, Rule rule)
       settings_(settings),
       kinds_(model.pods()),
       chance_(settings.seed ^ 0x6368616e6365),
+      measuring_(settings.seed ^ 0x736f75726365),
       pods_(model.pods().size(), -1) {
   const Parameters& p = settings.parameters;
   const auto nodes = static_cast<std::size_t>(p.nodes);
@@ -148,7 +149,7 @@ double World::use_of(const Model& model, std::size_t pod) const {
 }
 
 /// What is above a node's capacity waits: its pods get less each, and so much is measured.
-void World::sample(Model& model) {
+void World::sample(const Model& model) {
   time_ = model.time();
   const double cores = settings_.parameters.node_cores;
   std::vector<double> wanted(samples_.size());
@@ -170,7 +171,7 @@ void World::sample(Model& model) {
   usage::Samples samples;
   samples.columns = {{"cpu", usage::Unit::kAmount}};
   for (std::size_t node = 0; node < wanted.size(); ++node) {
-    const double value = std::max(model.measured(std::min(wanted[node], cores)), 0.0);
+    const double value = std::max(model.measured(std::min(wanted[node], cores), measuring_), 0.0);
     samples_[node].push_back(value);
     if (samples_[node].size() > std::max<std::size_t>(rule_.window / Model::kStep, kSamples))
       samples_[node].pop_front();

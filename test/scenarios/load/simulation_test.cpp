@@ -25,6 +25,15 @@ TEST(LoadSimulation, IsTheSameForTheSameSeed) {
   }
 }
 
+TEST(LoadSimulation, ARuleIsTheSameAloneAndAmongOthers) {
+  const auto all = load::simulate(load::small(3), {load::no_descheduling(), load::upstream_deviation(),
+                                                   load::ours(false), load::ours(true)});
+  const auto alone = load::simulate(load::small(3), {load::ours(true)});
+  EXPECT_EQ(alone[0].hourly, all[3].hourly);
+  EXPECT_EQ(alone[0].moves, all[3].moves);
+  EXPECT_GT(alone[0].moves, 0);
+}
+
 TEST(LoadSimulation, IsUnevenWhereRequestsAreEven) {
   const auto outcomes = load::simulate(day_and_a_half(), {load::no_descheduling()});
   EXPECT_EQ(outcomes[0].moves, 0);
