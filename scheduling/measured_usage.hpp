@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/shared_vector.hpp"
 
 namespace scheduling {
 
@@ -42,11 +43,11 @@ struct MeasuredUsage {
 
   std::string source;  ///< as UsageNeed::key() spells it
   std::vector<Resource> resources;
-  std::vector<Node> nodes;                  ///< by name
-  std::vector<Pod> pods;                    ///< by namespace and name; none: the source knows nodes only
-  std::vector<std::int64_t> pod_amounts{};  ///< `resources.size()` for each of `pods`
-  std::int32_t max_unknown_percent = 30;    ///< more nodes without a good sample: nothing is balanced by it
-  std::string problem;                      ///< why nothing of it is usable at all: "no answer: timeout"; empty: usable
+  std::vector<Node> nodes;                         ///< by name
+  base::SharedVector<Pod> pods;                    ///< by namespace and name; none: the source knows nodes only
+  base::SharedVector<std::int64_t> pod_amounts{};  ///< `resources.size()` for each of `pods`
+  std::int32_t max_unknown_percent = 30;           ///< more nodes without a good sample: nothing is balanced by it
+  std::string problem;  ///< why nothing of it is usable at all: "no answer: timeout"; empty: usable
   friend bool operator==(const MeasuredUsage&, const MeasuredUsage&) = default;
 };
 
