@@ -83,10 +83,11 @@ Rule ours(bool forecast, const Choices& choices) {
   rule.name = forecast ? "ours, forecast" : "ours";
   rule.spec = fmt::format(
       R"({{"usageSources":[{{"name":"load","type":"MetricsServer"}}],"evictability":{{"minPodAge":"{}"}},
+      "convergence":{{"minScore":{}}},
       "strategies":[{{"name":"LowNodeUtilization","args":{{"thresholds":{{"cpu":{}}},"targetThresholds":{{"cpu":{}}},
       "useDeviationThresholds":true,
       "usage":{{"source":"load","forecast":{},"hysteresis":{{"samples":{},"of":{}}},"softTaint":true}}}}}}]}})",
-      choices.min_pod_age, choices.low, choices.high, forecast, choices.samples, choices.of);
+      choices.min_pod_age, choices.min_score, choices.low, choices.high, forecast, choices.samples, choices.of);
   rule.forecast = forecast;
   rule.soft_taints = true;
   rule.is_guarded = true;
@@ -204,11 +205,15 @@ std::shared_ptr<const scheduling::MeasuredUsage> World::measured(const std::stri
   usage->source = source;
   usage->resources = {{"cpu", false}, {"memory", false}};
   for (std::size_t node = 0; node < samples_.size(); ++node) usage->nodes.push_back(figures_of(node));
+  std::vector<scheduling::MeasuredUsage::Pod> pods;
+  std::vector<std::int64_t> amounts;
   for (std::size_t pod = 0; pod < places_.size(); ++pod) {
     if (pods_[pod] < 0) continue;
-    usage->pods.push_back({kSource, input_.pods[pod]->meta.name});
-    usage->pod_amounts.insert(usage->pod_amounts.end(), {milli(pods_[pod]), kinds_[pod].memory * kMebi * 500});
+    pods.push_back({kSource, input_.pods[pod]->meta.name});
+    amounts.insert(amounts.end(), {milli(pods_[pod]), kinds_[pod].memory * kMebi * 500});
   }
+  usage->pods = base::SharedVector(std::move(pods));
+  usage->pod_amounts = base::SharedVector(std::move(amounts));
   return usage;
 }
 

@@ -41,6 +41,7 @@ struct Choices {
   int horizon = 60;          ///< minutes
   double percentile = 50;    ///< of the forecast
   std::string min_pod_age = "2h";
+  double min_score = 60;  ///< of a move
 };
 /// LowNodeUtilization with `usage`.
 Rule ours(bool forecast, const Choices& choices = {});
@@ -136,8 +137,8 @@ class World {
   scheduling::SnapshotInput input_;
   scheduling::SnapshotKeeper keeper_;
   std::optional<usage::History> history_;
-  Chance chance_;     ///< of the scheduler
-  Chance measuring_;  ///< of the source: the same errors for every rule
+  Chance chance_;                  ///< of the scheduler
+  Chance measuring_;               ///< of the source: the same errors for every rule
   std::set<std::string> avoided_;  ///< nodes that bear a soft taint
   base::Duration time_{};
   std::vector<std::deque<double>> samples_;  ///< by node: cores, the newest last

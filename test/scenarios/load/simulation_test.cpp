@@ -26,8 +26,8 @@ TEST(LoadSimulation, IsTheSameForTheSameSeed) {
 }
 
 TEST(LoadSimulation, ARuleIsTheSameAloneAndAmongOthers) {
-  const auto all = load::simulate(load::small(3), {load::no_descheduling(), load::upstream_deviation(),
-                                                   load::ours(false), load::ours(true)});
+  const auto all = load::simulate(
+      load::small(3), {load::no_descheduling(), load::upstream_deviation(), load::ours(false), load::ours(true)});
   const auto alone = load::simulate(load::small(3), {load::ours(true)});
   EXPECT_EQ(alone[0].hourly, all[3].hourly);
   EXPECT_EQ(alone[0].moves, all[3].moves);
