@@ -191,8 +191,8 @@ void UsageRounds::take_pods(usage::Samples& samples) {
       amounts[p * resources_.size() + r] = thousandths(samples.pod_values[p * count + c]);
   }
   is_gone_.assign(pods.size(), false);
-  pods_ = base::SharedVector(std::move(pods));
-  pod_amounts_ = base::SharedVector(std::move(amounts));
+  pods_ = scheduling::SharedVector(std::move(pods));
+  pod_amounts_ = scheduling::SharedVector(std::move(amounts));
 }
 
 /// Figures that were made before keep what they have.
@@ -209,8 +209,8 @@ void UsageRounds::drop_gone_pods() {
     amounts.insert(amounts.end(), first, first + static_cast<std::ptrdiff_t>(resources_.size()));
   }
   is_gone_.assign(pods.size(), false);
-  pods_ = base::SharedVector(std::move(pods));
-  pod_amounts_ = base::SharedVector(std::move(amounts));
+  pods_ = scheduling::SharedVector(std::move(pods));
+  pod_amounts_ = scheduling::SharedVector(std::move(amounts));
 }
 
 void UsageRounds::forget_missing(base::TimePoint now) {

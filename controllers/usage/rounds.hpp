@@ -125,8 +125,8 @@ class UsageRounds {
   std::vector<scheduling::MeasuredUsage::Resource> resources_;  ///< those of the columns, then those of pods alone
   std::map<std::string, Node> nodes_;
   Foreseen foreseen_;
-  base::SharedVector<scheduling::MeasuredUsage::Pod> pods_;
-  base::SharedVector<std::int64_t> pod_amounts_;
+  scheduling::SharedVector<scheduling::MeasuredUsage::Pod> pods_;
+  scheduling::SharedVector<std::int64_t> pod_amounts_;
   std::vector<bool> is_gone_;                                         ///< by pod
   std::map<std::pair<std::string, std::string>, Vanished> vanished_;  ///< by namespace and name
   std::vector<std::string> complaints_;                               ///< of the newest answer

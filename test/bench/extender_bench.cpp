@@ -31,8 +31,8 @@ struct World {
       rows.push_back({pod->meta.ns, pod->meta.name});
       amounts.insert(amounts.end(), {50, 100'000'000'000});
     }
-    measured->pods = base::SharedVector(std::move(rows));
-    measured->pod_amounts = base::SharedVector(std::move(amounts));
+    measured->pods = scheduling::SharedVector(std::move(rows));
+    measured->pod_amounts = scheduling::SharedVector(std::move(amounts));
     keeper.replace(extending::make_load_board(measured, keeper.resources(), nodes, pods), clock.now());
     for (int i = 0; i < kNewPods; ++i) place_new(i, i % count);
   }

@@ -90,8 +90,8 @@ std::shared_ptr<const scheduling::MeasuredUsage> usage_as_requested(const schedu
     amounts.insert(amounts.end(),
                    {scheduling::amount_of(requests, kCpuIndex), scheduling::amount_of(requests, kMemoryIndex)});
   }
-  usage->pods = base::SharedVector(std::move(pods));
-  usage->pod_amounts = base::SharedVector(std::move(amounts));
+  usage->pods = scheduling::SharedVector(std::move(pods));
+  usage->pod_amounts = scheduling::SharedVector(std::move(amounts));
   return usage;
 }
 

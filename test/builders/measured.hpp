@@ -37,10 +37,10 @@ class Measured {
   Measured& pod(std::string name, const Amounts& amounts) {
     std::vector<scheduling::MeasuredUsage::Pod> pods = usage_.pods.get();
     pods.push_back({"default", std::move(name)});
-    usage_.pods = base::SharedVector(std::move(pods));
+    usage_.pods = scheduling::SharedVector(std::move(pods));
     Amounts all = usage_.pod_amounts.get();
     all.insert(all.end(), amounts.begin(), amounts.end());
-    usage_.pod_amounts = base::SharedVector(std::move(all));
+    usage_.pod_amounts = scheduling::SharedVector(std::move(all));
     return *this;
   }
   Measured& unusable(std::string text) { return usage_.problem = std::move(text), *this; }

@@ -40,8 +40,8 @@ MeasuredUsage of_metrics_server(const Json& usage) {
     rows.push_back({name.first, name.second});
     all.insert(all.end(), each.begin(), each.end());
   }
-  measured.pods = base::SharedVector(std::move(rows));
-  measured.pod_amounts = base::SharedVector(std::move(all));
+  measured.pods = scheduling::SharedVector(std::move(rows));
+  measured.pod_amounts = scheduling::SharedVector(std::move(all));
   return measured;
 }
 

@@ -212,8 +212,8 @@ std::shared_ptr<const scheduling::MeasuredUsage> World::measured(const std::stri
     pods.push_back({kSource, input_.pods[pod]->meta.name});
     amounts.insert(amounts.end(), {milli(pods_[pod]), kinds_[pod].memory * kMebi * 500});
   }
-  usage->pods = base::SharedVector(std::move(pods));
-  usage->pod_amounts = base::SharedVector(std::move(amounts));
+  usage->pods = scheduling::SharedVector(std::move(pods));
+  usage->pod_amounts = scheduling::SharedVector(std::move(amounts));
   return usage;
 }
 
