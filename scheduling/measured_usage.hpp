@@ -3,14 +3,48 @@
 /// Measured usage as a value of the snapshot: what a source said of nodes and pods when a cycle began. Filled by
 /// controllers from usage/; strategies only read it.
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
 
 namespace scheduling {
+
+/// A list that never changes and that many hold: a copy shares it and costs nothing. Thread-safe, as what is constant
+/// is.
+template <typename T>
+class SharedVector {
+ public:
+  using value_type = T;
+  using const_iterator = typename std::vector<T>::const_iterator;
+  using iterator = const_iterator;
+
+  SharedVector() = default;
+  SharedVector(std::initializer_list<T> items) : SharedVector(std::vector<T>(items)) {}
+  explicit SharedVector(std::vector<T> items) {
+    if (!items.empty()) items_ = std::make_shared<const std::vector<T>>(std::move(items));
+  }
+
+  const std::vector<T>& get() const {
+    static const std::vector<T> none;
+    return items_ ? *items_ : none;
+  }
+  std::size_t size() const { return get().size(); }
+  bool empty() const { return get().empty(); }
+  const T& operator[](std::size_t at) const { return get()[at]; }
+  const_iterator begin() const { return get().begin(); }
+  const_iterator end() const { return get().end(); }
+  friend bool operator==(const SharedVector& a, const SharedVector& b) { return a.get() == b.get(); }
+
+ private:
+  std::shared_ptr<const std::vector<T>> items_;  ///< nullptr: it is empty
+};
 
 /// No figure: never 0.
 inline constexpr std::int64_t kUnknownUsage = -1;
@@ -45,11 +79,11 @@ struct MeasuredUsage {
 
   std::string source;  ///< as UsageNeed::key() spells it
   std::vector<Resource> resources;
-  std::vector<Node> nodes;                  ///< by name
-  std::vector<Pod> pods;                    ///< by namespace and name; none: the source knows nodes only
-  std::vector<std::int64_t> pod_amounts{};  ///< `resources.size()` for each of `pods`
-  std::int32_t max_unknown_percent = 30;    ///< more nodes without a good sample: nothing is balanced by it
-  std::string problem;                      ///< why nothing of it is usable at all: "no answer: timeout"; empty: usable
+  std::vector<Node> nodes;                   ///< by name
+  SharedVector<Pod> pods;                    ///< by namespace and name; none: the source knows nodes only
+  SharedVector<std::int64_t> pod_amounts{};  ///< `resources.size()` for each of `pods`
+  std::int32_t max_unknown_percent = 30;     ///< more nodes without a good sample: nothing is balanced by it
+  std::string problem;  ///< why nothing of it is usable at all: "no answer: timeout"; empty: usable
   friend bool operator==(const MeasuredUsage&, const MeasuredUsage&) = default;
 };
 

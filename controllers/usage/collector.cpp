@@ -206,6 +206,7 @@ void UsageCollector::keep(Entry& entry, usage::Samples samples) {
   {
     const std::lock_guard lock(mutex_);
     entry.rounds.take(samples, deps_.clock.now());
+    drop_outdated_figures(entry);
     measure_arrivals(entry);
     complaints = entry.rounds.health().complaints;
   }
@@ -237,7 +238,16 @@ void UsageCollector::tell_complaints(Entry& entry, std::vector<std::string> comp
                       {kv("source", entry.settings.name), kv("problem", each)});
 }
 
-std::shared_ptr<const scheduling::MeasuredUsage> UsageCollector::figures_of(Wish& wish, const UsageRounds& rounds,
+void UsageCollector::drop_outdated_figures(const Entry& entry) {
+  for (auto& [policy, wishes] : wishes_) {
+    for (Wish& wish : wishes) {
+      const auto at = entries_.find(wish.entry);
+      if (at != entries_.end() && at->second.get() == &entry) wish.last.reset();
+    }
+  }
+}
+
+std::shared_ptr<const scheduling::MeasuredUsage> UsageCollector::figures_of(Wish& wish, UsageRounds& rounds,
                                                                             base::TimePoint now) {
   if (wish.last && wish.version == rounds.version() && now <= wish.good_until) return wish.last;
   wish.last = std::make_shared<const scheduling::MeasuredUsage>(rounds.figures(wish.key, now));
@@ -252,7 +262,7 @@ UsageFigures UsageCollector::figures(const std::string& policy) {
   const auto wishes = wishes_.find(policy);
   if (wishes == wishes_.end()) return figures;
   for (Wish& wish : wishes->second) {
-    const Entry& entry = *entries_.at(wish.entry);
+    Entry& entry = *entries_.at(wish.entry);
     figures.measured.push_back(figures_of(wish, entry.rounds, deps_.clock.now()));
     figures.health.push_back(entry.rounds.health());
     if (entry.settings.forecast) figures.forecasts.push_back({wish.key, entry.quality});

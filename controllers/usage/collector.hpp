@@ -112,8 +112,10 @@ class UsageCollector {
     base::TimePoint good_until{};  ///< without another answer
   };
   /// Made anew only when they say something else. REQUIRES: mutex_ is held.
-  static std::shared_ptr<const scheduling::MeasuredUsage> figures_of(Wish& wish, const UsageRounds& rounds,
+  static std::shared_ptr<const scheduling::MeasuredUsage> figures_of(Wish& wish, UsageRounds& rounds,
                                                                      base::TimePoint now);
+  /// Figures that a newer answer has outdated would hold the pods of the one before. REQUIRES: mutex_ is held.
+  void drop_outdated_figures(const Entry& entry);
 
   std::shared_ptr<Entry> find(const std::string& key) const;
   struct Place;

@@ -179,18 +179,38 @@ void UsageRounds::note_vanished(const usage::Samples& next, base::TimePoint now)
 }
 
 void UsageRounds::take_pods(usage::Samples& samples) {
-  pods_.clear();
-  pods_.reserve(samples.pods.size());
-  for (usage::Samples::Pod& pod : samples.pods) pods_.push_back({std::move(pod.ns), std::move(pod.name)});
-  is_gone_.assign(pods_.size(), false);
-  pod_amounts_.assign(pods_.size() * resources_.size(), kUnknownUsage);
+  std::vector<MeasuredUsage::Pod> pods;
+  pods.reserve(samples.pods.size());
+  for (usage::Samples::Pod& pod : samples.pods) pods.push_back({std::move(pod.ns), std::move(pod.name)});
+  std::vector<std::int64_t> amounts(pods.size() * resources_.size(), kUnknownUsage);
   const std::size_t count = samples.pod_columns.size();
   for (std::size_t c = 0; c < count; ++c) {
     const auto at = std::ranges::find(resources_, samples.pod_columns[c].resource, &MeasuredUsage::Resource::name);
     const auto r = static_cast<std::size_t>(at - resources_.begin());
-    for (std::size_t p = 0; p < pods_.size(); ++p)
-      pod_amounts_[p * resources_.size() + r] = thousandths(samples.pod_values[p * count + c]);
+    for (std::size_t p = 0; p < pods.size(); ++p)
+      amounts[p * resources_.size() + r] = thousandths(samples.pod_values[p * count + c]);
   }
+  is_gone_.assign(pods.size(), false);
+  pods_ = scheduling::SharedVector(std::move(pods));
+  pod_amounts_ = scheduling::SharedVector(std::move(amounts));
+}
+
+/// Figures that were made before keep what they have.
+void UsageRounds::drop_gone_pods() {
+  if (std::ranges::find(is_gone_, true) == is_gone_.end()) return;
+  std::vector<MeasuredUsage::Pod> pods;
+  std::vector<std::int64_t> amounts;
+  pods.reserve(pods_.size());
+  amounts.reserve(pod_amounts_.size());
+  for (std::size_t p = 0; p < pods_.size(); ++p) {
+    if (is_gone_[p]) continue;
+    pods.push_back(pods_[p]);
+    const auto first = pod_amounts_.begin() + static_cast<std::ptrdiff_t>(p * resources_.size());
+    amounts.insert(amounts.end(), first, first + static_cast<std::ptrdiff_t>(resources_.size()));
+  }
+  is_gone_.assign(pods.size(), false);
+  pods_ = scheduling::SharedVector(std::move(pods));
+  pod_amounts_ = scheduling::SharedVector(std::move(amounts));
 }
 
 void UsageRounds::forget_missing(base::TimePoint now) {
@@ -238,22 +258,16 @@ MeasuredUsage::Node UsageRounds::figures_of(const std::string& name, const Node&
   return figures;
 }
 
-MeasuredUsage UsageRounds::figures(const std::string& key, base::TimePoint now) const {
+MeasuredUsage UsageRounds::figures(const std::string& key, base::TimePoint now) {
+  drop_gone_pods();
   MeasuredUsage figures;
   figures.source = key;
   figures.resources = resources_;
   figures.max_unknown_percent = source_.max_unknown_percent;
   if (answers_ == 0) figures.problem = problem_;
   for (const auto& [name, node] : nodes_) figures.nodes.push_back(figures_of(name, node, now));
-  figures.pods.reserve(pods_.size());
-  figures.pod_amounts.reserve(pod_amounts_.size());
-  for (std::size_t p = 0; p < pods_.size(); ++p) {
-    if (is_gone_[p]) continue;
-    figures.pods.push_back(pods_[p]);
-    const auto first = pod_amounts_.begin() + static_cast<std::ptrdiff_t>(p * resources_.size());
-    figures.pod_amounts.insert(figures.pod_amounts.end(), first,
-                               first + static_cast<std::ptrdiff_t>(resources_.size()));
-  }
+  figures.pods = pods_;
+  figures.pod_amounts = pod_amounts_;
   return figures;
 }
 

@@ -32,7 +32,7 @@ struct UsageHealth {
 };
 
 /// The last answers of one source, and the figures that they add up to. Memory: about 64 bytes a node and round of the
-/// smoothing window, and the newest answer's pods. Not thread-safe.
+/// smoothing window, and the newest answer's pods, which all figures that are made of it share. Not thread-safe.
 class UsageRounds {
  public:
   /// `source` decides what is kept, smoothed and believed.
@@ -55,7 +55,7 @@ class UsageRounds {
 
   /// What is known at `now`. A node whose newest sample is older than maxAge, or from the future by more than that, or
   /// without any usable value, has a problem. The source has one while it never answered.
-  scheduling::MeasuredUsage figures(const std::string& key, base::TimePoint now) const;
+  scheduling::MeasuredUsage figures(const std::string& key, base::TimePoint now);
 
   /// Figures of the same number differ only by what aged.
   std::uint64_t version() const { return version_; }
@@ -102,6 +102,7 @@ class UsageRounds {
   void take_columns(const usage::Samples& samples);
   void take_node(usage::Samples::Node& node, base::TimePoint now);
   void take_pods(usage::Samples& samples);
+  void drop_gone_pods();
   void note_vanished(const usage::Samples& next, base::TimePoint now);
   void take_complaints(usage::Samples& samples);
   bool is_measured_of_any(std::size_t column) const;
@@ -124,8 +125,8 @@ class UsageRounds {
   std::vector<scheduling::MeasuredUsage::Resource> resources_;  ///< those of the columns, then those of pods alone
   std::map<std::string, Node> nodes_;
   Foreseen foreseen_;
-  std::vector<scheduling::MeasuredUsage::Pod> pods_;
-  std::vector<std::int64_t> pod_amounts_;
+  scheduling::SharedVector<scheduling::MeasuredUsage::Pod> pods_;
+  scheduling::SharedVector<std::int64_t> pod_amounts_;
   std::vector<bool> is_gone_;                                         ///< by pod
   std::map<std::pair<std::string, std::string>, Vanished> vanished_;  ///< by namespace and name
   std::vector<std::string> complaints_;                               ///< of the newest answer

@@ -46,7 +46,7 @@ class Leveller {
     LoadRules rules;
     pick_nodes(rules);
     if (!has_enough_low_nodes(args.number_of_nodes)) return;
-    LoadedNodes loaded(context_, sink, taking_, {band_.low, band_.level});
+    LoadedNodes loaded(context_, sink, taking_, {band_.low, band_.welcome});
     if (args.soft_taint && is_uneven()) loaded.avoid(giving_, rules.sources);
     if (rules.sources.empty()) return;
     rules.high = band_.high;
@@ -100,13 +100,16 @@ class Leveller {
 
 LoadBand load_band_of(const Thresholds& thresholds, const LoadTable& load) {
   constexpr double kPartKept = 0.25;
+  constexpr double kPartWelcome = 0.25;
   LoadBand band;
   for (std::size_t r = 0; r < thresholds.high.size(); ++r) {
     const double mean = thresholds.use_deviation ? load.mean(load.known(), r) : 0;
     const double low = thresholds.low[r].second;
     band.low.push_back(thresholds.use_deviation ? held(mean - low) : low);
     band.high.push_back(held(mean + thresholds.high[r].second));
-    band.level.push_back(band.high[r] - (band.high[r] - band.low[r]) * kPartKept);
+    const double width = band.high[r] - band.low[r];
+    band.level.push_back(band.high[r] - width * kPartKept);
+    band.welcome.push_back(band.low[r] + width * kPartWelcome);
   }
   return band;
 }

@@ -17,6 +17,9 @@ struct LoadBand {
   std::vector<double> high;
   /// Where moves end: a quarter of the band below `high`, so that noise does not make a node a source again.
   std::vector<double> level;
+  /// Where soft taints begin: a quarter of the band above `low`, so that replacements meet the nodes with least load
+  /// and each move is worth more.
+  std::vector<double> welcome;
 };
 /// The pool's thresholds, or the distances from the mean of the nodes in `load`.
 LoadBand load_band_of(const Thresholds& thresholds, const LoadTable& load);

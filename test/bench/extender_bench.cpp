@@ -25,10 +25,14 @@ struct World {
     measured->resources = {{"cpu", false}, {"memory", false}};
     for (int i = 0; i < count; ++i) add_node(i, *measured);
     std::ranges::sort(pods, {}, [](const auto& pod) { return pod->meta.name; });
+    std::vector<scheduling::MeasuredUsage::Pod> rows;
+    std::vector<std::int64_t> amounts;
     for (const auto& pod : pods) {
-      measured->pods.push_back({pod->meta.ns, pod->meta.name});
-      measured->pod_amounts.insert(measured->pod_amounts.end(), {50, 100'000'000'000});
+      rows.push_back({pod->meta.ns, pod->meta.name});
+      amounts.insert(amounts.end(), {50, 100'000'000'000});
     }
+    measured->pods = scheduling::SharedVector(std::move(rows));
+    measured->pod_amounts = scheduling::SharedVector(std::move(amounts));
     keeper.replace(extending::make_load_board(measured, keeper.resources(), nodes, pods), clock.now());
     for (int i = 0; i < kNewPods; ++i) place_new(i, i % count);
   }

@@ -82,12 +82,16 @@ std::shared_ptr<const scheduling::MeasuredUsage> usage_as_requested(const schedu
     const std::vector<std::int64_t> now = {cluster.used().get(node, kCpuIndex), cluster.used().get(node, kMemoryIndex)};
     usage->nodes.push_back({cluster.node(node).meta.name, kBenchNow, "", now, {}, now});
   }
+  std::vector<scheduling::MeasuredUsage::Pod> pods;
+  std::vector<std::int64_t> amounts;
   for (const scheduling::PodIndex pod : cluster.pods_by_name()) {
-    usage->pods.push_back({cluster.pod(pod).meta.ns, cluster.pod(pod).meta.name});
+    pods.push_back({cluster.pod(pod).meta.ns, cluster.pod(pod).meta.name});
     const auto& requests = cluster.requests(pod);
-    usage->pod_amounts.insert(usage->pod_amounts.end(), {scheduling::amount_of(requests, kCpuIndex),
-                                                         scheduling::amount_of(requests, kMemoryIndex)});
+    amounts.insert(amounts.end(),
+                   {scheduling::amount_of(requests, kCpuIndex), scheduling::amount_of(requests, kMemoryIndex)});
   }
+  usage->pods = scheduling::SharedVector(std::move(pods));
+  usage->pod_amounts = scheduling::SharedVector(std::move(amounts));
   return usage;
 }
 

@@ -35,8 +35,12 @@ class Measured {
   Measured& problem(std::string text) { return usage_.nodes.back().problem = std::move(text), *this; }
 
   Measured& pod(std::string name, const Amounts& amounts) {
-    usage_.pods.push_back({"default", std::move(name)});
-    usage_.pod_amounts.insert(usage_.pod_amounts.end(), amounts.begin(), amounts.end());
+    std::vector<scheduling::MeasuredUsage::Pod> pods = usage_.pods.get();
+    pods.push_back({"default", std::move(name)});
+    usage_.pods = scheduling::SharedVector(std::move(pods));
+    Amounts all = usage_.pod_amounts.get();
+    all.insert(all.end(), amounts.begin(), amounts.end());
+    usage_.pod_amounts = scheduling::SharedVector(std::move(all));
     return *this;
   }
   Measured& unusable(std::string text) { return usage_.problem = std::move(text), *this; }

@@ -34,10 +34,14 @@ MeasuredUsage of_metrics_server(const Json& usage) {
     pods.push_back({{key.substr(0, slash), key.substr(slash + 1)}, amounts(pod)});
   }
   std::ranges::sort(pods);
+  std::vector<scheduling::MeasuredUsage::Pod> rows;
+  std::vector<std::int64_t> all;
   for (const auto& [name, each] : pods) {
-    measured.pods.push_back({name.first, name.second});
-    measured.pod_amounts.insert(measured.pod_amounts.end(), each.begin(), each.end());
+    rows.push_back({name.first, name.second});
+    all.insert(all.end(), each.begin(), each.end());
   }
+  measured.pods = scheduling::SharedVector(std::move(rows));
+  measured.pod_amounts = scheduling::SharedVector(std::move(all));
   return measured;
 }
 

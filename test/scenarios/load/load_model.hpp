@@ -90,8 +90,8 @@ class Model {
   void step();
   /// Cores, by pod, as it would use them where nobody else does.
   const std::vector<double>& use() const { return use_; }
-  /// As somebody measures it.
-  double measured(double use) { return use * (1 + parameters_.sample_noise * chance_.normal()); }
+  /// As somebody measures it, with chances of their own: who measures changes nothing for anybody else.
+  double measured(double use, Chance& chance) const { return use * (1 + parameters_.sample_noise * chance.normal()); }
 
  private:
   struct Burst {

@@ -89,7 +89,8 @@ int main(int argc, char** argv) {
   app.add_option("--days", days, "how long; what is measured begins after the first")->check(CLI::Range(2, 60));
   app.add_option("--seed", settings.seed);
   app.add_option("--only", only, "names of rules");
-  app.add_option("--ours", choices, "further settings of ours: low,high,window,samples,of,horizon,percentile,forecast");
+  app.add_option("--ours", choices,
+                 "further settings of ours: low,high,window,samples,of,horizon,percentile,forecast,minScore");
   app.add_option("--seeds", seeds, "short runs of small clusters instead: no rule of ours may oscillate");
   app.add_flag("--by-chance", settings.by_chance, "the scheduler decides among equal nodes, not the plan");
   app.add_flag("--check", check, "fail when the aim is missed");
@@ -107,7 +108,7 @@ int main(int argc, char** argv) {
     std::istringstream in(text);
     char comma = 0;
     in >> c.low >> comma >> c.high >> comma >> c.window >> comma >> c.samples >> comma >> c.of >> comma >> c.horizon >>
-        comma >> c.percentile >> comma >> forecast;
+        comma >> c.percentile >> comma >> forecast >> comma >> c.min_score;
     rules.push_back(load::ours(forecast != 0, c));
     rules.back().name = text;
   }

@@ -83,10 +83,11 @@ Rule ours(bool forecast, const Choices& choices) {
   rule.name = forecast ? "ours, forecast" : "ours";
   rule.spec = fmt::format(
       R"({{"usageSources":[{{"name":"load","type":"MetricsServer"}}],"evictability":{{"minPodAge":"{}"}},
+      "convergence":{{"minScore":{}}},
       "strategies":[{{"name":"LowNodeUtilization","args":{{"thresholds":{{"cpu":{}}},"targetThresholds":{{"cpu":{}}},
       "useDeviationThresholds":true,
       "usage":{{"source":"load","forecast":{},"hysteresis":{{"samples":{},"of":{}}},"softTaint":true}}}}}}]}})",
-      choices.min_pod_age, choices.low, choices.high, forecast, choices.samples, choices.of);
+      choices.min_pod_age, choices.min_score, choices.low, choices.high, forecast, choices.samples, choices.of);
   rule.forecast = forecast;
   rule.soft_taints = true;
   rule.is_guarded = true;
@@ -101,6 +102,7 @@ World::World(const Model& model, const Settings& settings, Rule rule)
       settings_(settings),
       kinds_(model.pods()),
       chance_(settings.seed ^ 0x6368616e6365),
+      measuring_(settings.seed ^ 0x736f75726365),
       pods_(model.pods().size(), -1) {
   const Parameters& p = settings.parameters;
   const auto nodes = static_cast<std::size_t>(p.nodes);
@@ -148,7 +150,7 @@ double World::use_of(const Model& model, std::size_t pod) const {
 }
 
 /// What is above a node's capacity waits: its pods get less each, and so much is measured.
-void World::sample(Model& model) {
+void World::sample(const Model& model) {
   time_ = model.time();
   const double cores = settings_.parameters.node_cores;
   std::vector<double> wanted(samples_.size());
@@ -170,7 +172,7 @@ void World::sample(Model& model) {
   usage::Samples samples;
   samples.columns = {{"cpu", usage::Unit::kAmount}};
   for (std::size_t node = 0; node < wanted.size(); ++node) {
-    const double value = std::max(model.measured(std::min(wanted[node], cores)), 0.0);
+    const double value = std::max(model.measured(std::min(wanted[node], cores), measuring_), 0.0);
     samples_[node].push_back(value);
     if (samples_[node].size() > std::max<std::size_t>(rule_.window / Model::kStep, kSamples))
       samples_[node].pop_front();
@@ -203,11 +205,15 @@ std::shared_ptr<const scheduling::MeasuredUsage> World::measured(const std::stri
   usage->source = source;
   usage->resources = {{"cpu", false}, {"memory", false}};
   for (std::size_t node = 0; node < samples_.size(); ++node) usage->nodes.push_back(figures_of(node));
+  std::vector<scheduling::MeasuredUsage::Pod> pods;
+  std::vector<std::int64_t> amounts;
   for (std::size_t pod = 0; pod < places_.size(); ++pod) {
     if (pods_[pod] < 0) continue;
-    usage->pods.push_back({kSource, input_.pods[pod]->meta.name});
-    usage->pod_amounts.insert(usage->pod_amounts.end(), {milli(pods_[pod]), kinds_[pod].memory * kMebi * 500});
+    pods.push_back({kSource, input_.pods[pod]->meta.name});
+    amounts.insert(amounts.end(), {milli(pods_[pod]), kinds_[pod].memory * kMebi * 500});
   }
+  usage->pods = scheduling::SharedVector(std::move(pods));
+  usage->pod_amounts = scheduling::SharedVector(std::move(amounts));
   return usage;
 }
 

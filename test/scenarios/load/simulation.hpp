@@ -41,6 +41,7 @@ struct Choices {
   int horizon = 60;          ///< minutes
   double percentile = 50;    ///< of the forecast
   std::string min_pod_age = "2h";
+  double min_score = 50;  ///< of a move
 };
 /// LowNodeUtilization with `usage`.
 Rule ours(bool forecast, const Choices& choices = {});
@@ -90,7 +91,7 @@ class World {
   World(const Model& model, const Settings& settings, Rule rule);
 
   /// After each step of the model.
-  void sample(Model& model);
+  void sample(const Model& model);
   /// At the end of each interval.
   void cycle();
   Outcome outcome() const;
@@ -136,7 +137,8 @@ class World {
   scheduling::SnapshotInput input_;
   scheduling::SnapshotKeeper keeper_;
   std::optional<usage::History> history_;
-  Chance chance_;
+  Chance chance_;                  ///< of the scheduler
+  Chance measuring_;               ///< of the source: the same errors for every rule
   std::set<std::string> avoided_;  ///< nodes that bear a soft taint
   base::Duration time_{};
   std::vector<std::deque<double>> samples_;  ///< by node: cores, the newest last
@@ -156,7 +158,7 @@ const Outcome& better_of(const std::vector<Outcome>& upstream);
 /// A short run of a small cluster: a day, eight nodes.
 Settings small(std::uint64_t seed);
 
-/// All rules under the same load, from the same placement.
+/// All rules under the same load, from the same placement. None has any influence on another.
 std::vector<Outcome> simulate(const Settings& settings, const std::vector<Rule>& rules);
 
 }  // namespace load

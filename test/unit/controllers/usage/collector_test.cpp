@@ -101,6 +101,20 @@ TEST_F(Collector, MakesFiguresAgainOnlyWhenTheySaySomethingElse) {
   EXPECT_THAT(collector.figures("balance").measured.at(0)->nodes.at(0).problem, HasSubstr("old"));
 }
 
+TEST_F(Collector, HoldsNoFiguresThatAnAnswerHasOutdated) {
+  world.answer = cpu(2);
+  collector.set("balance", {{"server", source("server")}});
+  collector.set("pack", {{"metrics", source("metrics")}});
+  collect_all();
+  const std::weak_ptr<const scheduling::MeasuredUsage> first = collector.figures("balance").measured.at(0);
+  const std::weak_ptr<const scheduling::MeasuredUsage> second = collector.figures("pack").measured.at(0);
+  EXPECT_FALSE(first.expired());
+  clock.advance(seconds(30));
+  collect_all();
+  EXPECT_TRUE(first.expired()) << "they would hold the pods of the answer before";
+  EXPECT_TRUE(second.expired());
+}
+
 TEST_F(Collector, AsksOnceForPoliciesThatWantTheSame) {
   world.answer = cpu(2);
   collector.set("balance", {{"server", source("server")}});

@@ -14,6 +14,7 @@ using scheduling::MeasuredUsage;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 using usage::kUnknown;
 
 static_assert(controllers::kSamplesForHysteresis >= strategies::kMostHysteresisSamples, "else some are never kept");
@@ -142,6 +143,25 @@ TEST(UsageRounds, HavePodsOfTheNewestAnswer) {
   EXPECT_THAT(only_node(figures).now, ElementsAre(1000, kUnknownUsage));
   rounds.add(cpu(1, kNoon + seconds(30)), kNoon + seconds(30));
   EXPECT_THAT(rounds.figures("server", kNoon).pods, IsEmpty());
+}
+
+TEST(UsageRounds, FiguresShareThePodsOfTheAnswer) {
+  UsageRounds rounds(source());
+  usage::Samples samples = cpu(1, kNoon);
+  samples.pod_columns = samples.columns;
+  samples.pods = {{"shop", "api"}, {"shop", "web"}};
+  samples.pod_values = {0.25, 0.5};
+  rounds.add(samples, kNoon);
+  const MeasuredUsage first = rounds.figures("server", kNoon);
+  const MeasuredUsage second = rounds.figures("server", kNoon);
+  EXPECT_EQ(&first.pods.get(), &second.pods.get());
+  EXPECT_EQ(&first.pod_amounts.get(), &second.pod_amounts.get());
+  rounds.leave("node-a", {"shop", "api"}, kNoon - minutes(60), kNoon);
+  const MeasuredUsage third = rounds.figures("server", kNoon);
+  EXPECT_THAT(third.pods, ElementsAre(MeasuredUsage::Pod{"shop", "web"}));
+  EXPECT_THAT(third.pod_amounts, ElementsAre(500));
+  EXPECT_THAT(first.pods, SizeIs(2)) << "whoever has figures keeps them";
+  EXPECT_EQ(&third.pods.get(), &rounds.figures("server", kNoon).pods.get());
 }
 
 TEST(UsageRounds, OfALongWindowAreThinnedOutAndHaveTheNewest) {

@@ -24,10 +24,11 @@ constexpr auto kArgs =
     R"({"thresholds":{"cpu":20},"targetThresholds":{"cpu":60},
         "usage":{"source":"s","hysteresis":{"samples":1,"of":1},"softTaint":true}})";
 
-/// "hot" (of 4000m: 80 %) has p1 to p4, which use 10 % each and ask for 10m. The band is 20 … 60 %, so nodes may be
-/// filled to 50 %. Requests of `warm` and `cold`, in thousandths of a core, say where the scheduler begins.
+/// "hot" (of 4000m: 80 %) has p1 to p4, which use 10 % each and ask for 10m. The band is 20 … 60 %, so moves end at
+/// 50 % and the scheduler is to fill nodes to 30 %. Requests of `warm` and `cold`, in thousandths of a core, say where
+/// the scheduler begins.
 struct Stage {
-  std::int64_t warm_asks = 100, cold_asks = 1000;
+  std::int64_t hot_asks = 10, warm_asks = 100, cold_asks = 1000;
   std::int64_t warm_uses = 1999;  ///< a hair below 50 %: no room
   std::vector<api::Taint> warm_bears = {};
   const char* args = kArgs;
@@ -41,7 +42,7 @@ struct Stage {
     Measured measured("s", {"cpu"});
     measured.node("hot", {3200}).node("warm", {warm_uses}).node("cold", {400});
     for (const char* name : {"p1", "p2", "p3", "p4"}) {
-      builder.add(PodBuilder(name).on("hot").cpu(10));
+      builder.add(PodBuilder(name).on("hot").cpu(hot_asks));
       measured.pod(name, {400});
     }
     builder.add(PodBuilder("w").on("warm").cpu(warm_asks)).add(PodBuilder("c").on("cold").cpu(cold_asks));
@@ -55,6 +56,12 @@ struct Stage {
 
 TEST(LoadedNodes, AvoidsTheOneThatTheSchedulerWouldBeginWithAndThatHasNoRoom) {
   EXPECT_THAT(Stage().run().sink.avoided, Contains("evacuator.dev/loaded warm"));
+}
+
+TEST(LoadedNodes, LeavesPlaceOnlyOnNodesInTheLowestQuarterOfTheBand) {
+  EXPECT_THAT((Stage{.hot_asks = 1000, .warm_uses = 1600}.run().sink.avoided), Contains("evacuator.dev/loaded warm"))
+      << "a replacement helps more on cold";
+  EXPECT_THAT((Stage{.hot_asks = 1000, .warm_uses = 1000}.run().sink.avoided), IsEmpty());
 }
 
 TEST(LoadedNodes, NeverAvoidsOneThatIsUnderutilized) {
