@@ -68,7 +68,8 @@ class Output : public cmd_test::CommandTest {
             "profiles: [{name: p, pluginConfig: [{name: RemoveDuplicates}], plugins: {balance: {enabled: "
             "[RemoveDuplicates]}}}]\n");
   const std::string dump_ = write("dump.json", R"({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n",)"
-                                               R"( "creationTimestamp": "2026-11-22T00:00:00Z"}})");
+                                               R"( "creationTimestamp": "2026-11-22T00:00:00Z"}})"
+                                               R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}})");
   const std::vector<std::vector<std::string>> commands_ = {
       {"simulate", "--snapshot", dump_, "--policy", policy_},
       {"simulate", "--snapshot", dump_, "--policy", policy_, "-o", "json"},
