@@ -761,7 +761,7 @@ TEST(DecideVerifying, OthersTookNoHintOfAnExtender) {
   life.spec().placement = api::PlacementHint{.node_name = {"node-b"}};
   life.seen.rules.extender_serves_hints = true;
   life.replacement(true, "node-b", "claimed-uid");
-  Sibling claimed = life.seen.siblings[0];
+  controllers::evacuation::Sibling claimed = life.seen.siblings[0];
   claimed.claimed = true;
   life.replacement(true, "node-c");
   life.seen.siblings.push_back(claimed);
