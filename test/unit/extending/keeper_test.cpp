@@ -129,8 +129,12 @@ std::shared_ptr<const LoadBoard> later_board(base::TimePoint time, std::int64_t 
   measured.nodes[0].samples = {2'000, used};
   measured.nodes[0].times = {kNow - base::seconds(60), time};
   if (of_pod) {
-    measured.pods.insert(measured.pods.begin(), {"shop", "new"});
-    measured.pod_amounts.insert(measured.pod_amounts.begin(), *of_pod);
+    auto pods = measured.pods.get();
+    pods.insert(pods.begin(), {"shop", "new"});
+    measured.pods = scheduling::SharedVector(std::move(pods));
+    auto amounts = measured.pod_amounts.get();
+    amounts.insert(amounts.begin(), *of_pod);
+    measured.pod_amounts = scheduling::SharedVector(std::move(amounts));
   }
   return board(std::move(measured));
 }
@@ -214,10 +218,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(LoadKeeper, AnUnknownWorkloadUsesOfItsRequestsWhatOthersUseOfTheirs) {
   MeasuredUsage measured = usage();
-  measured.pods.clear();
-  measured.pod_amounts.clear();
+  std::vector<MeasuredUsage::Pod> names;
+  std::vector<std::int64_t> amounts;
   std::vector<std::shared_ptr<const api::Pod>> pods;
   const auto own = [&] {
+    measured.pods = scheduling::SharedVector(names);
+    measured.pod_amounts = scheduling::SharedVector(amounts);
     LoadKeeper keeper({"cpu"});
     keeper.replace(make_load_board(std::make_shared<const MeasuredUsage>(measured), {"cpu"}, {node("n1")}, pods), kNow);
     return keeper.loads({"n1"}, pod("asked", ""), true, kNow).front()->mean.front() - 50;
@@ -225,11 +231,11 @@ TEST(LoadKeeper, AnUnknownWorkloadUsesOfItsRequestsWhatOthersUseOfTheirs) {
   for (int i = 10; i < 30; ++i) {
     EXPECT_DOUBLE_EQ(own(), 25) << pods.size() << " are too few";
     pods.push_back(std::make_shared<const api::Pod>(old("p-" + std::to_string(i), "n1")));
-    measured.pods.push_back({"shop", "p-" + std::to_string(i)});
-    measured.pod_amounts.push_back(300);
+    names.push_back({"shop", "p-" + std::to_string(i)});
+    amounts.push_back(300);
   }
   EXPECT_NEAR(own(), 7.5, 1e-9);
-  measured.pod_amounts.assign(20, 1);
+  amounts.assign(20, 1);
   EXPECT_NEAR(own(), 2.5, 1e-9) << "a tenth at least";
 }
 

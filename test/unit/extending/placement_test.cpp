@@ -179,21 +179,22 @@ class World {
   }
   /// A rate needs two scrapes.
   void add_pods(MeasuredUsage& measured) const {
-    if (setting_.knows_usual) {
-      measured.pods.push_back({"shop", "a-old"});
-      measured.pod_amounts.push_back(std::llround(setting_.use / 100 * kMilliOfNode));
-    }
-    for (int i = 0; i < others(); ++i) {
-      measured.pods.push_back({"shop", other_name(i)});
-      measured.pod_amounts.push_back(std::llround(setting_.others * setting_.requests / 100 * kMilliOfNode));
-    }
+    std::vector<MeasuredUsage::Pod> pods;
+    std::vector<std::int64_t> amounts;
+    const auto add = [&](MeasuredUsage::Pod pod, double percent) {
+      pods.push_back(std::move(pod));
+      amounts.push_back(std::llround(percent / 100 * kMilliOfNode));
+    };
+    if (setting_.knows_usual) add({"shop", "a-old"}, setting_.use);
+    for (int i = 0; i < others(); ++i) add({"shop", other_name(i)}, setting_.others * setting_.requests);
     for (const Pod& pod : pods_) {
       const double time = scraped(static_cast<std::size_t>(pod.node), now_);
       if (pod.running + (setting_.window > 0 ? setting_.scrape : 0) > time) continue;
       const double from = std::max(time - std::max(setting_.window, kTick), pod.running);
-      measured.pods.push_back({pod.object.meta.ns, pod.object.meta.name});
-      measured.pod_amounts.push_back(std::llround(mean_use(pod, from, time) / 100 * kMilliOfNode));
+      add({pod.object.meta.ns, pod.object.meta.name}, mean_use(pod, from, time));
     }
+    measured.pods = scheduling::SharedVector(std::move(pods));
+    measured.pod_amounts = scheduling::SharedVector(std::move(amounts));
   }
   std::vector<std::shared_ptr<const api::Pod>> running_pods() const {
     std::vector<std::shared_ptr<const api::Pod>> all;
