@@ -206,7 +206,7 @@ TEST_F(Extender, PodsThatWereJustPlacedCount) {
   }
   const auto expected = keeper_.loads({"a", "b"}, api::Pod(), false, kNow);
   EXPECT_NEAR(expected[0]->mean.front(), expected[1]->mean.front(), 11) << "not all of them to the emptiest";
-  clock_.advance(base::seconds(5));
+  clock_.advance(extending::LoadKeeper::kExpectedFor);
   EXPECT_DOUBLE_EQ(keeper_.loads({"a"}, api::Pod(), false, clock_.now())[0]->mean.front(), 20);
 }
 
