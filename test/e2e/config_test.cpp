@@ -11,6 +11,7 @@
 
 #include "api/json/yaml.hpp"
 #include "controllers/config/operator_config.hpp"
+#include "controllers/ops/cluster_claim.hpp"
 #include "test/e2e/harness/process.hpp"
 
 namespace e2e {
@@ -108,8 +109,17 @@ INSTANTIATE_TEST_SUITE_P(
         GrantCase{"NativeEvictionsAreRead", "lifecycle.k8s.io", "evictions", {"get", "list", "watch"}},
         GrantCase{"AndAnsweredInTheirStatus", "lifecycle.k8s.io", "evictions/status", {"patch"}},
         GrantCase{"EventsAreWritten", "events.k8s.io", "events", {"create", "patch"}},
-        GrantCase{"LeasesAreInOneNamespaceOnly", "coordination.k8s.io", "leases", {}}),
+        GrantCase{"TheLeaseOfInstallationsIsHeld", "coordination.k8s.io", "leases", {"get", "create", "update"}}),
     [](const auto& info) { return std::string(info.param.name); });
+
+/// Those of the leader election are in one namespace only.
+TEST(OperatorRole, NamesTheOneLeaseThatInstallationsKnow) {
+  const Json role = manifests("rbac/operator_role.yaml").at(0);
+  for (const Json& rule : role.at("rules")) {
+    if (rule.at("resources") != Json::array({"leases"})) continue;
+    EXPECT_EQ(rule.at("resourceNames"), Json::array({controllers::ClusterClaim::kName}));
+  }
+}
 
 TEST(OptionalRole, MakesMigrationsAndNothingElse) {
   const Json role = manifests("optional/kubevirt-migrations.yaml").at(0);
