@@ -45,18 +45,22 @@ error_code copy_elements(wire::Value& value, Json& target, std::size_t depth) {
   return simdjson::SUCCESS;
 }
 
-/// Of the same kinds as Json::parse makes: what has no sign is unsigned.
-error_code copy_number(wire::Value& value, Json& target) {
-  simdjson::ondemand::number number;
-  if (const error_code error = value.get_number().get(number)) return error;
-  if (number.is_double()) {
-    target = number.get_double();
-  } else if (number.is_int64() && number.get_int64() < 0) {
-    target = number.get_int64();
-  } else {
-    target = number.is_int64() ? static_cast<std::uint64_t>(number.get_int64()) : number.get_uint64();
-  }
+template <typename T>
+error_code copy_as(simdjson::simdjson_result<T> read, Json& target) {
+  T number{};
+  if (const error_code error = std::move(read).get(number)) return error;
+  target = number;
   return simdjson::SUCCESS;
+}
+
+/// Of the same kinds as Json::parse makes: what has no sign is unsigned. Not by get_number(), which makes 0 of a number
+/// of twenty digits with an exponent (simdjson 3.1).
+error_code copy_number(wire::Value& value, Json& target) {
+  simdjson::ondemand::number_type type{};
+  if (const error_code error = value.get_number_type().get(type)) return error;
+  if (type == simdjson::ondemand::number_type::floating_point_number) return copy_as(value.get_double(), target);
+  if (value.is_negative()) return copy_as(value.get_int64(), target);
+  return copy_as(value.get_uint64(), target);
 }
 
 error_code copy_text(wire::Value& value, Json& target) {
