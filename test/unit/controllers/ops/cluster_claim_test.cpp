@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "test/unit/kube/fake_transport.hpp"
+#include "test/unit/kube/lease_server.hpp"
 
 namespace cluster_claim_test {
 
@@ -22,43 +22,23 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// kube-system and its one Lease, as the API server keeps it: a PUT makes it, too.
-class LeaseOfTheCluster {
+/// kube-system and its one Lease.
+class LeaseOfTheCluster : public kube::testing::LeaseServer {
  public:
   LeaseOfTheCluster() {
-    transport.answer = [this](const Request& request) { return answer(request); };
+    look = [this](const Request& request) { return refusal(request); };
   }
-
-  kube::testing::FakeTransport transport;
-  Json lease;  // null: there is none
-  std::optional<base::Error> failure;
   int refuses = 0;  ///< HTTP code for each request; 0: none
-  bool lose_answers = false;
-  int writes = 0;
-
-  std::string holder() const { return lease.is_null() ? "none" : lease["spec"].value("holderIdentity", "none"); }
 
  private:
-  base::Result<Response> answer(const Request& request) {
-    if (failure) return *failure;
+  std::optional<Response> refusal(const Request& request) const {
     EXPECT_EQ(request.path.find("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/evacuator-operator"), 0U)
         << "a POST could not be narrowed to a name: " << request.path;
     if (refuses == 403)
       return json_response(403, R"({"kind":"Status","reason":"Forbidden","code":403,"message":"no right"})");
     if (refuses == 404) return kube::testing::not_found("evacuator-operator");
-    if (request.method == "GET")
-      return lease.is_null() ? kube::testing::not_found("evacuator-operator") : json_response(200, lease.dump());
-    Json body = Json::parse(request.body);
-    const std::string known = body["metadata"].value("resourceVersion", "");
-    const std::string stored = lease.is_null() ? "" : std::string(lease["metadata"]["resourceVersion"]);
-    if (known != stored) return json_response(409, R"({"kind":"Status","reason":"Conflict"})");
-    body["metadata"]["resourceVersion"] = std::to_string(++version_);
-    lease = body;
-    ++writes;
-    if (lose_answers) return base::Error{base::ErrorCode::kOutcomeUnknown, "lost"};
-    return json_response(200, lease.dump());
+    return std::nullopt;
   }
-  int version_ = 0;
 };
 
 class ClusterClaimTest : public testing::Test {

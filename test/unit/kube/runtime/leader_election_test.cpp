@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "test/unit/kube/fake_transport.hpp"
+#include "test/unit/kube/lease_server.hpp"
 
 namespace kube {
 namespace leader_election_test {
@@ -16,9 +16,8 @@ using base::Duration;
 using base::ErrorCode;
 using base::seconds;
 using ::testing::ElementsAre;
-using testing::FakeTransport;
 using testing::json_response;
-using testing::not_found;
+using testing::LeaseServer;
 
 LeaderOptions options_for(const std::string& identity) {
   LeaderOptions options;
@@ -93,40 +92,6 @@ TEST(CheckLeaderOptions, RefusesWhatCouldGiveTwoLeaders) {
   hasty.retry_period = base::milliseconds(0);
   EXPECT_TRUE(check(hasty));
 }
-
-/// One Lease as the API server keeps it, with optimistic locking.
-class LeaseServer {
- public:
-  LeaseServer() {
-    transport.answer = [this](const Request& request) { return answer(request); };
-  }
-  FakeTransport transport;
-  Json lease;  // null: there is none
-  std::optional<base::Error> failure;
-  bool lose_answers = false;
-  int writes = 0;
-
-  std::string holder() const { return lease.is_null() ? "none" : lease["spec"].value("holderIdentity", "none"); }
-
- private:
-  base::Result<Response> answer(const Request& request) {
-    if (failure) return *failure;
-    if (request.flow != Flow::kLease) ADD_FAILURE() << "leases have their own lane";
-    if (request.method == "GET") return lease.is_null() ? not_found("evacuator") : json_response(200, lease.dump());
-    Json body = Json::parse(request.body);
-    const std::string known = body["metadata"].value("resourceVersion", "");
-    if (request.method == "POST" && !lease.is_null())
-      return json_response(409, R"({"kind":"Status","reason":"AlreadyExists"})");
-    if (request.method == "PUT" && (lease.is_null() || known != lease["metadata"]["resourceVersion"]))
-      return json_response(409, R"({"kind":"Status","reason":"Conflict"})");
-    body["metadata"]["resourceVersion"] = std::to_string(++version_);
-    lease = body;
-    ++writes;
-    if (lose_answers) return base::Error{ErrorCode::kOutcomeUnknown, "lost"};
-    return json_response(200, lease.dump());
-  }
-  int version_ = 0;
-};
 
 class LeaderTest : public ::testing::Test {
  protected:
