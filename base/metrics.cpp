@@ -11,15 +11,19 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
 
 #include "base/exposition/openmetrics.hpp"
 
 namespace base {
 namespace {
 
+using SeriesKey = std::pair<std::string, prometheus::Labels>;  // the name of the family, and the labels
+
 /// Those of one histogram.
 struct Exemplars {
-  explicit Exemplars(std::vector<double> of) : bounds(std::move(of)), newest(bounds.size() + 1) {}
+  Exemplars(SeriesKey series, std::vector<double> of)
+      : key(std::move(series)), bounds(std::move(of)), newest(bounds.size() + 1) {}
 
   void note(double value, const Exemplar& exemplar) {
     const auto bucket = std::ranges::lower_bound(bounds, value) - bounds.begin();
@@ -31,6 +35,7 @@ struct Exemplars {
     return newest;
   }
 
+  const SeriesKey key;
   const std::vector<double> bounds;
   std::mutex mutex;
   std::vector<std::optional<BucketExemplar>> newest;  ///< by bucket; guarded by mutex
@@ -93,15 +98,21 @@ struct Metrics::Impl {
   prometheus::Registry registry;
   std::mutex mutex;                           // of forget() and of what makes series
   std::map<std::string, std::size_t> series;  // of each family
-  /// By name and labels; guarded by mutex, and so is what makes and drops them.
-  std::map<std::pair<std::string, prometheus::Labels>, std::unique_ptr<Exemplars>> exemplars;
+  /// Guarded by mutex, and so is what makes and drops them.
+  std::unordered_map<const prometheus::Histogram*, std::unique_ptr<Exemplars>> exemplars;
 
-  /// REQUIRES: mutex is held.
-  Exemplars& exemplars_of(const std::string& name, const prometheus::Labels& labels,
-                          const std::vector<double>& buckets) {
-    auto& found = exemplars[{name, labels}];
-    if (!found) found = std::make_unique<Exemplars>(buckets);
+  /// REQUIRES: mutex is held. Each observation asks for a histogram: names and labels are copied the first time only.
+  Exemplars& exemplars_of(const prometheus::Histogram& histogram, const std::string& name,
+                          const prometheus::Labels& labels, const std::vector<double>& buckets) {
+    auto& found = exemplars[&histogram];
+    if (!found) found = std::make_unique<Exemplars>(SeriesKey(name, labels), buckets);
     return *found;
+  }
+  std::map<SeriesKey, std::vector<std::optional<BucketExemplar>>> newest_exemplars() {
+    const std::scoped_lock lock(mutex);
+    std::map<SeriesKey, std::vector<std::optional<BucketExemplar>>> newest;
+    for (const auto& [histogram, each] : exemplars) newest.emplace(each->key, each->all());
+    return newest;
   }
 
   /// REQUIRES: mutex is held. The labels under which it is told.
@@ -136,7 +147,8 @@ Histogram Metrics::histogram(std::string_view name, std::string_view help, const
   auto& family = prometheus::BuildHistogram().Name(std::string(name)).Help(std::string(help)).Register(impl_->registry);
   const std::scoped_lock lock(impl_->mutex);
   const prometheus::Labels told = impl_->admit(family, labels);
-  return Histogram(&family.Add(told, buckets), &impl_->exemplars_of(family.GetName(), told, buckets));
+  auto& histogram = family.Add(told, buckets);
+  return Histogram(&histogram, &impl_->exemplars_of(histogram, family.GetName(), told, buckets));
 }
 
 void Metrics::forget(std::string_view label, std::string_view value) {
@@ -147,7 +159,8 @@ void Metrics::forget(std::string_view label, std::string_view value) {
       const auto found = labels.find(std::string(label));
       if (found == labels.end() || found->second != value) continue;
       remove_series(impl_->registry, family, labels);
-      impl_->exemplars.erase({family.name, labels});
+      std::erase_if(impl_->exemplars,
+                    [key = SeriesKey(family.name, labels)](const auto& each) { return each.second->key == key; });
       --impl_->series[family.name];
     }
   }
@@ -157,16 +170,16 @@ std::string Metrics::render() const { return prometheus::TextSerializer().Serial
 
 std::string Metrics::render_openmetrics() const {
   std::vector<MetricFamily> families;
+  const auto exemplars = impl_->newest_exemplars();
   for (const prometheus::MetricFamily& each : impl_->registry.Collect()) {
     MetricFamily& family = families.emplace_back(MetricFamily{each.name, each.help, kind_of(each.type), {}});
-    const std::scoped_lock lock(impl_->mutex);
     for (const prometheus::ClientMetric& metric : each.metric) {
       family.series.push_back(series_of(metric, family.kind));
-      const auto found = impl_->exemplars.find({each.name, labels_of(metric)});
-      if (found == impl_->exemplars.end()) continue;
-      const auto newest = found->second->all();
+      const auto found = exemplars.find({each.name, labels_of(metric)});
+      if (found == exemplars.end()) continue;
       auto& buckets = family.series.back().buckets;
-      for (std::size_t i = 0; i < std::min(buckets.size(), newest.size()); ++i) buckets[i].exemplar = newest[i];
+      for (std::size_t i = 0; i < std::min(buckets.size(), found->second.size()); ++i)
+        buckets[i].exemplar = found->second[i];
     }
   }
   return base::render_openmetrics(families);
