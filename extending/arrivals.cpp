@@ -57,7 +57,7 @@ bool is_settled(const Arrival& arrival, base::TimePoint time, const LoadBoard& b
 NodeLoad with_arrivals(const LoadBoard& board, const LoadBoard::Node& node, std::span<const Arrival> arrivals) {
   NodeLoad load = node.load;
   for (std::size_t r = 0; r < board.resources.size(); ++r) {
-    if (!board.is_measured[r] || node.capacity[r] <= 0) continue;
+    if (!board.is_measured(r) || node.capacity[r] <= 0) continue;
     double missing = 0;
     for (const Arrival& each : arrivals) missing += missing_now(board, node.time, each, r);
     load.mean[r] += missing / node.capacity[r] * 100;

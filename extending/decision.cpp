@@ -18,10 +18,8 @@ bool must_run(const ExtenderConfig& config, const api::Pod& pod) {
 /// The same words for every node, so that the scheduler's message can count them. "": it is not.
 std::string critical_reason(const ExtenderConfig& config, const LoadBoard& board, const NodeLoad& load) {
   for (const auto& [resource, limit] : config.critical) {
-    const auto at = std::ranges::find(board.resources, resource);
-    if (at == board.resources.end()) continue;
-    const auto place = static_cast<std::size_t>(at - board.resources.begin());
-    if (board.is_measured[place] && load.mean[place] > limit)
+    const auto place = board.place_of(resource);
+    if (place && load.mean[*place] > limit)
       return fmt::format("measured {} is critical (above {:.4g} %)", resource, limit);
   }
   return {};

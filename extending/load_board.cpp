@@ -183,7 +183,14 @@ void learn_use(LoadBoard& board, const MeasuredUsage& measured,
 
 }  // namespace
 
-bool LoadBoard::measures_any() const { return std::ranges::find(is_measured, true) != is_measured.end(); }
+bool LoadBoard::measures_any() const {
+  return std::ranges::any_of(columns, [](const auto& column) { return column.has_value(); });
+}
+
+std::optional<std::size_t> LoadBoard::place_of(const std::string& resource) const {
+  const auto place = static_cast<std::size_t>(std::ranges::find(resources, resource) - resources.begin());
+  return place < resources.size() && is_measured(place) ? std::optional(place) : std::nullopt;
+}
 
 base::Duration LoadBoard::longest_look() const {
   base::Duration longest{};
@@ -197,7 +204,7 @@ std::vector<double> LoadBoard::use_of(const std::string& ns, const std::string& 
                                            [](const MeasuredUsage::Pod& each) { return std::tie(each.ns, each.name); });
   const auto row = static_cast<std::size_t>(at - measured->pods.begin());
   if (row >= rows_of(*measured) || at->ns != ns || at->name != name) return std::vector<double>(resources.size(), -1);
-  return use_of_row(*measured, row, columns_of(*measured, resources));
+  return use_of_row(*measured, row, columns);
 }
 
 std::vector<double> requests_of(const api::Pod& pod, const std::vector<std::string>& resources) {
@@ -230,10 +237,10 @@ std::shared_ptr<const LoadBoard> make_load_board(std::shared_ptr<const MeasuredU
                                                  const std::vector<std::shared_ptr<const api::Node>>& nodes,
                                                  const std::vector<std::shared_ptr<const api::Pod>>& pods) {
   auto board = std::make_shared<LoadBoard>();
-  const Columns columns = columns_of(*measured, resources);
+  board->columns = columns_of(*measured, resources);
+  const Columns& columns = board->columns;
   board->of_requests.assign(resources.size(), 1);
   for (const auto& column : columns) {
-    board->is_measured.push_back(column.has_value());
     board->windows.push_back(column ? measured->resources[*column].window : base::Duration{});
     board->lags.push_back(column ? measured->resources[*column].lag : base::Duration{});
   }

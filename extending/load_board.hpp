@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -29,11 +31,11 @@ struct LoadBoard {
   };
 
   std::shared_ptr<const scheduling::MeasuredUsage> measured;
-  std::vector<std::string> resources;  ///< as asked
-  std::vector<bool> is_measured;       ///< by resource: the source has a column of it. One that has none counts nowhere
-  std::vector<base::Duration> windows;          ///< by resource: a sample is the mean over so long
-  std::vector<base::Duration> lags;             ///< by resource: a sample may be that much older than its time
-  std::unordered_map<std::string, Node> nodes;  ///< those with a good figure of every measured resource
+  std::vector<std::string> resources;               ///< as asked
+  std::vector<std::optional<std::size_t>> columns;  ///< by resource: of `measured`. One that has none counts nowhere
+  std::vector<base::Duration> windows;              ///< by resource: a sample is the mean over so long
+  std::vector<base::Duration> lags;                 ///< by resource: a sample may be that much older than its time
+  std::unordered_map<std::string, Node> nodes;      ///< those with a good figure of every measured resource
   /// What a pod of a workload uses on average, in thousandths, by resource; negative: unknown.
   struct Usual {
     std::vector<double> warm;  ///< of pods that run for long enough
@@ -43,7 +45,10 @@ struct LoadBoard {
   /// What warm pods of the cluster use of what they ask for, by resource: 0.1 to 2; 1 where too few are known.
   std::vector<double> of_requests;
 
+  bool is_measured(std::size_t resource) const { return columns[resource].has_value(); }
   bool measures_any() const;
+  /// Where a resource that is measured stands among `resources`.
+  std::optional<std::size_t> place_of(const std::string& resource) const;
   /// How far back a sample looks, at most.
   base::Duration longest_look() const;
   /// What the newest answer says of the pod, in thousandths by resource; negative: nothing.

@@ -25,9 +25,8 @@ void LoadKeeper::replace(std::shared_ptr<const LoadBoard> board, base::TimePoint
   for (auto& [uid, placed] : placed_) measure(placed);
   for (auto& [name, site] : sites_) {
     std::erase_if(site.pods, [&](const std::string& uid) { return !placed_.contains(uid); });
-    const auto node = board_ ? board_->nodes.find(name) : decltype(board_->nodes.end())();
     site.load.reset();
-    if (board_ && node != board_->nodes.end()) site.load = load_of(site, node->second, {});
+    if (const LoadBoard::Node* node = known(name)) site.load = load_of(site, *node, {});
   }
   std::erase_if(sites_, [](const auto& each) { return each.second.pods.empty(); });
 }
@@ -77,15 +76,21 @@ std::vector<std::optional<NodeLoad>> LoadKeeper::loads(const std::vector<std::st
   if (!board_) return loads;
   const Amounts own = with_pod ? expected_of(owner_of(pod), requests_of(pod, resources_)) : Amounts(resources_.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const auto known = board_->nodes.find(nodes[i]);
-    if (known == board_->nodes.end()) continue;
-    loads[i] = load_of(nodes[i], known->second, pod.meta.uid);
+    const LoadBoard::Node* node = known(nodes[i]);
+    if (node == nullptr) continue;
+    loads[i] = load_of(nodes[i], *node, pod.meta.uid);
     for (std::size_t r = 0; r < resources_.size(); ++r) {
-      const double capacity = known->second.capacity[r];
+      const double capacity = node->capacity[r];
       if (capacity > 0) loads[i]->mean[r] += own[r] / capacity * 100;
     }
   }
   return loads;
+}
+
+const LoadBoard::Node* LoadKeeper::known(const std::string& node) const {
+  if (!board_) return nullptr;
+  const auto at = board_->nodes.find(node);
+  return at == board_->nodes.end() ? nullptr : &at->second;
 }
 
 NodeLoad LoadKeeper::load_of(const std::string& name, const LoadBoard::Node& node, const std::string& without) {
@@ -160,9 +165,9 @@ void LoadKeeper::drop(const std::string& uid) {
 bool LoadKeeper::is_over(const Placed& placed, base::TimePoint now) const {
   if (placed.is_expected) return now - placed.since >= kExpectedFor;
   if (now - placed.since >= kPlacedFor) return true;
-  const auto node = board_ ? board_->nodes.find(placed.node) : decltype(board_->nodes.end())();
-  if (!board_ || node == board_->nodes.end() || !is_settled(placed.arrival, node->second.time, *board_)) return false;
-  const auto& times = node->second.times;
+  const LoadBoard::Node* node = known(placed.node);
+  if (node == nullptr || !is_settled(placed.arrival, node->time, *board_)) return false;
+  const auto& times = node->times;
   return times.empty() || times.front() - board_->longest_look() >= *placed.arrival.running;
 }
 

@@ -70,6 +70,8 @@ class LoadKeeper {
   void run(const api::Pod& pod, base::TimePoint now);
   void measure(Placed& placed) const;
   bool is_over(const Placed& placed, base::TimePoint now) const;
+  /// nullptr: there is no board, or no good figure of the node.
+  const LoadBoard::Node* known(const std::string& node) const;
   void tidy(base::TimePoint now);
   /// Without that pod. REQUIRES: there is a board that knows the node.
   NodeLoad load_of(const Site& site, const LoadBoard::Node& node, const std::string& without) const;

@@ -11,25 +11,19 @@ namespace {
 
 constexpr std::int32_t kNeutral = kBestScore / 2;
 
-std::optional<std::size_t> place_of(const LoadBoard& board, const std::string& resource) {
-  const auto at = std::ranges::find(board.resources, resource);
-  const auto place = static_cast<std::size_t>(at - board.resources.begin());
-  return at != board.resources.end() && board.is_measured[place] ? std::optional(place) : std::nullopt;
-}
-
 void take_worst(std::optional<double>& worst, double score) { worst = std::min(worst.value_or(score), score); }
 
 std::optional<double> score_by(const ScoreRule& rule, const NodeLoad& load, const LoadBoard& board) {
   std::optional<double> worst;
   if (rule.kind == ScoreRule::Kind::kTargetLoadPacking) {
     for (const auto& [resource, target] : rule.target) {
-      if (const auto r = place_of(board, resource))
+      if (const auto r = board.place_of(resource))
         take_worst(worst, strategies::target_load_score(load.mean[*r], target));
     }
     return worst;
   }
   for (const std::string& resource : rule.risk.resources) {
-    if (const auto r = place_of(board, resource))
+    if (const auto r = board.place_of(resource))
       take_worst(worst, risk_score(load.mean[*r], load.deviation[*r], rule.risk.margin, rule.risk.sensitivity));
   }
   return worst;

@@ -33,7 +33,7 @@ TEST(ExtenderScores, AreRelativeAndNeutralWhereNothingIsKnown) {
 LoadBoard board() {
   LoadBoard made;
   made.resources = {"cpu", "memory"};
-  made.is_measured = {true, false};
+  made.columns = {0, std::nullopt};
   return made;
 }
 

@@ -99,7 +99,8 @@ TEST(LoadBoard, APercentageNeedsNoCapacity) {
 
 TEST(LoadBoard, AResourceThatNobodyMeasuresCountsNowhere) {
   const auto made = board(usage(), {"cpu", "memory"});
-  EXPECT_EQ(made->is_measured, (std::vector<bool>{true, false}));
+  EXPECT_TRUE(made->is_measured(0));
+  EXPECT_FALSE(made->is_measured(1));
   EXPECT_TRUE(made->nodes.contains("n1"));
 }
 
