@@ -137,7 +137,7 @@ PodSeen pod_of(const api::Json& pod) {
   seen.ns = api::text_at(pod, {"metadata", "namespace"});
   seen.name = api::text_at(pod, {"metadata", "name"});
   seen.owner = controller_of(pod);
-  seen.hash = api::text_at(pod, {"metadata", "labels", "pod-template-hash"});
+  seen.hash = api::text_at(pod, {"metadata", "labels", kTemplateHashLabel});
   seen.started = base::parse_time(api::text_at(pod, {"status", "startTime"}));
   if (const api::Json* spec = api::find_at(pod, {"spec"})) seen.containers = containers_of(*spec, false);
   const std::string phase = api::text_at(pod, {"status", "phase"});

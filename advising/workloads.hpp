@@ -53,6 +53,9 @@ struct Workload {
   const ContainerSpec* container(std::string_view name) const;
 };
 
+/// By which a ReplicaSet and its pods tell what revision of a Deployment they are.
+inline constexpr std::string_view kTemplateHashLabel = "pod-template-hash";
+
 /// The managing owner of an object; kind "": nobody's.
 struct ControllerName {
   std::string kind;

@@ -36,4 +36,10 @@ std::string short_text(std::string_view text, std::size_t most) {
   return out;
 }
 
+std::uint64_t fnv1a(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return hash;
+}
+
 }  // namespace base

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -9,5 +10,8 @@ namespace base {
 /// every byte that is no UTF-8. A JSON server gives such text back as it is; anything else it would change, and whoever
 /// compares the two would write it again indefinitely.
 std::string short_text(std::string_view text, std::size_t most);
+
+/// FNV-1a: the same in every process and version. It protects nothing.
+std::uint64_t fnv1a(std::string_view text);
 
 }  // namespace base

@@ -42,6 +42,7 @@ inline constexpr ResourceType kJobs{"batch", "v1", "jobs", "Job"};
 inline constexpr ResourceType kLeases{"coordination.k8s.io", "v1", "leases", "Lease"};
 inline constexpr ResourceType kEvents{"events.k8s.io", "v1", "events", "Event"};
 inline constexpr ResourceType kEvacuations{"evacuator.dev", "v1alpha1", "evacuations", "Evacuation"};
+inline constexpr ResourceType kResourceAdvices{"evacuator.dev", "v1alpha1", "resourceadvices", "ResourceAdvice"};
 inline constexpr ResourceType kPolicies{"evacuator.dev", "v1alpha1", "deschedulerpolicies", "DeschedulerPolicy", false};
 /// KEP-4563. Not policy/v1's Eviction, which is only the body of a call.
 inline constexpr ResourceType kEvictionRequests{"lifecycle.k8s.io", "v1alpha1", "evictionrequests", "EvictionRequest"};

@@ -4,7 +4,7 @@
 
 #include "api/json/json_access.hpp"
 #include "kube/kubevirt.hpp"
-#include "kube/resource_advices.hpp"
+#include "kube/resource.hpp"
 #include "simulator/behaviour.hpp"
 #include "simulator/pod_facts.hpp"
 #include "simulator/registry/kinds.hpp"

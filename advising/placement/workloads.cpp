@@ -5,15 +5,15 @@
 #include <string_view>
 #include <tuple>
 
+#include "advising/workloads.hpp"
+
 namespace advising {
 namespace {
-
-constexpr std::string_view kTemplateHash = "pod-template-hash";
 
 std::pair<std::string, std::string> owner_of(const api::Pod& pod) {
   const api::OwnerReference* owner = pod.meta.controller();
   if (owner == nullptr) return {"Pod", pod.meta.name};
-  const std::string* hash = pod.meta.labels.find(kTemplateHash);
+  const std::string* hash = pod.meta.labels.find(kTemplateHashLabel);
   if (owner->kind == "ReplicaSet" && hash != nullptr && owner->name.ends_with("-" + *hash))
     return {"Deployment", owner->name.substr(0, owner->name.size() - hash->size() - 1)};
   return {owner->kind, owner->name};

@@ -17,12 +17,6 @@
 
 namespace api {
 
-inline constexpr const char* kResourceAdviceKind = "ResourceAdvice";
-/// The type of its one condition, and the reasons.
-inline constexpr const char* kAdviceReady = "Ready";
-inline constexpr const char* kAdviceGiven = "Advised";
-inline constexpr const char* kInsufficientHistory = "InsufficientHistory";
-
 /// Containers of a workload that are followed, and notes of one that are kept.
 inline constexpr std::size_t kMostAdvisedContainers = 10;
 inline constexpr std::size_t kMostAdviceNotes = 8;

@@ -10,7 +10,7 @@
 
 namespace api {
 
-/// Types of the conditions that Evacuator writes on its own two kinds.
+/// Types of the conditions that Evacuator writes on its own kinds.
 enum class ConditionType {
   // Evacuation, in the order of its life
   kOriginVerified,
@@ -28,7 +28,7 @@ enum class ConditionType {
   kCancelAccepted,
   kRollbackComplete,
   kComplete,
-  // DeschedulerPolicy
+  // DeschedulerPolicy; kReady also of ResourceAdvice
   kReady,
   kConverged,
   kDegraded,

@@ -379,6 +379,13 @@ constexpr std::array kReasons = {
                  "In the back-test the forecast was no better than the naive one: it is not used.", ""},
     Term<Reason>{Reason::kTooLittleHistory, "TooLittleHistory", "policy `ForecastTrusted`=False",
                  "There is not enough history for a back-test yet: no forecast is used.", ""},
+    Term<Reason>{Reason::kAdvised, "Advised", "resourceadvice `Ready`=True",
+                 "Every container of the workload has a recommendation.", ""},
+    Term<Reason>{
+        Reason::kInsufficientHistory, "InsufficientHistory", "resourceadvice `Ready`=False",
+        "The first container without a recommendation, why, and its samples. Fewer than three days of history: "
+        "no advice.",
+        "Wait: [ResourceAdvice](advise/resource-advice.md#what-the-status-says)."},
     Term<Reason>{Reason::kTaintsWritten, "TaintsWritten", "policy `SoftTaints`=True",
                  "The operator writes the soft taints of the policy. The message tells how many nodes bear one.", ""},
     Term<Reason>{Reason::kRoundRunning, "RoundRunning", "policy `Converged`=False",

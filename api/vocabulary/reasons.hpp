@@ -150,6 +150,8 @@ enum class Reason {
   kBetterThanNaive,
   kWorseThanNaive,
   kTooLittleHistory,
+  kAdvised,
+  kInsufficientHistory,
   kTaintsWritten,
   kRoundRunning,
   kMaxRounds,

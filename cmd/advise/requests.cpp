@@ -13,7 +13,7 @@
 #include "cmd/advise/past.hpp"
 #include "cmd/advise/requests_view.hpp"
 #include "cmd/session/session.hpp"
-#include "kube/resource_advices.hpp"
+#include "kube/resource.hpp"
 
 namespace cmd::advise {
 namespace {
@@ -43,7 +43,7 @@ const std::vector<WantedKind>& wanted_kinds() {
 /// What the operator kept of each container.
 void add_kept(const api::Json& object, base::TimePoint now, advising::Histories& kept,
               std::vector<std::string>& problems) {
-  if (api::text_at(object, {"kind"}) != api::kResourceAdviceKind) return;
+  if (api::text_at(object, {"kind"}) != kube::kResourceAdvices.kind) return;
   const auto advice = api::decode_resource_advice(object);
   if (!advice) return;
   const auto& workload = advice->status.workload;

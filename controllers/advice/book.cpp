@@ -3,19 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace controllers::advice {
 namespace {
 
 using advising::WorkloadKey;
 
-/// FNV-1a, so that turns are the same in every process.
-std::uint64_t spread_of(const WorkloadKey& key) {
-  std::uint64_t hash = 14695981039346656037U;
-  for (const std::string* part : {&key.ns, &key.kind, &key.name}) {
-    for (const char c : *part + "/") hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  }
-  return hash;
-}
+/// Turns are the same in every process.
+std::uint64_t spread_of(const WorkloadKey& key) { return base::fnv1a(key.ns + "/" + key.kind + "/" + key.name + "/"); }
 
 bool has_container(const AdvisedWorkload& workload, std::string_view name) {
   return std::ranges::find(workload.containers, name, &advising::ContainerSpec::name) != workload.containers.end();

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "api/json/lenient.hpp"
 #include "controllers/advice/status.hpp"
 #include "kube/classify.hpp"
 
@@ -120,13 +121,14 @@ base::Status Keeper::load(const WorkloadKey& key, Kept& kept, base::TimePoint no
 }
 
 base::Status Keeper::create(const WorkloadKey& key, const Kept& kept) {
-  const api::OwnerReference& owner = kept.workload.owner;
-  const Json reference = {
-      {"apiVersion", owner.api_version}, {"kind", owner.kind}, {"name", owner.name}, {"uid", owner.uid}};
-  const Json body = {
-      {"apiVersion", kResourceAdvices.api_version()},
-      {"kind", std::string(kResourceAdvices.kind)},
-      {"metadata", {{"name", advice_name(key)}, {"namespace", key.ns}, {"ownerReferences", Json::array({reference})}}}};
+  api::ObjectMeta meta;
+  meta.name = advice_name(key);
+  meta.ns = key.ns;
+  meta.owner_references = {kept.workload.owner};
+  meta.owner_references.front().controller = false;  // it is nobody's to reconcile
+  const Json body = {{"apiVersion", kResourceAdvices.api_version()},
+                     {"kind", std::string(kResourceAdvices.kind)},
+                     {"metadata", api::encode_meta(meta)}};
   const auto made = deps_.client.create(kResourceAdvices, key.ns, body);
   if (!made && made.error().code != base::ErrorCode::kAlreadyExists) return made.error();
   return base::Done{};

@@ -13,7 +13,7 @@
 #include "controllers/advice/book.hpp"
 #include "controllers/config/advice_config.hpp"
 #include "kube/client.hpp"
-#include "kube/resource_advices.hpp"
+#include "kube/resource.hpp"
 #include "kube/runtime/requeue.hpp"
 #include "kube/runtime/work_queue.hpp"
 #include "kube/runtime/worker.hpp"

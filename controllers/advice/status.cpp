@@ -6,6 +6,9 @@
 
 #include "advising/patches.hpp"
 #include "advising/running/codec.hpp"
+#include "api/vocabulary/condition_types.hpp"
+#include "api/vocabulary/reasons.hpp"
+#include "base/text.hpp"
 
 namespace controllers::advice {
 namespace {
@@ -16,10 +19,7 @@ using Quantity = std::string (*)(double);
 
 constexpr std::size_t kMostText = 1000;
 
-std::string bounded(std::string text) {
-  if (text.size() > kMostText) text.resize(kMostText);
-  return text;
-}
+std::string bounded(std::string_view text) { return base::short_text(text, kMostText); }
 
 std::string text_of(const Amount& amount, Quantity quantity) { return amount ? quantity(*amount) : std::string(); }
 
@@ -84,16 +84,16 @@ api::Condition ready_of(const std::vector<Advice>& all) {
   std::uint64_t samples = 0;
   for (const Advice& advice : all) samples += advice.samples;
   api::Condition ready;
-  ready.type = api::kAdviceReady;
+  ready.type = to_string(api::ConditionType::kReady);
   if (without == all.end()) {
     ready.status = api::ConditionStatus::kTrue;
-    ready.reason = api::kAdviceGiven;
+    ready.reason = to_string(api::Reason::kAdvised);
     ready.message = fmt::format("{} {} with advice by {} samples", all.size(),
                                 all.size() == 1 ? "container" : "containers", samples);
     return ready;
   }
   ready.status = api::ConditionStatus::kFalse;
-  ready.reason = api::kInsufficientHistory;
+  ready.reason = to_string(api::Reason::kInsufficientHistory);
   ready.message = bounded(fmt::format("{}: {}", without->key.container, without->why_not));
   return ready;
 }
@@ -132,7 +132,8 @@ api::ResourceAdviceStatus advice_status(const advising::WorkloadKey& key, const 
 
 std::vector<std::string> load_histories(const api::ResourceAdviceStatus& status, Kept& kept, base::TimePoint now) {
   std::vector<std::string> problems;
-  if (const api::Condition* ready = find_condition(status.conditions, api::kAdviceReady)) kept.conditions = {*ready};
+  if (const api::Condition* ready = find_condition(status.conditions, api::ConditionType::kReady))
+    kept.conditions = {*ready};
   for (const api::ContainerAdvice& container : status.containers) {
     const auto is_it = [&](const advising::ContainerSpec& spec) { return spec.name == container.name; };
     if (container.sketch.empty() || std::ranges::none_of(kept.workload.containers, is_it)) continue;

@@ -15,8 +15,6 @@ namespace {
 using advising::ControllerName;
 using advising::WorkloadKey;
 
-constexpr std::string_view kTemplateHash = "pod-template-hash";
-
 struct Owned {
   WorkloadKey key;
   api::OwnerReference owner;
@@ -48,7 +46,7 @@ std::optional<Owned> owned_by(const api::Pod& pod, const Cluster& cluster) {
     top = *above;
     return ControllerName{above->kind, above->name};
   };
-  const std::string* hash = pod.meta.labels.find(kTemplateHash);
+  const std::string* hash = pod.meta.labels.find(advising::kTemplateHashLabel);
   Owned owned{advising::workload_of({pod.meta.ns, pod.meta.name, {owner->kind, owner->name}, hash ? *hash : ""}, find),
               std::move(top)};
   if (!is_advised(owned)) return std::nullopt;

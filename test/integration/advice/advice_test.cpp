@@ -5,7 +5,7 @@
 #include "advising/running/codec.hpp"
 #include "api/advice/resource_advice.hpp"
 #include "api/core/codec.hpp"
-#include "kube/resource_advices.hpp"
+#include "kube/resource.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
