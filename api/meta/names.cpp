@@ -43,6 +43,14 @@ bool is_qualified_name(std::string_view text) {
 
 bool is_label_value(std::string_view text) { return text.empty() || is_name_part(text); }
 
+bool is_header_name(std::string_view text) {
+  constexpr std::string_view kAlso = "!#$%&'*+-.^_`|~";
+  return !text.empty() && std::ranges::all_of(text, [&](unsigned char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           kAlso.find(static_cast<char>(c)) != std::string_view::npos;
+  });
+}
+
 std::size_t length_in_characters(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](unsigned char c) { return (c & 0xC0U) != 0x80U; }));
 }

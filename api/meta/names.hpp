@@ -13,6 +13,8 @@ bool is_dns_label(std::string_view text);
 bool is_qualified_name(std::string_view text);
 /// Value of a label: empty, or at most 63 characters that begin and end alphanumeric.
 bool is_label_value(std::string_view text);
+/// Name of an HTTP header (RFC 9110): not empty; letters, digits and a few signs.
+bool is_header_name(std::string_view text);
 /// Unicode code points, as the schema's maxLength counts.
 std::size_t length_in_characters(std::string_view text);
 /// Insertions, deletions and replacements that turn `a` into `b`; for "did you mean".

@@ -118,14 +118,6 @@ void check_secret_key(const std::optional<SecretKey>& secret, const FieldPath& a
   check_text(errors, at.field("key"), secret->key, bounds::kMaxSecretText);
 }
 
-bool is_header_name(std::string_view text) {
-  constexpr std::string_view kAlso = "!#$%&'*+-.^_`|~";
-  return !text.empty() && std::ranges::all_of(text, [&](unsigned char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-           kAlso.find(static_cast<char>(c)) != std::string_view::npos;
-  });
-}
-
 /// Those that we write ourselves, or that decide how a request is read.
 bool is_reserved_header(std::string_view name) {
   std::string lower(name);

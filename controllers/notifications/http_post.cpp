@@ -2,16 +2,12 @@
 
 #include <fstream>
 
+#include "kube/config/files.hpp"
+
 namespace controllers {
 namespace {
 
 constexpr std::size_t kLongestUrl = 4096;
-
-std::string trimmed(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
 
 base::Result<std::string> url_of(const NotificationChannel& channel) {
   std::string text;
@@ -20,7 +16,7 @@ base::Result<std::string> url_of(const NotificationChannel& channel) {
   if (!file) return base::unavailable("urlFile cannot be read");
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  std::string url = trimmed(text);
+  std::string url(kube::trim(text));
   if (url.size() > kLongestUrl) return base::invalid("urlFile holds no usable URL: it is too long");
   return url;
 }

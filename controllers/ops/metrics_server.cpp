@@ -29,18 +29,12 @@ serving::Response refusal(Access access) {
 constexpr std::string_view kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
 constexpr std::string_view kOpenMetricsFormat = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-std::string_view trimmed_part(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 /// Takes what is before the mark off the text.
 std::string_view take_until(std::string_view& text, char mark) {
   const auto at = text.find(mark);
   const std::string_view part = text.substr(0, at);
   text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
-  return trimmed_part(part);
+  return kube::trim(part);
 }
 
 /// One media range of the header Accept.
@@ -55,9 +49,9 @@ Accepted read_accepted(std::string_view range) {
   while (!range.empty()) {
     std::string_view value = take_until(range, ';');
     const std::string_view name = take_until(value, '=');
-    if (name == "version") accepted.version = trimmed_part(value);
+    if (name == "version") accepted.version = kube::trim(value);
     if (name != "q") continue;
-    const std::string number(trimmed_part(value));
+    const std::string number(kube::trim(value));
     char* end = nullptr;
     accepted.quality = std::strtod(number.c_str(), &end);
     if (end == number.c_str() || !(accepted.quality >= 0 && accepted.quality <= 1)) accepted.quality = 0;

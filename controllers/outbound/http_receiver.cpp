@@ -16,7 +16,7 @@ kube::HttpTransportOptions receiver_transport(const ReceiverOptions& from) {
   options.max_connections = 1;
   options.connect_timeout = base::milliseconds(5'000);
   options.handshake_timeout = base::milliseconds(5'000);
-  options.max_body_bytes = from.most_answer;
+  options.max_body_bytes = std::size_t{64} << 10;
   options.headers = from.headers;
   return options;
 }
@@ -60,7 +60,5 @@ base::Result<kube::Response> HttpReceiver::post(const std::string& body, base::D
   if (!answer) return base::Error{answer.error().code, "the receiver does not answer"};
   return answer;
 }
-
-void HttpReceiver::shut_down() { transport_->shut_down(); }
 
 }  // namespace controllers

@@ -17,15 +17,14 @@ namespace controllers {
 
 /// Where bodies of JSON are posted to, outside of the cluster's API.
 struct ReceiverOptions {
-  std::string url{};                ///< https://…; a secret: neither errors nor logs hold it
-  std::string ca_file{};            ///< empty: the system's roots
-  std::string name{};               ///< what errors may call it
-  bool may_be_plain = false;        ///< http to any host; else only to this machine
-  std::size_t most_answer = 65536;  ///< bytes of an answer's body
+  std::string url{};          ///< https://…; a secret: neither errors nor logs hold it
+  std::string ca_file{};      ///< empty: the system's roots
+  std::string name{};         ///< what errors may call it
+  bool may_be_plain = false;  ///< http to any host; else only to this machine
   std::vector<std::pair<std::string, std::string>> headers{};
 };
 
-/// One receiver and the connection to it, which is kept. Of one thread, but for shut_down().
+/// One receiver and the connection to it, which is kept. Of one thread.
 class HttpReceiver {
  public:
   /// Opens no connection yet. `clock` must outlive it. kInvalid: the URL or a file cannot be used.
@@ -34,8 +33,6 @@ class HttpReceiver {
 
   /// Any HTTP answer is one. An error says no more than that none came.
   base::Result<kube::Response> post(const std::string& body, base::Duration timeout);
-  /// Every running and later post() ends at once with kCancelled.
-  void shut_down();
 
  private:
   HttpReceiver(std::unique_ptr<kube::HttpTransport> transport, std::string path, std::string query);

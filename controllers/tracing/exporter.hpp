@@ -25,7 +25,7 @@ class SpanSink {
   virtual ~SpanSink() = default;
   /// Whether anybody wants the spans of that trace.
   virtual bool wants(std::string_view trace_id) const = 0;
-  /// REQUIRES: nothing; one of a trace that nobody wants is forgotten.
+  /// One of a trace that nobody wants is forgotten.
   virtual void add(tracing::Span span) = 0;
 };
 

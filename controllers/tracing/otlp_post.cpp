@@ -5,21 +5,13 @@
 #include <algorithm>
 #include <string_view>
 
+#include "api/meta/names.hpp"
 #include "kube/config/files.hpp"
 
 namespace controllers {
 namespace {
 
 constexpr std::size_t kMostHeaderBytes = 8192;
-
-/// As in HTTP: letters, digits and a few signs.
-bool is_header_name(std::string_view name) {
-  constexpr std::string_view kSigns = "!#$%&'*+-.^_`|~";
-  return !name.empty() && std::ranges::all_of(name, [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           kSigns.find(c) != std::string_view::npos;
-  });
-}
 
 /// No control character: one could end the header.
 bool is_header_value(std::string_view value) {
@@ -39,7 +31,7 @@ base::Result<std::vector<std::pair<std::string, std::string>>> parse_headers(con
     const auto colon = line.find(':');
     const std::string_view name = kube::trim(line.substr(0, colon));
     const std::string_view value = colon == std::string_view::npos ? "" : kube::trim(line.substr(colon + 1));
-    if (!is_header_name(name) || !is_header_value(value))
+    if (!api::is_header_name(name) || !is_header_value(value))
       return base::invalid(fmt::format("line {} is no header such as \"Authorization: Bearer …\"", number));
     headers.emplace_back(name, value);
   }

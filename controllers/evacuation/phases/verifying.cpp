@@ -38,29 +38,28 @@ bool is_hinted(const StatusBuilder& builder, const api::Pod& pod) {
   return mark != nullptr && builder.spec().placement && *mark == api::placement_mark(builder.evacuation());
 }
 
-/// The scheduler sent it to the node of spec.placement, which an extender told it about.
-bool is_where_hinted(const StatusBuilder& builder, const Sibling& sibling) {
+/// The scheduler sent it to the node of spec.placement, which an extender told it about. REQUIRES: it may replace the
+/// pod.
+bool is_where_hinted(const StatusBuilder& builder, const api::Pod& pod) {
   return builder.seen().rules.extender_serves_hints && builder.spec().placement &&
-         may_replace(builder, sibling, replacement_since(builder)) &&
-         sibling.pod->node_name == builder.spec().placement->node_name;
+         pod.node_name == builder.spec().placement->node_name;
 }
 
 /// One that was hinted before others, then a ready one, older before younger, then by name.
 const api::Pod* find_replacement(const StatusBuilder& builder) {
   const base::TimePoint since = replacement_since(builder);
   const auto& known = builder.status().outcome->replacement;
-  const Sibling* best = nullptr;
-  const auto rank = [&](const Sibling& sibling) {
-    const api::Pod& pod = *sibling.pod;
-    const bool has_hint = is_hinted(builder, pod) || is_where_hinted(builder, sibling);
+  const api::Pod* best = nullptr;
+  const auto rank = [&](const api::Pod& pod) {
+    const bool has_hint = is_hinted(builder, pod) || is_where_hinted(builder, pod);
     const bool chosen_before = known && known->uid == pod.meta.uid;
     return std::tuple(!has_hint, !pod.is_ready(), !chosen_before, pod.meta.creation_timestamp, pod.meta.name);
   };
   for (const Sibling& sibling : builder.seen().siblings) {
     if (!may_replace(builder, sibling, since)) continue;
-    if (!best || rank(sibling) < rank(*best)) best = &sibling;
+    if (!best || rank(*sibling.pod) < rank(*best)) best = sibling.pod.get();
   }
-  return best ? best->pod.get() : nullptr;
+  return best;
 }
 
 /// Why no replacement will come; empty: one is expected.
@@ -228,7 +227,9 @@ std::optional<Step> note_placement(StatusBuilder& builder) {
   const auto& siblings = builder.seen().siblings;
   auto taken = std::ranges::find_if(siblings, [&](const Sibling& each) { return is_hinted(builder, *each.pod); });
   if (taken == siblings.end())
-    taken = std::ranges::find_if(siblings, [&](const Sibling& each) { return is_where_hinted(builder, each); });
+    taken = std::ranges::find_if(siblings, [&](const Sibling& each) {
+      return may_replace(builder, each, replacement_since(builder)) && is_where_hinted(builder, *each.pod);
+    });
   if (taken == siblings.end()) return std::nullopt;
   const api::ObjectMeta& pod = taken->pod->meta;
   builder.set_placement({pod.name, pod.uid});
