@@ -61,12 +61,71 @@ std::string_view to_string(PodPhase phase) {
   std::abort();
 }
 
-bool Pod::is_ready() const { return is_true(conditions, "Ready"); }
+bool Pod::is_ready() const {
+  const auto ready = std::ranges::find_if(conditions, [](const PodCondition& each) { return each.type == "Ready"; });
+  return ready != conditions.end() && ready->status == ConditionStatus::kTrue;
+}
 
 bool Pod::is_mirror() const { return meta.annotations.contains(well_known::kMirrorAnnotation); }
 
 bool Pod::is_daemon_set() const {
   return std::ranges::any_of(meta.owner_references, [](const OwnerReference& o) { return o.kind == "DaemonSet"; });
+}
+
+namespace {
+
+void add_to(Hasher& hasher, const std::string& text) { hasher.add(text); }
+
+void add_to(Hasher& hasher, const SharedResources::value_type& resource) {
+  hasher.add(resource.first).add(resource.second.milli());
+}
+
+void add_to(Hasher& hasher, const Toleration& each) {
+  hasher.add(each.key).add(each.value).add(each.toleration_seconds.value_or(base::seconds(-1)).count());
+}
+
+void add_to(Hasher& hasher, const TopologySpreadConstraint& each) { hasher.add(each.topology_key).add(each.max_skew); }
+
+void add_to(Hasher& hasher, const Container& each) {
+  hasher.add(each.name).add(each.image);
+  for (const auto& resource : each.requests) add_to(hasher, resource);
+  for (const auto& resource : each.limits) add_to(hasher, resource);
+}
+
+void add_to(Hasher& hasher, const Volume& each) { hasher.add(static_cast<int>(each.kind)).add(each.source); }
+
+void add_to(Hasher& hasher, const PodResponder& each) { hasher.add(each.name).add(each.priority); }
+
+void add_to(Hasher& hasher, const ContainerStatus& each) {
+  hasher.add(each.name).add(each.restart_count).add(each.ready ? 1 : 0).add(each.waiting_reason);
+}
+
+template <typename T>
+void share(SharedList<T>& list) {
+  Hasher hasher;
+  for (const T& each : list.get()) add_to(hasher, each);
+  list.share(hasher.value());
+}
+
+}  // namespace
+
+void Pod::share_parts() {
+  meta.share_owners();
+  for (SharedText* text : {&scheduler_name, &priority_class_name, &restart_policy, &status_reason, &qos_class})
+    text->share();
+  for (PodCondition& each : conditions) {
+    for (SharedText* text : {&each.type, &each.reason, &each.message}) text->share();
+  }
+  for (auto* containers_of : {&containers, &init_containers}) share(*containers_of);
+  for (SharedResources* amounts : {&overhead, &pod_requests, &pod_limits}) share(*amounts);
+  share(tolerations);
+  share(topology_spread);
+  share(resource_claims);
+  share(eviction_responders);
+  share(container_statuses);
+  // Volumes that are equal may still have claims of their own.
+  const auto has_template = [](const Volume& volume) { return volume.claim_template != nullptr; };
+  if (std::ranges::none_of(volumes.get(), has_template)) share(volumes);
 }
 
 bool Node::is_ready() const { return is_true(conditions, "Ready"); }
