@@ -74,7 +74,7 @@ class SharedPool {
   static constexpr std::size_t kParts = 16;
   static constexpr std::size_t kFewest = 64;
   /// A chain grows no further: so long it is by bad luck, or somebody's will.
-  static constexpr int kLongest = 32;
+  static constexpr int kLongest = 16;
 
   SharedNode*& bucket(std::size_t hash) {
     if (buckets_.empty()) buckets_.resize(kFewest);

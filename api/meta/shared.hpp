@@ -16,8 +16,8 @@
 
 namespace api {
 
-/// Adds up what a value is made of, for Shared::share(). Differs from process to process, so that nobody can prepare
-/// values that collide.
+/// Adds up what a value is made of, for Shared::share(). Differs from process to process, so that nobody knows where a
+/// value goes. Values that collide can still be prepared: the pool bounds what they cost.
 class Hasher {
  public:
   Hasher();
@@ -138,6 +138,7 @@ class SharedText : public Shared<std::string> {
   SharedText(const char* text) : Shared(std::string(text)) {}
   SharedText(std::string_view text) : Shared(std::string(text)) {}
 
+  operator std::string_view() const { return get(); }
   bool empty() const { return get().empty(); }
   void share() { Shared::share(Hasher().add(get()).value()); }
 
@@ -182,6 +183,7 @@ class SharedList : public Shared<std::vector<T>> {
   const T& front() const { return get().front(); }
   const T& back() const { return get().back(); }
 
+  T* data() { return edit().data(); }
   iterator begin() { return edit().begin(); }
   iterator end() { return edit().end(); }
   T& operator[](std::size_t i) { return edit()[i]; }

@@ -27,7 +27,7 @@ class Store {
   using IndexFn = std::function<std::vector<std::string>(const T&)>;
 
   /// REQUIRES: called before the first put().
-  void add_index(std::string name, IndexFn values) { indexes_.push_back({std::move(name), std::move(values), {}}); }
+  void add_index(std::string name, IndexFn values) { indexes_.push_back({std::move(name), std::move(values)}); }
 
   Ptr get(const api::ObjectKey& key) const {
     const std::shared_lock lock(mutex_);
@@ -60,13 +60,12 @@ class Store {
     const std::unique_lock lock(mutex_);
     const auto known = objects_.find(object);
     if (known == objects_.end()) {
-      index(object);
+      for (Index& each : indexes_) each.add(each.values(*object), object);
       objects_.insert(std::move(object));
       return nullptr;
     }
     Ptr before = *known;
-    unindex(before);
-    index(object);
+    for (Index& each : indexes_) each.renew(before, object);
     // The key is in the object: a node of the set changes only outside of it.
     const auto next = std::next(known);
     auto node = objects_.extract(known);
@@ -82,7 +81,7 @@ class Store {
     if (at == objects_.end()) return nullptr;
     Ptr before = *at;
     objects_.erase(at);
-    unindex(before);
+    for (Index& each : indexes_) each.drop(each.values(*before), before);
     return before;
   }
 
@@ -98,32 +97,46 @@ class Store {
     }
   };
   struct Index {
+    using Values = std::vector<std::string>;
+
     std::string name;
     IndexFn values;
-    std::unordered_map<std::string, std::vector<Ptr>> objects;  ///< in order
-  };
+    std::unordered_map<std::string, std::vector<Ptr>> objects{};  ///< in order
 
-  void index(const Ptr& object) {
-    for (Index& each : indexes_) {
-      for (const std::string& value : each.values(*object)) {
-        auto& found = each.objects[value];
-        const auto at = std::lower_bound(found.begin(), found.end(), object, ByKey());
+    void add(const Values& under, const Ptr& object) {
+      for (const std::string& value : under) {
+        auto& found = objects[value];
+        const auto at = place_of(object, found);
         if (at == found.end() || *at != object) found.insert(at, object);
       }
     }
-  }
-  void unindex(const Ptr& object) {
-    for (Index& each : indexes_) {
-      for (const std::string& value : each.values(*object)) {
-        const auto at = each.objects.find(value);
-        if (at == each.objects.end()) continue;
-        auto& found = at->second;
-        const auto place = std::lower_bound(found.begin(), found.end(), object, ByKey());
-        if (place != found.end() && *place == object) found.erase(place);
-        if (found.empty()) each.objects.erase(at);
+    void drop(const Values& under, const Ptr& object) {
+      for (const std::string& value : under) {
+        const auto found = objects.find(value);
+        if (found == objects.end()) continue;
+        const auto at = place_of(object, found->second);
+        if (at != found->second.end() && *at == object) found->second.erase(at);
+        if (found->second.empty()) objects.erase(found);
       }
     }
-  }
+    /// Mostly its values stay: then it takes its predecessor's place, and no other moves.
+    void renew(const Ptr& before, const Ptr& object) {
+      const Values were = values(*before);
+      const Values are = values(*object);
+      if (were != are) {
+        drop(were, before);
+        return add(are, object);
+      }
+      for (const std::string& value : are) {
+        auto& found = objects[value];
+        const auto at = place_of(before, found);
+        if (at != found.end() && *at == before) *at = object;
+      }
+    }
+    static auto place_of(const Ptr& object, std::vector<Ptr>& in) {
+      return std::lower_bound(in.begin(), in.end(), object, ByKey());
+    }
+  };
 
   mutable std::shared_mutex mutex_;
   std::set<Ptr, ByKey> objects_;
