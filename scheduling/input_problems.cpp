@@ -34,6 +34,9 @@ std::string words_for(api::Quantity quantity, Side side, Quantities quantities) 
   return what + (taken.milli() == 0 ? ", counts as 0" : ", counts as more than any node has");
 }
 
+const api::ResourceList& resources_in(const api::SharedResources& shared) { return shared.get(); }
+api::ResourceList& resources_in(api::SharedResources& shared) { return shared.edit(); }
+
 /// Calls each(path of the list, list).
 template <typename Pod, typename F>
 void for_each_pod_list(Pod& pod, F&& each) {
@@ -45,9 +48,9 @@ void for_each_pod_list(Pod& pod, F&& each) {
   };
   of_containers(pod.containers, "containers");
   of_containers(pod.init_containers, "initContainers");
-  each([] { return std::string("spec.overhead"); }, pod.overhead);
-  each([] { return std::string("spec.resources.requests"); }, pod.pod_requests);
-  each([] { return std::string("spec.resources.limits"); }, pod.pod_limits);
+  each([] { return std::string("spec.overhead"); }, resources_in(pod.overhead));
+  each([] { return std::string("spec.resources.requests"); }, resources_in(pod.pod_requests));
+  each([] { return std::string("spec.resources.limits"); }, resources_in(pod.pod_limits));
 }
 
 template <typename Node, typename F>

@@ -75,7 +75,7 @@ bool is_pod_level(std::string_view name) {
 }
 
 const api::ResourceList& pod_level(const api::Pod& pod, RequestsOf of) {
-  return of == RequestsOf::kRunningPod && pod.held_pod_requests ? *pod.held_pod_requests : pod.pod_requests;
+  return of == RequestsOf::kRunningPod && pod.held_pod_requests ? *pod.held_pod_requests : pod.pod_requests.get();
 }
 
 void replace_by_pod_level(const api::Pod& pod, RequestsOf of, ResourceNames& names, RequestSet& requests) {

@@ -244,7 +244,7 @@ class Finder {
     for (std::size_t i = 0; i < cluster_.pods.size(); ++i) {
       if (pod(i).node_name.empty() || pod(i).is_terminal()) continue;
       lowest = std::min(lowest, pod(i).priority.value_or(0));
-      of_class[pod(i).priority_class_name].push_back(i);
+      of_class[pod(i).priority_class_name.get()].push_back(i);
     }
     for (const auto& each : cluster_.priority_classes) {
       const auto pods = of_class.find(each->meta.name);
@@ -293,7 +293,7 @@ api::Pod with_smaller_requests(api::Pod pod, const FoundCause& cause) {
   for (auto* containers : {&pod.containers, &pod.init_containers}) {
     for (api::Container& each : *containers) scale(each.requests, cause);
   }
-  scale(pod.pod_requests, cause);
+  scale(pod.pod_requests.edit(), cause);
   return pod;
 }
 

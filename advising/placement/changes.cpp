@@ -23,7 +23,7 @@ void relax_anti_affinity(api::Pod& pod, Grade grade) {
 /// Over zones instead of hosts; what is over zones or more already becomes a wish.
 void widen_spread(api::Pod& pod, bool over_hosts, Grade grade) {
   if (grade == Grade::kDropped) {
-    std::erase_if(pod.topology_spread, [&](const api::TopologySpreadConstraint& each) {
+    std::erase_if(pod.topology_spread.edit(), [&](const api::TopologySpreadConstraint& each) {
       return !each.schedule_anyway && (each.topology_key == api::well_known::kHostnameLabel) == over_hosts;
     });
   }
@@ -51,7 +51,7 @@ void own(api::Pod& pod) {
 }
 
 void take_claims_off(api::Pod& pod) {
-  std::erase_if(pod.volumes, [](const api::Volume& volume) {
+  std::erase_if(pod.volumes.edit(), [](const api::Volume& volume) {
     return volume.kind == api::VolumeKind::kPersistentVolumeClaim || volume.kind == api::VolumeKind::kEphemeral;
   });
 }

@@ -13,26 +13,6 @@ namespace {
 
 constexpr std::size_t kLongestKind = 64;
 
-/// Labels, annotations and node selectors repeat from pod to pod of one workload. A small table of recent ones lets
-/// equal maps share their storage; it holds no more than its slots, so it cannot grow under churn.
-StringMap share(std::vector<StringMap::Entry> entries) {
-  constexpr std::size_t kSlots = 512;
-  thread_local std::array<StringMap, kSlots> recent;
-  constexpr std::size_t kMostShared = 256;  // beyond it the table would hold what somebody wrote to fill it
-  if (entries.empty()) return {};
-  const bool is_huge = entries.size() > kMostShared;
-  StringMap map(std::move(entries));
-  if (is_huge) return map;
-  std::size_t hash = 0;
-  for (const auto& [key, value] : map) {
-    hash = hash * 31 + std::hash<std::string>{}(key);
-    hash = hash * 31 + std::hash<std::string>{}(value);
-  }
-  StringMap& slot = recent[hash % kSlots];
-  if (!(slot == map)) slot = map;
-  return slot;
-}
-
 }  // namespace
 
 template <typename V>
@@ -44,7 +24,7 @@ error_code read_map(V& value, bool annotations, StringMap& target) {
     if (!entry_error && (!annotations || keeps_annotation(key, text.size()))) entries.emplace_back(key, text);
     return unless_about_value(entry_error);
   });
-  target = share(std::move(entries));
+  target = StringMap::shared(std::move(entries));
   return error;
 }
 
@@ -74,7 +54,7 @@ error_code read_owner(V& value, std::vector<OwnerReference>& target) {
 
 template <typename V>
 error_code read_meta(V& value, ObjectMeta& meta) {
-  return for_members(value, [&](std::string_view key, auto& member) {
+  const error_code read_all = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "name") return read(member, meta.name);
     if (key == "namespace") return read(member, meta.ns);
     if (key == "uid") return read(member, meta.uid);
@@ -86,10 +66,12 @@ error_code read_meta(V& value, ObjectMeta& meta) {
     if (key == "annotations") return read_map(member, true, meta.annotations);
     if (key == "finalizers") return read(member, meta.finalizers);
     if (key == "ownerReferences") {
-      return for_elements(member, [&](auto& item) { return read_owner(item, meta.owner_references); });
+      return for_elements(member, [&](auto& item) { return read_owner(item, meta.owner_references.edit()); });
     }
     return simdjson::SUCCESS;  // managedFields above all: half of the text, skipped unparsed
   });
+  meta.share_owners();
+  return read_all;
 }
 
 namespace {

@@ -85,7 +85,7 @@ error_code read_pod_claims(V& value, Pod& pod) {
       if (key == "resourceClaimTemplateName") return read(member, made_by);
       return simdjson::SUCCESS;
     });
-    if (!name.empty()) pod.resource_claims.push_back(std::move(name));
+    if (!name.empty()) pod.resource_claims.edit().push_back(std::move(name));
     pod.makes_resource_claims = pod.makes_resource_claims || !made_by.empty();
     return error;
   });
@@ -115,7 +115,7 @@ error_code read_volume(V& value, std::vector<Volume>& target) {
 }
 
 void finish_volumes(Pod& pod) {
-  for (Volume& volume : pod.volumes) {
+  for (Volume& volume : pod.volumes.edit()) {
     if (volume.kind == VolumeKind::kEphemeral) volume.source = pod.meta.name + "-" + volume.source;
   }
 }
@@ -137,29 +137,29 @@ error_code read_responders(V& value, std::vector<PodResponder>& target) {
 template <typename V>
 error_code read_placement(std::string_view key, V& member, Pod& pod) {
   if (key == "nodeName") return read(member, pod.node_name.value);
-  if (key == "schedulerName") return read(member, pod.scheduler_name);
+  if (key == "schedulerName") return read(member, pod.scheduler_name.edit());
   if (key == "priority") return read(member, pod.priority);
-  if (key == "priorityClassName") return read(member, pod.priority_class_name);
+  if (key == "priorityClassName") return read(member, pod.priority_class_name.edit());
   if (key == "nodeSelector") return read_map(member, false, pod.node_selector);
   if (key == "affinity") return read_affinity(member, pod.affinity);
   if (key == "tolerations") {
-    return for_elements(member, [&](auto& item) { return read_toleration(item, pod.tolerations); });
+    return for_elements(member, [&](auto& item) { return read_toleration(item, pod.tolerations.edit()); });
   }
   if (key == "topologySpreadConstraints") {
-    return for_elements(member, [&](auto& item) { return read_spread(item, pod.topology_spread); });
+    return for_elements(member, [&](auto& item) { return read_spread(item, pod.topology_spread.edit()); });
   }
   if (key == "schedulingGates") return read_non_empty(member, pod.has_scheduling_gates);
   if (key == "schedulingGroup") return read_non_empty(member, pod.has_scheduling_group);
-  if (key == "evictionResponders") return read_responders(member, pod.eviction_responders);
+  if (key == "evictionResponders") return read_responders(member, pod.eviction_responders.edit());
   return simdjson::SUCCESS;
 }
 
 template <typename V>
 error_code read_pod_resources(std::string_view key, V& member, Pod& pod) {
   Unread strange;
-  const error_code error = key == "overhead"
-                               ? read_resources(member, pod.overhead, strange, "spec.overhead")
-                               : read_requests_and_limits(member, pod.pod_requests, pod.pod_limits, strange);
+  const error_code error =
+      key == "overhead" ? read_resources(member, pod.overhead.edit(), strange, "spec.overhead")
+                        : read_requests_and_limits(member, pod.pod_requests.edit(), pod.pod_limits.edit(), strange);
   add_unread(pod.unread, std::move(strange), key == "overhead" ? "" : "spec.resources.");
   return error;
 }
@@ -170,17 +170,17 @@ error_code read_pod_spec(V& value, Pod& pod) {
     if (key == "containers" || key == "initContainers") {
       const bool init = key == "initContainers";
       return for_elements(member, [&](auto& item) {
-        return read_container(item, init ? pod.init_containers : pod.containers, init ? "initContainers" : "containers",
-                              pod.unread);
+        return read_container(item, (init ? pod.init_containers : pod.containers).edit(),
+                              init ? "initContainers" : "containers", pod.unread);
       });
     }
     if (key == "volumes") {
-      return for_elements(member, [&](auto& item) { return read_volume(item, pod.volumes); });
+      return for_elements(member, [&](auto& item) { return read_volume(item, pod.volumes.edit()); });
     }
     if (key == "overhead" || key == "resources") return read_pod_resources(key, member, pod);
     if (key == "hostNetwork") return read(member, pod.host_network);
     if (key == "resourceClaims") return read_pod_claims(member, pod);
-    if (key == "restartPolicy") return read(member, pod.restart_policy);
+    if (key == "restartPolicy") return read(member, pod.restart_policy.edit());
     if (key == "terminationGracePeriodSeconds") return read(member, pod.termination_grace_period_seconds);
     return read_placement(key, member, pod);
   });
@@ -259,7 +259,8 @@ std::shared_ptr<const ResourceList> held_beside(const ResourceList& requests, co
 }
 
 void settle_held(Pod& pod, const HeldResources& held) {
-  const auto settle = [&](std::vector<Container>& containers) {
+  if (held.of_container.empty() && !held.of_pod) return;
+  const auto settle = [&](SharedList<Container>& containers) {
     for (Container& each : containers) {
       const auto at = held.of_container.find(each.name);
       if (at != held.of_container.end()) each.held = held_beside(each.requests, at->second, held.may_not_grow);
@@ -271,7 +272,7 @@ void settle_held(Pod& pod, const HeldResources& held) {
     pod.held_pod_requests = held_beside(pod.pod_requests, *held.of_pod, held.may_not_grow);
 }
 
-bool is_infeasible_resize(const Condition& condition) {
+bool is_infeasible_resize(const PodCondition& condition) {
   return condition.type == "PodResizePending" && condition.status == ConditionStatus::kTrue &&
          condition.reason == "Infeasible";
 }
@@ -324,26 +325,38 @@ void sort_statuses(std::vector<ContainerStatus>& statuses) {
 }
 
 template <typename V>
+error_code read_pod_conditions(V& value, std::vector<PodCondition>& target) {
+  std::vector<Condition> conditions;
+  const error_code error = read_conditions(value, conditions);
+  target.reserve(target.size() + conditions.size());
+  for (Condition& each : conditions) {
+    target.push_back({std::move(each.type), each.status, std::move(each.reason), std::move(each.message),
+                      each.observed_generation, each.last_transition_time});
+  }
+  return error;
+}
+
+template <typename V>
 error_code read_pod_status(V& value, Pod& pod, HeldResources& held) {
   std::string phase;
   const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "phase") return read(member, phase);
-    if (key == "reason") return read(member, pod.status_reason);
-    if (key == "qosClass") return read(member, pod.qos_class);
+    if (key == "reason") return read(member, pod.status_reason.edit());
+    if (key == "qosClass") return read(member, pod.qos_class.edit());
     if (key == "startTime") return read(member, pod.start_time);
-    if (key == "conditions") return read_conditions(member, pod.conditions);
-    if (key == "containerStatuses") return read_container_statuses(member, {}, pod.container_statuses, held);
+    if (key == "conditions") return read_pod_conditions(member, pod.conditions);
+    if (key == "containerStatuses") return read_container_statuses(member, {}, pod.container_statuses.edit(), held);
     if (key == "initContainerStatuses")
-      return read_container_statuses(member, init_status(), pod.container_statuses, held);
+      return read_container_statuses(member, init_status(), pod.container_statuses.edit(), held);
     if (key == "ephemeralContainerStatuses") {
-      return read_container_statuses(member, ephemeral_status(), pod.container_statuses, held);
+      return read_container_statuses(member, ephemeral_status(), pod.container_statuses.edit(), held);
     }
     if (key == "nominatedNodeName") return read(member, pod.nominated_node.value);
     if (key == "resources" || key == "allocatedResources") return read_held(key, member, held.of_pod);
     return simdjson::SUCCESS;
   });
   pod.phase = pod_phase(phase);
-  sort_statuses(pod.container_statuses);
+  sort_statuses(pod.container_statuses.edit());
   held.may_not_grow = std::ranges::any_of(pod.conditions, is_infeasible_resize);
   return error;
 }
@@ -366,6 +379,7 @@ base::Result<Pod> decode_pod(std::string_view bytes) {
   wire::settle_held(*pod, held);
   if (!pod->node_name.empty()) pod->nominated_node = {};
   remove_placement_hint(*pod);
+  pod->share_parts();
   return pod;
 }
 

@@ -61,12 +61,96 @@ std::string_view to_string(PodPhase phase) {
   std::abort();
 }
 
-bool Pod::is_ready() const { return is_true(conditions, "Ready"); }
+bool Pod::is_ready() const {
+  const auto ready = std::ranges::find_if(conditions, [](const PodCondition& each) { return each.type == "Ready"; });
+  return ready != conditions.end() && ready->status == ConditionStatus::kTrue;
+}
 
 bool Pod::is_mirror() const { return meta.annotations.contains(well_known::kMirrorAnnotation); }
 
 bool Pod::is_daemon_set() const {
   return std::ranges::any_of(meta.owner_references, [](const OwnerReference& o) { return o.kind == "DaemonSet"; });
+}
+
+namespace {
+
+void add_to(Hasher& hasher, const std::string& text) { hasher.add(text); }
+
+void add_to(Hasher& hasher, const SharedResources::value_type& resource) {
+  hasher.add(resource.first).add(resource.second.milli());
+}
+
+// Nearly all that can differ is in: values with one hash are compared one by one.
+
+template <typename T>
+std::int64_t number_of(const std::optional<T>& value) {
+  return value ? static_cast<std::int64_t>(*value) : -1;
+}
+
+std::int64_t number_of(const std::optional<base::TimePoint>& time) {
+  return time ? static_cast<std::int64_t>(time->time_since_epoch().count()) : -1;
+}
+
+void add_to(Hasher& hasher, const Toleration& each) {
+  hasher.add(each.key).add(each.value).add(each.exists ? 1 : 0).add(number_of(each.effect));
+  hasher.add(each.toleration_seconds.value_or(base::seconds(-1)).count());
+}
+
+void add_to(Hasher& hasher, const TopologySpreadConstraint& each) {
+  hasher.add(each.topology_key).add(each.max_skew).add(each.schedule_anyway ? 1 : 0).add(number_of(each.min_domains));
+  if (!each.label_selector) return;
+  for (const SelectorRequirement& one : each.label_selector->requirements) {
+    hasher.add(one.key);
+    for (const std::string& value : one.values) hasher.add(value);
+  }
+}
+
+void add_to(Hasher& hasher, const Container& each) {
+  hasher.add(each.name).add(each.image);
+  for (const auto& resource : each.requests) add_to(hasher, resource);
+  for (const auto& resource : each.limits) add_to(hasher, resource);
+  for (const HostPort& port : each.host_ports) hasher.add(port.ip).add(port.protocol).add(port.port);
+}
+
+void add_to(Hasher& hasher, const Volume& each) {
+  hasher.add(static_cast<int>(each.kind)).add(each.source).add(each.storage_class);
+}
+
+void add_to(Hasher& hasher, const PodResponder& each) { hasher.add(each.name).add(each.priority); }
+
+void add_to(Hasher& hasher, const ContainerStatus& each) {
+  hasher.add(each.name).add(each.restart_count).add(each.ready ? 1 : 0);
+  hasher.add(each.waiting_reason).add(each.terminated_reason).add(each.last_terminated_reason);
+  hasher.add(number_of(each.exit_code)).add(number_of(each.finished_at));
+  hasher.add(number_of(each.last_exit_code)).add(number_of(each.last_finished_at));
+}
+
+template <typename T>
+void share(SharedList<T>& list) {
+  Hasher hasher;
+  for (const T& each : list.get()) add_to(hasher, each);
+  list.share(hasher.value());
+}
+
+}  // namespace
+
+void Pod::share_parts() {
+  meta.share_owners();
+  for (SharedText* text : {&scheduler_name, &priority_class_name, &restart_policy, &status_reason, &qos_class})
+    text->share();
+  for (PodCondition& each : conditions) {
+    for (SharedText* text : {&each.type, &each.reason, &each.message}) text->share();
+  }
+  for (auto* containers_of : {&containers, &init_containers}) share(*containers_of);
+  for (SharedResources* amounts : {&overhead, &pod_requests, &pod_limits}) share(*amounts);
+  share(tolerations);
+  share(topology_spread);
+  share(resource_claims);
+  share(eviction_responders);
+  share(container_statuses);
+  // Volumes that are equal may still have claims of their own.
+  const auto has_template = [](const Volume& volume) { return volume.claim_template != nullptr; };
+  if (std::ranges::none_of(volumes.get(), has_template)) share(volumes);
 }
 
 bool Node::is_ready() const { return is_true(conditions, "Ready"); }

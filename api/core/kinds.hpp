@@ -14,11 +14,13 @@
 #include "api/meta/object_meta.hpp"
 #include "api/meta/quantity.hpp"
 #include "api/meta/selector.hpp"
+#include "api/meta/shared.hpp"
 
 namespace api {
 
 /// Resource name ("cpu", "memory", "nvidia.com/gpu") with its amount, sorted by name.
 using ResourceList = std::vector<std::pair<std::string, Quantity>>;
+using SharedResources = SharedList<std::pair<std::string, Quantity>>;
 
 /// The amount of `name`, or zero.
 Quantity amount_of(const ResourceList& resources, std::string_view name);
@@ -157,6 +159,17 @@ struct ContainerStatus {
   friend bool operator==(const ContainerStatus&, const ContainerStatus&) = default;
 };
 
+/// As Condition, but its texts are of few kinds.
+struct PodCondition {
+  SharedText type;
+  ConditionStatus status = ConditionStatus::kUnknown;
+  SharedText reason;
+  SharedText message;
+  std::int64_t observed_generation = 0;
+  base::TimePoint last_transition_time{};
+  friend bool operator==(const PodCondition&, const PodCondition&) = default;
+};
+
 /// An entry of spec.evictionResponders: who wants a say when the EvictionRequest API moves the pod.
 struct PodResponder {
   std::string name;
@@ -164,41 +177,42 @@ struct PodResponder {
   friend bool operator==(const PodResponder&, const PodResponder&) = default;
 };
 
+/// What the pods of a workload have alike is Shared: one in memory for all of them, once share_parts() was called.
 struct Pod {
   ObjectMeta meta;
 
   NodeName node_name;       ///< empty: not scheduled
   NodeName nominated_node;  ///< where the scheduler has made room for it; empty once it is scheduled
-  std::string scheduler_name;
+  SharedText scheduler_name;
   std::optional<std::int32_t> priority;
-  std::string priority_class_name;
+  SharedText priority_class_name;
   StringMap node_selector;
   std::shared_ptr<const Affinity> affinity;  ///< nullptr: none
-  std::vector<Toleration> tolerations;
-  std::vector<TopologySpreadConstraint> topology_spread;
-  std::vector<Container> containers;
-  std::vector<Container> init_containers;
-  std::vector<Volume> volumes;
-  ResourceList overhead;
-  ResourceList pod_requests;  ///< spec.resources.requests (pod level)
-  ResourceList pod_limits;
+  SharedList<Toleration> tolerations;
+  SharedList<TopologySpreadConstraint> topology_spread;
+  SharedList<Container> containers;
+  SharedList<Container> init_containers;
+  SharedList<Volume> volumes;
+  SharedResources overhead;
+  SharedResources pod_requests;  ///< spec.resources.requests (pod level)
+  SharedResources pod_limits;
   std::shared_ptr<const ResourceList> held_pod_requests;  ///< as Container::held
   bool host_network = false;
   bool uses_resource_claims = false;
-  bool makes_resource_claims = false;        ///< one of them by a template: each pod gets a claim of its own
-  std::vector<std::string> resource_claims;  ///< the ResourceClaims that it names, shared with others
+  bool makes_resource_claims = false;       ///< one of them by a template: each pod gets a claim of its own
+  SharedList<std::string> resource_claims;  ///< the ResourceClaims that it names, shared with others
   bool has_scheduling_gates = false;
   bool has_scheduling_group = false;
-  std::vector<PodResponder> eviction_responders;
-  std::string restart_policy;
+  SharedList<PodResponder> eviction_responders;
+  SharedText restart_policy;
   std::optional<std::int64_t> termination_grace_period_seconds;
 
   PodPhase phase = PodPhase::kNone;
-  std::string status_reason;  ///< status.reason, such as "Evicted"
-  std::string qos_class;
+  SharedText status_reason;  ///< status.reason, such as "Evicted"
+  SharedText qos_class;
   std::optional<base::TimePoint> start_time;
-  std::vector<Condition> conditions;
-  std::vector<ContainerStatus> container_statuses;
+  std::vector<PodCondition> conditions;
+  SharedList<ContainerStatus> container_statuses;
 
   UnreadFields unread;  ///< quantities
 
@@ -208,6 +222,9 @@ struct Pod {
   bool is_ready() const;
   bool is_mirror() const;      ///< static pod's shadow: annotation kubernetes.io/config.mirror
   bool is_daemon_set() const;  ///< an ownerReference of kind DaemonSet
+
+  /// Makes its parts one in memory with equal ones of other pods that did the same. For pods that are kept.
+  void share_parts();
 };
 
 inline constexpr std::size_t kMaxNodeAddresses = 16;

@@ -20,7 +20,7 @@ StringMap string_map(const Json& json, std::string_view name, bool annotations) 
     const auto& text = value.get_ref<const std::string&>();
     if (!annotations || keeps_annotation(key, text.size())) entries.emplace_back(key, text);
   }
-  return StringMap(std::move(entries));
+  return StringMap::shared(std::move(entries));
 }
 
 OwnerReference owner_of(const Json& json) {
@@ -119,6 +119,7 @@ ObjectMeta meta(const Json& json) {
       if (item.is_string()) meta.finalizers.push_back(item.get<std::string>());
     }
   }
+  meta.share_owners();
   return meta;
 }
 

@@ -1,5 +1,7 @@
 #include "api/meta/object_meta.hpp"
 
+#include <functional>
+
 namespace api {
 namespace {
 
@@ -8,27 +10,40 @@ auto lower_bound_of(const std::vector<StringMap::Entry>& entries, std::string_vi
                                   [](const StringMap::Entry& e) { return std::string_view(e.first); });
 }
 
-}  // namespace
-
-StringMap::StringMap(std::vector<Entry> entries) {
-  if (entries.empty()) return;
-  std::ranges::stable_sort(entries, {}, &Entry::first);
-  std::vector<Entry> unique;
+/// Sorted by key; of a repeated key the last.
+std::vector<StringMap::Entry> in_order(std::vector<StringMap::Entry> entries) {
+  const auto is_ordered = [](const auto& a, const auto& b) { return a.first < b.first; };
+  if (std::adjacent_find(entries.begin(), entries.end(), std::not_fn(is_ordered)) == entries.end()) return entries;
+  std::ranges::stable_sort(entries, {}, &StringMap::Entry::first);
+  std::vector<StringMap::Entry> unique;
   unique.reserve(entries.size());
-  for (Entry& entry : entries) {
+  for (StringMap::Entry& entry : entries) {
     if (!unique.empty() && unique.back().first == entry.first) {
       unique.back() = std::move(entry);
     } else {
       unique.push_back(std::move(entry));
     }
   }
-  entries_ = std::make_shared<const std::vector<Entry>>(std::move(unique));
+  return unique;
+}
+
+}  // namespace
+
+StringMap::StringMap(std::vector<Entry> entries) : entries_(in_order(std::move(entries))) { entries_.freeze(); }
+
+StringMap StringMap::shared(std::vector<Entry> entries) {
+  StringMap map;
+  map.entries_ = in_order(std::move(entries));
+  Hasher hasher;
+  for (const auto& [key, value] : map) hasher.add(key).add(value);
+  map.entries_.share(hasher.value());
+  return map;
 }
 
 const std::string* StringMap::find(std::string_view key) const {
-  if (!entries_) return nullptr;
-  const auto at = lower_bound_of(*entries_, key);
-  return at != entries_->end() && at->first == key ? &at->second : nullptr;
+  const auto& entries = entries_.get();
+  const auto at = lower_bound_of(entries, key);
+  return at != entries.end() && at->first == key ? &at->second : nullptr;
 }
 
 const std::string& StringMap::value(std::string_view key) const {
@@ -52,6 +67,13 @@ StringMap StringMap::without(std::string_view key) const {
 const OwnerReference* ObjectMeta::controller() const {
   const auto found = std::ranges::find_if(owner_references, &OwnerReference::controller);
   return found == owner_references.end() ? nullptr : &*found;
+}
+
+void ObjectMeta::share_owners() {
+  Hasher hasher;
+  for (const OwnerReference& each : std::as_const(owner_references))
+    hasher.add(each.api_version).add(each.kind).add(each.name).add(each.uid).add(each.controller ? 1 : 0);
+  owner_references.share(hasher.value());
 }
 
 }  // namespace api

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/meta/shared.hpp"
 #include "base/clock.hpp"
 #include "base/name.hpp"
 
@@ -38,6 +39,8 @@ class StringMap {
   StringMap(std::initializer_list<Entry> entries) : StringMap(std::vector<Entry>(entries)) {}
   /// Sorts by key; the last entry of a repeated key wins.
   explicit StringMap(std::vector<Entry> entries);
+  /// The same, and one in memory with equal ones that were made so.
+  static StringMap shared(std::vector<Entry> entries);
 
   /// The value, or nullptr when the key is absent. Valid as long as this map.
   const std::string* find(std::string_view key) const;
@@ -48,17 +51,15 @@ class StringMap {
   StringMap with(std::string_view key, std::string_view value) const;
   StringMap without(std::string_view key) const;
 
-  std::size_t size() const { return entries_ ? entries_->size() : 0; }
+  std::size_t size() const { return entries_.get().size(); }
   bool empty() const { return size() == 0; }
-  const Entry* begin() const { return entries_ ? entries_->data() : nullptr; }
-  const Entry* end() const { return entries_ ? entries_->data() + entries_->size() : nullptr; }
+  const Entry* begin() const { return entries_.get().data(); }
+  const Entry* end() const { return begin() + size(); }
 
-  friend bool operator==(const StringMap& a, const StringMap& b) {
-    return a.entries_ == b.entries_ || (a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin()));
-  }
+  friend bool operator==(const StringMap& a, const StringMap& b) { return a.entries_ == b.entries_; }
 
  private:
-  std::shared_ptr<const std::vector<Entry>> entries_;
+  Shared<std::vector<Entry>> entries_;
 };
 
 struct OwnerReference {
@@ -82,13 +83,15 @@ struct ObjectMeta {
   std::optional<base::TimePoint> deletion_timestamp;
   StringMap labels;
   StringMap annotations;  ///< without kubectl's last-applied-configuration
-  std::vector<OwnerReference> owner_references;
+  SharedList<OwnerReference> owner_references;
   std::vector<std::string> finalizers;
 
   ObjectKey key() const { return {ns, name}; }
   bool is_terminating() const { return deletion_timestamp.has_value(); }
   /// The one managing owner, or nullptr.
   const OwnerReference* controller() const;
+  /// Makes its owners one in memory with those of others that have the same. For what is kept.
+  void share_owners();
 
   friend bool operator==(const ObjectMeta&, const ObjectMeta&) = default;
 };

@@ -128,6 +128,7 @@ void keep_what_counts(api::Pod& pod) {
       each.host_ports.clear();
     }
   }
+  pod.share_parts();
 }
 
 /// The extender's process: everything in the order of dependency, taken down in the opposite one.

@@ -163,7 +163,7 @@ class DumpBuilder {
 
   void note_pod_times(const api::Pod& pod) {
     if (pod.start_time) note_time(*pod.start_time);
-    for (const api::Condition& condition : pod.conditions) note_time(condition.last_transition_time);
+    for (const api::PodCondition& condition : pod.conditions) note_time(condition.last_transition_time);
   }
   static bool is_unknown(base::TimePoint time) { return time == base::TimePoint{}; }
   void note_time(base::TimePoint time) {

@@ -270,9 +270,9 @@ bool holder_ended(const EvictorContext& context, const Mark& mark) {
 }
 
 std::string unschedulable_because(const api::Pod& pod) {
-  for (const api::Condition& each : pod.conditions) {
+  for (const api::PodCondition& each : pod.conditions) {
     if (each.type == "PodScheduled" && each.status == api::ConditionStatus::kFalse)
-      return base::short_text(each.message, 200);
+      return base::short_text(each.message.get(), 200);
   }
   return {};
 }

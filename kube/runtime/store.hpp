@@ -1,7 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
-#include <map>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -26,34 +27,27 @@ class Store {
   using IndexFn = std::function<std::vector<std::string>(const T&)>;
 
   /// REQUIRES: called before the first put().
-  void add_index(std::string name, IndexFn values) { indexes_.push_back({std::move(name), std::move(values), {}}); }
+  void add_index(std::string name, IndexFn values) { indexes_.push_back({std::move(name), std::move(values)}); }
 
   Ptr get(const api::ObjectKey& key) const {
     const std::shared_lock lock(mutex_);
     const auto at = objects_.find(key);
-    return at == objects_.end() ? nullptr : at->second;
+    return at == objects_.end() ? nullptr : *at;
   }
 
   /// All objects, ordered by namespace and name.
   std::vector<Ptr> list() const {
     const std::shared_lock lock(mutex_);
-    std::vector<Ptr> all;
-    all.reserve(objects_.size());
-    for (const auto& [key, object] : objects_) all.push_back(object);
-    return all;
+    return {objects_.begin(), objects_.end()};
   }
 
   /// Objects with that index value, ordered by namespace and name.
   std::vector<Ptr> by_index(std::string_view index, const std::string& value) const {
     const std::shared_lock lock(mutex_);
-    std::vector<Ptr> found;
-    for (const Index& candidate : indexes_) {
-      if (candidate.name != index) continue;
-      const auto at = candidate.objects.find(value);
-      if (at == candidate.objects.end()) break;
-      found.assign(at->second.begin(), at->second.end());
-    }
-    return found;
+    const auto wanted = std::ranges::find(indexes_, index, &Index::name);
+    if (wanted == indexes_.end()) return {};
+    const auto at = wanted->objects.find(value);
+    return at == wanted->objects.end() ? std::vector<Ptr>() : at->second;
   }
 
   std::size_t size() const {
@@ -64,10 +58,19 @@ class Store {
   /// Inserts or replaces; returns what was there before (nullptr: new).
   Ptr put(Ptr object) {
     const std::unique_lock lock(mutex_);
-    auto& slot = objects_[object->meta.key()];
-    Ptr before = std::exchange(slot, std::move(object));
-    if (before) unindex(before);
-    index(slot);
+    const auto known = objects_.find(object);
+    if (known == objects_.end()) {
+      for (Index& each : indexes_) each.add(each.values(*object), object);
+      objects_.insert(std::move(object));
+      return nullptr;
+    }
+    Ptr before = *known;
+    for (Index& each : indexes_) each.renew(before, object);
+    // The key is in the object: a node of the set changes only outside of it.
+    const auto next = std::next(known);
+    auto node = objects_.extract(known);
+    node.value() = std::move(object);
+    objects_.insert(next, std::move(node));
     return before;
   }
 
@@ -76,43 +79,67 @@ class Store {
     const std::unique_lock lock(mutex_);
     const auto at = objects_.find(key);
     if (at == objects_.end()) return nullptr;
-    Ptr before = std::move(at->second);
+    Ptr before = *at;
     objects_.erase(at);
-    unindex(before);
+    for (Index& each : indexes_) each.drop(each.values(*before), before);
     return before;
   }
 
  private:
+  /// By what the object says itself: a key of its own would be a tenth of a cached pod.
   struct ByKey {
-    bool operator()(const Ptr& a, const Ptr& b) const {
-      const int order = a->meta.ns.compare(b->meta.ns);
-      return order != 0 ? order < 0 : a->meta.name < b->meta.name;
+    using is_transparent = void;
+    static const auto& key(const Ptr& object) { return object->meta; }
+    static const api::ObjectKey& key(const api::ObjectKey& key) { return key; }
+    bool operator()(const auto& a, const auto& b) const {
+      const int order = key(a).ns.compare(key(b).ns);
+      return order != 0 ? order < 0 : key(a).name < key(b).name;
     }
   };
   struct Index {
+    using Values = std::vector<std::string>;
+
     std::string name;
     IndexFn values;
-    std::unordered_map<std::string, std::set<Ptr, ByKey>> objects;
-  };
+    std::unordered_map<std::string, std::vector<Ptr>> objects{};  ///< in order
 
-  void index(const Ptr& object) {
-    for (Index& each : indexes_) {
-      for (const std::string& value : each.values(*object)) each.objects[value].insert(object);
-    }
-  }
-  void unindex(const Ptr& object) {
-    for (Index& each : indexes_) {
-      for (const std::string& value : each.values(*object)) {
-        const auto at = each.objects.find(value);
-        if (at == each.objects.end()) continue;
-        at->second.erase(object);
-        if (at->second.empty()) each.objects.erase(at);
+    void add(const Values& under, const Ptr& object) {
+      for (const std::string& value : under) {
+        auto& found = objects[value];
+        const auto at = place_of(object, found);
+        if (at == found.end() || *at != object) found.insert(at, object);
       }
     }
-  }
+    void drop(const Values& under, const Ptr& object) {
+      for (const std::string& value : under) {
+        const auto found = objects.find(value);
+        if (found == objects.end()) continue;
+        const auto at = place_of(object, found->second);
+        if (at != found->second.end() && *at == object) found->second.erase(at);
+        if (found->second.empty()) objects.erase(found);
+      }
+    }
+    /// Mostly its values stay: then it takes its predecessor's place, and no other moves.
+    void renew(const Ptr& before, const Ptr& object) {
+      const Values were = values(*before);
+      const Values are = values(*object);
+      if (were != are) {
+        drop(were, before);
+        return add(are, object);
+      }
+      for (const std::string& value : are) {
+        auto& found = objects[value];
+        const auto at = place_of(before, found);
+        if (at != found.end() && *at == before) *at = object;
+      }
+    }
+    static auto place_of(const Ptr& object, std::vector<Ptr>& in) {
+      return std::lower_bound(in.begin(), in.end(), object, ByKey());
+    }
+  };
 
   mutable std::shared_mutex mutex_;
-  std::map<api::ObjectKey, Ptr> objects_;
+  std::set<Ptr, ByKey> objects_;
   std::vector<Index> indexes_;
 };
 

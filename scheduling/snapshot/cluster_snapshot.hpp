@@ -102,8 +102,8 @@ class ClusterSnapshot {
     const api::Pod& object = *pods_[pod].object;
     __builtin_prefetch(object.meta.name.data());
     __builtin_prefetch(object.meta.uid.data());
-    __builtin_prefetch(object.meta.owner_references.data());
-    __builtin_prefetch(object.containers.data());
+    __builtin_prefetch(object.meta.owner_references.address());
+    __builtin_prefetch(object.containers.address());
   }
   /// The node that the pod is bound to; kNoNode when none or unknown.
   NodeIndex node_of(PodIndex pod) const { return pods_[pod].node; }

@@ -30,7 +30,7 @@ bool lists(const std::vector<std::string>& values, std::string_view value) {
 
 /// The first of `reasons` that is the pod's or that of a container in scope, waiting or terminated; "" when none is.
 std::string_view matching_reason(const std::vector<std::string>& reasons, const api::Pod& pod, ContainerScope scope) {
-  if (lists(reasons, pod.status_reason)) return pod.status_reason;
+  if (lists(reasons, pod.status_reason.get())) return pod.status_reason.get();
   for (const api::ContainerStatus& status : pod.container_statuses) {
     if (!scope.includes(status)) continue;
     if (lists(reasons, status.waiting_reason)) return status.waiting_reason;
@@ -67,9 +67,9 @@ std::optional<std::int32_t> matching_exit_code(const std::vector<std::int32_t>& 
 }
 
 /// The first condition of the pod that one of the criteria matches, or nullptr.
-const api::Condition* matching_condition(const std::vector<ConditionCriterion>& criteria, const Subject& subject) {
+const api::PodCondition* matching_condition(const std::vector<ConditionCriterion>& criteria, const Subject& subject) {
   for (const ConditionCriterion& criterion : criteria) {
-    const auto matches = [&](const api::Condition& condition) { return criterion.matches(condition, subject.now); };
+    const auto matches = [&](const api::PodCondition& condition) { return criterion.matches(condition, subject.now); };
     const auto at = std::ranges::find_if(subject.pod.conditions, matches);
     if (at != subject.pod.conditions.end()) return &*at;
   }
@@ -121,7 +121,7 @@ bool ContainerScope::includes(const api::ContainerStatus& status) const {
   return !status.is_init || init;
 }
 
-bool ConditionCriterion::matches(const api::Condition& condition, base::TimePoint now) const {
+bool ConditionCriterion::matches(const api::PodCondition& condition, base::TimePoint now) const {
   if (!type.empty() && type != condition.type) return false;
   if (!status.empty() && status != api::to_string(condition.status)) return false;
   if (!reason.empty() && reason != condition.reason) return false;
@@ -206,8 +206,8 @@ Criterion with_exit_code(std::vector<std::int32_t> codes, ContainerScope contain
 Criterion in_condition(std::vector<ConditionCriterion> conditions) {
   return {[=](const Subject& subject) { return matching_condition(conditions, subject) != nullptr; },
           [=](const Subject& subject) {
-            const api::Condition* condition = matching_condition(conditions, subject);
-            return fmt::format("condition {}={}", condition->type, api::to_string(condition->status));
+            const api::PodCondition* condition = matching_condition(conditions, subject);
+            return fmt::format("condition {}={}", condition->type.get(), api::to_string(condition->status));
           }};
 }
 

@@ -58,7 +58,7 @@ struct ConditionCriterion {
   std::string reason;
   std::optional<std::int64_t> min_seconds_since_transition;
 
-  bool matches(const api::Condition& condition, base::TimePoint now) const;
+  bool matches(const api::PodCondition& condition, base::TimePoint now) const;
   friend bool operator==(const ConditionCriterion&, const ConditionCriterion&) = default;
 };
 

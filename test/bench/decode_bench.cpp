@@ -8,6 +8,7 @@
 #include "api/core/codec.hpp"
 #include "api/core/protobuf/cursor.hpp"
 #include "api/core/protobuf/envelope.hpp"
+#include "kube/runtime/store.hpp"
 #include "test/bench/pod_json.hpp"
 
 namespace {
@@ -63,6 +64,47 @@ void BM_DecodePodList_Compact(benchmark::State& state) {
   report(state, retained);
 }
 BENCHMARK(BM_DecodePodList_Compact)->Unit(benchmark::kMillisecond)->Iterations(5);
+
+// ---------------------------------------------------------------- what a cache holds
+
+constexpr int kPodsOfWorkload = 30;
+
+std::string cached_pod(int number) {
+  const int workload = number / kPodsOfWorkload;
+  return bench::pod_json({.number = number,
+                          .ns = "team-" + std::to_string(workload % 50),
+                          .name = "web-" + std::to_string(workload) + "-7d4b9c6f5-" + std::to_string(number),
+                          .app = "web-" + std::to_string(workload),
+                          .node = "ip-10-0-" + std::to_string(number % 1000) + ".eu-central-1.compute.internal",
+                          .cpu = std::to_string(100 + workload % 7) + "m"});
+}
+
+std::vector<std::string> owner_of(const api::Pod& pod) {
+  const api::OwnerReference* owner = pod.meta.controller();
+  return owner == nullptr ? std::vector<std::string>() : std::vector{pod.meta.ns + "/" + owner->uid};
+}
+
+/// The operator's cache of pods, with its index by owner, 30 pods a workload. Half of them are renewed in no order, as
+/// a watch does.
+void BM_CachedPods(benchmark::State& state) {
+  const auto pods = static_cast<int>(state.range(0));
+  const auto put = [](kube::Store<api::Pod>& store, int number) {
+    auto pod = api::decode_pod(cached_pod(number));
+    if (pod) store.put(std::make_shared<const api::Pod>(*std::move(pod)));
+  };
+  for (auto _ : state) {
+    const double before = heap_bytes();
+    kube::Store<api::Pod> store;
+    store.add_index("owner", owner_of);
+    for (int i = 0; i < pods; ++i) put(store, i);
+    state.counters["bytes_per_pod"] = (heap_bytes() - before) / pods;
+    for (int i = 0; i < pods / 2; ++i) put(store, static_cast<int>(std::int64_t{i} * 7919 % pods));
+    if (store.size() != static_cast<std::size_t>(pods)) state.SkipWithError("pods are missing");
+    state.counters["renewed_bytes_per_pod"] = (heap_bytes() - before) / pods;
+    state.counters["MB"] = (heap_bytes() - before) / 1e6;
+  }
+}
+BENCHMARK(BM_CachedPods)->Arg(9'000)->Arg(30'000)->Arg(150'000)->Unit(benchmark::kMillisecond)->Iterations(1);
 
 // ---------------------------------------------------------------- JSON against protobuf
 

@@ -33,6 +33,9 @@ class Text {
   void put(const Condition& c) {
     add("condition", c.type, c.status, c.reason, c.message, c.observed_generation, c.last_transition_time);
   }
+  void put(const PodCondition& c) {
+    add("condition", c.type, c.status, c.reason, c.message, c.observed_generation, c.last_transition_time);
+  }
   void put(const SelectorRequirement& r) { add("requirement", r.key, r.op, r.values); }
   void put(const LabelSelector& s) { add("selector", s.requirements); }
   void put(const NodeSelectorTerm& t) { add("term", t.match_expressions, t.match_fields); }
@@ -77,6 +80,10 @@ class Text {
     text_ += fmt::format(" [{}", all.size());
     for (const T& each : all) put(each);
     text_ += ']';
+  }
+  template <typename T>
+  void put(const SharedList<T>& all) {
+    put(all.get());
   }
   template <typename T>
   void put(const std::optional<T>& value) {

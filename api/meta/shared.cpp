@@ -1,0 +1,125 @@
+#include "api/meta/shared.hpp"
+
+#include <array>
+#include <mutex>
+#include <random>
+
+namespace api {
+namespace {
+
+std::size_t seed_of_process() {
+  static const std::size_t kSeed = [] {
+    std::random_device source;
+    return (static_cast<std::size_t>(source()) << 32U) ^ source();
+  }();
+  return kSeed;
+}
+
+/// The finalizer of SplitMix64.
+std::size_t mixed(std::size_t value) {
+  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
+  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
+  return value ^ (value >> 31U);
+}
+
+}  // namespace
+
+Hasher::Hasher() : value_(seed_of_process()) {}
+
+Hasher& Hasher::add(std::string_view text) {
+  value_ = mixed(value_ + std::hash<std::string_view>{}(text));
+  return *this;
+}
+
+Hasher& Hasher::add(std::int64_t number) {
+  value_ = mixed(value_ + static_cast<std::size_t>(number));
+  return *this;
+}
+
+/// All that are shared, by hash. It keeps none alive: the last user takes it out. A count goes to zero under the lock
+/// only, so none that is found here can be on its way out.
+class SharedPool {
+ public:
+  static SharedPool& of(std::size_t hash) {
+    static auto* const kPools = new std::array<SharedPool, kParts>;  // outlives whoever holds one to the end
+    return (*kPools)[hash % kParts];
+  }
+
+  SharedNode* find_or_add(SharedNode* node) {
+    const std::scoped_lock lock(mutex_);
+    int looked_at = 0;
+    for (SharedNode* known = bucket(node->hash_); known != nullptr; known = known->next_) {
+      if (known->hash_ == node->hash_ && known->equals(*node)) {
+        known->add_user();
+        return known;
+      }
+      if (++looked_at == kLongest) return node;  // frozen, but its own
+    }
+    add(node);
+    return node;
+  }
+
+  /// True: it has no user any more, and is out.
+  bool drop_user(SharedNode* node) {
+    const std::scoped_lock lock(mutex_);
+    if (node->users_.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
+    SharedNode** at = &bucket(node->hash_);
+    while (*at != node) at = &(*at)->next_;
+    *at = node->next_;
+    --size_;
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kParts = 16;
+  static constexpr std::size_t kFewest = 64;
+  /// A chain grows no further: so long it is by bad luck, or somebody's will.
+  static constexpr int kLongest = 16;
+
+  SharedNode*& bucket(std::size_t hash) {
+    if (buckets_.empty()) buckets_.resize(kFewest);
+    return buckets_[(hash / kParts) % buckets_.size()];
+  }
+  void add(SharedNode* node) {
+    if (++size_ > buckets_.size()) grow();
+    SharedNode*& first = bucket(node->hash_);
+    node->is_pooled_ = true;
+    node->next_ = std::exchange(first, node);
+  }
+  void grow() {
+    const std::vector<SharedNode*> before = std::exchange(buckets_, std::vector<SharedNode*>(2 * buckets_.size()));
+    for (SharedNode* node : before) {
+      while (node != nullptr) {
+        SharedNode* const next = node->next_;
+        node->next_ = std::exchange(bucket(node->hash_), node);
+        node = next;
+      }
+    }
+  }
+
+  std::mutex mutex_;
+  std::vector<SharedNode*> buckets_;
+  std::size_t size_ = 0;
+};
+
+void SharedNode::leave() {
+  if (!is_pooled_) {
+    if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    return;
+  }
+  std::uint32_t users = users_.load(std::memory_order_relaxed);
+  while (users > 1) {
+    if (users_.compare_exchange_weak(users, users - 1, std::memory_order_acq_rel)) return;
+  }
+  if (SharedPool::of(hash_).drop_user(this)) delete this;
+}
+
+SharedNode* SharedNode::pooled(SharedNode* node, std::size_t hash) {
+  node->hash_ = hash;
+  node->freeze();
+  SharedNode* const known = SharedPool::of(hash).find_or_add(node);
+  if (known != node) delete node;
+  return known;
+}
+
+}  // namespace api
