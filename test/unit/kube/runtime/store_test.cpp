@@ -60,6 +60,18 @@ TEST_F(StoreIndex, FollowsWhatIsReplacedAndRemoved) {
   EXPECT_FALSE(store_.remove({"a", "1"}));
 }
 
+TEST_F(StoreIndex, FollowsWhatIsRenewedAndKeepsItsValues) {
+  put("a", "1", {"red", "red"});
+  put("a", "2", {"red"});
+  put("b", "1", {"red"});
+  put("a", "2", {"red"}, "2");
+  put("a", "1", {"red", "red"}, "2");
+  EXPECT_EQ(found("colour", "red"), "a/1@2 a/2@2 b/1@1 ");
+  EXPECT_EQ(found("other", "x"), "a/1@2 a/2@2 b/1@1 ");
+  EXPECT_TRUE(store_.remove({"a", "2"}));
+  EXPECT_EQ(found("colour", "red"), "a/1@2 b/1@1 ");
+}
+
 TEST_F(StoreIndex, TellsNamespacesFromNames) {
   put("a", "bc", {"red"});
   put("ab", "c", {"red"});
