@@ -101,8 +101,7 @@ TEST(Shared, ThreadsMayShareAndLeaveAtOnce) {
       for (int i = 0; i < 20'000; ++i) {
         const std::string text = std::to_string(i % 5);
         const List one = shared({text}, static_cast<std::size_t>(i % 5));
-        const List copy = one;
-        ASSERT_EQ(copy.get().front(), text);
+        ASSERT_EQ(List(one).get().front(), text);
       }
     });
   }
