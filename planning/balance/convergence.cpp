@@ -15,6 +15,7 @@ constexpr double kPartOfPromise = 0.5;  ///< of what the plan promised
 constexpr double kLeastChange = 1;      ///< points of another imbalance
 constexpr double kPartOfChange = 0.25;  ///< of the imbalance at the stop
 constexpr double kPartOfCounts = 0.1;   ///< the same of counts
+constexpr double kRounding = 0.001;     ///< of the figures in a row
 
 bool is_stopped(const api::BalanceRow& row) { return row.state == kNoProgress || row.state == kOscillating; }
 
@@ -48,13 +49,22 @@ api::BalanceRow stopped(api::BalanceRow row, std::string_view state) {
   return row;
 }
 
-/// Where relieved nodes stay relieved, it is the load that keeps nodes as uneven as they are: that says nothing against
-/// moving.
+/// The deviation differs by more than the moves could have changed it. Counts and nodes in use do not move by
+/// themselves so.
+bool has_load_changed(const api::BalanceRow& now, const api::BalanceRow& previous) {
+  if (is_of_counts(now) || now.resource == kNodesInUse) return false;
+  const double promised = std::max(previous.before.deviation - previous.after.deviation, 0.0);
+  return std::abs(now.before.deviation - previous.before.deviation) > promised + kRounding;
+}
+
+/// Where relieved nodes stay relieved, or the load changes by more than was moved, it is the load that keeps nodes as
+/// uneven as they are: that says nothing against moving.
 std::int32_t cycles_without_gain(const BalanceCycle& cycle) {
   const api::BalanceRow& previous = *cycle.previous;
   if (has_gained(cycle.now, previous)) return 0;
   const bool moved = is_of_counts(previous) || has_moves(previous);  // what it promised; or again what was moved
-  const bool was_in_vain = cycle.acted && (cycle.repeats || cycle.reverses) && moved;
+  const bool repeats = cycle.repeats && !has_load_changed(cycle.now, previous);
+  const bool was_in_vain = cycle.acted && (repeats || cycle.reverses) && moved;
   return std::min(previous.without_gain + (was_in_vain ? 1 : 0), 1'000'000);
 }
 

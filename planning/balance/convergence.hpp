@@ -34,7 +34,9 @@ struct BalanceCycle {
 /// `now` with its history. A cycle gains when nodes are more even than before the last moves: by half a point at least,
 /// or by half of what the plan promised where that is less (a few moves in a large cluster).
 /// A cycle without gain is in vain when it was carried out and the next plan repeats it: what was moved has not
-/// relieved the nodes. Where these stay relieved it is the load that changes, which says nothing against moving.
+/// relieved the nodes. Where these stay relieved, or the deviation differs by more than was promised, it is the load
+/// that changes, which says nothing against moving: a plan of one or two moves in a large cluster is not to be seen in
+/// the deviation. A plan that takes moves back counts whatever the load does.
 /// `patience` cycles in vain without a gain between them: NoProgress. A plan that takes moves back after one that did
 /// not gain: Oscillating. Both last until the imbalance is another one: a quarter, and one point, more or less than
 /// when it stopped, which `best` holds from then on; or until the spec changes. Of counts a tenth is enough: they

@@ -340,6 +340,8 @@ void World::move(std::size_t pod, int to) {
     history_->shift(node_name(static_cast<std::size_t>(place.node)), 0, -used);
     history_->shift(node_name(static_cast<std::size_t>(to)), 0, used);
   }
+  // As UsageRounds::leave() does it.
+  for (double& sample : samples_[static_cast<std::size_t>(place.node)]) sample -= std::max(pods_[pod], 0.0);
   place.node = to;
   place.runs = now() + kinds_[pod].startup;
   place.generation += 1;

@@ -71,6 +71,23 @@ TEST(Convergence, GoesOnWhileTheLoadChangesAndMovesRelieveNodes) {
   EXPECT_EQ(history.last().without_gain, 0);
 }
 
+TEST(Convergence, ALoadThatChangesByMoreThanWasPromisedSaysNothingAboutMoves) {
+  History history;
+  for (int i = 0; i < 50; ++i) {
+    const double load = i % 2 == 0 ? 7 : 7.3;
+    history.next(load, load - 0.05);
+    history.next(load + 0.2, load + 0.15);
+    EXPECT_EQ(history.last().without_gain, 0) << i;
+    EXPECT_EQ(history.next(load + 0.4, load + 0.35), kImproving) << i;
+  }
+  History steady;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(steady.next(7 + 0.04 * i, 6.95 + 0.04 * i), kImproving);
+  EXPECT_EQ(steady.next(7.12, 7.07), kNoProgress) << "the moves could have made up for that";
+  History back;
+  back.next(7, 6.95);
+  EXPECT_EQ(back.next(7.5, 7.45, true, true), kOscillating) << "moves that are taken back count in any case";
+}
+
 TEST(Convergence, CountsWhatIsInVainBetweenGains) {
   History history;
   history.next(20, 15);
