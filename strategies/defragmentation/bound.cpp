@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -15,6 +16,10 @@ namespace {
 
 using scheduling::ClusterSnapshot;
 using scheduling::ResourceIndex;
+
+constexpr double kMixed = 1e9;           // units of an average node
+constexpr double kAlmostAll = 1 - 1e-9;  // sums are rounded so that the bound stays one
+constexpr int kParts = 8;                // of which cpu has one more each time
 
 void raise(LowerBound& bound, std::size_t needed, const std::function<std::string()>& reason) {
   if (needed <= bound.needed) return;
@@ -63,7 +68,34 @@ class Demand {
     return problem_.held_nodes() + nodes_beside_held(std::move(capacity), left);
   }
 
+  /// The fewest nodes by cpu and memory together, `cpu` to (1 - `cpu`): a node that has much of one may lack the other.
+  std::size_t nodes_needed_by_mix(double cpu) const {
+    const std::array weights = {std::pair(scheduling::kCpuIndex, kMixed * cpu),
+                                std::pair(scheduling::kMemoryIndex, kMixed * (1 - cpu))};
+    std::vector<double> capacity(problem_.base().node_count(), 0);
+    double left = 0;
+    for (const auto& [resource, weight] : weights) {
+      const std::vector<std::int64_t> free = free_of(resource);
+      const double unit = weight / average_offer(resource);
+      for (const NodeIndex node : problem_.nodes()) capacity[node] += unit * static_cast<double>(free[node]);
+      for (const auto& [set, amount] : by_resource_[resource]) {
+        left += unit * static_cast<double>(amount) * static_cast<double>(set->nodes.size());
+        for (const NodeIndex node : set->nodes) capacity[node] += unit * static_cast<double>(amount);
+      }
+    }
+    std::vector<std::int64_t> rounded(capacity.size(), 0);
+    for (std::size_t i = 0; i < capacity.size(); ++i) rounded[i] = static_cast<std::int64_t>(capacity[i]) + 1;
+    return problem_.held_nodes() + nodes_beside_held(std::move(rounded), static_cast<std::int64_t>(left * kAlmostAll));
+  }
+
  private:
+  double average_offer(ResourceIndex resource) const {
+    double sum = 0;
+    for (const NodeIndex node : problem_.nodes())
+      sum += static_cast<double>(problem_.base().allocatable().get(node, resource));
+    return sum <= 0 ? 1 : sum / static_cast<double>(problem_.nodes().size());
+  }
+
   struct Set {
     PodIndex pod = scheduling::kNoPod;  ///< one of them
     std::vector<NodeIndex> nodes{};     ///< one for each pod
@@ -136,6 +168,9 @@ LowerBound lower_bound_of(const DefragmentationProblem& problem, const std::func
     raise(bound, demand.nodes_needed(resource),
           [&] { return "requests of " + std::string(base.resources().name(resource)); });
   }
+  for (int i = 1; i < kParts && !should_stop(); ++i)
+    raise(bound, demand.nodes_needed_by_mix(static_cast<double>(i) / kParts),
+          [] { return std::string("requests of cpu and memory together"); });
   for (scheduling::NamespaceIndex ns = 0; ns < base.namespace_count(); ++ns) {
     for (const auto& group : base.anti_affine_towards(ns)) raise_by_anti_affinity(problem, group, bound);
   }

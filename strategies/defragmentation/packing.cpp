@@ -21,6 +21,7 @@ using scheduling::kPodsIndex;
 using scheduling::Overlay;
 
 constexpr double kRounding = 1e-9;
+constexpr double kTightness = 0.1;        // PackingStyle::by_shape: of nodes that suit a pod the fullest
 constexpr std::size_t kMostEjected = 12;  // for one pod, where all are small
 
 std::int64_t free_of(const Overlay& cluster, NodeIndex node, scheduling::ResourceIndex resource) {
@@ -103,6 +104,18 @@ double Packing::free_share(NodeIndex node) const {
   return std::min(share(kCpuIndex), share(kMemoryIndex));
 }
 
+/// By how much what is free of cpu and memory differs more once the pod is there.
+double Packing::imbalance_by(const Need& need, NodeIndex node) const {
+  const auto difference = [this](double cpu, double memory) {
+    return std::abs(problem_.cpu_share(cpu) - problem_.memory_share(memory));
+  };
+  const auto cpu = static_cast<double>(room_[node].cpu);
+  const auto memory = static_cast<double>(room_[node].memory);
+  const double taken_cpu = need.cpu == INT64_MIN ? 0 : static_cast<double>(need.cpu);
+  const double taken_memory = need.memory == INT64_MIN ? 0 : static_cast<double>(need.memory);
+  return difference(cpu - taken_cpu, memory - taken_memory) - difference(cpu, memory);
+}
+
 bool Packing::place_all(const std::vector<PodIndex>& pods) {
   const std::size_t before = moves_.size();
   for (const PodIndex pod : pods) {
@@ -179,7 +192,7 @@ std::optional<NodeIndex> Packing::best_fit(PodIndex pod, const FitQuery& query) 
   for (const NodeIndex node : order_) {
     if (!need.is_met(room_[node]) || node == here || node == home) continue;
     if (!need.is_all && !has_room(pod, node, {})) continue;
-    const double share = free_share(node);
+    const double share = style_.by_shape ? imbalance_by(need, node) + kTightness * free_share(node) : free_share(node);
     if ((best && share >= least) || query.refusal_beside_room(node)) continue;
     best = node;
     least = share;

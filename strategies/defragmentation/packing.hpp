@@ -29,6 +29,7 @@ struct PackingStyle {
   double open = 0.5;          ///< what room that another pod may fill counts as waste, in parts of a small pod
   double price = 0.1;         ///< what a move counts as waste while it fills, in parts of a small pod
   bool direct_first = false;  ///< pods that need no room made go first; else the ones that make room
+  bool by_shape = false;      ///< a pod goes where cpu and memory that are left get the most alike; else where least is
   /// What makes room for a pod is to be so many times as large, so that others find a place there, too; 0: the less,
   /// the better.
   double hole = 0;
@@ -93,6 +94,7 @@ class Packing {
   std::optional<NodeIndex> best_fit(PodIndex pod, const scheduling::FitQuery& query);
   bool is_plain(PodIndex pod) const;
   double free_share(NodeIndex node) const;
+  double imbalance_by(const Need& need, NodeIndex node) const;
   double misfit(PodIndex other, PodIndex pod) const;
   bool needs_what_left(PodIndex pod, NodeIndex node) const;
   void count_gone(const PackedMove& move, std::int64_t sign);

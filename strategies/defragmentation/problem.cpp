@@ -1,6 +1,7 @@
 #include "strategies/defragmentation/problem.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "api/meta/well_known.hpp"
@@ -14,6 +15,7 @@ using scheduling::Refusal;
 using scheduling::ResourceIndex;
 
 constexpr std::int64_t kDefaultGrace = 30;  // seconds
+constexpr double kUnlike = 4;               // times as much cpu for each byte
 constexpr double kEffortOfSize = 5;         // moves that make room for a pod as large as a node, beside its own
 
 double average(const std::vector<std::int64_t>& column, const std::vector<NodeIndex>& nodes) {
@@ -41,6 +43,7 @@ DefragmentationProblem::DefragmentationProblem(const StrategyContext& context, N
   find_disturbances();
   for (const NodeIndex node : context.nodes) add_node(node);
   find_small_size();
+  find_unlike_pods();
   rank_nodes();
   for (const auto& [name, percent] : rules.headroom) {
     if (const auto resource = base().resources().find(name)) headroom_.emplace_back(*resource, percent / 100);
@@ -77,6 +80,22 @@ void DefragmentationProblem::find_small_size() {
   const auto tenth = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 10);
   std::ranges::nth_element(sizes, tenth);
   small_size_ = *tenth;
+}
+
+void DefragmentationProblem::find_unlike_pods() {
+  double least = std::numeric_limits<double>::max();
+  double most = 0;
+  for (const NodeIndex node : nodes()) {
+    for (const PodIndex pod : pods_on(node)) {
+      const scheduling::RequestSet& requests = base().requests(pod);
+      const auto cpu = static_cast<double>(scheduling::amount_of(requests, kCpuIndex));
+      const auto memory = static_cast<double>(scheduling::amount_of(requests, kMemoryIndex));
+      if (cpu <= 0 || memory <= 0) continue;
+      least = std::min(least, cpu_share(cpu) / memory_share(memory));
+      most = std::max(most, cpu_share(cpu) / memory_share(memory));
+    }
+  }
+  has_unlike_pods_ = most > kUnlike * least;
 }
 
 void DefragmentationProblem::find_disturbances() {

@@ -73,8 +73,13 @@ class DefragmentationProblem {
   double size(PodIndex pod) const { return sizes_[base().request_set_of(pod)]; }
   /// Of a pod that asks for these, in thousandths.
   double size_of(std::int64_t cpu, std::int64_t memory) const {
-    return std::max(static_cast<double>(cpu) / average_cpu_, static_cast<double>(memory) / average_memory_);
+    return std::max(cpu_share(static_cast<double>(cpu)), memory_share(static_cast<double>(memory)));
   }
+  /// Of an average node.
+  double cpu_share(double milli) const { return milli / average_cpu_; }
+  double memory_share(double milli) const { return milli / average_memory_; }
+  /// Some ask for much more cpu for each byte than others.
+  bool has_unlike_pods() const { return has_unlike_pods_; }
   /// Of those on nodes that are looked at a tenth is smaller.
   double small_size() const { return small_size_; }
   /// Some pod waits for a node.
@@ -106,6 +111,7 @@ class DefragmentationProblem {
   void find_disturbances();
   void find_sizes();
   void find_small_size();
+  void find_unlike_pods();
   void add_node(NodeIndex node);
   void rank_nodes();
   std::optional<scheduling::Refusal> find_objection(PodIndex pod) const;
@@ -117,6 +123,7 @@ class DefragmentationProblem {
   std::shared_ptr<const std::vector<Disturbance>> disturbances_;  ///< by pod
   std::vector<double> sizes_;                                     ///< by set of requests
   double small_size_ = 0;
+  bool has_unlike_pods_ = false;
   double average_cpu_ = 1;  ///< of the nodes that take pods
   double average_memory_ = 1;
   std::vector<bool> is_looked_at_;

@@ -8,13 +8,17 @@
 #include <utility>
 
 #include "api/meta/well_known.hpp"
-#include "strategies/defragmentation/node_choice.hpp"
 
 namespace strategies {
 namespace {
 
-constexpr double kNoise = 0.3;     // of sizes at most, so that equal attempts end differently
-constexpr double kKeyNoise = 0.7;  // of efforts, when nodes are exchanged
+constexpr double kNoise = 0.3;              // of sizes at most, so that equal attempts end differently
+constexpr double kKeyNoise = 0.7;           // of efforts, when nodes are exchanged
+constexpr double kMostCapacityPrice = 100;  // moves for an average node's capacity, when nodes are exchanged
+constexpr std::size_t kExchanged = 2;       // nodes at most
+constexpr std::size_t kExchangedOfUnlike = 4;
+constexpr std::size_t kAnew = 3;    // one of so many exchanges where much is missing begins with other nodes
+constexpr int kMostNeighbours = 8;  // that are looked at for one that leaves enough
 constexpr double kLeastHole = 1;
 constexpr double kMostHole = 3.5;
 constexpr std::array kHoles = {2.0, 1.5, 3.0};  // PackingStyle::hole
@@ -51,6 +55,7 @@ DefragmentationSearch::DefragmentationSearch(const DefragmentationProblem& probl
       limits_(limits),
       budget_(budget),
       chance_(seed),
+      capacities_(problem),
       reached_(problem.base().node_count(), false),
       try_more_(kTryMore) {}
 
@@ -218,7 +223,7 @@ void DefragmentationSearch::bisect(Nodes emptying, std::vector<NodeIndex> left) 
   while (works - fails > close && !left.empty() && !budget_.is_over()) {
     Nodes fewer = emptying;
     for (std::size_t i = 0; i < next; ++i) fewer[left[i]] = false;
-    if (attempt(fewer, {}, limits_.most_moves, budget_)) {
+    if (attempt(fewer, first_style(), limits_.most_moves, budget_)) {
       works = next;
     } else {
       fails = next;
@@ -235,23 +240,48 @@ std::size_t DefragmentationSearch::wanted_now() {
   return problem_.rules().weight_of_move > 0 && best > 1 && chance_.fraction() < 0.5 ? best - 1 : best;
 }
 
-/// The best plan's nodes, with a few exchanged and others added or taken out until there are `wanted`.
-DefragmentationSearch::Nodes DefragmentationSearch::neighbour(std::size_t wanted) {
-  Nodes nodes = state_.best_nodes;
-  std::vector<std::tuple<std::uint32_t, double, NodeIndex>> in, out;
+/// By position in freeable(): the lowest is emptied first. Mostly the effort; where nodes offer different amounts,
+/// often what is worth keeping as well.
+std::vector<double> DefragmentationSearch::random_keys() {
+  const bool by_capacity = capacities_.differ() && chance_.below(2) == 0;
+  const double price = by_capacity ? kMostCapacityPrice * chance_.fraction() : 0;
+  const double cpu = by_capacity ? chance_.fraction() : 0;
+  const CapacityWorth worth = by_capacity && chance_.below(4) == 0 ? kWorthOfPods : worth_of_mix(cpu);
+  std::vector<double> keys;
   for (const FreeableNode& each : problem_.freeable()) {
-    if (problem_.pods_on(each.node).empty()) continue;
-    const double key = each.effort * chance_.about_one(kKeyNoise);
-    (nodes[each.node] ? in : out).emplace_back(each.rank, key, each.node);
+    const double capacity = by_capacity ? price * capacities_.worth_of(each.node, worth) : 0;
+    keys.push_back((each.effort + capacity) * chance_.about_one(kKeyNoise));
+  }
+  return keys;
+}
+
+/// The best plan's nodes, or where much is missing now and then none of them, with a few exchanged and others added or
+/// taken out until there are `wanted`.
+DefragmentationSearch::Nodes DefragmentationSearch::any_neighbour(std::size_t wanted) {
+  Nodes nodes = capacities_.differ() && is_far() && chance_.below(kAnew) == 0 ? empty_nodes() : state_.best_nodes;
+  std::vector<std::tuple<std::uint32_t, double, NodeIndex>> in, out;
+  const std::vector<double> keys = random_keys();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const FreeableNode& each = problem_.freeable()[i];
+    if (!problem_.pods_on(each.node).empty()) (nodes[each.node] ? in : out).emplace_back(each.rank, keys[i], each.node);
   }
   std::ranges::sort(in, std::greater{});
   std::ranges::sort(out);
   const bool may_exchange = problem_.rules().empty_first.empty();
+  const std::size_t most_exchanged = capacities_.differ() ? kExchangedOfUnlike : kExchanged;
   std::size_t now = in.size();
-  std::size_t removed = may_exchange ? chance_.below(3) : 0;
+  std::size_t removed = may_exchange ? chance_.below(most_exchanged + 1) : 0;
   if (now > wanted) removed = std::max(removed, now - wanted);
   for (std::size_t i = 0; i < std::min(removed, in.size()); ++i, --now) nodes[std::get<2>(in[i])] = false;
   for (std::size_t i = 0; i < out.size() && now < wanted; ++i, ++now) nodes[std::get<2>(out[i])] = true;
+  return nodes;
+}
+
+/// One that leaves enough for everything that is requested, if it finds one.
+DefragmentationSearch::Nodes DefragmentationSearch::neighbour(std::size_t wanted) {
+  Nodes nodes = any_neighbour(wanted);
+  for (int tries = 1; tries < kMostNeighbours && !capacities_.suffices_without(nodes); ++tries)
+    nodes = any_neighbour(wanted);
   return nodes;
 }
 
@@ -275,6 +305,7 @@ bool DefragmentationSearch::is_perfect() const {
 PackingStyle DefragmentationSearch::random_style() {
   const double luck = chance_.fraction();
   PackingStyle style{.noise = kNoise * luck * luck, .direct_first = chance_.below(2) == 0};
+  style.by_shape = problem_.has_unlike_pods() && chance_.below(2) == 0;
   if (is_far()) style.patience = kFarPatience;
   if (!chooses_targets_ && chance_.fraction() < (is_far() ? kFillsFar : kFillsNear)) {
     style.fills = true;
@@ -340,16 +371,21 @@ int DefragmentationSearch::improve(std::int64_t most_steps, int failures, int pa
   return failures;
 }
 
-/// Several nodes at once bring nothing: one that does, to which others may come.
-void DefragmentationSearch::start_small() {
+DefragmentationSearch::Nodes DefragmentationSearch::empty_nodes() const {
   Nodes empty(problem_.base().node_count(), false);
   for (const FreeableNode& each : problem_.freeable()) empty[each.node] = problem_.pods_on(each.node).empty();
+  return empty;
+}
+
+/// Several nodes at once bring nothing: one that does, to which others may come.
+void DefragmentationSearch::start_small() {
+  const Nodes empty = empty_nodes();
   const std::vector<NodeIndex> nodes = by_load(Nodes(empty.size(), true));
   const std::size_t most = std::min(nodes.size(), kMostAlone);
   for (std::size_t i = 0; i < most && state_.best.moves.empty() && !budget_.is_over(); ++i) {
     Nodes alone = empty;
     alone[nodes[nodes.size() - 1 - i]] = true;
-    attempt(alone, {}, limits_.most_moves, budget_);
+    attempt(alone, first_style(), limits_.most_moves, budget_);
   }
 }
 
@@ -357,8 +393,7 @@ void DefragmentationSearch::start_small() {
 DefragmentationSearch::Nodes DefragmentationSearch::lightest_quarter(const Nodes& nodes) const {
   const std::vector<NodeIndex> sorted = by_load(nodes);
   const std::size_t kept = sorted.size() > 1 ? std::max<std::size_t>(sorted.size() / 4, 1) : 0;
-  Nodes fewer(nodes.size(), false);
-  for (const FreeableNode& each : problem_.freeable()) fewer[each.node] = problem_.pods_on(each.node).empty();
+  Nodes fewer = empty_nodes();
   for (std::size_t i = sorted.size() - kept; i < sorted.size(); ++i) fewer[sorted[i]] = true;
   return fewer;
 }
@@ -367,7 +402,7 @@ DefragmentationSearch::Nodes DefragmentationSearch::lightest_quarter(const Nodes
 void DefragmentationSearch::settle(Nodes nodes) {
   for (int tries = 0; tries < kMostMoments && busy_in(nodes) > 0; ++tries) {
     SearchBudget moment(kMoment, limits_.is_cancelled);
-    if (moment.is_over() || attempt(nodes, {}, limits_.most_moves, moment)) return;
+    if (moment.is_over() || attempt(nodes, first_style(), limits_.most_moves, moment)) return;
     nodes = busy_in(reached_) > 0 ? reached_ : lightest_quarter(nodes);
   }
 }
@@ -375,7 +410,7 @@ void DefragmentationSearch::settle(Nodes nodes) {
 void DefragmentationSearch::search() {
   const std::int64_t before = budget_.left();
   const Nodes first = choose_nodes(problem_, limits_.most_moves, budget_, chance_);
-  if (busy_in(first) > 0 && !attempt(first, {}, limits_.most_moves, budget_)) bisect(first, left_);
+  if (busy_in(first) > 0 && !attempt(first, first_style(), limits_.most_moves, budget_)) bisect(first, left_);
   if (state_.best.moves.empty()) start_small();
   if (state_.best.moves.empty() && budget_.is_stopped())
     settle(busy_in(reached_) > 0 ? reached_ : busy_in(first) > 0 ? first : lightest_quarter(Nodes(first.size(), true)));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "strategies/defragmentation/bound.hpp"
+#include "strategies/defragmentation/node_choice.hpp"
 #include "strategies/defragmentation/realization.hpp"
 
 namespace strategies {
@@ -80,6 +81,10 @@ class DefragmentationSearch {
   double value_of(std::size_t freed, std::size_t moves) const;
   std::size_t wanted_now();
   PackingStyle random_style();
+  std::vector<double> random_keys();
+  Nodes empty_nodes() const;
+  PackingStyle first_style() const { return {.by_shape = problem_.has_unlike_pods()}; }
+  Nodes any_neighbour(std::size_t wanted);
   Nodes neighbour(std::size_t wanted);
   std::size_t busy_in(const Nodes& nodes) const;
   bool is_better(std::size_t freed, std::size_t moves, const Nodes& avoided) const;
@@ -98,6 +103,7 @@ class DefragmentationSearch {
   SearchLimits limits_;
   SearchBudget& budget_;
   Chance chance_;
+  Capacities capacities_;
   SearchState state_;
   Nodes reached_;                ///< what the last attempt that failed had emptied
   std::vector<NodeIndex> left_;  ///< what the last attempt that failed could do without

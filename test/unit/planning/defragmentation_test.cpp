@@ -274,6 +274,21 @@ ClusterBuilder with_gpus() {
   return cluster;
 }
 
+/// Two nodes have the cpu for everything and two the memory, but no two have both.
+ClusterBuilder unlike_nodes() {
+  constexpr std::int64_t kGi = std::int64_t{1} << 30;
+  ClusterBuilder cluster;
+  for (const std::string node : {"c1", "c2"}) {
+    cluster.add(NodeBuilder(node).sized(3000, kGi, 10));
+    cluster.add(web("on-" + node, node, 2000).memory(kGi / 2));
+  }
+  for (const std::string node : {"m1", "m2"}) {
+    cluster.add(NodeBuilder(node).sized(1000, 3 * kGi, 10));
+    cluster.add(web("on-" + node, node, 500).memory(2 * kGi));
+  }
+  return cluster;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Bound, BoundTest,
     testing::Values(
@@ -283,6 +298,7 @@ INSTANTIATE_TEST_SUITE_P(
                   three_nodes({web("a", "n1", 3000), web("b", "n2", 3000), web("c", "n3", 3000)}), 0,
                   "requests of cpu"},
         BoundCase{"ExtendedResource", with_gpus(), 1, "requests of example.com/gpu"},
+        BoundCase{"CpuAndMemoryTogether", unlike_nodes(), 1, "requests of cpu and memory together"},
         BoundCase{"Repelling", three_nodes({quorum("q-1", "n1", 100), quorum("q-2", "n2", 100), web("c", "n3", 100)}),
                   1, "2 pods that repel one another, such as default/q-1"},
         BoundCase{"Staying", three_nodes({web("a", "n1", 100).bare(), web("b", "n2", 100).bare(), web("c", "n3", 100)}),
