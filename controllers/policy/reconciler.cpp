@@ -150,7 +150,8 @@ base::Result<CycleOutcome> PolicyReconciler::plan_cycle(const api::DeschedulerPo
                                                         const planning::PlanSpec& spec, const Situation& situation,
                                                         bool may_move) {
   const std::string& name = policy.meta.name;
-  const auto trigger = deps_.triggers ? deps_.triggers->take(name) : std::nullopt;  // what happens now is for the next
+  std::optional<api::TriggerKind> trigger;
+  if (deps_.triggers) trigger = deps_.triggers->take(name);  // what happens now is for the next cycle
   traces_.begin(policy.meta, cycle_id(policy, situation.now), situation.now);
   auto planned = planner_.plan(policy, spec,
                                {.now = situation.now,
