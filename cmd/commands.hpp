@@ -1,7 +1,7 @@
 #pragma once
 
 /// The subcommands as functions of their options. Each returns the process's exit code: 0 done, 1 failed (the reason is
-/// on standard error). cli.cpp parses the flags; nothing else knows the CLI library.
+/// on standard error). cmd/cli parses the flags; nothing else knows the CLI library.
 
 #include <optional>
 #include <string>

@@ -21,6 +21,9 @@
 
 namespace controllers {
 
+/// The index of Evacuation stores by their policy's name.
+inline constexpr std::string_view kByPolicy = "policy";
+
 /// A policy as the API server holds it. One that does not decode is kept with its problem, so that the user is told.
 struct ObservedPolicy : api::DeschedulerPolicy {
   /// The spec with the strategies' arguments parsed, for all planning cycles; nullptr where spec_problem is told.

@@ -72,7 +72,7 @@ class World {
   std::jthread actors_;
 };
 
-/// The operator as cmd/run.cpp assembles it, without leader election.
+/// The operator as cmd/run/process.cpp assembles it, without leader election.
 class RunningOperator {
  public:
   RunningOperator(const kube::Config& cluster, controllers::OperatorConfig config);

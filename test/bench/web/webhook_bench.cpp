@@ -13,7 +13,7 @@
 #include "controllers/signing/spec_hash.hpp"
 #include "controllers/validation/webhook.hpp"
 #include "evictors/registry.hpp"
-#include "kube/http/transport.hpp"
+#include "test/bench/web/kept_connection.hpp"
 
 namespace {
 
@@ -87,21 +87,6 @@ std::string review(int number, bool is_hostile) {
       .dump();
 }
 
-std::unique_ptr<kube::HttpTransport> client_of(std::uint16_t port, const std::string& ca) {
-  kube::Config config;
-  config.server = "https://127.0.0.1:" + std::to_string(port);
-  config.ca_pem = ca;
-  config.credentials = kube::static_credentials({});
-  kube::HttpTransportOptions options;
-  options.engine = kube::HttpEngine::kBeast;
-  return *kube::HttpTransport::create(std::move(config), options);
-}
-
-double percentile(std::vector<double> all, double share) {
-  std::ranges::sort(all);
-  return all[std::min(all.size() - 1, static_cast<std::size_t>(share * static_cast<double>(all.size())))];
-}
-
 struct Load {
   int per_second;
   bool is_hostile;  ///< every twentieth pod is enormous
@@ -118,22 +103,15 @@ std::vector<double> played(std::uint16_t port, const std::string& ca, const Load
   const auto pause = std::chrono::microseconds(1'000'000 * kClients / load.per_second);
   for (int client = 0; client < kClients; ++client) {
     clients.emplace_back([&, client] {
-      const auto transport = client_of(port, ca);
+      bench::KeptConnection connection(port, ca);
       auto due = std::chrono::steady_clock::now();
       for (int i = client; i < kReviews; i += kClients) {
         const bool is_huge = load.is_hostile && i % 20 == 0;
-        kube::Request request;
-        request.method = "POST";
-        request.path = path;
-        request.content_type = "application/json";
-        request.body = review_of(i, is_huge);
+        const std::string body = review_of(i, is_huge);
         due += pause;
         std::this_thread::sleep_until(due);
-        const auto start = std::chrono::steady_clock::now();
-        const auto answer = transport->round_trip(request);
-        const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-        if (!answer) throw std::runtime_error(answer.error().message);
-        if (!is_huge && i >= kClients) times[static_cast<std::size_t>(client)].push_back(took.count());
+        const auto answer = connection.post(path, body);
+        if (!is_huge && i >= kClients) times[static_cast<std::size_t>(client)].push_back(answer.took.count());
       }
     });
   }
@@ -153,14 +131,14 @@ void BM_PlacementWebhook(benchmark::State& state) {
                                     {});
   if (!server.start(world.clock.now())) return state.SkipWithError("the server does not start");
   const auto identity = serving::make_server_identity({"127.0.0.1"}, world.clock.now());
-  server.serve(*identity);
+  if (!server.serve(*identity)) return state.SkipWithError("the certificate does not serve");
   for (auto _ : state) {
     const auto times = played(server.port(), identity->ca, load, "/place-pod");
     const auto baseline = played(server.port(), identity->ca, load, "/nobody");
-    state.counters["p50_ms"] = percentile(times, 0.5);
-    state.counters["p99_ms"] = percentile(times, 0.99);
-    state.counters["max_ms"] = percentile(times, 1);
-    state.counters["p99_nobody_ms"] = percentile(baseline, 0.99);
+    state.counters["p50_ms"] = bench::percentile(times, 0.5);
+    state.counters["p99_ms"] = bench::percentile(times, 0.99);
+    state.counters["max_ms"] = bench::percentile(times, 1);
+    state.counters["p99_nobody_ms"] = bench::percentile(baseline, 0.99);
   }
 }
 BENCHMARK(BM_PlacementWebhook)->Args({200, 0})->Args({200, 1})->Iterations(1)->Unit(benchmark::kSecond)->UseRealTime();
@@ -242,10 +220,10 @@ void BM_AdmissionWebhook(benchmark::State& state) {
   for (auto _ : state) {
     const auto times = played(server.port(), identity->ca, load, path, body);
     const auto baseline = played(server.port(), identity->ca, load, "/nobody", body);
-    state.counters["p50_ms"] = percentile(times, 0.5);
-    state.counters["p99_ms"] = percentile(times, 0.99);
-    state.counters["max_ms"] = percentile(times, 1);
-    state.counters["p99_nobody_ms"] = percentile(baseline, 0.99);
+    state.counters["p50_ms"] = bench::percentile(times, 0.5);
+    state.counters["p99_ms"] = bench::percentile(times, 0.99);
+    state.counters["max_ms"] = bench::percentile(times, 1);
+    state.counters["p99_nobody_ms"] = bench::percentile(baseline, 0.99);
   }
 }
 BENCHMARK(BM_AdmissionWebhook)

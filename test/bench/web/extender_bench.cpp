@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "cmd/extender/service.hpp"
-#include "kube/http/transport.hpp"
+#include "test/bench/web/kept_connection.hpp"
 
 namespace {
 
@@ -122,31 +122,10 @@ std::string question(int number, int count, bool is_whole) {
   return args.dump();
 }
 
-std::unique_ptr<kube::HttpTransport> client_of(std::uint16_t port) {
-  kube::Config config;
-  config.server = "http://127.0.0.1:" + std::to_string(port);
-  config.credentials = kube::static_credentials({});
-  kube::HttpTransportOptions options;
-  options.engine = kube::HttpEngine::kBeast;
-  return *kube::HttpTransport::create(std::move(config), options);
-}
-
-double percentile(std::vector<double> all, double share) {
-  std::ranges::sort(all);
-  return all[std::min(all.size() - 1, static_cast<std::size_t>(share * static_cast<double>(all.size())))];
-}
-
-double milliseconds_of(kube::HttpTransport& transport, const char* path, const std::string& body) {
-  kube::Request request;
-  request.method = "POST";
-  request.path = path;
-  request.content_type = "application/json";
-  request.body = body;
-  const auto start = std::chrono::steady_clock::now();
-  const auto answer = transport.round_trip(request);
-  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-  if (!answer || answer->status != 200) throw std::runtime_error("no answer");
-  return took.count();
+double milliseconds_of(bench::KeptConnection& client, const char* path, const std::string& body) {
+  const auto answer = client.post(path, body);
+  if (answer.status != 200) throw std::runtime_error("no answer");
+  return answer.took.count();
 }
 
 /// One pod after the other, as kube-scheduler asks. Arguments: nodes; 1: as whole objects (nodeCacheCapable: false).
@@ -157,20 +136,20 @@ void BM_Extender(benchmark::State& state) {
   serving::Server server(cmd::extender_server_options(world.config),
                          [&](const serving::Request& request) { return world.service.answer(request); });
   if (!server.start()) return state.SkipWithError("the server does not start");
-  const auto transport = client_of(server.port());
+  bench::KeptConnection client(server.port());
   for (auto _ : state) {
     std::vector<double> filters;
     std::vector<double> priorities;
     for (int i = 0; i < (is_whole ? kQuestions / 20 : kQuestions); ++i) {
       const std::string body = question(i, count, is_whole);
-      filters.push_back(milliseconds_of(*transport, "/filter", body));
-      priorities.push_back(milliseconds_of(*transport, "/prioritize", body));
+      filters.push_back(milliseconds_of(client, "/filter", body));
+      priorities.push_back(milliseconds_of(client, "/prioritize", body));
     }
-    state.counters["filter_p50_ms"] = percentile(filters, 0.5);
-    state.counters["filter_p99_ms"] = percentile(filters, 0.99);
-    state.counters["prioritize_p50_ms"] = percentile(priorities, 0.5);
-    state.counters["prioritize_p99_ms"] = percentile(priorities, 0.99);
-    state.counters["prioritize_max_ms"] = percentile(priorities, 1);
+    state.counters["filter_p50_ms"] = bench::percentile(filters, 0.5);
+    state.counters["filter_p99_ms"] = bench::percentile(filters, 0.99);
+    state.counters["prioritize_p50_ms"] = bench::percentile(priorities, 0.5);
+    state.counters["prioritize_p99_ms"] = bench::percentile(priorities, 0.99);
+    state.counters["prioritize_max_ms"] = bench::percentile(priorities, 1);
   }
 }
 BENCHMARK(BM_Extender)

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "api/descheduler_policy.hpp"
+#include "base/clock.hpp"
+#include "planning/planner.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
+
+namespace cmd {
+
+/// A plan for programs: policy, now, nodes, pods, and the lists moves, refusals, refused,
+/// strategies, balance, utilization and warnings.
+api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& plan, base::TimePoint now);
+
+/// What is wrong with the input: {total, first: [{object, field, message}]}.
+api::Json problems_json(const scheduling::InputProblems& problems);
+
+}  // namespace cmd

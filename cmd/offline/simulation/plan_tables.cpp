@@ -1,0 +1,183 @@
+#include "cmd/offline/simulation/plan_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "cmd/output.hpp"
+#include "cmd/table.hpp"
+#include "reporting/plain_text.hpp"
+#include "reporting/summary.hpp"
+
+namespace cmd {
+namespace {
+
+using planning::NodeUtilization;
+
+double share(api::Quantity used, api::Quantity all) {
+  return all.milli() > 0 ? static_cast<double>(used.milli()) / static_cast<double>(all.milli()) : 0;
+}
+
+std::string percent_change(const NodeUtilization::Amount& amount) {
+  const auto percent = [&](api::Quantity used) {
+    return fmt::format("{:.0f}%", share(used, amount.allocatable) * 100);
+  };
+  const std::string before = percent(amount.before);
+  const std::string after = percent(amount.after);
+  return before == after && amount.before == amount.after ? before : before + " → " + after;
+}
+
+/// Names and messages come from the cluster's tenants: they must not steer the terminal.
+std::vector<std::string> plain_row(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = reporting::plain_text(cell);
+  return cells;
+}
+
+/// Benefit for disruption; "": the strategy does not balance.
+std::string score_text(const api::PlannedMove& move) { return move.score ? fmt::format("{:.1f}", *move.score) : ""; }
+
+/// `wide`: with the score of each move, where moves have one.
+std::string moves_table(const planning::Plan& plan, bool wide) {
+  const bool has_scores =
+      wide && std::ranges::any_of(plan.moves, [](const api::PlannedMove& move) { return move.score.has_value(); });
+  const bool has_waves = std::ranges::any_of(plan.moves, [](const api::PlannedMove& move) { return move.wave > 0; });
+  std::vector<std::string> header = {"NAMESPACE", "POD", "FROM", "TO", "STRATEGY", "REASON"};
+  if (has_waves) header.insert(header.begin(), "WAVE");
+  if (has_scores) header.insert(header.end() - 1, "SCORE");
+  Table table(header);
+  for (const api::PlannedMove& move : plan.moves) {
+    std::vector<std::string> row = {move.ns,       move.pod,   move.from, move.to.empty() ? "nowhere fits" : move.to,
+                                    move.strategy, move.reason};
+    if (has_waves) row.insert(row.begin(), move.wave > 0 ? std::to_string(move.wave) : "");
+    if (has_scores) row.insert(row.end() - 1, score_text(move));
+    table.add_row(plain_row(row));
+  }
+  return table.render();
+}
+
+void print_emptying(const planning::StrategyResult& result) {
+  if (!result.emptying) return;
+  const strategies::EmptyingReport& report = *result.emptying;
+  print_out("\nNODES FREED by {}: {} of {} with pods; {} is the most that could be, because of {}\n", result.strategy,
+            report.freed, report.busy, report.bound,
+            report.bound_reason.empty() ? "nothing" : reporting::plain_text(report.bound_reason));
+  if (!report.note.empty()) print_out("Note: {}\n", reporting::plain_text(report.note));
+  if (report.held.empty()) return;
+  Table table({"NODE", "HELD BY", "REASON", "MESSAGE"});
+  for (const auto& held : report.held)
+    table.add_row(plain_row({held.node, held.pod.empty() ? "" : held.ns + "/" + held.pod, held.reason, held.message}));
+  write_out(table.render());
+  const std::int32_t left_out = report.busy - report.freed - static_cast<std::int32_t>(report.held.size());
+  if (left_out > 0) print_out("(and {} more)\n", left_out);
+}
+
+std::string balance_table(const planning::Plan& plan) {
+  Table table({"STRATEGY", "RESOURCE", "DEVIATION", "PEAK TO MEAN"});
+  for (const api::BalanceRow& row : plan.balance) {
+    table.add_row(plain_row({row.strategy, row.resource,
+                             fmt::format("{:.1f} → {:.1f} points", row.before.deviation, row.after.deviation),
+                             fmt::format("{:.2f} → {:.2f}", row.before.peak_to_mean, row.after.peak_to_mean)}));
+  }
+  return table.render();
+}
+
+std::string refusals_table(const planning::Plan& plan) {
+  Table table({"NAMESPACE", "POD", "NODE", "STRATEGY", "REASON", "MESSAGE"});
+  for (const api::RefusedPod& refusal : plan.refusals) {
+    table.add_row(
+        plain_row({refusal.ns, refusal.pod, refusal.node, refusal.strategy, refusal.reason, refusal.message}));
+  }
+  return table.render();
+}
+
+std::string utilization_table(const planning::Plan& plan) {
+  constexpr std::size_t kRows = 50;
+  Table table({"NODE", "CPU", "", "MEMORY", "PODS"});
+  std::size_t left_out = 0;
+  for (const NodeUtilization& node : plan.utilization) {
+    // Small clusters are shown whole; of large ones only what changes.
+    const bool changed = node.cpu.before != node.cpu.after || node.memory.before != node.memory.after ||
+                         node.pods.before != node.pods.after;
+    if (plan.utilization.size() > kRows && !changed) {
+      ++left_out;
+      continue;
+    }
+    table.add_row({reporting::plain_text(node.node), percent_change(node.cpu),
+                   bar(share(node.cpu.after, node.cpu.allocatable), 20), percent_change(node.memory),
+                   fmt::format("{} → {}", node.pods.before.units(), node.pods.after.units())});
+  }
+  std::string text = table.render();
+  if (left_out > 0) text += fmt::format("({} unchanged nodes are not shown)\n", left_out);
+  return text;
+}
+
+void print_counts(const planning::Plan& plan) {
+  if (plan.refused.empty()) return;
+  std::int64_t total = 0;
+  for (const api::ReasonCount& refused : plan.refused) total += refused.count;
+  print_out("\nREFUSED {}", total);
+  const char* separator = ": ";
+  for (const api::ReasonCount& refused : plan.refused) {
+    print_out("{}{} {}", separator, refused.count, refused.reason);
+    separator = ", ";
+  }
+  print_out("\n{}", refusals_table(plan));
+  if (static_cast<std::int64_t>(plan.refusals.size()) < total) {
+    print_out("(the first {}; -o json has the same rows, the counts are complete)\n", plan.refusals.size());
+  }
+}
+
+void print_warning(const std::string& text) { print_out("Warning: {}\n", reporting::plain_text(text)); }
+
+void print_problems(const scheduling::InputProblems& problems) {
+  constexpr std::size_t kRows = 10;
+  const auto& rows = problems.rows();
+  const std::size_t shown = std::min(rows.size(), kRows);
+  for (std::size_t i = 0; i < shown; ++i) print_warning(rows[i].to_string());
+  const auto left_out = problems.total() - static_cast<std::int64_t>(shown);
+  if (left_out > 0) print_out("Warning: and {} more; -o json has the first {}\n", left_out, rows.size());
+}
+
+/// What of the dump was passed over; "" when nothing was.
+std::string skipped_line(const Dump& dump) {
+  constexpr std::size_t kMost = 8;
+  if (dump.skipped.empty() && dump.skipped_files == 0) return {};
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [kind, count] : dump.skipped) {
+    if (++shown <= kMost) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, reporting::plain_text(kind));
+  }
+  if (shown > kMost)
+    text += fmt::format(" and {} more", reporting::plural(static_cast<std::int64_t>(shown - kMost), "kind"));
+  if (dump.skipped_files > 0)
+    text += fmt::format("{}{} without Kubernetes objects that are read", text.empty() ? "" : ", ",
+                        reporting::plural(dump.skipped_files, "file"));
+  return fmt::format("(passed over, not needed for planning: {})\n", text);
+}
+
+}  // namespace
+
+void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planning::Plan& plan,
+                  const scheduling::InputProblems& problems, const PlanRemarks& remarks, base::TimePoint now) {
+  print_out("Policy {} at {}: {}, {} looked at, {} to move. Nothing was touched.\n",
+            reporting::plain_text(policy.meta.name), base::format_time(now), reporting::plural(plan.nodes, "node"),
+            reporting::plural(plan.pods, "pod"), plan.moves.size());
+  write_out(skipped_line(dump));
+  if (!remarks.caveats.empty()) print_warning(remarks.caveats);
+  for (const api::FieldErrors& list : {plan.errors, plan.warnings, plan.notes}) {
+    for (const api::FieldError& error : list) print_warning(error.to_string());
+  }
+  for (const planning::StrategyResult& result : plan.strategies) {
+    if (!result.problem.empty()) print_warning(result.strategy + ": " + result.problem);
+  }
+  print_problems(problems);
+  write_out(remarks.picture);
+  if (!plan.moves.empty()) print_out("\nMOVES\n{}", moves_table(plan, remarks.is_wide));
+  if (!plan.balance.empty()) print_out("\nBALANCE, before → after\n{}", balance_table(plan));
+  for (const planning::StrategyResult& result : plan.strategies) print_emptying(result);
+  print_counts(plan);
+  print_out("\nUTILIZATION by requests, before → after\n{}", utilization_table(plan));
+}
+
+}  // namespace cmd

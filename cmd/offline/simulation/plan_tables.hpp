@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "api/descheduler_policy.hpp"
+#include "base/clock.hpp"
+#include "cmd/offline/dump.hpp"
+#include "planning/planner.hpp"
+#include "scheduling/snapshot/cluster_snapshot.hpp"
+
+namespace cmd {
+
+/// What is printed with a plan.
+struct PlanRemarks {
+  std::string caveats{};  ///< what the plan does not know; "": nothing
+  std::string picture{};  ///< of the nodes; "": none
+  bool is_wide = false;   ///< with the score of each move, where moves have one
+};
+
+/// Prints a plan for people, to standard output: what was passed over or is wrong with the input, moves, balance, freed
+/// nodes, refusals and utilization. Names and messages of the cluster do not steer the terminal.
+void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planning::Plan& plan,
+                  const scheduling::InputProblems& problems, const PlanRemarks& remarks, base::TimePoint now);
+
+}  // namespace cmd

@@ -1,0 +1,57 @@
+#include "cmd/run/leadership.hpp"
+
+#include <chrono>
+#include <stop_token>
+#include <utility>
+
+#include "cmd/run/threads.hpp"
+
+namespace cmd {
+namespace {
+
+base::milliseconds in_milliseconds(base::Duration duration) {
+  return std::chrono::duration_cast<base::milliseconds>(duration);
+}
+
+kube::LeaderOptions lease_of(const controllers::OperatorConfig& config, const std::string& identity) {
+  const auto& chosen = config.leader_election;
+  return {.ns = chosen.ns,
+          .name = chosen.name,
+          .identity = identity,
+          .lease_duration = in_milliseconds(chosen.lease_duration),
+          .renew_deadline = in_milliseconds(chosen.renew_deadline),
+          .retry_period = in_milliseconds(chosen.retry_period)};
+}
+
+}  // namespace
+
+Leadership::Leadership(Dependencies dependencies)
+    : deps_(std::move(dependencies)),
+      elector_(deps_.client, deps_.clock, lease_of(deps_.config, deps_.identity),
+               kube::LeaderElector::Callbacks{.started = [] {}, .stopped = [this] { lost_ = true; }}, deps_.log) {
+  make_claim();
+}
+
+void Leadership::make_claim() {
+  const auto& chosen = deps_.config.leader_election;
+  if (chosen.claim_ns.empty()) return;
+  claim_ = std::make_unique<controllers::ClusterClaim>(
+      deps_.client, deps_.clock, deps_.events, deps_.metrics, deps_.log,
+      controllers::ClusterClaimOptions{.ns = chosen.claim_ns,
+                                       .lease = {chosen.ns, chosen.name},
+                                       .lease_duration = in_milliseconds(4 * chosen.lease_duration),
+                                       .renew_deadline = in_milliseconds(4 * chosen.renew_deadline),
+                                       .period = in_milliseconds(4 * chosen.retry_period)});
+}
+
+void Leadership::start() {
+  if (claim_) claiming_ = std::jthread([this](std::stop_token stop) { claim_->run(std::move(stop)); });
+  electing_ = std::jthread([this](std::stop_token stop) { elector_.run(std::move(stop)); });
+}
+
+void Leadership::end() {
+  stop_and_join(electing_);
+  stop_and_join(claiming_);
+}
+
+}  // namespace cmd

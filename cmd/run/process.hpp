@@ -1,0 +1,96 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "audit/log.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/metrics.hpp"
+#include "base/result.hpp"
+#include "base/steady_clock.hpp"
+#include "cmd/once/watch.hpp"
+#include "cmd/run/api_access.hpp"
+#include "cmd/run/leadership.hpp"
+#include "cmd/run/outlets.hpp"
+#include "cmd/run/servers.hpp"
+#include "cmd/signals.hpp"
+#include "controllers/config/operator_config.hpp"
+#include "controllers/http_services.hpp"
+#include "controllers/operator.hpp"
+#include "controllers/ops/process_metrics.hpp"
+#include "controllers/signing/keys.hpp"
+#include "controllers/webhooks/certificates.hpp"
+#include "kube/config/config.hpp"
+
+namespace cmd {
+
+/// The operator's process: everything in the order of dependency, taken down in the opposite one.
+class Process {
+ public:
+  /// `once`: as long as that says; nullopt: until somebody stops it.
+  Process(controllers::OperatorConfig config, std::string identity, kube::Config cluster, base::Log log,
+          std::optional<OnceWatch> once);
+
+  audit::Recorder& audit() { return *audit_; }
+
+  /// Serves, waits for the API server, and works until `interrupted`, or until it may not go on: the Lease is lost, or
+  /// the server serves other kinds; or until --once is over. Once.
+  base::Status run(const Interrupted& interrupted);
+
+ private:
+  void warn_of_idle_services() const;
+  base::Status serve();
+  std::map<std::string, controllers::WebhookServer::Answer> webhooks() const;
+  base::Status connect(const Interrupted& interrupted);
+  void build();
+  void make_certificates();
+  controllers::Operator::Dependencies operator_dependencies();
+
+  base::Status alive() const;
+  base::Status ready() const;
+  /// False before build() has decided who may.
+  bool may_act() const;
+
+  void watch_surroundings(std::stop_token stop);
+  std::jthread begin_to_act();
+  base::Status act_alone(const Interrupted& interrupted);
+  base::Status lead(const Interrupted& interrupted);
+  bool is_over(bool leads);
+  base::Status end_of_once(bool was_leader) const;
+  base::Gauge leader_gauge() { return metrics_.gauge("evacuator_leader", "1 while this replica leads."); }
+  void shut_down(std::jthread& caches);
+
+  std::optional<OnceWatch> once_;
+  OnceWatch::Step step_ = OnceWatch::Step::kGoOn;  ///< of the newest look
+  controllers::OnceReport report_;                 ///< the same
+  const controllers::OperatorConfig config_;
+  const std::string identity_;
+  base::Log log_;
+  base::SystemClock clock_;
+  base::SteadyClock steady_;
+  base::Metrics metrics_;
+  std::unique_ptr<audit::Log> audit_;
+  ApiAccess api_;
+  controllers::ProcessMetrics process_metrics_{metrics_};
+  std::unique_ptr<controllers::HttpServices> services_;
+  kube::Discovery discovery_;
+  std::atomic<bool> server_changed_ = false;
+  std::optional<Outlets> outlets_;
+  std::optional<Leadership> leadership_;                          ///< only with leader election
+  std::atomic<const Leadership*> deciding_leadership_ = nullptr;  ///< once it is made
+  std::unique_ptr<controllers::SecretKeys> keys_;
+  std::unique_ptr<controllers::webhooks::Certificates> certificates_;  ///< only with the webhook
+  std::unique_ptr<controllers::Operator> operator_;
+  std::atomic<const controllers::Operator*> running_ = nullptr;  ///< once it is built
+  std::optional<Servers> servers_;
+};
+
+}  // namespace cmd

@@ -1,0 +1,80 @@
+#include "cmd/run/servers.hpp"
+
+#include <utility>
+
+namespace cmd {
+namespace {
+
+using base::kv;
+
+/// The Service of config/manager, and this machine.
+std::vector<std::string> metrics_names(const controllers::OperatorConfig& config) {
+  const std::string service = "evacuator-metrics." + config.leader_election.ns + ".svc";
+  return {service, service + ".cluster.local", "localhost", "127.0.0.1"};
+}
+
+}  // namespace
+
+std::vector<std::string> webhook_names(const controllers::OperatorConfig& config) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& service) {
+    const std::string name = service + "." + config.leader_election.ns + ".svc";
+    names.insert(names.end(), {name, name + ".cluster.local"});
+  };
+  if (config.webhook.enabled) add(config.webhook.service);
+  if (config.webhook.admission.enabled) add(config.webhook.admission.service);
+  names.insert(names.end(), {"localhost", "127.0.0.1"});
+  return names;
+}
+
+Servers::Servers(Dependencies dependencies)
+    : deps_(std::move(dependencies)),
+      reviews_(deps_.client, deps_.steady, deps_.log),
+      health_(deps_.config.server.health_address, deps_.checks, deps_.log),
+      metrics_server_(
+          metrics_options(), deps_.metrics,
+          [this](const std::string& token, const std::string& peer) {
+            return reviews_.may_get("/metrics", token, peer);
+          },
+          deps_.clock, deps_.log) {}
+
+controllers::MetricsServerOptions Servers::metrics_options() const {
+  const auto& server = deps_.config.server;
+  return {.address = server.metrics_address,
+          .cert_file = server.cert_file,
+          .key_file = server.key_file,
+          .names = metrics_names(deps_.config),
+          .refresh = deps_.refresh_metrics};
+}
+
+base::Status Servers::start() {
+  if (auto serving = health_.start(); !serving) return serving.error().during("serving health");
+  if (auto serving = metrics_server_.start(); !serving) return serving.error().during("serving metrics");
+  if (auto serving = start_webhooks(); !serving) return serving.error().during("serving the webhook");
+  deps_.log.info("serving", {kv("healthPort", static_cast<int>(health_.port())),
+                             kv("metricsPort", static_cast<int>(metrics_server_.port())),
+                             kv("metrics", metrics_server_.is_plain() ? "plain, loopback only" : "HTTPS")});
+  return base::Done{};
+}
+
+base::Status Servers::start_webhooks() {
+  const auto& webhook = deps_.config.webhook;
+  if (!webhook.is_served()) return base::Done{};
+  webhook_server_.emplace(webhook.address, webhook_names(deps_.config), deps_.webhooks, deps_.log);
+  if (auto serving = webhook_server_->start(deps_.clock.now()); !serving) return serving;
+  deps_.log.info("serving the webhook", {kv("port", static_cast<int>(webhook_server_->port()))});
+  return base::Done{};
+}
+
+void Servers::stop() {
+  health_.stop();
+  metrics_server_.stop();
+  if (webhook_server_) webhook_server_->stop();
+}
+
+void Servers::reload_certificate() {
+  if (const auto done = metrics_server_.reload(); !done)
+    deps_.log.error("the certificate of /metrics cannot be renewed", {kv("error", done.error())});
+}
+
+}  // namespace cmd
