@@ -44,7 +44,7 @@ std::size_t weight_of(const Json& json) {
 /// Builds values from the event stream. Every function returns false once `error_` is set.
 class YamlReader {
  public:
-  explicit YamlReader(std::string_view text) {
+  explicit YamlReader(std::string_view text) : text_(text) {
     initialized_ = yaml_parser_initialize(&parser_) != 0;
     if (!initialized_) return;
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
@@ -86,9 +86,19 @@ class YamlReader {
   bool next(YamlEvent& event) {
     if (yaml_parser_parse(&parser_, &event.raw) != 0) return true;
     const char* problem = parser_.problem != nullptr ? parser_.problem : "not valid YAML";
-    if (parser_.error != YAML_READER_ERROR) return fail(parser_.problem_mark, problem);
+    if (parser_.error != YAML_READER_ERROR) return fail(parser_.problem_mark, with_hint(problem));
     error_ = fmt::format("byte {}: {}", parser_.problem_offset, problem);
     return false;
+  }
+
+  /// What cannot start a token is most often a tab.
+  std::string_view with_hint(std::string_view problem) const {
+    if (problem.find("cannot start any token") == std::string_view::npos) return problem;
+    std::string_view line = text_;
+    for (std::size_t i = 0; i < parser_.problem_mark.line && !line.empty(); ++i)
+      line.remove_prefix(std::min(line.find('\n'), line.size() - 1) + 1);
+    const std::string_view indent = line.substr(0, line.find_first_not_of(" \t"));
+    return indent.find('\t') == std::string_view::npos ? problem : "a tab: YAML is indented with spaces";
   }
 
   bool read_next(Json& value, std::size_t depth) {
@@ -250,6 +260,7 @@ class YamlReader {
     return true;
   }
 
+  std::string_view text_;
   yaml_parser_t parser_{};
   bool initialized_ = false;
   std::size_t budget_ = kAliasBudget;

@@ -119,7 +119,7 @@ class KubeDeschedulerReader {
     }
     put_limit(total_, "total", "total");
     put_limit(per_node_, "perNode", "node");
-    if (custom_.included.empty())
+    if (excludes_protected_)
       bench_.note(
           NoteKind::kDropped, spec_.path(),
           "the operator excludes the namespaces openshift-* of the cluster, too, which this object does not name",
@@ -169,13 +169,14 @@ class KubeDeschedulerReader {
     return {{"name", kDefaultEvictor}, {"args", args}};
   }
 
-  std::vector<std::string> excluded() const {
+  std::vector<std::string> excluded() {
+    excludes_protected_ = true;
     std::vector<std::string> all(kProtectedNamespaces.begin(), kProtectedNamespaces.end());
     all.insert(all.end(), custom_.excluded.begin(), custom_.excluded.end());
     return all;
   }
 
-  Json with_namespaces(const char* name, Json args = Json::object()) const {
+  Json with_namespaces(const char* name, Json args = Json::object()) {
     if (custom_.included.empty()) {
       args["namespaces"]["exclude"] = excluded();
     } else {
@@ -194,7 +195,7 @@ class KubeDeschedulerReader {
     return {{"name", name}, {"args", std::move(args)}};
   }
 
-  Json affinity_and_taints(const std::string& name) const {
+  Json affinity_and_taints(const std::string& name) {
     const Json affinity = {{"nodeAffinityType", Json::array({"requiredDuringSchedulingIgnoredDuringExecution"})}};
     return profile(name,
                    Json::array({with_namespaces("RemovePodsViolatingInterPodAntiAffinity"),
@@ -205,7 +206,7 @@ class KubeDeschedulerReader {
                    Json::array());
   }
 
-  Json topology_and_duplicates(const std::string& name, const Json& constraints) const {
+  Json topology_and_duplicates(const std::string& name, const Json& constraints) {
     return profile(
         name,
         Json::array({with_namespaces("RemovePodsViolatingTopologySpreadConstraint", {{"constraints", constraints}}),
@@ -261,6 +262,7 @@ class KubeDeschedulerReader {
   std::optional<std::uint32_t> total_, per_node_;
   bool protects_claims_ = true;
   bool evicts_local_ = false;
+  bool excludes_protected_ = false;  ///< in a strategy that is written
   Draft common_;
 };
 

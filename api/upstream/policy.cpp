@@ -27,6 +27,21 @@ std::string template_hint(std::string_view text) {
   return {};
 }
 
+/// What makes manifests of an object that is none itself; "": it is none of these.
+std::string renderer_of(const Json& json) {
+  const std::string version = text_at(json, {"apiVersion"});
+  if (text_at(json, {"kind"}) == "Kustomization" && version.starts_with("kustomize.toolkit.fluxcd.io/"))
+    return "flux build kustomization NAME --path DIR --kustomization-file FILE";
+  const bool is_kustomization = version.empty() || version.starts_with("kustomize.config.k8s.io/");
+  if (is_kustomization && json.contains("helmCharts")) return "kustomize build --enable-helm DIR";
+  for (const char* member : {"resources", "configMapGenerator", "patches", "patchesStrategicMerge"}) {
+    if (is_kustomization && json.contains(member) && !json.contains("deschedulerPolicy"))
+      return "kubectl kustomize DIR";
+  }
+  const bool is_helmfile = version.empty() && json.contains("releases") && json["releases"].is_array();
+  return is_helmfile ? "helmfile template" : "";
+}
+
 /// Finds the policies in whatever the input is.
 class UpstreamFinder {
  public:
@@ -43,11 +58,16 @@ class UpstreamFinder {
     if (depth == 0) around_ = {};  // which looks into the documents
   }
   bool found() const { return found_; }
+  /// No document holds anything.
+  bool is_empty() const { return is_empty_; }
+  /// The command that renders what the input is a recipe of (kustomization, helmfile); "": it is none.
+  const std::string& renderer() const { return renderer_; }
   /// The first object that SOPS has encrypted; nullopt: none.
   const std::optional<FieldPath>& encrypted() const { return encrypted_; }
 
  private:
   void look_at(const Json& json, const FieldPath& at, int depth) {
+    is_empty_ = false;
     if (!json.is_object())
       return bench_.error(at, fmt::format("must be a policy of the descheduler, not {}", kind_of(json)));
     const std::string version = text_at(json, {"apiVersion"});
@@ -66,6 +86,7 @@ class UpstreamFinder {
       return upstream::read_kube_descheduler(json, at, bench_);
     }
     if (const auto wrapped = upstream::unwrap_values(json, at, around_, bench_)) return look_at_wrapped(*wrapped);
+    if (renderer_.empty()) renderer_ = renderer_of(json);
     if (!version.empty()) return;  // an object of another kind beside the policy
     look_at_body(json, at);
   }
@@ -159,6 +180,8 @@ class UpstreamFinder {
   upstream::Surroundings around_;
   std::string config_map_;  ///< that is being looked into
   bool found_ = false;
+  bool is_empty_ = true;
+  std::string renderer_;
   std::optional<FieldPath> encrypted_;
 };
 
@@ -182,6 +205,12 @@ Conversion convert_upstream(std::string_view text, const StrategyCatalogue& cata
   if (finder.encrypted() && (!finder.found() || !bench.errors().empty())) {
     bench.error(finder.encrypted()->field("sops"),
                 "is encrypted: decrypt it first (`sops decrypt FILE | evacuator convert -`)");
+  } else if (finder.is_empty() && bench.errors().empty()) {
+    bench.error(FieldPath(), "is empty: did the command that should write it fail?");
+  } else if (!finder.found() && !finder.renderer().empty() && bench.errors().empty()) {
+    bench.error(FieldPath(), fmt::format("holds no policy itself, but says how manifests are made: render them first "
+                                         "(`{} | evacuator convert -`)",
+                                         finder.renderer()));
   } else if (!finder.found() && bench.errors().empty()) {
     bench.error(FieldPath("apiVersion"),
                 "there is no policy of the descheduler here: neither apiVersion descheduler/v1alpha2 or v1alpha1, nor "

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -97,7 +98,21 @@ base::Error with_line_of_whole(base::Error error, std::size_t first) {
   return error;
 }
 
+/// What kubectl says on standard error, which `2>&1` brings among the objects; "" when the text begins otherwise.
+std::string_view words_of_kubectl(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kBeginnings = {
+      "Error from server", "error: ", "Warning: ", "Unable to connect to the server", "The connection to the server",
+      "No resources found"};
+  const auto begins = [&](std::string_view beginning) { return text.starts_with(beginning); };
+  return std::ranges::any_of(kBeginnings, begins) ? text.substr(0, text.find_first_of("\r\n")) : std::string_view();
+}
+
 base::Status read_yaml(Rest& rest, std::vector<api::Json>& documents) {
+  if (const std::string_view words = words_of_kubectl(rest.text()); !words.empty())
+    return base::invalid(
+        fmt::format("line {}: no object, but what kubectl says on standard error: \"{}\"; keep that "
+                    "out of the file (no `2>&1`), and see to it",
+                    rest.line(), words.substr(0, 120)));
   if (rest.text().starts_with("===="))
     return base::invalid(
         fmt::format("line {}: logs of containers, as `kubectl cluster-info dump` prints them; add "

@@ -106,6 +106,14 @@ int refuse(const Conversion& conversion, const std::string& file) {
   return 1;
 }
 
+/// "": it is.
+std::string_view why_not_written(const Conversion& conversion, bool too_strict) {
+  if (!conversion.policies.empty()) return too_strict ? "something has no equal (--strict)" : "";
+  const bool dropped =
+      std::ranges::any_of(conversion.notes, [](const auto& n) { return n.kind == NoteKind::kDropped; });
+  return dropped ? "nothing that it enables could be converted" : "it enables no strategy";
+}
+
 }  // namespace
 
 api::StrategyCatalogue strategy_catalogue() {
@@ -130,9 +138,8 @@ int run_convert(const ConvertOptions& options) {
   report(conversion, std::array{NoteKind::kDropped, NoteKind::kAdded, NoteKind::kChanged, NoteKind::kIgnored});
   const bool dropped =
       std::ranges::any_of(conversion.notes, [](const auto& note) { return note.kind == NoteKind::kDropped; });
-  if (conversion.policies.empty() || (options.strict && dropped)) {
-    print_err("evacuator convert: {}: no policy written{}\n", shown_name(options.file),
-              conversion.policies.empty() ? "" : ": something has no equal (--strict)");
+  if (const std::string_view why = why_not_written(conversion, options.strict && dropped); !why.empty()) {
+    print_err("evacuator convert: {}: no policy written: {}\n", shown_name(options.file), why);
     return 1;
   }
   write_out(render_conversion(conversion, options.file, options.output));

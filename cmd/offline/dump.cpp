@@ -209,6 +209,8 @@ base::Status add_file(const std::string& path, bool may_be_foreign, DumpBuilder&
     builder.pass_over_file();
     return base::Done{};
   }
+  if (!may_be_foreign && documents->empty())
+    return base::invalid(name_of(path) + ": is empty: did the command that should write it fail?");
   if (may_be_foreign && std::erase_if(*documents, is_foreign) > 0 && documents->empty()) builder.pass_over_file();
   auto added = add_documents(*documents, builder);
   return added ? added : added.error().during(name_of(path));

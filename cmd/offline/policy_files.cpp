@@ -86,6 +86,7 @@ std::string advice_to_convert(const std::string& path, std::string_view what) {
 base::Result<std::vector<api::DeschedulerPolicy>> load_policies(const std::string& path) {
   const auto documents = read_documents(path, kMostPolicyBytes);
   if (!documents) return documents.error();
+  if (documents->empty()) return base::invalid(path + ": is empty: did the command that should write it fail?");
   std::vector<Found> found;
   for (std::size_t i = 0; i < documents->size(); ++i) {
     const bool only = documents->size() == 1;

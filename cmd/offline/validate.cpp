@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "api/descheduler_policy.hpp"
@@ -8,6 +9,7 @@
 #include "cmd/commands.hpp"
 #include "cmd/input/documents.hpp"
 #include "cmd/input/files.hpp"
+#include "cmd/input/object_check.hpp"
 #include "cmd/offline/policy_files.hpp"
 #include "cmd/output.hpp"
 #include "controllers/spec_problems.hpp"
@@ -24,6 +26,7 @@ struct Finding {
   std::string object;  ///< "DeschedulerPolicy balance"
   std::vector<std::string> problems;
   bool foreign = false;  ///< of another kind than ours: not checked
+  api::Json content{};   ///< of an object that was checked
 };
 
 std::vector<std::string> lines_of(const api::FieldErrors& errors) {
@@ -54,8 +57,11 @@ Finding examine(const std::string& file, const api::Json& document) {
   } else if (name.empty()) {
     finding.problems = {"metadata.name: must not be empty"};
   } else {
-    finding.problems = kind == "Evacuation" ? problems_in(api::decode_evacuation(document))
-                                            : problems_in(api::decode_descheduler_policy(document));
+    finding.problems = problems_around_spec(document);
+    const auto of_spec = kind == "Evacuation" ? problems_in(api::decode_evacuation(document))
+                                              : problems_in(api::decode_descheduler_policy(document));
+    finding.problems.insert(finding.problems.end(), of_spec.begin(), of_spec.end());
+    finding.content = document;
   }
   return finding;
 }
@@ -96,6 +102,22 @@ std::vector<Finding> examine_file(const std::string& file) {
   return findings;
 }
 
+/// Objects by kind, namespace and name: of two that are called alike kubectl leaves one.
+class Namesakes {
+ public:
+  void look_at(Finding& finding) {
+    if (finding.content.is_null()) return;
+    const std::string ns = api::text_at(finding.content, {"metadata", "namespace"});
+    const auto [first, is_new] = first_.try_emplace({ns, finding.object}, finding);
+    if (is_new || first->second.content == finding.content) return;
+    finding.problems.push_back(fmt::format("metadata.name: another {} stands in {}: `kubectl apply` leaves one of them",
+                                           finding.object, shown_file(first->second.file)));
+  }
+
+ private:
+  std::map<std::pair<std::string, std::string>, Finding> first_;
+};
+
 void print_finding(const Finding& finding) {
   std::string where = shown_file(finding.file);
   if (!finding.object.empty()) where += ": " + reporting::plain_text(finding.object);
@@ -132,10 +154,12 @@ api::Json as_json(const Finding& finding) {
 int run_validate(const ValidateOptions& options) {
   bool valid = true;
   bool checked = false;
+  Namesakes namesakes;
   api::Json report = api::Json::array();
   for (const std::string& file : options.files) {
-    const std::vector<Finding> findings = examine_file(file);
-    for (const Finding& finding : findings) {
+    std::vector<Finding> findings = examine_file(file);
+    for (Finding& finding : findings) {
+      namesakes.look_at(finding);
       valid = valid && finding.problems.empty();
       checked = checked || !finding.foreign;
       if (options.output == "json") report.push_back(as_json(finding));

@@ -16,13 +16,15 @@
 {{- end -}}
 {{- with .Values.podDisruptionBudget -}}
 {{- if and .enabled (eq $.Values.kind "Deployment") -}}
-{{- if and (ne (toString .minAvailable) "") (ne (toString .maxUnavailable) "") -}}
-{{- fail "podDisruptionBudget.maxUnavailable: must not be set beside minAvailable: set minAvailable to \"\"" -}}
+{{- $least := toString .minAvailable | replace "<nil>" "" -}}
+{{- $most := toString .maxUnavailable | replace "<nil>" "" -}}
+{{- if and $least $most -}}
+{{- fail "podDisruptionBudget.maxUnavailable: must not be set beside minAvailable: set minAvailable to \"\" or null" -}}
 {{- end -}}
-{{- if and (eq (toString .minAvailable) "") (eq (toString .maxUnavailable) "") -}}
+{{- if not (or $least $most) -}}
 {{- fail "podDisruptionBudget.minAvailable: must be set when maxUnavailable is not" -}}
 {{- end -}}
-{{- if and (gt $replicas 1) (regexMatch "^[0-9]+$" (toString .minAvailable)) (ge (int .minAvailable) $replicas) -}}
+{{- if and (gt $replicas 1) (regexMatch "^[0-9]+$" $least) (ge (int $least) $replicas) -}}
 {{- fail (printf "podDisruptionBudget.minAvailable: must be below replicas (%d), or no node with a replica can be drained" $replicas) -}}
 {{- end -}}
 {{- end -}}
@@ -46,6 +48,24 @@
 {{- if and .usageSecrets.enabled (not .usageSecrets.names) -}}
 {{- fail "features.usageSecrets.names: must name the Secrets that the operator may read" -}}
 {{- end -}}
+{{- end -}}
+{{- $names := list -}}
+{{- range .Values.extraVolumes -}}
+{{- if has .name (concat (list "config" "audit" "webhook") $names) -}}
+{{- fail (printf "extraVolumes: the pod has a volume %s already" .name) -}}
+{{- end -}}
+{{- $names = append $names .name -}}
+{{- end -}}
+{{- $paths := list "/etc/evacuator" "/etc/evacuator-webhook" (dir $config.audit.file.path) -}}
+{{- range .Values.extraVolumeMounts -}}
+{{- if not (has .name $names) -}}
+{{- fail (printf "extraVolumeMounts: there is no volume %s in extraVolumes" .name) -}}
+{{- end -}}
+{{- $path := trimSuffix "/" (toString .mountPath) -}}
+{{- if has $path $paths -}}
+{{- fail (printf "extraVolumeMounts: something is mounted at %s already" $path) -}}
+{{- end -}}
+{{- $paths = append $paths $path -}}
 {{- end -}}
 {{- $loopback := "^(127\\.|localhost:|\\[::1\\]:)" -}}
 {{- if regexMatch $loopback $config.server.healthAddress -}}

@@ -32,7 +32,7 @@ app.kubernetes.io/name: evacuator
 
 {{/* Helm's labels and the user's: on everything. */}}
 {{- define "evacuator.commonLabels" -}}
-{{- merge (dict) .Values.commonLabels (dict
+{{- merge (dict) (.Values.commonLabels | default dict) (dict
       "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-")
       "app.kubernetes.io/instance" .Release.Name
       "app.kubernetes.io/version" .Chart.AppVersion

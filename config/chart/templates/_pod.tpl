@@ -11,9 +11,9 @@
 {{- end -}}
 metadata:
   labels:
-    {{- merge (dict) .Values.podLabels (include "evacuator.labels" . | fromYaml) | toYaml | nindent 4 }}
+    {{- merge (dict) (.Values.podLabels | default dict) (include "evacuator.labels" . | fromYaml) | toYaml | nindent 4 }}
   annotations:
-    {{- merge (dict) .Values.podAnnotations $annotations | toYaml | nindent 4 }}
+    {{- merge (dict) (.Values.podAnnotations | default dict) $annotations | toYaml | nindent 4 }}
 spec:
   serviceAccountName: {{ include "evacuator.serviceAccountName" . }}
   {{- with .Values.image.pullSecrets }}

@@ -117,10 +117,12 @@ func check(place, folder, page string) error {
 	for _, each := range cases.Variants {
 		report("variant", each.Name, each.problems(chart))
 	}
+	nulls, taken := checkNulls(chart)
+	report("null", "values.yaml", nulls)
 	problems, fields := checkFields(chart, page)
 	report("schema", page, problems)
-	fmt.Printf("%d same, %d bad, %d variants, %d documented fields\n", len(cases.Same), len(cases.Bad), len(cases.Variants), fields)
-	if len(cases.Same) == 0 || len(cases.Bad) == 0 || len(cases.Variants) == 0 || fields == 0 {
+	fmt.Printf("%d same, %d bad, %d variants, %d values taken away, %d documented fields\n", len(cases.Same), len(cases.Bad), len(cases.Variants), taken, fields)
+	if len(cases.Same) == 0 || len(cases.Bad) == 0 || len(cases.Variants) == 0 || taken == 0 || fields == 0 {
 		return errors.New("a kind of cases is empty")
 	}
 	if failed > 0 {

@@ -97,33 +97,35 @@ std::string string_bomb() {
 
 INSTANTIATE_TEST_SUITE_P(
     Yaml, BadYamlTest,
-    testing::Values(BadYamlCase{"DuplicateKeys", "a: 1\nb: 2\na: 3\n", "line 3, column 1: key \"a\" is already set"},
-                    BadYamlCase{"DuplicateKeysInJson", R"({"a": 1, "a": 2})", "key \"a\" is already set"},
-                    BadYamlCase{"DuplicateKeysOfTwoSpellings", "1: a\n'1': b\n", "key \"1\" is already set"},
-                    BadYamlCase{"BadIndentation", "a:\n  b: 1\n c: 2\n", "line 3, column 2: "},
-                    BadYamlCase{"TabIndentation", "a:\n\tb: 1\n", "line 2, column 1: "},
-                    BadYamlCase{"UnclosedBracket", "a: [1, 2\n", "line 2, column 1: "},
-                    BadYamlCase{"UnknownAlias", "a: *x\n", "line 1, column 4: alias *x has no anchor before it"},
-                    BadYamlCase{"SelfAlias", "a: &x [*x]\n", "alias *x has no anchor before it"},
-                    BadYamlCase{"CustomTag", "a: !secret x\n", "tag"},
-                    BadYamlCase{"TagThatDoesNotFit", "a: !!int x\n", "does not fit its tag"},
-                    BadYamlCase{"Infinity", "a: .inf\n", "is no JSON number"},
-                    BadYamlCase{"NullKey", "~: 1\n", "line 1, column 1: a key must be a string"},
-                    BadYamlCase{"ListKey", "? [a]\n: 1\n", "a key must be a string"},
-                    BadYamlCase{"MergeOfAScalar", "<<: 1\n", "<< needs a mapping"},
-                    BadYamlCase{"Depth", std::string(1000, '['), "nested more than 128 levels"},
-                    BadYamlCase{"BlockDepth",
-                                [] {
-                                  std::string text;
-                                  for (int i = 0; i < 300; ++i) text += std::string(i, ' ') + "a:\n";
-                                  return text;
-                                }(),
-                                "nested more than 128 levels"},
-                    BadYamlCase{"AliasBomb", alias_bomb(), "too large"},
-                    BadYamlCase{"StringBomb", string_bomb(), "too large"},
-                    BadYamlCase{"NoUtf8", "a: \xff\xfe\n", "byte 3: "},
-                    BadYamlCase{"ControlCharacter", "a: \x01\n", "control characters"},
-                    BadYamlCase{"TruncatedJson", R"({"a": [1,)", "did not find expected node content"}),
+    testing::Values(
+        BadYamlCase{"DuplicateKeys", "a: 1\nb: 2\na: 3\n", "line 3, column 1: key \"a\" is already set"},
+        BadYamlCase{"DuplicateKeysInJson", R"({"a": 1, "a": 2})", "key \"a\" is already set"},
+        BadYamlCase{"DuplicateKeysOfTwoSpellings", "1: a\n'1': b\n", "key \"1\" is already set"},
+        BadYamlCase{"BadIndentation", "a:\n  b: 1\n c: 2\n", "line 3, column 2: "},
+        BadYamlCase{"TabIndentation", "a:\n\tb: 1\n", "line 2, column 1: a tab: YAML is indented with spaces"},
+        BadYamlCase{"TabBehindSpaces", "a:\n  \tb: 1\n", "line 2, column "},
+        BadYamlCase{"NoTab", "a: 1\nb: @c\n", "line 2, column 4: found character that cannot start any token"},
+        BadYamlCase{"UnclosedBracket", "a: [1, 2\n", "line 2, column 1: "},
+        BadYamlCase{"UnknownAlias", "a: *x\n", "line 1, column 4: alias *x has no anchor before it"},
+        BadYamlCase{"SelfAlias", "a: &x [*x]\n", "alias *x has no anchor before it"},
+        BadYamlCase{"CustomTag", "a: !secret x\n", "tag"},
+        BadYamlCase{"TagThatDoesNotFit", "a: !!int x\n", "does not fit its tag"},
+        BadYamlCase{"Infinity", "a: .inf\n", "is no JSON number"},
+        BadYamlCase{"NullKey", "~: 1\n", "line 1, column 1: a key must be a string"},
+        BadYamlCase{"ListKey", "? [a]\n: 1\n", "a key must be a string"},
+        BadYamlCase{"MergeOfAScalar", "<<: 1\n", "<< needs a mapping"},
+        BadYamlCase{"Depth", std::string(1000, '['), "nested more than 128 levels"},
+        BadYamlCase{"BlockDepth",
+                    [] {
+                      std::string text;
+                      for (int i = 0; i < 300; ++i) text += std::string(i, ' ') + "a:\n";
+                      return text;
+                    }(),
+                    "nested more than 128 levels"},
+        BadYamlCase{"AliasBomb", alias_bomb(), "too large"}, BadYamlCase{"StringBomb", string_bomb(), "too large"},
+        BadYamlCase{"NoUtf8", "a: \xff\xfe\n", "byte 3: "},
+        BadYamlCase{"ControlCharacter", "a: \x01\n", "control characters"},
+        BadYamlCase{"TruncatedJson", R"({"a": [1,)", "did not find expected node content"}),
     [](const auto& info) { return info.param.name; });
 
 struct WriteCase {

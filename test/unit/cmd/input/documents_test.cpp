@@ -75,6 +75,11 @@ INSTANTIATE_TEST_SUITE_P(
                             "in what begins at line 3: not valid JSON"},
                     BadText{"AKeyTwice", "{\"kind\": \"A\", \"kind\": \"B\"}", "key \"kind\" is already set"},
                     BadText{"YamlInTheMiddle", "{\"kind\": \"A\"}\napiVersion: v1\nkind: [\n", "line "},
+                    BadText{"WhatKubectlSays", "Error from server (Forbidden): nodes is forbidden\n{\"kind\": \"A\"}",
+                            "line 1: no object, but what kubectl says on standard error: \"Error from server "
+                            "(Forbidden): nodes is forbidden\"; keep that out of the file (no `2>&1`), and see to it"},
+                    BadText{"WhatKubectlSaysLast", "{\"kind\": \"A\"}\nWarning: v1 is old\r\n",
+                            "line 2: no object, but what kubectl says on standard error: \"Warning: v1 is old\";"},
                     BadText{"LogsOfContainers", "{\"kind\": \"A\"}\n==== START logs for container c ====\nhello\n",
                             "line 2: logs of containers, as `kubectl cluster-info dump` prints them; add "
                             "--output-directory=DIR"}),

@@ -656,7 +656,22 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadCase{"NoYaml", "profiles: [", "line "},
         BadCase{"AnotherObject", "apiVersion: v1\nkind: Pod", "there is no policy"},
-        BadCase{"NothingAtAll", "", "apiVersion: there is no policy of the descheduler here"},
+        BadCase{"NothingAtAll", "", "is empty: did the command that should write it fail?"},
+        BadCase{"OnlyMarksAndComments", "---\n# later\n---\n", "is empty: did the command"},
+        BadCase{
+            "AKustomization",
+            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nconfigMapGenerator: [{name: p, files: "
+            "[policy.yaml]}]\n",
+            "render them first (`kubectl kustomize DIR | evacuator convert -`)"},
+        BadCase{"AKustomizationWithoutType", "resources: [base]\n", "(`kubectl kustomize DIR | evacuator convert -`)"},
+        BadCase{"AKustomizationWithCharts",
+                "kind: Kustomization\nhelmCharts: [{name: descheduler, valuesInline: {kind: Deployment}}]\n",
+                "(`kustomize build --enable-helm DIR | evacuator convert -`)"},
+        BadCase{"AKustomizationOfFlux",
+                "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nspec: {path: ./a}\n",
+                "(`flux build kustomization NAME --path DIR --kustomization-file FILE | evacuator convert -`)"},
+        BadCase{"AHelmfile", "releases: [{name: descheduler, chart: descheduler/descheduler}]\n",
+                "(`helmfile template | evacuator convert -`)"},
         BadCase{"AList", "[1]", "must be a policy of the descheduler, not a list"},
         BadCase{"OursAlready", "apiVersion: evacuator.dev/v1alpha1\nkind: DeschedulerPolicy", "is Evacuator's already"},
         BadCase{"AnotherVersion", "apiVersion: descheduler/v1\nkind: DeschedulerPolicy",
@@ -800,10 +815,12 @@ TEST_F(ConvertCommand, FailsWhenNothingCouldBeConverted) {
   for (const char* output : {"yaml", "json"}) {
     EXPECT_EQ(run("strategies: {RemoveDuplicates: {enabled: false}}", {.output = output}), 1);
     EXPECT_THAT(out_, IsEmpty());
-    EXPECT_THAT(err_, HasSubstr("policy.yaml: no policy written\n"));
+    EXPECT_THAT(err_, HasSubstr("policy.yaml: no policy written: it enables no strategy\n"));
   }
   EXPECT_EQ(run("profiles: []"), 1);
-  EXPECT_THAT(err_, HasSubstr("no policy written"));
+  EXPECT_THAT(err_, testing::EndsWith("policy.yaml: no policy written: it enables no strategy\n"));
+  EXPECT_EQ(run("profiles: [{name: a, pluginConfig: [{name: Own}], plugins: {balance: {enabled: [Own]}}}]"), 1);
+  EXPECT_THAT(err_, HasSubstr("policy.yaml: no policy written: nothing that it enables could be converted\n"));
 }
 
 TEST_F(ConvertCommand, TakesTheVersionOfTheChart) {

@@ -173,6 +173,17 @@ TEST(KubeDescheduler, ProtectsClaimsUnlessAProfileSaysOtherwise) {
   EXPECT_THAT(notes_of(conversion), testing::Each(Not(HasSubstr("openshift-*"))));
 }
 
+TEST(KubeDescheduler, SaysThatNamespacesStayOpenWhereAStrategyExcludesThem) {
+  const auto conversion =
+      convert(kube_descheduler("  profiles: [LongLifecycle]\n"
+                               "  profileCustomizations: {namespaces: {included: [shop]}}\n"));
+  EXPECT_THAT(notes_of(conversion), testing::Contains(HasSubstr("excludes the namespaces openshift-*")))
+      << "LowNodeUtilization takes no inclusion";
+  EXPECT_THAT(notes_of(convert(kube_descheduler("  profiles: [EvictPodsWithPVC]\n"))),
+              testing::Each(Not(HasSubstr("openshift-*"))))
+      << "nothing is written that could move one";
+}
+
 TEST(KubeDescheduler, OtherProfilesAreConvertedToo) {
   const auto conversion =
       convert(kube_descheduler("  profiles: [CompactAndScale]\n  profileCustomizations: "

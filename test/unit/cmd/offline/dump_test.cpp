@@ -169,6 +169,13 @@ TEST_F(DumpShapes, NameFileAndItem) {
   EXPECT_THAT(count(load_dump(directory_ + "/empty")), HasSubstr("no .json, .yaml or .yml file in this directory"));
 }
 
+TEST_F(DumpShapes, ThatHoldNothingAreEmpty) {
+  for (const char* text : {"", "\n", "---\n"})
+    EXPECT_THAT(count_of(text), HasSubstr("/dump: is empty: did the command that should write it fail?"));
+  EXPECT_EQ(count_of(R"({"kind": "List", "items": []})"), "0 nodes, 0 pods, 0 files passed over")
+      << "nothing is there, and that was said";
+}
+
 TEST_F(DumpShapes, AreToldWithThePlan) {
   write("nodes.json", kNode);
   write("pods.json", kPod);

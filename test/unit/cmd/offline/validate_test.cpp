@@ -75,5 +75,58 @@ TEST_F(ValidateCommand, WritesNamesOfFilesThatAreNoUtf8) {
   EXPECT_THAT(out_, testing::HasSubstr("No such file"));
 }
 
+struct AroundCase {
+  const char* name;
+  const char* object;
+  const char* problem;  ///< "": none
+};
+class AroundSpec : public ValidateCommand, public testing::WithParamInterface<AroundCase> {};
+
+TEST_P(AroundSpec, IsCheckedAsTheServerDoes) {
+  const std::string file = write("p.yaml", std::string("apiVersion: evacuator.dev/v1alpha1\nkind: DeschedulerPolicy\n"
+                                                       "spec: {strategies: [{name: RemoveDuplicates}]}\n") +
+                                               GetParam().object);
+  const bool good = *GetParam().problem == 0;
+  EXPECT_EQ(captured([&] { return run_validate({.files = {file}, .output = "text"}); }), good ? 0 : 1) << out_;
+  EXPECT_THAT(out_, testing::HasSubstr(good ? "valid" : GetParam().problem));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, AroundSpec,
+    testing::Values(
+        AroundCase{"AFieldThatIsNotIndented", "metadata: {name: a}\nmode: Automatic\n",
+                   "DeschedulerPolicy a: mode: unknown field, or is it one of spec's, and not indented?"},
+        AroundCase{"AMisspeltMember", "metadata: {name: a}\nspecs: {}\n",
+                   "specs: unknown field, did you mean \"spec\"?"},
+        AroundCase{"AMisspeltMemberOfMetadata", "metadata: {name: a, label: {x: y}}\n",
+                   "metadata.label: unknown field, did you mean \"labels\"?"},
+        AroundCase{"AnotherMemberOfMetadata", "metadata: {name: a, owner: me}\n", "metadata.owner: unknown field\n"},
+        AroundCase{"AName", "metadata: {name: Ours_x}\n", "metadata.name: \"Ours_x\" is no DNS subdomain"},
+        AroundCase{"ALabel", "metadata: {name: a, labels: {x: 1}}\n",
+                   "metadata.labels.x: must be a string, not a number"},
+        AroundCase{"AnAnnotation", "metadata: {name: a, annotations: {x.dev/y: true}}\n",
+                   "metadata.annotations[x.dev/y]: must be a string, not a boolean"},
+        AroundCase{"WhatTheServerWrites",
+                   "metadata: {name: a, uid: u, resourceVersion: '7', generation: 3, creationTimestamp: "
+                   "'2026-01-01T00:00:00Z', managedFields: [], finalizers: [], labels: {a: b}, annotations: null}\n"
+                   "status: {}\n",
+                   ""}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST_F(ValidateCommand, NamesPoliciesThatReplaceEachOther) {
+  const auto policy = [](const char* strategy) {
+    return std::string("apiVersion: evacuator.dev/v1alpha1\nkind: DeschedulerPolicy\nmetadata: {name: default}\n") +
+           "spec: {strategies: [{name: " + strategy + "}]}\n";
+  };
+  const std::string first = write("a.yaml", policy("RemoveDuplicates"));
+  const std::string second = write("b.yaml", policy("RemoveFailedPods"));
+  EXPECT_EQ(captured([&] { return run_validate({.files = {first, first}, .output = "text"}); }), 0) << "the same twice";
+  EXPECT_EQ(captured([&] { return run_validate({.files = {first, second}, .output = "text"}); }), 1);
+  EXPECT_THAT(out_, testing::HasSubstr(second +
+                                       ": DeschedulerPolicy default: metadata.name: another DeschedulerPolicy "
+                                       "default stands in " +
+                                       first + ": `kubectl apply` leaves one of them"));
+}
+
 }  // namespace validate_test
 }  // namespace cmd
