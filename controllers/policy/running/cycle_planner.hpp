@@ -40,8 +40,8 @@ std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now);
 /// A strategy is among them whose plan may take much longer than a look at all pods.
 bool searches(const strategies::StrategySpecs& specs);
 
-/// Gathers what a cycle is planned on, and plans it (cycle.hpp). To be called in turns; a search gives the turn away
-/// while it runs.
+/// Gathers what a cycle is planned on, and plans it (controllers/policy/cycle.hpp). To be called in turns; a search
+/// gives the turn away while it runs.
 class CyclePlanner {
  public:
   struct Dependencies {
