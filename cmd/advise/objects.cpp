@@ -1,5 +1,7 @@
 #include "cmd/advise/objects.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
@@ -40,12 +42,19 @@ void walk(api::Json& document, const Each& each) {
 base::Status read_dump(const std::string& path, const Each& each) {
   const auto set = files_of(path);
   if (!set) return set.error();
+  bool holds_any = false;
   for (const std::string& file : set->files) {
     auto documents = read_documents(file, kMostDumpBytes, RepeatedKeys::kLastWins);
     if (!documents) return std::move(documents).error();
-    for (api::Json& document : *documents) walk(document, each);
+    for (api::Json& document : *documents) {
+      walk(document, [&](const api::Json& object) {
+        holds_any = true;
+        each(object);
+      });
+    }
   }
-  return base::Done{};
+  if (holds_any) return base::Done{};
+  return base::invalid(fmt::format("{}: holds no object: did the command that should write it fail?", path));
 }
 
 base::Status read_kind(plugin::Session& session, const WantedKind& wanted, const std::string& ns, const Each& each,

@@ -133,6 +133,18 @@ TEST_F(AdviseRequests, RefuseWhatTheyCannotRead) {
 }
 
 /// A line is as it was written by its reader's terminal: nothing of a name reaches it unseen.
+TEST_F(AdviseRequests, RefuseADumpThatHoldsNothing) {
+  const std::string log = write("top.log", top_log(4));
+  for (const char* dump : {"", R"({"kind":"List","apiVersion":"v1","items":[]})"}) {
+    const std::string path = write("nothing.json", dump);
+    EXPECT_EQ(captured([&] {
+                return cmd::run_evacuator({"advise", "requests", "--snapshot", path, "--top", log});
+              }),
+              1);
+    EXPECT_THAT(err_, HasSubstr("nothing.json: holds no object")) << dump;
+  }
+}
+
 TEST_F(AdviseRequests, ShowNoControlCharacters) {
   const std::string log = "2026-11-02T00:00:00Z\nshop \x1b[31mweb app 1m 1Mi\n";
   EXPECT_EQ(run({"--top", write("top.log", log)}), 0) << err_;
@@ -166,7 +178,7 @@ TEST_F(AdvisePlugin, IsTheSameCommand) {
   const std::string odd = write("odd.json", R"([{"kind":5},7,{"kind":"Node","metadata":{"name":"n1"}}])");
   EXPECT_EQ(run({"advise", "nodes", "--snapshot", odd, "--prometheus", "http://127.0.0.1:1", "--days", "1"}), 1);
   EXPECT_THAT(err_, HasSubstr("Prometheus, ")) << "the node was read, its past could not be";
-  EXPECT_EQ(run({"advise", "nodes", "--snapshot", write("none.json", "[]"), "--prometheus", "http://127.0.0.1:1"}), 1);
+  EXPECT_EQ(run({"advise", "nodes", "--snapshot", write("dump.json", kDump), "--prometheus", "http://127.0.0.1:1"}), 1);
   EXPECT_THAT(err_, HasSubstr("there are no nodes"));
 }
 
