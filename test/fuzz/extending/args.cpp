@@ -35,7 +35,7 @@ void check(const extending::ExtenderArgs& args) {
   const auto rules = config();
   extending::LoadBoard board;
   board.resources = {"cpu"};
-  board.is_measured = {true};
+  board.columns = {0};
   const auto loads = some_loads(args.nodes.size());
   const auto filtered = extending::filter(rules, args, &board, loads, {});
   const Json answer = Json::parse(extending::filter_answer(args, filtered.reasons));
