@@ -4,7 +4,8 @@
 # The last line is "N passed, N failed" over all targets; the ones before name the tests that failed.
 #
 #   hack/e2e.sh [TARGET...]      simulator, real, fragmentation (real with 12 nodes), prometheus, docs (the command blocks of the
-#                                pages, on the built-in cluster); these five when none is named
+#                                pages, on the built-in cluster); these five when none is named. Those without a
+#                                cluster are played beside those with one
 #                                extender (real with 12 nodes): by hand and in make proof, on a quiet machine
 #
 #   PRESET                       CMake preset                      [release]
@@ -41,12 +42,49 @@ main() {
   build
   rm -rf "$OUT"
   mkdir -p "$OUT"
-  for target in "${targets[@]}"; do
-    "run_on_$target"
-  done
+  play_side_by_side "${targets[@]}"
   ((${#guilty[@]} == 0)) || printf 'failed on %s\n' "${guilty[@]}"
   printf '%s passed, %s failed\n' "$passed" "$failed"
   ((failed == 0 && passed > 0))
+}
+
+# Targets without a cluster are played beside those with one: both wait most of the time. Their output comes at the end.
+play_side_by_side() { # play_side_by_side TARGET...
+  local target with=() without=()
+  for target in "$@"; do
+    if [[ $target == real || $target == fragmentation || $target == extender ]]; then with+=("$target"); else without+=("$target"); fi
+  done
+  trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+  (lane without "${without[@]}") >"$OUT/without-cluster.log" 2>&1 &
+  (lane with "${with[@]}") &
+  wait # for both; how they ended is in what they leave
+  cat "$OUT/without-cluster.log"
+  add_lane with
+  add_lane without
+}
+
+# One target after the other. Leaves its results in $OUT, for it runs in a shell of its own.
+lane() { # lane NAME TARGET...
+  local name=$1 target
+  shift
+  for target in "$@"; do
+    "run_on_$target"
+  done
+  printf '%s\n' "${guilty[@]}" >"$OUT/$name.guilty"
+  printf '%s %s\n' "$passed" "$failed" >"$OUT/$name.totals"
+}
+
+# A lane that ended without results counts as one failure.
+add_lane() { # add_lane NAME
+  local good=0 bad=1 each
+  if [[ -f $OUT/$1.totals ]]; then
+    read -r good bad <"$OUT/$1.totals"
+    while read -r each; do [[ -z $each ]] || guilty+=("$each"); done <"$OUT/$1.guilty"
+  else
+    guilty+=("the targets $1 a cluster: they ended early")
+  fi
+  passed=$((passed + good))
+  failed=$((failed + bad))
 }
 
 build() {
