@@ -40,10 +40,8 @@ std::vector<PodIndex> pending_pods(const scheduling::ClusterSnapshot& cluster) {
 }
 
 bool has_room(const scheduling::Overlay& cluster, PodIndex pod, NodeIndex node) {
-  return std::ranges::all_of(cluster.base().requests(pod), [&](const auto& request) {
-    const std::int64_t all = cluster.base().allocatable().get(node, request.first);
-    return request.second <= scheduling::saturating_subtract(all, cluster.used().get(node, request.first));
-  });
+  return std::ranges::all_of(cluster.base().requests(pod),
+                             [&](const auto& request) { return request.second <= cluster.free(node, request.first); });
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ std::optional<Refusal> refuse_shortage_strictly(const FitQuery& query, NodeIndex
   if (capacity < 1000) return no_capacity_for_pods(capacity / 1000);
   for (const auto& [resource, milli] : base.requests(query.index())) {
     if (milli == 0) continue;
-    std::int64_t free = saturating_subtract(base.allocatable().get(node, resource), used.get(node, resource));
+    std::int64_t free = query.cluster().free(node, resource);
     if (is_here) free = saturating_add(free, amount_of(query.cluster().requests_on(query.index(), node), resource));
     if (milli <= free) continue;
     return shortage_of(base.resources().name(resource), resource, comparable(resource, milli),

@@ -40,7 +40,11 @@ class Overlay {
   bool is_moved(PodIndex pod) const { return moved_[pod]; }
   /// Sum of what the active pods that are on each node now hold there.
   const NodeResources& used() const { return used_; }
-  /// The same, as the scheduler's scores count.
+  /// What is left of that on the node, in thousandths; negative: more is held there than it offers.
+  std::int64_t free(NodeIndex node, ResourceIndex resource) const {
+    return saturating_subtract(base_->allocatable().get(node, resource), used_.get(node, resource));
+  }
+  /// used(), as the scheduler's scores count.
   const ScoredSums& scored() const { return scored_; }
   /// What the pod counts for on the node: where it runs what it holds, elsewhere what it asks for.
   const RequestSet& requests_on(PodIndex pod, NodeIndex node) const {

@@ -57,6 +57,10 @@ class ResourceNames {
 using RequestSet = std::vector<std::pair<ResourceIndex, std::int64_t>>;
 
 std::int64_t amount_of(const RequestSet& requests, ResourceIndex resource);
+/// What one pod with these requests takes of a node, in thousandths: of kPodsIndex itself.
+inline std::int64_t taken_of(const RequestSet& requests, ResourceIndex resource) {
+  return resource == kPodsIndex ? 1000 : amount_of(requests, resource);
+}
 void add_amount(RequestSet& requests, ResourceIndex resource, std::int64_t milli);
 
 /// What NodeResourcesFit scores of a pod, in thousandths: its cpu and memory, where each container that does not say

@@ -111,10 +111,7 @@ class Demand {
   std::vector<std::int64_t> free_of(ResourceIndex resource) const {
     std::vector<std::int64_t> free(problem_.base().node_count(), 0);
     for (const NodeIndex node : problem_.nodes())
-      free[node] =
-          std::max<std::int64_t>(scheduling::saturating_subtract(problem_.base().allocatable().get(node, resource),
-                                                                 problem_.cluster().used().get(node, resource)),
-                                 0);
+      free[node] = std::max<std::int64_t>(problem_.cluster().free(node, resource), 0);
     return free;
   }
 

@@ -38,8 +38,8 @@ Realization::Room Realization::room_beside(NodeIndex node, PodIndex pod) const {
   const auto share = [&](scheduling::ResourceIndex resource) {
     const std::int64_t all = base.allocatable().get(node, resource);
     if (all <= 0) return 0.0;
-    std::int64_t free = scheduling::saturating_subtract(all, cluster().used().get(node, resource));
-    free = scheduling::saturating_subtract(free, problem_.headroom(node, resource));
+    std::int64_t free =
+        scheduling::saturating_subtract(cluster().free(node, resource), problem_.headroom(node, resource));
     if (pod != scheduling::kNoPod)
       free = scheduling::saturating_subtract(free, scheduling::amount_of(base.requests(pod), resource));
     return static_cast<double>(free) / static_cast<double>(all);

@@ -128,17 +128,13 @@ bool Realization::fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave)
   const bool may_mind = wave.is_left[node] != 0 || looks_beyond_node(pod);  // else it is as the rehearsal saw it
   if (may_mind && FitQuery(wave.before, pod, FitLevel::kScheduler).refusal_beside_room(node)) return false;
   const auto has_room = [&](scheduling::ResourceIndex resource) {
-    const auto& base = problem_.base();
     std::int64_t free =
-        scheduling::saturating_subtract(base.allocatable().get(node, resource), cluster().used().get(node, resource));
-    free = scheduling::saturating_subtract(free, problem_.headroom(node, resource));
+        scheduling::saturating_subtract(cluster().free(node, resource), problem_.headroom(node, resource));
     if (wave.is_left[node] == 0) return free >= 0;
     for (const PodIndex other : wave.leaving) {
       if (wave.before.node_of(other) != node) continue;
-      const std::int64_t held = resource == scheduling::kPodsIndex
-                                    ? 1000
-                                    : scheduling::amount_of(wave.before.requests_on(other, node), resource);
-      free = scheduling::saturating_subtract(free, held);
+      free =
+          scheduling::saturating_subtract(free, scheduling::taken_of(wave.before.requests_on(other, node), resource));
     }
     return free >= 0;
   };

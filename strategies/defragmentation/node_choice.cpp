@@ -14,7 +14,6 @@ constexpr std::array kResources = {scheduling::kCpuIndex, scheduling::kMemoryInd
 constexpr std::array kPrices = {1.0, 3.0, 10.0, 30.0, 100.0, 1e6};  // moves for an average node's capacity
 constexpr int kMixes = 8;                                           // of cpu and memory, by which nodes are compared
 constexpr double kLeastShort = 1e-9;                                // shares: less is rounding
-constexpr double kOnePod = 1000;
 constexpr double kLeastDifference = 0.05;
 
 class NodeChoice {
@@ -135,9 +134,9 @@ CapacityAmounts offered_by(const DefragmentationProblem& problem, NodeIndex node
 }
 
 CapacityAmounts free_on(const DefragmentationProblem& problem, NodeIndex node) {
-  CapacityAmounts free = offered_by(problem, node);
+  CapacityAmounts free{};
   for (std::size_t i = 0; i < free.size(); ++i)
-    free[i] = std::max(free[i] - static_cast<double>(problem.cluster().used().get(node, kResources[i])), 0.0);
+    free[i] = std::max(static_cast<double>(problem.cluster().free(node, kResources[i])), 0.0);
   return free;
 }
 
@@ -147,9 +146,7 @@ CapacityAmounts taken_by_emptying(const DefragmentationProblem& problem, NodeInd
   for (const PodIndex pod : problem.pods_on(node)) {
     const auto& requests = problem.base().requests(pod);
     for (std::size_t i = 0; i < taken.size(); ++i)
-      taken[i] += kResources[i] == scheduling::kPodsIndex
-                      ? kOnePod
-                      : static_cast<double>(scheduling::amount_of(requests, kResources[i]));
+      taken[i] += static_cast<double>(scheduling::taken_of(requests, kResources[i]));
   }
   return taken;
 }

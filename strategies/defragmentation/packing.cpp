@@ -24,11 +24,6 @@ constexpr double kRounding = 1e-9;
 constexpr double kTightness = 0.1;        // PackingStyle::by_shape: of nodes that suit a pod the fullest
 constexpr std::size_t kMostEjected = 12;  // for one pod, where all are small
 
-std::int64_t free_of(const Overlay& cluster, NodeIndex node, scheduling::ResourceIndex resource) {
-  return scheduling::saturating_subtract(cluster.base().allocatable().get(node, resource),
-                                         cluster.used().get(node, resource));
-}
-
 }  // namespace
 
 Packing::Packing(const DefragmentationProblem& problem, const Overlay& cluster, std::vector<bool> takes,
@@ -50,9 +45,9 @@ Packing::Packing(const DefragmentationProblem& problem, const Overlay& cluster, 
 
 void Packing::measure(NodeIndex node) {
   const auto room = [&](scheduling::ResourceIndex resource) {
-    return scheduling::saturating_subtract(free_of(cluster_, node, resource), problem_.headroom(node, resource));
+    return scheduling::saturating_subtract(cluster_.free(node, resource), problem_.headroom(node, resource));
   };
-  room_[node] = {room(kCpuIndex), room(kMemoryIndex), free_of(cluster_, node, kPodsIndex)};
+  room_[node] = {room(kCpuIndex), room(kMemoryIndex), cluster_.free(node, kPodsIndex)};
 }
 
 void Packing::move(PodIndex pod, NodeIndex to) {
@@ -99,7 +94,7 @@ std::optional<std::size_t> Packing::last_that_fits(PodIndex pod, std::span<const
 double Packing::free_share(NodeIndex node) const {
   const auto share = [&](scheduling::ResourceIndex resource) {
     const auto all = static_cast<double>(cluster_.base().allocatable().get(node, resource));
-    return all <= 0 ? 0 : static_cast<double>(free_of(cluster_, node, resource)) / all;
+    return all <= 0 ? 0 : static_cast<double>(cluster_.free(node, resource)) / all;
   };
   return std::min(share(kCpuIndex), share(kMemoryIndex));
 }
@@ -141,10 +136,10 @@ bool Packing::needs_what_left(PodIndex pod, NodeIndex node) const {
   if (gone.pods == 0) return false;
   const auto is_short = [&](scheduling::ResourceIndex resource, std::int64_t left) {
     const std::int64_t amount = scheduling::amount_of(cluster_.base().requests(pod), resource);
-    return amount > 0 && free_of(cluster_, node, resource) - left < amount;
+    return amount > 0 && cluster_.free(node, resource) - left < amount;
   };
   return is_short(kCpuIndex, gone.cpu) || is_short(kMemoryIndex, gone.memory) || !is_plain(pod) ||
-         free_of(cluster_, node, kPodsIndex) < (std::int64_t{gone.pods} + 1) * 1000;
+         cluster_.free(node, kPodsIndex) < (std::int64_t{gone.pods} + 1) * 1000;
 }
 
 void Packing::make(const PackedMove& move) {
@@ -169,12 +164,12 @@ bool Packing::is_free_to_leave(PodIndex pod) const {
 
 /// By its requests, once `leaving` have gone.
 bool Packing::has_room(PodIndex pod, NodeIndex node, std::span<const PodIndex> leaving) const {
-  const auto capacity = static_cast<std::int64_t>(leaving.size()) * 1000 + free_of(cluster_, node, kPodsIndex);
+  const auto capacity = static_cast<std::int64_t>(leaving.size()) * 1000 + cluster_.free(node, kPodsIndex);
   if (capacity < 1000) return false;
   for (const auto& [resource, milli] : cluster_.base().requests(pod)) {
     if (milli == 0) continue;
     std::int64_t free =
-        scheduling::saturating_subtract(free_of(cluster_, node, resource), problem_.headroom(node, resource));
+        scheduling::saturating_subtract(cluster_.free(node, resource), problem_.headroom(node, resource));
     for (const PodIndex other : leaving)
       free = scheduling::saturating_add(free, scheduling::amount_of(cluster_.requests_on(other, node), resource));
     if (milli > free) return false;

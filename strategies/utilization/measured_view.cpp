@@ -235,7 +235,7 @@ std::optional<std::int64_t> MeasuredView::of_pod_in(PodIndex pod, std::size_t co
 /// 0 of what nobody can request.
 std::int64_t MeasuredView::requested(PodIndex pod, std::size_t column) const {
   if (!known_[column]) return 0;
-  return *known_[column] == kPodsIndex ? 1000 : scheduling::amount_of(cluster_.base().requests(pod), *known_[column]);
+  return scheduling::taken_of(cluster_.base().requests(pod), *known_[column]);
 }
 
 /// By requests of the resource, or of cpu where nobody can request it; by heads where nobody requests anything.
