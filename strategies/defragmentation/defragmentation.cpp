@@ -110,8 +110,9 @@ base::Status Defragmentation::nominate(const StrategyContext& context, Nominatio
   limits.should_stop = should_stop;
   limits.executor = context.executor;
   const auto origin = sink.rehearse();
+  const Capacities capacities(problem);
   DefragmentationPlan plan =
-      DefragmentationSearch(problem, origin.get(), sink.chooses_targets(), limits, budget, kSeed).run();
+      DefragmentationSearch(problem, capacities, origin.get(), sink.chooses_targets(), limits, budget, kSeed).run();
   const bool is_enough = context.continues_plan || frees_enough(plan);
   report.note = limits.most_moves == 0 ? "limits.perCycle.total leaves no move" : shortfall(plan, is_enough);
   const bool is_undecided = plan.is_cut_short && (!is_enough || plan.moves.empty());

@@ -18,8 +18,9 @@ constexpr double kLeastDifference = 0.05;
 
 class NodeChoice {
  public:
-  NodeChoice(const DefragmentationProblem& problem, std::size_t most_moves, SearchBudget& budget, Chance& chance)
-      : problem_(problem), most_moves_(most_moves), budget_(budget), chance_(chance), capacities_(problem) {
+  NodeChoice(const DefragmentationProblem& problem, const Capacities& capacities, std::size_t most_moves,
+             SearchBudget& budget, Chance& chance)
+      : problem_(problem), capacities_(capacities), most_moves_(most_moves), budget_(budget), chance_(chance) {
     for (const FreeableNode& each : problem.freeable()) {
       if (is_worth_it(each)) queue_.push_back(each);
     }
@@ -111,10 +112,10 @@ class NodeChoice {
   }
 
   const DefragmentationProblem& problem_;
+  const Capacities& capacities_;
   std::size_t most_moves_;
   SearchBudget& budget_;
   Chance& chance_;
-  Capacities capacities_;
   std::deque<FreeableNode> queue_;
 };
 
@@ -193,9 +194,9 @@ std::size_t Capacities::most_of(std::span<const NodeIndex> nodes) const {
   return kept;
 }
 
-std::vector<bool> choose_nodes(const DefragmentationProblem& problem, std::size_t most_moves, SearchBudget& budget,
-                               Chance& chance) {
-  return NodeChoice(problem, most_moves, budget, chance).make();
+std::vector<bool> choose_nodes(const DefragmentationProblem& problem, const Capacities& capacities,
+                               std::size_t most_moves, SearchBudget& budget, Chance& chance) {
+  return NodeChoice(problem, capacities, most_moves, budget, chance).make();
 }
 
 }  // namespace strategies

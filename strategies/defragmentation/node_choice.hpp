@@ -19,7 +19,8 @@ using CapacityWorth = CapacityAmounts;
 inline CapacityWorth worth_of_mix(double cpu) { return {cpu, 1 - cpu, 0}; }
 constexpr CapacityWorth kWorthOfPods = {0, 0, 1};
 
-/// What nodes offer and what emptying them takes from the others, as sums: no word about which pod fits where.
+/// What nodes offer and what emptying them takes from the others, as sums: no word about which pod fits where. Made by
+/// a look at all pods; thread-safe from then on.
 class Capacities {
  public:
   explicit Capacities(const DefragmentationProblem& problem);
@@ -43,7 +44,7 @@ class Capacities {
 /// With at most so many moves, as far as can be told: the greedy choice of the nodes to empty: by what is requested as
 /// many as the others could hold, those with the least to move; then each in turn, and where a pod finds no place one
 /// of the rest is kept open for it. By node, those included that are empty already.
-std::vector<bool> choose_nodes(const DefragmentationProblem& problem, std::size_t most_moves, SearchBudget& budget,
-                               Chance& chance);
+std::vector<bool> choose_nodes(const DefragmentationProblem& problem, const Capacities& capacities,
+                               std::size_t most_moves, SearchBudget& budget, Chance& chance);
 
 }  // namespace strategies

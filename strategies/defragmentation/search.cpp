@@ -46,16 +46,16 @@ constexpr std::size_t kMostAlone = 8;  // nodes that are tried one by one where 
 
 }  // namespace
 
-DefragmentationSearch::DefragmentationSearch(const DefragmentationProblem& problem, const Rehearsal* origin,
-                                             bool chooses_targets, const SearchLimits& limits, SearchBudget& budget,
-                                             std::uint64_t seed)
+DefragmentationSearch::DefragmentationSearch(const DefragmentationProblem& problem, const Capacities& capacities,
+                                             const Rehearsal* origin, bool chooses_targets, const SearchLimits& limits,
+                                             SearchBudget& budget, std::uint64_t seed)
     : problem_(problem),
+      capacities_(capacities),
       origin_(origin),
       chooses_targets_(chooses_targets),
       limits_(limits),
       budget_(budget),
       chance_(seed),
-      capacities_(problem),
       reached_(problem.base().node_count(), false),
       try_more_(kTryMore) {}
 
@@ -409,7 +409,7 @@ void DefragmentationSearch::settle(Nodes nodes) {
 
 void DefragmentationSearch::search() {
   const std::int64_t before = budget_.left();
-  const Nodes first = choose_nodes(problem_, limits_.most_moves, budget_, chance_);
+  const Nodes first = choose_nodes(problem_, capacities_, limits_.most_moves, budget_, chance_);
   if (busy_in(first) > 0 && !attempt(first, first_style(), limits_.most_moves, budget_)) bisect(first, left_);
   if (state_.best.moves.empty()) start_small();
   if (state_.best.moves.empty() && budget_.is_stopped())

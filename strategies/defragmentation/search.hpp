@@ -41,10 +41,10 @@ struct SearchLimits {
 /// cancelled.
 class DefragmentationSearch {
  public:
-  /// `origin`: the cluster as it is, where moves are tried on forks; nullptr: nobody foresees anything, so there is no
-  /// plan. Keeps references to everything but the limits.
-  DefragmentationSearch(const DefragmentationProblem& problem, const Rehearsal* origin, bool chooses_targets,
-                        const SearchLimits& limits, SearchBudget& budget, std::uint64_t seed);
+  /// `capacities`: the problem's. `origin`: the cluster as it is, where moves are tried on forks; nullptr: nobody
+  /// foresees anything, so there is no plan. Keeps references to everything but the limits.
+  DefragmentationSearch(const DefragmentationProblem& problem, const Capacities& capacities, const Rehearsal* origin,
+                        bool chooses_targets, const SearchLimits& limits, SearchBudget& budget, std::uint64_t seed);
 
   /// Without moves: nothing can be freed.
   DefragmentationPlan run();
@@ -98,12 +98,12 @@ class DefragmentationSearch {
   bool can_be_repeated(const Realization& realization) const;
 
   const DefragmentationProblem& problem_;
+  const Capacities& capacities_;
   const Rehearsal* origin_;
   bool chooses_targets_;
   SearchLimits limits_;
   SearchBudget& budget_;
   Chance chance_;
-  Capacities capacities_;
   SearchState state_;
   Nodes reached_;                ///< what the last attempt that failed had emptied
   std::vector<NodeIndex> left_;  ///< what the last attempt that failed could do without

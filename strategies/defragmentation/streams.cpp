@@ -19,13 +19,13 @@ constexpr std::int64_t kLeastAttempts = 2;  // from the beginning, for which the
 /// A search of its own, with a cluster, a budget and chances of its own.
 class Stream {
  public:
-  Stream(const DefragmentationProblem& problem, const Rehearsal& origin, bool chooses_targets,
-         const SearchLimits& limits, std::uint64_t seed)
+  Stream(const DefragmentationProblem& problem, const Capacities& capacities, const Rehearsal& origin,
+         bool chooses_targets, const SearchLimits& limits, std::uint64_t seed)
       : cluster_(problem.cluster().detached()),
         problem_(problem, cluster_),
         origin_(origin.detach()),
         budget_(0, limits.should_stop),
-        search_(problem_, origin_.get(), chooses_targets, limits, budget_, seed) {}
+        search_(problem_, capacities, origin_.get(), chooses_targets, limits, budget_, seed) {}
 
   void run(std::int64_t steps, std::int64_t most_steps) {
     budget_.grant(steps);
@@ -57,7 +57,8 @@ void DefragmentationSearch::improve_in_streams(std::int64_t steps, std::int64_t 
   problem_.judge_all();
   std::vector<std::unique_ptr<Stream>> streams;
   for (std::size_t i = 0; i < kStreams; ++i) {
-    streams.push_back(std::make_unique<Stream>(problem_, *origin_, chooses_targets_, limits_, chance_.next()));
+    streams.push_back(
+        std::make_unique<Stream>(problem_, capacities_, *origin_, chooses_targets_, limits_, chance_.next()));
     streams.back()->go_on_from(state_, true);
   }
   const std::int64_t share = std::max(steps / kShares, std::min(steps, kLeastAttempts * state_.steps_of_best));
