@@ -152,18 +152,20 @@ Histogram Metrics::histogram(std::string_view name, std::string_view help, const
 }
 
 void Metrics::forget(std::string_view label, std::string_view value) {
+  const auto is_meant = [name = std::string(label), value](const prometheus::Labels& labels) {
+    const auto found = labels.find(name);
+    return found != labels.end() && found->second == value;
+  };
   const std::scoped_lock lock(impl_->mutex);
   for (const prometheus::MetricFamily& family : impl_->registry.Collect()) {
     for (const prometheus::ClientMetric& metric : family.metric) {
       const prometheus::Labels labels = labels_of(metric);
-      const auto found = labels.find(std::string(label));
-      if (found == labels.end() || found->second != value) continue;
+      if (!is_meant(labels)) continue;
       remove_series(impl_->registry, family, labels);
-      std::erase_if(impl_->exemplars,
-                    [key = SeriesKey(family.name, labels)](const auto& each) { return each.second->key == key; });
       --impl_->series[family.name];
     }
   }
+  std::erase_if(impl_->exemplars, [&](const auto& each) { return is_meant(each.second->key.second); });
 }
 
 std::string Metrics::render() const { return prometheus::TextSerializer().Serialize(impl_->registry.Collect()); }
