@@ -130,10 +130,10 @@ run_on_cluster() { # run_on_cluster TARGET NODES SCENARIOS
   [[ -n ${E2E_KEEP:-} ]] || hack/cluster/down.sh >/dev/null 2>&1 || true
 }
 
-# The last lines must say which test it was: the log above may be lost.
+# The last lines must say which test it was, and why: the log above may be lost.
 failed_tests() { # failed_tests RESULT
   awk -F'"' '/<testcase / { name = $2; for (i = 1; i < NF; ++i) if ($i ~ / classname=$/) suite = $(i + 1) }
-    /<failure / && !told[suite "." name]++ { print suite "." name }' "$1"
+    /<failure / && !told[suite "." name]++ { print suite "." name " (" substr($2, 1, 400) ")" }' "$1" | sed 's/&#x0A; */ /g'
 }
 
 # The scenarios know two kinds of clusters.

@@ -99,6 +99,15 @@ class Defragmentation : public HintedScenario {
     return held_ + (std::max(others, 0) + kWebOnANode - 1) / kWebOnANode;
   }
   int busy_nodes() const { return static_cast<int>(nodes_in_use().size()); }
+  /// Each pod has a node that exists: none is on its way, and none stands on a node that is gone. Before that, few
+  /// busy nodes say nothing.
+  bool is_settled() const {
+    const std::vector<std::string> all = nodes();
+    const int pods = static_cast<int>(pod_uids(ns()).size());
+    return pods == kWebOnANode * full_ + held_ && std::ranges::all_of(nodes_in_use(), [&](const std::string& node) {
+             return std::ranges::count(all, node) == 1;
+           });
+  }
   int tainted_nodes() const {
     int count = 0;
     for (const Json& node : api().list(path::nodes())) {
@@ -135,7 +144,7 @@ class Defragmentation : public HintedScenario {
         [&](std::string& seen) {
           also();
           seen = std::to_string(busy_nodes()) + " nodes are busy; " + text_at(policy(), "/status");
-          return busy_nodes() == fewest_nodes() && !is_moving();
+          return is_settled() && busy_nodes() == fewest_nodes() && !is_moving();
         },
         std::chrono::seconds(240));
   }
