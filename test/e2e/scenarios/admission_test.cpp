@@ -1,68 +1,18 @@
 // End-to-end scenario 18: the admission webhook refuses a wrong policy by its field, warns of a risky one, and records
 // who makes an Evacuation. When nobody answers, nothing new is made, and what is there goes on and can be deleted.
 
-#include <fstream>
-#include <sstream>
-
-#include "api/json/yaml.hpp"
-#include "test/e2e/harness/scenario.hpp"
+#include "test/e2e/harness/admission_scenario.hpp"
 
 namespace e2e {
 namespace admission_test {
 
-const std::string kGroup = "/apis/admissionregistration.k8s.io/v1/";
-const std::string kMutating = kGroup + "mutatingwebhookconfigurations/evacuator-admission";
-const std::string kValidating = kGroup + "validatingwebhookconfigurations/evacuator-admission";
-
-std::string manifest_file(const char* name) {
-  return std::string(EVACUATOR_SOURCE_DIR) + "/config/admission-webhook/" + name;
-}
-
-class Admission : public Scenario {
+class Admission : public AdmissionScenario {
  protected:
-  Admission() {
-    if (cluster().has_rbac()) kubectl()({"apply", "-f", manifest_file("role.yaml")});
-  }
-  ~Admission() override {
-    stop_calling();
-    if (!cluster().has_rbac()) return;
-    const Finished done = kubectl().attempt({"delete", "-f", manifest_file("role.yaml"), "--ignore-not-found"});
-    if (!done.ok()) note("taking the role of the webhook back: " + done.err);
-  }
-
-  void stop_calling() const {
-    for (const std::string& each : {kMutating, kValidating}) api().remove(each);
-  }
-  /// The configurations of config/, by URL instead of Service: there is no pod network here.
-  void call(std::uint16_t port) const {
-    std::stringstream text;
-    text << std::ifstream(manifest_file("webhook.yaml")).rdbuf();
-    const auto documents = api::parse_yaml(text.str());
-    ASSERT_TRUE(documents) << documents.error().message;
-    for (Json configuration : *documents) {
-      for (Json& webhook : configuration["webhooks"]) {
-        const std::string path = webhook["clientConfig"]["service"]["path"];
-        webhook["clientConfig"] = {{"url", "https://127.0.0.1:" + std::to_string(port) + path}};
-      }
-      kubectl().apply(configuration);
-    }
-  }
   Operator& begin() {
     const std::uint16_t port = free_port();
-    Operator::Settings settings;
-    settings.webhook = "{address: '127.0.0.1:" + std::to_string(port) + "', admission: {enabled: true}}";
-    Operator& op = start_operator(settings);
+    Operator& op = start_operator(serving_at(port));
     call(port);
-    await("the operator to be trusted", [&](std::string& seen) {
-      bool all = true;
-      for (const std::string& path : {kMutating, kValidating}) {
-        const Json now = api().get(path);
-        seen += now.dump() + "\n";
-        for (const Json& webhook : now["webhooks"]) all = all && !text_at(webhook, "/clientConfig/caBundle").empty();
-      }
-      seen += op.log_tail();
-      return all;
-    });
+    await_trust(op);
     return op;
   }
   static Json policy(const char* name, int cpu, const char* mode = "DryRun") {
@@ -76,7 +26,6 @@ class Admission : public Scenario {
               {"nodeSelector", {{"matchLabels", {{"no-such", "node"}}}}},
               {"strategies", Json::array({{{"name", "LowNodeUtilization"}, {"args", args}}})}}}};
   }
-  Finished apply(const Json& object) const { return kubectl().attempt({"apply", "-f", "-"}, object.dump()); }
 };
 
 TEST_F(Admission, RefusesWarnsAndRecords) {

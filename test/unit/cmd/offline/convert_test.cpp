@@ -843,6 +843,10 @@ TEST_F(ConvertCommand, FailsOnBadInputWithFileAndPath) {
   EXPECT_THAT(err_, Not(HasSubstr("changed"))) << "about a policy that is not written";
   EXPECT_EQ(run("profiles: []", {.interval = "soon"}), 1);
   EXPECT_THAT(err_, HasSubstr("--interval: \"soon\" is no duration"));
+  for (const char* each : {"4s", "169h", "-5m", "0s"}) {
+    EXPECT_EQ(run("profiles: []", {.interval = each}), 1);
+    EXPECT_THAT(err_, testing::ContainsRegex("--interval: .* is not between 5s and 168h")) << each;
+  }
   EXPECT_EQ(run_convert({.file = directory_ + "/none"}), 1);
 }
 
