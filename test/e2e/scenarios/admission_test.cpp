@@ -1,6 +1,12 @@
 // End-to-end scenario 18: the admission webhook refuses a wrong policy by its field, warns of a risky one, and records
 // who makes an Evacuation. When nobody answers, nothing new is made, and what is there goes on and can be deleted.
 
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
 #include "test/e2e/harness/admission_scenario.hpp"
 
 namespace e2e {
@@ -75,6 +81,66 @@ TEST_F(Admission, WithoutAnAnswerNothingNewIsMadeAndAllElseGoesOn) {
   EXPECT_EQ(phase_of(done), "Succeeded") << summary(done);
   stop_calling();
   EXPECT_TRUE(apply(other).ok());
+}
+
+/// What the webhook adds to a creation, as one sees it who creates: by turns with a webhook and without.
+class AdmissionLatency : public Admission {
+ protected:
+  static constexpr int kTurns = 6;
+  static constexpr int kPerTurn = 50;
+
+  /// Milliseconds of each creation of a suspended Evacuation. The pod is not there, and nothing comes of them.
+  void create_some(const std::string& prefix, std::vector<double>& took) const {
+    for (int i = 0; i < kPerTurn; ++i) {
+      Json object = manifest::evacuation(ns(), prefix + std::to_string(i), "nobody", "nobody");
+      object["spec"]["suspend"] = true;
+      const auto start = std::chrono::steady_clock::now();
+      api().create(path::evacuations(ns()), object);
+      took.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    }
+  }
+  static double quantile(std::vector<double> took, double part) {
+    std::ranges::sort(took);
+    return took[std::min(took.size() - 1, static_cast<std::size_t>(part * static_cast<double>(took.size())))];
+  }
+  static void tell(const char* what, const std::vector<double>& took) {
+    char text[120];
+    std::snprintf(text, sizeof text, "%s: p50 %.1f ms, p99 %.1f ms of %zu", what, quantile(took, 0.5),
+                  quantile(took, 0.99), took.size());
+    note(text);
+  }
+};
+
+TEST_F(AdmissionLatency, IsFarBelowItsTimeout) {
+  const std::uint16_t port = free_port();
+  Operator& op = start_operator(serving_at(port));
+  call(port);
+  await_trust(op);
+  const Json mutating_one = api().get(mutating());
+  const Json validating_one = api().get(validating());
+  std::vector<double> with;
+  std::vector<double> without;
+  const auto one_more = [&](const std::string& name) { create_some(name, name[0] == 'w' ? with : without); };
+  for (int turn = 0; turn < kTurns; ++turn) {
+    one_more("with-" + std::to_string(turn) + "-");
+    stop_calling();
+    one_more("bare-" + std::to_string(turn) + "-");
+    for (Json configuration : {mutating_one, validating_one}) {
+      for (const char* each : {"resourceVersion", "uid", "generation", "creationTimestamp", "managedFields"})
+        configuration["metadata"].erase(each);
+      kubectl()({"create", "-f", "-"}, configuration.dump());
+    }
+    await("the webhook to be asked again", [&](std::string& seen) {
+      const std::string name = "probe-" + std::to_string(turn) + "-" + std::to_string(std::rand());
+      Json object = manifest::evacuation(ns(), name, "nobody", "nobody");
+      object["spec"]["suspend"] = true;
+      seen = apply(object).err;
+      return !text_at(evacuation(ns(), name), "/metadata/annotations/evacuator.dev~1creator").empty();
+    });
+  }
+  tell("creation of an Evacuation with the admission webhook", with);
+  tell("the same without it", without);
+  EXPECT_LT(quantile(with, 0.99), 2'500) << "half of its timeout";
 }
 
 }  // namespace admission_test
