@@ -206,7 +206,14 @@ class ChartReader {
   }
 
   void note_version() {
-    if (given_ || !used_defaults_) return;
+    if (!used_defaults_) return;
+    if (given_ && *given_ != minor_)
+      return bench_.note(NoteKind::kChanged, at_,
+                         fmt::format("the defaults of chart 0.{} are not known here, only those of 0.{} to 0.{}: read "
+                                     "with those of {}",
+                                     *given_, kOldestChart, kNewestChart, chart()),
+                         "`helm get values --all RELEASE` and the ConfigMap tell what runs");
+    if (given_) return;
     const char* why = of_image_                ? "the version of image.tag"
                       : minor_ == kNewestChart ? "the newest that is known here"
                                                : "the newest with v1alpha1";

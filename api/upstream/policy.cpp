@@ -9,6 +9,7 @@
 #include "api/upstream/parts.hpp"
 #include "api/upstream/surroundings.hpp"
 #include "api/upstream/wrappers.hpp"
+#include "base/base64.hpp"
 
 namespace api {
 namespace {
@@ -16,7 +17,9 @@ namespace {
 using upstream::Draft;
 using upstream::Workbench;
 
-constexpr int kDeepestWrapping = 4;  // a ConfigMap in a List in …
+constexpr int kDeepestWrapping = 4;                            // a ConfigMap in a List in …
+constexpr std::size_t kLongestEncoded = std::size_t{2} << 20;  // etcd takes no object above 1.5 MiB
+constexpr const char* kReleaseOfHelm = "helm.sh/release.v1";
 
 /// What is wrong because it is not rendered yet; "" when nothing looks so.
 std::string template_hint(std::string_view text) {
@@ -75,6 +78,7 @@ class UpstreamFinder {
     if (!encrypted_ && kind != "Secret" && find_at(json, {"sops", "mac"}) != nullptr) encrypted_ = at;
     if (version.starts_with("descheduler/")) return look_at_policy(json, version, kind, at);
     if (version == "v1" && kind == "ConfigMap") return look_into_config_map(json, at, depth);
+    if (version == "v1" && kind == "Secret") return look_into_secret(json, at, depth);
     if (kind.ends_with("List") && json.contains("items")) return look_into_list(json, at, depth);
     if (version.starts_with("evacuator.dev/")) {
       found_ = true;
@@ -157,17 +161,38 @@ class UpstreamFinder {
   }
 
   void look_into_config_map(const Json& json, const FieldPath& at, int depth) {
-    const auto data = json.find("data");
-    if (depth >= kDeepestWrapping || data == json.end() || !data->is_object()) return;
     const std::string name = text_at(json, {"metadata", "name"});
     if (around_.lends_values(name)) return;  // read with the HelmRelease
     config_map_ = name;
-    for (const auto& [key, value] : data->items()) {
-      if (!value.is_string() || value.get_ref<const std::string&>().find("eschedulerPolicy") == std::string::npos)
-        continue;  // neither a policy nor values of the chart
-      look_through(value.get_ref<const std::string&>(), at.field("data").key(key), depth + 1);
-    }
+    look_into_texts(json, "data", Encoding::kNone, at, depth);
+    look_into_texts(json, "binaryData", Encoding::kBase64, at, depth);
     config_map_.clear();
+  }
+
+  void look_into_secret(const Json& json, const FieldPath& at, int depth) {
+    if (text_at(json, {"type"}) == kReleaseOfHelm) {
+      if (renderer_.empty()) renderer_ = "helm get values --all RELEASE";
+      return;
+    }
+    look_into_texts(json, "data", Encoding::kBase64, at, depth);
+    look_into_texts(json, "stringData", Encoding::kNone, at, depth);
+  }
+
+  enum class Encoding { kNone, kBase64 };
+
+  /// What is neither a policy nor values of the chart is passed over, and so is what does not decode.
+  void look_into_texts(const Json& json, const char* member, Encoding encoding, const FieldPath& at, int depth) {
+    const Json* data = find_at(json, {member});
+    if (depth >= kDeepestWrapping || data == nullptr || !data->is_object()) return;
+    for (const auto& [key, value] : data->items()) {
+      if (!value.is_string()) continue;
+      const auto& text = value.get_ref<const std::string&>();
+      const auto decoded =
+          encoding == Encoding::kBase64 && text.size() <= kLongestEncoded ? base::decode_base64(text) : std::nullopt;
+      const std::string_view plain = encoding == Encoding::kNone ? text : decoded ? *decoded : std::string_view();
+      if (plain.find("eschedulerPolicy") == std::string_view::npos) continue;
+      look_through(plain, at.field(member).key(key), depth + 1);
+    }
   }
 
   void look_into_list(const Json& json, const FieldPath& at, int depth) {
@@ -206,7 +231,7 @@ Conversion convert_upstream(std::string_view text, const StrategyCatalogue& cata
     bench.error(finder.encrypted()->field("sops"),
                 "is encrypted: decrypt it first (`sops decrypt FILE | evacuator convert -`)");
   } else if (finder.is_empty() && bench.errors().empty()) {
-    bench.error(FieldPath(), "is empty: did the command that should write it fail?");
+    bench.error(FieldPath(), std::string(kEmptyInput));
   } else if (!finder.found() && !finder.renderer().empty() && bench.errors().empty()) {
     bench.error(FieldPath(), fmt::format("holds no policy itself, but says how manifests are made: render them first "
                                          "(`{} | evacuator convert -`)",

@@ -7,6 +7,7 @@
 #include "api/json/json_access.hpp"
 #include "cmd/input/documents.hpp"
 #include "cmd/input/files.hpp"
+#include "cmd/input/listed.hpp"
 #include "cmd/session/session.hpp"
 
 namespace cmd::advise {
@@ -14,29 +15,18 @@ namespace {
 
 using Each = std::function<void(const api::Json&)>;
 
-/// Items of a typed list (PodList) do not say their type.
 void give_type(api::Json& object, const std::string& kind, const std::string& version) {
-  if (!object.is_object()) return;
   if (!object.contains("kind")) object["kind"] = kind;
   if (!object.contains("apiVersion")) object["apiVersion"] = version;
 }
 
-void walk(api::Json& document, const Each& each) {
-  if (document.is_array()) {
-    for (api::Json& item : document) each(item);
-    return;
-  }
-  if (!document.is_object()) return;
-  const auto items = document.find("items");
-  if (items == document.end() || !items->is_array()) return each(document);
-  std::string kind = api::text_at(document, {"kind"});
-  const std::string version = api::text_at(document, {"apiVersion"});
-  const bool is_typed = kind != "List" && kind.ends_with("List");
-  if (is_typed) kind.resize(kind.size() - 4);
-  for (api::Json& item : *items) {
-    if (is_typed) give_type(item, kind, version);
-    each(item);
-  }
+/// With the type that it has of the list around it.
+void call_typed(const Listed& listed, const Each& each) {
+  const bool says_its_type = listed.object.contains("kind") && listed.object.contains("apiVersion");
+  if (listed.kind.empty() || says_its_type) return each(listed.object);
+  api::Json typed = listed.object;
+  give_type(typed, listed.kind, listed.version);
+  each(typed);
 }
 
 base::Status read_dump(const std::string& path, const Each& each) {
@@ -46,11 +36,14 @@ base::Status read_dump(const std::string& path, const Each& each) {
   for (const std::string& file : set->files) {
     auto documents = read_documents(file, kMostDumpBytes, RepeatedKeys::kLastWins);
     if (!documents) return std::move(documents).error();
-    for (api::Json& document : *documents) {
-      walk(document, [&](const api::Json& object) {
+    for (const api::Json& document : *documents) {
+      const auto done = for_each_object(document, api::FieldPath(), [&](const Listed& listed) -> base::Status {
+        if (!listed.object.is_object()) return base::Done{};
         holds_any = true;
-        each(object);
+        call_typed(listed, each);
+        return base::Done{};
       });
+      if (!done) return done;
     }
   }
   if (holds_any) return base::Done{};
@@ -64,7 +57,7 @@ base::Status read_kind(plugin::Session& session, const WantedKind& wanted, const
   const auto read = session.client().list(wanted.type, options, [&](std::string_view item) -> base::Status {
     auto object = api::parse_json(item);
     if (!object) return base::Done{};
-    give_type(*object, std::string(wanted.type.kind), wanted.type.api_version());
+    if (object->is_object()) give_type(*object, std::string(wanted.type.kind), wanted.type.api_version());
     each(*object);
     return base::Done{};
   });

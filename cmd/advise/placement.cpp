@@ -26,7 +26,7 @@ base::Result<Read> read_dump(const PlacementOptions& options) {
   const auto now = choose_now(options.now, *dump);
   if (!now) return now.error();
   Read read{std::move(dump->objects), *now, {}};
-  if (auto warning = age_warning(*dump); !warning.empty()) read.warnings.push_back(std::move(warning));
+  if (auto warning = caveats_of(*dump); !warning.empty()) read.warnings.push_back(std::move(warning));
   return read;
 }
 

@@ -77,7 +77,7 @@ base::Result<plugin::Explanation> explain_on_dump(Dump dump, const api::ObjectKe
                                                   base::TimePoint now) {
   plugin::Explanation explanation;
   explanation.key = key;
-  if (std::string warning = age_warning(dump); !warning.empty()) explanation.problems.push_back(std::move(warning));
+  if (std::string warning = caveats_of(dump); !warning.empty()) explanation.problems.push_back(std::move(warning));
   plugin::sort_out(explanation, dump.evacuations);
   const auto is_it = [&](const auto& pod) { return pod->meta.ns == key.ns && pod->meta.name == key.name; };
   const auto pod = std::ranges::find_if(dump.objects.pods, is_it);

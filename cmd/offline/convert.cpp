@@ -8,6 +8,7 @@
 #include <span>
 
 #include "api/json/yaml.hpp"
+#include "api/policy/bounds.hpp"
 #include "api/wire_names.hpp"
 #include "cmd/input/files.hpp"
 #include "cmd/output.hpp"
@@ -82,6 +83,10 @@ base::Result<api::UpstreamOptions> read_options(const ConvertOptions& options) {
   if (options.interval.empty()) return read;
   const auto interval = base::parse_duration(options.interval);
   if (!interval) return base::invalid(fmt::format("--interval: \"{}\" is no duration such as 5m", options.interval));
+  api::FieldErrors errors;
+  api::check_duration(errors, api::FieldPath("--interval"), *interval, api::bounds::kMinInterval,
+                      api::bounds::kMaxInterval);
+  if (!errors.empty()) return api::to_error(errors);
   read.interval = std::chrono::duration_cast<base::seconds>(*interval);
   return read;
 }

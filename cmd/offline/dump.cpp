@@ -11,8 +11,10 @@
 #include "api/json/field_path.hpp"
 #include "api/json/json_access.hpp"
 #include "api/json/strict_object.hpp"
+#include "api/json/yaml.hpp"
 #include "cmd/input/documents.hpp"
 #include "cmd/input/files.hpp"
+#include "cmd/input/listed.hpp"
 
 namespace cmd {
 namespace {
@@ -58,29 +60,12 @@ bool is_known(const std::string& kind, const std::string& version) {
   });
 }
 
-/// What an item has of the list around it.
-struct ListType {
-  std::string kind{};
-  std::string version{};
-};
-
-/// The items of a typed list (PodList) do not say their type.
-ListType type_of_items(const api::Json& list) {
-  std::string kind = api::text_at(list, {"kind"});
-  if (kind == "List" || !kind.ends_with("List")) return {};
-  kind.resize(kind.size() - 4);
-  return {kind, api::text_at(list, {"apiVersion"})};
-}
-
 /// Collects decoded objects and remembers which were seen.
 class DumpBuilder {
  public:
   /// Takes a list's items, a bare array's, or one object.
   base::Status add(const api::Json& document, const api::FieldPath& at) {
-    if (document.is_array()) return add_all(document, {}, at);
-    const auto items = document.is_object() ? document.find("items") : document.end();
-    if (!document.is_object() || items == document.end() || !items->is_array()) return add_one(document, {}, at);
-    return add_all(*items, type_of_items(document), at.field("items"));
+    return for_each_object(document, at, [this](const Listed& listed) { return take(listed); });
   }
   void pass_over_file() { ++dump_.skipped_files; }
   void pass_over_files(int files) { dump_.skipped_files += files; }
@@ -88,27 +73,11 @@ class DumpBuilder {
   Dump finish() && { return std::move(dump_); }
 
  private:
-  base::Status add_all(const api::Json& items, const ListType& type, const api::FieldPath& at) {
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (auto added = add_one(items[i], type, at.index(i)); !added) return added;
-    }
-    return base::Done{};
-  }
-
-  base::Status add_one(const api::Json& object, const ListType& type, const api::FieldPath& at) {
-    auto added = take(object, type);
-    if (added || at.text().empty()) return added;
-    return added.error().during(at.text());
-  }
-
-  base::Status take(const api::Json& object, const ListType& type) {
+  base::Status take(const Listed& listed) {
+    const auto& [object, kind, version, at] = listed;
     if (!object.is_object())
       return base::invalid(
           fmt::format("must be a Kubernetes object, not {}; dump with kubectl get … -o json", api::kind_of(object)));
-    std::string kind = api::text_at(object, {"kind"});
-    std::string version = api::text_at(object, {"apiVersion"});
-    if (kind.empty()) kind = type.kind;
-    if (version.empty()) version = type.version;
     if (kind.empty()) return base::invalid("has no kind; dump with kubectl get … -o json");
     if (is_known(kind, version)) return take_known(kind, object);
     ++dump_.skipped[version.empty() ? kind : version + " " + kind];
@@ -118,7 +87,7 @@ class DumpBuilder {
   base::Status take_known(const std::string& kind, const api::Json& object) {
     const std::string text = api::to_json_text(object);
     auto& into = dump_.objects;
-    if (kind == "Pod") return keep(kind, api::decode_pod(text), into.pods);
+    if (kind == "Pod") return keep_pod(object, text);
     if (kind == "Node") return keep(kind, api::decode_node(text), into.nodes);
     if (kind == "Namespace") return keep(kind, api::decode_namespace(text), into.namespaces);
     if (kind == "PodDisruptionBudget") return keep(kind, api::decode_pdb(text), into.pdbs);
@@ -138,6 +107,15 @@ class DumpBuilder {
                                            : keep_ours(api::decode_descheduler_policy(text), dump_.policies);
     if (!kept) ++dump_.skipped[kind];
     return base::Done{};
+  }
+
+  base::Status keep_pod(const api::Json& object, const std::string& text) {
+    const std::size_t before = dump_.objects.pods.size();
+    auto kept = keep("Pod", api::decode_pod(text), dump_.objects.pods);
+    const api::Json* spec = api::find_at(object, {"spec"});
+    const bool has_spec = spec != nullptr && spec->is_object();
+    if (!has_spec && dump_.objects.pods.size() > before) ++dump_.pods_without_spec;
+    return kept;
   }
 
   /// Planning needs none of them, so a bad one does no harm.
@@ -210,7 +188,7 @@ base::Status add_file(const std::string& path, bool may_be_foreign, DumpBuilder&
     return base::Done{};
   }
   if (!may_be_foreign && documents->empty())
-    return base::invalid(name_of(path) + ": is empty: did the command that should write it fail?");
+    return base::invalid(fmt::format("{}: {}", name_of(path), api::kEmptyInput));
   if (may_be_foreign && std::erase_if(*documents, is_foreign) > 0 && documents->empty()) builder.pass_over_file();
   auto added = add_documents(*documents, builder);
   return added ? added : added.error().during(name_of(path));
@@ -228,11 +206,16 @@ base::Result<base::TimePoint> choose_now(const std::string& flag, const Dump& du
   return base::invalid(fmt::format("--now: \"{}\" is no RFC 3339 time such as 2026-11-21T12:00:00Z", flag));
 }
 
-std::string age_warning(const Dump& dump) {
-  if (dump.pods_of_unknown_age == 0) return {};
-  return fmt::format(
-      "{} of {} pods have no readable creationTimestamp: their age is unknown, and nothing is decided by it",
-      dump.pods_of_unknown_age, dump.objects.pods.size());
+std::string caveats_of(const Dump& dump) {
+  std::string caveats;
+  const auto add = [&](int pods, const char* what) {
+    if (pods == 0) return;
+    caveats += fmt::format("{}{} of {} pods have no readable {}", caveats.empty() ? "" : "; ", pods,
+                           dump.objects.pods.size(), what);
+  };
+  add(dump.pods_of_unknown_age, "creationTimestamp: their age is unknown, and nothing is decided by it");
+  add(dump.pods_without_spec, "spec: where they run is unknown, and they are left out");
+  return caveats;
 }
 
 base::Result<Dump> load_dump(const std::string& path) {

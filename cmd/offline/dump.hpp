@@ -22,6 +22,7 @@ struct Dump {
   int skipped_files = 0;                         ///< of a directory: without a Kubernetes object, or of another type
   std::optional<base::TimePoint> newest_time;    ///< the newest instant that any object mentions
   int pods_of_unknown_age = 0;                   ///< without a creationTimestamp that can be read
+  int pods_without_spec = 0;                     ///< whose spec is no object
 };
 
 /// Reads one file, or those of a directory and below it (files_of); gzip and the ways in which shells join outputs
@@ -33,8 +34,8 @@ base::Result<Dump> load_dump(const std::string& path);
 /// What --now says; without it the newest time in the dump. An error asks for --now when there is none.
 base::Result<base::TimePoint> choose_now(const std::string& flag, const Dump& dump);
 
-/// What is to be known of pods without a readable creationTimestamp: how many there are, and that no decision is made
-/// by their age. "" when there are none.
-std::string age_warning(const Dump& dump);
+/// What is to be known of pods that cannot be read whole: how many have no readable creationTimestamp, and how many no
+/// spec. "" when all can.
+std::string caveats_of(const Dump& dump);
 
 }  // namespace cmd

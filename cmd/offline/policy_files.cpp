@@ -7,6 +7,7 @@
 
 #include "api/json/field_path.hpp"
 #include "api/json/json_access.hpp"
+#include "api/json/yaml.hpp"
 #include "api/meta/well_known.hpp"
 #include "cmd/input/documents.hpp"
 #include "cmd/input/files.hpp"
@@ -86,7 +87,7 @@ std::string advice_to_convert(const std::string& path, std::string_view what) {
 base::Result<std::vector<api::DeschedulerPolicy>> load_policies(const std::string& path) {
   const auto documents = read_documents(path, kMostPolicyBytes);
   if (!documents) return documents.error();
-  if (documents->empty()) return base::invalid(path + ": is empty: did the command that should write it fail?");
+  if (documents->empty()) return base::invalid(fmt::format("{}: {}", path, api::kEmptyInput));
   std::vector<Found> found;
   for (std::size_t i = 0; i < documents->size(); ++i) {
     const bool only = documents->size() == 1;

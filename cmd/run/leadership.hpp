@@ -41,6 +41,8 @@ class Leadership {
   bool may_act() const { return elector_.is_leading() && owns_cluster(); }
   /// Another installation serves the cluster: false.
   bool owns_cluster() const { return !claim_ || claim_->may_act(); }
+  /// It is known that another installation serves the cluster.
+  bool stays_out() const { return claim_ && claim_->state() == controllers::ClusterClaim::State::kOthers; }
   /// The Lease was lost.
   bool is_lost() const { return lost_; }
   /// An error names the installation that serves the cluster, or says that it is not known.

@@ -18,6 +18,7 @@ namespace {
 using base::kv;
 using base::Status;
 using controllers::Operator;
+using controllers::webhooks::Standing;
 
 constexpr base::milliseconds kTick{200};
 
@@ -133,6 +134,7 @@ void Process::build() {
                                     .rotate_after = config_.signing.rotate_after},
       log_, &steady_);
   make_certificates();
+  make_stand_aside();
   operator_ = std::make_unique<Operator>(operator_dependencies());
   running_ = operator_.get();
   audit_->sign_heads([this]() -> std::optional<signing::Key> {
@@ -155,6 +157,20 @@ void Process::make_certificates() {
           .cert_file = webhook.cert_file,
           .key_file = webhook.key_file},
       [this](const serving::ServerIdentity& identity) { return servers_->serve_webhooks_as(identity); }, log_);
+}
+
+void Process::make_stand_aside() {
+  const auto& admission = config_.webhook.admission;
+  if (!admission.enabled) return;
+  stand_aside_.emplace(api_.client(), steady_,
+                       controllers::webhooks::StandAside::Options{.configuration = admission.configuration,
+                                                                  .names = webhook_names(config_)},
+                       log_);
+}
+
+Standing Process::standing() const {
+  if (leadership_ && leadership_->stays_out()) return Standing::kStaysOut;
+  return may_act() ? Standing::kServes : Standing::kUnknown;
 }
 
 Operator::Dependencies Process::operator_dependencies() {
@@ -210,6 +226,7 @@ void Process::watch_surroundings(std::stop_token stop) {
   for (int turn = 1; base::sleep_unless_stopped(base::seconds(1), stop); ++turn) {
     if (turn % 30 == 0) servers_->reload_certificate();
     if (certificates_) certificates_->refresh(may_act());
+    if (stand_aside_) stand_aside_->refresh(standing());
     auto change = watch.step();
     if (!change) continue;
     log_.error("the server serves other kinds than at the start", {kv("change", *change)});

@@ -28,6 +28,7 @@
 #include "controllers/ops/process_metrics.hpp"
 #include "controllers/signing/keys.hpp"
 #include "controllers/webhooks/certificates.hpp"
+#include "controllers/webhooks/stand_aside.hpp"
 #include "kube/config/config.hpp"
 
 namespace cmd {
@@ -52,6 +53,8 @@ class Process {
   base::Status connect(const Interrupted& interrupted);
   void build();
   void make_certificates();
+  void make_stand_aside();
+  controllers::webhooks::Standing standing() const;
   controllers::Operator::Dependencies operator_dependencies();
 
   base::Status alive() const;
@@ -88,6 +91,7 @@ class Process {
   std::atomic<const Leadership*> deciding_leadership_ = nullptr;  ///< once it is made
   std::unique_ptr<controllers::SecretKeys> keys_;
   std::unique_ptr<controllers::webhooks::Certificates> certificates_;  ///< only with the webhook
+  std::optional<controllers::webhooks::StandAside> stand_aside_;       ///< only with the admission webhook
   std::unique_ptr<controllers::Operator> operator_;
   std::atomic<const controllers::Operator*> running_ = nullptr;  ///< once it is built
   std::optional<Servers> servers_;

@@ -7,6 +7,7 @@
 
 #include "api/json/json_access.hpp"
 #include "controllers/webhooks/ca_bundle.hpp"
+#include "controllers/webhooks/configurations.hpp"
 #include "kube/config/files.hpp"
 
 namespace controllers::webhooks {
@@ -16,11 +17,6 @@ using api::Json;
 using base::kv;
 
 constexpr kube::ResourceType kSecrets{"", "v1", "secrets", "Secret"};
-constexpr kube::ResourceType kMutating{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
-                                       "MutatingWebhookConfiguration", false};
-constexpr kube::ResourceType kValidating{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
-                                         "ValidatingWebhookConfiguration", false};
-
 const char* name_of(CertificateStep step) {
   switch (step) {
     case CertificateStep::kKeep: return "kept";

@@ -159,6 +159,7 @@ constexpr MergeKey kMergeKeys[] = {
     {"addresses", "type", ""},
     {"taints", "key", ""},
     {"ownerReferences", "uid", ""},
+    {"webhooks", "name", ""},
 };
 
 constexpr std::string_view kDirective = "$patch";

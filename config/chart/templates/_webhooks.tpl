@@ -1,5 +1,5 @@
 {{/* The objects of a webhook. root: $; values: features.…; name: of Service and so on, as config/ calls it; service: as it
-     is configured; files: its folder in the chart. */}}
+     is configured; files: its folder in the chart; verbs: on its configurations where cert-manager fills them [get]. */}}
 {{- define "evacuator.webhook" -}}
 {{- $root := .root -}}
 {{- $port := include "evacuator.port" (include "evacuator.config" $root | fromYaml).webhook.address -}}
@@ -49,9 +49,10 @@ spec:
 {{- include "evacuator.objects" (dict "root" $root "file" (printf "%s/webhook.yaml" .files) "annotations" $annotations) }}
 {{- if $root.Values.rbac.create }}
 {{- if $certManager }}
-{{- /* The operator makes no certificate, and only looks whether caBundle goes with it. */}}
+{{- /* The operator makes no certificate, and only looks whether caBundle goes with it. What else it writes is said by
+       the caller. */}}
 {{- include "evacuator.objects" (dict "root" $root "file" (printf "%s/role.yaml" .files)
-      "kinds" (list "ClusterRole" "ClusterRoleBinding") "verbs" (list "get")) }}
+      "kinds" (list "ClusterRole" "ClusterRoleBinding") "verbs" (.verbs | default (list "get"))) }}
 {{- else }}
 {{- include "evacuator.objects" (dict "root" $root "file" (printf "%s/role.yaml" .files)) }}
 {{- end }}

@@ -1,68 +1,24 @@
 // End-to-end scenario 18: the admission webhook refuses a wrong policy by its field, warns of a risky one, and records
 // who makes an Evacuation. When nobody answers, nothing new is made, and what is there goes on and can be deleted.
 
-#include <fstream>
-#include <sstream>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
 
-#include "api/json/yaml.hpp"
-#include "test/e2e/harness/scenario.hpp"
+#include "test/e2e/harness/admission_scenario.hpp"
 
 namespace e2e {
 namespace admission_test {
 
-const std::string kGroup = "/apis/admissionregistration.k8s.io/v1/";
-const std::string kMutating = kGroup + "mutatingwebhookconfigurations/evacuator-admission";
-const std::string kValidating = kGroup + "validatingwebhookconfigurations/evacuator-admission";
-
-std::string manifest_file(const char* name) {
-  return std::string(EVACUATOR_SOURCE_DIR) + "/config/admission-webhook/" + name;
-}
-
-class Admission : public Scenario {
+class Admission : public AdmissionScenario {
  protected:
-  Admission() {
-    if (cluster().has_rbac()) kubectl()({"apply", "-f", manifest_file("role.yaml")});
-  }
-  ~Admission() override {
-    stop_calling();
-    if (!cluster().has_rbac()) return;
-    const Finished done = kubectl().attempt({"delete", "-f", manifest_file("role.yaml"), "--ignore-not-found"});
-    if (!done.ok()) note("taking the role of the webhook back: " + done.err);
-  }
-
-  void stop_calling() const {
-    for (const std::string& each : {kMutating, kValidating}) api().remove(each);
-  }
-  /// The configurations of config/, by URL instead of Service: there is no pod network here.
-  void call(std::uint16_t port) const {
-    std::stringstream text;
-    text << std::ifstream(manifest_file("webhook.yaml")).rdbuf();
-    const auto documents = api::parse_yaml(text.str());
-    ASSERT_TRUE(documents) << documents.error().message;
-    for (Json configuration : *documents) {
-      for (Json& webhook : configuration["webhooks"]) {
-        const std::string path = webhook["clientConfig"]["service"]["path"];
-        webhook["clientConfig"] = {{"url", "https://127.0.0.1:" + std::to_string(port) + path}};
-      }
-      kubectl().apply(configuration);
-    }
-  }
   Operator& begin() {
     const std::uint16_t port = free_port();
-    Operator::Settings settings;
-    settings.webhook = "{address: '127.0.0.1:" + std::to_string(port) + "', admission: {enabled: true}}";
-    Operator& op = start_operator(settings);
+    Operator& op = start_operator(serving_at(port));
     call(port);
-    await("the operator to be trusted", [&](std::string& seen) {
-      bool all = true;
-      for (const std::string& path : {kMutating, kValidating}) {
-        const Json now = api().get(path);
-        seen += now.dump() + "\n";
-        for (const Json& webhook : now["webhooks"]) all = all && !text_at(webhook, "/clientConfig/caBundle").empty();
-      }
-      seen += op.log_tail();
-      return all;
-    });
+    await_trust(op);
     return op;
   }
   static Json policy(const char* name, int cpu, const char* mode = "DryRun") {
@@ -76,7 +32,6 @@ class Admission : public Scenario {
               {"nodeSelector", {{"matchLabels", {{"no-such", "node"}}}}},
               {"strategies", Json::array({{{"name", "LowNodeUtilization"}, {"args", args}}})}}}};
   }
-  Finished apply(const Json& object) const { return kubectl().attempt({"apply", "-f", "-"}, object.dump()); }
 };
 
 TEST_F(Admission, RefusesWarnsAndRecords) {
@@ -126,6 +81,66 @@ TEST_F(Admission, WithoutAnAnswerNothingNewIsMadeAndAllElseGoesOn) {
   EXPECT_EQ(phase_of(done), "Succeeded") << summary(done);
   stop_calling();
   EXPECT_TRUE(apply(other).ok());
+}
+
+/// What the webhook adds to a creation, as one sees it who creates: by turns with a webhook and without.
+class AdmissionLatency : public Admission {
+ protected:
+  static constexpr int kTurns = 6;
+  static constexpr int kPerTurn = 50;
+
+  /// Milliseconds of each creation of a suspended Evacuation. The pod is not there, and nothing comes of them.
+  void create_some(const std::string& prefix, std::vector<double>& took) const {
+    for (int i = 0; i < kPerTurn; ++i) {
+      Json object = manifest::evacuation(ns(), prefix + std::to_string(i), "nobody", "nobody");
+      object["spec"]["suspend"] = true;
+      const auto start = std::chrono::steady_clock::now();
+      api().create(path::evacuations(ns()), object);
+      took.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    }
+  }
+  static double quantile(std::vector<double> took, double part) {
+    std::ranges::sort(took);
+    return took[std::min(took.size() - 1, static_cast<std::size_t>(part * static_cast<double>(took.size())))];
+  }
+  static void tell(const char* what, const std::vector<double>& took) {
+    char text[120];
+    std::snprintf(text, sizeof text, "%s: p50 %.1f ms, p99 %.1f ms of %zu", what, quantile(took, 0.5),
+                  quantile(took, 0.99), took.size());
+    note(text);
+  }
+};
+
+TEST_F(AdmissionLatency, IsFarBelowItsTimeout) {
+  const std::uint16_t port = free_port();
+  Operator& op = start_operator(serving_at(port));
+  call(port);
+  await_trust(op);
+  const Json mutating_one = api().get(mutating());
+  const Json validating_one = api().get(validating());
+  std::vector<double> with;
+  std::vector<double> without;
+  const auto one_more = [&](const std::string& name) { create_some(name, name[0] == 'w' ? with : without); };
+  for (int turn = 0; turn < kTurns; ++turn) {
+    one_more("with-" + std::to_string(turn) + "-");
+    stop_calling();
+    one_more("bare-" + std::to_string(turn) + "-");
+    for (Json configuration : {mutating_one, validating_one}) {
+      for (const char* each : {"resourceVersion", "uid", "generation", "creationTimestamp", "managedFields"})
+        configuration["metadata"].erase(each);
+      kubectl()({"create", "-f", "-"}, configuration.dump());
+    }
+    await("the webhook to be asked again", [&](std::string& seen) {
+      const std::string name = "probe-" + std::to_string(turn) + "-" + std::to_string(std::rand());
+      Json object = manifest::evacuation(ns(), name, "nobody", "nobody");
+      object["spec"]["suspend"] = true;
+      seen = apply(object).err;
+      return !text_at(evacuation(ns(), name), "/metadata/annotations/evacuator.dev~1creator").empty();
+    });
+  }
+  tell("creation of an Evacuation with the admission webhook", with);
+  tell("the same without it", without);
+  EXPECT_LT(quantile(with, 0.99), 2'500) << "half of its timeout";
 }
 
 }  // namespace admission_test

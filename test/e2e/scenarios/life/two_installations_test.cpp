@@ -5,7 +5,7 @@
 #include <ctime>
 #include <thread>
 
-#include "test/e2e/harness/scenario.hpp"
+#include "test/e2e/harness/admission_scenario.hpp"
 
 namespace e2e {
 namespace two_installations_test {
@@ -108,6 +108,47 @@ TEST_F(TwoInstallations, TheOnlyOneMakesTheLease) {
     return holder() == "evacuator-system/evacuator";
   });
   EXPECT_NE(only.metrics().find("evacuator_cluster_claim{state=\"ours\"} 1"), std::string::npos);
+}
+
+/// Nobody answers the webhook of an installation that stays out, and nobody has to.
+class SecondAdmissionWebhook : public AdmissionScenario {
+ protected:
+  ~SecondAdmissionWebhook() override { api().remove(FirstInstallation::lease()); }
+
+  std::string creator_of(const std::string& name) const {
+    return text_at(evacuation(ns(), name), "/metadata/annotations/evacuator.dev~1creator");
+  }
+};
+
+TEST_F(SecondAdmissionWebhook, HoldsNothingUpUntilItsInstallationServesTheCluster) {
+  FirstInstallation first(api());
+  const auto pods = deploy({.ns = ns(), .name = "web", .replicas = 2});
+  const std::uint16_t port = free_port();
+  Operator::Settings settings = serving_at(port);
+  settings.leader_election = true;
+  Operator& second = start_operator(settings, false);
+  call(free_port());  // a Service leads to no pod that is not Ready
+  const Json object = manifest::evacuation(ns(), "early", pods[0].name, pods[0].uid);
+  await("an Evacuation to be made", [&](std::string& seen) {
+    const Finished done = apply(object);
+    seen = done.err + second.log_tail();
+    return done.ok();
+  });
+  EXPECT_EQ(creator_of("early"), "");
+
+  call(port);
+  first.go();
+  second.await_ready();
+  await_trust(second);
+  int count = 0;
+  await("the creator of an Evacuation to be recorded", [&](std::string& seen) {
+    const std::string name = "late-" + std::to_string(count++);
+    Json object = manifest::evacuation(ns(), name, pods[1].name, pods[1].uid);
+    object["spec"]["suspend"] = true;
+    const Finished done = apply(object);
+    seen = done.err + api().get(mutating()).dump() + second.log_tail();
+    return done.ok() && !creator_of(name).empty();
+  });
 }
 
 }  // namespace two_installations_test

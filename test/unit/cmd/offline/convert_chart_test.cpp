@@ -42,7 +42,18 @@ TEST(ChartDefaults, StandUnderOldStrategies) {
 TEST(ChartDefaults, OfOlderChartsAreFewer) {
   EXPECT_EQ(strategies_of(convert(kOneOldStrategy, of_chart(24))).size(), 6);
   EXPECT_EQ(strategies_of(convert(kOneOldStrategy, of_chart(25))).size(), 8);
-  EXPECT_EQ(strategies_of(convert(kOneOldStrategy, of_chart(3))).size(), 6) << "taken as the oldest that is known";
+}
+
+TEST(ChartDefaults, OfAChartThatNoTableCoversAreThoseOfTheNearestAndSayIt) {
+  const auto old = convert(kOneOldStrategy, of_chart(3));
+  EXPECT_EQ(strategies_of(old).size(), 6);
+  EXPECT_THAT(notes_of(old),
+              testing::Contains(HasSubstr("the defaults of chart 0.3 are not known here, only those of 0.18 to 0.36: "
+                                          "read with those of chart 0.18; `helm get values --all RELEASE`")));
+  EXPECT_THAT(notes_of(convert("schedule: '@daily'\ndeschedulerPolicy: {}\n", of_chart(99))),
+              testing::Contains(HasSubstr("the defaults of chart 0.99 are not known here")));
+  for (const int known : {18, 36})
+    EXPECT_THAT(notes_of(convert(kOneOldStrategy, of_chart(known))), testing::Each(Not(HasSubstr("not known here"))));
 }
 
 TEST(ChartDefaults, FillUpWhatAStrategyLeavesOut) {

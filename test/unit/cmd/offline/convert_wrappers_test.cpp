@@ -1,4 +1,5 @@
 #include "api/json/yaml.hpp"
+#include "base/base64.hpp"
 #include "test/unit/cmd/offline/convert_cases.hpp"
 
 namespace cmd {
@@ -194,6 +195,43 @@ TEST(KubeDescheduler, OtherProfilesAreConvertedToo) {
               ElementsAre("RemovePodsHavingTooManyRestarts", "LowNodeUtilization"));
   EXPECT_THAT(strategies_of(convert(kube_descheduler("  profiles: [TopologyAndDuplicates]\n"))),
               ElementsAre("RemovePodsViolatingTopologySpreadConstraint", "RemoveDuplicates"));
+}
+
+// ---------------------------------------------------------------- texts in Base64, and Secrets
+
+constexpr const char* kPolicyText =
+    "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\n" ENABLED("balance", "RemoveDuplicates", "{}");
+
+std::string holder(const char* kind, const char* member, const std::string& text) {
+  return api::Json{
+      {"apiVersion", "v1"}, {"kind", kind}, {"metadata", {{"name", "p"}}}, {member, {{"policy.yaml", text}}}}
+      .dump();
+}
+
+TEST(EncodedPolicies, AreReadFromSecretsAndBinaryData) {
+  const std::string encoded = base::encode_base64(kPolicyText);
+  for (const auto& [text, source] :
+       {std::pair(holder("ConfigMap", "binaryData", encoded), "binaryData[\"policy.yaml\"].profiles[0]"),
+        std::pair(holder("Secret", "data", encoded), "data[\"policy.yaml\"].profiles[0]"),
+        std::pair(holder("Secret", "stringData", kPolicyText), "stringData[\"policy.yaml\"].profiles[0]")}) {
+    const auto conversion = convert(text);
+    expect_valid(conversion);
+    EXPECT_THAT(conversion.sources, ElementsAre(source));
+  }
+}
+
+TEST(EncodedPolicies, ThatAreNoneArePassedOver) {
+  for (const std::string& text : {std::string("no Base64 ~ eschedulerPolicy"), base::encode_base64("password"),
+                                  base::encode_base64(std::string("\x1f\x8b\0\xff", 4)),
+                                  base::encode_base64(std::string(3 << 20, ' ') + kPolicyText)}) {
+    EXPECT_THAT(errors_of(convert(holder("Secret", "data", text))), testing::Contains(HasSubstr("there is no policy")));
+    EXPECT_THAT(convert(holder("Secret", "data", text) + "\n---\n" + kPolicyText).policies, testing::SizeIs(1));
+  }
+}
+
+TEST(EncodedPolicies, OfAReleaseOfHelmAreAskedFromHelm) {
+  EXPECT_THAT(errors_of(convert("{apiVersion: v1, kind: Secret, type: helm.sh/release.v1, data: {release: SDRzSQ==}}")),
+              testing::Contains(HasSubstr("`helm get values --all RELEASE | evacuator convert -`")));
 }
 
 struct OpenShiftCase {

@@ -67,6 +67,22 @@ TEST_F(DumpWithoutTimes, SaysNothingWhenAllAreKnown) {
   EXPECT_THAT(out_, Not(HasSubstr("creationTimestamp")));
 }
 
+TEST_F(DumpWithoutTimes, CountsPodsWithoutASpec) {
+  const auto broken = [](const char* name, const char* spec) {
+    return fmt::format(R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"shop","uid":"{}",)"
+                       R"("creationTimestamp":"2026-01-01T00:00:00Z"}}{}}})",
+                       name, name, spec);
+  };
+  const std::string file =
+      dump({pod("new", "2026-11-22T00:00:00Z"), broken("a", R"(,"spec":"what")"), broken("b", ""), broken("b", "")});
+  ASSERT_EQ(simulate(file), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("Warning: 2 of 3 pods have no readable spec: where they run is unknown"));
+  EXPECT_THAT(out_, Not(HasSubstr("creationTimestamp")));
+  const std::string good = dump({pod("new", "2026-11-22T00:00:00Z")});
+  ASSERT_EQ(simulate(good), 0) << err_;
+  EXPECT_THAT(out_, Not(HasSubstr("no readable spec")));
+}
+
 TEST_F(DumpWithoutTimes, AsksForNowWhenNothingTellsIt) {
   const std::string file = dump({pod("none", "")});
   EXPECT_EQ(simulate(file), 1);

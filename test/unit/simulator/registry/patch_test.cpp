@@ -114,6 +114,10 @@ TEST(StrategicMerge, FollowsTheMergeKeys) {
       {"directives do not leak into new objects", R"({})",
        R"({"spec":{"$setElementOrder/containers":[{"name":"a"}],"containers":[{"name":"a"}],"x":null}})",
        R"({"spec":{"containers":[{"name":"a"}]}})"},
+      {"a webhook keeps what it has beside",
+       R"({"webhooks":[{"name":"a","failurePolicy":"Fail"},{"name":"b","objectSelector":{}}]})",
+       R"({"webhooks":[{"name":"b","clientConfig":{"url":"https://x"}}]})",
+       R"({"webhooks":[{"name":"a","failurePolicy":"Fail"},{"name":"b","objectSelector":{},"clientConfig":{"url":"https://x"}}]})"},
       {"cordons", R"({"spec":{"podCIDR":"x"}})", R"({"spec":{"unschedulable":true}})",
        R"({"spec":{"podCIDR":"x","unschedulable":true}})"},
   };

@@ -1,0 +1,49 @@
+#include "cmd/input/listed.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "api/json/json_access.hpp"
+
+namespace cmd {
+namespace {
+
+using Each = std::function<base::Status(const Listed&)>;
+
+/// What an item has of the list around it.
+struct ListType {
+  std::string kind{};
+  std::string version{};
+};
+
+ListType type_of_items(const api::Json& list) {
+  std::string kind = api::text_at(list, {"kind"});
+  if (kind == "List" || !kind.ends_with("List")) return {};
+  kind.resize(kind.size() - 4);
+  return {kind, api::text_at(list, {"apiVersion"})};
+}
+
+base::Status call(const api::Json& object, const ListType& type, const api::FieldPath& at, const Each& each) {
+  std::string kind = api::text_at(object, {"kind"});
+  std::string version = api::text_at(object, {"apiVersion"});
+  auto done = each(
+      {object, kind.empty() ? type.kind : std::move(kind), version.empty() ? type.version : std::move(version), at});
+  return done || at.text().empty() ? done : done.error().during(at.text());
+}
+
+base::Status call_all(const api::Json& items, const ListType& type, const api::FieldPath& at, const Each& each) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (auto done = call(items[i], type, at.index(i), each); !done) return done;
+  }
+  return base::Done{};
+}
+
+}  // namespace
+
+base::Status for_each_object(const api::Json& document, const api::FieldPath& at, const Each& each) {
+  if (document.is_array()) return call_all(document, {}, at, each);
+  const api::Json* items = document.is_object() ? api::find_at(document, {"items"}) : nullptr;
+  if (items == nullptr || !items->is_array()) return call(document, {}, at, each);
+  return call_all(*items, type_of_items(document), at.field("items"), each);
+}
+
+}  // namespace cmd

@@ -1,0 +1,105 @@
+#include "controllers/webhooks/stand_aside.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "api/json/json_access.hpp"
+#include "controllers/webhooks/ca_bundle.hpp"
+#include "controllers/webhooks/configurations.hpp"
+
+namespace controllers::webhooks {
+namespace {
+
+using api::Json;
+using base::kv;
+
+/// No object has a label and has it not.
+constexpr const char* kMark = "evacuator.dev/another-installation-serves";
+constexpr const char* kContradiction[] = {"Exists", "DoesNotExist"};
+
+bool is_mark(const Json& requirement) { return api::text_at(requirement, {"key"}) == kMark; }
+
+/// The objectSelector as it is to be.
+Json selector_of(const Json& webhook, bool aside) {
+  const Json* found = api::find_at(webhook, {"objectSelector"});
+  Json selector = found != nullptr && found->is_object() ? *found : Json::object();
+  Json requirements = Json::array();
+  for (const Json& each : api::items_at(selector, {"matchExpressions"})) {
+    if (!is_mark(each)) requirements.push_back(each);
+  }
+  if (aside) {
+    for (const char* each : kContradiction) requirements.push_back({{"key", kMark}, {"operator", each}});
+  }
+  selector.erase("matchExpressions");
+  if (!requirements.empty()) selector["matchExpressions"] = std::move(requirements);
+  return selector;
+}
+
+bool stands_aside(const Json& webhook) {
+  return std::ranges::any_of(api::items_at(webhook, {"objectSelector", "matchExpressions"}), is_mark);
+}
+
+bool is_called_by(const Json& webhook, const std::vector<std::string>& names) {
+  const auto called = called_names({{"webhooks", Json::array({webhook})}});
+  return std::ranges::any_of(called, [&](const std::string& each) { return std::ranges::count(names, each) > 0; });
+}
+
+}  // namespace
+
+std::optional<Json> aside_patch(const Json& configuration, const std::vector<std::string>& names, bool aside) {
+  Json patch = Json::array({{{"op", "test"},
+                             {"path", "/metadata/resourceVersion"},
+                             {"value", api::text_at(configuration, {"metadata", "resourceVersion"})}}});
+  const Json& webhooks = api::items_at(configuration, {"webhooks"});
+  for (std::size_t i = 0; i < webhooks.size(); ++i) {
+    if (stands_aside(webhooks[i]) == aside || !is_called_by(webhooks[i], names)) continue;
+    patch.push_back({{"op", "add"},
+                     {"path", fmt::format("/webhooks/{}/objectSelector", i)},
+                     {"value", selector_of(webhooks[i], aside)}});
+  }
+  return patch.size() > 1 ? std::optional(std::move(patch)) : std::nullopt;
+}
+
+StandAside::StandAside(kube::Client& client, const base::Clock& steady, Options options, base::Log log)
+    : client_(client), steady_(steady), options_(std::move(options)), log_(std::move(log)) {}
+
+void StandAside::refresh(Standing standing) {
+  if (standing == Standing::kUnknown || (steady_.now() < next_look_ && standing == looked_as_)) return;
+  looked_as_ = standing;
+  const base::Status looked = look(standing == Standing::kStaysOut);
+  next_look_ = steady_.now() + (looked ? kLookEvery : kRetryEvery);
+  const std::string problem = looked ? std::string() : looked.error().message;
+  if (std::exchange(problem_, problem) == problem || looked) return;
+  log_.warning(standing == Standing::kStaysOut
+                   ? "the admission webhook does not stand aside: nobody can create Evacuations and policies"
+                   : "it is not known whether the admission webhook is asked again",
+               {kv("problem", problem)});
+}
+
+base::Status StandAside::look(bool aside) {
+  const base::Status mutating = look(kMutating, aside);
+  const base::Status validating = look(kValidating, aside);
+  return mutating ? validating : mutating;
+}
+
+base::Status StandAside::look(const kube::ResourceType& type, bool aside) {
+  const std::string name = fmt::format("{} {}", type.kind, options_.configuration);
+  const auto body = client_.get(type, {"", options_.configuration});
+  if (!body && base::is_not_found(body.error())) return base::Done{};  // nobody is asked
+  if (!body) return body.error().during("reading " + name);
+  const auto parsed = api::parse_json(*body);
+  if (!parsed) return parsed.error().during(name);
+  const auto patch = aside_patch(*parsed, options_.names, aside);
+  if (!patch) return base::Done{};
+  const auto patched = client_.patch(type, {"", options_.configuration}, kube::PatchType::kJson, *patch);
+  if (!patched) return patched.error().during("writing objectSelector of " + name);
+  log_.info(aside ? "the admission webhook stands aside: another installation serves this cluster"
+                  : "the admission webhook is asked again",
+            {kv("configuration", name)});
+  return base::Done{};
+}
+
+}  // namespace controllers::webhooks
