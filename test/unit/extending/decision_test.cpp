@@ -141,6 +141,21 @@ TEST(Prioritize, IsNeutralWithoutUsage) {
   const auto decision = prioritize(config(), args({"a", "b"}), nullptr, {std::nullopt, std::nullopt}, {});
   EXPECT_THAT(decision.scores, ElementsAre(5, 5));
   EXPECT_FALSE(decision.best);
+  EXPECT_FALSE(likely_place(decision, {0, 0}));
+}
+
+TEST(LikelyPlace, IsTheBestUnlessAWorkloadsPodsAreMany) {
+  const PriorityDecision decision{.scores = {7, 10, 10, 0}, .best = 2};
+  EXPECT_EQ(likely_place(decision, {0, 0, 0, 0}), 2U) << "of equal ones the best";
+  EXPECT_EQ(likely_place(decision, {10, 9, 10, 0}), 1U) << "of equal ones that with fewer";
+  EXPECT_EQ(likely_place(decision, {0, 10, 10, 0}), 0U) << "three steps are less than what spreading is worth";
+  EXPECT_EQ(likely_place(decision, {5, 10, 10, 0}), 2U) << "half as many are worth two";
+  EXPECT_EQ(likely_place(decision, {10, 10, 10, 0}), 2U) << "a large difference in load decides";
+}
+
+TEST(LikelyPlace, IsThatOfAHintWhateverRunsThere) {
+  const PriorityDecision decision{.scores = {5, 10}, .best = 1};
+  EXPECT_EQ(likely_place(decision, {0, 10}), 1U);
 }
 
 // --- configuration

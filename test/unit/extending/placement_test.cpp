@@ -244,7 +244,8 @@ class World {
       args.nodes = names_;
       const auto loads = keeper_.loads(args.nodes, args.pod, true, at(now_));
       const auto decision = prioritize(config_, args, board.get(), loads, std::nullopt);
-      if (decision.best) keeper_.expect(args.pod, args.nodes[*decision.best], at(now_));
+      if (const auto likely = likely_place(decision, keeper_.siblings(args.nodes, args.pod)))
+        keeper_.expect(args.pod, args.nodes[*likely], at(now_));
       for (std::size_t i = 0; i < points.size(); ++i) points[i] += 50 * decision.scores[i];
     }
     for (double& each : points) each += any(0.5);  // it takes any of the best
@@ -364,7 +365,8 @@ INSTANTIATE_TEST_SUITE_P(
         Setting{.name = "PodsGetWarmSlowly", .rate = 5, .warm = 60, .above = 45},
         Setting{.name = "NodesOnlyAndPodsGetWarm", .warm = 30, .has_pods = false},
         Setting{.name = "PodsStartLate", .rate = 5, .start = 40},
-        Setting{.name = "PodsAreBoundLate", .rate = 5, .bind = 8, .most = 0.5},
+        Setting{.name = "PodsAreBoundLate", .rate = 5, .bind = 8},
+        Setting{.name = "BurstIsBoundLate", .rate = 50, .bind = 1, .scrape = 2, .window = 0, .interval = 5},
         Setting{.name = "RequestsAreTooHigh", .rate = 5, .requests = 4, .others = 0.5},
         Setting{.name = "RequestsAreTooHighAndNothingElseRuns", .rate = 5, .requests = 4, .most = 0.6},
         Setting{.name = "RequestsAreTooLow", .rate = 5, .requests = 0.5, .above = 40},
