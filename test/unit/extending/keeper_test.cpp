@@ -353,7 +353,7 @@ TEST(LoadKeeper, SiblingsAreTheBoundAndTheExpectedPodsOfAWorkload) {
   old.start_time = kNow - base::minutes(30);
   const api::Pod other = pod("other", "n1", "another");
   const api::Pod bare = pod("bare", "n1", "");
-  for (const api::Pod* each : {&old, &other, &bare}) keeper.on_pod(nullptr, each, kNow);
+  for (const api::Pod& each : {old, other, bare}) keeper.on_pod(nullptr, &each, kNow);
   keeper.expect(waiting, "n1", kNow);
   EXPECT_EQ(siblings("asked"), (std::vector<std::size_t>{2, 0, 0}));
   EXPECT_EQ(siblings("p"), (std::vector<std::size_t>{1, 0, 0})) << "without itself";
