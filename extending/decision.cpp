@@ -10,9 +10,6 @@ namespace {
 /// From here on priorities are the system's (scheduling.k8s.io: SystemCriticalPriority).
 constexpr std::int32_t kSystemPriority = 2'000'000'000;
 
-/// The most that spreading a workload is worth, in steps of a score: 200 points of 50 each, at the weight of 5.
-constexpr double kSpreadSteps = 4;
-
 bool must_run(const ExtenderConfig& config, const api::Pod& pod) {
   return pod.is_daemon_set() || pod.priority.value_or(0) >= kSystemPriority ||
          std::ranges::find(config.spared_namespaces, pod.meta.ns) != config.spared_namespaces.end();
@@ -82,13 +79,9 @@ PriorityDecision prioritize(const ExtenderConfig& config, const ExtenderArgs& ar
 
 std::optional<std::size_t> likely_place(const PriorityDecision& decision, const std::vector<std::size_t>& siblings) {
   if (!decision.best) return std::nullopt;
-  const auto most = static_cast<double>(std::max(std::ranges::max(siblings), std::size_t{1}));
-  const auto liked = [&](std::size_t i) {
-    return decision.scores[i] + kSpreadSteps * (1 - static_cast<double>(siblings[i]) / most);
-  };
   std::size_t likely = *decision.best;
   for (std::size_t i = 0; i < siblings.size(); ++i) {
-    if (liked(i) > liked(likely)) likely = i;
+    if (decision.scores[i] == decision.scores[likely] && siblings[i] < siblings[likely]) likely = i;
   }
   return likely;
 }

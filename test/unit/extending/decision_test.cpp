@@ -144,18 +144,10 @@ TEST(Prioritize, IsNeutralWithoutUsage) {
   EXPECT_FALSE(likely_place(decision, {0, 0}));
 }
 
-TEST(LikelyPlace, IsTheBestUnlessAWorkloadsPodsAreMany) {
-  const PriorityDecision decision{.scores = {7, 10, 10, 0}, .best = 2};
+TEST(LikelyPlace, IsAmongTheHighestScoresThatWithTheFewestPodsOfTheWorkload) {
+  const PriorityDecision decision{.scores = {9, 10, 10, 0}, .best = 2};
   EXPECT_EQ(likely_place(decision, {0, 0, 0, 0}), 2U) << "of equal ones the best";
-  EXPECT_EQ(likely_place(decision, {10, 9, 10, 0}), 1U) << "of equal ones that with fewer";
-  EXPECT_EQ(likely_place(decision, {0, 10, 10, 0}), 0U) << "three steps are less than what spreading is worth";
-  EXPECT_EQ(likely_place(decision, {5, 10, 10, 0}), 2U) << "half as many are worth two";
-  EXPECT_EQ(likely_place(decision, {10, 10, 10, 0}), 2U) << "a large difference in load decides";
-}
-
-TEST(LikelyPlace, IsThatOfAHintWhateverRunsThere) {
-  const PriorityDecision decision{.scores = {5, 10}, .best = 1};
-  EXPECT_EQ(likely_place(decision, {0, 10}), 1U);
+  EXPECT_EQ(likely_place(decision, {0, 4, 5, 0}), 1U);
 }
 
 // --- configuration

@@ -34,6 +34,7 @@ struct Setting {
   double use = 2;            ///< of a pod, once it is warm
   double warm = 0;           ///< from its start until then, linearly
   double bind = 0.3;         ///< until a node's name is seen on the pod, at most
+  bool spreads = true;       ///< the scheduler spreads pods of a workload
   double start = 2;          ///< from then until it runs, at most
   double scrape = 15;        ///< between two samples of a node
   double window = 15;        ///< that a sample is a mean of; 0: it is as it was
@@ -260,7 +261,7 @@ class World {
     const auto [least, most] = std::ranges::minmax(counts_);
     for (const int count : counts_) {
       const double room = std::max(100 - count * setting_.requests, 0.0);
-      points.push_back(room + (most > 0 ? 200.0 * (most + least - count) / most : 200));
+      points.push_back(room + (most > 0 && setting_.spreads ? 200.0 * (most + least - count) / most : 200));
     }
     return points;
   }
@@ -365,8 +366,15 @@ INSTANTIATE_TEST_SUITE_P(
         Setting{.name = "PodsGetWarmSlowly", .rate = 5, .warm = 60, .above = 45},
         Setting{.name = "NodesOnlyAndPodsGetWarm", .warm = 30, .has_pods = false},
         Setting{.name = "PodsStartLate", .rate = 5, .start = 40},
-        Setting{.name = "PodsAreBoundLate", .rate = 5, .bind = 8},
-        Setting{.name = "BurstIsBoundLate", .rate = 50, .bind = 1, .scrape = 2, .window = 0, .interval = 5},
+        Setting{.name = "PodsAreBoundLate", .rate = 5, .bind = 8, .most = 0.5},
+        Setting{.name = "BurstIsBoundLateAndNobodySpreads",
+                .rate = 50,
+                .bind = 2,
+                .spreads = false,
+                .scrape = 2,
+                .window = 0,
+                .interval = 5,
+                .most = 0.3},
         Setting{.name = "RequestsAreTooHigh", .rate = 5, .requests = 4, .others = 0.5},
         Setting{.name = "RequestsAreTooHighAndNothingElseRuns", .rate = 5, .requests = 4, .most = 0.6},
         Setting{.name = "RequestsAreTooLow", .rate = 5, .requests = 0.5, .above = 40},
