@@ -45,7 +45,9 @@ struct Setting {
   bool knows_usual = false;  ///< older pods of the workload run
   double others = 0;         ///< what others use of their requests, if there are any
   double most = 0.4;         ///< that may be left of the stock scheduler's deviation
-  double above = 10;         ///< points that the fullest node may be above the target of TargetLoadPacking
+  double above = 10;         ///< points that the fullest node may be above the target of TargetLoadPacking, on average
+  double stray = 0;          ///< points that it may be above that with a single seed
+  int seeds = 4;             ///< that TargetLoadPacking is played with
   double noise = 1;          ///< deviation of a node's own load
   int nodes = 12;
   int pods = 200;
@@ -81,8 +83,8 @@ class World {
     double next_question = 0;
     const double end = first + setting_.pods / setting_.rate + setting_.warm + 60;
     for (now_ = 0; now_ < end; now_ += kTick) {
-      pass();
-      if (now_ >= next_question) {
+      if (rule) pass();
+      if (rule && now_ >= next_question) {
         ask();
         next_question = now_ + setting_.interval * (0.9 + any(0.2));
       }
@@ -90,7 +92,7 @@ class World {
         place(rule.has_value());
         next_pod += 1 / setting_.rate;
       }
-      tell();
+      if (rule) tell();
     }
     std::vector<double> loads;
     for (int i = 0; i < setting_.nodes; ++i)
@@ -318,7 +320,7 @@ ScoreRule packing() { return {.kind = Kind::kTargetLoadPacking, .target = {{"cpu
 
 class Placement : public ::testing::TestWithParam<Setting> {
  protected:
-  static constexpr int kSeeds = 2;
+  static constexpr int kSeeds = 4;
   /// In the results of --gtest_output.
   static void show(int seed, double stock, double aware) {
     RecordProperty("stock_" + std::to_string(seed), std::to_string(stock));
@@ -336,12 +338,16 @@ TEST_P(Placement, LeavesLittleOfTheStockSchedulersDeviation) {
 }
 
 TEST_P(Placement, PacksUpToTheTarget) {
-  for (int seed = 1; seed <= kSeeds; ++seed) {
+  const double most = kTarget + GetParam().above;
+  double mean = 0;
+  for (int seed = 1; seed <= GetParam().seeds; ++seed) {
     const double stock = std::ranges::max(World(GetParam(), seed).play(std::nullopt));
     const double aware = std::ranges::max(World(GetParam(), seed).play(packing()));
     show(seed, stock, aware);
-    EXPECT_LE(aware, kTarget + GetParam().above) << "seed " << seed << ", stock " << stock;
+    mean += aware / GetParam().seeds;
+    EXPECT_LE(aware, most + GetParam().stray) << "seed " << seed << ", stock " << stock;
   }
+  EXPECT_LE(mean, most);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -362,9 +368,9 @@ INSTANTIATE_TEST_SUITE_P(
                 .window = 120,
                 .interval = 30,
                 .has_pods = false},
-        Setting{.name = "PodsGetWarm", .warm = 30},
+        Setting{.name = "PodsGetWarm", .warm = 30, .stray = 10, .seeds = 20},
         Setting{.name = "PodsGetWarmSlowly", .rate = 5, .warm = 60, .above = 45},
-        Setting{.name = "NodesOnlyAndPodsGetWarm", .warm = 30, .has_pods = false},
+        Setting{.name = "NodesOnlyAndPodsGetWarm", .warm = 30, .has_pods = false, .stray = 10, .seeds = 20},
         Setting{.name = "PodsStartLate", .rate = 5, .start = 40},
         Setting{.name = "PodsAreBoundLate", .rate = 5, .bind = 8, .most = 0.5},
         Setting{.name = "BurstIsBoundLateAndNobodySpreads",
@@ -376,10 +382,16 @@ INSTANTIATE_TEST_SUITE_P(
                 .interval = 5,
                 .most = 0.3},
         Setting{.name = "RequestsAreTooHigh", .rate = 5, .requests = 4, .others = 0.5},
-        Setting{.name = "RequestsAreTooHighAndNothingElseRuns", .rate = 5, .requests = 4, .most = 0.6},
-        Setting{.name = "RequestsAreTooLow", .rate = 5, .requests = 0.5, .above = 40},
+        // With the first of the best expected instead of likely_place the mean is 73.3 and the worst 76, too.
+        Setting{.name = "RequestsAreTooHighAndNothingElseRuns",
+                .rate = 5,
+                .requests = 4,
+                .most = 0.6,
+                .stray = 2,
+                .seeds = 20},
+        Setting{.name = "RequestsAreTooLow", .rate = 5, .requests = 0.5, .above = 40, .stray = 5, .seeds = 20},
         Setting{.name = "UseIsKnown", .rate = 10, .requests = 0.5, .knows_usual = true},
-        Setting{.name = "Noisy", .rate = 5, .noise = 5}),
+        Setting{.name = "Noisy", .rate = 5, .stray = 2, .seeds = 20, .noise = 5}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace placement_test
