@@ -175,7 +175,8 @@ TEST(Config, TheManifestsIsTaken) {
 TEST(Config, ReadsEveryField) {
   const auto config = parse_extender_config(std::string(kSource) + R"(
 source: m
-server: {address: "0.0.0.0:9000", certFile: c, keyFile: k, healthAddress: ":1", metricsAddress: ":2", maxBodyBytes: 65536}
+server: {address: "0.0.0.0:9000", certFile: c, keyFile: k, clientCAFile: a, healthAddress: ":1", metricsAddress: ":2",
+         maxBodyBytes: 65536}
 strategies:
   - {name: TargetLoadPacking, weight: 2, args: {target: {cpu: 60, gpu: 50}}}
   - {name: LoadVariationRiskBalancing, args: {resources: [cpu], margin: 2, sensitivity: 0.5}}
@@ -187,6 +188,7 @@ client: {qps: 5, burst: 6}
 logging: {level: debug, format: json}
 )");
   ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->client_ca_file, "a");
   EXPECT_EQ(config->max_body_bytes, 65536);
   EXPECT_EQ(config->rules.at(0).weight, 2);
   EXPECT_EQ(config->rules.at(1).risk, (RiskArgs{{"cpu"}, 2, 0.5}));
@@ -203,6 +205,7 @@ TEST(Config, TellsWhatIsWrong) {
       {std::string(kSource) + "crtical: {cpu: 90}\n", "did you mean"},
       {std::string(kSource) + "critical: {cpu: 120}\n", "critical"},
       {std::string(kSource) + "server: {certFile: c}\n", "keyFile"},
+      {std::string(kSource) + "server: {clientCAFile: a}\n", "clientCAFile"},
       {std::string(kSource) + "server: {maxBodyBytes: 1}\n", "maxBodyBytes"},
       {std::string(kSource) + "strategies: [{name: Other}]\n", "strategies[0].name"},
       {std::string(kSource) + "strategies: [{name: TargetLoadPacking, args: {target: {cpu: 100}}}]\n", "target"},
