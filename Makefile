@@ -114,7 +114,6 @@ proof: bare-root ## What takes longer than the gate may: the bare root, clang-ti
 	@cmake --build $(BUILD) --parallel $(JOBS) --target test_fragmentation
 	@$(BUILD)/test/scenarios/test_fragmentation --gtest_also_run_disabled_tests --gtest_filter='*SlowKinds/Advice*'
 	@$(MAKE) upgrade-test
-	@hack/e2e.sh extender
 	@REBUILD=1 $(MAKE) verify-image ARCH=amd64
 	@$(MAKE) verify-image ARCH=arm64
 

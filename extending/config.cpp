@@ -30,6 +30,7 @@ void read_server(StrictObject& server, ExtenderConfig& config) {
   server.read("address", config.address);
   server.read("certFile", config.cert_file);
   server.read("keyFile", config.key_file);
+  server.read("clientCAFile", config.client_ca_file);
   server.read("healthAddress", config.health_address);
   server.read("metricsAddress", config.metrics_address);
   server.read("maxBodyBytes", config.max_body_bytes);
@@ -37,6 +38,8 @@ void read_server(StrictObject& server, ExtenderConfig& config) {
     server.complain("maxBodyBytes", fmt::format("must be from {} to {}", kLeastBody, kMostBody));
   if (config.cert_file.empty() != config.key_file.empty())
     server.complain("certFile", "must be given together with keyFile");
+  if (!config.client_ca_file.empty() && config.cert_file.empty())
+    server.complain("clientCAFile", "needs certFile and keyFile");
 }
 
 void read_args(StrictObject& args, ScoreRule& rule) {

@@ -21,6 +21,7 @@ struct ExtenderConfig {
   std::string health_address = "127.0.0.1:10281";  ///< plain HTTP, for probes
   std::string metrics_address = "127.0.0.1:10282";
   std::string cert_file, key_file;  ///< PEM; empty: not on loopback a certificate is made at the start
+  std::string client_ca_file;       ///< PEM; not empty: the scheduler shows a certificate that one of these signed
   std::int64_t max_body_bytes = std::int64_t{8} << 20;
   std::vector<api::UsageSource> usage_sources;  ///< as in a policy's spec.usageSources
   std::string source;                           ///< which of them is gone by; "": the first

@@ -77,4 +77,13 @@ PriorityDecision prioritize(const ExtenderConfig& config, const ExtenderArgs& ar
   return decision;
 }
 
+std::optional<std::size_t> likely_place(const PriorityDecision& decision, const std::vector<std::size_t>& siblings) {
+  if (!decision.best) return std::nullopt;
+  std::size_t likely = *decision.best;
+  for (std::size_t i = 0; i < siblings.size(); ++i) {
+    if (decision.scores[i] == decision.scores[likely] && siblings[i] < siblings[likely]) likely = i;
+  }
+  return likely;
+}
+
 }  // namespace extending

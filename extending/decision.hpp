@@ -43,4 +43,8 @@ struct PriorityDecision {
 PriorityDecision prioritize(const ExtenderConfig& config, const ExtenderArgs& args, const LoadBoard* board,
                             const std::vector<std::optional<NodeLoad>>& loads, const std::optional<PodHint>& hint);
 
+/// Where the scheduler is likely to send the pod: among nodes with the highest score its own points decide, and they go
+/// to those with few pods of the workload. `siblings`: those pods, by candidate. nullopt: nobody knows any load.
+std::optional<std::size_t> likely_place(const PriorityDecision& decision, const std::vector<std::size_t>& siblings);
+
 }  // namespace extending

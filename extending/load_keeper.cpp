@@ -21,7 +21,7 @@ std::string owner_of(const api::Pod& pod) {
 void LoadKeeper::replace(std::shared_ptr<const LoadBoard> board, base::TimePoint now) {
   const std::scoped_lock lock(mutex_);
   board_ = std::move(board);
-  std::erase_if(placed_, [&](const auto& each) { return is_over(each.second, now); });
+  erase_over(now);
   for (auto& [uid, placed] : placed_) measure(placed);
   for (auto& [name, site] : sites_) {
     std::erase_if(site.pods, [&](const std::string& uid) { return !placed_.contains(uid); });
@@ -29,6 +29,15 @@ void LoadKeeper::replace(std::shared_ptr<const LoadBoard> board, base::TimePoint
     if (const LoadBoard::Node* node = known(name)) site.load = load_of(site, *node, {});
   }
   std::erase_if(sites_, [](const auto& each) { return each.second.pods.empty(); });
+}
+
+void LoadKeeper::erase_over(base::TimePoint now) {
+  std::erase_if(placed_, [&](const auto& each) {
+    const Placed& placed = each.second;
+    if (!is_over(placed, now)) return false;
+    if (placed.is_expected) count(placed.owner, placed.node, -1);
+    return true;
+  });
 }
 
 std::shared_ptr<const LoadBoard> LoadKeeper::board() const {
@@ -40,7 +49,9 @@ void LoadKeeper::on_pod(const api::Pod* before, const api::Pod* after, base::Tim
   const std::scoped_lock lock(mutex_);
   const bool is_gone = before != nullptr && (after == nullptr || !is_same(before, *after));
   if (is_gone || (is_bound(before) && !is_bound(after))) drop(before->meta.uid);
+  if (is_bound(before)) count(owner_of(*before), before->node_name.value, -1);
   if (!is_bound(after)) return;
+  count(owner_of(*after), after->node_name.value, 1);
   if (is_bound(before) && is_same(before, *after)) return run(*after, now);
   // A pod that was seen without a node begins now; of one that came with a list nobody knows when it was bound.
   const bool is_new = is_same(before, *after);
@@ -66,6 +77,31 @@ void LoadKeeper::expect(const api::Pod& pod, const std::string& node, base::Time
   if (at != placed_.end() && !at->second.is_expected) return;  // it is bound already: the answer comes too late
   drop(pod.meta.uid);
   put(pod, node, now, true);
+}
+
+std::vector<std::size_t> LoadKeeper::siblings(const std::vector<std::string>& nodes, const api::Pod& pod) const {
+  std::vector<std::size_t> counts(nodes.size());
+  const std::scoped_lock lock(mutex_);
+  const auto owned = siblings_.find(owner_of(pod));
+  if (owned == siblings_.end()) return counts;
+  const auto self = placed_.find(pod.meta.uid);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto at = owned->second.find(nodes[i]);
+    if (at == owned->second.end()) continue;
+    counts[i] = at->second;
+    if (self != placed_.end() && self->second.node == nodes[i]) --counts[i];
+  }
+  return counts;
+}
+
+void LoadKeeper::count(const std::string& owner, const std::string& node, std::ptrdiff_t by) {
+  if (owner.empty()) return;
+  auto& nodes = siblings_[owner];
+  std::size_t& pods = nodes[node];
+  pods += static_cast<std::size_t>(by);
+  if (pods > 0) return;
+  nodes.erase(node);
+  if (nodes.empty()) siblings_.erase(owner);
 }
 
 std::vector<std::optional<NodeLoad>> LoadKeeper::loads(const std::vector<std::string>& nodes, const api::Pod& pod,
@@ -146,6 +182,7 @@ void LoadKeeper::put(const api::Pod& pod, const std::string& node, base::TimePoi
   placed.owner = owner_of(pod);
   placed.requested = requests_of(pod, resources_);
   measure(placed);
+  if (is_expected) count(placed.owner, node, 1);
   Site& site = sites_[placed.node];
   site.pods.push_back(pod.meta.uid);
   site.load.reset();
@@ -158,6 +195,7 @@ void LoadKeeper::drop(const std::string& uid) {
   Site& site = sites_[at->second.node];
   std::erase(site.pods, uid);
   site.load.reset();
+  if (at->second.is_expected) count(at->second.owner, at->second.node, -1);
   placed_.erase(at);
 }
 

@@ -17,8 +17,8 @@ namespace extending {
 
 /// The load of nodes as it will be once the pods that were just placed are measured: each of them counts with what pods
 /// of its workload use, else with the share of its requests that pods use, as far as the node's samples do not show it
-/// yet (extending/arrivals.hpp). Memory: the pods that were placed within kPlacedFor. Thread-safe; no call waits for
-/// anything but the others.
+/// yet (extending/arrivals.hpp). Memory: the pods that were placed within kPlacedFor, and a number for each workload
+/// and node of its pods. Thread-safe; no call waits for anything but the others.
 class LoadKeeper {
  public:
   /// Samples of before a pod are not kept for longer; one that does not run after so long never will.
@@ -37,13 +37,16 @@ class LoadKeeper {
 
   /// As the informer of pods tells: nullptr for what was not there, or is not there any more.
   void on_pod(const api::Pod* before, const api::Pod* after, base::TimePoint now);
-  /// The scheduler was told that `node` is the best for that pod: it counts there until it shows up somewhere.
+  /// The scheduler is likely to send that pod to `node`: it counts there until it shows up somewhere.
   void expect(const api::Pod& pod, const std::string& node, base::TimePoint now);
 
   /// The loads of these nodes if `pod` came to each of them; it does not count twice. `with_pod` false: without it.
   /// nullopt: unknown.
   std::vector<std::optional<NodeLoad>> loads(const std::vector<std::string>& nodes, const api::Pod& pod, bool with_pod,
                                              base::TimePoint now);
+
+  /// Pods of the same workload on each of these nodes, expected ones too, without `pod`.
+  std::vector<std::size_t> siblings(const std::vector<std::string>& nodes, const api::Pod& pod) const;
 
   std::size_t placed() const;
 
@@ -67,6 +70,9 @@ class LoadKeeper {
   Amounts expected_of(const std::string& owner, const Amounts& requested) const;
   void put(const api::Pod& pod, const std::string& node, base::TimePoint since, bool is_expected);
   void drop(const std::string& uid);
+  void erase_over(base::TimePoint now);
+  /// `by`: 1 or -1, of pods of the workload on the node. Pods without a workload have no siblings.
+  void count(const std::string& owner, const std::string& node, std::ptrdiff_t by);
   void run(const api::Pod& pod, base::TimePoint now);
   void measure(Placed& placed) const;
   bool is_over(const Placed& placed, base::TimePoint now) const;
@@ -82,6 +88,8 @@ class LoadKeeper {
   std::shared_ptr<const LoadBoard> board_;          ///< nullptr: nothing is measured yet
   std::unordered_map<std::string, Placed> placed_;  ///< by UID of the pod
   std::unordered_map<std::string, Site> sites_;     ///< by node
+  /// Pods that are bound or expected, by UID of their controller and then by node.
+  std::unordered_map<std::string, std::unordered_map<std::string, std::size_t>> siblings_;
   base::TimePoint tidied_{};
 };
 

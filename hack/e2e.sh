@@ -3,10 +3,9 @@
 # Builds what it needs, starts a cluster of its own, stops it afterwards.
 # The last line is "N passed, N failed" over all targets; the ones before name the tests that failed.
 #
-#   hack/e2e.sh [TARGET...]      simulator, real, fragmentation (real with 12 nodes), prometheus, docs (the command blocks of the
-#                                pages, on the built-in cluster); these five when none is named. Those without a
-#                                cluster are played beside those with one
-#                                extender (real with 12 nodes): by hand and in make proof, on a quiet machine
+#   hack/e2e.sh [TARGET...]      simulator, real, fragmentation and extender (real with 12 nodes), prometheus, docs (the
+#                                command blocks of the pages, on the built-in cluster); all six when none is named.
+#                                Those without a cluster are played beside those with one
 #
 #   PRESET                       CMake preset                      [release]
 #   BUILD                        build folder                      [build/$PRESET]
@@ -31,7 +30,7 @@ say() { printf 'e2e: %s\n' "$*" >&2; }
 main() {
   local target
   local targets=("$@")
-  ((${#targets[@]})) || targets=(simulator real fragmentation prometheus docs)
+  ((${#targets[@]})) || targets=(simulator real fragmentation extender prometheus docs)
   for target in "${targets[@]}"; do
     case "$target" in
       simulator | real | fragmentation | prometheus | docs | extender) ;;

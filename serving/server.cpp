@@ -22,15 +22,24 @@ namespace ssl = asio::ssl;
 using tcp = asio::ip::tcp;
 using boost::system::error_code;
 
+void demand_client_certificates(ssl::context& tls, const std::string& authorities) {
+  constexpr unsigned char kSessions[] = "clients";  // without a name, sessions of verified clients cannot be resumed
+  tls.add_certificate_authority(asio::buffer(authorities));
+  tls.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
+  SSL_CTX_set_session_id_context(tls.native_handle(), kSessions, sizeof kSessions - 1);
+}
+
 base::Result<std::shared_ptr<ssl::context>> make_tls(const Certificate& certificate) {
   try {
     auto tls = std::make_shared<ssl::context>(ssl::context::tls_server);
     tls->set_options(ssl::context::default_workarounds | ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1);
     tls->use_certificate_chain(asio::buffer(certificate.chain_pem));
     tls->use_private_key(asio::buffer(certificate.key_pem), ssl::context::pem);
+    if (!certificate.client_ca_pem.empty()) demand_client_certificates(*tls, certificate.client_ca_pem);
     return tls;
   } catch (const boost::system::system_error& error) {
-    return base::invalid(fmt::format("the certificate or its key cannot be used: {}", error.code().message()));
+    return base::invalid(
+        fmt::format("the certificate, its key or the clients' authorities cannot be used: {}", error.code().message()));
   }
 }
 

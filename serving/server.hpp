@@ -65,6 +65,9 @@ using Handler = std::function<Reply(const Request& request)>;
 struct Certificate {
   std::string chain_pem;
   std::string key_pem;
+  /// Authorities. Not empty: whoever shows no valid certificate of one of them is refused in the handshake.
+  std::string client_ca_pem{};
+  friend bool operator==(const Certificate&, const Certificate&) = default;
 };
 
 struct ServerOptions {

@@ -82,7 +82,13 @@ class ExtenderCertificate {
     if (!chain) return chain.error();
     auto key = read_file(config_.key_file, std::size_t{1} << 20);
     if (!key) return key.error();
-    return serving::Certificate{*std::move(chain), *std::move(key)};
+    serving::Certificate loaded{*std::move(chain), *std::move(key)};
+    if (config_.client_ca_file.empty()) return loaded;
+    auto authorities = read_file(config_.client_ca_file, std::size_t{1} << 20);
+    if (!authorities) return authorities.error();
+    if (authorities->empty()) return base::invalid(config_.client_ca_file + ": is empty");
+    loaded.client_ca_pem = *std::move(authorities);
+    return loaded;
   }
 
   /// Takes the files over when they changed.
@@ -90,7 +96,7 @@ class ExtenderCertificate {
     if (config_.cert_file.empty()) return base::Done{};
     auto now = load();
     if (!now) return now.error();
-    if (now->chain_pem == served_.chain_pem && now->key_pem == served_.key_pem) return base::Done{};
+    if (*now == served_) return base::Done{};
     if (auto taken = server.reload(*now); !taken) return taken;
     served_ = *std::move(now);
     return base::Done{};

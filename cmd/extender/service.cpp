@@ -82,7 +82,8 @@ serving::Response ExtenderService::prioritize(const ExtenderArgs& args) {
                  "Candidate nodes without usable usage, which got a neutral score.")
         .increment(static_cast<double>(decision.unknown));
   }
-  if (decision.best) keeper_.expect(args.pod, args.nodes[*decision.best], now);
+  if (const auto likely = likely_place(decision, keeper_.siblings(args.nodes, args.pod)))
+    keeper_.expect(args.pod, args.nodes[*likely], now);
   return json(extending::priorities_answer(args.nodes, decision.scores));
 }
 

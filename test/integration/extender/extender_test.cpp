@@ -11,6 +11,7 @@
 #include "kube/http/transport.hpp"
 #include "serving/certificates.hpp"
 #include "serving/server.hpp"
+#include "test/unit/kube/http/test_server.hpp"
 
 namespace integration {
 namespace extender_test {
@@ -46,20 +47,31 @@ scheduling::MeasuredUsage usage(base::TimePoint time = kNow) {
 
 class Extender : public ::testing::Test {
  protected:
-  explicit Extender(bool with_tls = false) {
+  explicit Extender(bool with_tls = false, const std::string& client_ca_pem = {}) {
     for (const char* name : {"a", "b", "c"}) nodes_.put(node(name));
     serving::ServerOptions options = cmd::extender_server_options(config_);
     kube::Config client;
     client.credentials = kube::static_credentials({});
     if (with_tls) {
       const auto identity = serving::make_server_identity({"127.0.0.1"}, base::SystemClock().now());
-      options.certificate = serving::Certificate{identity->certificate + identity->ca, identity->key};
-      client.ca_pem = identity->ca;
+      options.certificate = serving::Certificate{identity->certificate + identity->ca, identity->key, client_ca_pem};
+      client.ca_pem = ca_pem_ = identity->ca;
     }
     server_ = std::make_unique<serving::Server>(
         std::move(options), [this](const serving::Request& request) { return service_.answer(request); });
     if (const auto started = server_->start(); !started) throw std::runtime_error(started.error().message);
     client.server = std::string(with_tls ? "https" : "http") + "://127.0.0.1:" + std::to_string(server_->port());
+    kube::HttpTransportOptions how;
+    how.engine = kube::HttpEngine::kBeast;
+    transport_ = *kube::HttpTransport::create(std::move(client), how);
+  }
+  /// From now on it asks as somebody with that certificate.
+  void show(const kube::testing::Pem& identity) {
+    kube::Config client;
+    client.server = "https://127.0.0.1:" + std::to_string(server_->port());
+    client.ca_pem = ca_pem_;
+    client.credentials = kube::static_credentials(
+        {.authorization = {}, .client_certificate_pem = identity.certificate, .client_key_pem = identity.key});
     kube::HttpTransportOptions how;
     how.engine = kube::HttpEngine::kBeast;
     transport_ = *kube::HttpTransport::create(std::move(client), how);
@@ -140,12 +152,51 @@ class Extender : public ::testing::Test {
                                 clock_,  metrics_, {}};
   std::unique_ptr<serving::Server> server_;
   std::unique_ptr<kube::HttpTransport> transport_;
+  std::string ca_pem_;
 };
 
 class ExtenderOverTls : public Extender {
  protected:
   ExtenderOverTls() : Extender(true) {}
 };
+
+const kube::testing::TestCa& scheduler_ca() {
+  static const kube::testing::TestCa ca;
+  return ca;
+}
+
+class ExtenderForCertificates : public Extender {
+ protected:
+  ExtenderForCertificates() : Extender(true, scheduler_ca().pem()) {}
+};
+
+TEST_F(ExtenderForCertificates, AnswersNobodyWithoutOneOfItsAuthority) {
+  measure(usage());
+  EXPECT_FALSE(post("/prioritize", args().dump()).ok()) << "none";
+  show(kube::testing::TestCa().issue({"kube-scheduler"}));
+  EXPECT_FALSE(post("/prioritize", args().dump()).ok()) << "somebody else's";
+  show(scheduler_ca().issue({"kube-scheduler"}, -7200, -3600));
+  EXPECT_FALSE(post("/prioritize", args().dump()).ok()) << "expired";
+  EXPECT_THAT(metrics_.render(), Not(HasSubstr("evacuator_extender_requests_total")));
+  show(scheduler_ca().issue({"kube-scheduler"}));
+  EXPECT_EQ(scores().at("a"), 10);
+  EXPECT_EQ(scores().at("a"), 10) << "again, on the same connection or a resumed one";
+}
+
+TEST_F(ExtenderForCertificates, TakesOverAnotherAuthority) {
+  measure(usage());
+  const kube::testing::TestCa another;
+  const auto identity = serving::make_server_identity({"127.0.0.1"}, base::SystemClock().now());
+  ca_pem_ = identity->ca;
+  const std::string chain = identity->certificate + identity->ca;
+  ASSERT_TRUE(server_->reload({chain, identity->key, another.pem()}).ok());
+  show(scheduler_ca().issue({"kube-scheduler"}));
+  EXPECT_FALSE(post("/prioritize", args().dump()).ok());
+  show(another.issue({"kube-scheduler"}));
+  EXPECT_EQ(scores().at("a"), 10);
+  EXPECT_FALSE(server_->reload({chain, identity->key, "nonsense"}).ok());
+  EXPECT_EQ(scores().at("a"), 10) << "as before";
+}
 
 TEST_F(Extender, LikesNodesWithLowLoad) {
   measure(usage());

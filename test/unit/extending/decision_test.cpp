@@ -141,6 +141,13 @@ TEST(Prioritize, IsNeutralWithoutUsage) {
   const auto decision = prioritize(config(), args({"a", "b"}), nullptr, {std::nullopt, std::nullopt}, {});
   EXPECT_THAT(decision.scores, ElementsAre(5, 5));
   EXPECT_FALSE(decision.best);
+  EXPECT_FALSE(likely_place(decision, {0, 0}));
+}
+
+TEST(LikelyPlace, IsAmongTheHighestScoresThatWithTheFewestPodsOfTheWorkload) {
+  const PriorityDecision decision{.scores = {9, 10, 10, 0}, .best = 2};
+  EXPECT_EQ(likely_place(decision, {0, 0, 0, 0}), 2U) << "of equal ones the best";
+  EXPECT_EQ(likely_place(decision, {0, 4, 5, 0}), 1U);
 }
 
 // --- configuration
@@ -168,7 +175,8 @@ TEST(Config, TheManifestsIsTaken) {
 TEST(Config, ReadsEveryField) {
   const auto config = parse_extender_config(std::string(kSource) + R"(
 source: m
-server: {address: "0.0.0.0:9000", certFile: c, keyFile: k, healthAddress: ":1", metricsAddress: ":2", maxBodyBytes: 65536}
+server: {address: "0.0.0.0:9000", certFile: c, keyFile: k, clientCAFile: a, healthAddress: ":1", metricsAddress: ":2",
+         maxBodyBytes: 65536}
 strategies:
   - {name: TargetLoadPacking, weight: 2, args: {target: {cpu: 60, gpu: 50}}}
   - {name: LoadVariationRiskBalancing, args: {resources: [cpu], margin: 2, sensitivity: 0.5}}
@@ -180,6 +188,7 @@ client: {qps: 5, burst: 6}
 logging: {level: debug, format: json}
 )");
   ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->client_ca_file, "a");
   EXPECT_EQ(config->max_body_bytes, 65536);
   EXPECT_EQ(config->rules.at(0).weight, 2);
   EXPECT_EQ(config->rules.at(1).risk, (RiskArgs{{"cpu"}, 2, 0.5}));
@@ -196,6 +205,7 @@ TEST(Config, TellsWhatIsWrong) {
       {std::string(kSource) + "crtical: {cpu: 90}\n", "did you mean"},
       {std::string(kSource) + "critical: {cpu: 120}\n", "critical"},
       {std::string(kSource) + "server: {certFile: c}\n", "keyFile"},
+      {std::string(kSource) + "server: {clientCAFile: a}\n", "clientCAFile"},
       {std::string(kSource) + "server: {maxBodyBytes: 1}\n", "maxBodyBytes"},
       {std::string(kSource) + "strategies: [{name: Other}]\n", "strategies[0].name"},
       {std::string(kSource) + "strategies: [{name: TargetLoadPacking, args: {target: {cpu: 100}}}]\n", "target"},

@@ -343,6 +343,46 @@ TEST(LoadKeeper, APodThatIsRemovedBeforeItHasANodeIsExpectedNoMore) {
   EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 50);
 }
 
+TEST(LoadKeeper, SiblingsAreTheBoundAndTheExpectedPodsOfAWorkload) {
+  LoadKeeper keeper({"cpu"});
+  keeper.replace(board(), kNow);
+  const auto siblings = [&](const std::string& of) { return keeper.siblings({"n1", "n2", "n9"}, pod(of, "")); };
+  const api::Pod waiting = pod("p", "");
+  const api::Pod bound = pod("p", "n2");
+  api::Pod old = pod("old", "n1");
+  old.start_time = kNow - base::minutes(30);
+  const api::Pod other = pod("other", "n1", "another");
+  const api::Pod bare = pod("bare", "n1", "");
+  for (const api::Pod& each : {old, other, bare}) keeper.on_pod(nullptr, &each, kNow);
+  keeper.expect(waiting, "n1", kNow);
+  EXPECT_EQ(siblings("asked"), (std::vector<std::size_t>{2, 0, 0}));
+  EXPECT_EQ(siblings("p"), (std::vector<std::size_t>{1, 0, 0})) << "without itself";
+  EXPECT_EQ(keeper.siblings({"n1"}, bare), std::vector<std::size_t>{0}) << "it has no workload";
+  keeper.on_pod(&waiting, &bound, kNow);
+  EXPECT_EQ(siblings("asked"), (std::vector<std::size_t>{1, 1, 0}));
+  const api::Pod orphan = pod("p", "n2", "");
+  keeper.on_pod(&bound, &orphan, kNow);
+  EXPECT_EQ(siblings("asked"), (std::vector<std::size_t>{1, 0, 0}));
+  keeper.on_pod(&orphan, &bound, kNow);
+  EXPECT_EQ(siblings("asked"), (std::vector<std::size_t>{1, 1, 0})) << "adopted";
+  keeper.on_pod(&bound, nullptr, kNow);
+  keeper.on_pod(&old, nullptr, kNow);
+  EXPECT_EQ(siblings("asked"), (std::vector<std::size_t>{0, 0, 0}));
+}
+
+TEST(LoadKeeper, AnExpectedSiblingEndsWithItsExpectation) {
+  LoadKeeper keeper({"cpu"});
+  keeper.replace(board(), kNow);
+  const auto siblings = [&] { return keeper.siblings({"n1"}, pod("asked", "")).front(); };
+  keeper.expect(pod("p", ""), "n1", kNow);
+  EXPECT_EQ(siblings(), 1U);
+  keeper.replace(board(), kNow + LoadKeeper::kExpectedFor);
+  EXPECT_EQ(siblings(), 0U);
+  keeper.expect(pod("p", ""), "n1", kNow);
+  cpu_of(keeper, "n1", kNow + base::minutes(1));
+  EXPECT_EQ(siblings(), 0U) << "without an answer of the source, too";
+}
+
 TEST(LoadKeeper, OldPodsOfTheFirstListAreMeasuredAlready) {
   LoadKeeper keeper({"cpu"});
   api::Pod old = pod("p", "n1");

@@ -34,6 +34,7 @@ struct Setting {
   double use = 2;            ///< of a pod, once it is warm
   double warm = 0;           ///< from its start until then, linearly
   double bind = 0.3;         ///< until a node's name is seen on the pod, at most
+  bool spreads = true;       ///< the scheduler spreads pods of a workload
   double start = 2;          ///< from then until it runs, at most
   double scrape = 15;        ///< between two samples of a node
   double window = 15;        ///< that a sample is a mean of; 0: it is as it was
@@ -44,7 +45,9 @@ struct Setting {
   bool knows_usual = false;  ///< older pods of the workload run
   double others = 0;         ///< what others use of their requests, if there are any
   double most = 0.4;         ///< that may be left of the stock scheduler's deviation
-  double above = 10;         ///< points that the fullest node may be above the target of TargetLoadPacking
+  double above = 10;         ///< points that the fullest node may be above the target of TargetLoadPacking, on average
+  double stray = 0;          ///< points that it may be above that with a single seed
+  int seeds = 4;             ///< that TargetLoadPacking is played with
   double noise = 1;          ///< deviation of a node's own load
   int nodes = 12;
   int pods = 200;
@@ -80,8 +83,8 @@ class World {
     double next_question = 0;
     const double end = first + setting_.pods / setting_.rate + setting_.warm + 60;
     for (now_ = 0; now_ < end; now_ += kTick) {
-      pass();
-      if (now_ >= next_question) {
+      if (rule) pass();
+      if (rule && now_ >= next_question) {
         ask();
         next_question = now_ + setting_.interval * (0.9 + any(0.2));
       }
@@ -89,7 +92,7 @@ class World {
         place(rule.has_value());
         next_pod += 1 / setting_.rate;
       }
-      tell();
+      if (rule) tell();
     }
     std::vector<double> loads;
     for (int i = 0; i < setting_.nodes; ++i)
@@ -244,7 +247,8 @@ class World {
       args.nodes = names_;
       const auto loads = keeper_.loads(args.nodes, args.pod, true, at(now_));
       const auto decision = prioritize(config_, args, board.get(), loads, std::nullopt);
-      if (decision.best) keeper_.expect(args.pod, args.nodes[*decision.best], at(now_));
+      if (const auto likely = likely_place(decision, keeper_.siblings(args.nodes, args.pod)))
+        keeper_.expect(args.pod, args.nodes[*likely], at(now_));
       for (std::size_t i = 0; i < points.size(); ++i) points[i] += 50 * decision.scores[i];
     }
     for (double& each : points) each += any(0.5);  // it takes any of the best
@@ -259,7 +263,7 @@ class World {
     const auto [least, most] = std::ranges::minmax(counts_);
     for (const int count : counts_) {
       const double room = std::max(100 - count * setting_.requests, 0.0);
-      points.push_back(room + (most > 0 ? 200.0 * (most + least - count) / most : 200));
+      points.push_back(room + (most > 0 && setting_.spreads ? 200.0 * (most + least - count) / most : 200));
     }
     return points;
   }
@@ -316,7 +320,7 @@ ScoreRule packing() { return {.kind = Kind::kTargetLoadPacking, .target = {{"cpu
 
 class Placement : public ::testing::TestWithParam<Setting> {
  protected:
-  static constexpr int kSeeds = 2;
+  static constexpr int kSeeds = 4;
   /// In the results of --gtest_output.
   static void show(int seed, double stock, double aware) {
     RecordProperty("stock_" + std::to_string(seed), std::to_string(stock));
@@ -334,12 +338,16 @@ TEST_P(Placement, LeavesLittleOfTheStockSchedulersDeviation) {
 }
 
 TEST_P(Placement, PacksUpToTheTarget) {
-  for (int seed = 1; seed <= kSeeds; ++seed) {
+  const double most = kTarget + GetParam().above;
+  double mean = 0;
+  for (int seed = 1; seed <= GetParam().seeds; ++seed) {
     const double stock = std::ranges::max(World(GetParam(), seed).play(std::nullopt));
     const double aware = std::ranges::max(World(GetParam(), seed).play(packing()));
     show(seed, stock, aware);
-    EXPECT_LE(aware, kTarget + GetParam().above) << "seed " << seed << ", stock " << stock;
+    mean += aware / GetParam().seeds;
+    EXPECT_LE(aware, most + GetParam().stray) << "seed " << seed << ", stock " << stock;
   }
+  EXPECT_LE(mean, most);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -360,16 +368,30 @@ INSTANTIATE_TEST_SUITE_P(
                 .window = 120,
                 .interval = 30,
                 .has_pods = false},
-        Setting{.name = "PodsGetWarm", .warm = 30},
+        Setting{.name = "PodsGetWarm", .warm = 30, .stray = 10, .seeds = 20},
         Setting{.name = "PodsGetWarmSlowly", .rate = 5, .warm = 60, .above = 45},
-        Setting{.name = "NodesOnlyAndPodsGetWarm", .warm = 30, .has_pods = false},
+        Setting{.name = "NodesOnlyAndPodsGetWarm", .warm = 30, .has_pods = false, .stray = 10, .seeds = 20},
         Setting{.name = "PodsStartLate", .rate = 5, .start = 40},
         Setting{.name = "PodsAreBoundLate", .rate = 5, .bind = 8, .most = 0.5},
+        Setting{.name = "BurstIsBoundLateAndNobodySpreads",
+                .rate = 50,
+                .bind = 2,
+                .spreads = false,
+                .scrape = 2,
+                .window = 0,
+                .interval = 5,
+                .most = 0.3},
         Setting{.name = "RequestsAreTooHigh", .rate = 5, .requests = 4, .others = 0.5},
-        Setting{.name = "RequestsAreTooHighAndNothingElseRuns", .rate = 5, .requests = 4, .most = 0.6},
-        Setting{.name = "RequestsAreTooLow", .rate = 5, .requests = 0.5, .above = 40},
+        // With the first of the best expected instead of likely_place the mean is 73.3 and the worst 76, too.
+        Setting{.name = "RequestsAreTooHighAndNothingElseRuns",
+                .rate = 5,
+                .requests = 4,
+                .most = 0.6,
+                .stray = 2,
+                .seeds = 20},
+        Setting{.name = "RequestsAreTooLow", .rate = 5, .requests = 0.5, .above = 40, .stray = 5, .seeds = 20},
         Setting{.name = "UseIsKnown", .rate = 10, .requests = 0.5, .knows_usual = true},
-        Setting{.name = "Noisy", .rate = 5, .noise = 5}),
+        Setting{.name = "Noisy", .rate = 5, .stray = 2, .seeds = 20, .noise = 5}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace placement_test
