@@ -3,6 +3,7 @@
 /// Internal to the Beast engine: what its operations share. All members belong to the engine's thread unless they say
 /// otherwise.
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -40,6 +41,9 @@ struct BeastEngine::Core {
   boost::asio::io_context io{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
   std::vector<std::shared_ptr<Connection>> idle;  // the one used last is last
+  TlsContext session_of;                          // what `session` was made with
+  TlsSession session;                 // of the connection that was kept last; nullptr: none can be taken up again
+  std::array<char, 32 << 10> buffer;  // what is read, on its way to the operation
   std::set<std::shared_ptr<Operation>> running;
   bool closing = false;
   std::thread thread;

@@ -177,7 +177,8 @@ BeastEngine::Core::~Core() {
 }
 
 std::shared_ptr<Connection> BeastEngine::Core::new_connection(const TlsContext& tls) {
-  return std::make_shared<Connection>(io, endpoint, tls);
+  return std::make_shared<Connection>(Connection::Shared{io, endpoint, buffer}, tls,
+                                      tls == session_of ? session : nullptr);
 }
 
 std::shared_ptr<Connection> BeastEngine::Core::take_idle(const TlsContext& tls) {
@@ -194,6 +195,8 @@ std::shared_ptr<Connection> BeastEngine::Core::take_idle(const TlsContext& tls) 
 void BeastEngine::Core::keep(std::shared_ptr<Connection> connection) {
   const auto now = steady_clock::now();
   connection->touch(now);
+  session_of = connection->tls();
+  session = connection->session();
   while (!idle.empty() && !idle.front()->is_fresh(now, endpoint.options.keep_alive)) {
     idle.front()->close();
     idle.erase(idle.begin());
