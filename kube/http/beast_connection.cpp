@@ -160,6 +160,7 @@ void Connection::handshake() {
   const auto expected = expect_peer(stream_->handle(), endpoint_.tls_name, endpoint_.verify, &refusal_);
   if (!expected) return finish(expected.error());
   const TlsSession known = std::exchange(known_, nullptr);
+  offered_session_ = known != nullptr;
   stream_->handshake(known, [self = shared_from_this()](const IoError& error, std::size_t) {
     if (!self->opened_) return;
     error ? self->fail(error) : self->finish(std::nullopt);

@@ -54,6 +54,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_fresh(std::chrono::steady_clock::time_point now, base::milliseconds keep_alive) const;
   void touch(std::chrono::steady_clock::time_point now) { used_at_ = now; }
   const TlsContext& tls() const { return tls_; }
+  /// The handshake began with the session of an earlier connection.
+  bool offered_session() const { return offered_session_; }
   /// For the next connection; nullptr: there is none to go on with.
   TlsSession session() const { return stream_ ? stream_->session() : nullptr; }
   const char* phase() const { return phase_; }
@@ -81,6 +83,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::span<char> buffer_;
   const TlsContext tls_;
   TlsSession known_;
+  bool offered_session_ = false;
   boost::asio::ip::tcp::resolver resolver_;
   boost::asio::ip::tcp::socket socket_;
   std::optional<TlsStream> stream_;

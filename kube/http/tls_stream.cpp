@@ -48,9 +48,15 @@ const BIO_METHOD* socket_method() {
   return kMethod;
 }
 
+/// A connection that was closed without a word of TLS takes its session with it, unless OpenSSL believes otherwise.
+void free_quietly(SSL* ssl) {
+  SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN);
+  SSL_free(ssl);
+}
+
 }  // namespace
 
-TlsStream::TlsStream(tcp::socket& socket, SSL_CTX* context) : socket_(socket), ssl_(SSL_new(context), &SSL_free) {
+TlsStream::TlsStream(tcp::socket& socket, SSL_CTX* context) : socket_(socket), ssl_(SSL_new(context), &free_quietly) {
   BIO* bio = ssl_ ? BIO_new(socket_method()) : nullptr;
   if (bio == nullptr) {
     ssl_.reset();

@@ -51,7 +51,7 @@ class TlsStream {
   IoError error_of(int kind) const;
 
   boost::asio::ip::tcp::socket& socket_;
-  std::unique_ptr<SSL, decltype(&SSL_free)> ssl_;
+  std::unique_ptr<SSL, void (*)(SSL*)> ssl_;
 };
 
 }  // namespace kube
