@@ -11,6 +11,7 @@
 #include "api/json/lenient.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/policy/scheduler_version.hpp"
+#include "api/policy/status_change.hpp"
 #include "api/policy_history.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/wire_names.hpp"
@@ -275,6 +276,49 @@ Json encode_planned_move(const PlannedMove& move) {
   return json;
 }
 
+void put_plan(Json& json, const std::vector<PlannedMove>& plan) {
+  const std::size_t rows = std::min(plan.size(), kMaxPublishedPlan);
+  for (std::size_t i = 0; i < rows; ++i) json["plan"].push_back(encode_planned_move(plan[i]));
+}
+
+void put_cooldowns(Json& json, const std::vector<CooldownRecord>& cooldowns) {
+  for (const CooldownRecord& record : cooldowns) {
+    Json times = Json::array();
+    for (const base::TimePoint time : record.times) times.push_back(wire_time(time));
+    json["cooldowns"].push_back({{"subject", record.subject}, {"times", std::move(times)}});
+  }
+}
+
+void put_refusals(Json& json, const std::vector<RefusedPod>& refusals) {
+  const std::size_t rows = std::min(refusals.size(), kMaxPublishedRefusals);
+  for (std::size_t i = 0; i < rows; ++i) json["refusals"].push_back(encode_refused_pod(refusals[i]));
+}
+
+/// Without the lists that are the same in `other`; nullptr: with all.
+Json encode_differing(const DeschedulerPolicyStatus& status, const DeschedulerPolicyStatus* other) {
+  using Status = DeschedulerPolicyStatus;
+  const auto is_news = [&](auto Status::*member) { return other == nullptr || status.*member != other->*member; };
+  Json json = {
+      {"observedGeneration", status.observed_generation}, {"active", status.active}, {"evicted", status.evicted}};
+  if (!status.conditions.empty()) json["conditions"] = encode_conditions(status.conditions);
+  if (const Condition* ready = find_condition(status.conditions, ConditionType::kReady))
+    json["ready"] = to_string(ready->status);
+  if (status.last_cycle) json["lastCycle"] = encode_last_cycle(*status.last_cycle);
+  put_time(json, "nextCycleTime", status.next_cycle_time);
+  if (status.evicted_counted != 0) json["evictedCounted"] = status.evicted_counted;
+  put_time(json, "evictedUntil", status.evicted_until);
+  if (status.circuit != PolicyCircuit{}) json["circuit"] = encode_circuit(status.circuit);
+  if (is_news(&Status::plan)) put_plan(json, status.plan);
+  if (is_news(&Status::cooldowns)) put_cooldowns(json, status.cooldowns);
+  if (status.plan_truncated || status.plan.size() > kMaxPublishedPlan) json["planTruncated"] = true;
+  if (is_news(&Status::refusals)) put_refusals(json, status.refusals);
+  if (is_news(&Status::restarts)) put_restart_records(json, status.restarts);
+  if (is_news(&Status::history)) put_policy_history(json, status.history);
+  put_balance_rows(json, status.balance);
+  put_rounds_status(json, status.rounds);
+  return json;
+}
+
 }  // namespace
 
 DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors) {
@@ -389,33 +433,10 @@ Json encode_spec(const DeschedulerPolicySpec& spec) {
 
 Json encode_refused_pod(const RefusedPod& refused) { return encode_decision_row(refused); }
 
-Json encode_status(const DeschedulerPolicyStatus& status) {
-  Json json = {
-      {"observedGeneration", status.observed_generation}, {"active", status.active}, {"evicted", status.evicted}};
-  if (!status.conditions.empty()) json["conditions"] = encode_conditions(status.conditions);
-  if (const Condition* ready = find_condition(status.conditions, ConditionType::kReady))
-    json["ready"] = to_string(ready->status);
-  if (status.last_cycle) json["lastCycle"] = encode_last_cycle(*status.last_cycle);
-  put_time(json, "nextCycleTime", status.next_cycle_time);
-  if (status.evicted_counted != 0) json["evictedCounted"] = status.evicted_counted;
-  put_time(json, "evictedUntil", status.evicted_until);
-  if (status.circuit != PolicyCircuit{}) json["circuit"] = encode_circuit(status.circuit);
-  const std::size_t rows = std::min(status.plan.size(), kMaxPublishedPlan);
-  for (std::size_t i = 0; i < rows; ++i) json["plan"].push_back(encode_planned_move(status.plan[i]));
-  for (const CooldownRecord& record : status.cooldowns) {
-    Json times = Json::array();
-    for (const base::TimePoint time : record.times) times.push_back(wire_time(time));
-    json["cooldowns"].push_back({{"subject", record.subject}, {"times", std::move(times)}});
-  }
-  if (status.plan_truncated || rows < status.plan.size()) json["planTruncated"] = true;
-  for (std::size_t i = 0; i < std::min(status.refusals.size(), kMaxPublishedRefusals); ++i) {
-    json["refusals"].push_back(encode_refused_pod(status.refusals[i]));
-  }
-  put_restart_records(json, status.restarts);
-  put_policy_history(json, status.history);
-  put_balance_rows(json, status.balance);
-  put_rounds_status(json, status.rounds);
-  return json;
+Json encode_status(const DeschedulerPolicyStatus& status) { return encode_differing(status, nullptr); }
+
+std::pair<Json, Json> encode_change(const DeschedulerPolicyStatus& before, const DeschedulerPolicyStatus& after) {
+  return {encode_differing(before, &after), encode_differing(after, &before)};
 }
 
 Json encode_descheduler_policy(const DeschedulerPolicy& policy) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/json/json.hpp"
@@ -18,11 +19,20 @@ constexpr std::string_view kCutMark = "...";
 /// Numbers above are not exact in every JSON reader.
 constexpr std::int64_t kMaxSeq = (std::int64_t{1} << 53) - 1;
 
-std::string json_string(std::string_view text) { return api::to_json_text(api::Json(std::string(text))); }
+/// Printable ASCII that stands in JSON as it is: nearly all there is to write.
+bool is_plain(std::string_view text) {
+  return std::ranges::all_of(text, [](unsigned char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; });
+}
+
+std::string json_string(std::string_view text) {
+  if (is_plain(text)) return fmt::format("\"{}\"", text);
+  return api::to_json_text(api::Json(std::string(text)));
+}
 
 /// One line of valid UTF-8, cut between code points.
-std::string clean(const std::string& text, std::size_t limit = kMaxText) {
-  std::string kept = text;
+std::string clean(std::string text, std::size_t limit = kMaxText) {
+  if (text.size() <= limit && is_plain(text)) return text;
+  std::string kept = std::move(text);
   if (kept.size() > limit) {
     std::size_t end = limit - kCutMark.size();
     while (end > 0 && (static_cast<unsigned char>(kept[end]) & 0xC0) == 0x80) --end;
@@ -114,12 +124,12 @@ std::string with_hash(std::string canonical_text, std::string_view hash) {
 Record bounded(Record record) {
   for (std::string* text : {&record.actor, &record.action, &record.object.kind, &record.object.ns, &record.object.name,
                             &record.object.uid, &record.policy.name, &record.decision, &record.reason}) {
-    *text = clean(*text);
+    *text = clean(std::move(*text));
   }
   std::map<std::string, std::string> detail;
-  for (const auto& [key, value] : record.detail) {
+  for (auto& [key, value] : record.detail) {
     if (detail.size() == kMaxDetails) break;
-    detail[clean(key, kMaxKey)] = clean(value);
+    detail[clean(key, kMaxKey)] = clean(std::move(value));
   }
   record.detail = std::move(detail);
   return record;

@@ -93,9 +93,30 @@ MetricFamily::Series series_of(const prometheus::ClientMetric& metric, MetricFam
 
 }  // namespace
 
+/// Those that were asked for, by name. The registry would walk through all families each time.
+template <typename Metric>
+class Families {
+ public:
+  template <typename Builder>
+  prometheus::Family<Metric>& get(prometheus::Registry& registry, Builder builder, std::string_view name,
+                                  std::string_view help) {
+    const auto known = by_name_.find(name);
+    if (known != by_name_.end()) return *known->second;
+    auto& made = builder.Name(std::string(name)).Help(std::string(help)).Register(registry);
+    by_name_.emplace(name, &made);
+    return made;
+  }
+
+ private:
+  std::map<std::string, prometheus::Family<Metric>*, std::less<>> by_name_;
+};
+
 struct Metrics::Impl {
   // Same name and help give the same family back (Registry::InsertBehavior::Merge).
   prometheus::Registry registry;
+  Families<prometheus::Counter> counters;  // guarded by mutex, like the next two
+  Families<prometheus::Gauge> gauges;
+  Families<prometheus::Histogram> histograms;
   std::mutex mutex;                           // of forget() and of what makes series
   std::map<std::string, std::size_t> series;  // of each family
   /// Guarded by mutex, and so is what makes and drops them.
@@ -131,21 +152,21 @@ Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
 Metrics::~Metrics() = default;
 
 Counter Metrics::counter(std::string_view name, std::string_view help, MetricLabels labels) {
-  auto& family = prometheus::BuildCounter().Name(std::string(name)).Help(std::string(help)).Register(impl_->registry);
   const std::scoped_lock lock(impl_->mutex);
+  auto& family = impl_->counters.get(impl_->registry, prometheus::BuildCounter(), name, help);
   return Counter(&family.Add(impl_->admit(family, labels)));
 }
 
 Gauge Metrics::gauge(std::string_view name, std::string_view help, MetricLabels labels) {
-  auto& family = prometheus::BuildGauge().Name(std::string(name)).Help(std::string(help)).Register(impl_->registry);
   const std::scoped_lock lock(impl_->mutex);
+  auto& family = impl_->gauges.get(impl_->registry, prometheus::BuildGauge(), name, help);
   return Gauge(&family.Add(impl_->admit(family, labels)));
 }
 
 Histogram Metrics::histogram(std::string_view name, std::string_view help, const std::vector<double>& buckets,
                              MetricLabels labels) {
-  auto& family = prometheus::BuildHistogram().Name(std::string(name)).Help(std::string(help)).Register(impl_->registry);
   const std::scoped_lock lock(impl_->mutex);
+  auto& family = impl_->histograms.get(impl_->registry, prometheus::BuildHistogram(), name, help);
   const prometheus::Labels told = impl_->admit(family, labels);
   auto& histogram = family.Add(told, buckets);
   return Histogram(&histogram, &impl_->exemplars_of(histogram, family.GetName(), told, buckets));

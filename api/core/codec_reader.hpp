@@ -12,6 +12,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,33 +56,47 @@ struct Slot {
   }
 };
 
-/// One of this thread's slots for as long as it lives. They nest: the decoder of an item runs inside for_each_item.
+/// Slots that nobody uses: few are in use at a time, however many threads there are. Thread-safe.
+class SlotPool {
+ public:
+  std::unique_ptr<Slot> take() {
+    const std::scoped_lock lock(mutex_);
+    if (free_.empty()) return std::make_unique<Slot>();
+    std::unique_ptr<Slot> newest = std::move(free_.back());
+    free_.pop_back();
+    return newest;
+  }
+  void give_back(std::unique_ptr<Slot> slot) {
+    const std::scoped_lock lock(mutex_);
+    if (free_.size() < kMostKept) free_.push_back(std::move(slot));
+  }
+  static SlotPool& shared() {
+    static SlotPool pool;
+    return pool;
+  }
+
+ private:
+  static constexpr std::size_t kMostKept = 8;
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Slot>> free_;
+};
+
+/// A slot for as long as it lives. They nest: the decoder of an item runs inside for_each_item.
 class Lease {
  public:
-  Lease() {
-    if (slots().size() <= depth()) slots().push_back(std::make_unique<Slot>());
-    slot_ = slots()[depth()++].get();
-  }
+  Lease() : slot_(SlotPool::shared().take()) {}
   ~Lease() {
-    --depth();
     if (slot_->capacity > kKeptCapacity) slot_->release();
+    SlotPool::shared().give_back(std::move(slot_));
   }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
   Slot& operator*() { return *slot_; }
-  Slot* operator->() { return slot_; }
+  Slot* operator->() { return slot_.get(); }
 
  private:
-  static std::vector<std::unique_ptr<Slot>>& slots() {
-    thread_local std::vector<std::unique_ptr<Slot>> slots;
-    return slots;
-  }
-  static std::size_t& depth() {
-    thread_local std::size_t depth = 0;
-    return depth;
-  }
-
-  Slot* slot_ = nullptr;
+  std::unique_ptr<Slot> slot_;
 };
 
 /// What an error about one value costs: only that value. Everything else breaks the document.

@@ -116,7 +116,7 @@ void Reconciler::Reconciliation::observe_surroundings() {
   if (here || !owner || api::is_terminal(evacuation.status.phase)) return;
   std::set<std::string> claimed;
   for (const auto& other : deps_.evacuations.by_index(kEvacuationsByOwner, owner_index_key(key_.ns, *owner))) {
-    if (other->meta.key() == key_ || !other->status.outcome || !other->status.outcome->replacement) continue;
+    if (!other->status.outcome || !other->status.outcome->replacement || other->meta.key() == key_) continue;
     if (!yields_to_us(*other)) claimed.insert(other->status.outcome->replacement->uid);
   }
   for (auto& pod : deps_.pods.by_index(kPodsByOwner, owner_index_key(key_.ns, *owner))) {

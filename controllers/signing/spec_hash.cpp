@@ -48,7 +48,7 @@ class RecentHashes {
     api::EvacuationSpec spec;
     std::string hash;
   };
-  static constexpr std::size_t kSlots = 128;
+  static constexpr std::size_t kSlots = 512;
 
   Entry& slot(const api::EvacuationSpec& spec) {
     return entries_[std::hash<std::string>{}(spec.pod_ref.uid.value) % kSlots];

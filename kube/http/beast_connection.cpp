@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <boost/asio/connect.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/asio/write.hpp>
 #include <cerrno>
 
@@ -45,8 +46,14 @@ std::string tls_reason(const boost::system::error_code& error) {
 
 }  // namespace
 
-Connection::Connection(asio::io_context& io, const Endpoint& endpoint, TlsContext tls)
-    : io_(io), endpoint_(endpoint), tls_(std::move(tls)), resolver_(io), socket_(io), timer_(io) {}
+Connection::Connection(const Shared& shared, TlsContext tls, TlsSession known)
+    : endpoint_(shared.endpoint),
+      buffer_(shared.buffer),
+      tls_(std::move(tls)),
+      known_(std::move(known)),
+      resolver_(shared.io),
+      socket_(shared.io),
+      timer_(shared.io) {}
 
 void Connection::open(Opened opened) {
   opened_ = std::move(opened);
@@ -100,6 +107,8 @@ void Connection::connect(const Endpoints& endpoints) {
 
 void Connection::connected() {
   notice_dead_peers(socket_);
+  IoError ignored;
+  socket_.non_blocking(true, ignored);
   if (endpoint_.proxy) return ask_proxy();
   if (tls_) return handshake();
   finish(std::nullopt);
@@ -125,16 +134,14 @@ void Connection::ask_proxy() {
 
 void Connection::read_proxy_answer(std::shared_ptr<ResponseReader> reader) {
   // One byte too many would be the server's: TLS is silent until we speak, so nothing is lost by reading blocks.
-  socket_.async_read_some(
-      asio::buffer(buffer_), [self = shared_from_this(), reader](const IoError& error, std::size_t size) {
-        if (!self->opened_) return;
-        if (error) return self->fail(error);
-        const auto fed = reader->feed({self->buffer_.data(), size});
-        if (!fed)
-          return self->finish(base::unavailable(self->endpoint_.text() + ": the proxy: " + fed.error().message));
-        if (!reader->has_head()) return self->read_proxy_answer(reader);
-        self->proxy_answered(*reader);
-      });
+  read_plain([self = shared_from_this(), reader](const IoError& error, std::string_view bytes) {
+    if (!self->opened_) return;
+    if (error) return self->fail(error);
+    const auto fed = reader->feed(bytes);
+    if (!fed) return self->finish(base::unavailable(self->endpoint_.text() + ": the proxy: " + fed.error().message));
+    if (!reader->has_head()) return self->read_proxy_answer(reader);
+    self->proxy_answered(*reader);
+  });
 }
 
 void Connection::proxy_answered(const ResponseReader& reader) {
@@ -148,37 +155,41 @@ void Connection::proxy_answered(const ResponseReader& reader) {
 
 void Connection::handshake() {
   start_phase(endpoint_.options.handshake_timeout, "TLS handshake");
-  SSL_CTX_up_ref(tls_.get());  // the asio context gives one reference back
-  context_.emplace(tls_.get());
-  stream_.emplace(socket_, *context_);
-  const auto expected = expect_peer(stream_->native_handle(), endpoint_.tls_name, endpoint_.verify, &refusal_);
+  stream_.emplace(socket_, tls_.get());
+  if (stream_->handle() == nullptr) return finish(base::unavailable("OpenSSL has no memory for a connection"));
+  const auto expected = expect_peer(stream_->handle(), endpoint_.tls_name, endpoint_.verify, &refusal_);
   if (!expected) return finish(expected.error());
-  stream_->async_handshake(Tls::client, [self = shared_from_this()](const IoError& error) {
+  const TlsSession known = std::exchange(known_, nullptr);
+  offered_session_ = known != nullptr;
+  stream_->handshake(known, [self = shared_from_this()](const IoError& error, std::size_t) {
     if (!self->opened_) return;
     error ? self->fail(error) : self->finish(std::nullopt);
   });
 }
 
 void Connection::write(std::string_view bytes, Written written) {
-  const auto done = [self = shared_from_this(), size = bytes.size(), written = std::move(written)](
-                        const IoError& error, std::size_t sent) { written(error, sent == size); };
-  const auto buffer = asio::buffer(bytes.data(), bytes.size());
-  if (stream_) {
-    asio::async_write(*stream_, buffer, done);
-  } else {
-    asio::async_write(socket_, buffer, done);
-  }
+  auto done = [self = shared_from_this(), size = bytes.size(), written = std::move(written)](
+                  const IoError& error, std::size_t sent) { written(error, sent == size); };
+  if (stream_) return stream_->write(bytes, std::move(done));
+  asio::async_write(socket_, asio::buffer(bytes.data(), bytes.size()), std::move(done));
 }
 
 void Connection::read(Received received) {
-  auto done = [self = shared_from_this(), received = std::move(received)](const IoError& error, std::size_t size) {
-    received(error, {self->buffer_.data(), size});
-  };
-  if (stream_) {
-    stream_->async_read_some(asio::buffer(buffer_), std::move(done));
-  } else {
-    socket_.async_read_some(asio::buffer(buffer_), std::move(done));
-  }
+  if (!stream_) return read_plain(std::move(received));
+  stream_->read(buffer_,
+                [self = shared_from_this(), received = std::move(received)](const IoError& error, std::size_t size) {
+                  received(error, {self->buffer_.data(), size});
+                });
+}
+
+void Connection::read_plain(Received received) {
+  socket_.async_wait(
+      tcp::socket::wait_read, [self = shared_from_this(), received = std::move(received)](IoError error) mutable {
+        std::size_t size = 0;
+        if (!error) size = self->socket_.read_some(asio::buffer(self->buffer_.data(), self->buffer_.size()), error);
+        if (error == asio::error::would_block) return self->read_plain(std::move(received));
+        received(error, {self->buffer_.data(), size});
+      });
 }
 
 void Connection::close() {

@@ -2,23 +2,22 @@
 
 /// Internal to the Beast engine: one connection, driven by callbacks on the engine's one thread.
 
-#include <array>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/result.hpp"
 #include "kube/http/beast_engine.hpp"
 #include "kube/http/response_reader.hpp"
+#include "kube/http/tls_stream.hpp"
 
 namespace kube {
 
@@ -32,13 +31,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using Written = std::function<void(const IoError&, bool complete)>;
   using Received = std::function<void(const IoError&, std::string_view)>;
 
-  /// `endpoint` must outlive it. `tls` nullptr: plain HTTP.
-  Connection(boost::asio::io_context& io, const Endpoint& endpoint, TlsContext tls);
+  /// What connections share; it must outlive them.
+  struct Shared {
+    boost::asio::io_context& io;
+    const Endpoint& endpoint;
+    std::span<char> buffer;  ///< for what is read, until the callback returns
+  };
+
+  /// `tls` nullptr: plain HTTP. `known`: a session of an earlier connection with that context, or nullptr.
+  Connection(const Shared& shared, TlsContext tls, TlsSession known);
 
   /// Errors: kTimeout, or kUnavailable with the reason (X509's where it is the certificate).
   void open(Opened opened);
   /// `bytes` must stay until `written` is called.
   void write(std::string_view bytes, Written written);
+  /// The bytes are gone when `received` returns.
   void read(Received received);
   /// Ends whatever is running; its callback gets an error.
   void close();
@@ -47,6 +54,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_fresh(std::chrono::steady_clock::time_point now, base::milliseconds keep_alive) const;
   void touch(std::chrono::steady_clock::time_point now) { used_at_ = now; }
   const TlsContext& tls() const { return tls_; }
+  /// The handshake began with the session of an earlier connection.
+  bool offered_session() const { return offered_session_; }
+  /// For the next connection; nullptr: there is none to go on with.
+  TlsSession session() const { return stream_ ? stream_->session() : nullptr; }
   const char* phase() const { return phase_; }
   /// "connection reset", or what TLS says; certificate alerts of the server come with a hint.
   std::string explain(const IoError& error) const;
@@ -55,7 +66,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
  private:
   using Endpoints = boost::asio::ip::tcp::resolver::results_type;
-  using Tls = boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>;
 
   void start_phase(base::milliseconds limit, const char* name);
   void resolve();
@@ -65,22 +75,23 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read_proxy_answer(std::shared_ptr<ResponseReader> reader);
   void proxy_answered(const ResponseReader& reader);
   void handshake();
+  void read_plain(Received received);
   void finish(std::optional<base::Error> error);
   void fail(const IoError& error);
 
-  boost::asio::io_context& io_;
   const Endpoint& endpoint_;
+  const std::span<char> buffer_;
   const TlsContext tls_;
+  TlsSession known_;
+  bool offered_session_ = false;
   boost::asio::ip::tcp::resolver resolver_;
   boost::asio::ip::tcp::socket socket_;
-  std::optional<boost::asio::ssl::context> context_;  // holds a reference to *tls_
-  std::optional<Tls> stream_;
+  std::optional<TlsStream> stream_;
   boost::asio::steady_timer timer_;
   Opened opened_;
   const char* phase_ = "";
   std::string refusal_;  // why the certificate was not accepted
   std::string proxy_request_;
-  std::array<char, 32 << 10> buffer_;
   std::chrono::steady_clock::time_point used_at_{};
 };
 

@@ -64,6 +64,7 @@ class Exchange final : public Operation, public std::enable_shared_from_this<Exc
     if (reused_) return send();
     connection_->open([self = shared_from_this()](std::optional<base::Error> error) {
       if (self->finished_) return;
+      if (error && self->core_.opens_without_session(*self->connection_)) return self->connect(nullptr);
       error ? self->finish(*std::move(error)) : self->send();
     });
   }
@@ -177,7 +178,14 @@ BeastEngine::Core::~Core() {
 }
 
 std::shared_ptr<Connection> BeastEngine::Core::new_connection(const TlsContext& tls) {
-  return std::make_shared<Connection>(io, endpoint, tls);
+  const bool is_known = offers_sessions && tls == session_of;
+  return std::make_shared<Connection>(Connection::Shared{io, endpoint, buffer}, tls, is_known ? session : nullptr);
+}
+
+bool BeastEngine::Core::opens_without_session(const Connection& failed) {
+  if (!failed.offered_session()) return false;
+  offers_sessions = false;
+  return true;
 }
 
 std::shared_ptr<Connection> BeastEngine::Core::take_idle(const TlsContext& tls) {
@@ -194,6 +202,8 @@ std::shared_ptr<Connection> BeastEngine::Core::take_idle(const TlsContext& tls) 
 void BeastEngine::Core::keep(std::shared_ptr<Connection> connection) {
   const auto now = steady_clock::now();
   connection->touch(now);
+  session_of = connection->tls();
+  session = connection->session();
   while (!idle.empty() && !idle.front()->is_fresh(now, endpoint.options.keep_alive)) {
     idle.front()->close();
     idle.erase(idle.begin());

@@ -108,11 +108,7 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
     if (!core_.enter(shared_from_this())) return queue_.end(engine_closed());
     timer_.emplace(core_.io);
     expire_at(outgoing_.deadline, "no answer in time");
-    connection_ = core_.new_connection(outgoing_.tls);
-    connection_->open([self = shared_from_this()](std::optional<base::Error> error) {
-      if (self->finished_) return;
-      error ? self->finish(*std::move(error)) : self->send();
-    });
+    connect();
   }
 
   void abort(base::Error why) override { finish(std::move(why)); }
@@ -127,6 +123,15 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
   }
 
  private:
+  void connect() {
+    connection_ = core_.new_connection(outgoing_.tls);
+    connection_->open([self = shared_from_this()](std::optional<base::Error> error) {
+      if (self->finished_) return;
+      if (error && self->core_.opens_without_session(*self->connection_)) return self->connect();
+      error ? self->finish(*std::move(error)) : self->send();
+    });
+  }
+
   void send() {
     connection_->write(outgoing_.bytes, [self = shared_from_this()](const Connection::IoError& error, bool) {
       if (self->finished_) return;

@@ -62,6 +62,18 @@ const api::Pod* find_replacement(const StatusBuilder& builder) {
   return best;
 }
 
+/// Whether so many are Ready without the pod.
+bool has_ready(const StatusBuilder& builder, std::int32_t wanted) {
+  std::int32_t ready = 0;
+  for (const Sibling& each : builder.seen().siblings) {
+    if (ready >= wanted) break;
+    const api::Pod& pod = *each.pod;
+    const bool leaving = pod.uid() == builder.spec().pod_ref.uid;  // a cache that lags still shows it
+    if (!leaving && pod.is_ready() && !pod.meta.is_terminating() && !pod.is_terminal()) ++ready;
+  }
+  return ready >= wanted;
+}
+
 /// Why no replacement will come; empty: one is expected.
 std::string not_expected(const StatusBuilder& builder) {
   const auto& owner = builder.status().pod_owner;
@@ -69,12 +81,7 @@ std::string not_expected(const StatusBuilder& builder) {
   if (!owner) return "the pod has no controller";
   if (owner->kind == "Job") return "a Job counts its own completions";
   if (!builder.seen().desired_replicas) return {};
-  const auto ready =
-      std::count_if(builder.seen().siblings.begin(), builder.seen().siblings.end(), [&](const Sibling& each) {
-        const bool leaving = each.pod->uid() == builder.spec().pod_ref.uid;  // a cache that lags still shows it
-        return !leaving && each.pod->is_ready() && !each.pod->meta.is_terminating() && !each.pod->is_terminal();
-      });
-  if (ready < *builder.seen().desired_replicas) return {};
+  if (!has_ready(builder, *builder.seen().desired_replicas)) return {};
   return fmt::format("{} {} has its {} replicas", owner->kind, owner->name, *builder.seen().desired_replicas);
 }
 

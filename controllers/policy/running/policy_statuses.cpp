@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "api/policy/status_change.hpp"
 #include "controllers/status_patch.hpp"
 
 namespace controllers {
@@ -30,9 +31,9 @@ bool PolicyStatuses::must_write(const ObservedPolicy& seen, const api::Deschedul
 }
 
 base::Status PolicyStatuses::write(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& next) {
-  const auto saved = client_.patch(
-      kube::kPolicies, seen.meta.key(), kube::PatchType::kMerge,
-      guarded_status_patch(seen.meta, api::encode_status(seen.status), api::encode_status(next)), "status");
+  auto [was, is] = api::encode_change(seen.status, next);
+  const auto saved = client_.patch(kube::kPolicies, seen.meta.key(), kube::PatchType::kMerge,
+                                   guarded_status_patch(seen.meta, was, std::move(is)), "status");
   own_[seen.meta.uid] = {next, saved.ok()};
   if (!saved) return saved.error().during("saving the policy's status");
   return base::Done{};

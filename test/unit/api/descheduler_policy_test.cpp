@@ -6,6 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "api/policy/status_change.hpp"
 #include "populated.hpp"
 
 namespace descheduler_policy_test {
@@ -61,6 +62,39 @@ TEST(PolicyCodecTest, PublishesAtMostAHundredRefusals) {
   api::DeschedulerPolicyStatus status;
   status.refusals.resize(101);
   EXPECT_EQ(api::encode_status(status)["refusals"].size(), 100U);
+}
+
+/// The populated one, one without each of its members in turn, and some with other lists.
+std::vector<api::DeschedulerPolicyStatus> various_statuses() {
+  const Json whole = api::encode_status(test_api::populated_policy_status());
+  std::vector<api::DeschedulerPolicyStatus> all = {{}, test_api::populated_policy_status()};
+  for (const auto& [name, value] : whole.items()) {
+    Json less = {{"status", whole}};
+    less["status"].erase(name);
+    all.push_back(api::decode_descheduler_policy(less)->status);
+  }
+  all.emplace_back(all[1]).plan.resize(101);
+  all.emplace_back(all[1]).refusals.push_back({});
+  all.emplace_back(all[1]).cooldowns.front().times.clear();
+  return all;
+}
+
+TEST(PolicyCodecTest, AChangeIsTheSamePatchAsBothInFull) {
+  const auto all = various_statuses();
+  for (const api::DeschedulerPolicyStatus& before : all) {
+    for (const api::DeschedulerPolicyStatus& after : all) {
+      const auto [was, is] = api::encode_change(before, after);
+      const Json full_before = api::encode_status(before);
+      const Json full_after = api::encode_status(after);
+      Json names = full_before;
+      names.update(full_after);
+      for (const auto& [name, value] : names.items()) {
+        const bool differs = full_before.value(name, Json()) != full_after.value(name, Json());
+        EXPECT_EQ(was.value(name, Json()) != is.value(name, Json()), differs) << name;
+        if (differs) EXPECT_EQ(is.value(name, Json()), full_after.value(name, Json())) << name;
+      }
+    }
+  }
 }
 
 TEST(PolicyCodecTest, ShowsReadinessInTheTable) {

@@ -165,7 +165,12 @@ class TestServer::Connection final : public Peer {
     if (tls_ != nullptr && !was_reset_) SSL_shutdown(tls_);
     if (tls_ != nullptr) SSL_free(tls_);
   }
-  bool handshake() { return tls_ == nullptr || SSL_accept(tls_) == 1; }
+  bool handshake() {
+    if (tls_ == nullptr) return true;
+    if (SSL_accept(tls_) != 1) return false;
+    server_.resumed_sessions_ += SSL_session_reused(tls_);
+    return true;
+  }
 
   bool send(std::string_view bytes) override {
     while (!bytes.empty()) {

@@ -76,6 +76,7 @@ class TestServer {
   std::uint16_t port() const { return port_; }
   std::string url() const;
   int connections() const { return connections_; }
+  int resumed_sessions() const { return resumed_sessions_; }
   std::vector<ServerRequest> requests() const;
   void await_requests(std::size_t count) const;
   void await_no_connections() const;  ///< all that there were have been closed
@@ -92,6 +93,7 @@ class TestServer {
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::atomic<int> connections_ = 0;
+  std::atomic<int> resumed_sessions_ = 0;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::vector<ServerRequest> requests_;

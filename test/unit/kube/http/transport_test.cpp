@@ -526,6 +526,39 @@ TEST(HttpTls, ConnectsAnewWhenTheCertificateWasRotated) {
   EXPECT_EQ(server.connections(), 3);
 }
 
+bool answer_and_hang_up(Peer& peer, const ServerRequest&) {
+  peer.send(http_answer(200, "{}"));
+  return false;
+}
+
+TEST(HttpTls, TakesUpTheSessionOfAnEarlierConnection) {
+  const TestServer server(answer_and_hang_up, &good_tls());
+  const auto client = connect(config_for(server.url()), {.engine = HttpEngine::kBeast});
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(client->round_trip(post("/a", "{}")));
+    server.await_no_connections();
+  }
+  EXPECT_EQ(server.connections(), 3);
+  EXPECT_EQ(server.resumed_sessions(), 2);
+}
+
+/// This server demands a certificate and has no name for its sessions: it hangs up on who offers one.
+TEST(HttpTls, DoesWithoutASessionThatTheServerCannotTakeUp) {
+  const ServerTls tls{ca().issue({"127.0.0.1"}), ca().pem()};
+  const TestServer server(answer_and_hang_up, &tls);
+  const Pem own = ca().issue({"client"});
+  Config config = config_for(server.url());
+  config.credentials = static_credentials({"", own.certificate, own.key});
+  const auto client = connect(std::move(config), {.engine = HttpEngine::kBeast});
+  for (int i = 0; i < 3; ++i) {
+    const auto got = client->round_trip(post("/a", "{}"));
+    ASSERT_TRUE(got) << got.error().message;
+    server.await_no_connections();
+  }
+  EXPECT_EQ(server.connections(), 4);  // one in vain
+  EXPECT_EQ(server.requests().size(), 3U);
+}
+
 // --- ways to the server
 
 TEST(HttpRoute, ReachesAnIpv6Literal) {
