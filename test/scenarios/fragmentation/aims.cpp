@@ -20,7 +20,7 @@ class Aims {
     check_bound();
     if (attempt_.kind == "classic" && ours_.moves * 100 > ours_.freed() * kMostOnClassicPercent)
       missed_.push_back(fmt::format("{} moves for {} nodes: more than 2.2 a node", ours_.moves, ours_.freed()));
-    if (attempt_.optimum) check_moves("an exact solver", attempt_.optimum->moves);
+    if (attempt_.optimum && attempt_.optimum->moves) check_moves("an exact solver", *attempt_.optimum->moves);
     for (const Rival& rival : attempt_.rivals) check_rival(rival);
     for (const Rival& method : attempt_.methods) check_moves_of(method);
     return std::move(missed_);

@@ -20,8 +20,8 @@ struct Rival {
 
 /// What an exact solver says.
 struct Optimum {
-  int freed = 0;  ///< no plan frees more nodes
-  int moves = 0;  ///< no plan frees as many as ours with fewer
+  int freed = 0;               ///< no plan frees more nodes
+  std::optional<int> moves{};  ///< no plan frees as many as ours with fewer; nullopt: it was not asked
 };
 
 struct Attempt {

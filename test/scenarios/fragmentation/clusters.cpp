@@ -7,6 +7,8 @@
 #include <map>
 
 #include "test/builders/cluster.hpp"
+#include "test/scenarios/fragmentation/adverse/kinds.hpp"
+#include "test/scenarios/fragmentation/random.hpp"
 
 namespace fragmentation {
 namespace {
@@ -21,28 +23,6 @@ constexpr std::int64_t kAgentCpu = 100;
 constexpr std::int64_t kLogsCpu = 300;
 constexpr std::int64_t kFewSlots = 12;
 constexpr int kApps = 40;
-
-/// SplitMix64: the same numbers with every compiler.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-  /// Below `end`.
-  int below(int end) { return static_cast<int>(next() % static_cast<std::uint64_t>(end)); }
-  bool chance(double of_one) { return static_cast<double>(next() >> 11) < of_one * 9007199254740992.0; }
-  template <typename T, std::size_t N>
-  T pick(const std::array<T, N>& choices) {
-    return choices[static_cast<std::size_t>(below(static_cast<int>(N)))];
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 /// What distinguishes the kinds.
 struct Shape {
@@ -290,6 +270,7 @@ std::vector<std::string_view> kinds() {
 }
 
 scheduling::SnapshotInput make_cluster(std::string_view kind, int nodes, std::uint64_t seed) {
+  if (const auto cluster = make_adverse_cluster(kind, nodes, seed)) return *cluster;
   const auto shape = std::ranges::find(kShapes, kind, &Shape::name);
   return Maker(*shape, nodes, seed).make();
 }

@@ -14,7 +14,10 @@ namespace fragmentation {
 /// What all kinds have in common: half of the nodes are full, each node has a pod of a DaemonSet.
 std::vector<std::string_view> kinds();
 
-/// REQUIRES: `kind` is one of kinds(). The same for the same arguments, everywhere.
+/// Clusters that are made to be hard, beside those: see adverse/kinds.cpp.
+std::vector<std::string_view> adverse_kinds();
+
+/// REQUIRES: `kind` is one of kinds() or adverse_kinds(). The same for the same arguments, everywhere.
 scheduling::SnapshotInput make_cluster(std::string_view kind, int nodes, std::uint64_t seed);
 
 }  // namespace fragmentation

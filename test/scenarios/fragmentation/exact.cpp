@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "api/meta/well_known.hpp"
@@ -20,43 +21,45 @@ namespace {
 
 constexpr double kRounding = 1e-6;
 
-std::int64_t cpu_of(const api::ResourceList& list) { return api::amount_of(list, "cpu").milli(); }
-/// Mebibytes keep the numbers of the problem close together. `up`: what is asked for; else what is offered.
-std::int64_t memory_of(const api::ResourceList& list, bool up) {
+/// Mebibytes and thousandths of a cpu keep the numbers of the problem close together. `up`: what is asked for; else
+/// what is offered.
+std::int64_t rounded(const api::ResourceList& list, const std::string& resource, bool up) {
+  const api::Quantity amount = api::amount_of(list, resource);
   constexpr std::int64_t kMi = std::int64_t{1} << 20;
-  return (api::amount_of(list, "memory").units() + (up ? kMi - 1 : 0)) / kMi;
+  if (resource == "memory") return (amount.units() + (up ? kMi - 1 : 0)) / kMi;
+  return resource == "cpu" ? amount.milli() : amount.units();
 }
+
+using AskedByName = std::map<std::string, std::int64_t>;
 
 struct NodeRow {
   const api::Node* node;
-  std::int64_t cpu;
-  std::int64_t memory;
-  std::int64_t pods;
+  AskedByName offers{};
+};
+
+/// What pods say about one another.
+struct Rule {
+  enum class About { kRepels, kNeeds, kSpreads, kPort };
+  About about;
+  std::string topology;
+  api::LabelSelector selector{};
+  std::int32_t port = 0;
+  friend bool operator==(const Rule&, const Rule&) = default;
 };
 
 /// Pods that are equal for the rules.
 struct PodClass {
   const api::Pod* pod;  ///< one of them
-  std::int64_t cpu = 0;
-  std::int64_t memory = 0;
+  AskedByName asks{};
   bool is_fixed = false;
-  std::string app{};  ///< "": it repels nobody and nobody repels it
+  std::string places{};   ///< '1' for each node where they may be
+  std::string carries{};  ///< '1' for each rule that is theirs
+  std::string meant{};    ///< '1' for each that is about them
   std::map<std::size_t, int> on{};
   int count = 0;
+
+  auto key() const { return std::tuple(asks, is_fixed, places, carries, meant); }
 };
-
-std::string app_of(const api::Pod& pod) {
-  const std::string* app = pod.meta.labels.find("app");
-  return app == nullptr ? "" : *app;
-}
-
-bool repels(const api::Pod& one, const api::Pod& two) {
-  if (!one.affinity) return false;
-  return std::ranges::any_of(one.affinity->required_pod_anti_affinity, [&](const api::PodAffinityTerm& term) {
-    return term.topology_key == api::well_known::kHostnameLabel && term.label_selector &&
-           term.label_selector->matches(two.meta.labels);
-  });
-}
 
 class Problem {
  public:
@@ -64,81 +67,90 @@ class Problem {
     std::map<std::string, std::size_t> by_name;
     for (const auto& node : cluster.nodes) {
       by_name[node->meta.name] = nodes_.size();
-      nodes_.push_back({node.get(), cpu_of(node->allocatable), memory_of(node->allocatable, false),
-                        api::amount_of(node->allocatable, "pods").units()});
+      nodes_.push_back({node.get()});
+      for (const auto& [name, amount] : node->allocatable)
+        nodes_.back().offers[std::string(name)] = rounded(node->allocatable, std::string(name), false);
     }
-    find_apps();
+    for (const auto& pod : cluster.pods) {
+      if (!pod->is_daemon_set()) find_rules(*pod);
+    }
     for (const auto& pod : cluster.pods) add(*pod, by_name.at(pod->node_name.value));
   }
 
-  std::string text(const ExactQuestion& question) const {
-    std::string text = "Minimize\n obj:";
+  std::string text(const ExactQuestion& question) {
+    text_ = "Minimize\n obj:";
     if (question.most_busy) {
-      for_each_move([&](const std::string& name) { text += fmt::format("\n + {}", name); });
+      for_each_move([&](const std::string& name) { text_ += fmt::format("\n + {}", name); });
     } else {
-      for (std::size_t n = 0; n < nodes_.size(); ++n) text += fmt::format("\n + y{}", n);
+      for (std::size_t n = 0; n < nodes_.size(); ++n) text_ += fmt::format("\n + y{}", n);
     }
-    text += "\nSubject To\n";
-    add_counts(text);
-    add_room(text);
-    add_repulsion(text);
-    if (question.most_busy) add_moves(text, *question.most_busy);
-    add_kinds_of_variables(text, question.most_busy.has_value());
-    return text;
+    text_ += "\nSubject To\n";
+    add_counts();
+    add_room();
+    for (std::size_t r = 0; r < rules_.size(); ++r) add_rule(r);
+    if (question.most_busy) add_moves(*question.most_busy);
+    add_kinds_of_variables(question.most_busy.has_value());
+    return std::move(text_);
   }
 
  private:
-  /// Apps of which some pod repels, or is repelled.
-  void find_apps() {
-    std::map<std::string, const api::Pod*> one_of;
-    for (const auto& pod : cluster_.pods) one_of.emplace(app_of(*pod), pod.get());
-    for (const auto& [app, pod] : one_of) {
-      for (const auto& [other_app, other] : one_of) {
-        if (repels(*pod, *other)) repelling_.emplace_back(app, other_app);
-      }
+  void add_row(const std::string& row) { text_ += fmt::format(" r{}: {}\n", ++count_of_rows_, row); }
+
+  void find_rules(const api::Pod& pod) {
+    for (const Rule& rule : rules_of(pod)) {
+      if (std::ranges::find(rules_, rule) == rules_.end()) rules_.push_back(rule);
     }
   }
-  bool matters(const std::string& app) const {
-    return std::ranges::any_of(repelling_, [&](const auto& pair) { return pair.first == app || pair.second == app; });
+
+  static std::vector<Rule> rules_of(const api::Pod& pod) {
+    std::vector<Rule> rules;
+    if (pod.affinity) {
+      for (const auto& term : pod.affinity->required_pod_anti_affinity)
+        rules.push_back({Rule::About::kRepels, term.topology_key, *term.label_selector});
+      for (const auto& term : pod.affinity->required_pod_affinity)
+        rules.push_back({Rule::About::kNeeds, term.topology_key, *term.label_selector});
+    }
+    for (const auto& constraint : pod.topology_spread) {
+      // With a larger skew pods that stay may be where none may come.
+      if (constraint.max_skew == 1)
+        rules.push_back({Rule::About::kSpreads, constraint.topology_key, *constraint.label_selector});
+    }
+    for (const std::int32_t port : ports_of(pod))
+      rules.push_back({Rule::About::kPort, std::string(api::well_known::kHostnameLabel), {}, port});
+    return rules;
   }
 
   void add(const api::Pod& pod, std::size_t node) {
-    std::int64_t cpu = 0;
-    std::int64_t memory = 0;
+    PodClass found{&pod};
     for (const api::Container& container : pod.containers) {
-      cpu += cpu_of(container.requests);
-      memory += memory_of(container.requests, true);
+      for (const auto& [name, amount] : container.requests)
+        found.asks[std::string(name)] += rounded(container.requests, std::string(name), true);
     }
+    std::erase_if(found.asks, [](const auto& each) { return each.second == 0; });
+    found.asks["pods"] = 1;
     if (pod.is_daemon_set()) {
-      nodes_[node].cpu -= cpu;
-      nodes_[node].memory -= memory;
-      nodes_[node].pods -= 1;
+      for (const auto& [name, amount] : found.asks) nodes_[node].offers[name] -= amount;
       return;
     }
-    PodClass found{&pod, cpu, memory, stays(pod), matters(app_of(pod)) ? app_of(pod) : ""};
-    std::string places;
-    for (std::size_t n = 0; n < nodes_.size(); ++n) places += may_be_on(found, n) ? '1' : '0';
-    const std::tuple key(found.cpu, found.memory, found.is_fixed, found.app, places);
-    const auto [at, is_new] = by_key_.try_emplace(key, classes_.size());
+    found.is_fixed = stays(pod);
+    for (std::size_t n = 0; n < nodes_.size(); ++n) found.places += may_be_on(pod, *nodes_[n].node) ? '1' : '0';
+    const std::vector<Rule> own = rules_of(pod);
+    for (const Rule& rule : rules_) {
+      const bool carries = std::ranges::find(own, rule) != own.end();
+      found.carries += carries ? '1' : '0';
+      const bool is_meant = rule.about == Rule::About::kPort ? carries : rule.selector.matches(pod.meta.labels);
+      found.meant += is_meant ? '1' : '0';
+    }
+    const auto [at, is_new] = by_key_.try_emplace(found.key(), classes_.size());
     if (is_new) classes_.push_back(found);
     PodClass& known = classes_[at->second];
     ++known.on[node];
     ++known.count;
   }
 
-  bool may_be_on(const PodClass& of, std::size_t n) const {
-    const api::Node& node = *nodes_[n].node;
-    if (node.meta.name == of.pod->node_name.value) return true;
-    for (const auto& [key, value] : of.pod->node_selector) {
-      const std::string* has = node.meta.labels.find(key);
-      if (has == nullptr || *has != value) return false;
-    }
-    for (const api::Taint& taint : node.taints) {
-      const auto tolerates = [&](const api::Toleration& each) { return each.tolerates(taint); };
-      if (taint.effect != api::TaintEffect::kPreferNoSchedule && std::ranges::none_of(of.pod->tolerations, tolerates))
-        return false;
-    }
-    return volumes_reach(*of.pod, node);
+  bool may_be_on(const api::Pod& pod, const api::Node& node) const {
+    return node.meta.name == pod.node_name.value ||
+           (selects(pod, node) && tolerates(pod, node) && volumes_reach(pod, node));
   }
 
   bool volumes_reach(const api::Pod& pod, const api::Node& node) const {
@@ -155,13 +167,22 @@ class Problem {
     return true;
   }
 
-  int now_on(const PodClass& of, std::size_t n) const {
+  static int now_on(const PodClass& of, std::size_t n) {
     const auto at = of.on.find(n);
     return at == of.on.end() ? 0 : at->second;
   }
-  bool has_variable(const PodClass& of, std::size_t n) const {
-    return now_on(of, n) > 0 || (!of.is_fixed && may_be_on(of, n));
+  /// So many of them could be on the node.
+  std::int64_t most_on(const PodClass& of, std::size_t n) const {
+    const int now = now_on(of, n);
+    if (of.is_fixed || of.places[n] == '0') return now;
+    std::int64_t most = of.count;
+    for (const auto& [name, amount] : of.asks) {
+      const auto offer = nodes_[n].offers.find(name);
+      most = std::min(most, offer == nodes_[n].offers.end() ? 0 : std::max<std::int64_t>(offer->second, 0) / amount);
+    }
+    return std::max<std::int64_t>(most, now);
   }
+  bool has_variable(const PodClass& of, std::size_t n) const { return most_on(of, n) > 0; }
   static std::string count_name(std::size_t c, std::size_t n) { return fmt::format("x{}_{}", c, n); }
   template <typename F>
   void for_each_variable(F&& each) const {
@@ -178,90 +199,164 @@ class Problem {
     });
   }
 
-  void add_counts(std::string& text) const {
+  void add_counts() {
     for (std::size_t c = 0; c < classes_.size(); ++c) {
-      text += fmt::format("all{}:", c);
+      std::string sum;
       for (std::size_t n = 0; n < nodes_.size(); ++n) {
-        if (has_variable(classes_[c], n)) text += " + " + count_name(c, n);
+        if (has_variable(classes_[c], n)) sum += " + " + count_name(c, n);
       }
-      text += fmt::format(" = {}\n", classes_[c].count);
+      add_row(fmt::format("{} = {}", sum, classes_[c].count));
     }
   }
 
-  void add_room(std::string& text) const {
-    const auto row = [&](const char* name, std::size_t n, std::int64_t capacity, auto&& amount_of) {
-      text += fmt::format("{}{}:", name, n);
-      for (std::size_t c = 0; c < classes_.size(); ++c) {
-        if (has_variable(classes_[c], n) && amount_of(classes_[c]) > 0)
-          text += fmt::format("\n + {} {}", amount_of(classes_[c]), count_name(c, n));
-      }
-      text += fmt::format("\n - {} y{} <= 0\n", std::max<std::int64_t>(capacity, 0), n);
-    };
+  void add_room() {
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      row("cpu", n, nodes_[n].cpu, [](const PodClass& of) { return of.cpu; });
-      row("mem", n, nodes_[n].memory, [](const PodClass& of) { return of.memory; });
-      row("pods", n, nodes_[n].pods, [](const PodClass&) { return std::int64_t{1}; });
+      for (const auto& [name, offer] : nodes_[n].offers) {
+        std::string sum;
+        for (std::size_t c = 0; c < classes_.size(); ++c) {
+          const auto asked = classes_[c].asks.find(name);
+          if (asked != classes_[c].asks.end() && has_variable(classes_[c], n))
+            sum += fmt::format("\n + {} {}", asked->second, count_name(c, n));
+        }
+        if (!sum.empty()) add_row(fmt::format("{}\n - {} y{} <= 0", sum, std::max<std::int64_t>(offer, 0), n));
+      }
     }
+    // What follows from that, but not where parts of pods are looked at.
+    for_each_variable([&](std::size_t c, std::size_t n) {
+      add_row(fmt::format("{} - {} y{} <= 0", count_name(c, n), most_on(classes_[c], n), n));
+    });
   }
 
-  std::string sum_of(const std::string& app, std::size_t n) const {
+  // --- rules
+
+  struct Part {
+    std::size_t c;
+    std::size_t n;
+  };
+  /// By domain, in the order of the first nodes: what of the classes may be there.
+  template <typename F>
+  std::map<std::string, std::vector<Part>> parts_of(const Rule& rule, F&& is_wanted) const {
+    std::map<std::string, std::vector<Part>> parts;
+    for_each_variable([&](std::size_t c, std::size_t n) {
+      const std::string* domain = nodes_[n].node->meta.labels.find(rule.topology);
+      if (domain != nullptr && is_wanted(classes_[c])) parts[*domain].push_back({c, n});
+    });
+    return parts;
+  }
+  static std::string sum_of(const std::vector<Part>& parts) {
     std::string sum;
-    for (std::size_t c = 0; c < classes_.size(); ++c) {
-      if (classes_[c].app == app && has_variable(classes_[c], n)) sum += " + " + count_name(c, n);
-    }
+    for (const Part& part : parts) sum += " + " + count_name(part.c, part.n);
     return sum;
   }
 
-  void add_repulsion(std::string& text) const {
-    for (std::size_t i = 0; i < repelling_.size(); ++i) {
-      const auto& [app, other] = repelling_[i];
-      for (std::size_t n = 0; n < nodes_.size(); ++n) {
-        const std::string those = sum_of(other, n);
-        if (those.empty()) continue;
-        if (app == other) text += fmt::format("anti{}_{}:{} - y{} <= 0\n", i, n, those, n);
-        if (app == other) continue;
-        text += fmt::format("anti{}_{}:{} + {} z{}_{} <= {}\n", i, n, those, nodes_[n].pods, i, n, nodes_[n].pods);
-        if (const std::string these = sum_of(app, n); !these.empty())
-          text += fmt::format("some{}_{}:{} - {} z{}_{} <= 0\n", i, n, these, nodes_[n].pods, i, n);
+  void add_rule(std::size_t r) {
+    const auto carries = [r](const PodClass& of) { return of.carries[r] == '1'; };
+    const auto is_meant = [r](const PodClass& of) { return of.meant[r] == '1'; };
+    switch (rules_[r].about) {
+      case Rule::About::kPort:
+      case Rule::About::kRepels: return add_repulsion(r, carries, is_meant);
+      case Rule::About::kNeeds: return add_needs(r, carries, is_meant);
+      case Rule::About::kSpreads: return add_spread(r, carries, is_meant);
+    }
+  }
+
+  template <typename Carries, typename Meant>
+  void add_repulsion(std::size_t r, Carries&& carries, Meant&& is_meant) {
+    const Rule& rule = rules_[r];
+    for (const auto& [domain, both] : parts_of(rule, [&](const auto& c) { return carries(c) && is_meant(c); })) {
+      const bool is_node = std::ranges::all_of(both, [&](const Part& part) { return part.n == both[0].n; });
+      add_row(
+          fmt::format("{} {} <= {}", sum_of(both), is_node ? fmt::format("- y{}", both[0].n) : "", is_node ? 0 : 1));
+    }
+    auto others = parts_of(rule, [&](const auto& c) { return !carries(c) && is_meant(c); });
+    for (const auto& [domain, owners] : parts_of(rule, carries)) {
+      if (others[domain].empty()) continue;
+      const std::string is_closed = fmt::format("z{}_{}", r, count_of_domains_++);
+      binaries_.push_back(is_closed);
+      for (const auto& [c, n] : owners)
+        add_row(fmt::format("{} - {} {} <= 0", count_name(c, n), most_on(classes_[c], n), is_closed));
+      for (const auto& [c, n] : others[domain]) {
+        const std::int64_t most = most_on(classes_[c], n);
+        add_row(fmt::format("{} + {} {} <= {}", count_name(c, n), most, is_closed, most));
       }
     }
   }
 
-  void add_moves(std::string& text, int most_busy) const {
+  template <typename Carries, typename Meant>
+  void add_needs(std::size_t r, Carries&& carries, Meant&& is_meant) {
+    auto wanted = parts_of(rules_[r], is_meant);
+    for (const auto& [domain, owners] : parts_of(rules_[r], carries)) {
+      for (const auto& [c, n] : owners) {
+        if (is_meant(classes_[c])) continue;  // the first of them may be alone
+        std::string row = count_name(c, n);
+        for (const Part& part : wanted[domain])
+          row += fmt::format(" - {} {}", most_on(classes_[c], n), count_name(part.c, part.n));
+        add_row(fmt::format("{} <= {}", row, now_on(classes_[c], n)));  // those that stay may be left alone
+      }
+    }
+  }
+
+  /// Where all pods that count carry the rule and keep it now, whoever moves keeps it, too.
+  template <typename Carries, typename Meant>
+  void add_spread(std::size_t r, Carries&& carries, Meant&& is_meant) {
+    const auto counts = [&](const PodClass& of) { return is_meant(of) && of.pod->node_selector.empty(); };
+    std::map<std::string, int> now;
+    for (const NodeRow& row : nodes_) {
+      if (const std::string* domain = row.node->meta.labels.find(rules_[r].topology)) now[*domain] = 0;
+    }
+    for (const PodClass& of : classes_) {
+      if (is_meant(of) && (!carries(of) || !counts(of))) return;
+      for (const auto& [n, count] : of.on) {
+        if (is_meant(of)) now[nodes_[n].node->meta.labels.value(rules_[r].topology)] += count;
+      }
+    }
+    const auto [least, most] = std::ranges::minmax_element(now, {}, [](const auto& each) { return each.second; });
+    if (now.empty() || most->second - least->second > 1) return;
+    auto parts = parts_of(rules_[r], is_meant);
+    const std::string fewest = fmt::format("f{}", r);
+    generals_.push_back(fewest);
+    for (const auto& [domain, count] : now) {
+      const std::string sum = parts[domain].empty() ? " 0 y0" : sum_of(parts[domain]);
+      add_row(fmt::format("{} - {} >= 0", sum, fewest));
+      add_row(fmt::format("{} - {} <= 1", sum, fewest));
+    }
+  }
+
+  void add_moves(int most_busy) {
     for_each_variable([&](std::size_t c, std::size_t n) {
       const int now = now_on(classes_[c], n);
-      if (!classes_[c].is_fixed && now > 0)
-        text += fmt::format("move{}_{}: m{}_{} + {} >= {}\n", c, n, c, n, count_name(c, n), now);
+      if (!classes_[c].is_fixed && now > 0) add_row(fmt::format("m{}_{} + {} >= {}", c, n, count_name(c, n), now));
     });
-    text += "busy:";
-    for (std::size_t n = 0; n < nodes_.size(); ++n) text += fmt::format(" + y{}", n);
-    text += fmt::format(" <= {}\n", most_busy);
+    std::string busy;
+    for (std::size_t n = 0; n < nodes_.size(); ++n) busy += fmt::format(" + y{}", n);
+    add_row(fmt::format("{} <= {}", busy, most_busy));
   }
 
-  void add_kinds_of_variables(std::string& text, bool with_moves) const {
-    text += "Bounds\n";
+  void add_kinds_of_variables(bool with_moves) {
+    text_ += "Bounds\n";
     for_each_variable([&](std::size_t c, std::size_t n) {
-      if (classes_[c].is_fixed) text += fmt::format(" {} = {}\n", count_name(c, n), now_on(classes_[c], n));
+      if (classes_[c].is_fixed) text_ += fmt::format(" {} = {}\n", count_name(c, n), now_on(classes_[c], n));
     });
-    text += "Generals\n";
-    for_each_variable([&](std::size_t c, std::size_t n) { text += " " + count_name(c, n) + "\n"; });
-    if (with_moves) for_each_move([&](const std::string& name) { text += " " + name + "\n"; });
-    text += "Binaries\n";
-    for (std::size_t n = 0; n < nodes_.size(); ++n) text += fmt::format(" y{}\n", n);
-    for (std::size_t i = 0; i < repelling_.size(); ++i) {
-      if (repelling_[i].first == repelling_[i].second) continue;
-      for (std::size_t n = 0; n < nodes_.size(); ++n) {
-        if (!sum_of(repelling_[i].second, n).empty()) text += fmt::format(" z{}_{}\n", i, n);
-      }
-    }
-    text += "End\n";
+    text_ += "Generals\n";
+    for_each_variable([&](std::size_t c, std::size_t n) { text_ += " " + count_name(c, n) + "\n"; });
+    for (const std::string& name : generals_) text_ += " " + name + "\n";
+    if (with_moves) for_each_move([&](const std::string& name) { text_ += " " + name + "\n"; });
+    text_ += "Binaries\n";
+    for (std::size_t n = 0; n < nodes_.size(); ++n) text_ += fmt::format(" y{}\n", n);
+    for (const std::string& name : binaries_) text_ += " " + name + "\n";
+    text_ += "End\n";
   }
 
   const scheduling::SnapshotInput& cluster_;
   std::vector<NodeRow> nodes_;
   std::vector<PodClass> classes_;
-  std::map<std::tuple<std::int64_t, std::int64_t, bool, std::string, std::string>, std::size_t> by_key_;
-  std::vector<std::pair<std::string, std::string>> repelling_;  ///< apps: the first repels the second
+  std::map<decltype(std::declval<PodClass>().key()), std::size_t> by_key_;
+  std::vector<Rule> rules_;
+  std::string text_;
+  std::vector<std::string> generals_;  ///< variables beside those of for_each_variable()
+  std::vector<std::string> binaries_;
+  int count_of_rows_ = 0;
+  int count_of_domains_ = 0;
 };
 
 std::optional<double> number_after(const std::string& text, const std::string& label) {

@@ -17,9 +17,10 @@ struct ExactQuestion {
 };
 
 /// In the LP format of CPLEX: how many pods of each class (equal for the rules that are looked at) end on each node.
-/// Rules: requests, selectors, taints, zones of volumes, required anti-affinity over nodes, pods without a controller
-/// and those that are critical for the system.
-/// Left out, so that the optimum may be too good: topology spread, budgets, the scheduler's own choice.
+/// Rules: requests, selectors, node affinity, taints, zones of volumes, host ports, required anti-affinity and
+/// affinity, topology spread with a skew of one where it is kept now, pods without a controller and those that are
+/// critical for the system. Left out, so that the optimum may be too good: other topology spread, budgets, the
+/// scheduler's own choice.
 std::string exact_problem(const scheduling::SnapshotInput& cluster, const ExactQuestion& question);
 
 struct ExactAnswer {

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "planning/planner.hpp"
 #include "test/builders/cluster.hpp"
 #include "test/scenarios/fragmentation/aims.hpp"
@@ -41,6 +45,41 @@ TEST_P(Fragmented, IsFreedNearlyToTheBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Fragmented, testing::ValuesIn(fragmentation::kinds()),
+                         [](const auto& info) { return std::string(info.param); });
+
+class Adverse : public testing::TestWithParam<std::string_view> {};
+
+/// What an exact solver frees of the same clusters (frag_proof --adverse --nodes 12 --seeds 1 --exact 60), by kind.
+constexpr std::array<std::pair<std::string_view, int>, 16> kMostFreed = {{
+    {"talls", 6},
+    {"shapes", 7},
+    {"limits", 4},
+    {"zoned", 4},
+    {"pairs", 5},
+    {"skew", 3},
+    {"ports", 6},
+    {"pools", 5},
+    {"singles", 5},
+    {"besteffort", 6},
+    {"daemons", 4},
+    {"huge", 2},
+    {"gpu", 3},
+    {"zoneanti", 5},
+    {"primes", 9},
+    {"exclusive", 2},
+}};
+
+TEST_P(Adverse, IsFreedAsFarAsItCanBe) {
+  const auto input = fragmentation::make_cluster(GetParam(), 12, 1);
+  const auto ours = fragmentation::judge(input, plan(input, "Defragmentation", "{}"));
+  const auto most = std::ranges::find(kMostFreed, GetParam(), [](const auto& each) { return each.first; });
+  ASSERT_NE(most, kMostFreed.end());
+  EXPECT_THAT(ours.broken, testing::IsEmpty());
+  EXPECT_EQ(ours.freed(), most->second);
+  EXPECT_LE(ours.freed(), ours.bound);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Adverse, testing::ValuesIn(fragmentation::adverse_kinds()),
                          [](const auto& info) { return std::string(info.param); });
 
 class NearlyFull : public testing::TestWithParam<std::string_view> {};
@@ -164,6 +203,38 @@ TEST(Judge, SeesWhoMayNotMove) {
   Passage daemon;
   daemon.pod.owned_by("DaemonSet", "agent");
   EXPECT_THAT(daemon.broken(), ElementsAre("a may not move"));
+}
+
+TEST(Judge, SeesAPortThatIsTaken) {
+  const auto asks = [](api::Pod& pod) { pod.containers.edit()[0].host_ports.push_back({"", "TCP", 80}); };
+  Passage taken;
+  taken.cluster.add(builders::PodBuilder("b").on("n2").label("app", "b").with(asks));
+  taken.pod.with(asks);
+  EXPECT_THAT(taken.broken(), ElementsAre("a finds port 80 taken on n2"));
+}
+
+TEST(Judge, SeesAResourceThatOnlySomeNodesHave) {
+  Passage lacking;
+  lacking.from.offer("example.com/gpu", 2);
+  lacking.pod.request("example.com/gpu", 1000);
+  EXPECT_THAT(lacking.broken(), ElementsAre("n2 has too little example.com/gpu"));
+}
+
+TEST(Judge, SeesARequiredNodeAffinity) {
+  Passage far;
+  far.pod.affinity([](api::Affinity& affinity) {
+    affinity.required_node_terms = {
+        {{{std::string(api::well_known::kZoneLabel), api::SelectorOperator::kIn, {"z1"}}}, {}}};
+  });
+  EXPECT_THAT(far.broken(), ElementsAre("a may not be on n2"));
+}
+
+TEST(Judge, SeesWhoRepelsOverAWholeZone) {
+  Passage repelled;
+  const std::string zone(api::well_known::kZoneLabel);
+  repelled.cluster.add(builders::NodeBuilder("n3").label(zone, "z2"))
+      .add(builders::PodBuilder("b").on("n3").label("app", "b").anti_affinity("app", "a", zone));
+  EXPECT_THAT(repelled.broken(), ElementsAre("a beside b on n2"));
 }
 
 TEST(Judge, SeesATaintAndASelector) {

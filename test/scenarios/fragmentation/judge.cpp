@@ -16,20 +16,11 @@ namespace {
 
 constexpr std::size_t kMostBroken = 5;
 constexpr std::int32_t kSystemCritical = 2'000'000'000;
-constexpr std::array<std::string_view, 3> kResources = {"cpu", "memory", "pods"};
-using Amounts = std::array<std::int64_t, kResources.size()>;
+using Amounts = std::vector<std::int64_t>;  // by resource, as Replay::resources_ names them
 
-std::int64_t units(const api::ResourceList& list, std::size_t resource) {
-  const api::Quantity amount = api::amount_of(list, kResources[resource]);
-  return resource == 0 ? amount.milli() : amount.units();
-}
-
-Amounts asked_by(const api::Pod& pod) {
-  Amounts sum{0, 0, 1};
-  for (const api::Container& container : pod.containers) {
-    for (std::size_t r = 0; r < 2; ++r) sum[r] += units(container.requests, r);
-  }
-  return sum;
+std::int64_t units(const api::ResourceList& list, const std::string& resource) {
+  const api::Quantity amount = api::amount_of(list, resource);
+  return resource == "cpu" ? amount.milli() : amount.units();
 }
 
 struct PodState {
@@ -49,9 +40,15 @@ struct NodeState {
 class Replay {
  public:
   explicit Replay(const scheduling::SnapshotInput& cluster) : cluster_(cluster) {
+    std::set<std::string> names;
     for (const auto& node : cluster.nodes) {
-      NodeState state{node.get()};
-      for (std::size_t r = 0; r < kResources.size(); ++r) state.capacity[r] = units(node->allocatable, r);
+      for (const auto& [name, amount] : node->allocatable) names.insert(std::string(name));
+    }
+    names.insert("pods");
+    resources_.assign(names.begin(), names.end());
+    for (const auto& node : cluster.nodes) {
+      NodeState state{node.get(), {}, Amounts(resources_.size(), 0)};
+      for (const std::string& name : resources_) state.capacity.push_back(units(node->allocatable, name));
       nodes_.emplace(node->meta.name, std::move(state));
     }
     for (const auto& pod : cluster.pods) {
@@ -80,6 +77,14 @@ class Replay {
   }
 
  private:
+  Amounts asked_by(const api::Pod& pod) const {
+    Amounts sum;
+    for (const std::string& name : resources_) {
+      sum.push_back(name == "pods" ? 1 : 0);
+      for (const api::Container& container : pod.containers) sum.back() += units(container.requests, name);
+    }
+    return sum;
+  }
   static std::string app_of(const api::Pod& pod) {
     const std::string* app = pod.meta.labels.find("app");
     return app == nullptr ? "" : *app;
@@ -93,14 +98,14 @@ class Replay {
     NodeState& place = nodes_.at(node);
     if (!state.on.insert(node).second) return;
     place.pods.insert(pod);
-    for (std::size_t r = 0; r < kResources.size(); ++r) place.used[r] += state.asked[r];
+    for (std::size_t r = 0; r < resources_.size(); ++r) place.used[r] += state.asked[r];
   }
   void take(const std::string& pod, const std::string& node) {
     PodState& state = pods_.at(pod);
     NodeState& place = nodes_.at(node);
     if (state.on.erase(node) == 0) return;
     place.pods.erase(pod);
-    for (std::size_t r = 0; r < kResources.size(); ++r) place.used[r] -= state.asked[r];
+    for (std::size_t r = 0; r < resources_.size(); ++r) place.used[r] -= state.asked[r];
   }
 
   int busy() const {
@@ -138,23 +143,17 @@ class Replay {
 
   void check_room(const std::string& name) {
     const NodeState& node = nodes_.at(name);
-    for (std::size_t r = 0; r < kResources.size(); ++r) {
-      if (node.used[r] > node.capacity[r]) complain(fmt::format("{} has too little {}", name, kResources[r]));
+    for (std::size_t r = 0; r < resources_.size(); ++r) {
+      if (node.used[r] > node.capacity[r]) complain(fmt::format("{} has too little {}", name, resources_[r]));
     }
   }
 
   void check_arrival(const PodState& state, const std::string& to) {
     const api::Pod& pod = *state.pod;
     const api::Node& node = *nodes_.at(to).node;
-    for (const auto& [key, value] : pod.node_selector) {
-      const std::string* has = node.meta.labels.find(key);
-      if (has == nullptr || *has != value) complain(fmt::format("{} may not be on {}", pod.meta.name, to));
-    }
-    for (const api::Taint& taint : node.taints) {
-      const auto tolerates = [&](const api::Toleration& each) { return each.tolerates(taint); };
-      if (taint.effect != api::TaintEffect::kPreferNoSchedule && std::ranges::none_of(pod.tolerations, tolerates))
-        complain(fmt::format("{} does not tolerate {}", pod.meta.name, to));
-    }
+    if (!selects(pod, node)) complain(fmt::format("{} may not be on {}", pod.meta.name, to));
+    if (!tolerates(pod, node)) complain(fmt::format("{} does not tolerate {}", pod.meta.name, to));
+    check_ports(pod, to);
     check_volumes(pod, node);
     check_anti_affinity(pod, node);
     check_affinity(pod, node);
@@ -179,17 +178,35 @@ class Replay {
     return pod.affinity ? pod.affinity->required_pod_anti_affinity : none;
   }
 
-  /// Domains of one node only, as all anti-affinities here.
+  void check_ports(const api::Pod& pod, const std::string& to) {
+    const std::set<std::int32_t> ports = ports_of(pod);
+    for (const std::string& name : nodes_.at(to).pods) {
+      if (name == pod.meta.name) continue;
+      for (const std::int32_t port : ports_of(*pods_.at(name).pod)) {
+        if (ports.contains(port)) complain(fmt::format("{} finds port {} taken on {}", pod.meta.name, port, to));
+      }
+    }
+  }
+
+  /// `one` repels `two`, which is there, from the node.
+  bool repels(const api::Pod& one, const api::Pod& two, const api::Node& there, const api::Node& node) const {
+    return std::ranges::any_of(terms_of(one), [&](const api::PodAffinityTerm& term) {
+      const std::string* domain = node.meta.labels.find(term.topology_key);
+      const std::string* other = there.meta.labels.find(term.topology_key);
+      return domain != nullptr && other != nullptr && *domain == *other &&
+             term.label_selector->matches(two.meta.labels);
+    });
+  }
+
   void check_anti_affinity(const api::Pod& pod, const api::Node& node) {
-    for (const std::string& name : nodes_.at(node.meta.name).pods) {
-      const api::Pod& other = *pods_.at(name).pod;
-      if (&other == &pod) continue;
-      const auto repels = [](const api::Pod& one, const api::Pod& two) {
-        return std::ranges::any_of(terms_of(one),
-                                   [&](const auto& term) { return term.label_selector->matches(two.meta.labels); });
-      };
-      if (repels(pod, other) || repels(other, pod))
-        complain(fmt::format("{} beside {} on {}", pod.meta.name, name, node.meta.name));
+    for (const auto& [name, state] : pods_) {
+      const api::Pod& other = *state.pod;
+      if (&other == &pod || (terms_of(pod).empty() && terms_of(other).empty())) continue;
+      const bool is_repelled = std::ranges::any_of(state.on, [&](const std::string& on) {
+        const api::Node& there = *nodes_.at(on).node;
+        return repels(pod, other, there, node) || repels(other, pod, node, there);
+      });
+      if (is_repelled) complain(fmt::format("{} beside {} on {}", pod.meta.name, name, node.meta.name));
     }
   }
 
@@ -214,12 +231,7 @@ class Replay {
     for (const auto& constraint : state.pod->topology_spread) {
       std::map<std::string, int> counts;
       // nodeAffinityPolicy: nodes that the pod may not be on do not count.
-      const auto is_counted = [&](const api::Node& each) {
-        return std::ranges::all_of(state.pod->node_selector, [&](const auto& wanted) {
-          const std::string* has = each.meta.labels.find(wanted.first);
-          return has != nullptr && *has == wanted.second;
-        });
-      };
+      const auto is_counted = [&](const api::Node& each) { return selects(*state.pod, each); };
       for (const auto& [name, each] : nodes_) {
         if (!is_counted(*each.node)) continue;
         if (const std::string* domain = each.node->meta.labels.find(constraint.topology_key)) counts[*domain] += 0;
@@ -239,30 +251,83 @@ class Replay {
 
   // --- the bound
 
-  /// Nodes that are needed whatever moves: for what is requested, for pods that cannot share, for pods that stay.
-  int needed() const {
-    int most = 0;
-    for (std::size_t r = 0; r < kResources.size(); ++r) most = std::max(most, needed_for(r));
-    std::map<std::string, int> repelling;
-    std::set<std::string> staying;
-    for (const auto& [name, state] : pods_) {
-      if (!terms_of(*state.pod).empty()) ++repelling[app_of(*state.pod)];
-      if (stays(*state.pod) && !state.pod->is_daemon_set()) staying.insert(state.pod->node_name.value);
-    }
-    for (const auto& [app, count] : repelling) most = std::max(most, count);
-    return std::max(most, static_cast<int>(staying.size()));
-  }
+  using Places = std::set<std::string>;  ///< names of nodes
 
-  int needed_for(std::size_t r) const {
-    std::int64_t left = 0;
-    std::int64_t divisor = 0;
+  /// Nodes that are needed whatever moves: for what is requested, for pods that cannot share, for pods that stay; and
+  /// together for pods that may only be in one or the other of some places.
+  int needed() const {
+    Places all;
+    for (const auto& [name, node] : nodes_) all.insert(name);
+    std::set<std::string> staying;
+    std::map<Places, std::vector<const PodState*>> by_places;
     for (const auto& [name, state] : pods_) {
       if (state.pod->is_daemon_set()) continue;
-      left += state.asked[r];
-      divisor = std::gcd(divisor, state.asked[r]);
+      if (stays(*state.pod)) staying.insert(state.pod->node_name.value);
+      by_places[places_of(state)].push_back(&state);
+    }
+    return std::max({needed_in(all, by_places), needed_apart(by_places), static_cast<int>(staying.size())});
+  }
+
+  Places places_of(const PodState& state) const {
+    if (stays(*state.pod)) return {state.pod->node_name.value};
+    Places places;
+    for (const auto& [name, node] : nodes_) {
+      bool has_all = true;
+      for (std::size_t r = 0; r < resources_.size(); ++r)
+        has_all = has_all && (state.asked[r] == 0 || node.capacity[r] > 0);
+      if (has_all && selects(*state.pod, *node.node) && tolerates(*state.pod, *node.node)) places.insert(name);
+    }
+    places.insert(state.pod->node_name.value);
+    return places;
+  }
+
+  using ByPlaces = std::map<Places, std::vector<const PodState*>>;
+
+  /// The sum over places that have no node in common, the smallest first.
+  int needed_apart(const ByPlaces& by_places) const {
+    std::vector<const Places*> sets;
+    for (const auto& [places, pods] : by_places) sets.push_back(&places);
+    std::ranges::stable_sort(sets, {}, [](const Places* each) { return each->size(); });
+    Places taken;
+    int sum = 0;
+    for (const Places* places : sets) {
+      if (std::ranges::any_of(*places, [&](const std::string& node) { return taken.contains(node); })) continue;
+      taken.insert(places->begin(), places->end());
+      sum += needed_in(*places, by_places);
+    }
+    return sum;
+  }
+
+  /// By pods that may be nowhere else.
+  int needed_in(const Places& places, const ByPlaces& by_places) const {
+    std::vector<const PodState*> pods;
+    for (const auto& [each, those] : by_places) {
+      if (std::ranges::includes(places, each)) pods.insert(pods.end(), those.begin(), those.end());
+    }
+    int most = 0;
+    for (std::size_t r = 0; r < resources_.size(); ++r) most = std::max(most, needed_for(r, pods, places));
+    std::map<std::string, int> alone;
+    for (const PodState* state : pods) {
+      for (const std::int32_t port : ports_of(*state->pod)) ++alone[fmt::format("port {}", port)];
+      const auto repels_itself = [&](const auto& term) {
+        return term.label_selector->matches(state->pod->meta.labels);
+      };
+      if (std::ranges::any_of(terms_of(*state->pod), repels_itself)) ++alone[app_of(*state->pod)];
+    }
+    for (const auto& [what, count] : alone) most = std::max(most, count);
+    return most;
+  }
+
+  int needed_for(std::size_t r, const std::vector<const PodState*>& pods, const Places& places) const {
+    std::int64_t left = 0;
+    std::int64_t divisor = 0;
+    for (const PodState* state : pods) {
+      left += state->asked[r];
+      divisor = std::gcd(divisor, state->asked[r]);
     }
     std::vector<std::int64_t> rooms;
-    for (const auto& [name, node] : nodes_) {
+    for (const std::string& name : places) {
+      const NodeState& node = nodes_.at(name);
       std::int64_t room = node.capacity[r];
       for (const std::string& pod : node.pods) room -= pods_.at(pod).pod->is_daemon_set() ? pods_.at(pod).asked[r] : 0;
       rooms.push_back(divisor > 0 ? room / divisor * divisor : room);
@@ -274,6 +339,7 @@ class Replay {
   }
 
   const scheduling::SnapshotInput& cluster_;
+  std::vector<std::string> resources_;
   std::map<std::string, NodeState> nodes_;
   std::map<std::string, PodState> pods_;  ///< names are unique here
   std::map<std::string, std::vector<std::string>> by_app_;
@@ -281,6 +347,34 @@ class Replay {
 };
 
 }  // namespace
+
+std::set<std::int32_t> ports_of(const api::Pod& pod) {
+  std::set<std::int32_t> ports;
+  for (const api::Container& container : pod.containers) {
+    for (const api::HostPort& port : container.host_ports) ports.insert(port.port);
+  }
+  return ports;
+}
+
+bool selects(const api::Pod& pod, const api::Node& node) {
+  const auto has = [&](const auto& wanted) {
+    const std::string* value = node.meta.labels.find(wanted.first);
+    return value != nullptr && *value == wanted.second;
+  };
+  const auto holds = [&](const api::NodeSelectorTerm& term) {
+    return std::ranges::all_of(term.match_expressions, [&](const auto& e) { return e.matches(node.meta.labels); });
+  };
+  return std::ranges::all_of(pod.node_selector, has) &&
+         (!pod.affinity || !pod.affinity->required_node_terms ||
+          std::ranges::any_of(*pod.affinity->required_node_terms, holds));
+}
+
+bool tolerates(const api::Pod& pod, const api::Node& node) {
+  return std::ranges::all_of(node.taints, [&](const api::Taint& taint) {
+    const auto covers = [&](const api::Toleration& each) { return each.tolerates(taint); };
+    return taint.effect == api::TaintEffect::kPreferNoSchedule || std::ranges::any_of(pod.tolerations, covers);
+  });
+}
 
 bool stays(const api::Pod& pod) { return pod.meta.owner_references.empty() || pod.priority >= kSystemCritical; }
 

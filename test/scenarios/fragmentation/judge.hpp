@@ -4,6 +4,7 @@
 /// alone.
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,15 @@ struct Verdict {
 
 /// The pod may not move: no owner would start it again, or it is critical for the system.
 bool stays(const api::Pod& pod);
+
+/// The pod may be on the node by its selector and its required node affinity.
+bool selects(const api::Pod& pod, const api::Node& node);
+
+/// No taint of the node keeps the pod off.
+bool tolerates(const api::Pod& pod, const api::Node& node);
+
+/// Of the node, that its containers ask for: with one protocol and on all addresses.
+std::set<std::int32_t> ports_of(const api::Pod& pod);
 
 /// The moves of a wave are in flight together: each pod counts on its old node and on its new one until the wave is
 /// done. Moves without a wave come one after the other.

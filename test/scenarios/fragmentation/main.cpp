@@ -22,6 +22,8 @@ namespace {
 
 using fragmentation::Verdict;
 
+constexpr std::size_t kMostNodesForMoves = 12;  // of clusters that an exact solver is asked for the fewest moves
+
 struct Run {
   Verdict verdict;
   double seconds = 0;
@@ -84,6 +86,7 @@ struct Solver {
     if (seconds == 0) return std::nullopt;
     ++asked;
     const auto nodes = fragmentation::solve(fragmentation::exact_problem(input, {}), seconds);
+    if (input.nodes.size() > kMostNodesForMoves) return ask_for_nodes(nodes, ours);
     const auto moves =
         fragmentation::solve(fragmentation::exact_problem(input, {.most_busy = ours.busy_after}), seconds);
     unanswered += nodes && moves ? 0 : 1;
@@ -94,6 +97,17 @@ struct Solver {
                nodes->is_proven ? "" : " at most", moves->value, moves->is_proven ? "" : " at least", ours.freed(),
                static_cast<double>(ours.moves) / std::max(moves->value, 1));
     return fragmentation::Optimum{most_freed, moves->value};
+  }
+
+  /// Of larger clusters: how few moves it takes is beyond it.
+  std::optional<fragmentation::Optimum> ask_for_nodes(const std::optional<fragmentation::ExactAnswer>& nodes,
+                                                      const Verdict& ours) {
+    unanswered += nodes ? 0 : 1;
+    if (!nodes) return std::nullopt;
+    unproven += nodes->is_proven ? 0 : 1;
+    const int most_freed = ours.busy_before - nodes->value;
+    fmt::print("  exact: {} nodes{}\n", most_freed, nodes->is_proven ? "" : " at most");
+    return fragmentation::Optimum{most_freed, std::nullopt};
   }
 };
 
@@ -158,6 +172,8 @@ int main(int argc, char** argv) {
   bool is_bench = false;
   app.add_flag("--time", is_bench, "only tell how much time a plan takes that is within 2 % of what a minute gives");
   app.add_flag("--check", check, "fail when an aim is missed");
+  bool is_adverse = false;
+  app.add_flag("--adverse", is_adverse, "the kinds that are made to be hard instead of the usual ones");
   CLI11_PARSE(app, argc, argv);
   if (solver.seconds > 0 && !fragmentation::has_solver()) {
     fmt::print(stderr, "--exact needs cbc (Debian's coinor-cbc)\n");
@@ -165,7 +181,7 @@ int main(int argc, char** argv) {
   }
   int missed = 0;
   int clusters = 0;
-  for (const std::string_view kind : fragmentation::kinds()) {
+  for (const std::string_view kind : is_adverse ? fragmentation::adverse_kinds() : fragmentation::kinds()) {
     if (!chosen.empty() && std::ranges::find(chosen, kind) == chosen.end()) continue;
     for (const int nodes : sizes) {
       for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(seeds); ++seed, ++clusters)

@@ -1,0 +1,16 @@
+#pragma once
+
+/// Clusters that are made to be hard to defragment, or hard to tell how far that can go.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "scheduling/snapshot/cluster_snapshot.hpp"
+
+namespace fragmentation {
+
+/// nullopt: `kind` is not one of adverse_kinds() (clusters.hpp).
+std::optional<scheduling::SnapshotInput> make_adverse_cluster(std::string_view kind, int nodes, std::uint64_t seed);
+
+}  // namespace fragmentation
