@@ -12,6 +12,15 @@
 
 namespace strategies {
 
+/// Of what a move is good for: while the load is as it is now. The rest lasts.
+inline constexpr double kPartOfNow = 0.25;
+
+/// What nodes and pods use usually. Vectors by resource run parallel to LoadTable::resources().
+struct UsualLoad {
+  LoadTable load;             ///< knows all nodes of the rules; kept up to date
+  std::vector<double> level;  ///< as LoadRules::level
+};
+
 /// Which nodes give load, which take it, and how far to go. Vectors by resource run parallel to LoadTable::resources().
 struct LoadRules {
   std::vector<NodeIndex> sources;       ///< in the order they are relieved
@@ -27,10 +36,11 @@ struct LoadRules {
 
 /// Moves pods from the sources until these are at the level. Of a source's pods the one goes first that closes most of
 /// its worst excess for its cost (move_cost()) without going beyond; when none of these can leave, the one that goes
-/// beyond least, if that is still better than staying. Equal ones by namespace, name and UID. A pod whose usage is not
+/// beyond least, if that is still better than staying. Where it is known what is usual, the one that closes most is the
+/// one whose going lessens most the squared excess, kPartOfNow of it now and the rest usually. Equal ones by namespace, name and UID. A pod whose usage is not
 /// known stays. `giving` and `taking` are the loads that sources and destinations are judged by; both are kept up to
 /// date. REQUIRES: they are over the same resources and know all nodes of `rules`.
 void move_load(const StrategyContext& context, NominationSink& sink, LoadTable& giving, LoadTable& taking,
-               const LoadRules& rules);
+               const LoadRules& rules, std::optional<UsualLoad> usual = std::nullopt);
 
 }  // namespace strategies
