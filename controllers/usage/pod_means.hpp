@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -13,8 +12,8 @@ namespace controllers {
 
 /// What pods use usually: the mean of each since it is measured, of about a day at most. A new pod begins with the mean
 /// of its workload's pods, which counts as kPrior of its own: those are pods of one namespace whose names are the same
-/// up to the last dash. A pod that answers lack is remembered for kRemembered. Memory: about 80 bytes a pod; what
-/// answers lack is at most as much again, and kMostMissing pods. Not thread-safe.
+/// up to the last dash. A pod that answers lack is remembered for kRemembered; of such ones there are at most as many
+/// as the answer has, and kMostMissing. Memory: 24 bytes a pod, and 4 for each column. Not thread-safe.
 class PodMeans {
  public:
   static constexpr base::Duration kSpan = std::chrono::hours(24);
@@ -27,35 +26,45 @@ class PodMeans {
 
   /// An answer that was received at `now`, as MeasuredUsage has it: `columns` amounts a pod. Returns the means in the
   /// same order and unit; kUnknownUsage where the amount was never known. Another number of columns than before: what
-  /// was known is forgotten.
+  /// was known is forgotten. An answer without pods says nothing.
   std::vector<std::int64_t> take(const Pods& pods, const Amounts& amounts, std::size_t columns, base::TimePoint now);
 
  private:
   struct Entry {
+    std::uint64_t key = 0;  ///< a hash of namespace and name
     std::uint64_t workload = 0;
-    std::uint32_t row = 0;  ///< in values_
-    float known_for = 0;    ///< seconds, at most kSpan
-    base::TimePoint seen{};
+    float known_for = 0;  ///< seconds, at most kSpan
+    float seen = 0;       ///< seconds since first_
   };
-  /// Of a workload's pods.
-  struct Sum {
-    std::vector<double> values;
-    std::vector<double> weights;
+  /// Entries by key, `columns_` values each; below 0: not known.
+  struct Table {
+    std::vector<Entry> entries;
+    std::vector<float> values;
+  };
+  struct Named {
+    std::uint64_t key;
+    std::uint32_t pod;
   };
 
-  Entry& entry_of(const scheduling::MeasuredUsage::Pod& pod);
-  void sum_up_workloads();
-  void begin_as_workload(Entry& entry);
-  void update(Entry& entry, const std::int64_t* amounts, double elapsed);
-  void forget(std::size_t present, base::TimePoint now);
-  float* values_of(const Entry& entry) { return values_.data() + entry.row * columns_; }
+  /// Where an answer's pods are in a table, and which entries of that are new.
+  struct Answer {
+    std::vector<std::size_t> rows;
+    std::vector<std::size_t> begun;
+  };
+
+  static std::vector<Named> by_key(const Pods& pods);
+  Table merged_with(const Pods& pods, Answer& answer) const;
+  std::size_t begin(const Named& name, const scheduling::MeasuredUsage::Pod& pod, Table& table) const;
+  void keep(std::size_t entry, Table& table) const;
+  void begin_as_workloads(Table& table, const std::vector<std::size_t>& begun) const;
+  void update(Entry& entry, float* values, const std::int64_t* amounts, double elapsed) const;
+  double since_first() const;
+  const float* values_of(std::size_t entry) const { return known_.values.data() + entry * columns_; }
 
   std::size_t columns_ = 0;
+  base::TimePoint first_{};
   std::optional<base::TimePoint> last_;
-  std::unordered_map<std::uint64_t, Entry> entries_;  ///< by a hash of namespace and name
-  std::vector<float> values_;                         ///< by row and column; below 0: not known
-  std::vector<std::uint32_t> free_rows_;
-  std::optional<std::unordered_map<std::uint64_t, Sum>> workloads_;  ///< of the answer before, while one is taken
+  Table known_;
 };
 
 }  // namespace controllers

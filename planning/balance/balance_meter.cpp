@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "strategies/load/move_cost.hpp"
-#include "strategies/load/move_load.hpp"
+#include "strategies/load/usual_load.hpp"
 
 namespace planning {
 namespace {

@@ -8,18 +8,10 @@
 #include <vector>
 
 #include "strategies/load/load_table.hpp"
+#include "strategies/load/usual_load.hpp"
 #include "strategies/strategy.hpp"
 
 namespace strategies {
-
-/// Of what a move is good for: while the load is as it is now. The rest lasts.
-inline constexpr double kPartOfNow = 0.25;
-
-/// What nodes and pods use usually. Vectors by resource run parallel to LoadTable::resources().
-struct UsualLoad {
-  LoadTable load;             ///< knows all nodes of the rules; kept up to date
-  std::vector<double> level;  ///< as LoadRules::level
-};
 
 /// Which nodes give load, which take it, and how far to go. Vectors by resource run parallel to LoadTable::resources().
 struct LoadRules {
@@ -39,7 +31,7 @@ struct LoadRules {
 /// beyond least, if that is still better than staying. Where it is known what is usual, the one that closes most is the
 /// one whose going lessens most the squared excess, kPartOfNow of it now and the rest usually. Equal ones by namespace, name and UID. A pod whose usage is not
 /// known stays. `giving` and `taking` are the loads that sources and destinations are judged by; both are kept up to
-/// date. REQUIRES: they are over the same resources and know all nodes of `rules`.
+/// date, and `usual` too. REQUIRES: all are over the same resources and know all nodes of `rules`.
 void move_load(const StrategyContext& context, NominationSink& sink, LoadTable& giving, LoadTable& taking,
                const LoadRules& rules, std::optional<UsualLoad> usual = std::nullopt);
 

@@ -83,10 +83,10 @@ TEST(PodMeans, ANewPodBeginsAsItsWorkload) {
 
 TEST(PodMeans, OfAWorkloadCountMoreWhereMoreIsKnown) {
   Answers answers;
-  answers.take({{"web-1", 1000}}, 299);
-  answers.take({{"other-1", 0}, {"web-1", 1000}});
-  answers.take({{"web-1", 1000}, {"web-2", 5000}});
-  EXPECT_LT(answers.take({{"web-1", 1000}, {"web-2", 1000}, {"web-3", 1000}})[2], 1100);
+  answers.take({{"web-1", 1000}}, 2880);
+  answers.take({{"web-1", 1000}, {"web-2", 9000}}, 120);
+  // A day at 1000; the four hours at 1000 that web-2 began with, and one at 9000.
+  EXPECT_NEAR(answers.take({{"web-1", 1000}, {"web-2", 9000}, {"web-3", 1000}})[2], 1276, 10);
 }
 
 TEST(PodMeans, RememberPodsThatAreNotInAnAnswerForAnHour) {

@@ -65,7 +65,7 @@ TEST(LevelLoad, PrefersTheCheaperOfEqualPods) {
 
 TEST(LevelLoad, PrefersThePodWhoseGoingLasts) {
   Measured measured("s", {"cpu"});
-  measured.node("n1", {3200}).node("n2", {0}).node("n3", {0}).pod("p1", {800}).pod("p2", {900}).pod("p3", {700});
+  measured.node("n1", {3200}).node("n2", {0}).node("n3", {0}).pod("p1", {800}).pod("p2", {900}).pod("p3", {200});
   EXPECT_EQ(run(three_nodes(), measured).sink.accepted.front(), "p2") << "nobody keeps means";
   measured.means({1000, 100, scheduling::kUnknownUsage});
   EXPECT_EQ(run(three_nodes(), measured).sink.accepted.front(), "p1") << "p2 uses little but now";
