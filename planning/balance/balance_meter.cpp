@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "strategies/load/move_cost.hpp"
-#include "strategies/load/usual_load.hpp"
 
 namespace planning {
 namespace {

@@ -169,7 +169,6 @@ void World::sample(const Model& model) {
     const double all = wanted[static_cast<std::size_t>(places_[pod].node)];
     pods_[pod] *= all > cores ? cores / all : 1;
   }
-  keep_means();
   usage::Samples samples;
   samples.columns = {{"cpu", usage::Unit::kAmount}};
   for (std::size_t node = 0; node < wanted.size(); ++node) {
@@ -212,7 +211,7 @@ std::shared_ptr<const scheduling::MeasuredUsage> World::measured(const std::stri
   return usage;
 }
 
-/// As UsageRounds does with each answer.
+/// As UsageRounds does with each answer. One of ten is enough here.
 void World::keep_means() {
   std::vector<scheduling::MeasuredUsage::Pod> pods;
   std::vector<std::int64_t> amounts;
@@ -250,6 +249,7 @@ void World::judge() {
 void World::cycle() {
   judge();
   if (!spec_) return;
+  keep_means();
   const scheduling::ClusterSnapshot& cluster = keeper_.at(input_);
   controllers::CycleOutcome outcome = planned(cluster);
   note(outcome);

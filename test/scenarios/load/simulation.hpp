@@ -149,10 +149,10 @@ class World {
   scheduling::SharedVector<scheduling::MeasuredUsage::Pod> measured_pods_;
   scheduling::SharedVector<std::int64_t> pod_amounts_;  ///< of measured_pods_
   scheduling::SharedVector<std::int64_t> pod_means_;    ///< the same
-  std::vector<double> sums_;                 ///< by node: the interval's load
-  int count_ = 0;                            ///< of samples in it
-  std::vector<double> loads_;                ///< by node: the last interval's mean, in points from the mean of all
-  std::vector<double> moved_loads_;          ///< the same with the cycle's moves
+  std::vector<double> sums_;                            ///< by node: the interval's load
+  int count_ = 0;                                       ///< of samples in it
+  std::vector<double> loads_;        ///< by node: the last interval's mean, in points from the mean of all
+  std::vector<double> moved_loads_;  ///< the same with the cycle's moves
   Outcome outcome_;
   int cycles_ = 0;
   double hour_ = 0;
