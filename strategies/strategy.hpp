@@ -231,6 +231,7 @@ struct BalanceSubject {
   std::vector<std::string> resources;
   std::vector<Pool> pools;
   std::shared_ptr<const UsageView> usage;  ///< refers to the context
+  std::shared_ptr<const UsageView> means;  ///< what pods use usually, and nodes then; nullptr: nobody knows
   bool by_load = false;                    ///< by measured load, which the scheduler does not see; else by requests
 };
 

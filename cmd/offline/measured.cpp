@@ -34,6 +34,7 @@ std::shared_ptr<const MeasuredUsage> share(MeasuredUsage figures) {
   return std::make_shared<const MeasuredUsage>(std::move(figures));
 }
 
+/// What nodes use is what all pods of the dump use: none of them is newer than that.
 base::Result<MeasuredUsages> of_file(const std::string& path, const planning::PlanSpec& spec, base::TimePoint now) {
   const auto text = read_text_file(path);
   if (!text) return text.error();
@@ -43,7 +44,9 @@ base::Result<MeasuredUsages> of_file(const std::string& path, const planning::Pl
   for (const scheduling::UsageNeed& need : spec.strategy_specs.usage_needs()) {
     UsageRounds rounds{api::UsageSource()};
     rounds.add(*samples, now);
-    measured.push_back(share(rounds.figures(need.key(), now)));
+    MeasuredUsage figures = rounds.figures(need.key(), now);
+    for (MeasuredUsage::Node& node : figures.nodes) node.time = base::TimePoint::max();
+    measured.push_back(share(std::move(figures)));
   }
   return measured;
 }

@@ -87,7 +87,7 @@ void UsageRounds::take(usage::Samples& samples, base::TimePoint now) {
   take_complaints(samples);
   for (usage::Samples::Node& node : samples.nodes) take_node(node, now);
   note_vanished(samples, now);
-  take_pods(samples);
+  take_pods(samples, now);
   forget_missing(now);
   problem_.clear();
   ++answers_;
@@ -178,7 +178,7 @@ void UsageRounds::note_vanished(const usage::Samples& next, base::TimePoint now)
   }
 }
 
-void UsageRounds::take_pods(usage::Samples& samples) {
+void UsageRounds::take_pods(usage::Samples& samples, base::TimePoint now) {
   std::vector<MeasuredUsage::Pod> pods;
   pods.reserve(samples.pods.size());
   for (usage::Samples::Pod& pod : samples.pods) pods.push_back({std::move(pod.ns), std::move(pod.name)});
@@ -193,6 +193,7 @@ void UsageRounds::take_pods(usage::Samples& samples) {
   is_gone_.assign(pods.size(), false);
   pods_ = scheduling::SharedVector(std::move(pods));
   pod_amounts_ = scheduling::SharedVector(std::move(amounts));
+  pod_means_ = scheduling::SharedVector(means_.take(pods_, pod_amounts_, resources_.size(), now));
 }
 
 /// Figures that were made before keep what they have.
@@ -200,17 +201,22 @@ void UsageRounds::drop_gone_pods() {
   if (std::ranges::find(is_gone_, true) == is_gone_.end()) return;
   std::vector<MeasuredUsage::Pod> pods;
   std::vector<std::int64_t> amounts;
+  std::vector<std::int64_t> means;
   pods.reserve(pods_.size());
   amounts.reserve(pod_amounts_.size());
+  means.reserve(pod_means_.size());
   for (std::size_t p = 0; p < pods_.size(); ++p) {
     if (is_gone_[p]) continue;
     pods.push_back(pods_[p]);
-    const auto first = pod_amounts_.begin() + static_cast<std::ptrdiff_t>(p * resources_.size());
-    amounts.insert(amounts.end(), first, first + static_cast<std::ptrdiff_t>(resources_.size()));
+    const auto first = static_cast<std::ptrdiff_t>(p * resources_.size());
+    const auto end = first + static_cast<std::ptrdiff_t>(resources_.size());
+    amounts.insert(amounts.end(), pod_amounts_.begin() + first, pod_amounts_.begin() + end);
+    means.insert(means.end(), pod_means_.begin() + first, pod_means_.begin() + end);
   }
   is_gone_.assign(pods.size(), false);
   pods_ = scheduling::SharedVector(std::move(pods));
   pod_amounts_ = scheduling::SharedVector(std::move(amounts));
+  pod_means_ = scheduling::SharedVector(std::move(means));
 }
 
 void UsageRounds::forget_missing(base::TimePoint now) {
@@ -268,6 +274,7 @@ MeasuredUsage UsageRounds::figures(const std::string& key, base::TimePoint now) 
   for (const auto& [name, node] : nodes_) figures.nodes.push_back(figures_of(name, node, now));
   figures.pods = pods_;
   figures.pod_amounts = pod_amounts_;
+  figures.pod_means = pod_means_;
   return figures;
 }
 

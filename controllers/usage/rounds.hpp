@@ -9,6 +9,7 @@
 
 #include "api/meta/object_meta.hpp"
 #include "api/policy/usage_source.hpp"
+#include "controllers/usage/pod_means.hpp"
 #include "scheduling/measured_usage.hpp"
 #include "usage/samples.hpp"
 
@@ -101,7 +102,7 @@ class UsageRounds {
 
   void take_columns(const usage::Samples& samples);
   void take_node(usage::Samples::Node& node, base::TimePoint now);
-  void take_pods(usage::Samples& samples);
+  void take_pods(usage::Samples& samples, base::TimePoint now);
   void drop_gone_pods();
   void note_vanished(const usage::Samples& next, base::TimePoint now);
   void take_complaints(usage::Samples& samples);
@@ -127,8 +128,10 @@ class UsageRounds {
   Foreseen foreseen_;
   scheduling::SharedVector<scheduling::MeasuredUsage::Pod> pods_;
   scheduling::SharedVector<std::int64_t> pod_amounts_;
+  scheduling::SharedVector<std::int64_t> pod_means_;  ///< as pod_amounts_
   std::vector<bool> is_gone_;                                         ///< by pod
   std::map<std::pair<std::string, std::string>, Vanished> vanished_;  ///< by namespace and name
+  PodMeans means_;
   std::vector<std::string> complaints_;                               ///< of the newest answer
   std::string problem_ = "it has not answered yet";
 };

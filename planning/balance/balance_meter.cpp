@@ -36,12 +36,22 @@ BalanceMeter::BalanceMeter(const scheduling::ClusterSnapshot& cluster, BalanceSu
       pool_of_(cluster.node_count(), kNoPool),
       emptying_(cluster.node_count(), 0) {
   for (std::size_t p = 0; p < subject_.pools.size(); ++p) {
-    const BalanceSubject::Pool& pool = subject_.pools[p];
-    for (const NodeIndex node : pool.nodes) pool_of_[node] = p;
-    const std::vector<NodeIndex> known = known_of(pool, before_);
-    std::vector<double>& middle = middle_.emplace_back(pool.packed_to);
-    for (std::size_t r = middle.size(); r < subject_.resources.size(); ++r) middle.push_back(before_.mean(known, r));
+    for (const NodeIndex node : subject_.pools[p].nodes) pool_of_[node] = p;
   }
+  middle_ = middle_of(before_);
+  if (!subject_.means) return;
+  means_.emplace(Means{{cluster, *subject_.means, subject_.resources, all_nodes_of(subject_)}, {}});
+  means_->middle = middle_of(means_->load);
+}
+
+BalanceMeter::Middle BalanceMeter::middle_of(const LoadTable& load) const {
+  Middle all;
+  for (const BalanceSubject::Pool& pool : subject_.pools) {
+    const std::vector<NodeIndex> known = known_of(pool, load);
+    std::vector<double>& middle = all.emplace_back(pool.packed_to);
+    for (std::size_t r = middle.size(); r < subject_.resources.size(); ++r) middle.push_back(load.mean(known, r));
+  }
+  return all;
 }
 
 /// It is one of those that are to be emptied, and is not empty.
@@ -51,22 +61,28 @@ bool BalanceMeter::is_emptied(const LoadTable& load, NodeIndex node) const {
 }
 
 /// Of a node that is to be packed only what is above the target.
-double BalanceMeter::distance(NodeIndex node, std::size_t resource, double percent) const {
-  const std::size_t pool = pool_of_[node];
-  const double distance = percent - middle_[pool][resource];
-  return subject_.pools[pool].packed_to.empty() ? distance : std::max(distance, 0.0);
+double BalanceMeter::distance(NodeIndex node, double percent, double middle) const {
+  const double distance = percent - middle;
+  return subject_.pools[pool_of_[node]].packed_to.empty() ? distance : std::max(distance, 0.0);
 }
 
 /// By how much the squared distances of the node shrink when the pod comes (sign 1) or goes (-1).
-double BalanceMeter::gain_on(PodIndex pod, NodeIndex node, double sign) const {
-  if (!load_.knows(node)) return 0;
+double BalanceMeter::gain_on(const LoadTable& load, const Middle& middle, PodIndex pod, NodeIndex node,
+                             double sign) const {
+  if (!load.knows(node)) return 0;
+  const std::vector<double>& middles = middle[pool_of_[node]];
   double gain = 0;
   for (std::size_t r = 0; r < subject_.resources.size(); ++r) {
-    const double now = load_.percent(node, r);
-    const double then = std::max(now + sign * load_.share(pod, node, r).value_or(0), 0.0);
-    gain += std::pow(distance(node, r, now), 2) - std::pow(distance(node, r, then), 2);
+    const double now = load.percent(node, r);
+    const double then = std::max(now + sign * load.share(pod, node, r).value_or(0), 0.0);
+    gain += std::pow(distance(node, now, middles[r]), 2) - std::pow(distance(node, then, middles[r]), 2);
   }
   return gain;
+}
+
+double BalanceMeter::gain_by(const LoadTable& load, const Middle& middle, PodIndex pod, NodeIndex from,
+                             std::optional<NodeIndex> to) const {
+  return gain_on(load, middle, pod, from, -1) + (to ? gain_on(load, middle, pod, *to, 1) : 0);
 }
 
 /// 0 … 100. A node that is freed is worth as much however little was on it.
@@ -74,7 +90,9 @@ double BalanceMeter::benefit(PodIndex pod, NodeIndex from, std::optional<NodeInd
   constexpr double kMost = 100;
   constexpr double kHalf = 100;  // points²
   if (empties(from)) return kMost;
-  const double gain = gain_on(pod, from, -1) + (to ? gain_on(pod, *to, 1) : 0);
+  double gain = gain_by(load_, middle_, pod, from, to);
+  using strategies::kPartOfNow;
+  if (means_) gain = kPartOfNow * gain + (1 - kPartOfNow) * gain_by(means_->load, means_->middle, pod, from, to);
   return gain > 0 ? kMost * gain / (gain + kHalf) : 0;
 }
 
@@ -100,7 +118,8 @@ api::Imbalance BalanceMeter::imbalance(const LoadTable& load, std::size_t resour
     const bool empties = !pool.emptied_up_to.empty();
     for (const NodeIndex node : known) {
       const double percent = load.percent(node, resource);
-      double off = pool.packed_to.empty() ? percent - mean : distance(node, resource, percent);
+      double off = percent - mean;
+      if (!pool.packed_to.empty()) off = distance(node, percent, middle_[pool_of_[node]][resource]);
       if (empties) off = is_emptied(load, node) ? percent : 0;
       squares += off * off;
       peak = std::max(peak, percent);

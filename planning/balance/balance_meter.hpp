@@ -23,12 +23,14 @@ class BalanceMeter {
   /// 0 … 100: benefit for disruption. The benefit is by how much the move lessens the sum of the squared distances of
   /// its two nodes from the mean of their pool (from the target, for a strategy that packs), in all resources; 100
   /// points², such as 10 points of load moved off a node that is 10 above to one that is 10 below, halve the distance
-  /// to 100. It is divided by strategies::move_cost(). Of a strategy that empties nodes: 100 for the node, divided by
+  /// to 100. Where BalanceSubject::means are known, a quarter of it is by what is measured now, and the rest is by
+  /// them. It is divided by strategies::move_cost(). Of a strategy that empties nodes: 100 for the node, divided by
   /// strategies::emptying_cost().
   double score(scheduling::PodIndex pod, scheduling::NodeIndex from, std::optional<scheduling::NodeIndex> to) const;
   /// Counts the move. Called with `from` and `to` exchanged it takes it back.
   void move(scheduling::PodIndex pod, scheduling::NodeIndex from, scheduling::NodeIndex to) {
     load_.move(pod, from, to);
+    if (means_) means_->load.move(pod, from, to);
   }
 
   /// One for each resource, sorted by it, without a state.
@@ -37,24 +39,35 @@ class BalanceMeter {
  private:
   static constexpr std::size_t kNoPool = static_cast<std::size_t>(-1);
 
+  using Middle = std::vector<std::vector<double>>;  ///< by pool and resource: the mean, or the target
+  struct Means {
+    strategies::LoadTable load;
+    Middle middle;
+  };
+
   /// The node is of a pool whose nodes are to be emptied when there is little on them.
   bool empties(scheduling::NodeIndex node) const {
     return pool_of_[node] != kNoPool && !subject_.pools[pool_of_[node]].emptied_up_to.empty();
   }
   bool is_emptied(const strategies::LoadTable& load, scheduling::NodeIndex node) const;
-  double distance(scheduling::NodeIndex node, std::size_t resource, double percent) const;
+  Middle middle_of(const strategies::LoadTable& load) const;
+  double distance(scheduling::NodeIndex node, double percent, double middle) const;
   double benefit(scheduling::PodIndex pod, scheduling::NodeIndex from, std::optional<scheduling::NodeIndex> to) const;
   double cost(scheduling::PodIndex pod, scheduling::NodeIndex from) const;
-  double gain_on(scheduling::PodIndex pod, scheduling::NodeIndex node, double sign) const;
+  double gain_by(const strategies::LoadTable& load, const Middle& middle, scheduling::PodIndex pod,
+                 scheduling::NodeIndex from, std::optional<scheduling::NodeIndex> to) const;
+  double gain_on(const strategies::LoadTable& load, const Middle& middle, scheduling::PodIndex pod,
+                 scheduling::NodeIndex node, double sign) const;
   api::Imbalance imbalance(const strategies::LoadTable& load, std::size_t resource) const;
 
   const scheduling::ClusterSnapshot& cluster_;
   const strategies::BalanceSubject subject_;
   const strategies::LoadTable before_;
   strategies::LoadTable load_;
-  std::vector<std::size_t> pool_of_;         ///< by node
-  std::vector<std::vector<double>> middle_;  ///< by pool and resource: the mean, or the target
-  mutable std::vector<double> emptying_;     ///< by node: emptying_cost(), 0 before it was asked for
+  std::vector<std::size_t> pool_of_;      ///< by node
+  Middle middle_;                         ///< of before_
+  std::optional<Means> means_;            ///< by what pods use usually
+  mutable std::vector<double> emptying_;  ///< by node: emptying_cost(), 0 before it was asked for
 };
 
 }  // namespace planning

@@ -6,13 +6,22 @@
 namespace strategies {
 namespace {
 
-std::shared_ptr<const UsageView> view_of(const StrategyContext& context,
-                                         const std::optional<scheduling::UsageNeed>& need) {
-  if (!need) return std::make_shared<const RequestedUsage>(context.cluster);
+/// False: nothing is measured.
+bool take_views(BalanceSubject& subject, const StrategyContext& context,
+                const std::optional<scheduling::UsageNeed>& need) {
+  if (!need) {
+    subject.usage = std::make_shared<const RequestedUsage>(context.cluster);
+    return true;
+  }
   const auto measured = find_measured(context, *need);
-  if (!measured) return nullptr;
-  return std::make_shared<const MeasuredView>(**measured, context.cluster, MeasuredView::Options{},
-                                              context.measured_entries);
+  if (!measured) return false;
+  const auto view = [&](bool by_means) {
+    return std::make_shared<const MeasuredView>(**measured, context.cluster,
+                                                MeasuredView::Options{.by_means = by_means}, context.measured_entries);
+  };
+  subject.usage = view(false);
+  if (!(*measured)->pod_means.empty()) subject.means = view(true);
+  return true;
 }
 
 }  // namespace
@@ -21,8 +30,7 @@ std::optional<BalanceSubject> subject_of(const StrategyContext& context,
                                          const std::optional<scheduling::UsageNeed>& need,
                                          const std::vector<NodePool>& pools, const Thresholds& own) {
   BalanceSubject subject;
-  subject.usage = view_of(context, need);
-  if (!subject.usage) return std::nullopt;
+  if (!take_views(subject, context, need)) return std::nullopt;
   subject.by_load = need.has_value();
   subject.resources = resources_of(pools, own);
   for (PoolNodes& pool : divide_into_pools(context.cluster.base(), context.nodes, pools, own))

@@ -38,6 +38,7 @@ class Leveller {
   Leveller(const StrategyContext& context, const MeasuredLoad& load, const PoolNodes& pool)
       : context_(context),
         load_(load),
+        pool_(pool),
         giving_(load.giving(pool.nodes)),
         taking_(load.taking(pool.nodes)),
         band_(load_band_of(*pool.thresholds, giving_)) {}
@@ -55,10 +56,17 @@ class Leveller {
     rules.excluded_namespaces = args.excluded_namespaces;
     rules.evictions_per_node = args.evictions_per_node;
     rules.reason = [&](NodeIndex node) { return describe_excess(giving_, node, band_.high); };
-    move_load(context_, sink, giving_, taking_, rules);
+    move_load(context_, sink, giving_, taking_, rules, usual_load());
   }
 
  private:
+  std::optional<UsualLoad> usual_load() const {
+    std::optional<LoadTable> load = load_.usual(pool_.nodes);
+    if (!load) return std::nullopt;
+    std::vector<double> level = load_band_of(*pool_.thresholds, *load).level;
+    return UsualLoad{*std::move(load), std::move(level)};
+  }
+
   /// Also while pods that will leave are still there: their replacements are to meet the same taints.
   bool is_uneven() const {
     return std::ranges::any_of(taking_.known(),
@@ -91,6 +99,7 @@ class Leveller {
 
   const StrategyContext& context_;
   const MeasuredLoad& load_;
+  const PoolNodes& pool_;
   LoadTable giving_;
   LoadTable taking_;
   const LoadBand band_;

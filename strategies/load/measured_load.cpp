@@ -22,7 +22,15 @@ MeasuredLoad::MeasuredLoad(const StrategyContext& context, const MeasuredUsage& 
       resources_(std::move(resources)),
       lower_(measured, context.cluster, {.figure = MeasuredView::Figure::kLower, .forecast = args.forecast},
              context.measured_entries),
-      higher_(lower_.by(MeasuredView::Figure::kHigher)) {}
+      higher_(lower_.by(MeasuredView::Figure::kHigher)) {
+  if (measured.pod_means.empty()) return;
+  usual_.emplace(measured, context.cluster, MeasuredView::Options{.by_means = true}, context.measured_entries);
+}
+
+std::optional<LoadTable> MeasuredLoad::usual(std::span<const NodeIndex> nodes) const {
+  if (!usual_) return std::nullopt;
+  return LoadTable(cluster_, *usual_, resources_, nodes);
+}
 
 void MeasuredLoad::compare_forecasts_among(std::span<const NodeIndex> nodes) {
   lower_.compare_forecasts_among(nodes);

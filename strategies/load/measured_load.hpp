@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ class MeasuredLoad {
   LoadTable giving(std::span<const NodeIndex> nodes) const { return {cluster_, lower_, resources_, nodes}; }
   /// The load that nodes are filled by: with what came a moment ago.
   LoadTable taking(std::span<const NodeIndex> nodes) const { return {cluster_, higher_, resources_, nodes}; }
+  /// The load that nodes have usually, by the means of their pods; nullopt: nobody keeps means.
+  std::optional<LoadTable> usual(std::span<const NodeIndex> nodes) const;
   const UsageView& usage() const { return lower_; }
   const std::vector<std::string>& resources() const { return resources_; }
 
@@ -49,6 +52,7 @@ class MeasuredLoad {
   const std::vector<std::string> resources_;
   MeasuredView lower_;
   MeasuredView higher_;
+  std::optional<MeasuredView> usual_;
 };
 
 }  // namespace strategies

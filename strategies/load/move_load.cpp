@@ -14,6 +14,7 @@ namespace {
 constexpr double kNegligible = 0.1;  ///< percent of a node: moving so little helps nobody
 
 constexpr std::size_t kMostRemembered = 64;
+constexpr double kMostGain = 1e9;  ///< points², more than any
 
 /// A pod that may leave its node. Its loads are in the lists of that node.
 struct Candidate {
@@ -33,12 +34,13 @@ struct Departure {
 class LoadMover {
  public:
   LoadMover(const StrategyContext& context, NominationSink& sink, LoadTable& giving, LoadTable& taking,
-            const LoadRules& rules)
+            const LoadRules& rules, std::optional<UsualLoad> usual)
       : context_(context),
         sink_(sink),
         giving_(giving),
         taking_(taking),
         rules_(rules),
+        usual_(std::move(usual)),
         trial_(context),
         takes_(context.cluster.base().node_count(), false),
         after_(giving.resources().size()) {
@@ -78,12 +80,14 @@ class LoadMover {
       if (!share) return drop_loads_behind(candidates_.size());
       shares_.push_back(*share);
       wanted_.push_back(taking_.amount(pod, r).value_or(0));
+      if (usual_) usual_shares_.push_back(usual_->load.share(pod, node, r).value_or(*share));
     }
     candidates_.push_back({pod, move_cost(context_.cluster.base(), pod)});
   }
   void drop_loads_behind(std::size_t candidates) {
     shares_.resize(candidates * resource_count());
     wanted_.resize(candidates * resource_count());
+    if (usual_) usual_shares_.resize(candidates * resource_count());
   }
 
   std::optional<scheduling::Refusal> objection_to(PodIndex pod) const {
@@ -109,8 +113,21 @@ class LoadMover {
   }
 
   /// What goes beyond comes after all that does not, the smallest first.
-  static double rank(double share, double cost, double excess) {
-    return share <= excess ? share / excess / cost : -share * cost;
+  double rank(std::size_t candidate, std::size_t resource, NodeIndex node, double excess) const {
+    const double share = share_of(candidate, resource);
+    const double cost = candidates_[candidate].cost;
+    if (share > excess) return -kMostGain - share * cost;
+    if (!usual_) return share / excess / cost;
+    const double gain = gain_for(candidate, resource, node, excess);
+    return gain > 0 ? gain / cost : gain * cost;
+  }
+
+  /// By how much the squared excess shrinks when it goes.
+  double gain_for(std::size_t candidate, std::size_t resource, NodeIndex node, double excess) const {
+    const auto gain = [](double share, double above) { return share * (2 * above - share); };
+    const double usually = usual_->load.percent(node, resource) - usual_->level[resource];
+    return kPartOfNow * gain(share_of(candidate, resource), excess) +
+           (1 - kPartOfNow) * gain(usual_shares_[candidate * resource_count() + resource], usually);
   }
 
   /// Beyond the level only while the node is above what made it a source.
@@ -122,7 +139,7 @@ class LoadMover {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const double share = share_of(i, resource);
       if (candidates_[i].is_tried || share < kNegligible || (share > gap && !may_go_beyond)) continue;
-      const double its_rank = rank(share, candidates_[i].cost, gap);
+      const double its_rank = rank(i, resource, node, gap);
       if (best && its_rank <= best_rank) continue;
       best = i;
       best_rank = its_rank;
@@ -214,6 +231,7 @@ class LoadMover {
     const NodeIndex to = trial_.place(departure.pod, expected);
     giving_.move(departure.pod, departure.from, to);
     taking_.move(departure.pod, departure.from, to);
+    if (usual_) usual_->load.move(departure.pod, departure.from, to);
   }
 
   const StrategyContext& context_;
@@ -221,11 +239,13 @@ class LoadMover {
   LoadTable& giving_;
   LoadTable& taking_;
   const LoadRules& rules_;
+  std::optional<UsualLoad> usual_;
   Trial trial_;
   std::vector<bool> takes_;  ///< by node: is a destination
   std::size_t hint_ = 0;
   std::vector<Candidate> candidates_;    ///< of the node that is relieved
   std::vector<double> shares_;           ///< percent of their node, by candidate and resource
+  std::vector<double> usual_shares_;     ///< the same, of what they use usually
   std::vector<std::int64_t> wanted_;     ///< what they use elsewhere, the same
   std::vector<std::int64_t> too_large_;  ///< what no destination could take, one after the other
   std::vector<double> after_;            ///< of may_take(), so that it needs no memory
@@ -234,8 +254,8 @@ class LoadMover {
 }  // namespace
 
 void move_load(const StrategyContext& context, NominationSink& sink, LoadTable& giving, LoadTable& taking,
-               const LoadRules& rules) {
-  LoadMover(context, sink, giving, taking, rules).run();
+               const LoadRules& rules, std::optional<UsualLoad> usual) {
+  LoadMover(context, sink, giving, taking, rules, std::move(usual)).run();
 }
 
 }  // namespace strategies

@@ -27,10 +27,12 @@ struct LoadRules {
 
 /// Moves pods from the sources until these are at the level. Of a source's pods the one goes first that closes most of
 /// its worst excess for its cost (move_cost()) without going beyond; when none of these can leave, the one that goes
-/// beyond least, if that is still better than staying. Equal ones by namespace, name and UID. A pod whose usage is not
-/// known stays. `giving` and `taking` are the loads that sources and destinations are judged by; both are kept up to
-/// date. REQUIRES: they are over the same resources and know all nodes of `rules`.
+/// beyond least, if that is still better than staying. Where it is known what is usual, the one that closes most is the
+/// one whose going lessens most the squared excess, kPartOfNow of it now and the rest usually. Equal ones by namespace,
+/// name and UID. A pod whose usage is not known stays. `giving` and `taking` are the loads that sources and
+/// destinations are judged by; both are kept up to date, and `usual` too. REQUIRES: all are over the same resources and
+/// know all nodes of `rules`.
 void move_load(const StrategyContext& context, NominationSink& sink, LoadTable& giving, LoadTable& taking,
-               const LoadRules& rules);
+               const LoadRules& rules, std::optional<UsualLoad> usual = std::nullopt);
 
 }  // namespace strategies

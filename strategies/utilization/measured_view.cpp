@@ -50,7 +50,10 @@ MeasuredView::MeasuredView(const MeasuredUsage& measured, const scheduling::Over
   take_figures();
   correction_.assign(amounts_.size(), 0);
   if (!options_.corrects) return;
-  for (const PodIndex pod : cluster.base().pods()) correct_for(pod);
+  for (const PodIndex pod : cluster.base().pods()) {
+    correct_for(pod);
+    if (options.by_means) correct_for_mean(pod);
+  }
 }
 
 MeasuredView MeasuredView::by(Figure figure) const {
@@ -218,14 +221,34 @@ void MeasuredView::correct_for(PodIndex pod) {
   }
 }
 
+/// Its node's figure is about what the pod uses now.
+void MeasuredView::correct_for_mean(PodIndex pod) {
+  if (!has_entry(pod) || !cluster_.base().is_active(pod)) return;
+  for (std::size_t c = 0; c < known_.size(); ++c) {
+    const auto now = measured_of(pod, c, false);
+    const auto mean = measured_of(pod, c, true);
+    if (now && mean) add_to(cluster_.base().node_of(pod), c, *mean - *now);
+  }
+}
+
 // --- figures of pods
+
+/// nullopt: nobody has measured it.
+std::optional<std::int64_t> MeasuredView::measured_of(PodIndex pod, std::size_t column, bool by_means) const {
+  const NodeIndex node = cluster_.base().node_of(pod);
+  const auto& amounts = by_means ? measured_.pod_means : measured_.pod_amounts;
+  const std::int64_t amount = amounts[entries_->of_pod[pod] * known_.size() + column];
+  const std::int64_t used = node == kNoNode ? amount : in_units(node, column, amount);
+  return used == kUnknownUsage ? std::nullopt : std::optional(used);
+}
 
 std::optional<std::int64_t> MeasuredView::of_pod_in(PodIndex pod, std::size_t column) const {
   const NodeIndex node = cluster_.base().node_of(pod);
   if (has_entry(pod)) {
-    const std::int64_t amount = measured_.pod_amounts[entries_->of_pod[pod] * known_.size() + column];
-    const std::int64_t used = node == kNoNode ? amount : in_units(node, column, amount);
-    if (used != kUnknownUsage) return used;
+    if (options_.by_means) {
+      if (const auto mean = measured_of(pod, column, true)) return mean;
+    }
+    if (const auto used = measured_of(pod, column, false)) return used;
   }
   if (!options_.corrects) return std::nullopt;
   const bool knows_pods = !measured_.pods.empty();

@@ -39,6 +39,8 @@ class MeasuredView final : public UsageView {
     /// source knows nodes only, pods share what their node uses by their requests. Off: figures as they came.
     bool corrects = true;
     bool has_pod_usage = true;  ///< without `corrects`: is there usage of pods at all
+    /// Pods count with their means where these are known, and nodes with those of their pods. REQUIRES: corrects
+    bool by_means = false;
   };
   /// Entries of no memo are searched for.
   MeasuredView(const scheduling::MeasuredUsage& measured, const scheduling::Overlay& cluster, Options options,
@@ -68,6 +70,7 @@ class MeasuredView final : public UsageView {
  private:
   void take_figures();
   void correct_for(PodIndex pod);
+  void correct_for_mean(PodIndex pod);
   void add_to(NodeIndex node, std::size_t column, std::int64_t amount);
   std::int64_t picked_from(const scheduling::MeasuredUsage::Node& node, std::size_t column) const;
   bool is_new_on(PodIndex pod, NodeIndex node) const;
@@ -77,6 +80,7 @@ class MeasuredView final : public UsageView {
   std::int64_t in_units(NodeIndex node, std::size_t column, std::int64_t amount) const;
   std::optional<std::int64_t> capacity_of(NodeIndex node, std::size_t column) const;
   std::optional<std::int64_t> of_pod_in(PodIndex pod, std::size_t column) const;
+  std::optional<std::int64_t> measured_of(PodIndex pod, std::size_t column, bool by_means) const;
   std::int64_t requested(PodIndex pod, std::size_t column) const;
   std::int64_t share_of_node(PodIndex pod, std::size_t column) const;
 

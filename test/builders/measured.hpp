@@ -43,6 +43,8 @@ class Measured {
     usage_.pod_amounts = scheduling::SharedVector(std::move(all));
     return *this;
   }
+  /// Of all pods so far, in their order.
+  Measured& means(Amounts amounts) { return usage_.pod_means = scheduling::SharedVector(std::move(amounts)), *this; }
   Measured& unusable(std::string text) { return usage_.problem = std::move(text), *this; }
   Measured& most_unknown(std::int32_t percent) { return usage_.max_unknown_percent = percent, *this; }
   scheduling::MeasuredUsage build() const { return usage_; }

@@ -126,7 +126,7 @@ std::shared_ptr<const api::Pod> World::object_of(std::size_t number) const {
   const std::string owner = fmt::format("w{:05}", kind.workload);
   api::Pod pod;
   pod.meta.ns = kSource;
-  pod.meta.name = fmt::format("p{:06}-{:04}", number, place.generation);
+  pod.meta.name = fmt::format("{}-{:06}g{:04}", owner, number, place.generation);
   pod.meta.uid = "uid-" + pod.meta.name;
   pod.meta.creation_timestamp = place.generation == 0 ? kBegin : place.moved;
   pod.meta.labels = {{"app", owner}};
@@ -205,6 +205,14 @@ std::shared_ptr<const scheduling::MeasuredUsage> World::measured(const std::stri
   usage->source = source;
   usage->resources = {{"cpu", false}, {"memory", false}};
   for (std::size_t node = 0; node < samples_.size(); ++node) usage->nodes.push_back(figures_of(node));
+  usage->pods = measured_pods_;
+  usage->pod_amounts = pod_amounts_;
+  usage->pod_means = pod_means_;
+  return usage;
+}
+
+/// As UsageRounds does with each answer. One of ten is enough here.
+void World::keep_means() {
   std::vector<scheduling::MeasuredUsage::Pod> pods;
   std::vector<std::int64_t> amounts;
   for (std::size_t pod = 0; pod < places_.size(); ++pod) {
@@ -212,9 +220,9 @@ std::shared_ptr<const scheduling::MeasuredUsage> World::measured(const std::stri
     pods.push_back({kSource, input_.pods[pod]->meta.name});
     amounts.insert(amounts.end(), {milli(pods_[pod]), kinds_[pod].memory * kMebi * 500});
   }
-  usage->pods = scheduling::SharedVector(std::move(pods));
-  usage->pod_amounts = scheduling::SharedVector(std::move(amounts));
-  return usage;
+  measured_pods_ = scheduling::SharedVector(std::move(pods));
+  pod_amounts_ = scheduling::SharedVector(std::move(amounts));
+  pod_means_ = scheduling::SharedVector(means_.take(measured_pods_, pod_amounts_, 2, now()));
 }
 
 void World::judge() {
@@ -241,6 +249,7 @@ void World::judge() {
 void World::cycle() {
   judge();
   if (!spec_) return;
+  keep_means();
   const scheduling::ClusterSnapshot& cluster = keeper_.at(input_);
   controllers::CycleOutcome outcome = planned(cluster);
   note(outcome);
@@ -324,7 +333,7 @@ void World::apply(const controllers::CycleOutcome& outcome, const scheduling::Cl
     if (!by_chance)
       overlay.move(cluster.find_pod(planned.ns, planned.pod).value(), static_cast<scheduling::NodeIndex>(to));
     outcome_.room += planned.reason.starts_with("asks for much") ? 1 : 0;
-    moved.push_back(static_cast<std::size_t>(std::stoul(planned.pod.substr(1, 6))));
+    moved.push_back(static_cast<std::size_t>(std::stoul(planned.pod.substr(planned.pod.rfind('-') + 1, 6))));
     move(moved.back(), to);
   }
   for (const std::size_t pod : moved) places_[pod].arrived = moved_loads_[static_cast<std::size_t>(places_[pod].node)];

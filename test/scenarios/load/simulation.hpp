@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "controllers/policy/decide.hpp"
+#include "controllers/usage/pod_means.hpp"
 #include "scheduling/overlay.hpp"
 #include "scheduling/snapshot/snapshot_keeper.hpp"
 #include "test/scenarios/load/load_model.hpp"
@@ -115,6 +116,7 @@ class World {
   base::TimePoint now() const;
   double use_of(const Model& model, std::size_t pod) const;
   std::shared_ptr<const api::Pod> object_of(std::size_t pod) const;
+  void keep_means();
   std::shared_ptr<const scheduling::MeasuredUsage> measured(const std::string& source) const;
   scheduling::MeasuredUsage::Node figures_of(std::size_t node) const;
   void judge();
@@ -143,10 +145,14 @@ class World {
   base::Duration time_{};
   std::vector<std::deque<double>> samples_;  ///< by node: cores, the newest last
   std::vector<double> pods_;                 ///< by pod: cores, measured last; below 0: it was not there
-  std::vector<double> sums_;                 ///< by node: the interval's load
-  int count_ = 0;                            ///< of samples in it
-  std::vector<double> loads_;                ///< by node: the last interval's mean, in points from the mean of all
-  std::vector<double> moved_loads_;          ///< the same with the cycle's moves
+  controllers::PodMeans means_;
+  scheduling::SharedVector<scheduling::MeasuredUsage::Pod> measured_pods_;
+  scheduling::SharedVector<std::int64_t> pod_amounts_;  ///< of measured_pods_
+  scheduling::SharedVector<std::int64_t> pod_means_;    ///< the same
+  std::vector<double> sums_;                            ///< by node: the interval's load
+  int count_ = 0;                                       ///< of samples in it
+  std::vector<double> loads_;        ///< by node: the last interval's mean, in points from the mean of all
+  std::vector<double> moved_loads_;  ///< the same with the cycle's moves
   Outcome outcome_;
   int cycles_ = 0;
   double hour_ = 0;

@@ -114,6 +114,18 @@ spec:
   std::string usage_;
 };
 
+/// All samples of a file are from now: they have what every pod of the dump uses, however new it is.
+TEST_F(SimulateByUsage, PodsThatJustStartedAreInTheFiguresOfAFile) {
+  options_.usage = write("nodes.csv", "node,cpu\nn1,6\nn2,500m\n");
+  const auto deviation = [&](const char* now) {
+    options_.now = now;
+    simulate("json");
+    return api::Json::parse(out_)["balance"][0]["before"]["deviation"].get<double>();
+  };
+  const double later = deviation("2026-06-01T00:00:00Z");
+  EXPECT_EQ(deviation("2026-01-01T00:00:00Z"), later) << "all pods were created at that moment";
+}
+
 TEST_F(SimulateByUsage, TellsUsageBalanceAndScoresInJson) {
   simulate("json");
   const auto json = api::Json::parse(out_);

@@ -372,4 +372,24 @@ TEST(UsageHealth, NamesTheColumnsThatNodesAreToHave) {
   EXPECT_THAT(by_watcher.health().columns, ElementsAre("cpu")) << "some libraries of it measure no memory";
 }
 
+TEST(UsageRounds, KnowWhatPodsUseUsually) {
+  UsageRounds rounds(source());
+  const auto answer = [&](double first, double second, base::TimePoint time) {
+    usage::Samples samples = cpu(4, time);
+    samples.pod_columns = {{"cpu", usage::Unit::kAmount}};
+    samples.pods = {{"shop", "db-0"}, {"shop", "web-1"}};
+    samples.pod_values = {first, second};
+    rounds.add(std::move(samples), time);
+  };
+  answer(1, 3, kNoon);
+  answer(3, 3, kNoon + seconds(30));
+  MeasuredUsage figures = rounds.figures("server", kNoon + seconds(30));
+  EXPECT_THAT(figures.pod_amounts.get(), ElementsAre(3000, 3000));
+  EXPECT_THAT(figures.pod_means.get(), ElementsAre(2000, 3000));
+  rounds.leave("node-a", {"shop", "db-0"}, kNoon - minutes(10), kNoon + minutes(1));
+  figures = rounds.figures("server", kNoon + minutes(1));
+  EXPECT_THAT(figures.pods, SizeIs(1));
+  EXPECT_THAT(figures.pod_means.get(), ElementsAre(3000)) << "of the pod that is still there";
+}
+
 }  // namespace usage_rounds_test

@@ -22,11 +22,13 @@ constexpr auto kArgs = R"({"thresholds":{"cpu":20},"targetThresholds":{"cpu":60}
   "usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})";
 
 /// n1 80 % with p1 (20 %), n2 10 %.
-Plan plan(double min_score, const std::string& args = kArgs, const char* strategy = "LowNodeUtilization") {
+Plan plan(double min_score, const std::string& args = kArgs, const char* strategy = "LowNodeUtilization",
+          std::optional<std::int64_t> mean_of_p1 = std::nullopt) {
   const auto cluster =
       ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(PodBuilder("p1").on("n1")).build();
   Measured measured("s", {"cpu"});
   measured.node("n1", {3200}).node("n2", {400}).pod("p1", {800});
+  if (mean_of_p1) measured.means({*mean_of_p1});
   api::DeschedulerPolicySpec spec;
   spec.strategies = {{strategy, args}};
   spec.convergence.min_score = min_score;
@@ -52,6 +54,19 @@ TEST(PlanBalance, ScoresEachMove) {
   ASSERT_THAT(got.moves, SizeIs(1));
   // 35² + 35² becomes 15² + 15²: 2000 points², of which 100 halve the distance; the pod costs 1.
   EXPECT_EQ(got.moves.front().score, 95.2);
+}
+
+TEST(PlanBalance, ScoresAMoveByWhatItIsGoodForUsually) {
+  const auto score = [](std::int64_t mean) {
+    const Plan got = plan(0, kArgs, "LowNodeUtilization", mean);
+    return got.moves.empty() ? -1 : got.moves.front().score.value_or(-1);
+  };
+  EXPECT_EQ(score(800), 95.2) << "as it is now";
+  EXPECT_EQ(score(scheduling::kUnknownUsage), 95.2);
+  // Usually n1 has 60 % and the pod uses nothing: a quarter of 2000 points² remains.
+  EXPECT_EQ(score(0), 83.3);
+  // Usually n1 has 80 % + 20 %, n2 10 %, the pod 40 %: 45² + 45² becomes 5² + 5², three quarters of 4000 points².
+  EXPECT_EQ(score(1600), 97.2);
 }
 
 TEST(PlanBalance, RefusesMovesOfALowScore) {

@@ -63,6 +63,19 @@ TEST(LevelLoad, PrefersTheCheaperOfEqualPods) {
   EXPECT_EQ(run(cluster, measured).sink.accepted.front(), "p3");
 }
 
+TEST(LevelLoad, PrefersThePodWhoseGoingLasts) {
+  Measured measured("s", {"cpu"});
+  measured.node("n1", {3200}).node("n2", {0}).node("n3", {0}).pod("p1", {800}).pod("p2", {900}).pod("p3", {200});
+  EXPECT_EQ(run(three_nodes(), measured).sink.accepted.front(), "p2") << "nobody keeps means";
+  measured.means({1000, 100, scheduling::kUnknownUsage});
+  EXPECT_EQ(run(three_nodes(), measured).sink.accepted.front(), "p1") << "p2 uses little but now";
+}
+
+TEST(LevelLoad, GoesByWhatIsNowWhereNoMeanIsKnown) {
+  constexpr auto kNone = scheduling::kUnknownUsage;
+  EXPECT_THAT(run(three_nodes(), usage().means({kNone, kNone, kNone})).sink.accepted, ElementsAre("p2", "p1"));
+}
+
 TEST(LevelLoad, GoesBeyondOnlyWhenNothingElseCanLeave) {
   Measured measured("s", {"cpu"});
   measured.node("n1", {2600}).node("n2", {0}).node("n3", {0}).pod("p3", {1600});
