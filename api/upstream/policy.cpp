@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "api/json/empty_input.hpp"
 #include "api/json/json_access.hpp"
 #include "api/json/yaml.hpp"
 #include "api/upstream/parts.hpp"
