@@ -8,10 +8,10 @@
 #include <set>
 
 #include "api/core/codec.hpp"
-#include "api/json/empty_input.hpp"
 #include "api/json/field_path.hpp"
 #include "api/json/json_access.hpp"
 #include "api/json/strict_object.hpp"
+#include "api/meta/empty_input.hpp"
 #include "cmd/input/documents.hpp"
 #include "cmd/input/files.hpp"
 #include "cmd/input/listed.hpp"
