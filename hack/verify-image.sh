@@ -4,6 +4,7 @@
 # system, read-only and as its user: where this machine lets us mount; else that is left out, and said. Another architecture
 # is only started, under qemu-user, and joined with this machine's.
 # usage: hack/verify-image.sh [amd64|arm64]     REBUILD=1: the second build compiles again, elsewhere and without ccache
+#        IMAGE_PROGRAMS=build/release: takes the programs of that build folder, and compiles nothing
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 export LC_ALL=C
@@ -221,6 +222,7 @@ build_again() {
   local as=() programs
   programs=$PWD/build/package
   [[ $native ]] || programs=$programs-$arch
+  programs=${IMAGE_PROGRAMS:-$programs}
   openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$work/key" 2>/dev/null
   openssl pkey -in "$work/key" -pubout -out "$work/key.pub"
   mkdir -p "$work/second" "$work/temporary"

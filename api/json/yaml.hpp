@@ -9,9 +9,6 @@
 
 namespace api {
 
-/// What is said of an input without any document.
-inline constexpr std::string_view kEmptyInput = "is empty: did the command that should write it fail?";
-
 /// Parses YAML (or JSON, which is YAML) into one value per document; empty documents are left out. Types are resolved
 /// as kubectl does: plain yes/no/on/off are booleans, 0644 is octal, dates stay strings, quoted scalars stay strings;
 /// keys become strings. Anchors, aliases and merge keys work. An error begins with "line 3, column 5: ". Errors, too:
