@@ -59,13 +59,46 @@ double checked(double value, double most, Oddities& oddities) {
   return value;
 }
 
+namespace {
+
+/// A mean and a percentile are no higher than the peak, but for rounding.
+bool is_within(double value, double peak) { return std::isnan(value) || std::isnan(peak) || value <= peak * 1.01; }
+
+/// One of the day's figures for each that cannot be true.
+Oddities oddities_of(const DayUsage& usage) {
+  Oddities found;
+  for (const double cores : {usage.cpu_peak, usage.cpu_mean, usage.cpu_p95, usage.cpu_startup_peak})
+    checked(cores, kMostCores, found);
+  for (const double bytes : {usage.memory_peak, usage.memory_mean}) checked(bytes, kMostBytes, found);
+  checked(usage.throttled, 1, found);
+  const bool is_consistent = is_within(usage.cpu_mean, usage.cpu_peak) && is_within(usage.cpu_p95, usage.cpu_peak) &&
+                             is_within(usage.memory_mean, usage.memory_peak);
+  if (!is_consistent) ++found.absurd;
+  return found;
+}
+
+void put_day(std::map<Day, DayUsage>& days, Day day, const DayUsage& usage) {
+  const auto [at, is_new] = days.emplace(day, usage);
+  if (!is_new && usage.covered > at->second.covered) at->second = usage;
+}
+
+}  // namespace
+
+void add_told_day(Histories& all, const ContainerKey& key, Day day, const DayUsage& usage) {
+  ContainerHistory& history = all.containers[key];
+  const Oddities found = oddities_of(usage);
+  if (found.total() == 0) return put_day(history.days, day, usage);
+  const std::uint64_t samples = std::max<std::uint64_t>(usage.samples, 1);
+  std::uint64_t& reason = found.negative > 0     ? history.oddities.negative
+                          : found.not_finite > 0 ? history.oddities.not_finite
+                                                 : history.oddities.absurd;
+  reason += samples;
+}
+
 void add_histories(Histories& all, Histories other) {
   for (auto& [key, history] : other.containers) {
     ContainerHistory& into = all.containers[key];
-    for (const auto& [day, usage] : history.days) {
-      const auto [at, is_new] = into.days.emplace(day, usage);
-      if (!is_new && usage.covered > at->second.covered) at->second = usage;
-    }
+    for (const auto& [day, usage] : history.days) put_day(into.days, day, usage);
     if (into.cpu && history.cpu) into.cpu->merge(*history.cpu);
     if (!into.cpu) into.cpu = std::move(history.cpu);
     into.oddities += history.oddities;

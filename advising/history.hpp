@@ -107,6 +107,10 @@ struct Histories {
 /// Adds what another source told. A day that both told: the one that covers more of it counts.
 void add_histories(Histories& all, Histories other);
 
+/// Adds a day as somebody else tells it. Where one of its figures cannot be true none counts, and all of its samples
+/// are odd. Of a day that is told twice the one that covers more of it counts.
+void add_told_day(Histories& all, const ContainerKey& key, Day day, const DayUsage& usage);
+
 /// One measurement of one container.
 struct Sample {
   base::TimePoint time{};

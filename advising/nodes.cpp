@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "advising/patches.hpp"
@@ -29,6 +30,30 @@ double up(double value, double step) { return std::ceil(value / step - 1e-9) * s
 
 /// The difference where both are known, never below 0.
 double minus(double whole, double part) { return std::isnan(part) ? kUnknown : std::max(whole - part, 0.0); }
+
+/// Rates are extrapolated, so that they may be a little above what there is. `most` 0: nobody knows.
+bool is_possible(double value, double most) {
+  constexpr double kTolerance = 1.1;
+  return std::isnan(value) || (value >= 0 && std::isfinite(value) && (most <= 0 || value <= most * kTolerance));
+}
+
+bool is_possible(const NodeDay& day, const NodeSpec& node) {
+  const auto all = [&](std::initializer_list<NodeMetric> metrics, double most) {
+    return std::ranges::all_of(metrics, [&](NodeMetric metric) { return is_possible(day.at(metric), most); });
+  };
+  return all({NodeMetric::kRootCpu, NodeMetric::kPodsCpu, NodeMetric::kAgentsCpu}, node.cpu_capacity) &&
+         all({NodeMetric::kRootMemory, NodeMetric::kPodsMemory, NodeMetric::kAgentsMemory}, node.memory_capacity) &&
+         all({NodeMetric::kPressureCpu, NodeMetric::kPressureMemory, NodeMetric::kPressureIo}, 1) &&
+         all({NodeMetric::kSamples, NodeMetric::kMemoryGrowth}, 0);
+}
+
+/// The days that can be true.
+std::map<Day, NodeDay> possible_days(const std::map<Day, NodeDay>& days, const NodeSpec& node) {
+  std::map<Day, NodeDay> possible;
+  std::ranges::copy_if(days, std::inserter(possible, possible.end()),
+                       [&](const auto& each) { return is_possible(each.second, node); });
+  return possible;
+}
 
 /// The days of a node that count.
 std::vector<const NodeDay*> sound_days(const std::map<Day, NodeDay>& days, double samples_a_day) {
@@ -196,10 +221,10 @@ NodeAdvice advise_nodes(const std::vector<NodeSpec>& nodes, const NodeDays& days
   std::map<std::string, Group> groups;
   std::map<std::string, const NodeSpec*> by_name;
   for (const NodeSpec& node : nodes) by_name.emplace(node.name, &node);
-  const std::map<Day, NodeDay> none;
   for (const auto& [name, node] : by_name) {
     const auto at = days.find(name);
-    const auto& past = at == days.end() ? none : at->second;
+    const auto past = at == days.end() ? std::map<Day, NodeDay>() : possible_days(at->second, *node);
+    if (at != days.end()) advice.odd_days += static_cast<int>(at->second.size() - past.size());
     groups[node->group].add(*node, past, samples_a_day);
     for (NodeFinding& finding : findings_of(*node, sound_days(past, samples_a_day)))
       advice.findings.push_back(std::move(finding));

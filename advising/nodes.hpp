@@ -79,6 +79,7 @@ struct NodeFinding {
 struct NodeAdvice {
   std::vector<Reservation> reservations;  ///< by group
   std::vector<NodeFinding> findings;      ///< by node, then reason
+  int odd_days = 0;                       ///< of single nodes, with a figure that cannot be true: they are not used
 };
 
 /// CPU: the mean of the daily peaks of what is not pods', of the node of the group that needs most. Memory: the highest

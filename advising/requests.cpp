@@ -54,6 +54,12 @@ double mean_of(const Window& window, Member member) {
 }
 
 template <typename Member>
+int days_with(const Window& window, Member member) {
+  return static_cast<int>(
+      std::ranges::count_if(window.days, [&](const DayUsage* day) { return !std::isnan(day->*member); }));
+}
+
+template <typename Member>
 double most_of(const Window& window, Member member) {
   double most = kUnknown;
   for (const DayUsage* day : window.days) {
@@ -119,6 +125,8 @@ class Adviser {
   }
 
   void observe() {
+    cpu_days_ = days_with(window_, &DayUsage::cpu_peak);
+    memory_days_ = days_with(window_, &DayUsage::memory_peak);
     peaks_ = mean_of(window_, &DayUsage::cpu_peak);
     advice_.cpu_used = mean_of(window_, &DayUsage::cpu_mean);
     advice_.memory_used = mean_of(window_, &DayUsage::memory_mean);
@@ -133,9 +141,10 @@ class Adviser {
 
   std::string why_not() const {
     const std::uint64_t odd = history_.oddities.total();
-    if (window_.samples == 0) return "no history (0 samples)";
+    if (window_.samples == 0 && odd == 0) return "no history (0 samples)";
     if (static_cast<double>(odd) > kMostOdd * static_cast<double>(odd + window_.samples))
-      return fmt::format("{} of {} samples are negative, absurd or there twice", odd, odd + window_.samples);
+      return fmt::format("{} of {} samples are negative, absurd, there twice or not in the order of time", odd,
+                         odd + window_.samples);
     if (advice_.days >= kLeastDays) return missing_figures();
     return fmt::format("{} {} of history with at least 12h, {} are needed ({} samples, {} in all)", advice_.days,
                        advice_.days == 1 ? "day" : "days", kLeastDays, window_.samples,
@@ -143,8 +152,8 @@ class Adviser {
   }
 
   std::string missing_figures() const {
-    if (std::isnan(peaks_) && std::isnan(advice_.memory_peak))
-      return fmt::format("neither CPU nor memory was told ({} samples)", window_.samples);
+    if (cpu_days_ < kLeastDays && memory_days_ < kLeastDays)
+      return fmt::format("neither CPU nor memory was told of {} days ({} samples)", kLeastDays, window_.samples);
     if (rules_.profile == Profile::kPercentile && (!history_.cpu || history_.cpu->count() == 0))
       return fmt::format("profile Percentile needs single samples, days alone are not enough ({} samples)",
                          window_.samples);
@@ -172,11 +181,14 @@ class Adviser {
     return peak < request ? peak : request;
   }
 
+  void note_untold(const char* what, int days) {
+    advice_.reasons.push_back(days == 0 ? fmt::format("{} was not told", what)
+                                        : fmt::format("{} was told of {} {}, {} are needed", what, days,
+                                                      days == 1 ? "day" : "days", kLeastDays));
+  }
+
   void recommend_cpu() {
-    if (std::isnan(peaks_)) {
-      advice_.reasons.push_back("CPU was not told");
-      return;
-    }
+    if (cpu_days_ < kLeastDays) return note_untold("CPU", cpu_days_);
     double request = peaks_;
     double limit = peaks_;
     if (rules_.profile == Profile::kStandard) request = standard_request();
@@ -193,10 +205,7 @@ class Adviser {
   }
 
   void recommend_memory() {
-    if (std::isnan(advice_.memory_peak)) {
-      advice_.reasons.push_back("memory was not told");
-      return;
-    }
+    if (memory_days_ < kLeastDays) return note_untold("memory", memory_days_);
     double most = advice_.memory_peak;
     // What was killed wanted more than it got.
     if (advice_.oom_kills > 0) most = std::max(most, advice_.current.memory_limit.value_or(0));
@@ -284,6 +293,8 @@ class Adviser {
   const Rules& rules_;
   const Window window_;
   double peaks_ = kUnknown;
+  int cpu_days_ = 0;  ///< that tell a peak
+  int memory_days_ = 0;
   Advice advice_;
 };
 

@@ -8,7 +8,13 @@ namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 
-double known(double value) { return std::isnan(value) ? 0 : value; }
+void count_use(double requested, double used, double& sum, double& unmeasured) {
+  if (std::isnan(used)) {
+    unmeasured += requested;
+  } else {
+    sum += used;
+  }
+}
 
 void count(const Advice& advice, Waste& waste) {
   if (advice.replicas == 0) return;
@@ -23,8 +29,9 @@ void count(const Advice& advice, Waste& waste) {
   if (!now.cpu_request || !now.memory_request) ++waste.without_request;
   waste.cpu_requested += replicas * now.cpu_request.value_or(0);
   waste.memory_requested += replicas * now.memory_request.value_or(0);
-  waste.cpu_used += replicas * known(advice.cpu_used);
-  waste.memory_used += replicas * known(advice.memory_used);
+  count_use(replicas * now.cpu_request.value_or(0), replicas * advice.cpu_used, waste.cpu_used, waste.cpu_unmeasured);
+  count_use(replicas * now.memory_request.value_or(0), replicas * advice.memory_used, waste.memory_used,
+            waste.memory_unmeasured);
   waste.cpu_recommended += replicas * then.cpu_request.value_or(now.cpu_request.value_or(0));
   waste.memory_recommended += replicas * then.memory_request.value_or(now.memory_request.value_or(0));
 }
@@ -40,7 +47,8 @@ double saving(const Advice& advice, const std::optional<double>& now, const std:
 }  // namespace
 
 double Waste::wasted_money(const Prices& prices) const {
-  return money(std::max(cpu_requested - cpu_used, 0.0), std::max(memory_requested - memory_used, 0.0), prices);
+  return money(std::max(cpu_requested - cpu_unmeasured - cpu_used, 0.0),
+               std::max(memory_requested - memory_unmeasured - memory_used, 0.0), prices);
 }
 double Waste::saved_money(const Prices& prices) const { return money(cpu_saving(), memory_saving(), prices); }
 

@@ -24,9 +24,10 @@ struct Waste {
   int without_request = 0;  ///< with advice, but without a request of CPU or memory: they count as asking for nothing
   double cpu_requested = 0, cpu_used = 0, cpu_recommended = 0;
   double memory_requested = 0, memory_used = 0, memory_recommended = 0;
+  double cpu_unmeasured = 0, memory_unmeasured = 0;  ///< of what is requested; nobody told what of it is used
   double cpu_saving() const { return cpu_requested - cpu_recommended; }  ///< below 0: more is needed
   double memory_saving() const { return memory_requested - memory_recommended; }
-  /// A month of what is requested and not used (mean).
+  /// A month of what is requested and not used (mean), as far as that was told.
   double wasted_money(const Prices& prices) const;
   /// A month of the difference between requested and recommended.
   double saved_money(const Prices& prices) const;

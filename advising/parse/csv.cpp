@@ -8,6 +8,8 @@
 #include <cmath>
 #include <vector>
 
+#include "api/meta/quantity.hpp"
+
 namespace advising {
 namespace {
 
@@ -45,7 +47,7 @@ class Row {
   double amount(std::string_view column, std::string& wrong) const {
     const std::string_view cell = text(column);
     if (cell.empty()) return kUnknown;
-    if (const auto quantity = amount_of_text(cell)) return *quantity;
+    if (const auto quantity = api::Quantity::parse(cell)) return static_cast<double>(quantity->milli()) / 1000;
     double number = 0;
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
     if (error == std::errc{} && end == cell.data() + cell.size()) return number;

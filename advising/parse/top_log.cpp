@@ -8,7 +8,7 @@
 namespace advising {
 namespace {
 
-constexpr std::size_t kMostWords = 6;  ///< a time and five columns
+constexpr std::size_t kMostWords = 7;  ///< a time and six columns
 
 /// The words of a line; one more than fit means that it is something else.
 struct Words {
@@ -32,24 +32,23 @@ Words words_of(std::string_view line) {
 
 bool is_header(const Words& words) {
   const std::string_view first = words.at(0);
-  return (first == "NAMESPACE" || first == "POD") && words.left() >= 3;
+  return (first == "NAMESPACE" || first == "POD" || first == "NAME") && words.left() >= 3;
 }
 
 /// "<unknown>" is no amount.
 double amount(std::string_view text) { return amount_of_text(text).value_or(kUnknown); }
 
-/// True: it was one.
-bool take_time(Words& words, std::optional<base::TimePoint>& time) {
+/// Of a line that begins with one.
+void take_time(Words& words, std::optional<base::TimePoint>& time) {
   if (words.left() > 0 && words.at(0) == "#") ++words.first;
-  if (words.left() == 0) return false;
+  if (words.left() == 0) return;
   std::string_view text = words.at(0);
   if (text.starts_with('#')) text.remove_prefix(1);
   if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
   const auto found = base::parse_time(text);
-  if (!found) return false;
+  if (!found) return;
   time = found;
   ++words.first;
-  return true;
 }
 
 /// Four or five columns of which the last two are amounts; nullopt: something else.
@@ -62,41 +61,75 @@ std::optional<Sample> sample_of(const Words& words, std::string_view ns) {
   sample.container = words.at(names + 1);
   sample.cpu = amount(words.at(names + 2));
   sample.memory = amount(words.at(names + 3));
-  const bool is_known = words.at(names + 2) == "<unknown>" || sample.cpu == sample.cpu;
+  const auto is_readable = [](std::string_view text, double value) { return text == "<unknown>" || value == value; };
   const bool has_amount = sample.cpu == sample.cpu || sample.memory == sample.memory;
-  return is_known && has_amount ? std::optional(sample) : std::nullopt;
+  const bool is_sample =
+      has_amount && is_readable(words.at(names + 2), sample.cpu) && is_readable(words.at(names + 3), sample.memory);
+  return is_sample ? std::optional(sample) : std::nullopt;
 }
+
+class LogReader {
+ public:
+  LogReader(std::string_view ns, const std::function<void(const Sample&)>& each) : ns_(ns), each_(each) {}
+
+  /// The error without its line.
+  base::Status take(std::string_view line, std::size_t number) {
+    Words words = words_of(line);
+    take_time(words, time_);
+    if (words.left() == 0) return base::Done{};
+    if (is_header(words)) return take_header(words);
+    if (has_swap_ && words.left() > 4) --words.count;
+    auto sample = sample_of(words, ns_);
+    if (!sample) {
+      if (notes_.unreadable++ == 0) notes_.first_unreadable = number;
+      return base::Done{};
+    }
+    return tell(*sample);
+  }
+  const LogNotes& notes() const { return notes_; }
+
+ private:
+  base::Status take_header(const Words& words) {
+    has_swap_ = words.at(words.left() - 1).starts_with("SWAP(");
+    const bool has_containers = words.at(0) == "POD" || words.at(1) == "POD";
+    if (has_containers) return base::Done{};
+    return base::invalid("it lists no containers: take the log with `kubectl top pods -A --containers`");
+  }
+
+  base::Status tell(Sample& sample) {
+    if (!time_) {
+      std::string text = "a sample before any time: write `date -u +%FT%TZ` before each `kubectl top`";
+      if (notes_.unreadable > 0)
+        text += fmt::format(" (line {} is no time such as 2026-11-21T12:00:00Z)", notes_.first_unreadable);
+      return base::invalid(std::move(text));
+    }
+    if (sample.ns.empty()) return base::invalid("there is no column NAMESPACE: name the namespace with -n");
+    sample.time = *time_;
+    ++notes_.samples;
+    each_(sample);
+    return base::Done{};
+  }
+
+  const std::string_view ns_;
+  const std::function<void(const Sample&)>& each_;
+  LogNotes notes_;
+  std::optional<base::TimePoint> time_;
+  bool has_swap_ = false;  ///< the newest header has a column that is left out
+};
 
 }  // namespace
 
 base::Result<LogNotes> read_top_log(std::string_view text, std::string_view ns,
                                     const std::function<void(const Sample&)>& each) {
-  LogNotes notes;
-  std::optional<base::TimePoint> time;
+  LogReader reader(ns, each);
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   for (std::size_t number = 1; !text.empty(); ++number) {
     const auto end = std::min(text.find('\n'), text.size());
-    Words words = words_of(text.substr(0, end));
+    if (const auto taken = reader.take(text.substr(0, end), number); !taken)
+      return base::Error(taken.error()).during(fmt::format("line {}", number));
     text.remove_prefix(std::min(end + 1, text.size()));
-    const bool had_time = take_time(words, time);
-    if (words.left() == 0 || is_header(words)) continue;
-    auto sample = sample_of(words, ns);
-    if (!sample) {
-      if (notes.unreadable++ == 0) notes.first_unreadable = number;
-      continue;
-    }
-    if (!time && !had_time)
-      return base::invalid(
-          fmt::format("line {}: a sample before any time: write `date -u +%FT%TZ` before each "
-                      "`kubectl top`",
-                      number));
-    if (sample->ns.empty())
-      return base::invalid(fmt::format("line {}: there is no column NAMESPACE: name the namespace with -n", number));
-    sample->time = *time;
-    ++notes.samples;
-    each(*sample);
   }
-  return notes;
+  return reader.notes();
 }
 
 }  // namespace advising

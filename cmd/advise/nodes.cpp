@@ -144,10 +144,14 @@ std::string kubelet_text(const advising::NodeAdvice& advice) {
 
 void print(const NodesOptions& options, const advising::NodeAdvice& advice, const std::vector<std::string>& problems,
            plugin::Io& io) {
-  if (options.output == "kubelet") return io.out(kubelet_text(advice));
-  if (options.output != "table") return plugin::print_value(io, options.output, nodes_json(advice, problems));
-  io.out(reservations_text(advice.reservations) + findings_text(advice.findings));
-  for (const std::string& problem : problems) io.out("Warning: " + plain_text(problem) + "\n");
+  const bool is_kubelet = options.output == "kubelet";
+  if (!is_kubelet && options.output != "table")
+    return plugin::print_value(io, options.output, nodes_json(advice, problems));
+  io.out(is_kubelet ? kubelet_text(advice) : reservations_text(advice.reservations) + findings_text(advice.findings));
+  for (const std::string& problem : problems) {
+    const std::string warning = "Warning: " + plain_text(problem) + "\n";
+    is_kubelet ? io.err(warning) : io.out(warning);
+  }
 }
 
 }  // namespace
@@ -166,7 +170,11 @@ int run_nodes(const NodesOptions& options, plugin::Io& io) {
   const auto days = read_days(**session, *window, matcher, problems);
   if (!days) return plugin::fail(io, days.error());
   const double a_day = static_cast<double>(std::chrono::hours(24) / (*session)->settings().step);
-  print(options, advising::advise_nodes(nodes->specs, *days, a_day), problems, io);
+  const auto advice = advising::advise_nodes(nodes->specs, *days, a_day);
+  if (advice.odd_days > 0)
+    problems.push_back(
+        fmt::format("{} days of nodes have figures that cannot be true: they are not used", advice.odd_days));
+  print(options, advice, problems, io);
   return plugin::kDone;
 }
 

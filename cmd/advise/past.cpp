@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <memory>
 
 #include "advising/parse/csv.hpp"
 #include "advising/parse/top_log.hpp"
@@ -104,7 +106,8 @@ class Reader {
     return set_days();
   }
 
-  /// Up to --until; else to the newest of the files' samples, or to the end of yesterday.
+  /// Up to --until; else to the newest of the files' samples, or to the end of yesterday. Samples of the day after
+  /// tomorrow are a fault of somebody's clock, and do not push away the others.
   base::Status set_days() {
     Day to = advising::day_of(io_.clock.now());
     if (!options_.until.empty()) {
@@ -113,11 +116,20 @@ class Reader {
       to = advising::day_of(*until);
     } else if (has_files()) {
       std::optional<Day> newest;
-      const auto note = [&](Day day) { newest = std::max(newest.value_or(day), day); };
+      std::size_t later = 0;
+      const auto note = [&](Day day) {
+        if (day > to + 1) {
+          ++later;
+        } else {
+          newest = std::max(newest.value_or(day), day);
+        }
+      };
       auto walked = walk_files([&](const advising::Sample& sample) { note(advising::day_of(sample.time)); },
                                [&](const auto&, Day day, const auto&) { note(day); });
       if (!walked) return walked;
       if (newest) to = *newest + 1;
+      if (later > 0)
+        past_.problems.push_back(fmt::format("{} samples or days lie in the future and are not used", later));
     }
     past_.rules.to = to;
     past_.rules.from = to - options_.days;
@@ -136,20 +148,31 @@ class Reader {
     };
     notes_.clear();
     for (const std::string& path : options_.top_logs) {
-      const auto text = read_text_file(path, kMostHistoryBytes);
+      const auto text = text_of(path);
       if (!text) return text.error();
-      const auto read = advising::read_top_log(*text, ns, sample);
+      const auto read = advising::read_top_log(**text, ns, sample);
       if (!read) return read.error().during(path);
       note_log(path, *read);
     }
     for (const std::string& path : options_.csv_files) {
-      const auto text = read_text_file(path, kMostHistoryBytes);
+      const auto text = text_of(path);
       if (!text) return text.error();
-      const auto rows = advising::read_history_csv(*text, {sample, day});
+      const auto rows = advising::read_history_csv(**text, {sample, day});
       if (!rows) return rows.error().during(path);
       if (*rows == 0) notes_.push_back(path + ": no rows");
     }
     return base::Done{};
+  }
+
+  /// What is no file, such as a pipe, can be read only once.
+  base::Result<std::shared_ptr<const std::string>> text_of(const std::string& path) {
+    if (const auto kept = piped_.find(path); kept != piped_.end()) return kept->second;
+    auto read = read_text_file(path, kMostHistoryBytes);
+    if (!read) return std::move(read).error();
+    auto text = std::make_shared<const std::string>(*std::move(read));
+    std::error_code unknown;
+    if (!fs::is_regular_file(path, unknown)) piped_.emplace(path, text);
+    return text;
   }
 
   void note_log(const std::string& path, const advising::LogNotes& read) {
@@ -166,7 +189,7 @@ class Reader {
     advising::Histories days;
     auto walked = walk_files([&](const advising::Sample& sample) { fold.add(sample); },
                              [&](const advising::ContainerKey& key, Day day, const advising::DayUsage& usage) {
-                               days.containers[key].days.insert_or_assign(day, usage);
+                               advising::add_told_day(days, key, day, usage);
                              });
     if (!walked) return walked;
     past_.problems.insert(past_.problems.end(), notes_.begin(), notes_.end());
@@ -241,6 +264,7 @@ class Reader {
   const usage::Connect connect_;
   base::Duration startup_{};
   std::vector<std::string> notes_;
+  std::map<std::string, std::shared_ptr<const std::string>> piped_;
   Past past_;
   advising::BucketFold buckets_{inventory_.owners, past_.histories};
 };

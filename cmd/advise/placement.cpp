@@ -1,5 +1,9 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "advising/placement/advise.hpp"
 #include "cmd/advise/commands.hpp"
@@ -25,9 +29,9 @@ base::Result<Read> read_dump(const PlacementOptions& options) {
   if (!dump) return dump.error();
   const auto now = choose_now(options.now, *dump);
   if (!now) return now.error();
-  Read read{std::move(dump->objects), *now, {}};
-  if (auto warning = caveats_of(*dump); !warning.empty()) read.warnings.push_back(std::move(warning));
-  return read;
+  std::vector<std::string> warnings;
+  if (auto warning = caveats_of(*dump); !warning.empty()) warnings.push_back(std::move(warning));
+  return Read{std::move(dump->objects), *now, std::move(warnings)};
 }
 
 base::Result<Read> read_live(const PlacementOptions& options, plugin::Io& io) {
@@ -53,6 +57,19 @@ base::Result<std::optional<scheduling::MeasuredUsage>> read_usage(const std::str
   return std::optional(rounds.figures("file", now));
 }
 
+/// "": some of the pods are there, or none is told.
+std::string usage_warning(const scheduling::SnapshotInput& cluster,
+                          const std::optional<scheduling::MeasuredUsage>& measured) {
+  if (!measured || measured->pods.empty()) return {};
+  std::set<std::pair<std::string_view, std::string_view>> there;
+  for (const auto& pod : cluster.pods) there.emplace(pod->meta.ns, pod->meta.name);
+  const bool has_any = std::ranges::any_of(measured->pods, [&](const auto& pod) {
+    return there.contains({pod.ns, pod.name});
+  });
+  if (has_any) return {};
+  return fmt::format("--usage: of its {} pods none is in this cluster", measured->pods.size());
+}
+
 /// Each plan has a time budget of its own.
 std::function<base::Duration()> started_watch() {
   return [begin = std::chrono::steady_clock::now()] {
@@ -72,6 +89,8 @@ base::Status advise_on(const PlacementOptions& options, plugin::Io& io) {
                                                   .most_plans = static_cast<std::size_t>(options.plans),
                                                   .stopwatch = started_watch});
   for (const std::string& each : read->warnings) io.err("Warning: " + each + "\n");
+  if (const std::string warning = usage_warning(read->cluster, *measured); !warning.empty())
+    io.err("Warning: " + warning + "\n");
   if (options.output == "table") {
     io.out(placement_text(report));
   } else {

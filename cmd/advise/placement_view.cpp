@@ -30,8 +30,8 @@ std::string head_of(const PlacementReport& report) {
   const Outcome& now = report.now;
   std::string text = fmt::format("{} nodes, {} of them with pods. As things are, a plan frees {} with {} moves; ",
                                  report.nodes, report.busy, now.freed, now.moves);
-  return text + fmt::format("no plan could free more than {}, because of {}. Nothing was touched.\n", now.bound,
-                            now.bound_reason.empty() ? "nothing" : reporting::plain_text(now.bound_reason));
+  const std::string reason = now.bound_reason.empty() ? "" : ", because of " + reporting::plain_text(now.bound_reason);
+  return text + fmt::format("no plan could free more than {}{}. Nothing was touched.\n", now.bound, reason);
 }
 
 std::string effects_table(const PlacementReport& report) {

@@ -109,6 +109,10 @@ base::Status write_patches(const RequestsOptions& options, const advising::Inven
   return base::Done{};
 }
 
+std::string nothing_there(const std::string& ns) {
+  return ns.empty() ? "there are no pods and no workloads" : "there are no pods and no workloads in namespace " + ns;
+}
+
 }  // namespace
 
 int run_requests(const RequestsOptions& options, plugin::Io& io) {
@@ -116,6 +120,7 @@ int run_requests(const RequestsOptions& options, plugin::Io& io) {
   advising::Histories kept;
   const auto inventory = read_inventory(options, io, kept, report.problems);
   if (!inventory) return plugin::fail(io, inventory.error());
+  if (inventory->workloads.empty()) report.problems.push_back(nothing_there(options.cluster.ns));
   auto past = read_past(options, *inventory, io);
   if (!past) return plugin::fail(io, past.error());
   std::erase_if(kept.containers, [&](const auto& each) {

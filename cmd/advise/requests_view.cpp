@@ -79,6 +79,12 @@ std::string without_text(const std::vector<Advice>& all) {
   return text.empty() ? text : "\nNO ADVICE\n" + text;
 }
 
+/// "unknown" where nothing of what is requested was measured.
+std::string used_text(double used, double requested, double unmeasured, const char* unit) {
+  const bool is_unknown = unmeasured > 0 && unmeasured >= requested;
+  return is_unknown ? "unknown" : fmt::format("{:.2f}{}", used, unit);
+}
+
 std::string waste_text(const RequestsReport& report) {
   std::vector<std::string> headers = {"NAMESPACE",        "CPU REQUESTED", "USED",        "RECOMMENDED",
                                       "MEMORY REQUESTED", "USED",          "RECOMMENDED", "CONTAINERS"};
@@ -86,14 +92,15 @@ std::string waste_text(const RequestsReport& report) {
   if (report.prices.given()) headers.insert(headers.end(), {"UNUSED A MONTH", "SAVING A MONTH"});
   Table table(headers);
   for (const advising::Waste& waste : report.waste) {
-    std::vector<std::string> row = {waste.ns.empty() ? "(cluster)" : plain_text(waste.ns),
-                                    fmt::format("{:.2f}", waste.cpu_requested),
-                                    fmt::format("{:.2f}", waste.cpu_used),
-                                    fmt::format("{:.2f}", waste.cpu_recommended),
-                                    fmt::format("{:.2f}Gi", waste.memory_requested / kGiB),
-                                    fmt::format("{:.2f}Gi", waste.memory_used / kGiB),
-                                    fmt::format("{:.2f}Gi", waste.memory_recommended / kGiB),
-                                    fmt::format("{} of {}", waste.containers - waste.without_advice, waste.containers)};
+    std::vector<std::string> row = {
+        waste.ns.empty() ? "(cluster)" : plain_text(waste.ns),
+        fmt::format("{:.2f}", waste.cpu_requested),
+        used_text(waste.cpu_used, waste.cpu_requested, waste.cpu_unmeasured, ""),
+        fmt::format("{:.2f}", waste.cpu_recommended),
+        fmt::format("{:.2f}Gi", waste.memory_requested / kGiB),
+        used_text(waste.memory_used / kGiB, waste.memory_requested, waste.memory_unmeasured, "Gi"),
+        fmt::format("{:.2f}Gi", waste.memory_recommended / kGiB),
+        fmt::format("{} of {}", waste.containers - waste.without_advice, waste.containers)};
     if (report.prices.given()) {
       row.push_back(fmt::format("{:.2f}{}", waste.wasted_money(report.prices), unit));
       row.push_back(fmt::format("{:.2f}{}", waste.saved_money(report.prices), unit));
@@ -153,17 +160,20 @@ api::Json advice_json(const Advice& advice) {
 }
 
 api::Json waste_json(const advising::Waste& waste, const RequestsReport& report) {
-  api::Json json = {
-      {"namespace", waste.ns},
-      {"containers", waste.containers},
-      {"withoutAdvice", waste.without_advice},
-      {"withoutRequest", waste.without_request},
-      {"cpuCores",
-       {{"requested", waste.cpu_requested}, {"used", waste.cpu_used}, {"recommended", waste.cpu_recommended}}},
-      {"memoryBytes",
-       {{"requested", waste.memory_requested},
-        {"used", waste.memory_used},
-        {"recommended", waste.memory_recommended}}}};
+  api::Json json = {{"namespace", waste.ns},
+                    {"containers", waste.containers},
+                    {"withoutAdvice", waste.without_advice},
+                    {"withoutRequest", waste.without_request},
+                    {"cpuCores",
+                     {{"requested", waste.cpu_requested},
+                      {"used", waste.cpu_used},
+                      {"unmeasured", waste.cpu_unmeasured},
+                      {"recommended", waste.cpu_recommended}}},
+                    {"memoryBytes",
+                     {{"requested", waste.memory_requested},
+                      {"used", waste.memory_used},
+                      {"unmeasured", waste.memory_unmeasured},
+                      {"recommended", waste.memory_recommended}}}};
   if (report.prices.given()) {
     json["unusedMoneyPerMonth"] = waste.wasted_money(report.prices);
     json["savingMoneyPerMonth"] = waste.saved_money(report.prices);

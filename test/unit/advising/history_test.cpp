@@ -176,6 +176,37 @@ TEST_F(DayFoldTest, AHundredPodsOfMinutesAreNoDay) {
   EXPECT_EQ(fold.finish(told_).at(kApp).covered, std::chrono::hours(1));
 }
 
+TEST(Histories, ADayThatIsToldCountsWhereItCanBeTrue) {
+  const DayUsage good{288, std::chrono::hours(24), 1.5, 0.25, 0.75, 4, 1 << 30, 1 << 29, 0.25, 3};
+  const auto told = [&](auto member, double value) {
+    DayUsage usage = good;
+    usage.*member = value;
+    Histories all;
+    add_told_day(all, kApp, kDay, usage);
+    return all.containers.at(kApp);
+  };
+  EXPECT_EQ(told(&DayUsage::cpu_mean, kUnknown).days.size(), 1U);
+  EXPECT_EQ(told(&DayUsage::cpu_mean, kUnknown).oddities.total(), 0U);
+  EXPECT_EQ(told(&DayUsage::cpu_mean, -0.1).oddities.negative, 288U);
+  EXPECT_EQ(told(&DayUsage::memory_peak, INFINITY).oddities.not_finite, 288U);
+  for (const auto& [member, value] :
+       {std::pair(&DayUsage::cpu_peak, 5'000.0), std::pair(&DayUsage::cpu_startup_peak, 5'000.0),
+        std::pair(&DayUsage::memory_peak, 2 * kMostBytes), std::pair(&DayUsage::throttled, 57.0),
+        std::pair(&DayUsage::cpu_mean, 1.6), std::pair(&DayUsage::cpu_p95, 1.6),
+        std::pair(&DayUsage::memory_mean, 2e9)}) {
+    const ContainerHistory history = told(member, value);
+    EXPECT_EQ(history.oddities.absurd, 288U) << value;
+    EXPECT_TRUE(history.days.empty()) << value;
+  }
+}
+
+TEST(Histories, OfADayThatIsToldTwiceTheBetterCoveredCounts) {
+  Histories all;
+  for (const int hours : {23, 24, 1})
+    add_told_day(all, kApp, kDay, {.samples = 1, .covered = std::chrono::hours(hours), .memory_peak = 1.0 * hours});
+  EXPECT_EQ(all.containers.at(kApp).days.at(kDay).memory_peak, 24);
+}
+
 TEST(Histories, TheBetterCoveredDayCounts) {
   Histories all, other;
   all.containers[kApp].days[kDay] = {.samples = 3, .covered = std::chrono::hours(3), .cpu_peak = 1};

@@ -69,6 +69,26 @@ TEST(NodeAdvice, PutsAllInSystemReservedWhereAgentsAreNotTold) {
   EXPECT_THAT(kubelet_configuration(advice.reservations[0]), Not(HasSubstr("kubeReserved")));
 }
 
+TEST(NodeAdvice, UsesNoDayThatCannotBeTrue) {
+  for (const auto& [metric, value] :
+       {std::pair(NodeMetric::kRootMemory, double{INFINITY}), std::pair(NodeMetric::kRootMemory, 20 * kGiB),
+        std::pair(NodeMetric::kPodsCpu, -1.0), std::pair(NodeMetric::kRootCpu, 5.0),
+        std::pair(NodeMetric::kAgentsMemory, double{INFINITY}), std::pair(NodeMetric::kMemoryGrowth, double{INFINITY}),
+        std::pair(NodeMetric::kPressureIo, 30.0), std::pair(NodeMetric::kSamples, double{INFINITY})}) {
+    NodeDays days = days_of("n1", quiet_day(), 4);
+    days["n1"][1].at(metric) = value;
+    const auto advice = advise_nodes({node_of("n1")}, days, kADay);
+    EXPECT_EQ(advice.odd_days, 1) << value;
+    EXPECT_EQ(advice.reservations[0].days, 3) << value;
+    EXPECT_EQ(advice.reservations[0].system_memory, 960 * kMiB) << value;
+    EXPECT_TRUE(advice.findings.empty()) << value;
+    days["n1"][2].at(metric) = value;
+    EXPECT_EQ(advise_nodes({node_of("n1")}, days, kADay).reservations[0].why_not.substr(0, 36),
+              "2 days of history, 3 are needed (576")
+        << value;
+  }
+}
+
 TEST(NodeAdvice, WantsThreeDays) {
   NodeDays days = days_of("n1", quiet_day(), 3);
   days["n1"][0].at(NodeMetric::kSamples) = 100;

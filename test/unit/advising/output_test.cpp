@@ -50,6 +50,16 @@ TEST(Waste, AddsUpByNamespaceAndInMoney) {
   EXPECT_EQ(waste[2].containers, 3);
 }
 
+TEST(Waste, WhatNobodyMeasuredIsNotWasted) {
+  Advice unmeasured = advice_of({"a", "Deployment", "x"}, "app");
+  unmeasured.memory_used = kUnknown;
+  const auto waste = waste_of({unmeasured});
+  EXPECT_EQ(waste[0].wasted_money({0, 1}), 0);
+  EXPECT_NEAR(waste[0].wasted_money({10, 1}), 18, 1e-9);
+  EXPECT_EQ(waste[0].memory_unmeasured, waste[0].memory_requested);
+  EXPECT_EQ(waste[0].cpu_saving(), 1.5);
+}
+
 class PatchesTest : public testing::Test {
  protected:
   const WorkloadKey& workload(const std::string& kind, const std::string& name, const std::string& ns = "shop") {

@@ -118,15 +118,30 @@ TEST(NoAdvice, IsBetterThanWrongAdvice) {
   EXPECT_EQ(why(minutes), "0 days of history with at least 12h, 3 are needed (8 samples, 40m in all)");
   ContainerHistory odd = days_of({1, 1, 1});
   odd.oddities.negative = 100;
-  EXPECT_EQ(why(odd), "100 of 964 samples are negative, absurd or there twice");
+  EXPECT_EQ(why(odd), "100 of 964 samples are negative, absurd, there twice or not in the order of time");
+  ContainerHistory all_odd;
+  all_odd.oddities.absurd = 100;
+  EXPECT_EQ(why(all_odd), "100 of 100 samples are negative, absurd, there twice or not in the order of time");
   EXPECT_EQ(why(days_of({1, 1, 1}), Profile::kPercentile),
             "profile Percentile needs single samples, days alone are not enough (864 samples)");
   ContainerHistory empty = days_of({1, 1, 1});
   for (auto& [day, usage] : empty.days) usage.cpu_peak = usage.memory_peak = kUnknown;
-  EXPECT_EQ(why(empty), "neither CPU nor memory was told (864 samples)");
+  EXPECT_EQ(why(empty), "neither CPU nor memory was told of 3 days (864 samples)");
   ContainerHistory outside;
   for (Day day = kDay - 5; day < kDay; ++day) outside.days[day] = day_of_peak(1);
   EXPECT_EQ(why(outside), "no history (0 samples)") << "of the days that were asked for";
+}
+
+TEST(NoAdvice, IsGivenOnWhatFewerThanThreeDaysTell) {
+  ContainerHistory history = days_of({1, 1, 1, 1});
+  for (Day day = kDay; day < kDay + 2; ++day) history.days[day].cpu_peak = kUnknown;
+  const Advice advice = advise_container(spec_of(), history, rules_of(Profile::kStandard));
+  EXPECT_FALSE(advice.recommended.cpu_request);
+  EXPECT_TRUE(advice.recommended.memory_request);
+  EXPECT_THAT(advice.reasons, Contains("CPU was told of 2 days, 3 are needed"));
+  for (auto& [day, usage] : history.days) usage.memory_peak = day == kDay ? 1e9 : kUnknown;
+  EXPECT_EQ(advise_container(spec_of(), history, rules_of(Profile::kStandard)).why_not,
+            "neither CPU nor memory was told of 3 days (1152 samples)");
 }
 
 TEST(Advice, DoesNotTrustWhatALimitCutsOff) {

@@ -20,8 +20,10 @@ std::string read(std::string_view text) {
 
 TEST(HistoryCsv, ReadsSamples) {
   EXPECT_EQ(read("# mine\ntime,namespace,pod,container,cpu,memory\n2026-11-21T12:00:00Z,shop,web,app,250m,64Mi\n\n"
-                 "2026-11-21T12:00:00Z, \"shop\" ,web,app,,-5\r\n"),
-            "2026-11-21T12:00:00Z shop/web/app 0.25 67108864\n2026-11-21T12:00:00Z shop/web/app nan -5\n");
+                 "2026-11-21T12:00:00Z, \"shop\" ,web,app,,-5\r\n"
+                 "2026-11-21T12:00:00Z,shop,web,app,-250m,-1Ki\n"),
+            "2026-11-21T12:00:00Z shop/web/app 0.25 67108864\n2026-11-21T12:00:00Z shop/web/app nan -5\n"
+            "2026-11-21T12:00:00Z shop/web/app -0.25 -1024\n");
   EXPECT_EQ(read("cpu,time,container,pod,namespace\n0.5,2026-11-21T12:00:00Z,app,web,shop\n"),
             "2026-11-21T12:00:00Z shop/web/app 0.5 nan\n");
 }

@@ -54,9 +54,33 @@ TEST(TopLog, CountsWhatIsNoSample) {
   EXPECT_EQ(notes.first_unreadable, 2U);
 }
 
+TEST(TopLog, LeavesOutTheColumnOfSwap) {
+  EXPECT_EQ(read("2026-11-21T12:00:00Z\nNAMESPACE POD NAME CPU(cores) MEMORY(bytes) SWAP(bytes)\n"
+                 "shop web app 12m 32Mi 0Mi\nshop db db 1 1Gi 0Mi\n"),
+            kExpected);
+  EXPECT_EQ(read("2026-11-21T12:00:00Z\nPOD NAME CPU(cores) MEMORY(bytes) SWAP(bytes)\nweb app 12m 32Mi 0Mi\n"
+                 "db db 1 1Gi 0Mi\n",
+                 "shop"),
+            kExpected);
+}
+
+TEST(TopLog, RefusesAListOfPodsOrNodes) {
+  const std::string told = "it lists no containers: take the log with `kubectl top pods -A --containers`";
+  for (const char* header :
+       {"NAMESPACE NAME CPU(cores) MEMORY(bytes)", "NAME CPU(cores) MEMORY(bytes)",
+        "NAME CPU(cores) CPU% MEMORY(bytes) MEMORY%", "NAME CPU(cores) CPU(%) MEMORY(bytes) MEMORY(%)"})
+    EXPECT_EQ(read("2026-11-21T12:00:00Z\n" + std::string(header) + "\nshop web 12m 32Mi\n", "shop"),
+              "line 2: " + told);
+  LogNotes notes;
+  EXPECT_EQ(read("2026-11-21T12:00:00Z node-1 134m 3% 250Mi 5%", "", &notes), "") << "without a header";
+  EXPECT_EQ(notes.unreadable, 1U);
+}
+
 TEST(TopLog, WantsTimes) {
-  EXPECT_EQ(read("NAMESPACE POD NAME CPU(cores) MEMORY(bytes)\nshop web app 12m 32Mi\n").substr(0, 35),
-            "line 2: a sample before any time: w");
+  const std::string asked = "a sample before any time: write `date -u +%FT%TZ` before each `kubectl top`";
+  EXPECT_EQ(read("NAMESPACE POD NAME CPU(cores) MEMORY(bytes)\nshop web app 12m 32Mi\n"), "line 2: " + asked);
+  EXPECT_EQ(read("Sat Nov 21 12:00:00 UTC 2026\nshop web app 12m 32Mi\n"),
+            "line 2: " + asked + " (line 1 is no time such as 2026-11-21T12:00:00Z)");
   EXPECT_EQ(read(""), "");
 }
 

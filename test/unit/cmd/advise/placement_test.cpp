@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cmd/advise/placement_view.hpp"
+#include "cmd/cli.hpp"
+#include "test/unit/cmd/command_fixture.hpp"
 
 namespace cmd::advise {
 namespace placement_test {
@@ -44,7 +46,35 @@ TEST(PlacementText, TellsEffectsRisksAndAlerts) {
   EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << "names of tenants do not steer the terminal";
 }
 
-TEST(PlacementText, SaysWhenThereIsNothing) { EXPECT_THAT(placement_text({}), HasSubstr("Nothing holds nodes")); }
+TEST(PlacementText, SaysWhenThereIsNothing) {
+  EXPECT_THAT(placement_text({}), HasSubstr("Nothing holds nodes"));
+  EXPECT_THAT(placement_text({}), HasSubstr("no plan could free more than 0. Nothing was touched."));
+}
+
+class AdvisePlacement : public cmd_test::CommandTest {
+ protected:
+  int run(std::vector<std::string> args) {
+    args.insert(args.begin(), {"advise", "placement", "--now", "2026-11-21T00:00:00Z", "--snapshot",
+                               write("dump.json", R"({"kind":"List","apiVersion":"v1","items":[
+{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"4","pods":"110"}}},
+{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"a","uid":"u"},"spec":{"nodeName":"n1",
+ "containers":[{"name":"c"}]},"status":{"phase":"Running"}}]})")});
+    return captured([&] { return cmd::run_evacuator(args); });
+  }
+};
+
+TEST_F(AdvisePlacement, CountsThePodsWithoutAnAge) {
+  EXPECT_EQ(run({}), 0) << err_;
+  EXPECT_THAT(err_, HasSubstr("1 of 1 pods have no readable creationTimestamp"));
+}
+
+TEST_F(AdvisePlacement, SaysThatTheUsageIsNotOfThisCluster) {
+  const std::string warning = "--usage: of its 1 pods none is in this cluster";
+  EXPECT_EQ(run({"--usage", write("usage.csv", "namespace,pod,cpu\na,other,5m\n")}), 0) << err_;
+  EXPECT_THAT(err_, HasSubstr(warning));
+  EXPECT_EQ(run({"--usage", write("usage.csv", "namespace,pod,cpu\na,p,5m\n")}), 0) << err_;
+  EXPECT_THAT(err_, Not(HasSubstr(warning)));
+}
 
 TEST(PlacementJson, HasThenOnlyWhereSomebodyPlanned) {
   const api::Json json = placement_json(report());

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -59,6 +60,41 @@ TEST_F(AdviseRequests, GoFromALogToATableAndPatches) {
   EXPECT_THAT(err_, HasSubstr("1 patches in "));
   EXPECT_TRUE(std::filesystem::exists(patches + "/kustomization.yaml"));
   EXPECT_TRUE(std::filesystem::exists(patches + "/shop/deployment-web.yaml"));
+}
+
+TEST_F(AdviseRequests, AClockThatIsWrongPushesNoDayAway) {
+  EXPECT_EQ(
+      run({"--top", write("top.log", top_log(4) + "# 2126-01-01T00:00:00Z\nshop web-7d4b9c6f5-x2x9z app 1m 1Mi\n"),
+           "--profile", "Core"}),
+      0)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("1000m → 500m"));
+  EXPECT_THAT(out_, HasSubstr("1 samples or days lie in the future and are not used"));
+}
+
+TEST_F(AdviseRequests, ReadsAPipe) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const std::string log = top_log(4);
+  ASSERT_EQ(::write(ends[1], log.data(), log.size()), static_cast<ssize_t>(log.size()));
+  close(ends[1]);
+  EXPECT_EQ(run({"--top", fmt::format("/dev/fd/{}", ends[0]), "--profile", "Core"}), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("1000m → 500m"));
+  close(ends[0]);
+}
+
+TEST_F(AdviseRequests, SayThatANamespaceHasNothing) {
+  EXPECT_EQ(run({"--top", write("top.log", top_log(4)), "-n", "nobody"}), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("there are no pods and no workloads in namespace nobody"));
+}
+
+TEST_F(AdviseRequests, DaysThatCannotBeTrueGiveNoAdvice) {
+  std::string csv = "day,namespace,kind,workload,container,samples,covered,cpu_peak,cpu_mean,memory_peak\n";
+  for (int day = 2; day < 6; ++day)
+    csv += fmt::format("2026-11-{:02},shop,Deployment,web,app,288,24h,1500000,0.2,inf\n", day);
+  EXPECT_EQ(run({"--csv", write("days.csv", csv)}), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("1152 of 1152 samples are negative, absurd, there twice or not in the order of time"));
+  EXPECT_THAT(out_, Not(HasSubstr("inf")));
 }
 
 TEST_F(AdviseRequests, GoByWhatTheOperatorKept) {

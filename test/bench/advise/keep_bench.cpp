@@ -1,0 +1,86 @@
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include <cmath>
+
+#include "controllers/advice/book.hpp"
+
+/// What ResourceAdvice takes of the operator: two weeks of a cluster of 150,000 pods, and then one round of samples
+/// after the other. Argument: workloads, each with as many pods as every other one, of one container.
+
+namespace {
+
+using controllers::advice::Book;
+using controllers::advice::Cluster;
+
+constexpr int kPods = 150'000;
+constexpr int kDays = 14;
+constexpr double kMega = 1e6;
+const base::TimePoint kStart{base::seconds(1'795'262'400)};
+
+std::shared_ptr<const api::Pod> pod_of(int number, int workloads) {
+  const std::string set = fmt::format("app-{:05}", number % workloads);
+  api::Pod pod;
+  pod.meta.ns = fmt::format("ns-{:03}", number % workloads / 25);
+  pod.meta.name = fmt::format("{}-{}", set, number / workloads);
+  pod.meta.uid = pod.meta.name;
+  pod.meta.owner_references = {{"apps/v1", "StatefulSet", set, "uid-" + set, true}};
+  pod.start_time = kStart - std::chrono::hours(24);
+  pod.phase = api::PodPhase::kRunning;
+  pod.containers.resize(1);
+  pod.containers.front().name = "main";
+  return std::make_shared<const api::Pod>(std::move(pod));
+}
+
+class World {
+ public:
+  explicit World(int workloads) {
+    for (int i = 0; i < kPods; ++i) cluster_.pods.push_back(pod_of(i, workloads));
+    cluster_.workload = [](std::string_view, const api::ObjectKey&) { return nullptr; };
+    cluster_.is_selected = [](const std::string&) { return true; };
+  }
+
+  void follow() { book_.follow(controllers::advice::advised_workloads(cluster_, 5'000), now_); }
+
+  /// A daily wave, and a place of its own in it for every pod.
+  void sample() {
+    const double wave = 0.2 + 0.15 * std::sin(static_cast<double>(++rounds_) / 24 * 6.2831853);
+    for (std::size_t i = 0; i < cluster_.pods.size(); ++i) {
+      const auto unusual =
+          static_cast<double>((i * 7919 + static_cast<std::size_t>(rounds_) * 104'729) % 1'000) / 1'000;
+      const api::Pod& pod = *cluster_.pods[i];
+      book_.sample({pod.meta.ns, pod.meta.name, "main", now_, wave * (1 + unusual), 5e8 + 1e8 * unusual}, now_);
+    }
+  }
+  void pass(base::Duration time) { now_ += time; }
+  std::size_t workloads() const { return book_.size(); }
+
+ private:
+  Cluster cluster_;
+  base::TimePoint now_ = kStart;
+  int rounds_ = 0;
+  Book book_{{.interval = base::minutes(30), .startup = base::minutes(5), .max_age = base::minutes(10)}};
+};
+
+double megabytes() { return static_cast<double>(mallinfo2().uordblks + mallinfo2().hblkhd) / kMega; }
+
+void BM_Advise_Keep(benchmark::State& state) {
+  World world(static_cast<int>(state.range(0)));
+  const double before = megabytes();
+  for (int hour = 0; hour < kDays * 24; ++hour) {
+    world.follow();
+    world.sample();
+    world.pass(std::chrono::hours(1));
+  }
+  state.counters["kept_mb"] = megabytes() - before;
+  state.counters["workloads"] = static_cast<double>(world.workloads());
+  for (auto _ : state) {
+    world.follow();
+    world.sample();
+    world.pass(base::minutes(1));
+  }
+}
+BENCHMARK(BM_Advise_Keep)->Arg(1'000)->Arg(5'000)->Iterations(5)->Unit(benchmark::kMillisecond);
+
+}  // namespace
