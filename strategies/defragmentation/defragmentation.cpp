@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "api/meta/well_known.hpp"
-#include "strategies/defragmentation/bound.hpp"
+#include "strategies/defragmentation/bound/bound.hpp"
 
 namespace strategies {
 namespace {

@@ -1,4 +1,4 @@
-#include "strategies/defragmentation/bound.hpp"
+#include "strategies/defragmentation/bound/bound.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "strategies/defragmentation/bound.hpp"
+#include "strategies/defragmentation/bound/bound.hpp"
 #include "strategies/defragmentation/node_choice.hpp"
 #include "strategies/defragmentation/realization.hpp"
 

@@ -18,6 +18,7 @@ class Aims {
   std::vector<std::string> missed() {
     for (const std::string& rule : ours_.broken) missed_.push_back("broken: " + rule);
     check_bound();
+    check_promise();
     if (attempt_.kind == "classic" && ours_.moves * 100 > ours_.freed() * kMostOnClassicPercent)
       missed_.push_back(fmt::format("{} moves for {} nodes: more than 2.2 a node", ours_.moves, ours_.freed()));
     if (attempt_.optimum && attempt_.optimum->moves) check_moves("an exact solver", *attempt_.optimum->moves);
@@ -32,6 +33,13 @@ class Aims {
     const int most = attempt_.optimum ? std::min(ours_.bound, attempt_.optimum->freed) : ours_.bound;
     if (ours_.freed() * 100 < most * kLeastPercent)
       missed_.push_back(fmt::format("{} nodes of {}: below {} %", ours_.freed(), most, kLeastPercent));
+  }
+
+  void check_promise() {
+    int most = std::max(ours_.freed(), attempt_.optimum && attempt_.optimum->is_proven ? attempt_.optimum->freed : 0);
+    for (const Rival& rival : attempt_.rivals) most = std::max(most, rival.freed);
+    if (attempt_.promised && *attempt_.promised < most)
+      missed_.push_back(fmt::format("{} nodes can be freed, the strategy says {} at most", most, *attempt_.promised));
   }
 
   void check_rival(const Rival& rival) {

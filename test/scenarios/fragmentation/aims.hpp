@@ -30,10 +30,11 @@ struct Attempt {
   std::vector<Rival> rivals{};   ///< other strategies
   std::vector<Rival> methods{};  ///< other ways of this strategy
   std::optional<Optimum> optimum{};
+  std::optional<int> promised{};  ///< what the strategy says that no plan exceeds
 };
 
 /// Each aim that is missed, in words:
-/// - no rule is broken, and no node freed beyond the bound;
+/// - no rule is broken, and no node freed beyond the bound; what is promised is no less than any way frees;
 /// - at least 95 % of what the bound, and the optimum where it is known, say can be freed; never less than a
 /// rival;
 /// - at most 2.2 moves a freed node on "classic", 1.2 times the optimum's, and those of a rival or method that frees as

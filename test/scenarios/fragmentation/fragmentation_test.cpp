@@ -121,7 +121,7 @@ fragmentation::Attempt attempt(std::string_view kind, int freed, int moves) {
 TEST(Aims, AreMetAtTheirEdge) {
   auto edge = attempt("classic", 19, 41);
   edge.rivals = {{"other", 19, 35}, {"weak", 18, 1}};
-  edge.optimum = {20, 35};
+  edge.optimum = {20, true, 35};
   EXPECT_THAT(fragmentation::missed_aims(edge), IsEmpty());
 }
 
@@ -132,7 +132,7 @@ TEST(Aims, NameEachThatIsMissed) {
   EXPECT_THAT(fragmentation::missed_aims(attempt("classic", 20, 45)),
               ElementsAre("45 moves for 20 nodes: more than 2.2 a node"));
   auto slow = attempt("sizes", 20, 43);
-  slow.optimum = {20, 35};
+  slow.optimum = {20, true, 35};
   EXPECT_THAT(fragmentation::missed_aims(slow), ElementsAre("43 moves, an exact solver needs 35"));
   auto outdone = attempt("sizes", 19, 43);
   outdone.rivals = {{"other", 20, 35}};
@@ -140,6 +140,9 @@ TEST(Aims, NameEachThatIsMissed) {
   EXPECT_THAT(
       fragmentation::missed_aims(outdone),
       ElementsAre("other frees 20 nodes, ours 19", "43 moves, other needs 35", "43 moves, fewer moves needs 35"));
+  auto humble = attempt("sizes", 19, 38);
+  humble.promised = 18;
+  EXPECT_THAT(fragmentation::missed_aims(humble), ElementsAre("19 nodes can be freed, the strategy says 18 at most"));
   auto illegal = attempt("sizes", 20, 40);
   illegal.ours.broken = {"a beside b on n1"};
   EXPECT_THAT(fragmentation::missed_aims(illegal), ElementsAre("broken: a beside b on n1"));
@@ -147,7 +150,7 @@ TEST(Aims, NameEachThatIsMissed) {
 
 TEST(Aims, AreMeasuredByTheOptimumWhereItIsBelowTheBound) {
   auto proven = attempt("sizes", 18, 36);
-  proven.optimum = {18, 36};
+  proven.optimum = {18, true, 36};
   EXPECT_THAT(fragmentation::missed_aims(proven), IsEmpty());
 }
 

@@ -27,6 +27,7 @@ constexpr std::size_t kMostNodesForMoves = 12;  // of clusters that an exact sol
 struct Run {
   Verdict verdict;
   double seconds = 0;
+  int promised = 0;  ///< its own bound
 };
 
 Run run(const scheduling::SnapshotInput& input, const std::string& strategy, const std::string& args, bool is_timed,
@@ -47,7 +48,9 @@ Run run(const scheduling::SnapshotInput& input, const std::string& strategy, con
   const planning::Plan plan = planning::plan_cycle(
       {.spec = spec, .cluster = cluster, .leaving = {}, .now = builders::kNoon, .options = std::move(options)});
   const double taken = seconds();
-  return {fragmentation::judge(input, plan.moves), taken};
+  int promised = 0;
+  for (const auto& result : plan.strategies) promised = result.emptying ? result.emptying->bound : promised;
+  return {fragmentation::judge(input, plan.moves), taken, promised};
 }
 
 /// Of our strategy.
@@ -96,7 +99,7 @@ struct Solver {
     fmt::print("  exact: {} nodes{}; {} moves{} for {} nodes, {:.2f} times as many here\n", most_freed,
                nodes->is_proven ? "" : " at most", moves->value, moves->is_proven ? "" : " at least", ours.freed(),
                static_cast<double>(ours.moves) / std::max(moves->value, 1));
-    return fragmentation::Optimum{most_freed, moves->value};
+    return fragmentation::Optimum{most_freed, nodes->is_proven, moves->value};
   }
 
   /// Of larger clusters: how few moves it takes is beyond it.
@@ -107,7 +110,7 @@ struct Solver {
     unproven += nodes->is_proven ? 0 : 1;
     const int most_freed = ours.busy_before - nodes->value;
     fmt::print("  exact: {} nodes{}\n", most_freed, nodes->is_proven ? "" : " at most");
-    return fragmentation::Optimum{most_freed, std::nullopt};
+    return fragmentation::Optimum{most_freed, nodes->is_proven, std::nullopt};
   }
 };
 
@@ -138,16 +141,17 @@ bool compare(std::string_view kind, int nodes, std::uint64_t seed, const OurArgs
   const auto ours = [](const Run& run) {
     return fragmentation::Rival{"the other way", run.verdict.freed(), run.verdict.moves};
   };
-  fmt::print("{:10} {:5} seed {}  bound {:4}  HighNodeUtilization {}  AlternatingUtilization {}\n", kind, nodes, seed,
-             plain.verdict.bound, text_of(packed), text_of(alternated));
+  fmt::print("{:10} {:5} seed {}  bound {:4}, ours {:4}  HighNodeUtilization {}  AlternatingUtilization {}\n", kind,
+             nodes, seed, plain.verdict.bound, plain.promised, text_of(packed), text_of(alternated));
   for (const auto& [how, run] : {std::pair("", &plain), std::pair(" with hints", &hinted)})
     fmt::print("  Defragmentation{} {} in {} waves, {:.2f} s\n", how, text_of(ours(*run)), run->verdict.waves,
                run->seconds);
-  bool is_met = meets_all({kind, plain.verdict, {packed, alternated}, {{ours(hinted)}}, optimum}, "");
+  bool is_met = meets_all({kind, plain.verdict, {packed, alternated}, {{ours(hinted)}}, optimum, plain.promised}, "");
   // The optimum's moves are for as many nodes as without hints.
   const bool is_same = plain.verdict.freed() == hinted.verdict.freed();
-  is_met &= meets_all({kind, hinted.verdict, {packed, alternated}, {{ours(plain)}}, is_same ? optimum : std::nullopt},
-                      "with hints: ");
+  is_met &= meets_all(
+      {kind, hinted.verdict, {packed, alternated}, {{ours(plain)}}, is_same ? optimum : std::nullopt, hinted.promised},
+      "with hints: ");
   std::fflush(stdout);
   return is_met;
 }

@@ -280,13 +280,61 @@ ClusterBuilder unlike_nodes() {
   ClusterBuilder cluster;
   for (const std::string node : {"c1", "c2"}) {
     cluster.add(NodeBuilder(node).sized(3000, kGi, 10));
-    cluster.add(web("on-" + node, node, 2000).memory(kGi / 2));
+    for (const char* pod : {"a-on-", "b-on-"}) cluster.add(web(pod + node, node, 1000).memory(kGi / 4));
   }
   for (const std::string node : {"m1", "m2"}) {
     cluster.add(NodeBuilder(node).sized(1000, 3 * kGi, 10));
-    cluster.add(web("on-" + node, node, 500).memory(2 * kGi));
+    for (const char* pod : {"a-on-", "b-on-"}) cluster.add(web(pod + node, node, 250).memory(kGi));
   }
   return cluster;
+}
+
+/// Each pool has two nodes. All pods would fit on two nodes of the four, but the first pool needs both of its own, and
+/// these have no room for the others.
+ClusterBuilder two_pools(const std::function<void(NodeBuilder&)>& mark,
+                         const std::function<void(PodBuilder&)>& choose) {
+  ClusterBuilder cluster;
+  for (const std::string node : {"n1", "n2", "n3", "n4"}) {
+    const bool is_first = node < "n3";
+    NodeBuilder built(node);
+    if (is_first) mark(built.sized(2500, 4000, 10));
+    cluster.add(built);
+    for (const std::int64_t cpu : is_first ? std::vector<std::int64_t>{2000, 500} : std::vector<std::int64_t>{500}) {
+      PodBuilder pod = web("on-" + node + "-" + std::to_string(cpu), node, cpu);
+      if (is_first) choose(pod);
+      cluster.add(pod);
+    }
+  }
+  return cluster;
+}
+
+/// Of four nodes two have what the first pods ask for, and only those are large.
+ClusterBuilder large_and_small() {
+  ClusterBuilder cluster;
+  for (const std::string node : {"l1", "l2"}) {
+    cluster.add(NodeBuilder(node).sized(4000, 4000, 10));
+    cluster.add(web("on-" + node, node, 2100));
+  }
+  for (const std::string node : {"s1", "s2"}) {
+    cluster.add(NodeBuilder(node).sized(2000, 4000, 10));
+    cluster.add(web("on-" + node, node, 100).tolerate("unrelated"));
+  }
+  return cluster;
+}
+
+/// Two small nodes are needed for their gpus, and then one of the others for the rest.
+ClusterBuilder small_with_gpus() {
+  ClusterBuilder cluster;
+  for (const std::string node : {"g1", "g2"}) {
+    cluster.add(NodeBuilder(node).sized(1000, 4000, 10).offer("example.com/gpu", 2));
+    cluster.add(web("on-" + node, node, 500).request("example.com/gpu", 2000));
+  }
+  for (const std::string node : {"n1", "n2", "n3"}) cluster.add(NodeBuilder(node)).add(web("on-" + node, node, 1500));
+  return cluster;
+}
+
+auto asks_for_port(std::int32_t port) {
+  return [port](api::Pod& pod) { pod.containers.edit()[0].host_ports.push_back({"", "TCP", port}); };
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -301,6 +349,39 @@ INSTANTIATE_TEST_SUITE_P(
         BoundCase{"CpuAndMemoryTogether", unlike_nodes(), 1, "requests of cpu and memory together"},
         BoundCase{"Repelling", three_nodes({quorum("q-1", "n1", 100), quorum("q-2", "n2", 100), web("c", "n3", 100)}),
                   1, "2 pods that repel one another, such as default/q-1"},
+        BoundCase{"PoolOfASelector",
+                  two_pools([](NodeBuilder& node) { node.label("pool", "a"); },
+                            [](PodBuilder& pod) { pod.with([](api::Pod& p) {
+                                                    p.node_selector = {{"pool", "a"}};
+                                                  }); }),
+                  1, "requests of pods that may run on some nodes only"},
+        BoundCase{"PoolThatOthersDoNotTolerate",
+                  two_pools([](NodeBuilder& node) { node.label("pool", "a").taint("a"); },
+                            [](PodBuilder& pod) {
+                              pod.tolerate("a").with([](api::Pod& p) { p.node_selector = {{"pool", "a"}}; });
+                            }),
+                  1, "requests of pods that may run on some nodes only"},
+        BoundCase{"PoolOfARequiredNodeAffinity",
+                  two_pools([](NodeBuilder& node) { node.label("pool", "a"); },
+                            [](PodBuilder& pod) {
+                              pod.affinity([](api::Affinity& affinity) {
+                                affinity.required_node_terms = {{{{"pool", api::SelectorOperator::kIn, {"a"}}}, {}}};
+                              });
+                            }),
+                  1, "requests of pods that may run on some nodes only"},
+        BoundCase{
+            "PoolThatIsOnlyPreferred",
+            two_pools(
+                [](NodeBuilder& node) { node.label("pool", "a").taint("a", api::TaintEffect::kPreferNoSchedule); },
+                [](PodBuilder&) {}),
+            2, "requests of cpu"},
+        BoundCase{"PodsThatOnlySomeNodesCouldHold", large_and_small(), 2, "requests of cpu"},
+        BoundCase{"ExtendedResourceOfSmallNodes", small_with_gpus(), 1,
+                  "requests of pods that may run on some nodes only"},
+        BoundCase{"HostPorts",
+                  three_nodes({web("a", "n1", 100).with(asks_for_port(80)), web("b", "n2", 100).with(asks_for_port(80)),
+                               web("c", "n3", 100).with(asks_for_port(81))}),
+                  1, "2 pods with host port 80"},
         BoundCase{"Staying", three_nodes({web("a", "n1", 100).bare(), web("b", "n2", 100).bare(), web("c", "n3", 100)}),
                   1, "2 nodes with pods that may not leave"}),
     [](const auto& info) { return info.param.name; });

@@ -35,6 +35,19 @@ const api::StringMap& Site::labels_of(const std::string& app) {
   return labels_.try_emplace(app, api::StringMap({{"app", app}})).first->second;
 }
 
+void Site::share_affinity(builders::PodBuilder& pod) {
+  pod.with([&](api::Pod& p) {
+    if (!p.affinity) return;
+    const auto is_equal = [&](const auto& known) { return *known == *p.affinity; };
+    const auto known = std::ranges::find_if(affinities_, is_equal);
+    if (known == affinities_.end()) {
+      affinities_.push_back(p.affinity);
+    } else {
+      p.affinity = *known;
+    }
+  });
+}
+
 void Site::put(int node, const std::string& app, Size size, builders::PodBuilder pod) {
   pod.on(node_name(node));
   if (size.cpu > 0) pod.cpu(size.cpu);
@@ -65,6 +78,7 @@ void Site::add(int node, const std::string& app, Size size, const Change& change
   builders::PodBuilder pod(fmt::format("{}-{:06}", app, ++named_));
   pod.owned_by("ReplicaSet", app).with([&](api::Pod& p) { p.meta.labels = labels_of(app); });
   if (change) change(pod);
+  share_affinity(pod);
   put(node, app, size, pod);
 }
 

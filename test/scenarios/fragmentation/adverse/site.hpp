@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,13 +75,16 @@ class Site {
     std::map<std::string, int> apps{};
   };
 
+  void share_affinity(builders::PodBuilder& pod);
   void put(int node, const std::string& app, Size size, builders::PodBuilder pod);
   const api::StringMap& labels_of(const std::string& app);
 
   Random random_;
   int named_ = 0;
   std::vector<Place> places_;
-  std::map<std::string, api::StringMap> labels_;  ///< by app: shared, as the decoder of a dump would
+  // Shared, as the decoder of a dump would.
+  std::map<std::string, api::StringMap> labels_;  ///< by app
+  std::vector<std::shared_ptr<const api::Affinity>> affinities_;
   builders::ClusterBuilder cluster_;
 };
 

@@ -1,25 +1,24 @@
-#include "strategies/defragmentation/bound.hpp"
+#include "strategies/defragmentation/bound/bound.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
+#include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "scheduling/predicates.hpp"
+#include "strategies/defragmentation/bound/mixes.hpp"
+#include "strategies/defragmentation/bound/node_pools.hpp"
 
 namespace strategies {
 namespace {
 
 using scheduling::ClusterSnapshot;
 using scheduling::ResourceIndex;
-
-constexpr double kMixed = 1e9;           // units of an average node
-constexpr double kAlmostAll = 1 - 1e-9;  // sums are rounded so that the bound stays one
-constexpr int kParts = 8;                // of which cpu has one more each time
 
 void raise(LowerBound& bound, std::size_t needed, const std::function<std::string()>& reason) {
   if (needed <= bound.needed) return;
@@ -70,32 +69,21 @@ class Demand {
 
   /// The fewest nodes by cpu and memory together, `cpu` to (1 - `cpu`): a node that has much of one may lack the other.
   std::size_t nodes_needed_by_mix(double cpu) const {
-    const std::array weights = {std::pair(scheduling::kCpuIndex, kMixed * cpu),
-                                std::pair(scheduling::kMemoryIndex, kMixed * (1 - cpu))};
     std::vector<double> capacity(problem_.base().node_count(), 0);
     double left = 0;
-    for (const auto& [resource, weight] : weights) {
+    for (const auto& [resource, weight] : weights_of_mix(cpu)) {
       const std::vector<std::int64_t> free = free_of(resource);
-      const double unit = weight / average_offer(resource);
+      const double unit = weight / average_offer(problem_, resource);
       for (const NodeIndex node : problem_.nodes()) capacity[node] += unit * static_cast<double>(free[node]);
       for (const auto& [set, amount] : by_resource_[resource]) {
         left += unit * static_cast<double>(amount) * static_cast<double>(set->nodes.size());
         for (const NodeIndex node : set->nodes) capacity[node] += unit * static_cast<double>(amount);
       }
     }
-    std::vector<std::int64_t> rounded(capacity.size(), 0);
-    for (std::size_t i = 0; i < capacity.size(); ++i) rounded[i] = static_cast<std::int64_t>(capacity[i]) + 1;
-    return problem_.held_nodes() + nodes_beside_held(std::move(rounded), static_cast<std::int64_t>(left * kAlmostAll));
+    return problem_.held_nodes() + nodes_beside_held(rounded_up(capacity), rounded_down(left));
   }
 
  private:
-  double average_offer(ResourceIndex resource) const {
-    double sum = 0;
-    for (const NodeIndex node : problem_.nodes())
-      sum += static_cast<double>(problem_.base().allocatable().get(node, resource));
-    return sum <= 0 ? 1 : sum / static_cast<double>(problem_.nodes().size());
-  }
-
   struct Set {
     PodIndex pod = scheduling::kNoPod;  ///< one of them
     std::vector<NodeIndex> nodes{};     ///< one for each pod
@@ -139,8 +127,9 @@ void raise_by_anti_affinity(const DefragmentationProblem& problem, const Cluster
   const PodIndex first = group.front();
   const auto& terms = base.pod(first).affinity->required_pod_anti_affinity;
   const bool repel = std::ranges::any_of(terms, [&](const api::PodAffinityTerm& term) {
-    const bool is_per_node = problem.cluster().topology(term.topology_key).domain_names.size() == base.node_count();
-    return is_per_node && scheduling::covers(term, first, first, base);
+    const auto& domain_of = problem.cluster().topology(term.topology_key).domain_of;
+    const auto has_domain = [&](NodeIndex node) { return domain_of[node] != scheduling::Topology::kNone; };
+    return scheduling::covers(term, first, first, base) && std::ranges::all_of(problem.nodes(), has_domain);
   });
   if (!repel) return;
   const auto counts = [&](PodIndex pod) { return problem.has_to_stay_somewhere(pod); };
@@ -149,6 +138,29 @@ void raise_by_anti_affinity(const DefragmentationProblem& problem, const Cluster
     const api::ObjectMeta& meta = base.pod(first).meta;
     return fmt::format("{} pods that repel one another, such as {}/{}", pods, meta.ns, meta.name);
   });
+}
+
+/// The ports of all addresses alone, each with its protocol: who asks for one gets on a node where nobody else does.
+void raise_by_ports(const DefragmentationProblem& problem, LowerBound& bound) {
+  const ClusterSnapshot& base = problem.base();
+  std::map<std::pair<std::int32_t, std::string>, std::size_t> pods_at;
+  const auto count = [&](PodIndex pod) {
+    std::set<std::pair<std::int32_t, std::string>> ports;
+    for (const api::Container& container : base.pod(pod).containers) {
+      for (const api::HostPort& port : container.host_ports) {
+        if (port.ip.empty() || port.ip == "0.0.0.0") ports.emplace(port.port, port.protocol);
+      }
+    }
+    for (const auto& port : ports) ++pods_at[port];
+  };
+  for (const NodeIndex node : problem.nodes()) {
+    for (const PodIndex pod : problem.pods_on(node)) {
+      if (base.has_host_ports(pod)) count(pod);
+    }
+  }
+  for (const auto& [port, pods] : pods_at)
+    raise(bound, pods,
+          [&, &port = port.first, pods = pods] { return fmt::format("{} pods with host port {}", pods, port); });
 }
 
 }  // namespace
@@ -165,12 +177,15 @@ LowerBound lower_bound_of(const DefragmentationProblem& problem, const std::func
     raise(bound, demand.nodes_needed(resource),
           [&] { return "requests of " + std::string(base.resources().name(resource)); });
   }
-  for (int i = 1; i < kParts && !should_stop(); ++i)
-    raise(bound, demand.nodes_needed_by_mix(static_cast<double>(i) / kParts),
+  for (int i = 1; i < kMixParts && !should_stop(); ++i)
+    raise(bound, demand.nodes_needed_by_mix(static_cast<double>(i) / kMixParts),
           [] { return std::string("requests of cpu and memory together"); });
   for (scheduling::NamespaceIndex ns = 0; ns < base.namespace_count(); ++ns) {
     for (const auto& group : base.anti_affine_towards(ns)) raise_by_anti_affinity(problem, group, bound);
   }
+  raise_by_ports(problem, bound);
+  raise(bound, nodes_needed_by_pools(problem, should_stop),
+        [] { return std::string("requests of pods that may run on some nodes only"); });
   bound.needed = std::min(bound.needed, bound.busy);
   return bound;
 }

@@ -17,9 +17,9 @@ struct LowerBound {
   std::size_t most_freed() const { return busy - needed; }
 };
 
-/// The largest of: nodes that cannot be emptied; the fewest nodes that could hold what is requested of each resource;
-/// pods that repel one another on a node. Once it should stop, no further resource is looked at, which leaves a lower
-/// bound.
+/// The largest of: nodes that cannot be emptied; the fewest nodes that could hold what is requested of each resource,
+/// also by where each pod may run at all (node_pools.hpp); pods that repel one another on a node or ask for the same
+/// port. Once it should stop, no further resource is looked at, which leaves a lower bound.
 LowerBound lower_bound_of(const DefragmentationProblem& problem, const std::function<bool()>& should_stop);
 
 /// What keeps the nodes that stay, once the plan is carried out: the first `most` of them by name. `cluster`: as it is
