@@ -33,7 +33,8 @@ struct UsageHealth {
 };
 
 /// The last answers of one source, and the figures that they add up to. Memory: about 64 bytes a node and round of the
-/// smoothing window, and the newest answer's pods, which all figures that are made of it share. Not thread-safe.
+/// smoothing window, and the newest answer's pods with their means, which all figures that are made of it share, and
+/// PodMeans. Not thread-safe.
 class UsageRounds {
  public:
   /// `source` decides what is kept, smoothed and believed.

@@ -42,7 +42,7 @@ struct Choices {
   int horizon = 60;          ///< minutes
   double percentile = 50;    ///< of the forecast
   std::string min_pod_age = "2h";
-  double min_score = 55;  ///< of a move
+  double min_score = 30;  ///< of a move
 };
 /// LowNodeUtilization with `usage`.
 Rule ours(bool forecast, const Choices& choices = {});
