@@ -1,5 +1,6 @@
 #include "cmd/offline/dump.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <filesystem>
