@@ -11,7 +11,6 @@
 #include "api/json/lenient.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/policy/scheduler_version.hpp"
-#include "api/policy/status_change.hpp"
 #include "api/policy_history.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/wire_names.hpp"

@@ -30,7 +30,7 @@ using Object = simdjson::ondemand::object;
 using Document = simdjson::ondemand::document;
 
 /// Buffers above this are given back after use, so that one giant page does not stay resident indefinitely.
-inline constexpr std::size_t kKeptCapacity = 16U << 20U;
+inline constexpr std::size_t kKeptCapacity = 64U << 10U;
 
 /// A parser with its padded copy of the text.
 struct Slot {

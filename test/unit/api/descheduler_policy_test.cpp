@@ -6,7 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "api/policy/status_change.hpp"
+#include "api/policy_history.hpp"
 #include "populated.hpp"
 
 namespace descheduler_policy_test {
