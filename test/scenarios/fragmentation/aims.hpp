@@ -21,6 +21,7 @@ struct Rival {
 /// What an exact solver says.
 struct Optimum {
   int freed = 0;               ///< no plan frees more nodes
+  bool is_proven = false;      ///< as many could be freed; else it is but a bound
   std::optional<int> moves{};  ///< no plan frees as many as ours with fewer; nullopt: it was not asked
 };
 

@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, PackingByShapeTest,
                          testing::Values(ShapeCase{"MuchCpu", 1900, 200, true, "cpu"},
                                          ShapeCase{"MuchMemory", 200, 2000, true, "memory"},
                                          ShapeCase{"MuchCpuWithoutALookAtTheShape", 1900, 200, false, "memory"},
-                                         ShapeCase{"BothAlike", 1000, 1000, true, "even"}),
+                                         ShapeCase{"BothAlikeSoWhereTheLeastIsLeft", 1000, 1000, true, "memory"}),
                          [](const auto& info) { return info.param.name; });
 
 TEST(UnlikePods, AreThoseThatAskForMuchMoreCpuForEachByte) {
