@@ -129,11 +129,11 @@ class UsageRounds {
   Foreseen foreseen_;
   scheduling::SharedVector<scheduling::MeasuredUsage::Pod> pods_;
   scheduling::SharedVector<std::int64_t> pod_amounts_;
-  scheduling::SharedVector<std::int64_t> pod_means_;  ///< as pod_amounts_
+  scheduling::SharedVector<std::int64_t> pod_means_;                  ///< as pod_amounts_
   std::vector<bool> is_gone_;                                         ///< by pod
   std::map<std::pair<std::string, std::string>, Vanished> vanished_;  ///< by namespace and name
   PodMeans means_;
-  std::vector<std::string> complaints_;                               ///< of the newest answer
+  std::vector<std::string> complaints_;  ///< of the newest answer
   std::string problem_ = "it has not answered yet";
 };
 
