@@ -83,7 +83,7 @@ struct MeasuredUsage {
   SharedVector<Pod> pods;                    ///< by namespace and name; none: the source knows nodes only
   SharedVector<std::int64_t> pod_amounts{};  ///< `resources.size()` for each of `pods`
   std::int32_t max_unknown_percent = 30;     ///< more nodes without a good sample: nothing is balanced by it
-  std::string problem;  ///< why nothing of it is usable at all: "no answer: timeout"; empty: usable
+  std::string problem;                     ///< why nothing of it is usable at all: "no answer: timeout"; empty: usable
   SharedVector<std::int64_t> pod_means{};  ///< as pod_amounts, over about a day; empty: nobody keeps them
   friend bool operator==(const MeasuredUsage&, const MeasuredUsage&) = default;
 };
