@@ -91,7 +91,8 @@ TEST(PolicyCodecTest, AChangeIsTheSamePatchAsBothInFull) {
       for (const auto& [name, value] : names.items()) {
         const bool differs = full_before.value(name, Json()) != full_after.value(name, Json());
         EXPECT_EQ(was.value(name, Json()) != is.value(name, Json()), differs) << name;
-        if (differs) EXPECT_EQ(is.value(name, Json()), full_after.value(name, Json())) << name;
+        if (!differs) continue;
+        EXPECT_EQ(is.value(name, Json()), full_after.value(name, Json())) << name;
       }
     }
   }
