@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <string_view>
 #include <unordered_map>
+
+#include "api/meta/shared.hpp"
 
 namespace controllers {
 namespace {
@@ -17,11 +18,8 @@ constexpr double kFirstStep = 30;
 
 double seconds(base::Duration time) { return std::chrono::duration<double>(time).count(); }
 
-std::uint64_t hash_of(std::string_view ns, std::string_view name) {
-  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
-  const std::hash<std::string_view> hash;
-  return hash(ns) * kOdd + hash(name);
-}
+/// Of this process: nobody can choose names that meet another's.
+std::uint64_t hash_of(std::string_view ns, std::string_view name) { return api::Hasher().add(ns).add(name).value(); }
 
 std::string_view workload_of(std::string_view pod) { return pod.substr(0, pod.rfind('-')); }
 
