@@ -90,7 +90,9 @@ api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
   api::PolicyCircuit next = policy.status.circuit;
   const std::string& reset = policy.meta.annotations.value(api::well_known::kResetCircuitAnnotation);
   if (reset != next.reset) {
-    next = {.reset = reset, .counted_until = std::chrono::floor<base::seconds>(now)};
+    next = {};
+    next.reset = reset;
+    next.counted_until = std::chrono::floor<base::seconds>(now);
   }
   const base::TimePoint since = next.counted_until.value_or(base::TimePoint::min());
   std::vector<const api::Evacuation*> finished;

@@ -97,7 +97,8 @@ bool DefragmentationSearch::is_cheapest(const DefragmentationPlan& plan) const {
 
 /// Keeps it if it is better than what is known, or disturbs less.
 void DefragmentationSearch::consider(const Nodes& emptied, const Nodes& avoided, const std::vector<WaveMove>& moves) {
-  DefragmentationPlan plan{.moves = moves};
+  DefragmentationPlan plan;
+  plan.moves = moves;
   for (const FreeableNode& each : problem_.freeable()) {
     if (avoided[each.node]) plan.avoided.push_back(each.node);
     if (emptied[each.node] && !problem_.pods_on(each.node).empty()) plan.emptied.push_back(each.node);
