@@ -10,7 +10,7 @@
 
 namespace fragmentation {
 
-/// nullopt: `kind` is not one of adverse_kinds() (clusters.hpp).
+/// nullopt: `kind` is not one of adverse_kinds() (test/scenarios/fragmentation/clusters.hpp).
 std::optional<scheduling::SnapshotInput> make_adverse_cluster(std::string_view kind, int nodes, std::uint64_t seed);
 
 }  // namespace fragmentation
