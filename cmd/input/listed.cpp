@@ -25,8 +25,9 @@ ListType type_of_items(const api::Json& list) {
 base::Status call(const api::Json& object, const ListType& type, const api::FieldPath& at, const Each& each) {
   std::string kind = api::text_at(object, {"kind"});
   std::string version = api::text_at(object, {"apiVersion"});
-  auto done = each(
-      {object, kind.empty() ? type.kind : std::move(kind), version.empty() ? type.version : std::move(version), at});
+  if (kind.empty()) kind = type.kind;
+  if (version.empty()) version = type.version;
+  auto done = each({object, std::move(kind), std::move(version), at});
   return done || at.text().empty() ? done : done.error().during(at.text());
 }
 

@@ -133,7 +133,7 @@ class Problem {
       return;
     }
     found.is_fixed = stays(pod);
-    for (std::size_t n = 0; n < nodes_.size(); ++n) found.places += may_be_on(pod, *nodes_[n].node) ? '1' : '0';
+    for (const NodeRow& row : nodes_) found.places += may_be_on(pod, *row.node) ? '1' : '0';
     const std::vector<Rule> own = rules_of(pod);
     for (const Rule& rule : rules_) {
       const bool carries = std::ranges::find(own, rule) != own.end();
@@ -263,7 +263,8 @@ class Problem {
   template <typename Carries, typename Meant>
   void add_repulsion(std::size_t r, Carries&& carries, Meant&& is_meant) {
     const Rule& rule = rules_[r];
-    for (const auto& [domain, both] : parts_of(rule, [&](const auto& c) { return carries(c) && is_meant(c); })) {
+    for (const auto& part_of_domain : parts_of(rule, [&](const auto& c) { return carries(c) && is_meant(c); })) {
+      const std::vector<Part>& both = part_of_domain.second;
       const bool is_node = std::ranges::all_of(both, [&](const Part& part) { return part.n == both[0].n; });
       add_row(
           fmt::format("{} {} <= {}", sum_of(both), is_node ? fmt::format("- y{}", both[0].n) : "", is_node ? 0 : 1));
