@@ -40,7 +40,7 @@ put_checkout() {
   rm -rf "$root/work"
   mkdir -p "$root/work"
   git clone --quiet --no-hardlinks . "$root/work/main"
-  [[ ! -d ../shared ]] || cp -r ../shared "$root/work/shared"
+  [[ ! -d ../shared ]] || cp -rL ../shared "$root/work/shared"
 }
 
 inside() {
