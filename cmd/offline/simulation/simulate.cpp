@@ -29,7 +29,7 @@ namespace cmd {
 namespace {
 
 /// Strategies that go by figures without any to go by, or figures that nothing goes by.
-std::string uscaveats_of(const SimulateOptions& options, const planning::PlanSpec& spec) {
+std::string usage_warning(const SimulateOptions& options, const planning::PlanSpec& spec) {
   const bool is_needed = !spec.strategy_specs.usage_needs().empty();
   if (options.usage.empty() == !is_needed) return {};
   return is_needed ? "the policy goes by measured usage: give it with --usage FILE or --usage live"
@@ -182,7 +182,7 @@ base::Status simulate(const SimulateOptions& options) {
   const planning::PlanSpec spec(policy.spec);
   const auto measured = measured_usage(options.usage, policy.spec, spec, snapshot, question->now);
   if (!measured) return measured.error();
-  if (const std::string unmeasured = uscaveats_of(options, spec); !unmeasured.empty())
+  if (const std::string unmeasured = usage_warning(options, spec); !unmeasured.empty())
     caveats += (caveats.empty() ? "" : "; ") + unmeasured;
   planning::EvacuatingPods pods(policy.meta.name, policy.spec.mode);
   for (const api::Evacuation& each : question->dump.evacuations) pods.add(each);
