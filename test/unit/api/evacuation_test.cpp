@@ -8,6 +8,7 @@
 
 #include "api/json/strict_object.hpp"
 #include "populated.hpp"
+#include "status_patches.hpp"
 
 namespace evacuation_test {
 
@@ -77,21 +78,6 @@ TEST(EvacuationCodecTest, DerivesTheTextsOfTheColumns) {
   EXPECT_EQ(api::encode_status(limited)["blockedBySummary"], "limit/node; suspended");
 }
 
-/// A merge patch of one member: from objects only what differs in them, everything else as a whole.
-void expect_same_patch(const Json& was, const Json& is, const Json& before, const Json& after,
-                       const std::string& name) {
-  const auto at = [&](const Json& json) { return json.contains(name) ? json.at(name) : Json(); };
-  if (at(before) == at(after)) {
-    EXPECT_EQ(at(was), at(is)) << name;
-    return;
-  }
-  EXPECT_EQ(at(is), at(after)) << name;
-  EXPECT_EQ(is.contains(name), after.contains(name)) << name;
-  EXPECT_EQ(was.contains(name), before.contains(name)) << name;
-  EXPECT_TRUE(!before.contains(name) || !after.contains(name) || at(was) != at(after)) << name << " is left out";
-  EXPECT_TRUE(!at(before).is_object() || at(was) == at(before)) << name;
-}
-
 /// The populated one, and one without each of its members in turn.
 std::vector<api::EvacuationStatus> various_statuses() {
   const Json whole = api::encode_status(test_api::populated_evacuation_status());
@@ -108,17 +94,7 @@ std::vector<api::EvacuationStatus> various_statuses() {
 }
 
 TEST(EvacuationCodecTest, AChangeIsTheSamePatchAsBothInFull) {
-  const auto all = various_statuses();
-  for (const api::EvacuationStatus& before : all) {
-    for (const api::EvacuationStatus& after : all) {
-      const auto [was, is] = api::encode_change(before, after);
-      const Json full_before = api::encode_status(before);
-      const Json full_after = api::encode_status(after);
-      Json names = full_before;
-      names.update(full_after);
-      for (const auto& [name, value] : names.items()) expect_same_patch(was, is, full_before, full_after, name);
-    }
-  }
+  test_api::expect_changes_are_patches(various_statuses());
 }
 
 TEST(EvacuationCodecTest, ReadsStatusLeniently) {
