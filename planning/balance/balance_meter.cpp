@@ -32,26 +32,23 @@ BalanceMeter::BalanceMeter(const scheduling::ClusterSnapshot& cluster, BalanceSu
     : cluster_(cluster),
       subject_(std::move(subject)),
       before_(cluster, *subject_.usage, subject_.resources, all_nodes_of(subject_)),
-      load_(before_),
       pool_of_(cluster.node_count(), kNoPool),
+      now_(scale_of(before_)),
       emptying_(cluster.node_count(), 0) {
   for (std::size_t p = 0; p < subject_.pools.size(); ++p) {
     for (const NodeIndex node : subject_.pools[p].nodes) pool_of_[node] = p;
   }
-  middle_ = middle_of(before_);
-  if (!subject_.means) return;
-  means_.emplace(Means{{cluster, *subject_.means, subject_.resources, all_nodes_of(subject_)}, {}});
-  means_->middle = middle_of(means_->load);
+  if (subject_.means) means_.emplace(scale_of({cluster, *subject_.means, subject_.resources, all_nodes_of(subject_)}));
 }
 
-BalanceMeter::Middle BalanceMeter::middle_of(const LoadTable& load) const {
+BalanceMeter::Scale BalanceMeter::scale_of(LoadTable load) const {
   Middle all;
   for (const BalanceSubject::Pool& pool : subject_.pools) {
     const std::vector<NodeIndex> known = known_of(pool, load);
     std::vector<double>& middle = all.emplace_back(pool.packed_to);
     for (std::size_t r = middle.size(); r < subject_.resources.size(); ++r) middle.push_back(load.mean(known, r));
   }
-  return all;
+  return {std::move(load), std::move(all)};
 }
 
 /// It is one of those that are to be emptied, and is not empty.
@@ -67,10 +64,10 @@ double BalanceMeter::distance(NodeIndex node, double percent, double middle) con
 }
 
 /// By how much the squared distances of the node shrink when the pod comes (sign 1) or goes (-1).
-double BalanceMeter::gain_on(const LoadTable& load, const Middle& middle, PodIndex pod, NodeIndex node,
-                             double sign) const {
+double BalanceMeter::gain_on(const Scale& scale, PodIndex pod, NodeIndex node, double sign) const {
+  const LoadTable& load = scale.load;
   if (!load.knows(node)) return 0;
-  const std::vector<double>& middles = middle[pool_of_[node]];
+  const std::vector<double>& middles = scale.middle[pool_of_[node]];
   double gain = 0;
   for (std::size_t r = 0; r < subject_.resources.size(); ++r) {
     const double now = load.percent(node, r);
@@ -80,9 +77,8 @@ double BalanceMeter::gain_on(const LoadTable& load, const Middle& middle, PodInd
   return gain;
 }
 
-double BalanceMeter::gain_by(const LoadTable& load, const Middle& middle, PodIndex pod, NodeIndex from,
-                             std::optional<NodeIndex> to) const {
-  return gain_on(load, middle, pod, from, -1) + (to ? gain_on(load, middle, pod, *to, 1) : 0);
+double BalanceMeter::gain_by(const Scale& scale, PodIndex pod, NodeIndex from, std::optional<NodeIndex> to) const {
+  return gain_on(scale, pod, from, -1) + (to ? gain_on(scale, pod, *to, 1) : 0);
 }
 
 /// 0 … 100. A node that is freed is worth as much however little was on it.
@@ -90,9 +86,9 @@ double BalanceMeter::benefit(PodIndex pod, NodeIndex from, std::optional<NodeInd
   constexpr double kMost = 100;
   constexpr double kHalf = 100;  // points²
   if (empties(from)) return kMost;
-  double gain = gain_by(load_, middle_, pod, from, to);
+  double gain = gain_by(now_, pod, from, to);
   using strategies::kPartOfNow;
-  if (means_) gain = kPartOfNow * gain + (1 - kPartOfNow) * gain_by(means_->load, means_->middle, pod, from, to);
+  if (means_) gain = kPartOfNow * gain + (1 - kPartOfNow) * gain_by(*means_, pod, from, to);
   return gain > 0 ? kMost * gain / (gain + kHalf) : 0;
 }
 
@@ -119,7 +115,7 @@ api::Imbalance BalanceMeter::imbalance(const LoadTable& load, std::size_t resour
     for (const NodeIndex node : known) {
       const double percent = load.percent(node, resource);
       double off = percent - mean;
-      if (!pool.packed_to.empty()) off = distance(node, percent, middle_[pool_of_[node]][resource]);
+      if (!pool.packed_to.empty()) off = distance(node, percent, now_.middle[pool_of_[node]][resource]);
       if (empties) off = is_emptied(load, node) ? percent : 0;
       squares += off * off;
       peak = std::max(peak, percent);
@@ -137,7 +133,7 @@ std::vector<api::BalanceRow> BalanceMeter::rows(std::string_view strategy) const
   if (before_.known().empty()) return rows;
   for (std::size_t r = 0; r < subject_.resources.size(); ++r) {
     rows.push_back(
-        {std::string(strategy), subject_.resources[r], imbalance(before_, r), imbalance(load_, r), "", 0, 0});
+        {std::string(strategy), subject_.resources[r], imbalance(before_, r), imbalance(now_.load, r), "", 0, 0});
   }
   std::ranges::sort(rows, {}, &api::BalanceRow::resource);
   return rows;

@@ -29,7 +29,7 @@ class BalanceMeter {
   double score(scheduling::PodIndex pod, scheduling::NodeIndex from, std::optional<scheduling::NodeIndex> to) const;
   /// Counts the move. Called with `from` and `to` exchanged it takes it back.
   void move(scheduling::PodIndex pod, scheduling::NodeIndex from, scheduling::NodeIndex to) {
-    load_.move(pod, from, to);
+    now_.load.move(pod, from, to);
     if (means_) means_->load.move(pod, from, to);
   }
 
@@ -40,7 +40,8 @@ class BalanceMeter {
   static constexpr std::size_t kNoPool = static_cast<std::size_t>(-1);
 
   using Middle = std::vector<std::vector<double>>;  ///< by pool and resource: the mean, or the target
-  struct Means {
+  /// How full nodes are, and where they would best be.
+  struct Scale {
     strategies::LoadTable load;
     Middle middle;
   };
@@ -50,23 +51,21 @@ class BalanceMeter {
     return pool_of_[node] != kNoPool && !subject_.pools[pool_of_[node]].emptied_up_to.empty();
   }
   bool is_emptied(const strategies::LoadTable& load, scheduling::NodeIndex node) const;
-  Middle middle_of(const strategies::LoadTable& load) const;
+  Scale scale_of(strategies::LoadTable load) const;
   double distance(scheduling::NodeIndex node, double percent, double middle) const;
   double benefit(scheduling::PodIndex pod, scheduling::NodeIndex from, std::optional<scheduling::NodeIndex> to) const;
   double cost(scheduling::PodIndex pod, scheduling::NodeIndex from) const;
-  double gain_by(const strategies::LoadTable& load, const Middle& middle, scheduling::PodIndex pod,
-                 scheduling::NodeIndex from, std::optional<scheduling::NodeIndex> to) const;
-  double gain_on(const strategies::LoadTable& load, const Middle& middle, scheduling::PodIndex pod,
-                 scheduling::NodeIndex node, double sign) const;
+  double gain_by(const Scale& scale, scheduling::PodIndex pod, scheduling::NodeIndex from,
+                 std::optional<scheduling::NodeIndex> to) const;
+  double gain_on(const Scale& scale, scheduling::PodIndex pod, scheduling::NodeIndex node, double sign) const;
   api::Imbalance imbalance(const strategies::LoadTable& load, std::size_t resource) const;
 
   const scheduling::ClusterSnapshot& cluster_;
   const strategies::BalanceSubject subject_;
   const strategies::LoadTable before_;
-  strategies::LoadTable load_;
   std::vector<std::size_t> pool_of_;      ///< by node
-  Middle middle_;                         ///< of before_
-  std::optional<Means> means_;            ///< by what pods use usually
+  Scale now_;                             ///< with the moves that were counted; its middle is of before_
+  std::optional<Scale> means_;            ///< the same by what pods use usually
   mutable std::vector<double> emptying_;  ///< by node: emptying_cost(), 0 before it was asked for
 };
 

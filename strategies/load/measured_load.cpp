@@ -22,9 +22,11 @@ MeasuredLoad::MeasuredLoad(const StrategyContext& context, const MeasuredUsage& 
       resources_(std::move(resources)),
       lower_(measured, context.cluster, {.figure = MeasuredView::Figure::kLower, .forecast = args.forecast},
              context.measured_entries),
-      higher_(lower_.by(MeasuredView::Figure::kHigher)) {
-  if (measured.pod_means.empty()) return;
-  usual_.emplace(measured, context.cluster, MeasuredView::Options{.by_means = true}, context.measured_entries);
+      higher_(lower_.by(MeasuredView::Figure::kHigher)) {}
+
+void MeasuredLoad::take_means(const StrategyContext& context) {
+  if (measured_.pod_means.empty()) return;
+  usual_.emplace(measured_, context.cluster, MeasuredView::Options{.by_means = true}, context.measured_entries);
 }
 
 std::optional<LoadTable> MeasuredLoad::usual(std::span<const NodeIndex> nodes) const {

@@ -26,7 +26,9 @@ class MeasuredLoad {
   LoadTable giving(std::span<const NodeIndex> nodes) const { return {cluster_, lower_, resources_, nodes}; }
   /// The load that nodes are filled by: with what came a moment ago.
   LoadTable taking(std::span<const NodeIndex> nodes) const { return {cluster_, higher_, resources_, nodes}; }
-  /// The load that nodes have usually, by the means of their pods; nullopt: nobody keeps means.
+  /// Makes usual() known, where somebody keeps means: it takes a walk through all pods.
+  void take_means(const StrategyContext& context);
+  /// The load that nodes have usually, by the means of their pods; nullopt: not known.
   std::optional<LoadTable> usual(std::span<const NodeIndex> nodes) const;
   const UsageView& usage() const { return lower_; }
   const std::vector<std::string>& resources() const { return resources_; }

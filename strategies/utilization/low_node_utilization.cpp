@@ -143,6 +143,7 @@ base::Status LowNodeUtilization::level(const StrategyContext& context, Nominatio
   MeasuredLoad load(context, **measured, usage, resources_of(args_.pools, args_.thresholds));
   const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds);
   if (const base::Status known = load.check_known(nodes_in(pools)); !known) return known;
+  load.take_means(context);
   for (const PoolNodes& pool : pools) {
     if (pool.thresholds->use_deviation) load.compare_forecasts_among(pool.nodes);
   }
