@@ -76,6 +76,7 @@ class Pools {
   }
 
   std::vector<Pool>& all() { return pools_; }
+  const std::vector<Pool>& all() const { return pools_; }
   PodIndex one_of(std::uint32_t request_set) const { return one_of_[request_set]; }
 
  private:
@@ -161,28 +162,21 @@ class Pools {
       if (pool.is_in[node]) pool.nodes.push_back(node);
     }
     for (std::size_t i = 0; i < pools_.size(); ++i) {
-      if (!is_inside(pools_[i].is_in, pool.is_in)) continue;
-      pool.inside.push_back(i);
+      if (is_inside(pools_[i].is_in, pool.is_in)) pool.inside.push_back(i);
     }
-    const auto own = pool.pods;
-    pool.pods.clear();
+    for (const std::size_t i : pool.inside) {
+      if (is_outermost(i, pool)) add_counts(pools_[i].pods, pool.pods);
+    }
     pools_.push_back(std::move(pool));
-    add_pods(own, pools_.size() - 1);
-    for (const std::size_t i : pools_.back().inside) {
-      if (is_outermost(i)) add_counts(pools_[i].pods, pools_.back().pods);
-    }
   }
-  /// Of the pools inside the last one, it is in no other.
-  bool is_outermost(std::size_t pool) const {
-    return std::ranges::none_of(pools_.back().inside, [&](std::size_t other) {
+  /// Of the pools inside `around`, it is in no other.
+  bool is_outermost(std::size_t pool, const Pool& around) const {
+    return std::ranges::none_of(around.inside, [&](std::size_t other) {
       return std::ranges::find(pools_[other].inside, pool) != pools_[other].inside.end();
     });
   }
   static void add_counts(const std::map<std::uint32_t, std::size_t>& from, std::map<std::uint32_t, std::size_t>& to) {
     for (const auto& [requests, count] : from) to[requests] += count;
-  }
-  void add_pods(const std::map<std::uint32_t, std::size_t>& pods, std::size_t pool) {
-    add_counts(pods, pools_[pool].pods);
   }
   /// In all pools around it.
   void count_in(const Pool& footprint) {
@@ -296,7 +290,7 @@ class PoolBound {
 
   const DefragmentationProblem& problem_;
   EmptiedNodes emptied_;
-  mutable Pools pools_;
+  Pools pools_;
 };
 
 }  // namespace
