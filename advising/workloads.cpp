@@ -158,10 +158,14 @@ bool has_template(std::string_view kind) {
 
 }  // namespace
 
-std::optional<double> amount_of_text(std::string_view text) {
+std::optional<double> number_of_text(std::string_view text) {
   const auto quantity = api::Quantity::parse(text);
-  if (!quantity || quantity->milli() < 0) return std::nullopt;
-  return static_cast<double>(quantity->milli()) / 1000;
+  return quantity ? std::optional(static_cast<double>(quantity->milli()) / 1000) : std::nullopt;
+}
+
+std::optional<double> amount_of_text(std::string_view text) {
+  const auto number = number_of_text(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 const ContainerSpec* Workload::container(std::string_view name) const {

@@ -124,7 +124,9 @@ class InventoryBuilder {
   std::unique_ptr<State> state_;
 };
 
-/// Cores or bytes of a resource.Quantity; nullopt: none, or negative.
+/// Cores or bytes of a resource.Quantity, which may be negative; nullopt: it is none.
+std::optional<double> number_of_text(std::string_view text);
+/// The same; nullopt also if it is negative.
 std::optional<double> amount_of_text(std::string_view text);
 
 }  // namespace advising

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-#include "api/meta/quantity.hpp"
+#include "advising/workloads.hpp"
 
 namespace advising {
 namespace {
@@ -47,7 +47,7 @@ class Row {
   double amount(std::string_view column, std::string& wrong) const {
     const std::string_view cell = text(column);
     if (cell.empty()) return kUnknown;
-    if (const auto quantity = api::Quantity::parse(cell)) return static_cast<double>(quantity->milli()) / 1000;
+    if (const auto quantity = number_of_text(cell)) return *quantity;
     double number = 0;
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
     if (error == std::errc{} && end == cell.data() + cell.size()) return number;
