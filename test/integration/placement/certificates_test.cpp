@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/base64.hpp"
+#include "controllers/webhooks/configurations.hpp"
 #include "kube/client.hpp"
 #include "simulator/api/server.hpp"
 #include "simulator/cluster.hpp"
@@ -21,15 +22,11 @@ namespace certificates_test {
 using api::Json;
 using controllers::webhooks::CertificateOptions;
 using controllers::webhooks::Certificates;
+using controllers::webhooks::kMutating;
+using controllers::webhooks::kValidating;
 using std::chrono::hours;
 
 constexpr kube::ResourceType kSecrets{"", "v1", "secrets", "Secret"};
-constexpr kube::ResourceType kConfigurations{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
-                                             "MutatingWebhookConfiguration", false};
-
-constexpr kube::ResourceType kValidating{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
-                                         "ValidatingWebhookConfiguration", false};
-
 constexpr const char* kName = "evacuator-webhook.evacuator-system.svc";
 
 /// One process, as far as its webhook's certificate goes.
@@ -78,7 +75,7 @@ class WebhookCertificates : public testing::Test {
         {"webhooks",
          Json::array({{{"name", "placement.evacuator.dev"},
                        {"clientConfig", {{"service", {{"namespace", "evacuator-system"}, {"name", service}}}}}}})}};
-    const auto answer = server.handle(kube::create_request(kConfigurations, "", configuration), {});
+    const auto answer = server.handle(kube::create_request(kMutating, "", configuration), {});
     ASSERT_EQ(answer.status, 201) << answer.body;
   }
   Json object(const kube::ResourceType& type, const api::ObjectKey& key) {
@@ -88,11 +85,11 @@ class WebhookCertificates : public testing::Test {
   Json secret() { return object(kSecrets, {"evacuator-system", "evacuator-webhook-tls"}); }
   std::string data(const char* name) { return *base::decode_base64(secret()["data"].value(name, "")); }
   std::string ca_bundle() {
-    const Json found = object(kConfigurations, {"", "evacuator-placement"});
+    const Json found = object(kMutating, {"", "evacuator-placement"});
     return *base::decode_base64(found["webhooks"][0]["clientConfig"].value("caBundle", ""));
   }
   void set_ca_bundle(const std::string& text) {
-    const auto done = cluster.store().mutate(kConfigurations, {"", "evacuator-placement"}, simulator::Part::kAll,
+    const auto done = cluster.store().mutate(kMutating, {"", "evacuator-placement"}, simulator::Part::kAll,
                                              [&](Json& found) -> base::Status {
                                                found["webhooks"][0]["clientConfig"]["caBundle"] = text;
                                                return base::Done{};
@@ -160,7 +157,7 @@ TEST_F(WebhookCertificates, TheLeaderHasAllConfigurationsTrustIt) {
   Certificates certificates(leader.client, clock, clock, options,
                             [&](const serving::ServerIdentity& identity) { return leader.take(identity); }, {});
   install();
-  install_admission(kConfigurations);
+  install_admission(kMutating);
   certificates.refresh(true);
   EXPECT_TRUE(certificates.in_force()) << "the hints of the placement webhook are given";
   EXPECT_EQ(certificates.problem(),
@@ -169,7 +166,7 @@ TEST_F(WebhookCertificates, TheLeaderHasAllConfigurationsTrustIt) {
   clock.advance(Certificates::kRetryEvery);
   certificates.refresh(true);
   EXPECT_EQ(certificates.problem(), "");
-  for (const kube::ResourceType& type : {kConfigurations, kValidating}) {
+  for (const kube::ResourceType& type : {kMutating, kValidating}) {
     const Json found = object(type, {"", "evacuator-admission"});
     for (const Json& webhook : found["webhooks"])
       EXPECT_EQ(*base::decode_base64(webhook["clientConfig"].value("caBundle", "")), data("ca.crt")) << webhook;
@@ -303,7 +300,7 @@ TEST_F(WebhookCertificates, GoByTheConfigurationThoughTheSecretCannotBeRead) {
   clock.advance(Certificates::kRetryEvery);
   leader.certificates.refresh(true);
   EXPECT_TRUE(leader.certificates.in_force());
-  ASSERT_TRUE(cluster.store().remove(kConfigurations, {"", "evacuator-placement"}));
+  ASSERT_TRUE(cluster.store().remove(kMutating, {"", "evacuator-placement"}));
   clock.advance(Certificates::kRetryEvery);
   leader.certificates.refresh(true);
   EXPECT_FALSE(leader.certificates.in_force());
