@@ -2,96 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/core/selector_codec.hpp"
-#include "api/decision_row.hpp"
+#include "api/descheduler_policy/evictability.hpp"
+#include "api/descheduler_policy/status.hpp"
 #include "api/evacuation_parts.hpp"
 #include "api/json/lenient.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/policy/scheduler_version.hpp"
-#include "api/policy_history.hpp"
-#include "api/vocabulary/condition_types.hpp"
 #include "api/wire_names.hpp"
 
 namespace api {
 namespace {
-
-void read_priority_threshold(StrictObject& object, std::optional<PriorityThreshold>& target) {
-  object.with("priorityThreshold", [&](StrictObject& json) {
-    PriorityThreshold threshold;
-    json.read("value", threshold.value);
-    json.read("name", threshold.name);
-    target = std::move(threshold);
-  });
-}
-
-void read_protection_list(StrictObject& object, std::string_view name, std::vector<PodProtection>& to) {
-  object.for_each(name, [&](const Json& item, const FieldPath& path) {
-    const auto text = item.is_string() ? item.get<std::string>() : std::string();
-    if (const auto protection = parse_pod_protection(text)) return to.push_back(*protection);
-    const auto valid = all_names(kProtectionNames);
-    object.errors().push_back({path.text(), fmt::format("{} is not one of {}{}", to_json_text(item),
-                                                        join_alternatives(valid), did_you_mean(text, valid))});
-  });
-}
-
-void read_protections(StrictObject& object, PodProtections& protections) {
-  read_protection_list(object, "defaultDisabled", protections.default_disabled);
-  read_protection_list(object, "extraEnabled", protections.extra_enabled);
-  object.with("config", [&](StrictObject& config) {
-    config.with("PodsWithPVC", [&](StrictObject& pvc) {
-      pvc.for_each("protectedStorageClasses", [&](const Json& item, const FieldPath& path) {
-        StrictObject storage_class(item, path, pvc.errors());
-        storage_class.read("name", protections.protected_storage_classes.emplace_back());
-        storage_class.finish();
-      });
-    });
-  });
-}
-
-/// true and false, as upstream writes it, or an object: {level: Basic}.
-void read_node_fit(StrictObject& object, Evictability& evictability) {
-  const Json* json = object.find("nodeFit");
-  if (json == nullptr || json->is_boolean()) return object.read("nodeFit", evictability.node_fit);
-  if (!json->is_object()) {
-    return object.complain("nodeFit", fmt::format("must be a boolean or an object, not {}", kind_of(*json)));
-  }
-  evictability.node_fit = true;
-  object.with("nodeFit", [&](StrictObject& fit) {
-    NodeFitLevel level = NodeFitLevel::kScheduler;
-    fit.read("level", kNodeFitLevelNames, level);
-    evictability.node_fit_level = level;
-  });
-}
-
-void read_evictability(StrictObject& object, Evictability& evictability) {
-  read_node_fit(object, evictability);
-  read_label_selector(object, "nodeSelector", evictability.node_selector, true);
-  object.read("minReplicas", evictability.min_replicas);
-  object.read_duration("minPodAge", evictability.min_pod_age);
-  read_priority_threshold(object, evictability.priority_threshold);
-  read_label_selector(object, "labelSelector", evictability.label_selector);
-  read_label_selector(object, "namespaceLabelSelector", evictability.namespace_label_selector);
-  object.with("namespaces", [&](StrictObject& namespaces) {
-    namespaces.read("include", evictability.namespaces.include);
-    namespaces.read("exclude", evictability.namespaces.exclude);
-  });
-  object.with("podProtections", [&](StrictObject& json) { read_protections(json, evictability.pod_protections); });
-  object.read("noEvictionPolicy", kNoEvictionNames, evictability.no_eviction_policy);
-  object.for_each("optOuts", [&](const Json& item, const FieldPath& path) {
-    StrictObject json(item, path, object.errors());
-    OptOut& opt_out = evictability.opt_outs.emplace_back();
-    json.read("annotation", opt_out.annotation);
-    json.read_duration("maxDuration", opt_out.max_duration);
-    json.finish();
-  });
-  if (object.find("autoscalerAnnotations") != nullptr) {
-    evictability.autoscaler_annotations = AutoscalerAnnotations::kRespect;
-    object.read("autoscalerAnnotations", kAutoscalerAnnotationsNames, *evictability.autoscaler_annotations);
-  }
-}
 
 void read_scoring_type(StrictObject& object, std::optional<ScoringStrategyType>& target) {
   if (object.find("type") == nullptr) return object.complain("type", "is required");
@@ -114,208 +37,6 @@ StrategyChoice read_strategy(const Json& json, const FieldPath& path, FieldError
   }
   object.finish();
   return choice;
-}
-
-LastCycle last_cycle_of(const Json& json) {
-  LastCycle cycle;
-  cycle.id = lenient::text(json, "id");
-  cycle.start = lenient::time_or_epoch(json, "start");
-  const auto duration = base::parse_duration(lenient::text(json, "duration"));
-  cycle.duration = std::chrono::duration_cast<base::milliseconds>(duration.value_or(base::Duration::zero()));
-  cycle.nodes = lenient::small_integer(json, "nodes");
-  cycle.pods = lenient::small_integer(json, "pods");
-  cycle.nominated = lenient::small_integer(json, "nominated");
-  cycle.created = lenient::small_integer(json, "created");
-  cycle.waves = lenient::small_integer(json, "waves");
-  cycle.nodes_freed = lenient::optional_integer(json, "nodesFreed");
-  cycle.nodes_bound = lenient::optional_integer(json, "nodesBound");
-  cycle.placement_hints = lenient::boolean(json, "placementHints");
-  if (const Json* refused = lenient::array(json, "refused")) {
-    for (const Json& item : *refused) {
-      if (item.is_object())
-        cycle.refused.push_back({lenient::text(item, "reason"), lenient::small_integer(item, "count")});
-    }
-  }
-  return cycle;
-}
-
-PlannedMove planned_move_of(const Json& json) {
-  return {lenient::text(json, "namespace"), lenient::text(json, "pod"),     lenient::text(json, "uid"),
-          lenient::text(json, "from"),      lenient::text(json, "to"),      lenient::text(json, "strategy"),
-          lenient::text(json, "reason"),    lenient::number(json, "score"), lenient::small_integer(json, "wave"),
-          lenient::text(json, "hint")};
-}
-
-RefusedPod refused_pod_of(const Json& json) {
-  RefusedPod refused;
-  read_decision_row(json, refused);
-  return refused;
-}
-
-CooldownRecord cooldown_record_of(const Json& json) {
-  CooldownRecord record{lenient::text(json, "subject"), {}};
-  if (const Json* times = lenient::array(json, "times")) {
-    for (const Json& item : *times) {
-      const auto time = item.is_string() ? base::parse_time(item.get_ref<const std::string&>()) : std::nullopt;
-      if (time) record.times.push_back(*time);
-    }
-  }
-  return record;
-}
-
-PolicyCircuit circuit_of(const Json& json) {
-  return {lenient::small_integer(json, "failures"), lenient::text(json, "lastFailure"), lenient::text(json, "reset"),
-          lenient::time(json, "countedUntil"), lenient::time(json, "openedAt")};
-}
-
-Json encode_circuit(const PolicyCircuit& circuit) {
-  Json json = {{"failures", circuit.failures}};
-  put_text(json, "lastFailure", circuit.last_failure);
-  put_text(json, "reset", circuit.reset);
-  put_time(json, "countedUntil", circuit.counted_until);
-  put_time(json, "openedAt", circuit.opened_at);
-  return json;
-}
-
-DeschedulerPolicyStatus policy_status_of(const Json& json) {
-  DeschedulerPolicyStatus status;
-  status.observed_generation = lenient::integer(json, "observedGeneration");
-  status.conditions = lenient::conditions(json);
-  if (const Json* cycle = lenient::object(json, "lastCycle")) status.last_cycle = last_cycle_of(*cycle);
-  status.next_cycle_time = lenient::time(json, "nextCycleTime");
-  status.active = lenient::small_integer(json, "active");
-  status.evicted = lenient::integer(json, "evicted");
-  status.evicted_counted = lenient::integer(json, "evictedCounted");
-  status.evicted_until = lenient::time(json, "evictedUntil");
-  if (const Json* circuit = lenient::object(json, "circuit")) status.circuit = circuit_of(*circuit);
-  if (const Json* plan = lenient::array(json, "plan")) {
-    for (const Json& item : *plan) {
-      if (item.is_object()) status.plan.push_back(planned_move_of(item));
-    }
-  }
-  status.plan_truncated = lenient::boolean(json, "planTruncated");
-  if (const Json* refusals = lenient::array(json, "refusals")) {
-    for (const Json& item : *refusals) {
-      if (item.is_object()) status.refusals.push_back(refused_pod_of(item));
-    }
-  }
-  if (const Json* cooldowns = lenient::array(json, "cooldowns")) {
-    for (const Json& item : *cooldowns) {
-      if (item.is_object()) status.cooldowns.push_back(cooldown_record_of(item));
-    }
-  }
-  status.restarts = restart_records_of(json);
-  status.history = policy_history_of(json);
-  status.balance = balance_rows_of(json);
-  status.rounds = rounds_status_of(json);
-  return status;
-}
-
-Json encode_evictability(const Evictability& evictability) {
-  Json json = {{"nodeFit", evictability.node_fit},
-               {"minReplicas", evictability.min_replicas},
-               {"noEvictionPolicy", to_string(evictability.no_eviction_policy)}};
-  if (evictability.node_fit && evictability.node_fit_level) {
-    json["nodeFit"] = {{"level", to_string(*evictability.node_fit_level)}};
-  }
-  if (evictability.autoscaler_annotations)
-    json["autoscalerAnnotations"] = to_string(*evictability.autoscaler_annotations);
-  if (evictability.node_selector) json["nodeSelector"] = encode_label_selector(*evictability.node_selector);
-  if (evictability.min_pod_age) json["minPodAge"] = base::format_duration(*evictability.min_pod_age);
-  if (const auto& threshold = evictability.priority_threshold) {
-    json["priorityThreshold"] = Json::object();
-    put_optional(json["priorityThreshold"], "value", threshold->value);
-    put_text(json["priorityThreshold"], "name", threshold->name);
-  }
-  if (evictability.label_selector) json["labelSelector"] = encode_label_selector(*evictability.label_selector);
-  if (evictability.namespace_label_selector) {
-    json["namespaceLabelSelector"] = encode_label_selector(*evictability.namespace_label_selector);
-  }
-  if (!evictability.namespaces.include.empty()) json["namespaces"]["include"] = evictability.namespaces.include;
-  if (!evictability.namespaces.exclude.empty()) json["namespaces"]["exclude"] = evictability.namespaces.exclude;
-  for (const OptOut& each : evictability.opt_outs) {
-    json["optOuts"].push_back(
-        {{"annotation", each.annotation}, {"maxDuration", base::format_duration(each.max_duration)}});
-  }
-  const PodProtections& protections = evictability.pod_protections;
-  for (const PodProtection p : protections.default_disabled)
-    json["podProtections"]["defaultDisabled"].push_back(to_string(p));
-  for (const PodProtection p : protections.extra_enabled)
-    json["podProtections"]["extraEnabled"].push_back(to_string(p));
-  for (const std::string& name : protections.protected_storage_classes) {
-    json["podProtections"]["config"]["PodsWithPVC"]["protectedStorageClasses"].push_back({{"name", name}});
-  }
-  return json;
-}
-
-Json encode_last_cycle(const LastCycle& cycle) {
-  Json json = {{"id", cycle.id},
-               {"start", wire_time(cycle.start)},
-               {"duration", base::format_duration(cycle.duration)},
-               {"nodes", cycle.nodes},
-               {"pods", cycle.pods},
-               {"nominated", cycle.nominated},
-               {"created", cycle.created}};
-  if (cycle.waves > 0) json["waves"] = cycle.waves;
-  put_optional(json, "nodesFreed", cycle.nodes_freed);
-  put_optional(json, "nodesBound", cycle.nodes_bound);
-  if (cycle.placement_hints) json["placementHints"] = true;
-  for (const auto& [reason, count] : cycle.refused) json["refused"].push_back({{"reason", reason}, {"count", count}});
-  return json;
-}
-
-Json encode_planned_move(const PlannedMove& move) {
-  Json json = {
-      {"namespace", move.ns}, {"pod", move.pod}, {"uid", move.uid}, {"from", move.from}, {"strategy", move.strategy}};
-  put_text(json, "to", move.to);
-  put_text(json, "reason", move.reason);
-  put_optional(json, "score", move.score);
-  if (move.wave > 0) json["wave"] = move.wave;
-  put_text(json, "hint", move.hint);
-  return json;
-}
-
-void put_plan(Json& json, const std::vector<PlannedMove>& plan) {
-  const std::size_t rows = std::min(plan.size(), kMaxPublishedPlan);
-  for (std::size_t i = 0; i < rows; ++i) json["plan"].push_back(encode_planned_move(plan[i]));
-}
-
-void put_cooldowns(Json& json, const std::vector<CooldownRecord>& cooldowns) {
-  for (const CooldownRecord& record : cooldowns) {
-    Json times = Json::array();
-    for (const base::TimePoint time : record.times) times.push_back(wire_time(time));
-    json["cooldowns"].push_back({{"subject", record.subject}, {"times", std::move(times)}});
-  }
-}
-
-void put_refusals(Json& json, const std::vector<RefusedPod>& refusals) {
-  const std::size_t rows = std::min(refusals.size(), kMaxPublishedRefusals);
-  for (std::size_t i = 0; i < rows; ++i) json["refusals"].push_back(encode_refused_pod(refusals[i]));
-}
-
-/// Without the lists that are the same in `other`; nullptr: with all.
-Json encode_differing(const DeschedulerPolicyStatus& status, const DeschedulerPolicyStatus* other) {
-  using Status = DeschedulerPolicyStatus;
-  const auto is_news = [&](auto Status::*member) { return other == nullptr || status.*member != other->*member; };
-  Json json = {
-      {"observedGeneration", status.observed_generation}, {"active", status.active}, {"evicted", status.evicted}};
-  if (!status.conditions.empty()) json["conditions"] = encode_conditions(status.conditions);
-  if (const Condition* ready = find_condition(status.conditions, ConditionType::kReady))
-    json["ready"] = to_string(ready->status);
-  if (status.last_cycle) json["lastCycle"] = encode_last_cycle(*status.last_cycle);
-  put_time(json, "nextCycleTime", status.next_cycle_time);
-  if (status.evicted_counted != 0) json["evictedCounted"] = status.evicted_counted;
-  put_time(json, "evictedUntil", status.evicted_until);
-  if (status.circuit != PolicyCircuit{}) json["circuit"] = encode_circuit(status.circuit);
-  if (is_news(&Status::plan)) put_plan(json, status.plan);
-  if (is_news(&Status::cooldowns)) put_cooldowns(json, status.cooldowns);
-  if (status.plan_truncated || status.plan.size() > kMaxPublishedPlan) json["planTruncated"] = true;
-  if (is_news(&Status::refusals)) put_refusals(json, status.refusals);
-  if (is_news(&Status::restarts)) put_restart_records(json, status.restarts);
-  if (is_news(&Status::history)) put_policy_history(json, status.history);
-  put_balance_rows(json, status.balance);
-  put_rounds_status(json, status.rounds);
-  return json;
 }
 
 }  // namespace
@@ -428,14 +149,6 @@ Json encode_spec(const DeschedulerPolicySpec& spec) {
   json["convergence"] = encode_convergence(spec.convergence);
   if (!spec.evacuation.hooks.empty()) json["evacuation"]["hooks"] = encode_hooks(spec.evacuation.hooks);
   return json;
-}
-
-Json encode_refused_pod(const RefusedPod& refused) { return encode_decision_row(refused); }
-
-Json encode_status(const DeschedulerPolicyStatus& status) { return encode_differing(status, nullptr); }
-
-std::pair<Json, Json> encode_change(const DeschedulerPolicyStatus& before, const DeschedulerPolicyStatus& after) {
-  return {encode_differing(before, &after), encode_differing(after, &before)};
 }
 
 Json encode_descheduler_policy(const DeschedulerPolicy& policy) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/policy_history.hpp"
+#include "api/descheduler_policy/history.hpp"
 
 namespace cmd::plugin {
 namespace {

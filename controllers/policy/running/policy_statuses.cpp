@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "api/policy_history.hpp"
+#include "api/descheduler_policy/history.hpp"
 #include "controllers/status_patch.hpp"
 
 namespace controllers {

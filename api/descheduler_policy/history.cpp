@@ -1,4 +1,4 @@
-#include "api/policy_history.hpp"
+#include "api/descheduler_policy/history.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,0 +1,14 @@
+#pragma once
+
+/// spec.evictability of a DeschedulerPolicy on the wire. Internal to api/: the values are in
+/// api/descheduler_policy.hpp.
+
+#include "api/descheduler_policy.hpp"
+#include "api/json/strict_object.hpp"
+
+namespace api {
+
+void read_evictability(StrictObject& object, Evictability& evictability);
+Json encode_evictability(const Evictability& evictability);
+
+}  // namespace api
