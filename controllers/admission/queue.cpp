@@ -1,12 +1,13 @@
 #include "controllers/admission/queue.hpp"
-#include "api/origin.hpp"
-#include "api/vocabulary/blockers.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <tuple>
 #include <utility>
+
+#include "api/origin.hpp"
+#include "api/vocabulary/blockers.hpp"
 
 namespace controllers {
 namespace {
@@ -58,7 +59,7 @@ AdmissionEntry::Held part_held_by(const api::Evacuation& evacuation) {
 }  // namespace
 
 AdmissionQueue::AdmissionQueue(api::AdmissionLimits cluster, const base::Clock& clock, Wake wake)
-    : clock_(clock), wake_(std::move(wake)), scopes_(cluster), cooldowns_(cluster.cooldown) {}
+    : clock_(clock), wake_(std::move(wake)), scopes_(cluster), cooldowns_(cluster.cooldown), arrivals_(clock) {}
 
 void AdmissionQueue::wake(const Wakeups& wakeups, const api::ObjectKey* except) const {
   for (const auto& [key, after] : wakeups) {
@@ -155,36 +156,9 @@ void AdmissionQueue::set_scopes(Entry& entry, AdmissionRequest request) {
   entry.scopes = std::move(ids);
 }
 
-AdmissionEntry::Held AdmissionQueue::within_share(const Entry& entry, Entry::Held held) const {
-  if (held != Entry::Held::kArrival || !entry.is_manual || entry.in_manual_arrivals) return held;
-  const auto limit = scopes_.namespace_limit();
-  const auto counted = manual_arrivals_.find(entry.request.key.ns);
-  const bool is_full = limit && counted != manual_arrivals_.end() && counted->second >= *limit;
-  return is_full ? Entry::Held::kWorkload : held;
-}
-
-void AdmissionQueue::count_share(Entry& entry) {
-  const bool counts = entry.is_manual && entry.counted == Entry::Held::kArrival;
-  if (std::exchange(entry.in_manual_arrivals, counts) == counts) return;
-  const std::string& ns = entry.request.key.ns;
-  if ((manual_arrivals_[ns] += counts ? 1 : -1) == 0) manual_arrivals_.erase(ns);
-}
-
-/// Whoever makes Evacuations in one namespace chooses how long they wait for a replacement, and may see to it that none
-/// gets Ready: a node of others must not wait for that.
-void AdmissionQueue::schedule_arrival_end(Entry& entry, const api::Evacuation& evacuation) {
-  if (entry.arrival_ends) arrival_ends_.erase({*entry.arrival_ends, evacuation.meta.key()});
-  entry.arrival_ends.reset();
-  const bool waits = evacuation.status.phase == api::EvacuationPhase::kVerifying;
-  if (!entry.is_manual || !waits || manual_patience_ == base::Duration::zero()) return;
-  if (entry.stored_part() <= Entry::Held::kWorkload) return;
-  entry.arrival_ends = evacuation.status.phase_entered_at.value_or(clock_.now()) + manual_patience_;
-  arrival_ends_.insert({*entry.arrival_ends, evacuation.meta.key()});
-}
-
 void AdmissionQueue::end_arrivals(base::TimePoint now) {
-  while (!arrival_ends_.empty() && arrival_ends_.begin()->first <= now) {
-    Entry& entry = entries_.at(arrival_ends_.extract(arrival_ends_.begin()).value().second);
+  while (const auto ended = arrivals_.take_ended(now)) {
+    Entry& entry = entries_.at(*ended);
     entry.arrival_ends.reset();
     if (entry.stored_part() > Entry::Held::kWorkload) entry.stored = Entry::Held::kWorkload;
     recount(entry);
@@ -192,7 +166,7 @@ void AdmissionQueue::end_arrivals(base::TimePoint now) {
 }
 
 void AdmissionQueue::count_as(Entry& entry, Entry::Held held) {
-  held = within_share(entry, held);
+  held = arrivals_.within_share(entry, held, scopes_.namespace_limit());
   const Entry::Held before = std::exchange(entry.counted, held);
   if (before == held) return;
   if (before == Entry::Held::kNothing) entry.counted_pod_group = entry.request.pod_group;
@@ -203,7 +177,7 @@ void AdmissionQueue::count_as(Entry& entry, Entry::Held held) {
   change(Part::kDeparture, Entry::Held::kSlot);
   change(Part::kWorkload, Entry::Held::kWorkload);
   change(Part::kArrival, Entry::Held::kArrival);
-  count_share(entry);
+  arrivals_.count(entry);
   if (held < before) scopes_.reopen(entry.scopes);
 }
 
@@ -213,7 +187,7 @@ void AdmissionQueue::uncount(Entry& entry) {
   if (before >= Entry::Held::kSlot) scopes_.count(entry.scopes, Part::kDeparture, -1, entry.counted_pod_group);
   if (before >= Entry::Held::kWorkload) scopes_.count(entry.scopes, Part::kWorkload, -1, entry.counted_pod_group);
   if (before >= Entry::Held::kArrival) scopes_.count(entry.scopes, Part::kArrival, -1, entry.counted_pod_group);
-  count_share(entry);
+  arrivals_.count(entry);
 }
 
 void AdmissionQueue::stop_waiting(Entry& entry) {
@@ -331,7 +305,7 @@ void AdmissionQueue::erase(const api::ObjectKey& key) {
   leave_pod_group(entry);
   stop_waiting(entry);
   count_as(entry, Entry::Held::kNothing);
-  if (entry.arrival_ends) arrival_ends_.erase({*entry.arrival_ends, key});
+  arrivals_.cancel_end(entry, key);
   drop_from(by_pod_, pod_key(key.ns, entry.pod_uid), key);
   drop_from(by_node_, entry.request.node, key);
   scopes_.detach(entry.scopes);
@@ -346,7 +320,7 @@ void AdmissionQueue::show(const api::Evacuation& evacuation) {
     entry.stored = part_held_by(evacuation);
   entry.is_held = is_held(evacuation);
   entry.is_manual = !api::origin_is_verified(evacuation);
-  schedule_arrival_end(entry, evacuation);
+  arrivals_.schedule_end(entry, evacuation);
   entry.shown = true;
   entry.began = evacuation.status.phase != api::EvacuationPhase::kPending;
   const auto* reserved = std::get_if<Entry::Reserved>(&entry.turn);

@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "controllers/admission/cooldown.hpp"
 #include "controllers/admission/entry.hpp"
+#include "controllers/admission/manual_arrivals.hpp"
 #include "controllers/admission/request.hpp"
 #include "controllers/admission/scopes.hpp"
 #include "controllers/admission/slot.hpp"
@@ -51,7 +52,7 @@ class AdmissionQueue {
 
   /// For so long a manual Evacuation that waits for its replacement counts on the node where that is expected; zero: as
   /// long as it waits. Call before the first request.
-  void set_manual_patience(base::Duration patience) { manual_patience_ = patience; }
+  void set_manual_patience(base::Duration patience) { arrivals_.set_patience(patience); }
 
   /// This replica leads from now on. Rates begin with empty buckets: what the predecessor admitted is not known.
   void resume();
@@ -133,10 +134,6 @@ class AdmissionQueue {
   void recount(Entry& entry) { count_as(entry, entry.held()); }
   void count_as(Entry& entry, Entry::Held held);
   void uncount(Entry& entry);
-  /// What is made by hand in one namespace fills no more target nodes at once than the namespace may have slots.
-  Entry::Held within_share(const Entry& entry, Entry::Held held) const;
-  void count_share(Entry& entry);
-  void schedule_arrival_end(Entry& entry, const api::Evacuation& evacuation);
   void end_arrivals(base::TimePoint now);
   void wait(Entry& entry, std::int32_t attempt, const AdmissionOrder& order);
   void wait_again(Entry& entry, Entry::Turn before);
@@ -193,9 +190,7 @@ class AdmissionQueue {
   std::map<api::ObjectKey, Entry> entries_;
   std::unordered_map<std::string, std::set<api::ObjectKey>> by_pod_;  ///< "<namespace>/<uid>"
   std::unordered_map<std::string, std::set<api::ObjectKey>> by_node_;
-  base::Duration manual_patience_ = base::minutes(10);
-  std::set<std::pair<base::TimePoint, api::ObjectKey>> arrival_ends_;  ///< of manual ones that count on a target node
-  std::unordered_map<std::string, std::int64_t> manual_arrivals_;      ///< counted on target nodes, by namespace
+  ManualArrivals arrivals_;
   WaitingLine ready_;  ///< waiting, and nothing narrower than the cluster's total is known to hold them
 };
 
