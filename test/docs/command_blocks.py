@@ -12,7 +12,8 @@ A line above each block of shell, and above each block that begins with "$ ", sa
 The two that are run take words: NAME=value and web-1=$WEB are replaced ($WEB and $EVAC are a pod and an Evacuation,
 "NAME -n NAMESPACE"). Lines <!-- before: command --> above it are run first. Of what a command prints, the first line, all
 rows of column names and all errors are compared, by their form: numbers and names with digits count as alike. The word
-"whole" compares all lines, the word "loose" rows of column names alone; a line with … is not compared.
+"whole" compares all lines, the word "loose" rows of column names alone; a line with … is not compared. prints=TEXT demands
+that text of the block's last command.
 
 usage: command_blocks.py --check                                every block has such a line, and is shell
        command_blocks.py --binaries FOLDER [PAGE...]            runs those for the built-in cluster
@@ -52,7 +53,9 @@ class Block:
         self.page, self.line, self.kind, self.before, self.text, self.console = page, line, kind, before, text, console
         self.detail = detail
         words = shlex.split(detail) if kind in ("run", "run on a cluster") else []
-        self.replacements = [word.partition("=")[::2] for word in words if "=" in word]
+        pairs = [word.partition("=")[::2] for word in words if "=" in word]
+        self.replacements = [pair for pair in pairs if pair[0] != "prints"]
+        self.prints = [text for name, text in pairs if name == "prints"]
         self.compared = next((word for word in words if word in ("whole", "loose")), "first")
 
     @property
@@ -204,6 +207,10 @@ def run_page(blocks, environment, folder):
             shown = "\n".join("    " + line for line in text.splitlines()[-15:])
             complaints[block.at] = f"{why}:\n{shown}"
             continue
+        last = "\n".join(found[(number, len(block.commands()) - 1)])
+        for text in block.prints:
+            if text not in last:
+                complaints[block.at] = f"does not print \"{text}\":\n{last}"
         for step, (command, expected) in enumerate(block.commands()):
             printed = [form_of(line) for line in found[(number, step)]]
             for line in compared_lines(expected, block.compared):
@@ -215,7 +222,7 @@ def run_page(blocks, environment, folder):
 
 def scratch(folder):
     """What the pages expect in the working folder."""
-    for name in ("config", "hack", "crds"):
+    for name in ("config", "hack", "crds", "test"):
         (folder / name).symlink_to(ROOT / name)
     sample = (ROOT / "config/samples/policy-lownodeutilization.yaml").read_text()
     for name in ("policy.yaml", "new.yaml"):
