@@ -4,8 +4,8 @@
 # The last line is "N passed, N failed" over all targets; the ones before name the tests that failed.
 #
 #   hack/e2e.sh [TARGET...]      simulator, real, fragmentation and extender (real with 12 nodes), prometheus, docs (the
-#                                command blocks of the pages, on the built-in cluster; those for a real one are played
-#                                after real); all six when none is named. Those without a cluster are played beside
+#                                command blocks of the pages, on the built-in cluster; those for a real one, and
+#                                traces sent to a receiver of OTLP, are played after real); all six when none is named. Those without a cluster are played beside
 #                                those with one
 #
 #   PRESET                       CMake preset                      [release]
@@ -113,6 +113,17 @@ play_docs() { # play_docs NAME ARGUMENT...
   ((bad == 0)) || guilty+=("$1: $(grep -oE '^[A-Za-z/.-]+\.md:[0-9]+' "$log" | paste -sd ' ')")
 }
 
+play_traces() {
+  local log="$OUT/traces.log"
+  say "sending traces to a receiver of OTLP"
+  if ! timeout --kill-after=30 "$LIMIT" hack/observability/verify-traces.sh "$BUILD/cmd" >"$log" 2>&1; then
+    failed=$((failed + 1)) && guilty+=("traces: $(tail -n 3 "$log" | paste -sd ' ')")
+  elif ! grep -q '^skipped:' "$log"; then
+    passed=$((passed + 1))
+  fi
+  tail -n 1 "$log" >&2
+}
+
 run_on_real() { run_on_cluster real "${CLUSTER_NODES:-4}" '*'; }
 
 run_on_fragmentation() { run_on_cluster fragmentation 12 'Defragmentation.*'; }
@@ -129,7 +140,10 @@ run_on_cluster() { # run_on_cluster TARGET NODES SCENARIOS
     return
   fi
   play "$1" "$SUITE"
-  [[ $1 != real ]] || play_docs docs-real --kubeconfig "$CLUSTER_DIR/kubeconfig"
+  if [[ $1 == real ]]; then
+    play_docs docs-real --kubeconfig "$CLUSTER_DIR/kubeconfig"
+    play_traces
+  fi
   [[ -n ${E2E_KEEP:-} ]] || hack/cluster/down.sh >/dev/null 2>&1 || true
 }
 
