@@ -4,8 +4,9 @@
 # The last line is "N passed, N failed" over all targets; the ones before name the tests that failed.
 #
 #   hack/e2e.sh [TARGET...]      simulator, real, fragmentation and extender (real with 12 nodes), prometheus, docs (the
-#                                command blocks of the pages, on the built-in cluster); all six when none is named.
-#                                Those without a cluster are played beside those with one
+#                                command blocks of the pages, on the built-in cluster; those for a real one, and
+#                                traces sent to a receiver of OTLP, are played after real); all six when none is named. Those without a cluster are played beside
+#                                those with one
 #
 #   PRESET                       CMake preset                      [release]
 #   BUILD                        build folder                      [build/$PRESET]
@@ -100,14 +101,27 @@ run_on_simulator() { play simulator "$SUITE"; }
 
 run_on_prometheus() { play prometheus "$BUILD/test/e2e/evacuator_e2e_prometheus"; }
 
-run_on_docs() {
-  local log="$OUT/docs.log" good=0 bad=1
-  say "playing the command blocks of the pages"
-  timeout --kill-after=30 "$LIMIT" test/docs/command_blocks.py --binaries "$BUILD/cmd" 2>&1 | tee "$log" || true
+run_on_docs() { play_docs docs; }
+
+play_docs() { # play_docs NAME ARGUMENT...
+  local log="$OUT/$1.log" good=0 bad=1
+  say "playing the command blocks of the pages ($1)"
+  timeout --kill-after=30 "$LIMIT" test/docs/command_blocks.py --binaries "$BUILD/cmd" "${@:2}" 2>&1 | tee "$log" || true
   read -r good bad < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$log") || { good=0 bad=1; }
   passed=$((passed + good))
   failed=$((failed + bad))
-  ((bad == 0)) || guilty+=("docs: $(grep -oE '^[A-Za-z/.-]+\.md:[0-9]+' "$log" | paste -sd ' ')")
+  ((bad == 0)) || guilty+=("$1: $(grep -oE '^[A-Za-z/.-]+\.md:[0-9]+' "$log" | paste -sd ' ')")
+}
+
+play_traces() {
+  local log="$OUT/traces.log"
+  say "sending traces to a receiver of OTLP"
+  if ! timeout --kill-after=30 "$LIMIT" hack/observability/verify-traces.sh "$BUILD/cmd" >"$log" 2>&1; then
+    failed=$((failed + 1)) && guilty+=("traces: $(tail -n 3 "$log" | paste -sd ' ')")
+  elif ! grep -q '^skipped:' "$log"; then
+    passed=$((passed + 1))
+  fi
+  tail -n 1 "$log" >&2
 }
 
 run_on_real() { run_on_cluster real "${CLUSTER_NODES:-4}" '*'; }
@@ -126,6 +140,10 @@ run_on_cluster() { # run_on_cluster TARGET NODES SCENARIOS
     return
   fi
   play "$1" "$SUITE"
+  if [[ $1 == real ]]; then
+    play_docs docs-real --kubeconfig "$CLUSTER_DIR/kubeconfig"
+    play_traces
+  fi
   [[ -n ${E2E_KEEP:-} ]] || hack/cluster/down.sh >/dev/null 2>&1 || true
 }
 

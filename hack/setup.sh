@@ -8,7 +8,7 @@ declare -A package_sets=(
     libsimdjson-dev libspdlog-dev libfmt-dev libyaml-dev libcli11-dev prometheus-cpp-dev zlib1g-dev
     libhowardhinnant-date-dev tzdata
     libgtest-dev libgmock-dev ca-certificates openssl git"
-  [e2e]="etcd-server curl prometheus python3"
+  [e2e]="etcd-server curl prometheus python3 jq bsdutils"
   [verify]="clang-format-14 clang-tidy-14 shellcheck codespell python3 prometheus golang-go golang-github-masterminds-sprig-dev
     golang-github-xeipuuv-gojsonschema-dev golang-k8s-sigs-yaml-dev jq"
   [bench]="libbenchmark-dev"

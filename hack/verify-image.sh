@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a release (hack/image/release.sh) and checks its image: what is in it, what is not, its user, labels, licences and bill of
-# materials, its signature, that a second build gives the same digest, and that the programs run inside its root file
+# materials, its signature, that a registry takes it and gives the same back, that a second build gives the same digest, and that the programs run inside its root file
 # system, read-only and as its user: where this machine lets us mount; else that is left out, and said. Another architecture
 # is only started, under qemu-user, and joined with this machine's.
 # usage: hack/verify-image.sh [amd64|arm64]     REBUILD=1: the second build compiles again, elsewhere and without ccache
@@ -19,7 +19,8 @@ most_seconds=240 # for one command inside; a demonstration takes 10
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/evacuator-verify-image-XXXXXX") || exit 1
 mkdir "$work/temporary"
-trap 'rm -rf --one-file-system "$work"' EXIT
+registry=
+trap '[[ -z $registry ]] || kill "$registry"; rm -rf --one-file-system "$work"' EXIT
 chmod 755 "$work"
 passed=0
 failed=0
@@ -202,6 +203,33 @@ both_are_joined() {
     jq -e --arg digest "$digest" --arg arch "$arch" 'any(.manifests[]; .digest == $digest and .platform.architecture == $arch)' "$work/both/manifest.json"
 }
 
+# Debian's registry, unpacked and not installed: that would start a service. Prints nothing when there is none to be had.
+start_registry() {
+  (cd "$work" && apt-get download docker-registry && dpkg -x docker-registry_*.deb registry) >"$work/registry.log" 2>&1 || return 1
+  cat >"$work/registry.yml" <<CONFIG
+version: 0.1
+storage: {filesystem: {rootdirectory: $work/stored}}
+http: {addr: "127.0.0.1:0"}
+CONFIG
+  "$work/registry/usr/bin/docker-registry" serve "$work/registry.yml" >"$work/registry.log" 2>&1 &
+  registry=$!
+  for _ in {1..100}; do
+    registry_at=$(sed -n 's/.*listening on \(127\.0\.0\.1:[0-9]*\).*/\1/p' "$work/registry.log")
+    [[ -z $registry_at ]] || return 0
+    sleep 0.1
+  done
+  return 1
+}
+
+# What nodes will pull is what was built, by tag and by digest.
+registry_gives_it_back() {
+  local at=docker://$registry_at/ops/evacuator
+  skopeo copy --quiet --insecure-policy --dest-tls-verify=false "oci-archive:$archive" "$at:$version" &&
+    [[ $(skopeo inspect --tls-verify=false --format '{{.Digest}}' "$at:$version") == "$digest" ]] &&
+    skopeo copy --quiet --insecure-policy --src-tls-verify=false "$at@$digest" "dir:$work/pulled" &&
+    [[ $(skopeo manifest-digest "$work/pulled/manifest.json") == "$digest" ]]
+}
+
 not_signed_without_key() { [[ -z $(find "$out" -name '*.sig' -o -name '*.payload.json') ]] && grep -q "not signed" "$work/first.log"; }
 
 signature_is_good() {
@@ -264,6 +292,11 @@ main() {
   check "not signed without a key" not_signed_without_key
   check "release: checksums, and manifests that name the image" release_is_whole
   [[ $native ]] || check "release: both architectures in one archive" both_are_joined
+  if start_registry; then
+    check "a registry takes it, and gives the same back" registry_gives_it_back
+  else
+    echo "image: a registry takes it SKIPPED: $(tail -n 1 "$work/registry.log")"
+  fi
   if [[ $native ]] && ! can_go_inside; then
     echo "image: runs inside SKIPPED: nobody may mount here"
   elif [[ $native ]]; then

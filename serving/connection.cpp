@@ -138,12 +138,16 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   }
   beast::tcp_stream& lowest() { return beast::get_lowest_layer(wire_); }
   const ServerOptions& options() const { return shared_->options; }
+  void tell(int status) const {
+    if (options().on_end) options().on_end(status, peer_);
+  }
 
   void shake_hands() {
     if constexpr (kTls) {
       lowest().expires_after(options().header_timeout);
       wire_.async_handshake(ssl::stream_base::server, [self = this->shared_from_this()](error_code error) {
-        if (!error) self->await_request();
+        if (!error) return self->await_request();
+        self->tell(kNoAnswer);
       });
     } else {
       await_request();
@@ -221,7 +225,10 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
         error != http::error::end_of_stream && error != http::error::partial_message) {
       status = 400;
     }
-    if (status == 0) return shut();
+    if (status == 0) {
+      if (error != http::error::end_of_stream) tell(kNoAnswer);
+      return shut();
+    }
     keep_alive_ = false;
     respond({.status = status, .body = error.message() + "\n"});
   }
@@ -249,6 +256,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void respond(Response response) {
     if (response.drop) return shut();
+    tell(response.status);
     std::string head =
         fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n", response.status,
                     std::string(http::obsolete_reason(http::int_to_status(static_cast<unsigned>(response.status)))),
@@ -306,6 +314,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   };
 
   void stream(Stream reply) {
+    tell(reply.status);
     answer_until_ = std::chrono::steady_clock::time_point::max();
     queue_ = std::make_shared<ChunkQueue>();
     keep_alive_ = false;

@@ -62,6 +62,11 @@ using Reply = std::variant<Response, Stream>;
 /// Called from the handler threads, several at a time. An exception becomes a 500.
 using Handler = std::function<Reply(const Request& request)>;
 
+/// Told how a request ended: by the status of its answer (of a stream: what it began with), or kNoAnswer: TLS was not
+/// agreed on, or the peer dawdled or broke off. `peer` as in Request. Called by the server's threads; must be quick.
+using OnEnd = std::function<void(int status, const std::string& peer)>;
+inline constexpr int kNoAnswer = 0;
+
 struct Certificate {
   std::string chain_pem;
   std::string key_pem;
@@ -93,6 +98,7 @@ struct ServerOptions {
   base::milliseconds idle_timeout{60'000};  ///< between requests
   int io_threads = 1;
   int handler_threads = 8;
+  OnEnd on_end{};  ///< may be empty
 };
 
 /// A small HTTP/1.1 server with limits and time-outs (Beast): metrics, health, webhooks, the simulator's front. A slow

@@ -1,5 +1,7 @@
 #include "tracing/span.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 
 #include "signing/hash.hpp"
@@ -22,6 +24,16 @@ std::string trace_id_of(std::string_view subject) {
 std::string span_id_of(std::string_view trace_id, std::string_view name) {
   return signing::sha256("evacuator.dev/span:" + std::string(trace_id) + ":" + std::string(name))
       .substr(0, kSpanDigits);
+}
+
+std::string traceparent_of(std::string_view trace_id, std::string_view span_id) {
+  return fmt::format("00-{}-{}-01", trace_id, span_id);
+}
+
+std::string span_id_in(std::string_view traceparent) {
+  constexpr std::size_t kBefore = 3 + kTraceDigits + 1;
+  constexpr std::size_t kWhole = kBefore + kSpanDigits + 3;
+  return traceparent.size() == kWhole ? std::string(traceparent.substr(kBefore, kSpanDigits)) : std::string();
 }
 
 bool is_sampled(std::string_view trace_id, double percent) {

@@ -55,6 +55,12 @@ std::string trace_id_of(std::string_view subject);
 /// The span of that name within the trace; the same for whoever asks.
 std::string span_id_of(std::string_view trace_id, std::string_view name);
 
+/// Tells a server which span of ours its work belongs to: header traceparent of W3C Trace Context, of a trace that is
+/// sent. REQUIRES: ids as in Span.
+std::string traceparent_of(std::string_view trace_id, std::string_view span_id);
+/// The span in what traceparent_of() made; empty: it is nothing of the kind.
+std::string span_id_in(std::string_view traceparent);
+
 /// Whether of all traces this one is among the `percent` (0 to 100) that are sent. Every process says the same of it.
 bool is_sampled(std::string_view trace_id, double percent);
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "controllers/ops/answer_meter.hpp"
+
 namespace cmd {
 namespace {
 
@@ -30,7 +32,7 @@ std::vector<std::string> webhook_names(const controllers::OperatorConfig& config
 Servers::Servers(Dependencies dependencies)
     : deps_(std::move(dependencies)),
       reviews_(deps_.client, deps_.steady, deps_.log),
-      health_(deps_.config.server.health_address, deps_.checks, deps_.log),
+      health_(deps_.config.server.health_address, deps_.checks, deps_.log, metered("health")),
       metrics_server_(
           metrics_options(), deps_.metrics,
           [this](const std::string& token, const std::string& peer) {
@@ -38,12 +40,17 @@ Servers::Servers(Dependencies dependencies)
           },
           deps_.clock, deps_.log) {}
 
+serving::OnEnd Servers::metered(const char* server) const {
+  return controllers::metered_answers(server, deps_.metrics, deps_.steady, deps_.log);
+}
+
 controllers::MetricsServerOptions Servers::metrics_options() const {
   const auto& server = deps_.config.server;
   return {.address = server.metrics_address,
           .cert_file = server.cert_file,
           .key_file = server.key_file,
           .names = metrics_names(deps_.config),
+          .on_end = metered("metrics"),
           .refresh = deps_.refresh_metrics};
 }
 
@@ -60,7 +67,7 @@ base::Status Servers::start() {
 base::Status Servers::start_webhooks() {
   const auto& webhook = deps_.config.webhook;
   if (!webhook.is_served()) return base::Done{};
-  webhook_server_.emplace(webhook.address, webhook_names(deps_.config), deps_.webhooks, deps_.log);
+  webhook_server_.emplace(webhook.address, webhook_names(deps_.config), deps_.webhooks, deps_.log, metered("webhook"));
   if (auto serving = webhook_server_->start(deps_.clock.now()); !serving) return serving;
   deps_.log.info("serving the webhook", {kv("port", static_cast<int>(webhook_server_->port()))});
   return base::Done{};

@@ -52,6 +52,7 @@ class Servers {
 
  private:
   base::Status start_webhooks();
+  serving::OnEnd metered(const char* server) const;
   controllers::MetricsServerOptions metrics_options() const;
 
   Dependencies deps_;

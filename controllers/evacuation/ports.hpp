@@ -57,6 +57,10 @@ class Audit {
   virtual void on_answer(const api::Evacuation& evacuation, const evictors::Action& action,
                          const evictors::CallResult& answer, const std::optional<api::LastResponse>& meaning,
                          base::TimePoint now) = 0;
+  /// Header traceparent of the call that is about to be sent, `now`; empty: it is not traced.
+  virtual std::string context_of_call(const api::Evacuation&, const evictors::Action&, base::TimePoint) const {
+    return {};
+  }
   /// The server refuses to store what becomes of it; once for each version of it.
   virtual void on_refused_write(const api::Evacuation&, const std::string& /*problem*/, base::TimePoint) {}
   /// Set: no Evacuation is admitted now, and why.

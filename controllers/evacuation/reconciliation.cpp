@@ -390,8 +390,9 @@ void Reconciler::Reconciliation::publish(const api::Evacuation& evacuation, kube
   deps_.events.publish(std::move(event).about(kube::event_object(kube::kEvacuations, evacuation.meta), "Evacuate"));
 }
 
-base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::call(const evictors::Action& action) {
+base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::call(evictors::Action action) {
   if (auto leader = check_leader(); !leader) return leader.error();
+  action.request.traceparent = deps_.audit.context_of_call(seen_.evacuation, action, deps_.clock.now());
   const evictors::CallResult answer = send_action(action);
   if (!answer && answer.error().code == base::ErrorCode::kCancelled)
     return answer.error();  // shutting down: resumed later

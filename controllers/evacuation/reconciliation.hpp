@@ -93,7 +93,7 @@ class Reconciler::Reconciliation {
   base::Result<Continue> remove_evacuation();
   base::Result<Continue> change_main(const Decision& decision);
   base::Result<Continue> store_status(const Decision& decision);
-  base::Result<Continue> call(const evictors::Action& action);
+  base::Result<Continue> call(evictors::Action action);
   base::Result<Continue> record_answer(const evictors::Action& action, const evictors::CallResult& answer);
   bool may_store_later(const Decision& answered, const evictors::Action& action) const;
   void forget_unsaved();

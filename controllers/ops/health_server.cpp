@@ -12,11 +12,17 @@ serving::Response verdict(const base::Status& status) {
 
 }  // namespace
 
-HealthServer::HealthServer(std::string address, HealthChecks checks, base::Log log)
+serving::ServerOptions HealthServer::options(const std::string& address, serving::OnEnd on_end) {
+  serving::ServerOptions options = server_options(address);
+  options.on_end = std::move(on_end);
+  return options;
+}
+
+HealthServer::HealthServer(std::string address, HealthChecks checks, base::Log log, serving::OnEnd on_end)
     : address_(std::move(address)),
       checks_(std::move(checks)),
       server_(
-          server_options(address_), [this](const serving::Request& request) { return answer(request); },
+          options(address_, std::move(on_end)), [this](const serving::Request& request) { return answer(request); },
           std::move(log)) {}
 
 base::Status HealthServer::start() {

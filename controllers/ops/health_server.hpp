@@ -20,8 +20,8 @@ struct HealthChecks {
 /// held connections keep the kubelet out.
 class HealthServer {
  public:
-  /// `address` is host:port.
-  HealthServer(std::string address, HealthChecks checks, base::Log log);
+  /// `address` is host:port. `on_end` is told of each request.
+  HealthServer(std::string address, HealthChecks checks, base::Log log, serving::OnEnd on_end = {});
 
   /// kInvalid names the configuration field of a wrong address.
   base::Status start();
@@ -29,6 +29,7 @@ class HealthServer {
   void stop() { server_.stop(); }
 
  private:
+  static serving::ServerOptions options(const std::string& address, serving::OnEnd on_end);
   serving::Response answer(const serving::Request& request) const;
 
   std::string address_;

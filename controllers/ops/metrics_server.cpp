@@ -86,6 +86,7 @@ base::Status MetricsServer::start() {
   if (auto problem = address_problem(options_.address); !problem.empty())
     return base::invalid("server.metricsAddress: " + problem);
   serving::ServerOptions serving_options = server_options(options_.address);
+  serving_options.on_end = options_.on_end;
   if (!is_plain_) {
     auto certificate = load();
     if (!certificate) return std::move(certificate).error();

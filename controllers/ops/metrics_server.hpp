@@ -21,6 +21,7 @@ struct MetricsServerOptions {
   std::string address;                  ///< host:port
   std::string cert_file{}, key_file{};  ///< PEM; both empty: a certificate is made, in memory, for `names`
   std::vector<std::string> names{};     ///< host names and IP addresses of the certificate that is made
+  serving::OnEnd on_end{};              ///< of each request; may be empty
   std::function<void()> refresh{};      ///< before each answer, by one thread at a time; may be empty
 };
 

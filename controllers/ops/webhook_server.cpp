@@ -25,8 +25,12 @@ serving::ServerOptions webhook_options(const std::string& address) {
 }  // namespace
 
 WebhookServer::WebhookServer(std::string address, std::vector<std::string> names, std::map<std::string, Answer> answers,
-                             base::Log log)
-    : address_(std::move(address)), names_(std::move(names)), answers_(std::move(answers)), log_(std::move(log)) {}
+                             base::Log log, serving::OnEnd on_end)
+    : address_(std::move(address)),
+      names_(std::move(names)),
+      answers_(std::move(answers)),
+      log_(std::move(log)),
+      on_end_(std::move(on_end)) {}
 
 base::Status WebhookServer::start(base::TimePoint now) {
   if (auto problem = address_problem(address_); !problem.empty()) return base::invalid("webhook.address: " + problem);
@@ -34,6 +38,7 @@ base::Status WebhookServer::start(base::TimePoint now) {
   if (!first) return first.error().during("webhook: making a certificate");
   serving::ServerOptions options = webhook_options(address_);
   options.certificate = certificate_of(*first);
+  options.on_end = on_end_;
   server_.emplace(
       std::move(options), [this](const serving::Request& request) { return answer(request); }, log_);
   return server_->start();

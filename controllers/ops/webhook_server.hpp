@@ -29,9 +29,10 @@ class WebhookServer {
   /// The body of the answer to an AdmissionReview; nullopt: it could not be read. Called by several threads at a time.
   using Answer = std::function<std::optional<std::string>(std::string_view body)>;
 
-  /// `address` is host:port; `names` are what the certificate is for until the first real one comes.
+  /// `address` is host:port; `names` are what the certificate is for until the first real one comes. `on_end` is told
+  /// of each request.
   WebhookServer(std::string address, std::vector<std::string> names, std::map<std::string, Answer> answers,
-                base::Log log);
+                base::Log log, serving::OnEnd on_end = {});
 
   /// kInvalid names the configuration field of a wrong address.
   base::Status start(base::TimePoint now);
@@ -47,6 +48,7 @@ class WebhookServer {
   const std::vector<std::string> names_;
   const std::map<std::string, Answer> answers_;
   const base::Log log_;
+  const serving::OnEnd on_end_;
   std::optional<serving::Server> server_;  ///< since start()
 };
 

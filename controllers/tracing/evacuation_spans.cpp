@@ -124,14 +124,18 @@ std::vector<Span> spans_of_status(const api::Evacuation& before, const api::Evac
   return spans;
 }
 
+std::string call_span_id_of(const api::Evacuation& evacuation, const evictors::Action& action, base::TimePoint now) {
+  const std::string name = fmt::format("call/{}/{}/{}", evacuation.status.attempt, action.name, microseconds(now));
+  return tracing::span_id_of(trace_id_of(evacuation), name);
+}
+
 Span span_of_answer(const api::Evacuation& evacuation, const evictors::Action& action,
                     const evictors::CallResult& answer, const std::optional<api::LastResponse>& meaning,
                     base::TimePoint now) {
   const std::string trace = trace_id_of(evacuation);
   const auto& intent = evacuation.status.intent;
-  const std::string name = fmt::format("call/{}/{}/{}", evacuation.status.attempt, action.name, microseconds(now));
   Span span{.trace_id = trace,
-            .id = tracing::span_id_of(trace, name),
+            .id = tracing::span_id_in(action.request.traceparent),
             .parent = id_of(trace, current_stay(evacuation)),
             .name = action.name,
             .kind = tracing::SpanKind::kClient};

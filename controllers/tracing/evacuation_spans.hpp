@@ -21,7 +21,10 @@ std::string life_span_id_of(const std::string& trace_id);
 std::vector<tracing::Span> spans_of_status(const api::Evacuation& before, const api::Evacuation& after,
                                            base::TimePoint now);
 
-/// A call of which the answer has come, or will not: from its stored intent on.
+/// The span of a call that is sent now.
+std::string call_span_id_of(const api::Evacuation& evacuation, const evictors::Action& action, base::TimePoint now);
+/// A call of which the answer has come, or will not: from its stored intent on. It is the span that the request's
+/// traceparent names.
 tracing::Span span_of_answer(const api::Evacuation& evacuation, const evictors::Action& action,
                              const evictors::CallResult& answer, const std::optional<api::LastResponse>& meaning,
                              base::TimePoint now);

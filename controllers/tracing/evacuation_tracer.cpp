@@ -16,6 +16,12 @@ void EvacuationTracer::on_status(const api::Evacuation& before, const api::Evacu
   for (tracing::Span& span : spans_of_status(before, after, now)) spans_->add(std::move(span));
 }
 
+std::string EvacuationTracer::context_of_call(const api::Evacuation& evacuation, const evictors::Action& action,
+                                              base::TimePoint now) const {
+  const std::string trace = trace_of(evacuation);
+  return trace.empty() ? trace : tracing::traceparent_of(trace, call_span_id_of(evacuation, action, now));
+}
+
 void EvacuationTracer::on_answer(const api::Evacuation& evacuation, const evictors::Action& action,
                                  const evictors::CallResult& answer, const std::optional<api::LastResponse>& meaning,
                                  base::TimePoint now) {

@@ -18,6 +18,8 @@ class EvacuationTracer final : public evacuation::Audit {
   void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) override;
   void on_answer(const api::Evacuation& evacuation, const evictors::Action& action, const evictors::CallResult& answer,
                  const std::optional<api::LastResponse>& meaning, base::TimePoint now) override;
+  std::string context_of_call(const api::Evacuation& evacuation, const evictors::Action& action,
+                              base::TimePoint now) const override;
   void on_refused_write(const api::Evacuation& evacuation, const std::string& problem, base::TimePoint now) override {
     inner_.on_refused_write(evacuation, problem, now);
   }

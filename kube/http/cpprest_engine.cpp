@@ -144,6 +144,7 @@ rest_http::http_request request_of(const Request& request, const Endpoint& endpo
   out.headers().add("User-Agent", endpoint.options.user_agent);
   out.headers().add("Accept", request.accept);
   if (!authorization.empty()) out.headers().add("Authorization", authorization);
+  if (!request.traceparent.empty()) out.headers().add("traceparent", request.traceparent);
   out.set_response_stream(Concurrency::streams::streambuf<std::uint8_t>(sink).create_ostream());
   return out;
 }

@@ -35,6 +35,7 @@ std::string head_and_body(const Request& request, const Endpoint& endpoint, cons
                                  endpoint.options.user_agent, request.accept);
   for (const auto& [name, value] : endpoint.options.headers) text += fmt::format("{}: {}\r\n", name, value);
   if (!authorization.empty()) text += "Authorization: " + authorization + "\r\n";
+  if (!request.traceparent.empty()) text += "traceparent: " + request.traceparent + "\r\n";
   if (!request.content_type.empty()) text += "Content-Type: " + request.content_type + "\r\n";
   if (!request.body.empty() || request.method != "GET")
     text += fmt::format("Content-Length: {}\r\n", request.body.size());

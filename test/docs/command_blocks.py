@@ -1,15 +1,24 @@
 #!/usr/bin/env python3
-"""Runs the command blocks of README and docs on the built-in cluster, and compares headers and errors of what they print.
+"""Runs the command blocks of README and docs, and compares what they print with what the page shows.
 
-A line above each ```bash block, and above each plain block that begins with "$ ", says what becomes of it:
+A line above each block of shell, and above each block that begins with "$ ", says what becomes of it:
 
-  <!-- run -->                          it is run; those of one page in one shell, in their order
-  <!-- run NAME=value web-1=$WEB -->    with these words replaced. $WEB and $EVAC are a pod and an Evacuation ("NAME -n NAMESPACE")
+  <!-- run -->                          it is run on the built-in cluster; those of one page in one shell, in their order
+  <!-- run on a cluster -->             it is run on a real Kubernetes, in which the operator is not installed
+  <!-- run by FILE: TEXT -->            that test or script does the same; both contain TEXT
   <!-- not run: why -->                 it needs what is not at hand here
   <!-- as PAGE -->                      a translation: the same commands, in the same order, as PAGE has
 
-usage: command_blocks.py --check                  every block has such a line, and is shell
-       command_blocks.py --binaries FOLDER        runs them; the last line is "N passed, N failed"
+The two that are run take words: NAME=value and web-1=$WEB are replaced ($WEB and $EVAC are a pod and an Evacuation,
+"NAME -n NAMESPACE"). Lines <!-- before: command --> above it are run first. Of what a command prints, the first line, all
+rows of column names and all errors are compared, by their form: numbers and names with digits count as alike. The word
+"whole" compares all lines, the word "loose" rows of column names alone; a line with … is not compared. prints=TEXT demands
+that text of the block's last command.
+
+usage: command_blocks.py --check                                every block has such a line, and is shell
+       command_blocks.py --binaries FOLDER [PAGE...]            runs those for the built-in cluster
+       command_blocks.py --binaries FOLDER --kubeconfig FILE    runs those for a real one
+The last line is "N passed, N failed".
 """
 import argparse
 import os
@@ -23,7 +32,9 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MARKER = re.compile(r"^\s*<!-- (run|not run:|as)(?: (.*?))? -->$")
+MARKER = re.compile(r"^\s*<!-- (run on a cluster|run by|run|not run:|as)(?: (.*?))? -->$")
+BEFORE = re.compile(r"^\s*<!-- before: (.*) -->$")
+SHELLS = ("bash", "sh", "shell")
 LIMIT = 180  # seconds for one page
 PREAMBLE = r"""
 kubectl() {
@@ -33,13 +44,19 @@ kubectl() {
   esac
 }
 WEB=$(command kubectl -n shop get pods -l app=web --field-selector status.phase=Running -o name | sed -n '1s,.*/,,p')
-EVAC=$(command kubectl get evacuations -A -o jsonpath='{.items[0].metadata.name} -n {.items[0].metadata.namespace}')
+EVAC=$(command kubectl get evacuations -A -o jsonpath='{.items[0].metadata.name} -n {.items[0].metadata.namespace}' || true)
 """
 
 
 class Block:
-    def __init__(self, page, line, kind, detail, text, console):
-        self.page, self.line, self.kind, self.detail, self.text, self.console = page, line, kind, detail, text, console
+    def __init__(self, page, line, kind, detail, before, text, console):
+        self.page, self.line, self.kind, self.before, self.text, self.console = page, line, kind, before, text, console
+        self.detail = detail
+        words = shlex.split(detail) if kind in ("run", "run on a cluster") else []
+        pairs = [word.partition("=")[::2] for word in words if "=" in word]
+        self.replacements = [pair for pair in pairs if pair[0] != "prints"]
+        self.prints = [text for name, text in pairs if name == "prints"]
+        self.compared = next((word for word in words if word in ("whole", "loose")), "first")
 
     @property
     def at(self):
@@ -58,10 +75,18 @@ class Block:
         return found
 
     def replaced(self, command):
-        for pair in shlex.split(self.detail) if self.kind == "run" else []:
-            old, _, new = pair.partition("=")
+        for old, new in self.replacements:
             command = command.replace(old, new)
         return command
+
+    def complaint_of_other(self):
+        """Of <!-- run by FILE: TEXT -->"""
+        file, _, text = self.detail.partition(": ")
+        if not text or text not in self.text:
+            return f"{self.at}: the block does not contain \"{text}\""
+        if not (ROOT / file).is_file() or text not in (ROOT / file).read_text():
+            return f"{self.at}: {file} does not contain \"{text}\""
+        return None
 
 
 def pages():
@@ -81,17 +106,29 @@ def blocks_of(page):
             start, language = number, fence.group(1)
             continue
         text = "\n".join(lines[start + 1:number]) + "\n"
-        console = language == "" and text.startswith("$ ")
-        if language == "bash" or console:
+        console = language in ("", "console") and text.startswith("$ ")
+        if language in SHELLS or console:
             mark = MARKER.match(lines[start - 1]) if start else None
             kind, detail = (mark.group(1), mark.group(2) or "") if mark else (None, "")
-            found.append(Block(page, start + 1, kind, detail, text, console))
+            found.append(Block(page, start + 1, kind, detail, commands_before(lines, start - 1), text, console))
         start = None
+    return found
+
+
+def commands_before(lines, mark):
+    found = []
+    while mark > 0 and (command := BEFORE.match(lines[mark - 1])):
+        found.insert(0, command.group(1))
+        mark -= 1
     return found
 
 
 def without_comments(text):
     return [re.sub(r"\s+#.*$", "", line) for line in text.splitlines()]
+
+
+def bare_commands(block):
+    return [without_comments(command) for command, _ in block.commands()]
 
 
 def check(blocks):
@@ -101,23 +138,40 @@ def check(blocks):
             complaints.append(f"{block.at}: say above the block whether it is run (test/docs/command_blocks.py)")
         if not block.console and subprocess.run(["bash", "-n"], input=block.text, text=True, capture_output=True).returncode:
             complaints.append(f"{block.at}: is no shell")
+        if block.kind == "run by" and (complaint := block.complaint_of_other()):
+            complaints.append(complaint)
     for page in {block.page for block in blocks if block.kind == "as"}:
-        translated = [block for block in blocks if block.page == page and not block.console]
-        original = [block for block in blocks if block.page == translated[0].detail and not block.console]
-        if [without_comments(b.text) for b in translated] != [without_comments(b.text) for b in original]:
+        translated = [block for block in blocks if block.page == page]
+        original = [block for block in blocks if block.page == next(b.detail for b in translated if b.kind == "as")]
+        if [bare_commands(b) for b in translated] != [bare_commands(b) for b in original]:
             complaints.append(f"{page}: has other commands than {translated[0].detail}")
     return complaints
 
 
-def headers(lines):
-    """What does not change from run to run: rows of column names, and errors up to the first name."""
-    normal = [" ".join(line.split()) for line in lines]
-    return [line for line in normal if re.fullmatch(r"[A-Z][A-Z /-]+", line)]
+def form_of(line):
+    """Without what changes from run to run: numbers, names with digits, bars, how wide columns are, a terminal's codes."""
+    line = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|[█░]+", "", line)
+    line = re.sub(r"\b[a-z0-9]+(-[a-z0-9]+)*-[a-z0-9]*\d[a-z0-9]*(-[a-z0-9]+)*\b", "NAME", line)
+    line = re.sub(r"\b[a-z]+(-[a-z0-9]{5,10}){2,}\b", "NAME", line)
+    return " ".join(re.sub(r"\d+([.:]\d+)*", "0", line).split())
+
+
+def is_header(line):
+    return re.fullmatch(r"[A-Z][A-Z /-]+", " ".join(line.split())) is not None
+
+
+def compared_lines(expected, how):
+    lines = [line for line in expected if line.strip() and "…" not in line]
+    if how == "whole":
+        return lines
+    first = lines[:1] if how == "first" and expected and expected[0] in lines else []
+    return first + [line for line in lines if is_header(line) or line.startswith(("error: ", "Error "))]
 
 
 def script_of(blocks):
     parts = [PREAMBLE]
     for number, block in enumerate(blocks):
+        parts += block.before
         for step, (command, _) in enumerate(block.commands()):
             parts.append(f"echo; echo '@@ {number} {step}'\n{block.replaced(command)}")
     return "set -eo pipefail\n" + "\n".join(parts) + "\necho; echo '@@ end'\n"
@@ -153,17 +207,22 @@ def run_page(blocks, environment, folder):
             shown = "\n".join("    " + line for line in text.splitlines()[-15:])
             complaints[block.at] = f"{why}:\n{shown}"
             continue
+        last = "\n".join(found[(number, len(block.commands()) - 1)])
+        for text in block.prints:
+            if text not in last:
+                complaints[block.at] = f"does not print \"{text}\":\n{last}"
         for step, (command, expected) in enumerate(block.commands()):
-            printed = headers(found[(number, step)])
-            for header in headers(expected):
-                if header not in printed:
-                    complaints[block.at] = f"`{command}` does not print the row \"{header}\""
+            printed = [form_of(line) for line in found[(number, step)]]
+            for line in compared_lines(expected, block.compared):
+                if form_of(line) not in printed:
+                    shown = "\n".join("    " + each for each in found[(number, step)][:15])
+                    complaints[block.at] = complaints.get(block.at, "") + f"\n  `{command}` does not print a line like \"{line}\":\n{shown}"
     return complaints
 
 
 def scratch(folder):
     """What the pages expect in the working folder."""
-    for name in ("config", "hack", "crds"):
+    for name in ("config", "hack", "crds", "test"):
         (folder / name).symlink_to(ROOT / name)
     sample = (ROOT / "config/samples/policy-lownodeutilization.yaml").read_text()
     for name in ("policy.yaml", "new.yaml"):
@@ -201,31 +260,42 @@ class Demo:
         self.process.wait()
 
 
-def run(blocks, binaries):
+def run(blocks, binaries, kubeconfig):
     passed = failed = 0
+    environment = dict(os.environ, KUBECONFIG=str(kubeconfig), PATH=f"{binaries}:{os.environ['PATH']}", NO_COLOR="1")
+    for page in dict.fromkeys(block.page for block in blocks):
+        with tempfile.TemporaryDirectory() as at:
+            scratch(pathlib.Path(at))
+            mine = [block for block in blocks if block.page == page]
+            complaints = run_page(mine, environment, at)
+        passed += len(mine) - len(complaints)
+        failed += len(complaints)
+        for at, why in complaints.items():
+            print(f"{at}: {why}")
+        print(f"docs: {page}: {len(mine) - len(complaints)} of {len(mine)}")
+    return passed, failed
+
+
+def run_on_demo(blocks, binaries):
     with tempfile.TemporaryDirectory() as name:
         demo = Demo(binaries, pathlib.Path(name))
-        environment = dict(os.environ, KUBECONFIG=str(demo.kubeconfig), PATH=f"{binaries}:{os.environ['PATH']}", NO_COLOR="1")
         try:
-            for page in dict.fromkeys(block.page for block in blocks):
-                with tempfile.TemporaryDirectory() as at:
-                    scratch(pathlib.Path(at))
-                    mine = [block for block in blocks if block.page == page]
-                    complaints = run_page(mine, environment, at)
-                passed += len(mine) - len(complaints)
-                failed += len(complaints)
-                for at, why in complaints.items():
-                    print(f"{at}: {why}")
-                print(f"docs: {page}: {len(mine) - len(complaints)} of {len(mine)}")
+            return run(blocks, binaries, demo.kubeconfig)
         finally:
             demo.stop()
-    return passed, failed
+
+
+def tell(blocks):
+    names = {"run": "here", "run on a cluster": "on a real cluster", "run by": "by another test", "as": "translations"}
+    counts = [f"{sum(block.kind == kind for block in blocks)} {name}" for kind, name in names.items()]
+    print(f"docs: of {len(blocks)} blocks are run: {', '.join(counts)}; the others say why not")
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--binaries", type=pathlib.Path)
+    parser.add_argument("--kubeconfig", type=pathlib.Path)
     parser.add_argument("pages", nargs="*")
     options = parser.parse_args()
     blocks = [block for page in pages() for block in blocks_of(page)]
@@ -233,11 +303,13 @@ def main():
         complaints = check(blocks)
         print("\n".join(complaints) or "command blocks: ok")
         sys.exit(bool(complaints))
-    wanted = [b for b in blocks if b.kind == "run" and (not options.pages or b.page in options.pages)]
-    passed, failed = run(wanted, options.binaries.resolve())
-    print(f"docs: {len(wanted)} of {len(blocks)} blocks are run; the others say why not")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0 or passed == 0)
+    kind = "run on a cluster" if options.kubeconfig else "run"
+    wanted = [b for b in blocks if b.kind == kind and (not options.pages or b.page in options.pages)]
+    binaries = options.binaries.resolve()
+    play = run(wanted, binaries, options.kubeconfig.resolve()) if options.kubeconfig else run_on_demo(wanted, binaries)
+    tell(blocks)
+    print(f"{play[0]} passed, {play[1]} failed")
+    sys.exit(play[1] > 0 or play[0] == 0)
 
 
 main()

@@ -1,3 +1,17 @@
+{{/* Fails where another installation serves the cluster: until the pods of this one have started, its webhook would refuse
+     all creations. `helm template` sees no cluster and does not fail. election: the configuration's leaderElection. */}}
+{{- define "evacuator.onlyInstallation" -}}
+{{- $mine := printf "%s/%s" .election.namespace .election.name -}}
+{{- with .election.claimNamespace -}}
+{{- $claim := (lookup "coordination.k8s.io/v1" "Lease" . "evacuator-operator").spec | default dict -}}
+{{- $renewed := toDate "2006-01-02T15:04:05.999999Z07:00" ($claim.renewTime | default "") | unixEpoch | int64 -}}
+{{- $holds := gt (add $renewed (int $claim.leaseDurationSeconds)) (now | unixEpoch | int64) -}}
+{{- if and $holds $claim.holderIdentity (ne $claim.holderIdentity $mine) -}}
+{{- fail (printf "features.admissionWebhook.enabled: must be false while %s serves the cluster (Lease %s/evacuator-operator): remove that installation first" $claim.holderIdentity .) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* What no schema can tell. Each message begins with the field. */}}
 {{- define "evacuator.checks" -}}
 {{- $config := include "evacuator.config" . | fromYaml -}}
@@ -8,8 +22,13 @@
 {{- if and (eq .Values.kind "CronJob") .Values.once.timeZone (semverCompare "<1.25-0" .Capabilities.KubeVersion.Version) -}}
 {{- fail (printf "once.timeZone: needs Kubernetes 1.25, and this is %s" .Capabilities.KubeVersion.Version) -}}
 {{- end -}}
-{{- if and (ne .Values.kind "Deployment") .Values.features.placementWebhook.enabled -}}
-{{- fail (printf "features.placementWebhook.enabled: must be false with kind %s: between runs nobody would answer" .Values.kind) -}}
+{{- range list "placementWebhook" "admissionWebhook" -}}
+{{- if and (ne $.Values.kind "Deployment") (get $.Values.features .).enabled -}}
+{{- fail (printf "features.%s.enabled: must be false with kind %s: between runs nobody would answer" . $.Values.kind) -}}
+{{- end -}}
+{{- end -}}
+{{- if .Values.features.admissionWebhook.enabled -}}
+{{- include "evacuator.onlyInstallation" (dict "election" $config.leaderElection) -}}
 {{- end -}}
 {{- if and (gt $replicas 1) (not $config.leaderElection.enabled) -}}
 {{- fail (printf "config.leaderElection.enabled: must be true with %d replicas, or all of them act at once" $replicas) -}}

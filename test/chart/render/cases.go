@@ -25,7 +25,8 @@ type Install struct {
 	Release     string            `json:"release"`
 	Namespace   string            `json:"namespace"`
 	KubeVersion string            `json:"kubeVersion"`
-	Files       map[string]string `json:"files"` // added to the chart
+	Files       map[string]string `json:"files"`   // added to the chart
+	Cluster     []object          `json:"cluster"` // objects that are there already
 }
 
 // SameCase: the chart gives what kustomize gives.
@@ -83,7 +84,7 @@ func readCases(folder string) (Cases, error) {
 }
 
 func (i Install) render(chart *Chart) (*Rendered, Release, error) {
-	release := Release{Name: i.Release, Namespace: i.Namespace, KubeVersion: i.KubeVersion}
+	release := Release{Name: i.Release, Namespace: i.Namespace, KubeVersion: i.KubeVersion, Cluster: i.Cluster}
 	if release.Name == "" {
 		release.Name = "evacuator"
 	}

@@ -19,6 +19,7 @@ type Release struct {
 	Name, Namespace string
 	KubeVersion     string // of the server
 	Upgrade         bool
+	Cluster         []object // what lookup finds; helm template finds nothing
 }
 
 // Rendered is what the templates gave: manifests by path, without those that are blank, and the notes.
@@ -119,10 +120,22 @@ func required(message string, value interface{}) (interface{}, error) {
 	return value, nil
 }
 
+// lookup finds one object; lists are not there.
+func lookup(cluster []object) func(version, kind, namespace, name string) values {
+	return func(version, kind, namespace, name string) values {
+		for _, each := range cluster {
+			if each["apiVersion"] == version && each.kind() == kind && each.namespace() == namespace && each.name() == name {
+				return values(each)
+			}
+		}
+		return values{}
+	}
+}
+
 const deepest = 1000 // templates that include each other
 
 // functions are sprig's and Helm's own. Those that look at the machine are not there.
-func functions(root *template.Template) template.FuncMap {
+func functions(root *template.Template, cluster []object) template.FuncMap {
 	all := sprig.TxtFuncMap()
 	delete(all, "env")
 	delete(all, "expandenv")
@@ -159,7 +172,7 @@ func functions(root *template.Template) template.FuncMap {
 		"toJson":        toJSON,
 		"fromJson":      fromYAML, // JSON is YAML
 		"fromJsonArray": fromYAMLArray,
-		"lookup":        func(version, kind, namespace, name string) values { return values{} },
+		"lookup":        lookup(cluster),
 		"getHostByName": func(string) string { return "" },
 	}
 	for name, function := range own {
@@ -221,12 +234,12 @@ func Render(chart *Chart, user values, release Release) (*Rendered, error) {
 			"IsInstall": !release.Upgrade, "IsUpgrade": release.Upgrade,
 		},
 	}
-	return run(chart, scope)
+	return run(chart, scope, release.Cluster)
 }
 
-func run(chart *Chart, scope values) (*Rendered, error) {
+func run(chart *Chart, scope values, cluster []object) (*Rendered, error) {
 	root := template.New("chart").Option("missingkey=zero")
-	root.Funcs(functions(root))
+	root.Funcs(functions(root, cluster))
 	full := func(name string) string { return chart.Metadata.Name + "/" + name }
 	for _, name := range sortedKeys(chart.Templates) {
 		if _, err := root.New(full(name)).Parse(chart.Templates[name]); err != nil {

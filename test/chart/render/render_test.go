@@ -9,6 +9,7 @@ import (
 var renderCases = []struct {
 	name, template, want, fails string
 	defaults, user              values
+	cluster                     []object
 }{
 	{name: "PrintsAValue", template: `a: {{ .Values.a }}`, defaults: values{"a": "x"}, want: "a: x"},
 	{name: "PutsTheUsersOverTheDefaults", template: `{{ .Values.a.b }}{{ .Values.a.c }}`,
@@ -32,6 +33,8 @@ var renderCases = []struct {
 	{name: "ReadsYAML", template: `{{ (fromYaml "a: {b: 2}").a.b }}`, want: "2"},
 	{name: "SaysWhatIsNoYAML", template: `{{ contains "yaml" (fromYaml "a: [").Error }}`, want: "true"},
 	{name: "FindsNothingInTheCluster", template: `{{ empty (lookup "v1" "Secret" "a" "b") }}`, want: "true"},
+	{name: "FindsWhatIsInTheCluster", template: `{{ (lookup "v1" "Secret" "a" "b").data.c }}{{ empty (lookup "v1" "Secret" "a" "d") }}`,
+		cluster: []object{{"apiVersion": "v1", "kind": "Secret", "metadata": values{"namespace": "a", "name": "b"}, "data": values{"c": "x"}}}, want: "xtrue"},
 	{name: "FailsOnRequest", template: `{{ fail "not so" }}`, fails: "not so"},
 	{name: "FailsWithoutWhatIsRequired", template: `{{ required "a: say something" .Values.a }}`, fails: "a: say something"},
 	{name: "FailsOnUnknownHelpers", template: `{{ include "none" . }}`, fails: "none"},
@@ -54,7 +57,7 @@ func TestRender(t *testing.T) {
 				},
 				Files: map[string][]byte{"f/a.txt": []byte("hello"), "f/b.yaml": nil},
 			}
-			got, err := Render(chart, each.user, Release{Name: "one", Namespace: "here", KubeVersion: "1.31.0"})
+			got, err := Render(chart, each.user, Release{Name: "one", Namespace: "here", KubeVersion: "1.31.0", Cluster: each.cluster})
 			if each.fails != "" {
 				if err == nil || !strings.Contains(err.Error(), each.fails) {
 					t.Fatalf("error %v lacks %q", err, each.fails)

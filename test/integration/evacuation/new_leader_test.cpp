@@ -78,4 +78,35 @@ TEST_F(NewLeader, ReconcilesNothingBeforeItsListHasCome) {
   EXPECT_TRUE(run_to_end(name));
 }
 
+/// `kubectl scale --replicas=0` and back, an hour later (docs/upgrade.md).
+TEST_F(NewLeader, EndsWhatExpiredWhileNobodyRanAndGoesOnWithTheRest) {
+  stage(4);
+  budget("web", "web", 4);
+  start_operator("replica-1");
+  const auto names = pods();
+  const auto bearing = [](int blocked_seconds) {
+    return [=](api::Json& spec) {
+      spec["timeouts"] = {{"blockedSeconds", blocked_seconds}};
+      spec["retry"] = {{"maxAttempts", 1}};
+    };
+  };
+  const std::string expiring = evacuate(names[0], bearing(600));
+  const std::string patient = evacuate(names[1], bearing(36'000));
+  const auto both_are = [&](Phase wanted) { return phase(expiring) == wanted && phase(patient) == wanted; };
+  ASSERT_TRUE(run_until([&] { return both_are(Phase::kRequesting); }, seconds(60)));
+  stop_operator();
+  run_for(std::chrono::hours(1));
+  EXPECT_TRUE(both_are(Phase::kRequesting));
+  start_operator("replica-2");
+  ASSERT_TRUE(run_to_end(expiring, seconds(120)));
+  EXPECT_EQ(phase(expiring), Phase::kFailed);
+  EXPECT_EQ(reason(expiring), "BlockedTimeout") << get(expiring).status.message;
+  EXPECT_TRUE(pod_exists(names[0]));
+  EXPECT_EQ(phase(patient), Phase::kRequesting);
+  edit(kube::kPdbs, "web", [](api::Json& pdb) { pdb["spec"]["minAvailable"] = 1; });
+  ASSERT_TRUE(run_to_end(patient));
+  EXPECT_EQ(phase(patient), Phase::kSucceeded) << get(patient).status.message;
+  EXPECT_FALSE(pod_exists(names[1]));
+}
+
 }  // namespace new_leader_test

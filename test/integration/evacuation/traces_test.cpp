@@ -123,6 +123,37 @@ TEST_F(Traces, ARetryIsAnotherCallOfTheSameTrace) {
   expect_whole(of(trace_of(name)));
 }
 
+/// What the API server traces of a call becomes a child of our span of it.
+TEST_F(Traces, ACallTellsTheServerItsSpanAndNothingElseDoes) {
+  stage();
+  budget("web", "web", 3);
+  start_operator();
+  std::vector<std::string> told;
+  replica->transport.before_each_call = [&](const kube::Request& request) {
+    const bool evicts = request.path.ends_with("/eviction");
+    if (evicts) told.push_back(request.traceparent);
+    EXPECT_EQ(request.traceparent.empty(), !evicts) << request.path;
+  };
+  const std::string name = evacuate(pods().front());
+  ASSERT_TRUE(run_until([&] { return named("PostEviction").size() >= 2; }, minutes(10)));
+  std::vector<std::string> sent;
+  for (const Span& each : named("PostEviction")) sent.push_back(tracing::traceparent_of(trace_of(name), each.id));
+  EXPECT_EQ(told, sent) << "a retry is a span of its own";
+}
+
+TEST_F(Traces, ATraceThatNobodyWantsIsToldToNobody) {
+  kept.percent = 0;
+  stage();
+  start_operator();
+  int calls = 0;
+  replica->transport.before_each_call = [&](const kube::Request& request) {
+    calls += request.path.ends_with("/eviction");
+    EXPECT_EQ(request.traceparent, "") << request.path;
+  };
+  ASSERT_TRUE(run_to_end(evacuate(pods().front())));
+  EXPECT_GT(calls, 0);
+}
+
 TEST_F(Traces, ARestartInTheMiddleGoesOnWithTheTrace) {
   stage();
   budget("web", "web", 3);
@@ -162,7 +193,7 @@ TEST_F(Traces, AFailureSaysSo) {
   budget("web", "web", 3);
   start_operator();
   const std::string name = evacuate(pods().front(), [](Json& spec) {
-    spec["timeouts"] = {{"request", "10s"}, {"total", "1m"}};
+    spec["timeouts"] = {{"blockedSeconds", 60}};
     spec["retry"] = {{"maxAttempts", 1}};
   });
   ASSERT_TRUE(run_to_end(name));

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "controllers/config/services_config.hpp"
 #include "test/fakes/webhook_service.hpp"
@@ -26,6 +28,7 @@ class InProcessService final : public controllers::evacuation::ServiceCaller {
   evictors::CallResult send(const controllers::evacuation::ServiceCall& call, const kube::Request& request) override {
     if (call.service != "mover") return base::invalid("no such service");
     ++calls;
+    contexts.insert(request.traceparent);
     if (hangs) {
       clock_.advance(seconds(10));
       return base::Error{base::ErrorCode::kOutcomeUnknown, "no answer within 10s"};
@@ -51,6 +54,7 @@ class InProcessService final : public controllers::evacuation::ServiceCaller {
   bool gone = false;
   bool lose_next_answer = false;
   int calls = 0;
+  std::set<std::string> contexts;  ///< headers traceparent of the requests
 };
 
 class WebhookScenario : public Rig {
@@ -96,6 +100,26 @@ TEST_F(WebhookScenario, Success_ReadyThenWeEvict) {
   EXPECT_FALSE(pod_exists(pod));
   EXPECT_EQ(evictions().size(), 1u);
   EXPECT_EQ(get(name).status.adapter, "mover");
+}
+
+struct KeptSpans : controllers::SpanSink {
+  bool wants(std::string_view) const override { return true; }
+  void add(tracing::Span span) override { all.push_back(std::move(span)); }
+  std::vector<tracing::Span> all;
+};
+
+TEST_F(WebhookScenario, TheServiceIsToldTheSpanOfEachCall) {
+  KeptSpans kept;
+  spans = &kept;
+  expect_end(begin({}), Phase::kSucceeded, "Evicted");
+  std::set<std::string> traced;
+  for (const tracing::Span& each : kept.all) {
+    for (const tracing::Attribute& of : each.attributes) {
+      if (of.key == "evacuator.service") traced.insert(tracing::traceparent_of(each.trace_id, each.id));
+    }
+  }
+  EXPECT_FALSE(traced.empty());
+  EXPECT_TRUE(std::ranges::includes(mover.contexts, traced));
 }
 
 TEST_F(WebhookScenario, Success_TheServiceEvicts) {

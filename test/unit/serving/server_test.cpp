@@ -110,10 +110,17 @@ struct HostileCase {
   const char* answer;  ///< beginning of what comes back
 };
 class HostileTest : public ServerTest, public testing::WithParamInterface<HostileCase> {};
-TEST_P(HostileTest, IsRefusedAndClosed) {
-  Peer peer(start().port());
+TEST_P(HostileTest, IsRefusedClosedAndTold) {
+  std::promise<int> told;
+  ServerOptions options;
+  options.on_end = [&](int status, const std::string& from) {
+    EXPECT_THAT(from, StartsWith("127.0.0.1:"));
+    told.set_value(status);
+  };
+  Peer peer(start(echo, std::move(options)).port());
   peer.send(GetParam().sent);
   EXPECT_THAT(peer.read_to_end(), testing::AllOf(StartsWith(GetParam().answer), testing::EndsWith("<closed>")));
+  EXPECT_EQ(std::string(GetParam().answer), "HTTP/1.1 " + std::to_string(told.get_future().get()));
 }
 INSTANTIATE_TEST_SUITE_P(
     Server, HostileTest,
@@ -124,10 +131,28 @@ INSTANTIATE_TEST_SUITE_P(
                     HostileCase{"BadLength", "POST / HTTP/1.1\r\nContent-Length: -4\r\n\r\n", "HTTP/1.1 400"}),
     [](const auto& info) { return info.param.name; });
 
-TEST_F(ServerTest, DropsWhoeverDawdlesWithTheHeader) {
-  Peer peer(start(echo, {.header_timeout = milliseconds(50)}).port());
+TEST_F(ServerTest, DropsWhoeverDawdlesWithTheHeaderAndTells) {
+  std::promise<int> told;
+  ServerOptions options{.header_timeout = milliseconds(50)};
+  options.on_end = [&](int status, const std::string&) { told.set_value(status); };
+  Peer peer(start(echo, std::move(options)).port());
   peer.send("GET / HTTP/1.1\r\nHos");
   EXPECT_EQ(peer.read_to_end(), "<closed>");
+  EXPECT_EQ(told.get_future().get(), serving::kNoAnswer);
+}
+
+/// Load balancers look whether a port is open.
+TEST_F(ServerTest, TellsOfAnAnswerAndNotOfWhoOnlyConnects) {
+  std::vector<int> told;
+  ServerOptions options;
+  options.on_end = [&](int status, const std::string&) { told.push_back(status); };  // of one thread
+  const auto port = start(echo, std::move(options)).port();
+  { const Peer looks(port); }
+  Peer peer(port);
+  peer.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(peer.read_to_end(), StartsWith("HTTP/1.1 200"));
+  server_->stop();
+  EXPECT_EQ(told, std::vector<int>{200});
 }
 
 TEST_F(ServerTest, DropsWhoeverDawdlesWithTheBody) {

@@ -46,6 +46,14 @@ TEST(TraceIds, AreSampledByShareAndTheSameEverywhere) {
     EXPECT_FALSE(tracing::is_sampled(nonsense, 99)) << nonsense;
 }
 
+TEST(TraceContext, IsThatOfW3cAndNamesTheSpan) {
+  const std::string header = tracing::traceparent_of("0123456789abcdef0123456789abcdef", "fedcba9876543210");
+  EXPECT_EQ(header, "00-0123456789abcdef0123456789abcdef-fedcba9876543210-01");
+  EXPECT_EQ(tracing::span_id_in(header), "fedcba9876543210");
+  for (const std::string& nonsense : {std::string(), header.substr(1), header + "0"})
+    EXPECT_EQ(tracing::span_id_in(nonsense), "") << nonsense;
+}
+
 /// As opentelemetry-proto says: ids in hex, 64-bit numbers as texts, enums as numbers.
 TEST(Otlp, GoldenBytes) {
   Span life{.trace_id = "0123456789abcdef0123456789abcdef", .id = "0123456789abcdef", .name = "evacuation"};

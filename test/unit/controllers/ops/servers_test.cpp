@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <future>
 
 #include "controllers/ops/address.hpp"
 #include "controllers/ops/health_server.hpp"
@@ -97,11 +98,14 @@ struct Stranger {
 };
 class MetricsOfStrangers : public MetricsServerTest, public testing::WithParamInterface<Stranger> {};
 
-TEST_P(MetricsOfStrangers, AreRefusedWithTheRule) {
+TEST_P(MetricsOfStrangers, AreRefusedWithTheRuleAndTold) {
   access = GetParam().access;
-  const auto port = start({.address = "0.0.0.0:0"}).port();
+  std::promise<int> told;
+  const auto port =
+      start({.address = "0.0.0.0:0", .on_end = [&](int status, const std::string&) { told.set_value(status); }}).port();
   EXPECT_THAT(fakes::tls_get(port, "/metrics").body,
               AllOf(StartsWith(GetParam().answer), Not(HasSubstr("evacuator_leader"))));
+  EXPECT_EQ(std::string(GetParam().answer), "HTTP/1.1 " + std::to_string(told.get_future().get()));
 }
 
 INSTANTIATE_TEST_SUITE_P(By, MetricsOfStrangers,

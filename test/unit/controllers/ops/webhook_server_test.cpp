@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+
 #include "kube/http/transport.hpp"
 
 namespace controllers {
@@ -39,11 +41,13 @@ class WebhookServerTest : public testing::Test {
   }
 
   base::SystemClock clock;
+  std::atomic<int> refused = 0;
   WebhookServer server{
       "127.0.0.1:0",
       {"127.0.0.1"},
       {{"/echo", [](std::string_view body) { return body == "no" ? std::nullopt : std::optional(std::string(body)); }}},
-      {}};
+      {},
+      [this](int status, const std::string&) { refused += status >= 400; }};
   serving::ServerIdentity identity;
 };
 
@@ -54,11 +58,12 @@ TEST_F(WebhookServerTest, AnswersReviews) {
   EXPECT_EQ(answer->body, "{}");
 }
 
-TEST_F(WebhookServerTest, RefusesWhatIsNoReview) {
+TEST_F(WebhookServerTest, RefusesWhatIsNoReviewAndTells) {
   EXPECT_EQ(status_of("/echo", "no"), 400);
   EXPECT_EQ(status_of("/else", "{}"), 404);
   EXPECT_EQ(status_of("/echo", ""), 405);
   EXPECT_EQ(status_of("/echo", std::string(kMostReviewBytes + 1, ' ')), 413);
+  EXPECT_EQ(refused, 4);
 }
 
 TEST_F(WebhookServerTest, TakesOverANewCertificateWithoutARestart) {
