@@ -8,6 +8,7 @@
 #include <cmath>
 #include <vector>
 
+#include "advising/parse/times.hpp"
 #include "advising/workloads.hpp"
 
 namespace advising {
@@ -104,8 +105,8 @@ base::Result<Kind> read_header(const std::vector<std::string>& header) {
 
 base::Status read_sample(const Row& row, const CsvTargets& targets) {
   std::string wrong;
-  const auto time = base::parse_time(row.text("time"));
-  if (!time) return base::invalid("time: it is no RFC 3339 time such as 2026-11-21T12:00:00Z");
+  const auto time = parse_history_time(row.text("time"));
+  if (!time) return base::invalid("time: it is no time such as 2026-11-21T12:00:00Z, with an offset or Z");
   const Sample sample{*time,
                       row.text("namespace"),
                       row.text("pod"),
