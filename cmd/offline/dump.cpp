@@ -78,9 +78,6 @@ class DumpBuilder {
     if (!object.is_object())
       return base::invalid(
           fmt::format("must be a Kubernetes object, not {}; dump with kubectl get … -o json", api::kind_of(object)));
-    if (kind == "Status" && version == "v1")
-      return base::invalid(fmt::format("is no object, but what the API server answered: \"{}\"; see to it",
-                                       api::text_at(object, {"message"}).substr(0, 120)));
     if (kind.empty()) return base::invalid("has no kind; dump with kubectl get … -o json");
     if (is_known(kind, version)) return take_known(kind, object);
     ++dump_.skipped[version.empty() ? kind : version + " " + kind];
