@@ -59,6 +59,16 @@ double checked(double value, double most, Oddities& oddities) {
   return value;
 }
 
+bool Figures::is_known() const { return !std::isnan(cpu) || !std::isnan(memory); }
+
+Figures checked_figures(double cpu, double memory, Oddities& oddities) {
+  Oddities of_cpu;
+  Oddities of_memory;
+  const Figures figures{checked(cpu, kMostCores, of_cpu), checked(memory, kMostBytes, of_memory)};
+  oddities += of_cpu.total() > 0 ? of_cpu : of_memory;
+  return figures;
+}
+
 namespace {
 
 /// A mean and a percentile are no higher than the peak, but for rounding.
@@ -178,13 +188,12 @@ void SampleFold::add(const Sample& sample) {
     return;
   }
   series.last = sample.time;
-  const double cpu = checked(sample.cpu, kMostCores, oddities);
-  const double memory = checked(sample.memory, kMostBytes, oddities);
-  if (std::isnan(cpu) && std::isnan(memory)) return;
+  const Figures figures = checked_figures(sample.cpu, sample.memory, oddities);
+  if (!figures.is_known()) return;
   const base::Duration age = sample.time - series.start;
   const bool is_startup = age >= base::Duration(0) && age < window_.startup;
   const Day day = day_of(sample.time);
-  series.container->days[day].add(sample.time - start_of(day), cpu, memory, is_startup);
+  series.container->days[day].add(sample.time - start_of(day), figures.cpu, figures.memory, is_startup);
 }
 
 Histories SampleFold::finish() && {

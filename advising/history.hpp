@@ -64,6 +64,15 @@ struct Oddities {
 /// The value itself, or kUnknown, which is counted, when it cannot be true: `most` is kMostCores or kMostBytes.
 double checked(double value, double most, Oddities& oddities);
 
+/// Cores and bytes of one sample as checked() lets them through. A sample of which both are odd is counted once, by the
+/// reason of its CPU.
+struct Figures {
+  double cpu = kUnknown;
+  double memory = kUnknown;
+  bool is_known() const;  ///< one of them at least
+};
+Figures checked_figures(double cpu, double memory, Oddities& oddities);
+
 /// The samples of one day of one container, as they come.
 struct DaySamples {
   std::uint32_t hours = 0;  ///< bit by hour

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <system_error>
 
 #include "api/json/strict_object.hpp"
 #include "cmd/advise/cli.hpp"
@@ -14,8 +13,6 @@
 
 namespace cmd {
 namespace {
-
-constexpr int kBrokenPipe = 141;  // as a shell reports SIGPIPE
 
 constexpr const char* kExamples = R"(
 Examples:
@@ -135,10 +132,6 @@ int run_command(const std::vector<std::string>& args) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help and version
     complain(app, error, args);
     return 2;
-  } catch (const std::system_error& error) {
-    // Who reads the output has enough of it: … | head
-    if (error.code() != std::errc::broken_pipe) throw;
-    return kBrokenPipe;
   }
   return exit_code;
 }

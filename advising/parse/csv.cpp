@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <vector>
 
+#include "advising/parse/times.hpp"
 #include "advising/workloads.hpp"
 
 namespace advising {
@@ -31,6 +33,12 @@ std::vector<std::string_view> cells_of(std::string_view line) {
     if (comma == std::string_view::npos || cells.size() > kMostCells) return cells;
     line.remove_prefix(comma + 1);
   }
+}
+
+std::string in_lower_case(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
 }
 
 /// A row under its header.
@@ -95,8 +103,12 @@ base::Status check_header(const std::vector<std::string>& header, const Columns&
 base::Result<Kind> read_header(const std::vector<std::string>& header) {
   const bool has_samples = std::ranges::find(header, "time") != header.end();
   const bool has_days = std::ranges::find(header, "day") != header.end();
-  if (!has_samples && !has_days)
-    return base::invalid("expected a header: time,namespace,pod,container,cpu,memory or day,namespace,kind,…");
+  if (!has_samples && !has_days) {
+    const bool has_other_mark = header.size() == 1 && header.front().find_first_of(";\t|") != std::string::npos;
+    return base::invalid(
+        fmt::format("expected a header: time,namespace,pod,container,cpu,memory or day,namespace,kind,…{}",
+                    has_other_mark ? "; only commas separate cells" : ""));
+  }
   auto sound = has_samples ? check_header(header, kSampleColumns, 4) : check_header(header, kDayColumns, kNeededOfDays);
   if (!sound) return std::move(sound).error();
   return has_samples ? Kind::kSamples : Kind::kDays;
@@ -104,8 +116,8 @@ base::Result<Kind> read_header(const std::vector<std::string>& header) {
 
 base::Status read_sample(const Row& row, const CsvTargets& targets) {
   std::string wrong;
-  const auto time = base::parse_time(row.text("time"));
-  if (!time) return base::invalid("time: it is no RFC 3339 time such as 2026-11-21T12:00:00Z");
+  const auto time = parse_history_time(row.text("time"));
+  if (!time) return base::invalid("time: it is no time such as 2026-11-21T12:00:00Z, with an offset or Z");
   const Sample sample{*time,
                       row.text("namespace"),
                       row.text("pod"),
@@ -167,7 +179,7 @@ base::Result<std::size_t> read_history_csv(std::string_view text, const CsvTarge
     const auto cells = cells_of(line);
     const auto failed = [&](base::Error error) { return std::move(error).during(fmt::format("line {}", number)); };
     if (kind == Kind::kNone) {
-      header.assign(cells.begin(), cells.end());
+      for (const std::string_view name : cells) header.push_back(in_lower_case(name));
       const auto found = read_header(header);
       if (!found) return failed(found.error());
       kind = *found;

@@ -5,10 +5,13 @@
 #include <array>
 #include <optional>
 
+#include "advising/parse/times.hpp"
+
 namespace advising {
 namespace {
 
-constexpr std::size_t kMostWords = 7;  ///< a time and six columns
+constexpr std::size_t kMostWords = 7;    ///< a time and six columns
+constexpr std::size_t kSampleWords = 5;  ///< of a sample with its namespace
 
 /// The words of a line; one more than fit means that it is something else.
 struct Words {
@@ -38,22 +41,23 @@ bool is_header(const Words& words) {
 /// "<unknown>" is no amount.
 double amount(std::string_view text) { return amount_of_text(text).value_or(kUnknown); }
 
-/// Of a line that begins with one.
+/// Of a line that begins with one. A namespace can be called as seconds are written.
 void take_time(Words& words, std::optional<base::TimePoint>& time) {
   if (words.left() > 0 && words.at(0) == "#") ++words.first;
   if (words.left() == 0) return;
   std::string_view text = words.at(0);
   if (text.starts_with('#')) text.remove_prefix(1);
   if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
-  const auto found = base::parse_time(text);
-  if (!found) return;
+  const auto found = parse_history_time(text);
+  const bool may_be_namespace = epoch_time(text) && words.left() == kSampleWords;
+  if (!found || may_be_namespace) return;
   time = found;
   ++words.first;
 }
 
 /// Four or five columns of which the last two are amounts; nullopt: something else.
 std::optional<Sample> sample_of(const Words& words, std::string_view ns) {
-  if (words.left() != 4 && words.left() != 5) return std::nullopt;
+  if (words.left() != kSampleWords - 1 && words.left() != kSampleWords) return std::nullopt;
   const std::size_t names = words.left() - 4;
   Sample sample;
   sample.ns = names == 1 ? words.at(0) : ns;

@@ -44,9 +44,8 @@ void RunningHistory::begin(Day day) {
 }
 
 void RunningHistory::add(base::TimePoint time, double cpu, double memory, bool is_startup) {
-  const double cores = checked(cpu, kMostCores, parts_.oddities);
-  const double bytes = checked(memory, kMostBytes, parts_.oddities);
-  if (std::isnan(cores) && std::isnan(bytes)) return;
+  const Figures figures = checked_figures(cpu, memory, parts_.oddities);
+  if (!figures.is_known()) return;
   const Day day = day_of(time);
   const bool is_late =
       (parts_.day && day < *parts_.day) || (!parts_.closed.empty() && day <= parts_.closed.rbegin()->first);
@@ -55,7 +54,7 @@ void RunningHistory::add(base::TimePoint time, double cpu, double memory, bool i
     return;
   }
   begin(day);
-  parts_.open.add(time - start_of(day), cores, bytes, is_startup);
+  parts_.open.add(time - start_of(day), figures.cpu, figures.memory, is_startup);
   if (parts_.samples == 0) parts_.first = time;
   parts_.last = std::max(parts_.last, time);
   ++parts_.samples;

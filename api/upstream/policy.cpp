@@ -7,6 +7,7 @@
 #include "api/json/json_access.hpp"
 #include "api/json/yaml.hpp"
 #include "api/meta/empty_input.hpp"
+#include "api/upstream/hints.hpp"
 #include "api/upstream/parts.hpp"
 #include "api/upstream/surroundings.hpp"
 #include "api/upstream/wrappers.hpp"
@@ -18,33 +19,8 @@ namespace {
 using upstream::Draft;
 using upstream::Workbench;
 
-constexpr int kDeepestWrapping = 4;                            // a ConfigMap in a List in …
-constexpr std::size_t kLongestEncoded = std::size_t{2} << 20;  // etcd takes no object above 1.5 MiB
+constexpr int kDeepestWrapping = 4;  // a ConfigMap in a List in …
 constexpr const char* kReleaseOfHelm = "helm.sh/release.v1";
-
-/// What is wrong because it is not rendered yet; "" when nothing looks so.
-std::string template_hint(std::string_view text) {
-  const auto holds = [&](std::string_view mark) { return text.find(mark) != std::string_view::npos; };
-  if (holds("{{") || holds("{%"))
-    return "it holds {{ … }}: render the template first (`helm template`, or what else fills it in)";
-  if (holds("${")) return "it holds ${ … }: fill it in first (`flux build kustomization`, `envsubst`)";
-  return {};
-}
-
-/// What makes manifests of an object that is none itself; "": it is none of these.
-std::string renderer_of(const Json& json) {
-  const std::string version = text_at(json, {"apiVersion"});
-  if (text_at(json, {"kind"}) == "Kustomization" && version.starts_with("kustomize.toolkit.fluxcd.io/"))
-    return "flux build kustomization NAME --path DIR --kustomization-file FILE";
-  const bool is_kustomization = version.empty() || version.starts_with("kustomize.config.k8s.io/");
-  if (is_kustomization && json.contains("helmCharts")) return "kustomize build --enable-helm DIR";
-  for (const char* member : {"resources", "configMapGenerator", "patches", "patchesStrategicMerge"}) {
-    if (is_kustomization && json.contains(member) && !json.contains("deschedulerPolicy"))
-      return "kubectl kustomize DIR";
-  }
-  const bool is_helmfile = version.empty() && json.contains("releases") && json["releases"].is_array();
-  return is_helmfile ? "helmfile template" : "";
-}
 
 /// Finds the policies in whatever the input is.
 class UpstreamFinder {
@@ -66,14 +42,19 @@ class UpstreamFinder {
   bool is_empty() const { return is_empty_; }
   /// The command that renders what the input is a recipe of (kustomization, helmfile); "": it is none.
   const std::string& renderer() const { return renderer_; }
+  /// Where inside of an object that nobody knows a policy seems to stand; nullopt: nowhere.
+  const std::optional<FieldPath>& deeper() const { return deeper_; }
   /// The first object that SOPS has encrypted; nullopt: none.
   const std::optional<FieldPath>& encrypted() const { return encrypted_; }
 
  private:
   void look_at(const Json& json, const FieldPath& at, int depth) {
     is_empty_ = false;
-    if (!json.is_object())
-      return bench_.error(at, fmt::format("must be a policy of the descheduler, not {}", kind_of(json)));
+    if (!json.is_object()) {
+      if (!deeper_) deeper_ = upstream::deeper_policy(json, at);
+      return bench_.error(at, fmt::format("must be a policy of the descheduler, not {}{}", kind_of(json),
+                                          json.is_string() ? upstream::kHowToGet : ""));
+    }
     const std::string version = text_at(json, {"apiVersion"});
     const std::string kind = text_at(json, {"kind"});
     if (!encrypted_ && kind != "Secret" && find_at(json, {"sops", "mac"}) != nullptr) encrypted_ = at;
@@ -91,7 +72,8 @@ class UpstreamFinder {
       return upstream::read_kube_descheduler(json, at, bench_);
     }
     if (const auto wrapped = upstream::unwrap_values(json, at, around_, bench_)) return look_at_wrapped(*wrapped);
-    if (renderer_.empty()) renderer_ = renderer_of(json);
+    if (renderer_.empty()) renderer_ = upstream::renderer_of(json);
+    if (!deeper_) deeper_ = upstream::deeper_policy(json, at);
     if (!version.empty()) return;  // an object of another kind beside the policy
     look_at_body(json, at);
   }
@@ -162,9 +144,8 @@ class UpstreamFinder {
   }
 
   void look_into_config_map(const Json& json, const FieldPath& at, int depth) {
-    const std::string name = text_at(json, {"metadata", "name"});
-    if (around_.lends_values(name)) return;  // read with the HelmRelease
-    config_map_ = name;
+    if (around_.lends_values(json)) return;  // read with the HelmRelease
+    config_map_ = text_at(json, {"metadata", "name"});
     look_into_texts(json, "data", Encoding::kNone, at, depth);
     look_into_texts(json, "binaryData", Encoding::kBase64, at, depth);
     config_map_.clear();
@@ -175,6 +156,7 @@ class UpstreamFinder {
       if (renderer_.empty()) renderer_ = "helm get values --all RELEASE";
       return;
     }
+    if (around_.lends_values(json)) return;
     look_into_texts(json, "data", Encoding::kBase64, at, depth);
     look_into_texts(json, "stringData", Encoding::kNone, at, depth);
   }
@@ -186,10 +168,12 @@ class UpstreamFinder {
     const Json* data = find_at(json, {member});
     if (depth >= kDeepestWrapping || data == nullptr || !data->is_object()) return;
     for (const auto& [key, value] : data->items()) {
+      if (!value.is_string() && !deeper_) deeper_ = upstream::deeper_policy(value, at.field(member).key(key));
       if (!value.is_string()) continue;
       const auto& text = value.get_ref<const std::string&>();
-      const auto decoded =
-          encoding == Encoding::kBase64 && text.size() <= kLongestEncoded ? base::decode_base64(text) : std::nullopt;
+      const auto decoded = encoding == Encoding::kBase64 && text.size() <= upstream::kLongestEncoded
+                               ? base::decode_base64(text)
+                               : std::nullopt;
       const std::string_view plain = encoding == Encoding::kNone ? text : decoded ? *decoded : std::string_view();
       if (plain.find("eschedulerPolicy") == std::string_view::npos) continue;
       look_through(plain, at.field(member).key(key), depth + 1);
@@ -208,6 +192,7 @@ class UpstreamFinder {
   bool found_ = false;
   bool is_empty_ = true;
   std::string renderer_;
+  std::optional<FieldPath> deeper_;
   std::optional<FieldPath> encrypted_;
 };
 
@@ -224,27 +209,41 @@ std::string ConversionNote::to_string() const {
   return text;
 }
 
-Conversion convert_upstream(std::string_view text, const StrategyCatalogue& catalogue, const UpstreamOptions& options) {
-  Workbench bench(catalogue, options);
-  UpstreamFinder finder(bench);
-  finder.look_through(text, FieldPath());
+namespace {
+
+/// What is said where no policy was found, or one that is encrypted.
+void explain_nothing(const UpstreamFinder& finder, std::string_view text, Workbench& bench) {
+  const bool is_silent = !finder.found() && bench.errors().empty();
   if (finder.encrypted() && (!finder.found() || !bench.errors().empty())) {
     bench.error(finder.encrypted()->field("sops"),
                 "is encrypted: decrypt it first (`sops decrypt FILE | evacuator convert -`)");
   } else if (finder.is_empty() && bench.errors().empty()) {
     bench.error(FieldPath(), std::string(kEmptyInput));
-  } else if (!finder.found() && !finder.renderer().empty() && bench.errors().empty()) {
+  } else if (is_silent && !finder.renderer().empty()) {
     bench.error(FieldPath(), fmt::format("holds no policy itself, but says how manifests are made: render them first "
                                          "(`{} | evacuator convert -`)",
                                          finder.renderer()));
-  } else if (!finder.found() && bench.errors().empty()) {
+  } else if (!finder.found() && finder.deeper()) {
+    bench.error(*finder.deeper(),
+                "a policy seems to stand here, in an object that convert does not know: give it this "
+                "part alone");
+  } else if (is_silent) {
     bench.error(FieldPath("apiVersion"),
                 "there is no policy of the descheduler here: neither apiVersion descheduler/v1alpha2 or v1alpha1, nor "
                 "values of its chart (deschedulerPolicy), bare or in a HelmRelease, Application or HelmChart, nor a "
                 "KubeDescheduler");
   }
-  if (const std::string hint = template_hint(text); !hint.empty() && !bench.errors().empty())
-    bench.error(FieldPath(), hint);
+  if (bench.errors().empty()) return;
+  if (const std::string hint = upstream::template_hint(text); !hint.empty()) bench.error(FieldPath(), hint);
+}
+
+}  // namespace
+
+Conversion convert_upstream(std::string_view text, const StrategyCatalogue& catalogue, const UpstreamOptions& options) {
+  Workbench bench(catalogue, options);
+  UpstreamFinder finder(bench);
+  finder.look_through(text, FieldPath());
+  explain_nothing(finder, text, bench);
   return bench.finish();
 }
 

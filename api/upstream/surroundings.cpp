@@ -6,12 +6,23 @@
 
 #include "api/json/json_access.hpp"
 #include "api/upstream/process.hpp"
+#include "base/base64.hpp"
 
 namespace api::upstream {
 namespace {
 
 constexpr int kDeepestList = 4;
 constexpr std::string_view kPolicyFile = "--policy-config-file";
+
+/// Of `object[member][key]`, where that is a string.
+std::optional<std::string> string_at(const Json& object, std::string_view member, const std::string& key) {
+  const Json* value = find_at(object, {member, key});
+  return value != nullptr && value->is_string() ? std::optional(value->get<std::string>()) : std::nullopt;
+}
+
+Lender lender_of(const Json& object) {
+  return {text_at(object, {"kind"}), text_at(object, {"metadata", "namespace"}), text_at(object, {"metadata", "name"})};
+}
 
 std::string name_of_object(const Json& object) { return text_at(object, {"metadata", "name"}); }
 
@@ -45,6 +56,10 @@ std::vector<std::pair<std::string, Json>> flags_of(const std::vector<std::string
 
 }  // namespace
 
+bool Lender::fits(const Lender& other) const {
+  return kind == other.kind && name == other.name && (ns == other.ns || ns.empty() || other.ns.empty());
+}
+
 void Surroundings::add(const Json& object, const FieldPath& at, int depth) {
   if (!object.is_object() || depth > kDeepestList) return;
   const std::string kind = text_at(object, {"kind"});
@@ -55,19 +70,22 @@ void Surroundings::add(const Json& object, const FieldPath& at, int depth) {
     const std::string tag = text_at(object, {"spec", "ref", "tag"});
     const auto minor = chart_minor_of(tag.empty() ? text_at(object, {"spec", "version"}) : tag);
     if (minor) chart_minors_[name_of_object(object)] = *minor;
-  } else if (kind == "ConfigMap") {
-    if (const Json* data = find_at(object, {"data"}); data != nullptr && data->is_object())
-      config_maps_[name_of_object(object)] = data;
+  } else if (kind == "ConfigMap" || kind == "Secret") {
+    held_.push_back({lender_of(object), &object});
   } else if (kind == "HelmRelease") {
-    for (const Json& each : items_at(object, {"spec", "valuesFrom"})) {
-      if (text_at(each, {"kind"}) == "ConfigMap") lenders_.push_back(text_at(each, {"name"}));
-    }
+    note_lenders(object);
   } else if (kind == "CronJob") {
     if (const Json* spec = find_at(object, {"spec", "jobTemplate", "spec", "template", "spec"}))
       add_starter(object, *spec, at);
   } else if (kind == "Deployment") {
     if (const Json* spec = find_at(object, {"spec", "template", "spec"})) add_starter(object, *spec, at);
   }
+}
+
+void Surroundings::note_lenders(const Json& object) {
+  const std::string ns = text_at(object, {"metadata", "namespace"});
+  for (const Json& each : items_at(object, {"spec", "valuesFrom"}))
+    lenders_.push_back({text_at(each, {"kind"}), ns, text_at(each, {"name"})});
 }
 
 void Surroundings::add_starter(const Json& object, const Json& pod_spec, const FieldPath& at) {
@@ -93,13 +111,19 @@ std::optional<int> Surroundings::chart_minor(const std::string& name) const {
   return found == chart_minors_.end() ? std::nullopt : std::optional(found->second);
 }
 
-const Json* Surroundings::config_map(const std::string& name) const {
-  const auto found = config_maps_.find(name);
-  return found == config_maps_.end() ? nullptr : found->second;
+std::optional<std::string> Surroundings::lent_text(const Lender& lender, const std::string& key) const {
+  const auto held = std::ranges::find_if(held_, [&](const Held& each) { return each.lender.fits(lender); });
+  if (held == held_.end()) return std::nullopt;
+  const bool is_secret = lender.kind == "Secret";
+  const auto plain = string_at(*held->object, is_secret ? "stringData" : "data", key);
+  if (plain || !is_secret) return plain;
+  const auto encoded = string_at(*held->object, "data", key);
+  return encoded && encoded->size() <= kLongestEncoded ? base::decode_base64(*encoded) : std::nullopt;
 }
 
-bool Surroundings::lends_values(const std::string& config_map) const {
-  return std::ranges::find(lenders_, config_map) != lenders_.end();
+bool Surroundings::lends_values(const Json& object) const {
+  const Lender lender = lender_of(object);
+  return std::ranges::any_of(lenders_, [&](const Lender& each) { return each.fits(lender); });
 }
 
 StartedWith Surroundings::started_with(const std::string& config_map, Workbench& bench) const {

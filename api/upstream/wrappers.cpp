@@ -74,27 +74,38 @@ void note_unread(const FieldPath& at, WrappedValues& wrapped, Workbench& bench) 
   wrapped.unread = at.text();
 }
 
-/// The values of a ConfigMap in the same input go under those that are there. False: not in the input, or in another
-/// form.
-bool merge_config_map(const Json& from, const FieldPath& at, const Surroundings& around, Json& values,
-                      Workbench& bench) {
-  if (text_at(from, {"kind"}) != "ConfigMap" || !text_at(from, {"targetPath"}).empty()) return false;
-  const std::string name = text_at(from, {"name"});
-  const std::string key = first_of({text_at(from, {"valuesKey"}), "values.yaml"});
-  const Json* data = around.config_map(name);
-  if (data == nullptr || !data->contains(key)) return false;
+/// As Flux merges values of a release: a null stays, and deletes the chart's default later.
+void put_under(Json& values, const Json& lower) {
+  for (const auto& [key, value] : lower.items()) {
+    const auto [found, is_new] = values.emplace(key, value);
+    if (!is_new && found->is_object() && value.is_object()) put_under(*found, value);
+  }
+}
+
+/// What a ConfigMap or Secret of the same input has under `key` goes under the values that are there. False: not in the
+/// input, or no text.
+bool merge_lent(const Lender& lender, const std::string& key, const FieldPath& at, const Surroundings& around,
+                Json& values, Workbench& bench) {
+  auto text = around.lent_text(lender, key);
+  if (!text) return false;
   WrappedValues read;
-  read_text(*data, key.c_str(), at.key(name), read, bench);
-  merge_as_helm(values, read.values, at, [](const FieldPath&, const Json&) {});
+  read_text({{key, *std::move(text)}}, key.c_str(), at.key(lender.name), read, bench);
+  put_under(values, read.values);
   return true;
 }
 
-void read_values_from(const Json& spec, const FieldPath& at, const Surroundings& around, WrappedValues& wrapped,
+/// Flux puts what has a targetPath at that path: such values are not read.
+void read_values_from(const Json& object, const FieldPath& at, const Surroundings& around, WrappedValues& wrapped,
                       Workbench& bench) {
-  const Json& sources = items_at(spec, {"valuesFrom"});
+  const Json& sources = items_at(object, {"spec", "valuesFrom"});
   bool all = true;
-  for (std::size_t i = sources.size(); i-- > 0;)  // later ones win
-    all = merge_config_map(sources[i], at.index(i), around, wrapped.values, bench) && all;
+  for (std::size_t i = sources.size(); i-- > 0;) {  // later ones win
+    const Lender lender{text_at(sources[i], {"kind"}), text_at(object, {"metadata", "namespace"}),
+                        text_at(sources[i], {"name"})};
+    const std::string key = first_of({text_at(sources[i], {"valuesKey"}), "values.yaml"});
+    all = text_at(sources[i], {"targetPath"}).empty() &&
+          merge_lent(lender, key, at.index(i), around, wrapped.values, bench) && all;
+  }
   if (!all) note_unread(at, wrapped, bench);
 }
 
@@ -109,7 +120,7 @@ std::vector<WrappedValues> of_helm_release(const Json& object, const FieldPath& 
   wrapped.at = at.field("spec").field("values");
   read_object(spec, "values", at.field("spec"), wrapped, bench);
   if (!wrapped.minor) wrapped.minor = around.chart_minor(text_at(spec, {"chartRef", "name"}));
-  read_values_from(spec, at.field("spec").field("valuesFrom"), around, wrapped, bench);
+  read_values_from(object, at.field("spec").field("valuesFrom"), around, wrapped, bench);
   return {wrapped};
 }
 

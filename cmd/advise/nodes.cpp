@@ -9,6 +9,7 @@
 #include "api/core/codec.hpp"
 #include "api/json/json_access.hpp"
 #include "cmd/advise/commands.hpp"
+#include "cmd/advise/node_days.hpp"
 #include "cmd/advise/objects.hpp"
 #include "cmd/advise/prometheus.hpp"
 #include "cmd/session/session.hpp"
@@ -44,41 +45,14 @@ base::Result<Nodes> read_nodes(const NodesOptions& options, plugin::Io& io, std:
   return nodes;
 }
 
-struct Window {
-  Day from = 0, to = 0;
-};
-base::Result<Window> window_of(const NodesOptions& options, const plugin::Io& io) {
+base::Result<DayWindow> window_of(const NodesOptions& options, const plugin::Io& io) {
   Day to = advising::day_of(io.clock.now());
   if (!options.until.empty()) {
     const auto until = base::parse_time(options.until);
     if (!until) return base::invalid("--until: an RFC 3339 time such as 2026-11-21T00:00:00Z is expected");
     to = std::min(to, advising::day_of(*until));
   }
-  return Window{to - options.days, to};
-}
-
-/// Asks for every day and figure; sources may know nodes by their addresses.
-base::Result<advising::NodeDays> read_days(PrometheusSession& session, const Window& window,
-                                           const usage::NodeMatcher& matcher, std::vector<std::string>& problems) {
-  advising::NodeDays days;
-  const auto expressions = usage::node_expressions(session.settings());
-  std::size_t strangers = 0;
-  for (Day day = window.from; day < window.to; ++day) {
-    for (std::size_t i = 0; i < expressions.size(); ++i) {
-      auto told = session.history().nodes(expressions[i], advising::start_of(day + 1),
-                                          [&](std::string_view instance, double value) {
-                                            const std::string_view node = matcher.match(instance);
-                                            if (node.empty()) {
-                                              ++strangers;
-                                            } else {
-                                              days[std::string(node)][day].values[i] = value;
-                                            }
-                                          });
-      if (!told) return told.error().during("Prometheus, " + advising::text_of(day));
-    }
-  }
-  if (strangers > 0) problems.push_back(fmt::format("{} values are of nodes that are not in the cluster", strangers));
-  return days;
+  return DayWindow{to - options.days, to};
 }
 
 std::string reservations_text(const std::vector<advising::Reservation>& all) {
@@ -167,7 +141,7 @@ int run_nodes(const NodesOptions& options, plugin::Io& io) {
   const auto session = PrometheusSession::open(options.prometheus, {}, io);
   if (!session) return plugin::fail(io, session.error());
   const usage::NodeMatcher matcher(nodes->names);
-  const auto days = read_days(**session, *window, matcher, problems);
+  const auto days = read_node_days(**session, *window, matcher, problems);
   if (!days) return plugin::fail(io, days.error());
   const double a_day = static_cast<double>(std::chrono::hours(24) / (*session)->settings().step);
   const auto advice = advising::advise_nodes(nodes->specs, *days, a_day);

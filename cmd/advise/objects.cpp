@@ -43,7 +43,7 @@ base::Status read_dump(const std::string& path, const Each& each) {
         call_typed(listed, each);
         return base::Done{};
       });
-      if (!done) return done;
+      if (!done) return done.error().during(file);
     }
   }
   if (holds_any) return base::Done{};

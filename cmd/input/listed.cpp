@@ -1,5 +1,7 @@
 #include "cmd/input/listed.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
@@ -22,12 +24,20 @@ ListType type_of_items(const api::Json& list) {
   return {kind, api::text_at(list, {"apiVersion"})};
 }
 
+/// What the API server answers instead of an object.
+base::Status refusal_of(const api::Json& status) {
+  constexpr std::size_t kMostShown = 120;
+  return base::invalid(fmt::format("is no object, but what the API server answered: \"{}\"; see to it",
+                                   api::text_at(status, {"message"}).substr(0, kMostShown)));
+}
+
 base::Status call(const api::Json& object, const ListType& type, const api::FieldPath& at, const Each& each) {
   std::string kind = api::text_at(object, {"kind"});
   std::string version = api::text_at(object, {"apiVersion"});
   if (kind.empty()) kind = type.kind;
   if (version.empty()) version = type.version;
-  auto done = each({object, std::move(kind), std::move(version), at});
+  const bool is_refusal = kind == "Status" && version == "v1";
+  auto done = is_refusal ? refusal_of(object) : each({object, std::move(kind), std::move(version), at});
   return done || at.text().empty() ? done : done.error().during(at.text());
 }
 

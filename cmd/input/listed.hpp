@@ -18,7 +18,8 @@ struct Listed {
 };
 
 /// Calls `each` for the items of a list or of a bare array, else for the document itself. The items of a typed list
-/// (PodList) do not say their type. Ends with the first error, which says at which item.
+/// (PodList) do not say their type. Ends with the first error, which says at which item; a Status of the API server is
+/// one.
 base::Status for_each_object(const api::Json& document, const api::FieldPath& at,
                              const std::function<base::Status(const Listed&)>& each);
 

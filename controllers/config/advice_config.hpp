@@ -18,7 +18,7 @@ struct ResourceAdviceConfig {
   bool enabled = false;
   advising::Profile profile = advising::Profile::kStandard;
   double percentile = 95;                             ///< of profile Percentile
-  base::Duration interval = base::minutes(30);        ///< between two writes of a workload's status
+  base::Duration interval = base::minutes(10);        ///< between two writes of a workload's status
   base::Duration sample_interval = base::minutes(1);  ///< between two questions to metrics.k8s.io
   base::Duration startup = base::minutes(5);          ///< of a pod: peaks of CPU in it do not count
   std::optional<api::LabelSelector> namespaces{};     ///< absent: all

@@ -1,7 +1,7 @@
 #pragma once
 
 /// What `make generate` derives from crds/*.yaml. The program is hack/generate/generate_reference.cpp; the test that
-/// nothing is stale is crd_test.cpp.
+/// nothing is stale is crds/names_test.cpp.
 
 #include <string>
 #include <vector>

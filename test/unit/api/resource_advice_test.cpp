@@ -1,5 +1,5 @@
 /// Holds crds/evacuator.dev_resourceadvices.yaml and api/advice/resource_advice.hpp together; it has no spec, so that
-/// the table of crd_test.cpp does not fit.
+/// the table of crds/fields_test.cpp does not fit.
 
 #include "api/advice/resource_advice.hpp"
 

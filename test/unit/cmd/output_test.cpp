@@ -69,13 +69,16 @@ class Output : public cmd_test::CommandTest {
             "[RemoveDuplicates]}}}]\n");
   const std::string dump_ = write("dump.json", R"({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n",)"
                                                R"( "creationTimestamp": "2026-11-22T00:00:00Z"}})"
-                                               R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}})");
+                                               R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", )"
+                                               R"("creationTimestamp": "2026-11-22T00:00:00Z"}, "spec": {}})");
   const std::vector<std::vector<std::string>> commands_ = {
       {"simulate", "--snapshot", dump_, "--policy", policy_},
       {"simulate", "--snapshot", dump_, "--policy", policy_, "-o", "json"},
       {"convert", upstream_},
       {"validate", policy_},
       {"validate", policy_, "-o", "json"},
+      {"advise", "placement", "--snapshot", dump_},
+      {"advise", "requests", "--snapshot", dump_, "--csv", write("rows.csv", "time,namespace,pod,container\n")},
       {"version"},
       {"--help"},
       {"completion", "bash"},

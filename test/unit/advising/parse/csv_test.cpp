@@ -24,7 +24,7 @@ TEST(HistoryCsv, ReadsSamples) {
                  "2026-11-21T12:00:00Z,shop,web,app,-250m,-1Ki\n"),
             "2026-11-21T12:00:00Z shop/web/app 0.25 67108864\n2026-11-21T12:00:00Z shop/web/app nan -5\n"
             "2026-11-21T12:00:00Z shop/web/app -0.25 -1024\n");
-  EXPECT_EQ(read("cpu,time,container,pod,namespace\n0.5,2026-11-21T12:00:00Z,app,web,shop\n"),
+  EXPECT_EQ(read("CPU,Time,container,Pod,namespace\n0.5,2026-11-21T12:00:00Z,app,web,shop\n"),
             "2026-11-21T12:00:00Z shop/web/app 0.5 nan\n");
 }
 
@@ -43,10 +43,14 @@ TEST(HistoryCsv, SaysWhatIsWrongAndWhere) {
   const std::string days = "day,namespace,kind,workload,container,samples,covered\n";
   const std::pair<std::string, const char*> table[] = {
       {"a,b\n", "line 1: expected a header: time,namespace,pod,container,cpu,memory or day,namespace,kind,…"},
+      {"time;namespace;pod;container\n",
+       "line 1: expected a header: time,namespace,pod,container,cpu,memory or day,namespace,kind,…; only commas "
+       "separate cells"},
       {"time,pod,container\n", "line 1: column namespace is missing"},
       {"time,namespace,pod,container,cpu,cpu\n", "line 1: column cpu is there twice"},
       {"time,namespace,pod,container,disk\n", "line 1: \"disk\" is no column of this table"},
-      {samples + "yesterday,a,b,c,1\n", "line 2: time: it is no RFC 3339 time such as 2026-11-21T12:00:00Z"},
+      {samples + "yesterday,a,b,c,1\n",
+       "line 2: time: it is no time such as 2026-11-21T12:00:00Z, with an offset or Z"},
       {samples + "2026-11-21T12:00:00Z,a,b,c\n", "line 2: the row has 4 cells, its header 5"},
       {samples + "2026-11-21T12:00:00Z,a,b,c,much\n", "line 2: cpu: \"much\" is no amount such as 250m or 64Mi"},
       {samples + "2026-11-21T12:00:00Z,a,,c,1\n", "line 2: a name is missing"},

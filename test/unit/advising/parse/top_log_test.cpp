@@ -25,7 +25,8 @@ TEST(TopLog, TakesATimeBeforeABlock) {
   const std::string block =
       "NAMESPACE   POD   NAME   CPU(cores)   MEMORY(bytes)\nshop  web  app  12m  32Mi\nshop  db   db   1    1Gi\n";
   for (const char* time :
-       {"2026-11-21T12:00:00Z", "# 2026-11-21T12:00:00Z", "#2026-11-21T13:00:00+01:00", "[2026-11-21T12:00:00Z]"})
+       {"2026-11-21T12:00:00Z", "# 2026-11-21T12:00:00Z", "#2026-11-21T13:00:00+01:00", "[2026-11-21T12:00:00Z]",
+        "# 2026-11-21T13:00:00+0100", "1795262400", "# 1795262400", "[1795262400.000]"})
     EXPECT_EQ(read(std::string(time) + "\n" + block), kExpected) << time;
   EXPECT_EQ(read("\xef\xbb\xbf# 2026-11-21T12:00:00Z\r\n" + block), kExpected);
 }
@@ -34,6 +35,14 @@ TEST(TopLog, TakesATimeBeforeEveryLine) {
   EXPECT_EQ(read("2026-11-21T12:00:00Z NAMESPACE POD NAME CPU(cores) MEMORY(bytes)\n"
                  "2026-11-21T12:00:00Z shop web app 12m 32Mi\n2026-11-21T12:00:00Z shop db db 1 1Gi"),
             kExpected);
+  EXPECT_EQ(read("1795262400 NAMESPACE POD NAME CPU(cores) MEMORY(bytes)\n"
+                 "1795262400 shop web app 12m 32Mi\n2026-11-21T13:00:00+0100 shop db db 1 1Gi"),
+            kExpected);
+}
+
+TEST(TopLog, TakesANamespaceThatLooksLikeSecondsForOne) {
+  EXPECT_EQ(read("2026-11-21T12:00:00Z\n1732665600 web app 12m 32Mi\n"),
+            "2026-11-21T12:00:00Z 1732665600/web/app 0.012 33554432\n");
 }
 
 TEST(TopLog, TakesOneNamespaceByItsFlag) {

@@ -168,7 +168,6 @@ TEST_F(AdviseRequests, RefuseWhatTheyCannotRead) {
   EXPECT_EQ(run({"--profile", "Best"}), 2);
 }
 
-/// A line is as it was written by its reader's terminal: nothing of a name reaches it unseen.
 TEST_F(AdviseRequests, RefuseADumpThatHoldsNothing) {
   const std::string log = write("top.log", top_log(4));
   for (const char* dump : {"", R"({"kind":"List","apiVersion":"v1","items":[]})"}) {
@@ -179,8 +178,16 @@ TEST_F(AdviseRequests, RefuseADumpThatHoldsNothing) {
               1);
     EXPECT_THAT(err_, HasSubstr("nothing.json: holds no object")) << dump;
   }
+  const std::string refused =
+      write("refused.json", R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"pods is forbidden"})");
+  EXPECT_EQ(captured([&] {
+              return cmd::run_evacuator({"advise", "requests", "--snapshot", refused, "--top", log});
+            }),
+            1);
+  EXPECT_THAT(err_, HasSubstr("refused.json: is no object, but what the API server answered: \"pods is forbidden\""));
 }
 
+/// A line is as it was written by its reader's terminal: nothing of a name reaches it unseen.
 TEST_F(AdviseRequests, ShowNoControlCharacters) {
   const std::string log = "2026-11-02T00:00:00Z\nshop \x1b[31mweb app 1m 1Mi\n";
   EXPECT_EQ(run({"--top", write("top.log", log)}), 0) << err_;

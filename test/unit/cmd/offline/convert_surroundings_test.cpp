@@ -1,4 +1,5 @@
 #include "api/json/yaml.hpp"
+#include "base/base64.hpp"
 #include "test/unit/cmd/offline/convert_cases.hpp"
 
 /// What stands beside a policy in one stream, as `kubectl kustomize` and `helm template` render it.
@@ -35,6 +36,52 @@ TEST(ValuesElsewhere, AreReadFromConfigMapsOfTheSameInput) {
   EXPECT_THAT(names_of(conversion), ElementsAre("p")) << "not once more from the ConfigMap";
   EXPECT_EQ(spec_of(conversion).at("schedule"), api::Json({{"interval", "7m0s"}}));
   EXPECT_THAT(notes_of(conversion), IsEmpty());
+}
+
+TEST(ValuesElsewhere, AreReadFromSecretsOfTheSameInput) {
+  const std::string values = "{deschedulingInterval: 7m, kind: Deployment, " SURROUNDED_POLICY "}";
+  const std::string head = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n";
+  for (const std::string& body : {"data: {mine.yaml: " + base::encode_base64(values) + "}",
+                                  "data: {mine.yaml: e30=}\nstringData:\n  mine.yaml: |\n    " + values}) {
+    const auto conversion =
+        convert(release("valuesFrom: [{kind: Secret, name: s, valuesKey: mine.yaml}]") + head + body);
+    expect_valid(conversion);
+    EXPECT_THAT(names_of(conversion), ElementsAre("p")) << "not once more from the Secret";
+    EXPECT_EQ(spec_of(conversion).at("schedule"), api::Json({{"interval", "7m0s"}}));
+  }
+}
+
+TEST(ValuesElsewhere, ThatAreNoTextAreNotRead) {
+  for (const char* data : {"data: {values.yaml: '{}'}", "data: {values.yaml: 5}", "data: {other.yaml: e30=}", "data: 7",
+                           "stringData: {values.yaml: null}"}) {
+    EXPECT_THAT(errors_of(convert(release("valuesFrom: [{kind: Secret, name: s}]") +
+                                  "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n" + data)),
+                ElementsAre(HasSubstr("spec.valuesFrom: the policy stands elsewhere")))
+        << data;
+  }
+}
+
+TEST(ValuesElsewhere, AreOfTheNamespaceOfTheRelease) {
+  const auto in = [](const std::string& ns, const std::string& object) {
+    std::string text = object;
+    return text.insert(text.find("metadata: {") + std::string_view("metadata: {").size(), "namespace: " + ns + ", ");
+  };
+  const std::string asks = in("ours", release("values: {kind: Deployment}, valuesFrom: [{kind: ConfigMap, name: v}]"));
+  const std::string theirs = in("theirs", config_map("v", "{deschedulingInterval: 9m}"));
+  const std::string ours = "{deschedulingInterval: 7m, " SURROUNDED_POLICY "}";
+  for (const std::string& text : {asks + theirs + in("ours", config_map("v", ours)), asks + config_map("v", ours)})
+    EXPECT_EQ(spec_of(convert(text)).at("schedule"), api::Json({{"interval", "7m0s"}}));
+  EXPECT_THAT(errors_of(convert(asks + theirs)), ElementsAre(HasSubstr("the policy stands elsewhere")));
+}
+
+TEST(ValuesElsewhere, ANullDeletesTheChartsDefault) {
+  const auto conversion = convert(
+      release("values: {kind: Deployment, deschedulerPolicyAPIVersion: descheduler/v1alpha1, deschedulerPolicy: "
+              "{strategies: {LowNodeUtilization: null}}}, chart: {spec: {chart: descheduler, version: 0.29.0}}, "
+              "valuesFrom: [{kind: ConfigMap, name: base}]") +
+      config_map("base", "{deschedulerPolicy: {strategies: {LowNodeUtilization: {enabled: true}}}}"));
+  expect_valid(conversion);
+  EXPECT_THAT(strategies_of(conversion), testing::Not(Contains("LowNodeUtilization")));
 }
 
 TEST(ValuesElsewhere, LeaveNothingToConvertWithoutThem) {

@@ -179,6 +179,9 @@ TEST_F(DumpShapes, NameFileAndItem) {
               HasSubstr("/dump: items[1]: has no kind"));
   EXPECT_THAT(count_of(std::string(kNode) + R"({"kind": "Pod", "metadata": {}})"),
               HasSubstr("/dump: documents[1]: Pod without metadata.name"));
+  EXPECT_THAT(
+      count_of(R"({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "nodes is forbidden"})"),
+      HasSubstr("/dump: is no object, but what the API server answered: \"nodes is forbidden\""));
   EXPECT_THAT(count_of("NAME   STATUS   AGE\nn1     Ready    1d\n"),
               HasSubstr("/dump: must be a Kubernetes object, not a string; dump with kubectl get"));
   EXPECT_THAT(count(load_dump(directory_ + "/none")), HasSubstr("/none: No such file or directory"));

@@ -1,25 +1,19 @@
-/// Holds crds/*.yaml, the C++ types and the generated files together.
+/// Holds the schemas of crds/*.yaml and the C++ types together.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "api/json/schema.hpp"
 #include "api/json/yaml.hpp"
 #include "api/meta/names.hpp"
-#include "api/vocabulary/blockers.hpp"
 #include "api/wire_names.hpp"
-#include "api_reference.hpp"
-#include "populated.hpp"
+#include "test/unit/api/crds/crd_files.hpp"
+#include "test/unit/api/populated.hpp"
 
 namespace crd_test {
 
@@ -29,14 +23,6 @@ using test_api::kAllEvictors;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-const std::filesystem::path kRoot = EVACUATOR_SOURCE_DIR;
-
-std::string file_text(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  EXPECT_TRUE(in) << path;
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 /// One kind with everything the tests ask of it.
 struct Kind {
@@ -103,11 +89,6 @@ class CrdTest : public testing::TestWithParam<Kind (*)()> {
   Json crd_;
   Json schema_;
 };
-
-bool is_refused(const Json& schema) {
-  const auto rules = schema.find("x-kubernetes-validations");
-  return rules != schema.end() && rules->at(0).at("rule") == "false";
-}
 
 /// Calls visit(schema, path) for every property below `schema`; path has [] for list items, and does not enter maps.
 void walk_schema(const Json& schema, const std::string& path,
@@ -326,184 +307,5 @@ TEST_P(CrdTest, HasRulesForTheRegistersOfOldServers) {
 
 INSTANTIATE_TEST_SUITE_P(Api, CrdTest, testing::Values(evacuation_kind, policy_kind),
                          [](const auto& info) { return info.index == 0 ? "Evacuation" : "DeschedulerPolicy"; });
-
-TEST(GeneratedReferenceTest, IsCurrent) {
-  std::vector<Json> crds;
-  for (const std::string& name : api_reference::kCrdFiles) {
-    crds.push_back(api::parse_yaml(file_text(kRoot / "crds" / name))->at(0));
-  }
-  EXPECT_EQ(file_text(kRoot / "docs/reference/api.md"), api_reference::reference_page(crds)) << "run make generate";
-}
-
-Json crd_at(std::size_t index) {
-  return api::parse_yaml(file_text(kRoot / "crds" / api_reference::kCrdFiles[index]))->at(0);
-}
-
-std::vector<std::string> columns_of(const Json& crd) {
-  std::vector<std::string> names;
-  for (const Json& column : crd.at("spec").at("versions").at(0).at("additionalPrinterColumns")) {
-    names.push_back(column.at("name").get<std::string>() + (column.value("priority", 0) > 0 ? "+" : ""));
-  }
-  return names;
-}
-
-TEST(PrinterColumnsTest, AreThoseOfTheDesign) {
-  EXPECT_THAT(columns_of(crd_at(0)), ElementsAre("Pod", "Node", "Evictor", "Phase", "Progress", "Target", "Age",
-                                                 "Reason+", "Blocked-By+", "Deadline+", "Attempt+", "Requester+"));
-  EXPECT_THAT(columns_of(crd_at(1)),
-              ElementsAre("Mode", "Ready", "Nodes", "Nominated", "Active", "Evicted", "Last Cycle", "Next", "Age"));
-}
-
-TEST(ShortNamesTest, AreThoseOfTheDesign) {
-  EXPECT_THAT(crd_at(0).at("spec").at("names").at("shortNames"), ElementsAre("evac"));
-  EXPECT_THAT(crd_at(1).at("spec").at("names").at("shortNames"), ElementsAre("dsp"));
-}
-
-template <typename Names>
-std::vector<std::string> names_in(const Names& table) {
-  std::vector<std::string> names;
-  for (const auto& entry : table) names.emplace_back(entry.name);
-  return names;
-}
-
-TEST(CrdEnumsTest, AreThoseOfTheTypes) {
-  using Pointer = Json::json_pointer;
-  const std::string schema = "/spec/versions/0/schema/openAPIV3Schema/properties/";
-  const auto enum_at = [&](std::size_t crd, const std::string& path) {
-    return crd_at(crd).at(Pointer(schema + path + "/enum")).get<std::vector<std::string>>();
-  };
-  EXPECT_EQ(enum_at(0, "status/properties/phase"), names_in(api::kPhaseNames));
-  EXPECT_EQ(enum_at(0, "spec/properties/onTimeout"), names_in(api::kOnTimeoutNames));
-  EXPECT_EQ(enum_at(0, "spec/properties/holdSlotUntil"), names_in(api::kHoldSlotNames));
-  EXPECT_EQ(enum_at(0, "status/properties/outcome/properties/kind"), names_in(api::kOutcomeNames));
-  EXPECT_EQ(enum_at(0, "status/properties/conditions/items/properties/status"), names_in(api::kConditionStatusNames));
-  EXPECT_EQ(enum_at(1, "spec/properties/mode"), names_in(api::kModeNames));
-  EXPECT_EQ(enum_at(1, "spec/properties/compatibility"), names_in(api::kCompatibilityNames));
-  EXPECT_EQ(enum_at(1, "spec/properties/scheduler/properties/scoringStrategy/properties/type"),
-            names_in(api::kScoringNames));
-  EXPECT_EQ(enum_at(1, "spec/properties/evacuation/properties/onTimeout"), names_in(api::kOnTimeoutNames));
-  const std::string evictability = "spec/properties/evictability/properties/";
-  EXPECT_EQ(enum_at(1, evictability + "noEvictionPolicy"), names_in(api::kNoEvictionNames));
-  EXPECT_EQ(enum_at(1, evictability + "autoscalerAnnotations"), names_in(api::kAutoscalerAnnotationsNames));
-  EXPECT_EQ(enum_at(1, evictability + "labelSelector/properties/matchExpressions/items/properties/operator"),
-            names_in(api::kLabelOperatorNames));
-  for (const std::string& selector : {std::string("spec/properties/nodeSelector"), evictability + "nodeSelector"}) {
-    EXPECT_EQ(enum_at(1, selector + "/properties/matchExpressions/items/properties/operator"),
-              names_in(api::kNodeOperatorNames));
-  }
-  auto protections = enum_at(1, evictability + "podProtections/properties/defaultDisabled/items");
-  for (const std::string& name : enum_at(1, evictability + "podProtections/properties/extraEnabled/items")) {
-    protections.push_back(name);
-  }
-  EXPECT_EQ(protections, names_in(api::kProtectionNames));
-}
-
-// ---------------------------------------------------------------- sizes
-
-/// A character of JSON text at its worst: \u0001.
-constexpr std::size_t kBytesOfACharacter = 6;
-constexpr std::size_t kBytesOfANumber = 20;
-/// Quotes, colon and comma around a member.
-constexpr std::size_t kBytesAround = 6;
-
-std::size_t worst_string(const Json& schema, const std::string& path) {
-  if (schema.contains("enum")) return 32;
-  EXPECT_TRUE(schema.contains("maxLength")) << path << " has no bound";
-  return schema.value("maxLength", std::size_t{0}) * kBytesOfACharacter;
-}
-
-/// The largest JSON text that the schema lets through; what it does not bound is a failure. Parameters are left out.
-std::size_t worst_size(const Json& schema, const std::string& path) {
-  if (is_refused(schema) || path.ends_with(".parameters")) return 0;
-  const std::string type = schema.value("type", "");
-  if (type == "string") return worst_string(schema, path);
-  if (type == "array") {
-    EXPECT_TRUE(schema.contains("maxItems")) << path << " has no bound";
-    return schema.value("maxItems", std::size_t{0}) * (worst_size(schema.at("items"), path + "[]") + kBytesAround);
-  }
-  if (type != "object") return kBytesOfANumber;
-  EXPECT_TRUE(schema.contains("properties")) << path << " has no bound";
-  std::size_t sum = 0;
-  if (!schema.contains("properties")) return 0;
-  for (const auto& [name, member] : schema.at("properties").items())
-    sum += name.size() + kBytesAround + worst_size(member, fmt::format("{}.{}", path, name));
-  return sum;
-}
-
-/// The bound in the last of the rules about parameters.
-std::size_t parameter_characters(const Json& schema) {
-  const auto rule = schema.at("x-kubernetes-validations").back().at("rule").get<std::string>();
-  return std::stoul(rule.substr(rule.rfind("<= ") + 3));
-}
-
-TEST(EvacuationSizes, ATenantCannotFillTheOperatorsMemoryWithSpecs) {
-  const Json schema = crd_at(0).at("spec").at("versions").at(0).at("schema").at("openAPIV3Schema");
-  const Json& spec = schema.at("properties").at("spec");
-  const Json& evictors = spec.at("properties").at("evictors");
-  const Json& parameters = evictors.at("items").at("properties").at("parameters");
-  const auto count = evictors.at("maxItems").get<std::size_t>() * parameters.at("maxProperties").get<std::size_t>();
-  const std::size_t worst =
-      worst_size(spec, "spec") + parameter_characters(schema) * kBytesOfACharacter + count * kBytesAround;
-  EXPECT_LT(worst, std::size_t{64} * 1024);
-  EXPECT_GT(worst, std::size_t{16} * 1024) << "is everything counted?";
-}
-
-/// An object that an older CRD let in has a status, which the server validates with the rest at each write of it.
-TEST(EvacuationSizes, NewBoundsAreAskedOfNewObjectsOnly) {
-  const Json schema = crd_at(0).at("spec").at("versions").at(0).at("schema").at("openAPIV3Schema");
-  for (const Json& each : schema.at("x-kubernetes-validations"))
-    EXPECT_TRUE(each.at("rule").get<std::string>().starts_with("has(self.status) || ")) << each;
-}
-
-TEST(EvacuationSizes, ParametersAreBoundedInAllAsTheSchemaSays) {
-  const Json schema = crd_at(0).at("spec").at("versions").at(0).at("schema").at("openAPIV3Schema");
-  const std::size_t most = parameter_characters(schema);
-  api::EvacuationSpec spec;
-  spec.pod_ref.name = "web";
-  spec.evictors = {{"annotation", {}}, {"eviction-api", {}}};
-  std::size_t left = most;
-  for (std::size_t i = 0; left > 0; ++i) {
-    const std::string key = "k" + std::to_string(i);
-    const std::size_t size = std::min<std::size_t>(left - key.size(), 1000);
-    spec.evictors[i % 2].parameters.emplace_back(key, std::string(size, 'v'));
-    left -= key.size() + size;
-  }
-  EXPECT_THAT(api::validate(spec, kAllEvictors), IsEmpty());
-  spec.evictors[1].parameters.front().second += "\u00e9";
-  const auto errors = api::validate(spec, kAllEvictors);
-  ASSERT_EQ(errors.size(), 1U);
-  EXPECT_EQ(errors[0].to_string(),
-            "spec.evictors: the parameters have 4097 characters in all, at most 4096 are allowed");
-}
-
-/// The samples that people apply first.
-TEST(CrdDescriptionsTest, NameEveryKindOfBlocker) {
-  const Json::json_pointer kind(
-      "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/blockedBy/items/"
-      "properties/kind/description");
-  const auto text = crd_at(0).at(kind).get<std::string>();
-  for (const auto& term : api::blocker_kinds()) EXPECT_THAT(text, HasSubstr(std::string(term.name)));
-}
-
-TEST(SamplesTest, AreValid) {
-  const auto samples = kRoot / "config/samples";
-  if (!std::filesystem::exists(samples)) GTEST_SKIP() << "no samples yet";
-  const Json evacuations = crd_at(0).at("spec").at("versions").at(0).at("schema").at("openAPIV3Schema");
-  const Json policies = crd_at(1).at("spec").at("versions").at(0).at("schema").at("openAPIV3Schema");
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(samples)) {
-    if (entry.path().extension() != ".yaml") continue;
-    const auto documents = api::parse_yaml(file_text(entry.path()));
-    ASSERT_TRUE(documents) << entry.path() << ": " << documents.error().message;
-    for (const Json& object : *documents) {
-      const bool is_policy = object.value("kind", "") == "DeschedulerPolicy";
-      if (!is_policy && object.value("kind", "") != "Evacuation") continue;
-      const auto errors =
-          is_policy ? api::check_descheduler_policy(object, kAllEvictors) : api::check_evacuation(object, kAllEvictors);
-      EXPECT_TRUE(errors.empty()) << entry.path() << ": " << errors.at(0).to_string();
-      const auto schema_errors = api::validate_schema(is_policy ? policies : evacuations, object);
-      EXPECT_TRUE(schema_errors.empty()) << entry.path() << ": " << schema_errors.at(0).to_string();
-    }
-  }
-}
 
 }  // namespace crd_test

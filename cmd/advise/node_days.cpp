@@ -1,0 +1,84 @@
+#include "cmd/advise/node_days.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+namespace cmd::advise {
+namespace {
+
+using advising::Day;
+
+constexpr std::size_t kMostNames = 5;
+
+class NodeDaysReader {
+ public:
+  NodeDaysReader(PrometheusSession& session, const usage::NodeMatcher& matcher)
+      : session_(session), matcher_(matcher), expressions_(usage::node_expressions(session.settings())) {}
+
+  base::Status read(Day day) {
+    for (std::size_t i = 0; i < expressions_.size(); ++i) {
+      told_.clear();
+      auto told =
+          session_.history().nodes(expressions_[i], advising::start_of(day + 1),
+                                   [&](std::string_view instance, double value) { take(instance, value, day, i); });
+      if (!told) return told.error().during("Prometheus, " + advising::text_of(day));
+    }
+    return base::Done{};
+  }
+
+  advising::NodeDays finish(std::vector<std::string>& problems) && {
+    if (strangers_ > 0)
+      problems.push_back(fmt::format("{} values are of nodes that are not in the cluster", strangers_));
+    if (!unclear_.empty()) problems.push_back(unclear_text());
+    return std::move(days_);
+  }
+
+ private:
+  /// The history itself tells series of one name as one without a number.
+  void take(std::string_view instance, double value, Day day, std::size_t metric) {
+    const std::string node(matcher_.match(instance));
+    if (node.empty()) {
+      ++strangers_;
+      return;
+    }
+    const bool is_clear = told_.insert(node).second && !std::isnan(value);
+    days_[node][day].values[metric] = is_clear ? value : advising::kUnknown;
+    if (!is_clear) unclear_.insert(node);
+  }
+
+  std::string unclear_text() const {
+    std::string names;
+    std::size_t shown = 0;
+    for (const std::string& node : unclear_) {
+      if (++shown > kMostNames) break;
+      names += (names.empty() ? "" : ", ") + node;
+    }
+    return fmt::format(
+        "{} nodes have more than one series for a figure, or one without a number: such figures are not used ({}{}); "
+        "narrow them down with --prometheus-matchers",
+        unclear_.size(), names, unclear_.size() > kMostNames ? ", …" : "");
+  }
+
+  PrometheusSession& session_;
+  const usage::NodeMatcher& matcher_;
+  const std::vector<usage::DailyExpression> expressions_;
+  advising::NodeDays days_;
+  std::set<std::string> told_;  ///< nodes, of the answer that is being read
+  std::set<std::string> unclear_;
+  std::size_t strangers_ = 0;
+};
+
+}  // namespace
+
+base::Result<advising::NodeDays> read_node_days(PrometheusSession& session, const DayWindow& window,
+                                                const usage::NodeMatcher& matcher, std::vector<std::string>& problems) {
+  NodeDaysReader reader(session, matcher);
+  for (Day day = window.from; day < window.to; ++day) {
+    if (auto read = reader.read(day); !read) return read.error();
+  }
+  return std::move(reader).finish(problems);
+}
+
+}  // namespace cmd::advise
