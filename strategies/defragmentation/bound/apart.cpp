@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "scheduling/predicates.hpp"
+#include "strategies/defragmentation/bound/spread.hpp"
 
 namespace strategies {
 namespace {
@@ -93,6 +94,15 @@ void add_by_port(const DefragmentationProblem& problem, std::vector<PodsApart>& 
   }
 }
 
+void add_evenly_spread(const DefragmentationProblem& problem, Divisions& divisions, std::vector<PodsApart>& all) {
+  for (const EvenPods& even : evenly_spread(problem)) {
+    if (even.pods.size() > even.domains()) continue;
+    const api::ObjectMeta& meta = problem.base().pod(even.pods.front()).meta;
+    all.push_back({even.pods, divisions.of(even.topology_key).is_by_node,
+                   fmt::format("{} pods that are spread evenly, such as {}/{}", even.pods.size(), meta.ns, meta.name)});
+  }
+}
+
 }  // namespace
 
 std::vector<PodsApart> pods_apart(const DefragmentationProblem& problem) {
@@ -103,6 +113,7 @@ std::vector<PodsApart> pods_apart(const DefragmentationProblem& problem) {
     for (const auto& group : base.anti_affine_towards(ns)) add_repelling(problem, group, divisions, all);
   }
   add_by_port(problem, all);
+  add_evenly_spread(problem, divisions, all);
   return all;
 }
 

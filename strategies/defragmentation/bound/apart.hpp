@@ -14,8 +14,8 @@ struct PodsApart {
   std::string what;            ///< "12 pods with host port 80/TCP", …
 };
 
-/// Those that repel one another where all nodes looked at have a domain, and those that ask for one host port of all
-/// addresses.
+/// Those that repel one another where all nodes looked at have a domain, those that ask for one host port of all
+/// addresses, and those that are spread evenly over no fewer domains (spread.hpp).
 std::vector<PodsApart> pods_apart(const DefragmentationProblem& problem);
 
 }  // namespace strategies

@@ -11,6 +11,7 @@
 #include "strategies/defragmentation/bound/apart.hpp"
 #include "strategies/defragmentation/bound/mixes.hpp"
 #include "strategies/defragmentation/bound/node_pools.hpp"
+#include "strategies/defragmentation/bound/spread.hpp"
 
 namespace strategies {
 namespace {
@@ -137,8 +138,13 @@ LowerBound lower_bound_of(const DefragmentationProblem& problem, const std::func
     raise(bound, demand.nodes_needed_by_mix(static_cast<double>(i) / kMixParts),
           [] { return std::string("requests of cpu and memory together"); });
   for (const PodsApart& each : pods_apart(problem)) raise(bound, each.pods.size(), [&] { return each.what; });
-  raise(bound, nodes_needed_by_pools(problem, should_stop),
-        [] { return std::string("requests of pods that may run on some nodes only"); });
+  const std::vector<EvenPods> even = evenly_spread(problem);
+  for (const EvenPods& each : even)
+    raise(bound, std::min(each.domains(), each.pods.size()), [] { return std::string("pods that are spread evenly"); });
+  raise(bound, nodes_needed_by_pools(problem, even, should_stop), [&] {
+    return std::string(even.empty() ? "requests of pods that may run on some nodes only"
+                                    : "requests of pods that may run on some nodes only, or are spread evenly");
+  });
   bound.needed = std::min(bound.needed, bound.busy);
   return bound;
 }
