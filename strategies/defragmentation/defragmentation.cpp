@@ -7,6 +7,7 @@
 
 #include "api/meta/well_known.hpp"
 #include "strategies/defragmentation/bound/bound.hpp"
+#include "strategies/defragmentation/bound/fewest_moves.hpp"
 
 namespace strategies {
 namespace {
@@ -105,7 +106,11 @@ base::Status Defragmentation::nominate(const StrategyContext& context, Nominatio
   report.bound_reason = bound.reason;
   SearchBudget budget(kMostSteps, should_stop);
   SearchLimits limits = limits_of(args_, bound, sink);
-  if (limits.most_moves == 0) limits.most_freed = 0;
+  if (limits.most_moves == 0) {
+    limits.most_freed = 0;
+  } else {
+    limits.fewest_moves = fewest_moves(problem, should_stop);
+  }
   limits.is_cancelled = context.is_cancelled;
   limits.should_stop = should_stop;
   limits.executor = context.executor;

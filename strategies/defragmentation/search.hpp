@@ -17,6 +17,8 @@ struct DefragmentationPlan {
   std::vector<WaveMove> moves;
   Disturbance disturbance{};  ///< by all moves
   bool is_cut_short = false;  ///< somebody stopped the search, and more may be possible
+
+  std::int32_t waves() const { return moves.empty() ? 0 : moves.back().wave; }
 };
 
 /// How far a search has come.
@@ -28,11 +30,12 @@ struct SearchState {
 };
 
 struct SearchLimits {
-  std::size_t most_freed = 0;            ///< no plan frees more: LowerBound::most_freed()
-  std::size_t most_moves = SIZE_MAX;     ///< in a plan
-  std::function<bool()> is_cancelled{};  ///< nobody wants a plan any more; empty: never
-  std::function<bool()> should_stop{};   ///< that, or the time is over; empty: never
-  Executor executor{};                   ///< for the streams of the search (ADR 22)
+  std::size_t most_freed = 0;               ///< no plan frees more: LowerBound::most_freed()
+  std::vector<std::size_t> fewest_moves{};  ///< fewest_moves()
+  std::size_t most_moves = SIZE_MAX;        ///< in a plan
+  std::function<bool()> is_cancelled{};     ///< nobody wants a plan any more; empty: never
+  std::function<bool()> should_stop{};      ///< that, or the time is over; empty: never
+  Executor executor{};                      ///< for the streams of the search (ADR 22)
 };
 
 /// Looks for the plan that is worth the most: first a greedy one, then better ones in its neighbourhood, by chance, in
@@ -58,12 +61,17 @@ class DefragmentationSearch {
   /// Goes on from there.
   void take(const SearchState& state) { state_ = state; }
   /// Better plans in the neighbourhood of the best one, until the budget is over or nothing was gained for long. How
-  /// many attempts in a row gained nothing: `patience` at most, those that it begins with included.
-  int improve(std::int64_t most_steps, int failures, int patience);
-  /// As many nodes as there can be, and no pod moves but the fewest that have to.
+  /// many attempts in a row gained nothing, the `failures` that it begins with included.
+  int improve(std::int64_t most_steps, int failures);
+  /// So many in a row without a gain are enough.
+  bool is_hopeless_after(int failures) const;
+  /// As many nodes as there can be with the fewest moves that can be, and no fewer nodes are worth more.
   bool is_perfect() const;
 
  private:
+  static constexpr double kKeyNoise = 0.7;  ///< of efforts, when nodes are exchanged
+  static constexpr double kTryMore = 0.6;   ///< share of the attempts that are about one more node
+
   void search();
   void improve_in_streams(std::int64_t steps, std::int64_t most_steps);
   void cheapen();

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t kStreams = 4;  // of each search: never as many as there are cores, or plans would depend on that
 constexpr std::int64_t kMostRounds = 8;     // after each one all streams go on from the best plan of any
-constexpr int kPatience = 150;              // attempts of a stream without gain of any
 constexpr std::int64_t kShares = 2;         // of the steps, one for each stream: mostly two of them run at a time
 constexpr std::int64_t kLeastAttempts = 2;  // from the beginning, for which the steps of a stream are to do
 
@@ -29,9 +28,9 @@ class Stream {
 
   void run(std::int64_t steps, std::int64_t most_steps) {
     budget_.grant(steps);
-    failures_ = search_.improve(most_steps, failures_, kPatience);
+    failures_ = search_.improve(most_steps, failures_);
   }
-  bool has_more_to_try() const { return failures_ < kPatience && !search_.is_perfect(); }
+  bool has_more_to_try() const { return !search_.is_hopeless_after(failures_); }
   const SearchState& state() const { return search_.state(); }
   /// A plan that is worth as much stays: the streams are to look at different ones.
   void go_on_from(const SearchState& state, bool is_gain) {
@@ -53,7 +52,7 @@ class Stream {
 /// Rounds of all streams side by side. Those that are behind go on from the best plan: of equal ones that of the first
 /// stream.
 void DefragmentationSearch::improve_in_streams(std::int64_t steps, std::int64_t most_steps) {
-  if (budget_.is_over() || is_perfect()) return;
+  if (budget_.is_over()) return;
   problem_.judge_all();
   std::vector<std::unique_ptr<Stream>> streams;
   for (std::size_t i = 0; i < kStreams; ++i) {

@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <numeric>
-#include <set>
 #include <utility>
 #include <vector>
 
-#include "scheduling/predicates.hpp"
+#include "strategies/defragmentation/bound/apart.hpp"
 #include "strategies/defragmentation/bound/mixes.hpp"
 #include "strategies/defragmentation/bound/node_pools.hpp"
+#include "strategies/defragmentation/bound/spread.hpp"
 
 namespace strategies {
 namespace {
@@ -121,48 +120,6 @@ class Demand {
   std::vector<std::vector<std::pair<const Set*, std::int64_t>>> by_resource_;
 };
 
-void raise_by_anti_affinity(const DefragmentationProblem& problem, const ClusterSnapshot::AntiAffineGroup& group,
-                            LowerBound& bound) {
-  const ClusterSnapshot& base = problem.base();
-  const PodIndex first = group.front();
-  const auto& terms = base.pod(first).affinity->required_pod_anti_affinity;
-  const bool repel = std::ranges::any_of(terms, [&](const api::PodAffinityTerm& term) {
-    const auto& domain_of = problem.cluster().topology(term.topology_key).domain_of;
-    const auto has_domain = [&](NodeIndex node) { return domain_of[node] != scheduling::Topology::kNone; };
-    return scheduling::covers(term, first, first, base) && std::ranges::all_of(problem.nodes(), has_domain);
-  });
-  if (!repel) return;
-  const auto counts = [&](PodIndex pod) { return problem.has_to_stay_somewhere(pod); };
-  const auto pods = static_cast<std::size_t>(std::ranges::count_if(group, counts));
-  raise(bound, pods, [&] {
-    const api::ObjectMeta& meta = base.pod(first).meta;
-    return fmt::format("{} pods that repel one another, such as {}/{}", pods, meta.ns, meta.name);
-  });
-}
-
-/// The ports of all addresses alone, each with its protocol: who asks for one gets on a node where nobody else does.
-void raise_by_ports(const DefragmentationProblem& problem, LowerBound& bound) {
-  const ClusterSnapshot& base = problem.base();
-  std::map<std::pair<std::int32_t, std::string>, std::size_t> pods_at;
-  const auto count = [&](PodIndex pod) {
-    std::set<std::pair<std::int32_t, std::string>> ports;
-    for (const api::Container& container : base.pod(pod).containers) {
-      for (const api::HostPort& port : container.host_ports) {
-        if (port.ip.empty() || port.ip == "0.0.0.0") ports.emplace(port.port, port.protocol);
-      }
-    }
-    for (const auto& port : ports) ++pods_at[port];
-  };
-  for (const NodeIndex node : problem.nodes()) {
-    for (const PodIndex pod : problem.pods_on(node)) {
-      if (base.has_host_ports(pod)) count(pod);
-    }
-  }
-  for (const auto& [port, pods] : pods_at)
-    raise(bound, pods,
-          [&, &port = port.first, pods = pods] { return fmt::format("{} pods with host port {}", pods, port); });
-}
-
 }  // namespace
 
 LowerBound lower_bound_of(const DefragmentationProblem& problem, const std::function<bool()>& should_stop) {
@@ -180,12 +137,14 @@ LowerBound lower_bound_of(const DefragmentationProblem& problem, const std::func
   for (int i = 1; i < kMixParts && !should_stop(); ++i)
     raise(bound, demand.nodes_needed_by_mix(static_cast<double>(i) / kMixParts),
           [] { return std::string("requests of cpu and memory together"); });
-  for (scheduling::NamespaceIndex ns = 0; ns < base.namespace_count(); ++ns) {
-    for (const auto& group : base.anti_affine_towards(ns)) raise_by_anti_affinity(problem, group, bound);
-  }
-  raise_by_ports(problem, bound);
-  raise(bound, nodes_needed_by_pools(problem, should_stop),
-        [] { return std::string("requests of pods that may run on some nodes only"); });
+  for (const PodsApart& each : pods_apart(problem)) raise(bound, each.pods.size(), [&] { return each.what; });
+  const std::vector<EvenPods> even = evenly_spread(problem);
+  for (const EvenPods& each : even)
+    raise(bound, std::min(each.domains(), each.pods.size()), [] { return std::string("pods that are spread evenly"); });
+  raise(bound, nodes_needed_by_pools(problem, even, should_stop), [&] {
+    return std::string(even.empty() ? "requests of pods that may run on some nodes only"
+                                    : "requests of pods that may run on some nodes only, or are spread evenly");
+  });
   bound.needed = std::min(bound.needed, bound.busy);
   return bound;
 }

@@ -64,13 +64,17 @@ struct Pool {
 /// Sets of nodes that are apart or one inside the other; each after those inside of it, and all nodes last.
 class Pools {
  public:
-  Pools(const DefragmentationProblem& problem, const EmptiedNodes& emptied) : problem_(problem), emptied_(emptied) {
+  Pools(const DefragmentationProblem& problem, const std::vector<EvenPods>& even, const EmptiedNodes& emptied)
+      : problem_(problem), emptied_(emptied), is_even_(problem.base().pod_table_size(), false) {
     Nodes all(problem.base().node_count(), false);
     for (const NodeIndex node : problem.nodes()) all[node] = true;
     footprint(all);
     one_of_.resize(problem.base().request_set_count(), scheduling::kNoPod);
+    for (const EvenPods& each : even) add(each);
     for (const NodeIndex node : problem.nodes()) {
-      for (const PodIndex pod : problem.pods_on(node)) add(pod, node);
+      for (const PodIndex pod : problem.pods_on(node)) {
+        if (!is_even_[pod]) add(pod, node);
+      }
     }
     build();
   }
@@ -91,6 +95,19 @@ class Pools {
     one_of_[requests] = pod;
     const std::size_t found = footprint_of(pod);
     ++footprints_[footprints_[found].is_in[node] ? found : kWholeCluster].pods[requests];  // it may stay where it is
+  }
+
+  /// So many in each domain, and the rest in any.
+  void add(const EvenPods& even) {
+    const PodIndex first = even.pods.front();
+    if (is_even_[first] || even.least == 0 || even.domains() > kMostPools) return;
+    const std::uint32_t requests = problem_.base().request_set_of(first);
+    one_of_[requests] = first;
+    std::vector<Nodes> domains(even.domains(), Nodes(problem_.base().node_count(), false));
+    for (const NodeIndex node : problem_.nodes()) domains[even.topology->domain_of[node]][node] = true;
+    for (const Nodes& domain : domains) footprints_[footprint(domain)].pods[requests] += even.least;
+    footprints_[kWholeCluster].pods[requests] += even.pods.size() - even.least * domains.size();
+    for (const PodIndex pod : even.pods) is_even_[pod] = true;
   }
 
   /// Equal pods of a workload share what they have alike.
@@ -188,6 +205,7 @@ class Pools {
   using Key = std::tuple<const void*, const void*, const void*, std::uint32_t>;
   const DefragmentationProblem& problem_;
   const EmptiedNodes& emptied_;
+  std::vector<bool> is_even_;     ///< by pod: counted by domain
   std::vector<PodIndex> one_of_;  ///< by set of requests
   std::map<Nodes, std::size_t> numbers_;
   std::vector<Pool> footprints_;
@@ -203,8 +221,8 @@ struct Measure {
 
 class PoolBound {
  public:
-  explicit PoolBound(const DefragmentationProblem& problem)
-      : problem_(problem), emptied_(problem), pools_(problem, emptied_) {}
+  PoolBound(const DefragmentationProblem& problem, const std::vector<EvenPods>& even)
+      : problem_(problem), emptied_(problem), pools_(problem, even, emptied_) {}
 
   std::size_t nodes_needed(const std::function<bool()>& should_stop) {
     if (pools_.all().size() == 1) return 0;
@@ -295,8 +313,9 @@ class PoolBound {
 
 }  // namespace
 
-std::size_t nodes_needed_by_pools(const DefragmentationProblem& problem, const std::function<bool()>& should_stop) {
-  return PoolBound(problem).nodes_needed(should_stop);
+std::size_t nodes_needed_by_pools(const DefragmentationProblem& problem, const std::vector<EvenPods>& even,
+                                  const std::function<bool()>& should_stop) {
+  return PoolBound(problem, even).nodes_needed(should_stop);
 }
 
 }  // namespace strategies

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "planning/planner.hpp"
@@ -112,6 +113,7 @@ TEST(Classic, TakesTwoMovesANode) {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 /// `freed` of 20 nodes that can be freed.
 fragmentation::Attempt attempt(std::string_view kind, int freed, int moves) {
@@ -146,6 +148,25 @@ TEST(Aims, NameEachThatIsMissed) {
   auto illegal = attempt("sizes", 20, 40);
   illegal.ours.broken = {"a beside b on n1"};
   EXPECT_THAT(fragmentation::missed_aims(illegal), ElementsAre("broken: a beside b on n1"));
+}
+
+TEST(Aims, AskLessOnlyWhereThatIsStated) {
+  auto few = attempt("huge", 16, 36);
+  EXPECT_THAT(fragmentation::missed_aims(few), SizeIs(1));
+  few.marks = fragmentation::marks_of("huge", 60, false);
+  EXPECT_THAT(fragmentation::missed_aims(few), IsEmpty());
+  few.ours.busy_after += 1;
+  EXPECT_THAT(fragmentation::missed_aims(few), ElementsAre("15 nodes of 20: below 80 %"));
+  auto slow = attempt("huge", 20, 99);
+  slow.optimum = {20, true, 30};
+  EXPECT_THAT(fragmentation::missed_aims(slow), SizeIs(1));
+  slow.marks = fragmentation::marks_of("huge", 12, false);
+  EXPECT_THAT(fragmentation::missed_aims(slow), IsEmpty());
+  slow.ours.moves = 100;
+  EXPECT_THAT(fragmentation::missed_aims(slow), ElementsAre("100 moves, an exact solver needs 30"));
+  for (const auto& [kind, nodes, with_hints] :
+       {std::tuple("huge", 60, true), {"huge", 200, false}, {"sizes", 60, false}})
+    EXPECT_EQ(fragmentation::marks_of(kind, nodes, with_hints).least_freed, 95);
 }
 
 TEST(Aims, AreMeasuredByTheOptimumWhereItIsBelowTheBound) {

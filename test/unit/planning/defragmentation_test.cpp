@@ -337,6 +337,36 @@ auto asks_for_port(std::int32_t port) {
   return [port](api::Pod& pod) { pod.containers.edit()[0].host_ports.push_back({"", "TCP", port}); };
 }
 
+/// Pods of one template share their labels.
+PodBuilder even(const std::string& app, const std::string& node, std::int64_t cpu, std::string_view topology,
+                std::int32_t skew = 1, const std::string& number = "") {
+  static std::map<std::string, api::StringMap> labels;
+  const api::StringMap& own = labels.try_emplace(app, api::StringMap({{"app", app}})).first->second;
+  return PodBuilder(app + number + "-on-" + node).on(node).cpu(cpu).with([&](api::Pod& pod) {
+    pod.meta.labels = own;
+    api::TopologySpreadConstraint constraint;
+    constraint.max_skew = skew;
+    constraint.topology_key = topology;
+    constraint.label_selector = builders::labels_in("app", {app});
+    pod.topology_spread.push_back(std::move(constraint));
+  });
+}
+
+/// Three zones of two nodes each, of which one holds two of three pods. Without zones five nodes hold all nine.
+ClusterBuilder three_zones(std::int32_t skew, bool is_even = true) {
+  ClusterBuilder cluster;
+  for (const std::string zone : {"a", "b", "c"}) {
+    for (const char* number : {"1", "2"})
+      cluster.add(NodeBuilder(zone + number).label(api::well_known::kZoneLabel, zone));
+    cluster.add(even("x", zone + "1", 1500, api::well_known::kZoneLabel, skew));
+    cluster.add(even("y", zone + "1", 1500, api::well_known::kZoneLabel, skew));
+    const std::string other = is_even || zone != "c" ? zone + "2" : "b2";
+    cluster.add(even("z", other, 1500, api::well_known::kZoneLabel, skew, "-" + zone));
+  }
+  if (!is_even) cluster.add(web("w", "c2", 100));
+  return cluster;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Bound, BoundTest,
     testing::Values(
@@ -382,6 +412,20 @@ INSTANTIATE_TEST_SUITE_P(
                   three_nodes({web("a", "n1", 100).with(asks_for_port(80)), web("b", "n2", 100).with(asks_for_port(80)),
                                web("c", "n3", 100).with(asks_for_port(81))}),
                   1, "2 pods with host port 80"},
+        BoundCase{"SpreadEvenly", three_zones(1), 0,
+                  "requests of pods that may run on some nodes only, or are spread evenly"},
+        BoundCase{"SpreadWithALargerSkew", three_zones(2), 1, "requests of cpu"},
+        BoundCase{"SpreadThatIsNotEvenNow", three_zones(1, false), 2, "requests of cpu"},
+        BoundCase{"SpreadOverNodes",
+                  three_nodes({even("e", "n1", 100, api::well_known::kHostnameLabel),
+                               even("e", "n2", 100, api::well_known::kHostnameLabel), web("c", "n3", 100)}),
+                  1, "2 pods that are spread evenly, such as default/e-on-n1"},
+        BoundCase{"SpreadOverAllNodes",
+                  three_nodes({even("e", "n1", 100, api::well_known::kHostnameLabel),
+                               even("e", "n2", 100, api::well_known::kHostnameLabel),
+                               even("e", "n3", 100, api::well_known::kHostnameLabel),
+                               even("e", "n3", 100, api::well_known::kHostnameLabel, 1, "2")}),
+                  0, "pods that are spread evenly"},
         BoundCase{"Staying", three_nodes({web("a", "n1", 100).bare(), web("b", "n2", 100).bare(), web("c", "n3", 100)}),
                   1, "2 nodes with pods that may not leave"}),
     [](const auto& info) { return info.param.name; });

@@ -2,80 +2,16 @@
 
 #include <gmock/gmock.h>
 
-#include "planning/plan_builder.hpp"
-#include "strategies/defragmentation/node_choice.hpp"
-#include "strategies/defragmentation/packing.hpp"
-#include "test/builders/cluster.hpp"
+#include "test/unit/planning/defragmentation/ground.hpp"
 
 namespace planning {
 namespace node_choice_test {
 
 using builders::ClusterBuilder;
-using builders::kNoon;
 using builders::NodeBuilder;
 using builders::PodBuilder;
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-/// Everything that a search decides on.
-class Ground {
- public:
-  explicit Ground(const ClusterBuilder& cluster)
-      : cluster_(cluster.build()),
-        nodes_(cluster_->nodes().begin(), cluster_->nodes().end()),
-        evictability_(spec_.evictability, *cluster_, kNoon, errors_, spec_.compatibility),
-        builder_(input_, evictability_, nodes_, plan_) {
-    builder_.begin("Defragmentation");
-  }
-
-  const strategies::DefragmentationProblem& problem() const { return problem_; }
-  scheduling::NodeIndex node(std::string_view name) const { return cluster_->find_node(name).value(); }
-
-  std::vector<std::string> chosen(std::size_t most_moves = SIZE_MAX) {
-    const strategies::Capacities capacities(problem_);
-    return names_of(strategies::choose_nodes(problem_, capacities, most_moves, budget_, chance_));
-  }
-
-  /// "pod > node" for each move that empties the node; nothing: it does not work.
-  std::vector<std::string> packed(std::string_view emptied, strategies::PackingStyle style) {
-    std::vector<bool> takes(cluster_->node_count(), true);
-    takes[node(emptied)] = false;
-    strategies::Packing packing(problem_, problem_.cluster(), takes, strategies::WorkloadCounts(problem_), style,
-                                budget_, chance_);
-    if (!packing.place_all(problem_.pods_on(node(emptied)))) return {};
-    std::vector<std::string> moves;
-    for (const strategies::PackedMove& move : packing.moves())
-      moves.push_back(cluster_->pod(move.pod).meta.name + " > " + cluster_->node(move.to).meta.name);
-    return moves;
-  }
-
- private:
-  std::vector<std::string> names_of(const std::vector<bool>& nodes) const {
-    std::vector<std::string> names;
-    for (scheduling::NodeIndex i = 0; i < nodes.size(); ++i) {
-      if (nodes[i]) names.push_back(cluster_->node(i).meta.name);
-    }
-    return names;
-  }
-
-  std::unique_ptr<const scheduling::ClusterSnapshot> cluster_;
-  std::vector<scheduling::NodeIndex> nodes_;
-  PlanSpec spec_{api::DeschedulerPolicySpec{}};
-  PlanInput input_{.spec = spec_,
-                   .cluster = *cluster_,
-                   .leaving = {},
-                   .now = kNoon,
-                   .options = {.spend_pdbs = false, .taint_value = "p"}};
-  api::FieldErrors errors_;
-  scheduling::EvictabilityRules evictability_;
-  Plan plan_;
-  PlanBuilder builder_;
-  strategies::StrategyContext context_{builder_.overlay(), nodes_, evictability_, kNoon};
-  strategies::DefragmentationRules rules_;
-  strategies::DefragmentationProblem problem_{context_, builder_, rules_};
-  strategies::SearchBudget budget_{1'000'000'000, {}};
-  strategies::Chance chance_{1};
-};
 
 PodBuilder pod(const std::string& name, const std::string& node, std::int64_t cpu, std::int64_t memory = 0) {
   PodBuilder built = PodBuilder(name).on(node).cpu(cpu);
@@ -96,7 +32,7 @@ TEST_P(NodeChoiceTest, EmptiesTheseFirst) {
   ClusterBuilder cluster;
   for (const NodeBuilder& node : GetParam().nodes) cluster.add(node);
   for (const PodBuilder& each : GetParam().pods) cluster.add(each);
-  EXPECT_EQ(Ground(cluster).chosen(), GetParam().chosen);
+  EXPECT_EQ(DefragmentationGround(cluster).chosen(), GetParam().chosen);
 }
 
 NodeBuilder sized(const std::string& name, std::int64_t cpu, std::int64_t memory, std::int64_t pods = 10) {
@@ -140,8 +76,8 @@ TEST(NodeChoice, StopsWhereThereAreNoMovesLeft) {
   ClusterBuilder cluster;
   for (const char* name : {"a", "b", "c"}) cluster.add(NodeBuilder(name));
   cluster.add(pod("a1", "a", 1500)).add(pod("b1", "b", 1000)).add(pod("c1", "c", 1200));
-  EXPECT_THAT(Ground(cluster).chosen(1), ElementsAre("b"));
-  EXPECT_THAT(Ground(cluster).chosen(0), IsEmpty());
+  EXPECT_THAT(DefragmentationGround(cluster).chosen(1), ElementsAre("b"));
+  EXPECT_THAT(DefragmentationGround(cluster).chosen(0), IsEmpty());
 }
 
 /// "even" has as much of both left and is nearly full; the others have much of one left.
@@ -167,7 +103,7 @@ class PackingByShapeTest : public testing::TestWithParam<ShapeCase> {};
 
 TEST_P(PackingByShapeTest, GoesWhereWhatIsLeftGetsTheMostAlike) {
   const ShapeCase& each = GetParam();
-  EXPECT_THAT(Ground(unlike_rests(each.cpu, each.memory)).packed("from", {.by_shape = each.by_shape}),
+  EXPECT_THAT(DefragmentationGround(unlike_rests(each.cpu, each.memory)).packed("from", {.by_shape = each.by_shape}),
               ElementsAre("moves > " + each.to));
 }
 
@@ -179,10 +115,10 @@ INSTANTIATE_TEST_SUITE_P(Shapes, PackingByShapeTest,
                          [](const auto& info) { return info.param.name; });
 
 TEST(UnlikePods, AreThoseThatAskForMuchMoreCpuForEachByte) {
-  EXPECT_TRUE(Ground(unlike_rests(1900, 200)).problem().has_unlike_pods());
+  EXPECT_TRUE(DefragmentationGround(unlike_rests(1900, 200)).problem().has_unlike_pods());
   ClusterBuilder alike;
   alike.add(NodeBuilder("n1")).add(pod("a", "n1", 1000, 1000)).add(pod("b", "n1", 1000, 500));
-  EXPECT_FALSE(Ground(alike).problem().has_unlike_pods());
+  EXPECT_FALSE(DefragmentationGround(alike).problem().has_unlike_pods());
 }
 
 }  // namespace node_choice_test

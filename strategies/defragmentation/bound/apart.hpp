@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "strategies/defragmentation/problem.hpp"
+
+namespace strategies {
+
+/// Pods of which no two can share a domain, such as a node or a zone.
+struct PodsApart {
+  std::vector<PodIndex> pods;  ///< that have to stay somewhere
+  bool is_by_node = false;     ///< each node is a domain of its own
+  std::string what;            ///< "12 pods with host port 80/TCP", …
+};
+
+/// Those that repel one another where all nodes looked at have a domain, those that ask for one host port of all
+/// addresses, and those that are spread evenly over no fewer domains (spread.hpp).
+std::vector<PodsApart> pods_apart(const DefragmentationProblem& problem);
+
+}  // namespace strategies
