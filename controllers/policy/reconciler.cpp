@@ -85,11 +85,12 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile(const api::ObjectKey& ke
 }
 
 base::Result<kube::Requeue> PolicyReconciler::reconcile_in_turn(const api::ObjectKey& key) {
-  const auto seen = deps_.policies.get(key);
+  auto seen = deps_.policies.get(key);
   forget_earlier(key.name, seen ? seen->meta.uid : std::string());
   if (!seen || seen->meta.is_terminating() || !seen->plan_spec) taints_.drop(key.name);
   if (!seen || seen->meta.is_terminating()) return kube::Requeue::await_change();
   known_[key.name] = seen->meta.uid;
+  seen = statuses_.as_stored(std::move(seen));
   if (!seen->plan_spec) {
     if (auto saved = reject(*seen, seen->spec_problem); !saved) return saved.error();
     return kube::Requeue::await_change();

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "api/descheduler_policy.hpp"
 #include "base/clock.hpp"
@@ -17,6 +19,10 @@ class PolicyStatuses {
  public:
   PolicyStatuses(kube::Client& client, const base::Clock& clock) : client_(client), clock_(clock) {}
 
+  /// The policy as the server holds it, as far as is known: one that our writes have replaced since it was cached comes
+  /// with their status and version, so that the next write does not collide with them.
+  std::shared_ptr<const ObservedPolicy> as_stored(std::shared_ptr<const ObservedPolicy> cached);
+
   /// The policy, with our status where that is newer than the cached one.
   api::DeschedulerPolicy with_own_writes(api::DeschedulerPolicy policy) const;
 
@@ -25,7 +31,8 @@ class PolicyStatuses {
   bool must_write(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
                   const api::DeschedulerPolicyStatus& next) const;
   /// Writes it onto the version that was seen. `next` is remembered even if that fails: the cycle has run whether or
-  /// not its report could be written. kConflict: the policy has changed since.
+  /// not its report could be written. kConflict: somebody else has changed the policy since. REQUIRES: `seen` came from
+  /// as_stored().
   base::Status write(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& next);
 
   void forget(const std::string& uid) { own_.erase(uid); }
@@ -33,8 +40,11 @@ class PolicyStatuses {
  private:
   struct Own {
     api::DeschedulerPolicyStatus status;
-    bool stored = false;  ///< false: the write failed
+    bool stored = false;                ///< false: the write failed
+    std::string version;                ///< resourceVersion that the server gave to it
+    std::vector<std::string> replaced;  ///< those before it, oldest first, that the cache may still show
   };
+  static void note_answer(Own& own, const std::string& replaced, const base::Result<std::string>& answer);
 
   kube::Client& client_;
   const base::Clock& clock_;
