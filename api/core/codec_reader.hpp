@@ -110,20 +110,22 @@ inline error_code unless_about_value(error_code error) {
   }
 }
 
-/// The key as written between the quotes. Keys of ours have no escapes, so an escaped one is simply no known key.
-inline std::string_view raw_key(simdjson::ondemand::raw_json_string key) {
-  return {key.raw(), static_cast<std::size_t>(static_cast<const char*>(std::strchr(key.raw(), '"')) - key.raw())};
+/// The key as written between the quotes, found from its value's begin: between them are a quote, a colon and perhaps
+/// spaces. Keys of ours have no escapes, so an escaped one is simply no known key.
+inline std::string_view raw_key(simdjson::ondemand::raw_json_string key, Value& value) {
+  const char* end = value.raw_json_token().data() - 1;
+  while (*end != '"') --end;
+  return {key.raw(), static_cast<std::size_t>(end - key.raw())};
 }
 
-/// Calls each(key, value) for the members of an object; each returns an error_code.
+/// Calls each(key, value) for the members of an object; each returns an error_code. Results are used in place, here and
+/// below: the processor waits for the parts of a value that is copied as soon as it is made.
 template <typename F>
 error_code for_members(Object& object, F&& each) {
   for (auto field : object) {
-    simdjson::ondemand::raw_json_string key;
-    if (const error_code error = field.key().get(key)) return error;
-    Value value;
-    if (const error_code error = field.value().get(value)) return error;
-    if (const error_code error = each(raw_key(key), value)) return error;
+    if (const error_code error = field.error()) return error;
+    Value& value = field.value_unsafe().value();
+    if (const error_code error = each(raw_key(field.value_unsafe().key(), value), value)) return error;
   }
   return simdjson::SUCCESS;
 }
@@ -131,24 +133,23 @@ error_code for_members(Object& object, F&& each) {
 /// The same for a value that may be no object: then there are no members.
 template <typename F>
 error_code for_members(Value& value, F&& each) {
-  Object object;
-  if (const error_code error = value.get_object().get(object)) return unless_about_value(error);
-  return for_members(object, each);
+  auto object = value.get_object();
+  if (object.error()) return unless_about_value(object.error());
+  return for_members(object.value_unsafe(), each);
 }
 
 /// Calls each(key, value) with unescaped keys, for maps with keys of the user's.
 template <typename F>
 error_code for_entries(Value& value, F&& each) {
-  Object object;
-  if (const error_code error = value.get_object().get(object)) return unless_about_value(error);
-  for (auto field : object) {
+  auto object = value.get_object();
+  if (object.error()) return unless_about_value(object.error());
+  for (auto field : object.value_unsafe()) {
+    if (const error_code error = field.error()) return error;
     std::string_view key;
-    const error_code key_error = field.unescaped_key().get(key);
+    const error_code key_error = field.value_unsafe().unescaped_key().get(key);
     if (unless_about_value(key_error)) return key_error;
-    Value entry;
-    if (const error_code error = field.value().get(entry)) return error;
     if (key_error) continue;  // an escape sequence that is none
-    if (const error_code error = each(key, entry)) return error;
+    if (const error_code error = each(key, field.value_unsafe().value())) return error;
   }
   return simdjson::SUCCESS;
 }
@@ -156,12 +157,11 @@ error_code for_entries(Value& value, F&& each) {
 /// Calls each(value) for the elements of an array; none if the value is no array.
 template <typename F>
 error_code for_elements(Value& value, F&& each) {
-  Array array;
-  if (const error_code error = value.get_array().get(array)) return unless_about_value(error);
-  for (auto element : array) {
-    Value item;
-    if (const error_code error = element.get(item)) return error;
-    if (const error_code error = each(item)) return error;
+  auto array = value.get_array();
+  if (array.error()) return unless_about_value(array.error());
+  for (auto element : array.value_unsafe()) {
+    if (const error_code error = element.error()) return error;
+    if (const error_code error = each(element.value_unsafe())) return error;
   }
   return simdjson::SUCCESS;
 }

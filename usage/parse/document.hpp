@@ -49,11 +49,11 @@ base::Status read_in_place(std::string& text, F&& read) {
 /// A string; anything else leaves `target`. The view is of the text itself where nothing in it is escaped, as in nearly
 /// all names and amounts, else of the parser's buffer: it lives until the document is gone.
 inline wire::error_code read_view(wire::Value& value, std::string_view& target) {
-  std::string_view token = value.raw_json_token();
-  token = token.substr(0, token.find_last_not_of(" \t\r\n") + 1);
-  if (token.size() < 2 || token.front() != '"' || token.back() != '"' || token.find('\\') != std::string_view::npos)
+  const std::string_view token = value.raw_json_token();
+  const std::size_t end = token.rfind('"');  // spaces may follow
+  if (!token.starts_with('"') || token.find('\\') != std::string_view::npos)
     return wire::unless_about_value(value.get_string().get(target));
-  target = token.substr(1, token.size() - 2);
+  target = token.substr(1, end - 1);
   return simdjson::SUCCESS;
 }
 

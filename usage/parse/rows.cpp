@@ -30,12 +30,17 @@ constexpr std::array kSuffixes = {Suffix{"n", 1e-9}, Suffix{"Ki", 1024.0},    Su
                                   Suffix{"u", 1e-6}, Suffix{"Mi", 1048576.0}, Suffix{"Gi", 0x1p30}, Suffix{"k", 1e3},
                                   Suffix{"M", 1e6},  Suffix{"G", 1e9}};
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// "1234n": at most 18 digits and one of these suffixes.
 std::optional<double> read_plain_quantity(std::string_view text) {
+  constexpr std::size_t kMostDigits = 18;
   std::int64_t digits = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + std::min<std::size_t>(text.size(), 18), digits);
-  if (error != std::errc()) return std::nullopt;
-  const std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  std::size_t end = 0;
+  for (; end < std::min(text.size(), kMostDigits) && is_digit(text[end]); ++end)
+    digits = digits * 10 + (text[end] - '0');
+  if (end == 0) return std::nullopt;
+  const std::string_view rest = text.substr(end);
   for (const Suffix& suffix : kSuffixes) {
     if (rest == suffix.text) return static_cast<double>(digits) * suffix.factor;
   }
@@ -53,7 +58,7 @@ std::optional<double> read_plain_number(std::string_view text) {
   std::int64_t digits = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (i == point) continue;
-    if (text[i] < '0' || text[i] > '9') return std::nullopt;
+    if (!is_digit(text[i])) return std::nullopt;
     digits = digits * 10 + (text[i] - '0');
   }
   return static_cast<double>(digits) / kPowers[has_point ? text.size() - point - 1 : 0];
