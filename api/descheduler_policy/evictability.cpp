@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/core/selector_codec.hpp"
+#include "api/json/lenient.hpp"
 #include "api/wire_names.hpp"
 
 namespace api {
