@@ -5,7 +5,8 @@
 namespace controllers {
 namespace {
 
-constexpr int kMostArenas = 4;
+/// More would only hold more that is free: whoever waits for an arena waits less than for the API server.
+constexpr int kMostArenas = 2;
 /// A page of a list is larger: it leaves no hole among what the caches keep of it.
 constexpr int kOwnMapping = 512 << 10;
 

@@ -269,8 +269,8 @@ bool is_blocked(ResponseClass answer) {
 
 Classification classify_eviction(const CallResult& answer, std::span<const KnownText> accepted_texts) {
   if (!answer) return classify_transport(answer.error());
-  const StatusView view = read_status(*answer);
   if (is_success(answer->status)) return classify_success(*answer, Class::kGranted);
+  const StatusView view = read_status(*answer);
   if (const KnownText* known = find_known(accepted_texts, answer->status, view.message))
     return from_known(*known, view);
   if (is_denial(view.message)) return classify_denial(answer->status, view);
@@ -279,8 +279,8 @@ Classification classify_eviction(const CallResult& answer, std::span<const Known
 
 Classification classify_patch(const CallResult& answer) {
   if (!answer) return classify_transport(answer.error());
-  const StatusView view = read_status(*answer);
   if (is_success(answer->status)) return classify_success(*answer, Class::kApplied);
+  const StatusView view = read_status(*answer);
   if (is_denial(view.message)) return classify_denial(answer->status, view);
   // metadata.uid in the patch is the guard against a successor of the same name: servers answer it with 422, too.
   if (answer->status == 422 && (has(view.message, "uid") || has(view.message, "UID"))) {
@@ -291,10 +291,10 @@ Classification classify_patch(const CallResult& answer) {
 
 Classification classify_call(const CallResult& answer, std::span<const KnownText> texts) {
   if (!answer) return classify_transport(answer.error());
-  const StatusView view = read_status(*answer);
   if (is_success(answer->status))
     return answer->body.empty() ? Classification{Class::kApplied, "", {}, {}, {}}
                                 : classify_success(*answer, Class::kApplied);
+  const StatusView view = read_status(*answer);
   if (const KnownText* known = find_known(texts, answer->status, view.message)) return from_known(*known, view);
   if (is_denial(view.message)) return classify_denial(answer->status, view);
   return classify_code(answer->status, view);

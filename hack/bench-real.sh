@@ -21,13 +21,14 @@
 #   --keep FILE                   append the lines of JSON that the table is made of
 #
 # The binaries: KUBEBUILDER_ASSETS, PATH, or as hack/cluster/README.md says. CLUSTER_DIR: the state [/tmp/evacuator-bench].
-# HELPER: a ready evacuator_real_bench; then nothing is built.
+# GLIBC_TUNABLES: of the operator [as in the image]. HELPER: a ready evacuator_real_bench; then nothing is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 SHAPES=() OPERATORS=() OTHERS=() EVICTIONS=300 RUNS=5 LOOPS="1 8 32" REST=20 CYCLES=2 FLOOD="" KEEP=""
 BUILD=${BUILD:-build/release}
 READY=${HELPER:-}
+TUNABLES=$(sed -n 's/^tunables=//p' hack/image.sh) # as in the image
 HELPER=${HELPER:-$BUILD/test/bench/real/evacuator_real_bench}
 export CLUSTER_DIR=${CLUSTER_DIR:-/tmp/evacuator-bench} CLUSTER_NODES=0
 RESULTS="" OPERATOR_PID="" FLOOD_PID="" OPERATOR_KUBECONFIG="$CLUSTER_DIR/kubeconfig" LEADER_ELECTION=false
@@ -261,7 +262,8 @@ run_operator() { # run_operator NAME PATH
   policy | kube apply -f - >/dev/null
   operator_config >"$RESULTS/config.yaml"
   from="$(audit_size)" started="$(date +%s.%N)"
-  "$2" run --kubeconfig="$OPERATOR_KUBECONFIG" --config="$RESULTS/config.yaml" --qps=2000 --burst=4000 \
+  GLIBC_TUNABLES=${GLIBC_TUNABLES-$TUNABLES} "$2" run --kubeconfig="$OPERATOR_KUBECONFIG" \
+    --config="$RESULTS/config.yaml" --qps=2000 --burst=4000 \
     --health-address=127.0.0.1:0 --metrics-address=127.0.0.1:0 --identity=bench >"$RESULTS/operator.log" 2>&1 &
   OPERATOR_PID=$!
   observe "$1" "$OPERATOR_PID" "$started" "$from" "$EVICTIONS"

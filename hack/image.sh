@@ -21,6 +21,8 @@ arch=${1:-$(dpkg --print-architecture)}
 user=65532
 suite=bookworm
 preset=package
+# Each thread keeps fewer blocks that are free (docs/performance.md#memory); hack/bench-real.sh reads this line.
+tunables=glibc.malloc.tcache_count=2
 case $arch in
   amd64) triplet=x86_64-linux-gnu strip=strip ;;
   arm64) triplet=aarch64-linux-gnu strip=aarch64-linux-gnu-strip ;;
@@ -214,7 +216,7 @@ make_archive() {
   umoci raw add-layer --image "$image" --history.created "$created" --history.created_by hack/image.sh "$layer"
   umoci config --image "$image" --no-history --created "$created" --os linux --architecture "$arch" \
     --config.user "$user:$user" --config.entrypoint /usr/local/bin/evacuator --config.cmd run \
-    --config.env PATH=/usr/local/bin --config.workingdir / "${labels[@]}"
+    --config.env PATH=/usr/local/bin --config.env "GLIBC_TUNABLES=$tunables" --config.workingdir / "${labels[@]}"
   umoci gc --layout "$layout" >/dev/null 2>&1
   digest=$(jq -r '.manifests[0].digest' "$layout/index.json")
   reproducible_tar "$layout" "$out/$base.oci.tar" oci-layout index.json blobs
