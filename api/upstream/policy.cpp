@@ -51,7 +51,7 @@ class UpstreamFinder {
   void look_at(const Json& json, const FieldPath& at, int depth) {
     is_empty_ = false;
     if (!json.is_object()) {
-      if (!deeper_) deeper_ = upstream::deeper_policy(json, at);
+      if (!deeper_ && !json.is_string()) deeper_ = upstream::deeper_policy(json, at);
       return bench_.error(at, fmt::format("must be a policy of the descheduler, not {}{}", kind_of(json),
                                           json.is_string() ? upstream::kHowToGet : ""));
     }

@@ -147,8 +147,8 @@ TEST_F(KeptAdvice, IsWrittenOnceAnIntervalAndNotWithoutNews) {
   stage(2);
   start();
   live(hours(10));
-  EXPECT_LE(writes(), 20U);
-  EXPECT_GE(writes(), 19U);
+  EXPECT_LE(writes(), 60U) << "every ten minutes: more than these are not lost when the leader dies";
+  EXPECT_GE(writes(), 59U);
   metrics_work = false;
   live(minutes(40));
   const auto before = writes();
@@ -258,7 +258,7 @@ TEST_F(KeptAdvice, ThatMayNotBeWrittenIsNotTriedAllTheTime) {
     return refusal;
   };
   live(hours(6));
-  EXPECT_LE(asked, 13);
+  EXPECT_LE(asked, 37) << "once in ten minutes";
   EXPECT_FALSE(advice("deployment-web"));
   transport->lie = {};
   live(hours(1));

@@ -50,6 +50,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{
             "ATable", "NAME   DATA   AGE\nd      1      5d\n",
             "must be a policy of the descheduler, not a string; give it YAML or JSON, such as `kubectl get configmap"},
+        BadCase{"AnotherLanguage", "values = [yamlencode({ deschedulerPolicy = {} })]",
+                "not a string; give it YAML or JSON"},
         BadCase{"APage", "<!DOCTYPE html><html><body>404: Not Found</body></html>",
                 "it is HTML or XML: a page instead of the file?"},
         BadCase{"ValuesUnderAnAlias", "my-descheduler: {deschedulerPolicy: {}}",
