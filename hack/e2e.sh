@@ -4,9 +4,9 @@
 # The last line is "N passed, N failed" over all targets; the ones before name the tests that failed.
 #
 #   hack/e2e.sh [TARGET...]      simulator, real, fragmentation and extender (real with 12 nodes), prometheus, docs (the
-#                                command blocks of the pages, on the built-in cluster; those for a real one, and
-#                                traces sent to a receiver of OTLP, are played after real); all six when none is named. Those without a cluster are played beside
-#                                those with one
+#                                command blocks of the pages, on the built-in cluster); all six when none is named.
+#                                After real come the blocks that want a real cluster, and traces for a receiver of OTLP.
+#                                Targets without a cluster are played beside those with one
 #
 #   PRESET                       CMake preset                      [release]
 #   BUILD                        build folder                      [build/$PRESET]
