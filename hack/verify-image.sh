@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes a release (hack/image/release.sh) and checks its image: what is in it, what is not, its user, labels, licences and bill of
-# materials, its signature, that a registry takes it and gives the same back, that a second build gives the same digest, and that the programs run inside its root file
-# system, read-only and as its user: where this machine lets us mount; else that is left out, and said. Another architecture
-# is only started, under qemu-user, and joined with this machine's.
+# materials, its signature, that a registry takes it and gives the same back, that a second build gives the same digest, and
+# that the programs run inside its root file system, read-only and as its user: where this machine lets us mount; else that is
+# left out, and said. Another architecture is only started, under qemu-user, and joined with this machine's.
 # usage: hack/verify-image.sh [amd64|arm64]     REBUILD=1: the second build compiles again, elsewhere and without ccache
 #        IMAGE_PROGRAMS=build/release: takes the programs of that build folder, and compiles nothing
 set -uo pipefail

@@ -35,6 +35,12 @@ api::Json reference_to(const EventObject& object) {
 
 std::string event_text(const api::Json& json) { return json.dump(-1, ' ', false, api::Json::error_handler_t::replace); }
 
+/// An old server takes it in another namespace: it is not lost.
+bool is_misplaced(const Event& event, const EventCorrelator& correlator, const base::Error& error) {
+  return error.code == base::ErrorCode::kInvalid && event.regarding.ns.empty() &&
+         correlator.cluster_scoped_namespace() != kSystemNamespace;
+}
+
 }  // namespace
 
 EventObject event_object(const ResourceType& type, const api::ObjectMeta& meta) {
@@ -205,7 +211,8 @@ base::Status EventRecorder::send(const Request& request, const api::ObjectKey& k
       pause(tried);
       continue;
     }
-    tell_lost(key, sent.error());
+    const Event* event = correlator_.event_of(key);
+    if (!event || !is_misplaced(*event, correlator_, sent.error())) tell_lost(key, sent.error());
     correlator_.forget(key);  // an Event lives for an hour only; or it never got there
     return sent.error();
   }
@@ -233,9 +240,7 @@ base::Status EventRecorder::create(const Event& event, const api::ObjectKey& key
   request.body = *std::move(body);
   request.timeout = kEventTimeout;
   const base::Status sent = send(request, key);
-  const bool misplaced = !sent && sent.error().code == base::ErrorCode::kInvalid && event.regarding.ns.empty() &&
-                         correlator_.cluster_scoped_namespace() != kSystemNamespace;
-  if (misplaced) {
+  if (!sent && is_misplaced(event, correlator_, sent.error())) {
     correlator_.move_cluster_scoped(kSystemNamespace);
     return handle(event);
   }

@@ -123,15 +123,18 @@ TEST_F(EventsTest, FollowsOldServersIntoKubeSystem) {  // seen on 1.20.2
     return json_response(422,
                          R"({"kind":"Status","message":"involvedObject.namespace: does not match event.namespace"})");
   };
+  ::testing::internal::CaptureStderr();
+  EventRecorder told{client, clock, options, base::Log::to_stderr(base::LogLevel::kDebug, base::LogFormat::kText)};
   for (const char* name : {"n1", "n2"}) {
     Event note = note_about(name);
     note.regarding.ns.clear();
-    recorder.publish(note);
+    told.publish(note);
   }
-  recorder.drain();
-  EXPECT_EQ(recorder.stats().sent, 2u);
-  EXPECT_EQ(recorder.stats().failed, 0u);
+  told.drain();
+  EXPECT_EQ(told.stats().sent, 2u);
+  EXPECT_EQ(told.stats().failed, 0u);
   EXPECT_EQ(methods().size(), 3u) << "it learns once";
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "nothing is lost";
   EXPECT_EQ(body(2)["metadata"]["namespace"], "kube-system");
 }
 
