@@ -221,13 +221,16 @@ void MeasuredView::correct_for(PodIndex pod) {
   }
 }
 
-/// Its node's figure is about what the pod uses now.
+/// Its node's figure is about what the pod uses now. Nearly all pods come here: without detours.
 void MeasuredView::correct_for_mean(PodIndex pod) {
-  if (!has_entry(pod) || !cluster_.base().is_active(pod)) return;
-  for (std::size_t c = 0; c < known_.size(); ++c) {
-    const auto now = measured_of(pod, c, false);
-    const auto mean = measured_of(pod, c, true);
-    if (now && mean) add_to(cluster_.base().node_of(pod), c, *mean - *now);
+  const NodeIndex node = cluster_.base().node_of(pod);
+  if (node == kNoNode || !has_entry(pod) || !cluster_.base().is_active(pod)) return;
+  const std::size_t columns = known_.size();
+  const std::size_t entry = entries_->of_pod[pod] * columns;
+  for (std::size_t c = 0; c < columns; ++c) {
+    const std::int64_t now = in_units(node, c, measured_.pod_amounts[entry + c]);
+    const std::int64_t mean = in_units(node, c, measured_.pod_means[entry + c]);
+    if (now != kUnknownUsage && mean != kUnknownUsage) add_to(node, c, mean - now);
   }
 }
 

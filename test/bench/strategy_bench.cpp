@@ -72,7 +72,7 @@ const scheduling::ClusterSnapshot& warm_snapshot(int nodes, bool softly) {
   return *snapshot;
 }
 
-/// Everything uses what it asks for.
+/// Everything uses what it asks for, now and usually.
 std::shared_ptr<const scheduling::MeasuredUsage> usage_as_requested(const scheduling::ClusterSnapshot& cluster) {
   using scheduling::kCpuIndex, scheduling::kMemoryIndex;
   auto usage = std::make_shared<scheduling::MeasuredUsage>();
@@ -92,6 +92,7 @@ std::shared_ptr<const scheduling::MeasuredUsage> usage_as_requested(const schedu
   }
   usage->pods = scheduling::SharedVector(std::move(pods));
   usage->pod_amounts = scheduling::SharedVector(std::move(amounts));
+  usage->pod_means = usage->pod_amounts;
   return usage;
 }
 
