@@ -88,10 +88,13 @@ api::BalanceRow counting_row(const StrategyResult& result) {
 }
 
 /// `may_be_undone`: without a move nothing of it remains, no soft taint either.
-void run(const strategies::StrategySpec& spec, const strategies::StrategyContext& context, PlanBuilder& builder,
-         Plan& plan, bool may_be_undone = false) {
+void run(const strategies::StrategySpec& spec, strategies::StrategyContext context, PlanBuilder& builder, Plan& plan,
+         bool may_be_undone = false) {
   std::optional<BalanceMeter> meter;
-  if (auto subject = spec.strategy->balances(context)) meter.emplace(context.cluster.base(), *std::move(subject));
+  if (auto subject = spec.strategy->balances(context)) {
+    context.means = subject->means;
+    meter.emplace(context.cluster.base(), *std::move(subject));
+  }
   const std::vector<NodeTaint> before = taints_of(builder);
   builder.begin(spec.strategy->name(), meter ? &*meter : nullptr);
   if (may_be_undone) builder.begin_plan();

@@ -212,6 +212,9 @@ struct StrategyContext {
   RoundPhase round_phase = RoundPhase::kLeveling;
   /// Who runs the parts of a search that do not depend on one another.
   Executor executor{};
+  /// BalanceSubject::means as balances() gave it, while no pod has been moved since; nullptr: whoever wants them makes
+  /// them.
+  std::shared_ptr<const UsageView> means{};
 
   /// Decide as upstream's descheduler does, faults included.
   bool is_upstream() const { return evictability.is_upstream(); }

@@ -7,6 +7,7 @@ namespace strategies {
 LoadTable::LoadTable(const scheduling::ClusterSnapshot& cluster, const UsageView& usage,
                      std::vector<std::string> resources, std::span<const NodeIndex> nodes)
     : cluster_(cluster), usage_(usage), resources_(std::move(resources)), row_of_(cluster.node_count(), kNoRow) {
+  for (const std::string& resource : resources_) numbers_.push_back(usage.number_of(resource));
   percents_.reserve(nodes.size() * resources_.size());
   capacities_.reserve(nodes.size() * resources_.size());
   for (const NodeIndex node : nodes) (take(node) ? known_ : unknown_).push_back(node);
@@ -31,7 +32,7 @@ bool LoadTable::take(NodeIndex node) {
 }
 
 std::optional<std::int64_t> LoadTable::amount(PodIndex pod, std::size_t resource) const {
-  const auto used = usage_.of_pod(pod, resources_[resource]);
+  const auto used = usage_.of_pod_by(numbers_[resource], pod);
   return used && *used >= 0 ? used : std::nullopt;
 }
 

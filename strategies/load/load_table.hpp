@@ -58,9 +58,10 @@ class LoadTable {
   const scheduling::ClusterSnapshot& cluster_;
   const UsageView& usage_;
   std::vector<std::string> resources_;
-  std::vector<std::size_t> row_of_;  ///< by node
-  std::vector<double> percents_;     ///< by known node and resource
-  std::vector<double> capacities_;   ///< the same
+  std::vector<std::size_t> numbers_;  ///< UsageView's, of resources_
+  std::vector<std::size_t> row_of_;   ///< by node
+  std::vector<double> percents_;      ///< by known node and resource
+  std::vector<double> capacities_;    ///< the same
   std::vector<NodeIndex> known_;
   std::vector<NodeIndex> unknown_;
 };

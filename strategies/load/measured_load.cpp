@@ -26,7 +26,10 @@ MeasuredLoad::MeasuredLoad(const StrategyContext& context, const MeasuredUsage& 
 
 void MeasuredLoad::take_means(const StrategyContext& context) {
   if (measured_.pod_means.empty()) return;
-  usual_.emplace(measured_, context.cluster, MeasuredView::Options{.by_means = true}, context.measured_entries);
+  usual_ = context.means;
+  if (usual_) return;
+  usual_ = std::make_shared<const MeasuredView>(measured_, context.cluster, MeasuredView::Options{.by_means = true},
+                                                context.measured_entries);
 }
 
 std::optional<LoadTable> MeasuredLoad::usual(std::span<const NodeIndex> nodes) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,7 +55,7 @@ class MeasuredLoad {
   const std::vector<std::string> resources_;
   MeasuredView lower_;
   MeasuredView higher_;
-  std::optional<MeasuredView> usual_;
+  std::shared_ptr<const UsageView> usual_;  ///< nullptr: not known
 };
 
 }  // namespace strategies

@@ -91,9 +91,15 @@ std::optional<std::int64_t> MeasuredView::of_node(NodeIndex node, std::string_vi
   return std::max<std::int64_t>(saturating_add(amounts_[at], correction_[at]), 0);
 }
 
-std::optional<std::int64_t> MeasuredView::of_pod(PodIndex pod, std::string_view resource) const {
-  if (const auto column = column_of(resource)) return of_pod_in(pod, *column);
-  return resource == api::well_known::kPods ? std::optional<std::int64_t>(1000) : std::nullopt;
+/// Columns, and behind them what is counted, and what nobody measures.
+std::size_t MeasuredView::number_of(std::string_view resource) const {
+  if (const auto column = column_of(resource)) return *column;
+  return known_.size() + (resource == api::well_known::kPods ? 0 : 1);
+}
+
+std::optional<std::int64_t> MeasuredView::of_pod_by(std::size_t number, PodIndex pod) const {
+  if (number < known_.size()) return of_pod_in(pod, number);
+  return number == known_.size() ? std::optional<std::int64_t>(1000) : std::nullopt;
 }
 
 std::optional<double> MeasuredView::percent_of(NodeIndex node, std::size_t column, std::int64_t amount) const {

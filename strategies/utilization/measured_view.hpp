@@ -53,7 +53,8 @@ class MeasuredView final : public UsageView {
   void compare_forecasts_among(std::span<const NodeIndex> nodes);
 
   std::optional<std::int64_t> of_node(NodeIndex node, std::string_view resource) const override;
-  std::optional<std::int64_t> of_pod(PodIndex pod, std::string_view resource) const override;
+  std::optional<std::int64_t> of_pod_by(std::size_t number, PodIndex pod) const override;
+  std::size_t number_of(std::string_view resource) const override;
   bool has_pod_usage() const override { return options_.corrects || options_.has_pod_usage; }
   bool is_percent(std::string_view resource) const override;
 

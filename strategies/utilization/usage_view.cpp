@@ -5,6 +5,8 @@
 namespace strategies {
 namespace {
 
+constexpr std::size_t kNobodyHas = static_cast<std::size_t>(-1);
+
 std::optional<std::int64_t> published(const api::ResourceList& list, std::string_view resource) {
   const auto at =
       std::ranges::lower_bound(list, resource, {}, [](const auto& entry) { return std::string_view(entry.first); });
@@ -26,11 +28,15 @@ std::optional<std::int64_t> RequestedUsage::of_node(scheduling::NodeIndex node, 
   return index ? cluster_->used().get(node, *index) : 0;
 }
 
-std::optional<std::int64_t> RequestedUsage::of_pod(scheduling::PodIndex pod, std::string_view resource) const {
+std::size_t RequestedUsage::number_of(std::string_view resource) const {
   const auto index = cluster_->base().resources().find(resource);
-  if (!index) return 0;
-  if (*index == scheduling::kPodsIndex) return 1000;
-  return scheduling::amount_of(cluster_->base().requests(pod), *index);
+  return index ? *index : kNobodyHas;
+}
+
+std::optional<std::int64_t> RequestedUsage::of_pod_by(std::size_t number, scheduling::PodIndex pod) const {
+  if (number == kNobodyHas) return 0;
+  if (number == scheduling::kPodsIndex) return 1000;
+  return scheduling::amount_of(cluster_->base().requests(pod), static_cast<scheduling::ResourceIndex>(number));
 }
 
 }  // namespace strategies

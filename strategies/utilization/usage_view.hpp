@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -19,7 +20,12 @@ class UsageView {
   /// nullopt: not known for this node, so that the strategy cannot judge.
   virtual std::optional<std::int64_t> of_node(scheduling::NodeIndex node, std::string_view resource) const = 0;
   /// nullopt: not known for this pod, which is then left alone.
-  virtual std::optional<std::int64_t> of_pod(scheduling::PodIndex pod, std::string_view resource) const = 0;
+  std::optional<std::int64_t> of_pod(scheduling::PodIndex pod, std::string_view resource) const {
+    return of_pod_by(number_of(resource), pod);
+  }
+  /// The same by the view's own number of the resource: who asks of many pods looks the name up once.
+  virtual std::optional<std::int64_t> of_pod_by(std::size_t number, scheduling::PodIndex pod) const = 0;
+  virtual std::size_t number_of(std::string_view resource) const = 0;
   /// False: there is usage of nodes only, and the effect of a move cannot be foreseen.
   virtual bool has_pod_usage() const { return true; }
   /// Its amounts are thousandths of a percent: each node has 100 %.
@@ -34,7 +40,8 @@ class RequestedUsage final : public UsageView {
  public:
   explicit RequestedUsage(const scheduling::Overlay& cluster) : cluster_(&cluster) {}
   std::optional<std::int64_t> of_node(scheduling::NodeIndex node, std::string_view resource) const override;
-  std::optional<std::int64_t> of_pod(scheduling::PodIndex pod, std::string_view resource) const override;
+  std::optional<std::int64_t> of_pod_by(std::size_t number, scheduling::PodIndex pod) const override;
+  std::size_t number_of(std::string_view resource) const override;
 
  private:
   const scheduling::Overlay* cluster_;

@@ -242,9 +242,8 @@ class FixedUsage final : public UsageView {
     if (missing) return std::nullopt;
     return resource == "cpu" ? (node == 0 ? 3600 : 100) : 0;
   }
-  std::optional<std::int64_t> of_pod(PodIndex, std::string_view resource) const override {
-    return resource == "cpu" ? 400 : 0;
-  }
+  std::optional<std::int64_t> of_pod_by(std::size_t number, PodIndex) const override { return number == 0 ? 400 : 0; }
+  std::size_t number_of(std::string_view resource) const override { return resource == "cpu" ? 0 : 1; }
   bool has_pod_usage() const override { return pods; }
   bool missing = false;
   bool pods = true;
