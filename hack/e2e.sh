@@ -149,9 +149,22 @@ run_on_cluster() { # run_on_cluster TARGET NODES SCENARIOS
     failed=$((failed + $("$SUITE" --gtest_filter="$E2E_FILTER" --gtest_list_tests | grep -c '^  ')))
     return
   fi
+  local failed_before=$failed
   play "$1" "$SUITE"
   [[ $1 != real ]] || play_after_real
+  look_at_cluster "$1" "$failed_before"
   [[ -n ${E2E_KEEP:-} ]] || hack/cluster/down.sh >/dev/null 2>&1 || true
+}
+
+# A component of the cluster that ended in the middle explains much, and its log would go with the cluster.
+look_at_cluster() { # look_at_cluster TARGET FAILED_BEFORE
+  local ended
+  ended=$(hack/cluster/control.sh status 2>/dev/null | awk '$2 == "stopped" { print $1 }' | paste -sd ' ')
+  [[ -z $ended ]] || guilty+=("$1: of the cluster's own programs ended: $ended")
+  if ((failed > $2)) || [[ -n $ended ]] || grep -qs '^keep-running.sh:' "$CLUSTER_DIR"/logs/*.log; then
+    rm -rf "$OUT/$1-cluster-logs"
+    cp -r "$CLUSTER_DIR/logs" "$OUT/$1-cluster-logs"
+  fi
 }
 
 # The last lines must say which test it was, and why: the log above may be lost.

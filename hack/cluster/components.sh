@@ -58,7 +58,7 @@ start_controller_manager() {
   local serving known
   mapfile -t serving < <(serving_flags kube-controller-manager "$CONTROLLER_MANAGER_PORT")
   mapfile -t known < <(if_known kube-controller-manager --flex-volume-plugin-dir="$DIR/tmp/flexvolume")
-  launch kube-controller-manager "$(binary kube-controller-manager)" "${serving[@]}" \
+  launch kube-controller-manager "$HERE/keep-running.sh" "$(binary kube-controller-manager)" "${serving[@]}" \
     --leader-elect=false --use-service-account-credentials --controllers='*' \
     --root-ca-file="$DIR/pki/ca.crt" --service-account-private-key-file="$DIR/pki/tokens.key" \
     --cluster-signing-cert-file="$DIR/pki/ca.crt" --cluster-signing-key-file="$DIR/pki/ca.key" \

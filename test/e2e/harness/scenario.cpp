@@ -218,6 +218,7 @@ std::vector<PodInfo> Scenario::await_pods(const std::string& ns, const std::stri
                    else
                      ready.push_back(info_of(pod));
                  }
+                 if (seen.empty()) seen = "no pod at all";
                  if (!settled || static_cast<int>(ready.size()) != count) return std::nullopt;
                  return ready;
                });
