@@ -147,24 +147,21 @@ bool compare(std::string_view kind, int nodes, std::uint64_t seed, const OurArgs
   for (const auto& [how, run] : {std::pair("", &plain), std::pair(" with hints", &hinted)})
     fmt::print("  Defragmentation{} {} in {} waves, {:.2f} s\n", how, text_of(ours(*run)), run->verdict.waves,
                run->seconds);
-  bool is_met = meets_all({kind,
-                           plain.verdict,
-                           {packed, alternated},
-                           {{ours(hinted)}},
-                           optimum,
-                           plain.promised,
-                           fragmentation::marks_of(kind, nodes, false)},
-                          "");
+  const auto meets = [&](const Run& run, const Run& other, bool with_hints,
+                         const std::optional<fragmentation::Optimum>& best) {
+    return meets_all({kind,
+                      run.verdict,
+                      {packed, alternated},
+                      {{ours(other)}},
+                      best,
+                      run.promised,
+                      fragmentation::marks_of(kind, nodes, with_hints)},
+                     with_hints ? "with hints: " : "");
+  };
+  bool is_met = meets(plain, hinted, false, optimum);
   auto with_hints = optimum;
   if (with_hints && plain.verdict.freed() != hinted.verdict.freed()) with_hints->moves.reset();  // for other nodes
-  is_met &= meets_all({kind,
-                       hinted.verdict,
-                       {packed, alternated},
-                       {{ours(plain)}},
-                       with_hints,
-                       hinted.promised,
-                       fragmentation::marks_of(kind, nodes, true)},
-                      "with hints: ");
+  is_met &= meets(hinted, plain, true, with_hints);
   std::fflush(stdout);
   return is_met;
 }

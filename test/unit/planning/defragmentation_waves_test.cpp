@@ -2,15 +2,12 @@
 
 #include <gmock/gmock.h>
 
-#include "planning/plan_builder.hpp"
-#include "strategies/defragmentation/realization.hpp"
-#include "test/builders/cluster.hpp"
+#include "test/unit/planning/defragmentation/ground.hpp"
 
 namespace planning {
 namespace defragmentation_waves_test {
 
 using builders::ClusterBuilder;
-using builders::kNoon;
 using builders::NodeBuilder;
 using builders::PodBuilder;
 using testing::AllOf;
@@ -18,52 +15,6 @@ using testing::Contains;
 using testing::EndsWith;
 using testing::SizeIs;
 using testing::StartsWith;
-
-/// Everything that an attempt is made of.
-class Attempt {
- public:
-  explicit Attempt(const ClusterBuilder& cluster)
-      : cluster_(cluster.build()),
-        nodes_(cluster_->nodes().begin(), cluster_->nodes().end()),
-        evictability_(spec_.evictability, *cluster_, kNoon, errors_, spec_.compatibility),
-        builder_(input_, evictability_, nodes_, plan_) {
-    builder_.begin("Defragmentation");
-  }
-
-  /// "wave: pod from > to", in the order of the moves.
-  std::vector<std::string> empty(std::string_view node) {
-    std::vector<bool> emptying(cluster_->node_count(), false);
-    emptying[cluster_->find_node(node).value()] = true;
-    strategies::Realization realization(problem_, builder_.rehearse(), emptying, builder_.chooses_targets(), {},
-                                        budget_, chance_);
-    EXPECT_TRUE(realization.run(SIZE_MAX));
-    std::vector<std::string> moves;
-    for (const strategies::WaveMove& move : realization.moves()) {
-      moves.push_back(std::to_string(move.wave) + ": " + cluster_->pod(move.pod).meta.name + " " +
-                      cluster_->node(move.from).meta.name + " > " + cluster_->node(move.to).meta.name);
-    }
-    return moves;
-  }
-
- private:
-  std::unique_ptr<const scheduling::ClusterSnapshot> cluster_;
-  std::vector<scheduling::NodeIndex> nodes_;
-  PlanSpec spec_{api::DeschedulerPolicySpec{}};
-  PlanInput input_{.spec = spec_,
-                   .cluster = *cluster_,
-                   .leaving = {},
-                   .now = kNoon,
-                   .options = {.spend_pdbs = false, .taint_value = "p"}};
-  api::FieldErrors errors_;
-  scheduling::EvictabilityRules evictability_;
-  Plan plan_;
-  PlanBuilder builder_;
-  strategies::StrategyContext context_{builder_.overlay(), nodes_, evictability_, kNoon};
-  strategies::DefragmentationRules rules_;
-  strategies::DefragmentationProblem problem_{context_, builder_, rules_};
-  strategies::SearchBudget budget_{1'000'000'000, {}};
-  strategies::Chance chance_{1};
-};
 
 PodBuilder web(const std::string& name, const std::string& node, std::int64_t cpu) {
   return PodBuilder(name).on(node).cpu(cpu).label("app", "web");
@@ -106,7 +57,7 @@ ClusterBuilder disks() {
 }
 
 TEST(DefragmentationWaves, VolumesOfPodsThatLeaveANodeCountThereUntilTheWaveIsOver) {
-  const std::vector<std::string> moves = Attempt(disks()).empty("emptied");
+  const std::vector<std::string> moves = DefragmentationGround(disks()).empty("emptied");
   EXPECT_THAT(moves, SizeIs(5));
   EXPECT_THAT(moves, Contains("1: leaves n > m"));
   EXPECT_THAT(moves, Contains(AllOf(StartsWith("1: "), EndsWith(" > n"))).Times(1)) << testing::PrintToString(moves);

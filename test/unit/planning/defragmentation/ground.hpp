@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -8,6 +10,7 @@
 #include "planning/plan_builder.hpp"
 #include "strategies/defragmentation/node_choice.hpp"
 #include "strategies/defragmentation/packing.hpp"
+#include "strategies/defragmentation/realization.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace planning {
@@ -42,6 +45,21 @@ class DefragmentationGround {
     std::vector<std::string> moves;
     for (const strategies::PackedMove& move : packing.moves())
       moves.push_back(cluster_->pod(move.pod).meta.name + " > " + cluster_->node(move.to).meta.name);
+    return moves;
+  }
+
+  /// "wave: pod from > to", in the order of the moves of one attempt to empty the node.
+  std::vector<std::string> empty(std::string_view name) {
+    std::vector<bool> emptying(cluster_->node_count(), false);
+    emptying[node(name)] = true;
+    strategies::Realization realization(problem_, rehearse(), emptying, builder_.chooses_targets(), {}, budget_,
+                                        chance_);
+    EXPECT_TRUE(realization.run(SIZE_MAX));
+    std::vector<std::string> moves;
+    for (const strategies::WaveMove& move : realization.moves()) {
+      moves.push_back(std::to_string(move.wave) + ": " + cluster_->pod(move.pod).meta.name + " " +
+                      cluster_->node(move.from).meta.name + " > " + cluster_->node(move.to).meta.name);
+    }
     return moves;
   }
 
