@@ -80,7 +80,7 @@ HookRun absent_job_run(const EvictorContext& context, const api::Hook& hook, Hoo
   if (hook_ref(context, point) == kHookRunning)
     return failed_run(hook, fmt::format("Job {} vanished before its end", hook_job_name(context, point)));
   if (!hook.job_template_json.empty()) return {HookRun::State::kDue, {}, false};
-  return failed_run(hook, fmt::format("its Job cannot be made without policy {}, which cannot be read any more",
+  return failed_run(hook, fmt::format("its Job cannot be made: policy {} is gone, cannot be read, or has it no more",
                                       context.evacuation.spec.source.policy));
 }
 
@@ -278,15 +278,24 @@ std::string_view to_string(HookPoint point) {
   return "pre";
 }
 
-const api::Hook* PolicyHooks::at(HookPoint point) const {
-  const auto pointer = [](const std::optional<api::Hook>& hook) { return hook ? &*hook : nullptr; };
+namespace {
+
+using HookMember = std::optional<api::Hook> api::EvacuationHooks::*;
+HookMember hook_member(HookPoint point) {
   switch (point) {
-    case HookPoint::kPre: return pointer(hooks.pre);
-    case HookPoint::kMigrate: return pointer(hooks.migrate);
-    case HookPoint::kPost: return pointer(hooks.post);
-    case HookPoint::kUndo: return pointer(hooks.undo);
+    case HookPoint::kPre: return &api::EvacuationHooks::pre;
+    case HookPoint::kMigrate: return &api::EvacuationHooks::migrate;
+    case HookPoint::kPost: return &api::EvacuationHooks::post;
+    case HookPoint::kUndo: return &api::EvacuationHooks::undo;
   }
-  return nullptr;
+  return &api::EvacuationHooks::pre;
+}
+
+}  // namespace
+
+const api::Hook* PolicyHooks::at(HookPoint point) const {
+  const auto& hook = hooks.*hook_member(point);
+  return hook ? &*hook : nullptr;
 }
 
 namespace {
@@ -298,6 +307,18 @@ PolicyHooks hooks_without_policy(const EvictorContext& context, std::string prob
   const bool remembered = known.has_value();
   return {PolicyHooks::State::kUnusable, std::move(known).value_or(api::EvacuationHooks{}), remembered,
           std::move(problem)};
+}
+
+/// A hook that has begun is carried to its end as it began, though the policy has it no more or has another kind in its
+/// place: its Job still runs.
+void keep_begun_hooks(const EvictorContext& context, api::EvacuationHooks& hooks) {
+  const auto known = recalled_hooks(context.ref(kHooksRef));
+  if (!known) return;
+  for (const HookPoint point : kHookPoints) {
+    const auto& begun = (*known).*hook_member(point);
+    auto& today = hooks.*hook_member(point);
+    if (begun && hook_begun(context, point) && (!today || today->is_job() != begun->is_job())) today = begun;
+  }
 }
 
 /// A Job may be there for it: the policy says or said so, or we made one.
@@ -323,6 +344,7 @@ PolicyHooks policy_hooks(const EvictorContext& context) {
     return hooks_without_policy(context,
                                 hook_text(fmt::format("policy {} cannot be read: {}", name, policy.error().message)));
   }
+  keep_begun_hooks(context, policy->spec.evacuation.hooks);
   return {PolicyHooks::State::kKnown, std::move(policy->spec.evacuation.hooks), false, {}};
 }
 

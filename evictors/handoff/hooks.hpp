@@ -33,7 +33,8 @@ struct PolicyHooks {
 
   const api::Hook* at(HookPoint point) const;
 };
-/// A policy that is unusable but is known to have had no hooks is kKnown: nothing of it is missing.
+/// A policy that is unusable but is known to have had no hooks is kKnown: nothing of it is missing. A hook that has
+/// begun in this attempt stays, as it is remembered, though the policy has lost it since.
 PolicyHooks policy_hooks(const EvictorContext& context);
 
 /// The policy, and the Jobs of the hooks that matter in this phase.

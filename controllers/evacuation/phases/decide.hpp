@@ -55,7 +55,7 @@ struct Observed {
   PodGroupView pod_group;    ///< of the pod, while it is there; empty for dry runs
   std::string claim_risk;    ///< why the pod's end would cost its data; empty: nothing is known against it
   std::string not_allowed;   ///< why a service may not be called for it, as just seen; empty: none was refused
-  std::string duplicate_of;  ///< name of an older unfinished Evacuation of the same pod UID; empty: none
+  std::string duplicate_of;  ///< name of another unfinished Evacuation that moves the same pod UID; empty: none
   Slot slot;
   bool slot_is_waited_for = false;  ///< somebody could go if this one gave its slot back
   OperatorRules rules;

@@ -182,14 +182,6 @@ std::optional<Step> fill_in_node(StatusBuilder& builder) {
   return fill_from_pod(builder);
 }
 
-/// T1: an older unfinished Evacuation moves the same pod.
-std::optional<Step> reject_duplicate(StatusBuilder& builder) {
-  const std::string& older = builder.seen().duplicate_of;
-  if (older.empty()) return std::nullopt;
-  return builder.finish(EvacuationPhase::kFailed, Reason::kDuplicateRequest,
-                        fmt::format("Evacuation {} already moves pod {}", older, builder.spec().pod_ref.name));
-}
-
 /// T2: the decision is too old to be carried out.
 std::optional<Step> expire(StatusBuilder& builder) {
   take_release(builder);
@@ -241,6 +233,13 @@ api::Blocker make_blocker(BlockerKind kind, std::string name, std::string messag
   result.name = std::move(name);
   result.message = std::move(message);
   return result;
+}
+
+std::optional<Step> reject_duplicate(StatusBuilder& builder) {
+  const std::string& older = builder.seen().duplicate_of;
+  if (older.empty()) return std::nullopt;
+  return builder.finish(EvacuationPhase::kFailed, Reason::kDuplicateRequest,
+                        fmt::format("Evacuation {} already moves pod {}", older, builder.spec().pod_ref.name));
 }
 
 std::optional<Step> wait_while_suspended(StatusBuilder& builder) {

@@ -309,6 +309,8 @@ std::optional<Step> fail_without_evictor(StatusBuilder& builder);
 std::optional<Step> refuse_late_cancel(StatusBuilder& builder);
 /// Waits for a person, while spec.suspend says so.
 std::optional<Step> wait_while_suspended(StatusBuilder& builder);
+/// T1, T25c: another unfinished Evacuation moves the same pod.
+std::optional<Step> reject_duplicate(StatusBuilder& builder);
 /// The slot question of Pending and Backoff; on a granted one the attempt begins.
 std::optional<Step> begin_with_slot(StatusBuilder& builder);
 /// T4: chooses the evictor of the attempt. Answers while none can be had.

@@ -612,6 +612,26 @@ TEST_F(Scenario, DuplicateEndsAtOnceAndNamesTheFirst) {
   EXPECT_EQ(phase(first), Phase::kRequesting);
 }
 
+TEST_F(Scenario, ADryRunBetweenAttemptsGivesWayToWhoMovesItsPod) {
+  const std::string pod = begin();
+  budget("web", "web", 3);
+  const std::string dry = evacuate(pod, [](Json& spec) {
+    spec["dryRun"] = true;
+    spec["timeouts"] = {{"blockedSeconds", 60}};
+    spec["retry"] = {{"maxAttempts", 3}, {"backoffSeconds", 30}};
+  });
+  ASSERT_TRUE(run_until([&] { return phase(dry) == Phase::kRequesting; }, seconds(10)));
+  const Json body = {{"apiVersion", "evacuator.dev/v1alpha1"},
+                     {"kind", "Evacuation"},
+                     {"metadata", {{"name", "second"}, {"namespace", "shop"}}},
+                     {"spec", {{"podRef", {{"name", pod}}}}}};
+  ASSERT_EQ(server->handle(kube::create_request(kube::kEvacuations, "shop", body), {"bob", {}, ""}).status, 201);
+  ASSERT_TRUE(run_until([&] { return phase(dry) == Phase::kBackoff; }, seconds(120)));
+  EXPECT_EQ(phase("second"), Phase::kRequesting);
+  expect_end(dry, Phase::kFailed, "DuplicateRequest");
+  EXPECT_NE(get(dry).status.message.find("second"), std::string::npos);
+}
+
 TEST_F(Scenario, AnotherWritersStatusFieldsSurvive) {
   const std::string pod = begin();
   budget("web", "web", 3);

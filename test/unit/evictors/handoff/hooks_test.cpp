@@ -599,6 +599,51 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(std::get<0>(info.param).name) + (std::get<1>(info.param) ? "Gone" : "Undecodable");
     });
 
+// --- the policy loses a hook while an attempt runs
+
+struct LostHookRow {
+  const char* name;
+  Json hooks;  ///< of the policy by now
+};
+class LostHook : public testing::TestWithParam<LostHookRow> {};
+
+TEST_P(LostHook, ThatHasBegunIsCarriedToItsEnd) {
+  for (const char* point : {"pre", "migrate"}) {
+    const bool moves = std::string_view(point) == "migrate";
+    Hooked world(Json::object(), moves ? EvacuationPhase::kInProgress : EvacuationPhase::kPreparing);
+    if (!GetParam().hooks.is_null()) world.hooks[point] = GetParam().hooks;
+    world.of.status.evictor = "stateful-handoff";
+    world.of.status.adapter = "none";
+    const std::string memory = memory_of({{point, kJobHook}});
+    world.of.status.refs = {
+        {"hooks", memory}, {std::string(point) + "Hook", "Running"}, {std::string(point) + "HookJob", "job-uid"}};
+    world.jobs[point] = job(Json::array(), point);
+    const auto reads = StatefulHandoff().reads(world.look());
+    EXPECT_TRUE(std::ranges::any_of(reads, [&](const auto& each) { return each.name == std::string("job-") + point; }));
+    EXPECT_EQ(world.action(), "wait") << point << ": its Job runs";
+    world.remember(world.observe().refs);
+    EXPECT_EQ(world.ref("hooks"), memory) << "it is not forgotten either";
+    world.jobs[point] = job(ended("Complete"), point);
+    EXPECT_NE(world.action(), "wait") << point;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Hooks, LostHook,
+                         testing::Values(LostHookRow{"GoneFromThePolicy", nullptr},
+                                         LostHookRow{"AWebhookByNow", kWebhook}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(LostHook, ThatHasNotBegunIsNotMissed) {
+  Hooked world(Json::object());
+  world.of.status.evictor = "stateful-handoff";
+  world.of.status.adapter = "none";
+  world.of.status.refs = {{"hooks", memory_of({{"pre", kJobHook}})}};
+  EXPECT_EQ(world.action(), "proceed");
+  world.of.status.intent = api::EvacuationIntent{"CreateHookJobPre", kToken, kNoon, false, "", ""};
+  world.jobs["pre"] = nullptr;
+  EXPECT_TRUE(world.observe().failed) << "the call may be on its way: nobody can make its Job any more";
+}
+
 TEST(UndoHook, RunsAfterItsPolicyHasGoneIfItIsAWebhook) {
   Hooked world(Json::object(), EvacuationPhase::kAborting);
   world.policy_status = 404;

@@ -428,6 +428,22 @@ TEST(DecideRequesting, GivesUpABlockedAttemptAndTriesAgain) {
   EXPECT_EQ(life.status().reason, "BlockedTimeout");
 }
 
+TEST(DecideBackoff, EndsWhenAnotherMovesThePod) {
+  auto evacuation = make_evacuation();
+  evacuation.spec.retry.max_attempts = 2;
+  Life life = posted(evacuation);
+  life.answer(429, pdb_body());
+  life.advance(seconds(900));
+  life.tick();
+  ASSERT_EQ(life.phase(), Phase::kBackoff);
+  life.seen.duplicate_of = "second";
+  life.slot = Slot::State::kNotAsked;
+  life.advance(seconds(60));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kFailed);
+  EXPECT_EQ(life.status().reason, "DuplicateRequest");
+}
+
 TEST(DecideRequesting, FailsAtTheFirstBlockWhenToldSo) {
   auto evacuation = make_evacuation();
   evacuation.spec.timeouts.blocked = seconds(0);
