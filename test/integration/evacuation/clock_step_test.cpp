@@ -66,4 +66,17 @@ TEST_F(ClockStep, OfAnHourBackDoesNotHoldAnEvacuationWhoseAnswerWasLost) {
   EXPECT_TRUE(run_until([&] { return !get(name).status.blocked_by.empty(); }, minutes(2))) << reason(name);
 }
 
+TEST_F(ClockStep, OfAnHourAheadEndsWhatIsPastItsDeadlineAndKeepsItsPod) {
+  stage();
+  budget("web", "web", 3);
+  start_operator();
+  const std::string pod = pods().front();
+  const std::string name = evacuate(pod, [](auto& spec) { spec["retry"] = {{"maxAttempts", 1}}; });
+  ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kRequesting; }, seconds(30)));
+  replica->wall.step = minutes(60);
+  EXPECT_TRUE(run_until([&] { return api::is_terminal(phase(name)); }, minutes(2))) << reason(name);
+  EXPECT_EQ(reason(name), "BlockedTimeout");
+  EXPECT_TRUE(pod_exists(pod));
+}
+
 }  // namespace clock_step_test

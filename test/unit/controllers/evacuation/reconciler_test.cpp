@@ -781,6 +781,9 @@ TEST_F(ForgedOrigin, ASignedObjectMadeAgainWithinTheWindowDoesNotCount) {
   clock.advance(10 * controllers::kOriginWindow);
   EXPECT_EQ(controllers::prove_origin(made("e-3", clock.now()), known, &memory), OriginProof::kSigned);
   EXPECT_EQ(memory.size(), 1U) << "what no signature can count for any more is forgotten";
+  controllers::OriginMemory of_the_next_process(clock);
+  EXPECT_EQ(controllers::prove_origin(again, known, &of_the_next_process), OriginProof::kSigned)
+      << "docs/design/faults.md: the memory is lost with its process";
 }
 
 TEST_F(ForgedOrigin, AnUnknownKeyIsNotJudgedWhileTheKeysCannotBeRead) {

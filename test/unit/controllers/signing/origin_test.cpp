@@ -203,6 +203,19 @@ TEST(SettledOrigin, IsLostWithTheSpecThatWasAccepted) {
   EXPECT_EQ(api::claimed_policy_of(evacuation), "other");
 }
 
+/// Who may edit the object may make forecasts wrong, and nothing else.
+TEST(SettledOrigin, DoesNotHangOnTheTargetOnceItWasAccepted) {
+  api::Evacuation evacuation = made();
+  const signing::KeyRing known = keys();
+  settle_origin(evacuation, &known);
+  evacuation.status.spec_hash = spec_hash(evacuation.spec);
+  evacuation.meta.annotations =
+      evacuation.meta.annotations.with(api::well_known::kPredictedTargetAnnotation, "node-of-others");
+  settle_origin(evacuation, &known);
+  EXPECT_TRUE(api::origin_is_verified(evacuation));
+  EXPECT_EQ(api::policy_of(evacuation), "balance");
+}
+
 // --- the spec's hash
 
 TEST(SpecHash, IsOfWhatMayNotChange) {
