@@ -19,7 +19,7 @@ base::TimePoint clean_up_until(const StatusBuilder& builder) {
 /// finalizer never holds the object indefinitely.
 std::optional<evictors::Action> last_cleanup(const StatusBuilder& builder) {
   const evictors::Evictor* evictor = builder.evictor();
-  if (!evictor || builder.now() >= clean_up_until(builder)) return std::nullopt;
+  if (!evictor || builder.expired(clean_up_until(builder))) return std::nullopt;
   auto actions = builder.pod() ? evictor->cleanup(builder.context()) : evictor->leftovers(builder.context());
   return actions.empty() ? std::nullopt : std::optional(std::move(actions.front()));
 }
@@ -31,7 +31,7 @@ base::TimePoint look_until(const StatusBuilder& builder) {
 /// Something of ours may be left, and cannot be seen just now.
 bool awaits_cleanup(const StatusBuilder& builder) {
   const evictors::Evictor* evictor = builder.evictor();
-  return evictor && builder.now() < look_until(builder) && evictor->awaits_cleanup(builder.context());
+  return evictor && !builder.expired(look_until(builder)) && evictor->awaits_cleanup(builder.context());
 }
 
 /// A finished one keeps its pod from being nominated again, and takes up memory: nobody keeps it for a year.
@@ -56,11 +56,12 @@ std::optional<Step> clean_up(StatusBuilder& builder) {
   auto action = last_cleanup(builder);
   if (!action && !awaits_cleanup(builder)) return std::nullopt;
   if (!action) {
-    builder.wake_at(std::min(builder.now() + kLookAgain, look_until(builder)));
+    builder.wake_at(builder.now() + kLookAgain);
+    builder.wake_at_deadline(look_until(builder));
     return builder.wait();
   }
   if (!next_call_is_early(builder)) return builder.act(std::move(*action));
-  builder.wake_at(clean_up_until(builder));
+  builder.wake_at_deadline(clean_up_until(builder));
   return builder.wait();
 }
 

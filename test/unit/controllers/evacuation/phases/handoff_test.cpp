@@ -233,6 +233,25 @@ TEST(Handoff, ACleanUpThatIsPutOffForADayHoldsTheFinalizerNoLongerThanAnAbort) {
   EXPECT_TRUE(life.seen.evacuation.meta.finalizers.empty());
 }
 
+/// The process died with the verdict stored, and nobody led for longer than cleaning up may take.
+TEST(Handoff, ALeaderThatComesLateStillCleansUp) {
+  Life life = acknowledged();
+  life.cancel();
+  life.tick();
+  life.accept_patch();
+  life.advance(seconds(300));
+  life.tick();
+  ASSERT_EQ(life.phase(), Phase::kCancelled);
+  life.advance(seconds(3000));
+  life.seen.resumed_at = life.now;
+  life.tick();
+  EXPECT_EQ(life.action(), "CleanUp");
+  EXPECT_FALSE(life.seen.evacuation.meta.finalizers.empty());
+  life.advance(seconds(30));
+  life.tick();
+  EXPECT_TRUE(life.seen.evacuation.meta.finalizers.empty()) << "it is not held for ever either";
+}
+
 TEST(Handoff, AnAbortThatIsRefusedIsToldWithItsAnswer) {
   Life life = acknowledged();
   life.cancel();
