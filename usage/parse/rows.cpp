@@ -52,15 +52,20 @@ std::optional<double> read_plain_quantity(std::string_view text) {
 std::optional<double> read_plain_number(std::string_view text) {
   constexpr std::size_t kExactDigits = 15;
   constexpr std::array kPowers = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-  const std::size_t point = std::min(text.find('.'), text.size());
-  const bool has_point = point < text.size();
-  if (point == 0 || text.size() > kExactDigits + (has_point ? 1 : 0) || point + 1 == text.size()) return std::nullopt;
+  if (text.size() > kExactDigits + 1) return std::nullopt;
   std::int64_t digits = 0;
+  std::size_t point = text.size();
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (i == point) continue;
-    if (!is_digit(text[i])) return std::nullopt;
-    digits = digits * 10 + (text[i] - '0');
+    if (is_digit(text[i])) {
+      digits = digits * 10 + (text[i] - '0');
+    } else if (text[i] == '.' && point == text.size()) {
+      point = i;
+    } else {
+      return std::nullopt;
+    }
   }
+  const bool has_point = point < text.size();
+  if (point == 0 || point + 1 == text.size() || (!has_point && text.size() > kExactDigits)) return std::nullopt;
   return static_cast<double>(digits) / kPowers[has_point ? text.size() - point - 1 : 0];
 }
 
