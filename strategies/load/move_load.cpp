@@ -204,10 +204,13 @@ class LoadMover {
 
   /// The move must leave the destination below where the source is now: it would be the next source otherwise.
   bool may_take(NodeIndex to, const Departure& departure) {
-    for (std::size_t r = 0; r < resource_count(); ++r)
+    bool is_level = true;
+    for (std::size_t r = 0; r < resource_count(); ++r) {
       after_[r] = taking_.percent(to, r) + taking_.percent_of(to, r, departure.wanted[r]);
-    return after_[departure.worst] < giving_.percent(departure.from, departure.worst) &&
-           rules_.accepts(departure.from, after_);
+      is_level = is_level && after_[r] <= rules_.level[r];
+    }
+    if (after_[departure.worst] >= giving_.percent(departure.from, departure.worst)) return false;
+    return rules_.accepts ? rules_.accepts(departure.from, after_) : is_level;
   }
 
   /// Begins after the last one, so that the load is dealt out and full nodes are not asked again and again.
