@@ -179,13 +179,14 @@ NominationResult PlanBuilder::nominate_alone(PodIndex pod, std::string_view reas
     take_back(pod, before);
     return refuse(pod, no_placement(goal, placement));
   }
-  if (score_of(pod, placement.node).value_or(100) < input_.spec.convergence.min_score) {
+  const std::optional<double> score = score_of(pod, placement.node);
+  if (score.value_or(100) < input_.spec.convergence.min_score) {
     take_back(pod, before);
     return refuse(pod, {"ScoreTooLow", "its move would gain too little for what it disturbs"});
   }
   if (input_.options.spend_pdbs) budgets_.spend(pod);
   limits_.count(cluster_.node_of(pod), cluster_.namespace_of(pod));
-  record(pod, placement.node, reason);
+  record(pod, placement.node, reason, score);
   return NominationResult::kAccepted;
 }
 
@@ -219,7 +220,7 @@ void PlanBuilder::accept_group(const PodGroups::Members& pod_group, const std::v
   for (const Move& move : moves) leave(move.pod);
   for (const Move& move : moves) {
     if (move.to) arrive(move.pod, *move.to);
-    record(move.pod, move.to, move.pod == nominated ? reason : with_it);
+    record(move.pod, move.to, move.pod == nominated ? reason : with_it, score_of(move.pod, move.to));
   }
   for (const Move& move : moves) pending_.take_room(overlay_, move.pod, cluster_.node_of(move.pod));
 }
@@ -374,10 +375,11 @@ bool PlanBuilder::avoids(NodeIndex competitor) {
 
 // --- the record
 
-void PlanBuilder::record(PodIndex pod, std::optional<NodeIndex> to, std::string_view reason) {
+void PlanBuilder::record(PodIndex pod, std::optional<NodeIndex> to, std::string_view reason,
+                         std::optional<double> score) {
   const api::ObjectMeta& meta = cluster_.pod(pod).meta;
   plan_.moves.push_back({meta.ns, meta.name, meta.uid, name_of(cluster_.node_of(pod)), to ? name_of(*to) : "",
-                         result_->strategy, std::string(reason), score_of(pod, to), wave_, hint_for(pod, to)});
+                         result_->strategy, std::string(reason), score, wave_, hint_for(pod, to)});
   if (to) arrived_[*to] = true;
   if (meter_ != nullptr) meter_->move(pod, cluster_.node_of(pod), to.value_or(scheduling::kNoNode));
   moved_.push_back(pod);

@@ -164,7 +164,8 @@ class PlanBuilder final : public strategies::NominationSink {
   bool gives_hint_to(scheduling::PodIndex pod) const;
 
   // The record.
-  void record(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to, std::string_view reason);
+  void record(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to, std::string_view reason,
+              std::optional<double> score);
   strategies::NominationResult refuse(scheduling::PodIndex pod, const scheduling::Refusal& refusal,
                                       strategies::NominationResult result = strategies::NominationResult::kRefused);
   strategies::NominationResult refuse_group_member(scheduling::PodIndex pod, const PodGroupTrial::Reason& why);

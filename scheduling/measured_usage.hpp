@@ -35,9 +35,9 @@ class SharedVector {
     static const std::vector<T> none;
     return items_ ? *items_ : none;
   }
-  std::size_t size() const { return get().size(); }
-  bool empty() const { return get().empty(); }
-  const T& operator[](std::size_t at) const { return get()[at]; }
+  std::size_t size() const { return items_ ? items_->size() : 0; }
+  bool empty() const { return !items_; }
+  const T& operator[](std::size_t at) const { return (*items_)[at]; }  ///< REQUIRES: at < size()
   const_iterator begin() const { return get().begin(); }
   const_iterator end() const { return get().end(); }
   friend bool operator==(const SharedVector& a, const SharedVector& b) { return a.get() == b.get(); }

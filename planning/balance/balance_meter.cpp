@@ -63,22 +63,23 @@ double BalanceMeter::distance(NodeIndex node, double percent, double middle) con
   return subject_.pools[pool_of_[node]].packed_to.empty() ? distance : std::max(distance, 0.0);
 }
 
-/// By how much the squared distances of the node shrink when the pod comes (sign 1) or goes (-1).
-double BalanceMeter::gain_on(const Scale& scale, PodIndex pod, NodeIndex node, double sign) const {
+/// By how much the squared distance of the node shrinks when so much of the resource comes to it, or goes.
+double BalanceMeter::gain_on(const Scale& scale, std::size_t resource, NodeIndex node, std::int64_t amount) const {
   const LoadTable& load = scale.load;
   if (!load.knows(node)) return 0;
-  const std::vector<double>& middles = scale.middle[pool_of_[node]];
-  double gain = 0;
-  for (std::size_t r = 0; r < subject_.resources.size(); ++r) {
-    const double now = load.percent(node, r);
-    const double then = std::max(now + sign * load.share(pod, node, r).value_or(0), 0.0);
-    gain += std::pow(distance(node, now, middles[r]), 2) - std::pow(distance(node, then, middles[r]), 2);
-  }
-  return gain;
+  const double middle = scale.middle[pool_of_[node]][resource];
+  const double now = load.percent(node, resource);
+  const double then = std::max(now + load.percent_of(node, resource, amount), 0.0);
+  return std::pow(distance(node, now, middle), 2) - std::pow(distance(node, then, middle), 2);
 }
 
 double BalanceMeter::gain_by(const Scale& scale, PodIndex pod, NodeIndex from, std::optional<NodeIndex> to) const {
-  return gain_on(scale, pod, from, -1) + (to ? gain_on(scale, pod, *to, 1) : 0);
+  double gain = 0;
+  for (std::size_t r = 0; r < subject_.resources.size(); ++r) {
+    const std::int64_t amount = scale.load.amount(pod, r).value_or(0);
+    gain += gain_on(scale, r, from, -amount) + (to ? gain_on(scale, r, *to, amount) : 0);
+  }
+  return gain;
 }
 
 /// 0 … 100. A node that is freed is worth as much however little was on it.

@@ -57,7 +57,7 @@ class BalanceMeter {
   double cost(scheduling::PodIndex pod, scheduling::NodeIndex from) const;
   double gain_by(const Scale& scale, scheduling::PodIndex pod, scheduling::NodeIndex from,
                  std::optional<scheduling::NodeIndex> to) const;
-  double gain_on(const Scale& scale, scheduling::PodIndex pod, scheduling::NodeIndex node, double sign) const;
+  double gain_on(const Scale& scale, std::size_t resource, scheduling::NodeIndex node, std::int64_t amount) const;
   api::Imbalance imbalance(const strategies::LoadTable& load, std::size_t resource) const;
 
   const scheduling::ClusterSnapshot& cluster_;

@@ -8,7 +8,7 @@ namespace {
 
 /// False: nothing is measured.
 bool take_views(BalanceSubject& subject, const StrategyContext& context,
-                const std::optional<scheduling::UsageNeed>& need) {
+                const std::optional<scheduling::UsageNeed>& need, bool with_means) {
   if (!need) {
     subject.usage = std::make_shared<const RequestedUsage>(context.cluster);
     return true;
@@ -20,7 +20,7 @@ bool take_views(BalanceSubject& subject, const StrategyContext& context,
                                                 MeasuredView::Options{.by_means = by_means}, context.measured_entries);
   };
   subject.usage = view(false);
-  if (!(*measured)->pod_means.empty()) subject.means = view(true);
+  if (with_means && !(*measured)->pod_means.empty()) subject.means = view(true);
   return true;
 }
 
@@ -28,9 +28,9 @@ bool take_views(BalanceSubject& subject, const StrategyContext& context,
 
 std::optional<BalanceSubject> subject_of(const StrategyContext& context,
                                          const std::optional<scheduling::UsageNeed>& need,
-                                         const std::vector<NodePool>& pools, const Thresholds& own) {
+                                         const std::vector<NodePool>& pools, const Thresholds& own, bool with_means) {
   BalanceSubject subject;
-  if (!take_views(subject, context, need)) return std::nullopt;
+  if (!take_views(subject, context, need, with_means)) return std::nullopt;
   subject.by_load = need.has_value();
   subject.resources = resources_of(pools, own);
   for (PoolNodes& pool : divide_into_pools(context.cluster.base(), context.nodes, pools, own))

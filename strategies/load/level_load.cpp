@@ -52,7 +52,6 @@ class Leveller {
     if (rules.sources.empty()) return;
     rules.high = band_.high;
     rules.level = band_.level;
-    rules.accepts = [&](NodeIndex, std::span<const double> after) { return !is_above(after, band_.level); };
     rules.excluded_namespaces = args.excluded_namespaces;
     rules.evictions_per_node = args.evictions_per_node;
     rules.reason = [&](NodeIndex node) { return describe_excess(giving_, node, band_.high); };

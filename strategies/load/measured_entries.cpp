@@ -62,7 +62,11 @@ std::vector<std::uint32_t> entries_of_pods(const MeasuredUsage& measured, const 
 }  // namespace
 
 MeasuredEntries::MeasuredEntries(const MeasuredUsage& measured, const ClusterSnapshot& cluster)
-    : of_node(entries_of_nodes(measured, cluster)), of_pod(entries_of_pods(measured, cluster)) {}
+    : of_node(entries_of_nodes(measured, cluster)), of_pod(entries_of_pods(measured, cluster)) {
+  for (const PodIndex pod : cluster.pods()) {
+    if (of_pod[pod] == kNone) unmeasured.push_back(pod);
+  }
+}
 
 std::shared_ptr<const MeasuredEntries> MeasuredEntriesMemo::of(const MeasuredUsage& measured,
                                                                const ClusterSnapshot& cluster) {

@@ -16,8 +16,9 @@ struct MeasuredEntries {
 
   MeasuredEntries(const scheduling::MeasuredUsage& measured, const scheduling::ClusterSnapshot& cluster);
 
-  std::vector<std::uint32_t> of_node;  ///< by node: the place in MeasuredUsage::nodes, or kNone
-  std::vector<std::uint32_t> of_pod;   ///< by pod: the place in MeasuredUsage::pods, or kNone
+  std::vector<std::uint32_t> of_node;            ///< by node: the place in MeasuredUsage::nodes, or kNone
+  std::vector<std::uint32_t> of_pod;             ///< by pod: the place in MeasuredUsage::pods, or kNone
+  std::vector<scheduling::PodIndex> unmeasured;  ///< pods that have none
 };
 
 /// Remembers them for one snapshot, so that all who look at the same measurement share one search. Not thread-safe.

@@ -14,8 +14,8 @@ constexpr std::size_t kMostBudgets = 64;  ///< looked at in one namespace
 
 double cost_of_priority(const api::Pod& pod) {
   constexpr double kDigitsOfHighest = 9;  // one thousand million
-  const double priority = std::max(pod.priority.value_or(0), 0);
-  return std::min(std::log10(1 + priority) / kDigitsOfHighest, 1.0);
+  const double priority = pod.priority.value_or(0);
+  return priority <= 0 ? 0 : std::min(std::log10(1 + priority) / kDigitsOfHighest, 1.0);
 }
 
 double cost_of_qos(const api::Pod& pod) {

@@ -43,6 +43,7 @@ class LoadMover {
         usual_(std::move(usual)),
         trial_(context),
         takes_(context.cluster.base().node_count(), false),
+        wanted_(giving.resources().size()),
         after_(giving.resources().size()) {
     for (const NodeIndex node : rules_.destinations) takes_[node] = true;
   }
@@ -79,14 +80,12 @@ class LoadMover {
       const auto share = giving_.share(pod, node, r);
       if (!share) return drop_loads_behind(candidates_.size());
       shares_.push_back(*share);
-      wanted_.push_back(taking_.amount(pod, r).value_or(0));
       if (usual_) usual_shares_.push_back(usual_->load.share(pod, node, r).value_or(*share));
     }
     candidates_.push_back({pod, move_cost(context_.cluster.base(), pod)});
   }
   void drop_loads_behind(std::size_t candidates) {
     shares_.resize(candidates * resource_count());
-    wanted_.resize(candidates * resource_count());
     if (usual_) usual_shares_.resize(candidates * resource_count());
   }
 
@@ -163,13 +162,18 @@ class LoadMover {
       const auto next = next_of(node, *worst);
       if (!next) return true;
       candidates_[*next].is_tried = true;
-      const auto wanted = std::span<const std::int64_t>(wanted_).subspan(*next * resource_count(), resource_count());
-      const NominationResult result = offer({node, candidates_[*next].pod, wanted, *worst});
+      const NominationResult result = offer({node, candidates_[*next].pod, wanted_by(candidates_[*next].pod), *worst});
       if (result == NominationResult::kTotalLimit) return false;
       if (result == NominationResult::kNodeLimit) return true;
       if (result == NominationResult::kAccepted) ++evicted;
     }
     return true;
+  }
+
+  /// A view until the next call.
+  std::span<const std::int64_t> wanted_by(PodIndex pod) {
+    for (std::size_t r = 0; r < resource_count(); ++r) wanted_[r] = taking_.amount(pod, r).value_or(0);
+    return wanted_;
   }
 
   /// Where one found no place for its load, one that uses as much or more finds none: destinations only get fuller.
@@ -200,10 +204,13 @@ class LoadMover {
 
   /// The move must leave the destination below where the source is now: it would be the next source otherwise.
   bool may_take(NodeIndex to, const Departure& departure) {
-    for (std::size_t r = 0; r < resource_count(); ++r)
+    bool is_level = true;
+    for (std::size_t r = 0; r < resource_count(); ++r) {
       after_[r] = taking_.percent(to, r) + taking_.percent_of(to, r, departure.wanted[r]);
-    return after_[departure.worst] < giving_.percent(departure.from, departure.worst) &&
-           rules_.accepts(departure.from, after_);
+      is_level = is_level && after_[r] <= rules_.level[r];
+    }
+    if (after_[departure.worst] >= giving_.percent(departure.from, departure.worst)) return false;
+    return rules_.accepts ? rules_.accepts(departure.from, after_) : is_level;
   }
 
   /// Begins after the last one, so that the load is dealt out and full nodes are not asked again and again.
@@ -246,7 +253,7 @@ class LoadMover {
   std::vector<Candidate> candidates_;    ///< of the node that is relieved
   std::vector<double> shares_;           ///< percent of their node, by candidate and resource
   std::vector<double> usual_shares_;     ///< the same, of what they use usually
-  std::vector<std::int64_t> wanted_;     ///< what they use elsewhere, the same
+  std::vector<std::int64_t> wanted_;     ///< what the one that is about to leave uses elsewhere, by resource
   std::vector<std::int64_t> too_large_;  ///< what no destination could take, one after the other
   std::vector<double> after_;            ///< of may_take(), so that it needs no memory
 };

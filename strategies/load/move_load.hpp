@@ -18,7 +18,7 @@ struct LoadRules {
   std::vector<NodeIndex> destinations;  ///< in the order they are preferred
   std::vector<double> high;             ///< percent above which a source is relieved in a resource
   std::vector<double> level;            ///< down to which
-  /// May a destination take it? `after`: its percentages then.
+  /// May a destination take it? `after`: its percentages then. Empty: if it stays at or below the level.
   std::function<bool(NodeIndex from, std::span<const double> after)> accepts;
   std::vector<std::string> excluded_namespaces;
   std::optional<std::uint32_t> evictions_per_node;

@@ -82,7 +82,7 @@ std::vector<scheduling::UsageNeed> HighNodeUtilization::usage_needs() const {
 /// Where replacements go is for the scheduler to say, whatever is measured: it decides by requests which nodes fill.
 std::optional<BalanceSubject> HighNodeUtilization::balances(const StrategyContext& context) const {
   const auto need = args_.usage ? std::optional(args_.usage->need) : std::nullopt;
-  auto subject = subject_of(context, need, args_.pools, args_.thresholds);
+  auto subject = subject_of(context, need, args_.pools, args_.thresholds, false);  // a node that is freed counts whole
   if (!subject) return subject;
   subject->by_load = false;
   const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds);

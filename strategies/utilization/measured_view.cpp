@@ -44,16 +44,16 @@ MeasuredView::MeasuredView(const MeasuredUsage& measured, const scheduling::Over
       options_(options),
       entries_(memo != nullptr ? memo->of(measured, cluster.base())
                                : std::make_shared<const MeasuredEntries>(measured, cluster.base())) {
-  for (const MeasuredUsage::Resource& resource : measured.resources)
+  for (const MeasuredUsage::Resource& resource : measured.resources) {
     known_.push_back(cluster.base().resources().find(resource.name));
+    converts_.push_back(resource.is_percent && known_.back() ? 1 : 0);
+  }
   common_rise_.assign(cluster.base().node_count() * known_.size(), 0);
   take_figures();
   correction_.assign(amounts_.size(), 0);
   if (!options_.corrects) return;
-  for (const PodIndex pod : cluster.base().pods()) {
-    correct_for(pod);
-    if (options.by_means) correct_for_mean(pod);
-  }
+  correct_for_pods();
+  if (options_.by_means) correct_for_means();
 }
 
 MeasuredView MeasuredView::by(Figure figure) const {
@@ -175,12 +175,10 @@ std::optional<std::int64_t> MeasuredView::capacity_of(NodeIndex node, std::size_
   return cluster_.base().allocatable().find(node, *known_[column]);
 }
 
-/// A percentage of what the node publishes becomes an amount of it.
-std::int64_t MeasuredView::in_units(NodeIndex node, std::size_t column, std::int64_t amount) const {
-  if (amount == kUnknownUsage || !measured_.resources[column].is_percent || !known_[column]) return amount;
+std::int64_t MeasuredView::converted(NodeIndex node, std::size_t column, std::int64_t percent) const {
   const auto capacity = capacity_of(node, column);
   if (!capacity) return kUnknownUsage;
-  return scaled(*capacity, static_cast<double>(amount) / static_cast<double>(kWholeNode));
+  return scaled(*capacity, static_cast<double>(percent) / static_cast<double>(kWholeNode));
 }
 
 void MeasuredView::take_figures() {
@@ -207,8 +205,16 @@ bool MeasuredView::is_new_on(PodIndex pod, NodeIndex node) const {
   return started + kWarmUp > entry->time;
 }
 
+/// Nearly all are measured where they are.
+void MeasuredView::correct_for_pods() {
+  for (const PodIndex pod : entries_->unmeasured) correct_for(pod);
+  if (cluster_.changes().empty()) return;  // nobody has left
+  for (const PodIndex pod : cluster_.base().pods()) {
+    if (cluster_.node_of(pod) != cluster_.base().node_of(pod) && has_entry(pod)) correct_for(pod);
+  }
+}
+
 void MeasuredView::correct_for(PodIndex pod) {
-  if (!cluster_.is_moved(pod) && has_entry(pod)) return;  // nearly all: it is measured where it is
   if (!cluster_.base().is_active(pod)) return;
   // The figures may know already that it is gone.
   if (!has_entry(pod) && !measured_.pods.empty() && cluster_.base().pod(pod).meta.is_terminating()) return;
@@ -227,39 +233,41 @@ void MeasuredView::correct_for(PodIndex pod) {
   }
 }
 
-/// Its node's figure is about what the pod uses now. Nearly all pods come here: without detours.
-void MeasuredView::correct_for_mean(PodIndex pod) {
-  const NodeIndex node = cluster_.base().node_of(pod);
-  if (node == kNoNode || !has_entry(pod) || !cluster_.base().is_active(pod)) return;
+/// Nodes' figures are about what their pods use now. Nearly all pods come here: without detours.
+void MeasuredView::correct_for_means() {
   const std::size_t columns = known_.size();
-  const std::size_t entry = entries_->of_pod[pod] * columns;
-  for (std::size_t c = 0; c < columns; ++c) {
-    const std::int64_t now = in_units(node, c, measured_.pod_amounts[entry + c]);
-    const std::int64_t mean = in_units(node, c, measured_.pod_means[entry + c]);
-    if (now != kUnknownUsage && mean != kUnknownUsage) add_to(node, c, mean - now);
+  const std::vector<std::int64_t>& amounts = measured_.pod_amounts.get();
+  const std::vector<std::int64_t>& means = measured_.pod_means.get();
+  for (const NodeIndex node : cluster_.base().nodes()) {
+    for (const PodIndex pod : cluster_.base().pods_on(node)) {
+      if (!has_entry(pod) || !cluster_.base().is_active(pod)) continue;
+      const std::size_t entry = entries_->of_pod[pod] * columns;
+      for (std::size_t c = 0; c < columns; ++c) {
+        const std::int64_t now = in_units(node, c, amounts[entry + c]);
+        const std::int64_t mean = in_units(node, c, means[entry + c]);
+        if (now != kUnknownUsage && mean != kUnknownUsage) add_to(node, c, mean - now);
+      }
+    }
   }
 }
 
 // --- figures of pods
 
-/// nullopt: nobody has measured it.
-std::optional<std::int64_t> MeasuredView::measured_of(PodIndex pod, std::size_t column, bool by_means) const {
+/// What was measured of it in units; kUnknownUsage: nobody knows.
+std::int64_t MeasuredView::amount_of(PodIndex pod, std::size_t column, std::int64_t measured) const {
   const NodeIndex node = cluster_.base().node_of(pod);
-  const auto& amounts = by_means ? measured_.pod_means : measured_.pod_amounts;
-  const std::int64_t amount = amounts[entries_->of_pod[pod] * known_.size() + column];
-  const std::int64_t used = node == kNoNode ? amount : in_units(node, column, amount);
-  return used == kUnknownUsage ? std::nullopt : std::optional(used);
+  return node == kNoNode ? measured : in_units(node, column, measured);
 }
 
 std::optional<std::int64_t> MeasuredView::of_pod_in(PodIndex pod, std::size_t column) const {
-  const NodeIndex node = cluster_.base().node_of(pod);
   if (has_entry(pod)) {
-    if (options_.by_means) {
-      if (const auto mean = measured_of(pod, column, true)) return mean;
-    }
-    if (const auto used = measured_of(pod, column, false)) return used;
+    const std::size_t at = entries_->of_pod[pod] * known_.size() + column;
+    const std::int64_t mean = options_.by_means ? amount_of(pod, column, measured_.pod_means[at]) : kUnknownUsage;
+    if (mean != kUnknownUsage) return mean;
+    if (const std::int64_t used = amount_of(pod, column, measured_.pod_amounts[at]); used != kUnknownUsage) return used;
   }
   if (!options_.corrects) return std::nullopt;
+  const NodeIndex node = cluster_.base().node_of(pod);
   const bool knows_pods = !measured_.pods.empty();
   return knows_pods || node == kNoNode || is_new_on(pod, node) ? requested(pod, column) : share_of_node(pod, column);
 }

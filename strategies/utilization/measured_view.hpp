@@ -70,18 +70,22 @@ class MeasuredView final : public UsageView {
 
  private:
   void take_figures();
+  void correct_for_pods();
   void correct_for(PodIndex pod);
-  void correct_for_mean(PodIndex pod);
+  void correct_for_means();
   void add_to(NodeIndex node, std::size_t column, std::int64_t amount);
   std::int64_t picked_from(const scheduling::MeasuredUsage::Node& node, std::size_t column) const;
   bool is_new_on(PodIndex pod, NodeIndex node) const;
   bool has_entry(PodIndex pod) const { return entries_->of_pod[pod] != MeasuredEntries::kNone; }
   std::int64_t figure_of(NodeIndex node, std::size_t column) const;
   std::optional<double> rise_of(NodeIndex node, std::size_t column) const;
-  std::int64_t in_units(NodeIndex node, std::size_t column, std::int64_t amount) const;
+  std::int64_t in_units(NodeIndex node, std::size_t column, std::int64_t amount) const {
+    return converts_[column] == 0 || amount == scheduling::kUnknownUsage ? amount : converted(node, column, amount);
+  }
+  std::int64_t converted(NodeIndex node, std::size_t column, std::int64_t percent) const;
   std::optional<std::int64_t> capacity_of(NodeIndex node, std::size_t column) const;
   std::optional<std::int64_t> of_pod_in(PodIndex pod, std::size_t column) const;
-  std::optional<std::int64_t> measured_of(PodIndex pod, std::size_t column, bool by_means) const;
+  std::int64_t amount_of(PodIndex pod, std::size_t column, std::int64_t measured) const;
   std::int64_t requested(PodIndex pod, std::size_t column) const;
   std::int64_t share_of_node(PodIndex pod, std::size_t column) const;
 
@@ -89,6 +93,7 @@ class MeasuredView final : public UsageView {
   const scheduling::Overlay& cluster_;
   Options options_;
   std::vector<std::optional<scheduling::ResourceIndex>> known_;  ///< by column: the cluster's number of the resource
+  std::vector<char> converts_;  ///< by column: percentages of what nodes publish, so that they become amounts
   std::shared_ptr<const MeasuredEntries> entries_;
   std::vector<std::int64_t> amounts_;     ///< by node and column, as they came
   std::vector<double> common_rise_;       ///< the same, in percent: of forecasts it does not count

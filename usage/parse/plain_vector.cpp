@@ -1,6 +1,6 @@
 #include "usage/parse/plain_vector.hpp"
 
-#include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -10,21 +10,41 @@ namespace {
 
 constexpr std::uint64_t kOnes = 0x0101010101010101;
 constexpr std::uint64_t kHighBits = 0x8080808080808080;
+constexpr char kSpace = 0x20;
 
-/// Of eight bytes: the high bit of each that is below `limit`, which is at most 0x80, or of one beside such a one.
+/// Of eight bytes: the high bit of each that is below `limit`, which is at most 0x80. The lowest bit is surely right;
+/// one above it may be of a byte that is as high as the limit.
 std::uint64_t below(std::uint64_t bytes, std::uint64_t limit) { return (bytes - kOnes * limit) & ~bytes & kHighBits; }
+std::uint64_t equal(std::uint64_t bytes, char value) {
+  return below(bytes ^ (kOnes * static_cast<unsigned char>(value)), 1);
+}
+
+/// In the lowest byte the first of the text.
+std::uint64_t eight_bytes(const char* text) {
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, text, sizeof(bytes));
+  return std::endian::native == std::endian::little ? bytes : __builtin_bswap64(bytes);
+}
 
 /// An escape, or a control character.
-bool is_strange(std::string_view text) {
-  constexpr char kSpace = 0x20;
-  std::uint64_t found = 0;
+bool is_strange(char c) { return (c >= 0 && c < kSpace) || c == '\\'; }
+
+/// Where its quote is; npos: there is none, or something strange comes before it.
+std::size_t end_of_text(std::string_view text) {
+  constexpr std::size_t kEight = sizeof(std::uint64_t);
   std::size_t at = 0;
-  for (std::uint64_t bytes = 0; at + sizeof(bytes) <= text.size(); at += sizeof(bytes)) {
-    std::memcpy(&bytes, text.data() + at, sizeof(bytes));
-    found |= below(bytes, kSpace) | below(bytes ^ (kOnes * '\\'), 1);
+  for (; at + kEight <= text.size(); at += kEight) {
+    const std::uint64_t bytes = eight_bytes(text.data() + at);
+    const std::uint64_t quotes = equal(bytes, '"');
+    const std::uint64_t all = quotes | below(bytes, kSpace) | equal(bytes, '\\');
+    if (all == 0) continue;
+    const int first = std::countr_zero(all);
+    return (quotes >> first & 1) != 0 ? at + static_cast<std::size_t>(first) / 8 : std::string_view::npos;
   }
-  if (found != 0) return true;
-  return std::ranges::any_of(text.substr(at), [](char c) { return (c >= 0 && c < kSpace) || c == '\\'; });
+  for (; at < text.size() && text[at] != '"'; ++at) {
+    if (is_strange(text[at])) return std::string_view::npos;
+  }
+  return at < text.size() ? at : std::string_view::npos;
 }
 
 std::size_t digits_from(std::string_view text, std::size_t at) {
@@ -56,11 +76,11 @@ bool PlainVector::take_strange_point(std::optional<std::int32_t>& number) {
 
 bool PlainVector::take_text(std::string_view& text) {
   if (!take("\"")) return false;
-  const std::size_t end = rest_.find('"');
+  const std::size_t end = end_of_text(rest_);
   if (end == std::string_view::npos) return false;
-  text = rest_.substr(0, end);
+  text = {rest_.data(), end};
   rest_.remove_prefix(end + 1);
-  return !is_strange(text);
+  return true;
 }
 
 bool PlainVector::take_time(std::string_view& time) {

@@ -52,15 +52,20 @@ std::optional<double> read_plain_quantity(std::string_view text) {
 std::optional<double> read_plain_number(std::string_view text) {
   constexpr std::size_t kExactDigits = 15;
   constexpr std::array kPowers = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-  const std::size_t point = std::min(text.find('.'), text.size());
-  const bool has_point = point < text.size();
-  if (point == 0 || text.size() > kExactDigits + (has_point ? 1 : 0) || point + 1 == text.size()) return std::nullopt;
+  if (text.size() > kExactDigits + 1) return std::nullopt;
   std::int64_t digits = 0;
+  std::size_t point = text.size();
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (i == point) continue;
-    if (!is_digit(text[i])) return std::nullopt;
-    digits = digits * 10 + (text[i] - '0');
+    if (is_digit(text[i])) {
+      digits = digits * 10 + (text[i] - '0');
+    } else if (text[i] == '.' && point == text.size()) {
+      point = i;
+    } else {
+      return std::nullopt;
+    }
   }
+  const bool has_point = point < text.size();
+  if (point == 0 || point + 1 == text.size() || (!has_point && text.size() > kExactDigits)) return std::nullopt;
   return static_cast<double>(digits) / kPowers[has_point ? text.size() - point - 1 : 0];
 }
 
@@ -91,6 +96,12 @@ std::uint64_t leading_bytes(std::string_view text, std::size_t skip) {
   for (std::size_t i = 0; i < sizeof(key); ++i)
     key = key << 8 | (skip + i < text.size() ? static_cast<unsigned char>(text[skip + i]) : 0U);
   return key;
+}
+
+/// Names are rarely longer than two lines of the cache.
+void fetch(std::string_view text) {
+  __builtin_prefetch(text.data());
+  __builtin_prefetch(text.data() + text.size());
 }
 
 std::size_t common_prefix(std::string_view a, std::string_view b) {
@@ -125,46 +136,54 @@ std::vector<Group> groups_of(const Rows& rows) {
   return groups;
 }
 
+/// A row by what its name begins with, behind what all names of its namespace begin with.
+struct Entry {
+  std::uint64_t name;
+  std::uint32_t row;
+};
+
+struct Order {
+  std::vector<Entry> entries;
+  bool has_duplicates = false;
+};
+
 /// The rows' order by (ns, name), equal ones as they came. Namespace by namespace; there a hundred thousand names in no
 /// order are compared by numbers side by side in memory rather than by texts all over it.
-std::vector<std::uint32_t> order_of(const Rows& rows) {
-  struct Entry {
-    std::uint64_t name;
-    std::uint32_t row;
-  };
+Order order_of(const Rows& rows) {
   std::vector<Group> groups = groups_of(rows);
-  std::vector<Entry> entries(rows.rows.size());
+  Order order{std::vector<Entry>(rows.rows.size())};
   for (std::uint32_t i = 0; i < rows.rows.size(); ++i) {
     Group& group = groups[rows.rows[i].ns()];
-    entries[group.next++] = {leading_bytes(rows.rows[i].name(), group.prefix), i};
+    order.entries[group.next++] = {leading_bytes(rows.rows[i].name(), group.prefix), i};
   }
   const auto is_first = [&](const Entry& a, const Entry& b) {
     if (a.name != b.name) return a.name < b.name;
     const int compared = rows.rows[a.row].name().compare(rows.rows[b.row].name());
     return compared == 0 ? a.row < b.row : compared < 0;
   };
+  const auto is_same_name = [&](const Entry& a, const Entry& b) {
+    return a.name == b.name && rows.rows[a.row].name() == rows.rows[b.row].name();
+  };
   for (const Group& group : groups) {
-    const auto end = entries.begin() + group.next;
+    const auto end = order.entries.begin() + group.next;
     std::sort(end - group.size, end, is_first);
+    order.has_duplicates |= std::adjacent_find(end - group.size, end, is_same_name) != end;
   }
-  std::vector<std::uint32_t> order;
-  order.reserve(entries.size());
-  for (const Entry& entry : entries) order.push_back(entry.row);
   return order;
 }
 
-Rows sorted(Rows rows) {
+Rows in_order(const Rows& rows, const std::vector<Entry>& entries) {
   Rows result(rows.width);
   result.oddities = rows.oddities;
+  result.window = rows.window;
   result.names = rows.names;
   result.reserve(rows.rows.size());
   result.values.resize(rows.values.size());
   double* values = result.values.data();
-  const std::vector<std::uint32_t> order = order_of(rows);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (i + kAhead < order.size()) __builtin_prefetch(&rows.rows[order[i + kAhead]]);
-    result.rows.push_back(rows.rows[order[i]]);
-    values = std::copy_n(rows.values.data() + order[i] * rows.width, rows.width, values);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (i + kAhead < entries.size()) __builtin_prefetch(&rows.rows[entries[i + kAhead].row]);
+    result.rows.push_back(rows.rows[entries[i].row]);
+    values = std::copy_n(rows.values.data() + entries[i].row * rows.width, rows.width, values);
   }
   return result;
 }
@@ -228,7 +247,7 @@ Samples::Pod pod_of(const Rows& rows, const Row& row) {
 void take_pods(Samples& samples, Rows rows) {
   samples.pods.reserve(rows.rows.size());
   for (std::size_t i = 0; i < rows.rows.size(); ++i) {
-    if (i + kAhead < rows.rows.size()) __builtin_prefetch(rows.rows[i + kAhead].name().data());
+    if (i + kAhead < rows.rows.size()) fetch(rows.rows[i + kAhead].name());
     samples.pods.push_back(pod_of(rows, rows.rows[i]));
   }
   samples.pod_values = std::move(rows.values);
@@ -298,10 +317,10 @@ std::string some_names(const std::vector<std::string>& names) {
 
 void bring_into_order(Rows& rows, std::string_view prefix, std::vector<std::string>& problems) {
   if (is_ordered(rows)) return;
-  rows = sorted(std::move(rows));
-  const auto duplicates = fold_duplicates(rows);
-  if (!duplicates.empty())
-    problems.push_back(fmt::format("{}more than one value for {}", prefix, some_names(duplicates)));
+  const Order order = order_of(rows);
+  rows = in_order(rows, order.entries);
+  if (!order.has_duplicates) return;
+  problems.push_back(fmt::format("{}more than one value for {}", prefix, some_names(fold_duplicates(rows))));
 }
 
 void join_nodes(Samples& samples, Rows rows, std::size_t first) {

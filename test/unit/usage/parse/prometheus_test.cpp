@@ -133,6 +133,22 @@ TEST(Prometheus, WhatIsNoJsonIsAnErrorHoweverPlainItBegins) {
     EXPECT_TRUE(read(bad).starts_with("error: ")) << bad;
 }
 
+/// Texts are looked through eight bytes at a time, so their lengths and the places of what is strange in them matter.
+TEST(Prometheus, TextsOfAllLengthsAreReadAsAGeneralParserReadsThem) {
+  for (std::size_t size = 1; size < 20; ++size) {
+    const std::string name(size, 'n');
+    EXPECT_EQ(read(vector_of(sample(R"("node":")" + name + '"', "1"))), name + "=1");
+    for (std::size_t at = 0; at < size; ++at) {
+      for (const std::string strange : {"\\\"", "\\u0041", "\n", "\x1f", " ", "!", "#", "\x7f", "\xc3\xa9", "[", "]"}) {
+        const std::string odd = std::string(name).replace(at, 1, strange);
+        const std::string answer = vector_of(sample(R"("node":")" + odd + '"', "1"));
+        EXPECT_EQ(read(answer), read(with_spaces(answer))) << odd;
+        EXPECT_EQ(read(answer).starts_with("error: "), strange == "\n" || strange == "\x1f") << odd;
+      }
+    }
+  }
+}
+
 /// A hundred thousand names in no order are compared by their first differing bytes.
 TEST(Prometheus, PodsAreSortedByNamespaceAndName) {
   api::UsageQuery query;
