@@ -1,6 +1,7 @@
 /// Realization: what pods that are on their way in one wave may do to one another.
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "scheduling/predicates.hpp"
@@ -98,6 +99,17 @@ bool Realization::is_spread_in_flight(PodIndex owner, PodIndex latest, const Wav
 bool Realization::is_counted_on(PodIndex pod, const Wave& wave) const {
   return std::ranges::any_of(wave.depending,
                              [&](PodIndex arrival) { return affinity_needs(arrival, pod, problem_.base()); });
+}
+
+/// It finds where it is what its affinity asks for, also while those that left before it are on neither of their nodes.
+bool Realization::follows_in_flight(PodIndex pod, const Wave& wave) const {
+  std::vector<PodIndex> needed;
+  std::ranges::copy_if(wave.leaving, std::back_inserter(needed),
+                       [&](PodIndex other) { return affinity_needs(pod, other, problem_.base()); });
+  if (needed.empty()) return true;
+  Overlay flight = cluster();
+  for (const PodIndex other : needed) flight.move(other, scheduling::kNoNode);
+  return !FitQuery(flight, pod, FitLevel::kScheduler).refusal_beside_room(cluster().node_of(pod));
 }
 
 /// Volumes stay attached to the old node until the pod is gone, and are attached to the new one before.

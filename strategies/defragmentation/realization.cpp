@@ -281,7 +281,7 @@ bool Realization::relocate(PodIndex pod, const PackedMove& instead_of, Wave& wav
     if (failures != nullptr) *failures = to ? 0 : *failures + 1;
   }
   if (!to) return false;
-  if (!keeps_skew(pod, wave)) {
+  if (!keeps_skew(pod, wave) || !follows_in_flight(pod, wave)) {
     rehearsal_->restore(pod);
     waits_for_budget_ = true;
     return false;

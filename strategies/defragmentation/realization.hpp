@@ -121,6 +121,7 @@ class Realization {
   bool is_spread_in_flight(PodIndex owner, PodIndex latest, const Wave& wave) const;
   bool attaches_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const;
   bool is_counted_on(PodIndex pod, const Wave& wave) const;
+  bool follows_in_flight(PodIndex pod, const Wave& wave) const;
   bool looks_beyond_node(PodIndex pod) const;
   bool fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const;
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,6 +17,8 @@ namespace strategies {
 namespace {
 
 using scheduling::ClusterSnapshot;
+
+constexpr std::size_t kMostGroups = 64;  // that are compared with one another
 
 /// How the nodes looked at are divided by one label.
 struct Division {
@@ -48,25 +52,81 @@ class Divisions {
   std::map<std::string, Division> by_label_;
 };
 
-void add_repelling(const DefragmentationProblem& problem, const ClusterSnapshot::AntiAffineGroup& group,
-                   Divisions& divisions, std::vector<PodsApart>& all) {
-  const ClusterSnapshot& base = problem.base();
-  const PodIndex first = group.front();
-  PodsApart apart;
-  bool repel = false;
-  for (const api::PodAffinityTerm& term : base.pod(first).affinity->required_pod_anti_affinity) {
-    const Division& division = divisions.of(std::string(term.topology_key));
-    if (!division.is_whole || !scheduling::covers(term, first, first, base)) continue;
-    repel = true;
-    apart.is_by_node = apart.is_by_node || division.is_by_node;
+/// Pods that repel one another: those of each group, and those of several groups together.
+class Repelling {
+ public:
+  explicit Repelling(const DefragmentationProblem& problem, Divisions& divisions)
+      : problem_(problem), base_(problem.base()), divisions_(divisions) {
+    for (scheduling::NamespaceIndex ns = 0; ns < base_.namespace_count(); ++ns) {
+      for (const auto& group : base_.anti_affine_towards(ns)) add(group);
+    }
   }
-  if (!repel) return;
-  std::ranges::copy_if(group, std::back_inserter(apart.pods),
-                       [&](PodIndex pod) { return problem.has_to_stay_somewhere(pod); });
-  const api::ObjectMeta& meta = base.pod(first).meta;
-  apart.what = fmt::format("{} pods that repel one another, such as {}/{}", apart.pods.size(), meta.ns, meta.name);
-  all.push_back(std::move(apart));
-}
+
+  void add_to(std::vector<PodsApart>& all) const {
+    for (const Group& group : groups_) all.push_back(together({&group}));
+    if (groups_.size() > kMostGroups) return;
+    for (const Group& first : groups_) {
+      const std::vector<const Group*> several = with_others(first);
+      if (several.size() > 1 && *std::ranges::min_element(several) == &first) all.push_back(together(several));
+    }
+  }
+
+ private:
+  struct Group {
+    PodIndex first;
+    bool is_by_node;
+    std::vector<PodIndex> pods;  ///< that have to stay somewhere
+  };
+
+  void add(const ClusterSnapshot::AntiAffineGroup& group) {
+    const PodIndex first = group.front();
+    const auto is_known = [&](const Group& known) { return known.first == first; };
+    const auto is_by_node = repels(first, first);
+    if (!is_by_node || std::ranges::any_of(groups_, is_known)) return;
+    Group found{first, *is_by_node, {}};
+    std::ranges::copy_if(group, std::back_inserter(found.pods),
+                         [&](PodIndex pod) { return problem_.has_to_stay_somewhere(pod); });
+    groups_.push_back(std::move(found));
+  }
+
+  /// nullopt: it does not, or not everywhere; true: on each node, false: in larger domains.
+  std::optional<bool> repels(PodIndex one, PodIndex other) const {
+    std::optional<bool> found;
+    for (const api::PodAffinityTerm& term : base_.pod(one).affinity->required_pod_anti_affinity) {
+      const Division& division = divisions_.of(std::string(term.topology_key));
+      if (division.is_whole && scheduling::covers(term, one, other, base_))
+        found = found.value_or(false) || division.is_by_node;
+    }
+    return found;
+  }
+  bool are_apart(const Group& one, const Group& other) const {
+    return repels(one.first, other.first) || repels(other.first, one.first);
+  }
+
+  /// Groups of which each repels all before it.
+  std::vector<const Group*> with_others(const Group& first) const {
+    std::vector<const Group*> several = {&first};
+    for (const Group& other : groups_) {
+      const auto is_apart = [&](const Group* each) { return each != &other && are_apart(*each, other); };
+      if (std::ranges::all_of(several, is_apart)) several.push_back(&other);
+    }
+    return several;
+  }
+
+  PodsApart together(const std::vector<const Group*>& groups) const {
+    PodsApart apart;
+    apart.is_by_node = groups.size() == 1 && groups.front()->is_by_node;
+    for (const Group* each : groups) apart.pods.insert(apart.pods.end(), each->pods.begin(), each->pods.end());
+    const api::ObjectMeta& meta = base_.pod(groups.front()->first).meta;
+    apart.what = fmt::format("{} pods that repel one another, such as {}/{}", apart.pods.size(), meta.ns, meta.name);
+    return apart;
+  }
+
+  const DefragmentationProblem& problem_;
+  const ClusterSnapshot& base_;
+  Divisions& divisions_;
+  std::vector<Group> groups_;
+};
 
 /// The ports of all addresses alone, each with its protocol: who asks for one gets on a node where nobody else does.
 std::set<std::pair<std::int32_t, std::string>> ports_of(const api::Pod& pod) {
@@ -108,13 +168,16 @@ void add_evenly_spread(const DefragmentationProblem& problem, Divisions& divisio
 std::vector<PodsApart> pods_apart(const DefragmentationProblem& problem) {
   std::vector<PodsApart> all;
   Divisions divisions(problem);
-  const ClusterSnapshot& base = problem.base();
-  for (scheduling::NamespaceIndex ns = 0; ns < base.namespace_count(); ++ns) {
-    for (const auto& group : base.anti_affine_towards(ns)) add_repelling(problem, group, divisions, all);
-  }
+  Repelling(problem, divisions).add_to(all);
   add_by_port(problem, all);
   add_evenly_spread(problem, divisions, all);
   return all;
+}
+
+std::size_t nodes_apart(const DefragmentationProblem& problem, const std::vector<PodIndex>& pods) {
+  std::set<NodeIndex> nodes;
+  for (const PodIndex pod : pods) nodes.insert(problem.cluster().node_of(pod));
+  return nodes.size();
 }
 
 }  // namespace strategies

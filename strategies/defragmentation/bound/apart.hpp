@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,11 @@ struct PodsApart {
   std::string what;            ///< "12 pods with host port 80/TCP", …
 };
 
-/// Those that repel one another where all nodes looked at have a domain, those that ask for one host port of all
+/// Those that repel one another where all nodes looked at have a domain, also of several workloads, those that ask for one host port of all
 /// addresses, and those that are spread evenly over no fewer domains (spread.hpp).
 std::vector<PodsApart> pods_apart(const DefragmentationProblem& problem);
+
+/// How many nodes some pods of such a set need at least. Those that share one now may stay there.
+std::size_t nodes_apart(const DefragmentationProblem& problem, const std::vector<PodIndex>& pods);
 
 }  // namespace strategies

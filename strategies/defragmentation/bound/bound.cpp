@@ -137,11 +137,12 @@ LowerBound lower_bound_of(const DefragmentationProblem& problem, const std::func
   for (int i = 1; i < kMixParts && !should_stop(); ++i)
     raise(bound, demand.nodes_needed_by_mix(static_cast<double>(i) / kMixParts),
           [] { return std::string("requests of cpu and memory together"); });
-  for (const PodsApart& each : pods_apart(problem)) raise(bound, each.pods.size(), [&] { return each.what; });
+  const std::vector<PodsApart> apart = pods_apart(problem);
+  for (const PodsApart& each : apart) raise(bound, nodes_apart(problem, each.pods), [&] { return each.what; });
   const std::vector<EvenPods> even = evenly_spread(problem);
   for (const EvenPods& each : even)
     raise(bound, std::min(each.domains(), each.pods.size()), [] { return std::string("pods that are spread evenly"); });
-  raise(bound, nodes_needed_by_pools(problem, even, should_stop), [&] {
+  raise(bound, nodes_needed_by_pools(problem, even, apart, should_stop), [&] {
     return std::string(even.empty() ? "requests of pods that may run on some nodes only"
                                     : "requests of pods that may run on some nodes only, or are spread evenly");
   });

@@ -58,13 +58,15 @@ struct Pool {
   std::vector<NodeIndex> nodes{};
   std::map<std::uint32_t, std::size_t> pods{};  ///< by set of requests, those of the pools inside included
   std::vector<std::size_t> inside{};            ///< all pools inside, each after those inside of it
+  std::size_t apart = 0;  ///< so many of them cannot share a node
   std::size_t needed = 0;
 };
 
 /// Sets of nodes that are apart or one inside the other; each after those inside of it, and all nodes last.
 class Pools {
  public:
-  Pools(const DefragmentationProblem& problem, const std::vector<EvenPods>& even, const EmptiedNodes& emptied)
+  Pools(const DefragmentationProblem& problem, const std::vector<EvenPods>& even, const std::vector<PodsApart>& apart,
+        const EmptiedNodes& emptied)
       : problem_(problem), emptied_(emptied), is_even_(problem.base().pod_table_size(), false) {
     Nodes all(problem.base().node_count(), false);
     for (const NodeIndex node : problem.nodes()) all[node] = true;
@@ -77,6 +79,7 @@ class Pools {
       }
     }
     build();
+    for (const PodsApart& each : apart) count_apart(each);
   }
 
   std::vector<Pool>& all() { return pools_; }
@@ -93,8 +96,27 @@ class Pools {
   void add(PodIndex pod, NodeIndex node) {
     const std::uint32_t requests = problem_.base().request_set_of(pod);
     one_of_[requests] = pod;
+    ++footprints_[footprint_from(pod, node)].pods[requests];
+  }
+
+  /// It may stay on its node.
+  std::size_t footprint_from(PodIndex pod, NodeIndex node) {
     const std::size_t found = footprint_of(pod);
-    ++footprints_[footprints_[found].is_in[node] ? found : kWholeCluster].pods[requests];  // it may stay where it is
+    return footprints_[found].is_in[node] ? found : kWholeCluster;
+  }
+
+  void count_apart(const PodsApart& apart) {
+    std::map<std::size_t, std::vector<PodIndex>> by_footprint;
+    for (const PodIndex pod : apart.pods)
+      by_footprint[footprint_from(pod, problem_.cluster().node_of(pod))].push_back(pod);
+    for (Pool& pool : pools_) {
+      std::vector<PodIndex> bound_to_it;
+      for (const auto& [footprint, pods] : by_footprint) {
+        if (is_inside(footprints_[footprint].is_in, pool.is_in))
+          bound_to_it.insert(bound_to_it.end(), pods.begin(), pods.end());
+      }
+      pool.apart = std::max(pool.apart, nodes_apart(problem_, bound_to_it));
+    }
   }
 
   /// So many in each domain, and the rest in any.
@@ -165,12 +187,12 @@ class Pools {
         return is_inside(pool.is_in, footprints_[i].is_in) || are_apart(pool.is_in, footprints_[i].is_in);
       };
       if (pools_.size() < kMostPools && std::ranges::all_of(pools_, is_clear)) {
-        append(std::move(footprints_[i]));
+        append(footprints_[i]);
       } else {
         left_out.push_back(i);
       }
     }
-    append(std::move(footprints_[kWholeCluster]));
+    append(footprints_[kWholeCluster]);
     for (const std::size_t i : left_out) count_in(footprints_[i]);
   }
 
@@ -221,12 +243,14 @@ struct Measure {
 
 class PoolBound {
  public:
-  PoolBound(const DefragmentationProblem& problem, const std::vector<EvenPods>& even)
-      : problem_(problem), emptied_(problem), pools_(problem, even, emptied_) {}
+  PoolBound(const DefragmentationProblem& problem, const std::vector<EvenPods>& even,
+            const std::vector<PodsApart>& apart)
+      : problem_(problem), emptied_(problem), pools_(problem, even, apart, emptied_) {}
 
   std::size_t nodes_needed(const std::function<bool()>& should_stop) {
     if (pools_.all().size() == 1) return 0;
     for (Pool& pool : pools_.all()) {
+      pool.needed = pool.apart;
       for (ResourceIndex r = 0; r < emptied_.resources() && !should_stop(); ++r)
         pool.needed = std::max(pool.needed, count(pool, by_resource(pool, r)));
       for (int i = 1; i < kMixParts && !should_stop(); ++i)
@@ -314,8 +338,8 @@ class PoolBound {
 }  // namespace
 
 std::size_t nodes_needed_by_pools(const DefragmentationProblem& problem, const std::vector<EvenPods>& even,
-                                  const std::function<bool()>& should_stop) {
-  return PoolBound(problem, even).nodes_needed(should_stop);
+                                  const std::vector<PodsApart>& apart, const std::function<bool()>& should_stop) {
+  return PoolBound(problem, even, apart).nodes_needed(should_stop);
 }
 
 }  // namespace strategies

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "strategies/defragmentation/bound/apart.hpp"
 #include "strategies/defragmentation/bound/spread.hpp"
 #include "strategies/defragmentation/problem.hpp"
 
@@ -14,8 +15,8 @@ namespace strategies {
 /// as hold these; of a set around others, as many as hold its own pods beside those that the inner ones need. 0: all
 /// pods may run on all nodes. Sets that overlap without one being in the other, and more than a few dozen, are left
 /// out, and once it should stop, further resources: each leaves a lower bound. Of pods that are spread evenly, each
-/// domain holds its part.
+/// domain holds its part; of those that are apart, each node one.
 std::size_t nodes_needed_by_pools(const DefragmentationProblem& problem, const std::vector<EvenPods>& even,
-                                  const std::function<bool()>& should_stop);
+                                  const std::vector<PodsApart>& apart, const std::function<bool()>& should_stop);
 
 }  // namespace strategies

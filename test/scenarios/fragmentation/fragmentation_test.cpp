@@ -299,6 +299,24 @@ TEST(Judge, SeesAffinitiesBothWays) {
   EXPECT_THAT(alone.broken(), ElementsAre("a has nobody that it asks for on n2"));
 }
 
+TEST(Judge, SeesAFollowerWhoseLeaderIsOnItsWay) {
+  builders::ClusterBuilder cluster;
+  for (const char* name : {"n1", "n2"})
+    cluster.add(builders::NodeBuilder(name).label(api::well_known::kZoneLabel, "z1"));
+  cluster.add(builders::PodBuilder("leader").on("n1").label("app", "leader"));
+  cluster.add(builders::PodBuilder("follower").on("n1").affinity([](api::Affinity& affinity) {
+    api::PodAffinityTerm& term = affinity.required_pod_affinity.emplace_back();
+    term.label_selector = builders::labels_in("app", {"leader"});
+    term.topology_key = api::well_known::kZoneLabel;
+  }));
+  const auto broken = [&](std::int32_t wave) {
+    return fragmentation::judge(cluster.input(), {move("leader", "n1", "n2", 1), move("follower", "n1", "n2", wave)})
+        .broken;
+  };
+  EXPECT_THAT(broken(1), ElementsAre("follower has nobody that it asks for on n2"));
+  EXPECT_THAT(broken(2), IsEmpty());
+}
+
 TEST(Judge, SeesASkew) {
   Passage skewed;
   skewed.cluster.add(builders::PodBuilder("b").on("n2").label("app", "a"));

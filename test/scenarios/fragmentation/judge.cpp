@@ -131,6 +131,7 @@ class Replay {
       put(move.pod, move.to);
       check_room(move.to);
     }
+    for (const api::PlannedMove& move : moves) check_affinity(*pods_.at(move.pod).pod, *nodes_.at(move.to).node);
     for (const api::PlannedMove& move : moves) take(move.pod, move.from);
   }
 
@@ -156,7 +157,6 @@ class Replay {
     check_ports(pod, to);
     check_volumes(pod, node);
     check_anti_affinity(pod, node);
-    check_affinity(pod, node);
     check_spread(state, node);
   }
 
@@ -210,17 +210,15 @@ class Replay {
     }
   }
 
-  /// Somebody that it asks for is in the same domain.
+  /// Somebody that it asks for is in the same domain, and stays there in this wave: on the way a pod may be nowhere.
   void check_affinity(const api::Pod& pod, const api::Node& node) {
     if (!pod.affinity) return;
     for (const api::PodAffinityTerm& term : pod.affinity->required_pod_affinity) {
       const std::string& domain = *node.meta.labels.find(term.topology_key);
       const bool is_met = std::ranges::any_of(pods_, [&](const auto& entry) {
-        const auto is_there = [&](const std::string& on) {
-          return *nodes_.at(on).node->meta.labels.find(term.topology_key) == domain;
-        };
-        return entry.second.pod != &pod && term.label_selector->matches(entry.second.pod->meta.labels) &&
-               std::ranges::any_of(entry.second.on, is_there);
+        const PodState& other = entry.second;
+        return other.pod != &pod && other.on.size() == 1 && term.label_selector->matches(other.pod->meta.labels) &&
+               *nodes_.at(*other.on.begin()).node->meta.labels.find(term.topology_key) == domain;
       });
       if (!is_met) complain(fmt::format("{} has nobody that it asks for on {}", pod.meta.name, node.meta.name));
     }
@@ -259,13 +257,48 @@ class Replay {
     Places all;
     for (const auto& [name, node] : nodes_) all.insert(name);
     std::set<std::string> staying;
-    std::map<Places, std::vector<const PodState*>> by_places;
     for (const auto& [name, state] : pods_) {
-      if (state.pod->is_daemon_set()) continue;
-      if (stays(*state.pod)) staying.insert(state.pod->node_name.value);
-      by_places[places_of(state)].push_back(&state);
+      if (!state.pod->is_daemon_set() && stays(*state.pod)) staying.insert(state.pod->node_name.value);
     }
+    const ByPlaces by_places = group_by_places();
     return std::max({needed_in(all, by_places), needed_apart(by_places), static_cast<int>(staying.size())});
+  }
+
+  using ByPlaces = std::map<Places, std::vector<const PodState*>>;
+
+  /// Pods that may be where those with the same text may be, but for where they are.
+  std::string rules_of(const PodState& state) const {
+    if (stays(*state.pod)) return "stays on " + state.pod->node_name.value;
+    std::string text = fmt::format("{}", static_cast<const void*>(state.pod->affinity.get()));
+    for (const auto& [key, value] : state.pod->node_selector) text += fmt::format(" {}={}", key, value);
+    for (const api::Toleration& each : state.pod->tolerations)
+      text += fmt::format(" {}={}/{}/{}/{}", each.key, each.value, each.exists, static_cast<int>(each.comparison),
+                          each.effect ? static_cast<int>(*each.effect) : -1);
+    for (std::size_t r = 0; r < resources_.size(); ++r) text += state.asked[r] == 0 ? '0' : '1';
+    return text;
+  }
+
+  ByPlaces group_by_places() const {
+    std::map<std::string, std::vector<const PodState*>> by_rules;
+    for (const auto& [name, state] : pods_) {
+      if (!state.pod->is_daemon_set()) by_rules[rules_of(state)].push_back(&state);
+    }
+    ByPlaces by_places;
+    for (const auto& [rules, pods] : by_rules) {
+      const Places places = places_of(*pods.front());
+      std::vector<const PodState*>& inside = by_places[places];
+      for (const PodState* state : pods) {
+        if (places.contains(state->pod->node_name.value)) {
+          inside.push_back(state);
+          continue;
+        }
+        Places own = places;
+        own.insert(state->pod->node_name.value);
+        by_places[own].push_back(state);
+      }
+    }
+    std::erase_if(by_places, [](const auto& entry) { return entry.second.empty(); });
+    return by_places;
   }
 
   Places places_of(const PodState& state) const {
@@ -277,11 +310,8 @@ class Replay {
         has_all = has_all && (state.asked[r] == 0 || node.capacity[r] > 0);
       if (has_all && selects(*state.pod, *node.node) && tolerates(*state.pod, *node.node)) places.insert(name);
     }
-    places.insert(state.pod->node_name.value);
     return places;
   }
-
-  using ByPlaces = std::map<Places, std::vector<const PodState*>>;
 
   /// The sum over places that have no node in common, the smallest first.
   int needed_apart(const ByPlaces& by_places) const {

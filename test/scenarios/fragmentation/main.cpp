@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cmd/offline/dump.hpp"
 #include "planning/planner.hpp"
 #include "test/builders/cluster.hpp"
 #include "test/scenarios/fragmentation/aims.hpp"
@@ -63,9 +64,17 @@ Run run(const scheduling::SnapshotInput& input, const OurArgs& args, bool with_h
   return run(input, "Defragmentation", args.text(), !args.budget.empty(), with_hints);
 }
 
+/// One that plans are made for.
+struct Subject {
+  std::string kind;  ///< or the file it comes from
+  int nodes;
+  std::uint64_t seed;
+  scheduling::SnapshotInput input;
+};
+
 /// The first budget that gives a useful plan: nodes freed within 2 % of what a minute gives.
-int time_plan(std::string_view kind, int nodes, std::uint64_t seed) {
-  const scheduling::SnapshotInput input = fragmentation::make_cluster(kind, nodes, seed);
+int time_plan(const Subject& subject) {
+  const auto& [kind, nodes, seed, input] = subject;
   const Run best = run(input, "Defragmentation", R"({"timeBudget": "60s"})", true);
   fmt::print("{:10} {:5} seed {}  {} nodes of {} in {:.2f} s;", kind, nodes, seed, best.verdict.freed(),
              std::min(best.verdict.bound, best.promised), best.seconds);
@@ -131,8 +140,8 @@ bool meets_all(const fragmentation::Attempt& attempt, std::string_view how) {
 }
 
 /// Without and with placement hints, where each is to the other what another method comes to. True: all aims are met.
-bool compare(std::string_view kind, int nodes, std::uint64_t seed, const OurArgs& args, Solver& solver) {
-  const scheduling::SnapshotInput input = fragmentation::make_cluster(kind, nodes, seed);
+bool compare(const Subject& subject, const OurArgs& args, Solver& solver) {
+  const auto& [kind, nodes, seed, input] = subject;
   const auto packed = rival("HighNodeUtilization", fragmentation::run_to_the_end(input, fragmentation::packing()));
   const auto alternated =
       rival("AlternatingUtilization", fragmentation::run_to_the_end(input, fragmentation::alternating()));
@@ -149,13 +158,13 @@ bool compare(std::string_view kind, int nodes, std::uint64_t seed, const OurArgs
                run->seconds);
   const auto meets = [&](const Run& run, const Run& other, bool with_hints,
                          const std::optional<fragmentation::Optimum>& best) {
-    return meets_all({kind,
+    return meets_all({subject.kind,
                       run.verdict,
                       {packed, alternated},
                       {{ours(other)}},
                       best,
                       run.promised,
-                      fragmentation::marks_of(kind, nodes, with_hints)},
+                      fragmentation::marks_of(subject.kind, subject.nodes, with_hints)},
                      with_hints ? "with hints: " : "");
   };
   bool is_met = meets(plain, hinted, false, optimum);
@@ -164,6 +173,17 @@ bool compare(std::string_view kind, int nodes, std::uint64_t seed, const OurArgs
   is_met &= meets(hinted, plain, true, with_hints);
   std::fflush(stdout);
   return is_met;
+}
+
+/// nullopt: it cannot be read, which is told.
+std::optional<Subject> read(const std::string& file) {
+  auto dump = cmd::load_dump(file);
+  if (!dump) {
+    fmt::print(stderr, "{}\n", dump.error().message);
+    return std::nullopt;
+  }
+  const int nodes = static_cast<int>(dump->objects.nodes.size());
+  return Subject{file, nodes, 0, std::move(dump->objects)};
 }
 
 }  // namespace
@@ -188,6 +208,8 @@ int main(int argc, char** argv) {
   app.add_flag("--check", check, "fail when an aim is missed");
   bool is_adverse = false;
   app.add_flag("--adverse", is_adverse, "the kinds that are made to be hard instead of the usual ones");
+  std::vector<std::string> dumps;
+  app.add_option("--dump", dumps, "clusters from these files instead (kubectl get … -A -o json)");
   CLI11_PARSE(app, argc, argv);
   if (solver.seconds > 0 && !fragmentation::has_solver()) {
     fmt::print(stderr, "--exact needs cbc (Debian's coinor-cbc)\n");
@@ -195,11 +217,20 @@ int main(int argc, char** argv) {
   }
   int missed = 0;
   int clusters = 0;
+  const auto look_at = [&](const Subject& subject) {
+    ++clusters;
+    missed += is_bench ? time_plan(subject) : compare(subject, args, solver) ? 0 : 1;
+  };
+  for (const std::string& file : dumps) {
+    const auto subject = read(file);
+    if (!subject) return 2;
+    look_at(*subject);
+  }
   for (const std::string_view kind : is_adverse ? fragmentation::adverse_kinds() : fragmentation::kinds()) {
-    if (!chosen.empty() && std::ranges::find(chosen, kind) == chosen.end()) continue;
+    if (!dumps.empty() || (!chosen.empty() && std::ranges::find(chosen, kind) == chosen.end())) continue;
     for (const int nodes : sizes) {
-      for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(seeds); ++seed, ++clusters)
-        missed += is_bench ? time_plan(kind, nodes, seed) : compare(kind, nodes, seed, args, solver) ? 0 : 1;
+      for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(seeds); ++seed)
+        look_at({std::string(kind), nodes, seed, fragmentation::make_cluster(kind, nodes, seed)});
     }
   }
   fmt::print("{} of {} clusters missed an aim\n", missed, clusters);

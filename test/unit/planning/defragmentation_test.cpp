@@ -265,6 +265,21 @@ ClusterBuilder three_nodes(const std::vector<PodBuilder>& pods) {
   return cluster;
 }
 
+/// Repels all pods of the class, which it is of as well.
+PodBuilder repelling(const std::string& app, const std::string& node) {
+  return web(app, node, 100)
+      .label("app", app)
+      .label("class", "lonely")
+      .anti_affinity("class", "lonely", std::string(api::well_known::kHostnameLabel));
+}
+
+/// The pod on the fourth node may not leave it, and the others do not tolerate it.
+ClusterBuilder three_nodes_and_a_master(const std::vector<PodBuilder>& pods) {
+  ClusterBuilder cluster = three_nodes(pods);
+  cluster.add(NodeBuilder("master").taint("master")).add(web("api", "master", 100).bare());
+  return cluster;
+}
+
 ClusterBuilder with_gpus() {
   ClusterBuilder cluster;
   for (const std::string node : {"n1", "n2", "n3"}) {
@@ -379,6 +394,15 @@ INSTANTIATE_TEST_SUITE_P(
         BoundCase{"CpuAndMemoryTogether", unlike_nodes(), 1, "requests of cpu and memory together"},
         BoundCase{"Repelling", three_nodes({quorum("q-1", "n1", 100), quorum("q-2", "n2", 100), web("c", "n3", 100)}),
                   1, "2 pods that repel one another, such as default/q-1"},
+        BoundCase{"RepellingThatShareANodeNow",
+                  three_nodes({quorum("q-1", "n1", 100), quorum("q-2", "n1", 100), web("c", "n3", 100)}), 1,
+                  "requests of cpu"},
+        BoundCase{"RepellingOfTwoWorkloads",
+                  three_nodes({repelling("a", "n1"), repelling("b", "n2"), web("c", "n3", 100)}), 1,
+                  "2 pods that repel one another, such as default/a"},
+        BoundCase{"RepellingBesideAPoolThatStays",
+                  three_nodes_and_a_master({quorum("q-1", "n1", 100), quorum("q-2", "n2", 100), web("c", "n3", 100)}),
+                  1, "requests of pods that may run on some nodes only"},
         BoundCase{"PoolOfASelector",
                   two_pools([](NodeBuilder& node) { node.label("pool", "a"); },
                             [](PodBuilder& pod) { pod.with([](api::Pod& p) {

@@ -63,5 +63,31 @@ TEST(DefragmentationWaves, VolumesOfPodsThatLeaveANodeCountThereUntilTheWaveIsOv
   EXPECT_THAT(moves, Contains(AllOf(StartsWith("1: "), EndsWith(" > n"))).Times(1)) << testing::PrintToString(moves);
 }
 
+/// "leader" goes to another node of its zone. On its way it is nowhere, and a "follower" that arrives then finds nobody.
+ClusterBuilder procession() {
+  ClusterBuilder cluster;
+  for (const char* name : {"emptied", "n"}) cluster.add(NodeBuilder(name).label("zone", "z").sized(8000, 8000, 20));
+  cluster.add(PodBuilder("leader").on("emptied").cpu(2000).label("app", "leader"));
+  const auto beside_leader = [](api::Affinity& affinity) {
+    api::PodAffinityTerm& term = affinity.required_pod_affinity.emplace_back();
+    term.label_selector = builders::labels_in("app", {"leader"});
+    term.topology_key = "zone";
+  };
+  cluster.add(PodBuilder("follower").on("emptied").cpu(1000).label("app", "follower").affinity(beside_leader));
+  return cluster;
+}
+
+TEST(DefragmentationWaves, AFollowerWaitsForALeaderThatIsOnItsWayInItsOwnZone) {
+  const std::vector<std::string> apart = {"1: leader emptied > n", "2: follower emptied > n"};
+  EXPECT_EQ(DefragmentationGround(procession()).empty("emptied"), apart);
+}
+
+TEST(DefragmentationWaves, AFollowerGoesWithALeaderWhereAnotherOneStays) {
+  ClusterBuilder cluster = procession();
+  cluster.add(PodBuilder("stays").on("n").cpu(100).label("app", "leader"));
+  const std::vector<std::string> together = {"1: leader emptied > n", "1: follower emptied > n"};
+  EXPECT_EQ(DefragmentationGround(cluster).empty("emptied"), together);
+}
+
 }  // namespace defragmentation_waves_test
 }  // namespace planning
