@@ -6,6 +6,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "api/evacuation/spec.hpp"
 #include "api/evacuation/status.hpp"
 #include "api/evacuation_parts.hpp"
 #include "api/json/lenient.hpp"
@@ -22,6 +23,8 @@ void read_placement(StrictObject& object, PlacementHint& hint) {
   object.read("policy", kPlacementNames, hint.policy);
   object.read("expiresAfterSeconds", hint.expires_after);
 }
+
+}  // namespace
 
 EvacuationSpec read_evacuation_spec(const Json& json, FieldErrors& errors) {
   EvacuationSpec spec;
@@ -49,8 +52,6 @@ EvacuationSpec read_evacuation_spec(const Json& json, FieldErrors& errors) {
   object.finish();
   return spec;
 }
-
-}  // namespace
 
 std::string_view to_string(EvacuationPhase phase) { return name_of(kPhaseNames, phase); }
 std::string_view to_string(OnTimeout action) { return name_of(kOnTimeoutNames, action); }

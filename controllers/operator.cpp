@@ -3,17 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "base/sleep.hpp"
 #include "controllers/memory.hpp"
+#include "controllers/running/cache_followers.hpp"
 #include "controllers/running/leader_start.hpp"
 #include "controllers/running/parts.hpp"
 #include "controllers/running/upkeep.hpp"
 #include "controllers/running/workers.hpp"
-#include "kube/runtime/worker_pool.hpp"
 
 namespace controllers {
 namespace {
@@ -36,13 +34,8 @@ Operator::Operator(Dependencies dependencies) : impl_(std::make_unique<Impl>(std
 Operator::~Operator() = default;
 
 void Operator::run_caches(std::stop_token stop) {
-  std::vector<std::jthread> threads;
-  for (const auto& cache : impl_->parts.all_caches()) {
-    threads.emplace_back([stop, name = cache.name, reflector = cache.reflector] {
-      kube::name_this_thread(name);
-      reflector->run(stop);
-    });
-  }
+  CacheFollowers followers(impl_->parts.all_reflectors(), impl_->parts.steady, impl_->parts.deps.log);
+  followers.start(stop);
   while (!stop.stop_requested()) {
     impl_->upkeep.look_after_caches();
     base::sleep_unless_stopped(base::seconds(1), stop);

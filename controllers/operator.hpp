@@ -62,8 +62,8 @@ class Operator {
   explicit Operator(Dependencies dependencies);
   ~Operator();
 
-  /// Fills and follows the caches until stopped, one thread a kind, and publishes how old they are. Also for standbys:
-  /// a new leader starts warm.
+  /// Fills and follows the caches until stopped, and publishes how old they are. Also for standbys: a new leader starts
+  /// warm.
   void run_caches(std::stop_token stop);
 
   /// Reconciles until stopped: waits for the caches, lists the Evacuations anew (what a standby's watch shows of slots

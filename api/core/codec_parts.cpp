@@ -28,17 +28,9 @@ error_code read_map(V& value, bool annotations, StringMap& target) {
   return error;
 }
 
-namespace {
-
-/// An object is an owner even if it says nothing: protections and limits ask how many there are.
 template <typename V>
-error_code read_owner(V& value, std::vector<OwnerReference>& target) {
-  bool is_one = false;
-  if (const error_code error = is_object(value, is_one)) return unless_about_value(error);
-  if (!is_one) return simdjson::SUCCESS;
-  if (target.size() >= kMaxOwners) return simdjson::SUCCESS;
-  OwnerReference owner;
-  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
+error_code read_owner(V& value, OwnerReference& owner) {
+  return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "apiVersion") return read(member, owner.api_version);
     if (key == "kind") return read(member, owner.kind);
     if (key == "name") return read(member, owner.name);
@@ -46,6 +38,19 @@ error_code read_owner(V& value, std::vector<OwnerReference>& target) {
     if (key == "controller") return read(member, owner.controller);
     return simdjson::SUCCESS;
   });
+}
+
+namespace {
+
+/// An object is an owner even if it says nothing: protections and limits ask how many there are.
+template <typename V>
+error_code add_owner(V& value, std::vector<OwnerReference>& target) {
+  bool is_one = false;
+  if (const error_code error = is_object(value, is_one)) return unless_about_value(error);
+  if (!is_one) return simdjson::SUCCESS;
+  if (target.size() >= kMaxOwners) return simdjson::SUCCESS;
+  OwnerReference owner;
+  const error_code error = read_owner(value, owner);
   if (keeps_owner(owner)) target.push_back(std::move(owner));
   return error;
 }
@@ -66,7 +71,7 @@ error_code read_meta(V& value, ObjectMeta& meta) {
     if (key == "annotations") return read_map(member, true, meta.annotations);
     if (key == "finalizers") return read(member, meta.finalizers);
     if (key == "ownerReferences") {
-      return for_elements(member, [&](auto& item) { return read_owner(item, meta.owner_references.edit()); });
+      return for_elements(member, [&](auto& item) { return add_owner(item, meta.owner_references.edit()); });
     }
     return simdjson::SUCCESS;  // managedFields above all: half of the text, skipped unparsed
   });
@@ -167,11 +172,8 @@ error_code read_requests_and_limits(V& value, ResourceList& requests, ResourceLi
   });
 }
 
-namespace {
-
 template <typename V>
-error_code read_condition(V& value, std::vector<Condition>& target) {
-  Condition condition;
+error_code read_condition(V& value, Condition& condition) {
   std::string status;
   const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "type") return read(member, condition.type);
@@ -184,21 +186,20 @@ error_code read_condition(V& value, std::vector<Condition>& target) {
   });
   if (status == "True") condition.status = ConditionStatus::kTrue;
   if (status == "False") condition.status = ConditionStatus::kFalse;
-  target.push_back(std::move(condition));
   return error;
 }
 
-}  // namespace
-
 template <typename V>
 error_code read_conditions(V& value, std::vector<Condition>& target) {
-  return for_elements(value, [&](auto& item) { return read_condition(item, target); });
+  return for_elements(value, [&](auto& item) { return read_condition(item, target.emplace_back()); });
 }
 
 template error_code read_map(Value&, bool, StringMap&);
 template error_code read_map(ProtoValue&, bool, StringMap&);
 template error_code read_meta(Value&, ObjectMeta&);
 template error_code read_meta(ProtoValue&, ObjectMeta&);
+template error_code read_owner(Value&, OwnerReference&);
+template error_code read_condition(Value&, Condition&);
 template error_code read_conditions(Value&, std::vector<Condition>&);
 template error_code read_conditions(ProtoValue&, std::vector<Condition>&);
 template error_code read_resources(Value&, ResourceList&, Unread&, std::string_view);

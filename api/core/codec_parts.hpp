@@ -1,6 +1,7 @@
 #pragma once
 
-/// Readers of parts that several kinds share, and the frame around all of them. Internal to api/core/codec*.cpp. Each
+/// Readers of parts that several kinds share, and the frame around all of them. Internal to api/core/codec*.cpp and
+/// api/evacuation/stored.cpp. Each
 /// reads its value once and in document order; what has a wrong type stays as it was (codec_reader.hpp). V is a Value
 /// of JSON or a ProtoValue; both are instantiated where the template is.
 
@@ -22,6 +23,11 @@ template <typename V>
 error_code read_map(V& value, bool annotations, StringMap& target);
 template <typename V>
 error_code read_meta(V& value, ObjectMeta& meta);
+/// Not whether keeps_owner() keeps it.
+template <typename V>
+error_code read_owner(V& value, OwnerReference& owner);
+template <typename V>
+error_code read_condition(V& value, Condition& condition);
 template <typename V>
 error_code read_conditions(V& value, std::vector<Condition>& target);
 

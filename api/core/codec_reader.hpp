@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the decoders of codec*.cpp and of usage/parse share. Not for other folders or files: simdjson stays there
-/// (docs/adr/0003-simdjson-in-api.md).
+/// What the decoders of codec*.cpp, of Evacuations and of usage/parse share. Not for other folders or files: simdjson
+/// stays there (docs/adr/0003-simdjson-in-api.md).
 ///
 /// On-demand rules kept by everything below: each value is read at most once and in document order; after an error that
 /// is not about one value's type the whole document is given up.
@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/json/json.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 
@@ -274,5 +275,8 @@ base::Status read_document(Slot& slot, std::string_view json, const char* what, 
       error == simdjson::INCORRECT_TYPE ? ": the text is no JSON object" : std::string(": ") + error_message(error);
   return base::invalid(std::move(message));
 }
+
+/// The whole value, in object_json.cpp. Every error breaks the document.
+error_code copy_json(Value& value, Json& target);
 
 }  // namespace api::wire

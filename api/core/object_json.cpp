@@ -15,14 +15,13 @@ enum class Place { kRoot, kMetadata, kElsewhere };
 
 error_code copy_value(wire::Value& value, Json& target, std::size_t depth, Place place);
 
-/// `without`: the member that is left out; "": all are taken.
-error_code copy_members(wire::Object& object, Json& target, std::size_t depth, Place place, std::string_view without) {
+error_code copy_members(wire::Object& object, Json& target, std::size_t depth, Place place) {
   target = Json::object();
   auto& members = target.get_ref<Json::object_t&>();
   for (auto field : object) {
     std::string_view key;
     if (const error_code error = field.unescaped_key().get(key)) return error;
-    if (!without.empty() && key == without) continue;
+    if (place == Place::kMetadata && key == "managedFields") continue;
     const Place below = place == Place::kRoot && key == "metadata" ? Place::kMetadata : Place::kElsewhere;
     Json& member = members.insert_or_assign(members.end(), std::string(key), Json())->second;
     wire::Value value;
@@ -92,7 +91,7 @@ error_code copy_value(wire::Value& value, Json& target, std::size_t depth, Place
     case json_type::object: {
       wire::Object object;
       if (const error_code error = value.get_object().get(object)) return error;
-      return copy_members(object, target, depth, place, place == Place::kMetadata ? "managedFields" : "");
+      return copy_members(object, target, depth, place);
     }
     case json_type::array: return copy_elements(value, target, depth);
     case json_type::number: return copy_number(value, target);
@@ -105,12 +104,15 @@ error_code copy_value(wire::Value& value, Json& target, std::size_t depth, Place
 
 }  // namespace
 
-base::Result<Json> parse_object_json(std::string_view text, std::string_view without) {
+simdjson::error_code wire::copy_json(wire::Value& value, Json& target) {
+  return copy_value(value, target, 1, Place::kElsewhere);
+}
+
+base::Result<Json> parse_object_json(std::string_view text) {
   Json object;
   wire::Lease lease;
-  const auto read = wire::read_document(*lease, text, "an object", [&](wire::Object& root) {
-    return copy_members(root, object, 0, Place::kRoot, without);
-  });
+  const auto read = wire::read_document(
+      *lease, text, "an object", [&](wire::Object& root) { return copy_members(root, object, 0, Place::kRoot); });
   if (read) return object;
   // Rare things that simdjson does not take (an integer beyond 64 bits), and a message that says where.
   auto slow = parse_json(text);
@@ -118,7 +120,6 @@ base::Result<Json> parse_object_json(std::string_view text, std::string_view wit
   if (!slow->is_object()) return base::invalid("the text is no JSON object");
   if (const auto metadata = slow->find("metadata"); metadata != slow->end() && metadata->is_object())
     metadata->erase("managedFields");
-  if (!without.empty()) slow->erase(std::string(without));
   return slow;
 }
 

@@ -8,8 +8,7 @@ namespace api {
 
 /// A Kubernetes object's text as JSON, but without metadata.managedFields: half of the text of an Evacuation, which
 /// nobody here reads. Several times quicker than parse_json(). Of a key that stands twice the last value counts.
-/// `without`: a member of the object that is left out, too. Error: the text is no JSON, not an object, or nests more
-/// than kMaxJsonDepth levels deep.
-base::Result<Json> parse_object_json(std::string_view text, std::string_view without = {});
+/// Error: the text is no JSON, not an object, or nests more than kMaxJsonDepth levels deep.
+base::Result<Json> parse_object_json(std::string_view text);
 
 }  // namespace api

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -82,39 +81,6 @@ void read_object(const Json& json, std::string_view name, T (*read)(const Json&)
   if (const Json* found = lenient::object(json, name)) to = read(*found);
 }
 
-/// The members of the status that are optional times, with their names on the wire.
-struct StatusTime {
-  const char* name;
-  std::optional<base::TimePoint> EvacuationStatus::*member;
-};
-constexpr std::array kStatusTimes = {StatusTime{"startedAt", &EvacuationStatus::started_at},
-                                     StatusTime{"attemptStartedAt", &EvacuationStatus::attempt_started_at},
-                                     StatusTime{"phaseEnteredAt", &EvacuationStatus::phase_entered_at},
-                                     StatusTime{"inProgressSince", &EvacuationStatus::in_progress_since},
-                                     StatusTime{"blockedSince", &EvacuationStatus::blocked_since},
-                                     StatusTime{"deadline", &EvacuationStatus::deadline},
-                                     StatusTime{"requestSentAt", &EvacuationStatus::request_sent_at},
-                                     StatusTime{"lastHeartbeatAt", &EvacuationStatus::last_heartbeat_at},
-                                     StatusTime{"queuedSince", &EvacuationStatus::queued_since},
-                                     StatusTime{"expectedCompletionAt", &EvacuationStatus::expected_completion_at},
-                                     StatusTime{"nextActionAt", &EvacuationStatus::next_action_at},
-                                     StatusTime{"finishedAt", &EvacuationStatus::finished_at}};
-
-/// The members that are texts; an empty one is not written.
-struct StatusText {
-  const char* name;
-  std::string EvacuationStatus::*member;
-};
-constexpr std::array kStatusTexts = {StatusText{"reason", &EvacuationStatus::reason},
-                                     StatusText{"message", &EvacuationStatus::message},
-                                     StatusText{"evictor", &EvacuationStatus::evictor},
-                                     StatusText{"adapter", &EvacuationStatus::adapter},
-                                     StatusText{"token", &EvacuationStatus::token},
-                                     StatusText{"specHash", &EvacuationStatus::spec_hash},
-                                     StatusText{"workloadGroup", &EvacuationStatus::workload_group},
-                                     StatusText{"group", &EvacuationStatus::group},
-                                     StatusText{"lastHeartbeatValue", &EvacuationStatus::last_heartbeat_value}};
-
 Json encode_intent(const EvacuationIntent& intent) {
   Json json = {{"action", intent.action},
                {"token", intent.token},
@@ -124,6 +90,12 @@ Json encode_intent(const EvacuationIntent& intent) {
   put_text(json, "preState", intent.pre_state);
   return json;
 }
+
+Json encode_abort(const EvacuationAbort& abort) {
+  return {{"reason", abort.reason}, {"next", to_string(abort.next)}, {"startedAt", wire_time(abort.started_at)}};
+}
+
+Json encode_placed_pod(const PlacedPod& pod) { return {{"podName", pod.name}, {"podUID", pod.uid}}; }
 
 Json encode_outcome(const EvacuationOutcome& outcome) {
   Json json = {{"kind", to_string(outcome.kind)}};
@@ -175,56 +147,96 @@ std::string short_blocker(const Blocker& blocker) {
   return text;
 }
 
-/// Texts for the printer columns, derived from the rest: servers down to 1.20 print simple paths only.
-void put_column_texts(const EvacuationStatus& status, Json& json) {
-  if (status.deadline) json["deadlineText"] = base::format_time(*status.deadline);
-  if (status.progress) json["progressText"] = fmt::format("{}%", *status.progress);
+/// Where the pod goes, or went.
+const std::string& target_of(const EvacuationStatus& status) {
   const bool replaced = status.outcome && status.outcome->replacement;
-  put_text(json, "target", replaced ? status.outcome->replacement->node.value : status.target_node.value);
-  std::string blocked;
-  for (const Blocker& blocker : status.blocked_by) blocked += (blocked.empty() ? "" : "; ") + short_blocker(blocker);
-  put_text(json, "blockedBySummary", blocked);
+  return replaced ? status.outcome->replacement->node.value : status.target_node.value;
+}
+
+std::string summary_of(const std::vector<Blocker>& blockers) {
+  std::string summary;
+  for (const Blocker& blocker : blockers) summary += (summary.empty() ? "" : "; ") + short_blocker(blocker);
+  return summary;
 }
 
 /// All but history and conditions. `other`: what it says as well is left out; nullptr: nothing is.
-Json encode_all_but_lists(const EvacuationStatus& status, const EvacuationStatus* other) {
+class StatusEncoder {
+ public:
+  StatusEncoder(const EvacuationStatus& status, const EvacuationStatus* other) : status_(status), other_(other) {}
+
+  Json encode() {
+    put_plain();
+    put_counts();
+    put_objects();
+    put_column_texts();
+    return std::move(json_);
+  }
+
+ private:
   using Status = EvacuationStatus;
-  const auto is_news = [&](auto Status::*member) { return other == nullptr || status.*member != other->*member; };
-  Json json = Json::object();
-  json["phase"] = to_string(status.phase);
-  json["observedGeneration"] = status.observed_generation;
-  for (const StatusText& field : kStatusTexts) {
-    if (is_news(field.member)) put_text(json, field.name, status.*field.member);
+
+  template <typename T>
+  bool is_news(T Status::*member) const {
+    return other_ == nullptr || status_.*member != other_->*member;
   }
-  for (const StatusTime& field : kStatusTimes) {
-    if (is_news(field.member)) put_time(json, field.name, status.*field.member);
+
+  void put_plain() {
+    if (is_news(&Status::phase)) json_["phase"] = to_string(status_.phase);
+    for (const StatusText& field : kStatusTexts) {
+      if (is_news(field.member)) put_text(json_, field.name.data(), status_.*field.member);
+    }
+    for (const StatusTime& field : kStatusTimes) {
+      if (is_news(field.member)) put_time(json_, field.name.data(), status_.*field.member);
+    }
+    if (is_news(&Status::target_node)) put_text(json_, "targetNode", status_.target_node.value);
   }
-  json["evictorIndex"] = status.evictor_index;
-  json["attempt"] = status.attempt;
-  if (status.signed_priority) json["signedPriority"] = *status.signed_priority;
-  if (status.pod_owner && is_news(&Status::pod_owner)) json["podOwner"] = encode_owner(*status.pod_owner);
-  put_optional(json, "progress", status.progress);
-  if (status.blocked_count != 0) json["blockedCount"] = status.blocked_count;
-  if (status.granted_without_delete != 0) json["grantedWithoutDelete"] = status.granted_without_delete;
-  if (status.remote_failures != 0) json["remoteFailures"] = status.remote_failures;
-  put_text(json, "targetNode", status.target_node.value);
-  if (is_news(&Status::refs)) {
-    for (const auto& [name, value] : status.refs) json["refs"][name] = value;
+
+  void put_counts() {
+    if (is_news(&Status::observed_generation)) json_["observedGeneration"] = status_.observed_generation;
+    if (is_news(&Status::evictor_index)) json_["evictorIndex"] = status_.evictor_index;
+    if (is_news(&Status::attempt)) json_["attempt"] = status_.attempt;
+    if (is_news(&Status::signed_priority)) put_optional(json_, "signedPriority", status_.signed_priority);
+    if (is_news(&Status::progress)) put_optional(json_, "progress", status_.progress);
+    put_unless_zero("blockedCount", &Status::blocked_count);
+    put_unless_zero("grantedWithoutDelete", &Status::granted_without_delete);
+    put_unless_zero("remoteFailures", &Status::remote_failures);
   }
-  if (status.intent && is_news(&Status::intent)) json["intent"] = encode_intent(*status.intent);
-  if (status.abort) {
-    json["abort"] = {{"reason", status.abort->reason},
-                     {"next", to_string(status.abort->next)},
-                     {"startedAt", wire_time(status.abort->started_at)}};
+
+  void put_unless_zero(const char* name, std::int32_t Status::*member) {
+    if (status_.*member != 0 && is_news(member)) json_[name] = status_.*member;
   }
-  if (status.outcome && is_news(&Status::outcome)) json["outcome"] = encode_outcome(*status.outcome);
-  if (status.placement) json["placement"] = {{"podName", status.placement->name}, {"podUID", status.placement->uid}};
-  if (status.last_response && is_news(&Status::last_response))
-    json["lastResponse"] = encode_last_response(*status.last_response);
-  for (const Blocker& blocker : status.blocked_by) json["blockedBy"].push_back(encode_blocker(blocker));
-  put_column_texts(status, json);
-  return json;
-}
+
+  void put_objects() {
+    put_object("podOwner", &Status::pod_owner, encode_owner);
+    put_object("intent", &Status::intent, encode_intent);
+    put_object("abort", &Status::abort, encode_abort);
+    put_object("outcome", &Status::outcome, encode_outcome);
+    put_object("placement", &Status::placement, encode_placed_pod);
+    put_object("lastResponse", &Status::last_response, encode_last_response);
+    if (is_news(&Status::refs)) {
+      for (const auto& [name, value] : status_.refs) json_["refs"][name] = value;
+    }
+    if (!is_news(&Status::blocked_by)) return;
+    for (const Blocker& blocker : status_.blocked_by) json_["blockedBy"].push_back(encode_blocker(blocker));
+  }
+
+  template <typename T>
+  void put_object(const char* name, std::optional<T> Status::*member, Json (*encode)(const T&)) {
+    if (status_.*member && is_news(member)) json_[name] = encode(*(status_.*member));
+  }
+
+  /// Texts for the printer columns, derived from the rest: servers down to 1.20 print simple paths only.
+  void put_column_texts() {
+    if (status_.deadline && is_news(&Status::deadline)) json_["deadlineText"] = base::format_time(*status_.deadline);
+    if (status_.progress && is_news(&Status::progress)) json_["progressText"] = fmt::format("{}%", *status_.progress);
+    if (other_ == nullptr || target_of(status_) != target_of(*other_)) put_text(json_, "target", target_of(status_));
+    if (is_news(&Status::blocked_by)) put_text(json_, "blockedBySummary", summary_of(status_.blocked_by));
+  }
+
+  const EvacuationStatus& status_;
+  const EvacuationStatus* other_;
+  Json json_ = Json::object();
+};
 
 void encode_history(const std::vector<HistoryEntry>& history, Json& json) {
   for (const HistoryEntry& entry : history) json["history"].push_back(encode_history_entry(entry));
@@ -260,15 +272,15 @@ EvacuationStatus evacuation_status_of(const Json& json) {
 }
 
 Json encode_status(const EvacuationStatus& status) {
-  Json json = encode_all_but_lists(status, nullptr);
+  Json json = StatusEncoder(status, nullptr).encode();
   encode_history(status.history, json);
   if (!status.conditions.empty()) json["conditions"] = encode_conditions(status.conditions);
   return json;
 }
 
 std::pair<Json, Json> encode_change(const EvacuationStatus& before, const EvacuationStatus& after) {
-  Json was = encode_all_but_lists(before, &after);
-  Json is = encode_all_but_lists(after, &before);
+  Json was = StatusEncoder(before, &after).encode();
+  Json is = StatusEncoder(after, &before).encode();
   if (before.history != after.history) {
     if (!before.history.empty()) was["history"] = nullptr;
     encode_history(after.history, is);

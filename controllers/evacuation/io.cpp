@@ -4,7 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "api/core/object_json.hpp"
+#include "api/evacuation/stored.hpp"
 #include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
 #include "controllers/status_patch.hpp"
@@ -23,10 +23,10 @@ constexpr std::array kOwnAnnotations = {names::kPredictedTargetAnnotation, names
 
 constexpr std::array kOwnLabels = {names::kPolicyLabel, names::kNodeLabel};
 
-base::Result<Json> parse_answer(std::string_view raw, std::string_view without = {}) {
-  auto json = api::parse_object_json(raw, without);
-  if (!json || !json->contains("metadata")) return base::invalid("the server's answer is no Evacuation");
-  return json;
+base::Result<StoredEvacuation> parse_answer(std::string_view raw, api::StoredParts parts) {
+  auto read = api::read_stored_evacuation(raw, parts);
+  if (!read) return base::invalid("the server's answer is no Evacuation");
+  return StoredEvacuation{*std::move(read)};
 }
 
 /// An answer that makes no sense is no refusal: it may be somebody else's who stands between us and the server.
@@ -41,15 +41,14 @@ base::Result<StoredEvacuation> parsed(base::Result<std::string> body) {
 /// has changed it: it need not be read again.
 base::Result<StoredEvacuation> parsed_status_answer(base::Result<std::string> body, const api::Evacuation& before) {
   if (!body) return std::move(body).error();
-  const auto json = parse_answer(*body, "spec");
-  auto stored = json ? api::decode_stored_evacuation(*json) : base::Result<api::Evacuation>(json.error());
+  auto stored = parse_answer(*body, api::StoredParts::kAllButSpec);
   if (!stored) return base::unavailable(stored.error().message);
-  const auto& meta = stored->meta;
+  const auto& meta = stored->evacuation.meta;
   const bool is_same = meta.generation > 0 && meta.generation == before.meta.generation && meta.uid == before.meta.uid;
   if (!is_same) return parsed(std::move(body));
-  stored->spec = before.spec;
-  stored->spec_problem = before.spec_problem;
-  return StoredEvacuation{*std::move(stored)};
+  stored->evacuation.spec = before.spec;
+  stored->evacuation.spec_problem = before.spec_problem;
+  return stored;
 }
 
 template <std::size_t N>
@@ -118,11 +117,7 @@ Json main_patch(const api::Evacuation& evacuation, const Decision& decision) {
 }  // namespace
 
 base::Result<StoredEvacuation> parse_stored_evacuation(std::string_view raw) {
-  auto json = parse_answer(raw);
-  if (!json) return json.error();
-  auto decoded = api::decode_stored_evacuation(*json);
-  if (!decoded) return decoded.error();
-  return StoredEvacuation{*std::move(decoded)};
+  return parse_answer(raw, api::StoredParts::kAll);
 }
 
 base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json) {

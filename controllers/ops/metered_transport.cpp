@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "kube/news.hpp"
+
 namespace controllers {
 namespace {
 
@@ -12,6 +14,9 @@ const std::vector<double>& latency_buckets() {
   return kBuckets;
 }
 
+constexpr int kNoCode = 0;
+
+/// One of few literals.
 std::string_view verb_of(const kube::Request& request) {
   if (request.method == "GET") return request.flow == kube::Flow::kList ? "list" : "get";
   if (request.method == "POST") return request.path.ends_with("/eviction") ? "evict" : "create";
@@ -21,7 +26,13 @@ std::string_view verb_of(const kube::Request& request) {
 }
 
 /// What no API server sends is one code, so that nobody can make many series.
-std::string code_label(int status) { return status >= 100 && status <= 599 ? std::to_string(status) : "other"; }
+constexpr int kOtherCode = 1000;
+int code_of(int status) { return status >= 100 && status <= 599 ? status : kOtherCode; }
+
+std::string label_of(int code) {
+  if (code == kNoCode) return "error";
+  return code == kOtherCode ? "other" : std::to_string(code);
+}
 
 /// It answers by itself, in plain text, before anything that knows of budgets is asked.
 bool is_refused_by_fairness(const kube::Response& response, std::string_view verb) {
@@ -34,7 +45,7 @@ base::Gauge open_watches(base::Metrics& metrics, const std::string& kind) {
   return metrics.gauge("evacuator_watches_open", "Watches that are open, by kind.", {{"kind", kind}});
 }
 
-class MeteredWatch final : public kube::WatchStream {
+class MeteredWatch final : public kube::WatchStream, public kube::NewsSource {
  public:
   MeteredWatch(std::unique_ptr<kube::WatchStream> inner, base::Gauge open) : inner_(std::move(inner)), open_(open) {
     open_.add(1);
@@ -45,6 +56,10 @@ class MeteredWatch final : public kube::WatchStream {
 
   base::Result<std::optional<std::string>> next(base::milliseconds wait) override { return inner_->next(wait); }
   void cancel() override { inner_->cancel(); }
+  bool on_news(std::function<void()> news) override {
+    auto* const source = dynamic_cast<kube::NewsSource*>(inner_.get());
+    return source != nullptr && source->on_news(std::move(news));
+  }
 
  private:
   const std::unique_ptr<kube::WatchStream> inner_;
@@ -53,12 +68,20 @@ class MeteredWatch final : public kube::WatchStream {
 
 }  // namespace
 
-void MeteredTransport::count(std::string_view verb, std::string_view code, base::TimePoint began) {
-  metrics_
-      .histogram("evacuator_api_request_duration_seconds",
-                 "How long the API server took to answer, by verb and HTTP code; code error: no answer came.",
-                 latency_buckets(), {{"verb", verb}, {"code", code}})
-      .observe(std::chrono::duration<double>(steady_.now() - began).count());
+void MeteredTransport::count(std::string_view verb, int code, base::TimePoint began) {
+  durations_of(verb, code).observe(std::chrono::duration<double>(steady_.now() - began).count());
+}
+
+base::Histogram MeteredTransport::durations_of(std::string_view verb, int code) {
+  const std::scoped_lock lock(mutex_);
+  const auto known = durations_.find({verb, code});
+  if (known != durations_.end()) return known->second;
+  const auto made =
+      metrics_.histogram("evacuator_api_request_duration_seconds",
+                         "How long the API server took to answer, by verb and HTTP code; code error: no answer came.",
+                         latency_buckets(), {{"verb", verb}, {"code", label_of(code)}});
+  durations_.emplace(std::pair(verb, code), made);
+  return made;
 }
 
 base::Result<kube::Response> MeteredTransport::round_trip(const kube::Request& request) {
@@ -66,7 +89,7 @@ base::Result<kube::Response> MeteredTransport::round_trip(const kube::Request& r
   auto answer = inner_.round_trip(request);
   const std::string_view verb = verb_of(request);
   if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer;  // shutting down
-  count(verb, answer ? code_label(answer->status) : "error", began);
+  count(verb, answer ? code_of(answer->status) : kNoCode, began);
   if (answer && is_refused_by_fairness(*answer, verb)) {
     metrics_
         .counter("evacuator_api_fairness_rejections_total",
@@ -98,7 +121,7 @@ base::Result<std::unique_ptr<kube::WatchStream>> MeteredTransport::watch(const k
 base::Result<std::unique_ptr<kube::WatchStream>> MeteredTransport::list(const kube::Request& request) {
   const base::TimePoint began = steady_.now();
   auto stream = inner_.list(request);
-  if (stream) count("list", "200", began);
+  if (stream) count("list", 200, began);
   return stream;
 }
 

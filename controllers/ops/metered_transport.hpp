@@ -1,6 +1,10 @@
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string_view>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/metrics.hpp"
@@ -22,12 +26,16 @@ class MeteredTransport final : public kube::Transport {
   base::Result<std::unique_ptr<kube::WatchStream>> list(const kube::Request& request) override;
 
  private:
-  void count(std::string_view verb, std::string_view code, base::TimePoint began);
+  /// `code`: kNoCode where no answer came.
+  void count(std::string_view verb, int code, base::TimePoint began);
+  base::Histogram durations_of(std::string_view verb, int code);
 
   kube::Transport& inner_;
   base::Metrics& metrics_;
   const base::Clock& steady_;
   const base::Clock& wall_;
+  std::mutex mutex_;
+  std::map<std::pair<std::string_view, int>, base::Histogram> durations_;  ///< guarded by mutex_
 };
 
 }  // namespace controllers

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/core/codec.hpp"
+#include "api/core/object_json.hpp"
 #include "api/evacuation_parts.hpp"
 #include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
@@ -156,7 +157,7 @@ bool limits_decode(const api::Json& policy) {
 }  // namespace
 
 base::Result<ObservedPolicy> decode_observed_policy(std::string_view json) {
-  const auto parsed = api::parse_json(json);
+  const auto parsed = api::parse_object_json(json);
   if (!parsed) return parsed.error().during("decoding a DeschedulerPolicy");
   auto stored = api::decode_stored_descheduler_policy(*parsed);
   if (!stored) return stored.error();

@@ -257,6 +257,12 @@ std::vector<OperatorCaches::Named> OperatorParts::all_caches() {
   return all;
 }
 
+std::vector<kube::Reflector*> OperatorParts::all_reflectors() {
+  std::vector<kube::Reflector*> reflectors;
+  for (const auto& cache : all_caches()) reflectors.push_back(cache.reflector);
+  return reflectors;
+}
+
 bool OperatorParts::have_caches_synced() {
   const auto all = all_caches();
   return std::ranges::all_of(all, [](const OperatorCaches::Named& cache) { return cache.is_settled(); });

@@ -45,6 +45,7 @@ struct OperatorParts {
 
   /// The responder's included.
   std::vector<OperatorCaches::Named> all_caches();
+  std::vector<kube::Reflector*> all_reflectors();
   /// All caches hold their first list.
   bool have_caches_synced();
   /// Those of optional parts included, if there are any.

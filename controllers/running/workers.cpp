@@ -18,7 +18,9 @@ namespace {
 constexpr std::size_t kUsageWorkers = 4;
 /// Gates whose servers may hang at the same time before others wait.
 constexpr std::size_t kGateThreads = 4;
-/// Evacuations of a plan that are created at a time.
+/// Evacuations of a plan that are created at a time, by the workers that go on with them: a creation is one call, and
+/// an eviction at least three.
+constexpr std::int32_t kWorkersPerCreator = 3;
 constexpr std::int32_t kMostCreators = 16;
 
 }  // namespace
@@ -56,7 +58,8 @@ void OperatorWorkers::prepare_policies(const std::stop_token& stop) {
   parts_.policies.set_pause([stop](base::Duration pause) { return base::sleep_unless_stopped(pause, stop); });
   parts_.policies.set_stopping([stop] { return stop.stop_requested(); });
   parts_.policies.set_executor(base::run_on_all_cores);
-  parts_.policies.set_creators(std::clamp(parts_.deps.config.workers, std::int32_t{1}, kMostCreators));
+  parts_.policies.set_creators(
+      std::clamp(parts_.deps.config.workers / kWorkersPerCreator, std::int32_t{1}, kMostCreators));
 }
 
 bool OperatorWorkers::step_one() {

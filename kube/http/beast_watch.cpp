@@ -7,6 +7,7 @@
 #include "kube/client.hpp"
 #include "kube/http/beast_core.hpp"
 #include "kube/http/stream_splitter.hpp"
+#include "kube/news.hpp"
 
 namespace kube {
 namespace {
@@ -27,7 +28,7 @@ class LineQueue {
       bytes_ += line.size();
       lines_.push_back(std::move(line));
     }
-    if (!lines.empty()) changed_.notify_one();
+    if (!lines.empty()) tell();
     lines.clear();
     paused_ = bytes_ > limit_;
     return !paused_;
@@ -42,7 +43,7 @@ class LineQueue {
   void end(base::Error why) {
     const std::scoped_lock lock(mutex_);
     if (!ended_) ended_ = std::move(why);
-    changed_.notify_one();
+    tell();
   }
 
   /// Lines that are still there are dropped.
@@ -50,7 +51,14 @@ class LineQueue {
     const std::scoped_lock lock(mutex_);
     ended_ = base::Error{base::ErrorCode::kCancelled, "the watch was cancelled"};
     lines_.clear();
-    changed_.notify_one();
+    tell();
+  }
+
+  /// Called with this queue's lock held. Empty: nobody is.
+  void on_news(std::function<void()> news) {
+    const std::scoped_lock lock(mutex_);
+    news_ = std::move(news);
+    if (news_ && (!lines_.empty() || ended_)) news_();
   }
 
   base::Status wait_open() {
@@ -81,9 +89,16 @@ class LineQueue {
   }
 
  private:
+  /// REQUIRES: mutex_ is held.
+  void tell() {
+    changed_.notify_one();
+    if (news_) news_();
+  }
+
   const std::size_t limit_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  std::function<void()> news_;
   std::deque<std::string> lines_;
   std::size_t bytes_ = 0;
   std::optional<base::Error> ended_;
@@ -228,11 +243,14 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
   bool finished_ = false;
 };
 
-class BeastWatchStream final : public WatchStream {
+class BeastWatchStream final : public WatchStream, public NewsSource {
  public:
   BeastWatchStream(BeastEngine::Core& core, std::shared_ptr<WatchOperation> operation)
       : core_(core), operation_(std::move(operation)) {}
-  ~BeastWatchStream() override { close(); }
+  ~BeastWatchStream() override {
+    operation_->queue().on_news({});
+    close();
+  }
 
   base::Result<std::optional<std::string>> next(base::milliseconds wait) override {
     bool resume = false;
@@ -244,6 +262,11 @@ class BeastWatchStream final : public WatchStream {
   void cancel() override {
     close();
     operation_->queue().cancel();
+  }
+
+  bool on_news(std::function<void()> news) override {
+    operation_->queue().on_news(std::move(news));
+    return true;
   }
 
  private:

@@ -73,6 +73,13 @@ class Reflector {
   /// Runs until stopped. Never throws. Returns soon after `stop` is requested, also from within a blocked watch.
   void run(std::stop_token stop);
 
+  /// The same without a thread that waits: does what there is to do now, and returns after how long to call it again at
+  /// the latest. `news` tells, from any thread, that it is worth a call before that; not after rest(). Where a stream
+  /// cannot tell its news this waits for it. By one thread at a time. Do not mix with run().
+  base::Duration take_turn(std::stop_token stop, const std::function<void()>& news);
+  /// Closes the watch. REQUIRES: nobody takes turns any more.
+  void rest();
+
   /// One step without waiting, for virtual time: lists, opens the watch or applies the lines that are there.
   /// Returns true if anything happened. Do not mix with run().
   bool poll();

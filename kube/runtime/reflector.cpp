@@ -5,6 +5,7 @@
 
 #include "base/sleep.hpp"
 #include "kube/classify.hpp"
+#include "kube/news.hpp"
 #include "kube/runtime/informer.hpp"
 #include "kube/runtime/reflector_state.hpp"
 
@@ -61,6 +62,8 @@ struct Reflector::Impl {
   // Of the one thread that runs or polls.
   ReflectorState state = MustList{};
   std::unique_ptr<WatchStream> stream;
+  std::function<void()> news;     // empty: the stream is waited for
+  bool stream_tells = false;      // its news
   base::TimePoint not_before{};   // back-off
   base::TimePoint opened_at{};    // of the watch
   base::TimePoint heard_at{};     // last line of the watch
@@ -208,6 +211,8 @@ void Reflector::Impl::attach(std::unique_ptr<WatchStream> opened) {
     cancellable = stream.get();
     if (stop.stop_requested()) stream->cancel();  // the stop came before there was a stream to cancel
   }
+  auto* const source = dynamic_cast<NewsSource*>(stream.get());
+  stream_tells = news && source != nullptr && source->on_news(news);
   opened_at = heard_at = clock.now();
 }
 
@@ -390,6 +395,19 @@ void Reflector::run(std::stop_token stop) {
   }
   impl_->close_stream();
 }
+
+base::Duration Reflector::take_turn(std::stop_token stop, const std::function<void()>& news) {
+  impl_->stop = stop;
+  impl_->news = news;
+  const std::stop_callback wake(stop, [this] { impl_->cancel_stream(); });
+  const auto wait = [this] { return impl_->stream_tells ? base::milliseconds(0) : impl_->longest_wait(); };
+  while (!stop.stop_requested() && impl_->step(wait())) {
+  }
+  if (impl_->is_reading()) return impl_->stream_tells ? impl_->longest_wait() : base::milliseconds(0);
+  return std::clamp<base::Duration>(impl_->not_before - impl_->clock.now(), base::milliseconds(1), kLongestLook);
+}
+
+void Reflector::rest() { impl_->close_stream(); }
 
 bool Reflector::poll() { return impl_->step(base::milliseconds(0)); }
 

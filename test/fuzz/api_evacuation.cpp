@@ -1,4 +1,5 @@
-/// Any text as an Evacuation: no crash; what decodes reads back equal after encoding; check agrees with decode.
+/// Any text as an Evacuation: no crash; what decodes reads back equal after encoding; check agrees with decode; the
+/// reader of text agrees with that of JSON where no key stands twice.
 
 #include <cstdint>
 #include <cstdlib>
@@ -6,9 +7,26 @@
 #include <string_view>
 
 #include "api/evacuation.hpp"
+#include "api/evacuation/stored.hpp"
+
+namespace {
+
+void compare_readers(std::string_view text) {
+  const auto read = api::read_stored_evacuation(text);
+  const auto json = api::parse_json_unique(text);
+  if (!json || !json->is_object() || !json->contains("metadata")) return;
+  const auto decoded = api::decode_stored_evacuation(*json);
+  if (!decoded) return;
+  if (!read || read->meta != decoded->meta || read->spec != decoded->spec || read->status != decoded->status)
+    std::abort();
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto json = api::parse_json({reinterpret_cast<const char*>(data), size});
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  compare_readers(text);
+  const auto json = api::parse_json(text);
   if (!json) return 0;
   const std::vector<std::string_view> evictors = {"eviction-api", "annotation"};
   const auto errors = api::check_evacuation(*json, evictors);

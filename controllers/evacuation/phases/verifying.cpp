@@ -28,7 +28,7 @@ base::TimePoint replacement_since(const StatusBuilder& builder) {
 
 bool may_replace(const StatusBuilder& builder, const Sibling& sibling, base::TimePoint since) {
   const api::Pod& pod = *sibling.pod;
-  return !sibling.claimed && pod.uid() != builder.spec().pod_ref.uid && pod.meta.creation_timestamp >= since &&
+  return !sibling.claimed && pod.meta.uid != builder.spec().pod_ref.uid.value && pod.meta.creation_timestamp >= since &&
          !pod.meta.is_terminating() && !pod.is_terminal();
 }
 
@@ -68,7 +68,7 @@ bool has_ready(const StatusBuilder& builder, std::int32_t wanted) {
   for (const Sibling& each : builder.seen().siblings) {
     if (ready >= wanted) break;
     const api::Pod& pod = *each.pod;
-    const bool leaving = pod.uid() == builder.spec().pod_ref.uid;  // a cache that lags still shows it
+    const bool leaving = pod.meta.uid == builder.spec().pod_ref.uid.value;  // a cache that lags still shows it
     if (!leaving && pod.is_ready() && !pod.meta.is_terminating() && !pod.is_terminal()) ++ready;
   }
   return ready >= wanted;

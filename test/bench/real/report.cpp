@@ -27,6 +27,7 @@ constexpr std::array kRows = {
     Row{"lease_request_median_s", "Lease request, s"},
     Row{"lease_request_longest_s", "longest Lease request, s"},
     Row{"start_to_first_eviction_s", "start to first eviction call, s"},
+    Row{"creation_to_first_eviction_s", "first Evacuation to first eviction call, s"},
     Row{"peak_rss_mib", "peak RSS, MiB"},
     Row{"cpu_start_to_sample_s", "CPU, start and 100 evictions, s"},
     Row{"cpu_ms_an_eviction", "CPU an eviction, ms"},

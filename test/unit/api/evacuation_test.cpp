@@ -6,6 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "api/evacuation/stored.hpp"
 #include "api/json/strict_object.hpp"
 #include "populated.hpp"
 #include "status_patches.hpp"
@@ -47,6 +48,101 @@ TEST(EvacuationCodecTest, ReadsBackWhatItWrites) {
   ASSERT_TRUE(from_text) << from_text.error().message;
   EXPECT_EQ(*from_json, evacuation);
   EXPECT_EQ(*from_text, evacuation);
+}
+
+api::Evacuation stored_one() {
+  api::Evacuation evacuation;
+  evacuation.meta.name = "web-1-016da400";
+  evacuation.meta.ns = "shop";
+  evacuation.meta.uid = "u-1";
+  evacuation.meta.resource_version = "7";
+  evacuation.meta.generation = 3;
+  evacuation.meta.labels = {{"evacuator.dev/policy", "balance"}};
+  evacuation.meta.finalizers = {"evacuator.dev/evacuation"};
+  evacuation.spec = test_api::populated_evacuation_spec();
+  evacuation.status = test_api::populated_evacuation_status();
+  return evacuation;
+}
+
+Json text_of_stored(const api::Evacuation& evacuation) {
+  Json json = api::encode_evacuation(evacuation);
+  json["metadata"]["uid"] = evacuation.meta.uid;
+  json["metadata"]["resourceVersion"] = evacuation.meta.resource_version;
+  json["metadata"]["generation"] = evacuation.meta.generation;
+  json["metadata"]["managedFields"] = {{{"manager", "evacuator"}}};
+  json["status"] = api::encode_status(evacuation.status);
+  return json;
+}
+
+TEST(StoredEvacuationTest, ReadsEveryMemberFromText) {
+  const api::Evacuation evacuation = stored_one();
+  const auto read = api::read_stored_evacuation(text_of_stored(evacuation).dump());
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->meta, evacuation.meta);
+  EXPECT_EQ(read->spec, evacuation.spec);
+  EXPECT_EQ(read->status, evacuation.status);
+  EXPECT_EQ(read->spec_problem, "");
+}
+
+TEST(StoredEvacuationTest, SkipsTheSpecThatNobodyWants) {
+  const api::Evacuation evacuation = stored_one();
+  Json json = text_of_stored(evacuation);
+  json["spec"]["suspend"] = "no flag";
+  const auto read = api::read_stored_evacuation(json.dump(), api::StoredParts::kAllButSpec);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->meta, evacuation.meta);
+  EXPECT_EQ(read->status, evacuation.status);
+  EXPECT_EQ(read->spec, api::EvacuationSpec{});
+  EXPECT_EQ(read->spec_problem, "");
+}
+
+struct ForeignText {
+  const char* name;
+  const char* text;
+};
+class StoredEvacuationTextTest : public ::testing::TestWithParam<ForeignText> {};
+
+/// Each member has a wrong type or a strange value somewhere.
+TEST_P(StoredEvacuationTextTest, ReadsAsItsJsonDoes) {
+  const auto by_json = api::decode_stored_evacuation(Json::parse(GetParam().text));
+  const auto read = api::read_stored_evacuation(GetParam().text);
+  ASSERT_TRUE(by_json && read);
+  EXPECT_EQ(*read, *by_json);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Texts, StoredEvacuationTextTest,
+    ::testing::Values(
+        ForeignText{"Nothing", R"({"metadata":{}})"}, ForeignText{"MetadataIsAList", R"({"metadata":[1],"status":7})"},
+        ForeignText{"SpecIsNull", R"({"metadata":{"name":"a"},"spec":null})"},
+        ForeignText{
+            "SpecDoesNotDecode",
+            R"({"metadata":{"name":"a"},"spec":{"podRef":{"name":"p"},"suspend":3,"new":1},"status":{"attempt":2}})"},
+        ForeignText{
+            "WrongTypes",
+            R"({"metadata":{"name":4,"labels":{"a":1,"b":"c"},"finalizers":[1,"f"]},"status":{"phase":9,"reason":[],
+                        "startedAt":"never","attempt":"2","progress":1.5,"signedPriority":"x","podOwner":"me",
+                        "intent":[1],"abort":{"next":"Nowhere"},"outcome":{"kind":"New","replacement":1},
+                        "lastResponse":null,"blockedBy":[1,{"kind":"pdb"}],"history":{"a":1},"conditions":["x",{"type":"T"}],
+                        "refs":{"b":"2","c":3,"a":"1"}}})"},
+        ForeignText{"HugeNumbers",
+                    R"({"metadata":{"generation":-1},"status":{"attempt":5000000000,"evictorIndex":-5000000000,
+                        "progress":99999999999,"observedGeneration":9223372036854775807}})"},
+        ForeignText{"Escapes", R"({"metadata":{"name":"\u00e4\n"},"status":{"message":"\"quoted\" \\ \ud83d\ude00",
+                        "refs":{"a\tb":"c\/d"}}})"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(StoredEvacuationTest, TakesAnIntegerBeyond64Bits) {
+  const auto read = api::read_stored_evacuation(
+      R"({"metadata":{"name":"a"},"spec":{"podRef":{"name":"p"},"priority":18446744073709551616},"status":{"attempt":2}})");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->status.attempt, 2);
+  EXPECT_THAT(read->spec_problem, HasSubstr("priority"));
+}
+
+TEST(StoredEvacuationTest, RefusesWhatIsNoObjectWithMetadata) {
+  for (const char* text : {"", "[]", "<html>", R"({"status":{}})", R"({"metadata":{)", R"({"metadata":{}} x)"})
+    EXPECT_FALSE(api::read_stored_evacuation(text)) << text;
 }
 
 TEST(EvacuationCodecTest, ReadsBackAnEmptyOne) {

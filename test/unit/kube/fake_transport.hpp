@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "kube/news.hpp"
 #include "kube/transport.hpp"
 
 namespace kube::testing {
@@ -20,13 +21,22 @@ class FakeFeed {
   void push(std::string line) {
     const std::scoped_lock lock(mutex_);
     lines_.push_back(std::move(line));
-    wake_.notify_all();
+    wake();
   }
   void end(base::Error error) {
     const std::scoped_lock lock(mutex_);
     if (!end_) end_ = std::move(error);
-    wake_.notify_all();
+    wake();
   }
+  bool on_news(std::function<void()> news) {
+    if (!tells_news) return false;
+    const std::scoped_lock lock(mutex_);
+    news_ = std::move(news);
+    if (news_ && (!lines_.empty() || end_)) news_();
+    return true;
+  }
+
+  bool tells_news = false;  ///< before it is opened
   base::Result<std::optional<std::string>> next(base::milliseconds wait) {
     std::unique_lock lock(mutex_);
     ++reads_;
@@ -48,18 +58,25 @@ class FakeFeed {
   }
 
  private:
+  void wake() {
+    wake_.notify_all();
+    if (news_) news_();
+  }
   std::mutex mutex_;
   std::condition_variable wake_;
+  std::function<void()> news_;
   std::deque<std::string> lines_;
   std::optional<base::Error> end_;
   int reads_ = 0;
 };
 
-class FakeStream final : public WatchStream {
+class FakeStream final : public WatchStream, public NewsSource {
  public:
   explicit FakeStream(std::shared_ptr<FakeFeed> feed) : feed_(std::move(feed)) {}
+  ~FakeStream() override { feed_->on_news({}); }
   base::Result<std::optional<std::string>> next(base::milliseconds wait) override { return feed_->next(wait); }
   void cancel() override { feed_->end({base::ErrorCode::kCancelled, "cancelled"}); }
+  bool on_news(std::function<void()> news) override { return feed_->on_news(std::move(news)); }
 
  private:
   std::shared_ptr<FakeFeed> feed_;
