@@ -28,6 +28,15 @@ api::FieldErrors problems_of(const std::vector<api::UsageSource>& sources) {
   return errors;
 }
 
+api::FieldErrors problems_of(const std::vector<api::PolicyGate>& gates) {
+  api::FieldErrors errors;
+  for (std::size_t i = 0; i < gates.size(); ++i) {
+    const api::FieldPath block = api::FieldPath("spec.gates").index(i).field(to_string(gates[i].type));
+    std::ranges::move(usage::url_problems(gates[i].endpoint, block.field("url")), std::back_inserter(errors));
+  }
+  return errors;
+}
+
 /// Of triggers that name a source that the policy does not have.
 api::FieldErrors unmet_triggers(const api::DeschedulerPolicySpec& spec) {
   api::FieldErrors errors;
@@ -56,6 +65,7 @@ api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const strat
   append_unsaid(errors, unmet_triggers(spec));
   append_unsaid(errors, strategies.problems());
   append_unsaid(errors, problems_of(spec.usage_sources));
+  append_unsaid(errors, problems_of(spec.gates));
   append_unsaid(errors, unmet_usage(spec.usage_sources, strategies.usage_needs()));
   append_unsaid(errors, registry.validate(spec.evacuation.evictors, api::FieldPath("spec.evacuation.evictors")));
   return errors;

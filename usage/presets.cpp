@@ -102,16 +102,6 @@ void check_queries(const api::UsageSource& source, const api::FieldPath& at, api
   }
 }
 
-void check_url(const api::UsageEndpoint& endpoint, const api::FieldPath& at, api::FieldErrors& errors) {
-  if (!endpoint.url.starts_with("http://") && !endpoint.url.starts_with("https://")) return;  // the codec tells it
-  const auto url = kube::parse_url(endpoint.url);
-  if (!url) {
-    errors.push_back({at.text(), url.error().message});
-  } else if (!url->user_info.empty()) {
-    errors.push_back({at.text(), "must not hold a user name or a password: use basicAuth"});
-  }
-}
-
 }  // namespace
 
 const std::vector<Preset>& presets() {
@@ -151,9 +141,17 @@ api::FieldErrors problems(const api::UsageSource& source) {
   const bool is_prometheus = source.type == api::UsageSourceType::kPrometheus;
   if (!is_prometheus && source.type != api::UsageSourceType::kLoadWatcher) return errors;
   const api::FieldPath at(is_prometheus ? "prometheus" : "loadWatcher");
-  check_url(source.endpoint, at.field("url"), errors);
+  errors = url_problems(source.endpoint, at.field("url"));
   if (is_prometheus) check_queries(source, at.field("queries"), errors);
   return errors;
+}
+
+api::FieldErrors url_problems(const api::UsageEndpoint& endpoint, const api::FieldPath& at) {
+  if (!endpoint.url.starts_with("http://") && !endpoint.url.starts_with("https://")) return {};
+  const auto url = kube::parse_url(endpoint.url);
+  if (!url) return {{at.text(), url.error().message}};
+  if (!url->user_info.empty()) return {{at.text(), "must not hold a user name or a password: use basicAuth"}};
+  return {};
 }
 
 }  // namespace usage

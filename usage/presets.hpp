@@ -31,4 +31,7 @@ void fill_preset(api::UsageQuery& query);
 /// two queries for one column, a URL that is none or carries credentials. Paths are relative to the source.
 api::FieldErrors problems(const api::UsageSource& source);
 
+/// What is wrong with the address of a server that any URL may name, at `at`. Empty where the codec tells it.
+api::FieldErrors url_problems(const api::UsageEndpoint& endpoint, const api::FieldPath& at);
+
 }  // namespace usage

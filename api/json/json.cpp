@@ -48,6 +48,13 @@ base::Error no_json(std::string_view text, std::size_t byte) {
                                    beginning_of(text)));
 }
 
+/// Without the name that the library has for it: "[json.exception.out_of_range.406] number overflow …".
+std::string_view words_of(const Json::exception& error) {
+  const std::string_view words = error.what();
+  const std::size_t end = words.find("] ");
+  return words.starts_with('[') && end != std::string_view::npos ? words.substr(end + 2) : words;
+}
+
 base::Result<Json> parse_json_with(std::string_view text, const Json::parser_callback_t& callback) {
   if (!is_shallow(text)) return base::invalid(fmt::format("JSON is nested more than {} levels deep", kMaxJsonDepth));
   try {
@@ -55,7 +62,7 @@ base::Result<Json> parse_json_with(std::string_view text, const Json::parser_cal
   } catch (const Json::parse_error& error) {
     return no_json(text, error.byte);
   } catch (const Json::exception& error) {
-    return base::invalid(fmt::format("not valid JSON: {}", error.what()));
+    return base::invalid(fmt::format("not valid JSON: {}", words_of(error)));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "api/json/json.hpp"
+#include "base/text.hpp"
 
 namespace controllers {
 namespace {
@@ -26,10 +27,7 @@ base::Result<Json> parsed(std::string_view body, std::size_t most) {
 
 /// In one line, at most `most` bytes, never half a character.
 std::string shown(std::string text, std::size_t most) {
-  if (text.size() > most) {
-    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
-    text = text.substr(0, most) + "…";
-  }
+  if (text.size() > most) text = base::short_text(text, most) + "…";
   for (char& each : text) {
     if (static_cast<unsigned char>(each) < 0x20 || each == 0x7f) each = ' ';
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace controllers {
 namespace {
 
@@ -21,7 +23,7 @@ std::string question_of(const api::PolicyGate& gate) {
   switch (gate.type) {
     case api::GateType::kPrometheus: {
       const bool fits = gate.query.size() <= kLongestQuestion;
-      return (fits ? gate.query : gate.query.substr(0, kLongestQuestion) + "…") + " is ";
+      return (fits ? gate.query : base::short_text(gate.query, kLongestQuestion) + "…") + " is ";
     }
     case api::GateType::kAlertmanager: return "active: ";
     case api::GateType::kWebhook: return "";
@@ -87,7 +89,10 @@ base::Result<GateAnswer> GateKeeper::ask_now(const std::string& policy, Gate& ga
 base::Result<kube::Requeue> GateKeeper::ask(const api::ObjectKey& key) {
   const auto gate = find(key);
   if (!gate) return kube::Requeue::await_change();
+  const auto place = places_.take(gate->asked);
+  if (!place) return kube::Requeue::in(kube::AskingPlaces::kAgain);
   const auto answer = ask_now(key.ns, *gate);
+  if (answer) place->note_answer();
   if (keep(key, *gate, answer) && deps_.changed) deps_.changed(key.ns);
   return kube::Requeue::in(gate->spec.interval);
 }

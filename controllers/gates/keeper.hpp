@@ -15,6 +15,7 @@
 #include "base/metrics.hpp"
 #include "controllers/gates/client.hpp"
 #include "controllers/gates/verdict.hpp"
+#include "kube/runtime/asking_places.hpp"
 #include "kube/runtime/requeue.hpp"
 #include "kube/runtime/work_queue.hpp"
 
@@ -22,7 +23,8 @@ namespace controllers {
 
 /// Asks the gates of all policies at their intervals and keeps their answers: planning and admission read what is there
 /// and never wait. Keys of the queue are policy (as namespace) and gate; a worker of it blocks for as long as a gate's
-/// server may take. An answer counts for three intervals. Thread-safe.
+/// server may take; those that do not answer leave workers to the others. An answer counts for three intervals.
+/// Thread-safe.
 class GateKeeper {
  public:
   struct Dependencies {
@@ -35,7 +37,8 @@ class GateKeeper {
   };
 
   /// `queue` must outlive it.
-  GateKeeper(Dependencies dependencies, kube::WorkQueue& queue) : deps_(std::move(dependencies)), queue_(queue) {}
+  GateKeeper(Dependencies dependencies, kube::WorkQueue& queue)
+      : deps_(std::move(dependencies)), queue_(queue), places_(deps_.clock) {}
 
   /// The policy's gates from now on. What is known of those that stay as they are is kept.
   void set(const std::string& policy, const std::vector<api::PolicyGate>& gates,
@@ -53,6 +56,7 @@ class GateKeeper {
     Gate(api::PolicyGate spec, api::UsageEndpoint endpoint) : spec(std::move(spec)), endpoint(std::move(endpoint)) {}
     const api::PolicyGate spec;
     const api::UsageEndpoint endpoint;
+    kube::AskingPlaces::Asked asked;
     std::mutex asking;                   ///< held while it is asked: by one worker at a time
     std::unique_ptr<GateClient> client;  ///< guarded by asking
     // Guarded by the keeper's mutex_.
@@ -76,6 +80,7 @@ class GateKeeper {
 
   Dependencies deps_;
   kube::WorkQueue& queue_;
+  kube::AskingPlaces places_;
   mutable std::mutex mutex_;
   std::map<std::string, Gates> policies_;
   std::map<std::string, Said> told_;  ///< by policy, with the last change

@@ -4,14 +4,13 @@
 #include <map>
 #include <tuple>
 
+#include "base/text.hpp"
+
 namespace controllers {
 namespace {
 
 std::string shortened(const std::string& text) {
-  if (text.size() <= kMaxKeptMessage) return text;
-  std::size_t end = kMaxKeptMessage;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not inside a character
-  return text.substr(0, end) + "…";
+  return text.size() <= kMaxKeptMessage ? text : base::short_text(text, kMaxKeptMessage) + "…";
 }
 
 api::PastDecision past_decision_about(const api::PlannedMove& move) {

@@ -16,12 +16,6 @@ constexpr std::size_t kMostShifts = 100'000;
 /// A new pod that is not measured after so many times maxAge never will be.
 constexpr int kArrivalAges = 10;
 
-/// A failure that takes longer holds a worker up.
-constexpr base::seconds kSlowFailure{1};
-constexpr int kMostStalled = 2;
-constexpr int kMostUnproven = 3;  ///< stalled ones included
-constexpr base::seconds kAwaitPlace{1};
-
 /// Equal settings ask the same, whatever they are called.
 std::string text_of(api::UsageSource source) {
   source.name.clear();
@@ -51,25 +45,14 @@ std::shared_ptr<UsageCollector::Entry> UsageCollector::find(const std::string& k
   return at == entries_.end() ? nullptr : at->second;
 }
 
-/// Left in any case, also when a source throws.
-struct UsageCollector::Place {
-  UsageCollector& collector;
-  Entry& entry;
-  Standing standing;
-  base::TimePoint began = collector.deps_.clock.now();
-  bool answered = false;
-  ~Place() { collector.leave_place(entry, standing, answered, collector.deps_.clock.now() - began); }
-};
-
 base::Result<kube::Requeue> UsageCollector::collect(const api::ObjectKey& key) {
   const std::shared_ptr<Entry> entry = find(key.name);
   if (!entry) return kube::Requeue::await_change();
-  const auto standing = take_place(*entry);
-  if (!standing) return kube::Requeue::in(kAwaitPlace);
-  Place place{*this, *entry, *standing};
+  const auto place = places_.take(entry->asked);
+  if (!place) return kube::Requeue::in(kube::AskingPlaces::kAgain);
   const std::lock_guard asking(entry->asking);
   auto answer = ask(*entry);
-  place.answered = answer.ok();
+  if (answer) place->note_answer();
   publish(*entry, answer ? base::Status(base::Done{}) : answer.error());
   if (answer) {
     keep(*entry, *std::move(answer));
@@ -78,27 +61,6 @@ base::Result<kube::Requeue> UsageCollector::collect(const api::ObjectKey& key) {
     entry->rounds.fail(answer.error().message);
   }
   return kube::Requeue::in(entry->settings.interval);
-}
-
-std::optional<UsageCollector::Standing> UsageCollector::take_place(const Entry& entry) {
-  const std::lock_guard lock(mutex_);
-  const auto asked = [&](Standing standing) -> int& { return asked_[static_cast<std::size_t>(standing)]; };
-  const Standing standing = entry.standing;
-  const int stalled = asked(Standing::kStalled);
-  if (standing == Standing::kStalled && stalled >= kMostStalled) return std::nullopt;
-  if (standing != Standing::kProven && stalled + asked(Standing::kNew) >= kMostUnproven) return std::nullopt;
-  ++asked(standing);
-  return standing;
-}
-
-void UsageCollector::leave_place(Entry& entry, Standing standing, bool answered, base::Duration took) {
-  const std::lock_guard lock(mutex_);
-  --asked_[static_cast<std::size_t>(standing)];
-  if (answered) {
-    entry.standing = Standing::kProven;
-  } else if (took >= kSlowFailure) {
-    entry.standing = Standing::kStalled;
-  }
 }
 
 base::Result<usage::Samples> UsageCollector::ask(Entry& entry) {

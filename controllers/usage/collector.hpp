@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -17,6 +16,7 @@
 #include "base/metrics.hpp"
 #include "controllers/usage/rounds.hpp"
 #include "controllers/usage/wanted.hpp"
+#include "kube/runtime/asking_places.hpp"
 #include "kube/runtime/requeue.hpp"
 #include "kube/runtime/work_queue.hpp"
 #include "usage/history.hpp"
@@ -41,9 +41,7 @@ struct UsageFigures {
 
 /// Asks the usage sources of all policies at their intervals and keeps the figures: planning reads what is there and
 /// never waits. Policies that want the same share one source. Keys of the queue name sources; a worker of it blocks for
-/// as long as a source may take. So that sources that do not answer leave workers to the others, at most three sources
-/// that never answered or whose last question failed slowly are asked at a time, and at most two of the latter.
-/// Thread-safe.
+/// as long as a source may take. Sources that do not answer leave workers to the others. Thread-safe.
 class UsageCollector {
  public:
   struct Dependencies {
@@ -56,7 +54,8 @@ class UsageCollector {
   };
 
   /// `queue` must outlive it.
-  UsageCollector(Dependencies dependencies, kube::WorkQueue& queue) : deps_(std::move(dependencies)), queue_(queue) {}
+  UsageCollector(Dependencies dependencies, kube::WorkQueue& queue)
+      : deps_(std::move(dependencies)), queue_(queue), places_(deps_.clock) {}
 
   /// What `policy` wants from now on. Sources that nobody wants any more are dropped with what they said.
   void set(const std::string& policy, const std::vector<WantedUsage>& wanted);
@@ -87,18 +86,17 @@ class UsageCollector {
     std::string pod;
     base::TimePoint since;
   };
-  enum class Standing { kNew, kProven, kStalled };
   struct Entry {
     explicit Entry(const api::UsageSource& settings) : settings(settings), rounds(settings) {}
     const api::UsageSource settings;
-    std::mutex asking;                               ///< held while the source is asked: by one worker at a time
-    std::unique_ptr<usage::Source> source;           ///< guarded by asking, as is
+    std::mutex asking;                      ///< held while the source is asked: by one worker at a time
+    std::unique_ptr<usage::Source> source;  ///< guarded by asking, as is
+    kube::AskingPlaces::Asked asked;
     std::optional<usage::History> history;           ///< where forecasts are wanted
     std::vector<std::string> told;                   ///< guarded by asking: complaints that are in the log
     UsageRounds rounds;                              ///< guarded by the collector's mutex_
     usage::ForecastQuality quality;                  ///< the same
     std::set<std::string> policies;                  ///< the same
-    Standing standing = Standing::kNew;              ///< the same
     std::optional<base::TimePoint> forecasts_since;  ///< the same; of what is in the history
     std::vector<Shift> shifts;                       ///< the same; not in the history yet
     std::deque<Arrival> arrivals;                    ///< the same; oldest first
@@ -118,10 +116,6 @@ class UsageCollector {
   void drop_outdated_figures(const Entry& entry);
 
   std::shared_ptr<Entry> find(const std::string& key) const;
-  struct Place;
-  /// Its place among those that are asked; nullopt: they are taken by others that keep workers waiting, too.
-  std::optional<Standing> take_place(const Entry& entry);
-  void leave_place(Entry& entry, Standing standing, bool answered, base::Duration took);
   // REQUIRES, of these: entry.asking is held.
   base::Result<usage::Samples> ask(Entry& entry);
   /// Absent: nobody knows the cluster's nodes, so that names are taken as they are.
@@ -140,8 +134,8 @@ class UsageCollector {
 
   Dependencies deps_;
   kube::WorkQueue& queue_;
+  kube::AskingPlaces places_;
   mutable std::mutex mutex_;
-  std::array<int, 3> asked_{};                             ///< sources that are being asked now, by Standing
   std::map<std::string, std::shared_ptr<Entry>> entries_;  ///< by their settings, as text
   std::map<std::string, std::vector<Wish>> wishes_;        ///< by policy
 };

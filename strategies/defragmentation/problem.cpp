@@ -14,9 +14,10 @@ using scheduling::kMemoryIndex;
 using scheduling::Refusal;
 using scheduling::ResourceIndex;
 
-constexpr std::int64_t kDefaultGrace = 30;  // seconds
-constexpr double kUnlike = 4;               // times as much cpu for each byte
-constexpr double kEffortOfSize = 5;         // moves that make room for a pod as large as a node, beside its own
+constexpr std::int64_t kDefaultGrace = 30;               // seconds
+constexpr std::int64_t kLongestGrace = 365 * 24 * 3600;  // longer ones count as this: sums of many are to fit
+constexpr double kUnlike = 4;                            // times as much cpu for each byte
+constexpr double kEffortOfSize = 5;  // moves that make room for a pod as large as a node, beside its own
 
 double average(const std::vector<std::int64_t>& column, const std::vector<NodeIndex>& nodes) {
   double sum = 0;
@@ -102,8 +103,9 @@ void DefragmentationProblem::find_disturbances() {
   std::vector<Disturbance> all(base().pod_table_size());
   for (const PodIndex pod : base().pods()) {
     const api::Pod& object = base().pod(pod);
+    const std::int64_t grace = object.termination_grace_period_seconds.value_or(kDefaultGrace);
     all[pod] = {object.meta.annotations.contains(api::well_known::kPreferNoEviction) ? 1 : 0,
-                object.priority.value_or(0), object.termination_grace_period_seconds.value_or(kDefaultGrace)};
+                object.priority.value_or(0), std::clamp<std::int64_t>(grace, 0, kLongestGrace)};
   }
   disturbances_ = std::make_shared<const std::vector<Disturbance>>(std::move(all));
 }

@@ -86,6 +86,29 @@ TEST(SpecProblems, NameTriggersWithoutTheirSource) {
                                           "spec.usageSources"));
 }
 
+/// Nothing is sent to such addresses, and a password in one would be told with it.
+TEST(SpecProblems, NameGatesWhoseAddressIsNone) {
+  const struct {
+    const char* url;
+    const char* problem;
+  } rows[] = {
+      {"http://ops:secret@calendar/hold", "url: must not hold a user name or a password"},
+      {"https://calendar/hold?token=secret", "url: the URL must have no query"},
+      {"http://calendar/\r\nX-Forged: 1", "url: the URL must have no query, fragment or blank"},
+      {"http://", "url: the URL has no valid host"},
+      {"calendar", "url: is required and begins with http:// or https://"},
+  };
+  for (const auto& row : rows) {
+    api::DeschedulerPolicySpec spec;
+    spec.strategies = {{"RemoveFailedPods", "{}"}};
+    api::PolicyGate& gate = spec.gates.emplace_back();
+    gate.name = "freeze";
+    gate.type = api::GateType::kWebhook;
+    gate.endpoint.url = row.url;
+    EXPECT_THAT(problems(spec), ElementsAre(HasSubstr(std::string("spec.gates[0].webhook.") + row.problem)));
+  }
+}
+
 TEST(SpecProblems, AreNoneInASoundSpec) {
   api::DeschedulerPolicySpec policy;
   policy.strategies = {{"RemoveFailedPods", "{}"}};

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -109,6 +110,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(CheapCase{"OfLowerPriority", kPriority(1000), kPriority(10)},
                     CheapCase{"OfNegativePriority", kPlain, kPriority(-1)},
                     CheapCase{"WithAShorterGracePeriod", kGrace(300), kGrace(10)},
+                    CheapCase{"WithAShorterGracePeriodThanTheLongestOfAll",
+                              kGrace(std::numeric_limits<std::int64_t>::max()), kGrace(10)},
                     CheapCase{"ThatSayNothingOfTheirGracePeriod", kGrace(31), kPlain},
                     CheapCase{"ThatDoNotAskToBeSpared", kReluctant, kPlain},
                     CheapCase{"OfHigherPriorityThatDoNotAskToBeSpared", kReluctant, kPriority(1000)},

@@ -195,6 +195,78 @@ TEST_F(Gates, AreForgottenWithTheirSeries) {
   EXPECT_EQ(asked.size(), 1U);
 }
 
+TEST_F(Gates, ShowLongExpressionsCutBetweenCharacters) {
+  api::PolicyGate query = webhook("errors");
+  query.type = api::GateType::kPrometheus;
+  query.query = std::string(255, 'x') + "ü > 1";
+  keeper.set("p", {query}, {});
+  answer = std::string(R"({"status":"success","data":{"resultType":"scalar","result":[1,"2"]}})");
+  work();
+  EXPECT_EQ(keeper.verdict("p").text, "gate errors holds: " + std::string(255, 'x') + "… is 2");
+}
+
+/// What happens while a gate is asked: other workers go on, here in the same thread.
+class StalledGates : public testing::Test {
+ protected:
+  class Client final : public GateClient {
+   public:
+    Client(StalledGates& test, std::string url) : test_(test), url_(std::move(url)) {}
+    base::Result<std::string> ask(kube::Request) override {
+      test_.asked.push_back(url_);
+      test_.ask_next();
+      if (url_ == "good") return std::string(kOpen);
+      test_.clock.advance(seconds(10));
+      return base::unavailable("no answer: timeout");
+    }
+
+   private:
+    StalledGates& test_;
+    const std::string url_;
+  };
+  /// All at the same time, in this order.
+  std::vector<std::string> ask(std::vector<std::string> names) {
+    asked.clear();
+    left = std::move(names);
+    ask_next();
+    return asked;
+  }
+  void ask_next() {
+    if (left.empty()) return;
+    const std::string next = left.front();
+    left.erase(left.begin());
+    const auto again = keeper.ask({"p", next});
+    EXPECT_TRUE(again && again->after);
+    if (!left.empty()) ask_next();
+  }
+
+  base::ManualClock clock{base::TimePoint()};
+  base::Metrics metrics;
+  kube::WorkQueue queue{clock};
+  std::vector<std::string> asked;
+  std::vector<std::string> left;
+  GateKeeper keeper{{.make_client = [this](const api::UsageEndpoint& endpoint,
+                                           std::size_t) { return std::make_unique<Client>(*this, endpoint.url); },
+                     .clock = clock,
+                     .log = {},
+                     .metrics = metrics},
+                    queue};
+};
+
+/// Else a server that hangs would make the gates of all policies hold, for want of an answer.
+TEST_F(StalledGates, LeaveAWorkerToThoseThatAreAnswered) {
+  std::vector<api::PolicyGate> gates;
+  for (const char* name : {"a", "b", "c", "d", "good"}) {
+    gates.emplace_back().name = name;
+    gates.back().type = api::GateType::kWebhook;
+    gates.back().endpoint.url = name;
+  }
+  keeper.set("p", gates, {});
+  EXPECT_THAT(ask({"good"}), ElementsAre("good"));
+  EXPECT_THAT(ask({"a", "b", "c", "d", "good"}), ElementsAre("a", "b", "c", "good")) << "new ones take three of four";
+  EXPECT_THAT(ask({"d", "good"}), ElementsAre("d", "good"));
+  EXPECT_THAT(ask({"a", "b", "c", "d", "good"}), ElementsAre("a", "b", "good")) << "stalled ones take two";
+}
+
 TEST(GatesWithoutClients, AreNeverAnswered) {
   base::ManualClock clock{base::TimePoint()};
   base::Metrics metrics;

@@ -73,6 +73,8 @@ INSTANTIATE_TEST_SUITE_P(
         FileCase{"Pods", R"({"pods":[{"namespace":"shop","pod":"web","cpu":"37.5%"}]})", "| cpu% | shop/web=37.5"},
         FileCase{"SyntaxError", "{\"nodes\":[\n  {\"node\":\"n1\",}\n]}",
                  "not valid JSON at line 2, column 16 of text that begins with '{\"nodes\":[   {\"node\":\"n1\",} ]}'"},
+        FileCase{"TooLarge", "{\"nodes\":[{\"node\":\"n1\",\"cpu\":1e999}]}",
+                 "not valid JSON: number overflow parsing '1e999'"},
         FileCase{"NoAmount", "{\"nodes\":[\n  {\"node\":\"n1\",\"cpu\":\"much\"}\n]}",
                  "line 2, column 22: \"much\" is no amount, such as 250m, 4Gi or 37.5%"},
         FileCase{"Negative", "{\"nodes\":[{\"node\":\"n1\",\"cpu\":-1}]}",
