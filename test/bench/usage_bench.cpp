@@ -7,6 +7,7 @@
 
 #include "controllers/usage/rounds.hpp"
 #include "usage/history.hpp"
+#include "usage/parse/koordinator.hpp"
 #include "usage/parse/metrics_server.hpp"
 #include "usage/parse/prometheus.hpp"
 
@@ -172,6 +173,66 @@ void BM_Usage_Kept(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_Usage_Kept)->Iterations(1)->Unit(benchmark::kMillisecond);
+
+/// As koordlet writes it: the node, and 30 pods on it, sorted by nothing.
+std::string node_metric_item(int node) {
+  constexpr int kPodsOnNode = kPods / kNodes;
+  std::string item = fmt::format(
+      R"({{"metadata":{{"name":"node-{:05}","creationTimestamp":"2026-11-21T12:00:07Z"}},"spec":{{"metricCollectPolicy":{{)"
+      R"("aggregateDurationSeconds":300,"reportIntervalSeconds":60}}}},"status":{{"updateTime":"2026-11-21T12:00:00Z",)"
+      R"("nodeMetric":{{"nodeUsage":{{"resources":{{"cpu":"{}m","memory":"{}Ki"}}}}}},"podsMetric":[)",
+      node, 1'000 + node % 997, 8'000'000 + node * 13);
+  for (int pod = 0; pod < kPodsOnNode; ++pod) {
+    const int i = pod * kNodes + node;
+    item += fmt::format(
+        R"({}{{"name":"app-{:05}-7d4b9c8f6d-{:06}","namespace":"ns-{:04}","podUsage":{{"resources":{{"cpu":"{}m","memory":"{}Ki"}}}}}})",
+        pod > 0 ? "," : "", i / 10, i, i % 500, 1 + i % 499, 50'000 + i % 9973);
+  }
+  return item + "]}}";
+}
+
+Pages& node_metric_pages() {
+  constexpr int kNodesPage = 100;
+  static Pages pages = pages_of(kNodes, kNodesPage, node_metric_item);
+  return pages;
+}
+std::int64_t bytes_of(const Pages& pages) {
+  std::int64_t sum = 0;
+  for (const std::string& page : pages) sum += static_cast<std::int64_t>(page.size());
+  return sum;
+}
+
+void BM_Usage_NodeMetricBare(benchmark::State& state) {
+  Pages& pages = node_metric_pages();
+  simdjson::dom::parser parser;
+  for (auto _ : state) {
+    for (const std::string& page : pages) {
+      if (parser.parse(page.data(), page.size(), false).error()) state.SkipWithError("not parsed");
+    }
+  }
+  state.SetBytesProcessed(state.iterations() * bytes_of(pages));
+}
+BENCHMARK(BM_Usage_NodeMetricBare)->Unit(benchmark::kMillisecond);
+
+/// Koordinator's NodeMetrics, in pages.
+void BM_Usage_NodeMetric(benchmark::State& state) {
+  Pages& pages = node_metric_pages();
+  for (auto _ : state) {
+    usage::Samples samples;
+    samples.columns = {{"cpu", usage::Unit::kAmount}, {"memory", usage::Unit::kAmount}};
+    samples.pod_columns = samples.columns;
+    usage::Rows nodes(usage::kKoordinatorWidth);
+    usage::Rows pods(usage::kKoordinatorWidth);
+    for (std::string& page : pages) (void)usage::read_node_metric_list(page, "", nodes, pods);
+    usage::bring_into_order(nodes, "", samples.problems);
+    usage::bring_into_order(pods, "", samples.problems);
+    usage::join_nodes(samples, std::move(nodes), 0);
+    usage::join_pods(samples, std::move(pods), 0);
+    if (samples.nodes.size() != kNodes || samples.pods.size() != kPods) state.SkipWithError("not all was read");
+  }
+  state.SetBytesProcessed(state.iterations() * bytes_of(pages));
+}
+BENCHMARK(BM_Usage_NodeMetric)->Unit(benchmark::kMillisecond);
 
 std::string prometheus_answer() {
   std::string text = R"({"status":"success","data":{"resultType":"vector","result":[)";
