@@ -15,8 +15,8 @@ struct PodsApart {
   std::string what;            ///< "12 pods with host port 80/TCP", …
 };
 
-/// Those that repel one another where all nodes looked at have a domain, also of several workloads, those that ask for one host port of all
-/// addresses, and those that are spread evenly over no fewer domains (spread.hpp).
+/// Those that repel one another where all nodes looked at have a domain, also of several workloads, those that ask for
+/// one host port of all addresses, and those that are spread evenly over no fewer domains (spread.hpp).
 std::vector<PodsApart> pods_apart(const DefragmentationProblem& problem);
 
 /// How many nodes some pods of such a set need at least. Those that share one now may stay there.

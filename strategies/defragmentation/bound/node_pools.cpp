@@ -58,7 +58,7 @@ struct Pool {
   std::vector<NodeIndex> nodes{};
   std::map<std::uint32_t, std::size_t> pods{};  ///< by set of requests, those of the pools inside included
   std::vector<std::size_t> inside{};            ///< all pools inside, each after those inside of it
-  std::size_t apart = 0;  ///< so many of them cannot share a node
+  std::size_t apart = 0;                        ///< so many of them cannot share a node
   std::size_t needed = 0;
 };
 

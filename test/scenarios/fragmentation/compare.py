@@ -3,8 +3,9 @@
 
 compare.py --maker frag.py [--evacuator build/release/cmd/evacuator] [--kinds …] [--sizes …] [--seeds N] [--check]
 
-The maker is a script of its own, no part of this repository: `maker make KIND SIZE SEED` prints a dump, `maker judge DUMP
-PLAN` prints one JSON object with nodes freed, their bound, moves and broken rules. Without one it fails.
+The maker is a script of its own: `maker make KIND SIZE SEED` prints a dump, `maker judge DUMP PLAN` prints one JSON object with
+nodes freed, their bound, moves and broken rules. Without one it fails. mixtures/maker.py is one; others may be no part of this
+repository.
 """
 import argparse
 import json
@@ -45,8 +46,8 @@ def compare(args, folder, policy, kind, size, seed):
     judged = subprocess.run([sys.executable, args.maker, "judge", dump, out], stdout=subprocess.PIPE)
     verdict = json.loads(judged.stdout)
     freed, bound, moves = verdict["freed"], verdict["bound"], verdict["moves"]
-    met = freed * 100 >= bound * 95 and verdict["broken"] == 0
-    met = met and (kind != "classic" or moves * 10 <= freed * 22)
+    met = args.rules_only or freed * 100 >= bound * 95
+    met = met and verdict["broken"] == 0 and (kind != "classic" or moves * 10 <= freed * 22)
     print(f"{kind:8} {size:5} seed {seed}  freed {freed:4} of {bound:4}  {moves:5} moves, {moves / max(freed, 1):.2f} a node  "
           f"{busy:6.2f} s cpu, {elapsed:6.2f} s" + ("" if met else "  MISSED") +
           (f"  broken: {verdict['first_broken']}" if verdict["broken"] else ""), flush=True)
@@ -61,6 +62,7 @@ def main():
     parser.add_argument("--sizes", default="10,20,50,200,1000")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--budget", default="10s")
+    parser.add_argument("--rules-only", action="store_true", help="miss an aim only where a rule is broken")
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     if not os.path.exists(args.maker):

@@ -63,7 +63,7 @@ TEST(DefragmentationWaves, VolumesOfPodsThatLeaveANodeCountThereUntilTheWaveIsOv
   EXPECT_THAT(moves, Contains(AllOf(StartsWith("1: "), EndsWith(" > n"))).Times(1)) << testing::PrintToString(moves);
 }
 
-/// "leader" goes to another node of its zone. On its way it is nowhere, and a "follower" that arrives then finds nobody.
+/// "leader" goes to another node of its zone. On its way it is nowhere, and "follower" that arrives then finds nobody.
 ClusterBuilder procession() {
   ClusterBuilder cluster;
   for (const char* name : {"emptied", "n"}) cluster.add(NodeBuilder(name).label("zone", "z").sized(8000, 8000, 20));
