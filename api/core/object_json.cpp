@@ -105,6 +105,7 @@ error_code copy_value(wire::Value& value, Json& target, std::size_t depth, Place
 }  // namespace
 
 simdjson::error_code wire::copy_json(wire::Value& value, Json& target) {
+  target = nullptr;
   return copy_value(value, target, 1, Place::kElsewhere);
 }
 

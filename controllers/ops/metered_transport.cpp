@@ -27,9 +27,9 @@ std::string_view verb_of(const kube::Request& request) {
 
 /// What no API server sends is one code, so that nobody can make many series.
 constexpr int kOtherCode = 1000;
-int code_of(int status) { return status >= 100 && status <= 599 ? status : kOtherCode; }
+int known_code(int status) { return status >= 100 && status <= 599 ? status : kOtherCode; }
 
-std::string label_of(int code) {
+std::string code_label(int code) {
   if (code == kNoCode) return "error";
   return code == kOtherCode ? "other" : std::to_string(code);
 }
@@ -79,7 +79,7 @@ base::Histogram MeteredTransport::durations_of(std::string_view verb, int code) 
   const auto made =
       metrics_.histogram("evacuator_api_request_duration_seconds",
                          "How long the API server took to answer, by verb and HTTP code; code error: no answer came.",
-                         latency_buckets(), {{"verb", verb}, {"code", label_of(code)}});
+                         latency_buckets(), {{"verb", verb}, {"code", code_label(code)}});
   durations_.emplace(std::pair(verb, code), made);
   return made;
 }
@@ -89,7 +89,7 @@ base::Result<kube::Response> MeteredTransport::round_trip(const kube::Request& r
   auto answer = inner_.round_trip(request);
   const std::string_view verb = verb_of(request);
   if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer;  // shutting down
-  count(verb, answer ? code_of(answer->status) : kNoCode, began);
+  count(verb, answer ? known_code(answer->status) : kNoCode, began);
   if (answer && is_refused_by_fairness(*answer, verb)) {
     metrics_
         .counter("evacuator_api_fairness_rejections_total",

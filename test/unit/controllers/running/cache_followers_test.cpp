@@ -2,13 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "api/core/codec.hpp"
+#include "base/steady_clock.hpp"
 #include "test/unit/kube/fake_transport.hpp"
 
 namespace cache_followers_test {
