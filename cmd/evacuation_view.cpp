@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "cmd/table.hpp"
+
 namespace cmd {
 namespace {
 
@@ -40,15 +42,17 @@ std::vector<std::string> evacuation_headers() {
 
 std::vector<std::string> evacuation_cells(const api::Evacuation& evacuation, base::TimePoint now) {
   const api::EvacuationStatus& status = evacuation.status;
-  return {evacuation.meta.ns,
-          evacuation.spec.pod_ref.name,
-          evacuation.spec.node_name.value,
-          status.evictor,
-          phase_of(status),
-          progress_of(status),
-          target_of(status),
-          blocked_by(evacuation),
-          base::format_age(now - evacuation.meta.creation_timestamp)};
+  std::vector<std::string> cells = {evacuation.meta.ns,
+                                    evacuation.spec.pod_ref.name,
+                                    evacuation.spec.node_name.value,
+                                    status.evictor,
+                                    phase_of(status),
+                                    progress_of(status),
+                                    target_of(status),
+                                    blocked_by(evacuation),
+                                    base::format_age(now - evacuation.meta.creation_timestamp)};
+  for (std::string& cell : cells) cell = one_line(cell);
+  return cells;
 }
 
 }  // namespace cmd

@@ -1,7 +1,11 @@
 #include "cmd/table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include "reporting/plain_text.hpp"
 
 namespace cmd {
 
@@ -38,6 +42,18 @@ std::string Table::render(std::string_view indent) const {
   add_line(headers_, true);
   for (const auto& row : rows_) add_line(row, false);
   return out;
+}
+
+std::string one_line(std::string_view text) {
+  constexpr std::size_t kLongestMessage = 32'768;
+  return reporting::plain_text(text, kLongestMessage);
+}
+
+std::string first_names(std::vector<std::string> names, std::size_t most) {
+  const std::size_t more = names.size() - std::min(names.size(), most);
+  names.resize(names.size() - more);
+  const std::string text = fmt::format("{}", fmt::join(names, ", "));
+  return more == 0 ? text : fmt::format("{} and {} more", text, more);
 }
 
 std::string bar(double share, std::size_t width) {

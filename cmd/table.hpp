@@ -23,6 +23,13 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// Text of unknown origin, such as a condition's message, as one line that steers no terminal; at most as long as the
+/// API lets a message be.
+std::string one_line(std::string_view text);
+
+/// "a, b, c and 4 more", with the first `most` of them. REQUIRES: names of unknown origin are one_line().
+std::string first_names(std::vector<std::string> names, std::size_t most);
+
 /// A bar of `width` cells for a share of 0 to 1: "█████░░░░░".
 std::string bar(double share, std::size_t width);
 

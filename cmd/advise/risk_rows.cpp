@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 
+#include "cmd/table.hpp"
 #include "reporting/plain_text.hpp"
 
 namespace cmd::advise {
@@ -18,10 +19,9 @@ using Group = std::vector<const Finding*>;
 constexpr std::size_t kNames = 3;
 
 std::string names_of(const Group& group) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(group.size(), kNames); ++i)
-    text += (i == 0 ? "" : ", ") + reporting::plain_text(group[i]->name);
-  return group.size() > kNames ? fmt::format("{} and {} more", text, group.size() - kNames) : text;
+  std::vector<std::string> names;
+  for (const Finding* each : group) names.push_back(reporting::plain_text(each->name));
+  return first_names(std::move(names), kNames);
 }
 
 const char* noun_of(const Finding& finding, std::size_t count) {

@@ -9,6 +9,7 @@
 
 #include "api/pod_group.hpp"
 #include "cmd/drain/request.hpp"
+#include "cmd/table.hpp"
 
 namespace cmd::plugin {
 namespace {
@@ -133,12 +134,9 @@ std::vector<PodGroupRest> rests_of_pod_groups(const std::vector<api::Pod>& chose
 
 std::string members_text(const std::vector<api::Pod>& pods) {
   std::vector<std::string> names;
-  for (const api::Pod& pod : pods) {
-    if (names.size() == kMostMembersNamed) break;
+  for (const api::Pod& pod : pods)
     names.push_back(pod.node_name.empty() ? pod.meta.name : fmt::format("{} ({})", pod.meta.name, pod.node_name.value));
-  }
-  const std::string text = fmt::format("{}", fmt::join(names, ", "));
-  return names.size() == pods.size() ? text : fmt::format("{} and {} more", text, pods.size() - names.size());
+  return first_names(std::move(names), kMostMembersNamed);
 }
 
 std::string objection_to(const PodGroupRest& rest) {

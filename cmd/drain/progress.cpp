@@ -169,7 +169,7 @@ std::string evacuation_table(const std::vector<api::Evacuation>& evacuations, bo
   Table table(headers);
   for (const api::Evacuation& each : evacuations) {
     std::vector<std::string> cells = evacuation_cells(each, now);  // namespace, pod … age
-    const std::string detail = detail_of(each);
+    const std::string detail = one_line(detail_of(each));
     cells[4] = paint(cells[4], tone_of(standing_of(each)), colour);
     std::vector<std::string> row(cells.begin() + (with_namespace ? 0 : 1), cells.begin() + 7);
     row.push_back(cells[8]);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/descheduler_policy/history.hpp"
+#include "cmd/table.hpp"
 
 namespace cmd::plugin {
 namespace {
@@ -68,7 +69,7 @@ std::vector<CycleVerdict> cycle_verdicts(const std::vector<api::DeschedulerPolic
 
 std::string cycle_text(const CycleVerdict& verdict, base::TimePoint now) {
   return fmt::format("  {:>6} ago  {} #{}  {}\n", base::format_age(now - verdict.start), verdict.policy, verdict.cycle,
-                     verdict_text(verdict));
+                     one_line(verdict_text(verdict)));
 }
 
 api::Json cycle_json(const CycleVerdict& verdict) {

@@ -16,14 +16,16 @@ constexpr std::size_t kHistoryShown = 8;
 std::string asker_of(const api::Evacuation& evacuation) {
   const api::EvacuationSource& source = evacuation.spec.source;
   const std::string& policy = api::policy_of(evacuation);
-  if (!policy.empty()) return fmt::format("policy {} ({})", policy, source.strategy);
+  if (!policy.empty()) return fmt::format("policy {} ({})", policy, one_line(source.strategy));
   const std::string& claimed = api::claimed_policy_of(evacuation);
-  const std::string who = source.requester.empty() ? "somebody" : source.requester;
-  return claimed.empty() ? who : fmt::format("{}, by hand (it names policy {}, which did not make it)", who, claimed);
+  const std::string who = source.requester.empty() ? "somebody" : one_line(source.requester);
+  return claimed.empty()
+             ? who
+             : fmt::format("{}, by hand (it names policy {}, which did not make it)", who, one_line(claimed));
 }
 
 std::string reason_of(const api::Evacuation& evacuation) {
-  return evacuation.spec.reason.empty() ? "" : ": " + evacuation.spec.reason;
+  return evacuation.spec.reason.empty() ? "" : ": " + one_line(evacuation.spec.reason);
 }
 
 std::string place_of(const Explanation& explanation, base::TimePoint now) {
@@ -42,7 +44,7 @@ std::string history_of(const api::Evacuation& evacuation, base::TimePoint now) {
   for (std::size_t i = from; i < history.size(); ++i) {
     const api::HistoryEntry& entry = history[i];
     text += fmt::format("    {:>6} ago  {:<11} {}{}\n", base::format_age(now - entry.time), entry.to, entry.reason,
-                        entry.message.empty() ? "" : ": " + entry.message);
+                        entry.message.empty() ? "" : ": " + one_line(entry.message));
   }
   return text;
 }
@@ -52,8 +54,9 @@ std::string blockers_of(const api::Evacuation& evacuation, base::TimePoint now) 
   const Standing standing = standing_of(evacuation);
   if (api::is_terminal(evacuation.status.phase) || standing == Standing::kSuspended) return text;
   for (const api::Blocker& blocker : evacuation.status.blocked_by) {
-    text += fmt::format("    held by {}{}{} for {}\n", blocker.kind, blocker.name.empty() ? "" : " " + blocker.name,
-                        blocker.message.empty() ? "" : ": " + blocker.message, base::format_age(now - blocker.since));
+    text += fmt::format(
+        "    held by {}{}{} for {}\n", blocker.kind, blocker.name.empty() ? "" : " " + one_line(blocker.name),
+        blocker.message.empty() ? "" : ": " + one_line(blocker.message), base::format_age(now - blocker.since));
   }
   return text;
 }
@@ -102,12 +105,12 @@ std::string verdict_words(const PolicyOpinion& opinion) {
 }
 
 std::string admission_text(const AdmissionFact& fact) {
-  std::string text =
-      fact.at_once ? "a slot is free for it"
-                   : fmt::format("it would wait for {}: {}", fact.limit.empty() ? "a slot" : fact.limit, fact.message);
+  std::string text = fact.at_once ? "a slot is free for it"
+                                  : fmt::format("it would wait for {}: {}", fact.limit.empty() ? "a slot" : fact.limit,
+                                                one_line(fact.message));
   if (fact.until && !fact.at_once) text += fmt::format(", until {}", base::format_time(*fact.until));
   text = "    " + text + "\n";
-  for (const std::string& note : fact.notes) text += "    " + note + "\n";
+  for (const std::string& note : fact.notes) text += "    " + one_line(note) + "\n";
   return text;
 }
 
@@ -118,9 +121,9 @@ std::string opinion_text(const PolicyOpinion& opinion, base::TimePoint now, bool
   std::string text = fmt::format("  {} ({}{}) {}\n", opinion.policy, to_string(opinion.mode),
                                  opinion.suspended ? ", suspended" : "", paint(verdict_words(opinion), tone, colour));
   if (!opinion.strategy.empty()) {
-    text += fmt::format("    {}: {}\n", opinion.strategy, opinion.message);
+    text += fmt::format("    {}: {}\n", opinion.strategy, one_line(opinion.message));
   } else if (!opinion.message.empty()) {
-    text += fmt::format("    {}\n", opinion.message);
+    text += fmt::format("    {}\n", one_line(opinion.message));
   }
   if (opinion.admission) text += admission_text(*opinion.admission);
   if (opinion.last_cycle)
@@ -133,7 +136,7 @@ std::string past_text(const PastDecision& past, base::TimePoint now) {
   std::string text = fmt::format("  {:>6} ago  {:<13} {}", base::format_age(now - past.time), past.action, past.reason);
   if (!past.policy.empty())
     text += fmt::format(" (policy {}{}{})", past.policy, past.strategy.empty() ? "" : ", ", past.strategy);
-  return text + (past.message.empty() ? "\n" : ": " + past.message + "\n");
+  return text + (past.message.empty() ? "\n" : ": " + one_line(past.message) + "\n");
 }
 
 std::string heading(std::string_view words, bool colour) { return "\n" + paint(words, Tone::kStrong, colour) + "\n"; }
@@ -173,7 +176,7 @@ api::Json opinion_json(const PolicyOpinion& opinion) {
 
 std::string render(const Explanation& explanation, base::TimePoint now, bool colour) {
   std::string text = fmt::format("pod/{} in {}: {}\n", explanation.key.name, explanation.key.ns,
-                                 paint(conclusion(explanation), Tone::kStrong, colour));
+                                 paint(one_line(conclusion(explanation)), Tone::kStrong, colour));
   if (explanation.pod) text += "  " + place_of(explanation, now) + "\n";
   if (!explanation.made_it.empty()) text += heading("It replaced", colour);
   for (const api::Evacuation& each : explanation.made_it)
@@ -193,7 +196,7 @@ std::string render(const Explanation& explanation, base::TimePoint now, bool col
   for (const PastDecision& past : explanation.past) text += past_text(past, now);
   if (explanation.manual) text += heading("If a person evacuates it now", colour) + admission_text(*explanation.manual);
   if (!explanation.problems.empty()) text += heading("Not known", colour);
-  for (const std::string& problem : explanation.problems) text += "  " + problem + "\n";
+  for (const std::string& problem : explanation.problems) text += "  " + one_line(problem) + "\n";
   return text;
 }
 

@@ -12,6 +12,7 @@
 #include "api/wire_names.hpp"
 #include "cmd/input/files.hpp"
 #include "cmd/output.hpp"
+#include "cmd/table.hpp"
 #include "controllers/schedule/schedule.hpp"
 #include "strategies/catalog.hpp"
 
@@ -21,14 +22,6 @@ namespace {
 using api::Conversion;
 using api::ConversionNote;
 using api::NoteKind;
-
-/// One line, whatever the input's names hold.
-std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  }
-  return text;
-}
 
 std::string shown_name(const std::string& file) { return one_line(file == "-" ? "standard input" : file); }
 

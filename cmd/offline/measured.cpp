@@ -35,18 +35,18 @@ std::shared_ptr<const MeasuredUsage> share(MeasuredUsage figures) {
 }
 
 /// What nodes use is what all pods of the dump use: none of them is newer than that.
-base::Result<MeasuredUsages> of_file(const std::string& path, const planning::PlanSpec& spec, base::TimePoint now) {
+base::Result<UsageAnswers> of_file(const std::string& path, const planning::PlanSpec& spec, base::TimePoint now) {
   const auto text = read_text_file(path);
   if (!text) return text.error();
   const auto samples = usage::read_usage_file(*text, now);
   if (!samples) return samples.error().during(path);
-  MeasuredUsages measured;
+  UsageAnswers measured;
   for (const scheduling::UsageNeed& need : spec.strategy_specs.usage_needs()) {
     UsageRounds rounds{api::UsageSource()};
     rounds.add(*samples, now);
     MeasuredUsage figures = rounds.figures(need.key(), now);
     for (MeasuredUsage::Node& node : figures.nodes) node.time = base::TimePoint::max();
-    measured.push_back(share(std::move(figures)));
+    measured.figures.push_back(share(std::move(figures)));
   }
   return measured;
 }
@@ -69,21 +69,22 @@ controllers::Foreseen foreseen_by(usage::Source& source, const api::UsageForecas
   return foreseen;
 }
 
-std::shared_ptr<const MeasuredUsage> ask(plugin::Session& session, const WantedUsage& wanted,
-                                         const usage::NodeMatcher& matcher, base::TimePoint now) {
+/// What the source says now, as rounds of one answer.
+UsageRounds ask(plugin::Session& session, const WantedUsage& wanted, const usage::NodeMatcher& matcher,
+                base::TimePoint now) {
   UsageRounds rounds(wanted.source);
   const auto source = plugin::usage_source_of(session, wanted.source);
   auto samples = source->sample();
   if (!samples) {
     rounds.fail(samples.error().message);
-    return share(rounds.figures(wanted.key, now));
+    return rounds;
   }
   usage::match_nodes(*samples, matcher);
   controllers::Foreseen foreseen;
   if (wanted.source.forecast) foreseen = foreseen_by(*source, *wanted.source.forecast, *samples, matcher, now);
   rounds.add(*std::move(samples), now);
   rounds.foresee(std::move(foreseen));
-  return share(rounds.figures(wanted.key, now));
+  return rounds;
 }
 
 usage::NodeMatcher matcher_of(const scheduling::ClusterSnapshot& cluster) {
@@ -92,15 +93,19 @@ usage::NodeMatcher matcher_of(const scheduling::ClusterSnapshot& cluster) {
   return usage::NodeMatcher(names);
 }
 
-base::Result<MeasuredUsages> of_sources(const api::DeschedulerPolicySpec& policy, const planning::PlanSpec& spec,
-                                        const scheduling::ClusterSnapshot& cluster) {
+base::Result<UsageAnswers> of_sources(const api::DeschedulerPolicySpec& policy, const planning::PlanSpec& spec,
+                                      const scheduling::ClusterSnapshot& cluster) {
   plugin::ProcessIo process;
   const auto session = plugin::Session::connect({}, process.io());
   if (!session) return session.error();
   const usage::NodeMatcher matcher = matcher_of(cluster);
-  MeasuredUsages measured;
-  for (const WantedUsage& each : controllers::wanted_usage(policy.usage_sources, spec.strategy_specs.usage_needs()))
-    measured.push_back(ask(**session, each, matcher, (*session)->now()));
+  UsageAnswers measured;
+  for (const WantedUsage& each : controllers::wanted_usage(policy.usage_sources, spec.strategy_specs.usage_needs())) {
+    const base::TimePoint now = (*session)->now();
+    UsageRounds rounds = ask(**session, each, matcher, now);
+    measured.figures.push_back(share(rounds.figures(each.key, now)));
+    measured.complaints.push_back(rounds.health().complaints);
+  }
   return measured;
 }
 
@@ -151,11 +156,7 @@ std::vector<std::string> strangers(const MeasuredUsage& measured, const scheduli
 std::string text_of_strangers(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 5;
   if (names.empty()) return {};
-  std::string text = "Warning: measured, but not in the dump: ";
-  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i)
-    text += (i > 0 ? ", " : "") + reporting::plain_text(names[i]);
-  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
-  return text + "\n";
+  return "Warning: measured, but not in the dump: " + reporting::plain_text(first_names(names, kMost)) + "\n";
 }
 
 Shares shares_of(const MeasuredUsage& measured, std::size_t resource, const Measurement& row,
@@ -176,7 +177,13 @@ std::string percent_text(std::optional<double> percent, const char* otherwise) {
   return percent ? fmt::format("{:.0f}%", *percent) : otherwise;
 }
 
-std::string table_of(const MeasuredUsage& measured, const scheduling::ClusterSnapshot& cluster) {
+/// About the n-th of them.
+std::vector<std::string> complaints_about(const UsageAnswers& measured, std::size_t n) {
+  return n < measured.complaints.size() ? measured.complaints[n] : std::vector<std::string>();
+}
+
+std::string table_of(const MeasuredUsage& measured, const std::vector<std::string>& complaints,
+                     const scheduling::ClusterSnapshot& cluster) {
   std::vector<std::string> headers = {"NODE"};
   for (const MeasuredUsage::Resource& each : measured.resources)
     headers.insert(headers.end(), {reporting::plain_text(each.name) + " REQUESTED", "USED", "FORESEEN"});
@@ -195,6 +202,7 @@ std::string table_of(const MeasuredUsage& measured, const scheduling::ClusterSna
   }
   std::string text = fmt::format("\nUSAGE by {}\n", reporting::plain_text(measured.source));
   if (!measured.problem.empty()) text += "Warning: " + reporting::plain_text(measured.problem) + "\n";
+  for (const std::string& each : complaints) text += "Warning: " + reporting::plain_text(each) + "\n";
   return text + text_of_strangers(strangers(measured, cluster)) + table.render();
 }
 
@@ -213,28 +221,31 @@ api::Json node_json(const MeasuredUsage& measured, const Measurement& row, const
 
 }  // namespace
 
-base::Result<MeasuredUsages> measured_usage(const std::string& from, const api::DeschedulerPolicySpec& policy,
-                                            const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
-                                            base::TimePoint now) {
-  if (from.empty()) return MeasuredUsages{};
+base::Result<UsageAnswers> measured_usage(const std::string& from, const api::DeschedulerPolicySpec& policy,
+                                          const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
+                                          base::TimePoint now) {
+  if (from.empty()) return UsageAnswers{};
   return from == "live" ? of_sources(policy, spec, cluster) : of_file(from, spec, now);
 }
 
-std::string measured_tables(const MeasuredUsages& measured, const scheduling::ClusterSnapshot& cluster) {
+std::string measured_tables(const UsageAnswers& measured, const scheduling::ClusterSnapshot& cluster) {
   std::string text;
-  for (const auto& each : measured) text += table_of(*each, cluster);
+  for (std::size_t i = 0; i < measured.figures.size(); ++i)
+    text += table_of(*measured.figures[i], complaints_about(measured, i), cluster);
   return text;
 }
 
-api::Json measured_json(const MeasuredUsages& measured, const scheduling::ClusterSnapshot& cluster) {
+api::Json measured_json(const UsageAnswers& measured, const scheduling::ClusterSnapshot& cluster) {
   api::Json sources = api::Json::array();
-  for (const auto& each : measured) {
+  for (std::size_t i = 0; i < measured.figures.size(); ++i) {
+    const MeasuredUsage& each = *measured.figures[i];
     api::Json nodes = api::Json::array();
-    for (const Measurement& row : side_by_side(*each, cluster)) nodes.push_back(node_json(*each, row, cluster));
-    sources.push_back({{"source", each->source},
-                       {"problem", each->problem},
+    for (const Measurement& row : side_by_side(each, cluster)) nodes.push_back(node_json(each, row, cluster));
+    sources.push_back({{"source", each.source},
+                       {"problem", each.problem},
+                       {"warnings", complaints_about(measured, i)},
                        {"nodes", std::move(nodes)},
-                       {"unknownNodes", strangers(*each, cluster)}});
+                       {"unknownNodes", strangers(each, cluster)}});
   }
   return sources;
 }

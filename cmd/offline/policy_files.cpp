@@ -11,6 +11,7 @@
 #include "api/meta/well_known.hpp"
 #include "cmd/input/documents.hpp"
 #include "cmd/input/files.hpp"
+#include "cmd/table.hpp"
 #include "evictors/registry.hpp"
 #include "strategies/catalog.hpp"
 
@@ -70,11 +71,9 @@ base::Result<api::DeschedulerPolicy> valid_policy(const Found& found, const std:
 
 std::string names_of(const std::vector<api::DeschedulerPolicy>& policies) {
   constexpr std::size_t kMost = 10;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(policies.size(), kMost); ++i)
-    names += (i > 0 ? ", " : "") + policies[i].meta.name;
-  if (policies.size() > kMost) names += fmt::format(" and {} more", policies.size() - kMost);
-  return names;
+  std::vector<std::string> names;
+  for (const api::DeschedulerPolicy& each : policies) names.push_back(each.meta.name);
+  return first_names(std::move(names), kMost);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ void LiveTable::print_changes(const std::string& title, const std::vector<api::E
     std::string row = fmt::format("{:<40} {:<14}", (with_namespace_ ? cells[0] + "/" : "") + cells[1], cells[4]);
     if (!cells[5].empty() && cells[5] != "100%") row += " " + cells[5];
     if (!cells[6].empty()) row += " now on " + cells[6];
-    if (const std::string detail = detail_of(each); !detail.empty()) row += " " + detail;
+    if (const std::string detail = one_line(detail_of(each)); !detail.empty()) row += " " + detail;
     row.erase(row.find_last_not_of(' ') + 1);
     auto& last = last_rows_[each.meta.key()];
     if (last == row) continue;

@@ -33,7 +33,7 @@ std::string ready_of(const api::DeschedulerPolicy& policy, bool colour) {
 std::string plan_text(const api::DeschedulerPolicy& policy) {
   Table table({"NAMESPACE", "POD", "FROM", "TO", "STRATEGY", "WHY"});
   for (const api::PlannedMove& move : policy.status.plan)
-    table.add_row({move.ns, move.pod, move.from, move.to, move.strategy, move.reason});
+    table.add_row({move.ns, move.pod, move.from, move.to, move.strategy, one_line(move.reason)});
   std::string text = table.render("  ");
   if (policy.status.plan_truncated) text += "  … and more\n";
   return text;
@@ -51,7 +51,7 @@ std::string cycle_text(const api::LastCycle& cycle, base::TimePoint now) {
 std::string cordon_words(const api::Node& node) {
   if (!node.unschedulable) return "schedulable";
   const std::string& by = node.meta.annotations.value(kCordonedBy);
-  return by.empty() ? "cordoned" : "cordoned for its drain by " + by;
+  return by.empty() ? "cordoned" : "cordoned for its drain by " + one_line(by);
 }
 
 }  // namespace
@@ -73,8 +73,8 @@ std::string policy_text(const api::DeschedulerPolicy& policy, base::TimePoint no
                                  mode_of(policy), policy.status.active, policy.status.evicted);
   for (const api::Condition& condition : policy.status.conditions) {
     text += fmt::format("  {} is {}{}{}\n", condition.type, to_string(condition.status),
-                        condition.reason.empty() ? "" : " (" + condition.reason + ")",
-                        condition.message.empty() ? "" : ": " + condition.message);
+                        condition.reason.empty() ? "" : " (" + one_line(condition.reason) + ")",
+                        condition.message.empty() ? "" : ": " + one_line(condition.message));
   }
   if (policy.status.last_cycle) text += cycle_text(*policy.status.last_cycle, now);
   if (policy.status.next_cycle_time)

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "api/meta/well_known.hpp"
+#include "cmd/table.hpp"
 
 namespace cmd::plugin {
 namespace {
@@ -106,11 +107,7 @@ std::string other_names(std::string_view wanted, std::vector<std::string> known)
   };
   std::ranges::sort(known);
   std::stable_partition(known.begin(), known.end(), alike);
-  const std::size_t shown = std::min(known.size(), kShown);
-  const auto end = known.begin() + static_cast<std::ptrdiff_t>(shown);
-  std::string text = fmt::format("There are: {}", fmt::join(known.begin(), end, ", "));
-  if (known.size() > shown) text += fmt::format(" and {} more", known.size() - shown);
-  return text;
+  return "There are: " + first_names(std::move(known), kShown);
 }
 
 OperatorState operator_state(const base::Result<kube::LeaseRecord>& lease, base::TimePoint now) {

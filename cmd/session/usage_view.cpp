@@ -43,12 +43,20 @@ std::vector<UsageRow> rows_of(const Samples& samples, const std::vector<api::Nod
 std::string problem_of(const UsageRow& row, const api::UsageSource& source, base::TimePoint now) {
   if (row.node == nullptr) return "the cluster has no such node";
   if (row.sample == nullptr) return "the source does not know it";
+  const bool none =
+      std::ranges::none_of(row.sample->values, [](double value) { return std::isfinite(value) && value >= 0; });
+  if (none) return "no usable value";
+  if (row.sample->time == base::TimePoint{}) return "it does not say of when it is";
   const base::Duration age = now - row.sample->time;
   if (age > source.max_age) return fmt::format("older than maxAge {}", base::format_age(source.max_age));
   if (-age > source.max_age) return "from the future: the clocks disagree";
-  const bool none =
-      std::ranges::none_of(row.sample->values, [](double value) { return std::isfinite(value) && value >= 0; });
-  return none ? "no usable value" : "";
+  return {};
+}
+
+/// "" where the sample has no time.
+std::string age_text(const UsageRow& row, base::TimePoint now) {
+  if (row.sample == nullptr || row.sample->time == base::TimePoint{}) return {};
+  return base::format_age(std::max(now - row.sample->time, base::Duration::zero()));
 }
 
 double allocatable_of(const api::Node* node, const std::string& resource) {
@@ -82,27 +90,27 @@ std::string upper(std::string text) {
 std::string headline(const UsageAnswer& answer) {
   std::string text =
       fmt::format("POLICY {}, SOURCE {} ({}", answer.policy, answer.source.name, to_string(answer.source.type));
-  if (!answer.source.endpoint.url.empty()) text += ", " + answer.source.endpoint.url;
+  if (!answer.source.endpoint.url.empty()) text += ", " + one_line(answer.source.endpoint.url);
   return text + ")";
 }
 
 }  // namespace
 
 std::string render_usage(const UsageAnswer& answer, const std::vector<api::Node>& nodes, base::TimePoint now) {
-  if (!answer.samples) return fmt::format("{}: {}\n", headline(answer), answer.samples.error().message);
+  if (!answer.samples) return fmt::format("{}: {}\n", headline(answer), one_line(answer.samples.error().message));
   const Samples& samples = *answer.samples;
   std::string text =
       fmt::format("{}: {} nodes, {} pods\n", headline(answer), samples.nodes.size(), samples.pods.size());
-  for (const std::string& problem : samples.problems) text += "Warning: " + problem + "\n";
+  for (const std::string& problem : samples.problems) text += "Warning: " + one_line(problem) + "\n";
   std::vector<std::string> headers = {"NODE"};
-  for (const usage::Column& column : samples.columns) headers.push_back(upper(column.resource));
+  for (const usage::Column& column : samples.columns) headers.push_back(upper(one_line(column.resource)));
   headers.insert(headers.end(), {"AGE", "PROBLEM"});
   Table table(headers);
   for (const UsageRow& row : rows_of(samples, nodes)) {
-    std::vector<std::string> cells = {row.name};
+    std::vector<std::string> cells = {one_line(row.name)};
     for (std::size_t c = 0; c < samples.columns.size(); ++c)
       cells.push_back(row.sample ? cell_of(samples.columns[c], row.sample->values[c], row.node) : "");
-    cells.push_back(row.sample ? base::format_age(std::max(now - row.sample->time, base::Duration::zero())) : "");
+    cells.push_back(age_text(row, now));
     cells.push_back(problem_of(row, answer.source, now));
     table.add_row(std::move(cells));
   }
@@ -126,8 +134,10 @@ api::Json usage_json(const UsageAnswer& answer, const std::vector<api::Node>& no
       const double value = row.sample->values[c];
       entry["usage"][samples.columns[c].resource] = std::isfinite(value) ? api::Json(value) : api::Json();
     }
-    if (row.sample) entry["time"] = base::format_time(row.sample->time);
-    if (row.sample) entry["ageSeconds"] = std::chrono::duration_cast<base::seconds>(now - row.sample->time).count();
+    if (row.sample && row.sample->time != base::TimePoint{}) {
+      entry["time"] = base::format_time(row.sample->time);
+      entry["ageSeconds"] = std::chrono::duration_cast<base::seconds>(now - row.sample->time).count();
+    }
     json["nodes"].push_back(std::move(entry));
   }
   return json;

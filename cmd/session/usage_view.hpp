@@ -25,7 +25,8 @@ struct UsageAnswer {
 /// not count. Nodes that a source names and the cluster does not have come last.
 std::string render_usage(const UsageAnswer& answer, const std::vector<api::Node>& nodes, base::TimePoint now);
 
-/// {policy, source, type, problem, nodes: [{node, time, age (seconds), usage: {resource: number}, problem}]}.
+/// {policy, source, type, problem, warnings, nodes: [{node, time, ageSeconds, usage: {resource: number}, problem}]}. A
+/// sample that does not say of when it is has neither time nor age.
 api::Json usage_json(const UsageAnswer& answer, const std::vector<api::Node>& nodes, base::TimePoint now);
 
 }  // namespace cmd

@@ -225,12 +225,13 @@ void UsageRounds::forget_missing(base::TimePoint now) {
 }
 
 std::string UsageRounds::problem_of(const Round& newest, base::TimePoint now) const {
+  if (!has_value(newest.values)) return "its newest sample has no usable value";
+  if (newest.time == base::TimePoint{}) return "its newest sample does not say of when it is";
   if (now - newest.time > source_.max_age)
     return fmt::format("its newest sample is {} old", base::format_age(now - newest.time));
   if (newest.time - now > source_.max_age)
     return fmt::format("its newest sample is {} in the future: the clocks disagree",
                        base::format_age(newest.time - now));
-  if (!has_value(newest.values)) return "its newest sample has no usable value";
   return {};
 }
 

@@ -110,7 +110,7 @@ planning::PlanOptions as_operator(const SimulateOptions& options, const api::Des
 struct Answer {
   const scheduling::ClusterSnapshot& snapshot;
   planning::EvacuatingPods pods;
-  MeasuredUsages measured;
+  UsageAnswers measured;
   planning::Plan plan;
   std::string caveats;
 };
@@ -127,7 +127,7 @@ void make_plan(const SimulateOptions& options, const Question& question, const p
                             .options = as_operator(options, policy),
                             .cooling = std::move(answer.pods.cooling),
                             .restarts = &restarts,
-                            .usage = answer.measured,
+                            .usage = answer.measured.figures,
                             .server_minor = scheduling::minor_version(options.scheduler_version),
                             .may_time_out = policy.spec.mode == api::PolicyMode::kAutomatic};
   if (policy.status.observed_generation == policy.meta.generation) input.rounds = policy.status.rounds;

@@ -24,6 +24,18 @@ TEST(Table, CountsCodePointsNotBytes) {
   EXPECT_EQ(table.render("  "), "  BAR    X\n  \u2588\u2588\u2591\u2591   y\n");
 }
 
+TEST(FirstNames, AreFollowedByHowManyAreLeft) {
+  EXPECT_EQ(first_names({}, 2), "");
+  EXPECT_EQ(first_names({"a", "b"}, 2), "a, b");
+  EXPECT_EQ(first_names({"a", "b", "c", "d"}, 2), "a, b and 2 more");
+}
+
+TEST(EvacuationCells, SteerNoTerminal) {
+  api::Evacuation made;
+  made.spec.pod_ref.name = "web\033]0;owned\a\n";
+  EXPECT_EQ(evacuation_cells(made, {})[1], "web ]0;owned  ");
+}
+
 TEST(Bar, ClampsAndSurvivesNonsense) {
   EXPECT_EQ(bar(7, 2), "\u2588\u2588");
   EXPECT_EQ(bar(-1, 2), "\u2591\u2591");

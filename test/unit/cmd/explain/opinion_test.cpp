@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cmd/drain/progress.hpp"
 #include "test/builders/cluster.hpp"
 #include "test/builders/origin.hpp"
 
@@ -16,6 +17,7 @@ using builders::NodeBuilder;
 using builders::PodBuilder;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Moves every pod older than half an hour.
 api::DeschedulerPolicy old_pods_policy() {
@@ -229,6 +231,26 @@ TEST(Explanation, SaysThatAnEvacuationMadeByHandOnlyNamesThePolicy) {
   sort_out(explanation, {forged});
   EXPECT_THAT(render(explanation, kNoon, false),
               HasSubstr("by evacuator, by hand (it names policy tidy, which did not make it): too old"));
+}
+
+/// Whoever may create Evacuations writes their reasons; services and webhooks have their words in messages.
+TEST(Explanation, ShowsWhatSteersATerminalAsText) {
+  const std::string hostile = "old\033[2J\npod/web: it was evacuated\u202e";
+  api::Evacuation strange = moved();
+  strange.spec.reason = hostile;
+  strange.spec.source.requester = hostile;
+  strange.status.conditions.clear();
+  strange.status.phase = api::EvacuationPhase::kRequesting;
+  strange.status.blocked_by = {{.kind = "Webhook", .name = hostile, .message = hostile}};
+  strange.status.history = {{.to = "Requesting", .reason = "Requested", .message = hostile}};
+  Explanation explanation;
+  explanation.key = {"default", "web"};
+  explanation.problems = {hostile};
+  sort_out(explanation, {strange});
+  const std::string text = render(explanation, kNoon, false) + evacuation_table({strange}, true, kNoon, false);
+  for (const char* steering : {"\033", "\npod/web: it was evacuated", "\u202e"})
+    EXPECT_THAT(text, Not(HasSubstr(steering)));
+  EXPECT_THAT(text, HasSubstr("by hand (it names policy tidy, which did not make it): old [2J pod/web: it was"));
 }
 
 TEST(Explanation, TellsOfAReplacementWhatItReplaced) {

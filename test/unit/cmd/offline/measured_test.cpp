@@ -31,10 +31,10 @@ class MeasuredSideBySide : public testing::Test {
 
 TEST_F(MeasuredSideBySide, HasATableForEachSource) {
   const auto cluster = cluster_.build();
-  const MeasuredUsages measured = {
-      Measured("prom", {"cpu"}).node("n1", {cpu_ / 2}).foreseen({cpu_ * 3 / 4}).node("n2", {-1}).share(),
-      Measured("watcher", {}).percent("psi").node("n2", {12'000}).problem("its newest sample is 7m old").share(),
-      Measured("dead", {}).unusable("no answer").share()};
+  const UsageAnswers measured = {
+      {Measured("prom", {"cpu"}).node("n1", {cpu_ / 2}).foreseen({cpu_ * 3 / 4}).node("n2", {-1}).share(),
+       Measured("watcher", {}).percent("psi").node("n2", {12'000}).problem("its newest sample is 7m old").share(),
+       Measured("dead", {}).unusable("no answer").share()}};
   EXPECT_EQ(measured_tables({}, *cluster), "");
   const std::string text = measured_tables(measured, *cluster);
   EXPECT_THAT(text, AllOf(HasSubstr("USAGE by prom\n"), HasSubstr("cpu REQUESTED"), HasSubstr("USAGE by watcher\n"),
@@ -46,9 +46,9 @@ TEST_F(MeasuredSideBySide, HasATableForEachSource) {
 
 TEST_F(MeasuredSideBySide, IsInJsonWithNullForWhatIsNotKnown) {
   const auto cluster = cluster_.build();
-  const MeasuredUsages measured = {
-      Measured("prom", {"cpu"}).node("n1", {cpu_ / 2}).foreseen({cpu_ * 3 / 4}).node("n2", {-1}).share(),
-      Measured("watcher", {}).percent("psi").node("n2", {12'500}).share()};
+  const UsageAnswers measured = {
+      {Measured("prom", {"cpu"}).node("n1", {cpu_ / 2}).foreseen({cpu_ * 3 / 4}).node("n2", {-1}).share(),
+       Measured("watcher", {}).percent("psi").node("n2", {12'500}).share()}};
   const api::Json json = measured_json(measured, *cluster);
   ASSERT_EQ(json.size(), 2U);
   EXPECT_EQ(json[0]["source"], "prom");
@@ -66,10 +66,23 @@ TEST_F(MeasuredSideBySide, NamesNodesThatTheClusterDoesNotHave) {
   const auto cluster = cluster_.build();
   Measured source("prom", {"cpu"});
   for (const char* name : {"n1", "x1", "x2", "x3", "x4", "x5", "x6", "x7"}) source.node(name, {cpu_ / 2});
-  const MeasuredUsages measured = {source.share()};
+  const UsageAnswers measured = {{source.share()}};
   EXPECT_THAT(measured_tables(measured, *cluster),
               HasSubstr("USAGE by prom\nWarning: measured, but not in the dump: x1, x2, x3, x4, x5 and 2 more\n"));
   EXPECT_EQ(measured_json(measured, *cluster)[0]["unknownNodes"].size(), 7U);
+}
+
+TEST_F(MeasuredSideBySide, SaysWhatIsWrongWithTheAnswers) {
+  const auto cluster = cluster_.build();
+  const UsageAnswers measured = {{Measured("prom", {"cpu"}).node("n1", {cpu_ / 2}).share(),
+                                  Measured("watcher", {}).percent("psi").node("n2", {12'000}).share()},
+                                 {{"query cpu: 3 of 4 are no nodes of this cluster: x1\033[2J"}}};
+  EXPECT_THAT(measured_tables(measured, *cluster),
+              AllOf(HasSubstr("USAGE by prom\nWarning: query cpu: 3 of 4 are no nodes of this cluster: x1 [2J\nNODE"),
+                    HasSubstr("USAGE by watcher\nNODE")));
+  const api::Json json = measured_json(measured, *cluster);
+  EXPECT_EQ(json[0]["warnings"][0], "query cpu: 3 of 4 are no nodes of this cluster: x1\033[2J");
+  EXPECT_EQ(json[1]["warnings"], api::Json::array());
 }
 
 // --- the whole command

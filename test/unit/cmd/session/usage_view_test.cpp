@@ -44,11 +44,38 @@ TEST(UsageView, ShowsAmountsSharesAgesAndWhyANodeDoesNotCount) {
             "strange   1000m         ?             1.0%    0s    the cluster has no such node\n");
 }
 
+/// A native histogram has neither value nor time.
+TEST(UsageView, TellsNoAgeOfASampleWithoutATime) {
+  cmd::UsageAnswer timeless = answer();
+  timeless.samples->columns.resize(1);
+  timeless.samples->nodes = {{"a", {}, {usage::kUnknown}}, {"old", {}, {1.5}}};
+  const std::string text = cmd::render_usage(timeless, kNodes, kNow);
+  EXPECT_THAT(text, testing::ContainsRegex("a +[?] +- +no usable value"));
+  EXPECT_THAT(text, testing::ContainsRegex("old +1500m .38%. +- +it does not say of when it is"));
+  EXPECT_FALSE(cmd::usage_json(timeless, kNodes, kNow)["nodes"][0].contains("ageSeconds"));
+}
+
 TEST(UsageView, ShowsWhyASourceDoesNotAnswer) {
   const cmd::UsageAnswer failed{"balance", answer().source, base::unavailable("no answer: timeout")};
   EXPECT_EQ(cmd::render_usage(failed, kNodes, kNow),
             "POLICY balance, SOURCE server (MetricsServer): no answer: timeout\n");
   EXPECT_EQ(cmd::usage_json(failed, kNodes, kNow)["problem"], "no answer: timeout");
+}
+
+/// A source says what it likes, and so may whoever is scraped.
+TEST(UsageView, ShowsWhatSteersATerminalAsText) {
+  const std::string hostile = "\033]0;owned\a\nnode-1\u202e";
+  cmd::UsageAnswer strange = answer();
+  strange.samples->nodes[0].name = hostile;
+  strange.samples->problems = {hostile};
+  strange.source.endpoint.url = hostile;
+  const cmd::UsageAnswer failed{"balance", strange.source, base::unavailable(hostile)};
+  const std::string shown = " ]0;owned  node-1 ";
+  const std::string text = cmd::render_usage(strange, kNodes, kNow) + cmd::render_usage(failed, kNodes, kNow);
+  for (const char* steering : {"\033", "\a", "\u202e"}) EXPECT_THAT(text, Not(HasSubstr(steering)));
+  EXPECT_THAT(text, HasSubstr("Warning: " + shown + "\n"));
+  EXPECT_THAT(text, HasSubstr("\n" + shown));
+  EXPECT_THAT(text, HasSubstr("): " + shown + "\n"));
 }
 
 TEST(UsageView, IsTheSameForPrograms) {
