@@ -13,18 +13,16 @@ constexpr Amounts kNothing = {kUnknown, kUnknown};
 
 /// Quantities are strings; whole numbers may stand bare.
 wire::error_code read_amount(wire::Value& value, double& target, Oddities& oddities) {
-  std::string_view text;
-  auto error = value.get_string().get(text);
-  if (!error) {
-    target = read_quantity(text, oddities);
+  if (value.raw_json_token().starts_with('"')) {
+    std::string_view text;
+    const auto error = read_view(value, text);
+    if (!error) target = read_quantity(text, oddities);
     return error;
   }
-  if (!wire::unless_about_value(error)) {
-    double number = 0;
-    error = value.get_double().get(number);
-    if (!error) target = checked(number, oddities);
-    if (error && !wire::unless_about_value(error)) ++oddities.unreadable;
-  }
+  double number = 0;
+  const auto error = value.get_double().get(number);
+  if (!error) target = checked(number, oddities);
+  if (error && !wire::unless_about_value(error)) ++oddities.unreadable;
   return wire::unless_about_value(error);
 }
 
