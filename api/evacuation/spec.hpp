@@ -8,7 +8,7 @@
 
 namespace api {
 
-/// As far as it goes; `errors` gets what is wrong. In evacuation.cpp.
+/// As far as it goes; `errors` gets what is wrong.
 EvacuationSpec read_evacuation_spec(const Json& json, FieldErrors& errors);
 
 }  // namespace api

@@ -10,6 +10,7 @@
 #include "kube/config/process_environment.hpp"
 #include "kube/http/stream_splitter.hpp"
 #include "kube/http/transport.hpp"
+#include "kube/news.hpp"
 #include "kube/request.hpp"
 #include "test_server.hpp"
 
@@ -91,6 +92,45 @@ TEST_P(HttpWatchTest, GivesLinesAsTheyCome) {
   EXPECT_EQ(line_of(*stream), "{\"n\":3}");
   EXPECT_THAT(server->requests()[0].target, HasSubstr("watch=true"));
   EXPECT_EQ(server->requests()[0].headers.at("authorization"), "Bearer secret");
+}
+
+TEST_P(HttpWatchTest, TellsItsNewsAndItsEnd) {
+  std::atomic<int> step = 0;
+  const auto stream = open([&](Peer& peer, const ServerRequest&) {
+    peer.send(kHead + chunk("a\n"));
+    while (step < 1) std::this_thread::yield();
+    peer.send(chunk("b\n"));
+    while (step < 2) std::this_thread::yield();
+    peer.send("0\r\n\r\n");
+    return false;
+  });
+  EXPECT_EQ(line_of(*stream), "a");
+  auto* const source = dynamic_cast<NewsSource*>(stream.get());
+  ASSERT_NE(source, nullptr);
+  std::atomic<int> told = 0;
+  ASSERT_TRUE(source->on_news([&] { ++told; }));
+  EXPECT_EQ(told, 0) << "there is nothing now";
+  step = 1;
+  while (told < 1) std::this_thread::yield();
+  EXPECT_EQ(line_of(*stream), "b");
+  step = 2;
+  while (told < 2) std::this_thread::yield();
+  EXPECT_FALSE(stream->next(milliseconds(0)));
+}
+
+TEST_P(HttpWatchTest, TellsAtOnceWhatIsThereAndNothingOnceItIsGone) {
+  auto stream = open([](Peer& peer, const ServerRequest&) {
+    peer.send(kHead + chunk("a\nb\n"));
+    peer.await_end();
+    return false;
+  });
+  EXPECT_EQ(line_of(*stream), "a");
+  std::atomic<int> told = 0;
+  ASSERT_TRUE(dynamic_cast<NewsSource&>(*stream).on_news([&] { ++told; }));
+  EXPECT_EQ(told, 1);
+  stream.reset();
+  transport.reset();  // all of its callbacks have run
+  EXPECT_EQ(told, 1);
 }
 
 TEST_P(HttpWatchTest, EndsAfterTheLastLineWhenTheServerEnds) {
