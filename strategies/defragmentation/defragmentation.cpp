@@ -57,7 +57,7 @@ std::optional<std::string> offer_moves(const DefragmentationProblem& problem, co
     const bool leaves_for_good = std::ranges::binary_search(plan.emptied, move.from);
     const Goal goal = [&](NodeIndex to) {
       if (move.is_chosen) return to == move.to;
-      return problem.takes(to) && !std::ranges::binary_search(plan.avoided, to);
+      return problem.takes(to) && to != move.from && !std::ranges::binary_search(plan.avoided, to);
     };
     const NominationResult result = sink.offer_towards(
         move.pod, leaves_for_good ? "its node is emptied" : "makes room for a pod of a node that is emptied", goal);

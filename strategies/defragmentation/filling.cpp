@@ -75,7 +75,7 @@ std::vector<Realization::Filler> Realization::fillers() {
 std::optional<std::pair<NodeIndex, double>> Realization::foresee(PodIndex pod, const Wave& wave) {
   budget_.spend(kStepsOfNode * problem_.base().node_count());
   if (!fits_somewhere(pod)) return std::nullopt;
-  const auto to = rehearsal_->relocate(pod, [&](NodeIndex node) { return takes_[node]; });
+  const auto to = rehearsal_->relocate(pod, goal_of(pod));
   if (!to) return std::nullopt;
   const double share = room_beside(*to, scheduling::kNoPod).least();
   rehearsal_->restore(pod);

@@ -239,11 +239,16 @@ bool Realization::fits_somewhere(PodIndex pod) const {
   });
 }
 
+/// Where it is it makes no room, though the scheduler may like it best there once others have left.
+Goal Realization::goal_of(PodIndex pod) const {
+  return [this, here = cluster().node_of(pod)](NodeIndex node) { return takes_[node] && node != here; };
+}
+
 /// The pod is there then.
 std::optional<NodeIndex> Realization::find_target(PodIndex pod, const PackedMove& instead_of, const Wave& wave) {
   budget_.spend(kStepsOfMove + problem_.base().node_count());
   if (!fits_somewhere(pod)) return std::nullopt;
-  auto to = rehearsal_->relocate(pod, [&](NodeIndex node) { return takes_[node]; });
+  auto to = rehearsal_->relocate(pod, goal_of(pod));
   if (to && !emptying_[instead_of.from] && wave.reserved[*to] > 0) {
     rehearsal_->restore(pod);
     return std::nullopt;

@@ -115,6 +115,7 @@ class Realization {
   std::optional<NodeIndex> find_chosen(PodIndex pod, const PackedMove& instead_of, const Wave& wave);
   std::optional<NodeIndex> keep_if_fitting(PodIndex pod, std::optional<NodeIndex> to, const Wave& wave);
   bool fits_somewhere(PodIndex pod) const;
+  Goal goal_of(PodIndex pod) const;
   bool meets_its_own(PodIndex pod, const Wave& wave) const;
   bool depends_on_others(PodIndex pod) const;
   bool keeps_skew(PodIndex pod, const Wave& wave) const;

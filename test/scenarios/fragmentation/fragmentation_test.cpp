@@ -345,6 +345,7 @@ TEST(Judge, SeesMovesThatCannotBe) {
   EXPECT_THAT(broken({move("nobody", "n1", "n3", 1)}), ElementsAre("nobody is unknown"));
   EXPECT_THAT(broken({move("a", "n2", "n3", 1)}), ElementsAre("a is not on n2"));
   EXPECT_THAT(broken({move("a", "n1", "nowhere", 1)}), ElementsAre("a goes nowhere"));
+  EXPECT_THAT(broken({move("a", "n1", "n1", 1)}), ElementsAre("a goes where it is"));
   EXPECT_THAT(broken({move("a", "n1", "n3", 2), move("b", "n2", "n1", 1)}),
               testing::Contains("waves are out of order"));
 }

@@ -122,6 +122,7 @@ class Replay {
       if (found == pods_.end()) return complain(move.pod + " is unknown");
       PodState& state = found->second;
       if (state.was_moved) complain(move.pod + " moves twice");
+      if (move.to == move.from) return complain(move.pod + " goes where it is");
       if (!state.on.contains(move.from)) complain(move.pod + " is not on " + move.from);
       if (!nodes_.contains(move.to)) return complain(move.pod + " goes nowhere");
       if (stays(*state.pod) || state.pod->is_daemon_set()) complain(move.pod + " may not move");

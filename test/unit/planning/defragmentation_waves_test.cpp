@@ -89,5 +89,17 @@ TEST(DefragmentationWaves, AFollowerGoesWithALeaderWhereAnotherOneStays) {
   EXPECT_EQ(DefragmentationGround(cluster).empty("emptied"), together);
 }
 
+/// Two pods have to leave n for "big". Once "a" has, the scheduler likes n best for "b", too; "c" runs on m only.
+TEST(DefragmentationWaves, NobodyGoesWhereItIs) {
+  ClusterBuilder cluster;
+  cluster.add(NodeBuilder("n").sized(8000, 8000, 20)).add(web("keep-n", "n", 4000).bare());
+  cluster.add(NodeBuilder("m").label("small", "yes").sized(8000, 8000, 20)).add(web("keep-m", "m", 5500).bare());
+  cluster.add(NodeBuilder("emptied").sized(8000, 8000, 20)).add(web("big", "emptied", 3000));
+  for (const char* name : {"a", "b"}) cluster.add(web(name, "n", 1000).label("app", name));
+  cluster.add(web("c", "n", 1000).label("app", "c").with(only_on("small")));
+  const std::vector<std::string> moves = {"1: a n > m", "1: c n > m", "2: big emptied > n"};
+  EXPECT_EQ(DefragmentationGround(cluster).empty("emptied"), moves);
+}
+
 }  // namespace defragmentation_waves_test
 }  // namespace planning
