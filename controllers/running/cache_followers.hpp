@@ -17,12 +17,9 @@ namespace controllers {
 /// one that lists, or waits for an answer, has its own, so that a list or a watch that hangs holds up no other kind.
 class CacheFollowers {
  public:
-  /// The first lists of all kinds are over at once; their threads should not outlive them.
-  static constexpr base::milliseconds kPatience{200};
-
   /// `clock`: a steady one. The reflectors must outlive this.
   CacheFollowers(std::vector<kube::Reflector*> reflectors, const base::Clock& clock, const base::Log& log,
-                 base::Duration patience = kPatience);
+                 base::Duration patience = kube::WorkerPool::kPatience);
   /// Closes the watches. REQUIRES: the token of start() was told to stop.
   ~CacheFollowers();
   CacheFollowers(const CacheFollowers&) = delete;
