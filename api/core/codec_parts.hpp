@@ -1,9 +1,8 @@
 #pragma once
 
 /// Readers of parts that several kinds share, and the frame around all of them. Internal to api/core/codec*.cpp and
-/// api/evacuation/stored.cpp. Each
-/// reads its value once and in document order; what has a wrong type stays as it was (codec_reader.hpp). V is a Value
-/// of JSON or a ProtoValue; both are instantiated where the template is.
+/// api/evacuation/stored.cpp. Each reads its value once and in document order; what has a wrong type stays as it was
+/// (codec_reader.hpp). V is a Value of JSON or a ProtoValue; both are instantiated where the template is.
 
 #include <initializer_list>
 #include <string>

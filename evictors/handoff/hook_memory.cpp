@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <vector>
 
@@ -15,13 +14,6 @@ namespace {
 constexpr std::string_view kNoHooks = "none";
 constexpr std::string_view kJobKind = "job";
 constexpr std::string_view kWebhookKind = "webhook";
-
-using HookMember = std::optional<api::Hook> api::EvacuationHooks::*;
-constexpr std::array<std::pair<std::string_view, HookMember>, 4> kMembers = {
-    {{"pre", &api::EvacuationHooks::pre},
-     {"migrate", &api::EvacuationHooks::migrate},
-     {"post", &api::EvacuationHooks::post},
-     {"undo", &api::EvacuationHooks::undo}}};
 
 std::vector<std::string_view> parts_of(std::string_view text, std::string_view separator) {
   std::vector<std::string_view> parts;
@@ -62,7 +54,7 @@ std::optional<api::Hook> recalled_hook(std::string_view text) {
 
 std::string remembered_hooks(const api::EvacuationHooks& hooks) {
   std::string text;
-  for (const auto& [name, member] : kMembers) {
+  for (const auto& [name, member] : kHookMembers) {
     const auto& hook = hooks.*member;
     if (!hook) continue;
     text += fmt::format("{}{}={} {} {} {}", text.empty() ? "" : ", ", name, hook->is_job() ? kJobKind : kWebhookKind,
@@ -77,8 +69,9 @@ std::optional<api::EvacuationHooks> recalled_hooks(std::string_view text) {
   api::EvacuationHooks hooks;
   for (const std::string_view part : parts_of(text, ", ")) {
     const auto equals = part.find('=');
-    const auto known = std::ranges::find(kMembers, part.substr(0, equals), [](const auto& each) { return each.first; });
-    if (equals == std::string_view::npos || known == kMembers.end()) return std::nullopt;
+    const auto known =
+        std::ranges::find(kHookMembers, part.substr(0, equals), [](const auto& each) { return each.first; });
+    if (equals == std::string_view::npos || known == kHookMembers.end()) return std::nullopt;
     auto hook = recalled_hook(part.substr(equals + 1));
     if (!hook) return std::nullopt;
     hooks.*known->second = std::move(hook);

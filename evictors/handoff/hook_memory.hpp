@@ -3,13 +3,23 @@
 /// What an attempt remembers of its policy's hooks, should the policy go before the attempt has ended (ADR 0010). Pure;
 /// part of hooks.hpp.
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "api/hooks.hpp"
 
 namespace evictors::handoff {
+
+using HookMember = std::optional<api::Hook> api::EvacuationHooks::*;
+/// The hooks with their names, in the order of HookPoint.
+inline constexpr std::array<std::pair<std::string_view, HookMember>, 4> kHookMembers = {
+    {{"pre", &api::EvacuationHooks::pre},
+     {"migrate", &api::EvacuationHooks::migrate},
+     {"post", &api::EvacuationHooks::post},
+     {"undo", &api::EvacuationHooks::undo}}};
 
 /// Key of status.refs.
 inline constexpr std::string_view kHooksRef = "hooks";

@@ -41,6 +41,8 @@ constexpr base::seconds kAskAgainAtMost{60};
 /// The Job controller enforces the deadline; this long after it we do not believe in it any more.
 constexpr base::seconds kJobSlack{60};
 
+HookMember member_of(HookPoint point) { return kHookMembers[static_cast<std::size_t>(point)].second; }
+
 std::string capitalised(HookPoint point) {
   std::string name(to_string(point));
   name[0] = static_cast<char>(name[0] - 'a' + 'A');
@@ -268,33 +270,10 @@ Classification classify_job(const EvictorContext& context, const api::Hook& hook
 
 }  // namespace
 
-std::string_view to_string(HookPoint point) {
-  switch (point) {
-    case HookPoint::kPre: return "pre";
-    case HookPoint::kMigrate: return "migrate";
-    case HookPoint::kPost: return "post";
-    case HookPoint::kUndo: return "undo";
-  }
-  return "pre";
-}
-
-namespace {
-
-using HookMember = std::optional<api::Hook> api::EvacuationHooks::*;
-HookMember hook_member(HookPoint point) {
-  switch (point) {
-    case HookPoint::kPre: return &api::EvacuationHooks::pre;
-    case HookPoint::kMigrate: return &api::EvacuationHooks::migrate;
-    case HookPoint::kPost: return &api::EvacuationHooks::post;
-    case HookPoint::kUndo: return &api::EvacuationHooks::undo;
-  }
-  return &api::EvacuationHooks::pre;
-}
-
-}  // namespace
+std::string_view to_string(HookPoint point) { return kHookMembers[static_cast<std::size_t>(point)].first; }
 
 const api::Hook* PolicyHooks::at(HookPoint point) const {
-  const auto& hook = hooks.*hook_member(point);
+  const auto& hook = hooks.*member_of(point);
   return hook ? &*hook : nullptr;
 }
 
@@ -315,8 +294,8 @@ void keep_begun_hooks(const EvictorContext& context, api::EvacuationHooks& hooks
   const auto known = recalled_hooks(context.ref(kHooksRef));
   if (!known) return;
   for (const HookPoint point : kHookPoints) {
-    const auto& begun = (*known).*hook_member(point);
-    auto& today = hooks.*hook_member(point);
+    const auto& begun = (*known).*member_of(point);
+    auto& today = hooks.*member_of(point);
     if (begun && hook_begun(context, point) && (!today || today->is_job() != begun->is_job())) today = begun;
   }
 }

@@ -405,13 +405,19 @@ TEST(DecideRequesting, AsksAtOnceWhenTheBudgetOpens) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
-TEST(DecideRequesting, GivesUpABlockedAttemptAndTriesAgain) {
+/// Its first attempt of two.
+Life blocked_for_too_long() {
   auto evacuation = make_evacuation();
   evacuation.spec.retry.max_attempts = 2;
   Life life = posted(evacuation);
   life.answer(429, pdb_body());
   life.advance(seconds(900));
   life.tick();
+  return life;
+}
+
+TEST(DecideRequesting, GivesUpABlockedAttemptAndTriesAgain) {
+  Life life = blocked_for_too_long();
   EXPECT_EQ(life.phase(), Phase::kBackoff);
   EXPECT_EQ(life.status().reason, "BlockedTimeout");
   EXPECT_EQ(life.condition_reason("SlotAcquired"), "Released");
@@ -429,12 +435,7 @@ TEST(DecideRequesting, GivesUpABlockedAttemptAndTriesAgain) {
 }
 
 TEST(DecideBackoff, EndsWhenAnotherMovesThePod) {
-  auto evacuation = make_evacuation();
-  evacuation.spec.retry.max_attempts = 2;
-  Life life = posted(evacuation);
-  life.answer(429, pdb_body());
-  life.advance(seconds(900));
-  life.tick();
+  Life life = blocked_for_too_long();
   ASSERT_EQ(life.phase(), Phase::kBackoff);
   life.seen.duplicate_of = "second";
   life.slot = Slot::State::kNotAsked;

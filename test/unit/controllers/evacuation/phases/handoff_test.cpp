@@ -216,13 +216,19 @@ TEST(Handoff, AnIgnoredAbortEndsWithoutRetryButClean) {
   EXPECT_TRUE(life.seen.evacuation.meta.finalizers.empty());
 }
 
-TEST(Handoff, ACleanUpThatIsPutOffForADayHoldsTheFinalizerNoLongerThanAnAbort) {
+/// Nobody answered its abort in time.
+Life cancelled_unheard() {
   Life life = acknowledged();
   life.cancel();
   life.tick();
   life.accept_patch();
   life.advance(seconds(300));
   life.tick();
+  return life;
+}
+
+TEST(Handoff, ACleanUpThatIsPutOffForADayHoldsTheFinalizerNoLongerThanAnAbort) {
+  Life life = cancelled_unheard();
   ASSERT_EQ(life.phase(), Phase::kCancelled);
   ASSERT_EQ(life.action(), "CleanUp");
   life.answer(evictors::CallResult(kube::Response{429, status_body(429, "maintenance"), seconds(86400), ""}));
@@ -235,12 +241,7 @@ TEST(Handoff, ACleanUpThatIsPutOffForADayHoldsTheFinalizerNoLongerThanAnAbort) {
 
 /// The process died with the verdict stored, and nobody led for longer than cleaning up may take.
 TEST(Handoff, ALeaderThatComesLateStillCleansUp) {
-  Life life = acknowledged();
-  life.cancel();
-  life.tick();
-  life.accept_patch();
-  life.advance(seconds(300));
-  life.tick();
+  Life life = cancelled_unheard();
   ASSERT_EQ(life.phase(), Phase::kCancelled);
   life.advance(seconds(3000));
   life.seen.resumed_at = life.now;
