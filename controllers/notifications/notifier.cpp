@@ -1,9 +1,12 @@
 #include "controllers/notifications/notifier.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/backoff.hpp"
+#include "kube/refusal.hpp"
 
 namespace controllers {
 namespace {
@@ -24,11 +27,14 @@ bool is_taken(const base::Result<kube::Response>& answer) {
 bool may_be_taken_later(const base::Result<kube::Response>& answer) {
   if (!answer)
     return base::is_retriable(answer.error().code) || answer.error().code == base::ErrorCode::kOutcomeUnknown;
-  return answer->status >= 500 || answer->status == 429 || answer->status == 408;
+  return answer->status >= 500 || answer->status == 429 || answer->status == 408 || answer->status == 425;
 }
 
+/// Neither the URL nor anything that the receiver said. Errors of HttpPost hold none of it.
 std::string outcome_text(const base::Result<kube::Response>& answer) {
-  return answer ? std::to_string(answer->status) : std::string(to_string(answer.error().code));
+  if (!answer) return answer.error().message;
+  return fmt::format("{}: {}", answer->status,
+                     kube::explain_refusal(answer->status, {"the URL in urlFile", "the URL in urlFile"}));
 }
 
 }  // namespace

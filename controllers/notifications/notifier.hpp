@@ -24,7 +24,8 @@ namespace controllers {
 /// fit is counted; the next message says how many. Neither URLs nor answers are logged.
 class Notifier final : public kube::EventSink {
  public:
-  /// Sends one message; any HTTP answer is one. Called by the thread of run() or step().
+  /// Sends one message; any HTTP answer is one. Errors hold neither the URL nor what was answered: they are logged.
+  /// Called by the thread of run() or step().
   using Post = std::function<base::Result<kube::Response>(const NotificationChannel&, const std::string& body)>;
   struct Dependencies {
     kube::EventSink& inner;
