@@ -17,12 +17,12 @@ enum class NotificationFormat { kWebhook, kSlack };
 struct NotificationChannel {
   std::string name{};  ///< DNS label; in logs and metrics
   NotificationFormat format = NotificationFormat::kWebhook;
-  std::string url_file{};             ///< holds the URL, which is a secret; read for each message
-  std::string ca_file{};              ///< empty: the system's roots
-  std::vector<std::string> events{};  ///< of notification_events(); empty: all
-  bool omit_refused_manual = false;   ///< manual Evacuations that failed before their first attempt are not told of
+  std::string url_file{};                               ///< holds the URL, which is a secret; read for each message
+  std::string ca_file{};                                ///< empty: the system's roots
+  std::vector<std::string> events{};                    ///< of notification_events(); empty: all
   base::Duration repeat_after = std::chrono::hours(1);  ///< the same about the same object is told no sooner
   base::Duration timeout = base::seconds(10);           ///< of one message: 1s … 30s
+  bool omit_refused_manual = false;  ///< manual Evacuations that failed before their first attempt are not told of
   friend bool operator==(const NotificationChannel&, const NotificationChannel&) = default;
 };
 
