@@ -6,13 +6,12 @@ namespace kube {
 
 std::string explain_refusal(int status, const ServerSettings& settings) {
   const auto& [url, credentials] = settings;
-  if (status >= 300 && status < 400)
-    return fmt::format("it redirects, which is not followed: set {} to the address that it leads to", url);
+  if (status >= 300 && status < 400) return "it redirects, which is not followed: use the address that it leads to";
   switch (status) {
     case 401: return fmt::format("the credentials are missing, wrong or expired: check {}", credentials);
     case 403:
-      return fmt::format("these credentials may not do that: check {} and what the server grants them", credentials);
-    case 404: return fmt::format("there is nothing at this address: check the path of {}", url);
+      return fmt::format("these credentials may not ask that: check {} and what the server grants them", credentials);
+    case 404: return "there is nothing at this address: does the URL lack a prefix?";
     case 405: return fmt::format("it does not take this method at this address: check the path of {}", url);
     case 406:
       return fmt::format("it does not offer the content type that is asked for: check that {} is the right server",
@@ -28,7 +27,7 @@ std::string explain_refusal(int status, const ServerSettings& settings) {
     default: break;
   }
   if (status >= 500) return "it or what is behind it does not work at the moment";
-  return fmt::format("it does not understand the request: check that {} is the right server", url);
+  return "it does not understand the question";
 }
 
 bool names_a_setting(int status) {

@@ -344,7 +344,7 @@ TEST(Redirect, IsNotFollowed) {
   });
   Callers callers;
   EXPECT_THAT(callers.ask_source(first.url(), source_of(api::UsageSourceType::kPrometheus, "load")),
-              HasSubstr("it redirects, which is not followed: set url"));
+              HasSubstr("it redirects, which is not followed"));
   EXPECT_THAT(callers.ask_gate(first.url(), gate_of(api::GateType::kWebhook)), HasSubstr("it redirects"));
   EXPECT_THAT(callers.notify(first.url(), controllers::NotificationFormat::kSlack), HasSubstr("it redirects"));
   EXPECT_THAT(callers.trace(first.url()), HasSubstr("it redirects"));
