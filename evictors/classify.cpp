@@ -12,6 +12,7 @@
 #include "base/backoff.hpp"
 #include "base/text.hpp"
 #include "kube/classify.hpp"
+#include "kube/refusal.hpp"
 
 namespace evictors {
 namespace {
@@ -27,6 +28,7 @@ constexpr std::string_view kDenied = " denied the request";
 
 /// The parts of metav1.Status that carry meaning.
 struct StatusView {
+  bool is_status = false;  ///< false: a proxy's page, plain text or nothing
   std::string message;
   std::optional<std::string> budget_cause;  ///< message of the cause DisruptionBudget
   bool namespace_terminating = false;
@@ -36,6 +38,7 @@ struct StatusView {
 StatusView read_status(const kube::Response& response) {
   kube::StatusBody status = kube::parse_status(response.body);
   StatusView view;
+  view.is_status = status.is_status;
   view.message = status.is_status ? std::move(status.message) : response.body.substr(0, kMaxMessage);
   view.retry_after = response.retry_after ? response.retry_after : status.retry_after;
   for (kube::StatusCause& cause : status.causes) {
@@ -169,7 +172,15 @@ Classification classify_transport(const base::Error& error) {
   return result;
 }
 
+/// 408 and 425: the request was not taken up. Any other 4xx without a Status is of a proxy in between; 429 comes as
+/// text from API servers, too, 401 and 404 are looked into again.
+bool says_nothing(int code, const StatusView& view) {
+  if (code == 408 || code == 425) return true;
+  return code >= 400 && code < 500 && !view.is_status && code != 401 && code != 404 && code != 429;
+}
+
 Classification classify_code(int code, const StatusView& view) {
+  if (says_nothing(code, view)) return classified(Class::kUnknown, view);
   switch (code) {
     case 401: return classified(Class::kAuth, view);
     case 403: return classify_forbidden(view);
@@ -283,7 +294,7 @@ Classification classify_patch(const CallResult& answer) {
   const StatusView view = read_status(*answer);
   if (is_denial(view.message)) return classify_denial(answer->status, view);
   // metadata.uid in the patch is the guard against a successor of the same name: servers answer it with 422, too.
-  if (answer->status == 422 && (has(view.message, "uid") || has(view.message, "UID"))) {
+  if (answer->status == 422 && view.is_status && (has(view.message, "uid") || has(view.message, "UID"))) {
     return classified(Class::kConflict, view);
   }
   return classify_code(answer->status, view);
@@ -298,6 +309,18 @@ Classification classify_call(const CallResult& answer, std::span<const KnownText
   if (const KnownText* known = find_known(texts, answer->status, view.message)) return from_known(*known, view);
   if (is_denial(view.message)) return classify_denial(answer->status, view);
   return classify_code(answer->status, view);
+}
+
+std::string service_refusal(std::string_view service, const kube::Response& answer) {
+  std::string said = base::short_text(answer.body, 120);
+  std::ranges::replace_if(
+      said, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  std::string text = fmt::format("service {} answered {}", service, answer.status);
+  if (!said.empty()) text += ": " + said;
+  if (!kube::names_a_setting(answer.status)) return text;
+  const std::string at = fmt::format("services[{}] of the operator's configuration: ", service);
+  return fmt::format("{}; {}{}", text, at,
+                     kube::explain_refusal(answer.status, {"its url", "its tokenFile or certFile"}));
 }
 
 base::Duration blocked_delay(const Classification& meaning, int consecutive, std::uint64_t seed) {

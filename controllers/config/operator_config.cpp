@@ -54,6 +54,7 @@ void read_webhook(StrictObject& object, OperatorConfig::Webhook& target) {
   object.read("allowRequired", target.allow_required);
   object.read("certFile", target.cert_file);
   object.read("keyFile", target.key_file);
+  object.read("clientCAFile", target.client_ca_file);
   object.with("admission", [&](StrictObject& admission) {
     admission.read("enabled", target.admission.enabled);
     admission.read("serviceName", target.admission.service);

@@ -98,6 +98,7 @@ struct OperatorConfig {
     base::Duration rotate_after = std::chrono::hours(1440);
     bool allow_required = false;      ///< policy Required of Evacuations that no policy made
     std::string cert_file, key_file;  ///< PEM, given by others (cert-manager); empty: our own
+    std::string client_ca_file{};     ///< PEM; not empty: the API server shows a certificate that one of these signed
     /// The webhooks about our own objects (docs/concepts/admission.md); served whether or not `enabled`.
     struct Admission {
       bool enabled = false;

@@ -13,6 +13,7 @@
 #include "controllers/signing/origin.hpp"
 #include "controllers/signing/spec_hash.hpp"
 #include "controllers/spec_problems.hpp"
+#include "evictors/classify.hpp"
 #include "kube/classify.hpp"
 
 /// The observing half of a reconcile: fills `seen_`, decides nothing and changes nothing.
@@ -34,8 +35,18 @@ std::string explain_risk(const api::PersistentVolumeClaim& claim, const api::Pod
   return risk == api::ClaimRisk::kNone ? std::string() : api::explain_claim_risk(risk, claim.meta.name);
 }
 
-evictors::Document document_of(const evictors::Read& read, evictors::CallResult answer) {
+/// An answer that is not the API server's last word on what was read.
+bool is_transient(const kube::Response& answer, bool refusal_may_pass) {
+  const bool is_refusal = answer.status >= 400 && answer.status < 500 && answer.status != 404;
+  if (!is_refusal) return false;
+  return (answer.status == 403 && refusal_may_pass) ||
+         evictors::classify_call(answer).answer == evictors::ResponseClass::kUnknown;
+}
+
+evictors::Document document_of(const evictors::Read& read, evictors::CallResult answer, bool refusal_may_pass) {
   if (!answer) return {read.name, 0, answer.error().message};
+  if (read.service.empty() && is_transient(*answer, refusal_may_pass))
+    return {read.name, 0, kube::classify(*std::move(answer)).error().message};
   const auto doubt = read.service.empty() ? kube::doubtful_absence(read.request, *answer) : std::nullopt;
   if (doubt) return {read.name, 0, doubt->message, true};
   return {read.name, answer->status, std::move(answer->body)};
@@ -290,7 +301,13 @@ base::Status Reconciler::Reconciliation::refresh_pod() {
 
 evictors::CallResult Reconciler::Reconciliation::send(const ServiceCall& call, const kube::Request& request,
                                                       const kube::Client::Fence& fence) {
-  return call.service.empty() ? deps_.client.send(request, fence) : send_to_service(call, request, fence);
+  seen_.refusal_may_pass = false;
+  if (!call.service.empty()) return send_to_service(call, request, fence);
+  auto answer = deps_.client.send(request, fence);
+  const bool is_refused = answer && answer->status == 403;
+  if (is_refused) seen_.refusal_may_pass = reconciler_.missing_rights_.refused(request, reconciler_.steady_now());
+  if (answer && !is_refused) reconciler_.missing_rights_.answered(request);
+  return answer;
 }
 
 evictors::CallResult Reconciler::Reconciliation::send_to_service(const ServiceCall& call, const kube::Request& request,
@@ -313,7 +330,7 @@ base::Status Reconciler::Reconciliation::read_documents_of(const std::string& ev
   for (const evictors::Read& read : reads) {
     auto answer = send({read.service, read.service_use, key_.ns}, read.request);
     if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
-    seen_.documents[evictor].push_back(document_of(read, std::move(answer)));
+    seen_.documents[evictor].push_back(document_of(read, std::move(answer), seen_.refusal_may_pass));
   }
   return base::Done{};
 }

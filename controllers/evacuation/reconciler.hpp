@@ -20,6 +20,7 @@
 #include "controllers/admission/reservations.hpp"
 #include "controllers/evacuation/io.hpp"
 #include "controllers/evacuation/memory/departures.hpp"
+#include "controllers/evacuation/memory/missing_rights.hpp"
 #include "controllers/evacuation/phases/decide.hpp"
 #include "controllers/evacuation/ports.hpp"
 #include "controllers/evacuation/refused_writes.hpp"
@@ -157,6 +158,7 @@ class Reconciler {
   PdbWaitList pdb_waiters_;
   RefusedWrites refused_;
   Departures departures_;
+  MissingRights missing_rights_;
   struct Backoff {
     int failures = 0;
     base::TimePoint until{};

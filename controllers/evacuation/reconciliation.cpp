@@ -7,6 +7,7 @@
 
 #include "api/core/claim_risk.hpp"
 #include "api/core/codec.hpp"
+#include "api/origin.hpp"
 #include "api/vocabulary/blockers.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "evictors/eviction_api.hpp"
@@ -387,6 +388,8 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::s
 void Reconciler::Reconciliation::publish(const api::Evacuation& evacuation, kube::Event event) const {
   const auto& pod = evacuation.spec.pod_ref;
   event.related = kube::event_object(kube::kPods, {evacuation.meta.ns, pod.name}, pod.uid.value);
+  event.is_manual = api::policy_of(evacuation).empty();
+  event.is_refusal = evacuation.status.phase == api::EvacuationPhase::kFailed && evacuation.status.attempt == 0;
   deps_.events.publish(std::move(event).about(kube::event_object(kube::kEvacuations, evacuation.meta), "Evacuate"));
 }
 

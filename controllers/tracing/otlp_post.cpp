@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "api/meta/names.hpp"
+#include "kube/config/credential_scope.hpp"
 #include "kube/config/files.hpp"
 
 namespace controllers {
@@ -41,6 +42,10 @@ base::Result<std::vector<std::pair<std::string, std::string>>> parse_headers(con
 base::Status OtlpPost::connect() {
   std::string text;
   if (!config_.headers_file.empty()) {
+    if (auto allowed = kube::may_send_file(config_.headers_file, {config_.endpoint}); !allowed) {
+      receiver_.reset();
+      return allowed.error().during("tracing.headersFile");
+    }
     auto read = kube::read_file(config_.headers_file);
     if (!read) return base::unavailable("tracing.headersFile cannot be read");
     text = *std::move(read);

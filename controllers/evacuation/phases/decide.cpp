@@ -220,7 +220,10 @@ Decision decide_answer(const Observed& seen, const evictors::EvictorRegistry& re
   StatusBuilder builder(seen, registry, now);
   const evictors::Evictor* evictor = builder.evictor();
   if (!evictor) return std::move(builder).finish_decision();
-  take_answer(builder, action, answer, evictor->classify(builder.context(), action, answer));
+  evictors::Classification verdict = evictor->classify(builder.context(), action, answer);
+  const bool may_pass = seen.refusal_may_pass && verdict.answer == evictors::ResponseClass::kForbidden;
+  if (may_pass) verdict.answer = evictors::ResponseClass::kRetryLater;
+  take_answer(builder, action, answer, verdict);
   builder.wake_at(now);
   return std::move(builder).finish_decision();
 }

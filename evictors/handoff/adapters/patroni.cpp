@@ -9,6 +9,7 @@
 #include "evictors/classify.hpp"
 #include "evictors/document.hpp"
 #include "evictors/handoff/switchover.hpp"
+#include "kube/classify.hpp"
 
 namespace evictors::handoff {
 namespace {
@@ -56,6 +57,7 @@ class PatroniAdapter final : public SwitchoverAdapter {
     action.request.method = "POST";
     action.request.path = service.empty() ? proxy_path(*context.pod) : "/switchover";
     action.request.content_type = "application/json";
+    action.request.accept = "*/*";  // Patroni answers in text
     // "leader" is the guard: a repeated call after the move is refused.
     api::Json body = {{"leader", context.pod->meta.name}, {"candidate", candidate}};
     // Names are unique in a namespace only. Patroni passes over members that it does not know; who stands before it can
@@ -85,11 +87,12 @@ class PatroniAdapter final : public SwitchoverAdapter {
       meaning.refs.emplace_back(kAskedRef, "asked");
       return meaning;
     }
+    const bool is_page = kube::begins_like_html(answer->body) || answer->status == 408 || answer->status == 425;
     // 412: the leader has moved or no candidate is in shape; 503: it was tried and did not work. Both may pass.
     const bool may_pass = answer->status == 412 || answer->status == 409 || answer->status == 503;
     meaning.answer = may_pass ? ResponseClass::kRetryLater
-                              : (answer->status >= 400 && answer->status < 500 ? ResponseClass::kPermanent
-                                                                               : ResponseClass::kUnknown);
+                              : (answer->status >= 400 && answer->status < 500 && !is_page ? ResponseClass::kPermanent
+                                                                                           : ResponseClass::kUnknown);
     return meaning;
   }
 };

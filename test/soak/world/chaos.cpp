@@ -24,7 +24,7 @@ const std::vector<Misfortune> kMisfortunes = {
     {FaultEffect::kDropRequest, 0.1},     {FaultEffect::kDropResponse, 0.1},  {FaultEffect::kDuplicate, 0.2},
     {FaultEffect::kTooManyRequests, 0.1}, {FaultEffect::kInternalError, 0.1}, {FaultEffect::kUnavailable, 0.1},
     {FaultEffect::kCutWatch, 0.2},        {FaultEffect::kStallWatch, 0.02},   {FaultEffect::kStaleList, 0.1},
-    {FaultEffect::kCutAnswer, 0.1},       {FaultEffect::kHoldBookmark, 0.3}};
+    {FaultEffect::kCutAnswer, 0.1},       {FaultEffect::kHoldBookmark, 0.3},  {FaultEffect::kProxyPage, 0.1}};
 
 /// A taint of which the operator knows nothing, beside whatever there is.
 void set_foreign_taint(Json& node, bool is_there) {

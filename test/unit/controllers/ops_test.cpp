@@ -71,7 +71,7 @@ logging: {level: debug, format: json}
 workers: 7
 responder: {enabled: true}
 extender: {servesHints: true}
-webhook: {enabled: true, address: "127.0.0.1:3", serviceName: s, configurationName: c, secretName: t, rotateAfter: 2h, allowRequired: true, certFile: /a, keyFile: /b}
+webhook: {enabled: true, address: "127.0.0.1:3", serviceName: s, configurationName: c, secretName: t, rotateAfter: 2h, allowRequired: true, certFile: /a, keyFile: /b, clientCAFile: /c}
 )");
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->in_flight.total, (api::IntOrPercent{10, true}));
@@ -89,8 +89,8 @@ webhook: {enabled: true, address: "127.0.0.1:3", serviceName: s, configurationNa
   EXPECT_EQ(config->log_format, base::LogFormat::kJson);
   EXPECT_EQ(config->workers, 7);
   EXPECT_TRUE(config->responder_enabled);
-  EXPECT_EQ(config->webhook,
-            (OperatorConfig::Webhook{true, "127.0.0.1:3", "s", "c", "t", std::chrono::hours(2), true, "/a", "/b"}));
+  EXPECT_EQ(config->webhook, (OperatorConfig::Webhook{true, "127.0.0.1:3", "s", "c", "t", std::chrono::hours(2), true,
+                                                      "/a", "/b", "/c"}));
   EXPECT_TRUE(config->extender_serves_hints);
 }
 

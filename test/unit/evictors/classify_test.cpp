@@ -32,6 +32,19 @@ Json cause(const std::string& reason, const std::string& message) {
 const std::string kDeniedBy = "admission webhook \"guard.example.com\" denied the request: ";
 const std::string kBudgetMessage = "Cannot evict pod as it would violate the pod's disruption budget.";
 
+/// A page of a proxy is nobody's refusal, whatever call it answers; 408 and 425 are none with a Status either.
+TEST(ProxyPage, IsNoRefusal) {
+  for (const int code : {400, 402, 403, 405, 406, 407, 408, 409, 410, 411, 413, 415, 418, 421, 422, 425, 451}) {
+    for (const char* body : {"", "<html>forbidden</html>", "access denied", R"({"error":"uid is forbidden"})"}) {
+      EXPECT_EQ(to_string(evictors::classify_eviction(answer(code, body)).answer), "Unknown") << code << " " << body;
+      EXPECT_EQ(to_string(evictors::classify_call(answer(code, body)).answer), "Unknown") << code << " " << body;
+      EXPECT_EQ(to_string(evictors::classify_patch(answer(code, body)).answer), "Unknown") << body;
+    }
+  }
+  for (const int code : {408, 425})
+    EXPECT_EQ(to_string(evictors::classify_eviction(answer(code, status(code, "Timeout", "later"))).answer), "Unknown");
+}
+
 struct AnswerCase {
   const char* name;
   CallResult given;

@@ -67,6 +67,7 @@ class TlsSource : public testing::Test {
     api::Json secret = {{"metadata", {{"labels", {{"evacuator.dev/usage-credentials", "true"}}}}}};
     secret["data"] = {{"ca", base::encode_base64(ca)},
                       {"user", base::encode_base64("me")},
+                      {"for", base::encode_base64(prometheus_.url())},
                       {"password", base::encode_base64(password)}};
     world_.api_server.on(kSecretPath, secret.dump());
   }
