@@ -57,19 +57,23 @@ std::vector<api::Pod> instances(const EvictorContext& context) {
 
 bool is_path_segment(std::string_view name) { return is_plain_name(name) && name != "." && name != ".."; }
 
+/// A list, because that is what the operator may do with nodes.
 Read node_read(const api::NodeName& node) {
-  return {std::string(kNodePrefix) + node.value, kube::get_request(kube::kNodes, {"", node.value}), {}};
+  kube::ListOptions options;
+  options.field_selector = "metadata.name=" + node.value;
+  return {std::string(kNodePrefix) + node.value, kube::list_request(kube::kNodes, options), {}};
 }
 
 bool is_node_document(const Document& document) { return document.name.starts_with(kNodePrefix); }
 
 std::string leaving_node(const EvictorContext& context, const api::NodeName& node) {
-  const Document* document = context.document(std::string(kNodePrefix) + node.value);
-  if (is_gone(document)) return fmt::format("node {} does not exist any more", node.value);
-  const auto object = object_of(document);
-  if (!object) return {};
-  if (api::flag_at(*object, {"spec", "unschedulable"})) return fmt::format("node {} is cordoned", node.value);
-  for (const api::Json& taint : api::items_at(*object, {"spec", "taints"})) {
+  const auto list = object_of(context.document(std::string(kNodePrefix) + node.value));
+  if (!list || api::find_at(*list, {"items"}) == nullptr) return {};
+  const api::Json& items = api::items_at(*list, {"items"});
+  if (items.empty()) return fmt::format("node {} does not exist any more", node.value);
+  const api::Json& object = items.front();
+  if (api::flag_at(object, {"spec", "unschedulable"})) return fmt::format("node {} is cordoned", node.value);
+  for (const api::Json& taint : api::items_at(object, {"spec", "taints"})) {
     const std::string key = api::text_at(taint, {"key"});
     if (std::ranges::find(kDrainTaints, key) != kDrainTaints.end())
       return fmt::format("node {} has the taint {}", node.value, key);

@@ -31,7 +31,7 @@ std::vector<api::Pod> instances(const EvictorContext& context);
 /// May be used as an object's name in a path.
 bool is_path_segment(std::string_view name);
 
-/// Document of one node.
+/// List of that one node.
 Read node_read(const api::NodeName& node);
 bool is_node_document(const Document& document);
 /// Why the node is about to lose its pods; empty: it keeps them, or is not known.

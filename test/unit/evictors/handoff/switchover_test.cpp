@@ -243,14 +243,16 @@ TEST_P(Switchover, CountsAReplacementOnceItHasARole) {
   }
 }
 
-Document node(const std::string& name, const Json& spec) { return {"node/" + name, 200, Json{{"spec", spec}}.dump()}; }
+Document node(const std::string& name, const Json& spec) {
+  return {"node/" + name, 200, Json{{"items", Json::array({{{"spec", spec}}})}}.dump()};
+}
 
 TEST_P(Switchover, PassesOverNodesThatAreBeingEmptied) {
   const std::vector<std::pair<const char*, Document>> rows = {
       {"cordoned", node("node-b", {{"unschedulable", true}})},
       {"the autoscaler removes it", node("node-b", {{"taints", {{{"key", "ToBeDeletedByClusterAutoscaler"}}}}})},
       {"Karpenter disrupts it", node("node-b", {{"taints", {{{"key", "karpenter.sh/disrupted"}}}}})},
-      {"it is gone", {"node/node-b", 404, "{}"}},
+      {"it is gone", {"node/node-b", 200, R"({"items":[]})"}},
   };
   for (const auto& [what, document] : rows) {
     World world(GetParam(), GetParam().primary);
@@ -260,8 +262,9 @@ TEST_P(Switchover, PassesOverNodesThatAreBeingEmptied) {
     const auto failed = StatefulHandoff().observe(world.look()).failed;
     EXPECT_NE(failed->message.find("web-2: node node-b"), std::string::npos) << failed->message;
   }
-  for (const Document& unknown : {node("node-b", Json::object()), node("node-b", {{"taints", "x"}}),
-                                  Document{"node/node-b", 403, "no"}, Document{"node/node-b", 0, "no answer"}}) {
+  for (const Document& unknown :
+       {node("node-b", Json::object()), node("node-b", {{"taints", "x"}}), Document{"node/node-b", 200, "{}"},
+        Document{"node/node-b", 403, "no"}, Document{"node/node-b", 0, "no answer"}}) {
     World world(GetParam(), GetParam().primary);
     world.more = {unknown};
     EXPECT_EQ(world.failure(), "") << unknown.body;
