@@ -129,8 +129,11 @@ Classification from_known(const KnownText& known, const StatusView& view) {
 Classification classify_denial(int code, const StatusView& view) {
   if (const KnownText* known = find_known(kWebhookTexts, code, view.message)) return from_known(*known, view);
   if (code == 404) return classified(Class::kGoneMaybe, view);  // also said of pods that live
-  return blocked(Class::kRefusedByWebhook, view,
-                 blocker(Kind::kWebhook, quoted_after(view.message, "admission webhook \""), view.message));
+  Classification refused =
+      blocked(Class::kRefusedByWebhook, view,
+              blocker(Kind::kWebhook, quoted_after(view.message, "admission webhook \""), view.message));
+  refused.passes = code == 429;
+  return refused;
 }
 
 Classification classify_too_many(const StatusView& view) {
@@ -324,7 +327,9 @@ std::string service_refusal(std::string_view service, const kube::Response& answ
 }
 
 base::Duration blocked_delay(const Classification& meaning, int consecutive, std::uint64_t seed) {
-  const base::Duration by_class = class_delay(meaning.answer, consecutive);
+  constexpr base::Backoff kPasses{seconds(10), seconds(60)};
+  const base::Duration by_class =
+      meaning.passes ? base::backoff_delay(kPasses, consecutive) : class_delay(meaning.answer, consecutive);
   if (meaning.answer == Class::kThrottled) {
     return base::prolonged_by_up_to_a_fifth(
         std::max<base::Duration>(meaning.retry_after.value_or(by_class), seconds(1)), seed);

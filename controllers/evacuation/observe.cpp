@@ -325,9 +325,25 @@ evictors::CallResult Reconciler::Reconciliation::send_to_service(const ServiceCa
   return deps_.services->send(call, bounded);
 }
 
+/// Which of those pods another unfinished Evacuation moves, by the cache.
+evictors::Document Reconciler::Reconciliation::evacuated_pods(const evictors::Read& read) const {
+  api::Json names = api::Json::array();
+  for (const std::string& pod : read.pods) {
+    const auto all = deps_.evacuations.by_index(kEvacuationsByPod, key_.ns + "/" + pod);
+    const bool moves = std::ranges::any_of(
+        all, [&](const auto& each) { return !api::is_terminal(each->status.phase) && !(each->meta.key() == key_); });
+    if (moves) names.push_back(pod);
+  }
+  return {read.name, 200, api::to_json_text(names)};
+}
+
 base::Status Reconciler::Reconciliation::read_documents_of(const std::string& evictor,
                                                            const std::vector<evictors::Read>& reads) {
   for (const evictors::Read& read : reads) {
+    if (!read.pods.empty()) {
+      seen_.documents[evictor].push_back(evacuated_pods(read));
+      continue;
+    }
     auto answer = send({read.service, read.service_use, key_.ns}, read.request);
     if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
     seen_.documents[evictor].push_back(document_of(read, std::move(answer), seen_.refusal_may_pass));

@@ -93,7 +93,7 @@ evictors::CallResult Reconciler::Reconciliation::send_action(const evictors::Act
 
 /// No more evictions at once than configured, whatever the number of workers.
 evictors::CallResult Reconciler::Reconciliation::send_limited(const evictors::Action& action) {
-  const auto fence = [this] { return time_for_call(); };
+  const auto fence = [&] { return time_for_call(action.request.timeout); };
   const ServiceCall target{action.service, action.service_use, key_.ns};
   if (action.name != evictors::kPostEviction || !deps_.eviction_slots) return send(target, action.request, fence);
   deps_.eviction_slots->acquire();
@@ -104,11 +104,12 @@ evictors::CallResult Reconciler::Reconciliation::send_limited(const evictors::Ac
   return send(target, action.request, fence);
 }
 
-base::Result<base::milliseconds> Reconciler::Reconciliation::time_for_call() const {
+base::Result<base::milliseconds> Reconciler::Reconciliation::time_for_call(base::milliseconds wanted) const {
   if (auto leader = check_leader(); !leader) return leader.error();
   const auto& intent = seen_.evacuation.status.intent;
   if (!intent) return base::unavailable("the server did not store the intent: no call without it");
-  const base::Duration left = intent->time + evictors::kCallTimeout - deps_.clock.now();
+  const base::milliseconds most = std::max<base::milliseconds>(evictors::kCallTimeout, wanted);
+  const base::Duration left = intent->time + most - deps_.clock.now();
   if (left >= kShortestCall) return std::chrono::floor<base::milliseconds>(left);
   return base::Error{base::ErrorCode::kTimeout, "the call's turn came too late: it was not sent"};
 }

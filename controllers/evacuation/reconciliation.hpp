@@ -57,6 +57,7 @@ class Reconciler::Reconciliation {
   base::Result<Continue> refresh_pod_group();
   base::Status read_documents();
   base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
+  evictors::Document evacuated_pods(const evictors::Read& read) const;
   evictors::CallResult send(const ServiceCall& call, const kube::Request& request,
                             const kube::Client::Fence& fence = {});
   evictors::CallResult send_to_service(const ServiceCall& call, const kube::Request& request,
@@ -106,8 +107,8 @@ class Reconciler::Reconciliation {
   /// A write was answered with 404. An admission webhook may have said so: only a read tells.
   base::Result<Continue> confirm_gone();
   /// Whether a call may begin now, and how long it may take: it has ended, or is lost, when kCallTimeout has passed
-  /// since its intent.
-  base::Result<base::milliseconds> time_for_call() const;
+  /// since its intent, or what it wants if that is more (Evictor::call_timeout).
+  base::Result<base::milliseconds> time_for_call(base::milliseconds wanted) const;
   /// Fills in the objects that the Event is about.
   void publish(const api::Evacuation& evacuation, kube::Event event) const;
   void take_pod_from(const evictors::Action& action, const evictors::CallResult& answer);

@@ -285,6 +285,20 @@ INSTANTIATE_TEST_SUITE_P(Protocols65, BlockedDelay,
                                          DelayCase{"ConsecutiveZero", Class::kPdbBlocked, 0, {}, seconds(5)}),
                          [](const auto& info) { return info.param.name; });
 
+/// A webhook that hands something over before it lets the pod go answers 429 meanwhile: asking every five minutes would
+/// find the moment too late.
+TEST(BlockedDelays, OfAWebhooks429AreShort) {
+  const auto delay = [](int code, int consecutive) {
+    const auto refused = evictors::classify_eviction(answer(code, status(code, "", kDeniedBy + "leaders are moving")));
+    return evictors::blocked_delay(refused, consecutive, 0);
+  };
+  EXPECT_LE(delay(429, 1), seconds(12));
+  EXPECT_GE(delay(429, 1), seconds(10));
+  EXPECT_LE(delay(429, 1000), seconds(72));
+  EXPECT_GE(delay(403, 1), seconds(30));
+  EXPECT_GE(delay(403, 1000), seconds(300));
+}
+
 TEST(ResponseClassNames, AreDistinct) {
   std::set<std::string_view> seen;
   for (int i = 0; i <= static_cast<int>(Class::kPermanent); ++i) seen.insert(to_string(static_cast<Class>(i)));
