@@ -314,16 +314,18 @@ Classification classify_call(const CallResult& answer, std::span<const KnownText
   return classify_code(answer->status, view);
 }
 
+std::string service_setting(std::string_view service, int status) {
+  if (!kube::names_a_setting(status)) return {};
+  return fmt::format("; services[{}] of the operator's configuration: {}", service,
+                     kube::explain_refusal(status, {"its url", "its tokenFile or certFile"}));
+}
+
 std::string service_refusal(std::string_view service, const kube::Response& answer) {
   std::string said = base::short_text(answer.body, 120);
   std::ranges::replace_if(
       said, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-  std::string text = fmt::format("service {} answered {}", service, answer.status);
-  if (!said.empty()) text += ": " + said;
-  if (!kube::names_a_setting(answer.status)) return text;
-  const std::string at = fmt::format("services[{}] of the operator's configuration: ", service);
-  return fmt::format("{}; {}{}", text, at,
-                     kube::explain_refusal(answer.status, {"its url", "its tokenFile or certFile"}));
+  return fmt::format("service {} answered {}{}{}{}", service, answer.status, said.empty() ? "" : ": ", said,
+                     service_setting(service, answer.status));
 }
 
 base::Duration blocked_delay(const Classification& meaning, int consecutive, std::uint64_t seed) {

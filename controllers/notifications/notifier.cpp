@@ -32,7 +32,7 @@ bool may_be_taken_later(const base::Result<kube::Response>& answer) {
 
 /// Neither the URL nor anything that the receiver said. Errors of HttpPost hold none of it.
 std::string outcome_text(const base::Result<kube::Response>& answer) {
-  if (!answer) return answer.error().message;
+  if (!answer) return fmt::format("{}: {}", to_string(answer.error().code), answer.error().message);
   return fmt::format("{}: {}", answer->status,
                      kube::explain_refusal(answer->status, {"the URL in urlFile", "the URL in urlFile"}));
 }

@@ -33,7 +33,7 @@ bool may_be_sent_again(const base::Result<kube::Response>& answer) {
 
 /// Nothing that the collector said. Errors of OtlpPost hold no secret.
 std::string outcome_text(const base::Result<kube::Response>& answer) {
-  if (!answer) return answer.error().message;
+  if (!answer) return fmt::format("{}: {}", to_string(answer.error().code), answer.error().message);
   return fmt::format("{}: {}", answer->status,
                      kube::explain_refusal(answer->status, {"tracing.endpoint", "tracing.headersFile"}));
 }

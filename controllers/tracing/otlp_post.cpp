@@ -8,6 +8,7 @@
 #include "api/meta/names.hpp"
 #include "kube/config/credential_scope.hpp"
 #include "kube/config/files.hpp"
+#include "kube/http/transport.hpp"
 
 namespace controllers {
 namespace {
@@ -32,7 +33,7 @@ base::Result<std::vector<std::pair<std::string, std::string>>> parse_headers(con
     const auto colon = line.find(':');
     const std::string_view name = kube::trim(line.substr(0, colon));
     const std::string_view value = colon == std::string_view::npos ? "" : kube::trim(line.substr(colon + 1));
-    if (!api::is_header_name(name) || !is_header_value(value))
+    if (!api::is_header_name(name) || !is_header_value(value) || kube::is_own_header(name))
       return base::invalid(fmt::format("line {} is no header such as \"Authorization: Bearer …\"", number));
     headers.emplace_back(name, value);
   }

@@ -228,6 +228,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Headers{"NoColon", "a: b\nSECRET\n", "line 2"}, Headers{"NoValue", "SECRET:\n", "line 1"},
                     Headers{"ABlankInTheName", "SECRET key: x\n", "line 1"},
                     Headers{"AControlCharacter", "a: SECRET\x01\n", "line 1"},
+                    Headers{"OneThatWeWrite", "a: b\nHOST: SECRET\n", "line 2"},
+                    Headers{"OneThatEndsTheRequest", "Content-Length: 0\n", "line 1"},
                     Headers{"NoAscii", "a: SECRET\xc3\xa4\n", "line 1"}),
     [](const auto& info) { return info.param.name; });
 

@@ -823,6 +823,8 @@ TEST(Patroni, ReadsItsAnswers) {
       {412, "leader name does not match", ResponseClass::kRetryLater},
       {503, "Switchover failed", ResponseClass::kRetryLater},
       {400, "Switchover could be performed only from a specific leader", ResponseClass::kPermanent},
+      {403, "<html>a proxy's page</html>", ResponseClass::kUnknown},
+      {408, "", ResponseClass::kUnknown},
       {500, "oops", ResponseClass::kUnknown},
       {302, "", ResponseClass::kUnknown},
       {403, R"({"kind":"Status","message":"pods \"web-1\" is forbidden: cannot create resource \"pods/proxy\""})",

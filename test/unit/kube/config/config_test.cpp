@@ -317,7 +317,7 @@ TEST_F(ConfigTest, ShowsFilesOnlyToTheServersThatTheirSecretNames) {
     const auto presented = credentials->present();
     return presented ? std::string() : presented.error().message;
   };
-  EXPECT_EQ(refusal(), "the Secret at " + folder.path("") +
+  EXPECT_EQ(refusal(), "the Secret at " + std::filesystem::path(files.token_file).parent_path().string() +
                            " does not say which servers its credentials are for: add the key \"for\" with the value "
                            "https://mover.prod.svc:8443");
   folder.write("for", "https://mover.prod.svc:8443\n");

@@ -160,7 +160,7 @@ class EchoingPrometheus : public testing::Test {
     world_.api_server.on("/api/v1/namespaces/evacuator-system/secrets/prom",
                          R"({"metadata":{"labels":{"evacuator.dev/usage-credentials":"true"}},"data":{"token":")" +
                              base::encode_base64(token_) + R"(","for":")" +
-                             base::encode_base64(source_of({}).endpoint.url) + R"("}})");
+                             base::encode_base64("https://prometheus.monitoring:9090") + R"("}})");
     world_.server.on(kQuery, answer, status);
     api::UsageSource settings = source_of({query("cpu", "a")});
     settings.endpoint.bearer_token = api::SecretKey{"prom", "token"};
