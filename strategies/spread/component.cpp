@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -12,6 +11,7 @@
 #include "scheduling/predicates.hpp"
 #include "strategies/eviction_order.hpp"
 #include "strategies/listing.hpp"
+#include "strategies/spread/node_room.hpp"
 #include "strategies/spread/spread_group.hpp"
 
 namespace strategies {
@@ -19,21 +19,10 @@ namespace {
 
 using scheduling::Topology;
 
-constexpr std::size_t kMostRequestSets = 4;  ///< of pods of different sizes, whose capacity is asked for
-constexpr std::size_t kMostSlots = 256;      ///< that are tried for one move
-constexpr std::int64_t kAnyRoom = std::numeric_limits<std::int32_t>::max();
+constexpr std::size_t kMostSlots = 256;  ///< that are tried for one move
 
 const scheduling::Refusal kNowhereBetter{"NoDomainHasCapacity",
                                          "it fits on no node where it would even out its constraints"};
-
-/// Further pods with these requests that fit on the node.
-std::int64_t room_for(const scheduling::Overlay& cluster, const scheduling::RequestSet& requests, NodeIndex node) {
-  std::int64_t room = cluster.free(node, scheduling::kPodsIndex) / 1000;
-  for (const auto& [resource, milli] : requests) {
-    if (milli > 0) room = std::min(room, cluster.free(node, resource) / milli);
-  }
-  return std::max<std::int64_t>(room, 0);
-}
 
 bool has_hard_rules(const api::Pod& pod) {
   return std::ranges::any_of(pod.topology_spread,
@@ -78,7 +67,7 @@ class ComponentMoves {
   }
 
   NodeIndex node_of(PodIndex pod) const { return run_.context.cluster.node_of(pod); }
-  bool may_be_moved(PodIndex pod) const {
+  bool is_candidate(PodIndex pod) const {
     const NodeIndex node = node_of(pod);
     return run_.looked_at[node] && !run_.full[node] && !run_.context.cluster.is_moved(pod) && run_.in_scope(pod);
   }
@@ -87,56 +76,31 @@ class ComponentMoves {
     std::unordered_map<PodIndex, std::vector<std::uint32_t>> groups_of;
     for (std::uint32_t i = 0; i < component.size(); ++i) {
       for (const PodIndex pod : component[i].pods) {
-        if (may_be_moved(pod)) groups_of[pod].push_back(i);
+        if (is_candidate(pod)) groups_of[pod].push_back(i);
       }
     }
     std::vector<PodIndex> pods;
     for (const auto& [pod, groups] : groups_of) pods.push_back(pod);
     std::ranges::sort(pods, std::ranges::greater{});
-    std::map<std::tuple<EvictionRank, NodeIndex, std::vector<std::uint32_t>>, std::uint32_t> known;
+    std::map<std::tuple<bool, EvictionRank, NodeIndex, std::vector<std::uint32_t>>, std::uint32_t> known;
     for (const PodIndex pod : pods) {
+      const bool is_protected = run_.context.evictability.refusal(pod).has_value();
       const EvictionRank rank = eviction_rank(cluster_.pod(pod));
-      const auto [at, is_new] =
-          known.emplace(std::tuple(rank, node_of(pod), groups_of.at(pod)), static_cast<std::uint32_t>(slots_.size()));
-      if (is_new) slots_.push_back({node_of(pod), rank, groups_of.at(pod), {}});
-      slots_[at->second].pods.push_back(pod);
+      std::vector<Slot>& slots = is_protected ? protected_ : slots_;
+      const auto [at, is_new] = known.emplace(std::tuple(is_protected, rank, node_of(pod), groups_of.at(pod)),
+                                              static_cast<std::uint32_t>(slots.size()));
+      if (is_new) slots.push_back({node_of(pod), rank, groups_of.at(pod), {}});
+      slots[at->second].pods.push_back(pod);
     }
   }
 
   std::vector<NodePods> node_pods(const SpreadMembers& members, std::uint32_t group) const {
-    std::vector<NodePods> nodes(cluster_.node_count());
-    for (const PodIndex pod : members.pods) ++nodes[node_of(pod)].pods;
+    std::vector<NodePods> nodes = pods_and_room(run_.context, members, run_.args.node_fit);
     for (const Slot& slot : slots_) {
       const bool is_counted = std::ranges::find(slot.groups, group) != slot.groups.end();
       if (is_counted) nodes[slot.node].movable += static_cast<std::int64_t>(slot.pods.size());
     }
-    for (const PodIndex sample : one_of_each_size(members.pods)) add_room(sample, nodes);
-    for (NodeIndex node = 0; node < nodes.size(); ++node) {
-      const auto leaves_out = [node](const SpreadState* state) {
-        return state->is_hard() && state->domain_of(node) == Topology::kNone;
-      };
-      if (std::ranges::any_of(members.states, leaves_out)) nodes[node].room = 0;
-    }
     return nodes;
-  }
-  std::vector<PodIndex> one_of_each_size(const std::vector<PodIndex>& pods) const {
-    std::map<std::uint32_t, PodIndex> by_size;
-    for (const PodIndex pod : pods) {
-      if (by_size.size() < kMostRequestSets) by_size.emplace(cluster_.request_set_of(pod), pod);
-    }
-    std::vector<PodIndex> samples;
-    for (const auto& [size, pod] : by_size) samples.push_back(pod);
-    return samples;
-  }
-  void add_room(PodIndex sample, std::vector<NodePods>& nodes) const {
-    const scheduling::Overlay& cluster = run_.context.cluster;
-    const auto query = cluster.fit_query(sample, scheduling::FitLevel::kScheduler);
-    for (NodeIndex node = 0; node < nodes.size(); ++node) {
-      if (!run_.args.node_fit)
-        nodes[node].room = kAnyRoom;
-      else if (query->fits_beside_room_and_spread(node))
-        nodes[node].room = std::max(nodes[node].room, room_for(cluster, cluster_.requests(sample), node));
-    }
   }
 
   // --- one move
@@ -343,7 +307,10 @@ class ComponentMoves {
 
   /// Pods that stay in domains above their limits.
   void report_stuck() {
-    for (const Slot& slot : slots_) {
+    for (const std::vector<Slot>* slots : {&slots_, &protected_}) report_stuck(*slots);
+  }
+  void report_stuck(const std::vector<Slot>& slots) {
+    for (const Slot& slot : slots) {
       if (run_.full[slot.node] || broken_rule(slot) == nullptr) continue;
       for (auto pod = slot.pods.rbegin(); pod != slot.pods.rend(); ++pod) {
         if (may_leave(run_.context, run_.sink, *pod)) run_.sink.refused(*pod, kNowhereBetter);
@@ -381,6 +348,7 @@ class ComponentMoves {
   SpreadRun& run_;
   const scheduling::ClusterSnapshot& cluster_;
   std::vector<Slot> slots_;
+  std::vector<Slot> protected_;  ///< pods that may not leave
   std::vector<SpreadGroup> groups_;
   bool is_plan_outdated_ = false;
   NodeIndex way_in_ = 0;  ///< where the filter let a pod in last
