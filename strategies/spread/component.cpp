@@ -50,18 +50,20 @@ class ComponentMoves {
   }
 
   void run() {
-    while (!run_.is_stopped) {
+    while (!is_over()) {
       if (!(has_moves() && (advance(Openness::kForFurtherPods) || advance(Openness::kForOwnPods))) && !reconsider())
         break;
     }
-    if (!run_.is_stopped) report_stuck();
+    if (!is_over()) report_stuck();
   }
 
  private:
-  enum class Outcome { kMoved, kKept, kNowhere };
+  enum class Outcome { kMoved, kKept, kNowhere, kUnneeded };
   /// For whom the filter is to have a node after a move. What the first one refuses is tried again with the second one.
   enum class Openness { kForFurtherPods, kForOwnPods };
 
+  /// A limit lets no further pod go.
+  bool is_over() const { return run_.is_stopped || is_namespace_full_; }
   bool has_moves() const {
     return std::ranges::any_of(groups_, [](const SpreadGroup& each) { return each.has_moves(); });
   }
@@ -121,14 +123,25 @@ class ComponentMoves {
       return slots_[b.second].node < slots_[a.second].node;
     };
     std::ranges::make_heap(order, comes_later);
+    bool some_stay = false;
     for (std::size_t tried = 0; !order.empty() && tried < kMostSlots; order.pop_back()) {
       std::ranges::pop_heap(order, comes_later);
-      Slot& slot = slots_[order.back().second];
-      if (!comes_nearer_without(slot)) continue;
-      if (try_to_move(slot) != Outcome::kNowhere) return true;
-      ++tried;
+      const Outcome outcome = advance(slots_[order.back().second]);
+      if (outcome == Outcome::kMoved || is_over()) return true;
+      if (outcome == Outcome::kNowhere) ++tried;
+      some_stay = some_stay || outcome == Outcome::kKept;
     }
-    return false;
+    return some_stay;
+  }
+
+  /// Moves the first pod of the slot that may leave. kKept: those that were tried stay; kUnneeded: none was.
+  Outcome advance(Slot& slot) {
+    Outcome outcome = Outcome::kUnneeded;
+    while (!slot.pods.empty() && !run_.full[slot.node] && !is_over() && comes_nearer_without(slot)) {
+      outcome = try_to_move(slot);
+      if (outcome != Outcome::kKept) return outcome;
+    }
+    return outcome;
   }
 
   SpreadCounts counts_at(const Slot& slot, NodeIndex node) const {
@@ -172,6 +185,7 @@ class ComponentMoves {
     const NominationResult result =
         run_.args.node_fit ? run_.sink.offer_towards(pod, reason, goal) : run_.sink.offer_anyway(pod, reason, goal);
     run_.is_stopped = result == NominationResult::kTotalLimit;
+    is_namespace_full_ = result == NominationResult::kNamespaceLimit;
     if (result == NominationResult::kNodeLimit) fill(slot.node);
     if (result != NominationResult::kAccepted) return stay(slot);
     const NodeIndex to = run_.trial.place(pod, target);
@@ -351,6 +365,7 @@ class ComponentMoves {
   std::vector<Slot> protected_;  ///< pods that may not leave
   std::vector<SpreadGroup> groups_;
   bool is_plan_outdated_ = false;
+  bool is_namespace_full_ = false;
   NodeIndex way_in_ = 0;  ///< where the filter let a pod in last
   // The move in hand.
   bool is_filtered_ = false;  ///< the pod has DoNotSchedule rules
