@@ -95,7 +95,7 @@ constexpr std::array kEventReasons = {
                       "The end: the policy that made it was deleted.", ""},
     Term<EventReason>{
         EventReason::kDecisionExpired, "DecisionExpired", kOnBoth,
-        "The end: it got no slot within `timeouts.decisionTTL`.",
+        "The end: it got no slot within `timeouts.decisionTTL`, or the nodes that its plan counted on are full by now.",
         "`kubectl get evac -A -o wide` shows what holds the slots. A policy decides again in its next cycle."},
     Term<EventReason>{EventReason::kTargetGone, "TargetGone", kOnBoth,
                       "The end: the pod left before anything was asked of anybody.", ""},

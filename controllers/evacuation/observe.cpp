@@ -7,6 +7,7 @@
 #include "api/core/codec.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/origin.hpp"
+#include "controllers/evacuation/emptied_nodes.hpp"
 #include "controllers/evacuation/group_lookup.hpp"
 #include "controllers/evacuation/reconciliation.hpp"
 #include "controllers/signing/creator.hpp"
@@ -118,6 +119,8 @@ void Reconciler::Reconciliation::observe_surroundings() {
   observe_budgets();
   observe_claims();
   observe_past();
+  seen_.emptied_nodes.clear();
+  if (evacuation.status.phase == EvacuationPhase::kVerifying) seen_.emptied_nodes = nodes_emptied_with_it();
   seen_.pod_group = look_up_pod_group(evacuation, seen_.pod.get(), deps_.evacuations, deps_.pods);
   freshness_.pod_group_from_cache();
   seen_.siblings.clear();
@@ -136,6 +139,19 @@ void Reconciler::Reconciliation::observe_surroundings() {
     seen_.siblings.push_back({std::move(pod), taken});
   }
   if (deps_.desired_replicas) seen_.desired_replicas = deps_.desired_replicas(key_.ns, *owner);
+}
+
+/// A policy made it for a plan that empties nodes in waves.
+bool Reconciler::Reconciliation::empties_a_node() const {
+  const api::Evacuation& evacuation = seen_.evacuation;
+  return !api::policy_of(evacuation).empty() && deps_.plans_in_waves &&
+         deps_.plans_in_waves(evacuation.spec.source.strategy);
+}
+
+std::set<std::string> Reconciler::Reconciliation::nodes_emptied_with_it() const {
+  if (!empties_a_node()) return {};
+  return emptied_nodes(seen_.evacuation,
+                       deps_.evacuations.by_index(kEvacuationsByPlan, plan_index_key(seen_.evacuation)));
 }
 
 /// Two that took the same replacement at once: the first by name keeps it, or both would give way to each other

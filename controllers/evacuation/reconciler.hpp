@@ -37,6 +37,7 @@ namespace controllers::evacuation {
 /// Index names that the reconciler asks of the stores; add_evacuation_indexes() makes them.
 inline constexpr std::string_view kEvacuationsByPod = "evacuator-pod";      ///< evacuations: "<ns>/<pod name>"
 inline constexpr std::string_view kEvacuationsByOwner = "evacuator-owner";  ///< evacuations: owner_index_key
+inline constexpr std::string_view kEvacuationsByPlan = "evacuator-plan";    ///< evacuations: plan_index_key
 inline constexpr std::string_view kPodsByOwner = "evacuator-owner";         ///< pods: owner_index_key
 /// "<ns>/<uid of the pod's controller>": anybody may name any UID as an owner, and means one of the own namespace.
 std::string owner_index_key(const std::string& ns, const api::OwnerReference& owner);
@@ -88,6 +89,8 @@ class Reconciler {
     bool allows_required = false;          ///< manual Evacuations may have spec.placement.policy Required
     bool serves_native_evictions = false;  ///< kube::Discovery::has_native_evictions
     const base::Clock* steady = nullptr;   ///< of delays that are in memory only; nullptr: `clock`
+    /// Does the strategy of that name empty nodes in waves? May be empty: none does.
+    std::function<bool(const std::string& strategy)> plans_in_waves = {};
   };
 
   explicit Reconciler(Dependencies dependencies);

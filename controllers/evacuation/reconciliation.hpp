@@ -4,6 +4,7 @@
 /// for the slot.
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ class Reconciler::Reconciliation {
   void observe_surroundings();
   bool yields_to_us(const api::Evacuation& other) const;
   void observe_past();
+  bool empties_a_node() const;
+  std::set<std::string> nodes_emptied_with_it() const;
   void check_spec();
   std::string placement_problem() const;
   bool policy_gone() const;
@@ -69,6 +72,7 @@ class Reconciler::Reconciliation {
 
   // --- slot.cpp: asking for a slot, and for free capacity with it
   base::Status obtain_slot(bool needs_capacity);
+  void confirm_destination(const AdmissionRequest& request);
   base::Result<Admission> add_capacity(const AdmissionRequest& request, std::optional<bool> needed, Admission granted);
   base::Result<bool> needs_capacity_by_reading();
   void forget_old_slot();

@@ -10,6 +10,7 @@
 #include "controllers/signing/creator.hpp"
 #include "controllers/signing/origin.hpp"
 #include "scheduling/scoring/scheduler_rules.hpp"
+#include "strategies/catalog.hpp"
 #include "usage/sources/metrics_server.hpp"
 
 namespace controllers {
@@ -179,7 +180,8 @@ evacuation::Reconciler::Dependencies OperatorParts::evacuation_dependencies() {
           .trusts_creators = deps.config.webhook.admission.trust_creators,
           .allows_required = deps.config.webhook.allow_required,
           .serves_native_evictions = deps.discovery.has_native_evictions,
-          .steady = &steady};
+          .steady = &steady,
+          .plans_in_waves = [](const std::string& strategy) { return strategies::plans_in_waves(strategy); }};
 }
 
 PolicyReconciler::Dependencies OperatorParts::policy_dependencies() {

@@ -61,6 +61,17 @@ bool same_placement(const api::TopologySpreadConstraint& constraint, const api::
   return !constraint.honor_node_taints || owner.tolerations == other_owner.tolerations;
 }
 
+/// The topologies of the owner's constraints of the same kind: where a node lacks one, kube-scheduler leaves it out of
+/// the counts of all.
+std::vector<std::string_view> sorted_keys(const api::TopologySpreadConstraint& constraint, const api::Pod& owner) {
+  std::vector<std::string_view> keys;
+  for (const api::TopologySpreadConstraint& each : owner.topology_spread) {
+    if (each.schedule_anyway == constraint.schedule_anyway) keys.push_back(each.topology_key);
+  }
+  std::ranges::sort(keys);
+  return keys;
+}
+
 }  // namespace
 
 std::optional<api::LabelSelector> effective_selector(const api::TopologySpreadConstraint& constraint,
@@ -88,7 +99,8 @@ void SpreadRules::add(const api::TopologySpreadConstraint& constraint, const api
   for (auto at = first; at != last; ++at) {
     const SpreadRule& known = rules_[at->second];
     const bool same_wish = !exact || (known.constraint->schedule_anyway == constraint.schedule_anyway &&
-                                      known.constraint->min_domains == constraint.min_domains);
+                                      known.constraint->min_domains == constraint.min_domains &&
+                                      sorted_keys(*known.constraint, *known.owner) == sorted_keys(constraint, owner));
     if (same_wish && known.constraint->max_skew == constraint.max_skew &&
         known.constraint->topology_key == constraint.topology_key && known.selector == *selector &&
         same_placement(*known.constraint, *known.owner, constraint, owner)) {
@@ -113,7 +125,8 @@ const SpreadDomains& SpreadDomainCache::domains_of(const SpreadRule& rule) {
   for (auto at = first; at != last; ++at) {
     const SpreadRule& known = at->second->rule;
     if (known.constraint->topology_key == rule.constraint->topology_key &&
-        same_placement(*known.constraint, *known.owner, *rule.constraint, *rule.owner)) {
+        same_placement(*known.constraint, *known.owner, *rule.constraint, *rule.owner) &&
+        (!exact_ || sorted_keys(*known.constraint, *known.owner) == sorted_keys(*rule.constraint, *rule.owner))) {
       return at->second->domains;
     }
   }
@@ -122,9 +135,11 @@ const SpreadDomains& SpreadDomainCache::domains_of(const SpreadRule& rule) {
   domains.topology = &cluster_->topology(rule.constraint->topology_key);
   domains.nodes.resize(domains.topology->domain_names.size());
   domains.includes.resize(cluster_->base().node_count(), false);
+  const auto patchy = exact_ ? scheduling::patchy_topologies(*rule.owner, rule.constraint->schedule_anyway, *cluster_)
+                             : scheduling::PatchyTopologies();
   for (const NodeIndex node : nodes_) {
     const std::uint32_t domain = domains.topology->domain_of[node];
-    if (domain == scheduling::Topology::kNone || !includes(rule, node)) continue;
+    if (domain == scheduling::Topology::kNone || !scheduling::has_all(patchy, node) || !includes(rule, node)) continue;
     domains.nodes[domain].push_back(node);
     domains.includes[node] = true;
   }

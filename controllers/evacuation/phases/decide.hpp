@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,10 @@ struct Observed {
   std::string not_allowed;        ///< why a service may not be called for it, as just seen; empty: none was refused
   std::string duplicate_of;       ///< name of another unfinished Evacuation that moves the same pod UID; empty: none
   Slot slot;
-  bool slot_is_waited_for = false;  ///< somebody could go if this one gave its slot back
+  /// Why a pod that leaves an emptied node has no other node to go to, as just seen; empty: it has one.
+  std::string no_destination;
+  std::set<std::string> emptied_nodes;  ///< Verifying: nodes that are emptied together with the pod's
+  bool slot_is_waited_for = false;      ///< somebody could go if this one gave its slot back
   OperatorRules rules;
   std::vector<Sibling> siblings;  ///< looked up once the pod's controller is known
   /// How long earlier Evacuations of the same workload were InProgress, shortest first; at most the newest 16.

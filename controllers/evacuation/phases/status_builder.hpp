@@ -311,6 +311,8 @@ std::optional<Step> refuse_late_cancel(StatusBuilder& builder);
 std::optional<Step> wait_while_suspended(StatusBuilder& builder);
 /// T1, T25c: another unfinished Evacuation moves the same pod.
 std::optional<Step> reject_duplicate(StatusBuilder& builder);
+/// T2, T25b: the plan that it belongs to counted on capacity that is gone.
+std::optional<Step> end_without_destination(StatusBuilder& builder);
 /// The slot question of Pending and Backoff; on a granted one the attempt begins.
 std::optional<Step> begin_with_slot(StatusBuilder& builder);
 /// T4: chooses the evictor of the attempt. Answers while none can be had.

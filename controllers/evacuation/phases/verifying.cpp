@@ -108,6 +108,13 @@ Step succeed(StatusBuilder& builder, std::string message) {
   return builder.finish(EvacuationPhase::kSucceeded, reason_of(builder.status().outcome->kind), std::move(message));
 }
 
+constexpr const char* kEmptiedToo = ", which is to be emptied as well";
+
+/// Its plan empties that node, too, so the move gains nothing.
+bool lands_on_emptied(const StatusBuilder& builder, const std::string& node) {
+  return builder.seen().emptied_nodes.contains(node);
+}
+
 void show_candidate(StatusBuilder& builder, const api::Pod& pod) {
   if (!pod.node_name.empty()) record_replacement(builder, pod);  // before that there is nothing to tell
   if (!is_serving(builder, pod)) {
@@ -117,9 +124,11 @@ void show_candidate(StatusBuilder& builder, const api::Pod& pod) {
     return;
   }
   const bool moved = pod.node_name != builder.spec().node_name || builder.spec().node_name.empty();
-  builder.set_condition(ConditionType::kReplacementReady, moved ? ConditionStatus::kTrue : ConditionStatus::kFalse,
-                        moved ? Reason::kReady : Reason::kSameNode,
-                        fmt::format("{} on node {}", pod.meta.name, pod.node_name.value));
+  const bool is_emptied = moved && lands_on_emptied(builder, pod.node_name.value);
+  builder.set_condition(
+      ConditionType::kReplacementReady, moved && !is_emptied ? ConditionStatus::kTrue : ConditionStatus::kFalse,
+      moved && !is_emptied ? Reason::kReady : Reason::kSameNode,
+      fmt::format("{} on node {}{}", pod.meta.name, pod.node_name.value, is_emptied ? kEmptiedToo : ""));
 }
 
 /// The replacement is found by the pod's owner.
@@ -139,8 +148,10 @@ void show_arrived(StatusBuilder& builder, const std::string& message) {
   const bool migrated = outcome.kind == api::OutcomeKind::kMigrated;
   const auto& node = builder.spec().node_name;
   const bool back = !migrated && outcome.replacement && !node.empty() && outcome.replacement->node == node;
-  if (back) {
-    builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kSameNode, message);
+  const bool is_emptied = outcome.replacement && lands_on_emptied(builder, outcome.replacement->node.value);
+  if (back || is_emptied) {
+    builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kSameNode,
+                          message + (is_emptied && !back ? kEmptiedToo : ""));
     return;
   }
   builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kTrue,
