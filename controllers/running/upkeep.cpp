@@ -80,9 +80,9 @@ void Upkeep::publish_slots() {
 
 /// Other keys prove other things: what the cache shows was proved by those that were known when it was read.
 void Upkeep::follow_keys() {
+  const auto before = parts_.deps.keys.keys();
   parts_.deps.keys.refresh(parts_.deps.may_act());
-  auto keys = parts_.deps.keys.keys();
-  if (std::exchange(keys_, keys) != keys && parts_.caches.evacuations.has_synced())
+  if (parts_.deps.keys.keys() != before && parts_.caches.evacuations.has_synced())
     (void)parts_.caches.evacuations.reflector().relist();
 }
 

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,8 +33,7 @@ class Upkeep {
 
   OperatorParts& parts_;
   bool was_stale_ = false;
-  std::optional<base::Duration> ahead_;           ///< the clock, of the steady one
-  std::shared_ptr<const signing::KeyRing> keys_;  ///< with which the cache of Evacuations was read
+  std::optional<base::Duration> ahead_;                                               ///< the clock, of the steady one
   std::map<std::pair<std::string, std::string>, std::int64_t> published_reconciles_;  ///< by queue and result
 };
 

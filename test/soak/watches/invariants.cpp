@@ -201,6 +201,7 @@ void Invariants::count(const api::Evacuation& evacuation, Holders& holders) cons
   const bool whole = late && !is_returned && evacuation.spec.hold_slot_until == api::HoldSlotUntil::kReplacementReady;
   if (holds_slot(evacuation.status) || whole) {
     ++holders.total;
+    if (!api::origin_is_verified(evacuation)) ++holders.manual;
     ++holders.by_namespace[evacuation.meta.ns];
     if (!evacuation.spec.node_name.empty()) ++holders.by_node[evacuation.spec.node_name.value];
   }
@@ -218,6 +219,9 @@ void Invariants::check_limits(const Holders& holders) {
   };
   const auto& limits = config_.in_flight;
   if (over(holders.total, limits.total)) violated(fmt::format("I7: {} in flight", holders.total));
+  const bool has_total = limits.total && !limits.total->percent;
+  if (has_total && holders.manual > limits.total->value - limits.total->value / 5)
+    violated(fmt::format("I7: {} manual ones in flight, of {} in all", holders.manual, limits.total->value));
   for (const auto& [node, used] : holders.by_node) {
     if (over(used, limits.per_node)) violated(fmt::format("I7: {} in flight on node {}", used, node));
   }
