@@ -76,6 +76,7 @@ bool Reconciler::Reconciliation::observe_cached() {
   seen_.evacuation = stored_ ? stored_->evacuation : *cached;
   if (!is_trimmed(seen_.evacuation)) settle_origin(seen_.evacuation, keys_.get(), deps_.origins);
   if (stored_) stored_->evacuation = seen_.evacuation;
+  confirm_write();
   restore_unsaved();
   seen_.pod = deps_.pods.get({key_.ns, cached->spec.pod_ref.name});
   seen_.pod_is_cached = true;
@@ -185,6 +186,7 @@ void Reconciler::Reconciliation::take_in(StoredEvacuation stored) {
   settle_origin(stored_->evacuation, keys_.get(), deps_.origins);
   seen_.evacuation = stored_->evacuation;
   freshness_.evacuation_arrived();
+  confirm_write();
   show_unsaved();
 }
 
@@ -233,11 +235,11 @@ void Reconciler::Reconciliation::observe_creator() {
     seen_.creator = api::to_json_text(*subject);
 }
 
-/// It says that the operator made it, and nobody can tell: whether that is so must not be decided without the keys.
-/// They may have been rotated since they were read last.
+/// It carries a signature, and no key can tell whether that is the operator's: nothing is decided without the keys, in
+/// no phase. They may have been rotated since they were read last.
 bool Reconciler::Reconciliation::waits_for_keys() const {
   const api::Evacuation& evacuation = seen_.evacuation;
-  const bool asks = origin_is_open(evacuation) && evacuation.status.phase == EvacuationPhase::kPending &&
+  const bool asks = origin_is_open(evacuation) && !api::is_terminal(evacuation.status.phase) &&
                     evacuation.meta.annotations.contains(api::well_known::kOriginAnnotation);
   if (!asks || !keys_) return asks;
   return prove_origin(evacuation, *keys_, deps_.origins) == OriginProof::kUnknownKey && !deps_.keys.problem().empty();

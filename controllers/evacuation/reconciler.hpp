@@ -21,6 +21,7 @@
 #include "controllers/evacuation/io.hpp"
 #include "controllers/evacuation/memory/departures.hpp"
 #include "controllers/evacuation/memory/missing_rights.hpp"
+#include "controllers/evacuation/memory/unconfirmed.hpp"
 #include "controllers/evacuation/phases/decide.hpp"
 #include "controllers/evacuation/ports.hpp"
 #include "controllers/evacuation/refused_writes.hpp"
@@ -132,7 +133,9 @@ class Reconciler {
   void back_off_after_lost_record(const api::ObjectKey& key);
   std::optional<base::Duration> refused_for(const api::ObjectKey& key) const;
   std::optional<base::Duration> backs_off_for(const api::ObjectKey& key) const;
-  void mark_dead(const std::string& evictor, base::TimePoint until);
+  /// An Evacuation of that namespace found that nothing serves that evictor. True: it counts for all Evacuations from
+  /// now on. A manual one alone does not decide for others: two namespaces have to find the same within kDeadFor.
+  bool mark_dead(const std::string& evictor, const std::string& ns, bool is_trusted, base::TimePoint now);
   base::TimePoint steady_now() const { return (deps_.steady ? *deps_.steady : deps_.clock).now(); }
 
   /// The newest version of an Evacuation that we wrote, as long as the cache shows an older one.
@@ -162,13 +165,15 @@ class Reconciler {
   RefusedWrites refused_;
   Departures departures_;
   MissingRights missing_rights_;
+  UnconfirmedWrites unconfirmed_;
   struct Backoff {
     int failures = 0;
     base::TimePoint until{};
   };
   mutable std::mutex mutex_;  ///< of what follows
   std::map<api::ObjectKey, Backoff> backoffs_;
-  std::map<std::string, base::TimePoint, std::less<>> dead_until_;  ///< evictors that nobody serves here
+  std::map<std::string, base::TimePoint, std::less<>> dead_until_;              ///< evictors that nobody serves here
+  std::map<std::string, std::map<std::string, base::TimePoint>> dead_reports_;  ///< by evictor and namespace
   std::map<api::ObjectKey, OwnWrite> own_writes_;
   std::map<api::ObjectKey, UnsavedGrant> unsaved_;
 };

@@ -98,6 +98,10 @@ class Reconciler::Reconciliation {
   base::Result<Continue> remove_evacuation();
   base::Result<Continue> change_main(const Decision& decision);
   base::Result<Continue> store_status(const Decision& decision);
+  std::vector<kube::Event> news_of(const Decision& decision) const;
+  void confirm_write();
+  void tell_stored(const UnconfirmedWrite& write);
+  void record_intent();
   base::Result<Continue> call(evictors::Action action);
   base::Result<Continue> record_answer(const evictors::Action& action, const evictors::CallResult& answer);
   bool may_store_later(const Decision& answered, const evictors::Action& action) const;
@@ -140,8 +144,9 @@ class Reconciler::Reconciliation {
   bool write_kept_nothing_ = false;         ///< the newest status write left the object as it was
   std::optional<UnsavedGrant> unsaved_;     ///< seen_ shows it, stored_ does not
   std::vector<kube::Event> unsaved_events_;
-  std::string cached_version_;   ///< resourceVersion that the cache showed
-  std::int32_t slot_after_ = 0;  ///< seen_.slot was asked for after that many attempts
+  std::optional<api::EvacuationIntent> recorded_intent_;  ///< in the audit log, by this reconcile
+  std::string cached_version_;                            ///< resourceVersion that the cache showed
+  std::int32_t slot_after_ = 0;                           ///< seen_.slot was asked for after that many attempts
 };
 
 }  // namespace controllers::evacuation

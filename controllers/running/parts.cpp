@@ -21,6 +21,7 @@ constexpr std::size_t kEvictionsPerWriter = 4;
 
 evacuation::OperatorRules rules_of(const OperatorConfig& config) {
   return {.slot_without_progress = config.slot_without_progress,
+          .max_progress = config.max_progress,
           .manual_priority = config.manual.priority,
           .manual_suspended = config.manual.suspended,
           .manual_ttl = config.manual.ttl_after_finished,
@@ -100,6 +101,7 @@ OperatorParts::OperatorParts(Operator::Dependencies dependencies)
   });
   caches.evacuations.recall_with([this](const api::ObjectMeta& meta) { return evacuations.own_write(meta); });
   admission.set_manual_patience(deps.config.slot_without_progress);
+  admission.keep_share_for_policies();
   connect_caches(*this);
   add_responder();
   add_adviser();

@@ -121,8 +121,8 @@ Step decide_phase(StatusBuilder& builder) {
 void take_in(StatusBuilder& builder) {
   if (builder.phase() != EvacuationPhase::kPending) return;
   const std::string& hash = builder.seen().spec_hash;
-  if (builder.status().spec_hash.empty() && api::origin_is_verified(builder.evacuation()))
-    builder.set_signed_priority(builder.spec().priority);
+  const bool is_new = builder.status().spec_hash.empty() && !builder.status().signed_priority;
+  if (is_new && api::origin_is_verified(builder.evacuation())) builder.set_signed_priority(builder.spec().priority);
   if (!hash.empty() && !builder.seen().spec_changed) builder.set_spec_hash(hash);
   if (api::find_condition(builder.status().conditions, ConditionType::kOriginVerified)) return;
   builder.set_condition(ConditionType::kOriginVerified, ConditionStatus::kFalse, Reason::kNotSigned,

@@ -30,7 +30,9 @@ struct Sibling {
 /// What the operator's configuration says about every Evacuation. "By hand": the operator did not make it
 /// (api::origin_is_verified).
 struct OperatorRules {
-  base::Duration slot_without_progress = base::minutes(10);   ///< T36; 0: never
+  base::Duration slot_without_progress = base::minutes(10);  ///< T36, T38; 0: never
+  /// Of a pod's grace period, and of an attempt, at most this counts as progress (T36, T38).
+  base::Duration max_progress = std::chrono::hours(1);
   std::int32_t manual_priority = 1000;                        ///< the highest that counts
   base::Duration manual_suspended = std::chrono::hours(168);  ///< then it expires; 0: never
   base::Duration manual_ttl = std::chrono::hours(168);        ///< of a finished one, at most
@@ -121,6 +123,9 @@ Decision decide(const Observed& seen, const evictors::EvictorRegistry& registry,
 /// After `action` was sent: `seen.evacuation` carries the unresolved intent.
 Decision decide_answer(const Observed& seen, const evictors::EvictorRegistry& registry, const evictors::Action& action,
                        const evictors::CallResult& answer, base::TimePoint now);
+
+/// How long a pod that terminates counts in the departure limits while others wait (T38). `pod`: nullptr: unknown.
+base::Duration departure_counts_for(const OperatorRules& rules, const api::EvacuationSpec& spec, const api::Pod* pod);
 
 /// A 201 without a deletionTimestamp after this long is no 201 (T31).
 inline constexpr base::seconds kDeleteVisibleWithin{30};
