@@ -6,6 +6,7 @@
 
 #include "api/core/claim_risk.hpp"
 #include "api/meta/well_known.hpp"
+#include "api/virtual_machine.hpp"
 #include "scheduling/snapshot/autoscaler_marks.hpp"
 
 namespace scheduling {
@@ -236,7 +237,8 @@ std::optional<Refusal> refuse_local_storage(const EvictionCandidate& candidate) 
   const bool as_upstream = candidate.rules.is_upstream();
   const auto is_local = [&](const api::Volume& volume) {
     using enum api::VolumeKind;
-    if (volume.kind == kHostPath || volume.kind == kEmptyDir) return true;
+    if (volume.kind == kHostPath) return true;
+    if (volume.kind == kEmptyDir) return as_upstream || api::loses_empty_dirs(candidate.pod);
     if (as_upstream) return false;
     // A generic ephemeral volume goes with the pod, as an emptyDir does; a claim of a local disk keeps it on its node.
     return volume.kind == kEphemeral || (volume.kind == kPersistentVolumeClaim && is_on_local_disk(candidate, volume));

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "api/evacuation/refs.hpp"
 #include "api/json/lenient.hpp"
 #include "api/vocabulary/blockers.hpp"
+#include "api/vocabulary/condition_types.hpp"
+#include "api/vocabulary/reasons.hpp"
 #include "api/wire_names.hpp"
 
 namespace api {
@@ -147,10 +151,19 @@ std::string short_blocker(const Blocker& blocker) {
   return text;
 }
 
+/// targetNode is only where capacity is held: the owner of the pod has not chosen a node yet.
+bool is_only_reserved(const EvacuationStatus& status) {
+  const Condition* slot = find_condition(status.conditions, ConditionType::kSlotAcquired);
+  if (!slot || slot->reason != Reason::kCapacityReserved) return false;
+  return std::ranges::none_of(status.refs, [](const auto& ref) { return ref.first == kChosenTargetRef; });
+}
+
 /// Where the pod goes, or went.
 const std::string& target_of(const EvacuationStatus& status) {
+  static const std::string kNone;
   const bool replaced = status.outcome && status.outcome->replacement;
-  return replaced ? status.outcome->replacement->node.value : status.target_node.value;
+  if (replaced) return status.outcome->replacement->node.value;
+  return is_only_reserved(status) ? kNone : status.target_node.value;
 }
 
 std::string summary_of(const std::vector<Blocker>& blockers) {

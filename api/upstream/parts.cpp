@@ -220,7 +220,7 @@ void Workbench::add_drafts(std::vector<Draft> drafts, const Draft& common) {
     }
   }
   for (Draft& draft : drafts) {
-    draft.spec.update(common.spec);
+    draft.spec.update(common.spec, true);  // limits may be in both
     settle_usage_sources(draft, *this);
     draft.origins.insert(draft.origins.end(), common.origins.begin(), common.origins.end());
     drafts_.push_back(std::move(draft));

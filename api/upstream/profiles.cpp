@@ -39,6 +39,16 @@ std::string_view name_of_point(Point point) {
   return "";
 }
 
+/// Filter of OpenShift's descheduler: a VM that has migrated is left alone for a while.
+constexpr std::string_view kMigrationAware = "KubevirtMigrationAware";
+struct CooldownArg {
+  const char* theirs;
+  const char* ours;  ///< member of spec.limits.cooldown
+};
+constexpr std::array kCooldownArgs = {CooldownArg{"migrationCooldown", "virtualMachine"},
+                                      CooldownArg{"maxMigrationCooldown", "maximum"},
+                                      CooldownArg{"migrationHistoryWindow", "window"}};
+
 /// One profile on its way to a policy.
 class ProfileReader {
  public:
@@ -105,6 +115,7 @@ class ProfileReader {
   }
 
   void read_enabled(Point point, const std::string& name, const FieldPath& at) {
+    if (point == Point::kFilter && name == kMigrationAware) return read_migration_cooldown(at);
     const auto runs_at = point_of_plugin(name);
     if (!runs_at) return note_unknown(name, at);
     if (*runs_at != point) {
@@ -121,6 +132,28 @@ class ProfileReader {
     Json args = config->args == nullptr ? Json::object() : *config->args;
     read_soft_constraints(name, config->at, args);
     bench_.add_strategy(draft_, {name, std::move(args), config->at, {}});
+  }
+
+  void read_migration_cooldown(const FieldPath& at) {
+    if (std::exchange(has_migration_cooldown_, true)) return;  // it is a filter of both kinds
+    PluginConfig* config = config_of(kMigrationAware);
+    if (config != nullptr) config->used = true;
+    if (config != nullptr && config->args != nullptr) {
+      StrictObject args(*config->args, config->at, bench_.errors());
+      for (const CooldownArg& each : kCooldownArgs) {
+        std::string value;
+        args.read(each.theirs, value);
+        if (value.empty()) continue;
+        draft_.spec["limits"]["cooldown"][each.ours] = value;
+        draft_.origins.push_back(
+            {fmt::format("spec.limits.cooldown.{}", each.ours), config->at.field(each.theirs).text()});
+      }
+      finish_leniently(args, bench_);
+    }
+    bench_.note(
+        NoteKind::kChanged, at,
+        "is limits.cooldown here. It counts evacuations of VMs, not migrations that others begin; what the args "
+        "leave out is 15m for a VM by the operator's configuration, 6h at most, within 48h");
   }
 
   /// What 0.26 and 0.27 called constraints.
@@ -147,7 +180,7 @@ class ProfileReader {
   void note_unused() {
     for (const PluginConfig& config : configs_) {
       if (config.used) continue;
-      if (point_of_plugin(config.name)) {
+      if (point_of_plugin(config.name) || config.name == kMigrationAware) {
         bench_.note(NoteKind::kIgnored, config.at, fmt::format("{} is configured, but not enabled", config.name));
       } else {
         note_unknown(config.name, config.at);
@@ -164,6 +197,7 @@ class ProfileReader {
   Workbench& bench_;
   Draft draft_;
   std::vector<PluginConfig> configs_;
+  bool has_migration_cooldown_ = false;
   std::map<std::string, bool> noted_;  ///< plugins that upstream does not know
 };
 

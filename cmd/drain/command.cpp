@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/meta/label_value.hpp"
+#include "cmd/drain/machines.hpp"
 #include "cmd/drain/node.hpp"
 #include "cmd/drain/pod_group.hpp"
 #include "cmd/drain/requester.hpp"
@@ -79,12 +80,13 @@ class NodeCommand {
   base::Status check() {
     auto pods = pods_on_node(session_, options_.node, options_.pod_selector);
     if (!pods) return pods.error();
-    plan_ = plan_drain(*std::move(pods), options_.rules, [this](const api::Pod& pod) { return replicas_(pod); });
+    rules_.ending_machines = read_ending_machines(session_, *pods);
+    plan_ = plan_drain(*std::move(pods), rules_, [this](const api::Pod& pod) { return replicas_(pod); });
     std::vector<api::Pod> moving;
     for (const DrainMove& move : plan_.moves) moving.push_back(move.pod);
     const auto world = read_pod_group_world(session_, moving);
     if (!world) return world.error();
-    add_pod_groups(plan_, *world, options_.rules, options_.whole_group);
+    add_pod_groups(plan_, *world, rules_, options_.whole_group);
     if (plan_.refused.empty()) return base::Done{};
     return base::invalid(fmt::format("node/{} is not evacuated, because of {} pods:\n{}{}", options_.node,
                                      plan_.refused.size(), stays_text(plan_.refused),
@@ -155,9 +157,9 @@ class NodeCommand {
   }
   std::string flags_given() const {
     std::string flags;
-    if (options_.rules.ignore_daemonsets) flags += " --ignore-daemonsets";
-    if (options_.rules.delete_emptydir_data) flags += " --delete-emptydir-data";
-    if (options_.rules.force) flags += " --force";
+    if (rules_.ignore_daemonsets) flags += " --ignore-daemonsets";
+    if (rules_.delete_emptydir_data) flags += " --delete-emptydir-data";
+    if (rules_.force) flags += " --force";
     if (options_.whole_group) flags += fmt::format(" {}", kWholeGroup);
     return flags;
   }
@@ -219,7 +221,7 @@ class NodeCommand {
     }
     const auto left = pods_on_node(session_, options_.node, options_.pod_selector);
     if (!left) return failed(left.error());
-    const DrainPlan rest = plan_drain(*left, options_.rules, [this](const api::Pod& pod) { return replicas_(pod); });
+    const DrainPlan rest = plan_drain(*left, rules_, [this](const api::Pod& pod) { return replicas_(pod); });
     if (!rest.moves.empty() || !rest.refused.empty()) {
       return failed(base::invalid(
           fmt::format("node/{}: {} pods came to the cordoned node meanwhile (something tolerates the cordon); the same "
@@ -271,6 +273,7 @@ class NodeCommand {
   Session& session_;
   Io& io_;
   const NodeOptions& options_;
+  DrainRules rules_ = options_.rules;
   OwnerReplicas replicas_{session_};
   DrainPlan plan_;
   std::vector<StoredEvacuation> asked_;

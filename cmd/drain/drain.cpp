@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "api/meta/well_known.hpp"
+#include "api/virtual_machine.hpp"
 
 namespace cmd::plugin {
 namespace {
@@ -46,8 +47,23 @@ std::optional<DrainVerdict> daemon_pod(const api::Pod& pod, const DrainRules& ru
   return DrainVerdict{DrainFate::kRefuse, "is managed by a DaemonSet and would come back", "--ignore-daemonsets", {}};
 }
 
+std::optional<DrainVerdict> hotplug_pod(const api::Pod& pod, const DrainRules&) {
+  if (!api::is_hotplug_pod(pod)) return std::nullopt;
+  return skip("attaches disks to a virtual machine: it goes with the machine");
+}
+
+bool ends_machine(const api::Pod& pod, const DrainRules& rules) { return rules.ending_machines.contains(pod.meta.uid); }
+
 std::optional<DrainVerdict> local_data(const api::Pod& pod, const DrainRules& rules) {
-  if (!has_volume(pod, api::VolumeKind::kEmptyDir) || rules.delete_emptydir_data) return std::nullopt;
+  if (rules.delete_emptydir_data) return std::nullopt;
+  if (ends_machine(pod, rules))
+    return DrainVerdict{
+        DrainFate::kRefuse,
+        "runs a virtual machine that does not migrate: the guest is shut down, and what is in the pod's "
+        "emptyDir volumes is lost",
+        "--delete-emptydir-data",
+        {}};
+  if (!api::loses_empty_dirs(pod)) return std::nullopt;
   return DrainVerdict{
       DrainFate::kRefuse, "has data in an emptyDir volume, which is lost when it goes", "--delete-emptydir-data", {}};
 }
@@ -57,11 +73,13 @@ std::optional<DrainVerdict> unmanaged_pod(const api::Pod& pod, const DrainRules&
   return DrainVerdict{DrainFate::kRefuse, "has no controller: nothing would recreate it", "--force", {}};
 }
 
-constexpr DrainRule kDrainRules[] = {mirror_pod, finished_pod, terminating_pod, daemon_pod, local_data, unmanaged_pod};
+constexpr DrainRule kDrainRules[] = {mirror_pod,  finished_pod, terminating_pod, daemon_pod,
+                                     hotplug_pod, local_data,   unmanaged_pod};
 
-std::string warning_about(const api::Pod& pod) {
+std::string warning_about(const api::Pod& pod, const DrainRules& rules) {
   if (!pod.meta.controller()) return "nothing will recreate it";
-  if (has_volume(pod, api::VolumeKind::kEmptyDir)) return "the data in its emptyDir is lost";
+  if (ends_machine(pod, rules)) return "its virtual machine does not migrate: the guest is shut down";
+  if (api::loses_empty_dirs(pod)) return "the data in its emptyDir is lost";
   return {};
 }
 
@@ -86,7 +104,7 @@ DrainVerdict judge(const api::Pod& pod, const DrainRules& rules) {
   for (const DrainRule rule : kDrainRules) {
     if (auto verdict = rule(pod, rules)) return *std::move(verdict);
   }
-  return {DrainFate::kEvacuate, {}, {}, warning_about(pod)};
+  return {DrainFate::kEvacuate, {}, {}, warning_about(pod, rules)};
 }
 
 std::string_view to_string(DrainRank rank) {

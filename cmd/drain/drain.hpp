@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct DrainRules {
   bool ignore_daemonsets = false;
   bool delete_emptydir_data = false;
   bool force = false;  ///< also pods that nothing will recreate; always by eviction, never by deletion
+  std::set<std::string> ending_machines{};  ///< UIDs of launcher pods whose guest an eviction shuts down
 };
 
 enum class DrainFate {
@@ -33,8 +35,8 @@ struct DrainVerdict {
   std::string warning;  ///< what the user has agreed to lose by a flag
   friend bool operator==(const DrainVerdict&, const DrainVerdict&) = default;
 };
-/// The first rule that has something to say, in this order: mirror pod, finished, terminating, DaemonSet, emptyDir,
-/// nothing recreates it.
+/// The first rule that has something to say, in this order: mirror pod, finished, terminating, DaemonSet, disks of a
+/// virtual machine, emptyDir, nothing recreates it.
 DrainVerdict judge(const api::Pod& pod, const DrainRules& rules);
 
 /// How much it hurts when the pod goes; the later the worse.

@@ -6,6 +6,7 @@
 
 #include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
+#include "api/virtual_machine.hpp"
 
 namespace cmd::plugin {
 namespace {
@@ -71,6 +72,7 @@ Claim claim_of(const api::Pod& pod, const std::vector<api::Evacuation>& known) {
 std::string objection_to(const api::Pod& pod) {
   if (pod.is_mirror()) return "it is a static pod: its kubelet would start it again on the same node";
   if (pod.is_daemon_set()) return "it is managed by a DaemonSet and would come back to the same node";
+  if (api::is_hotplug_pod(pod)) return "it attaches disks to a virtual machine and goes with the machine's own pod";
   if (pod.is_terminal()) return "it has finished: nothing of it runs any more";
   if (pod.meta.is_terminating()) return "it is terminating already";
   if (pod.node_name.empty()) return "it is on no node yet";

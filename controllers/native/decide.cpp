@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/meta/well_known.hpp"
+#include "api/virtual_machine.hpp"
 #include "controllers/native/responder.hpp"
 
 namespace controllers {
@@ -64,9 +65,9 @@ std::string bounded_message(std::string text) {
   return text;
 }
 
-/// Never before the turn began, nor backwards, though clocks differ.
+/// Never before the turn began, nor backwards, though clocks differ. Times of this API have whole seconds.
 base::TimePoint stamp(const api::NativeResponder& turn, base::TimePoint now) {
-  base::TimePoint result = now;
+  base::TimePoint result = std::chrono::floor<base::seconds>(now);
   if (turn.start_time) result = std::max(result, *turn.start_time);
   if (turn.heartbeat_time) result = std::max(result, *turn.heartbeat_time);
   return result;
@@ -97,6 +98,7 @@ std::optional<base::TimePoint> announced_end(const api::Evacuation* evacuation, 
                                              base::TimePoint now) {
   std::optional<base::TimePoint> end = pod.meta.deletion_timestamp;
   if (!end && evacuation) end = evacuation->status.expected_completion_at;
+  if (end) end = std::chrono::ceil<base::seconds>(*end);
   return end && *end > now + base::seconds(1) ? end : std::nullopt;
 }
 
@@ -124,8 +126,8 @@ ResponderDecision begin_evacuation(const NativeTurn& seen, const api::NativeResp
 
 ResponderDecision have_turn(const NativeTurn& seen, const api::NativeResponder& turn, base::TimePoint now) {
   if (!seen.pod || seen.pod->is_terminal()) return complete(turn, "the pod has left", now);
-  if (seen.pod->is_daemon_set() || seen.pod->is_mirror())
-    return complete(turn, "declined: pods of DaemonSets and static pods are not evacuated", now);
+  if (seen.pod->is_daemon_set() || seen.pod->is_mirror() || api::is_hotplug_pod(*seen.pod))
+    return complete(turn, "declined: pods of DaemonSets, static pods and disks of VMs are not evacuated", now);
   const api::Evacuation* evacuation = evacuation_of(seen);
   if (!evacuation) return begin_evacuation(seen, turn, now);
   if (!is_unfinished(*evacuation)) {

@@ -20,12 +20,11 @@ using base::kv;
 std::string within(const std::string& ns, const std::string& name) { return ns + "/" + name; }
 
 void write_entry(Json& entry, const ResponderReport& report) {
-  entry["heartbeatTime"] = base::format_micro_time(report.heartbeat);
+  entry["heartbeatTime"] = base::format_time(report.heartbeat);
   entry["message"] = report.message;
-  if (report.expected_completion)
-    entry["expectedCompletionTime"] = base::format_micro_time(*report.expected_completion);
+  if (report.expected_completion) entry["expectedCompletionTime"] = base::format_time(*report.expected_completion);
   if (!report.completion) return;
-  entry["completionTime"] = base::format_micro_time(*report.completion);
+  entry["completionTime"] = base::format_time(*report.completion);
   entry.erase("expectedCompletionTime");
 }
 

@@ -15,6 +15,8 @@ namespace evictors::kubevirt {
 inline constexpr std::string_view kVmMode = "mode";  ///< Eviction (default) or Migration
 inline constexpr std::string_view kRemoteFailures = "remoteFailures";
 inline constexpr std::string_view kAddedNodeSelector = "addedNodeSelector";  ///< "zone=a,disk=ssd"; mode Migration
+/// "true": an Evacuation of a policy may shut the guest down where its VM does not migrate.
+inline constexpr std::string_view kAllowShutdown = "allowShutdown";
 inline constexpr int kUsualRemoteFailures = 3;
 /// KubeVirt keeps five finished migrations: more failures cannot be counted.
 inline constexpr int kMostRemoteFailures = 5;
@@ -35,6 +37,8 @@ inline constexpr std::string_view kKnownRef = "finishedBefore";   ///< finished 
 inline constexpr std::string_view kMigrationRef = "migration";    ///< the migration under way: its name
 inline constexpr std::string_view kVersionRef = "kubevirtMinor";  ///< of version 1.<minor>, as last seen
 inline constexpr std::string_view kNoCancelRef = "cancelUnsupported";
+/// "false": the pod is the target of a migration that has not arrived; "true": the guest has run in it.
+inline constexpr std::string_view kHostedRef = "hostedVm";
 inline constexpr std::string_view kNoNodeRef =
     "targetUnschedulable";  ///< "<migration uid>: why no node took its target"
 

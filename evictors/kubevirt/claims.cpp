@@ -45,8 +45,10 @@ bool is_in_post_copy(const View& view) {
          view.vmi.move.migration_uid == current->uid;
 }
 
+bool is_unused_target(const EvictorContext& context) { return context.ref(kHostedRef) == "false"; }
+
 bool has_moved(const EvictorContext& context, const View& view) {
-  return !view.vmi.node.empty() && view.vmi.node != source_node(context);
+  return !view.vmi.node.empty() && view.vmi.node != source_node(context) && !is_unused_target(context);
 }
 
 }  // namespace evictors::kubevirt

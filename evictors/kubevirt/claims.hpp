@@ -17,6 +17,8 @@ bool is_marked_for_us(const EvictorContext& context, const View& view);
 bool mark_is_ours(const EvictorContext& context);
 /// Made by KubeVirt's evacuation controller for our node.
 bool evacuates(const EvictorContext& context, const Migration& migration);
+/// The pod is a migration's target in which the guest has never run: its end moves nothing.
+bool is_unused_target(const EvictorContext& context);
 /// The guest has left our node already; its old pod ends any moment.
 bool has_moved(const EvictorContext& context, const View& view);
 /// Its memory is being moved after it: it must not be stopped now.

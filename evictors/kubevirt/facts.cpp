@@ -1,6 +1,7 @@
 #include "evictors/kubevirt/facts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <initializer_list>
 #include <tuple>
@@ -10,6 +11,7 @@
 
 #include "api/json/json_access.hpp"
 #include "api/meta/quantity.hpp"
+#include "api/virtual_machine.hpp"
 #include "base/text.hpp"
 #include "evictors/kubevirt/sizes.hpp"
 
@@ -22,6 +24,9 @@ constexpr std::size_t kMaxDocument = 8 << 20;
 constexpr std::size_t kMaxName = 253;
 constexpr std::size_t kMaxSelector = 64;  // labels
 constexpr std::int64_t kMostPerGib = 86'400;
+constexpr std::int64_t kMostFactor = 100;
+constexpr std::size_t kMaxQuantity = 64;
+constexpr std::size_t kMaxConditionText = 300;
 
 std::string text(const Json& object, std::initializer_list<std::string_view> path, std::size_t most = kMaxName) {
   const Json* found = api::find_at(object, path);
@@ -50,9 +55,10 @@ VmMove read_move(const Json& vmi) {
   move.target_pod = text(*state, {"targetPod"});
   move.mode = text(*state, {"mode"});
   move.failure = text(*state, {"failureReason"});
+  move.ended = api::find_at(*state, {"endTimestamp"}) && !text(*state, {"endTimestamp"}).empty();
   move.completed = api::flag_at(*state, {"completed"});
   move.failed = api::flag_at(*state, {"failed"});
-  move.fingerprint = fmt::format("{}/{}/{}/{}/{}", move.mode, move.target_node, move.completed,
+  move.fingerprint = fmt::format("{}/{}/{}{}/{}/{}", move.mode, move.target_node, move.ended, move.completed,
                                  text(*state, {"startTimestamp"}, 40), text(*state, {"abortStatus"}, 40));
   return move;
 }
@@ -74,6 +80,9 @@ MigrationSettings read_settings(const Json* migrations) {
   if (!migrations || !migrations->is_object()) return settings;
   if (const auto per_gib = api::number_at(*migrations, {"completionTimeoutPerGiB"}); per_gib && *per_gib >= 0)
     settings.per_gib = std::min(*per_gib, kMostPerGib);
+  const auto factor = api::Quantity::parse(
+      text(*migrations, {"experimental", "stallDetector", "completionTimeoutFactor"}, kMaxQuantity));
+  if (factor) settings.factor = std::clamp<std::int64_t>(factor->units(), 1, kMostFactor);
   for (const char* field : {"allowWorkloadDisruption", "allowPostCopy"}) {
     const Json* allowed = api::find_at(*migrations, {field});
     if (allowed && allowed->is_boolean()) return settings.disrupts = allowed->get<bool>(), settings;
@@ -107,10 +116,26 @@ std::string active_pod_of(const Json& vmi, const std::string& node) {
   return {};
 }
 
-bool vmi_condition_is(const Json& vmi, std::string_view type, std::string_view status) {
-  return std::ranges::any_of(api::items_at(vmi, {"status", "conditions"}), [&](const Json& each) {
-    return text(each, {"type"}) == type && text(each, {"status"}) == status;
-  });
+const Json* vmi_condition(const Json& vmi, std::string_view type) {
+  for (const Json& each : api::items_at(vmi, {"status", "conditions"})) {
+    if (text(each, {"type"}) == type) return &each;
+  }
+  return nullptr;
+}
+
+/// "<reason>: <message>", or the one that there is.
+std::string reason_and_message(const Json& condition) {
+  const std::string reason = text(condition, {"reason"}, kMaxConditionText);
+  const std::string message = text(condition, {"message"}, kMaxConditionText);
+  return reason + (reason.empty() || message.empty() ? "" : ": ") + message;
+}
+
+void read_migratability(const Json& vmi, VmFacts& facts) {
+  const Json* condition = vmi_condition(vmi, "LiveMigratable");
+  if (!condition) return;
+  facts.can_migrate = text(*condition, {"status"}) == "True";
+  facts.cannot_migrate = text(*condition, {"status"}) == "False";
+  if (facts.cannot_migrate) facts.why_not = reason_and_message(*condition);
 }
 
 VmFacts read_vmi_object(const Json& vmi) {
@@ -127,7 +152,7 @@ VmFacts read_vmi_object(const Json& vmi) {
   facts.disk_bytes = disks_to_copy(vmi);
   facts.node_selector = selector_of(vmi);
   facts.settings = read_settings(api::find_at(vmi, {"status", "migrationState", "migrationConfiguration"}));
-  facts.cannot_migrate = vmi_condition_is(vmi, "LiveMigratable", "False");
+  read_migratability(vmi, facts);
   facts.move = read_move(vmi);
   return facts;
 }
@@ -147,6 +172,46 @@ void look_at_vmi(const Document& document, View& view) {
   view.vmi = read_vmi_object(vmi);
 }
 
+/// With these the guest stays down after an eviction: nobody but a user starts it.
+bool runs_again(const Json& machine) {
+  if (const Json* running = api::find_at(machine, {"spec", "running"}); running && running->is_boolean())
+    return running->get<bool>();
+  const std::string strategy = text(machine, {"spec", "runStrategy"});
+  return strategy != "Halted" && strategy != "Manual" && strategy != "Once" && strategy != "RerunOnFailure";
+}
+
+MachineSight look_at_machine(const Document& document) {
+  if (document.status == 404 && names_the_object(document)) return MachineSight::kGone;
+  if (!document.ok()) return MachineSight::kNotRead;
+  const Json machine = parsed(document);
+  if (machine.is_discarded()) return MachineSight::kNotRead;
+  if (api::find_at(machine, {"metadata", "deletionTimestamp"})) return MachineSight::kStopped;
+  return runs_again(machine) ? MachineSight::kKept : MachineSight::kStopped;
+}
+
+/// What a condition of a migration means, and whether it holds the migration up. Most have no message.
+struct KnownObstacle {
+  std::string_view type;
+  std::string_view meaning;
+};
+constexpr std::array kObstacles = {
+    KnownObstacle{"migrationRejectedByResourceQuota", "a ResourceQuota of the namespace refuses its target pod"},
+    KnownObstacle{"migrationBlockedByUtilityVolumes", "it waits until utility volumes are detached"},
+    KnownObstacle{"migrationBlockedByBackup", "it waits for a backup of the VM"},
+    KnownObstacle{"decentralizedMigrationBlocked", "the other cluster's half of it is blocked"},
+};
+
+std::string obstacle_of(const Json& object) {
+  for (const Json& each : api::items_at(object, {"status", "conditions"})) {
+    if (text(each, {"status"}) != "True") continue;
+    const auto known = std::ranges::find(kObstacles, text(each, {"type"}), &KnownObstacle::type);
+    if (known == kObstacles.end()) continue;
+    const std::string details = reason_and_message(each);
+    return fmt::format("{}{}{}", known->meaning, details.empty() ? "" : ": ", details);
+  }
+  return {};
+}
+
 Migration read_migration(const Json& object) {
   Migration migration;
   migration.name = text(object, {"metadata", "name"});
@@ -155,6 +220,7 @@ Migration read_migration(const Json& object) {
   migration.phase = text(object, {"status", "phase"});
   migration.evacuated_node = text(object, {"metadata", "annotations", "kubevirt.io/evacuationMigration"});
   migration.failure = text(object, {"status", "migrationState", "failureReason"});
+  migration.obstacle = obstacle_of(object);
   migration.terminating = api::find_at(object, {"metadata", "deletionTimestamp"}) != nullptr;
   return migration;
 }
@@ -209,8 +275,32 @@ void look_at_target(const Document& document, View& view) {
 
 }  // namespace
 
+const std::string& strategy_of(const View& view) {
+  return view.vmi.strategy.empty() ? view.system.strategy : view.vmi.strategy;
+}
+
+MachineFate fate_of(const View& view) {
+  if (view.sight != VmSight::kSeen) return MachineFate::kUnknown;
+  const std::string& strategy = strategy_of(view);
+  if (strategy.empty() && !view.system.known) return MachineFate::kUnknown;
+  if (strategy == "External") return MachineFate::kExternal;
+  const bool if_possible = strategy == "LiveMigrateIfPossible";
+  if (strategy != "LiveMigrate" && !if_possible) return MachineFate::kShutDown;
+  if (view.vmi.can_migrate) return MachineFate::kMigrates;
+  if (!view.vmi.cannot_migrate) return MachineFate::kUndecided;
+  return if_possible ? MachineFate::kShutDown : MachineFate::kRefused;
+}
+
+MachineFate fate_of(const Document& vmi, const Document& kubevirts) {
+  View view;
+  look_at_vmi(vmi, view);
+  look_at_system(kubevirts, view);
+  return fate_of(view);
+}
+
 const Migration* View::current() const {
-  const auto found = std::find_if(migrations.rbegin(), migrations.rend(), [](const auto& m) { return !m.is_final(); });
+  const auto found = std::find_if(migrations.rbegin(), migrations.rend(),
+                                  [](const auto& m) { return !m.is_final() && !m.has_arrived; });
   return found == migrations.rend() ? nullptr : &*found;
 }
 
@@ -221,18 +311,16 @@ const Migration* View::named(std::string_view name) const {
 
 View read_view(const EvictorContext& context) {
   View view;
-  const std::string name = context.pod ? vmi_of_pod(*context.pod) : std::string(context.ref("vmi"));
+  const std::string name = context.pod ? api::machine_of(*context.pod) : std::string(context.ref("vmi"));
   if (const Document* vmi = context.document(kVmiDocument)) look_at_vmi(*vmi, view);
   if (const Document* list = context.document(kMigrationsDocument)) look_at_migrations(*list, name, view);
   if (const Document* system = context.document(kKubeVirtDocument)) look_at_system(*system, view);
   if (const Document* target = context.document(kTargetDocument)) look_at_target(*target, view);
+  if (const Document* machine = context.document(kMachineDocument)) view.machine = look_at_machine(*machine);
+  const VmMove& move = view.vmi.move;
+  for (Migration& each : view.migrations)
+    each.has_arrived = move.ended && !move.failed && !each.uid.empty() && move.migration_uid == each.uid;
   return view;
-}
-
-std::string vmi_of_pod(const api::Pod& pod) {
-  if (pod.meta.labels.value("kubevirt.io") != "virt-launcher") return {};
-  const std::string& name = pod.meta.annotations.value("kubevirt.io/domain");
-  return name.size() <= kMaxName ? name : std::string();
 }
 
 }  // namespace evictors::kubevirt

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/meta/label_value.hpp"
+#include "api/virtual_machine.hpp"
 #include "base/text.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
@@ -48,6 +49,14 @@ std::optional<Read> read_target(const EvictorContext& context) {
   options.label_selector = "kubevirt.io/migrationJobUID=" + current->uid;
   options.resource_version = "0";
   return Read{std::string(kTargetDocument), kube::list_request(kube::kPods, options), ""};
+}
+
+/// Whether the guest is started again its VirtualMachine tells, once the VMI is gone.
+std::optional<Read> read_machine(const EvictorContext& context) {
+  const std::string machine(context.ref(kMachineRef));
+  const bool over = context.evacuation.status.phase == EvacuationPhase::kVerifying;
+  if (!over || machine.empty() || read_view(context).sight != VmSight::kGone) return std::nullopt;
+  return Read{std::string(kMachineDocument), kube::get_request(kube::kVms, {context.evacuation.meta.ns, machine}), ""};
 }
 
 bool is_before_request(EvacuationPhase phase) {
@@ -163,46 +172,36 @@ Classification classify_creation(const CallResult& answer) {
   return meaning;
 }
 
-// --- arriving
-
-Verification arrived(const View& view, const EvictorContext& context) {
-  Verification verification;
-  verification.state = Verification::State::kArrived;
-  verification.kind = api::OutcomeKind::kMigrated;
-  verification.message = "the VM runs on node " + view.vmi.node;
-  const std::string pod = view.vmi.move.target_pod.empty() ? view.vmi.name : view.vmi.move.target_pod;
-  verification.replacement =
-      api::EvacuationReplacement{pod, view.vmi.active_uid, api::NodeName{view.vmi.node}, context.now};
-  return verification;
+/// With LiveMigrateIfPossible KubeVirt shuts a guest down that still boots.
+EvictionStep plan_preparing(const EvictorContext& context, const View& view) {
+  const bool undecided = !in_migration_mode(context) && fate_of(view) == MachineFate::kUndecided &&
+                         strategy_of(view) == "LiveMigrateIfPossible";
+  if (!undecided) return {NextMove::kProceed, {}};
+  return {NextMove::kWait, {}, "KubeVirt to say whether the VM can migrate (condition LiveMigratable)"};
 }
 
-Verification waiting(std::string message) {
-  Verification verification;
-  verification.state = Verification::State::kPending;
-  verification.message = std::move(message);
-  return verification;
+/// While the guest boots: whether it can migrate is not known yet, and the webhook takes that for a no.
+inline constexpr std::array kBootingTexts = {
+    kKubeVirtTexts[0],
+    kKubeVirtTexts[1],
+    kKubeVirtTexts[2],
+    kKubeVirtTexts[3],
+    KnownText{429, "is not live-migratable", ResponseClass::kRetryLater, base::seconds(10)},
+};
+
+/// KubeVirt says the same of a VM that cannot migrate and of one that still boots.
+std::span<const KnownText> eviction_texts(const View& view) {
+  const bool boots = view.sight == VmSight::kSeen && !view.vmi.cannot_migrate && view.vmi.phase != "Running";
+  const bool could = view.vmi.can_migrate;  // it said so only after our read
+  return boots || could ? std::span<const KnownText>(kBootingTexts) : kKubeVirtTexts;
 }
 
-Verification not_expected(std::string message) {
-  Verification verification;
-  verification.state = Verification::State::kNotExpected;
-  verification.message = std::move(message);
-  return verification;
-}
-
-/// The VM was shut down: its VirtualMachine, if it has one, starts it again.
-Verification after_shutdown(const EvictorContext& context) {
-  if (context.ref(kStrategyRef) == "External") return not_expected("the VM was drained by its external controller");
-  const std::string machine(context.ref(kMachineRef));
-  if (machine.empty()) return not_expected("the VM was shut down, and no VirtualMachine starts it again");
-  return waiting(fmt::format("VirtualMachine {} has not started it again yet", machine));
-}
-
-Verification started_again(const View& view) {
-  Verification verification;
-  verification.state = Verification::State::kArrived;
-  verification.message = "the VM was started again on node " + view.vmi.node;
-  return verification;
+Classification classify_answer(const EvictorContext& context, const CallResult& answer) {
+  const View view = read_view(context);
+  Classification meaning = classify_eviction(answer, eviction_texts(view));
+  if (meaning.answer == ResponseClass::kNotEvictable && !view.vmi.why_not.empty())
+    meaning.message = base::short_text(fmt::format("{} ({})", meaning.message, view.vmi.why_not), 512);
+  return meaning;
 }
 
 }  // namespace
@@ -210,7 +209,7 @@ Verification started_again(const View& view) {
 api::FieldErrors KubeVirtEvictor::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
                                            const api::FieldPath& path) const {
   api::FieldErrors errors =
-      check_parameters(parameters, path, {kVmMode, kRequestedBy, kRemoteFailures, kAddedNodeSelector});
+      check_parameters(parameters, path, {kVmMode, kRequestedBy, kRemoteFailures, kAddedNodeSelector, kAllowShutdown});
   bool migrates = false;
   for (const auto& [name, value] : parameters) migrates = migrates || (name == kVmMode && value == "Migration");
   for (const auto& [name, value] : parameters) {
@@ -224,6 +223,10 @@ api::FieldErrors KubeVirtEvictor::validate(const std::vector<std::pair<std::stri
       errors.push_back({at, "has no meaning in mode Migration, which tries once per attempt; use retry.maxAttempts"});
     if (name == kRequestedBy && migrates)
       errors.push_back({at, "has no meaning in mode Migration, which makes no eviction call"});
+    if (name == kAllowShutdown && value != "true" && value != "false")
+      errors.push_back({at, fmt::format("must be true or false, not {}", value)});
+    if (name == kAllowShutdown && migrates)
+      errors.push_back({at, "has no meaning in mode Migration, which shuts no guest down"});
     if (name == kAddedNodeSelector && !migrates) errors.push_back({at, "works only with mode: Migration"});
     if (name == kAddedNodeSelector && !parse_node_selector(value))
       errors.push_back({at, "must be labels as in zone=a,disk=ssd"});
@@ -232,20 +235,21 @@ api::FieldErrors KubeVirtEvictor::validate(const std::vector<std::pair<std::stri
 }
 
 std::vector<Read> KubeVirtEvictor::reads(const EvictorContext& context) const {
-  const std::string vmi = context.pod ? vmi_of_pod(*context.pod) : std::string(context.ref(kVmiRef));
+  const std::string vmi = context.pod ? api::machine_of(*context.pod) : std::string(context.ref(kVmiRef));
   if (vmi.empty()) return {};
   std::vector<Read> wanted = {read_vmi(context, vmi), read_migrations(context, vmi)};
   if (needs_system(context.evacuation.status.phase))
     wanted.push_back({std::string(kKubeVirtDocument), kube::list_request(kube::kKubeVirts, {}), ""});
   if (auto review = review_creator(context)) wanted.push_back(*std::move(review));
   if (auto target = read_target(context)) wanted.push_back(*std::move(target));
+  if (auto machine = read_machine(context)) wanted.push_back(*std::move(machine));
   return wanted;
 }
 
 Probe KubeVirtEvictor::probe(const EvictorContext& context) const {
   Probe probe;
   probe.support = Support::kUnsupported;
-  if (vmi_of_pod(*context.pod).empty()) {
+  if (api::machine_of(*context.pod).empty()) {
     probe.reason = "the pod runs no virtual machine of KubeVirt";
     return probe;
   }
@@ -255,9 +259,8 @@ Probe KubeVirtEvictor::probe(const EvictorContext& context) const {
     return probe;
   }
   probe.support = Support::kSupported;
-  const std::string& strategy = view.vmi.strategy.empty() ? view.system.strategy : view.vmi.strategy;
   const bool migration = in_migration_mode(context);
-  probe.adapter = migration ? kMigration : strategy == "External" ? kExternal : kEviction;
+  probe.adapter = migration ? kMigration : strategy_of(view) == "External" ? kExternal : kEviction;
   probe.required = true;
   const bool own_time = context.evacuation.spec.timeouts.total.has_value() || probe.adapter == kExternal;
   if (!own_time)
@@ -267,13 +270,13 @@ Probe KubeVirtEvictor::probe(const EvictorContext& context) const {
 
 EvictionStep KubeVirtEvictor::plan(const EvictorContext& context) const {
   const api::EvacuationStatus& status = context.evacuation.status;
-  if (status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
-  if (status.phase != EvacuationPhase::kRequesting) return {NextMove::kWait, {}};
   const View view = read_view(context);
+  if (status.phase == EvacuationPhase::kPreparing) return plan_preparing(context, view);
+  if (status.phase != EvacuationPhase::kRequesting) return {NextMove::kWait, {}};
   const bool dry = context.evacuation.spec.dry_run;
   if (in_migration_mode(context)) {
     if (!dry && view.named(own_migration_name(context))) return {NextMove::kWait, {}};
-    return {NextMove::kAct, create_migration(context, vmi_of_pod(*context.pod))};
+    return {NextMove::kAct, create_migration(context, api::machine_of(*context.pod))};
   }
   const Observation seen = observe(context);
   if (!dry && seen.requested) return {NextMove::kWait, {}};
@@ -287,7 +290,7 @@ Classification KubeVirtEvictor::classify(const EvictorContext& context, const Ac
   if (action.name == kCreateMigration) return classify_creation(answer);
   if (action.name == kCancelEvacuation) return classify_cancel(answer);
   if (action.name == kDeleteMigration) return classify_deletion(context, answer);
-  Classification meaning = classify_eviction(answer, kKubeVirtTexts);
+  Classification meaning = classify_answer(context, answer);
   if (meaning.answer == ResponseClass::kAcceptedInBackground) {
     const bool ours = action.pre_state.find(kMarkAbsent) != std::string::npos;
     meaning.refs.emplace_back(kMarkOwnedRef, ours ? "true" : "false");
@@ -295,15 +298,14 @@ Classification KubeVirtEvictor::classify(const EvictorContext& context, const Ac
   return meaning;
 }
 
-/// A live migration has a target pod beside the source. What is known not to migrate needs none.
+/// A live migration has a target pod beside the source, also one that an external controller begins. What is known not
+/// to migrate needs none.
 bool KubeVirtEvictor::needs_capacity(const EvictorContext& context) const {
-  if (!context.pod || vmi_of_pod(*context.pod).empty()) return false;
+  if (!context.pod || api::machine_of(*context.pod).empty()) return false;
   const View view = read_view(context);
   if (view.sight != VmSight::kSeen) return true;
   if (view.vmi.cannot_migrate) return false;
-  if (in_migration_mode(context) || (view.vmi.strategy.empty() && !view.system.known)) return true;
-  const std::string& strategy = view.vmi.strategy.empty() ? view.system.strategy : view.vmi.strategy;
-  return strategy == "LiveMigrate" || strategy == "LiveMigrateIfPossible";
+  return in_migration_mode(context) || fate_of(view) != MachineFate::kShutDown;
 }
 
 /// Once it is known for a VM, a label that somebody takes away makes it none the less.
@@ -336,19 +338,6 @@ Rollback KubeVirtEvictor::undone(const EvictorContext& context) const {
   if (by_eviction && is_marked_for_us(context, view))
     return cannot_cancel(context, view) ? Rollback::kRemoteMarkRemains : Rollback::kPending;
   return to_delete(context, view) ? Rollback::kPending : Rollback::kComplete;
-}
-
-Verification KubeVirtEvictor::verify(const EvictorContext& context) const {
-  if (context.ref(kVmiRef).empty()) return {};
-  const View view = read_view(context);
-  if (view.sight == VmSight::kGone) return after_shutdown(context);
-  if (view.sight != VmSight::kSeen) return waiting("the VirtualMachineInstance cannot be read");
-  const bool same = view.vmi.uid == context.ref(kVmiUidRef);
-  const bool runs = view.vmi.phase == "Running";
-  if (same && has_moved(context, view) && runs) return arrived(view, context);
-  if (same && (view.vmi.phase == "Succeeded" || view.vmi.phase == "Failed")) return after_shutdown(context);
-  if (!same && runs) return started_again(view);
-  return waiting("the VM does not run yet");
 }
 
 }  // namespace evictors::kubevirt

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "api/origin.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "evictors/kubevirt/calls.hpp"
 #include "evictors/kubevirt/claims.hpp"
@@ -121,6 +123,27 @@ std::optional<RemoteFailure> selector_refused(const EvictorContext& context, con
   return std::nullopt;
 }
 
+/// A policy does not end a guest on its own. Who asks for one Evacuation is taken at his word.
+std::optional<RemoteFailure> shutdown_refused(const EvictorContext& context, const View& view) {
+  const bool may = api::policy_of(context.evacuation).empty() || in_migration_mode(context) ||
+                   context.parameter(kAllowShutdown, "") == "true";
+  const MachineFate fate = fate_of(view);
+  if (may || (fate != MachineFate::kShutDown && fate != MachineFate::kUnknown)) return std::nullopt;
+  if (fate == MachineFate::kUnknown)
+    return RemoteFailure{"EvictionStrategyUnknown",
+                         "the VM names no evictionStrategy, and the cluster's cannot be read from the KubeVirt object: "
+                         "an eviction might shut the guest down",
+                         true, false, api::Reason::kNotEvictable};
+  const std::string& strategy = strategy_of(view);
+  std::string why = fmt::format("its evictionStrategy is {}", strategy.empty() ? "not set" : strategy);
+  if (!view.vmi.why_not.empty()) why += ", and it cannot migrate: " + view.vmi.why_not;
+  return RemoteFailure{"WouldShutDown",
+                       fmt::format("an eviction would shut the guest down: {}. Parameter allowShutdown of evictor "
+                                   "kubevirt permits that to policies",
+                                   why),
+                       false, false, api::Reason::kNotEvictable};
+}
+
 /// Before anything is asked the VM must be seen: blind work on VMs is not done.
 std::optional<RemoteFailure> unseen(const View& view) {
   const std::string why = view.problem.empty() ? "no answer" : view.problem;
@@ -141,14 +164,30 @@ std::optional<RemoteFailure> unseen(const View& view) {
   return RemoteFailure{"VirtualMachineUnreadable", "cannot list the VirtualMachineInstanceMigrations", true};
 }
 
+/// A label of the target pod names the migration that it was made for.
+bool is_target_of(const EvictorContext& context, const View& view) {
+  if (!context.pod || view.vmi.node.empty() || view.vmi.node == source_node(context)) return false;
+  const Migration* current = view.current();
+  return current && !current->uid.empty() &&
+         context.pod->meta.labels.value("kubevirt.io/migrationJobUID") == current->uid;
+}
+
+/// Whether the guest has run in the pod. Only a move out of it is one that we wait for.
+void remember_hosting(const EvictorContext& context, const View& view, Refs& refs) {
+  const std::string_view known = context.ref(kHostedRef);
+  if (view.vmi.node == source_node(context) && known == "false") refs.emplace_back(kHostedRef, "true");
+  if (known.empty() && is_target_of(context, view)) refs.emplace_back(kHostedRef, "false");
+}
+
 Refs facts_to_remember(const EvictorContext& context, const View& view) {
   Refs refs = {{std::string(kVmiRef), view.vmi.name}, {std::string(kVmiUidRef), view.vmi.uid}};
   if (!view.vmi.machine.empty()) refs.emplace_back(kMachineRef, view.vmi.machine);
-  const std::string strategy = view.vmi.strategy.empty() ? view.system.strategy : view.vmi.strategy;
+  const std::string& strategy = strategy_of(view);
   if (!strategy.empty()) refs.emplace_back(kStrategyRef, strategy);
   if (view.system.minor) refs.emplace_back(kVersionRef, std::to_string(*view.system.minor));
   if (context.ref(kKnownRef).empty()) refs.emplace_back(kKnownRef, known_list(view));
   if (const Migration* current = view.current()) refs.emplace_back(kMigrationRef, current->name);
+  remember_hosting(context, view, refs);
   if (context.ref(kMarkOwnedRef).empty() && is_marked_for_us(context, view) && !in_migration_mode(context))
     refs.emplace_back(kMarkOwnedRef, mark_is_ours(context) ? "true" : "false");
   return refs;
@@ -160,6 +199,14 @@ void observe_current(const EvictorContext& context, const View& view, Observatio
   seen.acknowledged = true;
   seen.queued = current->is_queued();
   seen.progress = progress_of(current->phase);
+  if (!current->obstacle.empty()) {
+    seen.message = fmt::format("migration {}: {}", current->name, current->obstacle);
+  } else if (seen.queued) {
+    seen.message = fmt::format(
+        "migration {} is Pending: KubeVirt queues it, or cannot create its target pod (then the Events of the "
+        "VirtualMachineInstance say why)",
+        current->name);
+  }
   if (!view.unschedulable.empty() && current == view.current()) {
     seen.message = "no node takes the migration's target pod: " + view.unschedulable;
     seen.refs.emplace_back(kNoNodeRef, current->uid + ": " + view.unschedulable);
@@ -227,6 +274,8 @@ Observation KubeVirtEvictor::observe(const EvictorContext& context) const {
   }
   seen.refs = facts_to_remember(context, view);
   if (context.evacuation.status.phase == EvacuationPhase::kPreparing) seen.failed = selector_refused(context, view);
+  if (context.evacuation.status.phase == EvacuationPhase::kPreparing && !seen.failed)
+    seen.failed = shutdown_refused(context, view);
   if (seen.failed) return seen;
   observe_current(context, view, seen);
   in_migration_mode(context) ? observe_migration(context, view, seen) : observe_evacuation(context, view, seen);

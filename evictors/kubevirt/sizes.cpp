@@ -102,7 +102,8 @@ base::seconds migration_timeout(const VmFacts& vmi, const VmSystem& system, cons
   const std::int64_t per_gb = vmi.settings.per_gib.value_or(system.settings.per_gib.value_or(kUsualPerGib));
   if (per_gb == 0) return kMostTotal;
   const bool disrupts = vmi.settings.disrupts.value_or(system.settings.disrupts.value_or(false));
-  const base::seconds copying{per_gb * gb * (disrupts ? kDisruptionFactor : 1) * tries};
+  const std::int64_t factor = vmi.settings.factor.value_or(system.settings.factor.value_or(1));
+  const base::seconds copying{per_gb * gb * (disrupts ? kDisruptionFactor : 1) * factor * tries};
   return std::clamp(kSlack + copying, kLeastTotal, kMostTotal);
 }
 

@@ -126,6 +126,13 @@ Read evictions_read(const EvictorContext& context) {
   return read_of(kEvictionsDocument, kube::list_request(kube::kNativeEvictions, options));
 }
 
+/// Before an empty list is believed: once our request is withdrawn, it decides whether anything is still at work.
+bool needs_all_evictions(const EvictorContext& context) {
+  if (context.evacuation.status.phase != EvacuationPhase::kAborting) return false;
+  const View view = read_view(context);
+  return view.presence == Presence::kOurs && !view.asks() && view.evictions_known && view.evictions.empty();
+}
+
 Json request_body(const EvictorContext& context) {
   const api::Evacuation& of = context.evacuation;
   const std::string reason = base::short_text(of.spec.reason, kMaxReasonBytes);
@@ -264,7 +271,7 @@ bool settled(const View& view) {
   const auto* reason = api::find_condition(request.conditions, "Failed");
   if (reason && reason->status == api::ConditionStatus::kTrue && reason->reason == "EvictionInvalid") return true;
   if (request.observed_generation < request.meta.generation && !request.meta.is_terminating()) return false;
-  if (!view.evictions_known) return false;
+  if (!view.evictions_known || (view.evictions.empty() && !view.all_evictions_known)) return false;
   return std::all_of(view.evictions.begin(), view.evictions.end(), [](const auto& each) { return each.is_final(); });
 }
 
@@ -315,6 +322,11 @@ std::vector<Read> EvictionByRequest::reads(const EvictorContext& context) const 
     }
   }
   if (is_chosen && !asking) wanted.push_back(evictions_read(context));
+  if (is_chosen && needs_all_evictions(context)) {
+    kube::ListOptions options;
+    options.ns = context.evacuation.meta.ns;
+    wanted.push_back(read_of(kAllEvictionsDocument, kube::list_request(kube::kNativeEvictions, options)));
+  }
   return wanted;
 }
 

@@ -51,16 +51,17 @@ void read_request(const EvictorContext& context, const Document* document, View&
   view.presence = ours ? Presence::kOurs : Presence::kForeign;
 }
 
-void read_evictions(const EvictorContext& context, const Document* document, View& view) {
-  if (!document || !document->ok()) return;
+/// True if the list could be read.
+bool read_evictions(const EvictorContext& context, const Document* document, View& view) {
+  if (!document || !document->ok()) return false;
   auto all = api::decode_native_evictions(document->body);
-  if (!all) return;
-  view.evictions_known = true;
+  if (!all) return false;
   for (api::NativeEviction& each : *all) {
     if (each.pod_uid == context.evacuation.spec.pod_ref.uid) view.evictions.push_back(std::move(each));
   }
   std::stable_sort(view.evictions.begin(), view.evictions.end(),
                    [](const auto& a, const auto& b) { return a.meta.creation_timestamp < b.meta.creation_timestamp; });
+  return true;
 }
 
 bool is_denied(const Document& review) {
@@ -134,7 +135,9 @@ View read_view(const EvictorContext& context) {
   view.denied = first_denied(context);
   view.api = read_api(context.document(kApiDocument), context.serves_native_evictions);
   read_request(context, context.document(kRequestDocument), view);
-  read_evictions(context, context.document(kEvictionsDocument), view);
+  view.evictions_known = read_evictions(context, context.document(kEvictionsDocument), view);
+  if (view.evictions.empty())
+    view.all_evictions_known = read_evictions(context, context.document(kAllEvictionsDocument), view);
   return view;
 }
 

@@ -28,7 +28,8 @@ struct View {
   Api api = Api::kUnread;
   Presence presence = Presence::kUnknown;
   api::EvictionRequest request;                ///< kOurs, kForeign
-  bool evictions_known = false;                ///< the list could be read
+  bool evictions_known = false;                ///< the list of labelled ones could be read
+  bool all_evictions_known = false;            ///< and, as that has none of the pod, the list without a selector
   std::vector<api::NativeEviction> evictions;  ///< of this pod's UID, oldest first
   std::string denied;  ///< what RBAC does not let us do: "delete evictionrequests"; empty: nothing
 
@@ -44,6 +45,8 @@ struct View {
 inline constexpr std::string_view kApiDocument = "api";
 inline constexpr std::string_view kRequestDocument = "request";
 inline constexpr std::string_view kEvictionsDocument = "evictions";
+/// Without a label selector: an Eviction gets its labels some time after it is made.
+inline constexpr std::string_view kAllEvictionsDocument = "all evictions";
 
 /// What the evictor must be allowed to do, each asked by a SelfSubjectAccessReview. Only a clear no counts: without an
 /// answer the call itself will tell.

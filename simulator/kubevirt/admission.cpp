@@ -16,7 +16,6 @@ using api::Json;
 
 constexpr int kUniformSince = 5;  ///< matchConditions, failurePolicy Fail, every call answered alike
 constexpr int kSourceSince = 7;   ///< eviction-source
-constexpr int kHotplugSince = 7;
 
 std::string quoted_vmi(const Json& vmi) { return '"' + key_of(vmi).to_string() + '"'; }
 
@@ -47,15 +46,31 @@ EvictionDecision decide_hotplug(const EvictionCase& facts) {
                       key_of(*facts.pod).name, vmi.name, vmi.ns)};
 }
 
-/// The patch that marks the VMI. One without any annotations loses the eviction source: KubeVirt escapes the key there.
+bool names_its_source(const EvictionCase& facts) {
+  return facts.config.minor >= kSourceSince && facts.eviction &&
+         annotation_of(*facts.eviction, "requested-by") == api::well_known::kRequestedByDescheduler;
+}
+
+/// The patch that marks the VMI.
 Json marking(const EvictionCase& facts, const std::string& node) {
   Json patch = {{"status", {{"evacuationNodeName", node}}}};
-  const bool by_descheduler =
-      facts.eviction && annotation_of(*facts.eviction, "requested-by") == api::well_known::kRequestedByDescheduler;
-  const bool has_annotations = api::find_at(*facts.vmi, {"metadata", "annotations"}) != nullptr;
-  if (by_descheduler && has_annotations && facts.config.minor >= kSourceSince)
-    patch["metadata"]["annotations"][std::string(kEvictionSource)] = "descheduler";
+  if (names_its_source(facts)) patch["metadata"]["annotations"][std::string(kEvictionSource)] = "descheduler";
   return patch;
+}
+
+/// Where the patch has to make the annotations KubeVirt escapes the key, and the API server takes no such key.
+bool has_bad_key(const EvictionCase& facts) {
+  const Json* annotations = api::find_at(*facts.vmi, {"metadata", "annotations"});
+  return names_its_source(facts) && (!annotations || annotations->empty());
+}
+
+std::string bad_key_answer(const Json& vmi) {
+  return fmt::format(
+      "kubevirt failed marking the vmi for eviction: VirtualMachineInstance.kubevirt.io \"{}\" is invalid: "
+      "metadata.annotations: Invalid value: \"kubevirt.io~1eviction-source\": name part must consist of alphanumeric "
+      "characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or "
+      "'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+      key_of(vmi).name);
 }
 
 /// Before 1.5 all but the first call for the source pod pass, to be refused by the VMI's budget.
@@ -71,6 +86,7 @@ EvictionDecision decide_evacuation(const EvictionCase& facts) {
   if (uniform && !is_decodable(facts.eviction)) {
     return {"failed to parse the eviction object: json: cannot unmarshal into Go value of type v1.Eviction"};
   }
+  if (has_bad_key(facts)) return {bad_key_answer(*facts.vmi)};
   if (is_dry(facts)) return {triggered};
   return {triggered, marking(facts, node)};
 }
@@ -97,7 +113,7 @@ bool has_one_owner(const Json& pod) {
 EvictionDecision decide_eviction(const EvictionCase& facts) {
   if (!facts.pod) return {};
   if (label_of(*facts.pod, kLauncherLabel) == kHotplugDisk && has_one_owner(*facts.pod) &&
-      facts.config.minor >= kHotplugSince)
+      facts.config.guards_hotplug_pods())
     return decide_hotplug(facts);
   if (label_of(*facts.pod, kLauncherLabel) != kLauncher || is_terminal_pod(*facts.pod)) return {};
   if (vmi_name_of(facts.pod).empty()) return {};
@@ -113,7 +129,7 @@ EvictionDecision decide_eviction(const EvictionCase& facts) {
 
 bool intercepts(std::string_view webhook, const Config& config, const Json& eviction) {
   const std::string name = api::text_at(eviction, {"metadata", "name"});
-  if (webhook == kHotplugEvictionWebhook) return config.minor >= kHotplugSince && name.starts_with("hp-volume-");
+  if (webhook == kHotplugEvictionWebhook) return config.guards_hotplug_pods() && name.starts_with("hp-volume-");
   return config.minor < kUniformSince || name.starts_with(kLauncher);
 }
 

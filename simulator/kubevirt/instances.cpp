@@ -31,8 +31,8 @@ Json with_condition(const Json& vmi, std::string_view type, std::string_view val
   return status["conditions"];
 }
 
-/// Running, on a node, with the conditions that virt-handler reports.
-Json running_status(const Json& vmi, const Json& pod, base::TimePoint now) {
+/// Running, with the conditions that virt-handler reports from then on.
+Json running_status(const Json& vmi, base::TimePoint now) {
   const std::string refusal = annotation_of(vmi, behaviour::kNotMigratable);
   const auto colon = refusal.find(": ");
   Json half = vmi;
@@ -40,13 +40,20 @@ Json running_status(const Json& vmi, const Json& pod, base::TimePoint now) {
       refusal.empty() ? with_condition(vmi, "LiveMigratable", "True", "", "", now)
                       : with_condition(vmi, "LiveMigratable", "False", refusal.substr(0, colon),
                                        colon == std::string::npos ? std::string() : refusal.substr(colon + 2), now);
+  return {{"phase", "Running"},
+          {"phaseTransitionTimestamps", with_transition(vmi, "Running", now)},
+          {"conditions", with_condition(half, "Ready", "True", "", "", now)}};
+}
+
+/// Handed over to the node of its pod, where the guest begins to boot. Nothing says yet whether it can migrate.
+Json scheduled_status(const Json& vmi, const Json& pod, base::TimePoint now) {
   const std::string node = api::text_at(pod, {"spec", "nodeName"});
   Json active = Json::object();
   active[uid_of(pod)] = node;
-  return {{"phase", "Running"},
+  return {{"phase", "Scheduled"},
+          {"phaseTransitionTimestamps", with_transition(vmi, "Scheduled", now)},
           {"nodeName", node},
-          {"activePods", std::move(active)},
-          {"conditions", with_condition(half, "Ready", "True", "", "", now)}};
+          {"activePods", std::move(active)}};
 }
 
 void begin_machine(const View& view, const Json& vmi, Writes& writes) {
@@ -59,9 +66,15 @@ void follow_start(const View& view, const Json& vmi, Writes& writes) {
     if (api::text_at(*pod, {"status", "phase"}) != "Running") continue;
     const std::string node = api::text_at(*pod, {"spec", "nodeName"});
     writes.merge(kube::kVmis, vmi,
-                 {{"metadata", {{"labels", {{kNodeName, node}}}}}, {"status", running_status(vmi, *pod, view.now)}});
+                 {{"metadata", {{"labels", {{kNodeName, node}}}}}, {"status", scheduled_status(vmi, *pod, view.now)}});
     return writes.merge(kube::kPods, *pod, {{"metadata", {{"labels", {{kNodeName, node}}}}}});
   }
+}
+
+void boot(const View& view, const Json& vmi, Writes& writes) {
+  const base::TimePoint up = phase_since(vmi) + MigrationScript::of(vmi).boot;
+  if (up > view.now) return writes.wake_at(up);
+  writes.merge(kube::kVmis, vmi, {{"status", running_status(vmi, view.now)}});
 }
 
 /// The guest is where one of these still runs.
@@ -139,11 +152,21 @@ void look_after(const View& view, const Json& vmi, Writes& writes) {
     return;
   }
   if (phase.empty()) return begin_machine(view, vmi, writes);
-  if (phase != "Running") return follow_start(view, vmi, writes);
+  if (phase == "Scheduling") return follow_start(view, vmi, writes);
   if (!still_runs(view, vmi)) return writes.merge(kube::kVmis, vmi, {{"status", {{"phase", "Succeeded"}}}});
+  if (phase == "Scheduled") return boot(view, vmi, writes);
   keep_condition(view, vmi, writes);
   keep_pod_annotations(view, vmi, writes);
   drain_externally(view, vmi, writes);
+}
+
+/// Where launcher and handler meet. Every launcher pod has them, whatever disks the guest has.
+Json runtime_volumes() {
+  Json volumes = Json::array();
+  for (const char* name :
+       {"private", "public", "sockets", "virt-bin-share-dir", "libvirt-runtime", "ephemeral-disks", "container-disks"})
+    volumes.push_back({{"name", name}, {"emptyDir", Json::object()}});
+  return volumes;
 }
 
 Json own_budget(const Json& vmi, const std::string& migration) {
@@ -187,6 +210,7 @@ Json launcher_pod(const Json& vmi) {
   labels[std::string(kLauncherLabel)] = kLauncher;
   labels[std::string(kCreatedBy)] = uid_of(vmi);
   labels[std::string(kVmName)] = key.name;
+  labels[std::string(kVmiId)] = key.name;
   labels.erase(std::string(kNodeName));
   labels.erase(std::string(kTargetNode));
   Json annotations = {{kDomain, key.name}, {kTransport, "true"}, {names::kRequestEvictOnly, ""}};
@@ -195,7 +219,8 @@ Json launcher_pod(const Json& vmi) {
     requests["memory"] = memory;
   Json container = {{"name", "compute"}, {"image", "registry.example/virt-launcher:1"}};
   container["resources"] = {{"requests", std::move(requests)}};
-  Json spec = {{"containers", Json::array({std::move(container)})}, {"restartPolicy", "Never"}};
+  Json spec = {
+      {"containers", Json::array({std::move(container)})}, {"restartPolicy", "Never"}, {"volumes", runtime_volumes()}};
   for (const char* field : {"nodeSelector", "tolerations", "affinity", "terminationGracePeriodSeconds"}) {
     if (const Json* value = api::find_at(vmi, {"spec", field})) spec[field] = *value;
   }

@@ -66,15 +66,11 @@ void wait_for_target(const Course& course) {
 /// The nodes take over: from here on a migration is aborted by them, not by deleting its pod.
 void hand_over(const Course& course) {
   const Object target = course.view.target_pod_of(course.vmim);
-  const std::vector<Object> pods = course.view.active_launchers_of(course.vmi);
-  const std::string source_node = api::text_at(course.vmi, {"status", "nodeName"});
-  const auto source = std::ranges::find_if(pods, [&](const Object& pod) {
-    return api::text_at(*pod, {"spec", "nodeName"}) == source_node;
-  });
-  if (!target || !facts_of(*target).is_active() || source == pods.end())
+  const Object source = course.view.current_pod_of(course.vmi);
+  if (!target || !facts_of(*target).is_active() || !source)
     return fail_migration(course.writes, course.vmim, course.view.now, "target pod is gone");
-  Json state = {{"migrationUid", uid_of(course.vmim)}, {"sourceNode", source_node},
-                {"sourcePod", key_of(**source).name},  {"targetNode", api::text_at(*target, {"spec", "nodeName"})},
+  Json state = {{"migrationUid", uid_of(course.vmim)}, {"sourceNode", api::text_at(course.vmi, {"status", "nodeName"})},
+                {"sourcePod", key_of(*source).name},   {"targetNode", api::text_at(*target, {"spec", "nodeName"})},
                 {"targetPod", key_of(*target).name},   {"mode", "PreCopy"}};
   for (const char* field :
        {"startTimestamp", "endTimestamp", "completed", "failed", "failureReason", "abortRequested", "abortStatus"})
@@ -113,7 +109,8 @@ void end_in_failure(const Course& course) {
                        {"status", {{"migrationState", std::move(state)}}}});
 }
 
-void end_in_success(const Course& course) {
+/// First write of a success, by the target's node: the guest runs there, and the mark is gone.
+void arrive(const Course& course) {
   const std::string target = api::text_at(course.vmi, {"status", "migrationState", "targetNode"});
   Json active = Json::object();
   if (const Object pod = course.view.target_pod_of(course.vmim)) active[uid_of(*pod)] = target;
@@ -128,8 +125,17 @@ void end_in_success(const Course& course) {
         {{"nodeName", target},
          {"evacuationNodeName", nullptr},
          {"activePods", std::move(active)},
-         {"migrationState", end_of(base::format_time(course.view.now))}}}});
+         {"migrationState", {{"endTimestamp", base::format_time(course.view.now)}}}}}});
   course.writes.event(course.vmi, "Migrated", fmt::format("The VirtualMachineInstance migrated to node {}.", target));
+}
+
+/// Second write, once that node knows the guest: only now the migration is over.
+void complete_arrival(const Course& course) {
+  const base::TimePoint arrived =
+      time_at(course.vmi, {"status", "migrationState", "endTimestamp"}).value_or(course.view.now);
+  if (arrived + course.script.complete > course.view.now)
+    return course.writes.wake_at(arrived + course.script.complete);
+  course.writes.merge(kube::kVmis, course.vmi, {{"status", {{"migrationState", {{"completed", true}}}}}});
 }
 
 /// The guest ends while it is copied: its pod succeeds, and its VirtualMachine takes the VMI away.
@@ -171,7 +177,7 @@ void copy_guest(const Course& course) {
   }
   if (!course.passed(course.script.run)) return;
   const bool fails = course.script.fail < 0 || failures_so_far(course.vmi) < course.script.fail;
-  fails ? end_in_failure(course) : end_in_success(course);
+  fails ? end_in_failure(course) : arrive(course);
 }
 
 bool is_handed_over(const Json& vmi, const Json& vmim) {
@@ -204,6 +210,7 @@ void proceed(const Course& course) {
   if (is_terminating(course.vmim) && !handed_over) return drop(course);
   if (!handed_over && (phase == "PreparingTarget" || phase == "TargetReady" || phase == "Running"))
     return fail_migration(course.writes, course.vmim, course.view.now, "the VMI's migration state was cleared");
+  if (phase == "Running" && has_arrived(course.vmi)) return complete_arrival(course);
   if (phase == "Running" && abort_copy(course)) return;
   if (phase == "Scheduling") return wait_for_target(course);
   if (phase == "Scheduled" && course.passed(course.script.scheduled)) return hand_over(course);
@@ -216,12 +223,8 @@ void proceed(const Course& course) {
 }  // namespace
 
 void enter_phase(Writes& writes, const Json& vmim, std::string_view phase, base::TimePoint now, Json status) {
-  Json transitions = Json::array();
-  if (const Json* before = api::find_at(vmim, {"status", "phaseTransitionTimestamps"}); before && before->is_array())
-    transitions = *before;
-  transitions.push_back({{"phase", phase}, {"phaseTransitionTimestamp", base::format_time(now)}});
   status["phase"] = phase;
-  status["phaseTransitionTimestamps"] = std::move(transitions);
+  status["phaseTransitionTimestamps"] = with_transition(vmim, phase, now);
   writes.merge_status(kube::kVmims, vmim, {{"status", std::move(status)}});
 }
 

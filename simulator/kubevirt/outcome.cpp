@@ -37,7 +37,7 @@ void end_target(const View& view, const Json& vmim, Writes& writes) {
   if (!pod || !facts_of(*pod).is_active()) return;
   const std::string node = api::text_at(*pod, {"spec", "nodeName"});
   if (vmi && !node.empty() && node == api::text_at(*vmi, {"status", "nodeName"})) return;
-  if (api::find_at(vmim, {"status", "migrationState"}))
+  if (api::find_at(vmim, {"status", "migrationState", "migrationUid"}))
     return writes.merge_status(kube::kPods, *pod, {{"status", {{"phase", "Failed"}}}});
   writes.remove(kube::kPods, *pod);
 }
@@ -56,11 +56,12 @@ void release_soon(const View& view, const Json& vmim, Writes& writes) {
   due <= view.now ? release(vmim, writes) : writes.wake_at(due);
 }
 
-/// Forgets a finished migration and the pod that it left behind.
+/// Forgets a finished migration, the target pod that it left behind and, in versions that do, the completed launcher.
 void collect(const View& view, const Json& vmim, Writes& writes) {
-  const std::string left = api::text_at(vmim, {"status", "phase"}) == "Succeeded"
-                               ? api::text_at(vmim, {"status", "migrationState", "sourcePod"})
-                               : api::text_at(vmim, {"status", "migrationState", "targetPod"});
+  const bool succeeded = api::text_at(vmim, {"status", "phase"}) == "Succeeded";
+  if (succeeded && !view.config.collects_launchers()) return writes.remove(kube::kVmims, vmim);
+  const std::string left = succeeded ? api::text_at(vmim, {"status", "migrationState", "sourcePod"})
+                                     : api::text_at(vmim, {"status", "migrationState", "targetPod"});
   for (const Object& pod : view.launchers) {
     if (key_of(*pod) == api::ObjectKey{key_of(vmim).ns, left} && facts_of(*pod).is_terminal() && !is_terminating(*pod))
       writes.remove(kube::kPods, *pod);

@@ -29,6 +29,8 @@ int rank_of(const Json& vmim) {
   return priority == "system-maintenance" ? 20 : 0;
 }
 
+constexpr std::string_view kRejectedByQuota = "migrationRejectedByResourceQuota";
+
 bool is_pending(const Json& vmim) { return api::text_at(vmim, {"status", "phase"}) == "Pending"; }
 
 auto created_order(const Json& vmim) {
@@ -85,9 +87,12 @@ void receive(const View& view, Writes& writes, const Json& vmim) {
       kube::kVmims, vmim,
       {{"metadata",
         {{"finalizers", std::move(finalizers)}, {"labels", {{kVmiName, api::text_at(vmim, {"spec", "vmiName"})}}}}}});
-  enter_phase(writes, vmim, "Pending", view.now);
-  const auto pause = backoff_end(view, vmim);
   const Object vmi = view.vmi_of(vmim);
+  const Object source = vmi ? view.current_pod_of(*vmi) : nullptr;
+  Json status = Json::object();
+  if (source) status["migrationState"] = {{"sourcePod", key_of(*source).name}};
+  enter_phase(writes, vmim, "Pending", view.now, std::move(status));
+  const auto pause = backoff_end(view, vmim);
   if (vmi && pause && *pause > view.now)
     writes.event(*vmi, "MigrationBackoff", "backoff migrating vmi " + key_of(vmim).to_string());
 }
@@ -95,6 +100,17 @@ void receive(const View& view, Writes& writes, const Json& vmim) {
 bool another_runs(const View& view, const Json& vmi, const Json& vmim) {
   return std::ranges::any_of(view.migrations_of(vmi),
                              [&](const Object& each) { return uid_of(*each) != uid_of(vmim) && is_running(*each); });
+}
+
+/// Nothing but this condition tells why it stays Pending. It has neither reason nor message.
+void show_quota(const View& view, const Json& vmim, Writes& writes) {
+  if (condition_of(vmim, kRejectedByQuota)) return;
+  Json conditions = Json::array();
+  if (const Json* before = api::find_at(vmim, {"status", "conditions"}); before && before->is_array())
+    conditions = *before;
+  conditions.push_back(
+      {{"type", kRejectedByQuota}, {"status", "True"}, {"lastProbeTime", base::format_time(view.now)}});
+  writes.merge_status(kube::kVmims, vmim, {{"status", {{"conditions", std::move(conditions)}}}});
 }
 
 /// One pending migration; true if it got a slot.
@@ -106,6 +122,7 @@ void admit_migration(const View& view, const Json& vmim, Slots& slots, Writes& w
   if (const auto end = backoff_end(view, vmim); end && *end > view.now) return writes.wake_at(*end);
   const std::string node = api::text_at(*vmi, {"status", "nodeName"});
   if (!slots.free_for(node, view.config)) return;
+  if (script.over_quota) return show_quota(view, vmim, writes);
   slots.take(node);
   if (!view.target_pod_of(vmim)) writes.create(kube::kPods, target_pod(*vmi, vmim, script, view.config));
   enter_phase(writes, vmim, "Scheduling", view.now);

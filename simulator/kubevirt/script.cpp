@@ -38,13 +38,16 @@ base::Status read_word(std::string_view word, MigrationScript& script) {
   const std::string_view value = equals == std::string_view::npos ? "" : stripped(word.substr(equals + 1));
   if (name == "never-starts") return script.never_starts = true, base::Done{};
   if (name == "unschedulable") return script.unschedulable = true, base::Done{};
+  if (name == "over-quota") return script.over_quota = true, base::Done{};
   if (name == "reason") return script.reason = value, base::Done{};
   if (name == "fail") return read_failures(value, script);
   const std::map<std::string_view, base::Duration*> fixed = {{"scheduled", &script.scheduled},
                                                              {"preparing", &script.preparing},
                                                              {"ready", &script.ready},
                                                              {"run", &script.run},
-                                                             {"abort", &script.abort}};
+                                                             {"abort", &script.abort},
+                                                             {"complete", &script.complete},
+                                                             {"boot", &script.boot}};
   const std::map<std::string_view, std::optional<base::Duration>*> optional = {
       {"post-copy", &script.post_copy}, {"shutdown", &script.shutdown}, {"external", &script.external}};
   if (!fixed.contains(name) && !optional.contains(name)) return bad_word(name, "is no word of a migration script");

@@ -44,10 +44,20 @@ int minor_of(std::string_view version) {
   return error == std::errc{} ? minor : Config{}.minor;
 }
 
+int patch_of(std::string_view version) {
+  const auto last = version.rfind('.');
+  int patch = 0;
+  if (last == std::string_view::npos || version.find('.') == last) return 0;
+  (void)std::from_chars(version.data() + last + 1, version.data() + version.size(), patch);
+  return patch;
+}
+
 Config config_of(const Json* kubevirt) {
   Config config;
   if (!kubevirt) return config;
-  config.minor = minor_of(api::text_at(*kubevirt, {"status", "observedKubeVirtVersion"}));
+  const std::string version = api::text_at(*kubevirt, {"status", "observedKubeVirtVersion"});
+  config.minor = minor_of(version);
+  config.patch = patch_of(version);
   config.strategy = api::text_at(*kubevirt, {"spec", "configuration", "evictionStrategy"});
   const auto limit = [&](std::string_view field, std::int64_t otherwise) {
     return api::number_at(*kubevirt, {"spec", "configuration", "migrations", field}).value_or(otherwise);
@@ -126,6 +136,14 @@ Object View::target_pod_of(const Json& vmim) const {
   return found == launchers.end() ? nullptr : *found;
 }
 
+Object View::current_pod_of(const Json& vmi) const {
+  const std::string node = api::text_at(vmi, {"status", "nodeName"});
+  for (const Object& pod : active_launchers_of(vmi)) {
+    if (api::text_at(*pod, {"spec", "nodeName"}) == node) return pod;
+  }
+  return nullptr;
+}
+
 Config read_config(const Port& port) {
   const auto found = port.list(kube::kKubeVirts);
   return config_of(found && !found->empty() ? found->front().get() : nullptr);
@@ -187,20 +205,28 @@ bool is_migrating(const Json& vmi) {
   return !api::text_at(vmi, {"status", "migrationState", "migrationUid"}).empty() &&
          !api::flag_at(vmi, {"status", "migrationState", "completed"});
 }
+bool has_arrived(const Json& vmi) {
+  return is_migrating(vmi) && !api::text_at(vmi, {"status", "migrationState", "endTimestamp"}).empty();
+}
 bool migrates_by_strategy(std::string_view strategy) {
   return strategy == "LiveMigrate" || strategy == "LiveMigrateIfPossible";
 }
 
-base::TimePoint phase_since(const Json& vmim) {
-  const std::string phase = api::text_at(vmim, {"status", "phase"});
-  const Json* transitions = api::find_at(vmim, {"status", "phaseTransitionTimestamps"});
-  if (transitions && transitions->is_array()) {
-    for (const Json& each : *transitions) {
-      if (api::text_at(each, {"phase"}) != phase) continue;
-      if (const auto at = time_at(each, {"phaseTransitionTimestamp"})) return *at;
-    }
+base::TimePoint phase_since(const Json& object) {
+  const std::string phase = api::text_at(object, {"status", "phase"});
+  for (const Json& each : api::items_at(object, {"status", "phaseTransitionTimestamps"})) {
+    if (api::text_at(each, {"phase"}) != phase) continue;
+    if (const auto at = time_at(each, {"phaseTransitionTimestamp"})) return *at;
   }
-  return time_at(vmim, {"metadata", "creationTimestamp"}).value_or(base::TimePoint{});
+  return time_at(object, {"metadata", "creationTimestamp"}).value_or(base::TimePoint{});
+}
+
+Json with_transition(const Json& object, std::string_view phase, base::TimePoint now) {
+  Json transitions = Json::array();
+  const Json* before = api::find_at(object, {"status", "phaseTransitionTimestamps"});
+  if (before && before->is_array()) transitions = *before;
+  transitions.push_back({{"phase", phase}, {"phaseTransitionTimestamp", base::format_time(now)}});
+  return transitions;
 }
 
 }  // namespace simulator::kubevirt

@@ -26,7 +26,8 @@ inline constexpr std::string_view kLauncherLabel = "kubevirt.io";  ///< virt-lau
 inline constexpr std::string_view kLauncher = "virt-launcher";
 inline constexpr std::string_view kHotplugDisk = "hotplug-disk";
 inline constexpr std::string_view kCreatedBy = "kubevirt.io/created-by";
-inline constexpr std::string_view kVmName = "vm.kubevirt.io/name";
+inline constexpr std::string_view kVmName = "vm.kubevirt.io/name";  ///< the guest's host name; deprecated
+inline constexpr std::string_view kVmiId = "vmi.kubevirt.io/id";    ///< the VMI's name, since 1.7
 inline constexpr std::string_view kNodeName = "kubevirt.io/nodeName";
 inline constexpr std::string_view kDomain = "kubevirt.io/domain";
 inline constexpr std::string_view kVmiName = "kubevirt.io/vmi-name";
@@ -53,6 +54,7 @@ inline constexpr std::string_view kPriorityGate = "MigrationPriorityQueue";
 /// What the KubeVirt object says.
 struct Config {
   int minor = 7;               ///< of version 1.<minor>
+  int patch = 0;               ///< of version 1.<minor>.<patch>
   bool priority_gate = false;  ///< feature gate MigrationPriorityQueue
   std::string strategy;        ///< cluster-wide evictionStrategy; empty: None
   std::int64_t per_cluster = 5;
@@ -65,9 +67,15 @@ struct Config {
   bool has_node_selectors() const { return minor >= 6; }
   /// Migrations have priorities, and queue by them rather than in the evacuation controller.
   bool has_priorities() const { return minor >= 9 || (minor >= 7 && priority_gate); }
+  /// Evictions of the pods of hot-plugged disks are refused.
+  bool guards_hotplug_pods() const { return minor >= 7 || (minor == 6 && patch >= 1); }
+  /// The completed launcher of a successful migration is deleted with the migration.
+  bool collects_launchers() const { return minor >= 9; }
 };
 /// The minor number of "v1.7.0"; 0 for 0.x, the usual version's for anything unreadable.
 int minor_of(std::string_view version);
+/// The patch number of "v1.6.1"; 0 where it is missing.
+int patch_of(std::string_view version);
 /// nullptr: the defaults.
 Config config_of(const api::Json* kubevirt);
 
@@ -115,6 +123,8 @@ struct View {
   std::vector<Object> migrations_of(const api::Json& vmi) const;
   /// The launcher that was made for that migration.
   Object target_pod_of(const api::Json& vmim) const;
+  /// Its active launcher on the node where the guest runs.
+  Object current_pod_of(const api::Json& vmi) const;
 };
 
 /// How the rules reach an API server. Errors carry Kubernetes' own messages.
@@ -146,10 +156,14 @@ bool is_final(const api::Json& object);
 bool is_running(const api::Json& vmim);
 /// A hand-over to the nodes has begun and has not ended.
 bool is_migrating(const api::Json& vmi);
+/// The guest runs on the target, and the nodes have not completed the migration yet.
+bool has_arrived(const api::Json& vmi);
 /// LiveMigrate or LiveMigrateIfPossible.
 bool migrates_by_strategy(std::string_view strategy);
-/// When the VMIM entered its phase, or was created.
-base::TimePoint phase_since(const api::Json& vmim);
+/// When the VMIM or VMI entered its phase, or was created.
+base::TimePoint phase_since(const api::Json& object);
+/// status.phaseTransitionTimestamps of that object with `phase` added.
+api::Json with_transition(const api::Json& object, std::string_view phase, base::TimePoint now);
 
 /// The three CustomResourceDefinitions of version 1.<minor>. Migrations have the fields of that version, and no others:
 /// a server prunes the rest. VMIs and KubeVirt take anything.

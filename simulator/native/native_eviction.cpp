@@ -148,7 +148,7 @@ bool EvictionController::sync(const Target& target, base::TimePoint now) {
   bool changed = sync_evictions(state, now);
   if (changed) state = state_of(target, now);
   if (needs_eviction(state)) {
-    changed = store_.create(kube::kNativeEvictions, make_eviction(state, options_)).ok() || changed;
+    changed = store_.create(kube::kNativeEvictions, make_eviction(state)).ok() || changed;
     state = state_of(target, now);
   }
   for (const Object& each : state.requests)

@@ -55,14 +55,14 @@ ResponderScript parse_items(std::string_view text) {
 
 Json stamped(const Json& active, base::TimePoint now, const std::string& message) {
   Json entry = active;
-  entry["heartbeatTime"] = base::format_micro_time(now);
+  entry["heartbeatTime"] = base::format_time(now);
   if (!message.empty()) entry["message"] = message;
   return entry;
 }
 
 Json completed(const Json& active, base::TimePoint now, const std::string& message) {
   Json entry = stamped(active, now, message);
-  entry["completionTime"] = base::format_micro_time(now);
+  entry["completionTime"] = base::format_time(now);
   entry.erase("expectedCompletionTime");
   return entry;
 }
@@ -137,7 +137,7 @@ ResponderStep scripted_step(const Json& active, const Json* pod, const Responder
   if (!last || now >= *last + script.heartbeat) {
     step.entry = stamped(active, now, "at work");
     if (script.eta && *start + *script.eta > now)
-      step.entry["expectedCompletionTime"] = base::format_micro_time(*start + *script.eta);
+      step.entry["expectedCompletionTime"] = base::format_time(*start + *script.eta);
   }
   const base::TimePoint beat = (step.entry.is_null() ? *last : now) + script.heartbeat;
   step.due = acts_at > now ? std::min(acts_at, beat) : beat;

@@ -112,7 +112,7 @@ bool activate_next(Json& status, base::TimePoint now) {
     if (api::text_at(each, {"state"}) != "Inactive") continue;
     each["state"] = "Active";
     if (Json* entry = entry_named(status, "responders", api::text_at(each, {"name"})))
-      (*entry)["startTime"] = base::format_micro_time(now);
+      (*entry)["startTime"] = base::format_time(now);
     return true;
   }
   return false;
@@ -191,7 +191,23 @@ bool is_second(const Json& eviction, const TargetState& state) {
   return false;
 }
 
-void sync_metadata(Json& eviction, const TargetState& state, const Options& options) {
+void sync_owners(Json& eviction, const TargetState& state) {
+  Json owners = Json::array();
+  for (const Object& request : state.requests) {
+    owners.push_back({{"apiVersion", kube::kEvictionRequests.api_version()},
+                      {"kind", kube::kEvictionRequests.kind},
+                      {"name", api::text_at(*request, {"metadata", "name"})},
+                      {"uid", uid_of(*request)}});
+  }
+  if (!owners.empty()) eviction["metadata"]["ownerReferences"] = std::move(owners);
+}
+
+/// Labels come later than the object.
+base::TimePoint labels_due(const Json& eviction, const Options& options) {
+  return time_at(eviction, {"metadata", "creationTimestamp"}).value_or(base::TimePoint{}) + options.label_delay;
+}
+
+void sync_labels(Json& eviction, const Options& options) {
   std::set<std::string> requesters;
   std::set<std::string> responders;
   for (const Json& each : array_in(eviction["status"], "requesters")) requesters.insert(api::text_at(each, {"name"}));
@@ -203,14 +219,11 @@ void sync_metadata(Json& eviction, const TargetState& state, const Options& opti
     const bool both = requesters.contains(name);
     labels[name] = !both ? "responder" : options.draft_names ? "requesterresponder" : "requester-responder";
   }
-  Json owners = Json::array();
-  for (const Object& request : state.requests) {
-    owners.push_back({{"apiVersion", kube::kEvictionRequests.api_version()},
-                      {"kind", kube::kEvictionRequests.kind},
-                      {"name", api::text_at(*request, {"metadata", "name"})},
-                      {"uid", uid_of(*request)}});
-  }
-  if (!owners.empty()) eviction["metadata"]["ownerReferences"] = std::move(owners);
+}
+
+void sync_metadata(Json& eviction, const TargetState& state, const Options& options, base::TimePoint now) {
+  if (labels_due(eviction, options) <= now) sync_labels(eviction, options);
+  sync_owners(eviction, state);
 }
 
 /// The Eviction that a request speaks of: the latest that succeeded, else the oldest open one, else the latest failed.
@@ -264,7 +277,7 @@ bool needs_eviction(const TargetState& state) {
   return asked && std::ranges::all_of(state.evictions, [](const Object& each) { return has_failed(*each); });
 }
 
-Json make_eviction(const TargetState& state, const Options& options) {
+Json make_eviction(const TargetState& state) {
   int highest = 0;
   for (const Object& each : state.evictions) highest = std::max(highest, eviction_number(*each));
   std::string name = fmt::format("pod-{}-{}", highest + 1, state.target.pod);
@@ -275,7 +288,7 @@ Json make_eviction(const TargetState& state, const Options& options) {
                    {"spec", {{"target", {{"pod", {{"name", state.target.pod}, {"uid", state.target.uid}}}}}}},
                    {"status", Json::object()}};
   record_requesters(eviction["status"], state);
-  sync_metadata(eviction, state, options);
+  sync_owners(eviction, state);
   return eviction;
 }
 
@@ -285,7 +298,7 @@ Json next_eviction(const Json& eviction, const TargetState& state, const Options
   status["observedGeneration"] = api::number_at(eviction, {"metadata", "generation"}).value_or(1);
   record_requesters(status, state);
   if (is_over(eviction)) {
-    sync_metadata(next, state, options);
+    sync_metadata(next, state, options, now);
     return next;
   }
   if (!condition_of(eviction, "Failed"))
@@ -302,7 +315,7 @@ Json next_eviction(const Json& eviction, const TargetState& state, const Options
   } else {
     pass_the_turn(status, options, now);
   }
-  sync_metadata(next, state, options);
+  sync_metadata(next, state, options, now);
   return next;
 }
 
@@ -321,6 +334,7 @@ Json next_request(const Json& request, const TargetState& state, base::TimePoint
 }
 
 std::optional<base::TimePoint> next_look(const Json& eviction, const TargetState& state, const Options& options) {
+  if (!api::find_at(eviction, {"metadata", "labels"})) return labels_due(eviction, options);
   if (is_over(eviction)) return std::nullopt;
   if (!state.pod_stays() && state.left_at) return *state.left_at + options.completion_delay;
   const Json* turns = api::find_at(eviction, {"status", "targetResponders"});

@@ -20,6 +20,7 @@ struct Options {
   bool draft_names = false;  ///< spec.requesterName and label value requesterresponder, as in the drafts
   base::Duration heartbeat_deadline = base::minutes(20);
   base::Duration completion_delay = base::seconds(5);
+  base::Duration label_delay = base::seconds(1);  ///< an Eviction is made → it has its labels
 };
 
 inline constexpr std::string_view kImperativeResponder = "imperative-eviction.k8s.io/evictor";
@@ -59,7 +60,7 @@ int eviction_number(const api::Json& eviction);
 bool request_counts(const api::Json& request, const TargetState& state);
 /// A new Eviction has to be made: somebody asks, and there is neither an open nor a succeeded one.
 bool needs_eviction(const TargetState& state);
-api::Json make_eviction(const TargetState& state, const Options& options);
+api::Json make_eviction(const TargetState& state);
 /// The Eviction as it is to be now: status, labels, owners.
 api::Json next_eviction(const api::Json& eviction, const TargetState& state, const Options& options,
                         base::TimePoint now);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/meta/well_known.hpp"
+#include "api/virtual_machine.hpp"
 
 namespace strategies {
 namespace {
@@ -117,7 +118,8 @@ void DefragmentationProblem::judge_all() const {
 }
 
 bool DefragmentationProblem::goes_with_node(PodIndex pod) const {
-  return base().is_daemon_set(pod) || base().is_mirror(pod) || !base().is_staying(pod);
+  return base().is_daemon_set(pod) || base().is_mirror(pod) || !base().is_staying(pod) ||
+         api::is_hotplug_pod(base().pod(pod));
 }
 
 bool DefragmentationProblem::has_to_stay_somewhere(PodIndex pod) const {

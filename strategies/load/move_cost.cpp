@@ -4,12 +4,12 @@
 #include <cmath>
 
 #include "api/meta/well_known.hpp"
+#include "api/virtual_machine.hpp"
 #include "strategies/eviction_order.hpp"
 
 namespace strategies {
 namespace {
 
-constexpr std::string_view kKubeVirtLabel = "kubevirt.io";
 constexpr std::size_t kMostBudgets = 64;  ///< looked at in one namespace
 
 double cost_of_priority(const api::Pod& pod) {
@@ -29,7 +29,7 @@ double cost_of_qos(const api::Pod& pod) {
 
 /// A live migration copies the memory.
 double cost_of_vm(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
-  if (cluster.pod(pod).meta.labels.value(kKubeVirtLabel) != "virt-launcher") return 0;
+  if (!api::is_launcher(cluster.pod(pod))) return 0;
   constexpr double kSixteenGiB = 16.0 * 1024 * 1024 * 1024 * 1000;  // in thousandths
   const auto memory = static_cast<double>(scheduling::amount_of(cluster.requests(pod), scheduling::kMemoryIndex));
   return 1 + std::clamp(memory / kSixteenGiB, 0.0, 4.0);

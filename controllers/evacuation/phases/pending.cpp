@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/origin.hpp"
+#include "api/virtual_machine.hpp"
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// Pending: stored, and waiting for its slot.
@@ -156,10 +157,15 @@ std::optional<Step> fill_in_uid(StatusBuilder& builder) {
   return fill_from_pod(builder);
 }
 
-/// T1: a static pod or a DaemonSet's would come back to the same node.
+/// T1: a static pod or a DaemonSet's would come back to the same node, and disks of a VM go with it.
 std::optional<Step> reject_immovable_pod(StatusBuilder& builder) {
   if (builder.pod()->is_mirror()) {
     return reject(builder, Reason::kExcludedByPolicy, "a static pod cannot be moved: its kubelet restarts it");
+  }
+  if (api::is_hotplug_pod(*builder.pod())) {
+    return reject(
+        builder, Reason::kExcludedByPolicy,
+        "the pod attaches disks to a virtual machine and follows it: evacuate the machine's virt-launcher pod");
   }
   if (!builder.pod()->is_daemon_set()) return std::nullopt;
   return reject(builder, Reason::kExcludedByPolicy,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "api/evacuation/refs.hpp"
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// What the remote side shows, and how long it may take.
@@ -155,8 +156,10 @@ std::optional<Step> check_queue(StatusBuilder& builder) {
   const base::TimePoint due = *builder.status().queued_since + left;
   builder.wake_at_deadline(due);
   if (!builder.expired(due)) return std::nullopt;
+  const std::string& why = builder.remote().message;
   return time_out(builder, Reason::kProgressTimeout,
-                  fmt::format("queued for longer than {}", base::format_duration(builder.timeouts().queue)));
+                  fmt::format("queued for longer than {}{}{}", base::format_duration(builder.timeouts().queue),
+                              why.empty() ? "" : ": ", why));
 }
 
 }  // namespace
@@ -173,7 +176,10 @@ std::optional<Step> follow_remote(StatusBuilder& builder, const evictors::Observ
   follow_queue(builder, remote);
   follow_failures(builder, remote);
   builder.remember(remote.refs);
-  if (!remote.target.empty()) builder.set_target_node(remote.target);
+  if (!remote.target.empty()) {
+    builder.set_target_node(remote.target);
+    builder.remember({{std::string(api::kChosenTargetRef), remote.target.value}});
+  }
   if (remote.dead) builder.report_dead_evictor();
   follow_acknowledgement(builder, remote);
   follow_readiness(builder, remote);

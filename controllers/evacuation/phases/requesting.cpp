@@ -128,8 +128,10 @@ Step on_accepted(StatusBuilder& builder) {
 /// T11: our object or mark is stored.
 Step on_applied(StatusBuilder& builder, const evictors::Action& action) {
   builder.clear_blocked();
+  const bool is_request = action.role == ActionRole::kRequest;
+  if (is_request && builder.spec().dry_run) return end_dry_run(builder, "the request would be accepted now");
   builder.stop_blocked_clock();  // the owner's work, not ours, begins: a hand-over may take hours
-  if (action.role != ActionRole::kRequest) return Step::kSettled;
+  if (!is_request) return Step::kSettled;
   return enter_in_progress(builder, Reason::kHandoffRequested, "the pod's owner was asked to hand over");
 }
 

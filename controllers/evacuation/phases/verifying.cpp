@@ -105,6 +105,7 @@ bool post_done(const StatusBuilder& builder) {
 }
 
 Step succeed(StatusBuilder& builder, std::string message) {
+  if (builder.status().progress) builder.set_progress(100);
   return builder.finish(EvacuationPhase::kSucceeded, reason_of(builder.status().outcome->kind), std::move(message));
 }
 
@@ -169,6 +170,9 @@ std::string success_message(const StatusBuilder& builder) {
   const auto& replacement = outcome.replacement;
   if (is_of_terminal_pod(builder.status().adapter)) return "the terminal pod was removed";
   if (!replacement && outcome.kind == api::OutcomeKind::kMigrated) return "migrated; the source pod has ended";
+  const auto* ready = api::find_condition(builder.status().conditions, ConditionType::kReplacementReady);
+  const bool is_expected = ready && ready->reason != Reason::kNotExpected && !ready->message.empty();
+  if (!replacement && is_expected) return "the pod left; " + ready->message;
   if (!replacement) return "the pod left; no replacement is expected";
   if (outcome.kind == api::OutcomeKind::kMigrated) return fmt::format("migrated to node {}", replacement->node.value);
   return fmt::format("replaced by {} on node {}", replacement->name, replacement->node.value);

@@ -44,6 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
         GrantCase{"VolumesAreRead", "", "persistentvolumes", kReads},
         GrantCase{"SecretsAreNobodysBusiness", "", "secrets", {}},
         GrantCase{"VirtualMachinesAreRead", "kubevirt.io", "virtualmachineinstances", {"get"}},
+        GrantCase{"SoIsWhetherTheyStartAgain", "kubevirt.io", "virtualmachines", {"get"}},
         GrantCase{"MigrationsAreTakenBack", "kubevirt.io", "virtualmachineinstancemigrations", {"list", "delete"}},
         GrantCase{"VmEvacuationsAreCancelled",
                   "subresources.kubevirt.io",

@@ -9,10 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "api/core/codec.hpp"
+#include "api/json/json_access.hpp"
 #include "cmd/drain/request.hpp"
 #include "cmd/plugin/cli.hpp"
 #include "cmd/plugin/commands.hpp"
+#include "kube/kubevirt.hpp"
 #include "simulator/http_server.hpp"
+#include "simulator/kubevirt/kubevirt.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
@@ -602,6 +605,48 @@ TEST_F(Plugin, SaysThatTheKindsAreMissing) {
   EXPECT_EQ(cmd::plugin::run({"status", "--kubeconfig", file}, io), 1);
   EXPECT_THAT(ran.err, HasSubstr("custom resources are not installed"));
   std::filesystem::remove(file);
+}
+
+/// A node with virtual machines: one that migrates with its disks, and one that would be shut down.
+class PluginMachines : public Plugin {
+ protected:
+  void machines_on_one_node(const char* other_strategy) {
+    ASSERT_TRUE(simulator::kubevirt::install(*cluster, *server, "v1.9.0"));
+    add(objects::name_space("shop"));
+    add(objects::node("node-a", "8", "64Gi"));
+    add(objects::kubevirt("v1.9.0"));
+    add(objects::virtual_machine("shop", "db", "1Gi", "LiveMigrate"));
+    if (other_strategy) add(objects::virtual_machine("shop", "web", "1Gi", other_strategy));
+    run_for(base::seconds(30));
+    Json disks = objects::pod("shop", "hp-volume-1", "100m", "64Mi");
+    disks["metadata"]["labels"]["kubevirt.io"] = "hotplug-disk";
+    disks["spec"]["volumes"] = Json::array({{{"name", "hotplug-disks"}, {"emptyDir", Json::object()}}});
+    add(std::move(disks));
+    run_for(base::seconds(10));
+    for (const char* node : {"node-b", "node-c"}) add(objects::node(node, "8", "64Gi"));
+    start_operator();
+  }
+  std::string machine_node(const char* name) const {
+    return api::text_at(*cluster->store().get(kube::kVmis, {"shop", name}), {"status", "nodeName"});
+  }
+};
+
+TEST_F(PluginMachines, MigrateWithoutAFlagForTheirLaunchersEmptyDirs) {
+  machines_on_one_node(nullptr);
+  const Ran ran = run({"node", "node-a", "--timeout", "10m"});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("hp-volume-1  attaches disks to a virtual machine"), HasSubstr("evacuated")));
+  EXPECT_NE(machine_node("db"), "node-a");
+  EXPECT_EQ(node_of("hp-volume-1"), "node-a") << "not by us";
+}
+
+TEST_F(PluginMachines, AreNotShutDownWithoutTheFlag) {
+  machines_on_one_node("None");
+  const Ran ran = run({"node", "node-a", "--timeout", "10m"});
+  EXPECT_EQ(ran.code, 1) << ran.out;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("runs a virtual machine that does not migrate: the guest is shut down"),
+                             HasSubstr("--delete-emptydir-data"), HasSubstr("because of 1 pods")));
+  EXPECT_TRUE(evacuations().empty());
 }
 
 }  // namespace plugin_test

@@ -12,6 +12,15 @@ using Phase = api::EvacuationPhase;
 
 class KubeVirtScenario : public KubeVirtStage {};
 
+/// A VirtualMachine of that name, which is not stored itself, made the VMI.
+void own_by_machine(Json& vmi) {
+  vmi["metadata"]["ownerReferences"] = Json::array({{{"apiVersion", "kubevirt.io/v1"},
+                                                     {"kind", "VirtualMachine"},
+                                                     {"name", vmi["metadata"]["name"]},
+                                                     {"uid", "vm-uid"},
+                                                     {"controller", true}}});
+}
+
 TEST_F(KubeVirtScenario, S16_SuccessAndTheSourceIsNeverDeleted) {
   begin("v1.9.0");
   const std::string pod = machine("db", "run=30s");
@@ -20,13 +29,20 @@ TEST_F(KubeVirtScenario, S16_SuccessAndTheSourceIsNeverDeleted) {
   ASSERT_TRUE(in_progress(name));
   EXPECT_EQ(get(name).status.evictor, "kubevirt");
   EXPECT_EQ(get(name).status.adapter, "eviction");
+  const auto target_column = [&] {
+    return api::text_at(*cluster->store().get(kube::kEvacuations, {"shop", name}), {"status", "target"});
+  };
+  EXPECT_EQ(condition(name, "SlotAcquired"), "CapacityReserved");
+  EXPECT_EQ(target_column(), "") << "KubeVirt has not chosen yet";
   ASSERT_TRUE(run_until([&] { return get(name).status.progress.value_or(0) >= 50; }, seconds(60)));
   EXPECT_FALSE(get(name).status.target_node.empty());
+  EXPECT_EQ(target_column(), get(name).status.target_node.value);
   EXPECT_EQ(api::text_at(*migrations().at(0), {"spec", "priority"}), "system-maintenance");
   expect_end(name, Phase::kSucceeded, "Migrated");
   EXPECT_NE(node_of("db"), source);
   EXPECT_EQ(get(name).status.target_node.value, node_of("db"));
   EXPECT_EQ(get(name).status.outcome->replacement->node.value, node_of("db"));
+  EXPECT_EQ(get(name).status.progress, 100);
   EXPECT_TRUE(pod_exists(get(name).status.outcome->replacement->name));
   EXPECT_EQ(condition(name, "ReplacementReady"), "Migrated");
   EXPECT_EQ(condition(name, "TargetGone"), "PodTerminal");
@@ -267,6 +283,21 @@ TEST_F(KubeVirtScenario, S20_VersionUnknownIsFoundOutByThePath) {
   EXPECT_EQ(calls("virtualmachineinstances", "evacuate/cancel"), std::vector<std::string>{"update 404"});
 }
 
+/// Disks that are plugged in follow their VM.
+TEST_F(KubeVirtScenario, APodThatAttachesDisksIsNotEvacuated) {
+  begin("v1.6.0");
+  const std::string pod = machine("db");
+  Json disks = simulator::objects::pod("shop", "hp-volume-1", "100m", "64Mi");
+  disks["metadata"]["labels"]["kubevirt.io"] = "hotplug-disk";
+  disks["metadata"]["ownerReferences"] = Json::array(
+      {{{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", pod}, {"uid", pod_uid(pod)}, {"controller", true}}});
+  add(std::move(disks));
+  run_for(seconds(10));
+  const std::string name = evacuate("hp-volume-1");
+  expect_end(name, Phase::kFailed, "ExcludedByPolicy");
+  EXPECT_TRUE(evictions().empty()) << "this version would let it go, and the guest would lose its disk";
+}
+
 /// Until 1.8 KubeVirt's evacuation controller keeps to the limits, since 1.9 its migrations queue.
 class KubeVirtQueue : public KubeVirtStage, public testing::WithParamInterface<const char*> {};
 
@@ -320,6 +351,62 @@ INSTANTIATE_TEST_SUITE_P(Scenario, KubeVirtStrategies,
                                          StrategyCase{"External", "External", Phase::kSucceeded, "MovedByOwner"}),
                          [](const auto& info) { return info.param.name; });
 
+/// The condition's reason, which KubeVirt's answer does not have, is in the message.
+TEST_F(KubeVirtScenario, S22_SaysWhyItCannotMigrate) {
+  begin();
+  const std::string pod = machine("db", "", "LiveMigrate", [](Json& object) {
+    simulator::objects::annotate(object, simulator::behaviour::kNotMigratable,
+                                 "HostDeviceNotLiveMigratable: VMI uses a PCI host devices");
+  });
+  const std::string name = evacuate(pod, once());
+  expect_end(name, Phase::kFailed, "NotEvictable");
+  EXPECT_NE(get(name).status.message.find("HostDeviceNotLiveMigratable: VMI uses a PCI host devices"),
+            std::string::npos)
+      << get(name).status.message;
+}
+
+/// A guest that boots is not migratable yet: neither a failure nor a reason to shut it down.
+class KubeVirtBooting : public KubeVirtStage, public testing::WithParamInterface<const char*> {};
+TEST_P(KubeVirtBooting, S22_IsWaitedFor) {
+  begin("v1.9.0");
+  const std::string pod = booting_machine("db", "90s", GetParam());
+  const std::string name = evacuate(pod, once());
+  run_for(seconds(60));
+  EXPECT_FALSE(api::is_terminal(phase(name))) << get(name).status.message;
+  EXPECT_EQ(text(vmi("db"), "phase"), "Scheduled");
+  expect_end(name, Phase::kSucceeded, "Migrated");
+}
+INSTANTIATE_TEST_SUITE_P(Scenario, KubeVirtBooting, testing::Values("LiveMigrate", "LiveMigrateIfPossible"),
+                         [](const auto& info) { return std::string(info.param); });
+
+/// What a policy makes ends no guest; what a person asks for does.
+TEST_F(KubeVirtScenario, S22_APolicyShutsNoGuestDown) {
+  begin();
+  const std::string kept = machine("kept", "", "None");
+  add({{"apiVersion", "evacuator.dev/v1alpha1"},
+       {"kind", "DeschedulerPolicy"},
+       {"metadata", {{"name", "balance"}}},
+       {"spec",
+        {{"mode", "Automatic"},
+         {"schedule", {{"interval", "1h"}}},
+         {"strategies", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 8'640'000}}}}})}}}});
+  const auto of_policy = [](const Json& parameters) {
+    return [=](Json& spec) {
+      with(parameters)(spec);
+      spec["source"] = {{"policy", "balance"}};
+    };
+  };
+  const std::string name = evacuate_as_operator(kept, of_policy(Json::object()));
+  expect_end(name, Phase::kFailed, "NotEvictable");
+  EXPECT_NE(get(name).status.message.find("an eviction would shut the guest down: its evictionStrategy is None"),
+            std::string::npos)
+      << get(name).status.message;
+  EXPECT_TRUE(evictions().empty());
+  EXPECT_EQ(pod_phase(kept), "Running");
+  const std::string ended = machine("ended", "", "None");
+  expect_end(evacuate_as_operator(ended, of_policy({{"allowShutdown", "true"}})), Phase::kSucceeded, "Evicted");
+}
+
 TEST_F(KubeVirtScenario, S23_TargetPodIsDeniedUntilTheHandOver) {
   begin();
   const std::string source = machine("db", "run=60s");
@@ -332,6 +419,44 @@ TEST_F(KubeVirtScenario, S23_TargetPodIsDeniedUntilTheHandOver) {
   expect_end(name, Phase::kSucceeded, "Migrated");
   EXPECT_EQ(pod_phase(target), "Succeeded") << "it became the source, and moved on";
   EXPECT_EQ(pod_phase(source), "Succeeded");
+}
+
+/// The migration fails, and its target pod with it: nothing has moved.
+TEST_F(KubeVirtScenario, S23_TheEndOfATargetPodIsNoMigration) {
+  begin();
+  const std::string source = machine("db", "scheduled=30s, run=20s, fail=always");
+  const std::string node = node_of("db");
+  ASSERT_EQ(user_migrates("db").status, 201);
+  ASSERT_TRUE(run_until([&] { return pods("db").size() == 2; }, seconds(30)));
+  const auto both = pods("db");
+  const std::string target = both[0] == source ? both[1] : both[0];
+  const std::string name = evacuate(target);
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_NE(reason(name), "Migrated") << get(name).status.message;
+  ASSERT_TRUE(get(name).status.outcome);
+  EXPECT_NE(get(name).status.outcome->kind, api::OutcomeKind::kMigrated);
+  EXPECT_EQ(condition(name, "ReplacementReady"), "NotExpected") << condition_message(name, "ReplacementReady");
+  EXPECT_EQ(node_of("db"), node);
+  EXPECT_EQ(pod_phase(source), "Running");
+}
+
+/// Between the arrival and its completion the migration is on its way only by its name.
+TEST_F(KubeVirtScenario, S23_AnArrivedMigrationIsNotTheNextOne) {
+  begin("v1.9.0");
+  const std::string pod = machine("db", "run=5s, complete=50s");
+  const std::string source = node_of("db");
+  ASSERT_EQ(user_evicts(pod).status, 429);
+  ASSERT_TRUE(run_until([&] { return node_of("db") != source; }, seconds(60)));
+  const std::string second = node_of("db");
+  const auto both = pods("db");
+  const std::string arrived = both[0] == pod ? both[1] : both[0];
+  const std::string name = evacuate(arrived);
+  run_for(seconds(20));
+  EXPECT_FALSE(get(name).status.progress) << "that was the way here";
+  EXPECT_NE(get(name).status.target_node.value, second);
+  expect_end(name, Phase::kSucceeded, "Migrated");
+  EXPECT_NE(node_of("db"), second);
+  EXPECT_EQ(migrations().size(), 2u);
 }
 
 TEST_F(KubeVirtScenario, S24_UserMigrationInParallel) {
@@ -434,6 +559,24 @@ TEST_F(KubeVirtScenario, NeverStartsEndsWithTheQueueTimeout) {
   EXPECT_EQ(mark("db"), "");
 }
 
+/// KubeVirt has no text for it: a condition of the migration, which stays Pending.
+TEST_F(KubeVirtScenario, AQuotaThatRefusesTheTargetIsNamed) {
+  begin();
+  const std::string pod = machine("db", "over-quota");
+  const std::string name = evacuate(pod, [](Json& spec) {
+    once()(spec);
+    spec["timeouts"] = {{"queueSeconds", 300}};
+  });
+  ASSERT_TRUE(in_progress(name));
+  run_for(seconds(30));
+  const std::string why = "a ResourceQuota of the namespace refuses its target pod";
+  EXPECT_NE(condition_message(name, "Progressing").find(why), std::string::npos)
+      << condition_message(name, "Progressing");
+  expect_end(name, Phase::kFailed, "ProgressTimeout");
+  EXPECT_NE(get(name).status.message.find(why), std::string::npos) << get(name).status.message;
+  EXPECT_EQ(mark("db"), "");
+}
+
 TEST_F(KubeVirtScenario, UnschedulableTargetCountsAsFailures) {
   begin();
   const std::string pod = machine("db", "unschedulable");
@@ -470,6 +613,46 @@ TEST_F(KubeVirtScenario, GuestShutsDownMidway) {
   EXPECT_EQ(condition(name, "ReplacementReady"), "NotExpected");
 }
 
+/// Its VirtualMachine starts it again, and the Evacuation tells one story of that.
+TEST_F(KubeVirtScenario, AGuestThatIsStartedAgainIsItsReplacement) {
+  begin();
+  const std::string pod = machine("db", "", "None", [](Json& object) {
+    own_by_machine(object);
+    simulator::objects::annotate(object, simulator::behaviour::kRestartVm, "");
+  });
+  const std::string source = node_of("db");
+  edit(
+      kube::kNodes, source, [](Json& object) { object["spec"]["unschedulable"] = true; }, "");
+  const std::string name = evacuate(pod);
+  expect_end(name, Phase::kSucceeded, "Evicted");
+  EXPECT_EQ(condition(name, "ReplacementReady"), "Ready");
+  EXPECT_EQ(get(name).status.message, "replaced by db on node " + node_of("db"));
+  EXPECT_NE(node_of("db"), source);
+}
+
+/// Both the VirtualMachine and its VM go away while the guest is moved: nobody waits for either.
+TEST_F(KubeVirtScenario, AVirtualMachineIsDeletedMidway) {
+  begin();
+  const std::string pod = machine("db", "run=60s", "LiveMigrate", own_by_machine);
+  replica->transport.lie = [](const kube::Request& request) -> std::optional<kube::Response> {
+    if (request.path != "/apis/kubevirt.io/v1/namespaces/shop/virtualmachines/db") return std::nullopt;
+    return kube::Response{404,
+                          R"({"kind":"Status","status":"Failure","reason":"NotFound","code":404,)"
+                          R"("message":"virtualmachines.kubevirt.io \"db\" not found",)"
+                          R"("details":{"name":"db","group":"kubevirt.io","kind":"virtualmachines"}})",
+                          {},
+                          "application/json"};
+  };
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(run_until([&] { return migration_phase() == "Running"; }, seconds(60)));
+  ASSERT_TRUE(cluster->store().remove(kube::kVmis, {"shop", "db"}));
+  const auto deleted = clock.now();
+  ASSERT_TRUE(run_to_end(name));
+  EXPECT_EQ(phase(name), Phase::kSucceeded);
+  EXPECT_EQ(condition(name, "ReplacementReady"), "NotExpected");
+  EXPECT_LT(clock.now() - deleted, std::chrono::seconds(90)) << "not until timeouts.verify";
+}
+
 TEST_F(KubeVirtScenario, MachineIsDeletedMidway) {
   begin();
   const std::string pod = machine("db", "run=60s");
@@ -500,6 +683,18 @@ TEST_F(KubeVirtScenario, DryRunMarksNothing) {
   expect_end(name, Phase::kSucceeded, "DryRun");
   EXPECT_EQ(mark("db"), "");
   EXPECT_TRUE(migrations().empty());
+}
+
+TEST_F(KubeVirtScenario, DryRunMakesNoMigration) {
+  begin();
+  const std::string pod = machine("db", "", "None");
+  const std::string name = evacuate(pod, [](Json& spec) {
+    with({{"mode", "Migration"}})(spec);
+    spec["dryRun"] = true;
+  });
+  expect_end(name, Phase::kSucceeded, "DryRun");
+  EXPECT_TRUE(migrations().empty());
+  EXPECT_EQ(pod_phase(pod), "Running");
 }
 
 TEST_F(KubeVirtScenario, UnreadableMachineIsLeftAlone) {

@@ -42,6 +42,16 @@ class KubeVirtStage : public Rig {
     return running.empty() ? "" : running.front();
   }
 
+  /// Starts a VM and returns its pod as soon as the guest boots in it, which takes `boot`.
+  std::string booting_machine(const std::string& name, const std::string& boot, const std::string& strategy) {
+    Json object = simulator::objects::virtual_machine("shop", name, "1Gi", strategy);
+    simulator::objects::annotate(object, simulator::behaviour::kMigrationScript, "boot=" + boot);
+    add(std::move(object));
+    EXPECT_TRUE(run_until([&] { return text(vmi(name), "phase") == "Scheduled"; }, std::chrono::minutes(1)));
+    const auto running = pods(name);
+    return running.empty() ? "" : running.front();
+  }
+
   Json vmi(const std::string& name) const {
     const auto found = cluster->store().get(kube::kVmis, {"shop", name});
     return found ? *found : Json();

@@ -41,6 +41,7 @@ INSTANTIATE_TEST_SUITE_P(
                       PodBuilder("p").annotate(api::well_known::kEvictionInProgress),
                       {},
                       "MigrationInProgress"},
+        MigratingCase{"DisksOfAMachine", PodBuilder("p").label("kubevirt.io", "hotplug-disk"), {}, "FollowsMachine"},
         MigratingCase{"TheOnlyLauncherOfAMachine", launcher("p"), {}, ""},
         MigratingCase{"OneOfTwoLaunchers", launcher("p"), {launcher("q")}, "MigrationInProgress"},
         MigratingCase{"OneBesideALauncherOfAnotherMachine", launcher("p"), {launcher("q", "vm-2")}, ""},

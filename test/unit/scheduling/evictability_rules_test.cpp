@@ -89,6 +89,24 @@ INSTANTIATE_TEST_SUITE_P(
                          "LocalStorage"},
         EvictabilityCase{"RefusesEmptyDir", [](P& p, E&, C&) { volume(p, api::VolumeKind::kEmptyDir); },
                          "LocalStorage"},
+        EvictabilityCase{"AllowsAVirtualMachineWithTheEmptyDirsOfItsLauncher",
+                         [](P& p, E&, C&) {
+                           p.label("kubevirt.io", "virt-launcher").annotate("kubevirt.io/domain", "db");
+                           volume(p, api::VolumeKind::kEmptyDir);
+                         },
+                         ""},
+        EvictabilityCase{"RefusesHostPathsOfAVirtualMachine",
+                         [](P& p, E&, C&) {
+                           p.label("kubevirt.io", "virt-launcher").annotate("kubevirt.io/domain", "db");
+                           volume(p, api::VolumeKind::kHostPath);
+                         },
+                         "LocalStorage"},
+        EvictabilityCase{"RefusesEmptyDirsOfWhatOnlyClaimsToBeALauncher",
+                         [](P& p, E&, C&) {
+                           p.label("kubevirt.io", "virt-launcher");
+                           volume(p, api::VolumeKind::kEmptyDir);
+                         },
+                         "LocalStorage"},
         EvictabilityCase{"AllowsConfigMaps", [](P& p, E&, C&) { volume(p, api::VolumeKind::kConfigMap); }, ""},
         EvictabilityCase{"AllowsLocalStorageOnRequest",
                          [](P& p, E& e, C&) {

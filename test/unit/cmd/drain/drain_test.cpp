@@ -40,6 +40,19 @@ const auto kMirror = PodBuilder("p").annotate(api::well_known::kMirrorAnnotation
 const auto kDaemon = PodBuilder("p").owned_by("DaemonSet", "ds").build();
 const auto kDaemonWithData = with_volume(api::VolumeKind::kEmptyDir).owned_by("DaemonSet", "ds").build();
 
+/// As KubeVirt makes it, with UID "vm".
+PodBuilder launcher() {
+  return with_volume(api::VolumeKind::kEmptyDir)
+      .label("kubevirt.io", "virt-launcher")
+      .annotate("kubevirt.io/domain", "db")
+      .with([](api::Pod& pod) { pod.meta.uid = "vm"; });
+}
+PodBuilder hotplug() {
+  return with_volume(api::VolumeKind::kEmptyDir)
+      .label("kubevirt.io", "hotplug-disk")
+      .owned_by("Pod", "virt-launcher-db");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Drain, Judge,
     testing::Values(
@@ -56,6 +69,18 @@ INSTANTIATE_TEST_SUITE_P(
         JudgeCase{"NeverMovesDaemonSetsByForce", kDaemon, {.force = true}, DrainFate::kRefuse, "--ignore-daemonsets"},
         JudgeCase{"RefusesLocalData", with_volume(api::VolumeKind::kEmptyDir).build(), kNone, DrainFate::kRefuse,
                   "--delete-emptydir-data"},
+        JudgeCase{"MovesAMigratingMachine", launcher().build(), kNone, DrainFate::kEvacuate},
+        JudgeCase{"RefusesAMachineThatIsShutDown",
+                  launcher().build(),
+                  {.ending_machines = {"vm"}},
+                  DrainFate::kRefuse,
+                  "--delete-emptydir-data"},
+        JudgeCase{"EndsAMachineWhenAllowed",
+                  launcher().build(),
+                  {.delete_emptydir_data = true, .ending_machines = {"vm"}},
+                  DrainFate::kEvacuate},
+        JudgeCase{"LeavesDisksToTheirMachine", hotplug().build(), kNone, DrainFate::kSkip},
+        JudgeCase{"LeavesDisksToTheirMachineWhateverTheFlags", hotplug().build(), kAll, DrainFate::kSkip},
         JudgeCase{"MovesLocalDataWhenAllowed",
                   with_volume(api::VolumeKind::kEmptyDir).build(),
                   {.delete_emptydir_data = true},
@@ -75,6 +100,10 @@ TEST(DrainVerdict, WarnsOfWhatTheFlagsGiveAway) {
   EXPECT_EQ(judge(PodBuilder("p").bare().build(), kAll).warning, "nothing will recreate it");
   EXPECT_EQ(judge(with_volume(api::VolumeKind::kEmptyDir).build(), kAll).warning, "the data in its emptyDir is lost");
   EXPECT_EQ(judge(PodBuilder("p").build(), kAll).warning, "");
+  EXPECT_EQ(judge(launcher().build(), kAll).warning, "");
+  DrainRules ending = kAll;
+  ending.ending_machines = {"vm"};
+  EXPECT_EQ(judge(launcher().build(), ending).warning, "its virtual machine does not migrate: the guest is shut down");
 }
 
 TEST(DrainRank, TellsHowMuchItHurts) {

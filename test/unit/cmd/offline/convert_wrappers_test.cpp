@@ -161,6 +161,39 @@ strategies:
               testing::Contains(HasSubstr("changed spec.evictionLimits.total: holds for each of the 2 policies")));
 }
 
+/// What the operator writes into its ConfigMap for KubeVirtRelieveAndMigrate.
+TEST(KubeDescheduler, TheCooldownAfterAMigrationIsALimit) {
+  const auto conversion = convert(R"(
+apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+maxNoOfPodsToEvictTotal: 5
+profiles:
+- name: KubeVirtRelieveAndMigrate
+  pluginConfig:
+  - name: RemoveDuplicates
+  - name: DefaultEvictor
+    args: {evictLocalStoragePods: true, noEvictionPolicy: Mandatory}
+  - name: KubevirtMigrationAware
+    args: {migrationCooldown: 20m0s, maxMigrationCooldown: 5h0m0s, migrationHistoryWindow: 24h0m0s}
+  plugins:
+    filter: {enabled: [DefaultEvictor, KubevirtMigrationAware]}
+    preevictionfilter: {enabled: [KubevirtMigrationAware]}
+    balance: {enabled: [RemoveDuplicates]}
+)");
+  expect_valid(conversion);
+  EXPECT_EQ(spec_of(conversion, 0)["limits"],
+            api::parse_yaml("{perCycle: {total: 5}, cooldown: {virtualMachine: 20m0s, maximum: 5h0m0s, window: "
+                            "24h0m0s}}")
+                ->at(0))
+      << api::to_yaml(spec_of(conversion, 0));
+  const auto notes = notes_of(conversion);
+  EXPECT_EQ(
+      std::ranges::count_if(
+          notes, [](const std::string& note) { return note.find("is limits.cooldown here") != std::string::npos; }),
+      1);
+  EXPECT_THAT(notes, testing::Not(testing::Contains(HasSubstr("upstream's tree has no plugin"))));
+}
+
 TEST(KubeDescheduler, ProtectsClaimsUnlessAProfileSaysOtherwise) {
   const auto conversion =
       convert(kube_descheduler("  profiles: [SoftTopologyAndDuplicates, EvictPodsWithLocalStorage]\n"

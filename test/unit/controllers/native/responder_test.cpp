@@ -136,6 +136,33 @@ TEST(NativeResponder, NeverWritesATimeThatThePastOrAnotherClockForbids) {
   EXPECT_FALSE(got.report->expected_completion);
 }
 
+/// The API stores whole seconds. An end with a fraction would be news at every look.
+TEST(NativeResponder, WritesWholeSecondsAndTakesItsOwnWordForNoNews) {
+  auto of = eviction();
+  auto running = evacuation(EvacuationPhase::kInProgress);
+  running.status.expected_completion_at = kTurnBegan + minutes(10) + std::chrono::milliseconds(300);
+  const base::TimePoint now = kTurnBegan + seconds(1) + std::chrono::milliseconds(700);
+  const auto first = decide_response(turn(of, {running}), now);
+  ASSERT_TRUE(first.report);
+  EXPECT_EQ(first.report->heartbeat, kTurnBegan + seconds(1));
+  EXPECT_EQ(first.report->expected_completion, kTurnBegan + minutes(10) + seconds(1));
+  of.responders[0].heartbeat_time = first.report->heartbeat;
+  of.responders[0].expected_completion_time = first.report->expected_completion;
+  of.responders[0].message = first.report->message;
+  EXPECT_FALSE(decide_response(turn(of, {running}), now + seconds(30)).report);
+}
+
+TEST(NativeResponder, LeavesDisksToTheirMachine) {
+  NativeTurn seen = turn();
+  auto disks = std::make_shared<api::Pod>(*seen.pod);
+  disks->meta.labels = api::StringMap{{"kubevirt.io", "hotplug-disk"}};
+  seen.pod = disks;
+  const auto got = decide_response(seen, kTurnBegan + seconds(1));
+  EXPECT_FALSE(got.create);
+  ASSERT_TRUE(got.report);
+  EXPECT_TRUE(got.report->message.starts_with("declined: ")) << got.report->message;
+}
+
 TEST(NativeResponder, CompletesOnceThePodHasLeft) {
   for (const bool terminal : {false, true}) {
     NativeTurn seen = turn(eviction(), {evacuation(EvacuationPhase::kVerifying)});

@@ -74,6 +74,7 @@ struct World {
                  {"migrations", list_status, Json{{"items", migrations}}.dump()},
                  {"kubevirt", 200, kubevirt.dump()},
                  {"target", 200, Json{{"items", target_pods}}.dump()}};
+    if (machine) documents.push_back({"machine", machine_status, machine->dump()});
     evictors::EvictorContext made{evacuation, with_pod ? &pod : nullptr, kNoon, parameters, "v1"};
     if (review) documents.push_back(*review);
     made.documents = documents;
@@ -89,6 +90,8 @@ struct World {
   Json kubevirt;
   Json migrations = Json::array();
   Json target_pods = Json::array();
+  std::optional<Json> machine;  ///< the VirtualMachine
+  std::int32_t machine_status = 200;
   std::int32_t vmi_status = 200;
   std::int32_t list_status = 200;
   bool with_pod = true;
@@ -161,6 +164,119 @@ INSTANTIATE_TEST_SUITE_P(
         AnswerCase{"OldBudget", 429, "Cannot evict pod as it would violate the pod's disruption budget.",
                    ResponseClass::kPdbBlocked},
         AnswerCase{"Allowed", 201, "", ResponseClass::kGranted}),
+    [](const auto& info) { return info.param.name; });
+
+/// KubeVirt's words for a VM that cannot migrate and for one that still boots are the same.
+TEST(KubeVirtNotMigratable, IsWaitedForUntilTheConditionSaysNo) {
+  World world;
+  evictors::Action action;
+  action.name = "PostEviction";
+  const Json status = {
+      {"kind", "Status"},
+      {"message", kPrefix + "VMI db is configured with an eviction strategy but is not live-migratable"},
+      {"code", 429}};
+  const auto verdict = [&] {
+    return kEvictor.classify(world.context(), action, kube::Response{429, status.dump(), {}, ""});
+  };
+  world.vmi["status"]["phase"] = "Scheduled";
+  EXPECT_EQ(verdict().answer, ResponseClass::kRetryLater);
+  EXPECT_EQ(verdict().retry_after, base::seconds(10));
+  world.vmi["status"]["phase"] = "Running";
+  world.vmi["status"]["conditions"] = Json::array({{{"type", "LiveMigratable"}, {"status", "True"}}});
+  EXPECT_EQ(verdict().answer, ResponseClass::kRetryLater) << "it says so since a moment ago";
+  for (const char* phase : {"Scheduled", "Running"}) {
+    world.vmi["status"]["phase"] = phase;
+    world.vmi["status"]["conditions"] = Json::array({{{"type", "LiveMigratable"},
+                                                      {"status", "False"},
+                                                      {"reason", "HostDeviceNotLiveMigratable"},
+                                                      {"message", "VMI uses a PCI host devices"}}});
+    EXPECT_EQ(verdict().answer, ResponseClass::kNotEvictable);
+    EXPECT_TRUE(verdict().message.ends_with("(HostDeviceNotLiveMigratable: VMI uses a PCI host devices)"))
+        << verdict().message;
+  }
+}
+
+TEST(KubeVirtNotMigratable, ABootingGuestIsNotShutDownForThat) {
+  World world;
+  world.evacuation.status.phase = EvacuationPhase::kPreparing;
+  world.vmi["spec"]["evictionStrategy"] = "LiveMigrateIfPossible";
+  const auto plan = kEvictor.plan(world.context());
+  EXPECT_EQ(plan.next, evictors::NextMove::kWait);
+  EXPECT_NE(plan.why.find("LiveMigratable"), std::string::npos) << plan.why;
+  world.parameters = {{"mode", "Migration"}};
+  EXPECT_EQ(kEvictor.plan(world.context()).next, evictors::NextMove::kProceed) << "it shuts nothing down";
+  world.parameters = {};
+  for (const char* status : {"True", "False"}) {
+    world.vmi["status"]["conditions"] = Json::array({{{"type", "LiveMigratable"}, {"status", status}}});
+    EXPECT_EQ(kEvictor.plan(world.context()).next, evictors::NextMove::kProceed);
+  }
+}
+
+struct ShutdownCase {
+  const char* name;
+  const char* strategy;
+  const char* migratable;  ///< status of LiveMigratable
+  const char* cluster;     ///< its evictionStrategy; nullptr: not readable
+  const char* refused;     ///< reason of the failure; "": goes on
+};
+class KubeVirtShutdown : public testing::TestWithParam<ShutdownCase> {};
+TEST_P(KubeVirtShutdown, IsNotAPolicysToDecide) {
+  World world;
+  world.evacuation.status.phase = EvacuationPhase::kPreparing;
+  world.vmi["spec"].erase("evictionStrategy");
+  if (*GetParam().strategy) world.vmi["spec"]["evictionStrategy"] = GetParam().strategy;
+  world.vmi["status"]["conditions"] = Json::array(
+      {{{"type", "LiveMigratable"}, {"status", GetParam().migratable}, {"reason", "DisksNotLiveMigratable"}}});
+  if (!GetParam().cluster) world.kubevirt = Json::object();
+  if (GetParam().cluster && *GetParam().cluster)
+    world.kubevirt["items"][0]["spec"]["configuration"]["evictionStrategy"] = GetParam().cluster;
+  EXPECT_FALSE(kEvictor.observe(world.context()).failed) << "whoever asks for one pod means it";
+  builders::set_policy(world.evacuation, "balance");
+  const auto failed = kEvictor.observe(world.context()).failed;
+  EXPECT_EQ(failed ? failed->reason : "", GetParam().refused) << (failed ? failed->message : "");
+  world.parameters = {{"allowShutdown", "true"}};
+  EXPECT_FALSE(kEvictor.observe(world.context()).failed);
+}
+INSTANTIATE_TEST_SUITE_P(Evictors, KubeVirtShutdown,
+                         testing::Values(ShutdownCase{"Migrates", "LiveMigrate", "True", "", ""},
+                                         ShutdownCase{"KubeVirtRefuses", "LiveMigrate", "False", "", ""},
+                                         ShutdownCase{"IfPossibleAndItIs", "LiveMigrateIfPossible", "True", "", ""},
+                                         ShutdownCase{"IfPossibleAndItIsNot", "LiveMigrateIfPossible", "False", "",
+                                                      "WouldShutDown"},
+                                         ShutdownCase{"None", "None", "True", "", "WouldShutDown"},
+                                         ShutdownCase{"NotSet", "", "True", "", "WouldShutDown"},
+                                         ShutdownCase{"SetInTheCluster", "", "True", "LiveMigrate", ""},
+                                         ShutdownCase{"External", "External", "False", "", ""},
+                                         ShutdownCase{"NobodyKnows", "", "True", nullptr, "EvictionStrategyUnknown"}),
+                         [](const auto& info) { return info.param.name; });
+
+struct ObstacleCase {
+  const char* name;
+  Json condition;
+  const char* says;
+};
+void PrintTo(const ObstacleCase& c, std::ostream* out) { *out << c.name; }
+class KubeVirtObstacles : public testing::TestWithParam<ObstacleCase> {};
+TEST_P(KubeVirtObstacles, AreShown) {
+  World world;
+  world.migration("m", "Pending");
+  world.migrations[0]["status"]["conditions"] = Json::array({GetParam().condition});
+  const auto seen = kEvictor.observe(world.context());
+  EXPECT_TRUE(seen.queued);
+  EXPECT_NE(seen.message.find(GetParam().says), std::string::npos) << seen.message;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Evictors, KubeVirtObstacles,
+    testing::Values(ObstacleCase{"Quota",
+                                 {{"type", "migrationRejectedByResourceQuota"}, {"status", "True"}},
+                                 "a ResourceQuota of the namespace refuses its target pod"},
+                    ObstacleCase{"Backup",
+                                 {{"type", "migrationBlockedByBackup"}, {"status", "True"}, {"message", "backup b"}},
+                                 "waits for a backup of the VM: backup b"},
+                    ObstacleCase{"NotAnyMore",
+                                 {{"type", "migrationRejectedByResourceQuota"}, {"status", "False"}},
+                                 "cannot create its target pod"},
+                    ObstacleCase{"Unknown", {{"type", "other"}, {"status", "True"}}, "KubeVirt queues it"}),
     [](const auto& info) { return info.param.name; });
 
 class MigrationAnswers : public testing::TestWithParam<AnswerCase> {};
@@ -341,6 +457,17 @@ INSTANTIATE_TEST_SUITE_P(
     Evictors, KubeVirtAllowance,
     testing::Values(
         AllowanceCase{"TheClusters", [](Json&, Json&) {}, kAllowed},
+        AllowanceCase{"TheStallDetectorsFactor",
+                      [](Json& vmi, Json&) {
+                        vmi["status"]["migrationState"]["migrationConfiguration"]["experimental"]["stallDetector"] = {
+                            {"completionTimeoutFactor", "3"}};
+                      },
+                      3 * kAllowed},
+        AllowanceCase{"NonsenseFactor",
+                      [](Json&, Json& migrations) {
+                        migrations["experimental"]["stallDetector"] = {{"completionTimeoutFactor", "much"}};
+                      },
+                      kAllowed},
         AllowanceCase{"TwiceWhereTheGuestMayBeDisrupted",
                       [](Json&, Json& migrations) { migrations["allowWorkloadDisruption"] = true; }, 2 * kAllowed},
         AllowanceCase{"WhichPostCopyImplies", [](Json&, Json& migrations) { migrations["allowPostCopy"] = true; },
@@ -460,6 +587,33 @@ INSTANTIATE_TEST_SUITE_P(
                     [](const Seen& s) { EXPECT_TRUE(s.requested && s.acknowledged && s.queued && !s.vanished); }},
         ObserveCase{"ExternalDoesNotQueue", [](World& s) { s.evacuation.status.adapter = "external"; },
                     [](const Seen& s) { EXPECT_FALSE(s.queued); }},
+        ObserveCase{"ADecentralizedMigrationThatWaits", [](World& s) { s.migration("m", "WaitingForSync"); },
+                    [](const Seen& s) { EXPECT_TRUE(s.queued && s.acknowledged); }},
+        ObserveCase{"ADecentralizedMigrationThatSynchronizes", [](World& s) { s.migration("m", "Synchronizing"); },
+                    [](const Seen& s) { EXPECT_TRUE(s.queued && s.acknowledged); }},
+        ObserveCase{"TheMigrationThatBroughtItHere",
+                    [](World& s) {
+                      s.vmi["status"].erase("evacuationNodeName");
+                      s.migration("m", "Running", "node-0");
+                      s.vmi["status"]["migrationState"] = {{"migrationUid", "uid-m"},
+                                                           {"targetNode", "node-1"},
+                                                           {"endTimestamp", "2026-11-21T12:00:00Z"}};
+                    },
+                    [](const Seen& s) {
+                      EXPECT_FALSE(s.acknowledged || s.queued || s.progress);
+                      EXPECT_TRUE(s.target.empty()) << s.target.value;
+                    }},
+        ObserveCase{"ATargetPodIsRememberedAsOne",
+                    [](World& s) {
+                      s.pod.meta.labels =
+                          api::StringMap({{"kubevirt.io", "virt-launcher"}, {"kubevirt.io/migrationJobUID", "uid-m"}});
+                      s.vmi["status"]["nodeName"] = "node-0";
+                      s.migration("m", "Scheduled", "node-0");
+                    },
+                    [](const Seen& s) { EXPECT_EQ(ref_in(s.refs, "hostedVm"), "false"); }},
+        ObserveCase{"OnceTheGuestRunsInItItIsNone",
+                    [](World& s) { s.evacuation.status.refs.emplace_back("hostedVm", "false"); },
+                    [](const Seen& s) { EXPECT_EQ(ref_in(s.refs, "hostedVm"), "true"); }},
         ObserveCase{"AQueuedMigration", [](World& s) { s.migration("m", "Pending"); },
                     [](const Seen& s) { EXPECT_TRUE(s.queued); }},
         ObserveCase{"ARunningMigration",
@@ -876,6 +1030,49 @@ INSTANTIATE_TEST_SUITE_P(
                      s.vmi["status"] = {{"phase", "Running"}, {"nodeName", "node-2"}};
                    },
                    State::kArrived, true},
+        ArriveCase{"NeverInATargetPod",
+                   [](World& s) {
+                     s.vmi["status"] = {{"phase", "Running"}, {"nodeName", "node-0"}};
+                     s.evacuation.status.refs.emplace_back("hostedVm", "false");
+                   },
+                   State::kNotExpected, false},
+        ArriveCase{"ItsVirtualMachineIsGone",
+                   [](World& s) {
+                     gone(s);
+                     s.evacuation.status.refs.emplace_back("virtualMachine", "db");
+                     s.machine_status = 404;
+                     s.machine = {{"kind", "Status"}, {"details", {{"name", "db"}}}};
+                   },
+                   State::kNotExpected, false},
+        ArriveCase{"ItsVirtualMachineIsBeingDeleted",
+                   [](World& s) {
+                     gone(s);
+                     s.evacuation.status.refs.emplace_back("virtualMachine", "db");
+                     s.machine = {{"metadata", {{"deletionTimestamp", "2026-11-21T12:00:00Z"}}}};
+                   },
+                   State::kNotExpected, false},
+        ArriveCase{"ItsVirtualMachineIsHalted",
+                   [](World& s) {
+                     gone(s);
+                     s.evacuation.status.refs.emplace_back("virtualMachine", "db");
+                     s.machine = {{"spec", {{"runStrategy", "Halted"}}}};
+                   },
+                   State::kNotExpected, false},
+        ArriveCase{"ItsVirtualMachineStartsItAgain",
+                   [](World& s) {
+                     gone(s);
+                     s.evacuation.status.refs.emplace_back("virtualMachine", "db");
+                     s.machine = {{"spec", {{"runStrategy", "Always"}}}};
+                   },
+                   State::kPending, false},
+        ArriveCase{"VirtualMachinesAreNotServed",
+                   [](World& s) {
+                     gone(s);
+                     s.evacuation.status.refs.emplace_back("virtualMachine", "db");
+                     s.machine_status = 404;
+                     s.machine = {{"kind", "Status"}};
+                   },
+                   State::kPending, false},
         ArriveCase{"StillHere", [](World&) {}, State::kPending, false},
         ArriveCase{"ShutDown", [](World& s) { s.vmi["status"]["phase"] = "Succeeded"; }, State::kNotExpected, false},
         ArriveCase{"Gone", gone, State::kNotExpected, false},
@@ -917,6 +1114,12 @@ INSTANTIATE_TEST_SUITE_P(
         ParameterCase{"TooManyFailures",
                       {{"remoteFailures", "6"}},
                       "p.remoteFailures: must be a number from 1 to 5: KubeVirt keeps no more failed migrations"},
+        ParameterCase{"ShutdownIsAllowed", {{"allowShutdown", "true"}}, ""},
+        ParameterCase{
+            "ShutdownIsYesOrNo", {{"allowShutdown", "maybe"}}, "p.allowShutdown: must be true or false, not maybe"},
+        ParameterCase{"ShutdownByMigration",
+                      {{"mode", "Migration"}, {"allowShutdown", "true"}},
+                      "p.allowShutdown: has no meaning in mode Migration, which shuts no guest down"},
         ParameterCase{"SelectorWithoutMigration",
                       {{"addedNodeSelector", "zone=a"}},
                       "p.addedNodeSelector: works only with mode: Migration"},
@@ -953,7 +1156,7 @@ struct CapacityCase {
 };
 TEST(KubeVirtCapacity, IsNeededForASecondPod) {
   for (const CapacityCase& each : {CapacityCase{"LiveMigrate", true}, CapacityCase{"LiveMigrateIfPossible", true},
-                                   CapacityCase{"External", false}, CapacityCase{"None", false}}) {
+                                   CapacityCase{"External", true}, CapacityCase{"None", false}}) {
     World world;
     world.vmi["spec"]["evictionStrategy"] = each.strategy;
     EXPECT_EQ(kEvictor.needs_capacity(world.context()), each.want) << each.strategy;

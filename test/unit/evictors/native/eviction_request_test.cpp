@@ -77,8 +77,8 @@ Document api_document(int status = 200, std::string body = kServed) { return {"a
 Document review(std::string name, int status, std::string body) { return {std::move(name), status, std::move(body)}; }
 Document request_document(const Json& object) { return {"request", 200, object.dump()}; }
 Document no_request() { return {"request", 404, "{}"}; }
-Document evictions_document(const std::vector<Json>& items) {
-  return {"evictions", 200, Json{{"kind", "EvictionList"}, {"items", items}}.dump()};
+Document evictions_document(const std::vector<Json>& items, const char* name = "evictions") {
+  return {name, 200, Json{{"kind", "EvictionList"}, {"items", items}}.dump()};
 }
 
 /// An Evacuation that goes this way, half a minute in.
@@ -143,6 +143,23 @@ TEST(EvictionRequestReads, AsksForTheApiFirstAndForTheRequestWhereItIsServed) {
       (Names{kApiRead, kRequestRead, "may create evictionrequests" + review, "may patch evictionrequests" + review,
              "may delete evictionrequests" + review, "may list evictions" + review}));
   EXPECT_EQ(read_names(Case(evacuation(EvacuationPhase::kPreparing), {api_document(404)})), Names{kApiRead});
+}
+
+/// An Eviction gets its labels later than its status: none with our label does not mean that there is none.
+TEST(EvictionRequestReads, LooksAtAllEvictionsBeforeItBelievesThatThereIsNone) {
+  const auto names =
+      read_names(Case(chosen(EvacuationPhase::kAborting), {request_document(withdrawn()), evictions_document({})}));
+  ASSERT_EQ(names.size(), 3u);
+  EXPECT_TRUE(names[2].starts_with("all evictions /apis/lifecycle.k8s.io/v1alpha1/namespaces/shop/evictions"))
+      << names[2];
+  EXPECT_EQ(names[2].find("labelSelector"), std::string::npos) << names[2];
+  const auto seen = read_names(Case(chosen(EvacuationPhase::kAborting),
+                                    {request_document(withdrawn()), evictions_document({eviction("pod-1-web-1")})}));
+  EXPECT_EQ(seen.size(), 2u);
+  EXPECT_EQ(read_names(Case(chosen(EvacuationPhase::kAborting), {request_document(request()), evictions_document({})}))
+                .size(),
+            2u)
+      << "it still asks";
 }
 
 TEST(EvictionRequestReads, FollowsTheEvictionsOfItsOwnKeyWhileItWorks) {
@@ -544,6 +561,32 @@ INSTANTIATE_TEST_SUITE_P(
                  {},
                  "",
                  Rollback::kPending,
+                 "DeleteEvictionRequest"},
+        UndoCase{"NoneHasItsLabelsYet",
+                 {request_document(withdrawn()), evictions_document({})},
+                 {},
+                 "",
+                 Rollback::kPending,
+                 "DeleteEvictionRequest"},
+        UndoCase{"OneWithoutLabelsIsAtWork",
+                 {request_document(withdrawn()), evictions_document({}),
+                  evictions_document({eviction("pod-1-web-1")}, "all evictions")},
+                 {},
+                 "",
+                 Rollback::kPending,
+                 "DeleteEvictionRequest"},
+        UndoCase{"OneWithoutLabelsIsForOthers",
+                 {request_document(withdrawn()), evictions_document({}),
+                  evictions_document({eviction("pod-1-web-1", Json::array(), kOthers)}, "all evictions")},
+                 {},
+                 "",
+                 Rollback::kOthersRemain,
+                 "DeleteEvictionRequest"},
+        UndoCase{"NoneWasMade",
+                 {request_document(withdrawn()), evictions_document({}), evictions_document({}, "all evictions")},
+                 {},
+                 "",
+                 Rollback::kComplete,
                  "DeleteEvictionRequest"},
         UndoCase{"OthersGoOn",
                  {request_document(withdrawn()), evictions_document({eviction("pod-1-web-1", Json::array(), kOthers)})},

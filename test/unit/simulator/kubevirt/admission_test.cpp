@@ -157,6 +157,21 @@ INSTANTIATE_TEST_SUITE_P(
               facts.config.minor = 4;
             },
             kTriggered, true},
+        Row{"NoAnnotationsToAddTo",
+            [](Json&, Json& vmi, Json&, EvictionCase&) { vmi["metadata"].erase("annotations"); },
+            "kubevirt failed marking the vmi for eviction: VirtualMachineInstance.kubevirt.io \"db\" is invalid: "
+            "metadata.annotations: Invalid value: \"kubevirt.io~1eviction-source\": name part must consist of "
+            "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. "
+            "'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+            "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"},
+        Row{"HotplugOn161",
+            [](Json& pod, Json&, Json&, EvictionCase& facts) {
+              pod = owned_hotplug();
+              facts.launcher = &kLiveLauncher;
+              facts.config.minor = 6;
+              facts.config.patch = 1;
+            },
+            "cannot evict hotplug pod: hp-volume-1 associated with running vmi: db in namespace shop"},
         Row{"HotplugOrphan", [](Json& pod, Json&, Json&, EvictionCase&) { pod = owned_hotplug(); }, ""},
         Row{"HotplugOn16",
             [](Json& pod, Json&, Json&, EvictionCase& facts) {
@@ -193,16 +208,20 @@ TEST_P(EvictionMark, NamesItsSource) {
 
 INSTANTIATE_TEST_SUITE_P(
     KubeVirt, EvictionMark,
-    testing::Values(
-        MarkCase{"ByTheDescheduler", [](Json&, Json&, Json&, EvictionCase&) {}, true},
-        MarkCase{"BySomebodyElse",
-                 [](Json&, Json&, Json& body, EvictionCase&) {
-                   body["metadata"]["annotations"]["requested-by"] = "kubectl";
-                 },
-                 false},
-        MarkCase{"Before17", [](Json&, Json&, Json&, EvictionCase& facts) { facts.config.minor = 6; }, false},
-        MarkCase{"OfAVmiWithoutAnnotations",
-                 [](Json&, Json& vmi, Json&, EvictionCase&) { vmi["metadata"].erase("annotations"); }, false}),
+    testing::Values(MarkCase{"ByTheDescheduler", [](Json&, Json&, Json&, EvictionCase&) {}, true},
+                    MarkCase{"BySomebodyElse",
+                             [](Json&, Json&, Json& body, EvictionCase&) {
+                               body["metadata"]["annotations"]["requested-by"] = "kubectl";
+                             },
+                             false},
+                    MarkCase{"Before17", [](Json&, Json&, Json&, EvictionCase& facts) { facts.config.minor = 6; },
+                             false},
+                    MarkCase{"BySomebodyElseWithoutAnnotations",
+                             [](Json&, Json& vmi, Json& body, EvictionCase&) {
+                               vmi["metadata"].erase("annotations");
+                               body["metadata"]["annotations"]["requested-by"] = "kubectl";
+                             },
+                             false}),
     [](const auto& info) { return info.param.name; });
 
 struct InterceptCase {

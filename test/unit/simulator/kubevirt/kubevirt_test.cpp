@@ -211,6 +211,78 @@ TEST_F(KubeVirtTest, FailsForEverAndKeepsFiveMigrations) {
   EXPECT_LE(world.pods().size(), 7u) << "the pods of forgotten migrations go with them";
 }
 
+class KubeVirtGarbage : public KubeVirtTest, public testing::WithParamInterface<const char*> {};
+TEST_P(KubeVirtGarbage, TheCompletedLauncherGoesWithItsMigrationSince19) {
+  begin(GetParam());
+  const std::string first = machine("db", "run=1s");
+  for (int i = 0; i < 7; ++i) {
+    evict(launchers("db").at(0));
+    world.advance(seconds(30));
+  }
+  EXPECT_EQ(migrations("db").size(), 5u);
+  EXPECT_EQ(pod_phase(first), std::string(GetParam()) == "v1.9.0" ? "(gone)" : "Succeeded");
+}
+INSTANTIATE_TEST_SUITE_P(KubeVirt, KubeVirtGarbage, testing::Values("v1.8.4", "v1.9.0"),
+                         [](const auto& info) { return "V1" + std::string(info.param + 3, 1); });
+
+TEST_F(KubeVirtTest, AGuestThatBootsIsOnItsNodeAndNotYetMigratable) {
+  begin("v1.9.0");
+  Json object = objects::virtual_machine("shop", "db", "1Gi");
+  objects::annotate(object, behaviour::kMigrationScript, "boot=60s");
+  world.add(std::move(object));
+  world.advance(seconds(10));
+  EXPECT_EQ(phase("db"), "Scheduled");
+  EXPECT_FALSE(node("db").empty());
+  EXPECT_EQ(condition_of(vmi("db"), "LiveMigratable"), nullptr);
+  EXPECT_EQ(evict(launchers("db").at(0)).message(),
+            "admission webhook \"virt-launcher-eviction-interceptor.kubevirt.io\" denied the request: VMI db is "
+            "configured with an eviction strategy but is not live-migratable");
+  world.advance(seconds(60));
+  EXPECT_EQ(phase("db"), "Running");
+  EXPECT_TRUE(is_live_migratable(vmi("db")));
+}
+
+TEST_F(KubeVirtTest, TheHandOverIsTwoWrites) {
+  begin("v1.9.0");
+  const std::string pod = machine("db", "run=5s, complete=30s");
+  const std::string source = node("db");
+  evict(pod);
+  const Json pending = *migrations("db").at(0);
+  EXPECT_EQ(api::text_at(pending, {"status", "phase"}), "Pending");
+  EXPECT_EQ(api::text_at(pending, {"status", "migrationState", "sourcePod"}), pod);
+  EXPECT_EQ(api::text_at(pending, {"status", "migrationState", "migrationUid"}), "");
+  ASSERT_TRUE(world.cluster.run_until([&] { return node("db") != source; }, seconds(60)));
+  EXPECT_EQ(mark_of(vmi("db")), "");
+  EXPECT_NE(api::text_at(vmi("db"), {"status", "migrationState", "endTimestamp"}), "");
+  EXPECT_FALSE(api::flag_at(vmi("db"), {"status", "migrationState", "completed"}));
+  EXPECT_EQ(phases("db"), std::vector<std::string>{"Running"});
+  EXPECT_EQ(pod_phase(pod), "Running");
+  world.advance(seconds(35));
+  EXPECT_TRUE(api::flag_at(vmi("db"), {"status", "migrationState", "completed"}));
+  EXPECT_EQ(phases("db"), std::vector<std::string>{"Succeeded"});
+  EXPECT_EQ(pod_phase(pod), "Succeeded");
+}
+
+TEST_F(KubeVirtTest, LaunchersKeepTheirRuntimeInEmptyDirs) {
+  begin();
+  const Object pod = world.pod(machine("db"));
+  std::size_t empty_dirs = 0;
+  for (const Json& volume : (*pod)["spec"]["volumes"]) empty_dirs += volume.contains("emptyDir") ? 1 : 0;
+  EXPECT_EQ(empty_dirs, 7u);
+  EXPECT_EQ(label_of(*pod, "vmi.kubevirt.io/id"), "db");
+}
+
+TEST_F(KubeVirtTest, AQuotaShowsOnlyInACondition) {
+  begin();
+  evict(machine("db", "over-quota"));
+  world.advance(minutes(30));
+  EXPECT_EQ(phases("db"), std::vector<std::string>{"Pending"});
+  const Json* condition = condition_of(*migrations("db").at(0), "migrationRejectedByResourceQuota");
+  ASSERT_TRUE(condition);
+  EXPECT_FALSE(condition->contains("message"));
+  EXPECT_EQ(launchers("db").size(), 1u);
+}
+
 TEST_F(KubeVirtTest, CancelThenDeletionStopsIt) {
   begin();
   const std::string pod = machine("db", "run=600s, abort=3s");

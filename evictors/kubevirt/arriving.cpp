@@ -1,0 +1,76 @@
+/// Where the VM is once its pod has left.
+
+#include <fmt/format.h>
+
+#include "evictors/kubevirt/calls.hpp"
+#include "evictors/kubevirt/claims.hpp"
+#include "evictors/kubevirt/facts.hpp"
+#include "evictors/kubevirt/kubevirt.hpp"
+
+namespace evictors::kubevirt {
+namespace {
+
+Verification arrived(const View& view, const EvictorContext& context) {
+  Verification verification;
+  verification.state = Verification::State::kArrived;
+  verification.kind = api::OutcomeKind::kMigrated;
+  verification.message = "the VM runs on node " + view.vmi.node;
+  const std::string pod = view.vmi.move.target_pod.empty() ? view.vmi.name : view.vmi.move.target_pod;
+  verification.replacement =
+      api::EvacuationReplacement{pod, view.vmi.active_uid, api::NodeName{view.vmi.node}, context.now};
+  return verification;
+}
+
+Verification waiting(std::string message) {
+  Verification verification;
+  verification.state = Verification::State::kPending;
+  verification.message = std::move(message);
+  return verification;
+}
+
+Verification not_expected(std::string message) {
+  Verification verification;
+  verification.state = Verification::State::kNotExpected;
+  verification.message = std::move(message);
+  return verification;
+}
+
+/// The VM was shut down: its VirtualMachine, if it has one, starts it again.
+Verification after_shutdown(const EvictorContext& context, const View& view) {
+  if (context.ref(kStrategyRef) == "External") return not_expected("the VM was drained by its external controller");
+  const std::string machine(context.ref(kMachineRef));
+  if (machine.empty()) return not_expected("the VM was shut down, and no VirtualMachine starts it again");
+  if (view.machine == MachineSight::kGone)
+    return not_expected(fmt::format("VirtualMachine {} was deleted with its VM", machine));
+  if (view.machine == MachineSight::kStopped)
+    return not_expected(fmt::format("the VM ended, and VirtualMachine {} does not start it again", machine));
+  return waiting(fmt::format("VirtualMachine {} has not started it again yet", machine));
+}
+
+Verification started_again(const View& view, const EvictorContext& context) {
+  Verification verification;
+  verification.state = Verification::State::kArrived;
+  verification.message = "the VM was started again on node " + view.vmi.node;
+  verification.replacement =
+      api::EvacuationReplacement{view.vmi.name, view.vmi.active_uid, api::NodeName{view.vmi.node}, context.now};
+  return verification;
+}
+
+}  // namespace
+
+Verification KubeVirtEvictor::verify(const EvictorContext& context) const {
+  if (context.ref(kVmiRef).empty()) return {};
+  const View view = read_view(context);
+  if (is_unused_target(context))
+    return not_expected("the pod was the target of a migration that did not come about: the VM never ran in it");
+  if (view.sight == VmSight::kGone) return after_shutdown(context, view);
+  if (view.sight != VmSight::kSeen) return waiting("the VirtualMachineInstance cannot be read");
+  const bool same = view.vmi.uid == context.ref(kVmiUidRef);
+  const bool runs = view.vmi.phase == "Running";
+  if (same && has_moved(context, view) && runs) return arrived(view, context);
+  if (same && (view.vmi.phase == "Succeeded" || view.vmi.phase == "Failed")) return after_shutdown(context, view);
+  if (!same && runs) return started_again(view, context);
+  return waiting("the VM does not run yet");
+}
+
+}  // namespace evictors::kubevirt
