@@ -37,4 +37,12 @@ bool is_about_descheduler(const WrappedValues& wrapped);
 /// A KubeDescheduler of OpenShift: its operator makes a policy of the profiles that it names.
 void read_kube_descheduler(const Json& object, const FieldPath& at, Workbench& bench);
 
+/// The spec of a Descheduler of deckhouse.io, or its deschedulerPolicy: strategies in camelCase, globalParameters.
+bool is_deckhouse_spec(const Json& json);
+void read_deckhouse(const Json& spec, const FieldPath& at, Workbench& bench);
+
+/// A DeschedulerConfiguration of koord-descheduler: LowNodeLoad becomes LowNodeUtilization by a usage source of type
+/// Koordinator.
+void read_koordinator(const Json& object, const FieldPath& at, Workbench& bench);
+
 }  // namespace api::upstream
