@@ -79,12 +79,13 @@ class NodeCommand {
   base::Status check() {
     auto pods = pods_on_node(session_, options_.node, options_.pod_selector);
     if (!pods) return pods.error();
-    plan_ = plan_drain(*std::move(pods), options_.rules, [this](const api::Pod& pod) { return replicas_(pod); });
+    rules_.pod_groups = scheduling_groups_of(session_, *pods);
+    plan_ = plan_drain(*std::move(pods), rules_, [this](const api::Pod& pod) { return replicas_(pod); });
     std::vector<api::Pod> moving;
     for (const DrainMove& move : plan_.moves) moving.push_back(move.pod);
     const auto world = read_pod_group_world(session_, moving);
     if (!world) return world.error();
-    add_pod_groups(plan_, *world, options_.rules, options_.whole_group);
+    add_pod_groups(plan_, *world, rules_, options_.whole_group);
     if (plan_.refused.empty()) return base::Done{};
     return base::invalid(fmt::format("node/{} is not evacuated, because of {} pods:\n{}{}", options_.node,
                                      plan_.refused.size(), stays_text(plan_.refused),
@@ -219,7 +220,7 @@ class NodeCommand {
     }
     const auto left = pods_on_node(session_, options_.node, options_.pod_selector);
     if (!left) return failed(left.error());
-    const DrainPlan rest = plan_drain(*left, options_.rules, [this](const api::Pod& pod) { return replicas_(pod); });
+    const DrainPlan rest = plan_drain(*left, rules_, [this](const api::Pod& pod) { return replicas_(pod); });
     if (!rest.moves.empty() || !rest.refused.empty()) {
       return failed(base::invalid(
           fmt::format("node/{}: {} pods came to the cordoned node meanwhile (something tolerates the cordon); the same "
@@ -271,6 +272,7 @@ class NodeCommand {
   Session& session_;
   Io& io_;
   const NodeOptions& options_;
+  DrainRules rules_ = options_.rules;  ///< with what is known of the cluster
   OwnerReplicas replicas_{session_};
   DrainPlan plan_;
   std::vector<StoredEvacuation> asked_;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "api/meta/well_known.hpp"
+#include "api/pod_group.hpp"
 
 namespace cmd::plugin {
 namespace {
@@ -46,6 +47,16 @@ std::optional<DrainVerdict> daemon_pod(const api::Pod& pod, const DrainRules& ru
   return DrainVerdict{DrainFate::kRefuse, "is managed by a DaemonSet and would come back", "--ignore-daemonsets", {}};
 }
 
+std::optional<DrainVerdict> whole_group_pod(const api::Pod& pod, const DrainRules& rules) {
+  const auto is_its = [&](const api::SchedulingPodGroup& group) {
+    return group.meta.ns == pod.meta.ns && pod.scheduling_group == group.meta.name;
+  };
+  const auto group = std::ranges::find_if(rules.pod_groups, is_its);
+  const std::string why = api::objection_of_scheduling_group(pod, group == rules.pod_groups.end() ? nullptr : &*group);
+  if (why.empty()) return std::nullopt;
+  return DrainVerdict{DrainFate::kRefuse, "cannot leave alone: " + why, {}, {}};
+}
+
 std::optional<DrainVerdict> local_data(const api::Pod& pod, const DrainRules& rules) {
   if (!has_volume(pod, api::VolumeKind::kEmptyDir) || rules.delete_emptydir_data) return std::nullopt;
   return DrainVerdict{
@@ -57,7 +68,8 @@ std::optional<DrainVerdict> unmanaged_pod(const api::Pod& pod, const DrainRules&
   return DrainVerdict{DrainFate::kRefuse, "has no controller: nothing would recreate it", "--force", {}};
 }
 
-constexpr DrainRule kDrainRules[] = {mirror_pod, finished_pod, terminating_pod, daemon_pod, local_data, unmanaged_pod};
+constexpr DrainRule kDrainRules[] = {mirror_pod,      finished_pod, terminating_pod, daemon_pod,
+                                     whole_group_pod, local_data,   unmanaged_pod};
 
 std::string warning_about(const api::Pod& pod) {
   if (!pod.meta.controller()) return "nothing will recreate it";

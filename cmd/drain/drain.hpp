@@ -18,6 +18,8 @@ struct DrainRules {
   bool ignore_daemonsets = false;
   bool delete_emptydir_data = false;
   bool force = false;  ///< also pods that nothing will recreate; always by eviction, never by deletion
+  /// PodGroups of scheduling.k8s.io, of the namespaces of pods that name one.
+  std::vector<api::SchedulingPodGroup> pod_groups{};
 };
 
 enum class DrainFate {
@@ -33,8 +35,8 @@ struct DrainVerdict {
   std::string warning;  ///< what the user has agreed to lose by a flag
   friend bool operator==(const DrainVerdict&, const DrainVerdict&) = default;
 };
-/// The first rule that has something to say, in this order: mirror pod, finished, terminating, DaemonSet, emptyDir,
-/// nothing recreates it.
+/// The first rule that has something to say, in this order: mirror pod, finished, terminating, DaemonSet, a PodGroup of
+/// scheduling.k8s.io that leaves as a whole, emptyDir, nothing recreates it.
 DrainVerdict judge(const api::Pod& pod, const DrainRules& rules);
 
 /// How much it hurts when the pod goes; the later the worse.
