@@ -54,6 +54,7 @@ struct Observed {
       false;                 ///< its policy makes suspended ones (mode Manual): waiting for a person is what it is for
   PodGroupView pod_group;    ///< of the pod, while it is there; empty for dry runs
   std::string claim_risk;    ///< why the pod's end would cost its data; empty: nothing is known against it
+  std::string whole_group;   ///< why it may not leave without its PodGroup of scheduling.k8s.io; empty: it may
   std::string not_allowed;   ///< why a service may not be called for it, as just seen; empty: none was refused
   std::string duplicate_of;  ///< name of another unfinished Evacuation that moves the same pod UID; empty: none
   Slot slot;
