@@ -34,7 +34,7 @@ std::string eviction_version_of(const api::Json& core, bool has_policy_v1) {
   return has_policy_v1 ? "v1" : "v1beta1";
 }
 
-/// Of these, newest first, the first version that the server has.
+/// The first of `versions`, which are sorted from newest to oldest, that the server has.
 base::Result<std::optional<ResourceType>> find_newest(Client& client, std::initializer_list<ResourceType> versions) {
   for (const ResourceType& type : versions) {
     const auto served = fetch_document(client, "/apis/" + type.api_version());

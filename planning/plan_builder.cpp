@@ -255,7 +255,7 @@ Refusal PlanBuilder::no_placement(const Goal& goal, const Placement& placement) 
   return {"NowhereToGo", "it would leave, but its replacement fits on no node"};
 }
 
-/// Of the nodes that would help, or of all.
+/// Reasons of the nodes that would help, or of all nodes without a goal.
 std::string PlanBuilder::why_no_placement(PodIndex pod, const Goal& goal) const {
   return scheduling::misfits_of(outcome(), pod, scheduling::FitLevel::kScheduler,
                                 [&](NodeIndex node) { return !goal || goal(node); })

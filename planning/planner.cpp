@@ -24,7 +24,7 @@ using scheduling::NodeIndex;
 using strategies::RoundPhase;
 
 bool is_looked_at(const PlanSpec& spec, const api::Node& node) {
-  // Somebody else is at work on a node that is about to be removed. Upstream does not know.
+  // A node that is about to be removed is left to whatever removes it. Upstream has no such rule.
   return scheduling::is_looked_at(spec.node_selector, node) &&
          (spec.is_upstream() || scheduling::removal_of(node) == scheduling::NodeRemoval::kNone);
 }

@@ -174,7 +174,7 @@ class NominationSink {
   }
   /// Reports a pod that meets the strategy's criteria but is protected. For the record only.
   virtual void refused(PodIndex pod, const scheduling::Refusal& refusal) = 0;
-  /// The same with more words: `details` is called only where the record shows the refusal; "" adds nothing.
+  /// refused() with more words: `details` is called only where the record shows the refusal; "" adds nothing.
   virtual void refused_because(PodIndex pod, const scheduling::Refusal& refusal,
                                const std::function<std::string()>& details) {
     static_cast<void>(details);

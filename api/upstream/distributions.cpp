@@ -202,7 +202,7 @@ class LowNodeLoadReader {
     });
   }
 
-  /// A node is abnormal once so many rounds in a row say so.
+  /// consecutiveAbnormalities: number of rounds in a row that make a node abnormal.
   void read_hysteresis(Json& to) {
     constexpr std::int32_t kMostSamples = 20;
     args_.with("anomalyCondition", [&](StrictObject& condition) {

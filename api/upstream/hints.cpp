@@ -46,7 +46,7 @@ bool is_policy(const Json& json) {
   return is_one || (text_at(json, {"kind"}) == "KubeDescheduler" && json.contains("spec"));
 }
 
-/// Values of the chart come with its defaults; a policy in an object of somebody else's does not.
+/// A policy in an object of another kind has no defaults; values of the chart come with the chart's.
 bool is_bare_policy_holder(const Json& json) {
   constexpr std::array kOnlyInValues = {"deschedulerPolicyAPIVersion", "deschedulingInterval", "cmdOptions",
                                         "cronJobApiVersion"};

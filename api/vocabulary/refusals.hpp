@@ -14,9 +14,9 @@ struct RefusalTerm {
   std::string_view remedy;   ///< empty: there is nothing to do
 };
 
-/// Of pods: status.refusals, `simulate`, `explain`.
+/// Reasons of pods, in status.refusals, `simulate` and `explain`.
 std::span<const RefusalTerm> pod_refusals();
-/// Of nodes, in the messages of the former; and what holds a node that Defragmentation does not free.
+/// Reasons of nodes, in the messages about pods, and in the report of nodes that Defragmentation does not free.
 std::span<const RefusalTerm> node_refusals();
 
 }  // namespace api

@@ -42,7 +42,7 @@ class LoadTable {
   /// In thousandths of the resource's unit; 0: none.
   double capacity(NodeIndex node, std::size_t resource) const { return capacities_[place(node, resource)]; }
   bool has(NodeIndex node, std::size_t resource) const { return capacity(node, resource) > 0; }
-  /// So many thousandths of the resource's unit in percent of `node`. Of what it has none of: infinite, or nothing.
+  /// Thousandths of the resource's unit in percent of `node`; of a resource that it has none of: infinite, or 0 of 0.
   double percent_of(NodeIndex node, std::size_t resource, std::int64_t amount) const {
     if (!has(node, resource)) return amount > 0 ? std::numeric_limits<double>::infinity() : 0;
     return static_cast<double>(amount) / capacity(node, resource) * 100;
@@ -55,7 +55,7 @@ class LoadTable {
   /// Takes the pod's shares off `from` and puts them on `to`, as far as these are known. Unknown shares count as 0.
   void move(PodIndex pod, NodeIndex from, NodeIndex to);
 
-  /// Of those of `nodes` that have some of it.
+  /// Mean percentage of the nodes that have some of the resource.
   double mean(std::span<const NodeIndex> nodes, std::size_t resource) const;
 
  private:

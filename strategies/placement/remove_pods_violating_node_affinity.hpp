@@ -37,7 +37,7 @@ class RemovePodsViolatingNodeAffinity final : public Strategy {
     /// Nodes that are better than `here`.
     Goal (*goal)(const StrategyContext& context, PodIndex pod, NodeIndex here);
     bool (*violates_upstream)(const StrategyContext& context, PodIndex pod, NodeIndex node);
-    /// Of a pod that violates it and fits on no better node.
+    /// Refusal of a pod that violates the affinity and fits on no better node.
     scheduling::Refusal no_better_node;
   };
   /// The lowest priority first, and only for a better node.

@@ -167,7 +167,7 @@ class Consolidation {
     return std::nullopt;
   }
 
-  /// Asked while the pods before it are where they were placed.
+  /// REQUIRES: the pods before it in the node are where they were placed.
   std::string why_no_place(PodIndex pod) const {
     const scheduling::FitQuery query(trial_, pod, context_.evictability.fit_level());
     scheduling::Misfits misfits(context_.cluster.base());

@@ -24,7 +24,7 @@ std::int32_t api::NodeClasses::*count_of(api::NodeClass node_class) {
   return &api::NodeClasses::not_looked_at;
 }
 
-/// Of the resources that the node publishes, the one that is closest to its percentage.
+/// The published resource whose use is closest to its percentage.
 std::size_t closest_to(const NodeUsage& node, const std::vector<double>& percents,
                        const std::vector<std::string>& resources) {
   std::optional<std::size_t> closest;

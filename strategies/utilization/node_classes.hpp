@@ -29,7 +29,7 @@ class NodeClassification {
   /// To the sink. Call it once, behind all pools.
   void report();
 
-  /// Of `classes` added so far: names of cordoned underutilized nodes, "n-1 and 3 more"; "": there are none.
+  /// Names of the cordoned underutilized nodes that were added so far, "n-1 and 3 more"; "": there are none.
   std::string cordoned_under() const;
 
  private:
@@ -54,7 +54,7 @@ std::optional<std::size_t> resource_above(const NodeUsage& node, const std::vect
 /// What decides that a node is above `percents`, or that it is not.
 std::string describe_against(const NodeUsage& node, const std::vector<double>& percents,
                              const std::vector<std::string>& resources, std::string_view thresholds);
-/// The same by measured load: "measured cpu 72.1 %, above targetThresholds 50 %".
+/// Measured load against percentages: "measured cpu 72.1 %, above targetThresholds 50 %".
 std::string describe_load(const LoadTable& load, NodeIndex node, const std::vector<double>& percents,
                           std::string_view thresholds);
 /// Behind describe_load() where the last samples do not bear the class out yet.

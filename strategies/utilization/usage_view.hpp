@@ -83,7 +83,7 @@ class UsageWithoutPods final : public UsageView {
 
 /// Pods that are on their way out: they count where pods come to, not where pods leave.
 bool is_on_its_way_out(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
-/// Those, and pods that go with their node: DaemonSet and mirror pods.
+/// Pods that are on their way out, and pods that go with their node: DaemonSet and mirror pods.
 bool is_no_work(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
 
 /// What the node has of the resource, in thousandths: 100 % where usage is in percent, else its allocatable, or its
