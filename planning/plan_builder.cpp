@@ -4,7 +4,7 @@
 
 #include "api/evacuation.hpp"
 #include "api/meta/well_known.hpp"
-#include "scheduling/misfits.hpp"
+#include "scheduling/predicates.hpp"
 #include "scheduling/snapshot/autoscaler_marks.hpp"
 
 namespace planning {

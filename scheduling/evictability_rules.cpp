@@ -6,7 +6,7 @@
 
 #include "api/core/claim_risk.hpp"
 #include "api/meta/well_known.hpp"
-#include "scheduling/misfits.hpp"
+#include "scheduling/predicates.hpp"
 #include "scheduling/snapshot/autoscaler_marks.hpp"
 
 namespace scheduling {

@@ -1,9 +1,8 @@
-#include "api/upstream/hints.hpp"
-
 #include <algorithm>
 #include <array>
 
 #include "api/json/json_access.hpp"
+#include "api/upstream/wrappers.hpp"
 
 namespace api::upstream {
 

@@ -7,7 +7,6 @@
 #include "api/json/json_access.hpp"
 #include "api/json/yaml.hpp"
 #include "api/meta/empty_input.hpp"
-#include "api/upstream/hints.hpp"
 #include "api/upstream/parts.hpp"
 #include "api/upstream/surroundings.hpp"
 #include "api/upstream/wrappers.hpp"

@@ -9,7 +9,7 @@
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "cmd/offline/dump_time.hpp"
+#include "cmd/input/dump_time.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
 
 namespace cmd {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "scheduling/misfits.hpp"
+#include "scheduling/predicates.hpp"
 #include "strategies/listing.hpp"
 #include "strategies/load/move_cost.hpp"
 #include "strategies/trial.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "scheduling/misfits.hpp"
+#include "scheduling/predicates.hpp"
 #include "strategies/eviction_order.hpp"
 #include "strategies/listing.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduling/misfits.hpp"
+#include "scheduling/predicates.hpp"
 #include "strategies/eviction_order.hpp"
 #include "strategies/lifetime/criteria.hpp"
 #include "strategies/listing.hpp"

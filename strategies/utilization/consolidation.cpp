@@ -4,7 +4,7 @@
 #include <functional>
 #include <iterator>
 
-#include "scheduling/misfits.hpp"
+#include "scheduling/predicates.hpp"
 #include "strategies/eviction_order.hpp"
 #include "strategies/listing.hpp"
 

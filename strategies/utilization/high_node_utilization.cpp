@@ -9,7 +9,7 @@
 #include "api/meta/well_known.hpp"
 #include "strategies/load/balance_subject.hpp"
 #include "strategies/utilization/consolidation.hpp"
-#include "strategies/utilization/move_pods_upstream.hpp"
+#include "strategies/utilization/move_pods.hpp"
 
 namespace strategies {
 namespace {

@@ -8,7 +8,6 @@
 #include "strategies/load/level_load.hpp"
 #include "strategies/utilization/measured_view.hpp"
 #include "strategies/utilization/move_pods.hpp"
-#include "strategies/utilization/move_pods_upstream.hpp"
 
 namespace strategies {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "scheduling/misfits.hpp"
+#include "scheduling/predicates.hpp"
 #include "strategies/eviction_order.hpp"
 #include "strategies/listing.hpp"
 #include "strategies/trial.hpp"

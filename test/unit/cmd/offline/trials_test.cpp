@@ -9,7 +9,7 @@
 #include "api/json/json.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/explain/explain.hpp"
-#include "cmd/offline/dump_time.hpp"
+#include "cmd/input/dump_time.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
 #include "test/unit/cmd/offline/convert_cases.hpp"
 

@@ -1,4 +1,4 @@
-#include "cmd/offline/dump_time.hpp"
+#include "cmd/input/dump_time.hpp"
 
 #include <fmt/format.h>
 
