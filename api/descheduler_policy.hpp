@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/core/kinds.hpp"
+#include "api/descheduler_policy/node_classes.hpp"
 #include "api/evacuation.hpp"
 #include "api/hooks.hpp"
 #include "api/json/field_path.hpp"
@@ -61,6 +62,8 @@ struct PodProtections {
   std::vector<PodProtection> default_disabled;
   std::vector<PodProtection> extra_enabled;
   std::vector<std::string> protected_storage_classes;  ///< config.PodsWithPVC.protectedStorageClasses[].name
+  /// config.PodsWithLocalStorage.ignoredVolumes: names in spec.volumes of pods that protect no pod.
+  std::vector<std::string> ignored_volumes{};
   friend bool operator==(const PodProtections&, const PodProtections&) = default;
 };
 
@@ -324,6 +327,7 @@ struct DeschedulerPolicyStatus {
   PolicyHistory history;                  ///< of the last spec.explain.cycles cycles
   std::vector<BalanceRow> balance;        ///< sorted by strategy and resource
   std::optional<RoundsStatus> rounds;     ///< of a strategy that works in rounds
+  std::vector<NodeClasses> node_classes;  ///< of the last cycle's utilization strategies, in the order of the spec
   friend bool operator==(const DeschedulerPolicyStatus&, const DeschedulerPolicyStatus&) = default;
 };
 

@@ -67,6 +67,12 @@ void check_protection_list(const std::vector<PodProtection>& list, bool wants_de
 void check_protections(const PodProtections& protections, const FieldPath& at, FieldErrors& errors) {
   check_protection_list(protections.default_disabled, true, at.field("defaultDisabled"), errors);
   check_protection_list(protections.extra_enabled, false, at.field("extraEnabled"), errors);
+  const FieldPath volumes = at.field("config").field("PodsWithLocalStorage").field("ignoredVolumes");
+  check_count(errors, volumes, protections.ignored_volumes.size(), bounds::kMaxIgnoredVolumes);
+  for (std::size_t i = 0; i < protections.ignored_volumes.size(); ++i) {
+    if (!is_dns_label(protections.ignored_volumes[i]))
+      errors.push_back({volumes.index(i).text(), "must be a DNS label, as names of volumes are"});
+  }
   const FieldPath classes = at.field("config").field("PodsWithPVC").field("protectedStorageClasses");
   check_count(errors, classes, protections.protected_storage_classes.size(), bounds::kMaxStorageClasses);
   for (std::size_t i = 0; i < protections.protected_storage_classes.size(); ++i) {

@@ -94,6 +94,7 @@ inline constexpr std::int64_t kMaxPodAgeHours = 87600;
 inline constexpr std::size_t kMaxStrategies = 32;
 inline constexpr std::size_t kMaxNamespaces = 1000;
 inline constexpr std::size_t kMaxStorageClasses = 100;
+inline constexpr std::size_t kMaxIgnoredVolumes = 100;
 inline constexpr std::size_t kMaxOptOuts = 8;
 inline constexpr std::size_t kMaxRequirements = 64;
 inline constexpr std::size_t kMaxArgsBytes = 65536;

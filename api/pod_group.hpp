@@ -25,6 +25,10 @@ std::optional<PodGroup> pod_group_of(const Pod& pod);
 /// False: with these labels, and with these annotations, no pod is in a PodGroup. Cheaper to ask.
 bool may_tell_pod_group(const StringMap& labels_or_annotations);
 
+/// Why the pod may not leave alone for the sake of the PodGroup of scheduling.k8s.io that its spec names; "": it may.
+/// `group`: that one; nullptr: it is not known, which says nothing.
+std::string objection_of_scheduling_group(const Pod& pod, const SchedulingPodGroup* group);
+
 /// One of its PodGroup that still has to leave or to stay: neither ended nor on its way out.
 bool counts_in_pod_group(const Pod& pod);
 

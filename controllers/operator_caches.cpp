@@ -67,9 +67,12 @@ OperatorCaches::OperatorCaches(kube::Client& client, const base::Clock& clock, c
                          reflector_options(18), log),
       evacuations(client, clock, kube::kEvacuations, evacuation::decode_whole_evacuation, evacuation_options(), log),
       policies(client, clock, kube::kPolicies, decode_observed_policy, reflector_options(11), log) {
-  if (!discovery.resource_claims) return;
-  resource_claims.emplace(client, clock, *discovery.resource_claims, api::decode_resource_claim, reflector_options(15),
-                          log);
+  if (discovery.resource_claims)
+    resource_claims.emplace(client, clock, *discovery.resource_claims, api::decode_resource_claim,
+                            reflector_options(15), log);
+  if (discovery.pod_groups)
+    pod_groups.emplace(client, clock, *discovery.pod_groups, api::decode_scheduling_pod_group, reflector_options(19),
+                       log);
 }
 
 std::optional<base::Error> OperatorCaches::Named::refusal() const {
@@ -116,6 +119,7 @@ std::vector<OperatorCaches::Named> OperatorCaches::all() {
       cache("csistoragecapacities", storage_capacities, "volumes are made however little storage is left")};
   if (resource_claims)
     named.push_back(cache("resourceclaims", *resource_claims, "pods with devices have nowhere to go"));
+  if (pod_groups) named.push_back(cache("podgroups", *pod_groups, "pods of scheduling.k8s.io PodGroups stay"));
   return named;
 }
 
@@ -153,7 +157,9 @@ scheduling::SnapshotInput OperatorCaches::snapshot() const {
               resource_claims ? resource_claims->store().list() : scheduling::SnapshotInput::List<api::ResourceClaim>(),
           .volume_attachments = volume_attachments.store().list(),
           .csi_drivers = csi_drivers.store().list(),
-          .storage_capacities = storage_capacities.store().list()};
+          .storage_capacities = storage_capacities.store().list(),
+          .pod_groups =
+              pod_groups ? pod_groups->store().list() : scheduling::SnapshotInput::List<api::SchedulingPodGroup>()};
 }
 
 std::optional<std::int32_t> OperatorCaches::replicas_of(const std::string& ns, const api::OwnerReference& owner) const {

@@ -77,6 +77,7 @@ struct OperatorCaches {
   kube::Informer<api::CsiDriver> csi_drivers;
   kube::Informer<api::CsiStorageCapacity> storage_capacities;
   std::optional<kube::Informer<api::ResourceClaim>> resource_claims;  ///< only where the server has them
+  std::optional<kube::Informer<api::SchedulingPodGroup>> pod_groups;  ///< the same
   kube::Informer<api::Evacuation> evacuations;
   kube::Informer<ObservedPolicy> policies;
 };

@@ -79,6 +79,7 @@ struct Discovery {
   bool has_policies = false;
   bool has_native_evictions = false;              ///< lifecycle.k8s.io/v1alpha1, both kinds
   std::optional<ResourceType> resource_claims{};  ///< absent: the server does not allocate devices by claims
+  std::optional<ResourceType> pod_groups{};       ///< absent: the server has no PodGroups of scheduling.k8s.io
   friend bool operator==(const Discovery&, const Discovery&) = default;
 };
 base::Result<Discovery> discover(Client& client);

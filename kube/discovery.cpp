@@ -34,11 +34,11 @@ std::string eviction_version_of(const api::Json& core, bool has_policy_v1) {
   return has_policy_v1 ? "v1" : "v1beta1";
 }
 
-/// In the newest version that the server has and we can read.
-base::Result<std::optional<ResourceType>> find_resource_claims(Client& client) {
-  for (const ResourceType& type : {kResourceClaims, kResourceClaimsV1beta2, kResourceClaimsV1beta1}) {
+/// The first of `versions`, which are sorted from newest to oldest, that the server has.
+base::Result<std::optional<ResourceType>> find_newest(Client& client, std::initializer_list<ResourceType> versions) {
+  for (const ResourceType& type : versions) {
     const auto served = fetch_document(client, "/apis/" + type.api_version());
-    if (!served) return served.error().during("asking for resource claims");
+    if (!served) return served.error().during(std::string("asking for ") += type.plural);
     if (find_resource(*served, type.plural) != nullptr) return std::optional(type);
   }
   return std::optional<ResourceType>();
@@ -58,8 +58,10 @@ base::Result<Discovery> discover(Client& client) {
   const auto native = fetch_document(client, "/apis/" + kNativeEvictions.api_version());
   if (!native) return native.error().during("asking for the EvictionRequest API");
 
-  const auto claims = find_resource_claims(client);
+  const auto claims = find_newest(client, {kResourceClaims, kResourceClaimsV1beta2, kResourceClaimsV1beta1});
   if (!claims) return claims.error();
+  const auto pod_groups = find_newest(client, {kPodGroups, kPodGroupsV1alpha2});
+  if (!pod_groups) return pod_groups.error();
 
   const bool has_v1_pdbs = find_resource(*policy, kPdbs.plural) != nullptr;
   Discovery found;
@@ -71,6 +73,7 @@ base::Result<Discovery> discover(Client& client) {
   found.has_native_evictions = find_resource(*native, kEvictionRequests.plural) != nullptr &&
                                find_resource(*native, kNativeEvictions.plural) != nullptr;
   found.resource_claims = *claims;
+  found.pod_groups = *pod_groups;
   return found;
 }
 

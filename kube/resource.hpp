@@ -32,6 +32,9 @@ inline constexpr ResourceType kResourceClaims{"resource.k8s.io", "v1", "resource
 inline constexpr ResourceType kResourceClaimsV1beta2{"resource.k8s.io", "v1beta2", "resourceclaims", "ResourceClaim"};
 inline constexpr ResourceType kResourceClaimsV1beta1{"resource.k8s.io", "v1beta1", "resourceclaims", "ResourceClaim"};
 inline constexpr ResourceType kPriorityClasses{"scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", false};
+/// Workload-aware scheduling; see Discovery::pod_groups for the version.
+inline constexpr ResourceType kPodGroups{"scheduling.k8s.io", "v1alpha3", "podgroups", "PodGroup"};
+inline constexpr ResourceType kPodGroupsV1alpha2{"scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup"};
 inline constexpr ResourceType kPdbs{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"};
 inline constexpr ResourceType kPdbsV1beta1{"policy", "v1beta1", "poddisruptionbudgets", "PodDisruptionBudget"};
 inline constexpr ResourceType kDeployments{"apps", "v1", "deployments", "Deployment"};

@@ -4,6 +4,7 @@
 
 #include "api/evacuation.hpp"
 #include "api/meta/well_known.hpp"
+#include "scheduling/predicates.hpp"
 #include "scheduling/snapshot/autoscaler_marks.hpp"
 
 namespace planning {
@@ -157,6 +158,10 @@ bool PlanBuilder::bears(std::string_view key, NodeIndex node) const {
 
 void PlanBuilder::refused(PodIndex pod, const Refusal& refusal) { refuse(pod, refusal); }
 
+void PlanBuilder::refused_because(PodIndex pod, const Refusal& refusal, const std::function<std::string()>& details) {
+  refuse(pod, refusal, NominationResult::kRefused, details);
+}
+
 std::vector<api::ReasonCount> PlanBuilder::refusal_counts() const {
   std::vector<api::ReasonCount> counts;
   for (const auto& [reason, count] : refused_) counts.push_back({std::string(reason), count});
@@ -185,7 +190,8 @@ NominationResult PlanBuilder::nominate_alone(PodIndex pod, std::string_view reas
   const bool needs_node = has_replacement(cluster_, pod) && !(needs_no_node_ && placement.fits_nowhere);
   if (!placement.node && needs_node && !input_.spec.is_upstream()) {
     take_back(pod, before);
-    return refuse(pod, no_placement(goal, placement));
+    return refuse(pod, no_placement(goal, placement), NominationResult::kRefused,
+                  [&] { return placement.competing_node ? std::string() : why_no_placement(pod, goal); });
   }
   const std::optional<double> score = score_of(pod, placement.node);
   if (score.value_or(100) < input_.spec.convergence.min_score) {
@@ -253,9 +259,15 @@ Refusal PlanBuilder::no_placement(const Goal& goal, const Placement& placement) 
             "it would leave, but the scheduler would put its replacement on {subject}, where that does not help",
             cluster_.node(*placement.competing_node).meta.name};
   }
-  if (goal)
-    return {"NowhereBetter", "it would leave, but no node that would help has free capacity for its replacement"};
+  if (goal) return {"NowhereBetter", "it would leave, but no node that would help takes its replacement"};
   return {"NowhereToGo", "it would leave, but its replacement fits on no node"};
+}
+
+/// Reasons of the nodes that would help, or of all nodes without a goal.
+std::string PlanBuilder::why_no_placement(PodIndex pod, const Goal& goal) const {
+  return scheduling::misfits_of(outcome(), pod, scheduling::FitLevel::kScheduler,
+                                [&](NodeIndex node) { return !goal || goal(node); })
+      .text();
 }
 
 void PlanBuilder::avoid_as(const SoftTaints& before) {
@@ -400,14 +412,25 @@ std::string PlanBuilder::hint_for(PodIndex pod, std::optional<NodeIndex> to) con
              : std::string();
 }
 
-NominationResult PlanBuilder::refuse(PodIndex pod, const Refusal& refusal, NominationResult result) {
+NominationResult PlanBuilder::refuse(PodIndex pod, const Refusal& refusal, NominationResult result,
+                                     const std::function<std::string()>& details) {
   count_refusal(refusal.reason);
   if (!shows_refusals()) return result;
-  api::RefusedPod& row = plan_.refusals.emplace_back(row_of(pod, refusal.reason, refusal.message()));
+  api::RefusedPod& row = plan_.refusals.emplace_back(row_of(pod, refusal.reason, words_of(pod, refusal, details)));
   if (refusal.names("{subject}")) row.subject = refusal.subject;
   if (refusal.names("{wanted}")) row.wanted = refusal.wanted;
   if (refusal.names("{available}")) row.available = refusal.available;
   return result;
+}
+
+std::string PlanBuilder::words_of(PodIndex pod, const Refusal& refusal, const std::function<std::string()>& details) {
+  std::string plain = refusal.message();
+  if (details_left_ == 0) return plain;
+  std::string words = evictability_.explain(refusal, pod, overlay_);
+  const std::string more = details ? details() : std::string();
+  if (!more.empty()) words += ": " + more;
+  if (words.size() > plain.size()) --details_left_;
+  return words;
 }
 
 NominationResult PlanBuilder::refuse_group_member(PodIndex pod, const PodGroupTrial::Reason& why) {

@@ -101,12 +101,16 @@ class PlanBuilder final : public strategies::NominationSink {
   bool chooses_targets() const override { return gives_hints(); }
   void report(strategies::EmptyingReport report) override { result_->emptying = std::move(report); }
   void report(strategies::CountReport report) override { result_->counts = std::move(report); }
+  void report(api::NodeClasses classes) override { result_->classes = std::move(classes); }
+  std::size_t node_rows() const override { return input_.options.max_node_rows; }
   const scheduling::Overlay* expected_cluster() const override { return &outcome(); }
   std::unique_ptr<strategies::Rehearsal> rehearse() const override;
   void avoid_competitors(std::string_view key, strategies::Goal may) override;
   bool is_pledged(std::string_view key, scheduling::NodeIndex node) const override;
   bool bears(std::string_view key, scheduling::NodeIndex node) const override;
   void refused(scheduling::PodIndex pod, const scheduling::Refusal& refusal) override;
+  void refused_because(scheduling::PodIndex pod, const scheduling::Refusal& refusal,
+                       const std::function<std::string()>& details) override;
 
   /// A strategy wants the node to bear the soft taint `key`, pledged or not.
   bool asks_for(std::string_view key, scheduling::NodeIndex node) const;
@@ -115,6 +119,8 @@ class PlanBuilder final : public strategies::NominationSink {
   std::vector<api::ReasonCount> refusal_counts() const;
 
  private:
+  static constexpr std::size_t kMostDetails = 200;
+
   using Move = PodGroupTrial::Move;
   using SoftTaints = std::vector<scheduling::SoftTaint>;
   struct Savepoint {
@@ -170,7 +176,11 @@ class PlanBuilder final : public strategies::NominationSink {
   void record(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to, std::string_view reason,
               std::optional<double> score);
   strategies::NominationResult refuse(scheduling::PodIndex pod, const scheduling::Refusal& refusal,
-                                      strategies::NominationResult result = strategies::NominationResult::kRefused);
+                                      strategies::NominationResult result = strategies::NominationResult::kRefused,
+                                      const std::function<std::string()>& details = {});
+  std::string words_of(scheduling::PodIndex pod, const scheduling::Refusal& refusal,
+                       const std::function<std::string()>& details);
+  std::string why_no_placement(scheduling::PodIndex pod, const strategies::Goal& goal) const;
   strategies::NominationResult refuse_group_member(scheduling::PodIndex pod, const PodGroupTrial::Reason& why);
   void count_refusal(std::string_view reason);
   bool shows_refusals() const { return plan_.refusals.size() < input_.options.max_refusals; }
@@ -208,6 +218,7 @@ class PlanBuilder final : public strategies::NominationSink {
   std::unordered_set<std::string_view> forbidden_;
   std::unordered_set<scheduling::NodeIndex> removed_;  ///< nodes that somebody is about to remove
   std::map<std::string_view, std::int32_t> refused_;   ///< reasons are static text
+  std::size_t details_left_ = kMostDetails;            ///< refusals that may still be explained node by node
   StrategyResult* result_ = nullptr;
   std::optional<WholePlan> whole_;  ///< between begin_plan() and end_plan()
   std::int32_t wave_ = 0;           ///< of what is offered

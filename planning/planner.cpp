@@ -23,16 +23,35 @@ namespace {
 using scheduling::NodeIndex;
 using strategies::RoundPhase;
 
+bool is_looked_at(const PlanSpec& spec, const api::Node& node) {
+  // A node that is about to be removed is left to whatever removes it. Upstream has no such rule.
+  return scheduling::is_looked_at(spec.node_selector, node) &&
+         (spec.is_upstream() || scheduling::removal_of(node) == scheduling::NodeRemoval::kNone);
+}
+
 std::vector<NodeIndex> nodes_looked_at(const PlanInput& input) {
   std::vector<NodeIndex> nodes;
   for (const NodeIndex node : input.cluster.nodes()) {
-    const api::Node& object = input.cluster.node(node);
-    if (!scheduling::is_looked_at(input.spec.node_selector, object)) continue;
-    // Somebody else is at work there. Upstream does not know.
-    if (input.spec.is_upstream() || scheduling::removal_of(object) == scheduling::NodeRemoval::kNone)
-      nodes.push_back(node);
+    if (is_looked_at(input.spec, input.cluster.node(node))) nodes.push_back(node);
   }
   return nodes;
+}
+
+/// Completes what a strategy reports about nodes: those that it was not given, and why nothing came of it.
+void complete_classes(const PlanInput& input, StrategyResult& result) {
+  api::NodeClasses& classes = *result.classes;
+  classes.strategy = result.strategy;
+  for (const NodeIndex node : input.cluster.nodes()) {
+    const api::Node& object = input.cluster.node(node);
+    if (is_looked_at(input.spec, object)) continue;
+    ++classes.not_looked_at;
+    if (classes.nodes.size() < input.options.max_node_rows)
+      classes.nodes.push_back({object.meta.name, api::NodeClass::kNotLookedAt, object.unschedulable,
+                               why_not_looked_at(input.spec, object)});
+  }
+  if (result.nominated > 0 || !classes.note.empty()) return;
+  classes.note = result.refused > 0 ? fmt::format("no pod is moved: {} are refused, with reasons", result.refused)
+                                    : "no pod is moved: none would bring its node nearer to its threshold";
 }
 
 /// How rows of status.balance call the strategy: a second one of the same name gets its place in the spec.
@@ -88,8 +107,8 @@ api::BalanceRow counting_row(const StrategyResult& result) {
 }
 
 /// `may_be_undone`: without a move nothing of it remains, no soft taint either.
-void run(const strategies::StrategySpec& spec, strategies::StrategyContext context, PlanBuilder& builder, Plan& plan,
-         bool may_be_undone = false) {
+void run(const strategies::StrategySpec& spec, const PlanInput& input, strategies::StrategyContext context,
+         PlanBuilder& builder, Plan& plan, bool may_be_undone = false) {
   std::optional<BalanceMeter> meter;
   if (auto subject = spec.strategy->balances(context)) {
     context.means = subject->means;
@@ -103,6 +122,7 @@ void run(const strategies::StrategySpec& spec, strategies::StrategyContext conte
   StrategyResult& result = plan.strategies.back();
   result.taints = added_taints(before, taints_of(builder));
   if (!done) builder.fail(done.error());
+  if (result.classes) complete_classes(input, result);
   if (!done || (!meter && !result.emptying && !result.counts)) return;
   result.row = row_name_of(spec, plan.balance);
   if (result.emptying) plan.balance.push_back(emptying_row(result, context.nodes.size()));
@@ -138,7 +158,7 @@ void run_rounds(const strategies::StrategySpec& spec, const strategies::RoundRul
   if (!is_asked(rounds)) builder.begin(spec.strategy->name());
   while (is_asked(rounds)) {
     context.round_phase = phase_of(rounds);
-    run(spec, context, builder, plan, true);
+    run(spec, input, context, builder, plan, true);
     if (!is_first) join_last_results(plan);
     is_first = false;
     if (!plan.strategies.back().problem.empty()) {
@@ -162,7 +182,7 @@ void run_phase(strategies::StrategyPhase phase, const PlanInput& input, const st
     if (const auto rules = each.strategy->rounds())
       run_rounds(each, *rules, input, context, builder, plan);
     else
-      run(each, context, builder, plan);
+      run(each, input, context, builder, plan);
     if (tell) tell(each.strategy->name(), false);
   }
 }
@@ -198,6 +218,13 @@ std::optional<api::FieldError> reason_to_idle(const PlanInput& input, std::size_
 }
 
 }  // namespace
+
+std::string why_not_looked_at(const PlanSpec& spec, const api::Node& node) {
+  if (is_looked_at(spec, node)) return {};
+  if (scheduling::is_looked_at(spec.node_selector, node)) return "it is about to be removed";
+  const bool is_selected = !spec.node_selector || spec.node_selector->matches(node.meta.labels);
+  return is_selected ? "it is not ready" : "spec.nodeSelector does not choose it";
+}
 
 Plan plan_cycle(const PlanInput& input) {
   Plan plan;

@@ -46,6 +46,7 @@ struct PlanOptions {
   /// It is made of what remains of an earlier plan after its first wave.
   bool continues_plan = false;
   std::size_t max_refusals = 200;  ///< rows of Plan::refusals; counts are always complete
+  std::size_t max_node_rows = 20;  ///< rows of StrategyResult::classes; its counts are always complete
 };
 
 /// A pod as one object. A UID alone does not do: anybody may write any UID into an Evacuation of his own namespace.
@@ -115,6 +116,7 @@ struct StrategyResult {
   std::string problem;                                   ///< why it could not judge; empty: it could
   std::optional<strategies::EmptyingReport> emptying{};  ///< of one that empties nodes
   std::optional<strategies::CountReport> counts{};       ///< of one that evens out numbers of pods
+  std::optional<api::NodeClasses> classes{};             ///< of one that goes by utilization
   std::string row{};                                     ///< how rows of Plan::balance call it; "": it has none
   std::vector<NodeTaint> taints{};                       ///< of Plan::taints, those that it was the first to ask for
   friend bool operator==(const StrategyResult&, const StrategyResult&) = default;
@@ -139,6 +141,9 @@ struct Plan {
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };
+
+/// Why the policy does not look at the node; "": it does.
+std::string why_not_looked_at(const PlanSpec& spec, const api::Node& node);
 
 /// Runs the policy's strategies (all Deschedule ones, then all Balance ones, each in the order of the spec) on an
 /// overlay, where pods that wait for a node hold the places where they are expected: every accepted move leaves its

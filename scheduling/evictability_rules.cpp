@@ -7,6 +7,7 @@
 #include "api/core/claim_risk.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/virtual_machine.hpp"
+#include "scheduling/predicates.hpp"
 #include "scheduling/snapshot/autoscaler_marks.hpp"
 
 namespace scheduling {
@@ -14,6 +15,7 @@ namespace {
 
 using api::PodProtection;
 
+constexpr std::string_view kNoOtherNodeFits = "NoOtherNodeFits";
 constexpr std::string_view kConfigSourceAnnotation = "kubernetes.io/config.source";
 
 std::uint32_t bit(PodProtection protection) { return 1U << static_cast<unsigned>(protection); }
@@ -83,6 +85,20 @@ bool contains_name(const std::vector<std::string>& names, const std::string& nam
   return std::ranges::find(names, name) != names.end();
 }
 
+std::string_view local_storage_text(api::VolumeKind kind) {
+  using enum api::VolumeKind;
+  switch (kind) {
+    case kHostPath: return "its volume {subject} is local storage (hostPath)";
+    case kEmptyDir: return "its volume {subject} is local storage (emptyDir)";
+    case kEphemeral: return "its volume {subject} is local storage (an ephemeral volume goes with its pod)";
+    case kPersistentVolumeClaim: return "its volume {subject} is local storage (a persistent volume of its node)";
+    case kOther:
+    case kSecret:
+    case kConfigMap: break;
+  }
+  return "its volume {subject} is local storage";
+}
+
 }  // namespace
 
 EvictabilityRules::EvictabilityRules(const api::Evictability& spec, const ClusterSnapshot& cluster, base::TimePoint now,
@@ -138,10 +154,20 @@ std::optional<Refusal> EvictabilityRules::refusal(PodIndex pod) const {
 
 std::optional<Refusal> EvictabilityRules::refusal_before_eviction(PodIndex pod, const Overlay& cluster) const {
   if (spec_->node_fit && !fits_another_node(pod, cluster)) {
-    return Refusal{"NoOtherNodeFits", "it fits none of the {wanted} candidate nodes but its own", "",
-                   static_cast<std::int64_t>(candidate_nodes_.size())};
+    const bool counts_own = std::ranges::binary_search(candidate_nodes_, cluster.node_of(pod));
+    const auto others = static_cast<std::int64_t>(candidate_nodes_.size()) - (counts_own ? 1 : 0);
+    if (others == 0) return Refusal{kNoOtherNodeFits, "there is no other candidate node"};
+    return Refusal{kNoOtherNodeFits, "it fits none of the {wanted} other candidate nodes", "", others};
   }
   return refusal_by_namespace(pod);
+}
+
+std::string EvictabilityRules::explain(const Refusal& refusal, PodIndex pod, const Overlay& cluster) const {
+  std::string text = refusal.message();
+  if (refusal.reason != kNoOtherNodeFits) return text;
+  const auto is_candidate = [&](NodeIndex node) { return std::ranges::binary_search(candidate_nodes_, node); };
+  const std::string why = misfits_of(cluster, pod, fit_level(), is_candidate).text();
+  return why.empty() ? text : text + ": " + why;
 }
 
 std::optional<Refusal> EvictabilityRules::refusal_by_namespace(PodIndex pod) const {
@@ -209,6 +235,20 @@ std::optional<Refusal> refuse_risky_claims(const EvictionCandidate& candidate) {
   return std::nullopt;
 }
 
+std::optional<Refusal> refuse_whole_pod_group(const EvictionCandidate& candidate) {
+  const auto& name = candidate.pod.scheduling_group.get();
+  if (candidate.rules.is_upstream() || name.empty()) return std::nullopt;
+  const api::SchedulingPodGroup* group = candidate.rules.cluster().find_pod_group(candidate.pod.meta.ns, name);
+  if (group == nullptr)
+    return Refusal{"PodGroupUnknown",
+                   "its PodGroup {subject} (scheduling.k8s.io) is not known, and may be one that leaves as a whole",
+                   name};
+  if (!group->is_disrupted_whole) return std::nullopt;
+  return Refusal{"PodGroupLeavesWhole",
+                 "its PodGroup {subject} (scheduling.k8s.io) has disruptionMode All: its pods do not leave one by one",
+                 name};
+}
+
 std::optional<Refusal> refuse_system_critical(const EvictionCandidate& candidate) {
   if (!candidate.rules.protects(PodProtection::kSystemCriticalPods)) return std::nullopt;
   if (!candidate.pod.priority || *candidate.pod.priority < kSystemCriticalPriority) return std::nullopt;
@@ -243,9 +283,15 @@ std::optional<Refusal> refuse_local_storage(const EvictionCandidate& candidate) 
     // A generic ephemeral volume goes with the pod, as an emptyDir does; a claim of a local disk keeps it on its node.
     return volume.kind == kEphemeral || (volume.kind == kPersistentVolumeClaim && is_on_local_disk(candidate, volume));
   };
-  if (std::ranges::none_of(candidate.pod.volumes, is_local)) return std::nullopt;
-  return Refusal{"LocalStorage",
-                 "it uses local storage (hostPath, emptyDir, an ephemeral or a local persistent volume)"};
+  const auto is_waived = [&](const api::Volume& volume) {
+    return contains_name(candidate.rules.spec().pod_protections.ignored_volumes, volume.name) ||
+           (candidate.rules.respects_autoscalers() && is_marked_safe_volume(candidate.pod, volume.name));
+  };
+  for (const api::Volume& volume : candidate.pod.volumes) {
+    if (is_local(volume) && !is_waived(volume))
+      return Refusal{"LocalStorage", local_storage_text(volume.kind), volume.name};
+  }
+  return std::nullopt;
 }
 
 std::optional<Refusal> refuse_daemon_set(const EvictionCandidate& candidate) {
@@ -344,6 +390,9 @@ std::optional<Refusal> refuse_autoscaler_annotations(const EvictionCandidate& ca
   if (!candidate.rules.respects_autoscalers()) return std::nullopt;
   if (is_marked_unsafe(candidate.pod))
     return Refusal{"NotSafeToEvict", "its annotation {subject} is false", kSafeToEvictAnnotation};
+  if (is_marked_to_complete(candidate.pod))
+    return Refusal{"NotSafeToEvict", "its annotation {subject} is on-completion, and it has not ended",
+                   kSafeToEvictAnnotation};
   if (is_marked_undisruptable(candidate.pod, candidate.rules.now()))
     return Refusal{"DoNotDisrupt", "its annotation {subject} says so", kDoNotDisruptAnnotation};
   return std::nullopt;

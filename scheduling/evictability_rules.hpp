@@ -32,6 +32,9 @@ class EvictabilityRules {
   /// as it would be by now; it must be over the same snapshot.
   std::optional<Refusal> refusal_before_eviction(PodIndex pod, const Overlay& cluster) const;
 
+  /// message(), and of NoOtherNodeFits why, node by node.
+  std::string explain(const Refusal& refusal, PodIndex pod, const Overlay& cluster) const;
+
   /// Of these, what does not depend on where other pods are: the namespace's labels.
   std::optional<Refusal> refusal_by_namespace(PodIndex pod) const;
 
@@ -81,6 +84,9 @@ std::optional<Refusal> refuse_terminating(const EvictionCandidate& candidate);
 /// Not with Compatibility::kUpstream, which does not look at it. No pod with such a claim is evicted there, either: its
 /// Evacuation fails (state-machine.md#data-safety).
 std::optional<Refusal> refuse_risky_claims(const EvictionCandidate& candidate);
+/// A member of a scheduling.k8s.io PodGroup that is disrupted as a whole, or that is not known. Not with
+/// Compatibility::kUpstream.
+std::optional<Refusal> refuse_whole_pod_group(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_system_critical(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_priority(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_bare_pod(const EvictionCandidate& candidate);
@@ -96,20 +102,18 @@ std::optional<Refusal> refuse_opted_out(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_autoscaler_annotations(const EvictionCandidate& candidate);
 
 /// Rules that hold even for pods with the evict annotation: nothing, or a loss of data, would come of their eviction.
-inline constexpr std::array<EvictabilityRule, 4> kUnwaivableRules = {
-    refuse_mirror_pod,
-    refuse_static_pod,
-    refuse_terminating,
-    refuse_risky_claims,
+inline constexpr std::array<EvictabilityRule, 5> kUnwaivableRules = {
+    refuse_mirror_pod, refuse_static_pod, refuse_terminating, refuse_risky_claims, refuse_whole_pod_group,
 };
 
 /// Rules that the evict annotation switches off: with any value but "false", or as upstream does with any at all.
-inline constexpr std::array<EvictabilityRule, 18> kEvictabilityRules = {
+inline constexpr std::array<EvictabilityRule, 19> kEvictabilityRules = {
     refuse_prefer_no_eviction,      // noEvictionPolicy Mandatory
     refuse_mirror_pod,              // the kubelet would start it again
     refuse_static_pod,              // the same, by its config source
     refuse_terminating,             // already leaving
     refuse_risky_claims,            // a claim that is being deleted or Lost: its volume would go with the pod
+    refuse_whole_pod_group,         // its scheduling.k8s.io PodGroup has disruptionMode All
     refuse_system_critical,         // protection SystemCriticalPods
     refuse_priority,                // priorityThreshold; off together with SystemCriticalPods
     refuse_bare_pod,                // nothing would recreate it; protection FailedBarePods covers failed ones too
@@ -121,7 +125,7 @@ inline constexpr std::array<EvictabilityRule, 18> kEvictabilityRules = {
     refuse_labels,                  // labelSelector
     refuse_few_replicas,            // minReplicas, when above 1
     refuse_young,                   // minPodAge, against status.startTime
-    refuse_autoscaler_annotations,  // safe-to-evict "false", do-not-disrupt
+    refuse_autoscaler_annotations,  // safe-to-evict "false" or "on-completion", do-not-disrupt
     refuse_opted_out,               // optOuts, until they expire
 };
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/descheduler_policy/node_classes.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "scheduling/evictability_rules.hpp"
@@ -150,6 +151,9 @@ class NominationSink {
   virtual bool chooses_targets() const { return false; }
   virtual void report(EmptyingReport report) { static_cast<void>(report); }
   virtual void report(CountReport report) { static_cast<void>(report); }
+  virtual void report(api::NodeClasses classes) { static_cast<void>(classes); }
+  /// Number of nodes that a report of classes names.
+  virtual std::size_t node_rows() const { return 0; }
   /// The cluster once everything that was accepted is done and every replacement runs where it is expected; nullptr:
   /// the sink predicts nothing.
   virtual const scheduling::Overlay* expected_cluster() const { return nullptr; }
@@ -176,6 +180,12 @@ class NominationSink {
   }
   /// Reports a pod that meets the strategy's criteria but is protected. For the record only.
   virtual void refused(PodIndex pod, const scheduling::Refusal& refusal) = 0;
+  /// refused() with more words: `details` is called only where the record shows the refusal; "" adds nothing.
+  virtual void refused_because(PodIndex pod, const scheduling::Refusal& refusal,
+                               const std::function<std::string()>& details) {
+    static_cast<void>(details);
+    refused(pod, refusal);
+  }
 };
 
 /// What a strategy that works in rounds does in this cycle: each round levels nodes and then packs them.

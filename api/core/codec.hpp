@@ -2,7 +2,8 @@
 
 /// Lenient decoders from JSON text (simdjson) to the compact kinds of api/core/kinds.hpp. A wrong type counts as
 /// absent; only text that is no JSON object is an error. Never throws, never crashes on hostile input. Thread-safe (one
-/// parser per thread inside). All but decode_resource_claim() take a protobuf envelope as well, and then of their own
+/// parser per thread inside). All but decode_resource_claim() and
+/// decode_scheduling_pod_group() take a protobuf envelope as well, and then of their own
 /// kind only (api/core/protobuf/envelope.hpp); decode_workload() those of ReplicaSets, StatefulSets and Jobs.
 
 #include <functional>
@@ -27,6 +28,7 @@ base::Result<PersistentVolume> decode_pv(std::string_view json);
 base::Result<StorageClass> decode_storage_class(std::string_view json);
 base::Result<CsiNode> decode_csi_node(std::string_view json);
 base::Result<ResourceClaim> decode_resource_claim(std::string_view json);
+base::Result<SchedulingPodGroup> decode_scheduling_pod_group(std::string_view json);
 /// `kind` stays empty for items of a List answer, which do not carry it: the caller knows what it listed.
 base::Result<Workload> decode_workload(std::string_view json);
 /// Only metadata, of any kind.

@@ -91,6 +91,13 @@ error_code read_pod_claims(V& value, Pod& pod) {
   });
 }
 
+/// Names of the others are left out: those of tokens differ from pod to pod, so that pods could not share their
+/// volumes.
+bool may_be_local(VolumeKind kind) {
+  using enum VolumeKind;
+  return kind == kHostPath || kind == kEmptyDir || kind == kEphemeral || kind == kPersistentVolumeClaim;
+}
+
 /// The source of an ephemeral volume is its own name until finish_volumes() knows the pod's.
 template <typename V>
 error_code read_volume(V& value, std::vector<Volume>& target) {
@@ -110,7 +117,8 @@ error_code read_volume(V& value, std::vector<Volume>& target) {
       return part == "claimName" ? read(claim, volume.source) : simdjson::SUCCESS;
     });
   });
-  if (volume.kind == VolumeKind::kEphemeral) volume.source = std::move(name);
+  if (volume.kind == VolumeKind::kEphemeral) volume.source = name;
+  if (may_be_local(volume.kind)) volume.name = std::move(name);
   return error;
 }
 
@@ -135,6 +143,14 @@ error_code read_responders(V& value, std::vector<PodResponder>& target) {
 }
 
 template <typename V>
+error_code read_scheduling_group(V& value, Pod& pod) {
+  return for_members(value, [&](std::string_view key, auto& member) {
+    pod.has_scheduling_group = true;
+    return key == "podGroupName" ? read(member, pod.scheduling_group.edit()) : simdjson::SUCCESS;
+  });
+}
+
+template <typename V>
 error_code read_placement(std::string_view key, V& member, Pod& pod) {
   if (key == "nodeName") return read(member, pod.node_name.value);
   if (key == "schedulerName") return read(member, pod.scheduler_name.edit());
@@ -149,7 +165,7 @@ error_code read_placement(std::string_view key, V& member, Pod& pod) {
     return for_elements(member, [&](auto& item) { return read_spread(item, pod.topology_spread.edit()); });
   }
   if (key == "schedulingGates") return read_non_empty(member, pod.has_scheduling_gates);
-  if (key == "schedulingGroup") return read_non_empty(member, pod.has_scheduling_group);
+  if (key == "schedulingGroup") return read_scheduling_group(member, pod);
   if (key == "evictionResponders") return read_responders(member, pod.eviction_responders.edit());
   return simdjson::SUCCESS;
 }

@@ -142,6 +142,18 @@ error_code read_allocation(V& value, ResourceClaim& claim) {
   });
 }
 
+/// v1alpha3 has an object with the member "all" or "single", v1alpha2 the text "PodGroup" or "Pod".
+template <typename V>
+error_code read_disruption_mode(V& value, bool& is_whole) {
+  std::string text;
+  if (const error_code error = read(value, text)) return error;
+  is_whole = text == "PodGroup" || text == "All";
+  if (!text.empty()) return simdjson::SUCCESS;
+  return for_members(value, [&](std::string_view key, auto& member) {
+    return key == "all" ? unless_about_value(is_object(member, is_whole)) : simdjson::SUCCESS;
+  });
+}
+
 }  // namespace
 
 }  // namespace api::wire
@@ -213,6 +225,17 @@ base::Result<ResourceClaim> decode_resource_claim(std::string_view json) {
         return wire::for_members(value, [&](std::string_view part, auto& allocation) {
           if (part != "allocation") return simdjson::SUCCESS;
           return wire::read_allocation(allocation, decoded);
+        });
+      });
+}
+
+base::Result<SchedulingPodGroup> decode_scheduling_pod_group(std::string_view json) {
+  return wire::decode_object<SchedulingPodGroup>(
+      json, "a PodGroup", {}, [](std::string_view key, auto& value, SchedulingPodGroup& decoded) {
+        if (key != "spec") return simdjson::SUCCESS;
+        return wire::for_members(value, [&](std::string_view part, auto& mode) {
+          return part == "disruptionMode" ? wire::read_disruption_mode(mode, decoded.is_disrupted_whole)
+                                          : simdjson::SUCCESS;
         });
       });
 }

@@ -136,7 +136,8 @@ void share(SharedList<T>& list) {
 
 void Pod::share_parts() {
   meta.share_owners();
-  for (SharedText* text : {&scheduler_name, &priority_class_name, &restart_policy, &status_reason, &qos_class})
+  for (SharedText* text :
+       {&scheduler_name, &priority_class_name, &restart_policy, &status_reason, &qos_class, &scheduling_group})
     text->share();
   for (PodCondition& each : conditions) {
     for (SharedText* text : {&each.type, &each.reason, &each.message}) text->share();

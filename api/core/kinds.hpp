@@ -130,12 +130,13 @@ struct PersistentVolumeClaim;
 enum class VolumeKind { kOther, kPersistentVolumeClaim, kHostPath, kEmptyDir, kSecret, kConfigMap, kEphemeral };
 struct Volume {
   VolumeKind kind = VolumeKind::kOther;
-  std::string source;           ///< claim name for PVC; "<pod>-<volume>" for ephemeral
+  std::string source{};         ///< claim name for PVC; "<pod>-<volume>" for ephemeral
   std::string storage_class{};  ///< ephemeral: what its claims ask for; "" the default class
   /// Ephemeral: the claim that each pod gets; nullptr: its template says no more than the class.
   std::shared_ptr<const PersistentVolumeClaim> claim_template{};
+  std::string name{};  ///< in spec.volumes; only of host paths, emptyDirs, ephemeral volumes and claims
   friend bool operator==(const Volume& a, const Volume& b) {
-    return a.kind == b.kind && a.source == b.source && a.storage_class == b.storage_class;
+    return a.kind == b.kind && a.source == b.source && a.storage_class == b.storage_class && a.name == b.name;
   }
 };
 
@@ -203,6 +204,7 @@ struct Pod {
   SharedList<std::string> resource_claims;  ///< the ResourceClaims that it names, shared with others
   bool has_scheduling_gates = false;
   bool has_scheduling_group = false;
+  SharedText scheduling_group;  ///< spec.schedulingGroup.podGroupName: a SchedulingPodGroup of its namespace
   SharedList<PodResponder> eviction_responders;
   SharedText restart_policy;
   std::optional<std::int64_t> termination_grace_period_seconds;
@@ -329,6 +331,13 @@ struct ResourceClaim {
   ObjectMeta meta;
   bool is_allocated = false;
   std::vector<NodeSelectorTerm> node_terms;  ///< where the allocated devices are, ORed; none: anywhere
+};
+
+/// A PodGroup of scheduling.k8s.io: pods that the scheduler treats as one. Not api::PodGroup, which Evacuator makes of
+/// labels and annotations.
+struct SchedulingPodGroup {
+  ObjectMeta meta;
+  bool is_disrupted_whole = false;  ///< spec.disruptionMode is All (v1alpha2: PodGroup)
 };
 
 /// ReplicaSet, Deployment, StatefulSet, ReplicationController, Job: what the limits and protections need.

@@ -34,6 +34,8 @@ void read_protections(StrictObject& object, PodProtections& protections) {
   read_protection_list(object, "defaultDisabled", protections.default_disabled);
   read_protection_list(object, "extraEnabled", protections.extra_enabled);
   object.with("config", [&](StrictObject& config) {
+    config.with("PodsWithLocalStorage",
+                [&](StrictObject& local) { local.read("ignoredVolumes", protections.ignored_volumes); });
     config.with("PodsWithPVC", [&](StrictObject& pvc) {
       pvc.for_each("protectedStorageClasses", [&](const Json& item, const FieldPath& path) {
         StrictObject storage_class(item, path, pvc.errors());
@@ -119,6 +121,8 @@ Json encode_evictability(const Evictability& evictability) {
     json["podProtections"]["defaultDisabled"].push_back(to_string(p));
   for (const PodProtection p : protections.extra_enabled)
     json["podProtections"]["extraEnabled"].push_back(to_string(p));
+  if (!protections.ignored_volumes.empty())
+    json["podProtections"]["config"]["PodsWithLocalStorage"]["ignoredVolumes"] = protections.ignored_volumes;
   for (const std::string& name : protections.protected_storage_classes) {
     json["podProtections"]["config"]["PodsWithPVC"]["protectedStorageClasses"].push_back({{"name", name}});
   }

@@ -139,6 +139,7 @@ Json encode_differing(const DeschedulerPolicyStatus& status, const DeschedulerPo
   if (is_news(&Status::history)) put_policy_history(json, status.history);
   put_balance_rows(json, status.balance);
   put_rounds_status(json, status.rounds);
+  if (is_news(&Status::node_classes)) put_node_classes(json, status.node_classes);
   return json;
 }
 
@@ -175,6 +176,7 @@ DeschedulerPolicyStatus policy_status_of(const Json& json) {
   status.history = policy_history_of(json);
   status.balance = balance_rows_of(json);
   status.rounds = rounds_status_of(json);
+  status.node_classes = node_classes_of(json);
   return status;
 }
 

@@ -1,6 +1,8 @@
-#include "api/upstream/hints.hpp"
+#include <algorithm>
+#include <array>
 
 #include "api/json/json_access.hpp"
+#include "api/upstream/wrappers.hpp"
 
 namespace api::upstream {
 
@@ -43,8 +45,17 @@ bool is_policy(const Json& json) {
   return is_one || (text_at(json, {"kind"}) == "KubeDescheduler" && json.contains("spec"));
 }
 
+/// A policy in an object of another kind has no defaults; values of the chart come with the chart's.
+bool is_bare_policy_holder(const Json& json) {
+  constexpr std::array kOnlyInValues = {"deschedulerPolicyAPIVersion", "deschedulingInterval", "cmdOptions",
+                                        "cronJobApiVersion"};
+  const Json* policy = find_at(json, {"deschedulerPolicy"});
+  return policy != nullptr && policy->is_object() && !text_at(json, {"apiVersion"}).starts_with("descheduler/") &&
+         std::ranges::none_of(kOnlyInValues, [&](const char* name) { return json.contains(name); });
+}
+
 std::optional<FieldPath> search(const Json& json, const FieldPath& at, int depth) {
-  if (is_policy(json)) return at;
+  if (is_policy(json)) return is_bare_policy_holder(json) ? at.field("deschedulerPolicy") : at;
   if (depth >= kDeepest || !json.is_structured()) return std::nullopt;
   std::size_t index = 0;
   for (const auto& [key, value] : json.items()) {

@@ -104,14 +104,17 @@ namespace {
 struct ArgOfOurs {
   std::string_view strategy;
   const char* name;
+  const char* advice = "add it to the policy that is written";
 };
 /// Args that the catalogue takes and upstream's strict decoder does not.
 constexpr std::array kArgsOfOurs = {
-    ArgOfOurs{"HighNodeUtilization", "targetThresholds"},
+    ArgOfOurs{"HighNodeUtilization", "targetThresholds",
+              "remove it: nodes are filled up to their capacity; only with `usage` it has a meaning here"},
+    ArgOfOurs{"HighNodeUtilization", "ignoreDaemonSets"},
     ArgOfOurs{"HighNodeUtilization", "nodePools"},
-    ArgOfOurs{"HighNodeUtilization", "usage"},
+    ArgOfOurs{"HighNodeUtilization", "usage", "add it, and its source in usageSources, to the policy that is written"},
     ArgOfOurs{"LowNodeUtilization", "nodePools"},
-    ArgOfOurs{"LowNodeUtilization", "usage"},
+    ArgOfOurs{"LowNodeUtilization", "usage", "add it, and its source in usageSources, to the policy that is written"},
     ArgOfOurs{"PodLifeTime", "terminalPods"},
     ArgOfOurs{"RemoveDuplicates", "labelSelector"},
     ArgOfOurs{"RemoveFailedPods", "terminalPods"},
@@ -121,6 +124,7 @@ constexpr std::array kArgsOfOurs = {
 }  // namespace
 
 bool Workbench::refuse_args_of_ours(StrategySource& source) {
+  if (source.ours) return false;
   const std::size_t before = errors_.size();
   for (const ArgOfOurs& each : kArgsOfOurs) {
     if (each.strategy != source.name || !source.args.contains(each.name)) continue;
@@ -130,8 +134,7 @@ bool Workbench::refuse_args_of_ours(StrategySource& source) {
       continue;
     }
     error(path_of_member(source, each.name),
-          "upstream has no such field, and refuses it at its start; add it to the "
-          "policy that is written");
+          fmt::format("upstream has no such field, and refuses it at its start; {}", each.advice));
   }
   return errors_.size() > before;
 }
@@ -187,6 +190,26 @@ bool Workbench::settle_args(StrategySource& source) {
   }
 }
 
+/// Upstream removes pods that have ended if `states` names what ended them; ours wants that said aloud.
+void Workbench::settle_ended_states(StrategySource& source) {
+  constexpr std::array kEnded = {
+      "Completed",          "Error",        "OOMKilled", "DeadlineExceeded",        "Evicted", "Shutdown", "StartError",
+      "ContainerCannotRun", "NodeAffinity", "NodeLost",  "UnexpectedAdmissionError"};
+  if (source.name != "PodLifeTime" || source.args.contains("terminalPods")) return;
+  const Json states = source.args.value("states", Json::array());
+  const auto names_one = [&](const char* state) {
+    return std::find(states.begin(), states.end(), state) != states.end();
+  };
+  const auto named = std::ranges::find_if(kEnded, names_one);
+  if (named == kEnded.end()) return;
+  source.args["terminalPods"] = {{"evict", true}};
+  note(
+      NoteKind::kChanged, path_of_member(source, "states"),
+      fmt::format("{} is mostly a state of pods that have ended, which has to be said aloud: terminalPods.evict is set",
+                  *named),
+      "take it out if pods that have ended are to stay");
+}
+
 void Workbench::add_strategy(Draft& draft, StrategySource source) {
   if (std::ranges::find(catalogue_.names, source.name) == catalogue_.names.end()) {
     return note(NoteKind::kDropped, source.at, fmt::format("the strategy {} is not supported yet", source.name),
@@ -195,6 +218,7 @@ void Workbench::add_strategy(Draft& draft, StrategySource source) {
   // A config file may name the type of the args; upstream takes no notice.
   for (const char* of_type : {"apiVersion", "kind"}) source.args.erase(of_type);
   if (refuse_args_of_ours(source) || !settle_args(source)) return;
+  settle_ended_states(source);
   Json strategy = {{"name", source.name}};
   if (!source.args.empty()) strategy["args"] = source.args;
   Json& strategies = draft.spec["strategies"];
@@ -348,6 +372,15 @@ std::string object_name_of(std::string_view name) {
 std::optional<Point> point_of_plugin(std::string_view name) {
   const auto at = std::ranges::find(kPlugins, name, &UpstreamPlugin::name);
   return at == kPlugins.end() ? std::nullopt : std::optional(at->point);
+}
+
+std::string canonical_plugin(std::string_view name) {
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  const auto is_it = [&](const UpstreamPlugin& plugin) {
+    return std::ranges::equal(plugin.name, name, {}, lower, lower);
+  };
+  const auto at = std::ranges::find_if(kPlugins, is_it);
+  return std::string(at == kPlugins.end() ? name : at->name);
 }
 
 std::vector<std::string_view> plugin_names() {

@@ -28,6 +28,7 @@ struct Draft {
   std::string source;  ///< place in the input
   Json spec = Json::object();
   std::vector<Origin> origins;
+  Json evictability = Json::object();  ///< in DefaultEvictor's words, of all strategies of a v1alpha1 policy
 };
 
 /// A strategy's args as they are in the input.
@@ -37,6 +38,7 @@ struct StrategySource {
   FieldPath at;                                            ///< of the args as a whole
   std::vector<std::pair<std::string, FieldPath>> members;  ///< of args that stand elsewhere
   bool lenient = false;                                    ///< upstream's decoder passed over what it did not know
+  bool ours = false;                                       ///< args are in our words: not only what upstream has
 };
 
 /// Collects drafts, notes and errors of one input.
@@ -64,6 +66,7 @@ class Workbench {
   bool refuse_args_of_ours(StrategySource& source);
   bool settle_args(StrategySource& source);
   bool settle_unknown(StrategySource& source, const FieldError& complaint);
+  void settle_ended_states(StrategySource& source);
   bool settle_complaint(StrategySource& source, const FieldError& complaint);
   Json complete(Draft& draft);
 
@@ -108,6 +111,8 @@ enum class Point { kDeschedule, kBalance, kFilter };
 /// The point at which a plugin of upstream's tree runs; nullopt: there is none of that name.
 std::optional<Point> point_of_plugin(std::string_view name);
 std::vector<std::string_view> plugin_names();
+/// The plugin of that name in whatever case; `name` itself if there is none.
+std::string canonical_plugin(std::string_view name);
 inline constexpr std::string_view kDefaultEvictor = "DefaultEvictor";
 
 }  // namespace api::upstream

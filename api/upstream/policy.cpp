@@ -7,7 +7,6 @@
 #include "api/json/json_access.hpp"
 #include "api/json/yaml.hpp"
 #include "api/meta/empty_input.hpp"
-#include "api/upstream/hints.hpp"
 #include "api/upstream/parts.hpp"
 #include "api/upstream/surroundings.hpp"
 #include "api/upstream/wrappers.hpp"
@@ -58,7 +57,15 @@ class UpstreamFinder {
     const std::string version = text_at(json, {"apiVersion"});
     const std::string kind = text_at(json, {"kind"});
     if (!encrypted_ && kind != "Secret" && find_at(json, {"sops", "mac"}) != nullptr) encrypted_ = at;
+    if (version.starts_with("descheduler/") && kind == "DeschedulerConfiguration") {
+      found_ = true;
+      return upstream::read_koordinator(json, at, bench_);
+    }
     if (version.starts_with("descheduler/")) return look_at_policy(json, version, kind, at);
+    if (version.starts_with("deckhouse.io/") && kind == "Descheduler" && find_at(json, {"spec"}) != nullptr) {
+      found_ = true;
+      return upstream::read_deckhouse(json["spec"], at.field("spec"), bench_);
+    }
     if (version == "v1" && kind == "ConfigMap") return look_into_config_map(json, at, depth);
     if (version == "v1" && kind == "Secret") return look_into_secret(json, at, depth);
     if (kind.ends_with("List") && json.contains("items")) return look_into_list(json, at, depth);
@@ -117,7 +124,9 @@ class UpstreamFinder {
   /// Values of the chart, alone or below the name of the sub-chart. False: they do not look so.
   bool look_at_values(const Json& json, const FieldPath& at, std::optional<int> minor) {
     const auto below = json.find("descheduler");
-    if (upstream::is_chart_values(json)) {
+    if (json.contains("deschedulerPolicy") && upstream::is_deckhouse_spec(json)) {
+      upstream::read_deckhouse(json, at, bench_);
+    } else if (upstream::is_chart_values(json)) {
       upstream::read_chart_values(json, at, minor, bench_);
     } else if (below != json.end() && below->is_object() && upstream::is_chart_values(*below)) {
       upstream::read_chart_values(*below, at.field("descheduler"), std::nullopt, bench_);
@@ -136,6 +145,7 @@ class UpstreamFinder {
       read_as(upstream::read_v1alpha2, json, at);
     } else if (json.contains("strategies")) {
       found_ = true;
+      if (upstream::is_deckhouse_spec(json)) return upstream::read_deckhouse(json, at, bench_);
       read_as(upstream::read_v1alpha1, json, at);
     } else if (bench_.options().chart_minor) {
       found_ = true;
@@ -175,7 +185,8 @@ class UpstreamFinder {
                                ? base::decode_base64(text)
                                : std::nullopt;
       const std::string_view plain = encoding == Encoding::kNone ? text : decoded ? *decoded : std::string_view();
-      if (plain.find("eschedulerPolicy") == std::string_view::npos) continue;
+      const auto names = [&](std::string_view kind) { return plain.find(kind) != std::string_view::npos; };
+      if (!names("eschedulerPolicy") && !names("DeschedulerConfiguration")) continue;
       look_through(plain, at.field(member).key(key), depth + 1);
     }
   }

@@ -72,6 +72,7 @@ class ProfileReader {
       StrictObject object(item, path, bench_.errors());
       PluginConfig config{"", object.find("args"), path.field("args")};
       object.read("name", config.name);
+      config.name = canonical_plugin(config.name);
       finish_leniently(object, bench_);
       if (config.name.empty()) return object.complain("name", "is required");
       if (config.args != nullptr && !config.args->is_object())
@@ -116,6 +117,10 @@ class ProfileReader {
 
   void read_enabled(Point point, const std::string& name, const FieldPath& at) {
     if (point == Point::kFilter && name == kMigrationAware) return read_migration_cooldown(at);
+    if (const std::string known = canonical_plugin(name); known != name) {
+      bench_.note(NoteKind::kChanged, at, fmt::format("is read as {}; upstream refuses the other spelling", known));
+      return read_enabled(point, known, at);
+    }
     const auto runs_at = point_of_plugin(name);
     if (!runs_at) return note_unknown(name, at);
     if (*runs_at != point) {

@@ -195,6 +195,10 @@ Json legacy_evictor(StrictObject& policy) {
 void read_legacy_strategy(const std::string& name, const Json& json, const FieldPath& at, const Json& evictor,
                           std::vector<LegacyGroup>& groups, Workbench& bench) {
   if (json.is_null()) return bench.note(NoteKind::kIgnored, at, "is null: not enabled");
+  if (const std::string known = canonical_plugin(name); known != name) {
+    bench.note(NoteKind::kChanged, at, fmt::format("is read as {}; upstream passes over the other spelling", known));
+    return read_legacy_strategy(known, json, at, evictor, groups, bench);
+  }
   LegacyStrategyReader reader(name, json, at, bench);
   if (!reader.enabled()) return bench.note(NoteKind::kIgnored, at, "is not enabled");
   if (!point_of_plugin(name) || name == kDefaultEvictor) {
@@ -224,7 +228,8 @@ void read_v1alpha1(const Json& json, const FieldPath& at, const Draft& outside, 
   Draft common = outside;
   for (const char* of_type : {"apiVersion", "kind", "metadata"}) policy.find(of_type);
   read_cycle_settings(policy, common, bench);
-  const Json evictor = legacy_evictor(policy);
+  Json evictor = legacy_evictor(policy);
+  evictor.update(outside.evictability);
   std::vector<LegacyGroup> groups;
   if (const Json* strategies = policy.find("strategies")) {
     if (!strategies->is_object())

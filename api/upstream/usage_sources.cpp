@@ -108,6 +108,7 @@ void read_usage_sources(StrictObject& policy, Draft& common, Workbench& bench) {
 void settle_usage_sources(Draft& draft, Workbench& bench) {
   bool is_used = false;
   for (const Json& strategy : draft.spec["strategies"]) {
+    is_used = is_used || strategy.value("args", Json::object()).contains("usage");
     const std::string type = type_asked_by(strategy);
     if (type.empty()) continue;
     is_used = true;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/upstream/parts.hpp"
@@ -36,5 +37,29 @@ bool is_about_descheduler(const WrappedValues& wrapped);
 
 /// A KubeDescheduler of OpenShift: its operator makes a policy of the profiles that it names.
 void read_kube_descheduler(const Json& object, const FieldPath& at, Workbench& bench);
+
+/// The spec of a Descheduler of deckhouse.io, or its deschedulerPolicy: strategies in camelCase, globalParameters.
+bool is_deckhouse_spec(const Json& json);
+void read_deckhouse(const Json& spec, const FieldPath& at, Workbench& bench);
+
+/// A DeschedulerConfiguration of koord-descheduler: LowNodeLoad becomes LowNodeUtilization by a usage source of type
+/// Koordinator.
+void read_koordinator(const Json& object, const FieldPath& at, Workbench& bench);
+
+// --- what an input in which no policy was found may be, for its error
+
+/// Behind an error about a text that is no object.
+inline constexpr std::string_view kHowToGet =
+    "; give it YAML or JSON, such as `kubectl get configmap NAME -o yaml` or `helm get values --all RELEASE` prints";
+
+/// What is wrong because it is not rendered yet, or no manifest at all; "" when nothing looks so.
+std::string template_hint(std::string_view text);
+
+/// The command that makes manifests of an object that is none itself; "": it is none of these.
+std::string renderer_of(const Json& json);
+
+/// Where inside of `json` a policy, values of the chart or a KubeDescheduler seem to stand, the first; nullopt:
+/// nowhere. Looks 32 levels deep.
+std::optional<FieldPath> deeper_policy(const Json& json, const FieldPath& at);
 
 }  // namespace api::upstream

@@ -31,7 +31,7 @@ base::Result<Read> read_dump(const PlacementOptions& options) {
   if (!now) return now.error();
   std::vector<std::string> warnings;
   if (auto warning = caveats_of(*dump); !warning.empty()) warnings.push_back(std::move(warning));
-  return Read{std::move(dump->objects), *now, std::move(warnings)};
+  return Read{std::move(dump->objects), now->time, std::move(warnings)};
 }
 
 base::Result<Read> read_live(const PlacementOptions& options, plugin::Io& io) {

@@ -81,6 +81,7 @@ class NodeCommand {
     auto pods = pods_on_node(session_, options_.node, options_.pod_selector);
     if (!pods) return pods.error();
     rules_.ending_machines = read_ending_machines(session_, *pods);
+    rules_.pod_groups = scheduling_groups_of(session_, *pods);
     plan_ = plan_drain(*std::move(pods), rules_, [this](const api::Pod& pod) { return replicas_(pod); });
     std::vector<api::Pod> moving;
     for (const DrainMove& move : plan_.moves) moving.push_back(move.pod);
@@ -273,7 +274,7 @@ class NodeCommand {
   Session& session_;
   Io& io_;
   const NodeOptions& options_;
-  DrainRules rules_ = options_.rules;
+  DrainRules rules_ = options_.rules;  ///< with what is known of the cluster
   OwnerReplicas replicas_{session_};
   DrainPlan plan_;
   std::vector<StoredEvacuation> asked_;

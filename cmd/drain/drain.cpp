@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "api/meta/well_known.hpp"
+#include "api/pod_group.hpp"
 #include "api/virtual_machine.hpp"
 
 namespace cmd::plugin {
@@ -54,6 +55,16 @@ std::optional<DrainVerdict> hotplug_pod(const api::Pod& pod, const DrainRules&) 
 
 bool ends_machine(const api::Pod& pod, const DrainRules& rules) { return rules.ending_machines.contains(pod.meta.uid); }
 
+std::optional<DrainVerdict> whole_group_pod(const api::Pod& pod, const DrainRules& rules) {
+  const auto is_its = [&](const api::SchedulingPodGroup& group) {
+    return group.meta.ns == pod.meta.ns && pod.scheduling_group == group.meta.name;
+  };
+  const auto group = std::ranges::find_if(rules.pod_groups, is_its);
+  const std::string why = api::objection_of_scheduling_group(pod, group == rules.pod_groups.end() ? nullptr : &*group);
+  if (why.empty()) return std::nullopt;
+  return DrainVerdict{DrainFate::kRefuse, "cannot leave alone: " + why, {}, {}};
+}
+
 std::optional<DrainVerdict> local_data(const api::Pod& pod, const DrainRules& rules) {
   if (rules.delete_emptydir_data) return std::nullopt;
   if (ends_machine(pod, rules))
@@ -73,8 +84,8 @@ std::optional<DrainVerdict> unmanaged_pod(const api::Pod& pod, const DrainRules&
   return DrainVerdict{DrainFate::kRefuse, "has no controller: nothing would recreate it", "--force", {}};
 }
 
-constexpr DrainRule kDrainRules[] = {mirror_pod,  finished_pod, terminating_pod, daemon_pod,
-                                     hotplug_pod, local_data,   unmanaged_pod};
+constexpr DrainRule kDrainRules[] = {mirror_pod,  finished_pod,    terminating_pod, daemon_pod,
+                                     hotplug_pod, whole_group_pod, local_data,      unmanaged_pod};
 
 std::string warning_about(const api::Pod& pod, const DrainRules& rules) {
   if (!pod.meta.controller()) return "nothing will recreate it";

@@ -20,6 +20,8 @@ struct DrainRules {
   bool delete_emptydir_data = false;
   bool force = false;  ///< also pods that nothing will recreate; always by eviction, never by deletion
   std::set<std::string> ending_machines{};  ///< UIDs of launcher pods whose guest an eviction shuts down
+  /// PodGroups of scheduling.k8s.io, of the namespaces of pods that name one.
+  std::vector<api::SchedulingPodGroup> pod_groups{};
 };
 
 enum class DrainFate {
@@ -36,7 +38,7 @@ struct DrainVerdict {
   friend bool operator==(const DrainVerdict&, const DrainVerdict&) = default;
 };
 /// The first rule that has something to say, in this order: mirror pod, finished, terminating, DaemonSet, disks of a
-/// virtual machine, emptyDir, nothing recreates it.
+/// virtual machine, a PodGroup of scheduling.k8s.io that leaves as a whole, emptyDir, nothing recreates it.
 DrainVerdict judge(const api::Pod& pod, const DrainRules& rules);
 
 /// How much it hurts when the pod goes; the later the worse.

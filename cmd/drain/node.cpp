@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "api/core/codec.hpp"
 #include "api/meta/label_value.hpp"
@@ -24,6 +25,25 @@ std::optional<kube::ResourceType> scaled_type(const std::string& kind) {
 base::Result<std::vector<api::Pod>> pods_on_node(Session& session, const std::string& node,
                                                  const std::string& pod_selector) {
   return session.pods(listing("", pod_selector, "spec.nodeName=" + node));
+}
+
+std::vector<api::SchedulingPodGroup> scheduling_groups_of(Session& session, const std::vector<api::Pod>& pods) {
+  std::set<std::string> namespaces;
+  for (const api::Pod& pod : pods) {
+    if (!pod.scheduling_group.empty()) namespaces.insert(pod.meta.ns);
+  }
+  std::vector<api::SchedulingPodGroup> groups;
+  if (namespaces.empty()) return groups;
+  const auto found = kube::discover(session.client());
+  if (!found || !found->pod_groups) return groups;
+  for (const std::string& ns : namespaces) {
+    const auto items = session.list(*found->pod_groups, listing(ns));
+    if (!items) continue;
+    for (const std::string& item : *items) {
+      if (auto group = api::decode_scheduling_pod_group(item)) groups.push_back(*std::move(group));
+    }
+  }
+  return groups;
 }
 
 std::optional<std::int32_t> OwnerReplicas::operator()(const api::Pod& pod) {

@@ -120,10 +120,12 @@ base::Status explain_dump(const ExplainOptions& options, plugin::Io& io) {
   if (!now) return now.error();
   policies->insert(policies->begin(), dump->policies.begin(), dump->policies.end());
   auto explanation =
-      explain_on_dump(*std::move(dump), {options.ns.empty() ? "default" : options.ns, *name}, *policies, *now);
+      explain_on_dump(*std::move(dump), {options.ns.empty() ? "default" : options.ns, *name}, *policies, now->time);
   if (!explanation) return explanation.error();
+  explanation->now = now->time;
+  explanation->now_source = now->source;
   explanation->past = *past;
-  print_explanation(*explanation, *now, options.output, io);
+  print_explanation(*explanation, now->time, options.output, io);
   return base::Done{};
 }
 

@@ -21,19 +21,12 @@
 namespace cmd::plugin {
 namespace {
 
-std::string why_not_looked_at(const api::DeschedulerPolicySpec& spec, const scheduling::ClusterSnapshot& cluster,
+std::string why_not_looked_at(const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
                               scheduling::PodIndex pod) {
   const scheduling::NodeIndex at = cluster.node_of(pod);
   if (at == scheduling::kNoNode) return "the pod is on no known node";
-  const api::Node& node = cluster.node(at);
-  if (scheduling::is_looked_at(spec.node_selector, node)) {
-    const bool is_left_alone = spec.compatibility != api::Compatibility::kUpstream &&
-                               scheduling::removal_of(node) != scheduling::NodeRemoval::kNone;
-    return is_left_alone ? fmt::format("somebody is about to remove node {}", node.meta.name) : "";
-  }
-  if (spec.node_selector && !spec.node_selector->matches(node.meta.labels))
-    return fmt::format("spec.nodeSelector does not choose node {}", node.meta.name);
-  return fmt::format("node {} is not ready", node.meta.name);
+  const std::string why = planning::why_not_looked_at(spec, cluster.node(at));
+  return why.empty() ? why : fmt::format("node {}: {}", cluster.node(at).meta.name, why);
 }
 
 /// With the pods that the operator would not nominate because of an Evacuation that there is already; the asked pod is
@@ -47,6 +40,7 @@ planning::PlanInput plan_input(const api::DeschedulerPolicy& policy, const plann
   if (policy.spec.mode != api::PolicyMode::kManual) input.options.taint_value = api::soft_taint_value(policy.meta.name);
   input.options.placement_hints = policy.status.last_cycle && policy.status.last_cycle->placement_hints;
   input.options.max_refusals = std::numeric_limits<std::size_t>::max();
+  input.options.max_node_rows = std::numeric_limits<std::size_t>::max();
   input.options.elapsed = [begin = std::chrono::steady_clock::now()] {
     return std::chrono::duration_cast<base::Duration>(std::chrono::steady_clock::now() - begin);
   };
@@ -93,11 +87,25 @@ void take_from_rules(const api::DeschedulerPolicySpec& spec, const scheduling::C
   if (refusal) {
     opinion.verdict = PolicyVerdict::kProtected;
     opinion.rule = refusal->reason;
-    opinion.message = refusal->message();
+    opinion.message = rules.explain(*refusal, pod, scheduling::Overlay(cluster));
     return;
   }
   opinion.verdict = PolicyVerdict::kContent;
   opinion.message = "it may be moved, but no strategy wants it to";
+}
+
+/// How utilization strategies class the pod's node, and why they move nothing; "": there are none.
+std::string words_about_node(const planning::Plan& plan, const std::string& node) {
+  std::string words;
+  for (const planning::StrategyResult& result : plan.strategies) {
+    if (!result.classes) continue;
+    const auto row = std::ranges::find(result.classes->nodes, node, &api::ClassifiedNode::node);
+    if (row == result.classes->nodes.end()) continue;
+    words += fmt::format("; {}: its node is {}{}: {}{}", result.strategy, api::to_string(row->node_class),
+                         row->cordoned ? " and cordoned" : "", row->reason,
+                         result.classes->note.empty() ? "" : "; " + result.classes->note);
+  }
+  return words;
 }
 
 /// What comes of a nomination.
@@ -140,14 +148,14 @@ PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling:
   opinion.suspended = policy.spec.suspend;
   opinion.in_published = std::ranges::find(policy.status.plan, uid, &api::PlannedMove::uid) != policy.status.plan.end();
   if (policy.status.last_cycle) opinion.last_cycle = policy.status.last_cycle->start;
-  opinion.message = why_not_looked_at(policy.spec, cluster, pod);
+  const planning::PlanSpec spec(policy.spec);
+  opinion.message = why_not_looked_at(spec, cluster, pod);
   if (!opinion.message.empty()) {
     opinion.verdict = PolicyVerdict::kNotLookedAt;
     return opinion;
   }
   strategies::RestartHistory restarts;
   restarts.restore(policy.status.restarts, now);
-  const planning::PlanSpec spec(policy.spec);
   planning::PlanInput input = plan_input(policy, spec, cluster, evacuations, uid, now);
   input.restarts = &restarts;
   input.server_minor = server_minor;
@@ -164,6 +172,8 @@ PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling:
     return opinion;
   }
   take_from_rules(policy.spec, cluster, pod, now, opinion);
+  if (opinion.verdict == PolicyVerdict::kContent)
+    opinion.message += words_about_node(plan, cluster.node(cluster.node_of(pod)).meta.name);
   return opinion;
 }
 

@@ -87,6 +87,8 @@ struct Explanation {
   std::vector<PastDecision> past{};       ///< oldest first
   std::optional<AdmissionFact> manual{};  ///< what an Evacuation that a person makes now would wait for
   std::vector<std::string> problems;      ///< what could not be read
+  std::optional<base::TimePoint> now{};   ///< of a dump; absent: the clock's
+  std::string now_source{};               ///< where that is from
 };
 
 /// Evaluates the policies on the cluster and adds what they say. Nothing when the pod is not in it.

@@ -178,6 +178,8 @@ std::string render(const Explanation& explanation, base::TimePoint now, bool col
   std::string text = fmt::format("pod/{} in {}: {}\n", explanation.key.name, explanation.key.ns,
                                  paint(one_line(conclusion(explanation)), Tone::kStrong, colour));
   if (explanation.pod) text += "  " + place_of(explanation, now) + "\n";
+  if (explanation.now)
+    text += fmt::format("  now is {}, {}\n", base::format_time(*explanation.now), one_line(explanation.now_source));
   if (!explanation.made_it.empty()) text += heading("It replaced", colour);
   for (const api::Evacuation& each : explanation.made_it)
     text += fmt::format("  pod {} of node {}, evacuated {} ago by {}{}\n", each.spec.pod_ref.name,
@@ -207,6 +209,10 @@ api::Json as_json(const Explanation& explanation) {
                     {"conclusion", conclusion(explanation)}};
   for (const char* list : {"evacuations", "replaced", "disruptionBudgets", "policies", "cycles", "past", "problems"})
     json[list] = api::Json::array();
+  if (explanation.now) {
+    json["now"] = base::format_time(*explanation.now);
+    json["nowSource"] = explanation.now_source;
+  }
   if (explanation.pod) {
     json["uid"] = explanation.pod->meta.uid;
     json["node"] = explanation.pod->node_name.value;

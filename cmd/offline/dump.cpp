@@ -44,6 +44,7 @@ constexpr std::array kKinds = {
     KindOfGroup{"CSIStorageCapacity", "storage.k8s.io"},
     KindOfGroup{"VolumeAttachment", "storage.k8s.io"},
     KindOfGroup{"ResourceClaim", "resource.k8s.io"},
+    KindOfGroup{"PodGroup", "scheduling.k8s.io"},
     KindOfGroup{"ReplicaSet", "apps"},
     KindOfGroup{"Deployment", "apps"},
     KindOfGroup{"StatefulSet", "apps"},
@@ -79,6 +80,7 @@ class DumpBuilder {
       return base::invalid(
           fmt::format("must be a Kubernetes object, not {}; dump with kubectl get … -o json", api::kind_of(object)));
     if (kind.empty()) return base::invalid("has no kind; dump with kubectl get … -o json");
+    dump_.newest_time.look_at(object, kind);
     if (is_known(kind, version)) return take_known(kind, object);
     ++dump_.skipped[version.empty() ? kind : version + " " + kind];
     return base::Done{};
@@ -101,6 +103,7 @@ class DumpBuilder {
       return keep(kind, api::decode_csi_storage_capacity(text), into.storage_capacities);
     if (kind == "VolumeAttachment") return keep(kind, api::decode_volume_attachment(text), into.volume_attachments);
     if (kind == "ResourceClaim") return keep(kind, api::decode_resource_claim(text), into.resource_claims);
+    if (kind == "PodGroup") return keep(kind, api::decode_scheduling_pod_group(text), into.pod_groups);
     const bool ours = kind == "DeschedulerPolicy" || kind == "Evacuation";
     if (!ours) return keep(kind, api::decode_workload(text), into.workloads);
     const bool kept = kind == "Evacuation" ? keep_ours(api::decode_evacuation(text), dump_.evacuations)
@@ -130,8 +133,6 @@ class DumpBuilder {
   base::Status keep(const std::string& kind, base::Result<T> decoded, std::vector<std::shared_ptr<const T>>& into) {
     if (!decoded) return decoded.error().during(kind);
     if (decoded->meta.name.empty()) return base::invalid(kind + " without metadata.name");
-    note_time(decoded->meta.creation_timestamp);
-    if constexpr (std::is_same_v<T, api::Pod>) note_pod_times(*decoded);
     if (!seen_.insert({kind, decoded->meta.key()}).second) return base::Done{};
     if constexpr (std::is_same_v<T, api::Pod>)
       dump_.pods_of_unknown_age += is_unknown(decoded->meta.creation_timestamp);
@@ -139,15 +140,7 @@ class DumpBuilder {
     return base::Done{};
   }
 
-  void note_pod_times(const api::Pod& pod) {
-    if (pod.start_time) note_time(*pod.start_time);
-    for (const api::PodCondition& condition : pod.conditions) note_time(condition.last_transition_time);
-  }
   static bool is_unknown(base::TimePoint time) { return time == base::TimePoint{}; }
-  void note_time(base::TimePoint time) {
-    if (is_unknown(time)) return;
-    if (!dump_.newest_time || time > *dump_.newest_time) dump_.newest_time = time;
-  }
 
   Dump dump_;
   std::set<std::pair<std::string, api::ObjectKey>> seen_;
@@ -196,13 +189,14 @@ base::Status add_file(const std::string& path, bool may_be_foreign, DumpBuilder&
 
 }  // namespace
 
-base::Result<base::TimePoint> choose_now(const std::string& flag, const Dump& dump) {
+base::Result<Now> choose_now(const std::string& flag, const Dump& dump) {
+  const NewestTime& newest = dump.newest_time;
   if (flag.empty()) {
-    if (dump.newest_time) return *dump.newest_time;
+    if (newest.time()) return Now{*newest.time(), fmt::format("the newest time in the dump ({})", newest.where())};
     return base::invalid(
         "no object of the dump has a readable time, so \"now\" is unknown: pass --now TIME (RFC 3339)");
   }
-  if (const auto time = base::parse_time(flag)) return *time;
+  if (const auto time = base::parse_time(flag)) return Now{*time, "--now"};
   return base::invalid(fmt::format("--now: \"{}\" is no RFC 3339 time such as 2026-11-21T12:00:00Z", flag));
 }
 

@@ -9,6 +9,7 @@
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "cmd/input/dump_time.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
 
 namespace cmd {
@@ -20,7 +21,7 @@ struct Dump {
   std::vector<api::Evacuation> evacuations;      ///< the same
   std::map<std::string, int> skipped;            ///< kinds that planning does not need, with how many there were
   int skipped_files = 0;                         ///< of a directory: without a Kubernetes object, or of another type
-  std::optional<base::TimePoint> newest_time;    ///< the newest instant that any object mentions
+  NewestTime newest_time;                        ///< of all objects, those that planning does not need included
   int pods_of_unknown_age = 0;                   ///< without a creationTimestamp that can be read
   int pods_without_spec = 0;                     ///< whose spec is no object
 };
@@ -31,8 +32,13 @@ struct Dump {
 /// Errors name the file and the place in it.
 base::Result<Dump> load_dump(const std::string& path);
 
+/// The time that ages are counted from.
+struct Now {
+  base::TimePoint time{};
+  std::string source{};  ///< "--now", "the newest time in the dump (Node n-1, status.conditions[0].lastHeartbeatTime)"
+};
 /// What --now says; without it the newest time in the dump. An error asks for --now when there is none.
-base::Result<base::TimePoint> choose_now(const std::string& flag, const Dump& dump);
+base::Result<Now> choose_now(const std::string& flag, const Dump& dump);
 
 /// What is to be known of pods that cannot be read whole: how many have no readable creationTimestamp, and how many no
 /// spec. "" when all can.

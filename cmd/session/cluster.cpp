@@ -19,6 +19,7 @@ class ClusterReader {
     if (!found) return;
     pdbs_ = found->pdbs;
     resource_claims_ = found->resource_claims;
+    pod_groups_ = found->pod_groups;
     cluster_.server_minor = scheduling::minor_version(found->server_version);
   }
 
@@ -37,6 +38,7 @@ class ClusterReader {
     read_all(kube::kCsiDrivers, api::decode_csi_driver, input.csi_drivers);
     read_all(kube::kCsiStorageCapacities, api::decode_csi_storage_capacity, input.storage_capacities);
     if (resource_claims_) read_all(*resource_claims_, api::decode_resource_claim, input.resource_claims);
+    if (pod_groups_) read_all(*pod_groups_, api::decode_scheduling_pod_group, input.pod_groups);
     if (complete) cluster_.snapshot = std::move(input);
     read_policies();
     read_evacuations(ns);
@@ -87,6 +89,7 @@ class ClusterReader {
   Session& session_;
   kube::ResourceType pdbs_ = kube::kPdbs;
   std::optional<kube::ResourceType> resource_claims_;
+  std::optional<kube::ResourceType> pod_groups_;
   LiveCluster cluster_;
 };
 

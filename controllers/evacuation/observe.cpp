@@ -7,6 +7,7 @@
 #include "api/core/codec.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/origin.hpp"
+#include "api/pod_group.hpp"
 #include "controllers/evacuation/emptied_nodes.hpp"
 #include "controllers/evacuation/group_lookup.hpp"
 #include "controllers/evacuation/reconciliation.hpp"
@@ -432,8 +433,17 @@ void Reconciler::Reconciliation::observe_budgets() {
   }
 }
 
+void Reconciler::Reconciliation::observe_scheduling_group() {
+  seen_.whole_group.clear();
+  if (!seen_.pod || seen_.pod->scheduling_group.empty()) return;
+  const std::string& name = seen_.pod->scheduling_group.get();
+  const auto group = deps_.pod_groups != nullptr ? deps_.pod_groups->get({key_.ns, name}) : nullptr;
+  seen_.whole_group = api::objection_of_scheduling_group(*seen_.pod, group.get());
+}
+
 /// By the cache. A claim that it does not know says nothing: before a call all are read live.
 void Reconciler::Reconciliation::observe_claims() {
+  observe_scheduling_group();
   seen_.claim_risk.clear();
   freshness_.claims_from_cache();
   if (!deps_.claims || !seen_.pod || seen_.pod->uid() != seen_.evacuation.spec.pod_ref.uid) return;

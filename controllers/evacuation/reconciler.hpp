@@ -77,6 +77,7 @@ class Reconciler {
     ServiceCaller* services = nullptr;     ///< nullptr: none is configured
     /// nullptr: claims are only read live, before a call.
     const kube::Store<api::PersistentVolumeClaim>* claims = nullptr;
+    const kube::Store<api::SchedulingPodGroup>* pod_groups = nullptr;  ///< nullptr: the server has none
     Audit& audit = no_audit();
     /// Is there a DeschedulerPolicy of that name and UID that is not being deleted? May be empty.
     std::function<bool(const std::string& name, const std::string& uid)> policy_lives = {};

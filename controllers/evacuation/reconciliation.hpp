@@ -68,6 +68,7 @@ class Reconciler::Reconciliation {
   /// Whether the end of the pod would cost its data, as its claims tell.
   void observe_budgets();
   void observe_claims();
+  void observe_scheduling_group();
   base::Result<Continue> refresh_claims();
 
   // --- slot.cpp: asking for a slot, and for free capacity with it

@@ -62,6 +62,7 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
   options.on_strategy = known.on_strategy;
   options.continues_plan = known.continues_plan;
   options.max_refusals = kMaxAuditedPods;
+  options.max_node_rows = api::kMaxPublishedClassifiedNodes;
   planning::Plan plan = planning::plan_cycle({.spec = spec,
                                               .cluster = snapshot,
                                               .leaving = known.leaving,
@@ -109,6 +110,17 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
   for (const scheduling::InputProblem& problem : problems.rows()) outcome.warnings.push_back(problem.to_string());
   outcome.more_warnings = problems.total() - static_cast<std::int64_t>(problems.rows().size());
   return outcome;
+}
+
+std::vector<api::NodeClasses> node_classes_of(const CycleOutcome& outcome) {
+  std::vector<api::NodeClasses> all;
+  for (const planning::StrategyResult& result : outcome.strategies) {
+    if (!result.classes || all.size() == api::kMaxPublishedNodeClasses) continue;
+    api::NodeClasses& classes = all.emplace_back(*result.classes);
+    if (result.nominated > 0) classes.nodes.clear();
+    classes.nodes.resize(std::min(classes.nodes.size(), api::kMaxPublishedClassifiedNodes));
+  }
+  return all;
 }
 
 }  // namespace controllers

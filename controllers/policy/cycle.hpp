@@ -54,4 +54,7 @@ KnownPods known_pods(const std::vector<std::shared_ptr<const api::Evacuation>>& 
 CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& snapshot,
                        const KnownPods& known, std::string id, base::TimePoint now);
 
+/// What status.nodeClasses has of the cycle: counts of each utilization strategy, and nodes where it moves nothing.
+std::vector<api::NodeClasses> node_classes_of(const CycleOutcome& outcome);
+
 }  // namespace controllers

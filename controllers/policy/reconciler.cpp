@@ -222,6 +222,7 @@ api::DeschedulerPolicyStatus PolicyReconciler::status_after(const api::Deschedul
     next.restarts = planner_.remembered_restarts(spec.strategy_specs);
     next.balance = outcome->balance;
     next.rounds = outcome->rounds;
+    next.node_classes = node_classes_of(*outcome);
   }
   tell_convergence(next, generation, now);
   if (const strategies::Strategy* in_rounds = spec.strategy_specs.in_rounds())

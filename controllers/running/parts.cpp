@@ -164,6 +164,7 @@ evacuation::Reconciler::Dependencies OperatorParts::evacuation_dependencies() {
           .reservations = &reservations,
           .services = deps.services,
           .claims = &caches.claims.store(),
+          .pod_groups = caches.pod_groups ? &caches.pod_groups->store() : nullptr,
           .audit = tracer,
           .policy_lives =
               [this](const std::string& name, const std::string& uid) {

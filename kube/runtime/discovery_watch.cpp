@@ -19,6 +19,7 @@ std::string relevant_change(const Discovery& before, const Discovery& now) {
   compare("Eviction", before.eviction_version, now.eviction_version);
   compare("PodDisruptionBudgets", before.pdbs.api_version(), now.pdbs.api_version());
   compare("ResourceClaims", name_of(before.resource_claims), name_of(now.resource_claims));
+  compare("PodGroups", name_of(before.pod_groups), name_of(now.pod_groups));
   compare("the EvictionRequest API", name_of(before.has_native_evictions), name_of(now.has_native_evictions));
   return text;
 }

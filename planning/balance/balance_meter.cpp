@@ -66,7 +66,7 @@ double BalanceMeter::distance(NodeIndex node, double percent, double middle) con
 /// By how much the squared distance of the node shrinks when so much of the resource comes to it, or goes.
 double BalanceMeter::gain_on(const Scale& scale, std::size_t resource, NodeIndex node, std::int64_t amount) const {
   const LoadTable& load = scale.load;
-  if (!load.knows(node)) return 0;
+  if (!load.knows(node) || !load.has(node, resource)) return 0;
   const double middle = scale.middle[pool_of_[node]][resource];
   const double now = load.percent(node, resource);
   const double then = std::max(now + load.percent_of(node, resource, amount), 0.0);
@@ -114,14 +114,15 @@ api::Imbalance BalanceMeter::imbalance(const LoadTable& load, std::size_t resour
     double peak = 0;
     const bool empties = !pool.emptied_up_to.empty();
     for (const NodeIndex node : known) {
+      if (!load.has(node, resource)) continue;
       const double percent = load.percent(node, resource);
       double off = percent - mean;
       if (!pool.packed_to.empty()) off = distance(node, percent, now_.middle[pool_of_[node]][resource]);
       if (empties) off = is_emptied(load, node) ? percent : 0;
       squares += off * off;
+      ++nodes;
       peak = std::max(peak, percent);
     }
-    nodes += known.size();
     if (mean > 0) result.peak_to_mean = std::max(result.peak_to_mean, peak / mean);
   }
   if (nodes > 0) result.deviation = std::sqrt(squares / static_cast<double>(nodes));

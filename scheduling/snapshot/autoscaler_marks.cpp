@@ -1,5 +1,7 @@
 #include "scheduling/snapshot/autoscaler_marks.hpp"
 
+#include <algorithm>
+
 namespace scheduling {
 
 NodeRemoval removal_of(const api::Node& node) {
@@ -21,6 +23,20 @@ std::optional<std::string_view> keeping_annotation(const api::Node& node) {
 }
 
 bool is_marked_unsafe(const api::Pod& pod) { return pod.meta.annotations.value(kSafeToEvictAnnotation) == "false"; }
+
+bool is_marked_to_complete(const api::Pod& pod) {
+  return !pod.is_terminal() && pod.meta.annotations.value(kSafeToEvictAnnotation) == "on-completion";
+}
+
+bool is_marked_safe_volume(const api::Pod& pod, std::string_view volume) {
+  std::string_view listed = pod.meta.annotations.value(kSafeVolumesAnnotation);
+  while (!listed.empty()) {
+    const std::string_view entry = listed.substr(0, listed.find(','));
+    if (!volume.empty() && entry.substr(std::min(entry.find_first_not_of(' '), entry.size())) == volume) return true;
+    listed.remove_prefix(std::min(entry.size() + 1, listed.size()));
+  }
+  return false;
+}
 
 bool is_marked_undisruptable(const api::Pod& pod, base::TimePoint now) {
   const std::string& value = pod.meta.annotations.value(kDoNotDisruptAnnotation);

@@ -12,6 +12,8 @@
 namespace scheduling {
 
 inline constexpr std::string_view kSafeToEvictAnnotation = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+inline constexpr std::string_view kSafeVolumesAnnotation =
+    "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
 inline constexpr std::string_view kScaleDownDisabledAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 inline constexpr std::string_view kDoNotDisruptAnnotation = "karpenter.sh/do-not-disrupt";
 inline constexpr std::string_view kToBeDeletedTaint = "ToBeDeletedByClusterAutoscaler";
@@ -30,8 +32,12 @@ NodeRemoval removal_of(const api::Node& node);
 /// The annotation that keeps autoscalers from removing the node; nullopt: none does.
 std::optional<std::string_view> keeping_annotation(const api::Node& node);
 
-/// safe-to-evict is "false". Other values mean nothing here.
+/// safe-to-evict is "false".
 bool is_marked_unsafe(const api::Pod& pod);
+/// safe-to-evict is "on-completion", and the pod has not ended. Values but these two mean nothing here.
+bool is_marked_to_complete(const api::Pod& pod);
+/// safe-to-evict-local-volumes lists the volume: "cache,tmp".
+bool is_marked_safe_volume(const api::Pod& pod, std::string_view volume);
 
 /// do-not-disrupt is "true", or a duration (such as "2h") that has not passed since the pod's start. Other values mean
 /// nothing.

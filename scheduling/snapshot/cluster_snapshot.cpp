@@ -49,6 +49,7 @@ ClusterSnapshot::ClusterSnapshot(SnapshotInput input, Quantities quantities)
       storage_classes_(in_order(std::move(input.storage_classes))),
       csi_nodes_(in_order(std::move(input.csi_nodes))),
       resource_claims_(in_order(std::move(input.resource_claims))),
+      pod_groups_(in_order(std::move(input.pod_groups))),
       volume_attachments_(in_order(std::move(input.volume_attachments))),
       csi_drivers_(in_order(std::move(input.csi_drivers))),
       storage_capacities_(in_order(std::move(input.storage_capacities))),
@@ -84,6 +85,7 @@ bool ClusterSnapshot::update_others(const SnapshotInput& now) {
   take_list(storage_classes_, now.storage_classes);
   take_list(csi_nodes_, now.csi_nodes);
   take_list(resource_claims_, now.resource_claims);
+  take_list(pod_groups_, now.pod_groups);
   take_list(csi_drivers_, now.csi_drivers);
   take_list(storage_capacities_, now.storage_capacities);
   if (take_list(volume_attachments_, now.volume_attachments)) sort_attachments();
@@ -243,6 +245,10 @@ const api::CsiNode* ClusterSnapshot::find_csi_node(std::string_view node) const 
 
 const api::ResourceClaim* ClusterSnapshot::find_resource_claim(std::string_view ns, std::string_view name) const {
   return find_in(resource_claims_, ns, name);
+}
+
+const api::SchedulingPodGroup* ClusterSnapshot::find_pod_group(std::string_view ns, std::string_view name) const {
+  return find_in(pod_groups_, ns, name);
 }
 
 const api::CsiDriver* ClusterSnapshot::find_csi_driver(std::string_view name) const {

@@ -45,6 +45,7 @@ struct SnapshotInput {
   List<api::VolumeAttachment> volume_attachments;
   List<api::CsiDriver> csi_drivers;
   List<api::CsiStorageCapacity> storage_capacities;
+  List<api::SchedulingPodGroup> pod_groups;
 };
 
 /// Pods that came, went or changed. A pod is known by namespace, name and uid.
@@ -192,6 +193,7 @@ class ClusterSnapshot {
   bool has_storage_classes() const { return !storage_classes_.empty(); }
   const api::CsiNode* find_csi_node(std::string_view node) const;
   const api::ResourceClaim* find_resource_claim(std::string_view ns, std::string_view name) const;
+  const api::SchedulingPodGroup* find_pod_group(std::string_view ns, std::string_view name) const;
   /// Those of the node, in order of name.
   std::span<const api::VolumeAttachment* const> attachments_on(NodeIndex node) const {
     return attachments_.empty() ? std::span<const api::VolumeAttachment* const>() : attachments_[node];
@@ -282,6 +284,7 @@ class ClusterSnapshot {
   SnapshotInput::List<api::StorageClass> storage_classes_;
   SnapshotInput::List<api::CsiNode> csi_nodes_;
   SnapshotInput::List<api::ResourceClaim> resource_claims_;
+  SnapshotInput::List<api::SchedulingPodGroup> pod_groups_;
   SnapshotInput::List<api::VolumeAttachment> volume_attachments_;
   SnapshotInput::List<api::CsiDriver> csi_drivers_;
   SnapshotInput::List<api::CsiStorageCapacity> storage_capacities_;

@@ -43,9 +43,11 @@ class Leveller {
         taking_(load.taking(pool.nodes)),
         band_(load_band_of(*pool.thresholds, giving_)) {}
 
-  void run(NominationSink& sink, const LevelArgs& args) {
+  void run(NominationSink& sink, const LevelArgs& args, NodeClassification& classes) {
     LoadRules rules;
-    pick_nodes(rules);
+    pick_nodes(rules, classes);
+    classes.add_rest(giving_);
+    classes.note(pool_.name, why_idle(rules, args.number_of_nodes, classes));
     if (!has_enough_low_nodes(args.number_of_nodes)) return;
     LoadedNodes loaded(context_, sink, taking_, {band_.low, band_.welcome});
     if (args.soft_taint && is_uneven()) loaded.avoid(giving_, rules.sources);
@@ -72,13 +74,22 @@ class Leveller {
                                [&](NodeIndex node) { return is_above(taking_.percents(node), band_.high); });
   }
 
-  void pick_nodes(LoadRules& rules) const {
+  void pick_nodes(LoadRules& rules, NodeClassification& classes) const {
     const auto says_over = [&](std::span<const double> percent) { return is_above(percent, band_.high); };
     for (const NodeIndex node : giving_.known()) {
       if (!taking_.knows(node)) continue;
       if (says_over(giving_.percents(node))) {
-        if (load_.confirms(node, says_over)) rules.sources.push_back(node);
-      } else if (!context_.cluster.base().node(node).unschedulable && !is_above(taking_.percents(node), band_.level)) {
+        const bool is_confirmed = load_.confirms(node, says_over);
+        if (is_confirmed) rules.sources.push_back(node);
+        classes.add(node, api::NodeClass::kOverutilized, [&] {
+          return describe_load(giving_, node, band_.high, "targetThresholds").append(is_confirmed ? "" : kNotConfirmed);
+        });
+        continue;
+      }
+      const bool is_low = !is_above(taking_.percents(node), band_.low);
+      classes.add(node, is_low ? api::NodeClass::kUnderutilized : api::NodeClass::kAppropriate,
+                  [&] { return describe_load(taking_, node, band_.low, "thresholds"); });
+      if (!context_.cluster.base().node(node).unschedulable && !is_above(taking_.percents(node), band_.level)) {
         rules.destinations.push_back(node);
       }
     }
@@ -88,12 +99,27 @@ class Leveller {
                              [&](NodeIndex node) { return worst_excess(taking_.percents(node), band_.level); });
   }
 
+  std::string why_idle(const LoadRules& rules, std::int32_t number_of_nodes, const NodeClassification& classes) const {
+    if (giving_.known().empty()) return "no node publishes a resource that has thresholds, and has a usable figure";
+    if (!has_enough_low_nodes(number_of_nodes)) return describe_too_few(low_nodes(), number_of_nodes, classes);
+    if (rules.sources.empty() && is_uneven_to_give())
+      return "the overutilized nodes are not confirmed by enough samples yet";
+    if (rules.sources.empty()) return "no node is overutilized";
+    return rules.destinations.empty() ? "no node that takes pods is low enough to take more load" : "";
+  }
+
+  bool is_uneven_to_give() const {
+    return std::ranges::any_of(giving_.known(),
+                               [&](NodeIndex node) { return is_above(giving_.percents(node), band_.high); });
+  }
+
   bool has_enough_low_nodes(std::int32_t number) const {
-    if (number <= 0) return true;
-    const auto low = std::ranges::count_if(taking_.known(), [&](NodeIndex node) {
+    return number <= 0 || low_nodes() > static_cast<std::size_t>(number);
+  }
+  std::size_t low_nodes() const {
+    return static_cast<std::size_t>(std::ranges::count_if(taking_.known(), [&](NodeIndex node) {
       return !context_.cluster.base().node(node).unschedulable && !is_above(taking_.percents(node), band_.low);
-    });
-    return low > number;
+    }));
   }
 
   const StrategyContext& context_;
@@ -123,8 +149,8 @@ LoadBand load_band_of(const Thresholds& thresholds, const LoadTable& load) {
 }
 
 void level_load(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load, const PoolNodes& pool,
-                const LevelArgs& args) {
-  Leveller(context, load, pool).run(sink, args);
+                const LevelArgs& args, NodeClassification& classes) {
+  Leveller(context, load, pool).run(sink, args, classes);
 }
 
 }  // namespace strategies

@@ -8,6 +8,7 @@
 #include "strategies/load/measured_load.hpp"
 #include "strategies/load/node_pools.hpp"
 #include "strategies/strategy.hpp"
+#include "strategies/utilization/node_classes.hpp"
 
 namespace strategies {
 
@@ -34,6 +35,6 @@ struct LevelArgs {
 /// LowNodeUtilization by measured load (docs/strategies/low-node-utilization.md): in each pool pods leave nodes above
 /// the band for any node that stays at or below LoadBand::level. Nodes whose load is not known neither give nor take.
 void level_load(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load, const PoolNodes& pool,
-                const LevelArgs& args);
+                const LevelArgs& args, NodeClassification& classes);
 
 }  // namespace strategies

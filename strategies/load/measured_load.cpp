@@ -22,7 +22,8 @@ MeasuredLoad::MeasuredLoad(const StrategyContext& context, const MeasuredUsage& 
       resources_(std::move(resources)),
       lower_(measured, context.cluster, {.figure = MeasuredView::Figure::kLower, .forecast = args.forecast},
              context.measured_entries),
-      higher_(lower_.by(MeasuredView::Figure::kHigher)) {}
+      higher_(lower_.by(MeasuredView::Figure::kHigher)),
+      staying_(lower_, context.cluster, is_on_its_way_out) {}
 
 void MeasuredLoad::take_means(const StrategyContext& context) {
   if (measured_.pod_means.empty()) return;
@@ -42,16 +43,17 @@ void MeasuredLoad::compare_forecasts_among(std::span<const NodeIndex> nodes) {
   higher_.compare_forecasts_among(nodes);
 }
 
-/// nullopt: unknown. What is counted and not measured is as it is now.
+/// nullopt: unknown. What is counted and not measured is as it is now. LoadTable::kNone: the node has none of it.
 std::optional<double> MeasuredLoad::percentage(NodeIndex node, std::size_t resource,
                                                std::span<const std::int64_t> amounts) const {
   const std::string& name = resources_[resource];
+  const std::int64_t capacity = capacity_in(cluster_, lower_, node, name).value_or(0);
+  if (capacity <= 0) return LoadTable::kNone;
   if (const auto column = lower_.column_of(name))
     return *column < amounts.size() ? lower_.percent_of(node, *column, amounts[*column]) : std::nullopt;
   const auto used = lower_.of_node(node, name);
-  const auto capacity = capacity_in(cluster_, lower_, node, name);
-  if (!used || !capacity || *capacity <= 0) return std::nullopt;
-  return static_cast<double>(*used) / static_cast<double>(*capacity) * 100;
+  if (!used) return std::nullopt;
+  return static_cast<double>(*used) / static_cast<double>(capacity) * 100;
 }
 
 /// False: one of the amounts is unknown, or `says` says no.

@@ -19,12 +19,14 @@ class MeasuredLoad {
  public:
   MeasuredLoad(const StrategyContext& context, const scheduling::MeasuredUsage& measured, const UsageArgs& args,
                std::vector<std::string> resources);
+  MeasuredLoad(const MeasuredLoad&) = delete;
+  MeasuredLoad& operator=(const MeasuredLoad&) = delete;
 
   /// See MeasuredView.
   void compare_forecasts_among(std::span<const NodeIndex> nodes);
 
-  /// The load that nodes are relieved by: not what left them a moment ago.
-  LoadTable giving(std::span<const NodeIndex> nodes) const { return {cluster_, lower_, resources_, nodes}; }
+  /// The load that nodes are relieved by: not what left them a moment ago, or is on its way out.
+  LoadTable giving(std::span<const NodeIndex> nodes) const { return {cluster_, staying_, resources_, nodes}; }
   /// The load that nodes are filled by: with what came a moment ago.
   LoadTable taking(std::span<const NodeIndex> nodes) const { return {cluster_, higher_, resources_, nodes}; }
   /// Makes usual() known, where somebody keeps means: it takes a walk through all pods.
@@ -32,6 +34,8 @@ class MeasuredLoad {
   /// The load that nodes have usually, by the means of their pods; nullopt: not known.
   std::optional<LoadTable> usual(std::span<const NodeIndex> nodes) const;
   const UsageView& usage() const { return lower_; }
+  /// Whose figures taking() has.
+  const UsageView& taking_usage() const { return higher_; }
   const std::vector<std::string>& resources() const { return resources_; }
 
   /// Hysteresis: the newest sample and enough of the last ones say so, or the forecast does. `says` takes percentages
@@ -55,6 +59,7 @@ class MeasuredLoad {
   const std::vector<std::string> resources_;
   MeasuredView lower_;
   MeasuredView higher_;
+  UsageWithoutPods staying_;                ///< lower_ without pods that are on their way out
   std::shared_ptr<const UsageView> usual_;  ///< nullptr: not known
 };
 

@@ -186,14 +186,15 @@ class LoadMover {
   }
 
   NominationResult offer(const Departure& departure) {
-    auto refusal = context_.evictability.refusal_before_eviction(departure.pod, context_.cluster);
-    std::optional<NodeIndex> place;
-    if (!refusal) {
-      place = find_place(departure);
-      if (!place) refusal = {"NoDestinationHasCapacity", "no node that takes it stays low enough by measured usage"};
-    }
-    if (refusal) {
+    if (const auto refusal = context_.evictability.refusal_before_eviction(departure.pod, context_.cluster)) {
       sink_.refused(departure.pod, *refusal);
+      return NominationResult::kRefused;
+    }
+    const auto place = find_place(departure);
+    if (!place) {
+      sink_.refused_because(departure.pod,
+                            {"NoDestinationHasCapacity", "no node takes it and stays low enough by measured usage"},
+                            [&] { return why_no_place(departure); });
       return NominationResult::kRefused;
     }
     const Goal goal = [this, &departure](NodeIndex to) { return takes_[to] && may_take(to, departure); };
@@ -232,6 +233,20 @@ class LoadMover {
     if (!has_place_for_load && too_large_.size() < kMostRemembered * resource_count())
       too_large_.insert(too_large_.end(), departure.wanted.begin(), departure.wanted.end());
     return std::nullopt;
+  }
+
+  /// The scheduler's rules come before the load.
+  std::string why_no_place(const Departure& departure) {
+    const auto query = trial_.cluster().fit_query(departure.pod, context_.evictability.fit_level());
+    scheduling::Misfits misfits(context_.cluster.base());
+    for (const NodeIndex node : rules_.destinations) {
+      if (misfits.nodes() == scheduling::kMostAsked) break;
+      auto refusal = query->refusal_beside_room(node);
+      if (!refusal) refusal = query->refusal(node);
+      if (!refusal && may_take(node, departure)) return {};
+      misfits.add(node, refusal ? *refusal : scheduling::Refusal{"AboveTarget", "its load would be too high"});
+    }
+    return misfits.text();
   }
 
   void account(const Departure& departure, NodeIndex expected) {

@@ -31,7 +31,9 @@ Percents targets_of(const Thresholds& thresholds) {
 /// The worst of the resources decides.
 double score_of(std::span<const double> percent, const Percents& targets) {
   double worst = 100;
-  for (std::size_t r = 0; r < percent.size(); ++r) worst = std::min(worst, target_load_score(percent[r], targets[r]));
+  for (std::size_t r = 0; r < percent.size(); ++r) {
+    if (percent[r] >= 0) worst = std::min(worst, target_load_score(percent[r], targets[r]));  // else it has none of it
+  }
   return worst;
 }
 
@@ -155,7 +157,7 @@ base::Status TargetLoadPacking::nominate(const StrategyContext& context, Nominat
 /// Not when it would take more moves than a node's limit.
 bool TargetLoadPacking::may_be_emptied(const StrategyContext& context, NodeIndex node) const {
   std::vector<PodIndex> pods = pods_on(context, node, PodStates::kActive);
-  std::erase_if(pods, [&](PodIndex pod) { return goes_with_node(context.cluster.base(), pod); });
+  std::erase_if(pods, [&](PodIndex pod) { return is_no_work(context.cluster.base(), pod); });
   return !pods.empty() && (!args_.evictions_per_node || pods.size() <= *args_.evictions_per_node);
 }
 

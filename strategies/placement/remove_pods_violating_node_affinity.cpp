@@ -27,6 +27,15 @@ bool fits_a_better_node(const StrategyContext& context, PodIndex pod, const Goal
   return std::ranges::any_of(context.nodes, [&](NodeIndex node) { return is_better(node) && query->fits(node); });
 }
 
+/// Details of a refusal; "": none.
+std::string why_no_better_node(const StrategyContext& context, PodIndex pod, const Goal& is_better) {
+  if (std::ranges::none_of(context.nodes, is_better)) return "no node matches";
+  const auto is_asked = [&](NodeIndex node) {
+    return is_better(node) && std::ranges::binary_search(context.nodes, node);
+  };
+  return scheduling::misfits_of(context.cluster, pod, context.evictability.fit_level(), is_asked).text();
+}
+
 Goal matching_nodes(const StrategyContext& context, PodIndex pod) {
   const auto& cluster = context.cluster.base();
   return [&cluster, pod](NodeIndex to) { return scheduling::matches_node_terms(cluster.pod(pod), cluster.node(to)); };
@@ -37,16 +46,12 @@ bool has_required_terms(const api::Pod& pod) { return pod.affinity && pod.affini
 bool violates_required(const StrategyContext& context, PodIndex pod, NodeIndex node) {
   const api::Pod& object = context.cluster.base().pod(pod);
   if (!has_required_terms(object) && object.node_selector.empty()) return false;
-  if (scheduling::matches_node_terms(object, context.cluster.base().node(node))) return false;
-  return fits_a_better_node(context, pod, matching_nodes(context, pod));
+  return !scheduling::matches_node_terms(object, context.cluster.base().node(node));
 }
 
 /// Upstream does not look at pods with only a nodeSelector, though it is part of what must match.
 bool violates_required_upstream(const StrategyContext& context, PodIndex pod, NodeIndex node) {
-  const api::Pod& object = context.cluster.base().pod(pod);
-  if (!has_required_terms(object)) return false;
-  if (scheduling::matches_node_terms(object, context.cluster.base().node(node))) return false;
-  return fits_some_node(context, pod);
+  return has_required_terms(context.cluster.base().pod(pod)) && violates_required(context, pod, node);
 }
 
 std::int64_t preference_for(const api::Pod& pod, const api::Node& node) {
@@ -72,12 +77,7 @@ Goal preferred_nodes_over(const StrategyContext& context, PodIndex pod, NodeInde
 
 bool violates_preferred(const StrategyContext& context, PodIndex pod, NodeIndex node) {
   if (!has_preferred_terms(context.cluster.base().pod(pod))) return false;
-  return fits_a_better_node(context, pod, preferred_nodes_over(context, pod, node));
-}
-
-bool violates_preferred_upstream(const StrategyContext& context, PodIndex pod, NodeIndex node) {
-  if (!has_preferred_terms(context.cluster.base().pod(pod))) return false;
-  return std::ranges::any_of(context.nodes, preferred_nodes_over(context, pod, node)) && fits_some_node(context, pod);
+  return std::ranges::any_of(context.nodes, preferred_nodes_over(context, pod, node));
 }
 
 }  // namespace
@@ -90,13 +90,33 @@ RemovePodsViolatingNodeAffinity::Args RemovePodsViolatingNodeAffinity::Args::rea
   return parsed;
 }
 
+/// Why is reported where it may not.
+bool RemovePodsViolatingNodeAffinity::may_move(const Type& type, PodIndex pod, NodeIndex node,
+                                               const StrategyContext& context, NominationSink& sink) const {
+  auto refusal = context.evictability.refusal(pod);
+  if (!refusal) {
+    const Goal is_better = type.goal(context, pod, node);
+    const bool fits =
+        context.is_upstream() ? fits_some_node(context, pod) : fits_a_better_node(context, pod, is_better);
+    if (!fits) {
+      sink.refused_because(pod, type.no_better_node, [&] { return why_no_better_node(context, pod, is_better); });
+      return false;
+    }
+    refusal = context.evictability.refusal_before_eviction(pod, context.cluster);
+  }
+  if (refusal) sink.refused(pod, *refusal);
+  return !refusal;
+}
+
 /// Those that are in scope and may leave. The others are reported.
-std::vector<PodIndex> RemovePodsViolatingNodeAffinity::violating_pods_on(
-    NodeIndex node, bool (*violates)(const StrategyContext&, PodIndex, NodeIndex), scheduling::CachedSelector& in_scope,
-    const StrategyContext& context, NominationSink& sink) const {
+std::vector<PodIndex> RemovePodsViolatingNodeAffinity::violating_pods_on(NodeIndex node, const Type& type,
+                                                                         scheduling::CachedSelector& in_scope,
+                                                                         const StrategyContext& context,
+                                                                         NominationSink& sink) const {
+  const auto violates = context.is_upstream() ? type.violates_upstream : type.violates;
   std::vector<PodIndex> pods = pods_on(context, node, PodStates::kActive);
   std::erase_if(pods, [&](PodIndex pod) {
-    return !in_scope(pod) || !violates(context, pod, node) || !may_leave(context, sink, pod);
+    return !in_scope(pod) || !violates(context, pod, node) || !may_move(type, pod, node, context, sink);
   });
   return pods;
 }
@@ -106,7 +126,7 @@ void RemovePodsViolatingNodeAffinity::nominate_by(const Type& type, const Strate
   auto in_scope = pods_in(args_.scope, context);
   const auto reason = [&](PodIndex) { return std::string(type.reason); };
   for (const NodeIndex node : context.nodes) {
-    std::vector<PodIndex> pods = violating_pods_on(node, type.violates, in_scope, context, sink);
+    std::vector<PodIndex> pods = violating_pods_on(node, type, in_scope, context, sink);
     sort_for_eviction(pods, context.cluster.base());
     if (!offer_all(sink, pods, reason, [&](PodIndex pod) { return type.goal(context, pod, node); })) return;
   }
@@ -117,18 +137,25 @@ void RemovePodsViolatingNodeAffinity::nominate_by_upstream(const Type& type, con
   auto in_scope = pods_in(args_.scope, context);
   const auto reason = [&](PodIndex) { return std::string(type.reason); };
   for (const NodeIndex node : context.nodes) {
-    const std::vector<PodIndex> pods = violating_pods_on(node, type.violates_upstream, in_scope, context, sink);
+    const std::vector<PodIndex> pods = violating_pods_on(node, type, in_scope, context, sink);
     if (!offer_all(sink, pods, reason)) return;
   }
 }
 
 base::Status RemovePodsViolatingNodeAffinity::nominate(const StrategyContext& context, NominationSink& sink) const {
   static constexpr Type kByRequirement{
-      "its node does not match its required node affinity", violates_required,
+      "its node does not match its required node affinity",
+      violates_required,
       [](const StrategyContext& in, PodIndex pod, NodeIndex) { return matching_nodes(in, pod); },
-      violates_required_upstream};
-  static constexpr Type kByPreference{"another node matches its preferred node affinity better", violates_preferred,
-                                      preferred_nodes_over, violates_preferred_upstream};
+      violates_required_upstream,
+      {"NoMatchingNodeFits",
+       "it violates its nodeSelector or required node affinity, but fits on no node that matches"}};
+  static constexpr Type kByPreference{
+      "another node matches its preferred node affinity better",
+      violates_preferred,
+      preferred_nodes_over,
+      violates_preferred,
+      {"NoMatchingNodeFits", "other nodes match its preferred node affinity better, but it fits on none of them"}};
   for (const std::string& name : args_.types) {
     const Type& type = name == kRequired ? kByRequirement : kByPreference;
     // The total limit ends one type. The next one still starts, as upstream's does.

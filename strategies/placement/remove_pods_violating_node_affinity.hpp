@@ -32,18 +32,22 @@ class RemovePodsViolatingNodeAffinity final : public Strategy {
  private:
   struct Type {
     std::string_view reason;
+    /// The pod's node breaks the affinity, or another one meets it better.
     bool (*violates)(const StrategyContext& context, PodIndex pod, NodeIndex node);
     /// Nodes that are better than `here`.
     Goal (*goal)(const StrategyContext& context, PodIndex pod, NodeIndex here);
     bool (*violates_upstream)(const StrategyContext& context, PodIndex pod, NodeIndex node);
+    /// Refusal of a pod that violates the affinity and fits on no better node.
+    scheduling::Refusal no_better_node;
   };
   /// The lowest priority first, and only for a better node.
   void nominate_by(const Type& type, const StrategyContext& context, NominationSink& sink) const;
   /// In the order of the listing, wherever the replacement is placed.
   void nominate_by_upstream(const Type& type, const StrategyContext& context, NominationSink& sink) const;
-  std::vector<PodIndex> violating_pods_on(NodeIndex node, bool (*violates)(const StrategyContext&, PodIndex, NodeIndex),
-                                          scheduling::CachedSelector& in_scope, const StrategyContext& context,
-                                          NominationSink& sink) const;
+  std::vector<PodIndex> violating_pods_on(NodeIndex node, const Type& type, scheduling::CachedSelector& in_scope,
+                                          const StrategyContext& context, NominationSink& sink) const;
+  bool may_move(const Type& type, PodIndex pod, NodeIndex node, const StrategyContext& context,
+                NominationSink& sink) const;
 
   Args args_;
 };

@@ -254,7 +254,10 @@ class DuplicateSpreader {
       if (!may_leave(context_, sink_, pod)) continue;
       const auto target = find_target(pod, holds_less);
       if (!target) {
-        sink_.refused(pod, {"NoOtherNodeFits", "it fits on no node that holds less than its share"});
+        sink_.refused_because(pod, {"NoOtherNodeFits", "it fits on no node that holds less than its share"}, [&] {
+          const auto level = context_.evictability.fit_level();
+          return scheduling::misfits_of(trial_.cluster(), pod, level, holds_less).text();
+        });
         continue;
       }
       const NominationResult result = sink_.offer_towards(pod, reason(), holds_less);

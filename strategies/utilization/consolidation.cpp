@@ -4,9 +4,9 @@
 #include <functional>
 #include <iterator>
 
+#include "scheduling/predicates.hpp"
 #include "strategies/eviction_order.hpp"
 #include "strategies/listing.hpp"
-#include "strategies/load/move_cost.hpp"
 
 namespace strategies {
 namespace {
@@ -90,9 +90,10 @@ class Consolidation {
     return false;
   }
 
+  /// Neither pods that go with their node nor those that are on their way out.
   std::vector<PodIndex> pods_to_move(NodeIndex source) const {
     std::vector<PodIndex> pods = pods_on(context_, source, PodStates::kActive);
-    std::erase_if(pods, [&](PodIndex pod) { return goes_with_node(context_.cluster.base(), pod); });
+    std::erase_if(pods, [&](PodIndex pod) { return is_no_work(context_.cluster.base(), pod); });
     sort_for_eviction(pods, context_.cluster.base());
     return pods;
   }
@@ -110,11 +111,10 @@ class Consolidation {
     for (const PodIndex pod : pods) {
       auto refusal = objection_to(pod);
       const auto place = refusal ? std::nullopt : find_place(pod);
-      if (!refusal && !place) {
-        refusal = {"NodeCannotBeEmptied", "it fits on no other node, so its node cannot be emptied whole"};
-      }
-      if (refusal) {
-        sink_.refused(pod, *refusal);
+      if (refusal || !place) {
+        const auto& no_place = Refusal{"NodeCannotBeEmptied", "no node that takes pods takes it, so its node stays"};
+        sink_.refused_because(pod, refusal.value_or(no_place),
+                              [&] { return refusal ? std::string() : why_no_place(pod); });
         for (std::size_t i = 0; i < places.size(); ++i) take_back(pods[i], places[i]);
         return false;
       }
@@ -165,6 +165,21 @@ class Consolidation {
       return order_[at];
     }
     return std::nullopt;
+  }
+
+  /// REQUIRES: the pods before it in the node are where they were placed.
+  std::string why_no_place(PodIndex pod) const {
+    const scheduling::FitQuery query(trial_, pod, context_.evictability.fit_level());
+    scheduling::Misfits misfits(context_.cluster.base());
+    for (const NodeIndex node : context_.nodes) {
+      if (node == context_.cluster.base().node_of(pod) || misfits.nodes() == scheduling::kMostAsked) continue;
+      auto refusal = query.refusal_beside_room(node);
+      if (!refusal && !takes_[node]) refusal = Refusal{"NodeTakesNoPods", "the node is to be emptied itself"};
+      if (!refusal) refusal = query.refusal(node);
+      if (!refusal && !has_capacity_for_load(pod, node)) refusal = Refusal{"AboveTarget", "its load would be too high"};
+      if (refusal) misfits.add(node, *refusal);
+    }
+    return misfits.text();
   }
 
   bool offer_all_of(NodeIndex source, const std::vector<PodIndex>& pods, const std::vector<NodeIndex>& places) {

@@ -1,5 +1,7 @@
 #include "strategies/utilization/high_node_utilization.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <span>
@@ -7,7 +9,7 @@
 #include "api/meta/well_known.hpp"
 #include "strategies/load/balance_subject.hpp"
 #include "strategies/utilization/consolidation.hpp"
-#include "strategies/utilization/move_pods_upstream.hpp"
+#include "strategies/utilization/move_pods.hpp"
 
 namespace strategies {
 namespace {
@@ -15,15 +17,6 @@ namespace {
 constexpr std::array<std::string_view, 1> kEvictionModes = {"OnlyThresholdingResources"};
 
 constexpr double kMostByDefault = 80;  ///< percent of measured load up to which nodes are filled
-
-/// Cordoned nodes too: they are emptied.
-bool is_underused(const NodeUsage& node, const Percentages& thresholds) {
-  for (std::size_t r = 0; r < thresholds.size(); ++r) {
-    const auto& [resource, threshold] = thresholds[r];
-    if (node.percent(r, resource).value_or(0) > threshold) return false;
-  }
-  return true;
-}
 
 std::vector<double> percents_in(const Percentages& percentages) {
   std::vector<double> percents;
@@ -33,8 +26,32 @@ std::vector<double> percents_in(const Percentages& percentages) {
 
 double sum_of_loads(const LoadTable& load, NodeIndex node) {
   double sum = 0;
-  for (const double percent : load.percents(node)) sum += percent;
+  for (const double percent : load.percents(node)) sum += std::max(percent, 0.0);
   return sum;
+}
+
+/// Percentages of a sample without what `judged` leaves out of `all` now. A view until the next call.
+class SampleWithout {
+ public:
+  std::span<const double> operator()(std::span<const double> sample, const LoadTable& all, const LoadTable& judged,
+                                     NodeIndex node) {
+    percents_.assign(sample.begin(), sample.end());
+    for (std::size_t r = 0; r < percents_.size(); ++r) {
+      if (all.knows(node) && all.has(node, r)) percents_[r] -= all.percent(node, r) - judged.percent(node, r);
+    }
+    return percents_;
+  }
+
+ private:
+  std::vector<double> percents_;
+};
+
+/// What else keeps a node full: " (with the pods that do not count 57.0 %)"; "": nothing that matters.
+std::string beside(const NodeUsage& node, const NodeUsage& seen, const std::vector<double>& low,
+                   const std::vector<std::string>& resources) {
+  const auto above = resource_above(node, low, resources);
+  if (!above || resource_above(seen, low, resources)) return {};
+  return fmt::format(" (all pods: {})", describe_share(node, *above, resources[*above]));
 }
 
 /// thresholds, and with measured usage targetThresholds.
@@ -71,6 +88,7 @@ HighNodeUtilization::Args HighNodeUtilization::Args::read(api::StrictObject& arg
     parsed.thresholds = read_emptying(args, parsed.usage);
   if (args.errors().size() == before) check_pool_resources(args, parsed.pools, parsed.thresholds);
   parsed.number_of_nodes = read_number_of_nodes(args);
+  args.read("ignoreDaemonSets", parsed.ignore_daemon_sets);
   parsed.only_thresholding_resources = !read_choices(args, "evictionModes", kEvictionModes).empty();
   return parsed;
 }
@@ -85,6 +103,8 @@ std::optional<BalanceSubject> HighNodeUtilization::balances(const StrategyContex
   auto subject = subject_of(context, need, args_.pools, args_.thresholds, false);  // a node that is freed counts whole
   if (!subject) return subject;
   subject->by_load = false;
+  if (args_.ignore_daemon_sets)
+    subject->usage = std::make_shared<const UsageWithoutPods>(subject->usage, context.cluster, is_no_work);
   const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds);
   for (std::size_t i = 0; i < subject->pools.size(); ++i)
     subject->pools[i].emptied_up_to = percents_in(pools[i].thresholds->low);
@@ -122,6 +142,12 @@ bool HighNodeUtilization::is_too_few(std::size_t underused) const {
   return underused == 0 || underused <= static_cast<std::size_t>(std::max(args_.number_of_nodes, 0));
 }
 
+std::string HighNodeUtilization::why_idle(std::size_t underused, std::size_t judged,
+                                          const NodeClassification& classes) const {
+  if (judged == 0) return "no node publishes a resource that has thresholds";
+  return is_too_few(underused) ? describe_too_few(underused, args_.number_of_nodes, classes) : "";
+}
+
 void HighNodeUtilization::relieve(const StrategyContext& context, NominationSink& sink,
                                   const std::vector<std::string>& resources, MoveRules rules) const {
   const auto fullness = [&](const NodeUsage& node) { return mean_fullness(node, resources); };
@@ -134,8 +160,11 @@ void HighNodeUtilization::relieve(const StrategyContext& context, NominationSink
 }
 
 void HighNodeUtilization::relieve_by_load(const StrategyContext& context, NominationSink& sink,
-                                          const MeasuredLoad& load, const PoolNodes& pool) const {
+                                          const MeasuredLoad& load, const PoolNodes& pool,
+                                          NodeClassification& classes) const {
   LoadTable taking = load.taking(pool.nodes);
+  const UsageWithoutPods counted(load.taking_usage(), context.cluster, left_out());
+  const LoadTable judged(context.cluster.base(), counted, load.resources(), pool.nodes);
   const std::vector<double> low = percents_in(pool.thresholds->low);
   const auto is_low = [&](std::span<const double> percent) {
     return std::ranges::equal(percent, low, std::ranges::less_equal{});
@@ -143,14 +172,25 @@ void HighNodeUtilization::relieve_by_load(const StrategyContext& context, Nomina
   ConsolidationRules rules{{}, {}, args_.excluded_namespaces, wanted_pods(), &taking};
   rules.most_percent = percents_in(pool.thresholds->high);
   if (args_.soft_taint) rules.taint = api::well_known::kEmptyingTaint;
-  for (const NodeIndex node : taking.known()) {
-    if (is_low(taking.percents(node)) && load.confirms(node, is_low)) {
+  SampleWithout without;
+  for (const NodeIndex node : judged.known()) {
+    const bool looks_low = is_low(judged.percents(node));
+    // Samples have the pods in them that do not count.
+    const auto says_low = [&](std::span<const double> sample) { return is_low(without(sample, taking, judged, node)); };
+    const bool is_source = looks_low && load.confirms(node, says_low);
+    if (is_source) {
       rules.sources.push_back({node, {}, {}});
     } else if (!context.cluster.base().node(node).unschedulable) {
       rules.others.push_back({node, {}, {}});
     }
+    classes.add(node, is_source ? api::NodeClass::kUnderutilized : api::NodeClass::kAppropriate, [&] {
+      return describe_load(judged, node, low, "thresholds").append(looks_low && !is_source ? kNotConfirmed : "");
+    });
   }
-  if (is_too_few(rules.sources.size())) return;
+  classes.add_rest(judged);
+  const std::string idle = why_idle(rules.sources.size(), judged.known().size(), classes);
+  classes.note(pool.name, idle);
+  if (!idle.empty()) return;
   const auto fullness = [&](const NodeUsage& node) { return sum_of_loads(taking, node.node); };
   std::ranges::stable_sort(rules.sources, {}, fullness);
   std::ranges::stable_sort(rules.others, std::ranges::greater{}, fullness);
@@ -172,22 +212,64 @@ void HighNodeUtilization::relieve_upstream(const StrategyContext& context, Nomin
   move_pods_upstream(context, sink, RequestedUsage(context.cluster), resources, std::move(rules));
 }
 
+/// Nodes that are not underutilized only because of pods that go with them.
+std::size_t HighNodeUtilization::low_without_daemon_sets(const StrategyContext& context,
+                                                         const std::vector<NodeUsage>& counting,
+                                                         const std::vector<double>& low,
+                                                         const std::vector<std::string>& resources) const {
+  if (args_.ignore_daemon_sets) return 0;
+  const RequestedUsage usage(context.cluster);
+  const auto lean =
+      measure(context.cluster, context.nodes, UsageWithoutPods(usage, context.cluster, is_no_work), resources);
+  if (!lean) return 0;
+  std::size_t more = 0;
+  for (std::size_t i = 0; i < lean->size(); ++i) {
+    const bool is_in_doubt = is_in_scope(counting[i], low.size()) && resource_above(counting[i], low, resources);
+    if (is_in_doubt && !resource_above((*lean)[i], low, resources)) ++more;
+  }
+  return more;
+}
+
 base::Status HighNodeUtilization::empty_by_requests(const StrategyContext& context, NominationSink& sink,
-                                                    const Percentages& thresholds) const {
+                                                    const PoolNodes& pool, NodeClassification& classes) const {
+  const Percentages& thresholds = pool.thresholds->low;
   const RequestedUsage usage(context.cluster);
   const std::vector<std::string> resources = tracked_resources(thresholds);
+  const std::vector<double> low = percents_in(thresholds);
   const auto nodes = measure(context.cluster, context.nodes, usage, resources);
   if (!nodes) return nodes.error();
+  const bool counts_all = context.is_upstream() && !args_.ignore_daemon_sets;
+  const UsageWithoutPods counted(usage, context.cluster, left_out());
+  const auto counting = counts_all ? nodes : measure(context.cluster, context.nodes, counted, resources);
+  if (!counting) return counting.error();
 
   MoveRules rules;
-  for (const NodeUsage& node : *nodes) {
-    if (is_underused(node, thresholds)) {
-      rules.sources.push_back(node);
+  std::size_t judged = 0;
+  for (std::size_t i = 0; i < nodes->size(); ++i) {
+    const NodeUsage& node = (*nodes)[i];
+    const NodeUsage& seen = (*counting)[i];
+    const bool in_scope = context.is_upstream() || is_in_scope(node, low.size());
+    const bool is_low = in_scope && !resource_above(seen, low, resources);
+    judged += in_scope ? 1 : 0;
+    if (is_low) {
+      rules.sources.push_back(node);  // cordoned nodes too
     } else if (!context.cluster.base().node(node.node).unschedulable) {
       rules.destinations.push_back(node);
     }
+    const auto node_class = !in_scope ? api::NodeClass::kOutOfScope
+                            : is_low  ? api::NodeClass::kUnderutilized
+                                      : api::NodeClass::kAppropriate;
+    classes.add(node.node, node_class, [&] {
+      return in_scope ? describe_against(seen, low, resources, "thresholds") + beside(node, seen, low, resources)
+                      : "without " + describe_unpublished(node, resources, low.size());
+    });
   }
-  if (is_too_few(rules.sources.size())) return base::Done{};
+  const std::string idle = why_idle(rules.sources.size(), judged, classes);
+  classes.note(pool.name, idle);
+  if (const std::size_t more = low_without_daemon_sets(context, *counting, low, resources); more > 0)
+    classes.note(pool.name,
+                 fmt::format("{} more would be underutilized without DaemonSet pods (ignoreDaemonSets)", more));
+  if (!idle.empty()) return base::Done{};
   if (context.is_upstream()) {
     relieve_upstream(context, sink, resources, thresholds.size(), std::move(rules));
   } else {
@@ -202,18 +284,22 @@ base::Status HighNodeUtilization::empty_by_load(const StrategyContext& context, 
   const MeasuredLoad load(context, **measured, *args_.usage, resources_of(args_.pools, args_.thresholds));
   const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds);
   if (const base::Status known = load.check_known(nodes_in(pools)); !known) return known;
-  for (const PoolNodes& pool : pools) relieve_by_load(context, sink, load, pool);
+  NodeClassification classes(context, sink);
+  for (const PoolNodes& pool : pools) relieve_by_load(context, sink, load, pool, classes);
+  classes.report();
   return base::Done{};
 }
 
 base::Status HighNodeUtilization::nominate(const StrategyContext& context, NominationSink& sink) const {
   if (args_.usage) return empty_by_load(context, sink);
+  NodeClassification classes(context, sink);
   for (const PoolNodes& pool :
        divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds)) {
     StrategyContext inside = context;
     inside.nodes = pool.nodes;
-    if (const base::Status done = empty_by_requests(inside, sink, pool.thresholds->low); !done) return done;
+    if (const base::Status done = empty_by_requests(inside, sink, pool, classes); !done) return done;
   }
+  classes.report();
   return base::Done{};
 }
 

@@ -8,8 +8,6 @@
 #include "strategies/load/level_load.hpp"
 #include "strategies/utilization/measured_view.hpp"
 #include "strategies/utilization/move_pods.hpp"
-#include "strategies/utilization/move_pods_upstream.hpp"
-#include "strategies/utilization/node_usage.hpp"
 
 namespace strategies {
 namespace {
@@ -22,20 +20,21 @@ struct Band {
 
 double clamp_percent(double percent) { return std::clamp(percent, 0.0, 100.0); }
 
-/// Mean over the nodes that publish the resource.
-double mean_percent(const std::vector<NodeUsage>& nodes, std::size_t resource, std::string_view name) {
+/// Mean over the nodes that publish the resource. Upstream counts those that publish 0 of it as well.
+double mean_percent(const std::vector<NodeUsage>& nodes, std::size_t resource, std::string_view name,
+                    bool as_upstream) {
   double sum = 0;
   int publishing = 0;
   for (const NodeUsage& node : nodes) {
     const auto percent = node.percent(resource, name);
-    if (!percent) continue;
+    if (!percent || (!as_upstream && !node.publishes(resource))) continue;
     sum += *percent;
     ++publishing;
   }
   return publishing == 0 ? 0 : sum / publishing;
 }
 
-Band band_of(const Thresholds& thresholds, const std::vector<NodeUsage>& nodes) {
+Band band_of(const Thresholds& thresholds, const std::vector<NodeUsage>& nodes, bool as_upstream) {
   Band band;
   for (std::size_t r = 0; r < thresholds.low.size(); ++r) {
     const double low = thresholds.low[r].second;
@@ -45,34 +44,42 @@ Band band_of(const Thresholds& thresholds, const std::vector<NodeUsage>& nodes) 
       band.high.push_back(high);
       continue;
     }
-    const double mean = mean_percent(nodes, r, thresholds.low[r].first);
+    const double mean = mean_percent(nodes, r, thresholds.low[r].first, as_upstream);
     band.low.push_back(clamp_percent(mean - low));
     band.high.push_back(clamp_percent(mean + high));
   }
   return band;
 }
 
-bool is_under(const NodeUsage& node, const Band& band, const std::vector<std::string>& resources) {
-  for (std::size_t r = 0; r < band.low.size(); ++r) {
-    if (node.percent(r, resources[r]).value_or(0) > band.low[r]) return false;
-  }
-  return true;
-}
-
-/// The first resource above its target.
-std::optional<std::size_t> resource_over(const NodeUsage& node, const Band& band,
-                                         const std::vector<std::string>& resources) {
-  for (std::size_t r = 0; r < band.high.size(); ++r) {
-    if (node.percent(r, resources[r]).value_or(0) > band.high[r]) return r;
-  }
-  return std::nullopt;
-}
-
 std::string describe_overuse(const NodeUsage& node, const Band& band, const std::vector<std::string>& resources) {
-  const auto r = resource_over(node, band, resources);
+  const auto r = resource_above(node, band.high, resources);
   if (!r) return "its node is overutilized";
-  return fmt::format("its node is overutilized: {} {:.1f} % of allocatable, target {:.4g} %", resources[*r],
-                     node.percent(*r, resources[*r]).value_or(0), band.high[*r]);
+  return fmt::format("its node is overutilized: {}, target {:.4g} %", describe_share(node, *r, resources[*r]),
+                     band.high[*r]);
+}
+
+/// A node once as its pods leave it, without those that are on their way out, and once as pods come to it.
+struct NodeStates {
+  NodeUsage giving;
+  NodeUsage taking;
+};
+
+api::NodeClass class_of(const NodeStates& node, const Band& band, const std::vector<std::string>& resources,
+                        bool as_upstream) {
+  using enum api::NodeClass;
+  if (!as_upstream && !is_in_scope(node.taking, band.low.size())) return kOutOfScope;
+  if (!resource_above(node.taking, band.low, resources)) return kUnderutilized;
+  return resource_above(node.giving, band.high, resources) ? kOverutilized : kAppropriate;
+}
+
+/// The threshold that decides about the node's class.
+std::string describe_class(const NodeStates& node, api::NodeClass node_class, const Band& band,
+                           const std::vector<std::string>& resources) {
+  if (node_class == api::NodeClass::kOutOfScope)
+    return "without " + describe_unpublished(node.taking, resources, band.low.size());
+  return node_class == api::NodeClass::kOverutilized
+             ? describe_against(node.giving, band.high, resources, "targetThresholds")
+             : describe_against(node.taking, band.low, resources, "thresholds");
 }
 
 }  // namespace
@@ -147,43 +154,55 @@ base::Status LowNodeUtilization::level(const StrategyContext& context, Nominatio
   for (const PoolNodes& pool : pools) {
     if (pool.thresholds->use_deviation) load.compare_forecasts_among(pool.nodes);
   }
+  NodeClassification classes(context, sink);
   for (const PoolNodes& pool : pools)
     level_load(context, sink, load, pool,
-               {args_.number_of_nodes, args_.excluded_namespaces, args_.evictions_per_node, usage.soft_taint});
+               {args_.number_of_nodes, args_.excluded_namespaces, args_.evictions_per_node, usage.soft_taint}, classes);
+  classes.report();
   return base::Done{};
 }
 
 base::Status LowNodeUtilization::balance_pools(const StrategyContext& context, NominationSink& sink,
                                                const UsageView& usage) const {
-  if (args_.pools.empty()) return balance(context, sink, usage, args_.thresholds);
+  NodeClassification classes(context, sink);
   for (const PoolNodes& pool :
        divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds)) {
     StrategyContext inside = context;
     inside.nodes = pool.nodes;
-    if (const base::Status done = balance(inside, sink, usage, *pool.thresholds); !done) return done;
+    if (const base::Status done = balance(inside, sink, usage, pool, classes); !done) return done;
   }
+  classes.report();
   return base::Done{};
 }
 
 base::Status LowNodeUtilization::balance(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
-                                         const Thresholds& thresholds) const {
+                                         const PoolNodes& pool, NodeClassification& classes) const {
+  const Thresholds& thresholds = *pool.thresholds;
   const std::vector<std::string> resources = tracked(thresholds);
   const auto nodes = measure(context.cluster, context.nodes, usage, resources);
   if (!nodes) return nodes.error();
+  const UsageWithoutPods staying(usage, context.cluster, is_on_its_way_out);
+  const auto left = context.is_upstream() ? nodes : measure(context.cluster, context.nodes, staying, resources);
+  if (!left) return left.error();
 
-  const Band band = band_of(thresholds, *nodes);
+  const Band band = band_of(thresholds, *left, context.is_upstream());
   MoveRules rules;
-  for (const NodeUsage& node : *nodes) {
-    const bool cordoned = context.cluster.base().node(node.node).unschedulable;
-    if (!cordoned && is_under(node, band, resources)) {
-      rules.destinations.push_back(node);
-    } else if (resource_over(node, band, resources)) {
-      rules.sources.push_back(node);
+  std::size_t judged = 0;
+  for (std::size_t i = 0; i < nodes->size(); ++i) {
+    const NodeStates node{(*left)[i], (*nodes)[i]};
+    const api::NodeClass node_class = class_of(node, band, resources, context.is_upstream());
+    classes.add(node.taking.node, node_class, [&] { return describe_class(node, node_class, band, resources); });
+    judged += node_class == api::NodeClass::kOutOfScope ? 0 : 1;
+    const bool cordoned = context.cluster.base().node(node.taking.node).unschedulable;
+    if (node_class == api::NodeClass::kUnderutilized && !cordoned) {
+      rules.destinations.push_back(node.taking);
+    } else if (resource_above(node.giving, band.high, resources)) {
+      rules.sources.push_back(node.giving);
     }
   }
-  const std::size_t under = rules.destinations.size();
-  const bool too_few = under == 0 || under <= static_cast<std::size_t>(std::max(args_.number_of_nodes, 0));
-  if (too_few || under == nodes->size() || rules.sources.empty()) return base::Done{};
+  const std::string idle = why_idle(rules, judged, classes);
+  classes.note(pool.name, idle);
+  if (!idle.empty()) return base::Done{};
 
   rules.target_percent.assign(band.high.begin(), band.high.end());
   rules.target_percent.resize(resources.size());
@@ -196,6 +215,16 @@ base::Status LowNodeUtilization::balance(const StrategyContext& context, Nominat
     relieve(context, sink, usage, resources, thresholds.low.size(), std::move(rules));
   }
   return base::Done{};
+}
+
+std::string LowNodeUtilization::why_idle(const MoveRules& rules, std::size_t judged,
+                                         const NodeClassification& classes) const {
+  const std::size_t under = rules.destinations.size();
+  if (judged == 0) return "no node publishes a resource that has thresholds";
+  if (under == 0 || under <= static_cast<std::size_t>(std::max(args_.number_of_nodes, 0)))
+    return describe_too_few(under, args_.number_of_nodes, classes);
+  if (under == judged) return "all nodes are underutilized";
+  return rules.sources.empty() ? "no node is overutilized" : "";
 }
 
 /// The fullest node first.

@@ -9,8 +9,10 @@
 #include "api/json/strict_object.hpp"
 #include "api/meta/well_known.hpp"
 #include "strategies/common_args.hpp"
+#include "strategies/load/node_pools.hpp"
 #include "strategies/strategy.hpp"
 #include "strategies/utilization/move_rules.hpp"
+#include "strategies/utilization/node_classes.hpp"
 #include "strategies/utilization/usage_args.hpp"
 
 namespace strategies {
@@ -52,7 +54,9 @@ class LowNodeUtilization final : public Strategy {
   base::Status level(const StrategyContext& context, NominationSink& sink, const UsageArgs& usage) const;
   base::Status balance_pools(const StrategyContext& context, NominationSink& sink, const UsageView& usage) const;
   base::Status balance(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
-                       const Thresholds& thresholds) const;
+                       const PoolNodes& pool, NodeClassification& classes) const;
+  /// "": there are nodes to relieve, and nodes that may take.
+  std::string why_idle(const MoveRules& rules, std::size_t judged, const NodeClassification& classes) const;
   std::vector<std::string> tracked(const Thresholds& thresholds) const;
   void relieve(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
                const std::vector<std::string>& resources, std::size_t thresholds, MoveRules rules) const;

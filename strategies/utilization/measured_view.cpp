@@ -69,6 +69,11 @@ std::optional<std::size_t> MeasuredView::column_of(std::string_view resource) co
   return static_cast<std::size_t>(at - measured_.resources.begin());
 }
 
+/// Figures may know already that a pod is gone which terminates and has none of its own.
+bool MeasuredView::has_in_node(PodIndex pod) const {
+  return has_entry(pod) || measured_.pods.empty() || !cluster_.base().pod(pod).meta.is_terminating();
+}
+
 bool MeasuredView::is_percent(std::string_view resource) const {
   const auto column = column_of(resource);
   return column && measured_.resources[*column].is_percent && !known_[*column];
@@ -216,8 +221,7 @@ void MeasuredView::correct_for_pods() {
 
 void MeasuredView::correct_for(PodIndex pod) {
   if (!cluster_.base().is_active(pod)) return;
-  // The figures may know already that it is gone.
-  if (!has_entry(pod) && !measured_.pods.empty() && cluster_.base().pod(pod).meta.is_terminating()) return;
+  if (!has_in_node(pod)) return;
   const NodeIndex from = cluster_.base().node_of(pod);
   const NodeIndex to = cluster_.node_of(pod);
   const bool is_new = is_new_on(pod, from);

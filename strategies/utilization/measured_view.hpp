@@ -56,6 +56,7 @@ class MeasuredView final : public UsageView {
   std::optional<std::int64_t> of_pod_by(std::size_t number, PodIndex pod) const override;
   std::size_t number_of(std::string_view resource) const override;
   bool has_pod_usage() const override { return options_.corrects || options_.has_pod_usage; }
+  bool has_in_node(PodIndex pod) const override;
   bool is_percent(std::string_view resource) const override;
 
   /// The node's entry; nullptr: the source does not know it.

@@ -119,14 +119,15 @@ class MoveLoop {
   }
 
   NominationResult offer(NodeUsage& node, PodIndex pod, const Amounts& freed) {
-    auto refusal = context_.evictability.refusal_before_eviction(pod, context_.cluster);
-    std::optional<std::size_t> place;
-    if (!refusal) {
-      place = find_place(pod, freed);
-      if (!place) refusal = {"NoDestinationHasCapacity", "no underutilized node that takes it stays below its target"};
-    }
-    if (refusal) {
+    if (const auto refusal = context_.evictability.refusal_before_eviction(pod, context_.cluster)) {
       sink_.refused(pod, *refusal);
+      return NominationResult::kRefused;
+    }
+    const auto place = find_place(pod, freed);
+    if (!place) {
+      sink_.refused_because(pod,
+                            {"NoDestinationHasCapacity", "no underutilized node takes it and stays below its target"},
+                            [&] { return why_no_place(pod, freed); });
       return NominationResult::kRefused;
     }
     const Goal goal = [&](NodeIndex to) { return place_of_[to] != kNoPlace && has_capacity(place_of_[to], freed); };
@@ -158,6 +159,20 @@ class MoveLoop {
       return at;
     }
     return std::nullopt;
+  }
+
+  /// The scheduler's rules come before the target.
+  std::string why_no_place(PodIndex pod, const Amounts& wanted) const {
+    const auto query = trial_.cluster().fit_query(pod, context_.evictability.fit_level());
+    scheduling::Misfits misfits(context_.cluster.base());
+    for (std::size_t at = 0; at < std::min(rules_.destinations.size(), scheduling::kMostAsked); ++at) {
+      const NodeIndex node = rules_.destinations[at].node;
+      auto refusal = query->refusal_beside_room(node);
+      if (!refusal) refusal = query->refusal(node);
+      if (!refusal && has_capacity(at, wanted)) return {};
+      misfits.add(node, refusal ? *refusal : scheduling::Refusal{"AboveTarget", "it would go above its target"});
+    }
+    return misfits.text();
   }
 
   const StrategyContext& context_;

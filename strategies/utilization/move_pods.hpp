@@ -14,4 +14,9 @@ namespace strategies {
 void move_pods(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
                const std::vector<std::string>& resources, std::size_t thresholds, MoveRules rules);
 
+/// Upstream's eviction loop of both utilization strategies (upstream-semantics.md#low-node-utilization step 10,
+/// upstream-semantics.md#high-node-utilization step 6). Free capacity is one pool of all destinations; it only shrinks.
+void move_pods_upstream(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+                        const std::vector<std::string>& resources, MoveRules rules);
+
 }  // namespace strategies

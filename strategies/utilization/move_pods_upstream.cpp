@@ -1,4 +1,4 @@
-#include "strategies/utilization/move_pods_upstream.hpp"
+#include "strategies/utilization/move_pods.hpp"
 
 #include <algorithm>
 

@@ -86,8 +86,13 @@ bool DestinationTaints::accept(const api::Pod& pod) const {
 
 double mean_fullness(const NodeUsage& node, const std::vector<std::string>& resources) {
   double sum = 0;
-  for (std::size_t r = 0; r < resources.size(); ++r) sum += node.percent(r, resources[r]).value_or(0);
-  return resources.empty() ? 0 : sum / static_cast<double>(resources.size());
+  std::size_t published = 0;
+  for (std::size_t r = 0; r < resources.size(); ++r) {
+    if (!node.publishes(r)) continue;
+    sum += node.percent(r, resources[r]).value_or(0);
+    ++published;
+  }
+  return published == 0 ? 0 : sum / static_cast<double>(published);
 }
 
 }  // namespace strategies

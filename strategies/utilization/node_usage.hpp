@@ -28,6 +28,8 @@ struct NodeUsage {
   std::vector<std::int64_t> used;
   std::vector<std::optional<std::int64_t>> capacity;  ///< nullopt: the node does not publish it
 
+  /// False: it publishes none of the resource, and is out of scope for it.
+  bool publishes(std::size_t resource) const { return capacity[resource].value_or(0) > 0; }
   /// used / capacity * 100. 0 of a capacity of 0; nullopt when not published.
   std::optional<double> percent(std::size_t resource, std::string_view name) const;
   /// Sum over the resources in comparable numbers: how nodes are put in order.
@@ -40,7 +42,7 @@ base::Result<std::vector<NodeUsage>> measure(const scheduling::Overlay& cluster,
                                              std::span<const scheduling::NodeIndex> nodes, const UsageView& usage,
                                              const std::vector<std::string>& resources);
 
-/// Mean of the percentages: how full a node is, whatever the units. A resource that it does not publish counts as 0.
+/// Mean of the percentages of what it publishes: how full a node is, whatever the units.
 double mean_fullness(const NodeUsage& node, const std::vector<std::string>& resources);
 
 /// trunc(percent/100 * capacity), in comparable numbers, as thousandths.

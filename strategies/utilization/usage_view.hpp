@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "scheduling/overlay.hpp"
 
@@ -28,6 +31,11 @@ class UsageView {
   virtual std::size_t number_of(std::string_view resource) const = 0;
   /// False: there is usage of nodes only, and the effect of a move cannot be foreseen.
   virtual bool has_pod_usage() const { return true; }
+  /// False: of_node() may not have the pod in it, although it is on that node.
+  virtual bool has_in_node(scheduling::PodIndex pod) const {
+    static_cast<void>(pod);
+    return true;
+  }
   /// Its amounts are thousandths of a percent: each node has 100 %.
   virtual bool is_percent(std::string_view resource) const {
     static_cast<void>(resource);
@@ -46,6 +54,37 @@ class RequestedUsage final : public UsageView {
  private:
   const scheduling::Overlay* cluster_;
 };
+
+/// Usage of nodes without some of their pods. One pass over all pods.
+class UsageWithoutPods final : public UsageView {
+ public:
+  using IsLeftOut = bool (*)(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
+  /// Keeps a reference to `all`.
+  UsageWithoutPods(const UsageView& all, const scheduling::Overlay& cluster, IsLeftOut is_left_out);
+  UsageWithoutPods(std::shared_ptr<const UsageView> all, const scheduling::Overlay& cluster, IsLeftOut is_left_out)
+      : UsageWithoutPods(*all, cluster, is_left_out) {
+    kept_ = std::move(all);
+  }
+
+  std::optional<std::int64_t> of_node(scheduling::NodeIndex node, std::string_view resource) const override;
+  std::optional<std::int64_t> of_pod_by(std::size_t number, scheduling::PodIndex pod) const override {
+    return all_.of_pod_by(number, pod);
+  }
+  std::size_t number_of(std::string_view resource) const override { return all_.number_of(resource); }
+  bool has_pod_usage() const override { return all_.has_pod_usage(); }
+  bool has_in_node(scheduling::PodIndex pod) const override { return all_.has_in_node(pod); }
+  bool is_percent(std::string_view resource) const override { return all_.is_percent(resource); }
+
+ private:
+  const UsageView& all_;
+  std::shared_ptr<const UsageView> kept_{};  ///< what all_ refers to; nullptr: the caller keeps it
+  std::unordered_map<scheduling::NodeIndex, std::vector<scheduling::PodIndex>> left_out_;
+};
+
+/// Pods that are on their way out: they count where pods come to, not where pods leave.
+bool is_on_its_way_out(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
+/// Pods that are on their way out, and pods that go with their node: DaemonSet and mirror pods.
+bool is_no_work(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
 
 /// What the node has of the resource, in thousandths: 100 % where usage is in percent, else its allocatable, or its
 /// capacity where no allocatable is published. nullopt: it does not publish it.

@@ -158,6 +158,7 @@ class ClusterBuilder {
   ClusterBuilder& add(api::VolumeAttachment attachment) {
     return take(input_.volume_attachments, std::move(attachment));
   }
+  ClusterBuilder& add(api::SchedulingPodGroup group) { return take(input_.pod_groups, std::move(group)); }
   ClusterBuilder& add(api::CsiDriver driver) { return take(input_.csi_drivers, std::move(driver)); }
   ClusterBuilder& add(api::CsiStorageCapacity capacity) { return take(input_.storage_capacities, std::move(capacity)); }
   ClusterBuilder& add(api::ResourceClaim claim) { return take(input_.resource_claims, std::move(claim)); }

@@ -48,9 +48,12 @@ class RecordingSink final : public strategies::NominationSink {
 
   using NominationSink::report;
   void report(strategies::CountReport report) override { counts = std::move(report); }
+  void report(api::NodeClasses report) override { classes = std::move(report); }
+  std::size_t node_rows() const override { return 100; }
 
   bool may_avoid = true;
   std::optional<strategies::CountReport> counts;
+  std::optional<api::NodeClasses> classes;
   std::vector<std::string> avoided;  ///< "<key> <node>"
   std::vector<std::string> offered;
   std::vector<std::string> accepted;

@@ -204,6 +204,9 @@ constexpr Message kPodClaim{kPodClaimFields};
 constexpr Field kResponderFields[] = {text(1, "name"), integer(2, "priority")};
 constexpr Message kResponder{kResponderFields};
 
+constexpr Field kSchedulingGroupFields[] = {text(1, "podGroupName")};
+constexpr Message kSchedulingGroup{kSchedulingGroupFields};
+
 constexpr Field kPodSpecFields[] = {many(1, "volumes", kPodVolume),
                                     many(2, "containers", kContainer),
                                     text(3, "restartPolicy"),
@@ -222,7 +225,7 @@ constexpr Field kPodSpecFields[] = {many(1, "volumes", kPodVolume),
                                     many(38, "schedulingGates", kOpaque),
                                     many(39, "resourceClaims", kPodClaim),
                                     one(40, "resources", kResources),
-                                    one(43, "schedulingGroup", kOpaque),
+                                    one(43, "schedulingGroup", kSchedulingGroup),
                                     many(44, "evictionResponders", kResponder)};
 constexpr Message kPodSpec{kPodSpecFields};
 

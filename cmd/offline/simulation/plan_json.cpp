@@ -45,6 +45,7 @@ api::Json strategy_json(const planning::StrategyResult& result) {
                     {"nominated", result.nominated},
                     {"refused", result.refused},
                     {"problem", result.problem}};
+  if (result.classes) json["nodeClasses"] = api::encode_node_classes(*result.classes, result.classes->nodes.size());
   if (result.emptying) json["emptying"] = emptying_json(*result.emptying);
   return json;
 }

@@ -28,6 +28,12 @@ std::string percent_change(const NodeUtilization::Amount& amount) {
   return before == after && amount.before == amount.after ? before : before + " → " + after;
 }
 
+/// "13 of 110", "13 → 15 of 110".
+std::string pods_of(const NodeUtilization::Amount& pods) {
+  const std::string before = pods.before == pods.after ? "" : fmt::format("{} → ", pods.before.units());
+  return fmt::format("{}{} of {}", before, pods.after.units(), pods.allocatable.units());
+}
+
 /// Names and messages come from the cluster's tenants: they must not steer the terminal.
 std::vector<std::string> plain_row(std::vector<std::string> cells) {
   for (std::string& cell : cells) cell = reporting::plain_text(cell);
@@ -72,6 +78,26 @@ void print_emptying(const planning::StrategyResult& result) {
   if (left_out > 0) print_out("(and {} more)\n", left_out);
 }
 
+/// How a utilization strategy classes the nodes: the counts, and where it moves nothing why, node by node.
+void print_classes(const planning::StrategyResult& result) {
+  constexpr std::size_t kRows = 50;
+  if (!result.classes) return;
+  const api::NodeClasses& classes = *result.classes;
+  print_out("\nNODES as {} classes them: {}\n", result.strategy, classes.summary());
+  if (!classes.note.empty()) print_out("Note: {}\n", reporting::plain_text(classes.note));
+  if (result.nominated > 0) return;
+  Table table({"NODE", "CLASS", "CORDONED", "DECIDED BY"});
+  const std::size_t shown = std::min(classes.nodes.size(), kRows);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const api::ClassifiedNode& node = classes.nodes[i];
+    table.add_row(
+        plain_row({node.node, std::string(api::to_string(node.node_class)), node.cordoned ? "yes" : "", node.reason}));
+  }
+  write_out(table.render());
+  const auto left_out = static_cast<std::size_t>(classes.total()) - shown;
+  if (left_out > 0) print_out("(and {} more)\n", left_out);
+}
+
 std::string balance_table(const planning::Plan& plan) {
   Table table({"STRATEGY", "RESOURCE", "DEVIATION", "PEAK TO MEAN"});
   for (const api::BalanceRow& row : plan.balance) {
@@ -105,7 +131,7 @@ std::string utilization_table(const planning::Plan& plan) {
     }
     table.add_row({reporting::plain_text(node.node), percent_change(node.cpu),
                    bar(share(node.cpu.after, node.cpu.allocatable), 20), percent_change(node.memory),
-                   fmt::format("{} → {}", node.pods.before.units(), node.pods.after.units())});
+                   pods_of(node.pods)});
   }
   std::string text = table.render();
   if (left_out > 0) text += fmt::format("({} unchanged nodes are not shown)\n", left_out);
@@ -163,6 +189,7 @@ void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const 
   print_out("Policy {} at {}: {}, {} looked at, {} to move. Nothing was touched.\n",
             reporting::plain_text(policy.meta.name), base::format_time(now), reporting::plural(plan.nodes, "node"),
             reporting::plural(plan.pods, "pod"), plan.moves.size());
+  print_out("(now is {})\n", reporting::plain_text(remarks.now_source));
   write_out(skipped_line(dump));
   if (!remarks.caveats.empty()) print_warning(remarks.caveats);
   for (const api::FieldErrors& list : {plan.errors, plan.warnings, plan.notes}) {
@@ -175,7 +202,10 @@ void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const 
   write_out(remarks.picture);
   if (!plan.moves.empty()) print_out("\nMOVES\n{}", moves_table(plan, remarks.is_wide));
   if (!plan.balance.empty()) print_out("\nBALANCE, before → after\n{}", balance_table(plan));
-  for (const planning::StrategyResult& result : plan.strategies) print_emptying(result);
+  for (const planning::StrategyResult& result : plan.strategies) {
+    print_emptying(result);
+    print_classes(result);
+  }
   print_counts(plan);
   print_out("\nUTILIZATION by requests, before → after\n{}", utilization_table(plan));
 }

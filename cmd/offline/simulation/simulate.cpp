@@ -65,7 +65,7 @@ void note_gain_by_hints(planning::PlanInput input, planning::Plan& plan) {
 struct Question {
   api::DeschedulerPolicy policy;
   Dump dump;
-  base::TimePoint now{};
+  Now now{};
 };
 
 base::Status check_dump(const Dump& dump, const std::string& name) {
@@ -91,10 +91,13 @@ base::Result<Question> read_question(const SimulateOptions& options) {
   return Question{*std::move(policy), *std::move(dump), *now};
 }
 
+constexpr std::size_t kMaxNodeRows = 200;
+
 /// As the operator would plan, as far as that is known here.
 planning::PlanOptions as_operator(const SimulateOptions& options, const api::DeschedulerPolicy& policy) {
   planning::PlanOptions as_operator;
   as_operator.spend_pdbs = false;
+  as_operator.max_node_rows = kMaxNodeRows;
   if (policy.spec.mode != api::PolicyMode::kManual) as_operator.taint_value = api::soft_taint_value(policy.meta.name);
   // As the operator planned last, where the policy comes from the cluster.
   const auto& last_cycle = policy.status.last_cycle;
@@ -119,11 +122,11 @@ void make_plan(const SimulateOptions& options, const Question& question, const p
                Answer& answer) {
   const api::DeschedulerPolicy& policy = question.policy;
   strategies::RestartHistory restarts;
-  restarts.restore(policy.status.restarts, question.now);
+  restarts.restore(policy.status.restarts, question.now.time);
   planning::PlanInput input{.spec = spec,
                             .cluster = answer.snapshot,
                             .leaving = answer.pods.leaving,
-                            .now = question.now,
+                            .now = question.now.time,
                             .options = as_operator(options, policy),
                             .cooling = std::move(answer.pods.cooling),
                             .restarts = &restarts,
@@ -141,13 +144,15 @@ void print_for_people(const SimulateOptions& options, const Question& question, 
   print_tables(question.policy, question.dump, answer.plan, answer.snapshot.problems(),
                {.caveats = answer.caveats,
                 .picture = is_wide ? reporting::block_picture(report, process_block_style()) : "",
+                .now_source = question.now.source,
                 .is_wide = is_wide},
-               question.now);
+               question.now.time);
   write_out(measured_tables(answer.measured, answer.snapshot));
 }
 
 void print_for_programs(const SimulateOptions& options, const Question& question, const Answer& answer) {
-  api::Json json = plan_json(question.policy, answer.plan, question.now);
+  api::Json json = plan_json(question.policy, answer.plan, question.now.time);
+  json["nowSource"] = question.now.source;
   if (!answer.caveats.empty()) json["warnings"].push_back(answer.caveats);
   json["usage"] = measured_json(answer.measured, answer.snapshot);
   json["skippedFiles"] = question.dump.skipped_files;
@@ -158,7 +163,7 @@ void print_for_programs(const SimulateOptions& options, const Question& question
 
 base::Status report_on(const SimulateOptions& options, const Question& question, const Answer& answer) {
   const reporting::Report report = reporting::make_report({.policy = question.policy.meta.name,
-                                                           .now = question.now,
+                                                           .now = question.now.time,
                                                            .plan = answer.plan,
                                                            .cluster = answer.snapshot,
                                                            .leaving = answer.pods.leaving,
@@ -180,7 +185,7 @@ base::Status simulate(const SimulateOptions& options) {
   const scheduling::ClusterSnapshot snapshot(std::move(question->dump.objects),
                                              scheduling::quantities_of(policy.spec.compatibility));
   const planning::PlanSpec spec(policy.spec);
-  const auto measured = measured_usage(options.usage, policy.spec, spec, snapshot, question->now);
+  const auto measured = measured_usage(options.usage, policy.spec, spec, snapshot, question->now.time);
   if (!measured) return measured.error();
   if (const std::string unmeasured = usage_warning(options, spec); !unmeasured.empty())
     caveats += (caveats.empty() ? "" : "; ") + unmeasured;

@@ -54,9 +54,10 @@ struct Observed {
   std::string origin;         ///< why it counts as made by hand; only where that is not stored yet
   bool policy_gone = false;   ///< it is being deleted, and so is (or was) the policy that owns it
   bool policy_suspends =
-      false;               ///< its policy makes suspended ones (mode Manual): waiting for a person is what it is for
-  PodGroupView pod_group;  ///< of the pod, while it is there; empty for dry runs
-  std::string claim_risk;  ///< why the pod's end would cost its data; empty: nothing is known against it
+      false;                ///< its policy makes suspended ones (mode Manual): waiting for a person is what it is for
+  PodGroupView pod_group;   ///< of the pod, while it is there; empty for dry runs
+  std::string claim_risk;   ///< why the pod's end would cost its data; empty: nothing is known against it
+  std::string whole_group;  ///< why it may not leave without its PodGroup of scheduling.k8s.io; empty: it may
   bool refusal_may_pass = false;  ///< the 403 just answered may be of an API server that has just started
   std::string not_allowed;        ///< why a service may not be called for it, as just seen; empty: none was refused
   std::string duplicate_of;       ///< name of another unfinished Evacuation that moves the same pod UID; empty: none

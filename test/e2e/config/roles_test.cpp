@@ -61,6 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
         GrantCase{"AttachedVolumesAreRead", "storage.k8s.io", "volumeattachments", kReads},
         GrantCase{"DriversAreRead", "storage.k8s.io", "csidrivers", kReads},
         GrantCase{"StorageThatIsLeftIsRead", "storage.k8s.io", "csistoragecapacities", kReads},
+        GrantCase{"PodGroupsAreRead", "scheduling.k8s.io", "podgroups", kReads},
         GrantCase{"AllocatedDevicesAreRead", "resource.k8s.io", "resourceclaims", kReads},
         GrantCase{"ReplicaSetsAreRead", "apps", "replicasets", kReads},
         GrantCase{"StatefulSetsAreRead", "apps", "statefulsets", kReads},

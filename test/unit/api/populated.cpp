@@ -224,7 +224,8 @@ api::DeschedulerPolicySpec populated_policy_spec() {
   spec.evictability.namespaces.exclude = {"kube-system", "b"};
   spec.evictability.pod_protections = {{api::PodProtection::kDaemonSetPods, api::PodProtection::kFailedBarePods},
                                        {api::PodProtection::kPodsWithPVC},
-                                       {"fast", "slow"}};
+                                       {"fast", "slow"},
+                                       {"cache", "tmp"}};
   spec.evictability.no_eviction_policy = api::NoEvictionPolicy::kMandatory;
   spec.evictability.opt_outs = {{"example.com/do-not-move", std::chrono::hours(24)}};
   spec.evictability.autoscaler_annotations = api::AutoscalerAnnotations::kIgnore;
@@ -275,6 +276,18 @@ api::DeschedulerPolicyStatus populated_policy_status() {
   status.circuit = {3, "shop/web-1", "again", at(7), at(8)};
   status.plan = {{"shop", "web-1", "u-1", "n1", "n2", "PodLifeTime", "too old", 42.5, 1, "Preferred"}};
   status.balance = {{"LowNodeUtilization", "cpu", {20.5, 1.8}, {10.25, 1.25}, "Improving", 2, 8.5}};
+  api::NodeClasses classes;
+  classes.strategy = "LowNodeUtilization";
+  classes.over = 1;
+  classes.under = 2;
+  classes.appropriate = 3;
+  classes.unknown = 4;
+  classes.out_of_scope = 5;
+  classes.not_looked_at = 6;
+  classes.cordoned_under = 1;
+  classes.note = "no node is overutilized";
+  classes.nodes = {{"node-a", api::NodeClass::kUnderutilized, true, "cpu 10.0 % of allocatable, not above thresholds"}};
+  status.node_classes = {classes};
   status.rounds = api::RoundsStatus{.strategy = "AlternatingUtilization",
                                     .round = 2,
                                     .phase = "Stopped",

@@ -9,6 +9,7 @@
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/events.hpp"
 #include "api/vocabulary/reasons.hpp"
+#include "api/vocabulary/refusals.hpp"
 
 namespace api_reference {
 namespace {
@@ -85,6 +86,23 @@ void write_events(std::string& page) {
   write_rows(by_name(api::event_reasons()), page);
 }
 
+void write_refusals(std::span<const api::RefusalTerm> terms, std::string& page) {
+  page += "| reason | meaning | what to do |\n|---|---|---|\n";
+  for (const api::RefusalTerm& term : terms) {
+    page += fmt::format("| `{}` | {} | {} |\n", term.name, cell(term.meaning),
+                        term.remedy.empty() ? "Nothing to do." : cell(term.remedy));
+  }
+}
+
+void write_refusals(std::string& page) {
+  page +=
+      "\n## Refusals\n\nWhy a plan leaves a pod where it is: `status.refusals`, `status.lastCycle.refused`, `simulate` "
+      "and `explain`.\n\n";
+  write_refusals(api::pod_refusals(), page);
+  page += "\n### Nodes\n\nWhy a node does not take a pod, or is not freed.\n\n";
+  write_refusals(api::node_refusals(), page);
+}
+
 }  // namespace
 
 std::string troubleshooting_page() {
@@ -92,6 +110,7 @@ std::string troubleshooting_page() {
   write_blockers(page);
   write_reasons(page);
   write_events(page);
+  write_refusals(page);
   return page;
 }
 

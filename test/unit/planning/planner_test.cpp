@@ -74,6 +74,46 @@ TEST(PlanCycle, ListsMovesWithTheirReasonAndTarget) {
   EXPECT_THAT(got.errors, IsEmpty());
 }
 
+/// The status of a policy keeps few rows, of the nodes that decide; the counts are complete.
+TEST(PlanCycle, BoundsTheRowsOfNodeClasses) {
+  constexpr int kNodes = 200;
+  ClusterBuilder builder;
+  for (int i = 0; i < kNodes; ++i) {
+    const std::string node = "n" + std::to_string(1000 + i);
+    builder.add(NodeBuilder(node)).add(PodBuilder("p" + node).on(node).cpu(1600));
+  }
+  builder.add(NodeBuilder("z-full")).add(PodBuilder("full").on("z-full").cpu(3600)).add(NodeBuilder("z-down").not_ready());
+  const Plan got = plan(builder, policy({kBalance}));
+  const api::NodeClasses& classes = *got.strategies.front().classes;
+  EXPECT_EQ(classes.strategy, "LowNodeUtilization");
+  EXPECT_EQ(classes.over, 1);
+  EXPECT_EQ(classes.appropriate, kNodes);
+  EXPECT_EQ(classes.not_looked_at, 1);
+  ASSERT_THAT(classes.nodes, SizeIs(PlanOptions{}.max_node_rows));
+  EXPECT_EQ(classes.nodes.front().node, "z-full") << "it decides";
+  EXPECT_EQ(classes.note, "no node is underutilized");
+}
+
+TEST(PlanCycle, NamesTheReasonsOfNodesThatRefuse) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1")).add(NodeBuilder("n2").taint("gpu")).add(NodeBuilder("n3").cordoned());
+  for (const char* name : {"a", "b", "c"}) builder.add(PodBuilder(name).on("n1").cpu(1200));
+  auto spec = policy({kBalance});
+  const Plan level = plan(builder, spec);
+  ASSERT_FALSE(level.refusals.empty());
+  EXPECT_EQ(level.refusals.front().message,
+            "no underutilized node takes it and stays below its target: 1 of 1 nodes: the pod does not tolerate the "
+            "taint gpu (n2)");
+  spec.evictability.node_fit = true;
+  const Plan fit = plan(builder, spec);
+  ASSERT_FALSE(fit.refusals.empty());
+  EXPECT_EQ(fit.refusals.front().reason, "NoOtherNodeFits");
+  EXPECT_THAT(fit.refusals.front().message,
+              testing::AllOf(HasSubstr("it fits none of the 2 other candidate nodes: "),
+                             HasSubstr("1 of 2 nodes: the pod does not tolerate the taint gpu (n2)"),
+                             HasSubstr("1 of 2 nodes: the node is cordoned (n3)")));
+}
+
 TEST(PlanCycle, IsDeterministic) {
   const auto spec = policy({kOld, kBalance});
   EXPECT_EQ(plan(three_old_pods(), spec), plan(three_old_pods(), spec));

@@ -27,27 +27,33 @@ struct EvictabilityCase {
   std::string want;  ///< reason, "" = evictable
 };
 
-class EvictabilityTest : public testing::TestWithParam<EvictabilityCase> {};
-
-/// Upstream's rules; what we do otherwise by default is in test/unit/strategies/compatibility_test.cpp.
-TEST_P(EvictabilityTest, Judges) {
+void expect_verdict(const EvictabilityCase& c, api::Compatibility compatibility) {
   P pod("p");
   E spec;
   C rest;
   pod.on("n");
   rest.add(NodeBuilder("n"));
-  GetParam().arrange(pod, spec, rest);
+  c.arrange(pod, spec, rest);
   const auto cluster = rest.add(pod).build();
   api::FieldErrors errors;
-  const EvictabilityRules rules(spec, *cluster, kNoon, errors, api::Compatibility::kUpstream);
+  const EvictabilityRules rules(spec, *cluster, kNoon, errors, compatibility);
   EXPECT_THAT(errors, testing::IsEmpty());
   const PodIndex index = cluster->find_pod(pod.build().meta.ns, "p").value();
   const auto refusal = rules.refusal(index);
-  EXPECT_EQ(refusal ? refusal->reason : "", GetParam().want);
+  EXPECT_EQ(refusal ? refusal->reason : "", c.want);
   if (refusal) {
     EXPECT_THAT(refusal->message(), testing::Not(testing::HasSubstr("{")));
   }
 }
+
+class EvictabilityTest : public testing::TestWithParam<EvictabilityCase> {};
+
+/// Upstream's rules; what we do otherwise by default is in test/unit/strategies/compatibility_test.cpp.
+TEST_P(EvictabilityTest, Judges) { expect_verdict(GetParam(), api::Compatibility::kUpstream); }
+
+/// Rules that upstream does not have.
+class OwnEvictabilityTest : public testing::TestWithParam<EvictabilityCase> {};
+TEST_P(OwnEvictabilityTest, Judges) { expect_verdict(GetParam(), api::Compatibility::kNone); }
 
 void disable(E& spec, PodProtection protection) { spec.pod_protections.default_disabled.push_back(protection); }
 void enable(E& spec, PodProtection protection) { spec.pod_protections.extra_enabled.push_back(protection); }
@@ -113,6 +119,85 @@ INSTANTIATE_TEST_SUITE_P(
                            volume(p, api::VolumeKind::kEmptyDir), disable(e, PodProtection::kPodsWithLocalStorage);
                          },
                          ""}),
+    [](const auto& info) { return info.param.name; });
+
+/// A volume of that name.
+void scratch(P& pod, const char* name) {
+  volume(pod, api::VolumeKind::kEmptyDir);
+  pod.with([&](api::Pod& p) { p.volumes.edit().back().name = name; });
+}
+
+void in_group(P& pod, const char* name) {
+  pod.with([&](api::Pod& p) { p.scheduling_group.edit() = name; });
+}
+
+void add_group(C& cluster, const char* name, bool is_whole) {
+  api::SchedulingPodGroup group;
+  group.meta.ns = "default";
+  group.meta.name = name;
+  group.is_disrupted_whole = is_whole;
+  cluster.add(std::move(group));
+}
+
+constexpr auto kSafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+
+INSTANTIATE_TEST_SUITE_P(
+    Volumes, OwnEvictabilityTest,
+    testing::Values(
+        EvictabilityCase{"AreWaivedByName",
+                         [](P& p, E& e, C&) { scratch(p, "tmp"), e.pod_protections.ignored_volumes = {"tmp"}; }, ""},
+        EvictabilityCase{"AreNotWaivedByAnotherName",
+                         [](P& p, E& e, C&) { scratch(p, "data"), e.pod_protections.ignored_volumes = {"tmp"}; },
+                         "LocalStorage"},
+        EvictabilityCase{
+            "AreWaivedOneByOne",
+            [](P& p, E& e, C&) { scratch(p, "tmp"), scratch(p, "data"), e.pod_protections.ignored_volumes = {"tmp"}; },
+            "LocalStorage"},
+        EvictabilityCase{"AreWaivedAsForClusterAutoscaler",
+                         [](P& p, E&, C&) {
+                           scratch(p, "tmp"), scratch(p, "cache"),
+                               p.annotate("cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes", "tmp, cache");
+                         },
+                         ""},
+        EvictabilityCase{"AreNotWaivedByAPartOfAName",
+                         [](P& p, E&, C&) {
+                           scratch(p, "tmp"),
+                               p.annotate("cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes", "tmp2");
+                         },
+                         "LocalStorage"}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Completion, OwnEvictabilityTest,
+    testing::Values(EvictabilityCase{"KeepsARunningPod",
+                                     [](P& p, E&, C&) { p.annotate(kSafeToEvict, "on-completion"); }, "NotSafeToEvict"},
+                    EvictabilityCase{"KeepsNoPodThatHasEnded",
+                                     [](P& p, E&, C&) {
+                                       p.annotate(kSafeToEvict, "on-completion").phase(api::PodPhase::kSucceeded);
+                                     },
+                                     ""},
+                    EvictabilityCase{"KeepsNoneWhereAutoscalersDoNotCount",
+                                     [](P& p, E& e, C&) {
+                                       p.annotate(kSafeToEvict, "on-completion"),
+                                           e.autoscaler_annotations = api::AutoscalerAnnotations::kIgnore;
+                                     },
+                                     ""}),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    SchedulingGroups, OwnEvictabilityTest,
+    testing::Values(
+        EvictabilityCase{"ThatLeaveAsAWholeStay", [](P& p, E&, C& c) { in_group(p, "g"), add_group(c, "g", true); },
+                         "PodGroupLeavesWhole"},
+        EvictabilityCase{"WhoseEvictAnnotationWaivesNothing",
+                         [](P& p, E&, C& c) {
+                           in_group(p, "g"), add_group(c, "g", true),
+                               p.annotate("descheduler.alpha.kubernetes.io/evict");
+                         },
+                         "PodGroupLeavesWhole"},
+        EvictabilityCase{"ThatLeaveOneByOneGo", [](P& p, E&, C& c) { in_group(p, "g"), add_group(c, "g", false); }, ""},
+        EvictabilityCase{"ThatAreNotKnownStay", [](P& p, E&, C& c) { in_group(p, "g"), add_group(c, "h", false); },
+                         "PodGroupUnknown"}),
     [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(

@@ -8,10 +8,12 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 
 #include "api/json/yaml.hpp"
 #include "api/upstream/parts.hpp"
+#include "api/vocabulary/refusals.hpp"
 #include "strategies/catalog.hpp"
 
 namespace strategies {
@@ -108,6 +110,29 @@ TEST(Samples, AreValidListedAndCoverEveryStrategy) {
   }
   for (const std::string_view name : known_strategies())
     EXPECT_TRUE(used.contains(std::string(name))) << "no sample has " << name;
+}
+
+/// "Name" where the code makes a refusal of it: Refusal{"Name", "…"}, {"Name", "…"} of one, stays("Name", …).
+std::set<std::string> refusal_reasons_in(const std::string& code) {
+  std::set<std::string> reasons;
+  static const std::regex kMade(R"re((?:\{|stays\()\s*"([A-Z][A-Za-z]+)",\s*(?:"[a-z]|pod_group))re");
+  for (std::sregex_iterator at(code.begin(), code.end(), kMade), end; at != end; ++at) reasons.insert((*at)[1]);
+  return reasons;
+}
+
+TEST(Pages, EveryRefusalHasItsRow) {
+  std::set<std::string> known;
+  for (const auto& terms : {api::pod_refusals(), api::node_refusals()})
+    for (const api::RefusalTerm& term : terms) known.insert(std::string(term.name));
+  std::set<std::string> made;
+  for (const char* folder : {"scheduling", "strategies", "planning"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(kSourceDir / folder)) {
+      if (entry.path().extension() == ".cpp") made.merge(refusal_reasons_in(text_of(entry.path())));
+    }
+  }
+  EXPECT_GT(made.size(), 60U) << "the search finds what is there";
+  for (const std::string& reason : made)
+    EXPECT_TRUE(known.contains(reason)) << reason << ": api/vocabulary/refusals.cpp";
 }
 
 }  // namespace pages_test

@@ -208,15 +208,37 @@ TEST(DecodePodTest, ReadsTopologySpread) {
   EXPECT_THAT(pod->topology_spread, ElementsAre(want));
 }
 
+TEST(DecodePodTest, ReadsTheSchedulingGroup) {
+  EXPECT_EQ(api::decode_pod(kPod)->scheduling_group, "g");
+  const auto odd = api::decode_pod(R"({"metadata":{"name":"p"},"spec":{"schedulingGroup":"g"}})");
+  EXPECT_FALSE(odd->has_scheduling_group);
+}
+
+TEST(DecodeSchedulingPodGroup, KnowsBothSpellingsOfTheMode) {
+  const auto is_whole = [](const char* mode) {
+    const auto group = api::decode_scheduling_pod_group(
+        std::string(R"({"metadata":{"name":"g"},"spec":{"disruptionMode":)") + mode + "}}");
+    return group && group->is_disrupted_whole;
+  };
+  for (const char* whole : {R"({"all":{}})", R"("PodGroup")", R"("All")"}) EXPECT_TRUE(is_whole(whole)) << whole;
+  for (const char* single : {R"({"single":{}})", R"("Pod")", "null", "3", "{}"})
+    EXPECT_FALSE(is_whole(single)) << single;
+}
+
 TEST(DecodePodTest, ReadsVolumes) {
   using api::VolumeKind;
   const auto pod = api::decode_pod(kPod);
   ASSERT_TRUE(pod);
-  EXPECT_THAT(pod->volumes,
-              ElementsAre(api::Volume{VolumeKind::kPersistentVolumeClaim, "data-web"},
-                          api::Volume{VolumeKind::kEmptyDir, ""}, api::Volume{VolumeKind::kEphemeral, "web-1-scratch"},
-                          api::Volume{VolumeKind::kHostPath, ""}, api::Volume{VolumeKind::kSecret, ""},
-                          api::Volume{VolumeKind::kConfigMap, ""}, api::Volume{VolumeKind::kOther, ""}));
+  const auto volume = [](VolumeKind kind, std::string name, std::string source = "") {
+    api::Volume volume{kind, std::move(source)};
+    volume.name = std::move(name);
+    return volume;
+  };
+  EXPECT_THAT(
+      pod->volumes,
+      ElementsAre(volume(VolumeKind::kPersistentVolumeClaim, "data", "data-web"), volume(VolumeKind::kEmptyDir, "tmp"),
+                  volume(VolumeKind::kEphemeral, "scratch", "web-1-scratch"), volume(VolumeKind::kHostPath, "host"),
+                  volume(VolumeKind::kSecret, ""), volume(VolumeKind::kConfigMap, ""), volume(VolumeKind::kOther, "")));
 }
 
 TEST(DecodePodTest, ReadsTheStatus) {
@@ -539,7 +561,7 @@ TEST(DecodeOtherKindsTest, ReadsWhatVolumesNeed) {
   const auto pod = api::decode_pod(R"({"metadata":{"name":"p"},"spec":{
     "volumes":[{"name":"s","ephemeral":{"volumeClaimTemplate":{"spec":{"storageClassName":"fast"}}}}],
     "resourceClaims":[{"name":"a","resourceClaimName":"gpu"},{"name":"b","resourceClaimTemplateName":"gpus"}]}})");
-  EXPECT_EQ(pod->volumes.at(0), (api::Volume{api::VolumeKind::kEphemeral, "p-s", "fast"}));
+  EXPECT_EQ(pod->volumes.at(0), (api::Volume{api::VolumeKind::kEphemeral, "p-s", "fast", nullptr, "s"}));
   EXPECT_TRUE(pod->uses_resource_claims);
   EXPECT_TRUE(pod->makes_resource_claims);
   EXPECT_EQ(pod->resource_claims, std::vector<std::string>{"gpu"});

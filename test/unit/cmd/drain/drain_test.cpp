@@ -96,6 +96,21 @@ INSTANTIATE_TEST_SUITE_P(
                   "--delete-emptydir-data"}),
     [](const auto& info) { return info.param.name; });
 
+TEST(DrainVerdict, KeepsPodsOfGroupsThatLeaveAsAWhole) {
+  const auto pod = PodBuilder("p").with([](api::Pod& p) { p.scheduling_group.edit() = "g"; }).build();
+  DrainRules rules = kAll;
+  EXPECT_EQ(judge(pod, rules).fate, DrainFate::kEvacuate) << "a group that is not known says nothing";
+  rules.pod_groups.emplace_back().meta.ns = pod.meta.ns;
+  rules.pod_groups.back().meta.name = "g";
+  EXPECT_EQ(judge(pod, rules).fate, DrainFate::kEvacuate);
+  rules.pod_groups.back().is_disrupted_whole = true;
+  EXPECT_EQ(judge(pod, rules).fate, DrainFate::kRefuse);
+  EXPECT_EQ(judge(pod, rules).reason,
+            "cannot leave alone: its PodGroup g (scheduling.k8s.io) has disruptionMode All: its pods do not leave one by "
+            "one");
+  EXPECT_EQ(judge(pod, rules).flag, "");
+}
+
 TEST(DrainVerdict, WarnsOfWhatTheFlagsGiveAway) {
   EXPECT_EQ(judge(PodBuilder("p").bare().build(), kAll).warning, "nothing will recreate it");
   EXPECT_EQ(judge(with_volume(api::VolumeKind::kEmptyDir).build(), kAll).warning, "the data in its emptyDir is lost");

@@ -80,7 +80,7 @@ TEST(SimulatedProtobuf, SaysWhatNewerServersSay) {
       "containers":[{"name":"c","resources":{"requests":{"cpu":1,"memory":"1Gi"}}}],
       "initContainers":[{"name":"s","restartPolicy":"Always"}],
       "schedulingGates":[{"name":"g"}],"resourceClaims":[{"name":"r","resourceClaimName":"gpu"}],
-      "schedulingGroup":{"name":"x"},"evictionResponders":[{"name":"a.example.com/x","priority":10000}]},
+      "schedulingGroup":{"podGroupName":"x"},"evictionResponders":[{"name":"a.example.com/x","priority":10000}]},
       "status":{"phase":"Running","startTime":"2026-11-21T10:00:00Z",
       "conditions":[{"type":"Ready","status":"False","lastTransitionTime":null,"observedGeneration":3}]}})");
   const std::string body = encode_message(*api::protobuf::message_of("Pod"), pod);

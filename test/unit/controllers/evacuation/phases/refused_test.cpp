@@ -31,6 +31,13 @@ TEST(Refused, BeforeItHasASlot) {
   }
 }
 
+TEST(Refused, OfAGroupThatLeavesAsAWhole) {
+  Life life;
+  life.seen.whole_group = "its PodGroup g (scheduling.k8s.io) has disruptionMode All";
+  life.tick();
+  expect_failed(life, "NotEvictable", life.seen.whole_group);
+}
+
 TEST(Refused, WithTheSlotThatTheReadsTook) {
   Life life;
   life.seen.not_allowed = kDenied;

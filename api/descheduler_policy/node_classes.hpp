@@ -1,0 +1,61 @@
+#pragma once
+
+/// status.nodeClasses of a DeschedulerPolicy: how the last cycle's utilization strategies classed the nodes.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/json/json.hpp"
+
+namespace api {
+
+/// Class of a node in the eyes of one utilization strategy.
+enum class NodeClass {
+  kOverutilized,
+  kUnderutilized,
+  kAppropriate,  ///< between the two; with HighNodeUtilization every node that is not underutilized
+  kUnknown,      ///< its usage is not known
+  kOutOfScope,   ///< it publishes none of the resources that have thresholds
+  kNotLookedAt,  ///< not Ready, not selected, or about to be removed
+};
+std::string_view to_string(NodeClass node_class);
+
+struct ClassifiedNode {
+  std::string node;
+  NodeClass node_class = NodeClass::kAppropriate;
+  bool cordoned = false;
+  std::string reason;  ///< the threshold that decides, with the numbers
+  friend bool operator==(const ClassifiedNode&, const ClassifiedNode&) = default;
+};
+
+struct NodeClasses {
+  std::string strategy;
+  std::int32_t over = 0;
+  std::int32_t under = 0;
+  std::int32_t appropriate = 0;
+  std::int32_t unknown = 0;
+  std::int32_t out_of_scope = 0;
+  std::int32_t not_looked_at = 0;
+  std::int32_t cordoned_under = 0;    ///< of `under`: cordoned nodes, which take no pods
+  std::string note;                   ///< why nothing is moved, and what is left out; "": nothing to say
+  std::vector<ClassifiedNode> nodes;  ///< the first ones, those that decide before the others
+  friend bool operator==(const NodeClasses&, const NodeClasses&) = default;
+
+  std::int32_t total() const { return over + under + appropriate + unknown + out_of_scope + not_looked_at; }
+  /// "3 nodes: 1 overutilized, 2 underutilized (1 cordoned)".
+  std::string summary() const;
+};
+
+/// Rows that the status has of each strategy, and strategies that it has.
+inline constexpr std::size_t kMaxPublishedClassifiedNodes = 20;
+inline constexpr std::size_t kMaxPublishedNodeClasses = 16;
+
+/// One strategy's, with its first `rows` nodes.
+Json encode_node_classes(const NodeClasses& classes, std::size_t rows);
+/// status.nodeClasses; wrong rows are left out.
+std::vector<NodeClasses> node_classes_of(const Json& status);
+void put_node_classes(Json& status, const std::vector<NodeClasses>& all);
+
+}  // namespace api
