@@ -8,7 +8,6 @@
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
 #include "evictors/classify.hpp"
-#include "evictors/document.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/handoff/adapter.hpp"
 #include "evictors/handoff/annotation.hpp"
@@ -27,12 +26,6 @@ constexpr base::seconds kHookSlack{90};
 /// Longest time InProgress in which nothing is asked of the pod's operator.
 constexpr base::seconds kIdleInProgress{60};
 
-std::string adapter_names() {
-  std::string names;
-  for (const auto& each : adapters()) names += (names.empty() ? "" : ", ") + std::string(each->name());
-  return names;
-}
-
 /// The one that this attempt began with, the one asked for, or the first that recognises the pod. nullptr: none.
 const Adapter* adapter_of(const EvictorContext& context) {
   const api::EvacuationStatus& status = context.evacuation.status;
@@ -50,21 +43,6 @@ const Adapter* adapter_of(const EvictorContext& context) {
 bool must_be_asked(const api::Pod& pod, const Adapter& adapter) {
   const std::string* mode = pod.meta.annotations.find(api::well_known::kHandoffMode);
   return mode && *mode != "optional" && adapter.name() != "generic";
-}
-
-void check_flag(const std::string& name, const std::string& value, const api::FieldPath& path,
-                api::FieldErrors& errors) {
-  if (value == "true" || value == "false") return;
-  errors.push_back({path.field(name).text(), fmt::format("must be true or false, not {}", value)});
-}
-
-void check_label_key(const std::string& name, const std::string& value, const api::FieldPath& path,
-                     api::FieldErrors& errors) {
-  const std::size_t slash = value.find('/');
-  const bool has_prefix = slash != std::string::npos;
-  const bool is_key = is_plain_name(has_prefix ? value.substr(slash + 1) : value) &&
-                      (!has_prefix || is_plain_name(value.substr(0, slash)));
-  if (!is_key) errors.push_back({path.field(name).text(), fmt::format("must be the key of a label, not {}", value)});
 }
 
 /// A call that leads the pod away was made in this attempt.
@@ -179,26 +157,6 @@ Rollback combined(Rollback a, Rollback b) {
 }
 
 }  // namespace
-
-api::FieldErrors StatefulHandoff::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                           const api::FieldPath& path) const {
-  api::FieldErrors errors =
-      check_parameters(parameters, path,
-                       {kAdapterParameter, kRequestParameter, kSwitchoverParameter, kServiceParameter,
-                        kClusterLabelParameter, kRoleLabelParameter, kStrict, kRequestedBy});
-  for (const auto& [name, value] : parameters) {
-    if (name == kStrict || name == kSwitchoverParameter) check_flag(name, value, path, errors);
-    if (name == kAdapterParameter && !find_adapter(value)) {
-      errors.push_back(
-          {path.field(name).text(), fmt::format("unknown adapter {}; known are: {}", value, adapter_names())});
-    }
-    if (name == kClusterLabelParameter || name == kRoleLabelParameter) check_label_key(name, value, path, errors);
-    if (name == kRequestParameter && value != "annotation" && value != "eviction") {
-      errors.push_back({path.field(name).text(), fmt::format("must be annotation or eviction, not {}", value)});
-    }
-  }
-  return errors;
-}
 
 std::vector<Read> StatefulHandoff::reads(const EvictorContext& context) const {
   const Adapter* adapter = adapter_of(context);

@@ -9,7 +9,7 @@
 #include "api/json/json_access.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/document.hpp"
-#include "evictors/handoff/switchover.hpp"
+#include "evictors/handoff/switchover/switchover.hpp"
 #include "kube/request.hpp"
 
 namespace evictors::handoff {

@@ -10,8 +10,8 @@
 #include "evictors/classify.hpp"
 #include "evictors/document.hpp"
 #include "evictors/handoff/adapters/adapters.hpp"
-#include "evictors/handoff/patroni_view.hpp"
-#include "evictors/handoff/switchover.hpp"
+#include "evictors/handoff/switchover/patroni_view.hpp"
+#include "evictors/handoff/switchover/switchover.hpp"
 #include "kube/classify.hpp"
 
 namespace evictors::handoff {

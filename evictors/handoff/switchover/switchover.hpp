@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "evictors/handoff/adapter.hpp"
-#include "evictors/handoff/members.hpp"
+#include "evictors/handoff/switchover/members.hpp"
 
 namespace evictors::handoff {
 

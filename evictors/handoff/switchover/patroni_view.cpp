@@ -1,4 +1,4 @@
-#include "evictors/handoff/patroni_view.hpp"
+#include "evictors/handoff/switchover/patroni_view.hpp"
 
 #include <fmt/format.h>
 

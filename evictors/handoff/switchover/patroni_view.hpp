@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "evictors/handoff/members.hpp"
+#include "evictors/handoff/switchover/members.hpp"
 
 namespace evictors::handoff {
 

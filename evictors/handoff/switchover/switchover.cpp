@@ -1,4 +1,4 @@
-#include "evictors/handoff/switchover.hpp"
+#include "evictors/handoff/switchover/switchover.hpp"
 
 #include <fmt/format.h>
 
@@ -61,8 +61,8 @@ std::string SwitchoverAdapter::objection(const EvictorContext& context, const ap
 std::vector<api::Pod> SwitchoverAdapter::candidates(const EvictorContext& context) const {
   std::vector<api::Pod> fit;
   for (api::Pod& pod : instances(context)) {
-    const bool other_replica = pod.meta.name != context.pod->meta.name && !is_helper(pod) &&
-                               role(context, pod) == InstanceRole::kReplica;
+    const bool other_replica =
+        pod.meta.name != context.pod->meta.name && !is_helper(pod) && role(context, pod) == InstanceRole::kReplica;
     if (other_replica && fit.size() < kMaxCandidates && objection(context, pod).empty()) fit.push_back(std::move(pod));
   }
   std::ranges::sort(fit, {}, [&](const api::Pod& pod) {

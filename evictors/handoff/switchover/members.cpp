@@ -1,4 +1,4 @@
-#include "evictors/handoff/members.hpp"
+#include "evictors/handoff/switchover/members.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+
+#include "evictors/document.hpp"
+#include "evictors/eviction_call.hpp"
+#include "evictors/handoff/adapter.hpp"
+#include "evictors/handoff/stateful_handoff.hpp"
+#include "evictors/pod_patch.hpp"
+
+/// The parameters of stateful-handoff.
+namespace evictors::handoff {
+namespace {
+
+std::string adapter_names() {
+  std::string names;
+  for (const auto& each : adapters()) names += (names.empty() ? "" : ", ") + std::string(each->name());
+  return names;
+}
+
+void check_flag(const std::string& name, const std::string& value, const api::FieldPath& path,
+                api::FieldErrors& errors) {
+  if (value == "true" || value == "false") return;
+  errors.push_back({path.field(name).text(), fmt::format("must be true or false, not {}", value)});
+}
+
+void check_label_key(const std::string& name, const std::string& value, const api::FieldPath& path,
+                     api::FieldErrors& errors) {
+  const std::size_t slash = value.find('/');
+  const bool has_prefix = slash != std::string::npos;
+  const bool is_key = is_plain_name(has_prefix ? value.substr(slash + 1) : value) &&
+                      (!has_prefix || is_plain_name(value.substr(0, slash)));
+  if (!is_key) errors.push_back({path.field(name).text(), fmt::format("must be the key of a label, not {}", value)});
+}
+
+}  // namespace
+
+api::FieldErrors StatefulHandoff::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
+                                           const api::FieldPath& path) const {
+  api::FieldErrors errors =
+      check_parameters(parameters, path,
+                       {kAdapterParameter, kRequestParameter, kSwitchoverParameter, kServiceParameter,
+                        kClusterLabelParameter, kRoleLabelParameter, kStrict, kRequestedBy});
+  for (const auto& [name, value] : parameters) {
+    if (name == kStrict || name == kSwitchoverParameter) check_flag(name, value, path, errors);
+    if (name == kAdapterParameter && !find_adapter(value)) {
+      errors.push_back(
+          {path.field(name).text(), fmt::format("unknown adapter {}; known are: {}", value, adapter_names())});
+    }
+    if (name == kClusterLabelParameter || name == kRoleLabelParameter) check_label_key(name, value, path, errors);
+    if (name == kRequestParameter && value != "annotation" && value != "eviction") {
+      errors.push_back({path.field(name).text(), fmt::format("must be annotation or eviction, not {}", value)});
+    }
+  }
+  return errors;
+}
+
+}  // namespace evictors::handoff
