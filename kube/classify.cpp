@@ -49,8 +49,8 @@ std::string foreign_message(const Response& response) {
   if (looks_like_html(response.content_type, response.body))
     return fmt::format(
         "HTTP {} with an HTML page instead of JSON: something other than a Kubernetes API server "
-        "answered (a proxy or a login page?); check the server's URL",
-        response.status);
+        "answered (a proxy or a login page?); check the server's URL{}",
+        response.status, response.status == 401 ? suspect(401) : "");
   const bool is_protobuf = api::protobuf::is_envelope(response.body);
   const std::string text = is_protobuf ? "{" : one_line(response.body);
   if (text.empty()) return fmt::format("HTTP {} with an empty body{}", response.status, suspect(response.status));

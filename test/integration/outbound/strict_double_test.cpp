@@ -30,7 +30,7 @@ using testing::HasSubstr;
 /// What a server of that kind takes, and how it answers.
 struct Contract {
   std::string method;
-  std::string path;
+  std::string path;      ///< "/…/": all below it
   std::string takes;     ///< content type of the request's body; "": it has none
   std::string produces;  ///< content type of the answer
   std::string answer;    ///< "": 204 without a body
@@ -65,10 +65,14 @@ class StrictDouble {
     const auto found = request.headers.find(name);
     return found == request.headers.end() ? std::string() : found->second;
   }
+  bool serves(const std::string& path) const {
+    const bool is_folder = contract_.path.size() > 1 && contract_.path.ends_with('/');
+    return is_folder ? path.starts_with(contract_.path) : path == contract_.path;
+  }
   std::pair<int, std::string> judge(const ServerRequest& request) const {
     const bool is_get = request.method == "GET" || request.method == "HEAD";
     if ("http://" + header(request, "host") != server_.url()) return {400, "Host: " + header(request, "host")};
-    if (request.target.substr(0, request.target.find('?')) != contract_.path) return {404, "path " + request.target};
+    if (!serves(request.target.substr(0, request.target.find('?')))) return {404, "path " + request.target};
     if (request.method != contract_.method) return {405, "method " + request.method};
     if (request.headers.contains("transfer-encoding")) return {501, "Transfer-Encoding"};
     if (is_get && (!request.body.empty() || request.headers.contains("content-length")))
@@ -250,7 +254,7 @@ const Row kRows[] = {
      },
      kEndpointFields},
     {"MetricsServer",
-     {"GET", "/apis/metrics.k8s.io/v1beta1/nodes", "", kJson, kNodeList},
+     {"GET", "/apis/metrics.k8s.io/v1beta1/", "", kJson, kNodeList},
      [](Callers& by, const std::string& url) {
        return by.ask_source(url, source_of(api::UsageSourceType::kMetricsServer));
      },
