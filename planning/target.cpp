@@ -134,7 +134,8 @@ class NodeChoice {
     if (is_exact_)
       for_each_by_capacity(ranking_, look_at);
     else
-      for_each_not_avoided(look_at);  // more free capacity hardly ever makes up for a taint
+      for_each_not_avoided(look_at);                      // more free capacity hardly ever makes up for a taint
+    if (!is_exact_ && capacity < 0) return std::nullopt;  // behind the doubtful ones there may be better ones
     if (!is_exact_) outdo(doubtful, capacity, placement);
     if (!placement.node && !placement.competing_node) return std::nullopt;
     const auto may_outdo = [&](const auto& each) {

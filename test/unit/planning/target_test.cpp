@@ -333,6 +333,32 @@ TEST(TargetPredictor, ComparesAPoolWholeInALargeCluster) {
 
 /// What a predictor remembers from earlier answers must not show: it answers as one that sees the cluster for the first
 /// time.
+/// One point of balance puts 150 nodes with pods of the same workload before the empty ones, which the spread prefers.
+TEST(TargetPredictor, LooksBehindManyNodesOfWhichNoneIsTheBest) {
+  const auto number = [](const char* prefix, int i) { return prefix + std::to_string(1000 + i); };
+  const auto web = [](const std::string& name) {
+    return PodBuilder(name).cpu(100).label("app", "web").with([](api::Pod& pod) {
+      api::TopologySpreadConstraint& constraint = pod.topology_spread.emplace_back();
+      constraint.max_skew = 1;
+      constraint.topology_key = "kubernetes.io/hostname";
+      constraint.schedule_anyway = true;
+      constraint.label_selector = builders::labels_in("app", {"web"});
+    });
+  };
+  ClusterBuilder builder;
+  for (int i = 0; i < 150; ++i) {
+    builder.add(NodeBuilder(number("a", i)).sized(64000, 64000, 110));
+    for (const char* pod : {"x", "y", "z"}) builder.add(web(number(pod, i)).on(number("a", i)));
+  }
+  for (int i = 0; i < 100; ++i) builder.add(NodeBuilder(number("b", i)).sized(64000, 64000, 110));
+  const auto cluster = builder.add(web("p")).build();
+  scheduling::Overlay overlay(*cluster);
+  const auto is_empty = [&](NodeIndex node) { return cluster->node(node).meta.name.front() == 'b'; };
+  const Placement placement =
+      TargetPredictor(*cluster, kLeastAllocated).predict(overlay, cluster->find_pod("default", "p").value(), is_empty);
+  EXPECT_TRUE(placement.node.has_value()) << "it would say that the scheduler disagrees";
+}
+
 TEST(TargetPredictor, KeepsUpWithEveryChangeOfTheOverlay) {
   std::mt19937 random(20261122);
   const auto below = [&](std::uint32_t limit) { return static_cast<int>(random() % limit); };
