@@ -9,7 +9,7 @@
 #include "api/core/codec.hpp"
 #include "base/backoff.hpp"
 #include "base/sleep.hpp"
-#include "base/steady_clock.hpp"
+#include "base/time/steady_clock.hpp"
 #include "cmd/extender/hint_giver.hpp"
 #include "cmd/extender/service.hpp"
 #include "cmd/input/files.hpp"

@@ -8,7 +8,7 @@
 #include <random>
 #include <utility>
 
-#include "base/steady_clock.hpp"
+#include "base/time/steady_clock.hpp"
 #include "cmd/input/files.hpp"
 
 namespace cmd {

@@ -15,7 +15,7 @@
 #include "base/log.hpp"
 #include "base/metrics.hpp"
 #include "base/result.hpp"
-#include "base/steady_clock.hpp"
+#include "base/time/steady_clock.hpp"
 #include "cmd/once/watch.hpp"
 #include "cmd/run/api_access.hpp"
 #include "cmd/run/leadership.hpp"

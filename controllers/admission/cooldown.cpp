@@ -6,7 +6,7 @@
 
 #include "api/origin.hpp"
 #include "base/backoff.hpp"
-#include "base/stored_time.hpp"
+#include "base/time/stored_time.hpp"
 
 namespace controllers {
 namespace {

@@ -1,6 +1,6 @@
 #include "controllers/admission/manual_arrivals.hpp"
 
-#include "base/stored_time.hpp"
+#include "base/time/stored_time.hpp"
 
 namespace controllers {
 

@@ -8,7 +8,7 @@
 
 #include "api/origin.hpp"
 #include "api/vocabulary/blockers.hpp"
-#include "base/stored_time.hpp"
+#include "base/time/stored_time.hpp"
 
 namespace controllers {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "api/json/json.hpp"
 #include "base/sleep.hpp"
-#include "base/steady_clock.hpp"
 #include "base/text.hpp"
+#include "base/time/steady_clock.hpp"
 
 namespace controllers {
 namespace {

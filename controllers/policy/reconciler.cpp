@@ -6,7 +6,7 @@
 #include <chrono>
 #include <utility>
 
-#include "api/stored_times.hpp"
+#include "api/evacuation/stored_times.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
 #include "controllers/once/once_run.hpp"

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <vector>
 
-#include "base/stored_time.hpp"
+#include "base/time/stored_time.hpp"
 
 namespace controllers {
 

@@ -6,7 +6,7 @@
 
 #include "api/json/json_access.hpp"
 #include "base/base64.hpp"
-#include "base/stored_time.hpp"
+#include "base/time/stored_time.hpp"
 
 namespace controllers {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "api/json/json_access.hpp"
 #include "base/sleep.hpp"
-#include "base/steady_clock.hpp"
+#include "base/time/steady_clock.hpp"
 
 namespace kube {
 namespace {

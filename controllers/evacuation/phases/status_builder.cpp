@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "api/evacuation/stored_times.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/origin.hpp"
-#include "api/stored_times.hpp"
 #include "base/text.hpp"
 
 namespace controllers::evacuation {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/steady_clock.hpp"
+#include "base/time/steady_clock.hpp"
 #include "kube/client.hpp"
 #include "kube/http/transport.hpp"
 

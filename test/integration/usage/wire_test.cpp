@@ -4,7 +4,7 @@
 #include <optional>
 #include <thread>
 
-#include "base/steady_clock.hpp"
+#include "base/time/steady_clock.hpp"
 #include "controllers/usage/collector.hpp"
 #include "test/unit/kube/http/test_server.hpp"
 #include "usage/sources/make_source.hpp"

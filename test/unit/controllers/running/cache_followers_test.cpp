@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "api/core/codec.hpp"
-#include "base/steady_clock.hpp"
+#include "base/time/steady_clock.hpp"
 #include "test/unit/kube/fake_transport.hpp"
 
 namespace cache_followers_test {

@@ -1,8 +1,8 @@
-#include "api/stored_times.hpp"
+#include "api/evacuation/stored_times.hpp"
 
 #include <algorithm>
 
-#include "base/stored_time.hpp"
+#include "base/time/stored_time.hpp"
 
 namespace api {
 namespace {

@@ -1,4 +1,4 @@
-#include "controllers/evacuation/refused_writes.hpp"
+#include "controllers/evacuation/memory/refused_writes.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "api/stored_times.hpp"
+#include "api/evacuation/stored_times.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/steady_clock.hpp"
+#include "base/time/steady_clock.hpp"
 
 #include <gtest/gtest.h>
 
