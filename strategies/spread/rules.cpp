@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "api/core/term_hash.hpp"
 #include "scheduling/predicates.hpp"
 
 namespace strategies {
@@ -44,9 +45,7 @@ std::size_t placement_hash(const api::TopologySpreadConstraint& constraint, cons
       }
     }
   }
-  if (constraint.honor_node_taints) {
-    for (const api::Toleration& each : owner.tolerations) hash = mix(mix(hash, each.key), each.value);
-  }
+  if (constraint.honor_node_taints) hash = mix(hash, api::hash_of(owner.tolerations.get()));
   return hash;
 }
 
@@ -84,6 +83,9 @@ void SpreadRules::add(const api::TopologySpreadConstraint& constraint, const api
   if (!selector) return;
   std::size_t hash = mix(placement_hash(constraint, owner), constraint.topology_key);
   hash = mix(mix(hash, static_cast<std::size_t>(constraint.max_skew)), selector->requirements);
+  if (exact)
+    hash = mix(mix(hash, constraint.schedule_anyway ? 1U : 0U),
+               static_cast<std::size_t>(constraint.min_domains.value_or(-1)));
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     const SpreadRule& known = rules_[at->second];
