@@ -88,7 +88,8 @@ fuzz: ## Build every fuzzer and run each for a while (SECONDS_EACH=30)
 	@hack/setup.sh build fuzz
 	@hack/fuzz.sh $(SECONDS_EACH)
 
-sanitize: setup ## All tests under ThreadSanitizer, AddressSanitizer and UndefinedBehaviorSanitizer (SANITIZE=gate: what the gate runs; SANITIZE="controllers soak")
+sanitize: ## All tests under ThreadSanitizer, AddressSanitizer and UndefinedBehaviorSanitizer (SANITIZE=gate: what the gate runs; SANITIZE="controllers soak")
+	@hack/setup.sh build fuzz
 	@hack/sanitize.sh $(SANITIZE)
 
 bare-root: ## make demo, then make test, in a bare Debian 12 root file system (needs root)

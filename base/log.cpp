@@ -4,6 +4,9 @@
 #include <spdlog/spdlog.h>
 
 #include <cmath>
+#include <utility>
+
+#include "base/text.hpp"
 
 namespace base {
 
@@ -25,25 +28,47 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   std::abort();
 }
 
+/// C0, DEL and C1: a terminal obeys them.
+bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0); }
+
+/// Of text in UTF-8: the control character that begins at `at`, and how many bytes it has; 0 bytes: none begins there.
+std::pair<char32_t, std::size_t> control_at(std::string_view text, std::size_t at) {
+  const auto byte = static_cast<unsigned char>(text[at]);
+  if (byte < 0x80) return {byte, is_control(byte) ? 1 : 0};
+  if (byte != 0xc2 || at + 1 >= text.size()) return {0, 0};
+  const auto c = static_cast<unsigned char>(text[at + 1]);
+  return {c, is_control(c) ? 2 : 0};
+}
+
+/// Without anything that steers a terminal or ends a line, and with U+FFFD for what is no UTF-8.
+std::string escaped(std::string_view foreign, std::string_view also_escaped) {
+  const std::string text = short_text(foreign, std::string::npos);
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto [control, bytes] = control_at(text, i);
+    if (bytes > 0) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(control));
+      i += bytes;
+      continue;
+    }
+    if (also_escaped.find(text[i]) != std::string_view::npos) out += '\\';
+    out += text[i++];
+  }
+  return out;
+}
+
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20) {
-      out += fmt::format("\\u{:04x}", byte);
-    } else {
-      out += c;
-    }
-  }
+  out += escaped(text, "\"\\");
   out += '"';
 }
 
+bool is_plain(const std::string& value) {
+  return !value.empty() && value.find_first_of(" \"=\\") == std::string::npos && escaped(value, "") == value;
+}
+
 void append_text_value(std::string& out, const Field& field) {
-  const bool plain = field.value.find_first_of(" \"=\n\t\r\\") == std::string::npos && !field.value.empty();
-  if (!field.quoted || plain) {
+  if (!field.quoted || is_plain(field.value)) {
     out += field.value;
   } else {
     append_json_string(out, field.value);
@@ -67,7 +92,7 @@ void append_field(std::string& out, const Field& field, LogFormat format) {
 std::string render_message(std::string_view message, LogFormat format) {
   std::string line;
   if (format == LogFormat::kText) {
-    line = message;
+    line = escaped(message, "");
   } else {
     append_json_string(line, message);
   }

@@ -20,9 +20,7 @@ kube::HttpTransportOptions service_options() {
   return options;
 }
 
-}  // namespace
-
-kube::Config connection_to(const ServiceConfig& service, const base::Clock& clock) {
+kube::Config connection_to(const ServiceConfig& service, const base::Clock& clock, HttpServices::Trust trust) {
   kube::Config config;
   config.server = service.url;
   config.ca_file = service.ca_file;
@@ -31,15 +29,18 @@ kube::Config connection_to(const ServiceConfig& service, const base::Clock& cloc
   files.token_file = service.token_file;
   files.client_certificate_file = service.cert_file;
   files.client_key_file = service.key_file;
+  if (trust == HttpServices::Trust::kSecrets) files.target = {service.url};
   config.credentials = kube::file_credentials(std::move(files), clock);
   return config;
 }
 
+}  // namespace
+
 base::Result<std::unique_ptr<HttpServices>> HttpServices::create(const std::vector<ServiceConfig>& services,
-                                                                 const base::Clock& clock) {
+                                                                 const base::Clock& clock, Trust trust) {
   std::unique_ptr<HttpServices> made(new HttpServices());
   for (const ServiceConfig& each : services) {
-    auto transport = kube::HttpTransport::create(connection_to(each, clock), service_options());
+    auto transport = kube::HttpTransport::create(connection_to(each, clock, trust), service_options());
     if (!transport) return std::move(transport).error().during("services: " + each.name);
     made->services_[each.name] = {each, *std::move(transport)};
     made->names_.push_back(each.name);

@@ -8,7 +8,6 @@
 
 #include "controllers/config/services_config.hpp"
 #include "controllers/evacuation/ports.hpp"
-#include "kube/config/config.hpp"
 #include "kube/transport.hpp"
 
 namespace kube {
@@ -24,9 +23,14 @@ inline constexpr std::size_t kMaxServiceAnswer = std::size_t{1} << 20;
 /// roots are read again as they are rotated and after a 401; a call takes at most the service's timeout. Thread-safe.
 class HttpServices final : public evacuation::ServiceCaller {
  public:
+  /// Who says that a service may be sent the credentials of its configuration.
+  enum class Trust {
+    kSecrets,  ///< the Secret that they are mounted from: kube::may_send_file()
+    kCaller,   ///< the user of a command, who named both
+  };
   /// Checks URLs and roots, opens nothing. REQUIRES: validate(services) had no complaint. `clock` must outlive it.
   static base::Result<std::unique_ptr<HttpServices>> create(const std::vector<ServiceConfig>& services,
-                                                            const base::Clock& clock);
+                                                            const base::Clock& clock, Trust trust = Trust::kSecrets);
   ~HttpServices() override;
 
   std::string refusal(const evacuation::ServiceCall& call) const override;
@@ -46,8 +50,5 @@ class HttpServices final : public evacuation::ServiceCaller {
   std::map<std::string, Service, std::less<>> services_;
   std::vector<std::string> names_;
 };
-
-/// How to reach one service; also for `evacuator webhook-check`.
-kube::Config connection_to(const ServiceConfig& service, const base::Clock& clock);
 
 }  // namespace controllers

@@ -12,6 +12,7 @@
 #include "base/backoff.hpp"
 #include "base/text.hpp"
 #include "kube/classify.hpp"
+#include "kube/refusal.hpp"
 
 namespace evictors {
 namespace {
@@ -27,6 +28,7 @@ constexpr std::string_view kDenied = " denied the request";
 
 /// The parts of metav1.Status that carry meaning.
 struct StatusView {
+  bool is_status = false;  ///< false: a proxy's page, plain text or nothing
   std::string message;
   std::optional<std::string> budget_cause;  ///< message of the cause DisruptionBudget
   bool namespace_terminating = false;
@@ -36,6 +38,7 @@ struct StatusView {
 StatusView read_status(const kube::Response& response) {
   kube::StatusBody status = kube::parse_status(response.body);
   StatusView view;
+  view.is_status = status.is_status;
   view.message = status.is_status ? std::move(status.message) : response.body.substr(0, kMaxMessage);
   view.retry_after = response.retry_after ? response.retry_after : status.retry_after;
   for (kube::StatusCause& cause : status.causes) {
@@ -126,8 +129,11 @@ Classification from_known(const KnownText& known, const StatusView& view) {
 Classification classify_denial(int code, const StatusView& view) {
   if (const KnownText* known = find_known(kWebhookTexts, code, view.message)) return from_known(*known, view);
   if (code == 404) return classified(Class::kGoneMaybe, view);  // also said of pods that live
-  return blocked(Class::kRefusedByWebhook, view,
-                 blocker(Kind::kWebhook, quoted_after(view.message, "admission webhook \""), view.message));
+  Classification refused =
+      blocked(Class::kRefusedByWebhook, view,
+              blocker(Kind::kWebhook, quoted_after(view.message, "admission webhook \""), view.message));
+  refused.passes = code == 429;
+  return refused;
 }
 
 Classification classify_too_many(const StatusView& view) {
@@ -169,7 +175,15 @@ Classification classify_transport(const base::Error& error) {
   return result;
 }
 
+/// 408 and 425: the request was not taken up. Any other 4xx without a Status is of a proxy in between; 429 comes as
+/// text from API servers, too, 401 and 404 are looked into again.
+bool says_nothing(int code, const StatusView& view) {
+  if (code == 408 || code == 425) return true;
+  return code >= 400 && code < 500 && !view.is_status && code != 401 && code != 404 && code != 429;
+}
+
 Classification classify_code(int code, const StatusView& view) {
+  if (says_nothing(code, view)) return classified(Class::kUnknown, view);
   switch (code) {
     case 401: return classified(Class::kAuth, view);
     case 403: return classify_forbidden(view);
@@ -283,7 +297,7 @@ Classification classify_patch(const CallResult& answer) {
   const StatusView view = read_status(*answer);
   if (is_denial(view.message)) return classify_denial(answer->status, view);
   // metadata.uid in the patch is the guard against a successor of the same name: servers answer it with 422, too.
-  if (answer->status == 422 && (has(view.message, "uid") || has(view.message, "UID"))) {
+  if (answer->status == 422 && view.is_status && (has(view.message, "uid") || has(view.message, "UID"))) {
     return classified(Class::kConflict, view);
   }
   return classify_code(answer->status, view);
@@ -300,8 +314,24 @@ Classification classify_call(const CallResult& answer, std::span<const KnownText
   return classify_code(answer->status, view);
 }
 
+std::string service_setting(std::string_view service, int status) {
+  if (!kube::names_a_setting(status)) return {};
+  return fmt::format("; services[{}] of the operator's configuration: {}", service,
+                     kube::explain_refusal(status, {"its url", "its tokenFile or certFile"}));
+}
+
+std::string service_refusal(std::string_view service, const kube::Response& answer) {
+  std::string said = base::short_text(answer.body, 120);
+  std::ranges::replace_if(
+      said, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  return fmt::format("service {} answered {}{}{}{}", service, answer.status, said.empty() ? "" : ": ", said,
+                     service_setting(service, answer.status));
+}
+
 base::Duration blocked_delay(const Classification& meaning, int consecutive, std::uint64_t seed) {
-  const base::Duration by_class = class_delay(meaning.answer, consecutive);
+  constexpr base::Backoff kPasses{seconds(10), seconds(60)};
+  const base::Duration by_class =
+      meaning.passes ? base::backoff_delay(kPasses, consecutive) : class_delay(meaning.answer, consecutive);
   if (meaning.answer == Class::kThrottled) {
     return base::prolonged_by_up_to_a_fifth(
         std::max<base::Duration>(meaning.retry_after.value_or(by_class), seconds(1)), seed);

@@ -46,6 +46,11 @@ Classification classify_patch(const CallResult& answer);
 /// empty body. `texts` are what that API's webhooks are known to say.
 Classification classify_call(const CallResult& answer, std::span<const KnownText> texts = {});
 
+/// "; services[NAME] of …: what to look at" where the answer's status says so, else "".
+std::string service_setting(std::string_view service, int status);
+/// A service's answer outside 2xx for people: its code, the start of its body, and service_setting().
+std::string service_refusal(std::string_view service, const kube::Response& answer);
+
 /// How long to wait before the same call again (state-machine.md#delays): grows with `consecutive` blocked answers
 /// (1 = first). `seed` spreads evacuations of one PDB by up to 20 %; equal seeds give equal delays.
 base::Duration blocked_delay(const Classification& meaning, int consecutive, std::uint64_t seed);

@@ -78,13 +78,22 @@ Timeouts effective_timeouts(const api::EvacuationSpec& spec) {
           given.abort.value_or(defaults.abort)};
 }
 
-base::seconds termination_timeout(const api::EvacuationSpec& spec, const api::Pod* pod) {
+base::seconds grace_period(const api::EvacuationSpec& spec, const api::Pod* pod) {
   constexpr std::int64_t kDefaultGrace = 30;
-  constexpr std::int64_t kMaxGrace = 7 * 24 * 3600;
-  if (spec.timeouts.termination) return *spec.timeouts.termination;
+  const auto of_deletion = pod ? pod->meta.deletion_grace_period_seconds : std::nullopt;
   const auto of_pod = pod ? pod->termination_grace_period_seconds : std::nullopt;
-  const std::int64_t grace = spec.grace_period_seconds.value_or(of_pod.value_or(kDefaultGrace));
-  return base::seconds(std::clamp<std::int64_t>(grace, 0, kMaxGrace) + 120);
+  const std::int64_t asked = spec.grace_period_seconds.value_or(of_pod.value_or(kDefaultGrace));
+  return std::clamp(base::seconds(of_deletion.value_or(asked)), base::seconds(0), kMaxGracePeriod);
+}
+
+base::seconds termination_timeout(const api::EvacuationSpec& spec, const api::Pod* pod) {
+  return spec.timeouts.termination.value_or(grace_period(spec, pod) + kEndAfterGrace);
+}
+
+base::TimePoint termination_deadline(const api::EvacuationSpec& spec, const api::Pod* pod, base::TimePoint now) {
+  const auto deletion = pod ? pod->meta.deletion_timestamp : std::nullopt;
+  if (spec.timeouts.termination || !deletion) return now + termination_timeout(spec, pod);
+  return std::clamp<base::TimePoint>(*deletion, now, now + kMaxGracePeriod) + kEndAfterGrace;
 }
 
 Action post_eviction(const EvictorContext& context, std::string resource_version) {

@@ -17,6 +17,7 @@
 #include "api/evacuation.hpp"
 #include "api/json/field_path.hpp"
 #include "api/vocabulary/reasons.hpp"
+#include "evictors/timeouts.hpp"
 #include "kube/transport.hpp"
 
 namespace evictors {
@@ -62,6 +63,7 @@ struct Classification {
   std::optional<base::Duration> retry_after;  ///< what the server asked for
   std::optional<api::Blocker> blocker;        ///< who holds it up, when the answer says so; `since` is not set
   Refs refs = {};                             ///< to be remembered
+  bool passes = false;  ///< an unknown refusal whose code, 429, says that the cause will pass: ask again sooner
   friend bool operator==(const Classification&, const Classification&) = default;
 };
 
@@ -90,6 +92,9 @@ struct Read {
   kube::Request request;  ///< a GET (services: any method that changes nothing)
   std::string service;    ///< as in Action
   std::string service_use = {};
+  /// Instead of a request: names of pods in the namespace of the Evacuation. The controller answers with those that
+  /// another unfinished Evacuation moves, as a JSON array of names.
+  std::vector<std::string> pods = {};
 };
 
 /// The answer to a Read. It is foreign text: it may be anything.
@@ -240,6 +245,10 @@ class Evictor {
   /// After the pod has left (phase Verifying): context.pod is nullptr or terminal.
   virtual Verification verify(const EvictorContext&) const { return {}; }
 
+  /// Whether `replacement`, a Ready pod of the same owner, does the work of the pod that left. context.pod may be
+  /// nullptr.
+  virtual bool is_in_service(const EvictorContext&, const api::Pod& /*replacement*/) const { return true; }
+
   /// Once the pod is gone and the Evacuation has ended: calls that remove what is left of ours beside the pod. It knows
   /// of it by status.refs. Role kCleanUp. Empty: nothing.
   virtual std::vector<Action> leftovers(const EvictorContext&) const { return {}; }
@@ -263,10 +272,19 @@ class Evictor {
   /// that does not ask the owner itself (Probe::required), whatever timed out or failed (T22).
   virtual bool owner_decides(const EvictorContext& context) const;
 
+  /// How the pod can leave without a change of its PodDisruptionBudget, for people. Asked of every evictor, named in
+  /// the spec or not. Empty: this evictor knows no way.
+  virtual std::string advice(const EvictorContext&) const { return {}; }
+
+  /// Longest time from the start of a call of this attempt to its answer. At least kCallTimeout.
+  virtual base::seconds call_timeout(const EvictorContext&) const { return kCallTimeout; }
+
   /// Calls that take back what this attempt started, in order; the first one is sent, then it is asked again.
   /// Empty: nothing (more) to send. Only ever touches what carries our token.
   virtual std::vector<Action> undo(const EvictorContext&) const { return {}; }
   virtual Rollback undone(const EvictorContext&) const { return Rollback::kNothingToDo; }
+  /// State of the remote side after the attempt, for the condition RollbackComplete. Empty: nothing to add.
+  virtual std::string remains(const EvictorContext&) const { return {}; }
 
   /// Calls that remove our marks from a pod that stayed. Empty: clean, as far as can be seen.
   virtual std::vector<Action> cleanup(const EvictorContext&) const { return {}; }

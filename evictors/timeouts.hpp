@@ -20,8 +20,19 @@ struct Timeouts {
 };
 Timeouts effective_timeouts(const api::EvacuationSpec& spec);
 
-/// From the first sight of deletionTimestamp: spec.timeouts.termination, or the grace period + 120 s.
+/// The longest grace period that counts: 7 days.
+inline constexpr base::seconds kMaxGracePeriod{7 * 24 * 3600};
+/// How long a pod may still be there after its grace period.
+inline constexpr base::seconds kEndAfterGrace{120};
+/// metadata.deletionGracePeriodSeconds of a pod that terminates; else what an eviction would ask for. 0 to
+/// kMaxGracePeriod.
+base::seconds grace_period(const api::EvacuationSpec& spec, const api::Pod* pod);
+
+/// Of a deletion that begins now: spec.timeouts.termination, or the grace period + kEndAfterGrace.
 base::seconds termination_timeout(const api::EvacuationSpec& spec, const api::Pod* pod);
+/// When a pod that is seen to terminate since `now` is stuck: spec.timeouts.termination later, or kEndAfterGrace after
+/// both its deletionTimestamp and `now`. Whoever deleted it may have chosen another grace period than ours.
+base::TimePoint termination_deadline(const api::EvacuationSpec& spec, const api::Pod* pod, base::TimePoint now);
 
 /// Time a call may take, from its start to its answer.
 inline constexpr base::seconds kCallTimeout{34};

@@ -210,12 +210,14 @@ start_cluster() {
   kube create namespace evacuator-system --dry-run=client -o yaml | kube apply -f - >/dev/null
 }
 
+server_version() { kube get --raw=/version | sed -n 's/.*"gitVersion": *"\(v[^"]*\)".*/\1/p'; }
+
 # There are no objects of them meanwhile, so that no stored one keeps what an older schema let in.
 apply_crds() { # apply_crds CRDS
   local crds=$1 how=-f
   if [[ -z $crds ]]; then
     crds=crds
-    [[ $(kube version 2>/dev/null) != *'v1.2'[0-4]'.'* ]] || crds=crds/legacy
+    [[ $(hack/image/overlay_of.sh "$(server_version)") == default ]] || crds=crds/legacy
   fi
   [[ ! -e $crds/kustomization.yaml ]] || how=-k
   kube apply "$how" "$crds" >/dev/null
@@ -226,7 +228,7 @@ fill() { "$HELPER" fill "$CLUSTER_DIR/kubeconfig" "$@"; } # fill NODES PODS_PER_
 
 print_table() { # print_table NODES PODS_PER_NODE FILE
   printf '\n%s nodes, %s pods on each third, %s evictions, %s runs, %s\n\n' "$1" "$(($2 * 2)), $2 and 0" "$EVICTIONS" "$RUNS" \
-    "$(kube get --raw=/version | sed -n 's/.*"gitVersion": *"\(v[^"]*\)".*/Kubernetes \1/p')"
+    "Kubernetes $(server_version)"
   "$HELPER" report <"$3"
   [[ -z $KEEP ]] || cat "$3" >>"$KEEP"
 }

@@ -9,8 +9,7 @@ seconds=${1:-30}
 build=build/fuzz
 export seconds build
 
-cmake --preset debug -B "$build" -DCMAKE_CXX_COMPILER=clang++-14 -DEVACUATOR_FUZZERS=ON -DEVACUATOR_TESTS=ON \
-  -DCMAKE_UNITY_BUILD=ON -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" >/dev/null
+cmake --preset fuzz >/dev/null
 cmake --build "$build" --parallel "$(nproc)" --target fuzzers >"$build/build.log" 2>&1 ||
   { tail -n 60 "$build/build.log" >&2; echo "fuzz: the fuzzers do not build (whole log: $build/build.log)" >&2; exit 1; }
 

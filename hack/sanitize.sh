@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Builds tests with sanitizers and runs them. usage: hack/sanitize.sh [gate|all|SUITE...]
-#   gate   what fits into fifteen minutes with empty caches on two cores, as .ci/run does it (the default):
-#          ThreadSanitizer over kube and serving, AddressSanitizer and UndefinedBehaviorSanitizer over api, kube and
-#          serving
+#   gate   what .ci/run does (the default): ThreadSanitizer over kube and serving, AddressSanitizer and
+#          UndefinedBehaviorSanitizer over api, kube and serving, with the instrumented libraries of the fuzzers
 #   live   the operator with all its threads for a minute; seeds of the soak and nearly all of the controllers' tests have
 #          one thread, so that ThreadSanitizer sees little there
 #   SUITE… these under both: controllers, soak, integration, …
@@ -31,7 +30,7 @@ main() {
   case "${1:-gate}" in
     gate)
       play tsan kube serving
-      play asan-ubsan api kube serving
+      play fuzz api kube serving
       ;;
     all)
       mapfile -t suites < <(ls test/unit)

@@ -36,6 +36,7 @@ manifests_render() {
 check layers hack/verify-layers.sh
 check docs hack/verify-docs.sh
 check command-blocks test/docs/command_blocks.py --check
+check overlays test/docs/overlay_of_test.sh
 check metrics hack/observability/verify-metrics.sh
 check dashboards hack/observability/verify-dashboards.sh
 check alerts hack/verify-alerts.sh

@@ -31,9 +31,14 @@ std::string one_line(std::string_view text) {
 }
 
 bool looks_like_html(std::string_view content_type, std::string_view body) {
-  if (content_type.find("html") != std::string_view::npos) return true;
-  const auto start = body.find_first_not_of(" \t\r\n");
-  return start != std::string_view::npos && body[start] == '<';
+  return content_type.find("html") != std::string_view::npos || begins_like_html(body);
+}
+
+/// Whom to suspect when an answer outside 2xx carries no Status: an API server sends one with each 4xx but 429.
+std::string_view suspect(int status) {
+  if (status == 401) return "; check the operator's credentials (ServiceAccount token or kubeconfig)";
+  const bool is_proxy = status >= 400 && status < 500 && status != 404 && status != 429;
+  return is_proxy ? "; a proxy before the API server may have answered: check the server's URL and HTTPS_PROXY" : "";
 }
 
 /// What an answer says that carries no Status: some proxy's page, plain text, or nothing.
@@ -48,9 +53,10 @@ std::string foreign_message(const Response& response) {
         response.status);
   const bool is_protobuf = api::protobuf::is_envelope(response.body);
   const std::string text = is_protobuf ? "{" : one_line(response.body);
-  if (text.empty()) return fmt::format("HTTP {} with an empty body", response.status);
-  if (text.front() == '{') return fmt::format("HTTP {} with a body that is no Kubernetes Status", response.status);
-  return fmt::format("HTTP {}: {}", response.status, text);
+  if (text.empty()) return fmt::format("HTTP {} with an empty body{}", response.status, suspect(response.status));
+  if (text.front() == '{')
+    return fmt::format("HTTP {} with a body that is no Kubernetes Status{}", response.status, suspect(response.status));
+  return fmt::format("HTTP {}: {}{}", response.status, text, suspect(response.status));
 }
 
 /// Zero is no delay that was asked for: it would switch the back-off off.
@@ -89,7 +95,19 @@ base::Error no_answer(const std::string& what, const StatusBody& status, const R
       fmt::format("404, but not that {}: {}", what, text.empty() ? foreign_message(response) : text));
 }
 
+/// Of an answer without a Status. 401 makes the credentials be read again, 404 has its own judge, 429 comes as text
+/// from API servers, too.
+bool is_proxy_answer(const Response& response) {
+  if (response.status < 400 || response.status >= 500 || response.status == 401 || response.status == 429) return false;
+  return response.status != 404 || looks_like_html(response.content_type, response.body);
+}
+
 }  // namespace
+
+bool begins_like_html(std::string_view body) {
+  const auto start = body.find_first_not_of(" \t\r\n");
+  return start != std::string_view::npos && body[start] == '<';
+}
 
 StatusBody parse_status(std::string_view body) {
   StatusBody result;
@@ -124,11 +142,11 @@ ErrorCode code_of(int http_status, std::string_view reason) {
     case 406:  // the media type asked for
     case 415:  // the media type sent
     case 501: return ErrorCode::kUnsupported;
-    case 408: return ErrorCode::kUnavailable;  // the server did not get the whole request
+    case 408:                                  // the server did not get the whole request
+    case 425: return ErrorCode::kUnavailable;  // nor does it take it this early
     case 409: return reason == "AlreadyExists" ? ErrorCode::kAlreadyExists : ErrorCode::kConflict;
     case 410: return ErrorCode::kGone;
     case 412: return ErrorCode::kConflict;  // a precondition
-    case 425:
     case 429: return ErrorCode::kThrottled;
     case 502:  // the gateway lost the server after sending
     case 504: return ErrorCode::kOutcomeUnknown;
@@ -173,9 +191,8 @@ base::Result<Response> classify(Response response) {
   const StatusBody status = parse_status(response.body);
   std::string message = one_line(status.message);
   if (message.empty()) message = foreign_message(response);
-  const bool is_page =
-      response.status == 404 && !status.is_status && looks_like_html(response.content_type, response.body);
-  const ErrorCode code = is_page ? ErrorCode::kUnavailable : code_of(response.status, status.reason);
+  const bool is_foreign = !status.is_status && is_proxy_answer(response);
+  const ErrorCode code = is_foreign ? ErrorCode::kUnavailable : code_of(response.status, status.reason);
   return base::Error{code, message, retry_after_of(status, response.retry_after)};
 }
 

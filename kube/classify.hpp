@@ -30,6 +30,9 @@ struct StatusBody {
 };
 StatusBody parse_status(std::string_view body);
 
+/// A page of some proxy or login, whatever its content type says.
+bool begins_like_html(std::string_view body);
+
 /// The ErrorCode of an HTTP status outside 2xx. `reason` is Status.reason and only matters for 409.
 base::ErrorCode code_of(int http_status, std::string_view reason);
 

@@ -74,6 +74,13 @@ NominationResult PlanBuilder::offer_towards(PodIndex pod, std::string_view reaso
   return nominate(pod, reason, goal);
 }
 
+NominationResult PlanBuilder::offer_anyway(PodIndex pod, std::string_view reason, const Goal& goal) {
+  needs_no_node_ = true;
+  const NominationResult result = nominate(pod, reason, goal);
+  needs_no_node_ = false;
+  return result;
+}
+
 NominationResult PlanBuilder::offer_whole(std::span<const PodIndex> pods, std::string_view reason, const Goal& goal) {
   const Savepoint before = savepoint();
   together_ = pods;
@@ -194,7 +201,8 @@ NominationResult PlanBuilder::nominate_alone(PodIndex pod, std::string_view reas
   }
   const SoftTaints before = may_avoid_ ? overlay_.soft_taints() : SoftTaints();
   const Placement placement = relocate(pod, goal);
-  if (!placement.node && has_replacement(cluster_, pod) && !input_.spec.is_upstream()) {
+  const bool needs_node = has_replacement(cluster_, pod) && !(needs_no_node_ && placement.fits_nowhere);
+  if (!placement.node && needs_node && !input_.spec.is_upstream()) {
     take_back(pod, before);
     return refuse(pod, no_placement(goal, placement));
   }

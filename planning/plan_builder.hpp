@@ -55,7 +55,7 @@ class PodSet {
 ///   4. of a pod in a PodGroup: what PodGroupTrial finds for the whole group, which leaves together or not at all;
 ///   5. its PodDisruptionBudget, with PlanOptions::spend_pdbs;
 ///   6. the placement of its replacement, but not with Compatibility::kUpstream: NowhereToGo, NowhereBetter,
-///      SchedulerDisagrees;
+///      SchedulerDisagrees. A pod of offer_anyway() leaves if its replacement fits nowhere;
 ///   7. of a strategy that evens out load: spec.convergence.minScore (ScoreTooLow). A PodGroup is not asked.
 /// An accepted move counts against limits and budgets, leaves its node and holds its predicted place. A refused one
 /// changes nothing but the record. Keeps references to everything it is made of. One thread.
@@ -85,6 +85,9 @@ class PlanBuilder final : public strategies::NominationSink {
   /// Only a placement that `goal` accepts.
   strategies::NominationResult offer_towards(scheduling::PodIndex pod, std::string_view reason,
                                              const strategies::Goal& goal) override;
+  /// A PodGroup still needs a node for each of its pods.
+  strategies::NominationResult offer_anyway(scheduling::PodIndex pod, std::string_view reason,
+                                            const strategies::Goal& goal) override;
   /// All of `pods`, or none: what was accepted before an objection is taken back. A pod that left with its PodGroup
   /// already has to be where `goal` accepts, too.
   strategies::NominationResult offer_whole(std::span<const scheduling::PodIndex> pods, std::string_view reason,
@@ -191,6 +194,7 @@ class PlanBuilder final : public strategies::NominationSink {
   /// With Compatibility::kUpstream: where replacements are placed, which the strategies do not see.
   std::optional<scheduling::Overlay> replacements_;
   std::span<const scheduling::PodIndex> together_;   ///< of the offer_whole() under way
+  bool needs_no_node_ = false;                       ///< during offer_anyway()
   std::vector<scheduling::PodIndex> moved_;          ///< one for each of plan_.moves
   std::vector<bool> arrived_;                        ///< by node: a replacement of this plan goes there
   std::vector<scheduling::NodeIndex> pledged_;       ///< PlanOptions::pledged, sorted

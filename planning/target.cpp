@@ -247,7 +247,7 @@ std::optional<NodeIndex> best_helping(const Pool& pool, const std::vector<int>& 
 
 TargetPredictor::TargetPredictor(const scheduling::ClusterSnapshot& cluster, scheduling::NodeScoring scoring,
                                  const scheduling::SchedulerRules& rules)
-    : rules_(rules), scores_(cluster, scoring, rules) {
+    : rules_(rules), scores_(scoring, rules) {
   const auto is_open = [&](NodeIndex node) { return cluster.is_schedulable_by_all(node); };
   has_few_open_nodes_ =
       static_cast<std::size_t>(std::ranges::count_if(cluster.nodes(), is_open)) <= Preferences::kComparedNodes;

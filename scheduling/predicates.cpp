@@ -43,6 +43,12 @@ std::optional<Refusal> FitQuery::refusal_beside_room(NodeIndex node) const {
   return std::nullopt;
 }
 
+bool FitQuery::fits_beside_room_and_spread(NodeIndex node) const {
+  return std::all_of(rules_.begin(), rules_.begin() + static_cast<std::ptrdiff_t>(rule_count_), [&](Predicate rule) {
+    return rule == &refuse_shortage_strictly || rule == &refuse_skew || !rule(*this, node);
+  });
+}
+
 std::optional<Refusal> first_refusal(const Overlay& cluster, PodIndex pod, NodeIndex node, FitLevel level) {
   return FitQuery(cluster, pod, level).refusal(node);
 }

@@ -83,6 +83,9 @@ class FitQuery {
   bool fits(NodeIndex node) const { return !refusal(node); }
   /// The same at kScheduler as if the node had room for everything that is requested.
   std::optional<Refusal> refusal_beside_room(NodeIndex node) const;
+  /// fits() at kScheduler as if the node had room for everything that is requested, and the pod no topology spread
+  /// constraints.
+  bool fits_beside_room_and_spread(NodeIndex node) const;
 
   const Overlay& cluster() const { return *cluster_; }
   const ClusterSnapshot& base() const { return cluster_->base(); }

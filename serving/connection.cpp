@@ -240,7 +240,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     is_head_ = message.method() == http::verb::head;
     auto request = std::make_shared<Request>(to_request(std::move(message), peer_));
     lowest().expires_never();
-    asio::post(*shared_->handlers, [self = this->shared_from_this(), request] {
+    shared_->run_fairly(peer_, [self = this->shared_from_this(), request] {
       auto reply = std::make_shared<Reply>(call_handler(*self->shared_, *request));
       asio::post(self->wire_.get_executor(), [self, reply] { self->answer(std::move(*reply)); });
     });

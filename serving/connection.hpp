@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/fair_lane.hpp"
 #include "base/log.hpp"
 #include "serving/server.hpp"
 
@@ -24,6 +25,7 @@ struct SharedByConnections {
   Handler handler;
   base::Log log;
   boost::asio::thread_pool* handlers = nullptr;
+  base::FairLane<std::function<void()>> jobs;  ///< for handlers, by the peer's address; guarded by mutex
 
   std::mutex mutex;
   std::condition_variable streams_done;
@@ -44,6 +46,21 @@ struct SharedByConnections {
     return false;
   }
   void end_body(std::size_t bytes) { body_bytes -= bytes; }
+
+  /// Runs `job` on a handler thread. Addresses take turns: one that sends heavy requests over many connections delays
+  /// those of others by no more than one of them for each thread.
+  void run_fairly(std::string_view peer, std::function<void()> job) {
+    {
+      const std::scoped_lock lock(mutex);
+      jobs.push(std::string(peer.substr(0, peer.rfind(':'))), std::move(job));
+    }
+    boost::asio::post(*handlers, [this] {
+      std::unique_lock lock(mutex);
+      const auto next = jobs.pop();
+      lock.unlock();
+      if (next) (*next)();
+    });
+  }
 
   bool begin_stream() {
     const std::scoped_lock lock(mutex);

@@ -243,6 +243,10 @@ void Server::stop() {
   impl_->io.stop();
   for (std::thread& thread : impl_->threads) thread.join();
   impl_->threads.clear();
+  const auto left = [&] {  // came too late for a handler; each holds its connection
+    const std::scoped_lock lock(impl_->shared->mutex);
+    return std::exchange(impl_->shared->jobs, {});
+  }();
 }
 
 std::size_t Server::connections() const {

@@ -102,7 +102,7 @@ struct ServerOptions {
 };
 
 /// A small HTTP/1.1 server with limits and time-outs (Beast): metrics, health, webhooks, the simulator's front. A slow
-/// handler holds one handler thread and nothing else.
+/// handler holds one handler thread and nothing else; addresses of peers take turns for them.
 class Server {
  public:
   Server(ServerOptions options, Handler handler, base::Log log = {});

@@ -40,7 +40,7 @@ inline constexpr std::string_view kNotMigratable =
 inline constexpr std::string_view kRestartVm =
     "simulator.evacuator.dev/restart-vm";  ///< present: a VMI that ended is made again, as by a VirtualMachine
 inline constexpr std::string_view kVirtApi =
-    "simulator.evacuator.dev/virt-api";  ///< "down": its webhooks do not answer
+    "simulator.evacuator.dev/virt-api";  ///< "down": its webhooks do not answer; "unauthorized": subresources answer 401
 inline constexpr std::string_view kResponders =
     "simulator.evacuator.dev/responders";  ///< of native Evictions: ResponderScript of simulator/native/sync.hpp
 

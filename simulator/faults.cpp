@@ -13,7 +13,11 @@ namespace {
 constexpr FaultEffect kAllEffects[] = {
     FaultEffect::kDropRequest, FaultEffect::kDropResponse,    FaultEffect::kDuplicate,     FaultEffect::kDelay,
     FaultEffect::kCutAnswer,   FaultEffect::kTooManyRequests, FaultEffect::kInternalError, FaultEffect::kUnavailable,
-    FaultEffect::kCutWatch,    FaultEffect::kStallWatch,      FaultEffect::kHoldBookmark,  FaultEffect::kStaleList};
+    FaultEffect::kCutWatch,    FaultEffect::kStallWatch,      FaultEffect::kHoldBookmark,  FaultEffect::kStaleList,
+    FaultEffect::kProxyPage};
+
+/// What proxies, load balancers and login gateways answer themselves.
+constexpr int kPageStatuses[] = {400, 402, 403, 405, 406, 407, 408, 409, 410, 411, 412, 413, 415, 421, 422, 425, 451};
 
 bool is_watch_effect(FaultEffect effect) {
   return effect == FaultEffect::kCutWatch || effect == FaultEffect::kStallWatch || effect == FaultEffect::kHoldBookmark;
@@ -37,10 +41,10 @@ base::Result<FaultRule> parse_rule(const api::Json& json) {
     known = true;
   }
   if (!known)
-    return base::invalid(
-        fmt::format("effect: \"{}\" is unknown; one of drop-request, drop-response, duplicate, delay, cut-answer, "
-                    "too-many-requests, internal-error, unavailable, cut-watch, stall-watch, hold-bookmark, stale-list",
-                    effect));
+    return base::invalid(fmt::format(
+        "effect: \"{}\" is unknown; one of drop-request, drop-response, duplicate, delay, cut-answer, "
+        "too-many-requests, internal-error, unavailable, proxy-page, cut-watch, stall-watch, hold-bookmark, stale-list",
+        effect));
   rule.verb = api::text_at(json, {"verb"});
   rule.resource = api::text_at(json, {"resource"});
   rule.subresource = api::text_at(json, {"subresource"});
@@ -52,6 +56,7 @@ base::Result<FaultRule> parse_rule(const api::Json& json) {
   if (const api::Json* at = api::find_at(json, {"at"}); at && at->is_number()) rule.at = at->get<double>();
   rule.delay = base::milliseconds(api::number_at(json, {"delayMilliseconds"}).value_or(rule.delay.count()));
   rule.retry_after = base::seconds(api::number_at(json, {"retryAfterSeconds"}).value_or(rule.retry_after.count()));
+  rule.status = static_cast<int>(api::number_at(json, {"status"}).value_or(0));
   rule.lag = static_cast<std::uint64_t>(std::max<std::int64_t>(0, api::number_at(json, {"lag"}).value_or(10)));
   return rule;
 }
@@ -68,6 +73,7 @@ std::string_view to_string(FaultEffect effect) {
     case FaultEffect::kTooManyRequests: return "too-many-requests";
     case FaultEffect::kInternalError: return "internal-error";
     case FaultEffect::kUnavailable: return "unavailable";
+    case FaultEffect::kProxyPage: return "proxy-page";
     case FaultEffect::kCutWatch: return "cut-watch";
     case FaultEffect::kStallWatch: return "stall-watch";
     case FaultEffect::kHoldBookmark: return "hold-bookmark";
@@ -118,6 +124,8 @@ std::optional<FaultRule> Faults::strike(const FaultSubject& subject) {
     if (!fires(rule, subject)) continue;
     FaultRule struck = rule;
     if (struck.effect == FaultEffect::kCutAnswer && struck.at < 0) struck.at = draw();
+    if (struck.effect == FaultEffect::kProxyPage && struck.status == 0)
+      struck.status = kPageStatuses[static_cast<std::size_t>(draw() * std::size(kPageStatuses))];
     return struck;
   }
   return std::nullopt;

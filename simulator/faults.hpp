@@ -23,13 +23,14 @@ enum class FaultEffect {
   kTooManyRequests,  ///< 429 of API priority and fairness: plain text, Retry-After
   kInternalError,    ///< 500
   kUnavailable,      ///< 503
+  kProxyPage,        ///< a 4xx page of a proxy that has done nothing: HTML, plain text or an empty body
   kCutWatch,         ///< a running watch ends
   kStallWatch,       ///< a running watch stays open and says nothing more
   kHoldBookmark,     ///< a list by a watch never says that it is complete; what changes is told
   kStaleList,        ///< a list answers as of `lag` revisions ago
 };
 /// "drop-request", "drop-response", "duplicate", "delay", "cut-answer", "too-many-requests", "internal-error",
-/// "unavailable", "cut-watch", "stall-watch", "hold-bookmark", "stale-list".
+/// "unavailable", "proxy-page", "cut-watch", "stall-watch", "hold-bookmark", "stale-list".
 std::string_view to_string(FaultEffect effect);
 
 /// When to do what. Empty strings match everything.
@@ -46,6 +47,7 @@ struct FaultRule {
   base::milliseconds delay{1000};
   base::seconds retry_after{1};
   std::uint64_t lag = 10;
+  int status = 0;         ///< of kProxyPage; 0: chance says
   std::int64_t hits = 0;  ///< written by Faults
 };
 
@@ -76,7 +78,7 @@ class Faults {
   std::vector<FaultRule> rules() const;
 
   /// For a request; never a watch effect (kCutWatch, kStallWatch, kHoldBookmark), and kStaleList only for lists. Of
-  /// kCutAnswer `at` is set.
+  /// kCutAnswer `at` is set, of kProxyPage `status`.
   std::optional<FaultRule> strike(const FaultSubject& subject);
   /// For a running watch. Rules with a probability or with `after` fire only with an event, so that polling does not
   /// change the odds; kHoldBookmark fires only at kInitialEvents.

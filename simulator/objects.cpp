@@ -244,6 +244,7 @@ const std::vector<kube::ResourceType>& known_types() {
       kube::kVmims,
       kube::kKubeVirts,
       kube::ResourceType{"", "v1", "configmaps", "ConfigMap"},
+      kube::ResourceType{"", "v1", "endpoints", "Endpoints"},
       kube::ResourceType{"", "v1", "secrets", "Secret"},
       kube::ResourceType{"", "v1", "services", "Service"},
       kube::ResourceType{"", "v1", "serviceaccounts", "ServiceAccount"},

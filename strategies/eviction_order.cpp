@@ -1,7 +1,6 @@
 #include "strategies/eviction_order.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "api/meta/well_known.hpp"
 
@@ -49,17 +48,18 @@ QosClass qos_of(const api::Pod& pod) {
   return computed_qos(pod);
 }
 
+EvictionRank eviction_rank(const api::Pod& pod) {
+  return {pod.priority.has_value(), pod.priority.value_or(0), qos_of(pod),
+          pod.meta.annotations.contains(api::well_known::kPreferNoEviction)};
+}
+
 void sort_for_eviction(std::vector<PodIndex>& pods, const scheduling::ClusterSnapshot& cluster) {
-  using Key = std::tuple<bool, std::int32_t, QosClass, bool, PodIndex>;
+  using Key = std::pair<EvictionRank, PodIndex>;
   std::vector<Key> keys;
   keys.reserve(pods.size());
-  for (const PodIndex index : pods) {
-    const api::Pod& pod = cluster.pod(index);
-    const bool wants_to_stay = pod.meta.annotations.contains(api::well_known::kPreferNoEviction);
-    keys.emplace_back(pod.priority.has_value(), pod.priority.value_or(0), qos_of(pod), wants_to_stay, index);
-  }
+  for (const PodIndex index : pods) keys.emplace_back(eviction_rank(cluster.pod(index)), index);
   std::ranges::sort(keys);
-  std::ranges::transform(keys, pods.begin(), [](const Key& key) { return std::get<PodIndex>(key); });
+  std::ranges::transform(keys, pods.begin(), &Key::second);
 }
 
 }  // namespace strategies

@@ -108,6 +108,12 @@ class NominationSink {
     static_cast<void>(goal);
     return offer(pod, reason);
   }
+  /// As offer_towards(), but the pod leaves even if its replacement fits on no node: more nodes are expected. A sink
+  /// that predicts placements refuses it only where the scheduler would put the replacement on a node that does not
+  /// help.
+  virtual NominationResult offer_anyway(PodIndex pod, std::string_view reason, const Goal& goal) {
+    return offer_towards(pod, reason, goal);
+  }
   /// Proposes that all of them leave, or none: the first result that is not kAccepted counts for all. A sink that
   /// cannot take back what it accepted stops there.
   virtual NominationResult offer_whole(std::span<const PodIndex> pods, std::string_view reason, const Goal& goal) {

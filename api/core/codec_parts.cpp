@@ -68,6 +68,7 @@ error_code read_meta(V& value, ObjectMeta& meta) {
     if (key == "generation") return read(member, meta.generation);
     if (key == "creationTimestamp") return read(member, meta.creation_timestamp);
     if (key == "deletionTimestamp") return read(member, meta.deletion_timestamp);
+    if (key == "deletionGracePeriodSeconds") return read(member, meta.deletion_grace_period_seconds);
     if (key == "labels") return read_map(member, false, meta.labels);
     if (key == "annotations") return read_map(member, true, meta.annotations);
     if (key == "finalizers") return read(member, meta.finalizers);

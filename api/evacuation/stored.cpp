@@ -8,6 +8,7 @@
 #include "api/core/codec_parts.hpp"
 #include "api/evacuation/spec.hpp"
 #include "api/evacuation/status.hpp"
+#include "api/json/lenient.hpp"
 #include "api/wire_names.hpp"
 
 namespace api {
@@ -185,7 +186,8 @@ error_code read_part(std::string_view key, Value& member, EvacuationStatus& stat
   return read_count(key, member, status);
 }
 
-error_code read_status(Value& value, EvacuationStatus& status) {
+/// `unknown`: gets a phase that this version does not know.
+error_code read_status(Value& value, EvacuationStatus& status, std::string& unknown) {
   std::string phase;
   const error_code error = for_members(value, [&](std::string_view key, Value& member) {
     if (key == "phase") return read(member, phase);
@@ -197,18 +199,20 @@ error_code read_status(Value& value, EvacuationStatus& status) {
     }
     return read_part(key, member, status);
   });
-  status.phase = parse_evacuation_phase(phase).value_or(EvacuationPhase::kPending);
+  const auto known = parse_evacuation_phase(phase);
+  if (!known) unknown = phase;
+  status.phase = known.value_or(EvacuationPhase::kPending);
   return error;
 }
 
 /// `spec`: gets the spec when there is one; nullptr: it is skipped. False: there is no metadata, or this cannot read
 /// the text.
-bool read_quickly(std::string_view text, Evacuation& evacuation, Json* spec) {
+bool read_quickly(std::string_view text, Evacuation& evacuation, Json* spec, std::string& unknown_phase) {
   bool has_metadata = false;
   wire::Lease lease;
   const auto done = wire::read_document(*lease, text, "an Evacuation", [&](wire::Object& root) {
     return for_members(root, [&](std::string_view key, Value& member) {
-      if (key == "status") return read_status(member, evacuation.status);
+      if (key == "status") return read_status(member, evacuation.status, unknown_phase);
       if (key == "spec" && spec != nullptr) return wire::copy_json(member, *spec);
       if (key != "metadata") return simdjson::SUCCESS;
       has_metadata = true;
@@ -219,23 +223,29 @@ bool read_quickly(std::string_view text, Evacuation& evacuation, Json* spec) {
 }
 
 /// What of a text is rare: an integer beyond 64 bits, a spec that does not decode, no JSON at all.
-base::Result<Evacuation> read_slowly(std::string_view text, StoredParts parts) {
+base::Result<Evacuation> read_slowly(std::string_view text, StoredParts parts, std::string& unknown_phase) {
   auto json = parse_json(text);
   if (!json) return json.error();
   if (!json->is_object() || !json->contains("metadata")) return base::invalid("the text is no object with metadata");
   if (parts == StoredParts::kAllButSpec) json->erase("spec");
+  const Json* status = lenient::object(*json, "status");
+  const std::string phase = status ? lenient::text(*status, "phase") : std::string();
+  unknown_phase = parse_evacuation_phase(phase) ? std::string() : phase;
   return decode_stored_evacuation(*json);
 }
 
 }  // namespace
 
-base::Result<Evacuation> read_stored_evacuation(std::string_view text, StoredParts parts) {
+base::Result<Evacuation> read_stored_evacuation(std::string_view text, StoredParts parts, std::string* unknown_phase) {
   Evacuation evacuation;
+  std::string ignored;
+  std::string& unknown = unknown_phase ? *unknown_phase : ignored;
   Json spec(Json::value_t::discarded);
-  if (!read_quickly(text, evacuation, parts == StoredParts::kAll ? &spec : nullptr)) return read_slowly(text, parts);
+  if (!read_quickly(text, evacuation, parts == StoredParts::kAll ? &spec : nullptr, unknown))
+    return read_slowly(text, parts, unknown);
   FieldErrors errors;
   if (!spec.is_discarded()) evacuation.spec = read_evacuation_spec(spec, errors);
-  if (!errors.empty()) return read_slowly(text, parts);
+  if (!errors.empty()) return read_slowly(text, parts, unknown);
   return evacuation;
 }
 

@@ -105,6 +105,8 @@ ObjectMeta meta(const Json& json) {
   meta.generation = integer(*metadata, "generation");
   meta.creation_timestamp = time_or_epoch(*metadata, "creationTimestamp");
   meta.deletion_timestamp = time(*metadata, "deletionTimestamp");
+  if (const Json* grace = find_at(*metadata, {"deletionGracePeriodSeconds"}); grace && grace->is_number_integer())
+    meta.deletion_grace_period_seconds = integer(*metadata, "deletionGracePeriodSeconds");
   meta.labels = string_map(*metadata, "labels", false);
   meta.annotations = string_map(*metadata, "annotations", true);
   if (const Json* owners = array(*metadata, "ownerReferences")) {

@@ -80,7 +80,8 @@ struct ObjectMeta {
   std::string resource_version;  ///< opaque; compared for equality only
   std::int64_t generation = 0;
   base::TimePoint creation_timestamp{};
-  std::optional<base::TimePoint> deletion_timestamp;
+  std::optional<base::TimePoint> deletion_timestamp;          ///< end of the grace period
+  std::optional<std::int64_t> deletion_grace_period_seconds;  ///< set with deletion_timestamp
   StringMap labels;
   StringMap annotations;  ///< without kubectl's last-applied-configuration
   SharedList<OwnerReference> owner_references;

@@ -46,12 +46,12 @@ Json token_of(StrictObject& reference, Workbench& bench) {
   reference.read("namespace", ns);
   reference.read("name", name);
   finish_leniently(reference, bench);
-  bench.note(
-      NoteKind::kChanged, reference.path(),
-      fmt::format("the Secret {}/{} is read in the operator's namespace only, with the label "
-                  "evacuator.dev/usage-credentials=true",
-                  ns, name),
-      "copy it there if it is in another namespace, label it, and apply config/optional for the right to read it");
+  bench.note(NoteKind::kChanged, reference.path(),
+             fmt::format("the Secret {}/{} is read in the operator's namespace only, with the label "
+                         "evacuator.dev/usage-credentials=true and the key \"for\" that lists the server",
+                         ns, name),
+             "copy it there if it is in another namespace, label it, add the key, and apply config/optional for the "
+             "right to read it");
   return {{"name", name}, {"key", "prometheusAuthToken"}};
 }
 

@@ -17,7 +17,7 @@ constexpr std::array kEventReasons = {
     Term<EventReason>{EventReason::kSlotAcquired, "SlotAcquired", kOnBoth,
                       "An attempt begins. On the pod it is told for the first attempt only.", ""},
     Term<EventReason>{EventReason::kSlotReturned, "SlotReturned", kOnEvacuation,
-                      "It made no progress, and its slot was given to others. It queues again.",
+                      "It made no progress, and its slot was given to others. It queues again, or goes on without a slot.",
                       "The message says what did not happen."},
     Term<EventReason>{EventReason::kHandoffRequested, "HandoffRequested", kOnEvacuation,
                       "The pod's owner is asked to prepare or to hand over.", ""},
@@ -95,7 +95,7 @@ constexpr std::array kEventReasons = {
                       "The end: the policy that made it was deleted.", ""},
     Term<EventReason>{
         EventReason::kDecisionExpired, "DecisionExpired", kOnBoth,
-        "The end: it got no slot within `timeouts.decisionTTL`.",
+        "The end: it got no slot within `timeouts.decisionTTL`, or the nodes that its plan counted on are full by now.",
         "`kubectl get evac -A -o wide` shows what holds the slots. A policy decides again in its next cycle."},
     Term<EventReason>{EventReason::kTargetGone, "TargetGone", kOnBoth,
                       "The end: the pod left before anything was asked of anybody.", ""},

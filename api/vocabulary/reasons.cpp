@@ -200,7 +200,7 @@ constexpr std::array kReasons = {
     Term<Reason>{Reason::kNotExpected, "NotExpected", "`ReplacementReady`=True",
                  "No replacement will come, and that is as it should be. The message says why.", ""},
     Term<Reason>{Reason::kSameNode, "SameNode", "`ReplacementReady`=False",
-                 "The replacement runs on the node that the pod left.",
+                 "The replacement runs on the node that the pod left, or on another node that the same plan empties.",
                  "Cordon the node, or check the workload's affinity: the scheduler sees no better node."},
     // --- cancel and roll-back
     Term<Reason>{Reason::kPointOfNoReturn, "PointOfNoReturn", "`CancelAccepted`=False",
@@ -242,7 +242,8 @@ constexpr std::array kReasons = {
                  "The policy that made the Evacuation was deleted.", ""},
     Term<Reason>{
         Reason::kDecisionExpired, "DecisionExpired", "`Complete`=True, phase `Cancelled`; `Accepted`=False",
-        "It got no slot within `timeouts.decisionTTL`. The decision is too old to be carried out.",
+        "It got no slot within `timeouts.decisionTTL`, or the nodes that its plan counted on are full by now. The "
+        "decision is too old to be carried out.",
         "A policy decides again in its next cycle. If it happens often, the limits are too small: `kubectl get "
         "evac -A -o wide` shows what others wait for."},
     Term<Reason>{Reason::kTargetGone, "TargetGone", "`Complete`=True, phase `Cancelled`",

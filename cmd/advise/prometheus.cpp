@@ -33,6 +33,8 @@ base::Result<api::UsageEndpoint> endpoint_of(const PrometheusOptions& options) {
   const auto url = kube::parse_url(options.url);
   if (!is_http || !url) return base::invalid("--prometheus: an URL such as http://prometheus:9090 is expected");
   if (!url->user_info.empty()) return base::invalid("--prometheus: no passwords in the URL: use a token or a header");
+  if (!options.token_file.empty() && !url->tls && !url->is_loopback())
+    return base::invalid("--prometheus-token-file: a token can be read on the way over http: give an https URL");
   api::UsageEndpoint endpoint;
   endpoint.url = options.url;
   const auto timeout = duration_of("--prometheus-timeout", options.timeout, base::seconds(1), base::minutes(5));

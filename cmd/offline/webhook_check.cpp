@@ -79,7 +79,7 @@ base::Result<std::vector<WebhookRule>> run_check(const WebhookCheckOptions& opti
   if (!pod) return pod.error();
   const auto patience = base::parse_duration(options.patience);
   if (!patience) return base::invalid(fmt::format("--patience: \"{}\" is no duration such as 1m", options.patience));
-  const auto ours = controllers::HttpServices::create({*service}, clock);
+  const auto ours = controllers::HttpServices::create({*service}, clock, controllers::HttpServices::Trust::kCaller);
   if (!ours) return ours.error();
   const auto nobodys = anonymous(*service, clock);
   if (!nobodys) return nobodys.error();

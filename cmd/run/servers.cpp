@@ -67,7 +67,8 @@ base::Status Servers::start() {
 base::Status Servers::start_webhooks() {
   const auto& webhook = deps_.config.webhook;
   if (!webhook.is_served()) return base::Done{};
-  webhook_server_.emplace(webhook.address, webhook_names(deps_.config), deps_.webhooks, deps_.log, metered("webhook"));
+  webhook_server_.emplace(webhook.address, webhook_names(deps_.config), deps_.webhooks, deps_.log, metered("webhook"),
+                          webhook.client_ca_file);
   if (auto serving = webhook_server_->start(deps_.clock.now()); !serving) return serving;
   deps_.log.info("serving the webhook", {kv("port", static_cast<int>(webhook_server_->port()))});
   return base::Done{};

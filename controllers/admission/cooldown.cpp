@@ -6,6 +6,7 @@
 
 #include "api/origin.hpp"
 #include "base/backoff.hpp"
+#include "base/stored_time.hpp"
 
 namespace controllers {
 namespace {
@@ -93,9 +94,30 @@ void CooldownLedger::set_policy_limits(const std::string& policy, const std::opt
   }
 }
 
-void CooldownLedger::add(const std::string& subject, base::TimePoint time, const std::string& policy) {
+/// A wrong time that is told again, or the right time of the same evacuation.
+bool CooldownLedger::is_corrected(const std::string& subject, base::TimePoint time) const {
+  const auto known = corrections_.find(subject);
+  if (known == corrections_.end()) return false;
+  const auto& [wrong, at] = known->second;
+  return wrong.contains(time) || (time >= at - base::kClockTolerance && time <= at + base::kClockTolerance);
+}
+
+void CooldownLedger::correct(const std::string& subject, Times& times, base::TimePoint now) const {
+  const auto first = times.upper_bound(now + base::kClockTolerance);
+  if (first == times.end()) return;
+  Correction& correction = corrections_[subject];
+  correction.at = std::chrono::floor<base::seconds>(now);
+  const std::string policy = times.rbegin()->second;
+  for (auto each = first; each != times.end(); ++each) correction.wrong.insert(each->first);
+  times.erase(first, times.end());
+  times.emplace(correction.at, policy);
+}
+
+void CooldownLedger::add(const std::string& subject, base::TimePoint exact, const std::string& policy) {
+  const base::TimePoint time = std::chrono::floor<base::seconds>(exact);
+  if (is_corrected(subject, time)) return;
   Times& times = history_[subject];
-  times.emplace(std::chrono::floor<base::seconds>(time), policy);
+  times.emplace(time, policy);
   if (times.size() > api::kMaxCooldownTimes) times.erase(times.begin());
 }
 
@@ -106,6 +128,7 @@ void CooldownLedger::forget_the_oldest() {
   const auto tenth = newest.begin() + static_cast<std::ptrdiff_t>(newest.size() / 10);
   std::ranges::nth_element(newest, tenth);
   std::erase_if(history_, [&](const auto& each) { return each.second.rbegin()->first <= *tenth; });
+  std::erase_if(corrections_, [&](const auto& each) { return !history_.contains(each.first); });
 }
 
 void CooldownLedger::note(const api::Evacuation& evacuation) {
@@ -140,7 +163,8 @@ std::vector<api::CooldownRecord> CooldownLedger::records(const std::string& poli
   std::vector<api::CooldownRecord> records;
   {
     const std::scoped_lock lock(mutex_);
-    for (const auto& [subject, times] : history_) {
+    for (auto& [subject, times] : history_) {
+      correct(subject, times, now);
       api::CooldownRecord record{subject, {}};
       for (const auto& [time, by] : times) {
         if (by.empty() || by == policy) record.times.push_back(time);
@@ -172,6 +196,7 @@ std::optional<CooldownLedger::Cooling> CooldownLedger::cooling(const std::vector
   for (const std::string& subject : subjects) {
     const auto history = history_.find(subject);
     if (history == history_.end()) continue;
+    correct(subject, history->second, now);
     const auto times = times_of(history->second);
     look(subject, times, cluster_);
     if (own != policies_.end()) look(subject, times, own->second);

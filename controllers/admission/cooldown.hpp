@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -61,15 +62,24 @@ class CooldownLedger {
 
  private:
   using Times = std::map<base::TimePoint, std::string>;  ///< → policy; "": manual
+  /// What a clock that was ahead has written of a subject, and when that was corrected.
+  struct Correction {
+    std::set<base::TimePoint> wrong;
+    base::TimePoint at{};
+  };
 
   void add(const std::string& subject, base::TimePoint time, const std::string& policy);
+  bool is_corrected(const std::string& subject, base::TimePoint time) const;
+  /// Once: a time that followed `now` at each look would never pass.
+  void correct(const std::string& subject, Times& times, base::TimePoint now) const;
   void forget_the_oldest();
   bool matters(const std::string& subject, base::TimePoint last, const std::string& policy, base::TimePoint now) const;
 
   mutable std::mutex mutex_;
   api::CooldownLimits cluster_;
   std::unordered_map<std::string, api::CooldownLimits> policies_;
-  std::unordered_map<std::string, Times> history_;
+  mutable std::unordered_map<std::string, Times> history_;  ///< corrected when it is looked at
+  mutable std::unordered_map<std::string, Correction> corrections_;
 };
 
 }  // namespace controllers

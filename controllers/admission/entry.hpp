@@ -46,7 +46,8 @@ struct AdmissionEntry {
   struct Departing {
     std::string pod;  ///< name
     std::string pod_uid;
-    base::TimePoint since{};  ///< when it was deleted
+    base::TimePoint since{};          ///< when it was deleted
+    base::TimePoint leaving_since{};  ///< when its pod was asked to leave
   };
 
   /// Where it waits: in the queue's order, or parked at the scope that is full.

@@ -1,5 +1,7 @@
 #include "controllers/admission/manual_arrivals.hpp"
 
+#include "base/stored_time.hpp"
+
 namespace controllers {
 
 using Held = AdmissionEntry::Held;
@@ -23,7 +25,8 @@ void ManualArrivals::schedule_end(AdmissionEntry& entry, const api::Evacuation& 
   const bool waits = evacuation.status.phase == api::EvacuationPhase::kVerifying;
   if (!entry.is_manual || !waits || patience_ == base::Duration::zero()) return;
   if (entry.stored_part() <= Held::kWorkload) return;
-  entry.arrival_ends = evacuation.status.phase_entered_at.value_or(clock_.now()) + patience_;
+  const base::TimePoint now = clock_.now();
+  entry.arrival_ends = base::believed(evacuation.status.phase_entered_at.value_or(now), now) + patience_;
   ends_.insert({*entry.arrival_ends, evacuation.meta.key()});
 }
 

@@ -18,6 +18,12 @@ void PdbWaitList::leave(const api::ObjectKey& evacuation) {
   leave_locked(evacuation);
 }
 
+void PdbWaitList::forget(const api::ObjectKey& evacuation) {
+  const std::scoped_lock lock(mutex_);
+  leave_locked(evacuation);
+  woken_.erase(evacuation);
+}
+
 void PdbWaitList::leave_locked(const api::ObjectKey& evacuation) {
   const auto known = budget_of_.find(evacuation);
   if (known == budget_of_.end()) return;

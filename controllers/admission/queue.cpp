@@ -8,6 +8,7 @@
 
 #include "api/origin.hpp"
 #include "api/vocabulary/blockers.hpp"
+#include "base/stored_time.hpp"
 
 namespace controllers {
 namespace {
@@ -53,7 +54,8 @@ constexpr base::seconds kAskAgain{1};
 
 AdmissionEntry::Held part_held_by(const api::Evacuation& evacuation) {
   if (holds_slot(evacuation)) return AdmissionEntry::Held::kSlot;
-  return holds_arrival_slot(evacuation) ? AdmissionEntry::Held::kArrival : AdmissionEntry::Held::kNothing;
+  if (holds_arrival_slot(evacuation)) return AdmissionEntry::Held::kArrival;
+  return holds_workload_slot(evacuation) ? AdmissionEntry::Held::kWorkload : AdmissionEntry::Held::kNothing;
 }
 
 }  // namespace
@@ -349,7 +351,10 @@ void AdmissionQueue::keep_departing(const api::Evacuation& deleted) {
   stop_waiting(entry);
   entry.turn = Entry::Idle{};
   entry.shown = false;
-  entry.departing = Entry::Departing{deleted.spec.pod_ref.name, entry.pod_uid, clock_.now()};
+  const base::TimePoint now = clock_.now();
+  const bool is_leaving = deleted.status.phase == api::EvacuationPhase::kEvicting;
+  const base::TimePoint since = is_leaving ? deleted.status.phase_entered_at.value_or(now) : now;
+  entry.departing = Entry::Departing{deleted.spec.pod_ref.name, entry.pod_uid, now, base::believed(since, now)};
   drop_from(by_pod_, pod_key(key.ns, entry.pod_uid), key);
   entry.pod_uid.clear();
   recount(entry);
@@ -359,6 +364,15 @@ std::optional<AdmissionEntry::Departing> AdmissionQueue::departing(const api::Ob
   const std::scoped_lock lock(mutex_);
   const auto at = entries_.find(key);
   return at == entries_.end() ? std::nullopt : at->second.departing;
+}
+
+void AdmissionQueue::stop_counting_departing(const api::ObjectKey& key) {
+  apply([&] {
+    const auto at = entries_.find(key);
+    if (at == entries_.end() || !at->second.departing) return;
+    at->second.stored = Entry::Held::kWorkload;
+    recount(at->second);
+  });
 }
 
 Admission AdmissionQueue::request(const AdmissionRequest& request) {

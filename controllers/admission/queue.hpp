@@ -54,6 +54,10 @@ class AdmissionQueue {
   /// long as it waits. Call before the first request.
   void set_manual_patience(base::Duration patience) { arrivals_.set_patience(patience); }
 
+  /// Manual Evacuations never take the whole total: AdmissionScopes::keep_share_for_policies(). Call before the first
+  /// request.
+  void keep_share_for_policies() { scopes_.keep_share_for_policies(); }
+
   /// This replica leads from now on. Rates begin with empty buckets: what the predecessor admitted is not known.
   void resume();
 
@@ -87,6 +91,9 @@ class AdmissionQueue {
   /// The pod of a deleted one that still holds its slot, because it was asked to leave: forget() frees that. nullopt:
   /// there is none.
   std::optional<AdmissionEntry::Departing> departing(const api::ObjectKey& key) const;
+
+  /// It counts for its workload only from now on: its pod takes too long to leave (T38).
+  void stop_counting_departing(const api::ObjectKey& key);
 
   /// Does anybody wait for what this one holds? A PodGroup that waits for several slots counts as one.
   bool is_waited_for(const api::ObjectKey& key) const;

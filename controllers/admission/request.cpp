@@ -17,6 +17,15 @@ bool was_admitted(const api::Evacuation& evacuation) {
   return !slot || slot->status == api::ConditionStatus::kTrue;
 }
 
+/// Its slot went to others, and it goes on (T38).
+bool goes_on_without_slot(const api::Evacuation& evacuation) {
+  const auto* slot = api::find_condition(evacuation.status.conditions, api::ConditionType::kSlotAcquired);
+  const api::EvacuationPhase phase = evacuation.status.phase;
+  const bool waits = phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff;
+  return slot && slot->status == api::ConditionStatus::kFalse && slot->reason == api::Reason::kNoProgress && !waits &&
+         !api::is_terminal(phase);
+}
+
 /// Whoever gave a slot back queues as if it came then: it must not get the same slot back before those that it made
 /// wait.
 std::optional<base::TimePoint> queued_again(const api::EvacuationStatus& status) {
@@ -31,8 +40,8 @@ std::int32_t effective_priority(const api::Evacuation& evacuation, std::int32_t 
   const api::EvacuationStatus& status = evacuation.status;
   const std::int32_t asked = evacuation.spec.priority;
   if (!api::origin_is_verified(evacuation)) return std::min(asked, most);
-  const bool is_as_signed =
-      status.spec_hash.empty();  // its status is not written yet: the signature itself was looked at
+  // Its status is not written yet: the signature itself was looked at.
+  const bool is_as_signed = status.spec_hash.empty() && !status.signed_priority;
   return is_as_signed ? asked : std::min(asked, std::max(most, status.signed_priority.value_or(most)));
 }
 
@@ -58,6 +67,7 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
   const api::OwnerReference* owner = pod ? pod->meta.controller() : nullptr;
   if (request.workload.empty() && owner) request.workload = owner->uid;
   request.policy = api::policy_of(evacuation);
+  request.is_manual = !api::origin_is_verified(evacuation);
   request.priority = evacuation.spec.priority;
   request.created = evacuation.meta.creation_timestamp;
   request.queued_again = queued_again(evacuation.status);
@@ -85,6 +95,10 @@ bool holds_slot(const api::Evacuation& evacuation) {
     case EvacuationPhase::kCancelled: return false;
   }
   return false;
+}
+
+bool holds_workload_slot(const api::Evacuation& evacuation) {
+  return holds_arrival_slot(evacuation) || goes_on_without_slot(evacuation);
 }
 
 bool holds_arrival_slot(const api::Evacuation& evacuation) {

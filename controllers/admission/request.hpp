@@ -33,7 +33,8 @@ struct AdmissionRequest {
   std::string node;
   std::string target_node;  ///< where the pod is expected; empty: unknown, counts nowhere
   std::string workload;     ///< concurrency group or the controller's UID; empty: no workload limit
-  std::string policy;       ///< empty: manual
+  std::string policy;       ///< empty: none
+  bool is_manual = false;   ///< the operator did not make it
   std::int32_t priority = 0;
   bool held_by_pdb = false;  ///< cannot go now: those that can go first
   base::TimePoint created{};
@@ -65,5 +66,7 @@ std::string target_node(const api::Evacuation& evacuation);
 bool holds_slot(const api::Evacuation& evacuation);
 /// Does it hold those of the workload and the target node? These wait for the replacement, too.
 bool holds_arrival_slot(const api::Evacuation& evacuation);
+/// Does it hold that of the workload? One whose slot went to others while it goes on (T38) keeps that.
+bool holds_workload_slot(const api::Evacuation& evacuation);
 
 }  // namespace controllers

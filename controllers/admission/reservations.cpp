@@ -28,6 +28,9 @@ constexpr std::size_t kWakeAtOnce = 8;
 /// Nodes whose target-node limit is full are passed over this many times.
 constexpr int kTargetTries = 8;
 
+/// More than left_on() of any node.
+constexpr std::int64_t kPreferred = 1000;
+
 constexpr const char* kTargetsFull = "the target node's limit is full on every node that has free capacity";
 
 std::string surge_pod_name(const api::ObjectKey& key) {
@@ -188,6 +191,15 @@ void Reservations::take_snapshot(base::TimePoint now) {
   for (const auto& [key, reservation] : reservations_) {
     if (!replaced.contains(key)) place(key, reservation.node);
   }
+  place_leaving();
+}
+
+void Reservations::place_leaving() {
+  for (const auto& [key, kept] : kept_places_) {
+    const auto pod = what_if_->cluster.find_pod(key.ns, kept.pod);
+    const auto node = what_if_->cluster.find_node(kept.node);
+    if (pod && node && what_if_->cluster.pod(*pod).meta.uid == kept.pod_uid) what_if_->overlay.move(*pod, *node);
+  }
 }
 
 /// Puts the surge pod on the node; "" takes it off.
@@ -209,10 +221,12 @@ Reservations::Outcome Reservations::best_node(const PlacementRequest& wanted, co
     if (name == wanted.surge_pod.pod->node_name.value) continue;
     if (const auto refusal = query.refusal(node)) {
       ++refusals[refusal->reason];
+    } else if (wanted.emptied.contains(name)) {
+      ++refusals["NodeIsEmptied"];
     } else if (not_on.contains(name)) {
       ++refusals["TargetNodeLimit"];
     } else {
-      const std::int64_t left = name == wanted.request.target_node ? 1000 : left_on(overlay, copy, node);
+      const std::int64_t left = name == wanted.request.target_node ? kPreferred : left_on(overlay, copy, node);
       if (!best || left > best->first) best = {left, node};
     }
   }
@@ -225,6 +239,32 @@ Reservations::Outcome Reservations::best_node(const PlacementRequest& wanted, co
       fmt::format("needs {} for a surge pod, and none of {} other nodes has it{}{}", amounts(what_if_->cluster, copy),
                   what_if_->cluster.node_count() - 1, reasons.empty() ? "" : ": ", reasons),
       {}};
+}
+
+std::string Reservations::keep_place(const AdmissionRequest& request, const api::Pod& pod,
+                                     const std::set<std::string>& emptied) {
+  const std::scoped_lock lock(mutex_);
+  kept_places_.erase(request.key);
+  const base::TimePoint now = clock_.now();
+  if (!what_if_ || now >= what_if_->taken + kSnapshotGap || now < what_if_->taken) take_snapshot(now);
+  const scheduling::ClusterSnapshot& cluster = what_if_->cluster;
+  const auto index = cluster.find_pod(pod.meta.ns, pod.meta.name);
+  if (!index || cluster.pod(*index).meta.uid != pod.meta.uid) return {};
+  const scheduling::FitQuery query(what_if_->overlay, *index, scheduling::FitLevel::kScheduler);
+  std::optional<std::pair<std::int64_t, NodeIndex>> best;
+  for (const NodeIndex node : cluster.nodes()) {
+    const std::string& name = cluster.node(node).meta.name;
+    if (name == pod.node_name.value || emptied.contains(name) || !query.fits(node)) continue;
+    const std::int64_t left = name == request.target_node ? kPreferred : left_on(what_if_->overlay, *index, node);
+    if (!best || left > best->first) best = {left, node};
+  }
+  if (!best) {
+    return fmt::format("no node has capacity for it any more, beside {} {} emptied: the rest is planned anew",
+                       emptied.size(), emptied.size() == 1 ? "node that is" : "nodes that are");
+  }
+  kept_places_[request.key] = {pod.meta.name, pod.meta.uid, cluster.node(best->second).meta.name};
+  what_if_->overlay.move(*index, best->second);
+  return {};
 }
 
 /// What was reserved before is good for this attempt, too.
@@ -339,6 +379,7 @@ std::optional<Reservations::Outcome> Reservations::reserve_all(const std::vector
 
 void Reservations::drop(const api::ObjectKey& key, std::vector<api::ObjectKey>& awake) {
   pods_.erase(key);
+  kept_places_.erase(key);
   stop_waiting(key);
   if (reservations_.erase(key) == 0) return;
   place(key, "");

@@ -38,6 +38,7 @@ class Reservations {
   struct PlacementRequest {
     AdmissionRequest request;
     SurgePod surge_pod;
+    std::set<std::string> emptied{};  ///< nodes that are emptied: on none of them
   };
   struct Outcome {
     std::string node;                         ///< empty: no free capacity
@@ -47,6 +48,12 @@ class Reservations {
   /// Holds free capacity on a node other than the pod's own and those in `not_on`: on request.target_node if it fits
   /// there, else where most is left. Idempotent.
   Outcome reserve(const PlacementRequest& wanted, const std::set<std::string>& not_on = {});
+
+  /// Holds a place for the replacement of `pod`, which leaves a node that is emptied: on request.target_node if it fits
+  /// there, else where most is left, but on no node of `emptied`. Held until the Evacuation ends or gives it back.
+  /// Looks at the caches as they are now. Returns why there is none; empty: it is held, or the caches do not show the
+  /// pod.
+  std::string keep_place(const AdmissionRequest& request, const api::Pod& pod, const std::set<std::string>& emptied);
 
   /// Says whether the node's own limit lets that one arrive, and then counts it. Called with the lock held: it must not
   /// call back.
@@ -85,6 +92,8 @@ class Reservations {
   Outcome best_node(const PlacementRequest& wanted, const std::set<std::string>& not_on);
   Outcome best_node_below_limit(const PlacementRequest& wanted, const Takes& takes);
   void reserve_on(const PlacementRequest& wanted, const std::string& node);
+  /// Puts the pods of keep_place() where they are expected, as far as the snapshot still shows them.
+  void place_leaving();
   void wait(const AdmissionRequest& request);
   void stop_waiting(const api::ObjectKey& key);
   void take_snapshot(base::TimePoint now);
@@ -98,7 +107,14 @@ class Reservations {
   mutable std::mutex mutex_;
   std::map<api::ObjectKey, Reservation> reservations_;
   std::map<api::ObjectKey, std::pair<std::string, std::string>> pods_;  ///< of whom we know: name and uid
-  std::map<api::ObjectKey, std::string> abandoned_;                     ///< at which resourceVersion
+  /// Of keep_place(): the pod's name and UID, and the node.
+  struct KeptPlace {
+    std::string pod;
+    std::string pod_uid;
+    std::string node;
+  };
+  std::map<api::ObjectKey, KeptPlace> kept_places_;
+  std::map<api::ObjectKey, std::string> abandoned_;  ///< at which resourceVersion
   std::map<api::ObjectKey, AdmissionOrder> waiting_;
   std::set<AdmissionOrder> waiting_in_order_;
   scheduling::SnapshotKeeper snapshots_;

@@ -17,6 +17,9 @@ std::optional<std::int64_t> resolved(const std::optional<api::IntOrPercent>& lim
   return std::max<std::int64_t>(limit->value * std::max<std::int64_t>(whole, 0) / 100, 1);
 }
 
+/// Scope of all manual Evacuations.
+constexpr std::string_view kManualId = "manual";
+
 std::string text_of(const api::RateLimit& rate) {
   return fmt::format("at most {} admissions each {}, {} at once", rate.per_second.value_or(rate.per_minute.value_or(0)),
                      rate.per_second ? "second" : "minute", rate.burst);
@@ -127,6 +130,7 @@ void AdmissionScopes::reopen_around(const std::string& node, const std::string& 
     reopen_if_waiting(fmt::format("{}zone/{}", prefix, zone));
   };
   reopen_level("");
+  reopen_if_waiting(std::string(kManualId));
   for (const auto& [policy, limits] : policies_) reopen_level("policy/" + policy + "/");
 }
 
@@ -162,6 +166,7 @@ void AdmissionScopes::attach_level(const AdmissionRequest& request, const std::s
 AdmissionScopes::Ids AdmissionScopes::attach(const AdmissionRequest& request) {
   Ids ids;
   attach_level(request, "", "", ids);
+  if (request.is_manual && keeps_share_) attach_one(Kind::kManual, "", "", std::string(kManualId), ids);
   if (request.policy.empty()) return ids;
   attach_one(Kind::kTotal, request.policy, "", "policy/" + request.policy + "/total", ids);
   attach_level(request, request.policy, "policy/" + request.policy + "/", ids);
@@ -193,6 +198,7 @@ std::int64_t AdmissionScopes::whole_of(const Scope& scope) const {
       return node == nodes_.end() ? 0 : node->second.max_pods;
     }
     case Kind::kNamespace:
+    case Kind::kManual:
     case Kind::kRate: return 0;
     case Kind::kWorkload: return scope.size.value_or(0);
     case Kind::kZone: {
@@ -218,8 +224,17 @@ std::optional<std::int64_t> AdmissionScopes::limit_of(const Scope& scope) const 
     case Kind::kWorkload: return resolved(limits->per_workload, whole_of(scope));
     case Kind::kZone: return resolved(limits->per_zone, whole_of(scope));
     case Kind::kRate: return std::nullopt;
+    case Kind::kManual: return manual_limit();
   }
   return std::nullopt;
+}
+
+std::optional<std::int64_t> AdmissionScopes::manual_limit() const {
+  const auto total = total_limit();
+  if (!total) return std::nullopt;
+  const bool is_acting = std::ranges::any_of(policies_, [](const auto& each) { return each.second.brake.empty(); });
+  const std::int64_t kept = std::max<std::int64_t>(*total / 5, is_acting ? 1 : 0);
+  return *total <= 1 ? *total : *total - kept;
 }
 
 bool AdmissionScopes::is_braked(const Scope& scope) const {
@@ -386,13 +401,10 @@ std::optional<AdmissionOrder> AdmissionScopes::take_next(base::TimePoint now) {
 }
 
 std::map<std::string_view, AdmissionScopes::Fullness> AdmissionScopes::fullness() const {
-  static const std::map<Kind, std::string_view> kNames = {{Kind::kTotal, "total"},
-                                                          {Kind::kNode, "node"},
-                                                          {Kind::kTargetNode, "target-node"},
-                                                          {Kind::kNamespace, "namespace"},
-                                                          {Kind::kWorkload, "workload"},
-                                                          {Kind::kZone, "zone"},
-                                                          {Kind::kRate, "rate"}};
+  static const std::map<Kind, std::string_view> kNames = {
+      {Kind::kTotal, "total"},         {Kind::kNode, "node"},         {Kind::kTargetNode, "target-node"},
+      {Kind::kNamespace, "namespace"}, {Kind::kWorkload, "workload"}, {Kind::kZone, "zone"},
+      {Kind::kRate, "rate"},           {Kind::kManual, "manual"}};
   std::map<std::string_view, Fullness> all;
   for (const auto& [kind, name] : kNames) all[name] = {};
   for (const auto& [id, scope] : scopes_) {
@@ -423,9 +435,16 @@ bool AdmissionScopes::is_waited_for(const Ids& ids) const {
 
 api::Blocker AdmissionScopes::blocker(const std::string& id) const {
   using enum api::LimitScope;
-  static constexpr api::LimitScope kScopes[] = {kTotal, kNode, kTargetNode, kNamespace, kWorkload, kZone, kRate};
-  static constexpr const char* kWhere[] = {
-      "", " from node ", " towards node ", " in namespace ", " of workload ", " from zone ", ""};
+  static constexpr api::LimitScope kScopes[] = {kTotal,    kNode, kTargetNode, kNamespace,
+                                                kWorkload, kZone, kRate,       kTotal};
+  static constexpr const char* kWhere[] = {"",
+                                           " from node ",
+                                           " towards node ",
+                                           " in namespace ",
+                                           " of workload ",
+                                           " from zone ",
+                                           "",
+                                           " of manual evacuations; the others of the total are for policies"};
   api::Blocker blocker;
   blocker.kind = to_string(api::BlockerKind::kLimit);
   if (id.empty() && total_has_capacity() && cluster_.rate) {

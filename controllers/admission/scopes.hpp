@@ -48,6 +48,9 @@ class AdmissionScopes {
   /// last limits stay for what it holds. `brake`: why nothing more of it is admitted; empty: the limits decide.
   void set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
                          const std::string& brake, base::TimePoint now);
+  /// From now on manual Evacuations leave some of the cluster's total to policies: a fifth, rounded down, and at least
+  /// one while a policy admits anything. A total of 1 cannot be shared. Call before the first attach().
+  void keep_share_for_policies() { keeps_share_ = true; }
   /// This replica leads from now on, and does not know what its predecessor admitted: no tokens are saved up.
   void drain_rates(base::TimePoint now);
   /// nullopt: the node is gone. True: its zone changed, so whoever leaves it falls under other scopes now.
@@ -118,14 +121,14 @@ class AdmissionScopes {
     std::int64_t waiting = 0;  ///< Evacuations that wait because of one of them
     double fullest = 0;        ///< used / limit of the one where that is highest; of those with a limit above 0
   };
-  /// By kind, in a fixed set of names: total, node, target-node, namespace, workload, zone, rate.
+  /// By kind, in a fixed set of names: total, node, target-node, namespace, workload, zone, rate, manual.
   std::map<std::string_view, Fullness> fullness() const;
 
   /// Names the scope and its limit; empty id: the cluster's total or, if that has free capacity, its rate.
   api::Blocker blocker(const std::string& id) const;
 
  private:
-  enum class Kind { kTotal, kNode, kTargetNode, kNamespace, kWorkload, kZone, kRate };
+  enum class Kind { kTotal, kNode, kTargetNode, kNamespace, kWorkload, kZone, kRate, kManual };
   struct Level {
     api::AdmissionLimits limits;
     std::optional<AdmissionRate> rate;  ///< exactly with limits.rate
@@ -149,6 +152,7 @@ class AdmissionScopes {
   void reopen_if_waiting(const std::string& id);
   void reopen_around(const std::string& node, const std::string& zone);
   std::optional<std::int64_t> limit_of(const Scope& scope) const;
+  std::optional<std::int64_t> manual_limit() const;  ///< nullopt: they may take the whole total
   std::int64_t whole_of(const Scope& scope) const;
   bool has_capacity(const Scope& scope, base::TimePoint now, std::int64_t need = 1) const;
   /// The policy whose total it is lets nothing more in.
@@ -166,6 +170,7 @@ class AdmissionScopes {
   std::unordered_map<std::string, Scope> scopes_;
   std::set<std::string> opened_;
   std::int64_t total_used_ = 0;
+  bool keeps_share_ = false;
   std::uint64_t turns_ = 0;  ///< taken so far
   const WaitingLine::Turn turn_ = [this](const std::string& ns) { return turn_of(ns); };
 };

@@ -52,6 +52,7 @@ void read_notifications(api::StrictObject& root, std::vector<NotificationChannel
     object.read("urlFile", channel.url_file);
     object.read("caFile", channel.ca_file);
     object.read("events", channel.events);
+    object.read("omitRefusedManual", channel.omit_refused_manual);
     object.read_duration("repeatAfter", channel.repeat_after);
     object.read_duration("timeout", channel.timeout);
     object.finish();

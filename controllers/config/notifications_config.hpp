@@ -22,6 +22,7 @@ struct NotificationChannel {
   std::vector<std::string> events{};                    ///< of notification_events(); empty: all
   base::Duration repeat_after = std::chrono::hours(1);  ///< the same about the same object is told no sooner
   base::Duration timeout = base::seconds(10);           ///< of one message: 1s … 30s
+  bool omit_refused_manual = false;  ///< manual Evacuations that failed before their first attempt are not told of
   friend bool operator==(const NotificationChannel&, const NotificationChannel&) = default;
 };
 

@@ -22,6 +22,7 @@ void read_cluster_limits(StrictObject& limits, OperatorConfig& config) {
   api::read_rate(limits, config.rate);
   api::read_cooldown(limits, config.cooldown);
   limits.read_duration("slotWithoutProgress", config.slot_without_progress);
+  limits.read_duration("maxProgress", config.max_progress);
   limits.with("manual", [&](StrictObject& object) {
     object.read("priority", config.manual.priority);
     object.read_duration("suspended", config.manual.suspended);
@@ -54,6 +55,7 @@ void read_webhook(StrictObject& object, OperatorConfig::Webhook& target) {
   object.read("allowRequired", target.allow_required);
   object.read("certFile", target.cert_file);
   object.read("keyFile", target.key_file);
+  object.read("clientCAFile", target.client_ca_file);
   object.with("admission", [&](StrictObject& admission) {
     admission.read("enabled", target.admission.enabled);
     admission.read("serviceName", target.admission.service);
@@ -129,6 +131,7 @@ void check_stay(const OperatorConfig& config, const Require& require) {
   };
   require(config.slot_without_progress == kNever || is_within(config.slot_without_progress, base::minutes(1)),
           "limits.slotWithoutProgress", "must be 0s (never) or from 1m to 8760h");
+  require(is_within(config.max_progress, base::minutes(1)), "limits.maxProgress", "must be from 1m to 8760h");
   require(config.manual.priority >= 0 && config.manual.priority <= api::bounds::kMaxPriority, "limits.manual.priority",
           "must be from 0 to 1000000000");
   require(config.manual.suspended == kNever || is_within(config.manual.suspended, base::minutes(1)),

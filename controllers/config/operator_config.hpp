@@ -74,6 +74,8 @@ struct OperatorConfig {
   std::optional<api::RateLimit> rate;  ///< of admissions; absent: as fast as slots allow
   /// A slot without progress for so long goes to those that wait for it (T36); 0: never.
   base::Duration slot_without_progress = base::minutes(10);
+  /// Of a pod's grace period, and of an attempt, at most this counts as progress.
+  base::Duration max_progress = std::chrono::hours(1);
   Manual manual;
   api::CooldownLimits cooldown{.pod = {}, .virtual_machine = base::minutes(15), .workload = {}};
   LeaderElection leader_election;
@@ -98,6 +100,7 @@ struct OperatorConfig {
     base::Duration rotate_after = std::chrono::hours(1440);
     bool allow_required = false;      ///< policy Required of Evacuations that no policy made
     std::string cert_file, key_file;  ///< PEM, given by others (cert-manager); empty: our own
+    std::string client_ca_file{};     ///< PEM; not empty: the API server shows a certificate that one of these signed
     /// The webhooks about our own objects (docs/concepts/admission.md); served whether or not `enabled`.
     struct Admission {
       bool enabled = false;

@@ -31,8 +31,7 @@ std::string complaint_about_url(const std::string& text) {
   if (!url) return url.error().message;
   if (!url->user_info.empty()) return "must not carry a user or password: use tokenFile or certFile";
   if (text.find_first_of("?#") != std::string::npos) return "must not have a query or fragment";
-  if (!url->tls && !is_loopback_host(url->host))
-    return "must be https; http is only allowed to 127.0.0.1, ::1 and localhost";
+  if (!url->tls && !url->is_loopback()) return "must be https; http is only allowed to 127.0.0.1, ::1 and localhost";
   return {};
 }
 
@@ -89,11 +88,6 @@ void check_service(const ServiceConfig& service, const api::FieldPath& at, api::
 }
 
 }  // namespace
-
-bool is_loopback_host(const std::string& host) {
-  const bool number = host.find_first_not_of("0123456789.") == std::string::npos;
-  return host == "localhost" || host == "::1" || (number && host.starts_with("127."));
-}
 
 void read_services(api::StrictObject& root, std::vector<ServiceConfig>& services) {
   root.for_each("services", [&](const api::Json& item, const api::FieldPath& path) {

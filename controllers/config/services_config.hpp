@@ -12,9 +12,6 @@
 
 namespace controllers {
 
-/// Of a URL: this machine, where http is allowed. 127.evil.example is a name, not loopback.
-bool is_loopback_host(const std::string& host);
-
 struct ServiceConfig {
   std::string name;                            ///< DNS label; what parameter `service` of an evictor names
   std::string url;                             ///< https://host[:port][/base]; http only to loopback

@@ -1,6 +1,5 @@
 #include "controllers/config/tracing_config.hpp"
 
-#include "controllers/config/services_config.hpp"
 #include "kube/config/url.hpp"
 
 namespace controllers {
@@ -14,14 +13,9 @@ std::string complaint_about_endpoint(const TracingConfig& config) {
     return "must be a URL such as https://collector.example.com:4318/v1/traces";
   if (!url->user_info.empty()) return "must not carry a user or password: use headersFile";
   if (url->path.empty()) return "must have a path: collectors take traces at /v1/traces";
-  if (url->tls || is_loopback_host(url->host)) return {};
+  if (url->tls || url->is_loopback()) return {};
   if (!config.insecure) return "must be https; http needs insecure: true, but to 127.0.0.1, ::1 and localhost";
   return {};
-}
-
-bool is_plain_and_far(const TracingConfig& config) {
-  const auto url = kube::parse_url(config.endpoint);
-  return url && !url->tls && !is_loopback_host(url->host);
 }
 
 }  // namespace
@@ -50,8 +44,6 @@ void check_tracing(const TracingConfig& config, api::FieldErrors& errors) {
   require(complaint.empty(), "endpoint", complaint);
   if (!complaint.empty()) return;
   require(config.ca_file.empty() || config.endpoint.starts_with("https://"), "caFile", "needs an https endpoint");
-  require(config.headers_file.empty() || !is_plain_and_far(config), "headersFile",
-          "needs an https endpoint: what it holds is a secret");
 }
 
 }  // namespace controllers

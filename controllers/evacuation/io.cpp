@@ -1,5 +1,7 @@
 #include "controllers/evacuation/io.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -24,8 +26,12 @@ constexpr std::array kOwnAnnotations = {names::kPredictedTargetAnnotation, names
 constexpr std::array kOwnLabels = {names::kPolicyLabel, names::kNodeLabel};
 
 base::Result<StoredEvacuation> parse_answer(std::string_view raw, api::StoredParts parts) {
-  auto read = api::read_stored_evacuation(raw, parts);
+  std::string unknown_phase;
+  auto read = api::read_stored_evacuation(raw, parts, &unknown_phase);
   if (!read) return base::invalid("the server's answer is no Evacuation");
+  // Written by another version. Taken for Pending, what is under way would begin again.
+  if (!unknown_phase.empty())
+    return base::invalid(fmt::format("status.phase: {} is no phase that this version knows", unknown_phase));
   return StoredEvacuation{*std::move(read)};
 }
 

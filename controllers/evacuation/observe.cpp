@@ -7,12 +7,14 @@
 #include "api/core/codec.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/origin.hpp"
+#include "controllers/evacuation/emptied_nodes.hpp"
 #include "controllers/evacuation/group_lookup.hpp"
 #include "controllers/evacuation/reconciliation.hpp"
 #include "controllers/signing/creator.hpp"
 #include "controllers/signing/origin.hpp"
 #include "controllers/signing/spec_hash.hpp"
 #include "controllers/spec_problems.hpp"
+#include "evictors/classify.hpp"
 #include "kube/classify.hpp"
 
 /// The observing half of a reconcile: fills `seen_`, decides nothing and changes nothing.
@@ -34,8 +36,18 @@ std::string explain_risk(const api::PersistentVolumeClaim& claim, const api::Pod
   return risk == api::ClaimRisk::kNone ? std::string() : api::explain_claim_risk(risk, claim.meta.name);
 }
 
-evictors::Document document_of(const evictors::Read& read, evictors::CallResult answer) {
+/// An answer that is not the API server's last word on what was read.
+bool is_transient(const kube::Response& answer, bool refusal_may_pass) {
+  const bool is_refusal = answer.status >= 400 && answer.status < 500 && answer.status != 404;
+  if (!is_refusal) return false;
+  return (answer.status == 403 && refusal_may_pass) ||
+         evictors::classify_call(answer).answer == evictors::ResponseClass::kUnknown;
+}
+
+evictors::Document document_of(const evictors::Read& read, evictors::CallResult answer, bool refusal_may_pass) {
   if (!answer) return {read.name, 0, answer.error().message};
+  if (read.service.empty() && is_transient(*answer, refusal_may_pass))
+    return {read.name, 0, kube::classify(*std::move(answer)).error().message};
   const auto doubt = read.service.empty() ? kube::doubtful_absence(read.request, *answer) : std::nullopt;
   if (doubt) return {read.name, 0, doubt->message, true};
   return {read.name, answer->status, std::move(answer->body)};
@@ -64,6 +76,7 @@ bool Reconciler::Reconciliation::observe_cached() {
   seen_.evacuation = stored_ ? stored_->evacuation : *cached;
   if (!is_trimmed(seen_.evacuation)) settle_origin(seen_.evacuation, keys_.get(), deps_.origins);
   if (stored_) stored_->evacuation = seen_.evacuation;
+  confirm_write();
   restore_unsaved();
   seen_.pod = deps_.pods.get({key_.ns, cached->spec.pod_ref.name});
   seen_.pod_is_cached = true;
@@ -107,6 +120,8 @@ void Reconciler::Reconciliation::observe_surroundings() {
   observe_budgets();
   observe_claims();
   observe_past();
+  seen_.emptied_nodes.clear();
+  if (evacuation.status.phase == EvacuationPhase::kVerifying) seen_.emptied_nodes = nodes_emptied_with_it();
   seen_.pod_group = look_up_pod_group(evacuation, seen_.pod.get(), deps_.evacuations, deps_.pods);
   freshness_.pod_group_from_cache();
   seen_.siblings.clear();
@@ -125,6 +140,19 @@ void Reconciler::Reconciliation::observe_surroundings() {
     seen_.siblings.push_back({std::move(pod), taken});
   }
   if (deps_.desired_replicas) seen_.desired_replicas = deps_.desired_replicas(key_.ns, *owner);
+}
+
+/// A policy made it for a plan that empties nodes in waves.
+bool Reconciler::Reconciliation::empties_a_node() const {
+  const api::Evacuation& evacuation = seen_.evacuation;
+  return !api::policy_of(evacuation).empty() && deps_.plans_in_waves &&
+         deps_.plans_in_waves(evacuation.spec.source.strategy);
+}
+
+std::set<std::string> Reconciler::Reconciliation::nodes_emptied_with_it() const {
+  if (!empties_a_node()) return {};
+  return emptied_nodes(seen_.evacuation,
+                       deps_.evacuations.by_index(kEvacuationsByPlan, plan_index_key(seen_.evacuation)));
 }
 
 /// Two that took the same replacement at once: the first by name keeps it, or both would give way to each other
@@ -158,6 +186,7 @@ void Reconciler::Reconciliation::take_in(StoredEvacuation stored) {
   settle_origin(stored_->evacuation, keys_.get(), deps_.origins);
   seen_.evacuation = stored_->evacuation;
   freshness_.evacuation_arrived();
+  confirm_write();
   show_unsaved();
 }
 
@@ -206,11 +235,11 @@ void Reconciler::Reconciliation::observe_creator() {
     seen_.creator = api::to_json_text(*subject);
 }
 
-/// It says that the operator made it, and nobody can tell: whether that is so must not be decided without the keys.
-/// They may have been rotated since they were read last.
+/// It carries a signature, and no key can tell whether that is the operator's: nothing is decided without the keys, in
+/// no phase. They may have been rotated since they were read last.
 bool Reconciler::Reconciliation::waits_for_keys() const {
   const api::Evacuation& evacuation = seen_.evacuation;
-  const bool asks = origin_is_open(evacuation) && evacuation.status.phase == EvacuationPhase::kPending &&
+  const bool asks = origin_is_open(evacuation) && !api::is_terminal(evacuation.status.phase) &&
                     evacuation.meta.annotations.contains(api::well_known::kOriginAnnotation);
   if (!asks || !keys_) return asks;
   return prove_origin(evacuation, *keys_, deps_.origins) == OriginProof::kUnknownKey && !deps_.keys.problem().empty();
@@ -290,7 +319,13 @@ base::Status Reconciler::Reconciliation::refresh_pod() {
 
 evictors::CallResult Reconciler::Reconciliation::send(const ServiceCall& call, const kube::Request& request,
                                                       const kube::Client::Fence& fence) {
-  return call.service.empty() ? deps_.client.send(request, fence) : send_to_service(call, request, fence);
+  seen_.refusal_may_pass = false;
+  if (!call.service.empty()) return send_to_service(call, request, fence);
+  auto answer = deps_.client.send(request, fence);
+  const bool is_refused = answer && answer->status == 403;
+  if (is_refused) seen_.refusal_may_pass = reconciler_.missing_rights_.refused(request, reconciler_.steady_now());
+  if (answer && !is_refused) reconciler_.missing_rights_.answered(request);
+  return answer;
 }
 
 evictors::CallResult Reconciler::Reconciliation::send_to_service(const ServiceCall& call, const kube::Request& request,
@@ -308,12 +343,28 @@ evictors::CallResult Reconciler::Reconciliation::send_to_service(const ServiceCa
   return deps_.services->send(call, bounded);
 }
 
+/// Which of those pods another unfinished Evacuation moves, by the cache.
+evictors::Document Reconciler::Reconciliation::evacuated_pods(const evictors::Read& read) const {
+  api::Json names = api::Json::array();
+  for (const std::string& pod : read.pods) {
+    const auto all = deps_.evacuations.by_index(kEvacuationsByPod, key_.ns + "/" + pod);
+    const bool moves = std::ranges::any_of(
+        all, [&](const auto& each) { return !api::is_terminal(each->status.phase) && !(each->meta.key() == key_); });
+    if (moves) names.push_back(pod);
+  }
+  return {read.name, 200, api::to_json_text(names)};
+}
+
 base::Status Reconciler::Reconciliation::read_documents_of(const std::string& evictor,
                                                            const std::vector<evictors::Read>& reads) {
   for (const evictors::Read& read : reads) {
+    if (!read.pods.empty()) {
+      seen_.documents[evictor].push_back(evacuated_pods(read));
+      continue;
+    }
     auto answer = send({read.service, read.service_use, key_.ns}, read.request);
     if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
-    seen_.documents[evictor].push_back(document_of(read, std::move(answer)));
+    seen_.documents[evictor].push_back(document_of(read, std::move(answer), seen_.refusal_may_pass));
   }
   return base::Done{};
 }

@@ -108,14 +108,20 @@ void Reconciler::forget_unsaved(const api::ObjectKey& key) {
 
 void Reconciler::forget_own(const api::ObjectKey& key) {
   departures_.forget(key);
+  unconfirmed_.forget(key);
   const std::scoped_lock lock(mutex_);
   own_writes_.erase(key);
   unsaved_.erase(key);
 }
 
-void Reconciler::mark_dead(const std::string& evictor, base::TimePoint until) {
+bool Reconciler::mark_dead(const std::string& evictor, const std::string& ns, bool is_trusted, base::TimePoint now) {
   const std::scoped_lock lock(mutex_);
-  dead_until_[evictor] = until;
+  auto& reports = dead_reports_[evictor];
+  std::erase_if(reports, [&](const auto& each) { return each.second + kDeadFor <= now || each.second > now; });
+  reports[ns] = now;
+  if (!is_trusted && reports.size() < 2) return false;
+  dead_until_[evictor] = now + kDeadFor;
+  return true;
 }
 
 }  // namespace controllers::evacuation

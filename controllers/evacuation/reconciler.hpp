@@ -20,6 +20,8 @@
 #include "controllers/admission/reservations.hpp"
 #include "controllers/evacuation/io.hpp"
 #include "controllers/evacuation/memory/departures.hpp"
+#include "controllers/evacuation/memory/missing_rights.hpp"
+#include "controllers/evacuation/memory/unconfirmed.hpp"
 #include "controllers/evacuation/phases/decide.hpp"
 #include "controllers/evacuation/ports.hpp"
 #include "controllers/evacuation/refused_writes.hpp"
@@ -36,6 +38,7 @@ namespace controllers::evacuation {
 /// Index names that the reconciler asks of the stores; add_evacuation_indexes() makes them.
 inline constexpr std::string_view kEvacuationsByPod = "evacuator-pod";      ///< evacuations: "<ns>/<pod name>"
 inline constexpr std::string_view kEvacuationsByOwner = "evacuator-owner";  ///< evacuations: owner_index_key
+inline constexpr std::string_view kEvacuationsByPlan = "evacuator-plan";    ///< evacuations: plan_index_key
 inline constexpr std::string_view kPodsByOwner = "evacuator-owner";         ///< pods: owner_index_key
 /// "<ns>/<uid of the pod's controller>": anybody may name any UID as an owner, and means one of the own namespace.
 std::string owner_index_key(const std::string& ns, const api::OwnerReference& owner);
@@ -87,6 +90,8 @@ class Reconciler {
     bool allows_required = false;          ///< manual Evacuations may have spec.placement.policy Required
     bool serves_native_evictions = false;  ///< kube::Discovery::has_native_evictions
     const base::Clock* steady = nullptr;   ///< of delays that are in memory only; nullptr: `clock`
+    /// Does the strategy of that name empty nodes in waves? May be empty: none does.
+    std::function<bool(const std::string& strategy)> plans_in_waves = {};
   };
 
   explicit Reconciler(Dependencies dependencies);
@@ -137,7 +142,9 @@ class Reconciler {
   void back_off_after_lost_record(const api::ObjectKey& key);
   std::optional<base::Duration> refused_for(const api::ObjectKey& key) const;
   std::optional<base::Duration> backs_off_for(const api::ObjectKey& key) const;
-  void mark_dead(const std::string& evictor, base::TimePoint until);
+  /// An Evacuation of that namespace found that nothing serves that evictor. True: it counts for all Evacuations from
+  /// now on. A manual one alone does not decide for others: two namespaces have to find the same within kDeadFor.
+  bool mark_dead(const std::string& evictor, const std::string& ns, bool is_trusted, base::TimePoint now);
   base::TimePoint steady_now() const { return (deps_.steady ? *deps_.steady : deps_.clock).now(); }
 
   /// The newest version of an Evacuation that we wrote, as long as the cache shows an older one.
@@ -166,13 +173,16 @@ class Reconciler {
   PdbWaitList pdb_waiters_;
   RefusedWrites refused_;
   Departures departures_;
+  MissingRights missing_rights_;
+  UnconfirmedWrites unconfirmed_;
   struct Backoff {
     int failures = 0;
     base::TimePoint until{};
   };
   mutable std::mutex mutex_;  ///< of what follows
   std::map<api::ObjectKey, Backoff> backoffs_;
-  std::map<std::string, base::TimePoint, std::less<>> dead_until_;  ///< evictors that nobody serves here
+  std::map<std::string, base::TimePoint, std::less<>> dead_until_;              ///< evictors that nobody serves here
+  std::map<std::string, std::map<std::string, base::TimePoint>> dead_reports_;  ///< by evictor and namespace
   std::map<api::ObjectKey, OwnWrite> own_writes_;
   std::map<api::ObjectKey, UnsavedGrant> unsaved_;
 };

@@ -7,6 +7,7 @@
 
 #include "api/core/claim_risk.hpp"
 #include "api/core/codec.hpp"
+#include "api/origin.hpp"
 #include "api/vocabulary/blockers.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "evictors/eviction_api.hpp"
@@ -61,6 +62,12 @@ std::int32_t needed_of_budget(const Observed& seen) {
   return 0;
 }
 
+/// Neither refused nor based on an old version.
+bool may_have_been_stored(const base::Error& error) {
+  return error.code != base::ErrorCode::kInvalid && error.code != base::ErrorCode::kConflict &&
+         error.code != base::ErrorCode::kNotFound;
+}
+
 /// Names of the fields that were written and are not as they were written.
 std::string unkept_fields(const api::EvacuationStatus& written, const api::EvacuationStatus& stored) {
   const api::Json wanted = api::encode_status(written);
@@ -92,7 +99,7 @@ evictors::CallResult Reconciler::Reconciliation::send_action(const evictors::Act
 
 /// No more evictions at once than configured, whatever the number of workers.
 evictors::CallResult Reconciler::Reconciliation::send_limited(const evictors::Action& action) {
-  const auto fence = [this] { return time_for_call(); };
+  const auto fence = [&] { return time_for_call(action.request.timeout); };
   const ServiceCall target{action.service, action.service_use, key_.ns};
   if (action.name != evictors::kPostEviction || !deps_.eviction_slots) return send(target, action.request, fence);
   deps_.eviction_slots->acquire();
@@ -103,11 +110,12 @@ evictors::CallResult Reconciler::Reconciliation::send_limited(const evictors::Ac
   return send(target, action.request, fence);
 }
 
-base::Result<base::milliseconds> Reconciler::Reconciliation::time_for_call() const {
+base::Result<base::milliseconds> Reconciler::Reconciliation::time_for_call(base::milliseconds wanted) const {
   if (auto leader = check_leader(); !leader) return leader.error();
   const auto& intent = seen_.evacuation.status.intent;
   if (!intent) return base::unavailable("the server did not store the intent: no call without it");
-  const base::Duration left = intent->time + evictors::kCallTimeout - deps_.clock.now();
+  const base::milliseconds most = std::max<base::milliseconds>(evictors::kCallTimeout, wanted);
+  const base::Duration left = intent->time + most - deps_.clock.now();
   if (left >= kShortestCall) return std::chrono::floor<base::milliseconds>(left);
   return base::Error{base::ErrorCode::kTimeout, "the call's turn came too late: it was not sent"};
 }
@@ -131,8 +139,9 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::settle(const Decision& d
   if (api::is_terminal(phase)) forget_asked();
   remember_blocked();
   if (budget_opened_meanwhile()) return kube::Requeue::in(base::Duration::zero());
-  if (seen_.woken && pdb_blocker(seen_.evacuation))
-    reconciler_.pdb_waiters_.wake_waiter(key_);  // too soon after the last call: not forgotten
+  // Too soon after the last call: not forgotten. In any other phase nothing would ever take it.
+  if (seen_.woken && phase == EvacuationPhase::kRequesting && pdb_blocker(seen_.evacuation))
+    reconciler_.pdb_waiters_.wake_waiter(key_);
   return poll_documents(decision.requeue);
 }
 
@@ -172,14 +181,14 @@ bool Reconciler::Reconciliation::budget_opened_meanwhile() const {
 }
 
 void Reconciler::Reconciliation::mark_dead(const std::string& evictor) {
-  const base::TimePoint until = deps_.clock.now() + kDeadFor;
-  seen_.dead_until[evictor] = until;
-  reconciler_.mark_dead(evictor, until);
+  const bool is_trusted = api::origin_is_verified(seen_.evacuation);
+  const base::TimePoint now = deps_.clock.now();
+  if (reconciler_.mark_dead(evictor, key_.ns, is_trusted, now)) seen_.dead_until[evictor] = now + kDeadFor;
 }
 
 /// It may have been deleted while an earlier reconcile asked for its slot: then the queue heard of the deletion first.
 kube::Requeue Reconciler::Reconciliation::forget_deleted() {
-  reconciler_.pdb_waiters_.leave(key_);
+  reconciler_.pdb_waiters_.forget(key_);
   reconciler_.refused_.forget(key_);
   reconciler_.forget_own(key_);
   if (pod_still_departs()) return kube::Requeue::in(kLookAtDeparting);
@@ -193,6 +202,10 @@ bool Reconciler::Reconciliation::pod_still_departs() const {
   const auto pod = departing ? deps_.pods.get({key_.ns, departing->pod}) : nullptr;
   if (!pod || pod->meta.uid != departing->pod_uid || pod->is_terminal()) return false;
   const base::TimePoint now = deps_.clock.now();
+  const base::Duration most = departure_counts_for(deps_.rules, {}, pod.get());
+  const bool is_late =
+      deps_.rules.slot_without_progress > base::Duration::zero() && now >= departing->leaving_since + most;
+  if (is_late && deps_.admission.is_waited_for(key_)) deps_.admission.stop_counting_departing(key_);
   const auto& deletion = pod->meta.deletion_timestamp;
   return now < (deletion ? *deletion + kSlowestEnd : departing->since + evictors::kCallTimeout);
 }
@@ -230,7 +243,7 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::run() {
     if (write_kept_nothing_) return settle_unkept(decision);
   }
   if (!freshness_.evacuation_is_gone() && stored_) return kube::Requeue::in(base::Duration::zero());
-  reconciler_.pdb_waiters_.leave(key_);
+  reconciler_.pdb_waiters_.forget(key_);
   return kube::Requeue::await_change();
 }
 
@@ -367,31 +380,66 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::s
   write_kept_nothing_ = false;
   auto answer = write_status(deps_.client, *stored_, decision.status);
   if (answer) forget_unsaved();
+  if (!answer && may_have_been_stored(answer.error()))
+    reconciler_.unconfirmed_.note({before, decision.status, news_of(decision)});
+  if (answer) reconciler_.unconfirmed_.forget(key_);
   auto written = after_write(std::move(answer));
   if (!written) return written.error().during("writing the Evacuation's status");
   if (!stored_ || freshness_.evacuation_is_gone()) return written;
   write_kept_nothing_ = before.meta.resource_version == seen_.evacuation.meta.resource_version;
   if (write_kept_nothing_) return written;  // nothing has happened
-  deps_.metrics.on_status(before, seen_.evacuation, deps_.clock.now());
-  deps_.audit.on_status(before, seen_.evacuation, deps_.clock.now());
-  for (const kube::Event& event : std::exchange(unsaved_events_, {})) publish(seen_.evacuation, event);
-  for (const kube::Event& event : decision.events) publish(seen_.evacuation, event);
-  if (before.status.phase != seen_.evacuation.status.phase) {
-    log_.info("phase changed",
-              {kv("from", api::to_string(before.status.phase)), kv("to", api::to_string(seen_.evacuation.status.phase)),
-               kv("reason", seen_.evacuation.status.reason), kv("token", seen_.evacuation.status.token)});
-  }
+  tell_stored({before, seen_.evacuation.status, news_of(decision)});
+  unsaved_events_.clear();
   return written;
+}
+
+std::vector<kube::Event> Reconciler::Reconciliation::news_of(const Decision& decision) const {
+  std::vector<kube::Event> news = unsaved_events_;
+  news.insert(news.end(), decision.events.begin(), decision.events.end());
+  return news;
+}
+
+/// The answer to a write was lost, and the object shows it now.
+void Reconciler::Reconciliation::confirm_write() {
+  if (const auto shown = reconciler_.unconfirmed_.take_shown(seen_.evacuation)) tell_stored(*shown);
+}
+
+/// Metrics, audit records, Events and the log of a status that is stored. `seen_` shows it.
+void Reconciler::Reconciliation::tell_stored(const UnconfirmedWrite& write) {
+  api::Evacuation after = seen_.evacuation;
+  after.status = write.after;
+  const base::TimePoint now = deps_.clock.now();
+  deps_.metrics.on_status(write.before, after, now);
+  deps_.audit.on_status(write.before, after, now);
+  recorded_intent_ = after.status.intent;
+  for (const kube::Event& event : write.events) publish(after, event);
+  if (write.before.status.phase == after.status.phase) return;
+  log_.info("phase changed",
+            {kv("from", api::to_string(write.before.status.phase)), kv("to", api::to_string(after.status.phase)),
+             kv("reason", after.status.reason), kv("token", after.status.token)});
+}
+
+/// A call without its record would look like one of an intruder, whatever became of the write that came before it.
+void Reconciler::Reconciliation::record_intent() {
+  const auto& intent = seen_.evacuation.status.intent;
+  if (intent == recorded_intent_) return;
+  api::Evacuation before = seen_.evacuation;
+  before.status.intent.reset();
+  deps_.audit.on_status(before, seen_.evacuation, deps_.clock.now());
+  recorded_intent_ = intent;
 }
 
 void Reconciler::Reconciliation::publish(const api::Evacuation& evacuation, kube::Event event) const {
   const auto& pod = evacuation.spec.pod_ref;
   event.related = kube::event_object(kube::kPods, {evacuation.meta.ns, pod.name}, pod.uid.value);
+  event.is_manual = api::policy_of(evacuation).empty();
+  event.is_refusal = evacuation.status.phase == api::EvacuationPhase::kFailed && evacuation.status.attempt == 0;
   deps_.events.publish(std::move(event).about(kube::event_object(kube::kEvacuations, evacuation.meta), "Evacuate"));
 }
 
 base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::call(evictors::Action action) {
   if (auto leader = check_leader(); !leader) return leader.error();
+  record_intent();
   action.request.traceparent = deps_.audit.context_of_call(seen_.evacuation, action, deps_.clock.now());
   const evictors::CallResult answer = send_action(action);
   if (!answer && answer.error().code == base::ErrorCode::kCancelled)

@@ -4,6 +4,7 @@
 /// for the slot.
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ class Reconciler::Reconciliation {
   void observe_surroundings();
   bool yields_to_us(const api::Evacuation& other) const;
   void observe_past();
+  bool empties_a_node() const;
+  std::set<std::string> nodes_emptied_with_it() const;
   void check_spec();
   std::string placement_problem() const;
   bool policy_gone() const;
@@ -57,6 +60,7 @@ class Reconciler::Reconciliation {
   base::Result<Continue> refresh_pod_group();
   base::Status read_documents();
   base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
+  evictors::Document evacuated_pods(const evictors::Read& read) const;
   evictors::CallResult send(const ServiceCall& call, const kube::Request& request,
                             const kube::Client::Fence& fence = {});
   evictors::CallResult send_to_service(const ServiceCall& call, const kube::Request& request,
@@ -68,6 +72,7 @@ class Reconciler::Reconciliation {
 
   // --- slot.cpp: asking for a slot, and for free capacity with it
   base::Status obtain_slot(bool needs_capacity);
+  void confirm_destination(const AdmissionRequest& request);
   base::Result<Admission> add_capacity(const AdmissionRequest& request, std::optional<bool> needed, Admission granted);
   base::Result<bool> needs_capacity_by_reading();
   void forget_old_slot();
@@ -93,6 +98,10 @@ class Reconciler::Reconciliation {
   base::Result<Continue> remove_evacuation();
   base::Result<Continue> change_main(const Decision& decision);
   base::Result<Continue> store_status(const Decision& decision);
+  std::vector<kube::Event> news_of(const Decision& decision) const;
+  void confirm_write();
+  void tell_stored(const UnconfirmedWrite& write);
+  void record_intent();
   base::Result<Continue> call(evictors::Action action);
   base::Result<Continue> record_answer(const evictors::Action& action, const evictors::CallResult& answer);
   bool may_store_later(const Decision& answered, const evictors::Action& action) const;
@@ -106,8 +115,8 @@ class Reconciler::Reconciliation {
   /// A write was answered with 404. An admission webhook may have said so: only a read tells.
   base::Result<Continue> confirm_gone();
   /// Whether a call may begin now, and how long it may take: it has ended, or is lost, when kCallTimeout has passed
-  /// since its intent.
-  base::Result<base::milliseconds> time_for_call() const;
+  /// since its intent, or what it wants if that is more (Evictor::call_timeout).
+  base::Result<base::milliseconds> time_for_call(base::milliseconds wanted) const;
   /// Fills in the objects that the Event is about.
   void publish(const api::Evacuation& evacuation, kube::Event event) const;
   void take_pod_from(const evictors::Action& action, const evictors::CallResult& answer);
@@ -135,8 +144,9 @@ class Reconciler::Reconciliation {
   bool write_kept_nothing_ = false;         ///< the newest status write left the object as it was
   std::optional<UnsavedGrant> unsaved_;     ///< seen_ shows it, stored_ does not
   std::vector<kube::Event> unsaved_events_;
-  std::string cached_version_;   ///< resourceVersion that the cache showed
-  std::int32_t slot_after_ = 0;  ///< seen_.slot was asked for after that many attempts
+  std::optional<api::EvacuationIntent> recorded_intent_;  ///< in the audit log, by this reconcile
+  std::string cached_version_;                            ///< resourceVersion that the cache showed
+  std::int32_t slot_after_ = 0;                           ///< seen_.slot was asked for after that many attempts
 };
 
 }  // namespace controllers::evacuation

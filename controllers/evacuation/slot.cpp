@@ -81,7 +81,21 @@ base::Status Reconciler::Reconciliation::obtain_slot(bool needs_capacity) {
   }
   seen_.slot = std::move(admission.slot);
   if (!admission.duplicate_of.empty()) seen_.duplicate_of = std::move(admission.duplicate_of);
+  confirm_destination(request);
   return base::Done{};
+}
+
+/// What made the plan of a wave possible may be taken by others before its turn comes.
+void Reconciler::Reconciliation::confirm_destination(const AdmissionRequest& request) {
+  seen_.no_destination.clear();
+  const auto phase = seen_.evacuation.status.phase;
+  const bool begins = (phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff) &&
+                      seen_.slot.state == Slot::State::kGranted && seen_.slot.reserved_node.empty();
+  if (!begins || !deps_.reservations || !seen_.pod || seen_.pod->is_terminal() || !empties_a_node()) return;
+  seen_.no_destination = deps_.reservations->keep_place(request, *seen_.pod, nodes_emptied_with_it());
+  if (seen_.no_destination.empty()) return;
+  deps_.admission.withdraw(key_);
+  seen_.slot = {};
 }
 
 /// `needed`: what an earlier read said; nullopt: it reads now.
@@ -92,7 +106,9 @@ base::Result<Admission> Reconciler::Reconciliation::add_capacity(const Admission
     if (!read) return read.error();
     needed = *read;
   }
-  if (*needed) return request_with_capacity(deps_.admission, *deps_.reservations, {request, surge_pod()});
+  if (*needed) {
+    return request_with_capacity(deps_.admission, *deps_.reservations, {request, surge_pod(), nodes_emptied_with_it()});
+  }
   deps_.reservations->release_unused(key_);
   return granted;
 }

@@ -5,6 +5,7 @@
 
 #include "api/core/claim_risk.hpp"
 #include "api/meta/well_known.hpp"
+#include "controllers/evacuation/emptied_nodes.hpp"
 #include "controllers/evacuation/group_lookup.hpp"
 #include "controllers/evacuation/reconciler.hpp"
 
@@ -70,6 +71,10 @@ void add_evacuation_indexes(kube::Store<api::Evacuation>& evacuations, kube::Sto
   evacuations.add_index(std::string(kEvacuationsByOwner), [](const api::Evacuation& each) {
     const auto& owner = each.status.pod_owner;
     return owner ? std::vector{owner_index_key(each.meta.ns, *owner)} : std::vector<std::string>{};
+  });
+  evacuations.add_index(std::string(kEvacuationsByPlan), [](const api::Evacuation& each) {
+    std::string key = plan_index_key(each);
+    return key.empty() ? std::vector<std::string>{} : std::vector{std::move(key)};
   });
   pods.add_index(std::string(kPodsByOwner), [](const api::Pod& each) {
     const auto* owner = each.meta.controller();

@@ -85,6 +85,9 @@ std::optional<Notification> notification_of(const kube::Event& event, base::Time
   const bool is_ours = event.regarding.kind == kube::kEvacuations.kind || event.regarding.kind == kube::kPolicies.kind;
   if (name.empty() || !is_ours) return std::nullopt;
   Notification told{name, now, event.regarding, {}, event.reason, base::short_text(event.note, kLongestMessage)};
+  if (event.regarding.kind == kube::kEvacuations.kind)
+    told.rank = event.is_manual ? NotificationRank::kManual : NotificationRank::kEvacuationOfPolicy;
+  told.is_refusal = event.is_refusal;
   if (event.related && event.related->kind == kube::kPods.kind) told.pod = place_of(*event.related);
   return told;
 }

@@ -13,6 +13,9 @@
 
 namespace controllers {
 
+/// Which notifications get places and are sent first. Tenants make as many manual Evacuations as they like.
+enum class NotificationRank { kPolicy, kEvacuationOfPolicy, kManual };
+
 /// One thing that needs a person.
 struct Notification {
   std::string event;  ///< of notification_events()
@@ -21,6 +24,8 @@ struct Notification {
   std::string pod;           ///< namespace/name; empty: there is none
   std::string reason;        ///< of the Event
   std::string message;       ///< at most 1 KiB
+  NotificationRank rank = NotificationRank::kPolicy;
+  bool is_refusal = false;  ///< an Evacuation that failed before its first attempt
 
   /// The same thing of the same object.
   std::string key() const { return event + "/" + object.kind + "/" + object.uid + "/" + object.ns + "/" + object.name; }

@@ -1,9 +1,12 @@
 #include "controllers/notifications/notifier.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/backoff.hpp"
+#include "kube/refusal.hpp"
 
 namespace controllers {
 namespace {
@@ -24,11 +27,14 @@ bool is_taken(const base::Result<kube::Response>& answer) {
 bool may_be_taken_later(const base::Result<kube::Response>& answer) {
   if (!answer)
     return base::is_retriable(answer.error().code) || answer.error().code == base::ErrorCode::kOutcomeUnknown;
-  return answer->status >= 500 || answer->status == 429 || answer->status == 408;
+  return answer->status >= 500 || answer->status == 429 || answer->status == 408 || answer->status == 425;
 }
 
+/// Neither the URL nor anything that the receiver said. Errors of HttpPost hold none of it.
 std::string outcome_text(const base::Result<kube::Response>& answer) {
-  return answer ? std::to_string(answer->status) : std::string(to_string(answer.error().code));
+  if (!answer) return fmt::format("{}: {}", to_string(answer.error().code), answer.error().message);
+  return fmt::format("{}: {}", answer->status,
+                     kube::explain_refusal(answer->status, {"the URL in urlFile", "the URL in urlFile"}));
 }
 
 }  // namespace
@@ -48,30 +54,34 @@ void Notifier::publish(kube::Event event) {
   deps_.inner.publish(std::move(event));
 }
 
-bool Notifier::wants(const Channel& channel, const std::string& event) {
+bool Notifier::wants(const Channel& channel, const Notification& told) {
   const auto& events = channel.config.events;
-  return events.empty() || std::ranges::find(events, event) != events.end();
+  const bool is_omitted =
+      channel.config.omit_refused_manual && told.is_refusal && told.rank == NotificationRank::kManual;
+  return !is_omitted && (events.empty() || std::ranges::find(events, told.event) != events.end());
 }
 
-/// Remembers it, too. Where very many objects are told of, the oldest are forgotten: they may be told of once more.
-bool Notifier::is_news(Channel& channel, const Notification& told, base::TimePoint now) {
-  const auto [known, is_new] = channel.told.try_emplace(told.key(), now);
-  if (!is_new && now - known->second < channel.config.repeat_after) return false;
-  known->second = now;
-  if (channel.told.size() > kMostRemembered) {
-    channel.told.erase(std::ranges::min_element(channel.told, {}, [](const auto& each) { return each.second; }));
-  }
-  return true;
+bool Notifier::is_news(const Channel& channel, const Notification& told, base::TimePoint now) {
+  const auto known = channel.told.find(told.key());
+  return known == channel.told.end() || now - known->second >= channel.config.repeat_after;
+}
+
+/// Where very many objects are told of, the oldest are forgotten: they may be told of once more.
+void Notifier::remember(Channel& channel, const Notification& told, base::TimePoint now) {
+  channel.told.insert_or_assign(told.key(), now);
+  if (channel.told.size() <= kMostRemembered) return;
+  channel.told.erase(std::ranges::min_element(channel.told, {}, [](const auto& each) { return each.second; }));
 }
 
 void Notifier::enqueue(Channel& channel, const Notification& told, base::TimePoint now) {
-  if (!wants(channel, told.event)) return;
+  if (!wants(channel, told)) return;
   if (!is_news(channel, told, now)) return count(channel, "repeated");
-  if (channel.pending.size() >= kMostPending) {
-    ++channel.left_out;
-    return count(channel, "dropped");
-  }
-  channel.pending.push_back(told);
+  remember(channel, told, now);
+  const auto left_out = channel.pending.push(told);
+  if (!left_out) return;
+  channel.told.erase(left_out->key());
+  ++channel.left_out;
+  count(channel, "dropped");
 }
 
 void Notifier::count(const Channel& channel, const char* result, std::size_t by) {
@@ -81,7 +91,7 @@ void Notifier::count(const Channel& channel, const char* result, std::size_t by)
       .increment(static_cast<double>(by));
 }
 
-void Notifier::settle(Channel& channel, std::size_t sent, std::int64_t left_out,
+void Notifier::settle(Channel& channel, const std::vector<Notification>& sent, std::int64_t left_out,
                       const base::Result<kube::Response>& answer) {
   const bool is_over = is_taken(answer) || !may_be_taken_later(answer) || ++channel.failures >= kMostTries;
   if (!is_taken(answer)) {
@@ -89,11 +99,14 @@ void Notifier::settle(Channel& channel, std::size_t sent, std::int64_t left_out,
                       {kv("channel", channel.config.name), kv("answer", outcome_text(answer)), kv("givenUp", is_over)});
   }
   if (is_over) {
-    channel.pending.erase(channel.pending.begin(), channel.pending.begin() + static_cast<std::ptrdiff_t>(sent));
+    channel.pending.settle();
+    if (!is_taken(answer)) {
+      for (const Notification& each : sent) channel.told.erase(each.key());
+    }
     channel.left_out -= left_out;
     channel.failures = 0;
     channel.next_try = {};
-    return count(channel, is_taken(answer) ? "sent" : "failed", sent);
+    return count(channel, is_taken(answer) ? "sent" : "failed", sent.size());
   }
   base::Duration pause = base::backoff_delay(kNotifyAgain, channel.failures);
   if (answer && answer->retry_after) pause = std::clamp<base::Duration>(*answer->retry_after, pause, kLongestPause);
@@ -106,13 +119,12 @@ void Notifier::send_one(Channel& channel) {
   {
     const std::scoped_lock lock(mutex_);
     if (channel.pending.empty() || channel.next_try > deps_.steady.now()) return;
-    const auto count = static_cast<std::ptrdiff_t>(std::min(channel.pending.size(), kMostAtOnce));
-    batch.assign(channel.pending.begin(), channel.pending.begin() + count);
+    batch = channel.pending.take(kMostAtOnce);
     left_out = channel.left_out;
   }
   const auto answer = deps_.post(channel.config, body_of(channel.config.format, deps_.instance, batch, left_out));
   const std::scoped_lock lock(mutex_);
-  settle(channel, batch.size(), left_out, answer);
+  settle(channel, batch, left_out, answer);
 }
 
 std::optional<base::TimePoint> Notifier::next_due() const {

@@ -2,7 +2,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include "base/log.hpp"
 #include "base/metrics.hpp"
 #include "controllers/notifications/message.hpp"
+#include "controllers/notifications/queue.hpp"
 #include "kube/transport.hpp"
 
 namespace controllers {
@@ -24,7 +24,8 @@ namespace controllers {
 /// fit is counted; the next message says how many. Neither URLs nor answers are logged.
 class Notifier final : public kube::EventSink {
  public:
-  /// Sends one message; any HTTP answer is one. Called by the thread of run() or step().
+  /// Sends one message; any HTTP answer is one. Errors hold neither the URL nor what was answered: they are logged.
+  /// Called by the thread of run() or step().
   using Post = std::function<base::Result<kube::Response>(const NotificationChannel&, const std::string& body)>;
   struct Dependencies {
     kube::EventSink& inner;
@@ -52,8 +53,8 @@ class Notifier final : public kube::EventSink {
  private:
   struct Channel {
     NotificationChannel config;
-    std::deque<Notification> pending{};
-    std::map<std::string, base::TimePoint> told{};  ///< when, by key(): not again before repeat_after
+    NotificationQueue pending{kMostPending};
+    std::map<std::string, base::TimePoint> told{};  ///< when, by key(): not again before repeat_after. Queued or sent
     std::int64_t left_out = 0;                      ///< since the last message
     int failures = 0;                               ///< of the message that is next
     base::TimePoint next_try{};
@@ -61,10 +62,12 @@ class Notifier final : public kube::EventSink {
 
   // REQUIRE mutex_ held.
   void enqueue(Channel& channel, const Notification& told, base::TimePoint now);
-  static bool wants(const Channel& channel, const std::string& event);
-  static bool is_news(Channel& channel, const Notification& told, base::TimePoint now);
+  static bool wants(const Channel& channel, const Notification& told);
+  static bool is_news(const Channel& channel, const Notification& told, base::TimePoint now);
+  static void remember(Channel& channel, const Notification& told, base::TimePoint now);
   std::optional<base::TimePoint> next_due() const;
-  void settle(Channel& channel, std::size_t sent, std::int64_t left_out, const base::Result<kube::Response>& answer);
+  void settle(Channel& channel, const std::vector<Notification>& sent, std::int64_t left_out,
+              const base::Result<kube::Response>& answer);
 
   void send_one(Channel& channel);
   void count(const Channel& channel, const char* result, std::size_t by = 1);

@@ -1,13 +1,10 @@
 #include "controllers/ops/webhook_server.hpp"
 
 #include "controllers/ops/address.hpp"
+#include "kube/config/files.hpp"
 
 namespace controllers {
 namespace {
-
-serving::Certificate certificate_of(const serving::ServerIdentity& identity) {
-  return {identity.certificate + identity.ca, identity.key};
-}
 
 /// The API server waits for a second.
 serving::ServerOptions webhook_options(const std::string& address) {
@@ -25,19 +22,32 @@ serving::ServerOptions webhook_options(const std::string& address) {
 }  // namespace
 
 WebhookServer::WebhookServer(std::string address, std::vector<std::string> names, std::map<std::string, Answer> answers,
-                             base::Log log, serving::OnEnd on_end)
+                             base::Log log, serving::OnEnd on_end, std::string client_ca_file)
     : address_(std::move(address)),
       names_(std::move(names)),
       answers_(std::move(answers)),
       log_(std::move(log)),
-      on_end_(std::move(on_end)) {}
+      on_end_(std::move(on_end)),
+      client_ca_file_(std::move(client_ca_file)) {}
+
+base::Result<serving::Certificate> WebhookServer::certificate_of(const serving::ServerIdentity& identity) const {
+  serving::Certificate certificate{identity.certificate + identity.ca, identity.key};
+  if (client_ca_file_.empty()) return certificate;
+  auto authorities = kube::read_file(client_ca_file_);
+  if (!authorities) return std::move(authorities).error().during("webhook.clientCAFile");
+  if (kube::trim(*authorities).empty()) return base::invalid("webhook.clientCAFile: " + client_ca_file_ + " is empty");
+  certificate.client_ca_pem = *std::move(authorities);
+  return certificate;
+}
 
 base::Status WebhookServer::start(base::TimePoint now) {
   if (auto problem = address_problem(address_); !problem.empty()) return base::invalid("webhook.address: " + problem);
   const auto first = serving::make_server_identity(names_, now, "evacuator");
   if (!first) return first.error().during("webhook: making a certificate");
+  auto certificate = certificate_of(*first);
+  if (!certificate) return std::move(certificate).error();
   serving::ServerOptions options = webhook_options(address_);
-  options.certificate = certificate_of(*first);
+  options.certificate = *std::move(certificate);
   options.on_end = on_end_;
   server_.emplace(
       std::move(options), [this](const serving::Request& request) { return answer(request); }, log_);
@@ -49,7 +59,9 @@ void WebhookServer::stop() {
 }
 
 base::Status WebhookServer::serve(const serving::ServerIdentity& identity) {
-  auto taken = server_->reload(certificate_of(identity));
+  auto certificate = certificate_of(identity);
+  if (!certificate) return std::move(certificate).error();
+  auto taken = server_->reload(*certificate);
   if (taken) log_.info("the webhook serves a new certificate");
   return taken;
 }

@@ -1,6 +1,5 @@
 #include "controllers/outbound/http_receiver.hpp"
 
-#include "controllers/config/services_config.hpp"
 #include "kube/config/credentials.hpp"
 #include "kube/config/url.hpp"
 #include "kube/http/transport.hpp"
@@ -34,7 +33,7 @@ base::Result<std::unique_ptr<HttpReceiver>> HttpReceiver::create(const ReceiverO
   const auto parsed = kube::parse_url(options.url.substr(0, mark));
   if (!parsed) return bad_url("it cannot be read");
   if (!parsed->user_info.empty()) return bad_url("it must not carry a user or password");
-  if (!parsed->tls && !options.may_be_plain && !is_loopback_host(parsed->host))
+  if (!parsed->tls && !options.may_be_plain && !parsed->is_loopback())
     return bad_url("http is only allowed to this machine");
   kube::Config config;
   config.server = (parsed->tls ? "https://" : "http://") + parsed->authority();
@@ -54,6 +53,7 @@ base::Result<kube::Response> HttpReceiver::post(const std::string& body, base::D
   request.path = path_;
   request.query = query_;
   request.content_type = "application/json";
+  request.accept = "*/*";  // chats answer in text, many servers with nothing
   request.body = body;
   request.timeout = std::chrono::duration_cast<base::milliseconds>(timeout);
   auto answer = transport_->round_trip(request);

@@ -65,7 +65,8 @@ class Shares {
 
 void take_in(api::PolicyCircuit& circuit, const api::Evacuation& evacuation, const api::CircuitBreaker& breaker,
              Shares& shares) {
-  circuit.counted_until = evacuation.status.finished_at;
+  circuit.counted_until =
+      std::max(circuit.counted_until.value_or(base::TimePoint::min()), *evacuation.status.finished_at);
   const Verification seen = verification_of(evacuation);
   if (seen == Verification::kReady) shares.end_row();
   if (seen == Verification::kReady && !circuit.opened_at) circuit.failures = 0;
@@ -86,13 +87,14 @@ bool several_namespaces(const std::vector<std::shared_ptr<const api::Evacuation>
 
 api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
                                 const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
-                                base::TimePoint now) {
+                                base::TimePoint now, SeenVerdicts* seen_before) {
   api::PolicyCircuit next = policy.status.circuit;
   const std::string& reset = policy.meta.annotations.value(api::well_known::kResetCircuitAnnotation);
   if (reset != next.reset) {
     next = {};
     next.reset = reset;
     next.counted_until = std::chrono::floor<base::seconds>(now);
+    if (seen_before) *seen_before = {};
   }
   const base::TimePoint since = next.counted_until.value_or(base::TimePoint::min());
   std::vector<const api::Evacuation*> finished;
@@ -106,7 +108,7 @@ api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
   Shares shares(policy.spec.circuit_breaker.failures, several_namespaces(evacuations));
   const bool in_a_row = next.failures > 0;  // of those that were taken in before, the ones of this row
   for (const auto* each : finished) {
-    if (*each->status.finished_at > since) {
+    if (seen_before ? seen_before->is_new(*each, since) : *each->status.finished_at > since) {
       take_in(next, *each, policy.spec.circuit_breaker, shares);
     } else if (const Verification seen = verification_of(*each); seen == Verification::kReady) {
       shares.end_row();
@@ -115,7 +117,17 @@ api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
     }
   }
   if (policy.spec.circuit_breaker.failures == 0) next.opened_at.reset();
+  if (seen_before) seen_before->note(finished);
   return next;
+}
+
+bool SeenVerdicts::is_new(const api::Evacuation& finished, base::TimePoint counted_until) const {
+  return uids_ ? !uids_->contains(finished.meta.uid) : *finished.status.finished_at > counted_until;
+}
+
+void SeenVerdicts::note(const std::vector<const api::Evacuation*>& finished) {
+  uids_.emplace();
+  for (const auto* each : finished) uids_->insert(each->meta.uid);
 }
 
 api::Condition circuit_condition(const api::DeschedulerPolicy& policy, const api::PolicyCircuit& circuit) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "api/stored_times.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
 #include "controllers/once/once_run.hpp"
@@ -100,8 +101,10 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_in_turn(const api::Objec
     if (auto saved = reject(*seen, api::to_error(errors).message); !saved) return saved.error();
     return kube::Requeue::await_change();
   }
-  const api::DeschedulerPolicy policy = statuses_.with_own_writes(*seen);
-  return reconcile_valid(*seen, with_circuit(policy), policy.status);
+  api::DeschedulerPolicy policy = statuses_.with_own_writes(*seen);
+  const api::DeschedulerPolicyStatus known = policy.status;
+  api::correct_times(policy.status, deps_.clock.now());
+  return reconcile_valid(*seen, with_circuit(std::move(policy)), known);
 }
 
 /// Whatever belongs to a policy of that name that is not there any more: nobody else would ever drop it.
@@ -111,6 +114,7 @@ void PolicyReconciler::forget_earlier(const std::string& name, const std::string
   statuses_.forget(known->second);
   planner_.forget(known->second);
   known_.erase(known);
+  verdicts_.erase(name);
   metrics_.forget(name);
   deps_.audit.forget(name);
 }
@@ -141,6 +145,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   tell_gates(seen, known, next);
   metrics_.on_status(name, next);
   auto saved = save(seen, known, next);
+  if (saved) verdicts_[name].stored = verdicts_[name].judged;
   if (outcome) end_trace(name, *outcome, saved);
   if (deps_.once && !put_off) tell_once(policy, situation, outcome ? &*outcome : nullptr);
   if (!saved) return saved.error();
@@ -328,8 +333,10 @@ void PolicyReconciler::publish(const api::ObjectMeta& policy, kube::Event event,
 /// The circuit breaker's state as of now, before anything is made under it.
 api::DeschedulerPolicy PolicyReconciler::with_circuit(api::DeschedulerPolicy policy) {
   const bool was_open = policy.status.circuit.opened_at.has_value();
-  policy.status.circuit =
-      next_circuit(policy, deps_.evacuations.by_index(kByPolicy, policy.meta.name), deps_.clock.now());
+  Verdicts& verdicts = verdicts_[policy.meta.name];
+  verdicts.judged = verdicts.stored;
+  policy.status.circuit = next_circuit(policy, deps_.evacuations.by_index(kByPolicy, policy.meta.name),
+                                       deps_.clock.now(), &verdicts.judged);
   const bool open = policy.status.circuit.opened_at.has_value();
   metrics_.on_circuit(policy.meta.name, open);
   if (open && !was_open) {

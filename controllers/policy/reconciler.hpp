@@ -15,6 +15,7 @@
 #include "base/result.hpp"
 #include "controllers/admission/cooldown.hpp"
 #include "controllers/policy/audit.hpp"
+#include "controllers/policy/circuit.hpp"
 #include "controllers/policy/decide.hpp"
 #include "controllers/policy/running/cycle_planner.hpp"
 #include "controllers/policy/running/evacuation_creator.hpp"
@@ -154,6 +155,11 @@ class PolicyReconciler {
   CyclePlanner planner_;
   EvacuationCreator creator_;
   std::function<bool()> is_stopping_;
+  struct Verdicts {
+    SeenVerdicts stored;  ///< with the policy's status
+    SeenVerdicts judged;  ///< by the reconcile that is under way
+  };
+  std::map<std::string, Verdicts> verdicts_;  ///< by policy
   std::map<std::string, std::string> known_;  ///< UIDs of the policies that were reconciled, by name
 };
 

@@ -10,6 +10,7 @@
 #include "controllers/signing/creator.hpp"
 #include "controllers/signing/origin.hpp"
 #include "scheduling/scoring/scheduler_rules.hpp"
+#include "strategies/catalog.hpp"
 #include "usage/sources/metrics_server.hpp"
 
 namespace controllers {
@@ -20,6 +21,7 @@ constexpr std::size_t kEvictionsPerWriter = 4;
 
 evacuation::OperatorRules rules_of(const OperatorConfig& config) {
   return {.slot_without_progress = config.slot_without_progress,
+          .max_progress = config.max_progress,
           .manual_priority = config.manual.priority,
           .manual_suspended = config.manual.suspended,
           .manual_ttl = config.manual.ttl_after_finished,
@@ -99,6 +101,7 @@ OperatorParts::OperatorParts(Operator::Dependencies dependencies)
   });
   caches.evacuations.recall_with([this](const api::ObjectMeta& meta) { return evacuations.own_write(meta); });
   admission.set_manual_patience(deps.config.slot_without_progress);
+  admission.keep_share_for_policies();
   connect_caches(*this);
   add_responder();
   add_adviser();
@@ -179,7 +182,8 @@ evacuation::Reconciler::Dependencies OperatorParts::evacuation_dependencies() {
           .trusts_creators = deps.config.webhook.admission.trust_creators,
           .allows_required = deps.config.webhook.allow_required,
           .serves_native_evictions = deps.discovery.has_native_evictions,
-          .steady = &steady};
+          .steady = &steady,
+          .plans_in_waves = [](const std::string& strategy) { return strategies::plans_in_waves(strategy); }};
 }
 
 PolicyReconciler::Dependencies OperatorParts::policy_dependencies() {

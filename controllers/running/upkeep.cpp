@@ -3,11 +3,26 @@
 #include <chrono>
 #include <vector>
 
+#include "base/stored_time.hpp"
+
 namespace controllers {
 
 void Upkeep::follow() {
   follow_staleness();
+  follow_clock();
   parts_.admission_rules.follow_time();
+}
+
+/// Times that were stored while the clock was ahead are corrected by the next reconcile, and nothing else would wake
+/// those that wait for one of them.
+void Upkeep::follow_clock() {
+  const base::Duration ahead = parts_.deps.clock.now() - parts_.steady.now();
+  const base::Duration before = std::exchange(ahead_, ahead).value_or(ahead);
+  if (before - ahead <= base::kClockTolerance) return;
+  parts_.deps.log.warning("the clock was set back: stored times that it does not reach are corrected",
+                          {base::kv("by", base::format_duration(before - ahead))});
+  for (const auto& each : parts_.caches.evacuations.store().list()) parts_.evacuation_lane.queue.add(each->meta.key());
+  parts_.enqueue_policies();
 }
 
 void Upkeep::follow_staleness() {
@@ -63,8 +78,16 @@ void Upkeep::publish_slots() {
   }
 }
 
-void Upkeep::look_after_caches() {
+/// Other keys prove other things: what the cache shows was proved by those that were known when it was read.
+void Upkeep::follow_keys() {
+  const auto before = parts_.deps.keys.keys();
   parts_.deps.keys.refresh(parts_.deps.may_act());
+  if (parts_.deps.keys.keys() != before && parts_.caches.evacuations.has_synced())
+    (void)parts_.caches.evacuations.reflector().relist();
+}
+
+void Upkeep::look_after_caches() {
+  follow_keys();
   base::Metrics& metrics = parts_.deps.metrics;
   for (const auto& cache : parts_.all_caches()) {
     const auto age = cache.contact_age();

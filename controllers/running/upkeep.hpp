@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -24,12 +25,15 @@ class Upkeep {
   void look_after_caches();
 
  private:
+  void follow_keys();
   void follow_staleness();
+  void follow_clock();
   void publish_lane(const NamedLane& lane);
   void publish_slots();
 
   OperatorParts& parts_;
   bool was_stale_ = false;
+  std::optional<base::Duration> ahead_;                                               ///< the clock, of the steady one
   std::map<std::pair<std::string, std::string>, std::int64_t> published_reconciles_;  ///< by queue and result
 };
 

@@ -26,8 +26,9 @@ void add_indexes(OperatorCaches& caches) {
 /// In this order: admission knows what holds an Evacuation before anybody is woken for it.
 void connect_evacuations(OperatorParts& parts) {
   OperatorCaches& caches = parts.caches;
-  caches.evacuations.add_handler([&parts](const auto&, const auto& after) {
+  caches.evacuations.add_handler([&parts](const auto& before, const auto& after) {
     if (after) parts.admission_rules.hold_without_policy(*after);
+    if (before && (!after || after->meta.uid != before->meta.uid)) parts.origins.forget(before->meta.uid);
   });
   evacuation::connect_evacuations({caches.evacuations, caches.pods, caches.pdbs, caches.nodes, caches.claims},
                                   parts.admission, parts.reservations, parts.evacuations, parts.evacuation_lane.queue);

@@ -6,6 +6,7 @@
 
 #include "api/json/json_access.hpp"
 #include "base/base64.hpp"
+#include "base/stored_time.hpp"
 
 namespace controllers {
 namespace {
@@ -110,8 +111,10 @@ base::Status SecretKeys::look(bool leads) {
   if (!content) {
     return content.error().during("delete it, and the leader makes a new one; or put the right keys into it");
   }
-  const bool due = options_.rotate_after > base::Duration::zero() &&
-                   (!content->rotated_at || clock_.now() - *content->rotated_at >= options_.rotate_after);
+  const base::TimePoint now = clock_.now();
+  const auto& rotated = content->rotated_at;
+  const bool is_old = !rotated || base::is_beyond(*rotated, now) || now - *rotated >= options_.rotate_after;
+  const bool due = options_.rotate_after > base::Duration::zero() && is_old;
   return leads && due ? rotate(*secret, *content) : take(*content);
 }
 

@@ -57,23 +57,32 @@ std::string_view owning_policy(const api::ObjectMeta& meta) {
   return is_policy ? std::string_view(owner->uid) : std::string_view();
 }
 
-std::string mac_of(const api::Evacuation& evacuation, std::string_view hash, const signing::Key& key,
-                   std::string_view time) {
+std::string mac_of(const api::Evacuation& evacuation, std::string_view hash, std::int32_t priority,
+                   const signing::Key& key, std::string_view time) {
   return key.sign(kPurpose, {evacuation.meta.ns, evacuation.meta.name, evacuation.spec.pod_ref.uid.value,
-                             owning_policy(evacuation.meta), hash, std::to_string(evacuation.spec.priority),
+                             owning_policy(evacuation.meta), hash, std::to_string(priority),
                              evacuation.meta.annotations.value(api::well_known::kPredictedTargetAnnotation), time});
 }
 
-/// As it was signed, or with the node that was filled in since.
-bool fits(const api::Evacuation& evacuation, const OriginValue& value, const signing::Key& key) {
+bool fits(const api::Evacuation& evacuation, std::int32_t priority, const OriginValue& value, const signing::Key& key) {
   const auto has = [&](const api::EvacuationSpec& spec) {
-    return signing::equal_in_constant_time(value.mac, mac_of(evacuation, spec_hash(spec), key, value.time));
+    return signing::equal_in_constant_time(value.mac, mac_of(evacuation, spec_hash(spec), priority, key, value.time));
   };
   if (has(evacuation.spec)) return true;
   if (evacuation.spec.node_name.empty()) return false;
   api::EvacuationSpec unfilled = evacuation.spec;
   unfilled.node_name = {};
   return has(unfilled);
+}
+
+/// The priority with which it was signed, as it is or with the node that was filled in since. The priority may have
+/// changed since: the status says what it was, and only the signature shows whether that is true. nullopt: the
+/// signature is not of this object.
+std::optional<std::int32_t> signed_priority(const api::Evacuation& evacuation, const OriginValue& value,
+                                            const signing::Key& key) {
+  if (fits(evacuation, evacuation.spec.priority, value, key)) return evacuation.spec.priority;
+  const auto& stored = evacuation.status.signed_priority;
+  return stored && fits(evacuation, *stored, value, key) ? stored : std::nullopt;
 }
 
 api::Condition origin_condition(const api::Evacuation& evacuation, bool holds, api::Reason reason,
@@ -92,7 +101,8 @@ api::Evacuation with_origin(api::Evacuation evacuation, const signing::Key& key,
   const std::string time = std::to_string(std::chrono::floor<base::seconds>(now).time_since_epoch().count());
   evacuation.meta.annotations = evacuation.meta.annotations.with(
       api::well_known::kOriginAnnotation,
-      fmt::format("{}.{}.{}.{}", kVersion, key.id(), time, mac_of(evacuation, spec_hash(evacuation.spec), key, time)));
+      fmt::format("{}.{}.{}.{}", kVersion, key.id(), time,
+                  mac_of(evacuation, spec_hash(evacuation.spec), evacuation.spec.priority, key, time)));
   return evacuation;
 }
 
@@ -104,11 +114,15 @@ OriginProof prove_origin(const api::Evacuation& evacuation, const signing::KeyRi
   if (!time || evacuation.spec.pod_ref.uid.empty()) return OriginProof::kMalformed;
   const signing::Key* key = keys.find(value->key_id);
   if (key == nullptr) return OriginProof::kUnknownKey;
-  if (!evacuation.spec_problem.empty() || !fits(evacuation, *value, *key)) return OriginProof::kOtherObject;
+  const auto priority =
+      evacuation.spec_problem.empty() ? signed_priority(evacuation, *value, *key) : std::optional<std::int32_t>();
+  if (!priority) return OriginProof::kOtherObject;
   const base::Duration apart = evacuation.meta.creation_timestamp - *time;
   if (apart > kOriginWindow || apart < -kOriginWindow) return OriginProof::kOtherTime;
-  const bool is_first = memory == nullptr || memory->belongs_to(value->mac, evacuation.meta.uid);
-  return is_first ? OriginProof::kSigned : OriginProof::kOtherObject;
+  if (memory == nullptr) return OriginProof::kSigned;
+  if (!memory->belongs_to(value->mac, evacuation.meta.uid)) return OriginProof::kOtherObject;
+  memory->note_proved(evacuation.meta.uid, *priority);
+  return OriginProof::kSigned;
 }
 
 std::string_view to_string(OriginProof proof) {
@@ -135,20 +149,48 @@ void mark_as_made_here(api::Evacuation& evacuation) {
       origin_condition(evacuation, true, api::Reason::kSigned, std::string(to_string(OriginProof::kSigned))));
 }
 
+namespace {
+
+void replace_condition(api::Evacuation& evacuation, api::Condition condition) {
+  auto& conditions = evacuation.status.conditions;
+  *std::ranges::find(conditions, condition.type, &api::Condition::type) = std::move(condition);
+}
+
+/// Whoever may write a status may write a priority that nobody signed into it.
+void keep_signed_priority(api::Evacuation& evacuation, std::int32_t priority) {
+  auto& stored = evacuation.status.signed_priority;
+  if (stored.value_or(evacuation.spec.priority) != priority) stored = priority;
+}
+
+/// The stored condition is a claim. While no key can tell it is open again.
+void prove_again(api::Evacuation& evacuation, const signing::KeyRing* keys, OriginMemory& memory) {
+  const auto proved = memory.proved_priority(evacuation.meta.uid);
+  if (proved) return keep_signed_priority(evacuation, *proved);
+  const OriginProof proof = keys ? prove_origin(evacuation, *keys, &memory) : OriginProof::kUnknownKey;
+  if (proof == OriginProof::kSigned) return;
+  if (proof != OriginProof::kUnknownKey) {
+    return replace_condition(
+        evacuation, origin_condition(evacuation, false, api::Reason::kNotSigned, std::string(to_string(proof))));
+  }
+  std::erase_if(evacuation.status.conditions,
+                [](const api::Condition& each) { return each.type == to_string(api::ConditionType::kOriginVerified); });
+}
+
+}  // namespace
+
 void settle_origin(api::Evacuation& evacuation, const signing::KeyRing* keys, OriginMemory* memory) {
   if (origin_is_open(evacuation)) {
     if (keys == nullptr || prove_origin(evacuation, *keys, memory) != OriginProof::kSigned) return;
     return mark_as_made_here(evacuation);
   }
+  if (memory && api::origin_is_verified(evacuation)) prove_again(evacuation, keys, *memory);
   const bool was_changed = api::origin_is_verified(evacuation) && evacuation.spec_problem.empty() &&
                            !evacuation.status.spec_hash.empty() &&
                            !has_spec_hash(evacuation.spec, evacuation.status.spec_hash);
   if (!was_changed) return;
-  auto& conditions = evacuation.status.conditions;
-  const auto known =
-      std::ranges::find(conditions, to_string(api::ConditionType::kOriginVerified), &api::Condition::type);
-  *known = origin_condition(evacuation, false, api::Reason::kSpecChanged,
-                            "its spec was changed after it was accepted: it is not what the operator made any more");
+  replace_condition(evacuation, origin_condition(evacuation, false, api::Reason::kSpecChanged,
+                                                 "its spec was changed after it was accepted: it is not what the "
+                                                 "operator made any more"));
 }
 
 base::Duration clock_skew(base::TimePoint sent, base::TimePoint answered, base::TimePoint created) {

@@ -26,4 +26,21 @@ std::size_t OriginMemory::size() const {
   return uids_.size();
 }
 
+void OriginMemory::note_proved(const std::string& uid, std::int32_t priority) {
+  if (uid.empty()) return;
+  const std::scoped_lock lock(mutex_);
+  proved_.try_emplace(uid, priority);
+}
+
+std::optional<std::int32_t> OriginMemory::proved_priority(const std::string& uid) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = proved_.find(uid);
+  return found == proved_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void OriginMemory::forget(const std::string& uid) {
+  const std::scoped_lock lock(mutex_);
+  proved_.erase(uid);
+}
+
 }  // namespace controllers

@@ -1,8 +1,10 @@
 #pragma once
 
-/// Which object a signature was found on first.
+/// Which object a signature was found on first, and what this process has proved.
 
+#include <cstdint>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,6 +27,13 @@ class OriginMemory {
   bool belongs_to(std::string_view mac, const std::string& uid);
   std::size_t size() const;
 
+  /// This process has found the operator's signature on that object, signed with that spec.priority.
+  void note_proved(const std::string& uid, std::int32_t priority);
+  /// nullopt: this process has not proved it.
+  std::optional<std::int32_t> proved_priority(const std::string& uid) const;
+  /// The object is gone.
+  void forget(const std::string& uid);
+
  private:
   void forget_old(base::TimePoint now);
 
@@ -32,6 +41,7 @@ class OriginMemory {
   mutable std::mutex mutex_;
   std::unordered_map<std::string, std::string> uids_;  ///< by signature
   std::set<std::pair<base::TimePoint, std::string>> until_;
+  std::unordered_map<std::string, std::int32_t> proved_;  ///< by UID
 };
 
 }  // namespace controllers

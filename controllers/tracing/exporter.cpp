@@ -1,9 +1,12 @@
 #include "controllers/tracing/exporter.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/backoff.hpp"
+#include "kube/refusal.hpp"
 #include "tracing/otlp.hpp"
 
 namespace controllers {
@@ -26,6 +29,13 @@ bool may_be_sent_again(const base::Result<kube::Response>& answer) {
     return base::is_retriable(answer.error().code) || answer.error().code == base::ErrorCode::kOutcomeUnknown;
   const int status = answer->status;
   return status == 429 || status == 502 || status == 503 || status == 504;
+}
+
+/// Nothing that the collector said. Errors of OtlpPost hold no secret.
+std::string outcome_text(const base::Result<kube::Response>& answer) {
+  if (!answer) return fmt::format("{}: {}", to_string(answer.error().code), answer.error().message);
+  return fmt::format("{}: {}", answer->status,
+                     kube::explain_refusal(answer->status, {"tracing.endpoint", "tracing.headersFile"}));
 }
 
 }  // namespace
@@ -60,9 +70,7 @@ void SpanExporter::tell(const base::Result<kube::Response>& answer, bool is_over
     return;
   }
   if (std::exchange(is_down_, true)) return;
-  deps_.log.warning("traces were not taken", {kv("answer", answer ? std::to_string(answer->status)
-                                                                  : std::string(to_string(answer.error().code))),
-                                              kv("givenUp", is_over)});
+  deps_.log.warning("traces were not taken", {kv("answer", outcome_text(answer)), kv("givenUp", is_over)});
 }
 
 /// True: the batch is done with.

@@ -6,7 +6,9 @@
 #include <string_view>
 
 #include "api/meta/names.hpp"
+#include "kube/config/credential_scope.hpp"
 #include "kube/config/files.hpp"
+#include "kube/http/transport.hpp"
 
 namespace controllers {
 namespace {
@@ -31,7 +33,7 @@ base::Result<std::vector<std::pair<std::string, std::string>>> parse_headers(con
     const auto colon = line.find(':');
     const std::string_view name = kube::trim(line.substr(0, colon));
     const std::string_view value = colon == std::string_view::npos ? "" : kube::trim(line.substr(colon + 1));
-    if (!api::is_header_name(name) || !is_header_value(value))
+    if (!api::is_header_name(name) || !is_header_value(value) || kube::is_own_header(name))
       return base::invalid(fmt::format("line {} is no header such as \"Authorization: Bearer …\"", number));
     headers.emplace_back(name, value);
   }
@@ -41,6 +43,10 @@ base::Result<std::vector<std::pair<std::string, std::string>>> parse_headers(con
 base::Status OtlpPost::connect() {
   std::string text;
   if (!config_.headers_file.empty()) {
+    if (auto allowed = kube::may_send_file(config_.headers_file, {config_.endpoint}); !allowed) {
+      receiver_.reset();
+      return allowed.error().during("tracing.headersFile");
+    }
     auto read = kube::read_file(config_.headers_file);
     if (!read) return base::unavailable("tracing.headersFile cannot be read");
     text = *std::move(read);

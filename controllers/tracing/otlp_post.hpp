@@ -18,7 +18,8 @@ namespace controllers {
 base::Result<std::vector<std::pair<std::string, std::string>>> parse_headers(const std::string& text);
 
 /// Posts bodies to the endpoint of the configuration. The file of headers is read for each of them, so that a rotated
-/// one counts at once. Errors hold neither endpoint nor headers. Of one thread.
+/// one counts at once; it is sent only to a server that the Secret which it is mounted from lists
+/// (kube::may_send_file()). Errors hold neither headers nor the path of the endpoint. Of one thread.
 class OtlpPost {
  public:
   /// `clock` must outlive it.

@@ -32,7 +32,22 @@ std::string cut(std::string_view text, std::size_t most) {
 
 }  // namespace
 
+bool is_review_shaped(std::string_view body) {
+  const auto start = body.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos || body[start] != '{' || body.find(kVersion) == std::string_view::npos)
+    return false;
+  std::size_t elements = 0;
+  bool in_text = false;
+  for (std::size_t i = start; i < body.size(); ++i) {
+    if (body[i] == '"') in_text = !in_text;
+    if (body[i] == '\\' && in_text) ++i;
+    if (!in_text && (body[i] == ',' || body[i] == '[' || body[i] == '{')) ++elements;
+  }
+  return elements <= kMostReviewElements;
+}
+
 base::Result<AdmissionReview> parse_admission_review(std::string_view body) {
+  if (!is_review_shaped(body)) return base::invalid("no AdmissionReview of admission.k8s.io/v1, or too many elements");
   auto review = api::parse_json(body);
   if (!review) return review.error();
   const auto request = review->find("request");  // end() of what is no object

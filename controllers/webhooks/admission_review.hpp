@@ -30,6 +30,11 @@ struct AdmissionReview {
   }
 };
 
+/// More members and items than an honest object of kMostReviewBytes has. Parsing is what they cost.
+inline constexpr std::size_t kMostReviewElements = 40'000;
+/// Cheap: whether `body` is worth parsing. Every AdmissionReview of an API server is, up to kMostReviewElements.
+bool is_review_shaped(std::string_view body);
+
 /// kInvalid says what is wrong: no JSON, no review, no UID to answer to.
 base::Result<AdmissionReview> parse_admission_review(std::string_view body);
 

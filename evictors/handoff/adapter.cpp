@@ -14,8 +14,8 @@ const std::vector<std::unique_ptr<Adapter>>& adapters() {
     all.push_back(couchbase_adapter());
     all.push_back(vitess_adapter());
     all.push_back(cloudnative_pg_adapter());
+    all.push_back(pgo_adapter());  // before patroni: Patroni runs in its pods, too
     all.push_back(patroni_adapter());
-    all.push_back(pgo_adapter());
     all.push_back(tikv_adapter());
     all.push_back(tikv_v2_adapter());
     all.push_back(none_adapter());  // recognises nothing: chosen by name or for hooks

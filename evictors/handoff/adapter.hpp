@@ -17,17 +17,21 @@ inline constexpr std::string_view kAdapterParameter = "adapter";
 inline constexpr std::string_view kRequestParameter = "request";        ///< annotation | eviction
 inline constexpr std::string_view kSwitchoverParameter = "switchover";  ///< "true": may write beside the pod
 inline constexpr std::string_view kServiceParameter = "service";        ///< Patroni through a configured service
+inline constexpr std::string_view kClusterLabelParameter =
+    "clusterLabel";                                                   ///< Patroni: label key of the cluster's name
+inline constexpr std::string_view kRoleLabelParameter = "roleLabel";  ///< Patroni: label key of the role
 
 /// An evictor for the pods of one operator. name() is the parameter `adapter` and status.adapter. StatefulHandoff asks
 /// it for reads(), cleanup_reads(), probe(), plan(), observe(), classify(), needs_capacity(), undo(), undone(),
-/// cleanup() and awaits_cleanup(), always with a pod, and for leftover_reads(), leftovers() and awaits_leftovers()
-/// without one.
+/// remains(), advice(), cleanup() and awaits_cleanup(), always with a pod, for call_timeout() and is_in_service() with
+/// or without one, and for leftover_reads(), leftovers() and awaits_leftovers() without one.
 class Adapter : public Evictor {
  public:
   /// Is this pod one of that operator's? By what the pod itself shows.
   virtual bool recognises(const api::Pod& pod) const = 0;
-  /// No evictor that comes after stateful-handoff may move such a pod, although this adapter cannot.
-  virtual bool protects(const api::Pod&) const { return false; }
+  /// Whether the pod may only leave by this adapter, although the adapter may not be able to move it now: no evictor
+  /// that comes after stateful-handoff takes over. REQUIRES: context.pod, which it recognises.
+  virtual bool protects(const EvictorContext&) const { return false; }
   /// What cleanup() needs to see once the Evacuation has ended and the pod has stayed.
   virtual std::vector<Read> cleanup_reads(const EvictorContext&) const { return {}; }
   /// What leftovers() needs to see once the pod has left.

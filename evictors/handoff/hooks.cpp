@@ -19,6 +19,7 @@
 #include "evictors/handoff/hook_job.hpp"
 #include "evictors/handoff/hook_memory.hpp"
 #include "evictors/handoff/stateful_handoff.hpp"
+#include "kube/classify.hpp"
 #include "kube/request.hpp"
 
 namespace evictors::handoff {
@@ -243,8 +244,10 @@ Classification classify_webhook(const EvictorContext& context, const api::Hook& 
   if (!answer) return failed_try(context, hook, point, answer.error().message);
   const int code = answer->status;
   if (code >= 200 && code < 300) return classify_hook_body(context, hook, point, answer->body);
-  const std::string why = fmt::format("{}: {}", code, answer->body.substr(0, 200));
-  const bool may_pass = code < 400 || code >= 500 || code == 408 || code == 425 || code == 429;
+  const std::string why =
+      fmt::format("{}: {}{}", code, answer->body.substr(0, 200), service_setting(hook.service, code));
+  const bool may_pass =
+      code < 400 || code >= 500 || code == 408 || code == 425 || code == 429 || kube::begins_like_html(answer->body);
   return may_pass ? failed_try(context, hook, point, why) : final_refusal(point, why);
 }
 

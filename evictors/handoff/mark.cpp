@@ -19,6 +19,9 @@ constexpr std::string_view kRemoveMark = "RemoveMark";
 constexpr std::string_view kMarkRef = "mark";               ///< ours | foreign
 constexpr std::string_view kMarkWasAbsent = "mark=absent";  ///< in intent.preState
 constexpr std::size_t kShownValue = 64;
+/// No pod has it. The webhook answers before the API server compares it, so an eviction that the webhook lets through
+/// fails with 409 instead of ending the pod behind its operator's back.
+constexpr std::string_view kNoVersion = "0";
 
 class MarkAdapter final : public Adapter {
  public:
@@ -45,6 +48,14 @@ class MarkAdapter final : public Adapter {
     seen.vanished = phase == EvacuationPhase::kInProgress;
     const std::string& other = value(context);
     const bool asking = phase == EvacuationPhase::kPreparing || phase == EvacuationPhase::kRequesting;
+    if (asking && was_let_through(context)) {
+      seen.failed =
+          RemoteFailure{"WebhookLetsThrough",
+                        fmt::format("the operator's webhook takes no evictions over for this pod (Strimzi: "
+                                    "strimzi.deny.eviction=false, or a namespace filter): use parameter {}: annotation",
+                                    kRequestParameter),
+                        false, false, api::Reason::kNotEvictable};
+    }
     if (!other.empty() && asking) {
       seen.failed = RemoteFailure{"MarkInUse",
                                   fmt::format("annotation {} carries \"{}\", which is somebody else's",
@@ -99,6 +110,13 @@ class MarkAdapter final : public Adapter {
            intent->result == to_string(ResponseClass::kAcceptedInBackground);
   }
 
+  /// Our last eviction call came through to the API server, and the webhook left no mark.
+  bool was_let_through(const EvictorContext& context) const {
+    const auto& intent = context.evacuation.status.intent;
+    return intent && intent->token == context.evacuation.status.token && intent->action == kPostEviction &&
+           intent->result == to_string(ResponseClass::kConflict);
+  }
+
   /// Did we set it? By our token beside it, or because it was not there before our eviction call.
   bool owned(const EvictorContext& context) const {
     if (has_our_token(context) || context.ref(kMarkRef) == "ours") return true;
@@ -115,7 +133,7 @@ class MarkAdapter final : public Adapter {
   }
 
   Action ask_by_eviction(const EvictorContext& context) const {
-    Action action = post_eviction(context);
+    Action action = post_eviction(context, std::string(kNoVersion));
     action.pre_state += fmt::format(",{}", kMarkWasAbsent);
     return action;
   }

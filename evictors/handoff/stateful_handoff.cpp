@@ -8,6 +8,7 @@
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
 #include "evictors/classify.hpp"
+#include "evictors/document.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/handoff/adapter.hpp"
 #include "evictors/handoff/annotation.hpp"
@@ -23,6 +24,8 @@ using api::EvacuationPhase;
 
 /// A hook enforces its own time; this is for whoever stands behind it.
 constexpr base::seconds kHookSlack{90};
+/// Longest time InProgress in which nothing is asked of the pod's operator.
+constexpr base::seconds kIdleInProgress{60};
 
 std::string adapter_names() {
   std::string names;
@@ -53,6 +56,41 @@ void check_flag(const std::string& name, const std::string& value, const api::Fi
                 api::FieldErrors& errors) {
   if (value == "true" || value == "false") return;
   errors.push_back({path.field(name).text(), fmt::format("must be true or false, not {}", value)});
+}
+
+void check_label_key(const std::string& name, const std::string& value, const api::FieldPath& path,
+                     api::FieldErrors& errors) {
+  const std::size_t slash = value.find('/');
+  const bool has_prefix = slash != std::string::npos;
+  const bool is_key = is_plain_name(has_prefix ? value.substr(slash + 1) : value) &&
+                      (!has_prefix || is_plain_name(value.substr(0, slash)));
+  if (!is_key) errors.push_back({path.field(name).text(), fmt::format("must be the key of a label, not {}", value)});
+}
+
+/// A call that leads the pod away was made in this attempt.
+bool has_asked(const EvictorContext& context) {
+  const auto& intent = context.evacuation.status.intent;
+  if (!intent || intent->token != context.evacuation.status.token) return false;
+  Action made;
+  made.name = intent->action;
+  return !is_hook_action(made);
+}
+
+/// An attempt that waits for something that it has not asked for gives its slot back. It is tried again only where the
+/// API server gave no answer.
+std::optional<RemoteFailure> idle_too_long(const EvictorContext& context, const Observation& seen,
+                                           const Adapter& adapter) {
+  const api::EvacuationStatus& status = context.evacuation.status;
+  const bool waits = status.phase == EvacuationPhase::kInProgress && !seen.requested && !seen.ready && !seen.vanished;
+  if (!waits || has_asked(context) || !status.in_progress_since) return std::nullopt;
+  if (context.now < *status.in_progress_since + kIdleInProgress) return std::nullopt;
+  const std::string why = adapter.plan(context).why;
+  const bool unread = std::any_of(context.documents.begin(), context.documents.end(),
+                                  [](const Document& each) { return each.status == 0 || each.status >= 500; });
+  return RemoteFailure{"Unsupported",
+                       fmt::format("adapter {} could ask for nothing within {}{}{}", adapter.name(),
+                                   base::format_duration(kIdleInProgress), why.empty() ? "" : ": ", why),
+                       unread, true, api::Reason::kNotEvictable};
 }
 
 /// Why the policy's hooks cannot be run for this pod; empty: they can.
@@ -144,15 +182,17 @@ Rollback combined(Rollback a, Rollback b) {
 
 api::FieldErrors StatefulHandoff::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
                                            const api::FieldPath& path) const {
-  api::FieldErrors errors = check_parameters(
-      parameters, path,
-      {kAdapterParameter, kRequestParameter, kSwitchoverParameter, kServiceParameter, kStrict, kRequestedBy});
+  api::FieldErrors errors =
+      check_parameters(parameters, path,
+                       {kAdapterParameter, kRequestParameter, kSwitchoverParameter, kServiceParameter,
+                        kClusterLabelParameter, kRoleLabelParameter, kStrict, kRequestedBy});
   for (const auto& [name, value] : parameters) {
     if (name == kStrict || name == kSwitchoverParameter) check_flag(name, value, path, errors);
     if (name == kAdapterParameter && !find_adapter(value)) {
       errors.push_back(
           {path.field(name).text(), fmt::format("unknown adapter {}; known are: {}", value, adapter_names())});
     }
+    if (name == kClusterLabelParameter || name == kRoleLabelParameter) check_label_key(name, value, path, errors);
     if (name == kRequestParameter && value != "annotation" && value != "eviction") {
       errors.push_back({path.field(name).text(), fmt::format("must be annotation or eviction, not {}", value)});
     }
@@ -245,6 +285,7 @@ Observation StatefulHandoff::observe(const EvictorContext& context) const {
   const auto point = hook_before_plan(context);
   if (!point) return seen;
   const PolicyHooks hooks = policy_hooks(context);
+  if (!seen.failed && !hooks.at(*point)) seen.failed = idle_too_long(context, seen, *adapter);
   if (hooks.state == PolicyHooks::State::kUnusable) {
     if (!seen.failed) seen.failed = RemoteFailure{"PolicyUnusable", hooks.problem, false};
     return seen;
@@ -316,13 +357,33 @@ bool StatefulHandoff::needs_capacity(const EvictorContext& context) const {
 /// optional.
 bool StatefulHandoff::owner_decides(const EvictorContext& context) const {
   const Adapter* adapter = context.pod ? adapter_of(context) : nullptr;
-  if (adapter && adapter->protects(*context.pod)) return true;
+  if (adapter && adapter->protects(context)) return true;
   const api::EvacuationStatus& status = context.evacuation.status;
   const bool begun = status.evictor == kName && status.adapter != "none" && !status.adapter.empty();
   if (!begun) return Evictor::owner_decides(context);
   if (status.adapter != AnnotationEvictor::kGeneric) return true;
   const auto capability = read_capability(*context.pod);
   return !capability || capability->required;
+}
+
+std::string StatefulHandoff::advice(const EvictorContext& context) const {
+  const Adapter* adapter = context.pod ? adapter_of(context) : nullptr;
+  return adapter ? adapter->advice(context) : std::string();
+}
+
+base::seconds StatefulHandoff::call_timeout(const EvictorContext& context) const {
+  const Adapter* adapter = adapter_of(context);
+  return adapter ? adapter->call_timeout(context) : kCallTimeout;
+}
+
+std::string StatefulHandoff::remains(const EvictorContext& context) const {
+  const Adapter* adapter = context.pod ? adapter_of(context) : nullptr;
+  return adapter ? adapter->remains(context) : std::string();
+}
+
+bool StatefulHandoff::is_in_service(const EvictorContext& context, const api::Pod& replacement) const {
+  const Adapter* adapter = adapter_of(context);
+  return !adapter || adapter->is_in_service(context, replacement);
 }
 
 std::vector<Action> StatefulHandoff::undo(const EvictorContext& context) const {

@@ -25,6 +25,10 @@ class StatefulHandoff final : public Evictor {
   Classification classify(const EvictorContext& context, const Action& action, const CallResult& answer) const override;
   bool needs_capacity(const EvictorContext& context) const override;
   bool owner_decides(const EvictorContext& context) const override;
+  std::string advice(const EvictorContext& context) const override;
+  base::seconds call_timeout(const EvictorContext& context) const override;
+  std::string remains(const EvictorContext& context) const override;
+  bool is_in_service(const EvictorContext& context, const api::Pod& replacement) const override;
   std::vector<Action> undo(const EvictorContext& context) const override;
   Rollback undone(const EvictorContext& context) const override;
   std::vector<Action> cleanup(const EvictorContext& context) const override;

@@ -2,64 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <set>
+#include <tuple>
 
-#include "api/core/codec.hpp"
-#include "api/json/json_access.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/document.hpp"
 #include "evictors/eviction_call.hpp"
-#include "evictors/timeouts.hpp"
-#include "kube/request.hpp"
 
 namespace evictors::handoff {
 namespace {
 
 using api::EvacuationPhase;
 
-bool may_take_over(const EvictorContext& context, const api::Pod& pod, std::string_view role_label) {
-  return pod.meta.name != context.pod->meta.name && pod.is_ready() && !pod.meta.is_terminating() &&
-         !pod.is_terminal() && pod.node_name != context.pod->node_name &&
-         role_of_label(pod_label(pod, role_label)) == InstanceRole::kReplica;
-}
+/// Members that are looked at as candidates: each of them costs reads.
+constexpr std::size_t kMaxCandidates = 16;
+/// Objections that are listed in a message.
+constexpr std::size_t kShownObjections = 5;
 
 }  // namespace
-
-InstanceRole role_of_label(std::string_view value) {
-  if (value == "replica") return InstanceRole::kReplica;
-  if (value == "primary" || value == "master" || value == "leader") return InstanceRole::kPrimary;
-  return InstanceRole::kUnknown;
-}
-
-std::vector<api::Pod> switchover_candidates(const EvictorContext& context, const Document* document,
-                                            std::string_view role_label) {
-  const auto list = object_of(document);
-  if (!list) return {};
-  std::vector<api::Pod> candidates;
-  for (const api::Json& item : api::items_at(*list, {"items"})) {
-    auto pod = api::decode_pod(api::to_json_text(item));
-    if (!pod || !is_plain_name(pod->meta.name) || !may_take_over(context, *pod, role_label)) continue;
-    candidates.push_back(*std::move(pod));
-  }
-  return candidates;
-}
-
-std::string switchover_candidate(const EvictorContext& context, const Document* document, std::string_view role_label) {
-  std::string best;
-  for (const api::Pod& pod : switchover_candidates(context, document, role_label)) {
-    if (best.empty() || pod.meta.name < best) best = pod.meta.name;
-  }
-  return best;
-}
-
-bool is_gone(const Document* document) { return document && document->status == 404; }
-
-Read instances_read(const EvictorContext& context, std::string_view key, std::string_view value) {
-  kube::ListOptions options;
-  options.ns = context.pod->meta.ns;
-  options.label_selector = fmt::format("{}={}", key, value);
-  return {std::string(kInstances), kube::list_request(kube::kPods, options), {}};
-}
 
 const api::EvacuationIntent* SwitchoverAdapter::request_intent(const EvictorContext& context) {
   const auto& intent = context.evacuation.status.intent;
@@ -67,15 +28,16 @@ const api::EvacuationIntent* SwitchoverAdapter::request_intent(const EvictorCont
   return ours ? &*intent : nullptr;
 }
 
-bool SwitchoverAdapter::request_on_its_way(const EvictorContext& context) {
+bool SwitchoverAdapter::request_on_its_way(const EvictorContext& context) const {
   const api::EvacuationIntent* intent = request_intent(context);
-  return intent && !intent->resolved && context.now < intent->time + kCallTimeout;
+  return intent && !intent->resolved && context.now < intent->time + call_timeout(context);
 }
 
 /// A read that was refused will be refused again; anything else may pass.
 std::optional<RemoteFailure> SwitchoverAdapter::refused_read(const EvictorContext& context) const {
   for (const Document& each : context.documents) {
-    if ((each.status != 403 && each.status != 404) || may_be_missing(context, each)) continue;
+    if (each.status != 403 && each.status != 404) continue;
+    if (is_node_document(each) || may_be_missing(context, each)) continue;
     const std::string advice =
         each.status == 403 ? fmt::format("; bind the ClusterRole {} (config/optional)", cluster_role()) : std::string();
     return RemoteFailure{each.status == 403 ? "Forbidden" : "ClusterNotFound",
@@ -85,40 +47,152 @@ std::optional<RemoteFailure> SwitchoverAdapter::refused_read(const EvictorContex
   return std::nullopt;
 }
 
+// --- members
+
+/// Why the member cannot become leader; empty: it can, as far as is known.
+std::string SwitchoverAdapter::objection(const EvictorContext& context, const api::Pod& pod) const {
+  if (pod.node_name == context.pod->node_name) return "it runs on the same node";
+  if (!pod.is_ready()) return "it is not Ready";
+  if (!is_live(pod)) return "it is leaving";
+  if (auto why = leaving_node(context, pod.node_name); !why.empty()) return why;
+  return unfit(context, pod);
+}
+
+std::vector<api::Pod> SwitchoverAdapter::candidates(const EvictorContext& context) const {
+  std::vector<api::Pod> fit;
+  for (api::Pod& pod : instances(context)) {
+    const bool other_replica = pod.meta.name != context.pod->meta.name && !is_helper(pod) &&
+                               role(context, pod) == InstanceRole::kReplica;
+    if (other_replica && fit.size() < kMaxCandidates && objection(context, pod).empty()) fit.push_back(std::move(pod));
+  }
+  std::ranges::sort(fit, {}, [&](const api::Pod& pod) {
+    return std::tuple(is_evacuated(context, pod.meta.name), -position(context, pod), pod.meta.name);
+  });
+  return fit;
+}
+
+RemoteFailure SwitchoverAdapter::no_candidate(const EvictorContext& context) const {
+  std::string why = "no Ready replica on another node could become leader";
+  std::size_t shown = 0;
+  for (const api::Pod& pod : instances(context)) {
+    if (pod.meta.name == context.pod->meta.name || is_helper(pod) || shown == kShownObjections) continue;
+    const bool is_replica = role(context, pod) == InstanceRole::kReplica;
+    why += fmt::format("{}{}: {}", shown++ == 0 ? ": " : "; ", pod.meta.name,
+                       is_replica ? objection(context, pod) : "it is no replica now");
+  }
+  return RemoteFailure{"NoHealthyReplica", std::move(why), true};
+}
+
+std::optional<std::string> SwitchoverAdapter::other_leader(const EvictorContext& context) const {
+  for (const api::Pod& pod : instances(context)) {
+    const bool leads = pod.meta.name != context.pod->meta.name && is_live(pod) && !is_helper(pod) &&
+                       role(context, pod) == InstanceRole::kPrimary;
+    if (leads && confirms(context, pod)) return pod.meta.name;
+  }
+  return std::nullopt;
+}
+
+/// The pod is a replica, and its cluster does not need it as leader. Members that cannot be listed are not waited for
+/// unless the attempt may switch over.
+bool SwitchoverAdapter::may_leave(const EvictorContext& context) const {
+  if (!opted_in(context) && !cluster_label(context)) return true;
+  return other_leader(context).has_value() && settled(context);
+}
+
+// --- reads
+
+/// Nodes of the candidates, and which of them leave.
+std::vector<Read> SwitchoverAdapter::reads_of_candidates(const EvictorContext& context) const {
+  std::vector<Read> all;
+  std::vector<std::string> names;
+  std::set<std::string> nodes;
+  for (const api::Pod& pod : instances(context)) {
+    const bool is_other = pod.meta.name != context.pod->meta.name && !is_helper(pod) && is_live(pod) &&
+                          role(context, pod) == InstanceRole::kReplica;
+    if (!is_other || names.size() == kMaxCandidates) continue;
+    names.push_back(pod.meta.name);
+    if (is_path_segment(pod.node_name.value) && nodes.insert(pod.node_name.value).second)
+      all.push_back(node_read(pod.node_name));
+    for (Read& each : candidate_reads(context, pod)) all.push_back(std::move(each));
+  }
+  if (!names.empty()) all.push_back(evacuated_read(std::move(names)));
+  return all;
+}
+
 std::vector<Read> SwitchoverAdapter::reads(const EvictorContext& context) const {
-  return opted_in(context) ? switchover_reads(context) : std::vector<Read>{};
+  const InstanceRole now = role(context, *context.pod);
+  if (!opted_in(context) && now == InstanceRole::kPrimary) return {};
+  std::vector<Read> all;
+  if (const auto label = cluster_label(context)) all.push_back(instances_read(context, *label));
+  if (!opted_in(context)) return all;
+  if (now == InstanceRole::kPrimary && !requested(context)) {
+    for (Read& each : reads_of_candidates(context)) all.push_back(std::move(each));
+  }
+  for (Read& each : switchover_reads(context)) all.push_back(std::move(each));
+  return all;
+}
+
+// --- decisions
+
+std::string SwitchoverAdapter::hint() const {
+  return fmt::format("the pod is its cluster's primary: set parameter {} to \"true\" and bind the ClusterRole {}",
+                     kSwitchoverParameter, cluster_role());
+}
+
+bool SwitchoverAdapter::protects(const EvictorContext& context) const {
+  return role(context, *context.pod) != InstanceRole::kReplica;
+}
+
+std::string SwitchoverAdapter::advice(const EvictorContext& context) const {
+  if (role(context, *context.pod) != InstanceRole::kPrimary) return {};
+  return fmt::format(
+      "the pod is its cluster's primary, which hands over before it leaves: name evictor stateful-handoff with "
+      "parameter {}: \"true\", and bind the ClusterRole {}. The budget can stay as it is",
+      kSwitchoverParameter, cluster_role());
+}
+
+bool SwitchoverAdapter::is_in_service(const EvictorContext& context, const api::Pod& replacement) const {
+  return role(context, replacement) != InstanceRole::kUnknown;
 }
 
 Probe SwitchoverAdapter::probe(const EvictorContext& context) const {
-  if (role(*context.pod) == InstanceRole::kPrimary && !opted_in(context)) {
-    return unsupported(
-        name(),
-        fmt::format("the pod is its cluster's primary: set parameter {} to \"true\" and bind the ClusterRole {}",
-                    kSwitchoverParameter, cluster_role()));
-  }
+  if (role(context, *context.pod) == InstanceRole::kPrimary && !opted_in(context)) return unsupported(name(), hint());
   return owner_probe(context, name(), total());
+}
+
+std::string SwitchoverAdapter::why_waiting(const EvictorContext& context, InstanceRole now) const {
+  if (now == InstanceRole::kUnknown) return "the pod has no role in its cluster now: its operator gives it one";
+  if (now == InstanceRole::kPrimary) return opted_in(context) ? std::string() : hint();
+  if (!other_leader(context)) return "no other Ready member leads the cluster";
+  return {};
 }
 
 EvictionStep SwitchoverAdapter::plan(const EvictorContext& context) const {
   if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
-  const InstanceRole now = role(*context.pod);
+  const InstanceRole now = role(context, *context.pod);
+  const EvictionStep wait{NextMove::kWait, {}, why_waiting(context, now)};
   if (now == InstanceRole::kReplica) {
-    if (!settled(context)) return {NextMove::kWait, {}};
+    if (!may_leave(context)) return wait;
     auto first = before_eviction(context);
     return first ? act_now(*std::move(first)) : evict_now(context);
   }
-  if (now == InstanceRole::kUnknown || !opted_in(context) || requested(context)) return {NextMove::kWait, {}};
+  if (now == InstanceRole::kUnknown || !opted_in(context) || requested(context)) return wait;
   auto next = switchover(context);
   if (next && std::holds_alternative<Action>(*next)) return act_now(std::get<Action>(*std::move(next)));
-  return {NextMove::kWait, {}};
+  return wait;
 }
 
 Observation SwitchoverAdapter::observe(const EvictorContext& context) const {
   Observation seen;
-  const InstanceRole now = role(*context.pod);
-  seen.ready = now == InstanceRole::kReplica && settled(context);
+  const InstanceRole now = role(context, *context.pod);
+  seen.ready = now == InstanceRole::kReplica && may_leave(context);
   if (opted_in(context)) seen.refs = facts(context);
-  if (seen.ready || !opted_in(context)) return seen;
+  if (seen.ready) return seen;
+  if (!opted_in(context)) {
+    if (now == InstanceRole::kPrimary)
+      seen.failed = RemoteFailure{"PrimaryNotAsked", hint(), false, false, api::Reason::kNotEvictable};
+    return seen;
+  }
   seen.requested = seen.acknowledged = requested(context);
   seen.alive = signs_of_life(context);
   seen.failed = refused_read(context);
@@ -129,9 +203,9 @@ Observation SwitchoverAdapter::observe(const EvictorContext& context) const {
   return seen;
 }
 
-Classification SwitchoverAdapter::classify(const EvictorContext&, const Action& action,
+Classification SwitchoverAdapter::classify(const EvictorContext& context, const Action& action,
                                            const CallResult& answer) const {
-  return action.name == kPostEviction ? classify_eviction(answer) : classify_switchover(action, answer);
+  return action.name == kPostEviction ? classify_eviction(answer) : classify_switchover(context, action, answer);
 }
 
 }  // namespace evictors::handoff

@@ -1,35 +1,18 @@
 #pragma once
 
 /// What the PostgreSQL adapters share: a primary is switched over to a healthy replica on another node first, a replica
-/// is evicted as it is.
+/// is evicted while another member leads.
 
-#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "evictors/handoff/adapter.hpp"
+#include "evictors/handoff/members.hpp"
 
 namespace evictors::handoff {
-
-enum class InstanceRole { kPrimary, kReplica, kUnknown };
-
-/// "primary", "master" and "leader" are one role; anything but "replica" beside them is unknown: wait.
-InstanceRole role_of_label(std::string_view value);
-
-/// The Ready pods of the list in `document` whose `role_label` says replica, on another node than ours and not leaving.
-std::vector<api::Pod> switchover_candidates(const EvictorContext& context, const Document* document,
-                                            std::string_view role_label);
-/// The first of them by name. Empty: there is none.
-std::string switchover_candidate(const EvictorContext& context, const Document* document, std::string_view role_label);
-
-/// The object that was to be read is not there.
-bool is_gone(const Document* document);
-
-/// A list of the pods with that label; `value` must be is_plain_name().
-Read instances_read(const EvictorContext& context, std::string_view key, std::string_view value);
-inline constexpr std::string_view kInstances = "instances";
 
 class SwitchoverAdapter : public Adapter {
  public:
@@ -38,6 +21,11 @@ class SwitchoverAdapter : public Adapter {
   EvictionStep plan(const EvictorContext& context) const final;
   Observation observe(const EvictorContext& context) const final;
   Classification classify(const EvictorContext& context, const Action& action, const CallResult& answer) const final;
+  /// A primary, and a member whose role is not known: the operator may be about to promote it.
+  bool protects(const EvictorContext& context) const final;
+  std::string advice(const EvictorContext& context) const final;
+  /// A member serves once its operator has given it a role.
+  bool is_in_service(const EvictorContext& context, const api::Pod& replacement) const final;
 
  protected:
   static constexpr std::string_view kRequestSwitchover = "RequestSwitchover";
@@ -47,18 +35,31 @@ class SwitchoverAdapter : public Adapter {
   /// The call of this attempt that starts the switchover, if it is the newest call that was written ahead.
   static const api::EvacuationIntent* request_intent(const EvictorContext& context);
   /// Its answer was lost, and it may still arrive.
-  static bool request_on_its_way(const EvictorContext& context);
+  bool request_on_its_way(const EvictorContext& context) const;
 
-  virtual InstanceRole role(const api::Pod& pod) const = 0;
+  virtual InstanceRole role(const EvictorContext& context, const api::Pod& pod) const = 0;
+  /// Carries the cluster's labels, but runs no database: a pooler, a Job.
+  virtual bool is_helper(const api::Pod& pod) const { return belongs_to_job(pod); }
   virtual base::seconds total() const = 0;
   virtual std::string_view cluster_role() const = 0;  ///< optional ClusterRole that it needs
+  /// Key and value of the label that all members carry; nullopt: not known. The value is_plain_name().
+  virtual std::optional<std::pair<std::string, std::string>> cluster_label(const EvictorContext& context) const = 0;
+  /// What is read beside the members and their nodes; only with the opt-in.
   virtual std::vector<Read> switchover_reads(const EvictorContext& context) const = 0;
+  /// What is read of each candidate.
+  virtual std::vector<Read> candidate_reads(const EvictorContext&, const api::Pod& /*candidate*/) const { return {}; }
   /// A switchover is under way or has been asked for in this attempt.
   virtual bool requested(const EvictorContext& context) const = 0;
-  /// The role has moved for good, beside the pod's own label.
+  /// The operator's own record names `leader`, too.
+  virtual bool confirms(const EvictorContext&, const api::Pod& /*leader*/) const { return true; }
+  /// The operator is through with the switchover.
   virtual bool settled(const EvictorContext&) const { return true; }
+  /// Why a Ready replica on another node cannot become leader; empty: it can, as far as is known.
+  virtual std::string unfit(const EvictorContext&, const api::Pod&) const { return {}; }
+  /// How much of the log the replica has. The candidate with the highest position is asked first.
+  virtual std::int64_t position(const EvictorContext&, const api::Pod&) const { return 0; }
   virtual std::string signs_of_life(const EvictorContext&) const { return {}; }
-  /// A 404 that only means that another object has to be looked for.
+  /// A document whose absence, or refusal, holds nothing up.
   virtual bool may_be_missing(const EvictorContext&, const Document&) const { return false; }
   /// What has to be known once the pod is gone: stored before the switchover is asked for.
   virtual Refs facts(const EvictorContext&) const { return {}; }
@@ -67,10 +68,23 @@ class SwitchoverAdapter : public Adapter {
   virtual std::optional<Request> switchover(const EvictorContext& context) const = 0;
   /// What is to be tidied up once the role has moved and before the pod is evicted.
   virtual std::optional<Action> before_eviction(const EvictorContext&) const { return std::nullopt; }
-  virtual Classification classify_switchover(const Action& action, const CallResult& answer) const = 0;
+  virtual Classification classify_switchover(const EvictorContext& context, const Action& action,
+                                             const CallResult& answer) const = 0;
+
+  /// Replicas that could take over, best first: those that no other Evacuation moves, by position(), then by name.
+  std::vector<api::Pod> candidates(const EvictorContext& context) const;
+  /// NoHealthyReplica, with the reason for each replica.
+  RemoteFailure no_candidate(const EvictorContext& context) const;
+  /// The member that leads instead of the pod: live, Ready, and confirmed. nullopt: none, or not known.
+  std::optional<std::string> other_leader(const EvictorContext& context) const;
 
  private:
   std::optional<RemoteFailure> refused_read(const EvictorContext& context) const;
+  std::string objection(const EvictorContext& context, const api::Pod& pod) const;
+  std::vector<Read> reads_of_candidates(const EvictorContext& context) const;
+  bool may_leave(const EvictorContext& context) const;
+  std::string why_waiting(const EvictorContext& context, InstanceRole now) const;
+  std::string hint() const;
 };
 
 }  // namespace evictors::handoff

@@ -84,6 +84,7 @@ Action cancel_evacuation(const EvictorContext& context, const std::string& vmi, 
       fmt::format("/apis/subresources.kubevirt.io/v1/namespaces/{}/virtualmachineinstances/{}/evacuate/cancel",
                   kube::escape_segment(context.evacuation.meta.ns), kube::escape_segment(vmi));
   action.request.content_type = "application/json";
+  action.request.accept = "application/json, */*";  // without */* virt-api answers 406
   const Json body = {{"evacuationNodeName", node}};
   action.request.body = body.dump();
   action.request.flow = kube::Flow::kWrite;

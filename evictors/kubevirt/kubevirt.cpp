@@ -13,6 +13,7 @@
 #include "evictors/kubevirt/calls.hpp"
 #include "evictors/kubevirt/claims.hpp"
 #include "evictors/kubevirt/facts.hpp"
+#include "kube/classify.hpp"
 #include "kube/kubevirt.hpp"
 #include "kube/request.hpp"
 
@@ -119,8 +120,18 @@ void name_lasting_refusal(Classification& meaning) {
   meaning.message = base::short_text(meaning.message, 512);
 }
 
+/// virt-api asks for its own right on the whole subresource, and refuses without it in plain text, mostly empty. A 401
+/// of the API server is a Status, and concerns the credentials.
+bool is_refused_by_virt_api(const CallResult& answer) {
+  return answer && answer->status == 401 && !kube::parse_status(answer->body).is_status;
+}
+
 Classification classify_cancel(const CallResult& answer) {
   Classification meaning = classify_call(answer);
+  if (is_refused_by_virt_api(answer))
+    meaning.message =
+        "virt-api refuses the call: the operator's role lacks update on virtualmachineinstances/evacuate/cancel in "
+        "subresources.kubevirt.io (config/rbac)";
   if (!answer || answer->status != 404) {
     name_lasting_refusal(meaning);
     return meaning;

@@ -28,6 +28,7 @@ constexpr std::string_view kWithdrawRequest = "WithdrawEvictionRequest";
 constexpr std::string_view kDeleteRequest = "DeleteEvictionRequest";
 constexpr std::string_view kLivenessSeconds = "livenessSeconds";
 constexpr std::int64_t kDefaultLiveness = 60;
+constexpr std::int64_t kMinLiveness = 60;
 constexpr std::int64_t kMaxLiveness = 3600;
 /// A responder that shows no life has its turn taken away after this long (the API's constant).
 constexpr base::seconds kTurnWithoutLife{1200};
@@ -47,8 +48,10 @@ std::optional<std::int64_t> parse_seconds(std::string_view text) {
   return value >= 1 && value <= kMaxLiveness ? std::optional(value) : std::nullopt;
 }
 
+/// A controller has kMinLiveness at least: whoever makes an Evacuation must not have the API judged by one second.
 base::seconds liveness(const EvictorContext& context) {
-  return base::seconds(parse_seconds(context.parameter(kLivenessSeconds, "")).value_or(kDefaultLiveness));
+  const std::int64_t asked = parse_seconds(context.parameter(kLivenessSeconds, "")).value_or(kDefaultLiveness);
+  return base::seconds(std::max(asked, kMinLiveness));
 }
 
 /// This attempt goes our way (after the attempt the status still names its evictor).
@@ -321,6 +324,7 @@ Probe EvictionByRequest::probe(const EvictorContext& context) const {
   if (context.unavailable_until) {
     Probe probe = no(Support::kUnavailable, "no controller works on EvictionRequests");
     probe.until = context.unavailable_until;
+    probe.hold = has_foreign_responder(*context.pod);  // they are not passed over
     return probe;
   }
   const View view = read_view(context);

@@ -173,6 +173,7 @@ kube::Request status_request(std::string_view token) { return request_for("GET",
 
 kube::Request abort_request(std::string_view token) {
   kube::Request request = request_for("DELETE", token);
+  request.accept = "*/*";  // its body is not read
   request.flow = kube::Flow::kWrite;
   return request;
 }

@@ -12,6 +12,7 @@
 #include "evictors/eviction_call.hpp"
 #include "evictors/timeouts.hpp"
 #include "evictors/webhook/contract.hpp"
+#include "kube/classify.hpp"
 
 namespace evictors::webhook {
 namespace {
@@ -241,8 +242,9 @@ Classification no_answer(const EvictorContext& context, const base::Error& error
 }
 
 Classification refused(const EvictorContext& context, const kube::Response& response) {
-  const std::string text =
-      fmt::format("service {} answered {}: {}", service_of(context), response.status, start_of(response.body));
+  const std::string text = service_refusal(service_of(context), response);
+  const bool is_page = kube::begins_like_html(response.body) && response.status != 401 && response.status != 429;
+  if (is_page) return service_says(ResponseClass::kUnknown, context, text, response.retry_after);
   switch (response.status) {
     case 401: return service_says(ResponseClass::kAuth, context, text);
     case 403: return service_says(ResponseClass::kForbidden, context, text);

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Prints an overlay of config/ as one file, with the image by the name under which you pushed it.
-# usage: hack/image/manifest.sh IMAGE [OVERLAY]     IMAGE: NAME[:TAG][@DIGEST]   OVERLAY: default, legacy, cronjob, job   [default]
+# usage: hack/image/manifest.sh IMAGE [OVERLAY]     IMAGE: NAME[:TAG][@DIGEST]   OVERLAY: default, legacy, cronjob, job,
+#                                                 auto (default or legacy, by the version of kubectl's server)   [default]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 image=${1:?usage: hack/image/manifest.sh IMAGE [OVERLAY]} overlay=${2:-default}
+[[ $overlay != auto ]] || overlay=$(hack/image/overlay_of.sh)
 digest=
 [[ $image != *@* ]] || digest=${image#*@} image=${image%@*}
 tag=

@@ -29,6 +29,12 @@ std::vector<std::string> split_paths(const std::string& list) {
   return paths;
 }
 
+/// Credentials do not cross a network in the clear. kubectl shows none over http either.
+bool may_be_shown_to(const std::string& server) {
+  const auto url = parse_url(server);
+  return url && (url->tls || url->is_loopback());
+}
+
 /// As kubectl does: an exec plugin only speaks when there is nothing simpler; a token beats user and password.
 base::Result<std::shared_ptr<Credentials>> credentials_of(const KubeconfigUser& user, const base::Clock& clock) {
   if (!user.auth_provider.empty() && !user.exec)
@@ -91,7 +97,7 @@ base::Result<Config> config_of(const Kubeconfig& kubeconfig, const std::string& 
   config.proxy_url = cluster.proxy_url;
   if (!chosen->context.ns.empty()) config.default_namespace = chosen->context.ns;
   config.source = fmt::format("context \"{}\" of {}", chosen->context.name, source);
-  config.credentials = *std::move(credentials);
+  config.credentials = may_be_shown_to(cluster.server) ? *std::move(credentials) : static_credentials({});
   return config;
 }
 

@@ -35,6 +35,10 @@ class FileCredentials final : public Credentials {
     const base::TimePoint now = clock_.now();
     const bool is_young = read_at_ && now >= *read_at_ && now - *read_at_ < kReadAgainAfter;
     if (current_ && is_young) return *current_;
+    if (auto allowed = check_target(); !allowed) {
+      current_.reset();
+      return std::move(allowed).error();
+    }
     auto fresh = read_all();
     if (!fresh && !current_) return fresh;
     if (fresh) current_ = *std::move(fresh);
@@ -48,6 +52,16 @@ class FileCredentials final : public Credentials {
   }
 
  private:
+  base::Status check_target() const {
+    if (!files_.target) return base::Done{};
+    for (const std::string& file : {files_.token_file, files_.client_certificate_file, files_.client_key_file}) {
+      if (file.empty()) continue;
+      if (auto allowed = may_send_file(file, *files_.target); !allowed)
+        return base::Error{base::ErrorCode::kUnauthorized, std::move(allowed).error().message};
+    }
+    return base::Done{};
+  }
+
   base::Result<Presented> read_all() const {
     Presented next = files_.embedded;
     if (next.authorization.empty() && !files_.token_file.empty()) {

@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "kube/config/credential_scope.hpp"
 
 namespace kube {
 
@@ -40,9 +41,13 @@ struct CredentialFiles {
   std::string token_file;
   std::string client_certificate_file;
   std::string client_key_file;
+  /// Where they are sent to. Set: present() fails with kUnauthorized unless the file kServersKey beside each of them
+  /// lists it.
+  std::optional<CredentialTarget> target{};
 };
 /// Reads the files again every 30 s and after refused(), so that rotated tokens and certificates are picked up. While a
-/// file cannot be read the last good content stays in use. `clock` must outlive it.
+/// file cannot be read the last good content stays in use; credentials that are no longer for `target` are dropped.
+/// `clock` must outlive it.
 std::shared_ptr<Credentials> file_credentials(CredentialFiles files, const base::Clock& clock);
 
 /// An exec credential plugin (client.authentication.k8s.io), as a kubeconfig describes it.

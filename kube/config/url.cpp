@@ -58,6 +58,11 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
 
 }  // namespace
 
+bool Url::is_loopback() const {
+  const bool is_number = host.find_first_not_of("0123456789.") == std::string::npos;
+  return host == "localhost" || host == "::1" || (is_number && host.starts_with("127."));
+}
+
 std::string Url::authority() const {
   std::string text = is_ipv6() ? "[" + host + "]" : host;
   if (port != (tls ? 443 : 80)) text += ":" + std::to_string(port);

@@ -19,6 +19,8 @@ struct Url {
   /// host:port as in the header Host; brackets around IPv6, no port where it is the scheme's own.
   std::string authority() const;
   bool is_ipv6() const { return host.find(':') != std::string::npos; }
+  /// This machine: what is sent there does not leave it. 127.evil.example is a name, not loopback.
+  bool is_loopback() const;
 };
 
 /// http:// or https:// only; a missing scheme counts as https, as in kubectl. Errors never quote the user info.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <condition_variable>
 #include <mutex>
 
@@ -55,7 +57,8 @@ base::Result<Endpoint> endpoint_of(const Config& config, HttpTransportOptions op
   endpoint.tls_name = config.tls_server_name.empty() ? endpoint.server.host : config.tls_server_name;
   endpoint.verify = !config.insecure_skip_tls_verify;
   for (const auto& [name, value] : options.headers) {
-    if (name.empty() || !is_clean(name) || name.find(':') != std::string::npos || !is_one_line(value))
+    if (name.empty() || !is_clean(name) || name.find(':') != std::string::npos || !is_one_line(value) ||
+        is_own_header(name))
       return base::invalid("a header that cannot stand in a request");
   }
   options.max_connections = std::max(options.max_connections, 1);
@@ -69,6 +72,15 @@ bool suits_cpprest(const Request& request) {
 }
 
 }  // namespace
+
+bool is_own_header(std::string_view name) {
+  constexpr std::array<std::string_view, 12> kOwn = {
+      "accept",     "connection", "content-length",    "content-type", "expect",  "host",
+      "keep-alive", "te",         "transfer-encoding", "trailer",      "upgrade", "user-agent"};
+  std::string lower(name);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::ranges::find(kOwn, lower) != kOwn.end();
+}
 
 /// At most so many requests in flight; leases do not wait.
 class RequestSlots {

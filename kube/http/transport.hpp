@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct HttpTransportOptions {
   /// Sent with every request. Asio + Beast carries all of them then.
   std::vector<std::pair<std::string, std::string>> headers{};
 };
+
+/// A header that the client writes itself or that decides how a message is read, in any case: it may not be configured.
+bool is_own_header(std::string_view name);
 
 /// Transport over HTTP/1.1 to one API server. Thread-safe; any number of threads may block in it. Keeps connections
 /// alive and notices when the server closed one before it is used again. A GET that dies on a kept-alive connection

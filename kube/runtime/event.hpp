@@ -36,6 +36,8 @@ struct Event {
   EventObject regarding{};
   std::optional<EventObject> related{};
   bool also_on_related = false;  ///< told a second time, with `regarding` and `related` exchanged
+  bool is_manual = false;        ///< of an Evacuation that no policy made; not sent to the server
+  bool is_refusal = false;       ///< of an Evacuation that failed before its first attempt; not sent to the server
 
   static Event normal(api::EventReason reason, std::string note) { return of(EventKind::kNormal, reason, note); }
   static Event warning(api::EventReason reason, std::string note) { return of(EventKind::kWarning, reason, note); }

@@ -24,7 +24,7 @@ WorkQueue::WorkQueue(const base::Clock& clock, base::Backoff backoff) : clock_(c
 void WorkQueue::enqueue(const api::ObjectKey& key, bool urgent) {
   if (!dirty_.insert(key).second) return;
   if (processing_.contains(key)) return;  // done() queues it again: never two workers at once
-  (urgent ? urgent_ : ready_).push_back(key);
+  (urgent ? urgent_ : ready_).push(key.ns, key);
   wake_one();
 }
 
@@ -131,7 +131,7 @@ std::optional<api::ObjectKey> WorkQueue::try_take() {
 void WorkQueue::done(const api::ObjectKey& key) {
   const std::scoped_lock lock(mutex_);
   if (processing_.erase(key) == 0 || !dirty_.contains(key)) return;
-  ready_.push_back(key);
+  ready_.push(key.ns, key);
   wake_one();
 }
 
@@ -164,13 +164,11 @@ void WorkQueue::promote_due() {
 
 std::optional<api::ObjectKey> WorkQueue::pop_ready() {
   const bool urgent = !urgent_.empty() && (ready_.empty() || urgent_in_a_row_ < kUrgentInARow);
-  auto& lane = urgent ? urgent_ : ready_;
-  if (lane.empty()) return std::nullopt;
+  auto key = (urgent ? urgent_ : ready_).pop();
+  if (!key) return std::nullopt;
   urgent_in_a_row_ = urgent ? urgent_in_a_row_ + 1 : 0;
-  api::ObjectKey key = std::move(lane.front());
-  lane.pop_front();
-  dirty_.erase(key);
-  processing_.insert(key);
+  dirty_.erase(*key);
+  processing_.insert(*key);
   return key;
 }
 

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -13,14 +12,15 @@
 #include "api/meta/object_meta.hpp"
 #include "base/backoff.hpp"
 #include "base/clock.hpp"
+#include "base/fair_lane.hpp"
 
 namespace kube {
 
 inline constexpr base::Backoff kQueueBackoff{base::milliseconds(50), base::seconds(60)};
 
 /// Pending keys for reconcilers (client-go's workqueue): a key is handed to one worker at a time, many adds before it
-/// is taken become one, an add while it is in hand queues it again after done(). Time comes from the clock, so a queue
-/// works in virtual time, too. Thread-safe.
+/// is taken become one, an add while it is in hand queues it again after done(). Namespaces take turns. Time comes from
+/// the clock, so a queue works in virtual time, too. Thread-safe.
 class WorkQueue {
  public:
   /// `clock` should be a steady one: a wall clock that is set back stops all delays for so long.
@@ -71,8 +71,8 @@ class WorkQueue {
   int sleepers_ = 0;  ///< at wake_
   int idle_ = 0;
   bool clock_is_watched_ = false;
-  std::deque<api::ObjectKey> ready_;
-  std::deque<api::ObjectKey> urgent_;
+  base::FairLane<api::ObjectKey> ready_;  ///< by namespace
+  base::FairLane<api::ObjectKey> urgent_;
   int urgent_in_a_row_ = 0;
   std::set<api::ObjectKey> dirty_;
   std::set<api::ObjectKey> processing_;

@@ -6,51 +6,48 @@
 namespace scheduling {
 namespace {
 
-constexpr double kTolerance = 1e-9;  // of a percent, for what division by multiplication loses
+constexpr int kMaxPoints = 100;
 
-std::vector<double> percent_per_unit(const std::vector<std::int64_t>& allocatable) {
-  std::vector<double> factors;
-  factors.reserve(allocatable.size());
-  for (const std::int64_t amount : allocatable) factors.push_back(amount > 0 ? 100.0 / static_cast<double>(amount) : 0);
-  return factors;
+/// requested / allocatable, at most 1. One rounding, in the order of kube-scheduler's own division: a quotient that is
+/// computed in another way may cut off to another whole point.
+double share(std::int64_t requested, std::int64_t allocatable) {
+  return std::min(static_cast<double>(requested) / static_cast<double>(allocatable), 1.0);
 }
 
-/// Percent of the node that is requested, at most 100.
-double percent(std::int64_t used, double percent_per_unit) {
-  return std::clamp(static_cast<double>(used) * percent_per_unit, 0.0, 100.0);
+/// Cuts off, as Go's conversion to int64 does.
+int points(double deviation) { return static_cast<int>((1 - deviation) * kMaxPoints); }
+
+/// Half the difference is the standard deviation of two shares. One resource alone is always in balance.
+int balance_of(std::int64_t cpu, std::int64_t all_cpu, std::int64_t memory, std::int64_t all_memory) {
+  if (all_cpu == 0 || all_memory == 0) return kMaxPoints;
+  return points(std::abs((share(cpu, all_cpu) - share(memory, all_memory)) / 2));
 }
 
-int whole(double points) { return static_cast<int>(points + kTolerance); }
-
-/// Half the difference is the standard deviation of two. One resource alone is always in balance.
-double balance_of(double cpu, double memory) { return 100.0 - std::abs(cpu - memory) / 2; }
+/// part * 100 / whole in whole numbers. REQUIRES: 0 <= part <= whole, 0 < whole.
+int percent(std::int64_t part, std::int64_t whole) {
+  std::int64_t scaled = 0;
+  if (!__builtin_mul_overflow(part, std::int64_t{kMaxPoints}, &scaled)) return static_cast<int>(scaled / whole);
+  return static_cast<int>(part / (whole / kMaxPoints));
+}
 
 }  // namespace
 
-ResourceScores::ResourceScores(const ClusterSnapshot& cluster, NodeScoring scoring, const SchedulerRules& rules)
-    : scoring_(scoring),
-      rules_(rules),
-      percent_per_cpu_(percent_per_unit(cluster.allocatable().column(kCpuIndex))),
-      percent_per_memory_(percent_per_unit(cluster.allocatable().column(kMemoryIndex))) {}
-
 ResourceScores::Amounts ResourceScores::amounts(const Overlay& cluster, PodIndex pod, NodeIndex node,
-                                                ResourceIndex resource) const {
+                                                ResourceIndex resource) {
   const ClusterSnapshot& base = cluster.base();
   const std::int64_t used = cluster.used().column(resource)[node];
-  return {base.allocatable().column(resource)[node], used,
-          saturating_add(used, amount_of(base.requests(pod), resource)),
-          saturating_add(cluster.scored().of(resource)[node], base.scored_requests(pod).of(resource)),
-          resource == kCpuIndex ? percent_per_cpu_[node] : percent_per_memory_[node]};
+  const std::int64_t wanted = amount_of(base.requests(pod), resource);
+  const std::int64_t scored =
+      saturating_add(cluster.scored().of(resource)[node], base.scored_requests(pod).of(resource));
+  return {comparable(resource, base.allocatable().column(resource)[node]), comparable(resource, used),
+          comparable(resource, saturating_add(used, wanted)), comparable(resource, scored)};
 }
 
 /// A node that is overcommitted has no points under LeastAllocated, and all of them under MostAllocated.
 int ResourceScores::fit_points(const Amounts& amounts) const {
   if (amounts.all <= 0) return 0;
-  const std::int64_t free = saturating_subtract(amounts.all, amounts.scored_with);
-  const std::int64_t counted = scoring_ == NodeScoring::kLeastAllocated
-                                   ? free
-                                   : saturating_subtract(amounts.all, std::max<std::int64_t>(free, 0));
-  return whole(percent(counted, amounts.percent_per_unit));
+  const std::int64_t requested = std::clamp<std::int64_t>(amounts.scored_with, 0, amounts.all);
+  return percent(scoring_ == NodeScoring::kLeastAllocated ? amounts.all - requested : requested, amounts.all);
 }
 
 int ResourceScores::balance_points(const Amounts& cpu, const Amounts& memory) const {
@@ -58,18 +55,12 @@ int ResourceScores::balance_points(const Amounts& cpu, const Amounts& memory) co
   if (asks_for_nothing && rules_.balance_skips_pods_without_requests) return 0;
   if (rules_.balance == BalanceFormula::kDifference) {
     if (cpu.scored_with >= cpu.all || memory.scored_with >= memory.all) return 0;
-    return whole(100.0 - std::abs(percent(cpu.scored_with, cpu.percent_per_unit) -
-                                  percent(memory.scored_with, memory.percent_per_unit)));
+    return points(std::abs(share(cpu.scored_with, cpu.all) - share(memory.scored_with, memory.all)));
   }
-  const bool are_two = cpu.all > 0 && memory.all > 0;
-  const auto balance = [&](std::int64_t Amounts::*used) {
-    return are_two
-               ? balance_of(percent(cpu.*used, cpu.percent_per_unit), percent(memory.*used, memory.percent_per_unit))
-               : 100.0;
-  };
-  const double with = balance(&Amounts::used_with);
-  if (rules_.balance == BalanceFormula::kDeviation) return whole(with);
-  return whole(50 + (50 + with - balance(&Amounts::used)) / 2);
+  const int with = balance_of(cpu.used_with, cpu.all, memory.used_with, memory.all);
+  if (rules_.balance == BalanceFormula::kDeviation) return with;
+  const int without = balance_of(cpu.used, cpu.all, memory.used, memory.all);
+  return kMaxPoints / 2 + (kMaxPoints / 2 + with - without) / 2;
 }
 
 std::uint8_t ResourceScores::score(const Overlay& cluster, PodIndex pod, NodeIndex node) const {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "scheduling/overlay.hpp"
 #include "scheduling/scoring/scheduler_rules.hpp"
@@ -15,36 +14,34 @@ enum class NodeScoring {
 };
 
 /// kube-scheduler's scores for the free capacity on a node with the pod on it: NodeResourcesFit (LeastAllocated or
-/// MostAllocated) and NodeResourcesBalancedAllocation, both over cpu and memory, weight 1 each, in whole points. In the
-/// first one every container counts with at least 100m and 200Mi unless it says how much it wants (ScoredRequests).
+/// MostAllocated) and NodeResourcesBalancedAllocation, both over cpu and memory, weight 1 each, in whole points. Every
+/// step is computed and cut off as in kube-scheduler, so that ties and favourites are the same. In NodeResourcesFit
+/// every container counts with at least 100m and 200Mi unless it says how much it wants (ScoredRequests).
 class ResourceScores {
  public:
   static constexpr int kBest = 200;
   static constexpr std::uint8_t kNoCapacity = 255;  ///< too little cpu or memory, or no place for one more pod
 
   /// REQUIRES: the weights of fit and balance are 0 or 1.
-  ResourceScores(const ClusterSnapshot& cluster, NodeScoring scoring, const SchedulerRules& rules = {});
+  explicit ResourceScores(NodeScoring scoring, const SchedulerRules& rules = {}) : scoring_(scoring), rules_(rules) {}
 
-  /// 0 to kBest, or kNoCapacity, for one more pod that asks for as much as `pod`. REQUIRES: `cluster` is over the same
-  /// snapshot.
+  /// 0 to kBest, or kNoCapacity, for one more pod that asks for as much as `pod`.
   std::uint8_t score(const Overlay& cluster, PodIndex pod, NodeIndex node) const;
 
  private:
-  /// Of one node and resource: what there is, and what was asked for and scored before the pod and with it.
+  /// One resource of one node, in the scheduler's units (comparable()): what there is, and what is requested and scored
+  /// before the pod comes and with it.
   struct Amounts {
     std::int64_t all;
     std::int64_t used, used_with;
     std::int64_t scored_with;
-    double percent_per_unit;
   };
-  Amounts amounts(const Overlay& cluster, PodIndex pod, NodeIndex node, ResourceIndex resource) const;
+  static Amounts amounts(const Overlay& cluster, PodIndex pod, NodeIndex node, ResourceIndex resource);
   int fit_points(const Amounts& amounts) const;
   int balance_points(const Amounts& cpu, const Amounts& memory) const;
 
   NodeScoring scoring_;
   SchedulerRules rules_;
-  std::vector<double> percent_per_cpu_;  ///< by node: 100 / allocatable
-  std::vector<double> percent_per_memory_;
 };
 
 }  // namespace scheduling

@@ -10,14 +10,14 @@
 
 namespace scheduling {
 
-/// NodeResourcesBalancedAllocation, from the shares of cpu and memory that are requested, each at most 1. In whole
-/// points, cut off.
+/// NodeResourcesBalancedAllocation, from the shares of cpu and memory that are requested, each at most 1. Whole points:
+/// each formula, and s, is cut off.
 enum class BalanceFormula {
   /// 100 × (1 − |cpu − memory|), with what pods without requests are supposed to ask for; 0 when a share is 1.
   kDifference,
   /// s = 100 × (1 − |cpu − memory| / 2), with what pods ask for.
   kDeviation,
-  /// 50 + (50 + s with the pod − s without it) / 2.
+  /// 50 + (50 + s with the pod − s without it) / 2, from the two values of s in whole points.
   kImprovement,
 };
 

@@ -136,6 +136,13 @@ kube::Response throttled(base::seconds retry_after) {
   return {429, "Too many requests, please try again later.\n", retry_after, "text/plain; charset=utf-8"};
 }
 
+/// No metav1.Status: by the code HTML, plain text or nothing.
+kube::Response proxy_page(int status) {
+  if (status % 3 == 0) return {status, "", {}, ""};
+  if (status % 3 == 1) return {status, fmt::format("{} refused by policy\n", status), {}, "text/plain"};
+  return {status, fmt::format("<html><body>{}</body></html>", status), {}, "text/html"};
+}
+
 Failure unavailable_failure() {
   return {503, "ServiceUnavailable", "the server is currently unable to handle the request", nullptr};
 }
@@ -146,6 +153,7 @@ std::optional<ApiAnswer> instead_of_serving(const FaultRule& fault) {
     case FaultEffect::kDropRequest: return ApiAnswer{{}, true, false};
     case FaultEffect::kTooManyRequests: return ApiAnswer{throttled(fault.retry_after)};
     case FaultEffect::kInternalError: return ApiAnswer{to_response(internal_error("fault injected by the simulator"))};
+    case FaultEffect::kProxyPage: return ApiAnswer{proxy_page(fault.status)};
     case FaultEffect::kUnavailable: return ApiAnswer{to_response(unavailable_failure())};
     case FaultEffect::kDropResponse:
     case FaultEffect::kDuplicate:

@@ -51,7 +51,15 @@ struct MigrationRefusal {
 /// `by_controller`: virt-controller itself asks.
 std::optional<MigrationRefusal> review_migration(const Port& port, const api::Json& vmim, bool by_controller);
 
-/// An answer of the subresources API. A success has no body.
+/// A PUT of /apis/subresources.kubevirt.io/v1/namespaces/<ns>/<plural>/<name>/<subresource>.
+struct VirtApiCall {
+  std::string_view plural;
+  std::string_view subresource;
+  api::ObjectKey key;
+  std::string_view accept;  ///< header Accept; empty: any media type
+  std::string_view body;
+};
+/// An answer of the subresources API. A success has no body; a refusal without `reason` is plain text, not a Status.
 struct VirtApiAnswer {
   int code = 200;
   std::string reason{};
@@ -62,8 +70,8 @@ struct VirtApiAnswer {
 VirtApiAnswer cancel_evacuation(Port& port, const api::ObjectKey& vmi, std::string_view body);
 /// PUT …/virtualmachines/<name>/migrate. A VirtualMachine exists as far as a VMI names it as its owner.
 VirtApiAnswer migrate_machine(Port& port, const api::ObjectKey& vm, std::string_view body);
-/// PUT /apis/subresources.kubevirt.io/v1/namespaces/<ns>/<plural>/<name>/<subresource>; nullopt: not one of them.
-std::optional<VirtApiAnswer> serve_virt_api(Port& port, std::string_view plural, std::string_view subresource,
-                                            const api::ObjectKey& key, std::string_view body);
+/// nullopt: virt-api has no such path. Its routes declare no media type that they produce: a call is served only if
+/// Accept contains */*, whatever else it names, and otherwise answered 406.
+std::optional<VirtApiAnswer> serve_virt_api(Port& port, const VirtApiCall& call);
 
 }  // namespace simulator::kubevirt

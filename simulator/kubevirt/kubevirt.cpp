@@ -63,6 +63,7 @@ Webhook migration_webhook(Store& store) {
 
 kube::Response answer_of(const VirtApiAnswer& answer) {
   if (answer.code < 300) return {answer.code, "", {}, ""};
+  if (answer.reason.empty()) return {answer.code, answer.message, {}, "text/plain"};
   return to_response(Failure{answer.code, answer.reason, answer.message, nullptr});
 }
 
@@ -70,7 +71,8 @@ Endpoint subresources(Store& store) {
   return [&store](const RequestInfo& info, const kube::Request& request) -> std::optional<kube::Response> {
     if (info.group != "subresources.kubevirt.io" || request.method != "PUT") return std::nullopt;
     StorePort port(store, nullptr);
-    const auto answer = serve_virt_api(port, info.plural, info.subresource, {info.ns, info.name}, request.body);
+    const auto answer =
+        serve_virt_api(port, {info.plural, info.subresource, {info.ns, info.name}, request.accept, request.body});
     return answer ? std::optional(answer_of(*answer)) : std::nullopt;
   };
 }

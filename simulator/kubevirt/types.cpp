@@ -61,6 +61,7 @@ Config config_of(const Json* kubevirt) {
   config.priority_gate = std::ranges::any_of(
       gates, [](const Json& gate) { return gate.is_string() && gate.get_ref<const std::string&>() == kPriorityGate; });
   config.webhook_down = annotation_of(*kubevirt, behaviour::kVirtApi) == "down";
+  config.refuses_callers = annotation_of(*kubevirt, behaviour::kVirtApi) == "unauthorized";
   return config;
 }
 

@@ -59,6 +59,7 @@ struct Config {
   std::int64_t per_node = 2;
   std::string drain_taint = "kubevirt.io/drain";
   bool webhook_down = false;
+  bool refuses_callers = false;  ///< virt-api's own authorization fails for every call of its subresources
 
   /// Migrations have a field for labels that the target must have.
   bool has_node_selectors() const { return minor >= 6; }

@@ -61,6 +61,21 @@ std::optional<Json> options_of(std::string_view body) {
   return options;
 }
 
+/// A range */* of the header, with or without parameters.
+bool takes_anything(std::string_view accept) {
+  if (accept.empty()) return true;
+  for (std::size_t begin = 0; begin <= accept.size();) {
+    const std::size_t end = std::min(accept.find(',', begin), accept.size());
+    std::string_view range = accept.substr(begin, end - begin);
+    range = range.substr(0, range.find(';'));
+    while (range.starts_with(' ')) range.remove_prefix(1);
+    while (range.ends_with(' ')) range.remove_suffix(1);
+    if (range == "*/*") return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
 MigrationRefusal bad_migration(std::string message) { return {400, "", std::move(message)}; }
 
 /// Before 1.7 there is no such field: the server has dropped it.
@@ -111,10 +126,7 @@ VirtApiAnswer cancel_evacuation(Port& port, const api::ObjectKey& key, std::stri
   if (!options) return bad_virt_request("Can not unmarshal Request body to struct, error: invalid character");
   const std::string node = api::text_at(*options, {"evacuationNodeName"});
   if (mark != node) {
-    return virt_failure(fmt::format(
-        "Internal error occurred: the server rejected our request due to an error in our request: testing value "
-        "/status/evacuationNodeName failed ({} is not {})",
-        mark, node));
+    return virt_failure("Internal error occurred: the server rejected our request due to an error in our request");
   }
   if (wants_dry_run(*options)) return {};
   Writes writes;
@@ -143,15 +155,19 @@ VirtApiAnswer migrate_machine(Port& port, const api::ObjectKey& key, std::string
   return done ? VirtApiAnswer{202, {}, {}} : virt_failure(done.error().message);
 }
 
-std::optional<VirtApiAnswer> serve_virt_api(Port& port, std::string_view plural, std::string_view subresource,
-                                            const api::ObjectKey& key, std::string_view body) {
-  const bool machine = plural == "virtualmachines";
-  if (!machine && plural != "virtualmachineinstances") return std::nullopt;
-  if (machine && subresource == "migrate") return migrate_machine(port, key, body);
-  if (subresource != "evacuate/cancel" || read_config(port).minor < kCancelSince) return std::nullopt;
-  if (const auto vmi = port.get(kube::kVmis, key); machine && (!vmi || !is_owned_by_machine(**vmi, key.name)))
-    return virt_not_found("virtualmachine", key.name);
-  return cancel_evacuation(port, key, body);
+std::optional<VirtApiAnswer> serve_virt_api(Port& port, const VirtApiCall& call) {
+  const bool machine = call.plural == "virtualmachines";
+  if (!machine && call.plural != "virtualmachineinstances") return std::nullopt;
+  const Config config = read_config(port);
+  const bool migrates = machine && call.subresource == "migrate";
+  const bool cancels = call.subresource == "evacuate/cancel" && config.minor >= kCancelSince;
+  if (!migrates && !cancels) return std::nullopt;
+  if (config.refuses_callers) return VirtApiAnswer{401, "", ""};
+  if (!takes_anything(call.accept)) return VirtApiAnswer{406, "", "406: Not Acceptable\n\nAvailable representations: "};
+  if (migrates) return migrate_machine(port, call.key, call.body);
+  if (const auto vmi = port.get(kube::kVmis, call.key); machine && (!vmi || !is_owned_by_machine(**vmi, call.key.name)))
+    return virt_not_found("virtualmachine", call.key.name);
+  return cancel_evacuation(port, call.key, call.body);
 }
 
 }  // namespace simulator::kubevirt

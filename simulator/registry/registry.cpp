@@ -21,6 +21,7 @@ struct BuiltIn {
 
 constexpr BuiltIn kBuiltIns[] = {
     {"", "v1", "configmaps", "configmap", "ConfigMap", true, false, false, "cm", ""},
+    {"", "v1", "endpoints", "endpoints", "Endpoints", true, false, false, "ep", ""},
     {"", "v1", "events", "event", "Event", true, false, false, "ev", ""},
     {"", "v1", "namespaces", "namespace", "Namespace", false, true, false, "ns", ""},
     {"", "v1", "nodes", "node", "Node", false, true, false, "no", ""},

@@ -35,7 +35,7 @@ std::string words_for(const scheduling::Refusal& refusal) {
 
 /// Of those that score best the one with fewer pods; then by name, which is the order of the indices.
 std::optional<NodeIndex> choose_node(const FitQuery& query, scheduling::NodeScoring scoring) {
-  const scheduling::ResourceScores scores(query.base(), scoring);
+  const scheduling::ResourceScores scores(scoring);
   std::vector<NodeIndex> candidates;
   std::vector<int> capacity;
   for (const NodeIndex node : query.base().nodes()) {

@@ -5,11 +5,10 @@
 
 namespace strategies {
 
-/// Moves pods out of overfull domains, one at a time, until no constraint is broken or no move helps. All constraints
-/// of a namespace are looked at together: a move must lower the number of pods too many over all of them. Counts what
-/// the scheduler counts, obeys minDomains, and takes the lowest priority first; a pod that has nowhere better to go
-/// makes way for the next. Tells the sink how uneven
-/// the domains are before and after.
+/// Moves pods, one at a time, until no constraint is broken or no move helps: the fewest moves for all constraints of a
+/// namespace that share pods (component.hpp). Counts what the scheduler counts, obeys minDomains, and takes the lowest
+/// priority first; a pod that has no better node makes way for the next. Reports to the sink how uneven the domains are
+/// before and after.
 void balance(const StrategyContext& context, NominationSink& sink,
              const RemovePodsViolatingTopologySpreadConstraint::Args& args);
 

@@ -99,7 +99,7 @@ class UpstreamSpread {
         sink_(sink),
         args_(args),
         in_scope_(pods_in(args.scope, context)),
-        cache_(context.cluster, context.nodes),
+        cache_(context.cluster, context.nodes, false),
         position_(cluster_.node_count(), kNotLookedAt),
         listed_(cluster_.pod_table_size(), Listed::kUnknown),
         chosen_(cluster_.pod_table_size(), false) {

@@ -23,6 +23,16 @@ std::size_t mix(std::size_t hash, const std::vector<api::SelectorRequirement>& r
   return hash;
 }
 
+std::size_t mix(std::size_t hash, const std::vector<std::string_view>& texts) {
+  for (const std::string_view text : texts) hash = mix(hash, text);
+  return hash;
+}
+
+std::size_t mix_wish(std::size_t hash, const api::TopologySpreadConstraint& constraint) {
+  return mix(mix(hash, constraint.schedule_anyway ? 1U : 0U),
+             static_cast<std::size_t>(constraint.min_domains.value_or(-1)));
+}
+
 const std::vector<api::NodeSelectorTerm>* required_terms(const api::Pod& pod) {
   return pod.affinity && pod.affinity->required_node_terms ? &*pod.affinity->required_node_terms : nullptr;
 }
@@ -60,6 +70,17 @@ bool same_placement(const api::TopologySpreadConstraint& constraint, const api::
   return !constraint.honor_node_taints || owner.tolerations == other_owner.tolerations;
 }
 
+/// The topologies of the owner's constraints of the same kind: where a node lacks one, kube-scheduler leaves it out of
+/// the counts of all.
+std::vector<std::string_view> sorted_keys(const api::TopologySpreadConstraint& constraint, const api::Pod& owner) {
+  std::vector<std::string_view> keys;
+  for (const api::TopologySpreadConstraint& each : owner.topology_spread) {
+    if (each.schedule_anyway == constraint.schedule_anyway) keys.push_back(each.topology_key);
+  }
+  std::ranges::sort(keys);
+  return keys;
+}
+
 }  // namespace
 
 std::optional<api::LabelSelector> effective_selector(const api::TopologySpreadConstraint& constraint,
@@ -83,14 +104,13 @@ void SpreadRules::add(const api::TopologySpreadConstraint& constraint, const api
   if (!selector) return;
   std::size_t hash = mix(placement_hash(constraint, owner), constraint.topology_key);
   hash = mix(mix(hash, static_cast<std::size_t>(constraint.max_skew)), selector->requirements);
-  if (exact)
-    hash = mix(mix(hash, constraint.schedule_anyway ? 1U : 0U),
-               static_cast<std::size_t>(constraint.min_domains.value_or(-1)));
+  if (exact) hash = mix(mix_wish(hash, constraint), sorted_keys(constraint, owner));
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     const SpreadRule& known = rules_[at->second];
     const bool same_wish = !exact || (known.constraint->schedule_anyway == constraint.schedule_anyway &&
-                                      known.constraint->min_domains == constraint.min_domains);
+                                      known.constraint->min_domains == constraint.min_domains &&
+                                      sorted_keys(*known.constraint, *known.owner) == sorted_keys(constraint, owner));
     if (same_wish && known.constraint->max_skew == constraint.max_skew &&
         known.constraint->topology_key == constraint.topology_key && known.selector == *selector &&
         same_placement(*known.constraint, *known.owner, constraint, owner)) {
@@ -110,12 +130,14 @@ bool SpreadDomainCache::includes(const SpreadRule& rule, NodeIndex node) const {
 }
 
 const SpreadDomains& SpreadDomainCache::domains_of(const SpreadRule& rule) {
-  const std::size_t hash = mix(placement_hash(*rule.constraint, *rule.owner), rule.constraint->topology_key);
+  std::size_t hash = mix(placement_hash(*rule.constraint, *rule.owner), rule.constraint->topology_key);
+  if (exact_) hash = mix(hash, sorted_keys(*rule.constraint, *rule.owner));
   const auto [first, last] = entries_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     const SpreadRule& known = at->second->rule;
     if (known.constraint->topology_key == rule.constraint->topology_key &&
-        same_placement(*known.constraint, *known.owner, *rule.constraint, *rule.owner)) {
+        same_placement(*known.constraint, *known.owner, *rule.constraint, *rule.owner) &&
+        (!exact_ || sorted_keys(*known.constraint, *known.owner) == sorted_keys(*rule.constraint, *rule.owner))) {
       return at->second->domains;
     }
   }
@@ -124,9 +146,11 @@ const SpreadDomains& SpreadDomainCache::domains_of(const SpreadRule& rule) {
   domains.topology = &cluster_->topology(rule.constraint->topology_key);
   domains.nodes.resize(domains.topology->domain_names.size());
   domains.includes.resize(cluster_->base().node_count(), false);
+  const auto patchy = exact_ ? scheduling::patchy_topologies(*rule.owner, rule.constraint->schedule_anyway, *cluster_)
+                             : scheduling::PatchyTopologies();
   for (const NodeIndex node : nodes_) {
     const std::uint32_t domain = domains.topology->domain_of[node];
-    if (domain == scheduling::Topology::kNone || !includes(rule, node)) continue;
+    if (domain == scheduling::Topology::kNone || !scheduling::has_all(patchy, node) || !includes(rule, node)) continue;
     domains.nodes[domain].push_back(node);
     domains.includes[node] = true;
   }

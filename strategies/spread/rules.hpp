@@ -34,7 +34,8 @@ std::optional<api::LabelSelector> effective_selector(const api::TopologySpreadCo
 class SpreadRules {
  public:
   void clear();
-  /// Adds what `owner` carries. `exact`: whenUnsatisfiable and minDomains tell constraints apart as well.
+  /// Adds what `owner` carries. `exact`: whenUnsatisfiable, minDomains and the topologies of the owner's other
+  /// constraints tell constraints apart as well.
   void add(const api::TopologySpreadConstraint& constraint, const api::Pod& owner, bool exact);
   const std::vector<SpreadRule>& rules() const { return rules_; }
 
@@ -54,8 +55,9 @@ struct SpreadDomains {
 /// Works out the domains of a rule once for all rules that share the topology and what the policies look at.
 class SpreadDomainCache {
  public:
-  SpreadDomainCache(const scheduling::Overlay& cluster, std::span<const NodeIndex> nodes)
-      : cluster_(&cluster), nodes_(nodes) {}
+  /// `exact`: leaves out nodes that lack the topology of another constraint of the same pod, as kube-scheduler does.
+  SpreadDomainCache(const scheduling::Overlay& cluster, std::span<const NodeIndex> nodes, bool exact)
+      : cluster_(&cluster), nodes_(nodes), exact_(exact) {}
 
   const SpreadDomains& domains_of(const SpreadRule& rule);
 
@@ -68,6 +70,7 @@ class SpreadDomainCache {
   };
   const scheduling::Overlay* cluster_;
   std::span<const NodeIndex> nodes_;
+  bool exact_;
   std::unordered_multimap<std::size_t, std::unique_ptr<Entry>> entries_;
 };
 

@@ -29,65 +29,46 @@ std::uint32_t SpreadState::domain_of(NodeIndex node) const {
   return domains_->includes[node] ? domains_->topology->domain_of[node] : Topology::kNone;
 }
 
-std::int64_t SpreadState::fewest_of(const Sizes& sizes) const {
+std::int64_t SpreadState::fewest() const { return counts_empty_domain() || sizes_.empty() ? 0 : sizes_.front().first; }
+
+bool SpreadState::counts_empty_domain() const {
   const auto& wanted = rule_->constraint->min_domains;
-  const bool too_few = wanted && static_cast<std::int64_t>(domains_->open.size()) < *wanted;
-  return too_few || sizes.empty() ? 0 : sizes.front().first;
+  return wanted && static_cast<std::int64_t>(domains_->open.size()) < *wanted;
 }
 
-std::int64_t SpreadState::excess_of(const Sizes& sizes) const {
-  const std::int64_t limit = fewest_of(sizes) + rule_->constraint->max_skew;
+std::int64_t SpreadState::excess() const {
+  const std::int64_t most = limit();
   std::int64_t excess = 0;
-  for (auto at = sizes.rbegin(); at != sizes.rend() && at->first > limit; ++at) {
-    excess += (at->first - limit) * at->second;
+  for (auto at = sizes_.rbegin(); at != sizes_.rend() && at->first > most; ++at) {
+    excess += (at->first - most) * at->second;
   }
   return excess;
 }
 
-std::int64_t SpreadState::excess() const { return excess_of(sizes_); }
-
-void SpreadState::shift(Sizes& sizes, std::int64_t from, std::int64_t to) {
+void SpreadState::shift(std::int64_t from, std::int64_t to) {
   const auto at_size = [&](std::int64_t size) {
-    return std::ranges::lower_bound(sizes, size, {}, &Sizes::value_type::first);
+    return std::ranges::lower_bound(sizes_, size, {}, &Sizes::value_type::first);
   };
   const auto old = at_size(from);
-  if (--old->second == 0) sizes.erase(old);
+  if (--old->second == 0) sizes_.erase(old);
   const auto next = at_size(to);
-  if (next != sizes.end() && next->first == to) {
+  if (next != sizes_.end() && next->first == to) {
     ++next->second;
   } else {
-    sizes.emplace(next, to, 1);
+    sizes_.emplace(next, to, 1);
   }
-}
-
-std::int64_t SpreadState::excess_after(std::uint32_t from, std::uint32_t to) const {
-  if (from == to) return excess();
-  Sizes sizes = sizes_;
-  if (from != Topology::kNone) shift(sizes, count_[from], count_[from] - 1);
-  if (to != Topology::kNone) shift(sizes, count_[to], count_[to] + 1);
-  return excess_of(sizes);
 }
 
 void SpreadState::move(std::uint32_t from, std::uint32_t to) {
   if (from == to) return;
   if (from != Topology::kNone) {
-    shift(sizes_, count_[from], count_[from] - 1);
+    shift(count_[from], count_[from] - 1);
     --count_[from];
   }
   if (to != Topology::kNone) {
-    shift(sizes_, count_[to], count_[to] + 1);
+    shift(count_[to], count_[to] + 1);
     ++count_[to];
   }
-}
-
-std::vector<std::uint32_t> SpreadState::overfull() const {
-  const std::int64_t most = limit();
-  std::vector<std::uint32_t> full;
-  for (const std::uint32_t domain : domains_->open) {
-    if (count_[domain] > most) full.push_back(domain);
-  }
-  std::ranges::stable_sort(full, std::ranges::greater{}, [&](std::uint32_t domain) { return count_[domain]; });
-  return full;
 }
 
 }  // namespace strategies

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -23,26 +24,25 @@ class SpreadState {
   /// The domain of the node if the rule's policies let the node in, else Topology::kNone.
   std::uint32_t domain_of(NodeIndex node) const;
   /// The most pods that a domain may hold now.
-  std::int64_t limit() const { return fewest_of(sizes_) + rule_->constraint->max_skew; }
+  std::int64_t limit() const { return fewest() + max_skew(); }
+  std::int64_t max_skew() const { return std::max(rule_->constraint->max_skew, 0); }
+  bool is_hard() const { return !rule_->constraint->schedule_anyway; }
+  /// minDomains asks for more domains than there are: the emptiest one counts as empty.
+  bool counts_empty_domain() const;
   /// Pods above the limit, all domains together.
   std::int64_t excess() const;
-  /// What excess() would be after a pod went from one domain to another; kNone: from or to nowhere that counts.
-  std::int64_t excess_after(std::uint32_t from, std::uint32_t to) const;
+  /// kNone: from or to nowhere that counts.
   void move(std::uint32_t from, std::uint32_t to);
-  /// Domains above the limit, the fullest first.
-  std::vector<std::uint32_t> overfull() const;
 
  private:
   using Sizes = std::vector<std::pair<std::int64_t, std::int64_t>>;  ///< size and number of domains of it, ascending
 
-  std::int64_t fewest_of(const Sizes& sizes) const;
-  std::int64_t excess_of(const Sizes& sizes) const;
-  static void shift(Sizes& sizes, std::int64_t from, std::int64_t to);
+  std::int64_t fewest() const;
+  void shift(std::int64_t from, std::int64_t to);
 
   const SpreadRule* rule_;
   const SpreadDomains* domains_;
   std::vector<std::int64_t> count_;  ///< by domain
-  std::vector<bool> is_in_;          ///< by node
   Sizes sizes_;
 };
 

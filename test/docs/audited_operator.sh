@@ -4,7 +4,7 @@
 # hack/observability/verify-traces.sh, on a real cluster whose folder is CLUSTER_DIR. MORE_CONFIG: of the operator, YAML.
 
 kubectl create namespace shop --dry-run=client -o yaml | kubectl apply -f -
-hack/image/manifest.sh registry.example.com/ops/evacuator:0.1.0 legacy | kubectl apply -f -
+hack/image/manifest.sh registry.example.com/ops/evacuator:0.1.0 auto | kubectl apply -f -
 kubectl -n evacuator-system scale deployment/evacuator --replicas=0
 kubectl -n evacuator-system delete lease evacuator --ignore-not-found
 kubectl -n kube-system delete lease evacuator-operator --ignore-not-found

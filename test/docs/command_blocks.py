@@ -10,7 +10,7 @@ A line above each block of shell, and above each block that begins with "$ ", sa
   <!-- as PAGE -->                      a translation: the same commands, in the same order, as PAGE has
 
 The two that are run take words: NAME=value and web-1=$WEB are replaced ($WEB and $EVAC are a pod and an Evacuation,
-"NAME -n NAMESPACE"). Lines <!-- before: command --> above it are run first. Of what a command prints, the first line, all
+"NAME -n NAMESPACE"; $OVERLAY is the overlay of config/ for the server). Lines <!-- before: command --> above it are run first. Of what a command prints, the first line, all
 rows of column names and all errors are compared, by their form: numbers and names with digits count as alike. The word
 "whole" compares all lines, the word "loose" rows of column names alone; a line with … is not compared. prints=TEXT demands
 that text of the block's last command.
@@ -45,6 +45,7 @@ kubectl() {
 }
 WEB=$(command kubectl -n shop get pods -l app=web --field-selector status.phase=Running -o name | sed -n '1s,.*/,,p')
 EVAC=$(command kubectl get evacuations -A -o jsonpath='{.items[0].metadata.name} -n {.items[0].metadata.namespace}' || true)
+OVERLAY=$(hack/image/overlay_of.sh)
 """
 
 

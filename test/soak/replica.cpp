@@ -33,12 +33,13 @@ controllers::OperatorConfig operator_config() {
 
 Replica::Replica(simulator::ApiServer& server, const base::Clock& clock, std::string identity,
                  const Neighbours& neighbours)
-    : transport(server, {kOurUser, {}, "evacuator"}),
+    : wall(clock),
+      transport(server, {kOurUser, {}, "evacuator"}),
       identity_(std::move(identity)),
       client_(transport, nullptr),
       events_(client_, clock, kube::EventOptions{.instance = identity_}, base::Log()),
       operator_({.client = client_,
-                 .clock = clock,
+                 .clock = wall,
                  .discovery = what_the_simulator_serves(neighbours.native),
                  .config = configured_for(neighbours),
                  .identity = identity_,
@@ -47,6 +48,7 @@ Replica::Replica(simulator::ApiServer& server, const base::Clock& clock, std::st
                  .metrics = metrics_,
                  .log = {},
                  .services = &neighbours.services,
+                 .steady = &clock,
                  .gates = neighbours.gates,
                  .hints_in_force = [] { return true; }}) {}
 

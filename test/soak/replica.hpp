@@ -14,6 +14,7 @@
 #include "kube/runtime/events.hpp"
 #include "simulator/api/server.hpp"
 #include "test/fakes/mortal_transport.hpp"
+#include "test/fakes/wall_clock.hpp"
 
 namespace soak {
 
@@ -48,6 +49,7 @@ class Replica {
   std::optional<std::string> review_pod(std::string_view review) const { return operator_.review_pod(review); }
   const std::string& identity() const { return identity_; }
 
+  fakes::WallClock wall;
   fakes::MortalTransport transport;
   bool leads = true;
 

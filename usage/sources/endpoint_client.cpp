@@ -4,6 +4,7 @@
 
 #include "kube/classify.hpp"
 #include "kube/config/credentials.hpp"
+#include "kube/refusal.hpp"
 
 namespace usage {
 namespace {
@@ -24,15 +25,7 @@ kube::HttpTransportOptions options_for(const api::UsageEndpoint& endpoint) {
   return options;
 }
 
-std::string_view meaning_of(int status) {
-  if (status >= 300 && status < 400) return "it redirects, which is not followed: use the address that it leads to";
-  if (status == 401) return "the credentials are missing, wrong or expired";
-  if (status == 403) return "these credentials may not ask that";
-  if (status == 404) return "there is nothing at this address: does the URL lack a prefix?";
-  if (status == 429) return "it is asked too often";
-  if (status >= 500) return "it or what is behind it does not work at the moment";
-  return "it does not understand the question";
-}
+constexpr kube::ServerSettings kEndpointSettings{"url", "bearerToken, basicAuth or tls.certificate"};
 
 }  // namespace
 
@@ -101,8 +94,9 @@ base::Result<Samples> EndpointClient::redacted(base::Result<Samples> samples) co
 
 std::optional<base::Error> refusal_of(const kube::Response& response) {
   if (response.status >= 200 && response.status < 300) return std::nullopt;
-  base::Error error{kube::code_of(response.status, {}),
-                    fmt::format("HTTP {}: {}", response.status, meaning_of(response.status))};
+  base::Error error{
+      kube::code_of(response.status, {}),
+      fmt::format("HTTP {}: {}", response.status, kube::explain_refusal(response.status, kEndpointSettings))};
   if (response.retry_after) error.retry_after = *response.retry_after;
   return error;
 }

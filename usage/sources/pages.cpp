@@ -20,11 +20,15 @@ base::Result<std::string> ask(kube::Client& client, const kube::ResourceType& ty
   if (response->status == 404)
     return base::unavailable(
         fmt::format("{}: {} is not served; is what serves it installed?", what, type.api_version()));
+  const int status = response->status;
   auto fine = kube::classify(*std::move(response));
-  if (!fine && fine.error().code == base::ErrorCode::kForbidden)
-    return base::Error{base::ErrorCode::kForbidden,
+  if (!fine && status == 403)
+    return base::Error{fine.error().code,
                        fmt::format("{}: {} (config/optional/usage-{}.yaml gives the right)", what, fine.error().message,
                                    type.group == "metrics.k8s.io" ? "metrics-server" : "koordinator")};
+  if (!fine && (status == 406 || status == 415))
+    return base::unavailable(fmt::format("{}: {} (the APIService v1beta1.{} does not lead to a server of this API)",
+                                         what, fine.error().message, type.api_version()));
   if (!fine) return std::move(fine).error().during(what);
   return std::move(fine->body);
 }

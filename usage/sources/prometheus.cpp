@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kube/escape.hpp"
+#include "kube/refusal.hpp"
 #include "usage/presets.hpp"
 #include "usage/promql_range.hpp"
 
@@ -83,7 +84,7 @@ base::Result<std::string> ask_prometheus(EndpointClient& client, const std::stri
   if (!answer) return std::move(answer).error();
   auto refusal = refusal_of(*answer);
   if (!refusal) return std::move(answer->body);
-  if (answer->status == 401 || answer->status == 403) return *std::move(refusal);
+  if (kube::names_a_setting(answer->status)) return *std::move(refusal);
   auto told = told_error(answer->body);
   if (!told) return *std::move(refusal);
   // The server works: it is this query that was too slow, or that somebody stopped.

@@ -6,10 +6,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
 
 #include "api/json/json_access.hpp"
 #include "base/base64.hpp"
 #include "base/text.hpp"
+#include "kube/config/credential_scope.hpp"
 #include "kube/config/credentials.hpp"
 
 namespace usage {
@@ -24,29 +26,54 @@ constexpr std::size_t kLargestSecret = std::size_t{2} << 20;  // the API allows 
 
 std::string where(const std::string& ns, const std::string& name) { return fmt::format("Secret {}/{}", ns, name); }
 
+/// The value of a key, decoded; nullopt: there is no such key.
+base::Result<std::optional<std::string>> decoded(const api::Json& secret, const std::string& key,
+                                                 const std::string& holder) {
+  const api::Json* text = api::find_at(secret, {"data", key});
+  if (text == nullptr || !text->is_string()) return std::optional<std::string>();
+  auto value = base::decode_base64(text->get_ref<const std::string&>());
+  if (!value || value->empty()) return base::invalid(fmt::format("{}: key \"{}\" is empty or no base64", holder, key));
+  return std::optional(*std::move(value));
+}
+
 /// Reads each Secret at most once.
 class SecretReader {
  public:
-  SecretReader(kube::Client& client, const std::string& ns) : client_(client), ns_(ns) {}
+  SecretReader(kube::Client& client, const std::string& ns, const api::UsageEndpoint& endpoint)
+      : client_(client), ns_(ns), target_{endpoint.url, endpoint.server_name, !endpoint.insecure_skip_verify} {}
 
-  /// The value of a key, decoded.
+  /// The value of a key.
   base::Result<std::string> value(const api::SecretKey& wanted) {
-    auto secret = secrets_.find(wanted.name);
-    if (secret == secrets_.end()) {
-      auto read = fetch(wanted.name);
-      if (!read) return std::move(read).error();
-      secret = secrets_.emplace(wanted.name, *std::move(read)).first;
-    }
-    const api::Json* text = api::find_at(secret->second, {"data", wanted.key});
-    if (text == nullptr || !text->is_string())
-      return base::invalid(fmt::format("{} has no key \"{}\"", where(ns_, wanted.name), wanted.key));
-    auto decoded = base::decode_base64(text->get_ref<const std::string&>());
-    if (!decoded || decoded->empty())
-      return base::invalid(fmt::format("{}: key \"{}\" is empty or no base64", where(ns_, wanted.name), wanted.key));
-    return *std::move(decoded);
+    const auto secret = find(wanted.name);
+    if (!secret) return secret.error();
+    auto text = decoded(**secret, wanted.key, where(ns_, wanted.name));
+    if (!text) return std::move(text).error();
+    if (!*text) return base::invalid(fmt::format("{} has no key \"{}\"", where(ns_, wanted.name), wanted.key));
+    return **std::move(text);
+  }
+
+  /// The value of a key that the endpoint's server is going to be sent, or that proves who we are.
+  base::Result<std::string> credential(const api::SecretKey& wanted) {
+    const auto secret = find(wanted.name);
+    if (!secret) return secret.error();
+    const auto servers = decoded(**secret, std::string(kube::kServersKey), where(ns_, wanted.name));
+    if (!servers) return servers.error();
+    if (auto allowed = kube::may_send_credentials(*servers, target_, where(ns_, wanted.name)); !allowed)
+      return std::move(allowed).error();
+    return value(wanted);
   }
 
  private:
+  base::Result<const api::Json*> find(const std::string& name) {
+    auto secret = secrets_.find(name);
+    if (secret == secrets_.end()) {
+      auto read = fetch(name);
+      if (!read) return std::move(read).error();
+      secret = secrets_.emplace(name, *std::move(read)).first;
+    }
+    return &secret->second;
+  }
+
   base::Result<api::Json> fetch(const std::string& name) {
     const auto body = client_.get(kSecrets, {ns_, name});
     if (!body && body.error().code == base::ErrorCode::kForbidden)
@@ -66,6 +93,7 @@ class SecretReader {
 
   kube::Client& client_;
   const std::string& ns_;
+  const kube::CredentialTarget target_;
   std::map<std::string, api::Json> secrets_;
 };
 
@@ -118,7 +146,7 @@ void redact(std::string& text, std::string_view secret) {
 base::Result<std::string> authorization_of(SecretReader& reader, const api::UsageEndpoint& endpoint,
                                            std::vector<std::string>& sent) {
   if (endpoint.bearer_token) {
-    const auto token = reader.value(*endpoint.bearer_token);
+    const auto token = reader.credential(*endpoint.bearer_token);
     if (!token) return token.error();
     add_sent(sent, without_line_end(*token));
     auto header = kube::bearer(without_line_end(*token));
@@ -126,9 +154,9 @@ base::Result<std::string> authorization_of(SecretReader& reader, const api::Usag
     return header;
   }
   if (!endpoint.basic_username || !endpoint.basic_password) return std::string();
-  const auto user = reader.value(*endpoint.basic_username);
+  const auto user = reader.credential(*endpoint.basic_username);
   if (!user) return user.error();
-  const auto password = reader.value(*endpoint.basic_password);
+  const auto password = reader.credential(*endpoint.basic_password);
   if (!password) return password.error();
   if (user->find(':') != std::string::npos)
     return base::invalid(
@@ -140,9 +168,11 @@ base::Result<std::string> authorization_of(SecretReader& reader, const api::Usag
   return "Basic " + std::move(encoded);
 }
 
-base::Status fill(SecretReader& reader, const std::optional<api::SecretKey>& from, std::string& target) {
+using Read = base::Result<std::string> (SecretReader::*)(const api::SecretKey&);
+
+base::Status fill(SecretReader& reader, Read read, const std::optional<api::SecretKey>& from, std::string& target) {
   if (!from) return base::Done{};
-  auto value = reader.value(*from);
+  auto value = (reader.*read)(*from);
   if (!value) return std::move(value).error();
   target = *std::move(value);
   return base::Done{};
@@ -157,15 +187,18 @@ std::string redacted(std::string text, const EndpointSecrets& secrets) {
 
 base::Result<EndpointSecrets> read_endpoint_secrets(kube::Client& client, const std::string& ns,
                                                     const api::UsageEndpoint& endpoint) {
-  SecretReader reader(client, ns);
+  SecretReader reader(client, ns, endpoint);
   EndpointSecrets secrets;
   auto authorization = authorization_of(reader, endpoint, secrets.sent);
   if (!authorization) return std::move(authorization).error();
   secrets.authorization = *std::move(authorization);
   std::ranges::stable_sort(secrets.sent, std::ranges::greater{}, &std::string::size);
-  if (auto read = fill(reader, endpoint.ca, secrets.ca_pem); !read) return std::move(read).error();
-  if (auto read = fill(reader, endpoint.certificate, secrets.certificate_pem); !read) return std::move(read).error();
-  if (auto read = fill(reader, endpoint.certificate_key, secrets.key_pem); !read) return std::move(read).error();
+  for (const auto& [read, from, target] :
+       {std::tuple(&SecretReader::value, &endpoint.ca, &secrets.ca_pem),
+        std::tuple(&SecretReader::credential, &endpoint.certificate, &secrets.certificate_pem),
+        std::tuple(&SecretReader::credential, &endpoint.certificate_key, &secrets.key_pem)}) {
+    if (auto filled = fill(reader, read, *from, *target); !filled) return std::move(filled).error();
+  }
   return secrets;
 }
 

@@ -29,7 +29,8 @@ struct EndpointSecrets {
 std::string redacted(std::string text, const EndpointSecrets& secrets);
 
 /// Reads them by name in namespace `ns`, each Secret once. No request if the endpoint names none. Errors name Secret
-/// and key and quote nothing of them; kInvalid: not labelled, no such key, not usable.
+/// and key and quote nothing of them; kInvalid: not labelled, no such key, not usable, or holds credentials for other
+/// servers than the endpoint's (kube::may_send_credentials()). Roots are no credentials.
 base::Result<EndpointSecrets> read_endpoint_secrets(kube::Client& client, const std::string& ns,
                                                     const api::UsageEndpoint& endpoint);
 

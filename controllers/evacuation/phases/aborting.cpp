@@ -34,10 +34,16 @@ std::vector<evictors::Action> calls_left(const StatusBuilder& builder, Rollback 
                                         : builder.evictor()->cleanup(builder.context());
 }
 
+/// What the remote side shows after the attempt.
+std::string what_remains(const StatusBuilder& builder) {
+  const evictors::Evictor* evictor = builder.evictor();
+  return evictor && builder.pod() ? evictor->remains(builder.context()) : std::string();
+}
+
 /// T26.
 Step rolled_back(StatusBuilder& builder, Reason how) {
   const api::EvacuationAbort abort = builder.status().abort.value_or(api::EvacuationAbort{});
-  builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kTrue, how);
+  builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kTrue, how, what_remains(builder));
   builder.record_event(EventReason::kRollbackCompleted, "nothing of this attempt is left on the pod");
   return go_on_to(builder, abort.next, ReasonText::carried(abort.reason), builder.status().message);
 }
@@ -76,9 +82,13 @@ std::optional<Step> end_without_remote(StatusBuilder& builder) {
 /// T27: the mark can never be taken back.
 std::optional<Step> give_up_on_remaining_mark(StatusBuilder& builder) {
   if (rollback_of(builder) != Rollback::kRemoteMarkRemains) return std::nullopt;
-  return not_rolled_back(builder, Reason::kRemoteMarkRemains,
-                         "not all of it can be taken back: the pod's owner cannot be told to stop (its mark stays), or "
-                         "the undo hook did not run to its end");
+  const std::string remains = what_remains(builder);
+  return not_rolled_back(
+      builder, Reason::kRemoteMarkRemains,
+      fmt::format("not all of it can be taken back: {}",
+                  remains.empty() ? "the pod's owner cannot be told to stop (its mark stays), or the "
+                                    "undo hook did not run to its end"
+                                  : remains));
 }
 
 /// timeouts.abort counts from the beginning of the abort. Never answers.
@@ -160,7 +170,8 @@ Step leave_attempt(StatusBuilder& builder, EvacuationPhase next, Reason reason, 
     builder.set_condition(ConditionType::kCancelAccepted, ConditionStatus::kTrue, Reason::kCancelAccepted);
   }
   if (nothing_remote(builder)) {
-    builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kTrue, Reason::kNothingToDo);
+    builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kTrue, Reason::kNothingToDo,
+                          what_remains(builder));
     return go_on_to(builder, next, reason, std::move(message));
   }
   builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kFalse, Reason::kRollbackRunning);

@@ -66,14 +66,15 @@ std::optional<Step> wait_for_next_attempt(StatusBuilder& builder) {
   return builder.wait();
 }
 
-constexpr std::array<Rule, 7> kBackoffRules = {
-    end_if_told,            // T24
-    fail_without_attempts,  // retry.maxAttempts is used up
-    expire_waiting,         // T25b
-    wait_for_next_attempt,  // T25
-    wait_while_suspended,   // mode Manual
-    reject_duplicate,       // T25c
-    begin_with_slot,        // T25
+constexpr std::array<Rule, 8> kBackoffRules = {
+    end_if_told,              // T24
+    fail_without_attempts,    // retry.maxAttempts is used up
+    expire_waiting,           // T25b
+    wait_for_next_attempt,    // T25
+    wait_while_suspended,     // mode Manual
+    reject_duplicate,         // T25c
+    end_without_destination,  // T25b
+    begin_with_slot,          // T25
 };
 
 }  // namespace

@@ -58,15 +58,27 @@ Reason blocked_reason(ResponseClass answer) {
   return Reason::kOutcomeUnknown;
 }
 
-/// What is wrong with the budget that refused, if waiting for it is in vain; empty: it may allow one day.
+/// How the pod can leave without another budget, by the evictor that knows its operator.
+std::string advice_of_evictors(const StatusBuilder& builder) {
+  if (!builder.pod()) return {};
+  for (const std::string_view name : builder.registry().names()) {
+    if (auto advice = builder.registry().find(name)->advice(builder.context_for(name)); !advice.empty()) return advice;
+  }
+  return {};
+}
+
+/// What is wrong with the budget that refused, if waiting for it is in vain; empty: it may allow one day. A budget that
+/// keeps a primary is right as it is: then the way to go is said instead.
 std::string hopeless_budget(const StatusBuilder& builder, const evictors::Classification& verdict) {
   if (verdict.answer != ResponseClass::kPdbBlocked) return {};
   const auto& pdbs = builder.seen().pdbs;
   const auto& ended = builder.seen().ended;
   const std::string name = verdict.blocker ? verdict.blocker->name : std::string();
   for (std::size_t i = 0; i < pdbs.size(); ++i) {
-    if (pdbs[i]->meta.name == name || (name.empty() && pdbs.size() == 1))
-      return scheduling::why_never(*pdbs[i], i < ended.size() ? ended[i] : 0);
+    if (pdbs[i]->meta.name != name && !(name.empty() && pdbs.size() == 1)) continue;
+    std::string why = scheduling::why_never(*pdbs[i], i < ended.size() ? ended[i] : 0);
+    const std::string advice = why.empty() ? std::string() : advice_of_evictors(builder);
+    return advice.empty() ? why : fmt::format("PodDisruptionBudget {} keeps it: {}", pdbs[i]->meta.name, advice);
   }
   return {};
 }

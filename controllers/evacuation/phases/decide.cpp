@@ -121,8 +121,8 @@ Step decide_phase(StatusBuilder& builder) {
 void take_in(StatusBuilder& builder) {
   if (builder.phase() != EvacuationPhase::kPending) return;
   const std::string& hash = builder.seen().spec_hash;
-  if (builder.status().spec_hash.empty() && api::origin_is_verified(builder.evacuation()))
-    builder.set_signed_priority(builder.spec().priority);
+  const bool is_new = builder.status().spec_hash.empty() && !builder.status().signed_priority;
+  if (is_new && api::origin_is_verified(builder.evacuation())) builder.set_signed_priority(builder.spec().priority);
   if (!hash.empty() && !builder.seen().spec_changed) builder.set_spec_hash(hash);
   if (api::find_condition(builder.status().conditions, ConditionType::kOriginVerified)) return;
   builder.set_condition(ConditionType::kOriginVerified, ConditionStatus::kFalse, Reason::kNotSigned,
@@ -220,7 +220,10 @@ Decision decide_answer(const Observed& seen, const evictors::EvictorRegistry& re
   StatusBuilder builder(seen, registry, now);
   const evictors::Evictor* evictor = builder.evictor();
   if (!evictor) return std::move(builder).finish_decision();
-  take_answer(builder, action, answer, evictor->classify(builder.context(), action, answer));
+  evictors::Classification verdict = evictor->classify(builder.context(), action, answer);
+  const bool may_pass = seen.refusal_may_pass && verdict.answer == evictors::ResponseClass::kForbidden;
+  if (may_pass) verdict.answer = evictors::ResponseClass::kRetryLater;
+  take_answer(builder, action, answer, verdict);
   builder.wake_at(now);
   return std::move(builder).finish_decision();
 }

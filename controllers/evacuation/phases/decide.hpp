@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,9 @@ struct Sibling {
 /// What the operator's configuration says about every Evacuation. "By hand": the operator did not make it
 /// (api::origin_is_verified).
 struct OperatorRules {
-  base::Duration slot_without_progress = base::minutes(10);   ///< T36; 0: never
+  base::Duration slot_without_progress = base::minutes(10);  ///< T36, T38; 0: never
+  /// Of a pod's grace period, and of an attempt, at most this counts as progress (T36, T38).
+  base::Duration max_progress = std::chrono::hours(1);
   std::int32_t manual_priority = 1000;                        ///< the highest that counts
   base::Duration manual_suspended = std::chrono::hours(168);  ///< then it expires; 0: never
   base::Duration manual_ttl = std::chrono::hours(168);        ///< of a finished one, at most
@@ -51,13 +54,17 @@ struct Observed {
   std::string origin;         ///< why it counts as made by hand; only where that is not stored yet
   bool policy_gone = false;   ///< it is being deleted, and so is (or was) the policy that owns it
   bool policy_suspends =
-      false;                 ///< its policy makes suspended ones (mode Manual): waiting for a person is what it is for
-  PodGroupView pod_group;    ///< of the pod, while it is there; empty for dry runs
-  std::string claim_risk;    ///< why the pod's end would cost its data; empty: nothing is known against it
-  std::string not_allowed;   ///< why a service may not be called for it, as just seen; empty: none was refused
-  std::string duplicate_of;  ///< name of another unfinished Evacuation that moves the same pod UID; empty: none
+      false;               ///< its policy makes suspended ones (mode Manual): waiting for a person is what it is for
+  PodGroupView pod_group;  ///< of the pod, while it is there; empty for dry runs
+  std::string claim_risk;  ///< why the pod's end would cost its data; empty: nothing is known against it
+  bool refusal_may_pass = false;  ///< the 403 just answered may be of an API server that has just started
+  std::string not_allowed;        ///< why a service may not be called for it, as just seen; empty: none was refused
+  std::string duplicate_of;       ///< name of another unfinished Evacuation that moves the same pod UID; empty: none
   Slot slot;
-  bool slot_is_waited_for = false;  ///< somebody could go if this one gave its slot back
+  /// Why a pod that leaves an emptied node has no other node to go to, as just seen; empty: it has one.
+  std::string no_destination;
+  std::set<std::string> emptied_nodes;  ///< Verifying: nodes that are emptied together with the pod's
+  bool slot_is_waited_for = false;      ///< somebody could go if this one gave its slot back
   OperatorRules rules;
   std::vector<Sibling> siblings;  ///< looked up once the pod's controller is known
   /// How long earlier Evacuations of the same workload were InProgress, shortest first; at most the newest 16.
@@ -116,6 +123,9 @@ Decision decide(const Observed& seen, const evictors::EvictorRegistry& registry,
 /// After `action` was sent: `seen.evacuation` carries the unresolved intent.
 Decision decide_answer(const Observed& seen, const evictors::EvictorRegistry& registry, const evictors::Action& action,
                        const evictors::CallResult& answer, base::TimePoint now);
+
+/// How long a pod that terminates counts in the departure limits while others wait (T38). `pod`: nullptr: unknown.
+base::Duration departure_counts_for(const OperatorRules& rules, const api::EvacuationSpec& spec, const api::Pod* pod);
 
 /// A 201 without a deletionTimestamp after this long is no 201 (T31).
 inline constexpr base::seconds kDeleteVisibleWithin{30};

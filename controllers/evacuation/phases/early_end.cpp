@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "api/origin.hpp"
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// What ends an attempt before its time: a slot is for work that goes on, and one that stands still while others wait
-/// for it is given back (T36); and what neither a retry nor another evictor would change, as the pod's end would cost
-/// its data, or a service may not be called for its namespace (T37).
+/// for it is given back (T36), or counts no longer where it cannot be interrupted (T38); and what neither a retry nor
+/// another evictor would change, as the pod's end would cost its data, or a service may not be called for its namespace
+/// (T37).
 namespace controllers::evacuation {
 namespace {
 
@@ -12,16 +16,32 @@ using api::ConditionStatus;
 using api::EvacuationPhase;
 using evictors::Rollback;
 
+/// A slot is held and nothing gets on.
 struct Standstill {
-  base::TimePoint since;
-  std::string what;  ///< for people
+  base::TimePoint due;        ///< the slot goes to those that wait for it from then on
+  std::string what;           ///< human-readable
+  bool may_interrupt = true;  ///< false: the owner is at work
 };
 
-/// Somebody says "not now", in a phase in which we are the ones who ask.
+base::Duration patience(const StatusBuilder& builder) { return builder.seen().rules.slot_without_progress; }
+
+std::string no_progress(const StatusBuilder& builder, std::string_view what) {
+  return fmt::format("no progress for {} while others wait for its slot: {}", base::format_duration(patience(builder)),
+                     what);
+}
+
+/// An answer said "not now", in a phase in which we are the ones who ask.
 std::optional<Standstill> blocked(const StatusBuilder& builder) {
   const auto& since = builder.status().blocked_since;
   if (!since || builder.phase() == EvacuationPhase::kInProgress) return std::nullopt;
-  return Standstill{*since, "blocked" + held_up_by(builder.status())};
+  return Standstill{*since + patience(builder), no_progress(builder, "blocked" + held_up_by(builder.status()))};
+}
+
+/// Each evictor that could move the pod is unavailable.
+std::optional<Standstill> without_evictor(const StatusBuilder& builder) {
+  if (builder.evictor()) return std::nullopt;
+  const base::TimePoint since = builder.status().phase_entered_at.value_or(builder.now());
+  return Standstill{since + patience(builder), no_progress(builder, "no evictor is available")};
 }
 
 /// A handoff that nobody acknowledges, or that shows no sign of life any more.
@@ -30,15 +50,80 @@ std::optional<Standstill> silent_handoff(StatusBuilder& builder) {
   if (!builder.is_true(ConditionType::kHandoffAcknowledged)) {
     if (builder.condition_has_reason(ConditionType::kHandoffAcknowledged, Reason::kAcknowledgeTimeout))
       return std::nullopt;  // it goes on without a handoff
-    return Standstill{asked_at(builder), "nobody acknowledged the request"};
+    return Standstill{asked_at(builder) + patience(builder), no_progress(builder, "nobody acknowledged the request")};
   }
   const auto& last = builder.status().last_heartbeat_at;
-  return last ? std::optional(Standstill{*last, "no sign of life from the pod's owner"}) : std::nullopt;
+  if (!last) return std::nullopt;
+  return Standstill{*last + patience(builder), no_progress(builder, "no sign of life from the pod's owner")};
 }
 
-/// What was asked stands as long as it cannot be taken back, so the slot does, too.
+/// What was asked stands as long as it cannot be taken back.
 bool may_be_undone(const StatusBuilder& builder) {
-  return builder.evictor()->undone(builder.context()) != Rollback::kRemoteMarkRemains;
+  return !builder.evictor() || builder.evictor()->undone(builder.context()) != Rollback::kRemoteMarkRemains;
+}
+
+/// An owner moves the pod in the background by a protocol that has neither signs of life nor a way back.
+std::optional<Standstill> background_work(StatusBuilder& builder) {
+  if (builder.phase() != EvacuationPhase::kInProgress || !builder.remote().alive.empty() || may_be_undone(builder))
+    return std::nullopt;
+  const auto& status = builder.status();
+  const auto since = status.last_heartbeat_at ? status.last_heartbeat_at : status.in_progress_since;
+  return Standstill{since.value_or(builder.now()) + patience(builder),
+                    no_progress(builder, "the pod's owner moves it in the background and shows no sign of life"),
+                    false};
+}
+
+/// The time of an attempt that counts as progress, whatever signs of life there are: timeouts of a manual Evacuation,
+/// and annotations of the pod, may say a week. A policy's timeouts.total counts.
+base::Duration counted_as_progress(const StatusBuilder& builder) {
+  const base::Duration most = std::max(builder.seen().rules.max_progress, patience(builder));
+  if (!api::origin_is_verified(builder.evacuation())) return most;
+  return std::max<base::Duration>(most, builder.spec().timeouts.total.value_or(base::seconds(0)));
+}
+
+std::optional<Standstill> takes_too_long(const StatusBuilder& builder) {
+  const bool is_working = builder.phase() == EvacuationPhase::kInProgress;
+  const bool is_preparing = builder.phase() == EvacuationPhase::kPreparing;
+  if (!is_working && (!is_preparing || api::origin_is_verified(builder.evacuation()))) return std::nullopt;
+  const auto& status = builder.status();
+  const auto since = status.attempt_started_at ? status.attempt_started_at : status.phase_entered_at;
+  const base::Duration most = counted_as_progress(builder);
+  return Standstill{since.value_or(builder.now()) + most,
+                    fmt::format("others wait for its slot, and the attempt takes longer than {} (limits.maxProgress of "
+                                "the operator's configuration)",
+                                base::format_duration(most)),
+                    is_preparing};
+}
+
+/// The one that ends first.
+std::optional<Standstill> first_standstill(StatusBuilder& builder) {
+  std::optional<Standstill> first = blocked(builder);
+  const auto take = [&](std::optional<Standstill> other) {
+    if (other && (!first || other->due < first->due)) first = std::move(other);
+  };
+  take(without_evictor(builder));
+  if (builder.evictor()) take(silent_handoff(builder));
+  if (builder.evictor()) take(background_work(builder));
+  take(takes_too_long(builder));
+  return first;
+}
+
+bool slot_was_returned(const StatusBuilder& builder) {
+  return builder.condition_has_reason(ConditionType::kSlotAcquired, Reason::kNoProgress);
+}
+
+/// True: the slot goes to others now. Looks again while nobody waits for it.
+bool must_give_slot(StatusBuilder& builder, base::TimePoint due) {
+  builder.wake_at_deadline(due);
+  if (!builder.expired(due) || outcome_open(builder)) return false;
+  if (!builder.seen().slot_is_waited_for) builder.wake_at(builder.now() + kRefreshWaiting);
+  return builder.seen().slot_is_waited_for;
+}
+
+/// T38: it goes on, and counts for its workload only.
+void stop_counting(StatusBuilder& builder, const std::string& why) {
+  builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kNoProgress, why);
+  builder.record_warning(EventReason::kSlotReturned, why + "; it goes on without a slot");
 }
 
 struct Refused {
@@ -55,22 +140,31 @@ std::optional<Refused> refused(const Observed& seen) {
 }  // namespace
 
 std::optional<Step> return_slot_without_progress(StatusBuilder& builder) {
-  const base::Duration most = builder.seen().rules.slot_without_progress;
-  if (most == base::Duration::zero() || !builder.evictor() || !builder.pod()) return std::nullopt;
-  auto standstill = blocked(builder);
-  if (!standstill) standstill = silent_handoff(builder);
-  if (!standstill) return std::nullopt;
-  const base::TimePoint due = standstill->since + most;
-  builder.wake_at_deadline(due);
-  if (!builder.expired(due) || outcome_open(builder)) return std::nullopt;
-  if (!builder.seen().slot_is_waited_for || !may_be_undone(builder)) {
-    builder.wake_at(builder.now() + kRefreshWaiting);
-    return std::nullopt;
+  if (patience(builder) == base::Duration::zero() || !builder.pod() || slot_was_returned(builder)) return std::nullopt;
+  const auto standstill = first_standstill(builder);
+  if (!standstill || !must_give_slot(builder, standstill->due)) return std::nullopt;
+  if (standstill->may_interrupt && may_be_undone(builder)) {
+    builder.resolve_intent(IntentResult::kNoEffect);
+    return retry_or_fail(builder, Reason::kNoProgress, standstill->what);
   }
-  builder.resolve_intent(IntentResult::kNoEffect);
-  return retry_or_fail(builder, Reason::kNoProgress,
-                       fmt::format("no progress for {} while others wait for its slot: {}", base::format_duration(most),
-                                   standstill->what));
+  stop_counting(builder, standstill->what);
+  return std::nullopt;
+}
+
+std::optional<Step> stop_counting_departure(StatusBuilder& builder) {
+  if (patience(builder) == base::Duration::zero() || slot_was_returned(builder)) return std::nullopt;
+  const base::Duration most = departure_counts_for(builder.seen().rules, builder.spec(), builder.pod());
+  const base::TimePoint since = builder.status().phase_entered_at.value_or(builder.now());
+  if (must_give_slot(builder, since + most)) {
+    stop_counting(builder, fmt::format("others wait for its slot, and the pod has been terminating for {}",
+                                       base::format_duration(most)));
+  }
+  return std::nullopt;
+}
+
+base::Duration departure_counts_for(const OperatorRules& rules, const api::EvacuationSpec& spec, const api::Pod* pod) {
+  const base::Duration grace = evictors::grace_period(spec, pod);
+  return std::max(rules.slot_without_progress, std::min(grace, rules.max_progress));
 }
 
 std::optional<Step> refuse_request(StatusBuilder& builder) {

@@ -24,20 +24,20 @@ bool deletion_seen(const StatusBuilder& builder) {
   return builder.pod_terminating() || builder.status().outcome->pod_deletion_timestamp;
 }
 
-/// deletionTimestamp is the deletion plus its grace: the one we asked for, else the pod's own.
+/// By the API server's clock: deletionTimestamp is the deletion plus its grace period.
 base::TimePoint deleted_at(const StatusBuilder& builder) {
-  constexpr std::int64_t kDefaultGrace = 30;
-  constexpr std::int64_t kMaxGrace = 7 * 24 * 3600;
-  const auto of_pod = builder.pod()->termination_grace_period_seconds;
-  const std::int64_t grace = builder.spec().grace_period_seconds.value_or(of_pod.value_or(kDefaultGrace));
   const base::TimePoint end = builder.pod()->meta.deletion_timestamp.value_or(builder.now());
-  return end - base::seconds(std::clamp<std::int64_t>(grace, 0, kMaxGrace));
+  return end - evictors::grace_period(builder.spec(), builder.pod());
+}
+
+base::TimePoint termination_deadline(const StatusBuilder& builder) {
+  return evictors::termination_deadline(builder.spec(), builder.pod(), builder.now());
 }
 
 void start_termination_clock(StatusBuilder& builder) {
   builder.set_pod_deletion_timestamp(builder.pod()->meta.deletion_timestamp);
   builder.remember({{std::string(kDeletedAtRef), base::format_time(deleted_at(builder))}});
-  builder.set_deadline(builder.now() + evictors::termination_timeout(builder.spec(), builder.pod()));
+  builder.set_deadline(termination_deadline(builder));
   builder.set_condition(ConditionType::kTargetGone, ConditionStatus::kFalse, Reason::kStillPresent);
   builder.set_condition(ConditionType::kProgressing, ConditionStatus::kTrue, Reason::kTerminating);
 }
@@ -87,7 +87,7 @@ std::optional<Step> wait_for_deletion_timestamp(StatusBuilder& builder) {
 /// The termination timeout begins when the deletion is seen. Never answers.
 std::optional<Step> keep_termination_deadline(StatusBuilder& builder) {
   if (!builder.status().outcome->pod_deletion_timestamp) start_termination_clock(builder);
-  builder.set_deadline_if_none(builder.now() + evictors::termination_timeout(builder.spec(), builder.pod()));
+  builder.set_deadline_if_none(termination_deadline(builder));
   builder.wake_at_deadline(*builder.status().deadline);
   return std::nullopt;
 }
@@ -110,12 +110,13 @@ std::optional<Step> tidy_while_terminating(StatusBuilder& builder) {
   return builder.act(std::move(*action));
 }
 
-constexpr std::array<Rule, 6> kEvictingRules = {
+constexpr std::array<Rule, 7> kEvictingRules = {
     refuse_late_cancel,           // T29
     fail_without_pod,             // the spec no longer names its pod
     wait_for_deletion_timestamp,  // T31
     keep_termination_deadline,    // starts timeouts.termination
     time_out_termination,         // T32
+    stop_counting_departure,      // T38
     tidy_while_terminating,       // what need not wait for the pod's end
 };
 

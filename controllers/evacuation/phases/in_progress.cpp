@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "controllers/evacuation/phases/status_builder.hpp"
+#include "evictors/eviction_call.hpp"
 
 /// InProgress: somebody else works on it.
 namespace controllers::evacuation {
@@ -37,7 +40,9 @@ std::optional<Step> go_on_to_eviction(StatusBuilder& builder) {
   if (builder.plan().next != evictors::NextMove::kAct) return std::nullopt;
   const auto deadline = builder.status().deadline;
   const auto next_call = builder.status().next_action_at;
-  builder.enter(EvacuationPhase::kRequesting, Reason::kReadyToEvict, "the pod may be evicted now");
+  const bool evicts = builder.plan().action->name == evictors::kPostEviction;
+  builder.enter(EvacuationPhase::kRequesting, Reason::kReadyToEvict,
+                evicts ? "the pod may be evicted now" : fmt::format("next call: {}", builder.plan().action->name));
   builder.set_deadline(deadline);
   builder.set_next_call_at(next_call);
   return Step::kAgain;

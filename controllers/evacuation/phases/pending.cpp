@@ -205,22 +205,23 @@ std::optional<Step> accept(StatusBuilder& builder) {
   return std::nullopt;
 }
 
-constexpr std::array<Rule, 15> kPendingRules = {
-    end_if_cancelled,      // T2
-    reject_invalid_spec,   // T1
-    reject_changed_spec,   // T2b
-    refuse_priority,       // T1
-    fill_in_uid,           // T1
-    reject_immovable_pod,  // T1
-    reject_other_node,     // T1
-    fill_in_node,          // as long as the pod has none
-    reject_duplicate,      // T1
-    refuse_request,        // T37
-    expire,                // T2
-    accept,                // records the Event
-    wait_while_suspended,  // mode Manual
-    wait_for_pod_group,    // all of a PodGroup begin together
-    begin_with_slot,       // T3
+constexpr std::array<Rule, 16> kPendingRules = {
+    end_if_cancelled,         // T2
+    reject_invalid_spec,      // T1
+    reject_changed_spec,      // T2b
+    refuse_priority,          // T1
+    fill_in_uid,              // T1
+    reject_immovable_pod,     // T1
+    reject_other_node,        // T1
+    fill_in_node,             // as long as the pod has none
+    reject_duplicate,         // T1
+    refuse_request,           // T37
+    expire,                   // T2
+    accept,                   // records the Event
+    wait_while_suspended,     // mode Manual
+    wait_for_pod_group,       // all of a PodGroup begin together
+    end_without_destination,  // T2
+    begin_with_slot,          // T3
 };
 
 }  // namespace
@@ -247,6 +248,15 @@ std::optional<Step> wait_while_suspended(StatusBuilder& builder) {
   builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kPaused, "spec.suspend is true");
   builder.set_blocker(make_blocker(BlockerKind::kSuspended, "", "set spec.suspend to false to release it"));
   return builder.wait();
+}
+
+/// T2, T25b: evicted all the same, the pod would land on a node that is emptied.
+std::optional<Step> end_without_destination(StatusBuilder& builder) {
+  const std::string& why = builder.seen().no_destination;
+  if (why.empty()) return std::nullopt;
+  if (builder.status().attempt == 0)
+    builder.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, Reason::kDecisionExpired);
+  return builder.finish(EvacuationPhase::kCancelled, Reason::kDecisionExpired, why);
 }
 
 std::optional<Step> begin_with_slot(StatusBuilder& builder) {

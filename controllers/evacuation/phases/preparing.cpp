@@ -18,7 +18,12 @@ std::optional<Step> keep_deadline(StatusBuilder& builder) {
 /// T4: no evictor can move the pod; one that is only unavailable is waited for until timeouts.prepare is over.
 std::optional<Step> choose_evictor_in_time(StatusBuilder& builder) {
   const auto answer = choose_evictor(builder);
-  if (answer && !(builder.began_late() && *answer == Step::kSettled)) return answer;
+  const bool waits = answer == Step::kSettled;
+  if (answer && !waits) return answer;
+  if (waits && !builder.began_late()) {
+    const auto returned = return_slot_without_progress(builder);
+    return returned ? returned : answer;
+  }
   if (builder.evictor()) return std::nullopt;
   return retry_or_fail(builder, Reason::kNotEvictable, "no evictor became available within timeouts.prepare");
 }

@@ -29,6 +29,11 @@ bool must_wait(StatusBuilder& builder) {
   return true;
 }
 
+base::seconds call_timeout(const StatusBuilder& builder) {
+  const evictors::Evictor* evictor = builder.evictor();
+  return evictor ? evictor->call_timeout(builder.context()) : evictors::kCallTimeout;
+}
+
 void record_request(StatusBuilder& builder, const evictors::Action& action) {
   if (builder.status().blocked_count > 0 || builder.intent_open()) return;  // the same question again
   const bool eviction = action.name == evictors::kPostEviction;
@@ -209,11 +214,11 @@ Step on_answer(StatusBuilder& builder, const evictors::Action& action, const evi
 Step decide_requesting(StatusBuilder& builder) { return first_answer(kRequestingRules, builder); }
 
 bool outcome_open(const StatusBuilder& builder) {
-  return builder.intent_open() && builder.now() < builder.status().intent->time + evictors::kCallTimeout;
+  return builder.intent_open() && builder.now() < builder.status().intent->time + call_timeout(builder);
 }
 
 Step wait_for_outcome(StatusBuilder& builder) {
-  builder.wake_at(builder.status().intent->time + evictors::kCallTimeout);
+  builder.wake_at(builder.status().intent->time + call_timeout(builder));
   return builder.wait();
 }
 

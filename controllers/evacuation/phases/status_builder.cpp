@@ -6,6 +6,7 @@
 
 #include "api/meta/well_known.hpp"
 #include "api/origin.hpp"
+#include "api/stored_times.hpp"
 #include "base/text.hpp"
 
 namespace controllers::evacuation {
@@ -97,7 +98,9 @@ StatusBuilder::StatusBuilder(const Observed& seen, const evictors::EvictorRegist
       registry_(registry),
       now_(now),
       evacuation_(seen.evacuation),
-      timeouts_(evictors::effective_timeouts(seen.evacuation.spec)) {}
+      timeouts_(evictors::effective_timeouts(seen.evacuation.spec)) {
+  api::correct_times(draft(), now);
+}
 
 const api::Pod* StatusBuilder::pod() const {
   if (!seen_.pod || seen_.pod->uid() != spec().pod_ref.uid) return nullptr;

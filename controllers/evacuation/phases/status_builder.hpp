@@ -311,6 +311,8 @@ std::optional<Step> refuse_late_cancel(StatusBuilder& builder);
 std::optional<Step> wait_while_suspended(StatusBuilder& builder);
 /// T1, T25c: another unfinished Evacuation moves the same pod.
 std::optional<Step> reject_duplicate(StatusBuilder& builder);
+/// T2, T25b: the plan that it belongs to counted on capacity that is gone.
+std::optional<Step> end_without_destination(StatusBuilder& builder);
 /// The slot question of Pending and Backoff; on a granted one the attempt begins.
 std::optional<Step> begin_with_slot(StatusBuilder& builder);
 /// T4: chooses the evictor of the attempt. Answers while none can be had.
@@ -319,6 +321,8 @@ std::optional<Step> choose_evictor(StatusBuilder& builder);
 std::optional<Step> give_up_when_blocked(StatusBuilder& builder);
 /// T36: the attempt has stood still for too long, and others wait for its slot.
 std::optional<Step> return_slot_without_progress(StatusBuilder& builder);
+/// T38: the pod has been terminating for too long, and others wait for the slot. Never answers.
+std::optional<Step> stop_counting_departure(StatusBuilder& builder);
 /// T16, T18–T20: takes over what the remote side shows.
 std::optional<Step> follow_remote(StatusBuilder& builder, const evictors::Observation& remote);
 /// T22: ack, heartbeat, queue and total deadlines; wakes for the next of them.

@@ -32,6 +32,12 @@ bool may_replace(const StatusBuilder& builder, const Sibling& sibling, base::Tim
          !pod.meta.is_terminating() && !pod.is_terminal();
 }
 
+/// Ready, and its operator counts on it.
+bool is_serving(const StatusBuilder& builder, const api::Pod& pod) {
+  const evictors::Evictor* evictor = builder.evictor();
+  return pod.is_ready() && (!evictor || evictor->is_in_service(builder.context(), pod));
+}
+
 /// It was given the node of spec.placement, so it was made for this one.
 bool is_hinted(const StatusBuilder& builder, const api::Pod& pod) {
   const std::string* mark = pod.meta.annotations.find(api::well_known::kPlacementAnnotation);
@@ -53,7 +59,7 @@ const api::Pod* find_replacement(const StatusBuilder& builder) {
   const auto rank = [&](const api::Pod& pod) {
     const bool has_hint = is_hinted(builder, pod) || is_where_hinted(builder, pod);
     const bool chosen_before = known && known->uid == pod.meta.uid;
-    return std::tuple(!has_hint, !pod.is_ready(), !chosen_before, pod.meta.creation_timestamp, pod.meta.name);
+    return std::tuple(!has_hint, !is_serving(builder, pod), !chosen_before, pod.meta.creation_timestamp, pod.meta.name);
   };
   for (const Sibling& sibling : builder.seen().siblings) {
     if (!may_replace(builder, sibling, since)) continue;
@@ -89,7 +95,7 @@ void record_replacement(StatusBuilder& builder, const api::Pod& pod) {
   const auto& before = builder.status().outcome->replacement;
   const bool known = before && before->uid == pod.meta.uid;
   api::EvacuationReplacement next{pod.meta.name, pod.meta.uid, pod.node_name, known ? before->ready_at : std::nullopt};
-  if (pod.is_ready() && !next.ready_at) next.ready_at = builder.now();
+  if (is_serving(builder, pod) && !next.ready_at) next.ready_at = builder.now();
   builder.set_replacement(std::move(next));
 }
 
@@ -102,16 +108,27 @@ Step succeed(StatusBuilder& builder, std::string message) {
   return builder.finish(EvacuationPhase::kSucceeded, reason_of(builder.status().outcome->kind), std::move(message));
 }
 
+constexpr const char* kEmptiedToo = ", which is to be emptied as well";
+
+/// Its plan empties that node, too, so the move gains nothing.
+bool lands_on_emptied(const StatusBuilder& builder, const std::string& node) {
+  return builder.seen().emptied_nodes.contains(node);
+}
+
 void show_candidate(StatusBuilder& builder, const api::Pod& pod) {
   if (!pod.node_name.empty()) record_replacement(builder, pod);  // before that there is nothing to tell
-  if (!pod.is_ready()) {
-    builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kWaiting, pod.meta.name);
+  if (!is_serving(builder, pod)) {
+    builder.set_condition(
+        ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kWaiting,
+        pod.is_ready() ? pod.meta.name + " is Ready, and has no role in its cluster yet" : pod.meta.name);
     return;
   }
   const bool moved = pod.node_name != builder.spec().node_name || builder.spec().node_name.empty();
-  builder.set_condition(ConditionType::kReplacementReady, moved ? ConditionStatus::kTrue : ConditionStatus::kFalse,
-                        moved ? Reason::kReady : Reason::kSameNode,
-                        fmt::format("{} on node {}", pod.meta.name, pod.node_name.value));
+  const bool is_emptied = moved && lands_on_emptied(builder, pod.node_name.value);
+  builder.set_condition(
+      ConditionType::kReplacementReady, moved && !is_emptied ? ConditionStatus::kTrue : ConditionStatus::kFalse,
+      moved && !is_emptied ? Reason::kReady : Reason::kSameNode,
+      fmt::format("{} on node {}{}", pod.meta.name, pod.node_name.value, is_emptied ? kEmptiedToo : ""));
 }
 
 /// The replacement is found by the pod's owner.
@@ -131,8 +148,10 @@ void show_arrived(StatusBuilder& builder, const std::string& message) {
   const bool migrated = outcome.kind == api::OutcomeKind::kMigrated;
   const auto& node = builder.spec().node_name;
   const bool back = !migrated && outcome.replacement && !node.empty() && outcome.replacement->node == node;
-  if (back) {
-    builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kSameNode, message);
+  const bool is_emptied = outcome.replacement && lands_on_emptied(builder, outcome.replacement->node.value);
+  if (back || is_emptied) {
+    builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kSameNode,
+                          message + (is_emptied && !back ? kEmptiedToo : ""));
     return;
   }
   builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kTrue,

@@ -21,13 +21,13 @@ std::unique_ptr<Adapter> couchbase_adapter();
 /// withdrawn.
 std::unique_ptr<Adapter> vitess_adapter();
 
-/// CloudNativePG: a primary is switched over (Cluster status.targetPrimary) before it is evicted as a replica. Writing
+/// CloudNativePG and EDB Postgres for Kubernetes: a primary is switched over (Cluster status.targetPrimary) before it is evicted as a replica. Writing
 /// the Cluster is opt-in by parameter `switchover` and needs the ClusterRole evacuator-handoff-cloudnative-pg.
 std::unique_ptr<Adapter> cloudnative_pg_adapter();
 
-/// Zalando's postgres-operator: Patroni's POST /switchover on the primary's pod, then its eviction as a replica. Opt-in
-/// by parameter `switchover`; through the API server's pod proxy (ClusterRole evacuator-handoff-patroni) or, with
-/// parameter `service`, through a configured service.
+/// Zalando's postgres-operator, and any other Patroni in Kubernetes: Patroni's POST /switchover on the primary's pod,
+/// then its eviction as a replica. Opt-in by parameter `switchover`; through the API server's pod proxy (ClusterRole
+/// evacuator-handoff-patroni) or, with parameter `service`, through a configured service.
 std::unique_ptr<Adapter> patroni_adapter();
 
 /// Crunchy PGO: the annotation trigger-switchover on the PostgresCluster, then eviction as a replica. Opt-in by
@@ -38,8 +38,8 @@ std::unique_ptr<Adapter> pgo_adapter();
 /// deletes the pod.
 std::unique_ptr<Adapter> tikv_adapter();
 
-/// TiKV under TiDB operator v2, which knows no such annotation: refused by name, so that no plain eviction takes it
-/// down with its leaders.
+/// TiKV under TiDB operator v2, which moves the leaders away while the pod terminates: a plain eviction, never with
+/// another grace period.
 std::unique_ptr<Adapter> tikv_v2_adapter();
 
 /// No operator at all: the eviction API between the policy's hooks. Recognises no pod by itself.

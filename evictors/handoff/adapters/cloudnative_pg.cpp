@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
@@ -14,9 +16,36 @@ namespace evictors::handoff {
 namespace {
 
 constexpr kube::ResourceType kCnpgClusters{"postgresql.cnpg.io", "v1", "clusters", "Cluster"};
-constexpr std::string_view kCnpgClusterLabel = "cnpg.io/cluster";
-constexpr std::string_view kCnpgRoleLabel = "cnpg.io/instanceRole";
+constexpr kube::ResourceType kEdbClusters{"postgresql.k8s.enterprisedb.io", "v1", "clusters", "Cluster"};
+
+/// CloudNativePG, or EDB's operator that was made from it: the same objects under other keys.
+struct CnpgKeys {
+  const kube::ResourceType* clusters;
+  std::string cluster;   ///< label: the Cluster's name
+  std::string role;      ///< label: primary, replica, unhealthy (a former primary during a fail-over)
+  std::string pod_role;  ///< label, not on older versions: instance, pooler
+  std::string instance;  ///< label: the instance's name
+  std::string pooler;    ///< label: only on poolers
+  std::string job;       ///< label: only on Jobs' pods, which carry the instance's name, too
+};
+
+CnpgKeys keys_under(const std::string& prefix, const kube::ResourceType& clusters) {
+  return {&clusters,          prefix + "cluster",      prefix + "instanceRole",
+          prefix + "podRole", prefix + "instanceName", prefix + "poolerName",
+          prefix + "jobRole"};
+}
+
+const CnpgKeys& keys_of(const api::Pod& pod) {
+  static const CnpgKeys kOwn = keys_under("cnpg.io/", kCnpgClusters);
+  static const CnpgKeys kEdb = keys_under("k8s.enterprisedb.io/", kEdbClusters);
+  const auto& labels = pod.meta.labels;
+  const bool is_edb = labels.contains(kEdb.cluster) || labels.contains(kEdb.role);
+  return is_edb && !labels.contains(kOwn.cluster) ? kEdb : kOwn;
+}
+
+constexpr std::string_view kOldRole = "role";  // label of the role before cnpg.io/instanceRole
 constexpr std::string_view kCnpgCluster = "cluster";
+constexpr std::string_view kInstanceStatus = "instance-status/";  // and the pod's name
 constexpr std::string_view kTargetRef = "targetPrimary";
 constexpr std::string_view kTargetState = "targetPrimary=";  // in intent.preState
 constexpr std::size_t kMaxCnpgSign = 64;
@@ -65,10 +94,32 @@ api::Json conditions_of_switchover(const CnpgView& view, base::TimePoint now) {
   return all;
 }
 
+/// "0/3000060", a position in the log.
+std::int64_t log_position(std::string_view lsn) {
+  const std::size_t slash = lsn.find('/');
+  if (slash == std::string_view::npos) return 0;
+  std::uint32_t high = 0;
+  std::uint32_t low = 0;
+  const auto read = [](std::string_view text, std::uint32_t& value) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    return error == std::errc() && end == text.data() + text.size();
+  };
+  if (!read(lsn.substr(0, slash), high) || !read(lsn.substr(slash + 1), low) || high > 0x7fffffff) return 0;
+  return static_cast<std::int64_t>(std::uint64_t{high} << 32 | low);
+}
+
 class CloudNativePgAdapter final : public SwitchoverAdapter {
  public:
   std::string_view name() const override { return "cloudnative-pg"; }
-  bool recognises(const api::Pod& pod) const override { return is_plain_name(pod_label(pod, kCnpgClusterLabel)); }
+
+  /// Poolers and Jobs carry the cluster's label, too.
+  bool recognises(const api::Pod& pod) const override {
+    const CnpgKeys& keys = keys_of(pod);
+    if (!is_plain_name(pod_label(pod, keys.cluster)) || is_helper(pod)) return false;
+    const auto& labels = pod.meta.labels;
+    return pod_label(pod, keys.pod_role) == "instance" || labels.contains(keys.role) ||
+           labels.contains(keys.instance) || labels.contains(kOldRole);
+  }
 
   /// An accepted switchover is never taken back, so there is no undo(): the old primary shuts down as soon as
   /// targetPrimary changes, and the new one is promoted before currentPrimary says so. An old primary that is named as
@@ -82,19 +133,77 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
     return request_on_its_way(context) ? Rollback::kPending : Rollback::kNothingToDo;
   }
 
+  std::string remains(const EvictorContext& context) const override {
+    const auto view = our_target(context).empty() ? std::nullopt : cnpg_view(context);
+    if (!view || view->current.empty()) return {};
+    if (view->target == view->current) return fmt::format("{} leads now", view->current);
+    return fmt::format("the switchover to {} goes on; {} leads now", view->target, view->current);
+  }
+
  private:
-  InstanceRole role(const api::Pod& pod) const override {
-    const std::string& current = pod_label(pod, kCnpgRoleLabel);
-    return role_of_label(current.empty() ? pod_label(pod, "role") : current);
+  InstanceRole role(const EvictorContext&, const api::Pod& pod) const override {
+    const std::string& current = pod_label(pod, keys_of(pod).role);
+    return role_of_label(current.empty() ? pod_label(pod, kOldRole) : current);
+  }
+
+  bool is_helper(const api::Pod& pod) const override {
+    const CnpgKeys& keys = keys_of(pod);
+    const std::string& pod_role = pod_label(pod, keys.pod_role);
+    return (!pod_role.empty() && pod_role != "instance") || pod.meta.labels.contains(keys.pooler) ||
+           pod.meta.labels.contains(keys.job) || belongs_to_job(pod);
+  }
+
+  std::optional<std::pair<std::string, std::string>> cluster_label(const EvictorContext& context) const override {
+    const CnpgKeys& keys = keys_of(*context.pod);
+    const std::string& cluster = pod_label(*context.pod, keys.cluster);
+    if (!is_plain_name(cluster)) return std::nullopt;
+    return std::pair(keys.cluster, cluster);
   }
   base::seconds total() const override { return base::seconds(600); }
   std::string_view cluster_role() const override { return "evacuator-handoff-cloudnative-pg"; }
 
   std::vector<Read> switchover_reads(const EvictorContext& context) const override {
-    const std::string& cluster = pod_label(*context.pod, kCnpgClusterLabel);
+    const CnpgKeys& keys = keys_of(*context.pod);
+    const std::string& cluster = pod_label(*context.pod, keys.cluster);
     if (!is_plain_name(cluster)) return {};
-    return {{std::string(kCnpgCluster), kube::get_request(kCnpgClusters, {context.pod->meta.ns, cluster}), {}},
-            instances_read(context, kCnpgClusterLabel, cluster)};
+    return {{std::string(kCnpgCluster), kube::get_request(*keys.clusters, {context.pod->meta.ns, cluster}), {}}};
+  }
+
+  /// What `kubectl cnpg status` reads. Without the right to it nothing is known against the instance.
+  std::vector<Read> candidate_reads(const EvictorContext& context, const api::Pod& candidate) const override {
+    Read read;
+    read.name = std::string(kInstanceStatus) + candidate.meta.name;
+    read.request.method = "GET";
+    read.request.path = fmt::format("/api/v1/namespaces/{}/pods/https:{}:8000/proxy/pg/status", context.pod->meta.ns,
+                                    candidate.meta.name);
+    read.request.timeout = base::seconds(5);
+    return {std::move(read)};
+  }
+
+  bool may_be_missing(const EvictorContext&, const Document& document) const override {
+    return document.name.starts_with(kInstanceStatus);
+  }
+
+  static std::optional<api::Json> instance_status(const EvictorContext& context, const api::Pod& pod) {
+    return object_of(context.document(std::string(kInstanceStatus) + pod.meta.name));
+  }
+
+  /// CloudNativePG's own rule for a new primary: an instance that does not receive the log may lack the end of it.
+  std::string unfit(const EvictorContext& context, const api::Pod& pod) const override {
+    const auto status = instance_status(context, pod);
+    const api::Json* active = status ? api::find_at(*status, {"isWalReceiverActive"}) : nullptr;
+    return active != nullptr && *active == api::Json(false) ? "its WAL receiver is not active" : std::string();
+  }
+
+  std::int64_t position(const EvictorContext& context, const api::Pod& pod) const override {
+    const auto status = instance_status(context, pod);
+    return status ? log_position(api::text_at(*status, {"receivedLsn"})) : 0;
+  }
+
+  bool confirms(const EvictorContext& context, const api::Pod& leader) const override {
+    if (!opted_in(context)) return true;
+    const auto view = cnpg_view(context);
+    return view && view->current == leader.meta.name;
   }
 
   bool requested(const EvictorContext& context) const override {
@@ -118,17 +227,16 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
 
   std::optional<Request> switchover(const EvictorContext& context) const override {
     const auto view = cnpg_view(context);
-    const Document* instances = context.document(kInstances);
-    if (!view || !instances || !instances->ok()) return std::nullopt;
+    const Document* listed = context.document(kInstances);
+    if (!view || !listed || !listed->ok()) return std::nullopt;
     if (view->current != context.pod->meta.name) return std::nullopt;  // the label lags behind
-    const std::string candidate = switchover_candidate(context, instances, kCnpgRoleLabel);
-    if (candidate.empty()) {
-      return RemoteFailure{"NoHealthyReplica", "no Ready replica on another node could become primary", true};
-    }
-    return patch_status(context, *view, candidate);
+    const auto fit = candidates(context);
+    if (fit.empty()) return no_candidate(context);
+    return patch_status(context, *view, fit.front().meta.name);
   }
 
-  Classification classify_switchover(const Action& action, const CallResult& answer) const override {
+  Classification classify_switchover(const EvictorContext&, const Action& action,
+                                     const CallResult& answer) const override {
     Classification meaning = classify_patch(answer);
     const auto at = action.pre_state.rfind(kTargetState);
     if (meaning.answer == ResponseClass::kApplied && action.name == kRequestSwitchover && at != std::string::npos) {
@@ -159,9 +267,9 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
     Action action;
     action.role = ActionRole::kRequest;
     action.name = kRequestSwitchover;
-    action.request =
-        kube::patch_request(kCnpgClusters, {context.pod->meta.ns, pod_label(*context.pod, kCnpgClusterLabel)},
-                            kube::PatchType::kMerge, patch, "status");
+    const CnpgKeys& keys = keys_of(*context.pod);
+    action.request = kube::patch_request(*keys.clusters, {context.pod->meta.ns, pod_label(*context.pod, keys.cluster)},
+                                         kube::PatchType::kMerge, patch, "status");
     action.pre_state = fmt::format("currentPrimary={},{}{}", view.current, kTargetState, target);
     return action;
   }

@@ -1,52 +1,220 @@
-#include "evictors/handoff/adapters/adapters.hpp"
-
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "api/json/json.hpp"
 #include "api/meta/service_uses.hpp"
 #include "base/text.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/document.hpp"
+#include "evictors/handoff/adapters/adapters.hpp"
+#include "evictors/handoff/patroni_view.hpp"
 #include "evictors/handoff/switchover.hpp"
+#include "kube/classify.hpp"
 
 namespace evictors::handoff {
 namespace {
 
 constexpr std::string_view kSpiloRole = "spilo-role";
 constexpr std::string_view kSpiloCluster = "cluster-name";
+constexpr std::string_view kSpiloPooler = "connection-pooler";
+// Keys of status.refs.
 constexpr std::string_view kAskedRef = "switchover";
+constexpr std::string_view kRefusedRef = "refused";         ///< candidates that Patroni would not take, "a,b"
+constexpr std::string_view kPatienceRef = "patience";       ///< seconds that Patroni may take to answer
+constexpr std::string_view kCandidateState = "candidate=";  // in intent.preState
 constexpr std::size_t kMaxPatroniMessage = 300;
-/// Patroni answers after the switchover, or gives up after its own loop_wait and ttl.
+constexpr std::size_t kMaxRefused = 400;
+/// Beyond what Patroni itself waits, for the way there and back.
+constexpr base::seconds kPatroniSlack{10};
+/// Patroni's default patience, and the longest that a call of ours is held open for.
 constexpr base::seconds kPatroniCall{30};
+constexpr base::seconds kMaxPatroniCall{120};
+
+bool is_spilo(const api::Pod& pod) {
+  return pod.meta.labels.contains(kSpiloRole) || pod_label(pod, "application") == "spilo";
+}
+
+bool is_pooler(const api::Pod& pod) {
+  return pod.meta.labels.contains(kSpiloPooler) || pod_label(pod, "application") == "db-connection-pooler";
+}
+
+/// "a,b" has an entry `name`.
+bool lists(std::string_view names, std::string_view name) {
+  while (!names.empty()) {
+    const std::size_t comma = names.find(',');
+    if (names.substr(0, comma) == name) return true;
+    names = comma == std::string_view::npos ? std::string_view() : names.substr(comma + 1);
+  }
+  return false;
+}
+
+/// The candidate that the call asked for.
+std::string candidate_in(const std::string& pre_state) {
+  return pre_state.starts_with(kCandidateState) ? pre_state.substr(kCandidateState.size()) : std::string();
+}
 
 class PatroniAdapter final : public SwitchoverAdapter {
  public:
   std::string_view name() const override { return "patroni"; }
+
+  /// The role label is absent whenever PostgreSQL does not run, so it alone does not make a member. The labels of other
+  /// operators have other keys: there Patroni's own annotation tells.
   bool recognises(const api::Pod& pod) const override {
-    return pod.meta.labels.contains(kSpiloRole) && is_plain_name(pod_label(pod, kSpiloCluster));
+    if (is_helper(pod)) return false;
+    return (is_spilo(pod) && is_plain_name(pod_label(pod, kSpiloCluster))) || patroni_member(pod).has_value();
+  }
+
+  base::seconds call_timeout(const EvictorContext& context) const override {
+    std::int64_t seconds = 0;
+    const std::string_view known = context.ref(kPatienceRef);
+    std::from_chars(known.data(), known.data() + known.size(), seconds);
+    const auto stored = std::clamp<base::seconds>(base::seconds(seconds), kCallTimeout, kMaxPatroniCall);
+    return std::max(stored, base::seconds(call_limit(context)));
+  }
+
+  /// Patroni takes no accepted switchover back: its key stands until it has switched over or given up.
+  Rollback undone(const EvictorContext& context) const override {
+    if (!has_asked(context)) return Rollback::kNothingToDo;
+    if (request_on_its_way(context) || !has_patroni_keys(context)) return Rollback::kPending;
+    return stands(context) ? Rollback::kRemoteMarkRemains : Rollback::kNothingToDo;
+  }
+
+  std::string remains(const EvictorContext& context) const override {
+    if (!has_asked(context)) return {};
+    const std::string leader = patroni_leader(context);
+    const std::string now = leader.empty() ? "no member leads now" : fmt::format("{} leads now", leader);
+    const std::string to = patroni_failover(context, context.pod->meta.name);
+    if (to.empty()) return patroni_store(context) == PatroniStore::kElsewhere ? std::string() : now;
+    return fmt::format("Patroni goes on with the switchover to {}; {}", to == "?" ? "another member" : to, now);
   }
 
  private:
-  InstanceRole role(const api::Pod& pod) const override { return role_of_label(pod_label(pod, kSpiloRole)); }
+  InstanceRole role(const EvictorContext& context, const api::Pod& pod) const override {
+    const std::string key(context.parameter(kRoleLabelParameter, kSpiloRole));
+    const InstanceRole labelled = role_of_label(pod_label(pod, key));
+    const bool told = pod.meta.labels.contains(key);
+    if (labelled != InstanceRole::kUnknown) return labelled;
+    const bool has_role_label = !context.parameter(kRoleLabelParameter, "").empty() || is_spilo(pod);
+    if (!told && has_role_label) return InstanceRole::kUnknown;  // Patroni took it off
+    const auto member = patroni_member(pod);
+    if (!member || member->state != "running") return InstanceRole::kUnknown;
+    return role_of_label(member->role);
+  }
+
+  bool is_helper(const api::Pod& pod) const override { return belongs_to_job(pod) || is_pooler(pod); }
   base::seconds total() const override { return base::seconds(1200); }
   std::string_view cluster_role() const override { return "evacuator-handoff-patroni"; }
 
-  std::vector<Read> switchover_reads(const EvictorContext& context) const override {
-    const std::string& cluster = pod_label(*context.pod, kSpiloCluster);
-    if (!is_plain_name(cluster)) return {};
-    return {instances_read(context, kSpiloCluster, cluster)};
+  std::optional<std::pair<std::string, std::string>> cluster_label(const EvictorContext& context) const override {
+    std::string key(context.parameter(kClusterLabelParameter, kSpiloCluster));
+    const std::string& cluster = pod_label(*context.pod, key);
+    if (!is_plain_name(cluster)) return std::nullopt;
+    return std::pair(std::move(key), cluster);
   }
 
-  bool requested(const EvictorContext& context) const override { return context.ref(kAskedRef) == "asked"; }
+  std::vector<Read> switchover_reads(const EvictorContext& context) const override {
+    const auto label = cluster_label(context);
+    if (!label) return {};
+    const bool is_replica = role(context, *context.pod) == InstanceRole::kReplica;
+    return patroni_reads(context, label->second, !is_replica || has_asked(context));
+  }
+
+  bool may_be_missing(const EvictorContext&, const Document& document) const override {
+    return is_patroni_key(document) && document.status == 404;
+  }
+
+  /// The leader key, where Patroni keeps it in Kubernetes.
+  bool confirms(const EvictorContext& context, const api::Pod& leader) const override {
+    const PatroniStore store = patroni_store(context);
+    if (!opted_in(context) || store == PatroniStore::kElsewhere) return true;
+    return store != PatroniStore::kUnread && patroni_leader(context) == leader.meta.name;
+  }
+
+  std::string unfit(const EvictorContext& context, const api::Pod& pod) const override {
+    if (auto why = unfit_patroni_member(pod); !why.empty()) return why;
+    const auto standbys = patroni_sync_standbys(context);
+    const bool may_lead = !standbys || std::ranges::find(*standbys, pod.meta.name) != standbys->end();
+    return may_lead ? std::string() : "it is no synchronous standby";
+  }
+
+  std::int64_t position(const EvictorContext&, const api::Pod& pod) const override {
+    const auto member = patroni_member(pod);
+    return member ? member->position : 0;
+  }
+
+  /// Something of this attempt may have reached Patroni.
+  static bool has_asked(const EvictorContext& context) {
+    return !context.ref(kAskedRef).empty() || !context.ref(kRefusedRef).empty() || request_intent(context) != nullptr;
+  }
+
+  /// The switchover that was asked for is neither through nor given up.
+  static bool stands(const EvictorContext& context) {
+    return !patroni_failover(context, context.pod->meta.name).empty();
+  }
+
+  /// The pod leads again, although Patroni had accepted: whom it was to go to could not take over.
+  bool has_come_back(const EvictorContext& context) const {
+    const api::EvacuationIntent* intent = request_intent(context);
+    const bool leads = role(context, *context.pod) == InstanceRole::kPrimary &&
+                       patroni_leader(context) == context.pod->meta.name && has_patroni_keys(context);
+    return leads && intent && context.now >= intent->time + call_timeout(context);
+  }
+
+  bool requested(const EvictorContext& context) const override {
+    if (stands(context)) return true;
+    return context.ref(kAskedRef) == "asked" && !has_come_back(context);
+  }
+
+  std::string signs_of_life(const EvictorContext& context) const override {
+    const auto member = patroni_member(*context.pod);
+    return base::short_text(
+        fmt::format("{}|{}|{}", patroni_leader(context), patroni_failover(context, context.pod->meta.name),
+                    member ? member->state : std::string()),
+        kMaxPatroniMessage);
+  }
+
+  /// How long a call may take: known before it is made, so that the next leader knows it, too.
+  Refs facts(const EvictorContext& context) const override {
+    const std::string seconds = std::to_string(call_limit(context).count());
+    if (call_limit(context) <= kCallTimeout || context.ref(kPatienceRef) == seconds) return {};
+    return {{std::string(kPatienceRef), seconds}};
+  }
+
+  static base::seconds call_limit(const EvictorContext& context) {
+    const auto patience = patroni_patience(context);
+    return patience ? std::clamp(*patience + kPatroniSlack, kPatroniCall, kMaxPatroniCall) : kPatroniCall;
+  }
+
+  /// The best one that was not refused in this attempt; once all were, the best one again.
+  std::optional<api::Pod> next_candidate(const EvictorContext& context) const {
+    const auto all = candidates(context);
+    const std::string_view refused = context.ref(kRefusedRef);
+    const auto fresh = std::ranges::find_if(all, [&](const auto& each) { return !lists(refused, each.meta.name); });
+    if (fresh != all.end()) return *fresh;
+    return all.empty() ? std::nullopt : std::optional(all.front());
+  }
 
   std::optional<Request> switchover(const EvictorContext& context) const override {
-    const Document* instances = context.document(kInstances);
-    if (!instances || !instances->ok()) return std::nullopt;
-    const std::string candidate = switchover_candidate(context, instances, kSpiloRole);
-    if (candidate.empty()) {
-      return RemoteFailure{"NoHealthyReplica", "no Ready replica on another node could become leader", true};
+    if (!cluster_label(context)) {
+      return RemoteFailure{
+          "ClusterUnknown",
+          fmt::format("the pod has no label {}: name the label of the cluster by parameter {}",
+                      context.parameter(kClusterLabelParameter, kSpiloCluster), kClusterLabelParameter),
+          false, false, api::Reason::kNotEvictable};
     }
+    const Document* listed = context.document(kInstances);
+    if (!listed || !listed->ok() || !has_patroni_keys(context)) return std::nullopt;
+    const bool leads = patroni_leader(context) == context.pod->meta.name;
+    if (!leads && patroni_store(context) != PatroniStore::kElsewhere) return std::nullopt;  // the label lags behind
+    const auto candidate = next_candidate(context);
+    if (!candidate) return no_candidate(context);
+    return ask(context, candidate->meta.name);
+  }
+
+  static Action ask(const EvictorContext& context, const std::string& candidate) {
     const std::string service(context.parameter(kServiceParameter, ""));
     Action action;
     action.role = ActionRole::kRequest;
@@ -56,6 +224,7 @@ class PatroniAdapter final : public SwitchoverAdapter {
     action.request.method = "POST";
     action.request.path = service.empty() ? proxy_path(*context.pod) : "/switchover";
     action.request.content_type = "application/json";
+    action.request.accept = "*/*";  // Patroni answers in text
     // "leader" is the guard: a repeated call after the move is refused.
     api::Json body = {{"leader", context.pod->meta.name}, {"candidate", candidate}};
     // Names are unique in a namespace only. Patroni passes over members that it does not know; who stands before it can
@@ -63,20 +232,20 @@ class PatroniAdapter final : public SwitchoverAdapter {
     if (!service.empty()) body["namespace"] = context.pod->meta.ns;
     action.request.body = api::to_json_text(body);
     action.request.flow = kube::Flow::kWrite;
-    action.request.timeout = kPatroniCall;
-    action.pre_state = "candidate=" + candidate;
+    action.request.timeout = call_limit(context);
+    action.pre_state = std::string(kCandidateState) + candidate;
     return action;
   }
 
   static std::string proxy_path(const api::Pod& pod) {
-    return fmt::format("/api/v1/namespaces/{}/pods/http:{}:8008/proxy/switchover", pod.meta.ns, pod.meta.name);
+    const PatroniMember member = patroni_member(pod).value_or(PatroniMember{});
+    return fmt::format("/api/v1/namespaces/{}/pods/{}:{}:{}/proxy/switchover", pod.meta.ns, member.scheme,
+                       pod.meta.name, member.port);
   }
 
-  /// Patroni speaks plain text; Status objects come from the API server in between.
-  Classification classify_switchover(const Action&, const CallResult& answer) const override {
-    if (!answer || answer->body.find("\"kind\"") != std::string::npos || answer->status == 401) {
-      return classify_patch(answer);
-    }
+  Classification classify_switchover(const EvictorContext& context, const Action& action,
+                                     const CallResult& answer) const override {
+    if (!answer || is_of_api_server(*answer)) return classify_patch(answer);
     Classification meaning;
     meaning.message = fmt::format("Patroni: {}", base::short_text(answer->body, kMaxPatroniMessage));
     meaning.retry_after = answer->retry_after;
@@ -85,12 +254,47 @@ class PatroniAdapter final : public SwitchoverAdapter {
       meaning.refs.emplace_back(kAskedRef, "asked");
       return meaning;
     }
-    // 412: the leader has moved or no candidate is in shape; 503: it was tried and did not work. Both may pass.
+    const bool is_page = kube::begins_like_html(answer->body) || answer->status == 408 || answer->status == 425;
+    if (!is_page && (answer->status == 401 || answer->status == 403))
+      return refused_credentials(context, std::move(meaning));
+    // 412: the leader has moved, or this candidate is not in shape; 503: it was tried and did not work, or goes on.
     const bool may_pass = answer->status == 412 || answer->status == 409 || answer->status == 503;
     meaning.answer = may_pass ? ResponseClass::kRetryLater
-                              : (answer->status >= 400 && answer->status < 500 ? ResponseClass::kPermanent
-                                                                               : ResponseClass::kUnknown);
+                              : (answer->status >= 400 && answer->status < 500 && !is_page ? ResponseClass::kPermanent
+                                                                                           : ResponseClass::kUnknown);
+    if (may_pass && answer->body.find("leader name does not match") == std::string::npos)
+      meaning.refs = refused_refs(context, action);
     return meaning;
+  }
+
+  /// Patroni speaks plain text; Status objects, and its bare word for credentials that it does not take, come from the
+  /// API server in between.
+  static bool is_of_api_server(const kube::Response& answer) {
+    if (answer.body.find("\"kind\"") != std::string::npos) return true;
+    return answer.status == 401 && (answer.body.empty() || answer.body.starts_with("Unauthorized"));
+  }
+
+  /// A setting, which no second call changes.
+  static Classification refused_credentials(const EvictorContext& context, Classification meaning) {
+    const std::string service(context.parameter(kServiceParameter, ""));
+    meaning.answer = ResponseClass::kPermanent;
+    meaning.message += service.empty()
+                           ? fmt::format(
+                                 ". Its REST API wants credentials, which the pod proxy has not: name a service of the "
+                                 "operator's configuration that has them by parameter {}",
+                                 kServiceParameter)
+                           : fmt::format(". It does not take the credentials of service {}", service);
+    return meaning;
+  }
+
+  /// The candidate joins those that were refused; a round that had all of them begins again.
+  Refs refused_refs(const EvictorContext& context, const Action& action) const {
+    const std::string candidate = candidate_in(action.pre_state);
+    if (candidate.empty()) return {};
+    std::string refused(context.ref(kRefusedRef));
+    if (lists(refused, candidate) || refused.size() + candidate.size() >= kMaxRefused) refused.clear();
+    refused += (refused.empty() ? "" : ",") + candidate;
+    return {{std::string(kRefusedRef), std::move(refused)}};
   }
 };
 

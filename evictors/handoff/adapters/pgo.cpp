@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/document.hpp"
+#include "evictors/handoff/patroni_view.hpp"
 #include "evictors/handoff/switchover.hpp"
 #include "evictors/pod_patch.hpp"
 #include "evictors/timeouts.hpp"
@@ -27,6 +28,8 @@ constexpr kube::ResourceType kPerconaPgClusters{"pgv2.percona.com", "v2", "perco
 constexpr std::string_view kPgoClusterLabel = "postgres-operator.crunchydata.com/cluster";
 constexpr std::string_view kPgoRoleLabel = "postgres-operator.crunchydata.com/role";
 constexpr std::string_view kPgoInstanceLabel = "postgres-operator.crunchydata.com/instance";
+constexpr std::string_view kPgoPatroniLabel = "postgres-operator.crunchydata.com/patroni";
+constexpr std::string_view kPgoDataLabel = "postgres-operator.crunchydata.com/data";  // "postgres": an instance
 constexpr const char* kPgoTrigger = "postgres-operator.crunchydata.com/trigger-switchover";
 // Documents.
 constexpr std::string_view kPgoCluster = "postgrescluster";
@@ -136,10 +139,8 @@ std::optional<RemoteFailure> refused_type(const PgoView& view) {
 }
 
 /// An instance that the spec names has to be one that could take over as well.
-std::optional<RemoteFailure> refused_target(const EvictorContext& context, const PgoView& view,
-                                            const Document& instances) {
+std::optional<RemoteFailure> refused_target(const PgoView& view, const std::vector<api::Pod>& fit) {
   const std::string target = setting(view.cluster, "targetInstance");
-  const auto fit = switchover_candidates(context, &instances, kPgoRoleLabel);
   const bool is_fit =
       std::ranges::any_of(fit, [&](const api::Pod& each) { return pod_label(each, kPgoInstanceLabel) == target; });
   if (target.empty() || is_fit) return std::nullopt;
@@ -180,9 +181,13 @@ std::optional<RemoteFailure> refused_by_other_trigger(const EvictorContext& cont
 class PgoAdapter final : public SwitchoverAdapter {
  public:
   std::string_view name() const override { return "pgo"; }
+
+  /// Instances of PostgreSQL. Patroni takes the role label off whenever PostgreSQL does not run.
   bool recognises(const api::Pod& pod) const override {
-    return is_plain_name(pod_label(pod, kPgoClusterLabel)) && pod.meta.labels.contains(kPgoInstanceLabel) &&
-           pod.meta.labels.contains(kPgoRoleLabel);
+    if (!is_plain_name(pod_label(pod, kPgoClusterLabel)) || is_helper(pod)) return false;
+    const auto& labels = pod.meta.labels;
+    return labels.contains(kPgoInstanceLabel) && (labels.contains(kPgoRoleLabel) || labels.contains(kPgoPatroniLabel) ||
+                                                  pod_label(pod, kPgoDataLabel) == "postgres");
   }
 
   /// PGO acts on a trigger that it is not through with for ever, and does nothing else for the cluster while it fails.
@@ -199,9 +204,7 @@ class PgoAdapter final : public SwitchoverAdapter {
   }
 
   std::vector<Read> cleanup_reads(const EvictorContext& context) const override {
-    auto all = reads(context);
-    std::erase_if(all, [](const Read& each) { return each.name == kInstances; });
-    return all;
+    return opted_in(context) ? switchover_reads(context) : std::vector<Read>{};
   }
 
   std::vector<Action> cleanup(const EvictorContext& context) const override {
@@ -238,7 +241,18 @@ class PgoAdapter final : public SwitchoverAdapter {
   }
 
  private:
-  InstanceRole role(const api::Pod& pod) const override { return role_of_label(pod_label(pod, kPgoRoleLabel)); }
+  InstanceRole role(const EvictorContext&, const api::Pod& pod) const override {
+    return role_of_label(pod_label(pod, kPgoRoleLabel));
+  }
+  std::optional<std::pair<std::string, std::string>> cluster_label(const EvictorContext& context) const override {
+    const std::string& cluster = pod_label(*context.pod, kPgoClusterLabel);
+    if (!is_plain_name(cluster)) return std::nullopt;
+    return std::pair(std::string(kPgoClusterLabel), cluster);
+  }
+
+  /// PGO's Patroni chooses among its members itself; those that it would not take are no reason to trigger it.
+  std::string unfit(const EvictorContext&, const api::Pod& pod) const override { return unfit_patroni_member(pod); }
+
   base::seconds total() const override { return base::seconds(1200); }
   std::string_view cluster_role() const override { return "evacuator-handoff-pgo"; }
 
@@ -249,8 +263,7 @@ class PgoAdapter final : public SwitchoverAdapter {
     const auto get = [&](std::string_view name, const kube::ResourceType& type, const std::string& object) {
       return Read{std::string(name), kube::get_request(type, {context.pod->meta.ns, object}), {}};
     };
-    std::vector<Read> all = {get(kPgoCluster, kPostgresClusters, cluster),
-                             instances_read(context, kPgoClusterLabel, cluster)};
+    std::vector<Read> all = {get(kPgoCluster, kPostgresClusters, cluster)};
     const Document* crunchys = context.document(kPgoCluster);
     if (is_gone(crunchys) || is_unserved(crunchys))
       all.push_back(get(kPerconaPgoCluster, kPerconaPostgresClusters, cluster));
@@ -308,19 +321,19 @@ class PgoAdapter final : public SwitchoverAdapter {
 
   std::optional<Request> switchover(const EvictorContext& context) const override {
     const auto view = pgo_view(context);
-    const Document* instances = context.document(kInstances);
-    if (!view || !instances || !instances->ok()) return std::nullopt;
+    const Document* listed = context.document(kInstances);
+    if (!view || !listed || !listed->ok()) return std::nullopt;
+    const auto fit = candidates(context);
     auto refusal = refused_type(*view);
-    if (!refusal) refusal = refused_target(context, *view, *instances);
+    if (!refusal) refusal = refused_target(*view, fit);
     if (!refusal) refusal = refused_by_other_trigger(context, *view);
     if (refusal) return *std::move(refusal);
-    if (switchover_candidate(context, instances, kPgoRoleLabel).empty()) {
-      return RemoteFailure{"NoHealthyReplica", "no Ready replica on another node could become leader", true};
-    }
+    if (fit.empty()) return no_candidate(context);
     return patch_trigger(context, view->triggered, view->holder, ActionRole::kRequest, context.evacuation.status.token);
   }
 
-  Classification classify_switchover(const Action& action, const CallResult& answer) const override {
+  Classification classify_switchover(const EvictorContext&, const Action& action,
+                                     const CallResult& answer) const override {
     Classification meaning = classify_patch(answer);
     if (meaning.answer != ResponseClass::kApplied) return meaning;
     meaning.refs.emplace_back(kTriggerRef, action.name == kRequestSwitchover ? kSet : kRemoved);

@@ -11,6 +11,8 @@ bool is_tikv(const api::Pod& pod) {
          pod_label(pod, "app.kubernetes.io/managed-by") == "tidb-operator";
 }
 
+/// Operator v2 moves the leaders of a TiKV away while its pod terminates: preStop waits for that, within the pod's own
+/// grace period of 18 hours. So a plain eviction is the graceful way, and a shorter grace period is not.
 class TikvV2Adapter final : public Adapter {
  public:
   std::string_view name() const override { return "tikv-v2"; }
@@ -18,13 +20,22 @@ class TikvV2Adapter final : public Adapter {
     return pod_label(pod, "pingcap.com/component") == "tikv" &&
            pod_label(pod, "app.kubernetes.io/managed-by") == "tidb-operator";
   }
-  bool protects(const api::Pod&) const override { return true; }
-  Probe probe(const EvictorContext&) const override {
-    return unsupported(name(),
-                       "TiKV under TiDB operator v2 has no annotation by which it could be asked to move its leaders: "
-                       "only operator v1 is supported; to evict it all the same, name evictor eviction-api alone");
+  bool protects(const EvictorContext&) const override { return true; }
+  Probe probe(const EvictorContext& context) const override {
+    if (context.evacuation.spec.grace_period_seconds) {
+      return unsupported(name(),
+                         "spec.gracePeriodSeconds would end TiKV before its leaders have moved: remove it, the pod has "
+                         "a grace period of its own");
+    }
+    Probe probe;
+    probe.adapter = name();
+    probe.required = true;
+    return probe;
   }
-  EvictionStep plan(const EvictorContext&) const override { return {NextMove::kWait, {}}; }
+  EvictionStep plan(const EvictorContext& context) const override {
+    if (context.evacuation.status.phase == api::EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
+    return evict_now(context);
+  }
   Classification classify(const EvictorContext&, const Action&, const CallResult& answer) const override {
     return classify_eviction(answer);
   }

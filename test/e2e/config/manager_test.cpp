@@ -11,6 +11,7 @@ TEST(Configuration, IsTheDocumentedDefaultAndValid) {
   const controllers::OperatorConfig defaults;
   EXPECT_EQ(config->in_flight, defaults.in_flight);
   EXPECT_EQ(config->slot_without_progress, defaults.slot_without_progress);
+  EXPECT_EQ(config->max_progress, defaults.max_progress);
   EXPECT_EQ(config->manual, defaults.manual);
   EXPECT_EQ(config->qps, defaults.qps);
   EXPECT_EQ(config->burst, defaults.burst);

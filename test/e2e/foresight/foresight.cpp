@@ -75,7 +75,7 @@ Foresight foresee(const std::vector<Json>& nodes, const std::vector<Json>& pods,
   const auto index = cluster.find_pod(key.ns, key.name);
   if (!index) throw Failure("the pod " + key.name + " is not in its own snapshot");
   const scheduling::FitQuery query(overlay, *index, scheduling::FitLevel::kScheduler);
-  const scheduling::ResourceScores scores(cluster, profile.scoring, rules);
+  const scheduling::ResourceScores scores(profile.scoring, rules);
   std::vector<NodeIndex> candidates;
   std::vector<int> capacity;
   for (const NodeIndex node : cluster.nodes()) {

@@ -204,6 +204,8 @@ TEST_F(RealPrometheus, IsAskedOverMutualTls) {
                       {"crt", base::encode_base64(e2e::read_file(folder_ / "client.crt"))},
                       {"key", base::encode_base64(e2e::read_file(folder_ / "client.key"))},
                       {"user", base::encode_base64("me")},
+                      {"for", base::encode_base64("https://" + server.address() + "\nhttps://localhost" +
+                                                  server.address().substr(server.address().rfind(':')))},
                       {"password", base::encode_base64(password)}};
     world_.api_server.on("/api/v1/namespaces/evacuator-system/secrets/prom", secret.dump());
   };

@@ -108,11 +108,24 @@ class Dashboards : public Scenario {
          {"strategies", Json::array({life, balance})}});
   }
 
-  /// Pods that a budget holds for a while: what blocks, and what somebody cancels.
+  /// Starts the evacuation of a pod that a budget holds. Returns the name of the Evacuation once an answer said so.
+  std::string hold(const std::string& app) {
+    const PodInfo held = deploy({.ns = ns(), .name = app, .replicas = 1}).at(0);
+    kubectl().apply(manifest::pod_disruption_budget(cluster().pdb_version(), ns(), app, 1));
+    const std::string name = evacuate(held);
+    await("a blocked answer for " + app, [&](std::string& seen) {
+      const Json evacuation = api().get(path::evacuations(ns(), name));
+      seen = summary(evacuation);
+      return !text_at(evacuation, "/status/blockedSince").empty();
+    });
+    return name;
+  }
+  /// One pod stays blocked. The block of another one ends: only then does the time that it lost count.
   void hold_some() {
-    const PodInfo held = deploy({.ns = ns(), .name = "held", .replicas = 1}).at(0);
-    kubectl().apply(manifest::pod_disruption_budget(cluster().pdb_version(), ns(), "held", 1));
-    evacuate(held);
+    hold("held");
+    const std::string name = hold("released");
+    kubectl()({"delete", "pdb", "-n", ns(), "released-budget"});
+    await_phase(ns(), name, kFinished);
   }
 
   /// What stands for Grafana's variables.

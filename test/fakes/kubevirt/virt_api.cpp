@@ -79,7 +79,7 @@ Json discovery() {
 }
 
 serving::Response answer_of(const simulator::kubevirt::VirtApiAnswer& answer) {
-  if (answer.code < 300) return {answer.code, "text/plain", ""};
+  if (answer.code < 300 || answer.reason.empty()) return {answer.code, "text/plain", answer.message};
   const simulator::Failure failure{answer.code, answer.reason, answer.message, nullptr};
   return json_reply(answer.code, simulator::status_object(failure));
 }
@@ -90,9 +90,9 @@ serving::Response subresource(simulator::kubevirt::Port& port, const serving::Re
   as_kubernetes.path = request.path;
   as_kubernetes.query = request.query;
   const auto info = simulator::read_request(as_kubernetes);
-  const auto answer = request.method == "PUT" ? simulator::kubevirt::serve_virt_api(port, info.plural, info.subresource,
-                                                                                    {info.ns, info.name}, request.body)
-                                              : std::nullopt;
+  const simulator::kubevirt::VirtApiCall call{
+      info.plural, info.subresource, {info.ns, info.name}, request.header("accept"), request.body};
+  const auto answer = request.method == "PUT" ? simulator::kubevirt::serve_virt_api(port, call) : std::nullopt;
   return answer ? answer_of(*answer) : json_reply(404, simulator::status_object(simulator::no_such_path()));
 }
 

@@ -111,7 +111,8 @@ std::vector<Document> read_all(const Evictor& evictor, const World& world, Evict
     context.documents = documents;
     std::vector<Document> fresh;
     for (const evictors::Read& read : evictor.reads(context)) {
-      check_request(read.request);
+      require(read.pods.size() <= kMostReads);
+      if (read.pods.empty()) check_request(read.request);
       if (context.document(read.name) == nullptr) fresh.push_back(document_of(world, read.name));
     }
     if (fresh.empty()) return documents;
@@ -125,6 +126,10 @@ void check_with_pod(const Evictor& evictor, const World& world, const EvictorCon
   static_cast<void>(evictor.probe(context));
   static_cast<void>(evictor.needs_capacity(context));
   static_cast<void>(evictor.owner_decides(context));
+  static_cast<void>(evictor.advice(context));
+  static_cast<void>(evictor.remains(context));
+  static_cast<void>(evictor.is_in_service(context, world.pod));
+  require(evictor.call_timeout(context) >= evictors::kCallTimeout);
   const auto seen = evictor.observe(context);
   require(!seen.progress || (*seen.progress >= 0 && *seen.progress <= 100));
   const auto step = evictor.plan(context);

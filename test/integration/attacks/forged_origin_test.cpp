@@ -107,6 +107,45 @@ TEST_F(ForgedOrigin, ThatSaysInItsStatusThatItIsVerifiedIsMadeByHand) {
   expect_hand_made(name, "it carries no signature");
 }
 
+/// As a wildcard role may write evacuations/status.
+TEST_F(ForgedOrigin, WhoseStatusIsMadeToSayThatItIsVerifiedIsMadeByHand) {
+  begin({{"limits", {{"inFlight", {{"total", 1}}}}}});
+  budget("web", "web", 3);
+  const std::string name = evacuate(pods()[0], of_balance({{"suspend", true}}));
+  settle();
+  const auto claim = [&] {
+    edit(kube::kEvacuations, name, [](Json& object) {
+      for (Json& each : object["status"]["conditions"]) {
+        if (each["type"] == "OriginVerified") each.update({{"status", "True"}, {"reason", "Signed"}, {"message", ""}});
+      }
+    });
+  };
+  claim();
+  start_operator("replica-2");
+  patch_evacuation(name, {{"spec", {{"suspend", false}}}});
+  ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kRequesting; }, seconds(60)));
+  expect_hand_made(name, "it carries no signature");
+  claim();
+  start_operator("replica-3");
+  run_for(seconds(90));
+  EXPECT_EQ(policy().active, 0) << "it takes none of the policy's slots";
+  ASSERT_TRUE(run_to_end(name));
+  run_for(seconds(90));
+  EXPECT_EQ(policy().evicted, 0);
+}
+
+TEST_F(ForgedOrigin, OfAnEarlierProcessIsProvedAgainWhateverPriorityItHasNow) {
+  begin();
+  budget("web", "web", 3);
+  const std::string name = evacuate_as_operator(pods()[0], of_balance());
+  ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kRequesting; }, seconds(60)));
+  patch_evacuation(name, {{"spec", {{"priority", 9}}}});
+  start_operator("replica-2");
+  run_for(seconds(90));
+  EXPECT_EQ(condition(name, "OriginVerified"), "Signed");
+  EXPECT_EQ(policy().active, 1);
+}
+
 TEST_F(ForgedOrigin, ASignatureCopiedToAnotherObjectDoesNotCount) {
   begin();
   const std::string real = evacuate_as_operator(pods()[0], of_balance({{"suspend", true}}));

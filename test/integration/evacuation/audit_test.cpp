@@ -7,6 +7,7 @@
 #include "audit/verify.hpp"
 #include "controllers/operator.hpp"
 #include "kube/runtime/events.hpp"
+#include "simulator/faults.hpp"
 #include "simulator/objects.hpp"
 #include "test/fakes/temp_folder.hpp"
 #include "test/integration/rig/rig.hpp"
@@ -248,6 +249,79 @@ TEST_F(Audited, AVerdictWhoseLineACrashTookIsToldByTheNextProcess) {
   EXPECT_EQ(detail.at("replacement"), get(name).status.outcome->replacement->name);
   expect_intact();
 }
+
+// --- the answer to a status write is lost, and the write is not
+
+struct LostCase {
+  simulator::FaultEffect effect;
+  std::int64_t after;  ///< how many status writes are answered first
+  bool with_budget;    ///< then the eviction is refused for a while
+};
+class LostAnswer : public Audited, public testing::WithParamInterface<LostCase> {
+ protected:
+  /// "from>to" of each transition in the log, in its order.
+  std::vector<std::string> transitions() const {
+    std::vector<std::string> all;
+    for (const audit::Record& record : records()) {
+      if (record.action == "PhaseChanged" || record.action == "EvacuationFinished")
+        all.push_back(record.detail.at("from") + ">" + record.detail.at("to"));
+    }
+    return all;
+  }
+};
+
+TEST_P(LostAnswer, OfAStatusWriteLeavesNoGapInTheLog) {
+  stage(3);
+  add(simulator::objects::name_space("evacuator-system"));
+  if (GetParam().with_budget) budget("web", "web", 3);
+  start("first");
+  simulator::FaultRule lost{GetParam().effect};
+  lost.verb = "patch";
+  lost.resource = "evacuations";
+  lost.subresource = "status";
+  lost.count = 1;
+  lost.after = GetParam().after;
+  server->faults().add(lost);
+  const std::string name = evacuate(pods().front());
+  drive_until([] { return false; }, std::chrono::minutes(2));
+  if (GetParam().with_budget) edit(kube::kPdbs, "web", [](Json& pdb) { pdb["spec"]["minAvailable"] = 1; });
+  ASSERT_TRUE(drive_until([&] { return has_ended(name); }));
+  drive_until([] { return false; }, std::chrono::minutes(1));
+  expect_intact();
+  std::string at = "Pending";
+  for (const std::string& each : transitions()) {
+    EXPECT_EQ(each.substr(0, each.find('>')), at) << "a transition is missing";
+    at = each.substr(each.find('>') + 1);
+  }
+  EXPECT_EQ(at, "Succeeded");
+  EXPECT_EQ(records({.action = "EvacuationFinished"}).size(), 1U);
+  int intended = 0;
+  for (const audit::Record& record : records()) {
+    if (record.action == "CallIntended") ++intended;
+    if (record.action != "CallAnswered") continue;
+    EXPECT_GE(intended, 1) << "by the log somebody else has evicted the pod";
+    --intended;
+  }
+  bool is_told = false;
+  for (const auto& event : cluster->store().list(kube::kEvents, "shop"))
+    is_told |= (*event).value("reason", "") == "Evicted";
+  EXPECT_TRUE(is_told);
+}
+
+std::vector<LostCase> lost_cases() {
+  std::vector<LostCase> all;
+  for (const auto effect : {simulator::FaultEffect::kDropResponse, simulator::FaultEffect::kCutAnswer}) {
+    for (std::int64_t after = 0; after < 5; ++after) all.push_back({effect, after, false});
+    for (std::int64_t after = 0; after < 7; ++after) all.push_back({effect, after, true});
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(AtEach, LostAnswer, testing::ValuesIn(lost_cases()), [](const auto& info) {
+  const LostCase& lost = info.param;
+  const bool cut = lost.effect == simulator::FaultEffect::kCutAnswer;
+  return std::string(cut ? "Cut" : "Dropped") + std::to_string(lost.after) + (lost.with_budget ? "WithABudget" : "");
+});
 
 TEST_F(Audited, ACancelIsRecordedWithItsFate) {
   stage(2, {{"handoff.evacuator.dev/mode", "required"},

@@ -79,4 +79,82 @@ TEST_F(ClockStep, OfAnHourAheadEndsWhatIsPastItsDeadlineAndKeepsItsPod) {
   EXPECT_TRUE(pod_exists(pod));
 }
 
+// --- ahead for a while, then set right: what was stored meanwhile is not believed
+
+/// It may wait for hours by the creation time, which is the API server's.
+void be_patient(api::Json& spec) { spec["timeouts"]["decisionTTLSeconds"] = 36'000; }
+
+TEST_F(ClockStep, OfTwoHoursAheadThatIsSetRightDoesNotHoldACancel) {
+  stage();
+  budget("web", "web", 3);
+  start_operator();
+  replica->wall.step = minutes(120);
+  const std::string name = evacuate(pods().front(), be_patient);
+  ASSERT_TRUE(run_until([&] { return !get(name).status.blocked_by.empty(); }, seconds(30))) << reason(name);
+  replica->wall.step = {};
+  cancel(name);
+  EXPECT_TRUE(run_until([&] { return phase(name) == Phase::kCancelled; }, minutes(2))) << reason(name);
+}
+
+TEST_F(ClockStep, OfTwoHoursAheadThatIsSetRightDoesNotHoldTheNextAttempt) {
+  for (const bool is_restarted : {false, true}) {
+    SCOPED_TRACE(is_restarted);
+    if (replica == nullptr) stage();
+    budget("web-" + std::to_string(is_restarted), "web", 3);
+    start_operator();
+    replica->wall.step = minutes(120);
+    const std::string name = evacuate(pods().front(), [](api::Json& spec) {
+      be_patient(spec);
+      spec["timeouts"]["blockedSeconds"] = 1;
+    });
+    ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kBackoff; }, minutes(2))) << reason(name);
+    edit(kube::kPdbs, "web-" + std::to_string(is_restarted), [](api::Json& pdb) { pdb["spec"]["minAvailable"] = 1; });
+    if (is_restarted) start_operator("replica-2");
+    replica->wall.step = {};
+    ASSERT_TRUE(run_to_end(name, minutes(10))) << reason(name);
+    EXPECT_EQ(phase(name), Phase::kSucceeded) << reason(name);
+  }
+}
+
+TEST_F(ClockStep, OfThirtyDaysAheadThatIsSetRightKeepsNoFinishedOne) {
+  stage();
+  start_operator();
+  const std::string name = evacuate(pods().front(), [](api::Json& spec) { spec["ttlSecondsAfterFinished"] = 600; });
+  ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kVerifying; }, minutes(2))) << reason(name);
+  replica->wall.step = std::chrono::hours(24 * 30);
+  ASSERT_TRUE(run_until([&] { return has_ended(name); }, minutes(5))) << reason(name);
+  replica->wall.step = {};
+  run_for(minutes(9));
+  EXPECT_TRUE(find(name));
+  EXPECT_TRUE(run_until([&] { return !find(name); }, minutes(5)));
+}
+
+TEST_F(ClockStep, OfThirtyDaysAheadThatIsSetRightExcludesNothingForLong) {
+  stage();
+  add({{"apiVersion", "evacuator.dev/v1alpha1"},
+       {"kind", "DeschedulerPolicy"},
+       {"metadata", {{"name", "calm"}}},
+       {"spec",
+        {{"mode", "Automatic"},
+         {"limits", {{"cooldown", {{"workload", "10m"}}}}},
+         {"strategies", api::Json::array({{{"name", "PodLifeTime"}}})}}}});
+  const auto of_calm = [](api::Json& spec) {
+    be_patient(spec);
+    spec["source"] = {{"policy", "calm"}};
+  };
+  start_operator();
+  const std::string name = evacuate_as_operator(pods().front(), of_calm);
+  ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kVerifying; }, minutes(2))) << reason(name);
+  replica->wall.step = std::chrono::hours(24 * 30);
+  ASSERT_TRUE(run_until([&] { return has_ended(name); }, minutes(5))) << reason(name);
+  run_for(minutes(2));
+  replica->wall.step = {};
+  run_for(minutes(1));
+  const std::string next = evacuate_as_operator(pods().front(), of_calm);
+  run_for(minutes(3));
+  EXPECT_EQ(phase(next), Phase::kPending) << "it is excluded (cooling down) for ten minutes";
+  ASSERT_TRUE(run_to_end(next, minutes(15))) << get(next).status.message;
+  EXPECT_EQ(phase(next), Phase::kSucceeded) << reason(next);
+}
+
 }  // namespace clock_step_test

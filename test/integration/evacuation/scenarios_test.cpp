@@ -267,6 +267,38 @@ TEST_F(Scenario, S14_NamespaceTerminating) {
   expect_end(name, Phase::kSucceeded, "Evicted");
 }
 
+/// A server that has just started refuses for some seconds what its roles grant.
+TEST_F(Scenario, S15_RbacOfAServerThatHasJustStarted) {
+  const std::string pod = begin();
+  std::optional<base::TimePoint> first;
+  replica->transport.lie = [&](const kube::Request& request) -> std::optional<kube::Response> {
+    if (request.path.find("/eviction") == std::string::npos) return std::nullopt;
+    first = first.value_or(clock.now());
+    if (clock.now() - *first > seconds(15)) return std::nullopt;
+    return kube::Response{403,
+                          R"({"kind":"Status","status":"Failure","code":403,"reason":"Forbidden",
+      "message":"pods \"web\" is forbidden: User \"evacuator\" cannot create resource \"pods/eviction\""})",
+                          {},
+                          ""};
+  };
+  const std::string name = evacuate(pod);
+  expect_end(name, Phase::kSucceeded, "Evicted");
+  EXPECT_EQ(get(name).status.attempt, 1);
+}
+
+/// Pages of a proxy are not the API server's word, whatever their code says.
+TEST_F(Scenario, S15_PagesOfAProxyFailNothing) {
+  const std::string pod = begin();
+  static constexpr int kPages[] = {400, 403, 405, 407, 408, 413, 421, 425};
+  replica->transport.lie = [n = std::size_t{0}](const kube::Request& request) mutable -> std::optional<kube::Response> {
+    if (request.path.find("/eviction") == std::string::npos || n >= std::size(kPages)) return std::nullopt;
+    return kube::Response{kPages[n++], "<html>Access denied</html>", {}, "text/html"};
+  };
+  const std::string name = evacuate(pod);
+  expect_end(name, Phase::kSucceeded, "Evicted");
+  EXPECT_EQ(get(name).status.attempt, 1);
+}
+
 TEST_F(Scenario, S15_Rbac) {
   const std::string pod = begin();
   replica->transport.lie = [](const kube::Request& request) -> std::optional<kube::Response> {

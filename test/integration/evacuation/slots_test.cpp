@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "api/meta/well_known.hpp"
 #include "simulator/behaviour.hpp"
 #include "simulator/objects.hpp"
@@ -35,7 +37,17 @@ class Slots : public Rig {
     });
   }
   std::string move_victim() {
-    return evacuate(pods("victim").front(), [](Json& spec) { spec["timeouts"]["decisionTTLSeconds"] = 3600; });
+    return evacuate(pods("victim").front(), [](Json& spec) { spec["timeouts"]["decisionTTLSeconds"] = 36'000; });
+  }
+  /// A pod that takes a week to terminate.
+  std::string week_long_pod() {
+    Json slow = simulator::objects::deployment("shop", "slow", 1, "100m", "64Mi");
+    simulator::objects::annotate_pods(slow, simulator::behaviour::kStopSeconds, "604800");
+    simulator::objects::template_of(slow)["spec"]["terminationGracePeriodSeconds"] = 604'800;
+    add(slow);
+    EXPECT_TRUE(run_until([&] { return pods("slow").size() == 1; }, minutes(2)));
+    run_for(seconds(30));
+    return pods("slow").front();
   }
 };
 
@@ -121,6 +133,89 @@ TEST_F(Slots, AttackWithARequiredHandoffThatNobodyAnswersHoldsASlotForTwentyMinu
   run_for(minutes(1));
   EXPECT_EQ(annotation(pod, kRequest), "") << "no handoff that was asked is left standing";
   EXPECT_TRUE(pod_exists(pod));
+}
+
+TEST_F(Slots, AttackWithAGracePeriodOfAWeekHoldsASlotForAnHourOnly) {
+  begin(1);
+  const std::string pod = week_long_pod();
+  const std::string slow = attack(pod);
+  ASSERT_TRUE(run_until([&] { return phase(slow) == Phase::kEvicting; }, seconds(30))) << reason(slow);
+  const std::string victim = move_victim();
+  run_for(minutes(55));
+  EXPECT_EQ(phase(victim), Phase::kPending) << "an hour of the grace period counts as progress";
+  ASSERT_TRUE(run_to_end(victim, minutes(20)));
+  EXPECT_EQ(reason(victim), "Evicted");
+  EXPECT_EQ(phase(slow), Phase::kEvicting) << "it goes on without a slot";
+  EXPECT_EQ(condition(slow, "SlotAcquired"), "NoProgress");
+  EXPECT_TRUE(has_event("SlotReturned"));
+  EXPECT_TRUE(pod_exists(pod));
+}
+
+TEST_F(Slots, AttackWithAGracePeriodOfAWeekAndADeletedEvacuationHoldsASlotForAnHourOnly) {
+  begin(1);
+  const std::string slow = attack(week_long_pod());
+  ASSERT_TRUE(run_until([&] { return phase(slow) == Phase::kEvicting; }, seconds(30))) << reason(slow);
+  delete_evacuation(slow);
+  ASSERT_FALSE(find(slow));
+  const std::string victim = move_victim();
+  run_for(minutes(55));
+  EXPECT_EQ(phase(victim), Phase::kPending);
+  ASSERT_TRUE(run_to_end(victim, minutes(20)));
+  EXPECT_EQ(reason(victim), "Evicted");
+}
+
+TEST_F(Slots, OfAPodWithinAnOrdinaryGracePeriodAreTaken) {
+  begin(1, {{std::string(simulator::behaviour::kStopSeconds), "25"}});
+  const std::string first = evacuate(pods().front());
+  ASSERT_TRUE(run_until([&] { return phase(first) == Phase::kEvicting; }, seconds(30))) << reason(first);
+  const std::string victim = move_victim();
+  run_for(seconds(15));
+  EXPECT_EQ(phase(victim), Phase::kPending);
+  ASSERT_TRUE(run_to_end(victim));
+  EXPECT_FALSE(has_event("SlotReturned"));
+}
+
+TEST_F(Slots, AttackWithAnEvictionInTheBackgroundHoldsASlotForTenMinutesOnly) {
+  begin(1, {{"descheduler.alpha.kubernetes.io/request-evict-only", ""},
+            {"descheduler.alpha.kubernetes.io/eviction-in-progress", ""}});
+  const std::string pod = pods().front();
+  const std::string slow = attack(pod);
+  ASSERT_TRUE(run_until([&] { return phase(slow) == Phase::kInProgress; }, seconds(30))) << reason(slow);
+  const std::string victim = move_victim();
+  run_for(minutes(9));
+  EXPECT_EQ(phase(victim), Phase::kPending);
+  ASSERT_TRUE(run_to_end(victim, minutes(10)));
+  EXPECT_EQ(reason(victim), "Evicted");
+  EXPECT_EQ(phase(slow), Phase::kInProgress) << "its owner is not interrupted";
+  EXPECT_EQ(condition(slow, "SlotAcquired"), "NoProgress");
+  start_operator("replica-2");
+  run_for(minutes(1));
+  EXPECT_EQ(phase(slow), Phase::kInProgress) << "nor by the next leader";
+}
+
+TEST_F(Slots, OfTheTotalOneInFiveIsKeptForPolicies) {
+  begin(5);
+  limits.per_node = {};
+  stop_operator();
+  start_operator();
+  add(simulator::objects::deployment("shop", "many", 6, "100m", "64Mi"));
+  ASSERT_TRUE(run_until([&] { return pods("many").size() == 6; }, minutes(2)));
+  run_for(seconds(30));
+  budget("many", "many", 6);
+  const auto names = pods("many");
+  std::vector<std::string> made;
+  for (int i = 0; i < 5; ++i) made.push_back(attack(names[i]));
+  run_for(minutes(1));
+  const auto holding = std::ranges::count_if(made, [&](const auto& each) { return phase(each) == Phase::kRequesting; });
+  EXPECT_EQ(holding, 4);
+  const std::string of_policy = evacuate_as_operator(names[5]);
+  ASSERT_TRUE(run_until([&] { return phase(of_policy) == Phase::kRequesting; }, seconds(30))) << reason(of_policy);
+  const auto waits = std::ranges::find_if(made, [&](const auto& each) { return phase(each) == Phase::kPending; });
+  ASSERT_NE(waits, made.end());
+  const auto blocked = get(*waits).status.blocked_by;
+  ASSERT_EQ(blocked.size(), 1U);
+  EXPECT_NE(blocked[0].message.find("at most 4 in flight of manual evacuations"), std::string::npos)
+      << blocked[0].message;
 }
 
 TEST_F(Slots, AttackOfSuspendedEvacuationsEndsByItself) {

@@ -202,6 +202,44 @@ TEST_F(KubeVirtScenario, S18_AGoneNodeObjectKeepsTheMarkOn) {
       << condition_message(name, "RollbackComplete");
 }
 
+/// virt-api asks for a right of its own, and says nothing when it is missing.
+TEST_F(KubeVirtScenario, S18_AMissingRightOnTheCancelIsNamed) {
+  begin();
+  const std::string pod = machine("db", "run=3600s");
+  const std::string name = evacuate(pod);
+  ASSERT_TRUE(run_until([&] { return migration_phase() == "Running"; }, seconds(60)));
+  edit(
+      kube::kKubeVirts, "kubevirt",
+      [](Json& object) { simulator::objects::annotate(object, simulator::behaviour::kVirtApi, "unauthorized"); },
+      "kubevirt");
+  cancel(name);
+  expect_end(name, Phase::kCancelled, "UserCancelled");
+  EXPECT_EQ(condition(name, "RollbackComplete"), "AbortTimeout");
+  EXPECT_NE(condition_message(name, "RollbackComplete").find("lacks update on virtualmachineinstances/evacuate/cancel"),
+            std::string::npos)
+      << condition_message(name, "RollbackComplete");
+}
+
+/// The time is over while KubeVirt copies: the mark goes, and so does the migration, on every version that can.
+class KubeVirtTimeout : public KubeVirtStage, public testing::WithParamInterface<const char*> {};
+TEST_P(KubeVirtTimeout, S18_TakesTheMarkOff) {
+  begin(GetParam());
+  const std::string pod = machine("db", "run=3600s, abort=3s");
+  const std::string name = evacuate(pod, [](Json& spec) {
+    once()(spec);
+    spec["timeouts"] = {{"totalSeconds", 120}};
+  });
+  expect_end(name, Phase::kFailed, "ProgressTimeout");
+  EXPECT_EQ(condition(name, "RollbackComplete"), "Complete") << condition_message(name, "RollbackComplete");
+  EXPECT_EQ(calls("virtualmachineinstances", "evacuate/cancel"), std::vector<std::string>{"update 200"});
+  EXPECT_EQ(mark("db"), "");
+  run_for(std::chrono::minutes(30));
+  EXPECT_EQ(running_migrations(), 0u) << "KubeVirt makes no further one";
+  EXPECT_EQ(pod_phase(pod), "Running");
+}
+INSTANTIATE_TEST_SUITE_P(Scenario, KubeVirtTimeout, testing::Values("v1.7.0", "v1.8.4", "v1.9.0"),
+                         [](const auto& info) { return "V1" + std::string(info.param + 3, 1); });
+
 TEST_F(KubeVirtScenario, S20_CancelBefore17LeavesTheMark) {
   begin("v1.6.2");
   const std::string pod = machine("db", "run=600s");

@@ -34,6 +34,7 @@ class MtlsService : public Rig {
           return peer.send(kube::testing::http_answer(answer.status, answer.body, {}, answer.content_type));
         },
         &tls);
+    folder_.write("for", "https://127.0.0.1:" + std::to_string(tls_server->port()));
     config = {"mover",
               "https://127.0.0.1:" + std::to_string(tls_server->port()),
               folder_.write("ca.crt", server_ca.pem()),
@@ -117,6 +118,20 @@ TEST_F(MtlsService, HearsNothingFromWhoseCertificateIsOfAnotherAuthority) {
 TEST_F(MtlsService, HearsNothingFromWhoseCertificateHasExpired) {
   show(client_ca.issue({"evacuator"}, -3600, -60));
   expect_refusal(begin(), "does not accept our client certificate");
+}
+
+TEST_F(MtlsService, HearsNothingUntilTheSecretNamesIt) {
+  show(client_ca.issue({"evacuator"}));
+  folder_.write("for", "https://another.example");
+  const std::string name = begin();
+  run_for(minutes(2));
+  ASSERT_FALSE(api::is_terminal(phase(name))) << get(name).status.message;
+  EXPECT_TRUE(tls_server->requests().empty());
+  const auto last = get(name).status.last_response;
+  ASSERT_TRUE(last);
+  EXPECT_THAT(last->message, HasSubstr("is not for this server: its key \"for\" does not list https://127.0.0.1:"));
+  folder_.write("for", config.url);
+  expect_success(name);
 }
 
 TEST_F(MtlsService, IsReachedOnceTheFilesAreRotated) {

@@ -122,13 +122,37 @@ TEST_F(Native, S38_AbsentFallsBackAfter60s) {
   const int posted = calls("create");
   const std::string next = evacuate(pods().front());
   expect_end(next, Phase::kSucceeded, "Evicted");
-  EXPECT_EQ(get(next).status.attempt, 1) << "what was learnt holds for all";
-  EXPECT_EQ(calls("create"), posted);
+  EXPECT_EQ(calls("create"), posted + 1) << "a manual one finds it out for itself alone";
+}
 
-  run_for(minutes(6));
-  const std::string later = evacuate(pods().front());
-  expect_end(later, Phase::kSucceeded, "Evicted");
+TEST_F(Native, S38_WhatTheOperatorFoundHoldsForAllAndPassesOverNoResponder) {
+  const std::string pod = begin(Api::kStorageOnly);
+  const std::string name = evacuate_as_operator(pod);
+  expect_end(name, Phase::kSucceeded, "Evicted");
+  const int posted = calls("create");
+  const std::string next = evacuate(pods().front());
+  run_for(minutes(3));
+  EXPECT_EQ(phase(next), Phase::kPreparing) << "the pod's responders are not passed over";
+  EXPECT_EQ(calls("create"), posted);
+  expect_end(next, Phase::kSucceeded, "Evicted");
   EXPECT_EQ(calls("create"), posted + 1) << "it may have come to life";
+}
+
+/// One tenant must not decide for the whole cluster that nothing works on EvictionRequests.
+TEST_F(Native, S38_AttackWithASecondOfPatienceChangesNothingForOthers) {
+  const std::string pod = begin(Api::kStorageOnly);
+  const std::string name = evacuate(pod, [](Json& spec) {
+    spec["evictors"] = Json::parse(R"([{"name": "eviction-request", "parameters": {"livenessSeconds": "1"}}])");
+    spec["retry"] = {{"maxAttempts", 1}};
+  });
+  run_for(seconds(55));
+  EXPECT_EQ(phase(name), Phase::kInProgress) << "a controller has a minute at least";
+  expect_end(name, Phase::kFailed, "NativeFailed");
+  const int posted = calls("create");
+  const std::string other = evacuate_as_operator(pods().back());
+  ASSERT_TRUE(run_until([&] { return phase(other) == Phase::kInProgress; }, seconds(10)));
+  EXPECT_EQ(get(other).status.evictor, "eviction-request");
+  EXPECT_EQ(calls("create"), posted + 1);
 }
 
 TEST_F(Native, S38_NotServedIsNotTried) {

@@ -3,6 +3,7 @@
 
 #include "controllers/config/services_config.hpp"
 #include "simulator/objects.hpp"
+#include "simulator/operators/patroni.hpp"
 #include "test/integration/rig/rig.hpp"
 
 /// The PostgreSQL adapters of stateful-handoff from end to end: CloudNativePG, Patroni under Zalando's operator, PGO.
@@ -14,6 +15,7 @@ using integration::Rig;
 using Phase = api::EvacuationPhase;
 
 const kube::ResourceType kCnpg{"postgresql.cnpg.io", "v1", "clusters", "Cluster"};
+const kube::ResourceType kEdb{"postgresql.k8s.enterprisedb.io", "v1", "clusters", "Cluster"};
 const kube::ResourceType kPgo{"postgres-operator.crunchydata.com", "v1beta1", "postgresclusters", "PostgresCluster"};
 const kube::ResourceType kPerconaPgo{"upstream.pgv2.percona.com", "v1beta1", "postgresclusters", "PostgresCluster"};
 const kube::ResourceType kPerconaPg{"pgv2.percona.com", "v2", "perconapgclusters", "PerconaPGCluster"};
@@ -37,21 +39,19 @@ Json definition_of(const kube::ResourceType& type) {
 /// Two instances pg-0 (primary) and pg-1 on two nodes, and whoever switches them over.
 class Switchover : public Rig {
  protected:
-  void begin(const std::string& role_label, const std::string& primary, const Json& labels) {
+  void begin(const std::string& role_label, const std::string& primary, const Json& labels, std::size_t replicas = 2) {
     namespace objects = simulator::objects;
     role_label_ = role_label;
     primary_ = primary;
     add(objects::name_space("shop"));
     for (const char* node : {"node-a", "node-b", "node-c"}) add(objects::node(node, "8", "16Gi"));
-    Json set = objects::stateful_set("shop", "pg", 2, "100m", "64Mi");
+    Json set = objects::stateful_set("shop", "pg", static_cast<int>(replicas), "100m", "64Mi");
     Json& on_pods = objects::template_of(set)["metadata"]["labels"];
     on_pods.update(labels);
     on_pods[role_label] = "replica";
     add(std::move(set));
-    ASSERT_TRUE(run_until([&] { return pods("pg").size() == 2; }, std::chrono::minutes(2)));
-    Json budget = objects::pdb_min_available("shop", "pg-primary", "pg", 1);
-    budget["spec"]["selector"] = {{"matchLabels", {{role_label, primary}}}};
-    add(std::move(budget));
+    ASSERT_TRUE(run_until([&] { return pods("pg").size() == replicas; }, std::chrono::minutes(2)));
+    add_budget("pg-primary", {{role_label, primary}});
     promote("pg-0");
     run_for(seconds(60));
     ASSERT_NE(node_of("pg-0"), node_of("pg-1"));
@@ -59,6 +59,15 @@ class Switchover : public Rig {
     replica->transport.before_each_call = [this](const kube::Request& request) {
       if (request.path.ends_with("/pg-0/eviction")) role_when_evicted = role_of("pg-0");
     };
+  }
+  void add_budget(const std::string& name, const Json& match) {
+    Json budget = simulator::objects::pdb_min_available("shop", name, "pg", 1);
+    budget["spec"]["selector"] = {{"matchLabels", match}};
+    add(std::move(budget));
+  }
+  void remove_budgets() {
+    for (const auto& each : cluster->store().list(kube::kPdbs, "shop"))
+      ASSERT_TRUE(cluster->store().remove(kube::kPdbs, {"shop", (*each)["metadata"]["name"]}));
   }
   void cloudnative_pg() {
     begin("cnpg.io/instanceRole", "primary", {{"cnpg.io/cluster", "db"}});
@@ -91,9 +100,13 @@ class Switchover : public Rig {
     edit(kube::kPods, pod, [&](Json& stored) { stored["metadata"]["labels"][role_label_] = role; });
   }
   void promote(const std::string& pod) {
-    for (const char* each : {"pg-0", "pg-1"}) set_role(each, each == pod ? primary_ : "replica");
+    for (const std::string& each : pods("pg")) set_role(each, each == pod ? primary_ : "replica");
   }
 
+  /// With the default list of evictors.
+  std::string begin_plain_evacuation() {
+    return evacuate("pg-0", [](Json& spec) { spec["retry"] = {{"maxAttempts", 1}}; });
+  }
   std::string begin_evacuation(const Json& parameters = {{"switchover", "true"}}, int attempts = 1) {
     return evacuate("pg-0", [&](Json& spec) {
       spec["evictors"] = Json::array({{{"name", "stateful-handoff"}, {"parameters", parameters}}});
@@ -140,6 +153,85 @@ class Switchover : public Rig {
   std::string primary_;
 };
 
+// --- primaries whose owner did not opt in
+
+/// The budgets that the operators themselves make; without any, nothing but this evictor protects the primary.
+class UnaskedPrimary : public Switchover {
+ protected:
+  void expect_kept() {
+    expect_end(begin_plain_evacuation(), Phase::kFailed, "NotEvictable", "set parameter switchover to \"true\"");
+    EXPECT_TRUE(evictions().empty());
+  }
+  void expect_kept_by_any_of(const std::vector<Json>& budgets) {
+    remove_budgets();
+    expect_kept();
+    for (const Json& match : budgets) {
+      SCOPED_TRACE(match.dump());
+      add_budget("of-the-operator", match);
+      run_for(seconds(10));
+      expect_kept();
+      remove_budgets();
+    }
+  }
+};
+
+TEST_F(UnaskedPrimary, OfCloudNativePgStays) {
+  cloudnative_pg();
+  expect_kept_by_any_of(
+      {{{"cnpg.io/cluster", "db"}, {"cnpg.io/instanceRole", "primary"}}, {{"cnpg.io/cluster", "db"}}});
+}
+
+TEST_F(UnaskedPrimary, OfEdbStays) {
+  begin("k8s.enterprisedb.io/instanceRole", "primary", {{"k8s.enterprisedb.io/cluster", "db"}});
+  expect_kept_by_any_of({{{"k8s.enterprisedb.io/cluster", "db"}}});
+}
+
+TEST_F(UnaskedPrimary, OfZalandoStays) {
+  zalando();
+  expect_kept_by_any_of({{{"cluster-name", "db"}, {"spilo-role", "master"}}});
+}
+
+TEST_F(UnaskedPrimary, OfPgoAndPerconaStays) {
+  crunchy({{"enabled", true}});
+  expect_kept_by_any_of({{{kPgoPrefix + "cluster", "db"}}});
+}
+
+TEST_F(UnaskedPrimary, BetweenTwoRolesStays) {
+  begin("spilo-role", "master", {{"cluster-name", "db"}, {"application", "spilo"}});
+  remove_budgets();
+  edit(kube::kPods, "pg-0", [](Json& pod) { pod["metadata"]["labels"].erase("spilo-role"); });
+  const auto began = clock.now();
+  expect_end(begin_plain_evacuation(), Phase::kFailed, "NotEvictable", "no role in its cluster");
+  EXPECT_LE(clock.now() - began, seconds(70)) << "a slot is not held for what was never asked";
+  EXPECT_TRUE(evictions().empty());
+}
+
+TEST_F(UnaskedPrimary, KeepsTheHintWhereOnlyTheEvictionApiIsNamed) {
+  cloudnative_pg();
+  const std::string name = evacuate("pg-0", [](Json& spec) {
+    spec["evictors"] = Json::array({{{"name", "eviction-api"}}});
+  });
+  ASSERT_TRUE(run_until([&] { return condition(name, "Progressing") == "PDBNeverAllows"; }, seconds(60)));
+  const std::string said = get(name).status.message;
+  EXPECT_NE(said.find("switchover"), std::string::npos) << said;
+  EXPECT_EQ(said.find("maxUnavailable"), std::string::npos) << "that would let the primary go: " << said;
+  cancel(name);
+}
+
+TEST_F(UnaskedPrimary, IsNoPoolerAndNoJob) {
+  cloudnative_pg();
+  remove_budgets();
+  edit(kube::kPods, "pg-0", [](Json& pod) {
+    Json& labels = pod["metadata"]["labels"];
+    labels.erase("cnpg.io/instanceRole");
+    labels["cnpg.io/podRole"] = "pooler";
+    labels["cnpg.io/poolerName"] = "rw";
+  });
+  const std::string name = begin_plain_evacuation();
+  expect_end(name, Phase::kSucceeded, "Evicted");
+  EXPECT_EQ(get(name).status.evictor, "eviction-api");
+}
+
 // --- CloudNativePG
 
 /// Follows targetPrimary `after` it was set, as that operator does: the instance that is named is promoted whatever
@@ -154,10 +246,11 @@ class CloudNativePg : public Switchover {
       const std::string promoted = std::exchange(candidate_, std::nullopt)->first;
       promote(promoted);
       if (target != promoted) set_role(target, "primary");
-      edit(kCnpg, "db", [&](Json& stored) { stored["status"]["currentPrimary"] = promoted; });
+      edit(*type_, "db", [&](Json& stored) { stored["status"]["currentPrimary"] = promoted; });
     };
   }
-  std::string status(const char* field) const { return object(kCnpg, "db")["status"].value(field, ""); }
+  std::string status(const char* field) const { return object(*type_, "db")["status"].value(field, ""); }
+  const kube::ResourceType* type_ = &kCnpg;
   int primaries() const { return (role_of("pg-0") == "primary" ? 1 : 0) + (role_of("pg-1") == "primary" ? 1 : 0); }
 
  private:
@@ -172,6 +265,44 @@ TEST_F(CloudNativePg, APrimaryIsSwitchedOverAndThenEvicted) {
   EXPECT_EQ(status("targetPrimary"), "pg-1");
   EXPECT_EQ(status("phase"), "Switchover in progress");
   EXPECT_TRUE(evictions().empty()) << "nothing is evicted while it is the primary";
+  expect_evicted_as_replica(name, "cloudnative-pg");
+}
+
+TEST_F(CloudNativePg, OfEdbIsSwitchedOverInItsOwnGroup) {
+  type_ = &kEdb;
+  begin("k8s.enterprisedb.io/instanceRole", "primary", {{"k8s.enterprisedb.io/cluster", "db"}});
+  custom(kEdb, {{"status", {{"currentPrimary", "pg-0"}, {"targetPrimary", "pg-0"}}}});
+  operator_switches(seconds(40));
+  expect_evicted_as_replica(begin_evacuation(), "cloudnative-pg");
+}
+
+TEST_F(CloudNativePg, PassesOverAReplicaThatDoesNotReceiveTheLog) {
+  cloudnative_pg();
+  server->add_endpoint([](const simulator::RequestInfo& info, const kube::Request& request) {
+    const bool is_status = info.subresource == "proxy" && request.path.ends_with("/https:pg-1:8000/proxy/pg/status");
+    return is_status ? std::optional(kube::Response{200, R"({"isWalReceiverActive":false})", {}, ""}) : std::nullopt;
+  });
+  expect_end(begin_evacuation(), Phase::kFailed, "HandoffFailed", "pg-1: its WAL receiver is not active");
+  EXPECT_EQ(status("targetPrimary"), "pg-0");
+}
+
+TEST_F(CloudNativePg, PassesOverAReplicaOnACordonedNode) {
+  cloudnative_pg();
+  edit(
+      kube::kNodes, node_of("pg-1"), [](Json& node) { node["spec"]["unschedulable"] = true; }, "");
+  expect_end(begin_evacuation(), Phase::kFailed, "HandoffFailed", "is cordoned");
+  EXPECT_EQ(status("targetPrimary"), "pg-0");
+}
+
+TEST_F(CloudNativePg, AFormerPrimaryIsNotEvictedWhileNobodyLeads) {
+  cloudnative_pg();
+  const std::string name = begin_evacuation();
+  ASSERT_TRUE(run_until([&] { return status("targetPrimary") == "pg-1"; }, seconds(30)));
+  set_role("pg-0", "replica");
+  edit(kCnpg, "db", [](Json& stored) { stored["status"]["currentPrimary"] = "pg-1"; });
+  run_for(seconds(60));
+  EXPECT_TRUE(evictions().empty()) << "pg-1 is no primary yet";
+  set_role("pg-1", "primary");
   expect_evicted_as_replica(name, "cloudnative-pg");
 }
 
@@ -278,6 +409,171 @@ TEST_F(Patroni, ThatNeverCanIsGivenUpInTheEnd) {
   patroni_answers(std::vector<kube::Response>(1000, {412, "no good candidates have been found", {}, ""}));
   expect_end(begin_evacuation(), Phase::kFailed, "BlockedTimeout", "no good candidates");
   EXPECT_TRUE(evictions().empty());
+}
+
+/// Three members under the simulator's Patroni, which behaves as the real one.
+class RealPatroni : public Switchover {
+ protected:
+  void patroni(simulator::PatroniCluster its = {}, std::size_t replicas = 3) {
+    auto made = std::make_unique<simulator::Patroni>(cluster->store());
+    patroni_ = made.get();
+    cluster->add_actor(std::move(made));
+    server->add_endpoint([this](const auto& info, const auto& request) { return patroni_->answer(info, request); });
+    begin("spilo-role", "master", {{"cluster-name", "db"}, {"application", "spilo"}}, replicas);
+    its.ns = "shop";
+    its.name = "db";
+    patroni_->add(std::move(its));
+    patroni_->promote("db", "pg-0");
+    settle();
+    ASSERT_EQ(role_of("pg-0"), "master");
+    replica->transport.before_each_call = [this](const kube::Request& request) {
+      if (!request.path.ends_with("/pg-0/eviction")) return;
+      role_when_evicted = role_of("pg-0");
+      leader_when_evicted = patroni_->leader("db");
+    };
+  }
+  simulator::PatroniCluster& its() { return patroni_->cluster("db"); }
+  std::vector<std::string> candidates_asked() const {
+    std::vector<std::string> names;
+    for (const Json& body : patroni_->asked) names.push_back(body["candidate"]);
+    return names;
+  }
+  void expect_moved(const std::string& name, const std::vector<std::string>& asked) {
+    expect_end(name, Phase::kSucceeded, "Evicted");
+    EXPECT_EQ(role_when_evicted, "replica");
+    EXPECT_EQ(leader_when_evicted, asked.back()) << "evicted while another one leads";
+    EXPECT_EQ(candidates_asked(), asked);
+    EXPECT_EQ(granted(), 1u);
+  }
+
+  simulator::Patroni* patroni_ = nullptr;
+  std::string leader_when_evicted;
+};
+
+TEST_F(RealPatroni, SwitchesOverBeforeThePrimaryLeaves) {
+  for (const bool config_maps : {false, true}) {
+    SCOPED_TRACE(config_maps);
+    if (!patroni_) patroni();
+    its().config_maps = config_maps;
+    settle();
+    patroni_->asked.clear();
+    const std::string name = begin_evacuation();
+    expect_end(name, Phase::kSucceeded, "Evicted");
+    EXPECT_EQ(leader_when_evicted, "pg-1");
+    EXPECT_EQ(condition(name, "ReplacementReady"), "Ready");
+    run_for(seconds(60));
+    patroni_->promote("db", "pg-0");
+    settle();
+  }
+}
+
+TEST_F(RealPatroni, IsWaitedForWhileItsAnswerIsOpen) {
+  patroni({.switch_takes = seconds(25)});
+  expect_moved(begin_evacuation(), {"pg-1"});
+}
+
+TEST_F(RealPatroni, KeepsTheOldPrimaryWhileNobodyLeads) {
+  patroni({.switch_takes = seconds(5)});
+  const std::string name = begin_evacuation();
+  ASSERT_TRUE(run_until([&] { return !patroni_->asked.empty(); }, seconds(60)));
+  for (const char* each : {"pg-1", "pg-2"}) its().tags[each].frozen = true;
+  ASSERT_TRUE(run_until([&] { return role_of("pg-0") == "replica"; }, seconds(60))) << "and nobody leads";
+  run_for(seconds(10));
+  EXPECT_TRUE(evictions().empty());
+  ASSERT_TRUE(run_until([&] { return patroni_->leader("db") == "pg-0"; }, seconds(60))) << "it leads again";
+  run_for(seconds(20));
+  EXPECT_TRUE(evictions().empty());
+  EXPECT_NE(condition(name, "ReadyToEvict"), "Ready");
+  for (const char* each : {"pg-1", "pg-2"}) its().tags[each].frozen = false;
+  expect_end(name, Phase::kSucceeded, "Evicted");
+  EXPECT_NE(leader_when_evicted, "pg-0");
+  EXPECT_NE(leader_when_evicted, "");
+}
+
+TEST_F(RealPatroni, IsAskedForTheMemberThatItWouldTakeItself) {
+  patroni({.tags = {{"pg-1", {.position = 500}}}});
+  expect_moved(begin_evacuation(), {"pg-2"});
+}
+
+TEST_F(RealPatroni, InSynchronousModeSwitchesToTheStandby) {
+  patroni({.sync_standby = "pg-2"});
+  expect_moved(begin_evacuation(), {"pg-2"});
+}
+
+TEST_F(RealPatroni, IsNotAskedForAMemberThatMayNotLead) {
+  patroni({.tags = {{"pg-1", {.nofailover = true}}}});
+  expect_moved(begin_evacuation(), {"pg-2"});
+}
+
+TEST_F(RealPatroni, IsAskedForTheNextMemberAfterARefusal) {
+  patroni({.tags = {{"pg-1", {.frozen = true}}}});
+  expect_moved(begin_evacuation(), {"pg-1", "pg-2"});
+}
+
+TEST_F(RealPatroni, IsNotAskedForAMemberOnACordonedNode) {
+  patroni();
+  edit(
+      kube::kNodes, node_of("pg-1"), [](Json& node) { node["spec"]["unschedulable"] = true; }, "");
+  expect_moved(begin_evacuation(), {"pg-2"});
+}
+
+TEST_F(RealPatroni, IsAskedLastForAMemberThatLeavesItself) {
+  patroni();
+  const std::string other = evacuate("pg-1", [](Json& spec) { spec["suspend"] = true; });
+  settle();
+  expect_moved(begin_evacuation(), {"pg-2"});
+  delete_evacuation(other);
+}
+
+TEST_F(RealPatroni, WithCredentialsIsAskedOnce) {
+  patroni({.wants_credentials = true});
+  expect_end(begin_evacuation(), Phase::kFailed, "NotEvictable", "by parameter service");
+  EXPECT_TRUE(evictions().empty());
+}
+
+TEST_F(RealPatroni, BehindTlsIsAskedThere) {
+  patroni({.https = true});
+  expect_moved(begin_evacuation(), {"pg-1"});
+}
+
+TEST_F(RealPatroni, ThatGoesOnAfterACancelIsNamed) {
+  patroni({.obeys = false});
+  const std::string name = begin_evacuation();
+  ASSERT_TRUE(run_until([&] { return !patroni_->asked.empty(); }, seconds(60)));
+  cancel(name);
+  expect_end(name, Phase::kCancelled, "UserCancelled");
+  EXPECT_EQ(condition(name, "RollbackComplete"), "RemoteMarkRemains");
+  const auto* rollback = api::find_condition(get(name).status.conditions, "RollbackComplete");
+  EXPECT_NE(rollback->message.find("the switchover to pg-1; pg-0 leads now"), std::string::npos) << rollback->message;
+  EXPECT_TRUE(evictions().empty());
+}
+
+TEST_F(RealPatroni, GivesTheReplacementARoleBeforeItCounts) {
+  patroni({.joining = seconds(20)});
+  run_for(seconds(30));
+  const std::string name = begin_evacuation();
+  const std::string uid = pod_uid("pg-0");
+  bool was_ready_without_role = false;
+  watcher = [&] {
+    const Json pod = object(kube::kPods, "pg-0");
+    if (pod.empty() || pod["metadata"].value("uid", "") == uid) return;
+    if (!simulator::facts_of(pod).ready || !role_of("pg-0").empty()) return;
+    was_ready_without_role = true;
+    EXPECT_NE(condition(name, "ReplacementReady"), "Ready");
+  };
+  expect_end(name, Phase::kSucceeded, "Evicted");
+  EXPECT_TRUE(was_ready_without_role);
+  EXPECT_EQ(role_of("pg-0"), "replica");
+  EXPECT_EQ(condition(name, "ReplacementReady"), "Ready");
+}
+
+TEST_F(RealPatroni, AProcessThatDiesAtEachCallLeavesTheSameEnd) {
+  patroni({.switch_takes = seconds(3)});
+  evacuate_over_deaths_at_each_call([](const std::string&) {},
+                                    [&] {
+                                      patroni_->promote("db", "pg-0");
+                                      run_for(seconds(30));
+                                    });
 }
 
 /// A service of the operator's configuration that speaks Patroni.

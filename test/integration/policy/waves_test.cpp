@@ -207,4 +207,30 @@ TEST_F(LargeWave, EndsUnderTheDefaultLimits) {
   EXPECT_GE(status().evicted, std::int64_t{kPods});
 }
 
+/// Another workload takes the capacity of the wide nodes.
+TEST_F(LargeWave, StopsWhenItsCapacityIsGone) {
+  begin();
+  ASSERT_TRUE(run_until([&] { return granted() >= 3; }, minutes(30)));
+  Json greedy = objects::deployment("shop", "greedy", 70, "1", "64Mi");
+  const Json wide = {{"key", "kubernetes.io/hostname"}, {"operator", "In"}, {"values", {"wide-0", "wide-1"}}};
+  const Json term = {{"matchExpressions", Json::array({wide})}};
+  objects::template_of(greedy)["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+                              ["nodeSelectorTerms"] = Json::array({term});
+  add(greedy);
+  run_for(minutes(1));
+  const std::size_t moved = granted();
+  const std::string planned = cycle();
+  ASSERT_TRUE(run_until([&] { return cycle() != planned; }, minutes(35))) << "the rest is planned anew";
+  EXPECT_LE(granted(), moved + 1) << "one was on its way";
+  int cancelled = 0;
+  for (const auto& object : cluster->store().list(kube::kEvacuations, "shop")) {
+    const Json& status = (*object)["status"];
+    if (status.value("phase", "") != "Cancelled") continue;
+    ++cancelled;
+    EXPECT_EQ(status.value("reason", ""), "DecisionExpired");
+    EXPECT_THAT(status.value("message", ""), HasSubstr("no node has capacity for it any more"));
+  }
+  EXPECT_GT(cancelled, 20);
+}
+
 }  // namespace waves_test

@@ -22,22 +22,14 @@
 #include "simulator/api/server.hpp"
 #include "simulator/cluster.hpp"
 #include "test/fakes/mortal_transport.hpp"
+#include "test/fakes/wall_clock.hpp"
 
 /// A simulated cluster and the real operator on it, in one thread and on virtual time.
 namespace integration {
 
 inline const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
 
-/// The time of day on the operator's machine, which somebody may set; delays do not go by it.
-class WallClock final : public base::Clock {
- public:
-  explicit WallClock(const base::Clock& steady) : steady_(steady) {}
-  base::TimePoint now() const override { return steady_.now() + step; }
-  base::Duration step{};
-
- private:
-  const base::Clock& steady_;
-};
+using fakes::WallClock;
 
 /// One process of the operator: the real caches, queues and reconcilers of all kinds. Without leader election: exists =
 /// leads.

@@ -305,7 +305,7 @@ void World::taint(const std::vector<planning::NodeTaint>& taints) {
 /// As kube-scheduler does: the best by soft taints and free capacity, the pod that leaves still being there.
 int World::place_by_chance(scheduling::Overlay& cluster, const api::PlannedMove& move) {
   const scheduling::ClusterSnapshot& base = cluster.base();
-  const scheduling::ResourceScores scores(base, scheduling::NodeScoring::kLeastAllocated);
+  const scheduling::ResourceScores scores(scheduling::NodeScoring::kLeastAllocated);
   const scheduling::PodIndex pod = base.find_pod(move.ns, move.pod).value();
   std::vector<scheduling::NodeIndex> best;
   int most = -1;

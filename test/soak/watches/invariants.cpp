@@ -29,8 +29,15 @@ bool left_by_others(const api::EvacuationStatus& status) {
   return status.outcome && status.outcome->kind != api::OutcomeKind::kEvicted;
 }
 
+/// Its slot went to others while it goes on (T38).
+bool goes_on_without_slot(const api::EvacuationStatus& status) {
+  const auto* slot = api::find_condition(status.conditions, "SlotAcquired");
+  return slot && slot->status == api::ConditionStatus::kFalse && slot->reason == "NoProgress";
+}
+
 bool holds_slot(const api::EvacuationStatus& status) {
   const EvacuationPhase phase = status.phase;
+  if (goes_on_without_slot(status)) return false;
   if (phase == EvacuationPhase::kEvicting && left_by_others(status)) return false;
   return phase == EvacuationPhase::kPreparing || phase == EvacuationPhase::kRequesting ||
          phase == EvacuationPhase::kInProgress || phase == EvacuationPhase::kEvicting ||
@@ -189,13 +196,16 @@ void Invariants::check_terminal(const api::Evacuation& evacuation) {
 void Invariants::count(const api::Evacuation& evacuation, Holders& holders) const {
   const auto phase = evacuation.status.phase;
   const bool late = phase == EvacuationPhase::kVerifying && !left_by_others(evacuation.status);
-  const bool whole = late && evacuation.spec.hold_slot_until == api::HoldSlotUntil::kReplacementReady;
+  const bool is_returned = goes_on_without_slot(evacuation.status) && phase != EvacuationPhase::kBackoff &&
+                           phase != EvacuationPhase::kPending && !api::is_terminal(phase);
+  const bool whole = late && !is_returned && evacuation.spec.hold_slot_until == api::HoldSlotUntil::kReplacementReady;
   if (holds_slot(evacuation.status) || whole) {
     ++holders.total;
+    if (!api::origin_is_verified(evacuation)) ++holders.manual;
     ++holders.by_namespace[evacuation.meta.ns];
     if (!evacuation.spec.node_name.empty()) ++holders.by_node[evacuation.spec.node_name.value];
   }
-  if ((holds_slot(evacuation.status) || late) && !evacuation.status.workload_group.empty()) {
+  if ((holds_slot(evacuation.status) || late || is_returned) && !evacuation.status.workload_group.empty()) {
     const std::string& pod_group = evacuation.status.group;
     holders.by_workload[evacuation.status.workload_group][pod_group.empty() ? evacuation.meta.uid : pod_group] =
         fmt::format("{} {}/{}", evacuation.meta.name, api::to_string(phase), evacuation.status.reason);
@@ -209,6 +219,9 @@ void Invariants::check_limits(const Holders& holders) {
   };
   const auto& limits = config_.in_flight;
   if (over(holders.total, limits.total)) violated(fmt::format("I7: {} in flight", holders.total));
+  const bool has_total = limits.total && !limits.total->percent;
+  if (has_total && holders.manual > limits.total->value - limits.total->value / 5)
+    violated(fmt::format("I7: {} manual ones in flight, of {} in all", holders.manual, limits.total->value));
   for (const auto& [node, used] : holders.by_node) {
     if (over(used, limits.per_node)) violated(fmt::format("I7: {} in flight on node {}", used, node));
   }

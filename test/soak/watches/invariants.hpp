@@ -51,6 +51,7 @@ class Invariants {
   };
   struct Holders {
     int total = 0;
+    int manual = 0;  ///< of them
     std::map<std::string, int> by_node;
     std::map<std::string, int> by_namespace;
     /// Whom, and where they stand. A PodGroup counts as one.

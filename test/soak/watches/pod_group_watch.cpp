@@ -88,8 +88,22 @@ void PodGroupWatch::check(const api::Evacuation& now, const Evacuations& all) {
   if (calls) check_order(now, others);
 }
 
+namespace {
+
+/// By a clock that was not ahead then, nor corrected since: else it began when it was made, at the earliest.
+base::TimePoint begun_at(const api::Evacuation& own) {
+  const auto& started = own.status.started_at;
+  const bool is_told = started && std::ranges::any_of(own.status.history, [&](const api::HistoryEntry& each) {
+                         return each.time == *started;
+                       });
+  const bool is_plausible = is_told && *started - own.meta.creation_timestamp < std::chrono::hours(1);
+  return is_plausible ? *started : own.meta.creation_timestamp;
+}
+
+}  // namespace
+
 void PodGroupWatch::check_votes(const api::Evacuation& own, const std::vector<Member>& others) {
-  const base::TimePoint begun = own.status.started_at.value_or(own.meta.creation_timestamp);
+  const base::TimePoint begun = begun_at(own);
   for (const Member& each : others) {
     const bool may_be_unseen = each.pod->meta.creation_timestamp > begun - kMayBeUnseen;
     if (!each.evacuation) {

@@ -24,7 +24,7 @@ const std::vector<Misfortune> kMisfortunes = {
     {FaultEffect::kDropRequest, 0.1},     {FaultEffect::kDropResponse, 0.1},  {FaultEffect::kDuplicate, 0.2},
     {FaultEffect::kTooManyRequests, 0.1}, {FaultEffect::kInternalError, 0.1}, {FaultEffect::kUnavailable, 0.1},
     {FaultEffect::kCutWatch, 0.2},        {FaultEffect::kStallWatch, 0.02},   {FaultEffect::kStaleList, 0.1},
-    {FaultEffect::kCutAnswer, 0.1},       {FaultEffect::kHoldBookmark, 0.3}};
+    {FaultEffect::kCutAnswer, 0.1},       {FaultEffect::kHoldBookmark, 0.3},  {FaultEffect::kProxyPage, 0.1}};
 
 /// A taint of which the operator knows nothing, beside whatever there is.
 void set_foreign_taint(Json& node, bool is_there) {
@@ -40,7 +40,7 @@ void set_foreign_taint(Json& node, bool is_there) {
 }  // namespace
 
 void World::disturb() {
-  switch (dice_.below(17)) {
+  switch (dice_.below(18)) {
     case 0:
     case 1:
     case 2:
@@ -57,6 +57,7 @@ void World::disturb() {
     case 12: return ask_natively();
     case 14: return tell(gate_->change_mood(dice_));
     case 15: return tell(placer_.change_mood(dice_));
+    case 16: return change_the_clock();
     default: return change_the_replicas();
   }
 }
@@ -222,6 +223,19 @@ void World::change_the_replicas() {
   replicas_.back()->transport.die_in(calls,
                                      dice_.one_in(2) ? fakes::Death::kAfterTheCall : fakes::Death::kBeforeTheCall);
   tell(fmt::format("the leader will die in {} calls", calls));
+}
+
+/// The leader's clock is ahead for a while, then it is set right.
+void World::change_the_clock() {
+  if (replicas_.empty()) return;
+  base::Duration& step = replicas_.back()->wall.step;
+  if (step != base::Duration::zero()) {
+    step = {};
+    return tell("the leader's clock is set right");
+  }
+  step = dice_.one_in(2) ? base::Duration(base::minutes(dice_.between(2, 240)))
+                         : base::Duration(std::chrono::hours(dice_.between(24, 720)));
+  tell(fmt::format("the leader's clock is {} ahead", base::format_duration(step)));
 }
 
 /// From here on nobody disturbs anything; what was broken is whole again. The workloads' operators stay as they are.

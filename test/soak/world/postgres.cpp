@@ -46,14 +46,12 @@ std::optional<kube::ResourceType> cluster_type(PostgresKind kind) {
   std::abort();
 }
 
-kube::Response plain(int status, std::string text) { return {status, std::move(text), {}, "text/plain"}; }
-
 }  // namespace
 
 std::map<std::string, std::string> labels_of(const Database& database) {
   switch (database.kind) {
     case PostgresKind::kCloudNativePg: return {{"cnpg.io/cluster", database.name}};
-    case PostgresKind::kZalando: return {{"cluster-name", database.name}};
+    case PostgresKind::kZalando: return {{"cluster-name", database.name}, {"application", "spilo"}};
     case PostgresKind::kCrunchy:
       return {{"postgres-operator.crunchydata.com/cluster", database.name},
               {"postgres-operator.crunchydata.com/instance", database.name + "-1"}};
@@ -83,11 +81,18 @@ void PostgresOperators::serve(simulator::ApiServer& server, PostgresOperators& o
     if (!done) throw std::runtime_error(done.error().message);
   }
   server.add_endpoint([&operators](const simulator::RequestInfo& info, const kube::Request& request) {
-    return operators.patroni(info, request);
+    return operators.patroni_.answer(info, request);
   });
 }
 
 void PostgresOperators::add(Database database) {
+  if (database.kind == PostgresKind::kZalando) {
+    patroni_.add({.ns = kNamespace,
+                  .name = database.name,
+                  .switch_takes = std::min<base::Duration>(database.takes, base::seconds(15)),
+                  .obeys = database.obeys});
+    return;
+  }
   if (const auto type = cluster_type(database.kind)) {
     Json cluster = {{"metadata", {{"name", database.name}, {"namespace", kNamespace}}}};
     if (database.kind == PostgresKind::kCrunchy) cluster["spec"]["patroni"]["switchover"]["enabled"] = true;
@@ -192,7 +197,7 @@ bool PostgresOperators::tell_cluster(const State& state) {
 }
 
 bool PostgresOperators::tick(base::TimePoint now) {
-  bool changed = false;
+  bool changed = patroni_.tick(now);
   for (State& state : states_) {
     const bool moved = fail_over(state) || obey(state, now);
     if (moved) changed |= tell_cluster(state);
@@ -202,31 +207,11 @@ bool PostgresOperators::tick(base::TimePoint now) {
 }
 
 std::optional<base::TimePoint> PostgresOperators::next_due() const {
-  std::optional<base::TimePoint> next;
+  std::optional<base::TimePoint> next = patroni_.next_due();
   for (const State& state : states_) {
     if (state.switches_at && (!next || *state.switches_at < *next)) next = state.switches_at;
   }
   return next;
-}
-
-/// POST /switchover of the REST API in the pod.
-std::optional<kube::Response> PostgresOperators::patroni(const simulator::RequestInfo& info,
-                                                         const kube::Request& request) {
-  if (info.plural != "pods" || info.subresource != "proxy" || !request.path.ends_with("/proxy/switchover"))
-    return std::nullopt;
-  const Json body = Json::parse(request.body, nullptr, false);
-  const std::string leader = api::text_at(body, {"leader"});
-  const std::string candidate = api::text_at(body, {"candidate"});
-  for (State& state : states_) {
-    if (state.database.kind != PostgresKind::kZalando || !leader.starts_with(state.database.name + "-")) continue;
-    if (state.primary != leader) return plain(400, "Switchover could be performed only from a specific leader");
-    const auto able = healthy(state.database);
-    if (!state.database.obeys || std::ranges::find(able, candidate) == able.end())
-      return plain(412, "no good candidates have been found");
-    state.primary = candidate;
-    return plain(200, fmt::format("Successfully switched over to \"{}\"", candidate));
-  }
-  return plain(503, "nobody there");
 }
 
 }  // namespace soak

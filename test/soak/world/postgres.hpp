@@ -11,6 +11,7 @@
 #include "simulator/actor.hpp"
 #include "simulator/api/request_info.hpp"
 #include "simulator/api/server.hpp"
+#include "simulator/operators/patroni.hpp"
 #include "simulator/store.hpp"
 
 namespace soak {
@@ -39,7 +40,7 @@ bool is_primary(const api::Json& pod);
 /// primary, fail over when it goes, and switch over when they are asked to.
 class PostgresOperators final : public simulator::Actor {
  public:
-  explicit PostgresOperators(simulator::Store& store) : store_(store) {}
+  explicit PostgresOperators(simulator::Store& store) : store_(store), patroni_(store) {}
 
   /// Serves their kinds and Patroni's API behind the pod proxy. Before any traffic; `server` must outlive this.
   static void serve(simulator::ApiServer& server, PostgresOperators& operators);
@@ -64,9 +65,9 @@ class PostgresOperators final : public simulator::Actor {
   bool obey(State& state, base::TimePoint now);
   bool tell(const State& state);
   bool tell_cluster(const State& state);
-  std::optional<kube::Response> patroni(const simulator::RequestInfo& info, const kube::Request& request);
 
   simulator::Store& store_;
+  simulator::Patroni patroni_;  ///< in the pods of Zalando's clusters
   std::vector<State> states_;
 };
 

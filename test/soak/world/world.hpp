@@ -79,6 +79,7 @@ class World {
   void change_a_kubelet(const api::ObjectKey& node);
   void change_the_server();
   void change_the_replicas();
+  void change_the_clock();
   void calm();
 
   // --- time

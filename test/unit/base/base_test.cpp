@@ -56,6 +56,25 @@ TEST(Log, WritesOneJsonObjectALineWhateverTheText) {
   EXPECT_THAT(out, HasSubstr(R"("msg":"a \"quoted\"\u000aline","ok":true,"ratio":0.5})"));
 }
 
+/// Names and messages of tenants are in the log, and people read it in a terminal.
+TEST(Log, PrintsNoControlCharacterInEitherFormat) {
+  const std::string evil =
+      "a\x1b[2J\x07\r\x7f\xc2\x9b"
+      "31m\x9b\xff\xe2\x82\xac";
+  for (const LogFormat format : {LogFormat::kText, LogFormat::kJson}) {
+    testing::internal::CaptureStderr();
+    const Log log = Log::to_stderr(LogLevel::kInfo, format);
+    log.info("of " + evil, {kv("name", evil), kv("error", base::invalid(evil))});
+    log.flush();
+    std::string out = testing::internal::GetCapturedStderr();
+    ASSERT_TRUE(out.ends_with('\n'));
+    out.pop_back();
+    for (const char c : out) EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) << out;
+    EXPECT_THAT(out, Not(HasSubstr("\xc2\x9b"))) << "C1 in UTF-8";
+    EXPECT_THAT(out, HasSubstr("a\\u001b[2J\\u0007\\u000d\\u007f\\u009b31m\xef\xbf\xbd\xef\xbf\xbd\xe2\x82\xac"));
+  }
+}
+
 TEST(Log, DiscardsByDefault) {
   testing::internal::CaptureStderr();
   Log().with({kv("a", "b")}).error("nobody hears this");

@@ -62,7 +62,7 @@ TEST(OperatorConfig, HasTheDocumentedDefaults) {
 TEST(OperatorConfig, ReadsEveryField) {
   const auto config = parse_operator_config(R"(
 limits: {inFlight: {total: "10%", perNode: 3, perNamespace: 4, perWorkload: "20%", perTargetNode: 6, perZone: "30%"}, rate: {perMinute: 30, burst: 4},
-         slotWithoutProgress: 5m, manual: {priority: 7, suspended: 0s, ttlAfterFinished: 10m},
+         slotWithoutProgress: 5m, maxProgress: 2h, manual: {priority: 7, suspended: 0s, ttlAfterFinished: 10m},
          cooldown: {pod: 1m, workload: 2m, virtualMachine: 0s, maximum: 1h, window: 24h}}
 leaderElection: {enabled: false, namespace: ops, name: x, leaseDuration: 30s, renewDeadline: 20s, retryPeriod: 5s}
 client: {qps: 500, burst: 1000}
@@ -71,7 +71,7 @@ logging: {level: debug, format: json}
 workers: 7
 responder: {enabled: true}
 extender: {servesHints: true}
-webhook: {enabled: true, address: "127.0.0.1:3", serviceName: s, configurationName: c, secretName: t, rotateAfter: 2h, allowRequired: true, certFile: /a, keyFile: /b}
+webhook: {enabled: true, address: "127.0.0.1:3", serviceName: s, configurationName: c, secretName: t, rotateAfter: 2h, allowRequired: true, certFile: /a, keyFile: /b, clientCAFile: /c}
 )");
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->in_flight.total, (api::IntOrPercent{10, true}));
@@ -80,6 +80,7 @@ webhook: {enabled: true, address: "127.0.0.1:3", serviceName: s, configurationNa
   EXPECT_EQ(config->in_flight.per_zone, (api::IntOrPercent{30, true}));
   EXPECT_EQ(config->rate, (api::RateLimit{{}, 30, 4}));
   EXPECT_EQ(config->slot_without_progress, base::minutes(5));
+  EXPECT_EQ(config->max_progress, std::chrono::hours(2));
   EXPECT_EQ(config->manual, (OperatorConfig::Manual{7, base::Duration(0), base::minutes(10)}));
   EXPECT_EQ(config->cooldown, (api::CooldownLimits{base::minutes(1), base::Duration(0), base::minutes(2),
                                                    std::chrono::hours(1), std::chrono::hours(24)}));
@@ -89,8 +90,8 @@ webhook: {enabled: true, address: "127.0.0.1:3", serviceName: s, configurationNa
   EXPECT_EQ(config->log_format, base::LogFormat::kJson);
   EXPECT_EQ(config->workers, 7);
   EXPECT_TRUE(config->responder_enabled);
-  EXPECT_EQ(config->webhook,
-            (OperatorConfig::Webhook{true, "127.0.0.1:3", "s", "c", "t", std::chrono::hours(2), true, "/a", "/b"}));
+  EXPECT_EQ(config->webhook, (OperatorConfig::Webhook{true, "127.0.0.1:3", "s", "c", "t", std::chrono::hours(2), true,
+                                                      "/a", "/b", "/c"}));
   EXPECT_TRUE(config->extender_serves_hints);
 }
 
@@ -110,6 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadConfig{"Unknown", "limit: {}", "limit: unknown field"},
         BadConfig{"Percent", "limits: {inFlight: {total: 101%}}", "limits.inFlight.total"},
+        BadConfig{"ProgressNeedsAMinute", "limits: {maxProgress: 0s}", "limits.maxProgress"},
         BadConfig{"ASlotNeedsAMinute", "limits: {slotWithoutProgress: 59s}", "limits.slotWithoutProgress"},
         BadConfig{"NoNegativePriority", "limits: {manual: {priority: -1}}", "limits.manual.priority"},
         BadConfig{"NobodyReleasesInASecond", "limits: {manual: {suspended: 1s}}", "limits.manual.suspended"},

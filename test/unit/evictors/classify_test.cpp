@@ -32,6 +32,19 @@ Json cause(const std::string& reason, const std::string& message) {
 const std::string kDeniedBy = "admission webhook \"guard.example.com\" denied the request: ";
 const std::string kBudgetMessage = "Cannot evict pod as it would violate the pod's disruption budget.";
 
+/// A page of a proxy is nobody's refusal, whatever call it answers; 408 and 425 are none with a Status either.
+TEST(ProxyPage, IsNoRefusal) {
+  for (const int code : {400, 402, 403, 405, 406, 407, 408, 409, 410, 411, 413, 415, 418, 421, 422, 425, 451}) {
+    for (const char* body : {"", "<html>forbidden</html>", "access denied", R"({"error":"uid is forbidden"})"}) {
+      EXPECT_EQ(to_string(evictors::classify_eviction(answer(code, body)).answer), "Unknown") << code << " " << body;
+      EXPECT_EQ(to_string(evictors::classify_call(answer(code, body)).answer), "Unknown") << code << " " << body;
+      EXPECT_EQ(to_string(evictors::classify_patch(answer(code, body)).answer), "Unknown") << body;
+    }
+  }
+  for (const int code : {408, 425})
+    EXPECT_EQ(to_string(evictors::classify_eviction(answer(code, status(code, "Timeout", "later"))).answer), "Unknown");
+}
+
 struct AnswerCase {
   const char* name;
   CallResult given;
@@ -271,6 +284,20 @@ INSTANTIATE_TEST_SUITE_P(Protocols65, BlockedDelay,
                                          DelayCase{"UnknownFirst", Class::kUnknown, 1, {}, seconds(1)},
                                          DelayCase{"ConsecutiveZero", Class::kPdbBlocked, 0, {}, seconds(5)}),
                          [](const auto& info) { return info.param.name; });
+
+/// A webhook that hands something over before it lets the pod go answers 429 meanwhile: asking every five minutes would
+/// find the moment too late.
+TEST(BlockedDelays, OfAWebhooks429AreShort) {
+  const auto delay = [](int code, int consecutive) {
+    const auto refused = evictors::classify_eviction(answer(code, status(code, "", kDeniedBy + "leaders are moving")));
+    return evictors::blocked_delay(refused, consecutive, 0);
+  };
+  EXPECT_LE(delay(429, 1), seconds(12));
+  EXPECT_GE(delay(429, 1), seconds(10));
+  EXPECT_LE(delay(429, 1000), seconds(72));
+  EXPECT_GE(delay(403, 1), seconds(30));
+  EXPECT_GE(delay(403, 1000), seconds(300));
+}
 
 TEST(ResponseClassNames, AreDistinct) {
   std::set<std::string_view> seen;

@@ -131,4 +131,24 @@ TEST(Timeouts, AddTheGracePeriodToTermination) {
   EXPECT_EQ(evictors::termination_timeout(spec, nullptr), base::seconds(7));
 }
 
+/// Whoever deleted it may have given it more time than we would have.
+TEST(TerminationDeadline, IsTwoMinutesAfterTheEndOfTheGracePeriodThatItReallyHas) {
+  const base::TimePoint now = *base::parse_time("2026-11-21T12:00:00Z");
+  api::EvacuationSpec spec;
+  api::Pod target;
+  target.termination_grace_period_seconds = 30;
+  const auto deadline = [&] { return evictors::termination_deadline(spec, &target, now) - now; };
+  EXPECT_EQ(deadline(), base::Duration(base::seconds(150))) << "it does not terminate yet";
+  target.meta.deletion_timestamp = now + base::seconds(3600);
+  target.meta.deletion_grace_period_seconds = 3600;
+  EXPECT_EQ(deadline(), base::Duration(base::seconds(3720)));
+  EXPECT_EQ(evictors::grace_period(spec, &target), base::seconds(3600));
+  target.meta.deletion_timestamp = now - base::seconds(600);
+  EXPECT_EQ(deadline(), base::Duration(base::seconds(120))) << "over already";
+  target.meta.deletion_timestamp = now + std::chrono::hours(24 * 365);
+  EXPECT_EQ(deadline(), base::Duration(evictors::kMaxGracePeriod + base::seconds(120)));
+  spec.timeouts.termination = base::seconds(7);
+  EXPECT_EQ(deadline(), base::Duration(base::seconds(7))) << "whoever asks for it gets it";
+}
+
 }  // namespace eviction_api_test

@@ -45,13 +45,29 @@ INSTANTIATE_TEST_SUITE_P(
         CodeCase{410, "Gone", ErrorCode::kGone}, CodeCase{412, "", ErrorCode::kConflict},
         CodeCase{413, "RequestEntityTooLarge", ErrorCode::kInvalid},
         CodeCase{415, "UnsupportedMediaType", ErrorCode::kUnsupported}, CodeCase{418, "", ErrorCode::kInvalid},
-        CodeCase{422, "Invalid", ErrorCode::kInvalid}, CodeCase{425, "", ErrorCode::kThrottled},
+        CodeCase{422, "Invalid", ErrorCode::kInvalid}, CodeCase{425, "", ErrorCode::kUnavailable},
         CodeCase{429, "TooManyRequests", ErrorCode::kThrottled},
         CodeCase{500, "InternalError", ErrorCode::kUnavailable}, CodeCase{501, "", ErrorCode::kUnsupported},
         CodeCase{502, "", ErrorCode::kOutcomeUnknown}, CodeCase{503, "ServiceUnavailable", ErrorCode::kUnavailable},
         CodeCase{504, "Timeout", ErrorCode::kOutcomeUnknown}, CodeCase{507, "", ErrorCode::kUnavailable},
         CodeCase{599, "", ErrorCode::kUnavailable}, CodeCase{0, "", ErrorCode::kInvalid}),
     [](const auto& info) { return "Http" + std::to_string(info.param.status) + info.param.reason; });
+
+/// API servers send a metav1.Status with each 4xx but some 429. Anything else is of a proxy, and may pass.
+TEST(Classify, TakesNoFinalWordFromAProxy) {
+  for (const int status : {400, 402, 403, 405, 406, 407, 408, 409, 410, 411, 412, 413, 415, 418, 421, 422, 425, 451}) {
+    for (const char* body : {"", "<html>no</html>", "access denied", R"({"error":"forbidden"})", R"({"kind":"Stat)"}) {
+      const auto got = classify(Response{status, body, {}, "text/plain"});
+      ASSERT_FALSE(got);
+      EXPECT_EQ(base::to_string(got.error().code), "Unavailable") << status << " " << body;
+      EXPECT_THAT(got.error().message, ::testing::AnyOf(HasSubstr("proxy"), HasSubstr("login page"))) << body;
+    }
+  }
+  EXPECT_EQ(classify(Response{401, "", {}, ""}).error().code, ErrorCode::kUnauthorized);
+  EXPECT_THAT(classify(Response{401, "", {}, ""}).error().message, HasSubstr("ServiceAccount token or kubeconfig"));
+  EXPECT_EQ(classify(Response{404, "404 page not found\n", {}, "text/plain"}).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(classify(Response{429, "", {}, ""}).error().code, ErrorCode::kThrottled);
+}
 
 TEST(Classify, PassesEverySuccessThrough) {
   for (const int status : {200, 201, 202, 204}) {

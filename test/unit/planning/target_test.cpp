@@ -266,7 +266,7 @@ TEST_P(FullComparison, ComesToTheSame) {
   const auto cluster = crowd(random, GetParam().nodes, GetParam().nodes * 10);
   scheduling::Overlay overlay(*cluster);
   TargetPredictor predictor(*cluster, kLeastAllocated);
-  const scheduling::ResourceScores scores(*cluster, kLeastAllocated);
+  const scheduling::ResourceScores scores(kLeastAllocated);
   int agreed = 0;
   for (int step = 0; step < 200; ++step) {
     const auto pod = static_cast<scheduling::PodIndex>(random() % cluster->pod_count());

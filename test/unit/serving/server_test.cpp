@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <future>
@@ -26,7 +27,13 @@ using testing::StartsWith;
 /// A raw TCP client: what a hostile peer is.
 class Peer {
  public:
-  explicit Peer(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  /// `from`: another loopback address; nullptr: the usual one.
+  explicit Peer(std::uint16_t port, const char* from = nullptr) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    if (from != nullptr && ::inet_pton(AF_INET, from, &own.sin_addr) == 1) {
+      EXPECT_EQ(::bind(socket_, reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
+    }
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
@@ -305,6 +312,41 @@ TEST_F(ServerTest, ServesOthersWhileAHandlerIsSlow) {
   EXPECT_THAT(quick.read("done"), HasSubstr("200"));
   release.set_value();
   EXPECT_THAT(slow.read("done /slow"), HasSubstr("200"));
+}
+
+/// One peer over many connections, before another one with a single request.
+TEST_F(ServerTest, PeersTakeTurnsForTheHandlers) {
+  constexpr std::size_t kFlood = 20;
+  std::promise<void> release;
+  auto released = release.get_future().share();
+  std::mutex mutex;
+  std::vector<std::string> order;
+  ServerOptions options;
+  options.handler_threads = 1;
+  Server& server = start(
+      [&](const Request& request) -> Reply {
+        if (request.path == "/first") released.wait();
+        const std::scoped_lock lock(mutex);
+        order.push_back(request.path);
+        return Response{.body = "done"};
+      },
+      options);
+  std::vector<std::unique_ptr<Peer>> flood;
+  for (std::size_t i = 0; i <= kFlood; ++i) {
+    flood.push_back(std::make_unique<Peer>(server.port()));
+    flood.back()->send(std::string("GET ") + (i == 0 ? "/first" : "/flood") + " HTTP/1.1\r\nHost: x\r\n\r\n");
+  }
+  Peer honest(server.port(), "127.0.0.2");
+  honest.send("GET /honest HTTP/1.1\r\nHost: x\r\n\r\n");
+  Peer probe(server.port(), "127.0.0.3");  // arrives last: when it is served, all have been queued
+  probe.send("GET /probe HTTP/1.1\r\nHost: x\r\n\r\n");
+  while (server.connections() < kFlood + 3) std::this_thread::yield();
+  release.set_value();
+  EXPECT_THAT(probe.read("done"), HasSubstr("200"));
+  EXPECT_THAT(honest.read("done"), HasSubstr("200"));
+  for (const auto& each : flood) EXPECT_THAT(each->read("done"), HasSubstr("200"));
+  const auto at = std::ranges::find(order, "/honest") - order.begin();
+  EXPECT_LE(at, 4) << "not behind the whole flood";
 }
 
 TEST_F(ServerTest, StreamsChunksUntilTheProducerEnds) {

@@ -103,7 +103,8 @@ class Text {
 
 Text with(const ObjectMeta& m) {
   Text text;
-  text.add("meta", m.ns, m.name, m.uid, m.resource_version, m.generation, m.creation_timestamp, m.deletion_timestamp);
+  text.add("meta", m.ns, m.name, m.uid, m.resource_version, m.generation, m.creation_timestamp, m.deletion_timestamp,
+           m.deletion_grace_period_seconds);
   text.add("labels", m.labels).add("annotations", m.annotations);
   text.add("owners", m.owner_references).add("finalizers", m.finalizers);
   return text;

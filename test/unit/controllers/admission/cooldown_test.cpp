@@ -169,6 +169,25 @@ TEST(CooldownLedger, ANewLeaderKnowsWhatTheStatusRemembers) {
   EXPECT_EQ(after.records("balance", kNoon), before.records("balance", kNoon)) << "an unchanged status is not written";
 }
 
+/// A time that followed the clock at each look would never pass.
+TEST(CooldownLedger, DoesNotBelieveAClockThatWasAhead) {
+  CooldownLedger ledger({.pod = base::minutes(5), .virtual_machine = {}, .workload = {}});
+  const api::CooldownRecord wrong{"pod/shop/db-0", {kNoon + std::chrono::hours(720)}};
+  ledger.restore("p", {wrong});
+  const auto until = [&](base::TimePoint now) {
+    const auto cooling = ledger.cooling({"pod/shop/db-0"}, "", now);
+    return cooling ? cooling->until - kNoon : base::Duration::zero();
+  };
+  EXPECT_EQ(until(kNoon), base::Duration(base::minutes(5)));
+  ledger.restore("p", {wrong});  // the policy's status still has it
+  EXPECT_EQ(until(kNoon + base::minutes(2)), base::Duration(base::minutes(5)));
+  EXPECT_EQ(until(kNoon + base::minutes(5)), base::Duration::zero());
+  ledger.restore("p", {{"pod/shop/db-0", {kNoon + base::seconds(20)}}});  // the Evacuation, corrected
+  EXPECT_EQ(until(kNoon + base::minutes(2)), base::Duration(base::minutes(5))) << "counted once";
+  ASSERT_EQ(ledger.records("p", kNoon + base::minutes(2)).size(), 1U);
+  EXPECT_EQ(ledger.records("p", kNoon + base::minutes(2))[0].times, std::vector{kNoon});
+}
+
 TEST(CooldownLedger, RecordsAreBounded) {
   CooldownLedger ledger(kVms);
   for (int i = 0; i < 600; ++i) ledger.note(finished(kNoon + base::seconds(i), fmt::format("vm-{:04}", i)));

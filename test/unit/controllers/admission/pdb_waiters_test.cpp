@@ -30,6 +30,16 @@ TEST(PdbWaitList, WakesAsManyAsTheBudgetAllowsByPriorityThenTheLongestWaiting) {
   EXPECT_THAT(lines.wake(kPdb, 0), IsEmpty());
 }
 
+/// The reconcile of a woken one is repeated until it takes the wake.
+TEST(PdbWaitList, KeepsNoWakeOfOneThatIsGone) {
+  PdbWaitList lines;
+  lines.wait(key("gone"), kPdb, place(0, 10));
+  EXPECT_THAT(lines.wake(kPdb, 1), ElementsAre(key("gone")));
+  lines.forget(key("gone"));
+  EXPECT_FALSE(lines.is_woken(key("gone")));
+  EXPECT_THAT(lines.wake(kPdb, 1), IsEmpty());
+}
+
 TEST(PdbWaitList, TakesTurns) {
   PdbWaitList lines;
   lines.wait(key("a"), kPdb, place(0, 10));

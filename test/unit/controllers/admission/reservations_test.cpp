@@ -106,6 +106,69 @@ class Capacity : public testing::Test {
   std::unique_ptr<Reservations> reservations_;
 };
 
+// --- pods that leave emptied nodes
+
+class KeptPlace : public Capacity {
+ protected:
+  /// "": it has a node beside its own and `emptied`. A second after the last question.
+  std::string keep(const std::shared_ptr<const api::Pod>& pod, const std::set<std::string>& emptied) {
+    clock.advance(base::seconds(1));
+    const auto request = controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt);
+    return reservations().keep_place(request, *pod, emptied);
+  }
+  std::shared_ptr<const api::Pod> web(const std::string& name, const std::string& node, std::int64_t cpu = 3000) {
+    return add(PodBuilder(name).on(node).cpu(cpu));
+  }
+};
+
+TEST_F(KeptPlace, IsNeverOnAnEmptiedNode) {
+  const auto a = web("a", "n1");
+  EXPECT_EQ(keep(a, {"n1", "n2"}), "");
+  EXPECT_THAT(keep(a, {"n1", "n2", "n3"}), HasSubstr("no node has capacity for it any more"));
+}
+
+TEST_F(KeptPlace, IsHeldForOneOfTwoThatWantTheSame) {
+  const auto a = web("a", "n1");
+  const auto b = web("b", "n2");
+  EXPECT_EQ(keep(a, {"n1", "n2"}), "");
+  EXPECT_THAT(keep(b, {"n1", "n2"}), HasSubstr("2 nodes that are emptied"));
+  EXPECT_EQ(keep(a, {"n1", "n2"}), "") << "asked again, it keeps its own place";
+  reservations().release_unused(key(*a));
+  EXPECT_EQ(keep(b, {"n1", "n2"}), "");
+}
+
+TEST_F(KeptPlace, IsGivenBackWhenTheEvacuationEnds) {
+  const auto a = web("a", "n1");
+  const auto b = web("b", "n2");
+  EXPECT_EQ(keep(a, {"n1", "n2"}), "");
+  show(*a, Phase::kSucceeded);
+  EXPECT_EQ(keep(b, {"n1", "n2"}), "");
+}
+
+TEST_F(KeptPlace, SeesWhatOthersTookASecondAgo) {
+  const auto a = web("a", "n1");
+  EXPECT_EQ(keep(a, {"n1", "n2"}), "");
+  web("greedy", "n3");
+  EXPECT_NE(keep(a, {"n1", "n2"}), "");
+}
+
+TEST_F(KeptPlace, OfASurgePodIsOnNoEmptiedNodeEither) {
+  const auto a = vm("a", "n1");
+  const auto request = controllers::admission_request(evacuation_of(*a), a.get(), std::nullopt);
+  EXPECT_EQ(reservations().reserve({request, copy_of(a), {"n1", "n2"}}).node, "n3");
+  reservations().release_unused(key(*a));
+  clock.advance(base::seconds(1));
+  const auto none = reservations().reserve({request, copy_of(a), {"n1", "n2", "n3"}});
+  EXPECT_EQ(none.node, "");
+  EXPECT_THAT(none.message, HasSubstr("2 NodeIsEmptied"));
+}
+
+TEST_F(KeptPlace, SaysNothingOfAPodThatTheCachesDoNotShow) {
+  const auto a = web("a", "n1");
+  remove("a");
+  EXPECT_EQ(keep(a, {"n1", "n2", "n3"}), "");
+}
+
 TEST_F(Capacity, IsHeldForOneOfTwoThatWantTheSame) {
   const auto a = vm("a", "n1");
   const auto b = vm("b", "n2");

@@ -17,7 +17,7 @@ TEST(NotificationsConfig, IsRead) {
   const auto config = parse_operator_config(R"(
 notifications:
 - {name: ops, urlFile: /etc/notify/ops}
-- {name: chat, format: Slack, urlFile: /etc/notify/chat, caFile: /ca.pem, events: [Stuck], repeatAfter: 10m, timeout: 3s}
+- {name: chat, format: Slack, urlFile: /etc/notify/chat, caFile: /ca.pem, events: [Stuck], repeatAfter: 10m, timeout: 3s, omitRefusedManual: true}
 )");
   ASSERT_TRUE(config) << config.error().message;
   ASSERT_EQ(config->notifications.size(), 2U);
@@ -28,7 +28,8 @@ notifications:
                                                            "/ca.pem",
                                                            {"Stuck"},
                                                            base::minutes(10),
-                                                           base::seconds(3)}));
+                                                           base::seconds(3),
+                                                           true}));
 }
 
 struct BadNotifications {

@@ -120,6 +120,7 @@ class HttpServicesTest : public testing::Test {
     ASSERT_TRUE(server_->start().ok());
   }
   ServiceConfig config(base::Duration timeout = base::seconds(10)) {
+    folder_.write("for", "https://127.0.0.1:" + std::to_string(server_->port()));
     return {"mover",
             "https://127.0.0.1:" + std::to_string(server_->port()) + "/base",
             folder_.write("ca.crt", identity_.ca),

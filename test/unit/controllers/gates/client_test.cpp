@@ -14,7 +14,7 @@ TEST(GateClient, ShowsNoTokenThatTheServerGivesBack) {
   usage_test::World world;
   world.api_server.on("/api/v1/namespaces/evacuator-system/secrets/hook",
                       R"({"metadata":{"labels":{"evacuator.dev/usage-credentials":"true"}},"data":{"token":")" +
-                          base::encode_base64(token) + R"("}})");
+                          base::encode_base64(token) + R"(","for":")" + base::encode_base64("https://hook") + R"("}})");
   world.server.on("/", R"({"hold":true,"message":"not for Bearer \u00740p-secret-token"})");
   world.server.on("/", R"({"hold":true,"message":")" + std::string(250, 'x') + token + R"("})");
   api::PolicyGate gate;

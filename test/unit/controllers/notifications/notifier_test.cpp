@@ -161,6 +161,62 @@ TEST_F(NotifierTest, AFloodIsBoundedAndToldOf) {
   EXPECT_EQ(counted("sent"), std::to_string(Notifier::kMostPending));
 }
 
+kube::Event manual(const std::string& ns, int number, bool is_refusal = true) {
+  const std::string name = ns + std::to_string(number);
+  auto event = kube::Event::warning(api::EventReason::kFailed, "InvalidSpec");
+  event.regarding = kube::event_object(kube::kEvacuations, {ns, name}, "uid-" + name);
+  event.is_manual = true;
+  event.is_refusal = is_refusal;
+  return event;
+}
+
+/// What is dropped was not told, so that it is news when it comes again.
+TEST_F(NotifierTest, WhatWasDroppedOrGivenUpIsNotTakenForTold) {
+  Notifier& notifier = start({{.name = "ops"}});
+  for (int i = 0; i < 600; ++i) notifier.publish(manual("shop", i));
+  for (auto due = notifier.step(); due; due = notifier.step()) {
+  }
+  const std::size_t before = posts.size();
+  notifier.publish(manual("shop", 599));
+  notifier.publish(manual("shop", 0));
+  notifier.step();
+  ASSERT_EQ(posts.size(), before + 1);
+  EXPECT_EQ(told(before).size(), 1U) << "the first was sent, the last was dropped";
+  answers = {answer(404)};
+  notifier.publish(event_of(api::EventReason::kCircuitOpened, "balance"));
+  notifier.step();
+  answers = {answer(200)};
+  notifier.publish(event_of(api::EventReason::kCircuitOpened, "balance"));
+  EXPECT_EQ(notifier.step(), std::nullopt);
+  EXPECT_EQ(told(before + 2)[0].at("event"), "CircuitOpen");
+}
+
+TEST_F(NotifierTest, AFloodOfRefusedEvacuationsHidesNoAlertOfAPolicy) {
+  Notifier& notifier = start({{.name = "ops"}});
+  for (int i = 0; i < 600; ++i) notifier.publish(manual("shop", i));
+  notifier.publish(event_of(api::EventReason::kCircuitOpened, "balance"));
+  notifier.publish(event_of(api::EventReason::kFailed, "of-a-policy"));
+  notifier.publish(manual("bank", 1));
+  notifier.step();
+  std::vector<std::string> names;
+  for (const Json& each : told(0)) names.push_back(each.at("object").at("name"));
+  EXPECT_THAT(names, testing::IsSupersetOf({"balance", "of-a-policy", "bank1"})) << "in the first message";
+}
+
+TEST_F(NotifierTest, OmitsRefusedManualOnesIfItIsTold) {
+  Notifier& notifier = start({{.name = "ops", .omit_refused_manual = true}});
+  notifier.publish(manual("shop", 1));
+  notifier.publish(manual("shop", 2, false));
+  auto refused = event_of(api::EventReason::kFailed, "of-a-policy");
+  refused.is_refusal = true;
+  notifier.publish(std::move(refused));
+  notifier.step();
+  ASSERT_EQ(posts.size(), 1U);
+  ASSERT_EQ(told(0).size(), 2U);
+  EXPECT_EQ(told(0)[0].at("object").at("name"), "shop2");
+  EXPECT_EQ(told(0)[1].at("object").at("name"), "of-a-policy");
+}
+
 TEST_F(NotifierTest, NobodyWaitsWhileAMessageIsUnderWay) {
   Notifier& notifier = start({{.name = "ops"}});
   notifier.publish(event_of(api::EventReason::kFailed, "one"));

@@ -101,6 +101,30 @@ TEST_F(CircuitLife, CountsEachOnceAndRemembersThemBeyondTheirTtl) {
   EXPECT_EQ(circuit().last_failure, "shop/b");
 }
 
+/// The cache may show a verdict after a younger one was counted and stored.
+TEST_F(CircuitLife, CountsAVerdictThatIsSeenLateOnce) {
+  policy.spec.circuit_breaker.failures = 3;
+  controllers::SeenVerdicts seen;
+  const auto look = [&](int at) {
+    policy.status.circuit = controllers::next_circuit(policy, all, kNoon + seconds(at), &seen);
+  };
+  all = {finished("b", 30, End::kTimeout)};
+  look(40);
+  EXPECT_EQ(circuit().failures, 1);
+  all.push_back(finished("a", 20, End::kTimeout));
+  look(50);
+  EXPECT_EQ(circuit().failures, 2);
+  EXPECT_EQ(circuit().counted_until, kNoon + seconds(30)) << "it never goes back";
+  look(60);
+  EXPECT_EQ(circuit().failures, 2);
+  seen = {};  // the next process
+  look(70);
+  EXPECT_EQ(circuit().failures, 2);
+  all.push_back(finished("c", 75, End::kTimeout));
+  look(80);
+  EXPECT_EQ(circuit().failures, 3);
+}
+
 TEST_F(CircuitLife, LeavesTheYoungestForTheNextLook) {
   all = {finished("a", 0, End::kTimeout)};
   tick(1);

@@ -203,6 +203,77 @@ TEST(SettledOrigin, IsLostWithTheSpecThatWasAccepted) {
   EXPECT_EQ(api::claimed_policy_of(evacuation), "other");
 }
 
+// --- a stored condition is a claim (whoever may write the status may write it)
+
+api::Evacuation claimed(api::Evacuation evacuation) {
+  mark_as_made_here(evacuation);
+  evacuation.meta.uid = "e-1";
+  evacuation.status.spec_hash = spec_hash(evacuation.spec);
+  evacuation.status.signed_priority = evacuation.spec.priority;
+  return evacuation;
+}
+
+struct ClaimCase {
+  const char* name;
+  std::function<void(api::Evacuation&)> change;
+  std::string reason;  ///< of the condition then; empty: it is open
+};
+class ClaimedOrigin : public testing::TestWithParam<ClaimCase> {};
+
+TEST_P(ClaimedOrigin, IsProvedAgainByEachProcess) {
+  base::ManualClock clock{kNoon};
+  OriginMemory memory(clock);
+  const signing::KeyRing known = keys();
+  api::Evacuation evacuation = claimed(made());
+  GetParam().change(evacuation);
+  settle_origin(evacuation, &known, &memory);
+  const auto& conditions = evacuation.status.conditions;
+  EXPECT_EQ(conditions.empty() ? "" : conditions.at(0).reason, GetParam().reason);
+  EXPECT_EQ(api::origin_is_verified(evacuation), GetParam().reason == "Signed");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    SettledOrigin, ClaimedOrigin,
+    testing::Values(
+        ClaimCase{"AsItWasSigned", [](auto&) {}, "Signed"},
+        ClaimCase{"WithAnotherPriority", [](auto& of) { of.spec.priority = 7; }, "Signed"},
+        ClaimCase{"WithAPriorityThatNobodySigned",
+                  [](auto& of) { of.spec.priority = of.status.signed_priority.emplace(1'000'000'000); }, "NotSigned"},
+        ClaimCase{"WithoutASignature", [](auto& of) { of.meta.annotations = {}; }, "NotSigned"},
+        ClaimCase{"OfAnotherPod", [](auto& of) { of.spec.pod_ref.uid = {"other"}; }, "NotSigned"},
+        ClaimCase{"OfAnotherTime", [](auto& of) { of.meta.creation_timestamp += seconds(61); }, "NotSigned"},
+        ClaimCase{"OfAKeyThatIsGone", [](auto& of) { of = claimed(with_origin(std::move(of), key('x'), kNoon)); }, ""}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(SettledOrigin, OnceProvedStaysWithThePriorityThatWasSigned) {
+  base::ManualClock clock{kNoon};
+  OriginMemory memory(clock);
+  const signing::KeyRing known = keys();
+  api::Evacuation evacuation = claimed(made());
+  const std::int32_t as_signed = evacuation.spec.priority;
+  settle_origin(evacuation, &known, &memory);
+  evacuation.spec.priority = evacuation.status.signed_priority.emplace(1'000'000'000);
+  evacuation.status.spec_hash = {};
+  const signing::KeyRing others{key('x'), {}};
+  settle_origin(evacuation, &others, &memory);
+  EXPECT_TRUE(api::origin_is_verified(evacuation)) << "keys are rotated";
+  EXPECT_EQ(evacuation.status.signed_priority, as_signed);
+  memory.forget("e-1");
+  settle_origin(evacuation, &known, &memory);
+  EXPECT_TRUE(api::origin_is_verified(evacuation)) << "by its signature again";
+}
+
+TEST(SettledOrigin, IsOpenAgainWhileThereAreNoKeys) {
+  base::ManualClock clock{kNoon};
+  OriginMemory memory(clock);
+  api::Evacuation evacuation = claimed(made());
+  settle_origin(evacuation, nullptr, &memory);
+  EXPECT_TRUE(origin_is_open(evacuation));
+  const signing::KeyRing known = keys();
+  settle_origin(evacuation, &known, &memory);
+  EXPECT_TRUE(api::origin_is_verified(evacuation));
+}
+
 /// Who may edit the object may make forecasts wrong, and nothing else.
 TEST(SettledOrigin, DoesNotHangOnTheTargetOnceItWasAccepted) {
   api::Evacuation evacuation = made();

@@ -228,6 +228,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Headers{"NoColon", "a: b\nSECRET\n", "line 2"}, Headers{"NoValue", "SECRET:\n", "line 1"},
                     Headers{"ABlankInTheName", "SECRET key: x\n", "line 1"},
                     Headers{"AControlCharacter", "a: SECRET\x01\n", "line 1"},
+                    Headers{"OneThatWeWrite", "a: b\nHOST: SECRET\n", "line 2"},
+                    Headers{"OneThatEndsTheRequest", "Content-Length: 0\n", "line 1"},
                     Headers{"NoAscii", "a: SECRET\xc3\xa4\n", "line 1"}),
     [](const auto& info) { return info.param.name; });
 
@@ -257,8 +259,8 @@ class CollectorTest : public testing::Test {
 };
 
 TEST_F(CollectorTest, GetsBodiesWithTheHeadersOfTheFileAsItIsNow) {
-  config.headers_file = folder.file("headers");
-  std::ofstream(config.headers_file) << "Authorization: Bearer first\n";
+  config.headers_file = folder.write("headers", "Authorization: Bearer first\n");
+  folder.write("for", "http://127.0.0.1:" + std::to_string(server.port()));
   controllers::OtlpPost post(config, clock);
   ASSERT_TRUE(post("{\"resourceSpans\":[]}"));
   std::ofstream(config.headers_file) << "Authorization: Bearer second\n";
@@ -273,6 +275,21 @@ TEST_F(CollectorTest, GetsBodiesWithTheHeadersOfTheFileAsItIsNow) {
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, testing::AllOf(HasSubstr("headersFile"), Not(HasSubstr("SECRET"))));
   EXPECT_EQ(seen.size(), 2U) << "nothing is sent without them";
+}
+
+TEST_F(CollectorTest, GetsNoHeadersOfASecretThatIsForAnother) {
+  config.headers_file = folder.write("headers", "Authorization: Bearer SECRET\n");
+  controllers::OtlpPost post(config, clock);
+  for (const char* servers : {"", "https://127.0.0.1:" /* not over http */, "http://collector.example:"}) {
+    const std::string port = std::to_string(server.port());
+    folder.write("for", *servers == '\0' ? std::string() : servers + port);
+    const auto refused = post("{}");
+    ASSERT_FALSE(refused) << servers;
+    EXPECT_THAT(refused.error().message,
+                testing::AllOf(HasSubstr("tracing.headersFile: "), HasSubstr("http://127.0.0.1:" + port),
+                               Not(HasSubstr("SECRET"))));
+  }
+  EXPECT_TRUE(seen.empty());
 }
 
 TEST_F(CollectorTest, ThatStallsHoldsUpNothingButItsOwnThread) {

@@ -48,6 +48,22 @@ struct BadReview {
 };
 void PrintTo(const BadReview& given, std::ostream* out) { *out << given.name; }
 class BadAdmissionReviews : public testing::TestWithParam<BadReview> {};
+/// What looks like no review, or is made of very many parts, is not parsed.
+TEST(AdmissionReview, IsLookedAtBeforeItIsParsed) {
+  const std::string head = R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":)";
+  EXPECT_TRUE(is_review_shaped(head + "{}}"));
+  EXPECT_TRUE(is_review_shaped(" \n" + head + "{\"note\":\"" + std::string(400'000, ',') + "\"}}"))
+      << "commas in a text";
+  EXPECT_TRUE(is_review_shaped(head + R"({"a":"\"[[[","b":1}})"));
+  EXPECT_FALSE(is_review_shaped(""));
+  EXPECT_FALSE(is_review_shaped("[" + head + "{}}]"));
+  EXPECT_FALSE(is_review_shaped(R"({"apiVersion":"v1","kind":"Pod"})"));
+  std::string heavy = head + "[1";
+  for (std::size_t i = 0; i < kMostReviewElements; ++i) heavy += ",1";
+  EXPECT_FALSE(is_review_shaped(heavy + "]}"));
+  EXPECT_FALSE(parse_admission_review(heavy + "]}"));
+}
+
 TEST_P(BadAdmissionReviews, AreRefused) { EXPECT_FALSE(parse_admission_review(GetParam().body)); }
 
 std::string changed(const Json& patch) {

@@ -248,6 +248,8 @@ TEST(WebhookHook, RepeatsOnlyWhatMayPass) {
       {302, "", ResponseClass::kWebhookDown, false},
       {429, "", ResponseClass::kWebhookDown, false},
       {400, "no such pod", ResponseClass::kRetryLater, true},
+      {403, "<html>a proxy's page</html>", ResponseClass::kWebhookDown, false},
+      {425, "", ResponseClass::kWebhookDown, false},
       {404, "", ResponseClass::kRetryLater, true},
       {200, R"({"done":false,"failed":"disk full"})", ResponseClass::kRetryLater, true},
   };

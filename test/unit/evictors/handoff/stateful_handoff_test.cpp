@@ -116,6 +116,40 @@ TEST(HandoffAdapterChoice, FollowsWhatThePodShows) {
        "cloudnative-pg"},
       {"CloudNativePG primary without opt-in",
        labelled({{"cnpg.io/cluster", "pg"}, {"cnpg.io/instanceRole", "primary"}}), "unsupported"},
+      {"CloudNativePG replica of 1.20", labelled({{"cnpg.io/cluster", "pg"}, {"role", "replica"}}), "cloudnative-pg"},
+      {"CloudNativePG instance between roles", labelled({{"cnpg.io/cluster", "pg"}, {"cnpg.io/podRole", "instance"}}),
+       "cloudnative-pg"},
+      {"CloudNativePG pooler",
+       labelled({{"cnpg.io/cluster", "pg"}, {"cnpg.io/podRole", "pooler"}, {"cnpg.io/poolerName", "rw"}}),
+       "unsupported"},
+      {"CloudNativePG pooler of an older version", labelled({{"cnpg.io/cluster", "pg"}, {"cnpg.io/poolerName", "rw"}}),
+       "unsupported"},
+      {"CloudNativePG Job",
+       labelled({{"cnpg.io/cluster", "pg"}, {"cnpg.io/jobRole", "join"}, {"cnpg.io/instanceName", "pg-2"}}),
+       "unsupported"},
+      {"a pod that only names its CloudNativePG cluster", labelled({{"cnpg.io/cluster", "pg"}}), "unsupported"},
+      {"EDB replica",
+       labelled({{"k8s.enterprisedb.io/cluster", "pg"}, {"k8s.enterprisedb.io/instanceRole", "replica"}}),
+       "cloudnative-pg"},
+      {"EDB pooler", labelled({{"k8s.enterprisedb.io/cluster", "pg"}, {"k8s.enterprisedb.io/poolerName", "rw"}}),
+       "unsupported"},
+      {"Zalando member between roles", labelled({{"cluster-name", "pg"}, {"application", "spilo"}}), "patroni"},
+      {"Zalando pooler",
+       labelled({{"cluster-name", "pg"}, {"spilo-role", "master"}, {"connection-pooler", "pg-pooler"}}), "unsupported"},
+      {"Zalando backup Job",
+       labelled({{"cluster-name", "pg"}, {"application", "spilo"}, {"job-name", "logical-backup"}}), "unsupported"},
+      {"somebody's cluster-name", labelled({{"cluster-name", "pg"}}), "unsupported"},
+      {"PGO instance between roles",
+       labelled({{"postgres-operator.crunchydata.com/cluster", "pg"},
+                 {"postgres-operator.crunchydata.com/instance", "pg-a"},
+                 {"postgres-operator.crunchydata.com/data", "postgres"}}),
+       "pgo"},
+      {"PGO pgBouncer",
+       labelled({{"postgres-operator.crunchydata.com/cluster", "pg"},
+                 {"postgres-operator.crunchydata.com/role", "pgbouncer"}}),
+       "unsupported"},
+      {"TiKV of operator v2",
+       labelled({{"pingcap.com/component", "tikv"}, {"app.kubernetes.io/managed-by", "tidb-operator"}}), "tikv-v2"},
       {"Zalando replica", labelled({{"cluster-name", "pg"}, {"spilo-role", "replica"}}), "patroni"},
       {"a cluster label that would break a URL", labelled({{"cnpg.io/cluster", "../../secrets"}}), "unsupported"},
       {"PGO replica",
@@ -131,20 +165,47 @@ TEST(HandoffAdapterChoice, FollowsWhatThePodShows) {
   for (const Row& row : rows) EXPECT_EQ(adapter_by_itself(row.target), row.adapter) << row.what;
 }
 
-TEST(HandoffAdapterChoice, NamesTikvOfOperatorV2AsUnsupportedAndProtectsIt) {
-  const auto of = evacuation(EvacuationPhase::kPreparing);
+TEST(HandoffAdapterChoice, EvictsTikvOfOperatorV2WithItsOwnGracePeriodOnly) {
+  auto of = evacuation(EvacuationPhase::kRequesting);
   const api::Pod target =
       labelled({{"pingcap.com/component", "tikv"}, {"app.kubernetes.io/managed-by", "tidb-operator"}});
-  const auto probe = StatefulHandoff().probe(context(of, target));
-  EXPECT_EQ(probe.support, evictors::Support::kUnsupported);
-  EXPECT_EQ(probe.adapter, "tikv-v2");
-  EXPECT_NE(probe.reason.find("only operator v1 is supported"), std::string::npos) << probe.reason;
+  const auto plan = StatefulHandoff().plan(context(of, target));
+  ASSERT_TRUE(plan.action);
+  EXPECT_EQ(plan.action->name, "PostEviction");
+  EXPECT_EQ(plan.action->request.body.find("gracePeriodSeconds"), std::string::npos);
   EXPECT_TRUE(StatefulHandoff().owner_decides(context(of, target)));
+  of.spec.grace_period_seconds = 30;
+  const auto probe = StatefulHandoff().probe(context(of, target));
+  EXPECT_EQ(probe.support, Support::kUnsupported);
+  EXPECT_NE(probe.reason.find("gracePeriodSeconds"), std::string::npos) << probe.reason;
+  EXPECT_TRUE(StatefulHandoff().owner_decides(context(of, target))) << "no other evictor cuts it short";
   for (const char* other : {"pd", "tidb", "tiflash"}) {
     const api::Pod free =
         labelled({{"pingcap.com/component", other}, {"app.kubernetes.io/managed-by", "tidb-operator"}});
     EXPECT_FALSE(StatefulHandoff().owner_decides(context(of, free))) << other;
   }
+}
+
+TEST(HandoffMark, ByEvictionIsForTheWebhookOnly) {
+  auto of = with_adapter("strimzi", EvacuationPhase::kRequesting);
+  const api::Pod target = kafka();
+  auto asked = context(of, target);
+  asked.parameters = {{"request", "eviction"}};
+  const auto plan = StatefulHandoff().plan(asked);
+  ASSERT_TRUE(plan.action);
+  EXPECT_EQ(api::Json::parse(plan.action->request.body)["deleteOptions"]["preconditions"]["resourceVersion"], "0")
+      << "the API server refuses it where the webhook lets it through";
+  EXPECT_FALSE(StatefulHandoff().observe(asked).failed);
+  of.status.intent = api::EvacuationIntent{"PostEviction", kToken, kNoon, true, "Conflict", "mark=absent"};
+  const auto failed = StatefulHandoff().observe(asked).failed;
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->reason, "WebhookLetsThrough");
+  EXPECT_FALSE(failed->retryable);
+  const api::Pod marked = kafka({{kRoll, "true"}});
+  auto rolled = context(of, marked);
+  rolled.parameters = {{"request", "eviction"}};
+  EXPECT_FALSE(StatefulHandoff().observe(rolled).failed) << "with deny.eviction=false the webhook still marks the pod";
+  EXPECT_TRUE(StatefulHandoff().observe(rolled).requested);
 }
 
 TEST(HandoffAdapterChoice, CanBeForcedButNeverPastARequiredHandoff) {
@@ -196,6 +257,8 @@ TEST(StatefulHandoffParameters, AreChecked) {
                         {"switchover", "true"},
                         {"strict", "false"},
                         {"service", "patroni"},
+                        {"clusterLabel", "example.com/cluster"},
+                        {"roleLabel", "pg-role"},
                         {"requestedBy", "me"}}),
             0u);
   EXPECT_EQ(complaints({{"adapter", "oracle"}}), 1u);

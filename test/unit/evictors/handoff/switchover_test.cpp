@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "api/json/json_access.hpp"
 #include "evictors/document.hpp"
@@ -32,6 +34,8 @@ void PrintTo(const Flavour& flavour, std::ostream* out) { *out << flavour.adapte
 
 const Flavour kCnpg{"cloudnative-pg", "cnpg.io/cluster", "cnpg.io/instanceRole", "primary", "cluster"};
 const Flavour kPatroni{"patroni", "cluster-name", "spilo-role", "master", ""};
+const Flavour kEdb{"cloudnative-pg", "k8s.enterprisedb.io/cluster", "k8s.enterprisedb.io/instanceRole", "primary",
+                   "cluster"};
 const Flavour kPgo{"pgo", "postgres-operator.crunchydata.com/cluster", "postgres-operator.crunchydata.com/role",
                    "master", "postgrescluster"};
 
@@ -73,8 +77,9 @@ struct World {
     target.meta.labels = api::StringMap(labels);
     target.node_name = {"node-a"};
     cluster = cluster_of(flavour, role == "replica" ? "web-2" : "web-1", role == "replica" ? "web-2" : "web-1");
-    items = Json::array({instance("web-1", "node-a", role, flavour), instance("web-3", "node-c", "replica", flavour),
-                         instance("web-2", "node-b", "replica", flavour)});
+    items = Json::array(
+        {instance("web-1", "node-a", role, flavour), instance("web-3", "node-c", "replica", flavour),
+         instance("web-2", "node-b", std::string(role) == "replica" ? flavour.primary : "replica", flavour)});
   }
 
   evictors::EvictorContext look() {
@@ -105,8 +110,10 @@ struct World {
 };
 
 class Switchover : public testing::TestWithParam<Flavour> {};
-INSTANTIATE_TEST_SUITE_P(Adapters, Switchover, testing::Values(kCnpg, kPatroni, kPgo),
-                         [](const auto& info) { return std::string(info.param.adapter).substr(0, 5); });
+INSTANTIATE_TEST_SUITE_P(Adapters, Switchover, testing::Values(kCnpg, kPatroni, kPgo, kEdb), [](const auto& info) {
+  return std::string(info.param.cluster_label) == kEdb.cluster_label ? "edb"
+                                                                     : std::string(info.param.adapter).substr(0, 5);
+});
 
 TEST_P(Switchover, EvictsAReplicaAtOnce) {
   for (const bool opted_in : {true, false}) {
@@ -134,6 +141,147 @@ TEST_P(Switchover, TouchesNothingWithoutOptIn) {
   const auto probe = StatefulHandoff().probe(world.look());
   EXPECT_EQ(probe.support, evictors::Support::kUnsupported);
   EXPECT_NE(probe.reason.find("evacuator-handoff-"), std::string::npos) << "names the role to bind";
+}
+
+TEST_P(Switchover, ProtectsAPrimaryFromEveryOtherEvictor) {
+  for (const char* role : {"primary", "master", "", "unhealthy"}) {
+    World world(GetParam(), role);
+    world.of.status.evictor.clear();
+    world.of.status.adapter.clear();
+    world.opted_in = false;
+    EXPECT_TRUE(StatefulHandoff().owner_decides(world.look())) << role;
+  }
+}
+
+TEST_P(Switchover, AdvisesAgainstAnotherBudgetForAPrimaryOnly) {
+  World primary(GetParam(), GetParam().primary);
+  primary.opted_in = false;
+  EXPECT_NE(StatefulHandoff().advice(primary.look()).find("switchover"), std::string::npos);
+  World replica(GetParam(), "replica");
+  EXPECT_EQ(StatefulHandoff().advice(replica.look()), "");
+}
+
+TEST_P(Switchover, LetsAReplicaGoOnlyWhileAnotherReadyMemberLeads) {
+  const Flavour& f = GetParam();
+  Json leaving = instance("web-2", "node-b", f.primary, f);
+  leaving["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z";
+  Json ended = instance("web-2", "node-b", f.primary, f);
+  ended["status"]["phase"] = "Failed";
+  Json job = instance("web-2", "node-b", f.primary, f);
+  job["metadata"]["labels"]["job-name"] = "backup";
+  const std::vector<std::pair<const char*, Json>> rows = {
+      {"nobody leads", instance("web-2", "node-b", "replica", f)},
+      {"the leader is not Ready", instance("web-2", "node-b", f.primary, f, false)},
+      {"the leader is leaving", leaving},
+      {"the leader has ended", ended},
+      {"a pod without a role", instance("web-2", "node-b", "", f)},
+      {"the pod itself", instance("web-1", "node-a", f.primary, f)},
+      {"a Job's pod", job},
+  };
+  for (const auto& [what, other] : rows) {
+    for (const bool opted_in : {true, false}) {
+      World world(f, "replica", EvacuationPhase::kInProgress);
+      world.opted_in = opted_in;
+      world.items = Json::array({other});
+      EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait) << what;
+      EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready) << what;
+    }
+  }
+}
+
+TEST_P(Switchover, AReplicaThatBecamePrimaryWithoutTheOptInGivesUpWithTheHint) {
+  World world(GetParam(), GetParam().primary, EvacuationPhase::kInProgress);
+  world.opted_in = false;
+  const auto failed = StatefulHandoff().observe(world.look()).failed;
+  ASSERT_TRUE(failed);
+  EXPECT_FALSE(failed->retryable);
+  EXPECT_EQ(failed->complete_reason, api::Reason::kNotEvictable);
+  EXPECT_NE(failed->message.find("set parameter switchover"), std::string::npos) << failed->message;
+}
+
+TEST_P(Switchover, IsUnsupportedAfterAMinuteInWhichItCouldAskForNothing) {
+  struct Row {
+    const char* what;
+    int seconds;
+    const char* role;
+    bool has_asked;
+    bool fails;
+  };
+  const std::vector<Row> rows = {{"not yet", 59, "", false, false},
+                                 {"no role", 60, "", false, true},
+                                 {"another role", 60, "unhealthy", false, true},
+                                 {"a replica without a leader", 60, "replica", false, true},
+                                 {"the switchover was asked for", 3600, "", true, false}};
+  for (const Row& row : rows) {
+    for (const bool opted_in : {true, false}) {
+      World world(GetParam(), row.role, EvacuationPhase::kInProgress);
+      world.opted_in = opted_in;
+      world.items = Json::array();
+      world.cluster["status"] = nullptr;
+      world.of.status.in_progress_since = kNoon - base::seconds(row.seconds);
+      if (row.has_asked)
+        world.of.status.intent = api::EvacuationIntent{"RequestSwitchover", kToken, kNoon, true, "", ""};
+      const auto failed = StatefulHandoff().observe(world.look()).failed;
+      ASSERT_EQ(failed.has_value(), row.fails) << row.what;
+      if (!failed) continue;
+      EXPECT_EQ(failed->reason, "Unsupported") << row.what;
+      EXPECT_EQ(failed->complete_reason, api::Reason::kNotEvictable) << row.what;
+      EXPECT_FALSE(failed->retryable) << row.what;
+    }
+  }
+}
+
+TEST_P(Switchover, CountsAReplacementOnceItHasARole) {
+  World world(GetParam(), "replica", EvacuationPhase::kVerifying);
+  auto context = world.look();
+  context.pod = nullptr;
+  for (const char* role : {"replica", GetParam().primary, "", "uninitialized"}) {
+    api::Pod next = world.target;
+    next.meta.labels = api::StringMap(Strings{{GetParam().role_label, role}});
+    const bool serves = std::string(role) == "replica" || std::string(role) == GetParam().primary;
+    EXPECT_EQ(StatefulHandoff().is_in_service(context, next), serves) << role;
+  }
+}
+
+Document node(const std::string& name, const Json& spec) {
+  return {"node/" + name, 200, Json{{"items", Json::array({{{"spec", spec}}})}}.dump()};
+}
+
+TEST_P(Switchover, PassesOverNodesThatAreBeingEmptied) {
+  const std::vector<std::pair<const char*, Document>> rows = {
+      {"cordoned", node("node-b", {{"unschedulable", true}})},
+      {"the autoscaler removes it", node("node-b", {{"taints", {{{"key", "ToBeDeletedByClusterAutoscaler"}}}}})},
+      {"Karpenter disrupts it", node("node-b", {{"taints", {{{"key", "karpenter.sh/disrupted"}}}}})},
+      {"it is gone", {"node/node-b", 200, R"({"items":[]})"}},
+  };
+  for (const auto& [what, document] : rows) {
+    World world(GetParam(), GetParam().primary);
+    world.items.erase(1);
+    world.more = {document};
+    EXPECT_EQ(world.failure(), "NoHealthyReplica") << what;
+    const auto failed = StatefulHandoff().observe(world.look()).failed;
+    EXPECT_NE(failed->message.find("web-2: node node-b"), std::string::npos) << failed->message;
+  }
+  for (const Document& unknown :
+       {node("node-b", Json::object()), node("node-b", {{"taints", "x"}}), Document{"node/node-b", 200, "{}"},
+        Document{"node/node-b", 403, "no"}, Document{"node/node-b", 0, "no answer"}}) {
+    World world(GetParam(), GetParam().primary);
+    world.more = {unknown};
+    EXPECT_EQ(world.failure(), "") << unknown.body;
+  }
+}
+
+TEST_P(Switchover, ReadsTheNodesOfTheCandidatesAndWhichOfThemLeave) {
+  World world(GetParam(), GetParam().primary);
+  std::vector<std::string> names;
+  std::vector<std::string> asked_about;
+  for (const auto& read : StatefulHandoff().reads(world.look())) {
+    names.push_back(read.name);
+    if (!read.pods.empty()) asked_about = read.pods;
+  }
+  for (const char* node : {"node/node-b", "node/node-c"})
+    EXPECT_NE(std::ranges::find(names, node), names.end()) << node;
+  EXPECT_EQ(asked_about, (std::vector<std::string>{"web-3", "web-2"}));
 }
 
 TEST_P(Switchover, WaitsWhileTheRoleIsUnknown) {
@@ -177,6 +325,73 @@ TEST_P(Switchover, NamesAReadThatIsForbiddenAndWaitsOutOneThatIsLost) {
     EXPECT_EQ(world.failure(), "") << code;
     EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait) << code;
   }
+}
+
+std::string chosen(World& world) {
+  const auto plan = StatefulHandoff().plan(world.look());
+  if (!plan.action) return "";
+  const Json body = Json::parse(plan.action->request.body);
+  return body.contains("candidate") ? body["candidate"] : body["status"]["targetPrimary"];
+}
+
+TEST(Candidates, ThatAnotherEvacuationMovesComeLast) {
+  for (const Flavour* flavour : {&kCnpg, &kPatroni}) {
+    World world(*flavour, flavour->primary);
+    EXPECT_EQ(chosen(world), "web-2") << "the first by name";
+    world.more = {{"evacuated", 200, R"(["web-2"])"}};
+    EXPECT_EQ(chosen(world), "web-3");
+    world.more = {{"evacuated", 200, R"(["web-2","web-3"])"}};
+    EXPECT_EQ(chosen(world), "web-2") << "better than none";
+    for (const char* nonsense : {"", "{}", "[1,null]", "x"}) {
+      world.more = {{"evacuated", 200, nonsense}};
+      EXPECT_EQ(chosen(world), "web-2") << nonsense;
+    }
+  }
+}
+
+Document wal(const std::string& pod, bool active, const char* lsn) {
+  return {"instance-status/" + pod, 200, Json{{"isWalReceiverActive", active}, {"receivedLsn", lsn}}.dump()};
+}
+
+TEST(CloudNativePg, TakesTheReplicaThatReceivesAndHasMostOfTheLog) {
+  World world(kCnpg, "primary");
+  world.more = {wal("web-2", true, "0/3000060"), wal("web-3", true, "1/0")};
+  EXPECT_EQ(chosen(world), "web-3");
+  world.more = {wal("web-2", true, "0/3000060"), wal("web-3", false, "1/0")};
+  EXPECT_EQ(chosen(world), "web-2");
+  world.more = {wal("web-2", false, "0/3"), wal("web-3", false, "1/0")};
+  EXPECT_EQ(world.failure(), "NoHealthyReplica");
+  for (const char* lsn : {"", "x", "0/x", "/", "ffffffffff/0", "-1/0"}) {
+    world.more = {wal("web-2", true, lsn), wal("web-3", true, lsn)};
+    EXPECT_EQ(chosen(world), "web-2") << lsn;
+  }
+  for (const int code : {0, 403, 404, 500}) {
+    world.more = {{"instance-status/web-2", code, "no"}, {"instance-status/web-3", code, "no"}};
+    EXPECT_EQ(chosen(world), "web-2") << "the right to read it is optional: " << code;
+    EXPECT_EQ(world.failure(), "") << code;
+  }
+}
+
+TEST(CloudNativePg, ReadsTheStatusOfItsCandidatesByThePodProxy) {
+  World world(kCnpg, "primary");
+  std::string path;
+  for (const auto& read : StatefulHandoff().reads(world.look())) {
+    if (read.name == "instance-status/web-2") path = read.request.path;
+  }
+  EXPECT_EQ(path, "/api/v1/namespaces/shop/pods/https:web-2:8000/proxy/pg/status");
+}
+
+TEST(CloudNativePg, OfEdbIsPatchedInItsOwnGroup) {
+  World world(kEdb, "primary");
+  const auto plan = StatefulHandoff().plan(world.look());
+  ASSERT_TRUE(plan.action);
+  EXPECT_EQ(plan.action->request.path, "/apis/postgresql.k8s.enterprisedb.io/v1/namespaces/shop/clusters/pg/status");
+}
+
+TEST(CloudNativePg, LeadsElsewhereOnlyByTheClustersOwnWord) {
+  World world(kCnpg, "replica", EvacuationPhase::kInProgress);
+  world.cluster["status"] = {{"currentPrimary", "web-3"}, {"targetPrimary", "web-3"}};
+  EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready) << "the label says web-2";
 }
 
 TEST(CloudNativePg, PatchesTheStatusGuarded) {
@@ -309,6 +524,293 @@ TEST(Patroni, GoesThroughThePodProxyOrAConfiguredService) {
   EXPECT_EQ(plan.action->request.path, "/switchover");
 }
 
+// --- Patroni's keys
+
+Document key(const std::string& name, Json annotations) {
+  return {"patroni/" + name, 200, Json{{"metadata", {{"annotations", std::move(annotations)}}}}.dump()};
+}
+Document no_key(const std::string& name) { return {"patroni/" + name, 404, "{}"}; }
+
+/// The keys of a cluster that `leader` leads.
+std::vector<Document> keys(const std::string& leader, const Json& config = {{"loop_wait", 10}}) {
+  return {key("leader-endpoints", {{"leader", leader}, {"ttl", "30"}}), key("config", {{"config", config.dump()}}),
+          no_key("sync"), no_key("failover")};
+}
+
+void describe(Json& pod, const Json& more) {
+  Json status = {{"api_url", "http://10.0.0.7:8008/patroni"}, {"state", "running"}, {"role", "replica"}};
+  status.update(more);
+  pod["metadata"]["annotations"]["status"] = status.dump();
+}
+
+TEST(Patroni, IsDoneOnceTheLeaderKeyNamesTheOtherMember) {
+  struct Row {
+    const char* what;
+    std::vector<Document> documents;
+    bool ready;
+  };
+  const std::vector<Row> rows = {
+      {"Endpoints name it", keys("web-2"), true},
+      {"Endpoints still name the pod", keys("web-1"), false},
+      {"Endpoints name a third one", keys("web-3"), false},
+      {"nobody holds the key", {key("leader-endpoints", {{"ttl", "30"}})}, false},
+      {"ConfigMap names it",
+       {key("leader-endpoints", Json::object()), key("leader-configmap", {{"leader", "web-2"}})},
+       true},
+      {"ConfigMap names another", {no_key("leader-endpoints"), key("leader-configmap", {{"leader", "web-3"}})}, false},
+      {"the keys are in etcd", {no_key("leader-endpoints"), no_key("leader-configmap")}, true},
+      {"not read", {{"patroni/leader-endpoints", 0, "timeout"}}, false},
+      {"not read", {{"patroni/leader-endpoints", 503, "busy"}}, false},
+      {"ConfigMap not read", {no_key("leader-endpoints"), {"patroni/leader-configmap", 0, "timeout"}}, false},
+  };
+  for (const Row& row : rows) {
+    World world(kPatroni, "replica", EvacuationPhase::kInProgress);
+    world.more = row.documents;
+    EXPECT_EQ(StatefulHandoff().observe(world.look()).ready, row.ready) << row.what;
+    EXPECT_EQ(StatefulHandoff().plan(world.look()).next, row.ready ? NextMove::kAct : NextMove::kWait) << row.what;
+  }
+}
+
+TEST(Patroni, ReadsWhereItKeepsItsKeys) {
+  const auto paths = [](std::vector<Document> documents) {
+    World world(kPatroni, "master");
+    world.more = std::move(documents);
+    std::set<std::string> all;
+    for (const auto& read : StatefulHandoff().reads(world.look())) {
+      if (read.name.starts_with("patroni/")) all.insert(read.request.path.substr(23));
+    }
+    return all;
+  };
+  using Paths = std::set<std::string>;
+  EXPECT_EQ(paths({}), (Paths{"/endpoints/pg"}));
+  EXPECT_EQ(paths({no_key("leader-endpoints")}), (Paths{"/endpoints/pg", "/configmaps/pg-leader"}));
+  EXPECT_EQ(paths({key("leader-endpoints", {{"leader", "web-1"}})}),
+            (Paths{"/endpoints/pg", "/endpoints/pg-config", "/endpoints/pg-sync", "/endpoints/pg-failover"}));
+  EXPECT_EQ(paths({no_key("leader-endpoints"), key("leader-configmap", {{"leader", "web-1"}})}),
+            (Paths{"/endpoints/pg", "/configmaps/pg-leader", "/configmaps/pg-config", "/configmaps/pg-sync",
+                   "/configmaps/pg-failover"}));
+}
+
+TEST(Patroni, NamesTheRoleWhenItsKeysAreForbidden) {
+  World world(kPatroni, "master");
+  world.more = {{"patroni/leader-endpoints", 403, "no"}};
+  EXPECT_EQ(world.failure(), "Forbidden");
+}
+
+TEST(Patroni, RanksItsCandidatesAsItWouldItself) {
+  struct Row {
+    const char* what;
+    Json web_2;
+    Json web_3;
+    std::vector<Document> documents;
+    const char* chosen;
+  };
+  const auto with_sync = [](const char* standbys, bool on = true) {
+    auto all = keys("web-1", {{"synchronous_mode", on}});
+    all[2] = key("sync", {{"leader", "web-1"}, {"sync_standby", standbys}});
+    return all;
+  };
+  const Json none = Json::object();
+  const std::vector<Row> rows = {
+      {"the first by name", none, none, keys("web-1"), "web-2"},
+      {"least lag", {{"xlog_location", 100}}, {{"xlog_location", 200}}, keys("web-1"), "web-3"},
+      {"positions of Patroni 4", {{"receive_lsn", 100}}, {{"receive_lsn", 200}}, keys("web-1"), "web-3"},
+      {"nofailover", {{"tags", {{"nofailover", true}}}}, none, keys("web-1"), "web-3"},
+      {"failover_priority 0", {{"tags", {{"failover_priority", 0}}}}, none, keys("web-1"), "web-3"},
+      {"not running", {{"state", "starting"}}, none, keys("web-1"), "web-3"},
+      {"synchronous standby", {{"xlog_location", 900}}, {{"xlog_location", 200}}, with_sync("web-3"), "web-3"},
+      {"one of the synchronous standbys", none, none, with_sync("web-7,web-3"), "web-3"},
+      {"no synchronous standby", none, none, with_sync(""), ""},
+      {"synchronous mode is off", none, none, with_sync("web-3", false), "web-2"},
+      {"nobody may lead", {{"tags", {{"nofailover", true}}}}, {{"state", "stopped"}}, keys("web-1"), ""},
+  };
+  for (const Row& row : rows) {
+    World world(kPatroni, "master");
+    describe(world.items[2], row.web_2);
+    describe(world.items[1], row.web_3);
+    world.more = row.documents;
+    EXPECT_EQ(chosen(world), row.chosen) << row.what;
+    EXPECT_EQ(world.failure(), *row.chosen ? "" : "NoHealthyReplica") << row.what;
+  }
+}
+
+TEST(Patroni, AsksTheNextCandidateAfterARefusal) {
+  World world(kPatroni, "master");
+  world.more = keys("web-1");
+  std::vector<std::string> asked;
+  for (const int code : {412, 503, 412, 412}) {
+    const auto plan = StatefulHandoff().plan(world.look());
+    ASSERT_TRUE(plan.action);
+    asked.push_back(Json::parse(plan.action->request.body)["candidate"]);
+    const auto meaning = StatefulHandoff().classify(
+        world.look(), *plan.action, kube::Response{code, "candidate name does not match with sync_standby", {}, ""});
+    EXPECT_EQ(meaning.answer, ResponseClass::kRetryLater);
+    world.of.status.refs = meaning.refs;
+  }
+  EXPECT_EQ(asked, (std::vector<std::string>{"web-2", "web-3", "web-2", "web-3"}));
+}
+
+TEST(Patroni, DoesNotBlameACandidateForALeaderThatMoved) {
+  World world(kPatroni, "master");
+  const auto plan = StatefulHandoff().plan(world.look());
+  const auto meaning =
+      StatefulHandoff().classify(world.look(), *plan.action, kube::Response{412, "leader name does not match", {}, ""});
+  EXPECT_TRUE(meaning.refs.empty());
+}
+
+TEST(Patroni, WaitsWhileASwitchoverGoesOn) {
+  World world(kPatroni, "master");
+  world.more = keys("web-1");
+  world.more[3] = key("failover", {{"leader", "web-1"}, {"member", "web-2"}});
+  EXPECT_TRUE(StatefulHandoff().observe(world.look()).requested) << "503 may mean: still under way";
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait);
+  world.more[3] = key("failover", {{"leader", "web-9"}, {"member", "web-2"}});
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kAct) << "a former leader's";
+  world.more[3] = key("failover", {{"leader", "web-1"}, {"scheduled_at", "2026-11-22T00:00:00Z"}});
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kAct) << "one for tomorrow";
+  world.more[3] = {"patroni/failover", 503, "busy"};
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait) << "not known";
+}
+
+TEST(Patroni, WaitsWhileTheKeyNamesAnotherLeaderThanTheLabel) {
+  World world(kPatroni, "master");
+  for (const char* leader : {"web-2", ""}) {
+    world.more = keys(leader);
+    EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait) << leader;
+  }
+}
+
+TEST(Patroni, AsksAgainOnceItsAcceptedSwitchoverHasCometoNothing) {
+  World world(kPatroni, "master", EvacuationPhase::kInProgress);
+  world.of.status.refs = {{"switchover", "asked"}};
+  world.of.status.intent =
+      api::EvacuationIntent{"RequestSwitchover", kToken, kNoon - base::seconds(33), true, "Applied", "candidate=web-2"};
+  world.more = keys("web-1");
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait) << "the labels may lag";
+  world.of.status.intent->time = kNoon - base::seconds(34);
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kAct) << "the pod leads again";
+  world.more = keys("web-2");
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait) << "the label lags";
+}
+
+TEST(Patroni, SaysWhatACancelLeavesBehind) {
+  struct Row {
+    const char* what;
+    std::vector<Document> documents;
+    bool resolved;
+    Rollback rollback;
+    const char* says;
+  };
+  auto standing = keys("web-1");
+  standing[3] = key("failover", {{"leader", "web-1"}, {"member", "web-2"}});
+  const std::vector<Row> rows = {
+      {"its key stands", standing, true, Rollback::kRemoteMarkRemains, "the switchover to web-2; web-1 leads now"},
+      {"given up", keys("web-1"), true, Rollback::kNothingToDo, "web-1 leads now"},
+      {"through", keys("web-2"), true, Rollback::kNothingToDo, "web-2 leads now"},
+      {"nobody leads", keys(""), true, Rollback::kNothingToDo, "no member leads now"},
+      {"may still arrive", keys("web-1"), false, Rollback::kPending, ""},
+      {"not known is not done", {{"patroni/leader-endpoints", 503, "busy"}}, true, Rollback::kPending, ""},
+  };
+  for (const Row& row : rows) {
+    World world(kPatroni, "master", EvacuationPhase::kAborting);
+    world.of.status.intent =
+        api::EvacuationIntent{"RequestSwitchover", kToken, kNoon, row.resolved, "", "candidate=web-2"};
+    world.more = row.documents;
+    EXPECT_EQ(StatefulHandoff().undone(world.look()), row.rollback) << row.what;
+    const std::string says = StatefulHandoff().remains(world.look());
+    EXPECT_NE(says.find(row.says), std::string::npos) << row.what << ": " << says;
+    EXPECT_TRUE(StatefulHandoff().undo(world.look()).empty()) << row.what;
+  }
+  World untouched(kPatroni, "master", EvacuationPhase::kAborting);
+  untouched.more = standing;
+  EXPECT_EQ(StatefulHandoff().undone(untouched.look()), Rollback::kNothingToDo) << "somebody else's";
+  EXPECT_EQ(StatefulHandoff().remains(untouched.look()), "");
+}
+
+TEST(Patroni, IsAskedWhereItsRestApiListens) {
+  struct Row {
+    const char* url;
+    const char* member;
+  };
+  const std::vector<Row> rows = {
+      {"https://10.0.0.7:8008/patroni", "https:web-1:8008"},  {"http://10.0.0.7:9009/patroni", "http:web-1:9009"},
+      {"https://[fd00::7]:8008/patroni", "https:web-1:8008"}, {"https://10.0.0.7/patroni", "https:web-1:8008"},
+      {"https://10.0.0.7:0/x", "https:web-1:8008"},           {"https://10.0.0.7:99999/x", "https:web-1:8008"},
+      {"ftp://10.0.0.7:8008/x", "http:web-1:8008"},           {"nonsense", "http:web-1:8008"},
+  };
+  for (const Row& row : rows) {
+    World world(kPatroni, "master");
+    const Json status = {{"api_url", row.url}, {"state", "running"}, {"role", "master"}};
+    world.target.meta.annotations = api::StringMap(Strings{{"status", status.dump()}});
+    EXPECT_EQ(StatefulHandoff().plan(world.look()).action->request.path,
+              std::string("/api/v1/namespaces/shop/pods/") + row.member + "/proxy/switchover")
+        << row.url;
+  }
+}
+
+TEST(Patroni, IsWaitedForAsLongAsItsConfigurationSays) {
+  struct Row {
+    Json config;
+    int seconds;
+    int on_its_way;
+  };
+  const std::vector<Row> rows = {
+      {{{"loop_wait", 10}}, 30, 34}, {{{"loop_wait", 5}}, 30, 34},   {{{"loop_wait", 30}}, 70, 70},
+      {Json::object(), 30, 34},      {{{"loop_wait", "x"}}, 30, 34}, {{{"loop_wait", 1000000}}, 120, 120},
+      {{{"loop_wait", -7}}, 30, 34},
+  };
+  for (const Row& row : rows) {
+    World world(kPatroni, "master");
+    world.more = keys("web-1", row.config);
+    EXPECT_EQ(StatefulHandoff().plan(world.look()).action->request.timeout, base::seconds(row.seconds)) << row.config;
+    EXPECT_EQ(StatefulHandoff().call_timeout(world.look()), base::seconds(row.on_its_way)) << row.config;
+    world.of.status.refs = StatefulHandoff().observe(world.look()).refs;
+    world.more.clear();
+    EXPECT_EQ(StatefulHandoff().call_timeout(world.look()), base::seconds(row.on_its_way))
+        << "known to the next leader, too: " << row.config;
+  }
+}
+
+TEST(Patroni, IsFoundByOtherLabelsAndByWhatItWritesOnItsPods) {
+  World world(kPatroni, "master");
+  const Json status = {{"api_url", "http://10.0.0.7:8008/patroni"}, {"state", "running"}, {"role", "primary"}};
+  world.of.status.evictor.clear();
+  world.of.status.adapter.clear();
+  world.target.meta.labels = api::StringMap(Strings{{"pg", "db"}, {"pg-role", "leader"}});
+  world.target.meta.annotations = api::StringMap(Strings{{"status", status.dump()}});
+  world.opted_in = false;
+  EXPECT_TRUE(StatefulHandoff().owner_decides(world.look())) << "by the annotation alone";
+  const auto with_parameters = [&](Strings parameters) {
+    auto context = world.look();
+    context.parameters = std::move(parameters);
+    return context;
+  };
+  const auto failed =
+      StatefulHandoff().observe(with_parameters({{"switchover", "true"}, {"adapter", "patroni"}})).failed;
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->reason, "ClusterUnknown");
+  EXPECT_NE(failed->message.find("clusterLabel"), std::string::npos);
+  for (Json& item : world.items) {
+    const std::string role = item["metadata"]["labels"]["spilo-role"];
+    item["metadata"]["labels"] = {{"pg", "db"}, {"pg-role", role}};
+  }
+  const auto plan = StatefulHandoff().plan(with_parameters(
+      {{"switchover", "true"}, {"adapter", "patroni"}, {"clusterLabel", "pg"}, {"roleLabel", "pg-role"}}));
+  ASSERT_TRUE(plan.action);
+  EXPECT_EQ(Json::parse(plan.action->request.body)["candidate"], "web-2");
+}
+
+TEST(Patroni, IsNotAskedAgainForCredentialsThatItDoesNotTake) {
+  for (const auto& [code, body] :
+       {std::pair(401, "no auth header received"), {401, "not authenticated"}, {403, "Access is denied"}}) {
+    World world(kPatroni, "master");
+    const auto plan = StatefulHandoff().plan(world.look());
+    const auto meaning = StatefulHandoff().classify(world.look(), *plan.action, kube::Response{code, body, {}, ""});
+    EXPECT_EQ(meaning.answer, ResponseClass::kPermanent) << body;
+    EXPECT_NE(meaning.message.find("by parameter service"), std::string::npos) << meaning.message;
+  }
+}
+
 TEST(Patroni, ReadsItsAnswers) {
   struct Row {
     int code;
@@ -321,6 +823,8 @@ TEST(Patroni, ReadsItsAnswers) {
       {412, "leader name does not match", ResponseClass::kRetryLater},
       {503, "Switchover failed", ResponseClass::kRetryLater},
       {400, "Switchover could be performed only from a specific leader", ResponseClass::kPermanent},
+      {403, "<html>a proxy's page</html>", ResponseClass::kUnknown},
+      {408, "", ResponseClass::kUnknown},
       {500, "oops", ResponseClass::kUnknown},
       {302, "", ResponseClass::kUnknown},
       {403, R"({"kind":"Status","message":"pods \"web-1\" is forbidden: cannot create resource \"pods/proxy\""})",

@@ -242,6 +242,22 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusalCase{"AnythingElse", 500, "Internal error occurred: no memory", "Internal error occurred"}),
     [](const auto& info) { return info.param.name; });
 
+TEST(KubeVirtPermissions, ThoseThatVirtApiAsksForAreNamed) {
+  World world;
+  evictors::Action action;
+  action.name = "CancelEvacuation";
+  const auto answered = [&](const char* body) {
+    return kEvictor.classify(world.context(), action, kube::Response{401, body, {}, "text/plain"});
+  };
+  for (const char* body : {"", "User \"evacuator\" cannot update resource"}) {
+    EXPECT_EQ(answered(body).answer, ResponseClass::kAuth);
+    EXPECT_NE(answered(body).message.find("virtualmachineinstances/evacuate/cancel"), std::string::npos)
+        << answered(body).message;
+  }
+  const auto expired = answered(R"({"kind":"Status","status":"Failure","message":"Unauthorized","code":401})");
+  EXPECT_EQ(expired.message, "Unauthorized") << "the API server's own, about the credentials";
+}
+
 TEST(KubeVirtPermissions, AMissingOneIsNamed) {
   World world;
   evictors::Action action;
@@ -820,6 +836,8 @@ TEST(KubeVirtUndoRequests, AreWhatKubeVirtExpects) {
   EXPECT_EQ(cancel.path,
             "/apis/subresources.kubevirt.io/v1/namespaces/shop/virtualmachineinstances/db/evacuate/cancel");
   EXPECT_EQ(cancel.body, R"({"evacuationNodeName":"node-1"})");
+  EXPECT_EQ(cancel.content_type, "application/json");
+  EXPECT_NE(cancel.accept.find("*/*"), std::string::npos) << "virt-api declares no media type: 406 without it";
   unmark(world);
   world.migration("m", "Running");
   const auto removal = kEvictor.undo(world.context()).at(0).request;

@@ -236,6 +236,7 @@ TEST(EvictionRequestProbe, IsUnavailableWhileNobodyWorksOnRequests) {
   const auto probe = evictor.probe(c.context());
   EXPECT_EQ(probe.support, Support::kUnavailable);
   EXPECT_EQ(probe.until, kNoon + seconds(200));
+  EXPECT_TRUE(probe.hold) << "responders are not passed over";
 }
 
 TEST(EvictionRequestProbe, RefusesEvacuationsThatAnswerANativeEviction) {
@@ -378,6 +379,9 @@ TEST(EvictionRequestObserve, CallsItDeadWhenNobodyTakesNotice) {
   ASSERT_TRUE(seen.failed);
   EXPECT_TRUE(seen.dead && seen.failed->try_next && seen.failed->retryable);
   EXPECT_EQ(seen.failed->complete_reason, "NativeFailed");
+  Case hasty(chosen(EvacuationPhase::kInProgress), silent);
+  hasty.of.spec.evictors = {{"eviction-request", {{"livenessSeconds", "1"}}}};
+  EXPECT_FALSE(evictor.observe(hasty.context(kNoon + seconds(59))).failed) << "a minute at least";
   Case patient(chosen(EvacuationPhase::kInProgress), silent);
   patient.of.spec.evictors = {{"eviction-request", {{"livenessSeconds", "300"}}}};
   EXPECT_FALSE(evictor.observe(patient.context(kNoon + seconds(299))).failed);

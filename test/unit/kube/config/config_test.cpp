@@ -307,6 +307,26 @@ TEST_F(ConfigTest, ReadsTheTokenFileAgain) {
   EXPECT_EQ(credentials->present()->authorization, "Bearer three") << "while the file is being replaced";
 }
 
+TEST_F(ConfigTest, ShowsFilesOnlyToTheServersThatTheirSecretNames) {
+  CredentialFiles files;
+  files.token_file = folder.write("token", "SECRET");
+  files.target = {"https://mover.prod.svc:8443/base"};
+  const auto credentials = file_credentials(files, clock);
+  const auto refusal = [&] {
+    clock.advance(base::minutes(1));
+    const auto presented = credentials->present();
+    return presented ? std::string() : presented.error().message;
+  };
+  EXPECT_EQ(refusal(), "the Secret at " + std::filesystem::path(files.token_file).parent_path().string() +
+                           " does not say which servers its credentials are for: add the key \"for\" with the value "
+                           "https://mover.prod.svc:8443");
+  folder.write("for", "https://mover.prod.svc:8443\n");
+  EXPECT_EQ(refusal(), "");
+  folder.write("for", "https://mover.prod.svc");
+  EXPECT_THAT(refusal(), HasSubstr("is not for this server")) << "what was read before is no longer shown";
+  EXPECT_EQ(credentials->present().error().code, ErrorCode::kUnauthorized) << "tried again as blocked time";
+}
+
 TEST_F(ConfigTest, SaysThatTheTokenFileIsMissingOrBroken) {
   CredentialFiles files;
   files.token_file = folder.path("missing");

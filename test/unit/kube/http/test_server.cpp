@@ -244,7 +244,9 @@ class TestServer::Connection final : public Peer {
       if (colon == std::string::npos || colon > end) continue;
       std::string name = head.substr(at + 2, colon - at - 2);
       std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-      request.headers[name] = trim(std::string_view(head).substr(colon + 1, end - colon - 1));
+      std::string& value = request.headers[name];  // of a header that comes twice all values
+      if (!value.empty()) value += ", ";
+      value += trim(std::string_view(head).substr(colon + 1, end - colon - 1));
     }
   }
 

@@ -30,6 +30,25 @@ TEST_F(WorkQueueTest, GivesKeysInTheOrderTheyCame) {
   EXPECT_EQ(queue.try_take(), std::nullopt);
 }
 
+TEST_F(WorkQueueTest, NamespacesTakeTurns) {
+  for (const bool is_urgent : {false, true}) {
+    const auto add = [&](const api::ObjectKey& key) { is_urgent ? queue.add_urgent(key) : queue.add(key); };
+    for (int i = 0; i < 1500; ++i) add({"flood", "invalid-" + std::to_string(i)});
+    add({"shop", "web-1"});
+    add({"bank", "db-0"});
+    add({"shop", "web-2"});
+    std::vector<std::string> taken;
+    for (int i = 0; i < 6; ++i) taken.push_back(queue.try_take()->name);
+    EXPECT_EQ(taken, (std::vector<std::string>{"invalid-0", "web-1", "db-0", "invalid-1", "web-2", "invalid-2"}));
+    while (const auto key = queue.try_take()) queue.done(*key);
+    EXPECT_EQ(queue.depth(), 0U);
+    queue.done({"shop", "web-1"});
+    queue.done({"bank", "db-0"});
+    queue.done({"shop", "web-2"});
+    for (int i = 0; i < 3; ++i) queue.done({"flood", "invalid-" + std::to_string(i)});
+  }
+}
+
 TEST_F(WorkQueueTest, UrgentKeysGoFirstButStarveNobody) {
   for (int i = 0; i < 2; ++i) queue.add({"ns", "ordinary-" + std::to_string(i)});
   for (int i = 0; i < 5; ++i) queue.add_urgent({"ns", "urgent-" + std::to_string(i)});

@@ -103,7 +103,7 @@ TEST_P(BalanceScore, IsThatOfItsVersion) {
                            .build();
   SchedulerRules rules = scheduler_rules(want.minor);
   rules.weights.fit = 0;
-  const ResourceScores scores(*cluster, NodeScoring::kLeastAllocated, rules);
+  const ResourceScores scores(NodeScoring::kLeastAllocated, rules);
   EXPECT_EQ(scores.score(Overlay(*cluster), cluster->find_pod("default", "pod").value(), 0), want.points);
 }
 

@@ -39,7 +39,7 @@ TEST_P(CapacityScore, IsThatOfKubeScheduler) {
   const auto cluster = builder.add(pod).build();
   const scheduling::Overlay overlay(*cluster);
   const auto pod_index = cluster->find_pod("default", "pod").value();
-  EXPECT_EQ(scheduling::ResourceScores(*cluster, want.scoring).score(overlay, pod_index, 0), want.score);
+  EXPECT_EQ(scheduling::ResourceScores(want.scoring).score(overlay, pod_index, 0), want.score);
 }
 
 constexpr auto kLeast = NodeScoring::kLeastAllocated;
@@ -68,7 +68,7 @@ TEST(CapacityScore, CountsWhatItsWeightsSay) {
   const scheduling::Overlay overlay(*cluster);
   const auto pod = cluster->find_pod("default", "pod").value();
   const auto score = [&](const scheduling::ScoreWeights& weights) {
-    return scheduling::ResourceScores(*cluster, kLeast, {.weights = weights}).score(overlay, pod, 0);
+    return scheduling::ResourceScores(kLeast, {.weights = weights}).score(overlay, pod, 0);
   };
   EXPECT_EQ(score({.balance = 0}), (40 + 100) / 2);
   EXPECT_EQ(score({.fit = 0}), 70);
@@ -80,7 +80,7 @@ TEST(CapacityScore, KnowsWhenThereIsNoPlaceForOneMorePod) {
                            .add(PodBuilder("there").on("n"))
                            .add(PodBuilder("pod"))
                            .build();
-  EXPECT_EQ(scheduling::ResourceScores(*cluster, kLeast).score(scheduling::Overlay(*cluster), 1, 0),
+  EXPECT_EQ(scheduling::ResourceScores(kLeast).score(scheduling::Overlay(*cluster), 1, 0),
             scheduling::ResourceScores::kNoCapacity);
 }
 
@@ -92,7 +92,7 @@ TEST(CapacityScore, CountsRunningPodsWithoutRequestsAsWell) {
   const auto cluster = builder.add(PodBuilder("pod").cpu(0).memory(0)).build();
   const scheduling::Overlay overlay(*cluster);
   const auto pod = cluster->find_pod("default", "pod").value();
-  const scheduling::ResourceScores scores(*cluster, kLeast);
+  const scheduling::ResourceScores scores(kLeast);
   EXPECT_EQ(scores.score(overlay, pod, 1), 100);
   EXPECT_EQ(scores.score(overlay, pod, 0), (75 + 87) / 2);
 }

@@ -58,13 +58,14 @@ class KubeVirtTest : public testing::Test {
     options.annotations = {{"requested-by", "sigs.k8s.io/descheduler"}};
     return send(kube::eviction_request({"shop", pod}, options, "v1"));
   }
-  Reply cancel(const std::string& name, const std::string& body) {
+  Reply cancel(const std::string& name, const std::string& body, const char* accept = "application/json, */*") {
     kube::Request request;
     request.method = "PUT";
     request.path =
         "/apis/subresources.kubevirt.io/v1/namespaces/shop/virtualmachineinstances/" + name + "/evacuate/cancel";
     request.body = body;
     request.content_type = "application/json";
+    request.accept = accept;
     return send(request);
   }
   Reply migrate(const std::string& name, const std::string& migration, const Json& more = Json::object()) {
@@ -219,7 +220,8 @@ TEST_F(KubeVirtTest, CancelThenDeletionStopsIt) {
   ASSERT_EQ(phases("db"), std::vector<std::string>{"Running"});
   EXPECT_EQ(cancel("db", "{").code, 400);
   EXPECT_EQ(cancel("db", "").code, 500) << "an empty body names no node: the test of the patch fails";
-  EXPECT_EQ(cancel("db", R"({"evacuationNodeName":"elsewhere"})").code, 500);
+  EXPECT_EQ(cancel("db", R"({"evacuationNodeName":"elsewhere"})").message(),
+            "Internal error occurred: the server rejected our request due to an error in our request");
   EXPECT_EQ(cancel("db", "{\"evacuationNodeName\":\"" + source + "\",\"dryRun\":[\"All\"]}").code, 200);
   EXPECT_EQ(mark_of(vmi("db")), source);
   EXPECT_EQ(cancel("db", "{\"evacuationNodeName\":\"" + source + "\"}").code, 200);
@@ -270,6 +272,37 @@ TEST_F(KubeVirtTest, CancelNeedsTheNodeObjectEvenOfUnmarkedMachines) {
   const Reply gone = cancel("db", R"({"evacuationNodeName":"gone"})");
   EXPECT_EQ(gone.code, 500);
   EXPECT_EQ(gone.message(), "Internal error occurred: nodes \"gone\" not found") << "of the mark's node, not the VMI's";
+}
+
+struct AcceptCase {
+  const char* name;
+  const char* accept;
+  int want;
+};
+class VirtApiAccept : public KubeVirtTest, public testing::WithParamInterface<AcceptCase> {};
+TEST_P(VirtApiAccept, TakesOnlyClientsThatTakeAnything) {
+  begin("v1.9.0");
+  evict(machine("db", "run=600s"));
+  const Reply reply = cancel("db", "{\"evacuationNodeName\":\"" + node("db") + "\"}", GetParam().accept);
+  EXPECT_EQ(reply.code, GetParam().want);
+  EXPECT_EQ(mark_of(vmi("db")).empty(), GetParam().want == 200);
+  EXPECT_TRUE(reply.body.is_discarded()) << "neither a success nor a 406 is JSON";
+}
+INSTANTIATE_TEST_SUITE_P(KubeVirt, VirtApiAccept,
+                         testing::Values(AcceptCase{"Json", "application/json", 406},
+                                         AcceptCase{"JsonOrAnything", "application/json, */*", 200},
+                                         AcceptCase{"Anything", "*/*", 200},
+                                         AcceptCase{"WithQuality", "application/json,*/*;q=0.8", 200},
+                                         AcceptCase{"None", "", 200},
+                                         AcceptCase{"AnyApplication", "application/*", 406}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST_F(KubeVirtTest, VirtApiRefusesCallersWithoutItsRight) {
+  begin();
+  evict(machine("db", "run=600s"));
+  world.annotate(kube::kKubeVirts, "kubevirt", "kubevirt", behaviour::kVirtApi, "unauthorized");
+  EXPECT_EQ(cancel("db", "{\"evacuationNodeName\":\"" + node("db") + "\"}").code, 401);
+  EXPECT_EQ(mark_of(vmi("db")), node("db"));
 }
 
 struct LateAbort {

@@ -8,7 +8,6 @@ namespace strategies {
 namespace spread_state_test {
 
 using scheduling::Topology;
-using testing::ElementsAre;
 
 /// One node a domain, with so many pods on each.
 class OneRule {
@@ -80,9 +79,8 @@ class ExcessAfter : public testing::TestWithParam<MoveCase> {};
 
 TEST_P(ExcessAfter, IsWhatAMoveLeaves) {
   OneRule rule(1, {}, {3, 1, 0});
-  EXPECT_EQ(rule.state().excess_after(GetParam().from, GetParam().to), GetParam().want);
   rule.state().move(GetParam().from, GetParam().to);
-  EXPECT_EQ(rule.state().excess(), GetParam().want) << "the move itself does the same";
+  EXPECT_EQ(rule.state().excess(), GetParam().want);
 }
 
 INSTANTIATE_TEST_SUITE_P(Moves, ExcessAfter,
@@ -93,9 +91,8 @@ INSTANTIATE_TEST_SUITE_P(Moves, ExcessAfter,
                                          MoveCase{"TheWrongWay", 1, 0, 3}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(SpreadState, NamesOverfullDomainsFromTheFullest) {
+TEST(SpreadState, KnowsItsLimit) {
   OneRule rule(1, {}, {3, 0, 5, 1});
-  EXPECT_THAT(rule.state().overfull(), ElementsAre(2U, 0U));
   EXPECT_EQ(rule.state().limit(), 1);
 }
 

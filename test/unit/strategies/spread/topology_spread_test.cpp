@@ -147,6 +147,16 @@ TEST(TopologySpread, SolvesSeveralConstraintsTogether) {
   EXPECT_THAT(nominated(cluster, api::Compatibility::kNone), SizeIs(1));
 }
 
+TEST(TopologySpread, LeavesOutNodesThatLackTheTopologyOfAnotherConstraint) {
+  const std::vector<api::TopologySpreadConstraint> both = {over("zone"), over("kubernetes.io/hostname")};
+  ClusterBuilder cluster;
+  cluster.add(zoned("n0", "a")).add(zoned("n1", "b")).add(NodeBuilder("n2").sized(100000, 100000, 1000));
+  for (const char* node : {"n0", "n1"}) {
+    for (const char* pod : {"x", "y"}) cluster.add(web(std::string(node) + pod, node, both));
+  }
+  EXPECT_THAT(nominated(cluster, api::Compatibility::kNone), IsEmpty()) << "the scheduler does not count n2";
+}
+
 TEST(TopologySpread, LeavesScheduleAnywayAloneUnlessAsked) {
   auto soft = over("zone");
   soft.schedule_anyway = true;

@@ -11,7 +11,8 @@ namespace usage_endpoint_client_test {
 
 const std::string kSecretPath = "/api/v1/namespaces/evacuator-system/secrets/prom";
 
-std::string secret_of(const std::map<std::string, std::string>& data, const std::string& label = "true") {
+std::string secret_of(std::map<std::string, std::string> data, const std::string& label = "true") {
+  data.emplace("for", "https://prometheus:9090");
   api::Json secret = {{"metadata", {{"name", "prom"}, {"labels", {{"evacuator.dev/usage-credentials", label}}}}}};
   for (const auto& [key, value] : data) secret["data"][key] = base::encode_base64(value);
   return secret.dump();
@@ -162,6 +163,62 @@ TEST_F(EndpointClient, SecretThatIsGoneServesNoMore) {
   ASSERT_TRUE(ask());
   world_.clock.advance(base::minutes(10));
   EXPECT_NE(refused().find("is not meant for usage sources"), std::string::npos);
+}
+
+/// Whoever writes a policy writes its URLs. What the Secret holds goes to the servers that the Secret names.
+TEST_F(EndpointClient, SendsNothingToServersThatTheSecretDoesNotName) {
+  struct Row {
+    const char* url;
+    const char* servers;
+    bool is_sent;
+  };
+  const Row rows[] = {
+      {"https://evil:9090", "https://prometheus:9090", false},
+      {"http://prometheus:9090", "https://prometheus:9090", false},
+      {"https://prometheus", "https://prometheus:9090", false},
+      {"http://prometheus:9090", "http://prometheus:9090", true},
+      {"https://prometheus/a", "https://PROMETHEUS:443/", true},
+      {"https://prometheus:9090", "", false},
+  };
+  for (const Row& row : rows) {
+    usage_test::World world;
+    world.server.on("/x", "{}");
+    world.api_server.on(kSecretPath, secret_of({{"token", "abc"}, {"for", row.servers}}));
+    endpoint_.url = row.url;
+    use_token();
+    usage::EndpointClient client(endpoint_, world.dependencies());
+    kube::Request request;
+    request.path = "/x";
+    EXPECT_EQ(client.send(request).ok(), row.is_sent) << row.url << " " << row.servers;
+    EXPECT_EQ(!world.configs.empty(), row.is_sent) << "no connection is opened: " << row.url;
+  }
+}
+
+TEST_F(EndpointClient, SendsNoCertificateOrPasswordElsewhereEither) {
+  endpoint_.url = "https://evil";
+  const auto one_of = [&](auto field) {
+    endpoint_.*field = api::SecretKey{"prom", "key"};
+    endpoint_.basic_password = endpoint_.basic_username;
+    usage_test::World world;
+    world.api_server.on(kSecretPath, secret_of({{"key", "abc"}}));
+    const auto read = usage::read_endpoint_secrets(*world.dependencies().api, "evacuator-system", endpoint_);
+    (endpoint_.*field).reset();
+    return read ? std::string() : read.error().message;
+  };
+  for (const auto field : {&api::UsageEndpoint::bearer_token, &api::UsageEndpoint::basic_username,
+                           &api::UsageEndpoint::certificate, &api::UsageEndpoint::certificate_key})
+    EXPECT_EQ(one_of(field),
+              "Secret evacuator-system/prom is not for this server: its key \"for\" does not list https://evil:443");
+  EXPECT_EQ(one_of(&api::UsageEndpoint::ca), "") << "roots are public";
+}
+
+TEST_F(EndpointClient, StopsWhenTheSecretNamesAnotherServer) {
+  use_token();
+  world_.api_server.on(kSecretPath, secret_of({{"token", "abc"}}));
+  world_.api_server.on(kSecretPath, secret_of({{"token", "abc"}, {"for", "https://new"}}));
+  ASSERT_TRUE(ask());
+  world_.clock.advance(base::minutes(10));
+  EXPECT_NE(refused().find("is not for this server"), std::string::npos);
 }
 
 // --- what a server gives back of what it was sent

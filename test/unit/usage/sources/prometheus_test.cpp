@@ -134,21 +134,23 @@ TEST_P(Refusal, IsTold) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Usage, Refusal,
-    testing::Values(RefusalCase{"Unauthorized", 401, "secret text", base::ErrorCode::kUnauthorized,
-                                "HTTP 401: the credentials are missing, wrong or expired"},
-                    RefusalCase{"Forbidden", 403, "secret text", base::ErrorCode::kForbidden,
-                                "HTTP 403: these credentials may not ask that"},
-                    RefusalCase{"NotFound", 404, "404 page", base::ErrorCode::kNotFound,
-                                "HTTP 404: there is nothing at this address: does the URL lack a prefix?"},
-                    RefusalCase{"Redirect", 302, "", base::ErrorCode::kInvalid,
-                                "HTTP 302: it redirects, which is not followed: use the address that it leads to"},
-                    RefusalCase{"Broken", 503, "<html>token=x</html>", base::ErrorCode::kUnavailable,
-                                "HTTP 503: it or what is behind it does not work at the moment"},
-                    RefusalCase{"TimedOut", 503,
-                                R"({"status":"error","errorType":"timeout","error":"query timed out"})",
-                                base::ErrorCode::kOutcomeUnknown, "the server says timeout: query timed out"},
-                    RefusalCase{"Html", 200, "<html>token=x</html>", base::ErrorCode::kInvalid,
-                                "the answer is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"}),
+    testing::Values(
+        RefusalCase{"Unauthorized", 401, "secret text", base::ErrorCode::kUnauthorized,
+                    "HTTP 401: the credentials are missing, wrong or expired: check bearerToken, basicAuth or "
+                    "tls.certificate"},
+        RefusalCase{"Forbidden", 403, "secret text", base::ErrorCode::kForbidden,
+                    "HTTP 403: these credentials may not ask that: check bearerToken, basicAuth or tls.certificate "
+                    "and what the server grants them"},
+        RefusalCase{"NotFound", 404, "404 page", base::ErrorCode::kNotFound,
+                    "HTTP 404: there is nothing at this address: does the URL lack a prefix?"},
+        RefusalCase{"Redirect", 302, "", base::ErrorCode::kInvalid,
+                    "HTTP 302: it redirects, which is not followed: use the address that it leads to"},
+        RefusalCase{"Broken", 503, "<html>token=x</html>", base::ErrorCode::kUnavailable,
+                    "HTTP 503: it or what is behind it does not work at the moment"},
+        RefusalCase{"TimedOut", 503, R"({"status":"error","errorType":"timeout","error":"query timed out"})",
+                    base::ErrorCode::kOutcomeUnknown, "the server says timeout: query timed out"},
+        RefusalCase{"Html", 200, "<html>token=x</html>", base::ErrorCode::kInvalid,
+                    "the answer is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"}),
     [](const auto& info) { return info.param.name; });
 
 /// A proxy in debug mode, such as one that quotes the request.
@@ -157,7 +159,8 @@ class EchoingPrometheus : public testing::Test {
   base::Result<usage::Samples> sample(const std::string& answer, int status) {
     world_.api_server.on("/api/v1/namespaces/evacuator-system/secrets/prom",
                          R"({"metadata":{"labels":{"evacuator.dev/usage-credentials":"true"}},"data":{"token":")" +
-                             base::encode_base64(token_) + R"("}})");
+                             base::encode_base64(token_) + R"(","for":")" +
+                             base::encode_base64("https://prometheus.monitoring:9090") + R"("}})");
     world_.server.on(kQuery, answer, status);
     api::UsageSource settings = source_of({query("cpu", "a")});
     settings.endpoint.bearer_token = api::SecretKey{"prom", "token"};

@@ -26,7 +26,10 @@ class TlsPrometheus {
     started_ = server_->start().ok();
   }
   bool started() const { return started_; }
-  std::string url() const { return "https://localhost:" + std::to_string(server_->port()) + "/prom/"; }
+  std::string origin(const std::string& scheme_and_host = "https://localhost") const {
+    return scheme_and_host + ":" + std::to_string(server_->port());
+  }
+  std::string url() const { return origin() + "/prom/"; }
   const std::string& ca() const { return identity_.ca; }
   serving::Request last() const {
     const std::scoped_lock lock(mutex_);
@@ -67,6 +70,7 @@ class TlsSource : public testing::Test {
     api::Json secret = {{"metadata", {{"labels", {{"evacuator.dev/usage-credentials", "true"}}}}}};
     secret["data"] = {{"ca", base::encode_base64(ca)},
                       {"user", base::encode_base64("me")},
+                      {"for", base::encode_base64(servers_)},
                       {"password", base::encode_base64(password)}};
     world_.api_server.on(kSecretPath, secret.dump());
   }
@@ -79,6 +83,7 @@ class TlsSource : public testing::Test {
   TlsPrometheus prometheus_;
   usage_test::World world_;
   api::UsageSource source_;
+  std::string servers_ = prometheus_.origin();  ///< what the Secret is for
 };
 
 TEST_F(TlsSource, AnswersOverTls) {
@@ -110,6 +115,7 @@ TEST_F(TlsSource, BrokenAuthorityIsToldWithoutItsText) {
 }
 
 TEST_F(TlsSource, OtherNameIsRefused) {
+  servers_ += " " + prometheus_.origin("https://prometheus.example") + " " + prometheus_.origin("http://localhost");
   keep_secret(prometheus_.ca(), "secret");
   source_.endpoint.server_name = "prometheus.example";
   EXPECT_FALSE(make()->sample());

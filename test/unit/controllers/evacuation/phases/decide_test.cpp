@@ -759,6 +759,26 @@ TEST(DecideVerifying, SaysWhenTheReplacementIsBackOnTheSameNode) {
   EXPECT_EQ(life.condition_reason("ReplacementReady"), "SameNode");
 }
 
+TEST(DecideVerifying, FailsAReplacementOnANodeThatIsEmptiedAsWell) {
+  Life life = verifying();
+  life.seen.emptied_nodes = {"node-a", "node-b"};
+  life.replacement(true, "node-b");
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kSucceeded) << "the pod has left";
+  EXPECT_EQ(life.condition_reason("ReplacementReady"), "SameNode");
+  EXPECT_EQ(life.condition("ReplacementReady")->message, "web-2 on node node-b, which is to be emptied as well");
+}
+
+TEST(DecidePending, IsCancelledWhenItsPlanHasNoCapacityLeft) {
+  Life life;
+  life.seen.no_destination = "no node has capacity for it any more";
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kCancelled);
+  EXPECT_EQ(life.status().reason, "DecisionExpired");
+  EXPECT_EQ(life.status().message, "no node has capacity for it any more");
+  EXPECT_EQ(life.action(), "");
+}
+
 // An extender leaves no mark on a pod: the node tells.
 TEST(DecideVerifying, ANewPodOnTheHintedNodeTookTheHintOfAnExtender) {
   for (const bool extender : {true, false}) {

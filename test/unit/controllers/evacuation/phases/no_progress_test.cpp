@@ -157,6 +157,134 @@ TEST(WithoutProgress, ZeroMeansNever) {
   EXPECT_EQ(life.phase(), Phase::kInProgress);
 }
 
+// --- what cannot be interrupted goes on without a slot (T38)
+
+const api::Condition kSignedByUs{"OriginVerified", api::ConditionStatus::kTrue, "Signed", "", 0, {}};
+
+Life terminating(std::int64_t grace) {
+  Life life(patient());
+  life.seen.slot_is_waited_for = true;
+  life.tick();
+  life.answer(201);
+  api::Pod pod = *life.seen.pod;
+  pod.meta.deletion_timestamp = life.now + seconds(grace);
+  pod.meta.deletion_grace_period_seconds = grace;
+  life.set_pod(std::move(pod));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kEvicting);
+  return life;
+}
+
+struct Grace {
+  const char* name;
+  std::int64_t seconds;
+  base::Duration counts;  ///< as progress
+};
+class GracePeriod : public testing::TestWithParam<Grace> {};
+
+TEST_P(GracePeriod, CountsAsProgressUpToAnHour) {
+  Life life = terminating(GetParam().seconds);
+  life.advance(GetParam().counts - seconds(1));
+  life.tick();
+  EXPECT_NE(life.condition_reason("SlotAcquired"), "NoProgress");
+  life.advance(seconds(1));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kEvicting);
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "NoProgress");
+  EXPECT_EQ(life.events.back(), "SlotReturned");
+  const auto told = life.events.size();
+  life.advance(minutes(1));
+  life.tick();
+  EXPECT_EQ(life.events.size(), told) << "once";
+}
+
+INSTANTIATE_TEST_SUITE_P(WithoutProgress, GracePeriod,
+                         testing::Values(Grace{"OfAWeek", 604'800, minutes(60)},
+                                         Grace{"OfTwoHours", 7'200, minutes(60)},
+                                         Grace{"OfHalfAnHour", 1'800, minutes(30)},
+                                         Grace{"OfTenMinutes", 600, minutes(10)}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(WithoutProgress, ATerminatingPodKeepsASlotThatNobodyWaitsFor) {
+  Life life = terminating(604'800);
+  life.seen.slot_is_waited_for = false;
+  life.advance(std::chrono::hours(5));
+  life.tick();
+  EXPECT_NE(life.condition_reason("SlotAcquired"), "NoProgress");
+  EXPECT_EQ(life.last.requeue, kube::Requeue::in(seconds(60))) << "it looks again";
+}
+
+/// `kubectl delete --grace-period=3600` of a pod that a budget keeps us from evicting.
+TEST(Terminating, AnotherGracePeriodThanOursDoesNotMakeAPodStuck) {
+  Life life = blocked(minutes(1), false);
+  ASSERT_EQ(life.phase(), Phase::kRequesting);
+  api::Pod pod = *life.seen.pod;
+  pod.meta.deletion_timestamp = life.now + seconds(3600);
+  pod.meta.deletion_grace_period_seconds = 3600;
+  life.set_pod(std::move(pod));
+  life.tick();
+  ASSERT_EQ(life.phase(), Phase::kEvicting);
+  life.advance(seconds(3719));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kEvicting);
+  life.advance(seconds(1));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kFailed);
+  EXPECT_EQ(life.status().reason, "TerminationTimeout");
+}
+
+Life beating() {
+  Life life = asked();
+  life.operator_says("ack", kToken + "@1");
+  life.tick();
+  return life;
+}
+
+/// Beats every five minutes for `time`.
+void beat(Life& life, base::Duration time) {
+  static int beats = 1;
+  for (const base::TimePoint end = life.now + time; life.now < end; life.advance(minutes(5))) {
+    life.operator_says("heartbeat", kToken + "@" + std::to_string(++beats));
+    life.tick();
+  }
+}
+
+TEST(WithoutProgress, AHandoffThatBeatsForAWeekHoldsASlotForAnHour) {
+  Life life = beating();
+  beat(life, minutes(55));
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "Acquired");
+  beat(life, minutes(10));
+  EXPECT_EQ(life.phase(), Phase::kInProgress) << "its owner is at work";
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "NoProgress");
+  life.operator_says("ready-to-evict", kToken);
+  life.tick();
+  EXPECT_EQ(life.action(), "PostEviction");
+}
+
+TEST(WithoutProgress, APolicyMayGiveAHandoffMoreThanAnHour) {
+  Life life = beating();
+  life.status().conditions.push_back(kSignedByUs);
+  life.spec().timeouts.total = seconds(7200);
+  beat(life, minutes(110));
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "Acquired");
+}
+
+TEST(WithoutProgress, AnEvictorThatIsNeverAvailableHoldsNoSlot) {
+  api::Evacuation evacuation = patient();
+  evacuation.spec.evictors = {{"eviction-request", {}}};
+  Life life(evacuation);
+  life.seen.serves_native_evictions = true;
+  life.seen.dead_until["eviction-request"] = kNoon + std::chrono::hours(200);
+  life.seen.slot_is_waited_for = true;
+  life.tick();
+  ASSERT_EQ(life.phase(), Phase::kPreparing);
+  ASSERT_EQ(life.status().evictor, "");
+  life.advance(minutes(10));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kBackoff);
+  EXPECT_EQ(life.status().reason, "NoProgress");
+}
+
 // --- made by hand
 
 const api::Condition kSigned{"OriginVerified", api::ConditionStatus::kTrue, "Signed", "", 0, {}};

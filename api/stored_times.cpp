@@ -1,0 +1,60 @@
+#include "api/stored_times.hpp"
+
+#include <algorithm>
+
+#include "base/stored_time.hpp"
+
+namespace api {
+namespace {
+
+constexpr std::optional<base::TimePoint> EvacuationStatus::*kPast[] = {
+    &EvacuationStatus::started_at,        &EvacuationStatus::attempt_started_at, &EvacuationStatus::phase_entered_at,
+    &EvacuationStatus::in_progress_since, &EvacuationStatus::blocked_since,      &EvacuationStatus::request_sent_at,
+    &EvacuationStatus::last_heartbeat_at, &EvacuationStatus::queued_since,       &EvacuationStatus::finished_at};
+
+constexpr std::optional<base::TimePoint> EvacuationStatus::*kDue[] = {
+    &EvacuationStatus::deadline, &EvacuationStatus::next_action_at, &EvacuationStatus::expected_completion_at};
+
+/// Calls `visit` with each time at which something happened by our clock.
+template <typename Visit>
+void for_past(EvacuationStatus& status, Visit visit) {
+  for (const auto member : kPast) {
+    if (auto& time = status.*member) visit(*time);
+  }
+  if (status.intent) visit(status.intent->time);
+  if (status.abort) visit(status.abort->started_at);
+  if (status.last_response) visit(status.last_response->time);
+  for (Blocker& each : status.blocked_by) visit(each.since);
+  if (status.outcome && status.outcome->replacement && status.outcome->replacement->ready_at)
+    visit(*status.outcome->replacement->ready_at);
+}
+
+}  // namespace
+
+void correct_times(EvacuationStatus& status, base::TimePoint now) {
+  base::TimePoint newest = base::TimePoint::min();
+  for_past(status, [&](base::TimePoint& time) { newest = std::max(newest, time); });
+  if (!base::is_beyond(newest, now)) return;
+  const bool entered_ahead = status.phase_entered_at && base::is_beyond(*status.phase_entered_at, now);
+  for (const auto member : kDue) {
+    auto& due = status.*member;
+    const bool is_of_that_clock = due && (*due >= newest || (entered_ahead && *due > now));
+    if (is_of_that_clock) due = std::max(now, *due - (newest - now));
+  }
+  for_past(status, [&](base::TimePoint& time) { time = std::min(time, now); });
+}
+
+void correct_times(DeschedulerPolicyStatus& status, base::TimePoint now) {
+  const auto correct = [&](std::optional<base::TimePoint>& time) {
+    if (time) time = base::believed(*time, now);
+  };
+  correct(status.evicted_until);
+  correct(status.circuit.counted_until);
+  correct(status.circuit.opened_at);
+  if (status.rounds) correct(status.rounds->planned_at);
+  for (RestartRecord& record : status.restarts) {
+    for (RestartLook& look : record.looks) look.time = base::believed(look.time, now);
+  }
+}
+
+}  // namespace api

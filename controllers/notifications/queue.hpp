@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controllers/notifications/message.hpp"
+
+namespace controllers {
+
+/// Notifications that wait for one receiver, bounded. Those about policies come first, then those about Evacuations of
+/// policies, then those about manual ones. Within a rank namespaces take turns. One place too few is made by the
+/// namespace that has most waiting, of a later rank or of its own: no namespace can take places from policies, or from
+/// another namespace more than its share. Not thread-safe.
+class NotificationQueue {
+ public:
+  explicit NotificationQueue(std::size_t most) : most_(most) {}
+
+  /// What found no place: `told` itself, or the one that made room for it. nullopt: nothing was left out.
+  std::optional<Notification> push(Notification told);
+
+  /// The next ones to send, at most `most`, in the order in which they came. They stay until settle() and are not
+  /// displaced until the next take().
+  std::vector<Notification> take(std::size_t most);
+  /// Removes what take() returned last.
+  void settle();
+
+  bool empty() const { return size_ == 0; }
+
+ private:
+  using Key = std::pair<NotificationRank, std::string>;  ///< rank and namespace
+  struct Lane {
+    std::deque<std::pair<std::uint64_t, Notification>> waiting;  ///< with the order in which they came
+    std::size_t taken = 0;                                       ///< from the front
+    std::size_t free() const { return waiting.size() - taken; }
+  };
+
+  std::optional<Key> lane_that_yields_to(const Key& key) const;
+  void take_in_turns(NotificationRank rank, std::size_t& left);
+
+  const std::size_t most_;
+  std::size_t size_ = 0;
+  std::uint64_t next_number_ = 0;
+  std::map<Key, Lane> lanes_;  ///< none is empty
+  std::map<NotificationRank, std::string> last_turn_;
+};
+
+}  // namespace controllers

@@ -1,0 +1,93 @@
+#pragma once
+
+/// Patroni in the pods of a cluster with Kubernetes as its store, as far as an outsider sees it: role labels, the
+/// annotation `status`, the keys in Endpoints or ConfigMaps, and POST /switchover behind the pod proxy
+/// (wire-protocols.md#patroni).
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/actor.hpp"
+#include "simulator/api/request_info.hpp"
+#include "simulator/pod_facts.hpp"
+#include "simulator/store.hpp"
+
+namespace simulator {
+
+/// What one member tells beside its role.
+struct PatroniTags {
+  bool nofailover = false;
+  std::int64_t position = 1000;  ///< in the log
+  bool frozen = false;           ///< it takes no part in elections, and cannot become leader
+};
+
+struct PatroniCluster {
+  std::string ns;
+  std::string name;             ///< label cluster-name of its pods
+  bool config_maps = false;     ///< keys in ConfigMaps instead of Endpoints
+  base::seconds loop_wait{10};  ///< a switchover is given up after twice that, at least 20 s
+  /// From the request to the new leader; nobody leads in between. 0: it is over before the request is answered.
+  base::Duration switch_takes{};
+  base::Duration demotion = base::seconds(2);  ///< the former leader has no role for so long
+  base::Duration joining{};                    ///< a member that became Ready has no role for so long
+  std::optional<std::string> sync_standby{};   ///< synchronous mode, with that standby
+  bool obeys = true;                           ///< false: an accepted switchover comes to nothing
+  bool wants_credentials = false;              ///< 401 to every POST
+  bool https = false;
+  std::map<std::string, PatroniTags> tags{};  ///< by pod
+};
+
+class Patroni final : public Actor {
+ public:
+  explicit Patroni(Store& store) : store_(store) {}
+
+  /// The first Ready member becomes its leader.
+  void add(PatroniCluster cluster);
+  PatroniCluster& cluster(const std::string& name);
+  /// "" while nobody leads.
+  std::string leader(const std::string& name) const;
+  /// Somebody makes that member the leader.
+  void promote(const std::string& name, const std::string& member);
+  /// POST …/pods/<scheme>:<pod>:8008/proxy/switchover of one of its members. For ApiServer::add_endpoint.
+  std::optional<kube::Response> answer(const RequestInfo& info, const kube::Request& request);
+
+  std::string_view name() const override { return "patroni"; }
+  bool tick(base::TimePoint now) override;
+  std::optional<base::TimePoint> next_due() const override;
+
+  std::vector<api::Json> asked;  ///< bodies of all switchovers that were asked for
+
+ private:
+  struct Switchover {
+    std::string from;
+    std::string candidate;
+    base::TimePoint due;      ///< the candidate leads
+    base::TimePoint give_up;  ///< the key is removed
+  };
+  struct State {
+    PatroniCluster cluster;
+    std::string leader{};
+    std::optional<Switchover> switchover{};
+    std::map<std::string, base::TimePoint> demoted{};  ///< members without a role until then
+  };
+
+  State* find(const std::string& ns, const std::string& member);
+  std::vector<PodFacts> members(const State& state) const;
+  std::vector<std::string> able(const State& state) const;
+  std::string refusal(const State& state, const std::string& leader, const std::string& candidate) const;
+  void hand_over(State& state, const std::string& to, base::TimePoint now);
+  bool elect(State& state, base::TimePoint now);
+  bool go_on(State& state, base::TimePoint now);
+  bool has_role(const State& state, const PodFacts& pod) const;
+  bool show_member(const State& state, const PodFacts& pod);
+  bool show_key(const State& state, const std::string& suffix, const api::Json& annotations);
+  bool show(const State& state);
+
+  Store& store_;
+  base::TimePoint now_{};
+  std::vector<State> states_;
+};
+
+}  // namespace simulator

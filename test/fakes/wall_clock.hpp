@@ -1,0 +1,18 @@
+#pragma once
+
+#include "base/clock.hpp"
+
+namespace fakes {
+
+/// The time of day on the operator's machine, which somebody may set; delays do not go by it.
+class WallClock final : public base::Clock {
+ public:
+  explicit WallClock(const base::Clock& steady) : steady_(steady) {}
+  base::TimePoint now() const override { return steady_.now() + step; }
+  base::Duration step{};
+
+ private:
+  const base::Clock& steady_;
+};
+
+}  // namespace fakes
