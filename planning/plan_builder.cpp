@@ -56,7 +56,7 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
     if (removal != scheduling::NodeRemoval::kNone) removed_.insert(node);
     if (removal == scheduling::NodeRemoval::kUnderWay) take_off_removed(node);
   }
-  pending_.place(overlay_, predictor_);  // before any replacement of this plan
+  pending_.place(overlay_, predictor_, input.options.heartbeat);  // before any replacement of this plan
 }
 
 void PlanBuilder::begin(std::string_view strategy, BalanceMeter* meter) {
@@ -156,7 +156,10 @@ bool PlanBuilder::bears(std::string_view key, NodeIndex node) const {
   });
 }
 
-void PlanBuilder::refused(PodIndex pod, const Refusal& refusal) { refuse(pod, refusal); }
+void PlanBuilder::refused(PodIndex pod, const Refusal& refusal) {
+  beat();
+  refuse(pod, refusal);
+}
 
 void PlanBuilder::refused_because(PodIndex pod, const Refusal& refusal, const std::function<std::string()>& details) {
   refuse(pod, refusal, NominationResult::kRefused, details);
@@ -171,6 +174,11 @@ std::vector<api::ReasonCount> PlanBuilder::refusal_counts() const {
 // --- one nomination
 
 NominationResult PlanBuilder::nominate(PodIndex pod, std::string_view reason, const Goal& wanted) {
+  beat();
+  if (is_out_of_time()) {
+    return refuse(pod, {"CycleTimeout", "the cycle has used up its time: the next one judges it"},
+                  NominationResult::kTotalLimit);
+  }
   const Goal sparing = removed_.empty() ? Goal() : spare_removed(wanted);
   const Goal& goal = removed_.empty() ? wanted : sparing;
   if (overlay_.is_moved(pod)) return refuse(pod, {"AlreadyNominated", "it is nominated already in this cycle"});
@@ -179,6 +187,17 @@ NominationResult PlanBuilder::nominate(PodIndex pod, std::string_view reason, co
     return refuse(pod, hit->refusal, hit->result);
   if (const PodGroups::Members* pod_group = pod_groups_.of(pod)) return nominate_group(*pod_group, pod, reason, goal);
   return nominate_alone(pod, reason, goal);
+}
+
+/// Stays true once it was: a plan has one end. A warning names it.
+bool PlanBuilder::is_out_of_time() {
+  const auto& limit = input_.options.time_limit;
+  const auto& elapsed = input_.options.elapsed;
+  if (is_out_of_time_ || !limit || !elapsed || elapsed() <= *limit) return is_out_of_time_;
+  is_out_of_time_ = true;
+  plan_.warnings.push_back(
+      {"spec.strategies", "the cycle has used up " + base::format_duration(*limit) + ": it moves no more pods"});
+  return true;
 }
 
 NominationResult PlanBuilder::nominate_alone(PodIndex pod, std::string_view reason, const Goal& goal) {
@@ -322,7 +341,10 @@ void PlanBuilder::take_off_leaving(const std::vector<PodIdentity>& leaving) {
   if (leaving.empty()) return;
   const PodSet pods(leaving);
   for (const PodIndex pod : cluster_.pods()) {
-    if (const PodIdentity* identity = pods.find(cluster_.pod(pod))) take_off_leaving(pod, *identity);
+    const PodIdentity* const identity = pods.find(cluster_.pod(pod));
+    if (identity == nullptr) continue;
+    beat();
+    take_off_leaving(pod, *identity);
   }
 }
 
@@ -338,7 +360,9 @@ void PlanBuilder::take_off_leaving(PodIndex pod, const PodIdentity& leaving) {
 /// Its pods leave, and their replacements need room elsewhere.
 void PlanBuilder::take_off_removed(NodeIndex node) {
   for (const PodIndex pod : cluster_.pods_on(node)) {
-    if (!overlay_.is_moved(pod) && cluster_.is_staying(pod) && has_replacement(cluster_, pod)) relocate(pod);
+    if (overlay_.is_moved(pod) || !cluster_.is_staying(pod) || !has_replacement(cluster_, pod)) continue;
+    beat();
+    relocate(pod);
   }
 }
 

@@ -47,10 +47,11 @@ class PodSet {
 
 /// Takes the nominations of one cycle and makes the plan of them. A nomination is checked in this order; the first
 /// objection refuses it:
+///   0. the cycle has used up its time (CycleTimeout, with the result kTotalLimit);
 ///   1. the pod is nominated already (AlreadyNominated);
 ///   2. it stays for now: cooling down (RecentlyEvacuated), Forbidden, moved by its owner (MigrationInProgress,
 ///      MigrationFinished);
-///   3. the cycle's limits: TotalLimit, NodeLimit, NamespaceLimit. These alone give a result other than kRefused;
+///   3. the cycle's limits: TotalLimit, NodeLimit, NamespaceLimit. These and 0 give a result other than kRefused;
 ///   4. of a pod in a PodGroup: what PodGroupTrial finds for the whole group, which leaves together or not at all;
 ///   5. its PodDisruptionBudget, with PlanOptions::spend_pdbs;
 ///   6. the placement of its replacement, but not with Compatibility::kUpstream: NowhereToGo, NowhereBetter,
@@ -134,6 +135,11 @@ class PlanBuilder final : public strategies::NominationSink {
     Savepoint begin;
     std::vector<bool> arrived;
   };
+
+  void beat() const {
+    if (input_.options.heartbeat) input_.options.heartbeat();
+  }
+  bool is_out_of_time();
 
   // One nomination.
   strategies::NominationResult nominate(scheduling::PodIndex pod, std::string_view reason,
@@ -224,6 +230,7 @@ class PlanBuilder final : public strategies::NominationSink {
   std::int32_t wave_ = 0;           ///< of what is offered
   std::int32_t waves_before_ = 0;   ///< of the strategies before; what they planned without counts as one
   BalanceMeter* meter_ = nullptr;   ///< of the strategy that is asked
+  bool is_out_of_time_ = false;
 };
 
 }  // namespace planning

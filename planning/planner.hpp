@@ -38,6 +38,10 @@ struct PlanOptions {
   /// alone bound them, which are the same everywhere.
   std::function<base::Duration()> elapsed{};
   std::function<bool()> is_cancelled{};
+  /// Called for each pod that is judged, nominated or placed: a long plan is no hang.
+  std::function<void()> heartbeat{};
+  /// Once `elapsed` is beyond it, all further nominations are refused (CycleTimeout); nullopt: never.
+  std::optional<base::Duration> time_limit{};
   /// Who runs the parts of a search, maybe side by side: then the two above are called by several threads. Empty: one
   /// after the other. The plan is the same, unless `elapsed` ends the search.
   strategies::Executor executor{};

@@ -16,12 +16,12 @@ namespace planning {
 
 /// Pods without a node, in a plan and in its rehearsals: those that the scheduler can place, those for which it has
 /// nominated a node, and those that nothing fits, which take what moves set free. At most 200 of them, the first ones
-/// of the scheduler's queue. A copy goes with a copy of the overlay. REQUIRES of all calls: the overlay is always the
-/// same one, or that copy. One thread.
+/// of the scheduler's queue with namespaces in turns, and fewer where pods have very many affinity terms. A copy goes
+/// with a copy of the overlay. REQUIRES of all calls: the overlay is always the same one, or that copy. One thread.
 class PendingPods {
  public:
-  /// Puts those that can be placed on their nodes: by priority, then by age.
-  void place(scheduling::Overlay& cluster, TargetPredictor& predictor);
+  /// Puts those that can be placed on their nodes: by priority, then by age. `heartbeat`: called for each of them.
+  void place(scheduling::Overlay& cluster, TargetPredictor& predictor, const std::function<void()>& heartbeat = {});
 
   /// Takes nominated pods of lower priority than `pod` off their nodes: the scheduler does not heed them when it places
   /// that one. To be followed by settle().

@@ -143,6 +143,7 @@ bool EvictabilityRules::protects(PodProtection protection) const { return (prote
 std::optional<Refusal> EvictabilityRules::refusal(PodIndex pod) const {
   const EvictionCandidate candidate{*this, pod, cluster_->pod(pod)};
   if (auto refusal = refuse_namespace(candidate)) return refusal;
+  if (auto refusal = refuse_oversized(candidate)) return refusal;
   const std::string* annotation = candidate.pod.meta.annotations.find(api::well_known::kEvictAnnotation);
   if (annotation != nullptr && is_upstream()) return std::nullopt;
   if (annotation != nullptr && *annotation == "false") {
@@ -193,6 +194,12 @@ std::optional<Refusal> refuse_namespace(const EvictionCandidate& candidate) {
   }
   if (!contains_name(exclude, ns)) return std::nullopt;
   return Refusal{"NamespaceExcluded", "the namespace {subject} is among namespaces.exclude", ns};
+}
+
+std::optional<Refusal> refuse_oversized(const EvictionCandidate& candidate) {
+  const std::string_view list = candidate.pod.oversized;
+  if (list.empty()) return std::nullopt;
+  return Refusal{"TooManyTerms", "its {subject} has more entries than planning takes into account", list};
 }
 
 std::optional<Refusal> refuse_prefer_no_eviction(const EvictionCandidate& candidate) {

@@ -77,6 +77,9 @@ struct EvictionCandidate {
 using EvictabilityRule = std::optional<Refusal> (*)(const EvictionCandidate& candidate);
 
 std::optional<Refusal> refuse_namespace(const EvictionCandidate& candidate);
+/// Holds for Compatibility::kUpstream and for pods with the evict annotation, too: what the pod asks of a node is
+/// ignored, so nothing can be said about where it would run.
+std::optional<Refusal> refuse_oversized(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_prefer_no_eviction(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_mirror_pod(const EvictionCandidate& candidate);
 std::optional<Refusal> refuse_static_pod(const EvictionCandidate& candidate);

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "api/core/pod_bounds.hpp"
+
 namespace scheduling {
 namespace {
 
@@ -120,6 +122,17 @@ std::shared_ptr<const api::Pod> with_sound_quantities(std::shared_ptr<const api:
     for (auto& [name, quantity] : list) quantity = sound(quantity, Side::kPod);
   });
   return std::make_shared<const api::Pod>(std::move(fixed));
+}
+
+void tell_oversized(const api::Pod& pod, InputProblems& problems) {
+  if (pod.oversized.empty()) return;
+  const bool is_of_all = pod.oversized == api::kTermsOfNamespace;
+  const std::string what = is_of_all
+                               ? "the pods of the namespace have more terms than its share of those of the cluster"
+                               : fmt::format("has more than {} entries, or more than {} parts in them",
+                                             api::kMaxPodTerms, api::kMaxPodTermParts);
+  problems.add({"Pod " + pod.meta.key().to_string(), std::string(is_of_all ? "spec.affinity" : pod.oversized),
+                what + ": the pod is not moved, and its affinity, tolerations and spread constraints are ignored"});
 }
 
 std::shared_ptr<const api::Node> with_sound_quantities(std::shared_ptr<const api::Node> node, Quantities quantities,

@@ -56,6 +56,8 @@ std::shared_ptr<const api::Node> with_sound_quantities(std::shared_ptr<const api
                                                        InputProblems& problems);
 /// True if with_sound_quantities() would have something to tell.
 bool has_strange_quantities(const api::Pod& pod);
+/// Adds a problem if the pod is Pod::oversized.
+void tell_oversized(const api::Pod& pod, InputProblems& problems);
 
 /// Workloads and pods that own themselves, by whatever detour. Nobody follows owners further than the first, so this is
 /// for the record only.

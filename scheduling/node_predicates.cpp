@@ -1,6 +1,7 @@
 /// Predicates about the node itself: cordon, labels, taints, resources, ports.
 
 #include <algorithm>
+#include <tuple>
 
 #include "api/meta/well_known.hpp"
 #include "scheduling/predicates.hpp"
@@ -34,9 +35,10 @@ bool matches_selector(const api::StringMap& selector, const api::StringMap& labe
 
 bool is_unspecified(const std::string& ip) { return ip.empty() || ip == "0.0.0.0"; }
 
-bool overlap(const api::HostPort& a, const api::HostPort& b) {
-  if (a.port != b.port || a.protocol != b.protocol) return false;
-  return a.ip == b.ip || is_unspecified(a.ip) || is_unspecified(b.ip);
+using PortOrder = std::tuple<std::int32_t, std::string_view, std::string_view>;
+/// Ports of all addresses come first.
+PortOrder order_of(const api::HostPort& port) {
+  return {port.port, port.protocol, is_unspecified(port.ip) ? std::string_view() : std::string_view(port.ip)};
 }
 
 template <typename F>
@@ -45,12 +47,6 @@ void for_each_host_port(const api::Pod& pod, F&& each) {
   for (const api::Container& container : pod.init_containers) {
     if (container.restart_always) std::ranges::for_each(container.host_ports, each);
   }
-}
-
-bool uses_port(const api::Pod& pod, const api::HostPort& port) {
-  bool used = false;
-  for_each_host_port(pod, [&](const api::HostPort& other) { used = used || overlap(port, other); });
-  return used;
 }
 
 std::optional<Refusal> shortage_of(std::string_view name, ResourceIndex resource, std::int64_t wanted,
@@ -190,17 +186,33 @@ std::optional<Refusal> refuse_shortage_strictly(const FitQuery& query, NodeIndex
   return std::nullopt;
 }
 
-std::optional<Refusal> refuse_host_ports(const FitQuery& query, NodeIndex node) {
-  std::optional<Refusal> refusal;
-  for_each_host_port(query.pod(), [&](const api::HostPort& port) {
-    if (refusal) return;
-    query.cluster().for_each_on(node, [&](PodIndex other) {
-      if (!query.counts(other) || !query.base().is_active(other) || !uses_port(query.base().pod(other), port)) return;
-      refusal =
-          Refusal{"HostPortInUse", "host port {wanted}/{subject} is in use on the node", port.protocol, port.port};
-    });
+void FitQuery::sort_host_ports() {
+  for_each_host_port(pod(), [this](const api::HostPort& port) { ports_.push_back(&port); });
+  std::ranges::stable_sort(ports_, {}, [](const api::HostPort* port) { return order_of(*port); });
+}
+
+const api::HostPort* FitQuery::port_taken_by(const api::Pod& other) const {
+  const auto order_of_port = [](const api::HostPort* port) { return order_of(*port); };
+  const api::HostPort* found = nullptr;
+  for_each_host_port(other, [&](const api::HostPort& theirs) {
+    const auto [port, protocol, ip] = order_of(theirs);
+    const auto all = std::ranges::lower_bound(ports_, PortOrder(port, protocol, ""), {}, order_of_port);
+    if (found != nullptr || all == ports_.end() || (*all)->port != port || (*all)->protocol != protocol) return;
+    const bool meet = ip.empty() || is_unspecified((*all)->ip);
+    const auto at = meet ? all : std::ranges::lower_bound(all, ports_.end(), order_of(theirs), {}, order_of_port);
+    if (at != ports_.end() && (meet || order_of(**at) == order_of(theirs))) found = *at;
   });
-  return refusal;
+  return found;
+}
+
+std::optional<Refusal> refuse_host_ports(const FitQuery& query, NodeIndex node) {
+  const api::HostPort* taken = nullptr;
+  query.cluster().for_each_on(node, [&](PodIndex other) {
+    if (taken != nullptr || !query.base().has_host_ports(other)) return;
+    if (query.counts(other) && query.base().is_active(other)) taken = query.port_taken_by(query.base().pod(other));
+  });
+  if (taken == nullptr) return std::nullopt;
+  return Refusal{"HostPortInUse", "host port {wanted}/{subject} is in use on the node", taken->protocol, taken->port};
 }
 
 }  // namespace scheduling

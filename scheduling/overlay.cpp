@@ -38,7 +38,17 @@ struct Overlay::Cache {
     return query && query_state == of.state_ && query->index() == pod && &query->cluster() == &of;
   }
 
-  std::map<std::string, Topology, std::less<>> topologies;
+  /// Of all keys that no node has.
+  const Topology& without_domains(const ClusterSnapshot& base) {
+    if (empty.domain_of.empty()) {
+      empty.domain_of.assign(base.node_count(), Topology::kNone);
+      empty.covers_all = base.node_count() == 0;
+    }
+    return empty;
+  }
+
+  std::map<std::string, Topology, std::less<>> topologies;  ///< by key that some node has
+  Topology empty;
   SelectorCache labels;
   std::unique_ptr<const PreferenceIndex> preferences;
   std::shared_ptr<const FitQuery> query;  ///< the last one
@@ -77,6 +87,7 @@ void Overlay::set_soft_taint(SoftTaint taint) {
 const Topology& Overlay::topology(std::string_view key) const {
   auto& known = cache_->topologies;
   if (const auto at = known.find(key); at != known.end()) return at->second;
+  if (!cache_->labels.nodes_have(key)) return cache_->without_domains(*base_);
   return known.emplace(std::string(key), divide(*base_, key)).first->second;
 }
 

@@ -36,37 +36,40 @@ bool is_counted_node(const api::TopologySpreadConstraint& constraint, const api:
                            {api::TaintEffect::kNoSchedule, api::TaintEffect::kNoExecute}) == nullptr;
 }
 
-FitQuery::ClosedDomains& FitQuery::closed_for(std::string_view key, bool own) {
-  for (ClosedDomains& known : closed_) {
-    if (known.key == key && known.own == own) return known;
-  }
+/// nullptr: no node has the label, so no domain can be closed.
+FitQuery::ClosedDomains* FitQuery::closed_for(std::string_view key, bool own) {
   const Topology& topology = cluster_->topology(key);
-  return closed_.emplace_back(
+  if (topology.domain_names.empty()) return nullptr;
+  const auto [at, is_new] = closed_by_key_[own ? 1 : 0].try_emplace(key, closed_.size());
+  if (!is_new) return &closed_[at->second];
+  return &closed_.emplace_back(
       ClosedDomains{&topology, key, own, std::vector<bool>(topology.domain_names.size(), false)});
 }
 
 void FitQuery::find_own_anti_affinity() {
   if (!pod().affinity) return;
   for (const PodAffinityTerm& term : pod().affinity->required_pod_anti_affinity) {
-    ClosedDomains& domains = closed_for(term.topology_key, true);
+    ClosedDomains* const domains = closed_for(term.topology_key, true);
+    if (domains == nullptr) continue;
     for (const PodIndex other : cluster_->selector_cache().covered_by(term, pod_)) {
       const std::uint32_t domain =
-          other == pod_ ? Topology::kNone : domain_of(*domains.topology, cluster_->node_of(other));
-      if (domain != Topology::kNone) domains.closed[domain] = true;
+          other == pod_ ? Topology::kNone : domain_of(*domains->topology, cluster_->node_of(other));
+      if (domain != Topology::kNone) domains->closed[domain] = true;
     }
-    const std::uint32_t own = domain_of(*domains.topology, cluster_->node_of(pod_));
-    if (counts(pod_) && own != Topology::kNone && covers(term, pod_, pod_, base())) domains.closed[own] = true;
+    const std::uint32_t own = domain_of(*domains->topology, cluster_->node_of(pod_));
+    if (counts(pod_) && own != Topology::kNone && covers(term, pod_, pod_, base())) domains->closed[own] = true;
   }
 }
 
 void FitQuery::find_anti_affinity_of_others() {
-  for (const auto& [owners, term] : cluster_->selector_cache().anti_affinity_terms_of(pod_)) {
-    ClosedDomains& domains = closed_for(term->topology_key, false);
+  for (const auto& [owners, term, weight] : cluster_->selector_cache().anti_affinity_terms_of(pod_)) {
+    ClosedDomains* const domains = closed_for(term->topology_key, false);
+    if (domains == nullptr) continue;
     for (const PodIndex owner : *owners) {
       const std::uint32_t domain = !counts(owner) || !base().is_active(owner)
                                        ? Topology::kNone
-                                       : domain_of(*domains.topology, cluster_->node_of(owner));
-      if (domain != Topology::kNone) domains.closed[domain] = true;
+                                       : domain_of(*domains->topology, cluster_->node_of(owner));
+      if (domain != Topology::kNone) domains->closed[domain] = true;
     }
   }
 }
@@ -111,7 +114,7 @@ PatchyTopologies patchy_topologies(const api::Pod& pod, bool schedule_anyway, co
   for (const api::TopologySpreadConstraint& constraint : pod.topology_spread) {
     if (constraint.schedule_anyway != schedule_anyway) continue;
     const Topology& topology = cluster.topology(constraint.topology_key);
-    if (!topology.covers_all) patchy.push_back(&topology);
+    if (!topology.covers_all && std::ranges::find(patchy, &topology) == patchy.end()) patchy.push_back(&topology);
   }
   return patchy;
 }

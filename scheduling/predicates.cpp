@@ -14,6 +14,7 @@ FitQuery::FitQuery(const Overlay& cluster, PodIndex pod, FitLevel level, OldPod 
     find_affinity();
     find_volumes();
     count_spread();
+    if (base().has_host_ports(pod)) sort_host_ports();
   }
   choose_rules(level);
 }

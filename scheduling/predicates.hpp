@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "scheduling/overlay.hpp"
@@ -133,6 +134,8 @@ class FitQuery {
   const std::vector<ClosedDomains>& closed_domains() const { return closed_; }
   const std::vector<WantedDomains>& wanted_domains() const { return wanted_; }
   const std::vector<SpreadCount>& spread_counts() const { return spread_; }
+  /// The first host port of the pod that it cannot have beside `other`; nullptr: there is none.
+  const api::HostPort* port_taken_by(const api::Pod& other) const;
 
  private:
   void find_own_anti_affinity();
@@ -141,7 +144,8 @@ class FitQuery {
   void find_volumes();
   void find_unbound(const api::Volume& volume, const api::PersistentVolumeClaim* claim);
   void count_spread();
-  ClosedDomains& closed_for(std::string_view key, bool own);
+  ClosedDomains* closed_for(std::string_view key, bool own);
+  void sort_host_ports();
   SpreadCount count(const api::TopologySpreadConstraint& constraint, const PatchyTopologies& patchy) const;
 
   void choose_rules(FitLevel level);
@@ -156,6 +160,8 @@ class FitQuery {
   std::vector<WaitingClaim> waiting_;
   std::vector<Attachment> attachments_;
   std::vector<ClosedDomains> closed_;
+  std::array<std::unordered_map<std::string_view, std::size_t>, 2> closed_by_key_;  ///< of others, and its own
+  std::vector<const api::HostPort*> ports_;  ///< sorted by port, protocol and address
   std::vector<WantedDomains> wanted_;
   std::vector<SpreadCount> spread_;
 };

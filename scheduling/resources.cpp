@@ -1,17 +1,50 @@
 #include "scheduling/resources.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "api/meta/well_known.hpp"
 
 namespace scheduling {
 namespace {
 
-auto place_of(RequestSet& requests, ResourceIndex resource) {
+auto place_of(auto& requests, ResourceIndex resource) {
   return std::ranges::lower_bound(requests, resource, {}, &RequestSet::value_type::first);
 }
 
+/// Most sets have a few entries: a scan is quicker then.
+constexpr std::size_t kFewResources = 16;
+
+std::optional<std::int64_t> find_amount(const RequestSet& requests, ResourceIndex resource) {
+  const auto at = requests.size() <= kFewResources
+                      ? std::ranges::find(requests, resource, &RequestSet::value_type::first)
+                      : place_of(requests, resource);
+  return at == requests.end() || at->first != resource ? std::nullopt : std::optional(at->second);
+}
+
+/// Joins `more`, of any order and with repeats, into `requests`; `join(known, milli)` is the amount of a resource that
+/// both have. Takes n log n steps, however the resources of the two interleave.
+template <typename F>
+void join_into(RequestSet& requests, RequestSet more, F&& join) {
+  const auto middle = static_cast<std::ptrdiff_t>(requests.size());
+  std::ranges::stable_sort(more, {}, &RequestSet::value_type::first);
+  requests.insert(requests.end(), more.begin(), more.end());
+  const auto comes_before = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::inplace_merge(requests.begin(), requests.begin() + middle, requests.end(), comes_before);
+  auto last = requests.begin();
+  for (auto each = requests.begin(); each != requests.end(); ++each) {
+    if (each == last) continue;
+    if (each->first == last->first)
+      last->second = join(last->second, each->second);
+    else
+      *++last = *each;
+  }
+  if (!requests.empty()) requests.erase(std::next(last), requests.end());
+}
+
 void raise_to(RequestSet& requests, const RequestSet& least) {
+  if (least.size() > kFewResources)
+    return join_into(requests, least, [](std::int64_t known, std::int64_t milli) { return std::max(known, milli); });
   for (const auto& [resource, milli] : least) {
     const auto at = place_of(requests, resource);
     if (at == requests.end() || at->first != resource) {
@@ -27,7 +60,14 @@ constexpr std::int64_t kSupposedCpu = 100;
 constexpr std::int64_t kSupposedMemory = 200LL * 1024 * 1024 * 1000;
 
 void add_list(RequestSet& requests, const api::ResourceList& list, ResourceNames& names) {
-  for (const auto& [name, quantity] : list) add_amount(requests, names.intern(name), quantity.milli());
+  if (list.size() <= kFewResources) {
+    for (const auto& [name, quantity] : list) add_amount(requests, names.intern(name), quantity.milli());
+    return;
+  }
+  RequestSet more;
+  more.reserve(list.size());
+  for (const auto& [name, quantity] : list) more.emplace_back(names.intern(name), quantity.milli());
+  join_into(requests, std::move(more), saturating_add);
 }
 
 bool lists(const api::ResourceList& list, std::string_view name) {
@@ -51,21 +91,24 @@ struct Counting {
   }
 };
 
-/// The most that any step of initialisation needs; sidecars started so far keep running beside it.
+/// The most that any step of initialisation needs; sidecars started so far keep running beside it. A step differs from
+/// the one before in what its container asks for, so only that is looked at.
 RequestSet initialisation_peak(const api::Pod& pod, const Counting& counting, ResourceNames& names,
                                RequestSet& requests) {
   RequestSet peak;
   RequestSet sidecars;
+  RequestSet step;
   for (const api::Container& container : pod.init_containers) {
+    step.clear();
+    counting.add(step, container, names);
     if (container.restart_always) {
       counting.add(requests, container, names);
       counting.add(sidecars, container, names);
-      raise_to(peak, sidecars);
+      for (auto& [resource, milli] : step) milli = amount_of(sidecars, resource);
     } else {
-      RequestSet step = sidecars;
-      counting.add(step, container, names);
-      raise_to(peak, step);
+      for (auto& [resource, milli] : step) milli = saturating_add(amount_of(sidecars, resource), milli);
     }
+    raise_to(peak, step);
   }
   return peak;
 }
@@ -121,27 +164,24 @@ bool says_all(const api::Container& container, const Counting& counting) {
 }  // namespace
 
 ResourceNames::ResourceNames() {
-  names_ = {std::string(api::well_known::kCpu), std::string(api::well_known::kMemory),
-            std::string(api::well_known::kPods)};
+  for (const std::string_view name : {api::well_known::kCpu, api::well_known::kMemory, api::well_known::kPods})
+    intern(name);
 }
 
 std::optional<ResourceIndex> ResourceNames::find(std::string_view name) const {
-  const auto at = std::ranges::find(names_, name);
-  if (at == names_.end()) return std::nullopt;
-  return static_cast<ResourceIndex>(at - names_.begin());
+  const auto at = index_.find(name);
+  return at == index_.end() ? std::nullopt : std::optional(at->second);
 }
 
 ResourceIndex ResourceNames::intern(std::string_view name) {
   if (const auto known = find(name)) return *known;
-  names_.emplace_back(name);
-  return static_cast<ResourceIndex>(names_.size() - 1);
+  const auto resource = static_cast<ResourceIndex>(names_.size());
+  index_.emplace(names_.emplace_back(name), resource);
+  return resource;
 }
 
 std::int64_t amount_of(const RequestSet& requests, ResourceIndex resource) {
-  for (const auto& [candidate, milli] : requests) {
-    if (candidate == resource) return milli;
-  }
-  return 0;
+  return find_amount(requests, resource).value_or(0);
 }
 
 void add_amount(RequestSet& requests, ResourceIndex resource, std::int64_t milli) {
@@ -188,10 +228,7 @@ std::int64_t NodeResources::get(NodeIndex node, ResourceIndex resource) const {
 
 std::optional<std::int64_t> NodeResources::find(NodeIndex node, ResourceIndex resource) const {
   if (resource < kDenseResources) return dense_[resource][node];
-  for (const auto& [candidate, milli] : sparse_[node]) {
-    if (candidate == resource) return milli;
-  }
-  return std::nullopt;
+  return find_amount(sparse_[node], resource);
 }
 
 void NodeResources::add(NodeIndex node, ResourceIndex resource, std::int64_t milli) {

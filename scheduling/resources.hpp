@@ -3,10 +3,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -50,7 +52,12 @@ class ResourceNames {
   std::size_t size() const { return names_.size(); }
 
  private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+  };
   std::vector<std::string> names_;
+  std::unordered_map<std::string, ResourceIndex, Hash, std::equal_to<>> index_;
 };
 
 /// Amounts in thousandths, sorted by resource. A zero that was written down is kept: "requests: {x: 0}".

@@ -1,6 +1,7 @@
 /// Predicates about what a pod takes along: its volumes and its devices.
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "api/core/claim_risk.hpp"
@@ -165,8 +166,9 @@ void FitQuery::find_unbound(const api::Volume& volume, const api::PersistentVolu
     std::erase_if(waiting.ready, [&](const auto* each) { return !is_of_kind(*each, *wanted); });
   }
   if (wanted != nullptr && waiting.ready.empty()) {
-    waiting.ready = base().free_volumes(known != nullptr ? known->meta.name : wanted->storage_class);
-    std::erase_if(waiting.ready, [&](const auto* each) { return !fits_claim(*each, *wanted); });
+    std::ranges::copy_if(base().free_volumes(known != nullptr ? known->meta.name : wanted->storage_class),
+                         std::back_inserter(waiting.ready),
+                         [&](const auto* each) { return fits_claim(*each, *wanted); });
   }
   if (wanted != nullptr) waiting.size = wanted->request;
   if (known != nullptr && known->makes_volumes) attachments_.push_back({known->provisioner, ""});

@@ -49,28 +49,46 @@ NodeMatcher::NodeMatcher(const std::vector<NodeNames>& nodes) {
   for (const NodeNames& node : nodes) {
     names_.emplace(node.name, node.name);
     put(short_names_, short_name(lower(node.name)), node.name);
-    for (const std::string& address : node.addresses) put(addresses_, lower(address), node.name);
+    for (const std::string& address : node.addresses) {
+      Listed& listed = addresses_.try_emplace(lower(address), Listed{node.name, {}}).first->second;
+      if (listed.node != node.name && listed.other.empty()) listed.other = node.name;
+    }
   }
 }
 
-std::string_view NodeMatcher::match(std::string_view instance) const {
-  if (const auto exact = names_.find(std::string(instance)); exact != names_.end()) return exact->second;
-  const std::string name = lower(without_port(instance));
+/// `name`: in small letters, without a port.
+std::string_view NodeMatcher::match_name(const std::string& name) const {
   if (const auto found = names_.find(name); found != names_.end()) return found->second;
-  if (addresses_.contains(name)) return find(addresses_, name);
   if (is_ip(name)) return {};
   const std::string_view by_short = find(short_names_, short_name(name));
   const bool one_side_only = (name.find('.') == std::string::npos) != (by_short.find('.') == std::string_view::npos);
   return one_side_only ? by_short : std::string_view();
 }
 
+std::string_view NodeMatcher::match(std::string_view instance) const {
+  if (const auto exact = names_.find(std::string(instance)); exact != names_.end()) return exact->second;
+  const std::string name = lower(without_port(instance));
+  if (const std::string_view by_name = match_name(name); !by_name.empty()) return by_name;
+  const auto listed = addresses_.find(name);
+  return listed != addresses_.end() && listed->second.other.empty() ? listed->second.node : std::string_view();
+}
+
+std::string NodeMatcher::listed_by(std::string_view instance) const {
+  const auto listed = addresses_.find(lower(without_port(instance)));
+  const bool is_doubled = listed != addresses_.end() && !listed->second.other.empty() && match(instance).empty();
+  return is_doubled ? fmt::format("{} and {}", listed->second.node, listed->second.other) : std::string();
+}
+
 void match_nodes(Samples& samples, const NodeMatcher& matcher) {
   Rows rows(samples.columns.size());
   std::vector<std::string> strangers;
+  std::vector<std::string> doubled;
   for (Samples::Node& node : samples.nodes) {
     const std::string_view name = matcher.match(node.name);
     if (name.empty()) {
-      strangers.push_back(base::short_text(node.name, kLongestShown));
+      const std::string text = base::short_text(node.name, kLongestShown);
+      const std::string nodes = matcher.listed_by(node.name);
+      nodes.empty() ? strangers.push_back(text) : doubled.push_back(fmt::format("{} ({})", text, nodes));
       continue;
     }
     const std::size_t at = rows.add({}, name, node.time);
@@ -79,6 +97,9 @@ void match_nodes(Samples& samples, const NodeMatcher& matcher) {
   if (!strangers.empty())
     samples.problems.push_back(fmt::format("{} of {} are no nodes of this cluster: {}", strangers.size(),
                                            samples.nodes.size(), some_names(strangers)));
+  if (!doubled.empty())
+    samples.problems.push_back(fmt::format("{} of {} are addresses that two nodes list: {}", doubled.size(),
+                                           samples.nodes.size(), some_names(doubled)));
   bring_into_order(rows, "", samples.problems);
   samples.nodes.clear();
   join_nodes(samples, std::move(rows), 0);

@@ -3,6 +3,7 @@
 #include "api/core/codec_parts.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "api/core/protobuf/fields.hpp"
 #include "api/json/lenient.hpp"
@@ -142,10 +143,24 @@ void add_unread(UnreadFields& target, Unread unread, const std::string& prefix) 
   target = std::make_shared<const Unread>(std::move(unread));
 }
 
+namespace {
+
+/// Servers write the names in order. The last amount of a repeated name wins.
+void sort_by_name(ResourceList& list) {
+  const auto is_ordered = [](const auto& a, const auto& b) { return a.first < b.first; };
+  if (std::ranges::adjacent_find(list, std::not_fn(is_ordered)) == list.end()) return;
+  std::ranges::stable_sort(list, {}, &ResourceList::value_type::first);
+  const auto have_same_name = [](const auto& a, const auto& b) { return a.first == b.first; };
+  const auto last_of_each = std::unique(list.rbegin(), list.rend(), have_same_name);
+  list.erase(list.begin(), last_of_each.base());
+}
+
+}  // namespace
+
 /// `field`: the list's name, in front of the names of those that cannot be read.
 template <typename V>
 error_code read_resources(V& value, ResourceList& target, Unread& unread, std::string_view field) {
-  return for_entries(value, [&](std::string_view name, auto& entry) {
+  const error_code read_all = for_entries(value, [&](std::string_view name, auto& entry) {
     std::optional<Quantity> amount;
     std::string text;
     const error_code error = read_quantity(entry, amount, text);
@@ -153,15 +168,11 @@ error_code read_resources(V& value, ResourceList& target, Unread& unread, std::s
       if (!error && !text.empty()) unread.push_back({std::string(field) + "." + std::string(name), std::move(text)});
       return error;
     }
-    const auto at =
-        std::ranges::lower_bound(target, name, {}, [](const auto& known) { return std::string_view(known.first); });
-    if (at != target.end() && at->first == name) {
-      at->second = *amount;
-    } else {
-      target.emplace(at, std::string(name), *amount);
-    }
+    target.emplace_back(name, *amount);
     return error;
   });
+  sort_by_name(target);
+  return read_all;
 }
 
 template <typename V>

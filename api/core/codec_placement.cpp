@@ -1,8 +1,11 @@
 /// Selectors, affinity, tolerations and spreading: what says where a pod may go.
 
 #include <algorithm>
+#include <array>
+#include <mutex>
 
 #include "api/core/codec_parts.hpp"
+#include "api/core/term_hash.hpp"
 #include "api/meta/names.hpp"
 
 namespace api::wire {
@@ -102,16 +105,33 @@ error_code read_node_selector(V& value, std::vector<NodeSelectorTerm>& target) {
   });
 }
 
-std::shared_ptr<const Affinity> share(Affinity affinity) {
-  constexpr std::size_t kSlots = 16;
-  thread_local std::array<std::shared_ptr<const Affinity>, kSlots> recent;
-  thread_local std::size_t next = 0;
-  if (affinity == Affinity{}) return nullptr;
-  for (const auto& known : recent) {
-    if (known && *known == affinity) return known;
+namespace {
+
+/// Affinities that some pod still has, each in the slot of its hash. Thread-safe.
+class AffinityPool {
+ public:
+  std::shared_ptr<const Affinity> pooled(Affinity affinity) {
+    const std::size_t slot = hash_of(affinity) % kSlots;
+    const std::scoped_lock lock(mutexes_[slot % kParts]);
+    if (auto known = slots_[slot].lock(); known && *known == affinity) return known;
+    const auto made = std::make_shared<const Affinity>(std::move(affinity));
+    slots_[slot] = made;
+    return made;
   }
-  next = (next + 1) % kSlots;
-  return recent[next] = std::make_shared<const Affinity>(std::move(affinity));
+
+ private:
+  static constexpr std::size_t kSlots = std::size_t{1} << 16;
+  static constexpr std::size_t kParts = 16;
+  std::array<std::mutex, kParts> mutexes_;
+  std::vector<std::weak_ptr<const Affinity>> slots_{kSlots};
+};
+
+}  // namespace
+
+std::shared_ptr<const Affinity> share(Affinity affinity) {
+  static auto* const kPool = new AffinityPool;  // outlives the threads that decode
+  if (affinity == Affinity{}) return nullptr;
+  return kPool->pooled(std::move(affinity));
 }
 
 namespace {

@@ -5,6 +5,7 @@
 
 #include "api/core/codec_parts.hpp"
 #include "api/core/placement_hint.hpp"
+#include "api/core/pod_bounds.hpp"
 
 namespace api::wire {
 namespace {
@@ -241,11 +242,21 @@ struct HeldResources {
   bool may_not_grow = false;  ///< what the spec asks for is infeasible
 };
 
+/// Both lists are sorted by name.
 void raise_to(ResourceList& resources, const ResourceList& least) {
+  ResourceList raised;
+  raised.reserve(resources.size() + least.size());
+  auto at = resources.begin();
   for (const auto& [name, quantity] : least) {
-    const Quantity known = amount_of(resources, name);
-    if (known < quantity) add_amount(resources, name, Quantity::from_milli(quantity.milli() - known.milli()));
+    for (; at != resources.end() && at->first < name; ++at) raised.push_back(std::move(*at));
+    if (at != resources.end() && at->first == name) {
+      raised.emplace_back(name, std::max(at++->second, quantity));
+    } else if (Quantity() < quantity) {
+      raised.emplace_back(name, quantity);
+    }
   }
+  std::move(at, resources.end(), std::back_inserter(raised));
+  resources = std::move(raised);
 }
 
 /// One of resources (requests in it) and allocatedResources.
@@ -267,9 +278,11 @@ std::shared_ptr<const ResourceList> held_beside(const ResourceList& requests, co
                                                 bool may_not_grow) {
   ResourceList all = may_not_grow ? ResourceList() : requests;
   raise_to(all, held);
-  for (const auto& [name, quantity] : requests) {  // the status tells only what can be resized
-    if (std::ranges::find(held, name, &ResourceList::value_type::first) == held.end())
-      raise_to(all, {{name, quantity}});
+  if (may_not_grow) {  // the status tells only what can be resized
+    const auto is_before = [](const auto& a, const auto& b) { return a.first < b.first; };
+    ResourceList rest;
+    std::ranges::set_difference(requests, held, std::back_inserter(rest), is_before);
+    raise_to(all, rest);
   }
   return all == requests ? nullptr : std::make_shared<const ResourceList>(std::move(all));
 }
@@ -395,6 +408,7 @@ base::Result<Pod> decode_pod(std::string_view bytes) {
   wire::settle_held(*pod, held);
   if (!pod->node_name.empty()) pod->nominated_node = {};
   remove_placement_hint(*pod);
+  limit_lists(*pod);
   pod->share_parts();
   return pod;
 }

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "api/core/term_hash.hpp"
 #include "api/meta/well_known.hpp"
 
 namespace api {
@@ -91,18 +92,8 @@ std::int64_t number_of(const std::optional<base::TimePoint>& time) {
   return time ? static_cast<std::int64_t>(time->time_since_epoch().count()) : -1;
 }
 
-void add_to(Hasher& hasher, const Toleration& each) {
-  hasher.add(each.key).add(each.value).add(each.exists ? 1 : 0).add(number_of(each.effect));
-  hasher.add(each.toleration_seconds.value_or(base::seconds(-1)).count());
-}
-
 void add_to(Hasher& hasher, const TopologySpreadConstraint& each) {
-  hasher.add(each.topology_key).add(each.max_skew).add(each.schedule_anyway ? 1 : 0).add(number_of(each.min_domains));
-  if (!each.label_selector) return;
-  for (const SelectorRequirement& one : each.label_selector->requirements) {
-    hasher.add(one.key);
-    for (const std::string& value : one.values) hasher.add(value);
-  }
+  hasher.add(static_cast<std::int64_t>(hash_of(each)));
 }
 
 void add_to(Hasher& hasher, const Container& each) {
@@ -144,7 +135,7 @@ void Pod::share_parts() {
   }
   for (auto* containers_of : {&containers, &init_containers}) share(*containers_of);
   for (SharedResources* amounts : {&overhead, &pod_requests, &pod_limits}) share(*amounts);
-  share(tolerations);
+  tolerations.share(hash_of(tolerations.get()));
   share(topology_spread);
   share(resource_claims);
   share(eviction_responders);

@@ -178,6 +178,11 @@ struct PodResponder {
   friend bool operator==(const PodResponder&, const PodResponder&) = default;
 };
 
+/// Maximum length of each list of a pod that limit_lists() checks. Real pods have a few entries.
+inline constexpr std::size_t kMaxPodTerms = 256;
+/// Expressions, values, namespaces and label keys of a pod's affinity and spread constraints, all together.
+inline constexpr std::size_t kMaxPodTermParts = 4096;
+
 /// What the pods of a workload have alike is Shared: one in memory for all of them, once share_parts() was called.
 struct Pod {
   ObjectMeta meta;
@@ -217,6 +222,9 @@ struct Pod {
   SharedList<ContainerStatus> container_statuses;
 
   UnreadFields unread;  ///< quantities
+  /// Path of the list that is longer than kMaxPodTerms, such as "spec.tolerations"; empty: none is. Such a pod is never
+  /// moved, and has no affinity, tolerations and spread constraints here. Static text.
+  std::string_view oversized{};
 
   PodUid uid() const { return {meta.uid}; }
   bool is_terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }

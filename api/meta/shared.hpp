@@ -16,8 +16,8 @@
 
 namespace api {
 
-/// Adds up what a value is made of, for Shared::share(). Differs from process to process, so that nobody knows where a
-/// value goes. Values that collide can still be prepared: the pool bounds what they cost.
+/// Hashes what a value is made of, for Shared::share(). The seed differs from process to process, so values that
+/// collide cannot be prepared.
 class Hasher {
  public:
   Hasher();

@@ -109,9 +109,18 @@ class Reconciler {
   /// Those whose state the API server refuses to store.
   const RefusedWrites& refused_writes() const { return refused_; }
 
-  /// Evacuations that a change of this pod may concern: its own, those of its PodGroup, and those waiting for it as a
-  /// replacement.
+  /// Evacuations that a change of this pod may concern: its own, those of its PodGroup, those that it replaces the pod
+  /// of, and the kMaxWokenAtOnce oldest of its owner that wait for a replacement.
   std::vector<api::ObjectKey> keys_for_pod(const api::Pod& pod) const;
+  static constexpr std::size_t kMaxWokenAtOnce = 16;
+
+  /// The other ones of its owner that wait for a replacement, to be enqueued after `delay`. Each of them looks at all
+  /// pods and Evacuations of the owner: woken by each event they would cost the square of their number.
+  struct LaterKeys {
+    std::vector<api::ObjectKey> keys;
+    base::Duration delay{};
+  };
+  LaterKeys later_keys_for_pod(const api::Pod& pod) const;
 
   /// Evacuations of the same PodGroup that wait for what just changed; nullptr: there was or is none.
   std::vector<api::ObjectKey> keys_for_pod_group(const api::Evacuation* before, const api::Evacuation* after) const;

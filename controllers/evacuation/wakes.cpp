@@ -1,6 +1,10 @@
 /// Whom to enqueue when something else than an Evacuation changed.
 
+#include <algorithm>
+#include <tuple>
+
 #include "api/core/claim_risk.hpp"
+#include "api/meta/well_known.hpp"
 #include "controllers/evacuation/emptied_nodes.hpp"
 #include "controllers/evacuation/group_lookup.hpp"
 #include "controllers/evacuation/reconciler.hpp"
@@ -16,6 +20,39 @@ std::vector<std::string> claims_of(const api::Pod& pod) {
     if (api::uses_claim(volume) && !volume.source.empty()) claims.push_back(pod.meta.ns + "/" + volume.source);
   }
   return claims;
+}
+
+/// What a wake of one of many adds to the delay of them all: it bounds their part of a processor to a few percent.
+constexpr base::milliseconds kDelayPerKey{5};
+constexpr base::seconds kMinDelay{2};
+
+using Evacuations = std::vector<std::shared_ptr<const api::Evacuation>>;
+
+/// It has the pod, or the pod was made for it.
+bool is_tied_to(const api::Evacuation& evacuation, const api::Pod& pod) {
+  const auto& outcome = evacuation.status.outcome;
+  if (outcome && outcome->replacement && outcome->replacement->uid == pod.meta.uid) return true;
+  const std::string* mark = pod.meta.annotations.find(api::well_known::kPlacementAnnotation);
+  return mark != nullptr && evacuation.spec.placement && *mark == api::placement_mark(evacuation);
+}
+
+/// Verifying ones of the pod's owner that wait for a replacement, the oldest first; `tied`: whether is_tied_to().
+Evacuations verifying_beside(const api::Pod& pod, const kube::Store<api::Evacuation>& evacuations, bool tied) {
+  Evacuations found;
+  const api::OwnerReference* owner = pod.meta.controller();
+  if (!owner) return found;
+  for (auto& each : evacuations.by_index(kEvacuationsByOwner, owner_index_key(pod.meta.ns, *owner))) {
+    if (each->status.phase == api::EvacuationPhase::kVerifying && is_tied_to(*each, pod) == tied)
+      found.push_back(std::move(each));
+  }
+  std::ranges::sort(found, [](const auto& a, const auto& b) {
+    return std::tie(a->status.attempt_started_at, a->meta.name) < std::tie(b->status.attempt_started_at, b->meta.name);
+  });
+  return found;
+}
+
+void add_keys(const Evacuations& evacuations, std::size_t first, std::size_t last, std::vector<api::ObjectKey>& keys) {
+  for (std::size_t i = first; i < std::min(last, evacuations.size()); ++i) keys.push_back(evacuations[i]->meta.key());
 }
 
 bool is_at_risk(const api::PersistentVolumeClaim& claim) {
@@ -55,12 +92,18 @@ std::vector<api::ObjectKey> Reconciler::keys_for_pod(const api::Pod& pod) const 
     keys.push_back(each->meta.key());
   }
   for (api::ObjectKey& key : pod_group_keys_to_wake(pod, deps_.evacuations)) keys.push_back(std::move(key));
-  const api::OwnerReference* owner = pod.meta.controller();
-  if (!owner) return keys;
-  for (const auto& each : deps_.evacuations.by_index(kEvacuationsByOwner, owner_index_key(pod.meta.ns, *owner))) {
-    if (each->status.phase == api::EvacuationPhase::kVerifying) keys.push_back(each->meta.key());
-  }
+  const Evacuations tied = verifying_beside(pod, deps_.evacuations, true);
+  add_keys(tied, 0, tied.size(), keys);
+  add_keys(verifying_beside(pod, deps_.evacuations, false), 0, kMaxWokenAtOnce, keys);
   return keys;
+}
+
+Reconciler::LaterKeys Reconciler::later_keys_for_pod(const api::Pod& pod) const {
+  const Evacuations waiting = verifying_beside(pod, deps_.evacuations, false);
+  LaterKeys later;
+  add_keys(waiting, kMaxWokenAtOnce, waiting.size(), later.keys);
+  later.delay = std::max<base::Duration>(kMinDelay, kDelayPerKey * static_cast<std::int64_t>(later.keys.size()));
+  return later;
 }
 
 std::vector<api::ObjectKey> Reconciler::keys_for_pod_group(const api::Evacuation* before,

@@ -39,7 +39,10 @@ inline void connect_evacuations(const Feeds& feeds, AdmissionQueue& admission, R
     for (const api::ObjectKey& other : reconciler.keys_for_pod_group(before.get(), after.get())) queue.add(other);
   });
   feeds.pods.add_handler([&](const auto& before, const auto& after) {
-    for (const api::ObjectKey& key : reconciler.keys_for_pod(after ? *after : *before)) queue.add(key);
+    const api::Pod& pod = after ? *after : *before;
+    for (const api::ObjectKey& key : reconciler.keys_for_pod(pod)) queue.add(key);
+    const Reconciler::LaterKeys later = reconciler.later_keys_for_pod(pod);
+    for (const api::ObjectKey& key : later.keys) queue.add_after(key, later.delay);
   });
   feeds.pdbs.add_handler([&](const auto& before, const auto& after) {
     for (const api::ObjectKey& key : reconciler.on_pdb_changed(before.get(), after.get())) queue.add(key);

@@ -58,6 +58,8 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
   if (!known.namespaces_without_hints.empty()) options.namespaces_without_hints = known.namespaces_without_hints;
   options.elapsed = known.elapsed;
   options.is_cancelled = known.is_cancelled;
+  options.heartbeat = known.heartbeat;
+  options.time_limit = known.time_limit;
   options.executor = known.executor;
   options.on_strategy = known.on_strategy;
   options.continues_plan = known.continues_plan;

@@ -34,6 +34,8 @@ struct KnownPods {
   std::vector<std::string> namespaces_without_hints{};                    ///< these; empty: the usual ones
   std::function<base::Duration()> elapsed{};                              ///< as in planning::PlanOptions, and so
   std::function<bool()> is_cancelled{};                                   ///< is this, and
+  std::function<void()> heartbeat{};                                      ///< this, and
+  std::optional<base::Duration> time_limit{};                             ///< this, and
   strategies::Executor executor{};                                        ///< this, and
   std::function<void(std::string_view strategy, bool begins)> on_strategy{};  ///< this, and
   bool continues_plan = false;                                                ///< this

@@ -9,7 +9,6 @@
 namespace scheduling {
 namespace {
 
-constexpr std::int64_t kRequiredAffinityWeight = 1;  // hardPodAffinityWeight
 // The built-in spread constraints.
 constexpr std::int64_t kDefaultNodeSkew = 3;
 constexpr std::int64_t kDefaultZoneSkew = 5;
@@ -119,10 +118,12 @@ bool Preferences::avoids(NodeIndex node) const {
 
 // --- pod affinity
 
-Preferences::AffinityScores& Preferences::affinity_scores_over(std::string_view key) {
+/// nullptr: no node has the label, so it moves no scores.
+Preferences::AffinityScores* Preferences::affinity_scores_over(std::string_view key) {
   const Topology& topology = query_.cluster().topology(key);
-  const auto known = std::ranges::find(affinity_scores_, &topology, &AffinityScores::topology);
-  return known != affinity_scores_.end() ? *known : affinity_scores_.emplace_back(AffinityScores{&topology, {}});
+  if (topology.domain_names.empty()) return nullptr;
+  const auto [at, is_new] = affinity_scores_at_.try_emplace(&topology, affinity_scores_.size());
+  return is_new ? &affinity_scores_.emplace_back(AffinityScores{&topology, {}}) : &affinity_scores_[at->second];
 }
 
 void Preferences::find_affinity_scores() {
@@ -142,11 +143,12 @@ void Preferences::find_affinity_scores() {
 void Preferences::add_own_terms() {
   if (!query_.pod().affinity) return;
   const auto weigh = [&](const api::PodAffinityTerm& term, std::int64_t weight) {
-    AffinityScores& scores = affinity_scores_over(term.topology_key);
+    AffinityScores* const scores = affinity_scores_over(term.topology_key);
+    if (scores == nullptr) return;
     const auto weigh_one = [&](PodIndex other) {
       const NodeIndex node = query_.cluster().node_of(other);
-      if (node == kNoNode || scores.topology->domain_of[node] == Topology::kNone) return;
-      scores.weight[scores.topology->domain_of[node]] += weight;
+      if (node == kNoNode || scores->topology->domain_of[node] == Topology::kNone) return;
+      scores->weight[scores->topology->domain_of[node]] += weight;
     };
     for_each_covered(term, query_.index(), query_.cluster(), weigh_one);
     const PodIndex self = query_.index();
@@ -157,27 +159,19 @@ void Preferences::add_own_terms() {
 }
 
 void Preferences::add_terms_of_others() {
-  add_groups(index_.affinity_pods_towards(query_.base().namespace_of(query_.index())));
-  add_groups(index_.affinity_pods_by_namespace_labels());
+  const auto& terms = query_.cluster().selector_cache().preferences_about(
+      query_.index(), index_.affinity_pods_towards(query_.base().namespace_of(query_.index())),
+      index_.affinity_pods_by_namespace_labels());
+  for (const SelectorCache::TermOfOthers& each : terms) weigh_others(each);
 }
 
-void Preferences::add_groups(std::span<const PreferenceIndex::Group> groups) {
-  for (const PreferenceIndex::Group& group : groups) {
-    const api::Affinity& affinity = *query_.base().pod(group.front()).affinity;
-    for (const auto& term : affinity.required_pod_affinity) weigh_others(group, term, kRequiredAffinityWeight);
-    for (const auto& [weight, term] : affinity.preferred_pod_affinity) weigh_others(group, term, weight);
-    for (const auto& [weight, term] : affinity.preferred_pod_anti_affinity) weigh_others(group, term, -weight);
-  }
-}
-
-void Preferences::weigh_others(const PreferenceIndex::Group& group, const api::PodAffinityTerm& term,
-                               std::int64_t weight) {
-  if (!covers(term, group.front(), query_.index(), query_.base())) return;
-  AffinityScores& scores = affinity_scores_over(term.topology_key);
-  for (const PodIndex other : group) {
+void Preferences::weigh_others(const SelectorCache::TermOfOthers& terms) {
+  AffinityScores* const scores = affinity_scores_over(terms.term->topology_key);
+  if (scores == nullptr) return;
+  for (const PodIndex other : *terms.owners) {
     const NodeIndex node = query_.cluster().node_of(other);
-    if (!query_.counts(other) || node == kNoNode || scores.topology->domain_of[node] == Topology::kNone) continue;
-    scores.weight[scores.topology->domain_of[node]] += weight;
+    if (!query_.counts(other) || node == kNoNode || scores->topology->domain_of[node] == Topology::kNone) continue;
+    scores->weight[scores->topology->domain_of[node]] += terms.weight;
   }
 }
 

@@ -82,9 +82,8 @@ class Preferences {
   void find_affinity_scores();
   void add_own_terms();
   void add_terms_of_others();
-  void add_groups(std::span<const PreferenceIndex::Group> groups);
-  void weigh_others(const PreferenceIndex::Group& group, const api::PodAffinityTerm& term, std::int64_t weight);
-  AffinityScores& affinity_scores_over(std::string_view key);
+  void weigh_others(const SelectorCache::TermOfOthers& terms);
+  AffinityScores* affinity_scores_over(std::string_view key);
   void find_spread();
   void spread_over(std::string_view key, std::int64_t max_skew, std::span<const NodeIndex> places);
   void find_default_spread();
@@ -110,6 +109,7 @@ class Preferences {
   bool tolerates_some_ = false;            ///< of the soft taints that nodes bear
   std::int64_t most_node_preference_ = 0;  ///< sum of the weights of its preferred node terms
   std::vector<AffinityScores> affinity_scores_;
+  std::unordered_map<const Topology*, std::size_t> affinity_scores_at_;
   std::vector<Spread> spread_;
   bool needs_all_topologies_ = false;  ///< nodes without one of the labels score nothing
 };

@@ -1,8 +1,9 @@
 /// Pods whose affinity others have to know of.
 
 #include <algorithm>
+#include <functional>
 #include <set>
-#include <span>
+#include <unordered_map>
 #include <utility>
 
 #include "scheduling/snapshot/update.hpp"
@@ -93,42 +94,38 @@ void ClusterSnapshot::Update::renumber_affinity(PodIndex from, PodIndex to) {
 /// Affinities that are equal share their storage when they come from the decoder, so addresses tell the kinds of a
 /// label group apart; kinds are numbered as they are met.
 void ClusterSnapshot::Update::derive_affinity() {
-  constexpr std::uint32_t kNone = 0xffffffff;
-  struct Kind {
-    const api::Affinity* affinity;
-    std::uint32_t next;  ///< of the same label group
-    AntiAffineGroup pods;
+  using Kind = std::pair<std::uint32_t, const api::Affinity*>;  // label group and affinity
+  struct Hash {
+    std::size_t operator()(const Kind& kind) const {
+      return std::hash<const void*>()(kind.second) + kind.first * 0x9e3779b97f4a7c15U;
+    }
   };
-  std::vector<Kind> kinds;
-  const auto with_pods = std::span(cluster_.namespaces_).first(cluster_.namespaces_with_pods_);
-  const std::size_t groups = with_pods.empty() ? 0 : with_pods.back().first_group + with_pods.back().groups.size();
-  std::vector<std::uint32_t> first(groups, kNone);
+  Kinds kinds;
+  std::unordered_map<Kind, std::size_t, Hash> known;
   cluster_.affinity_pods_.clear();
   for (const PodIndex pod : cluster_.pods()) {
     const PodEntry& entry = cluster_.pods_[pod];
     if (entry.has_pod_affinity) cluster_.affinity_pods_.push_back(pod);
     if (!is_counted(entry)) continue;
-    const api::Affinity* const affinity = entry.object->affinity.get();
-    std::uint32_t& head = first[cluster_.label_group_of(pod)];
-    std::uint32_t kind = head;
-    while (kind != kNone && kinds[kind].affinity != affinity) kind = kinds[kind].next;
-    if (kind == kNone) {
-      kinds.push_back({affinity, head, {}});
-      kind = head = static_cast<std::uint32_t>(kinds.size() - 1);
-    }
-    kinds[kind].pods.push_back(pod);
+    const Kind kind(cluster_.label_group_of(pod), entry.object->affinity.get());
+    const auto [at, is_new] = known.try_emplace(kind, kinds.size());
+    if (is_new) kinds.emplace_back();
+    kinds[at->second].push_back(pod);
   }
   cluster_.anti_affine_by_labels_.clear();
-  for (Kind& kind : kinds) add_anti_affine(std::move(kind.pods));
+  for (AntiAffineGroup& kind : kinds) add_anti_affine(std::move(kind));
 }
 
+/// A namespace that nothing but a term names has no pods that the term could speak about.
 void ClusterSnapshot::Update::add_anti_affine(AntiAffineGroup kind) {
   std::set<NamespaceIndex> named;
   bool by_labels = false;
   const PodIndex pod = kind.front();
   for (const api::PodAffinityTerm& term : cluster_.pod(pod).affinity->required_pod_anti_affinity) {
     by_labels = by_labels || term.namespace_selector;
-    for (const std::string& name : term.namespaces) named.insert(cluster_.intern_namespace(name));
+    for (const std::string& name : term.namespaces) {
+      if (const auto ns = cluster_.find_namespace(name)) named.insert(*ns);
+    }
     if (!term.namespace_selector && term.namespaces.empty()) named.insert(cluster_.namespace_of(pod));
   }
   if (named.size() == 1 && !by_labels) {

@@ -1,6 +1,7 @@
 #include "scheduling/snapshot/cluster_snapshot.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "scheduling/predicates.hpp"
@@ -56,6 +57,7 @@ ClusterSnapshot::ClusterSnapshot(SnapshotInput input, Quantities quantities)
       quantities_(quantities) {
   take_nodes(std::move(input.nodes));
   sort_attachments();
+  sort_volumes();
   take_workloads(std::move(input.workloads));
   Update update(*this);
   update.namespaces_are_due();
@@ -81,7 +83,7 @@ bool ClusterSnapshot::update_others(const SnapshotInput& now) {
   if (given_nodes_ != now.nodes && !take_states(now.nodes)) return false;
   take_list(priority_classes_, now.priority_classes);
   take_list(claims_, now.claims);
-  take_list(volumes_, now.volumes);
+  if (take_list(volumes_, now.volumes)) sort_volumes();
   take_list(storage_classes_, now.storage_classes);
   take_list(csi_nodes_, now.csi_nodes);
   take_list(resource_claims_, now.resource_claims);
@@ -152,6 +154,15 @@ void ClusterSnapshot::sort_attachments() {
   attachments_.resize(node_count());
   for (const auto& each : volume_attachments_) {
     if (const auto node = find_node(each->node)) attachments_[*node].push_back(each.get());
+  }
+}
+
+void ClusterSnapshot::sort_volumes() {
+  free_volumes_.clear();
+  kept_volumes_.clear();
+  for (const auto& volume : volumes_) {
+    VolumesByText& all = volume->is_claimed ? kept_volumes_ : free_volumes_;
+    all[volume->is_claimed ? volume->claim.to_string() : volume->storage_class].push_back(volume.get());
   }
 }
 
@@ -255,21 +266,19 @@ const api::CsiDriver* ClusterSnapshot::find_csi_driver(std::string_view name) co
   return find_in(csi_drivers_, "", name);
 }
 
-std::vector<const api::PersistentVolume*> ClusterSnapshot::free_volumes(std::string_view storage_class) const {
-  std::vector<const api::PersistentVolume*> found;
-  for (const auto& volume : volumes_) {
-    if (!volume->is_claimed && volume->storage_class == storage_class) found.push_back(volume.get());
-  }
-  return found;
+std::span<const api::PersistentVolume* const> ClusterSnapshot::free_volumes(std::string_view storage_class) const {
+  const auto at = free_volumes_.find(storage_class);
+  return at == free_volumes_.end() ? std::span<const api::PersistentVolume* const>() : at->second;
 }
 
 std::vector<const api::PersistentVolume*> ClusterSnapshot::volumes_kept_for(const api::ObjectKey& claim,
                                                                             std::string_view uid) const {
   std::vector<const api::PersistentVolume*> found;
-  for (const auto& volume : volumes_) {
-    if (volume->is_claimed && volume->claim == claim && (volume->claim_uid.empty() || volume->claim_uid == uid))
-      found.push_back(volume.get());
-  }
+  const auto at = kept_volumes_.find(claim.to_string());
+  if (at == kept_volumes_.end()) return found;
+  std::ranges::copy_if(at->second, std::back_inserter(found), [&](const api::PersistentVolume* volume) {
+    return volume->claim_uid.empty() || volume->claim_uid == uid;
+  });
   return found;
 }
 

@@ -201,7 +201,7 @@ class ClusterSnapshot {
   const api::CsiDriver* find_csi_driver(std::string_view name) const;
   const SnapshotInput::List<api::CsiStorageCapacity>& storage_capacities() const { return storage_capacities_; }
   /// Volumes that no claim has taken, of the class.
-  std::vector<const api::PersistentVolume*> free_volumes(std::string_view storage_class) const;
+  std::span<const api::PersistentVolume* const> free_volumes(std::string_view storage_class) const;
   /// Volumes that name the claim, by name alone or also by `uid`.
   std::vector<const api::PersistentVolume*> volumes_kept_for(const api::ObjectKey& claim, std::string_view uid) const;
   /// False: nobody listed them, so nothing can be said about one that is missing.
@@ -271,6 +271,7 @@ class ClusterSnapshot {
   void find_schedulable_nodes();
   void take_workloads(SnapshotInput::List<api::Workload> workloads);
   void sort_attachments();
+  void sort_volumes();
   NamespaceIndex intern_namespace(std::string_view name);
 
   SnapshotInput::List<api::Node> given_nodes_;
@@ -290,6 +291,10 @@ class ClusterSnapshot {
   SnapshotInput::List<api::CsiStorageCapacity> storage_capacities_;
   std::vector<std::vector<const api::VolumeAttachment*>> attachments_;  ///< by node; empty: there are none
 
+  using VolumesByText = ByString<std::vector<const api::PersistentVolume*>>;
+  VolumesByText free_volumes_;  ///< by storage class
+  VolumesByText kept_volumes_;  ///< by their claim, as ObjectKey writes it
+
   std::vector<bool> schedulable_by_all_;  ///< by node
   std::vector<PodEntry> pods_;            ///< by number; those that no pod has are empty
   std::vector<std::uint8_t> is_taken_;    ///< by number: 1 where a pod has it
@@ -306,6 +311,16 @@ class ClusterSnapshot {
   std::vector<PodRequests> request_sets_;
   Quantities quantities_;
   std::multiset<std::shared_ptr<const api::Pod>, InOrder> strange_;  ///< pods among the problems, as they were given
+  std::set<std::shared_ptr<const api::Pod>, InOrder> crowded_;       ///< pods whose terms are beyond a bound, with them
+  struct TermUserHash {
+    std::size_t operator()(const std::pair<const api::Affinity*, const char*>& each) const {
+      return std::hash<const void*>()(each.first) ^ (std::hash<const void*>()(each.second) << 1);
+    }
+  };
+  /// Number of pods by affinity and namespace (its name's text); without those in crowded_.
+  std::unordered_map<std::pair<const api::Affinity*, const char*>, std::int64_t, TermUserHash> term_users_;
+  std::int64_t terms_ = 0;          ///< pod affinity terms, each of those once
+  std::int64_t foreign_terms_ = 0;  ///< those that speak about other namespaces
   InputProblems node_problems_;
   InputProblems problems_;
   bool fixed_ = false;

@@ -130,13 +130,13 @@ void ClusterSnapshot::Update::derive_namespaces() {
     ns.pdbs.clear();
     ns.anti_affine.clear();
   }
-  derive_affinity();
   for (const auto& object : cluster_.namespace_objects_) {
     all[cluster_.intern_namespace(object->meta.name)].object = object.get();
   }
   for (std::uint32_t i = 0; i < cluster_.pdbs_.size(); ++i) {
     all[cluster_.intern_namespace(cluster_.pdbs_[i]->meta.ns)].pdbs.push_back(i);
   }
+  derive_affinity();
 }
 
 }  // namespace scheduling

@@ -56,7 +56,9 @@ void ClusterSnapshot::Update::forget_pods() {
   cluster_.owner_pods_.clear();
   cluster_.living_owner_pods_.clear();
   cluster_.free_owners_.clear();
-  order_due_ = true;
+  cluster_.term_users_.clear();
+  cluster_.terms_ = cluster_.foreign_terms_ = 0;
+  order_due_ = namespaces_due_ = true;
   nodes_.assign(cluster_.nodes().begin(), cluster_.nodes().end());
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "scheduling/predicates.hpp"
@@ -10,6 +11,8 @@ namespace scheduling {
 namespace {
 
 using api::PodAffinityTerm;
+
+constexpr std::int64_t kRequiredAffinityWeight = 1;  // kube-scheduler's hardPodAffinityWeight
 
 const api::StringMap& labels_of_namespace(const ClusterSnapshot& cluster, NamespaceIndex ns) {
   static const api::StringMap kNone;
@@ -82,15 +85,26 @@ SelectorCache::OfLabels& SelectorCache::of_labels_of(PodIndex pod) {
   return *by_group_[group];
 }
 
+bool SelectorCache::nodes_have(std::string_view label) {
+  if (cluster_.node_count() == 0) return true;
+  if (!knows_node_labels_) {
+    for (const NodeIndex node : cluster_.nodes()) {
+      for (const auto& [key, value] : cluster_.node(node).meta.labels) node_labels_.insert(key);
+    }
+    knows_node_labels_ = true;
+  }
+  return node_labels_.contains(label);
+}
+
 template <typename Key, typename Find>
-const SelectorCache::Pods& SelectorCache::remember(std::vector<CachedPods<Key>>& known, const Key& key, Find&& find) {
-  const auto is_same = [&](const auto& each) { return each.key == &key || *each.key == key; };
-  if (const auto at = std::ranges::find_if(known, is_same); at != known.end()) return at->pods;
+const SelectorCache::Pods& SelectorCache::remember(KnownPods<Key>& known, const Key& key, Find&& find) {
+  if (const auto at = known.find(&key); at != known.end()) return at->second;
   Pods pods;
   find(pods);
-  if (pods.size() > capacity_) return long_result_ = std::move(pods);
+  if (pods.size() > capacity_ || keys_left_ == 0) return long_result_ = std::move(pods);
   capacity_ -= pods.size();
-  return known.emplace_back(CachedPods<Key>{&key, std::move(pods)}).pods;
+  --keys_left_;
+  return known.emplace(&key, std::move(pods)).first->second;
 }
 
 const SelectorCache::Pods& SelectorCache::covered_by(const PodAffinityTerm& term, PodIndex owner) {
@@ -120,31 +134,81 @@ const SelectorCache::Pods& SelectorCache::counted_by(const api::TopologySpreadCo
   });
 }
 
-const std::vector<SelectorCache::AntiAffinityTerm>& SelectorCache::anti_affinity_terms_of(PodIndex pod) {
-  static const std::vector<AntiAffinityTerm> kNone;
+const std::vector<SelectorCache::TermOfOthers>& SelectorCache::anti_affinity_terms_of(PodIndex pod) {
   const NamespaceIndex ns = cluster_.namespace_of(pod);
-  if (!found_anti_affinity_terms_[ns]) find_anti_affinity_terms_in(ns);
+  if (!found_anti_affinity_terms_[ns]) {
+    found_anti_affinity_terms_[ns] = true;
+    for (const Groups groups : {cluster_.anti_affine_towards(ns), cluster_.anti_affine_by_namespace_labels()})
+      find_terms(ns, groups, &anti_affinity_of, &OfLabels::anti_affinity_terms);
+  }
+  return found_about(pod, &OfLabels::anti_affinity_terms);
+}
+
+const std::vector<SelectorCache::TermOfOthers>& SelectorCache::preferences_about(PodIndex pod, Groups towards,
+                                                                                 Groups by_labels) {
+  const NamespaceIndex ns = cluster_.namespace_of(pod);
+  if (!found_preferences_[ns]) {
+    found_preferences_[ns] = true;
+    for (const Groups groups : {towards, by_labels}) find_terms(ns, groups, &preferences_of, &OfLabels::preferences);
+  }
+  return found_about(pod, &OfLabels::preferences);
+}
+
+const std::vector<SelectorCache::TermOfOthers>& SelectorCache::found_about(PodIndex pod, TermList list) const {
+  static const std::vector<TermOfOthers> kNone;
   const std::uint32_t group = cluster_.label_group_of(pod);
-  return group < by_group_.size() && by_group_[group] ? by_group_[group]->anti_affinity_terms : kNone;
+  return group < by_group_.size() && by_group_[group] ? (*by_group_[group]).*list : kNone;
+}
+
+std::vector<SelectorCache::WeightedTerm> SelectorCache::anti_affinity_of(const api::Affinity& affinity) {
+  std::vector<WeightedTerm> terms;
+  for (const PodAffinityTerm& term : affinity.required_pod_anti_affinity) terms.push_back({&term, 1});
+  return terms;
+}
+
+std::vector<SelectorCache::WeightedTerm> SelectorCache::preferences_of(const api::Affinity& affinity) {
+  std::vector<WeightedTerm> terms;
+  for (const PodAffinityTerm& term : affinity.required_pod_affinity) terms.push_back({&term, kRequiredAffinityWeight});
+  for (const auto& [weight, term] : affinity.preferred_pod_affinity) terms.push_back({&term, weight});
+  for (const auto& [weight, term] : affinity.preferred_pod_anti_affinity) terms.push_back({&term, -weight});
+  return terms;
 }
 
 /// Each term finds its pods, rather than each pod its terms: few terms speak about a pod.
-void SelectorCache::find_anti_affinity_terms_in(NamespaceIndex ns) {
-  found_anti_affinity_terms_[ns] = true;
-  const auto ask = [&](std::span<const ClusterSnapshot::AntiAffineGroup> groups) {
-    for (const ClusterSnapshot::AntiAffineGroup& owners : groups) {
-      for (const PodAffinityTerm& term : cluster_.pod(owners.front()).affinity->required_pod_anti_affinity) {
-        if (!term.label_selector) continue;
-        labels_in(ns).for_each_group(*term.label_selector, [&](const ClusterSnapshot::LabelGroup& group) {
-          const PodIndex pod = group.pods.front();
-          if (covers(term, owners.front(), pod, cluster_))
-            of_labels_of(pod).anti_affinity_terms.push_back({&owners, &term});
-        });
-      }
+void SelectorCache::find_terms(NamespaceIndex ns, Groups groups, TermsOf terms_of, TermList list) {
+  std::size_t left_within = kMaxTermsWithin;
+  std::size_t any = std::numeric_limits<std::size_t>::max();
+  for (const std::vector<PodIndex>& owners : groups) {
+    const NamespaceIndex own = cluster_.namespace_of(owners.front());
+    std::vector<WeightedTerm> terms = terms_of(*cluster_.pod(owners.front()).affinity);
+    std::erase_if(terms, [&](const WeightedTerm& each) {
+      return !each.term->label_selector || !nodes_have(each.term->topology_key) ||
+             !covers_namespace(*each.term, own, ns, cluster_);
+    });
+    std::ranges::stable_sort(terms, {},
+                             [](const WeightedTerm& each) -> const std::string& { return each.term->topology_key; });
+    for (const WeightedTerm& term : terms) find_pods_of(term, owners, ns, list, own == ns ? left_within : any);
+  }
+}
+
+/// `left`: how many more may be kept.
+void SelectorCache::find_pods_of(const WeightedTerm& term, const std::vector<PodIndex>& owners, NamespaceIndex ns,
+                                 TermList list, std::size_t& left) {
+  const api::StringMap& own = cluster_.pod(owners.front()).meta.labels;
+  labels_in(ns).for_each_group(*term.term->label_selector, [&](const ClusterSnapshot::LabelGroup& group) {
+    if (!agree(term.term->match_label_keys, own, *group.labels) ||
+        !disagree(term.term->mismatch_label_keys, own, *group.labels))
+      return;
+    std::vector<TermOfOthers>& known = of_labels_of(group.pods.front()).*list;
+    const bool joins =
+        !known.empty() && known.back().owners == &owners && known.back().term->topology_key == term.term->topology_key;
+    if (joins) {
+      known.back().weight += term.weight;
+    } else if (left > 0) {
+      --left;
+      known.push_back({&owners, term.term, term.weight});
     }
-  };
-  ask(cluster_.anti_affine_towards(ns));
-  ask(cluster_.anti_affine_by_namespace_labels());
+  });
 }
 
 }  // namespace scheduling

@@ -1,9 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
+#include "api/core/term_hash.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
 #include "scheduling/snapshot/namespace_labels.hpp"
 
@@ -17,7 +22,9 @@ class SelectorCache {
   explicit SelectorCache(const ClusterSnapshot& cluster)
       : cluster_(cluster),
         found_anti_affinity_terms_(cluster.namespace_count(), false),
-        capacity_(kCapacityPerPod * cluster.pod_count()) {}
+        found_preferences_(cluster.namespace_count(), false),
+        capacity_(kCapacityPerPod * cluster.pod_count()),
+        keys_left_(kMinKeys + kKeysPerPod * cluster.pod_count()) {}
 
   using Pods = std::vector<PodIndex>;
 
@@ -30,40 +37,80 @@ class SelectorCache {
   /// The staying pods, with `owner` itself, that its constraint counts. Valid until the next call. REQUIRES: as above.
   const Pods& counted_by(const api::TopologySpreadConstraint& constraint, PodIndex owner);
 
-  /// A required anti-affinity term of others, and who carries it.
-  struct AntiAffinityTerm {
-    const ClusterSnapshot::AntiAffineGroup* owners;
-    const api::PodAffinityTerm* term;
+  /// Terms of other pods that speak about a pod: all those of one group of owners over one topology key.
+  struct TermOfOthers {
+    const std::vector<PodIndex>* owners;  ///< pods with the same labels and affinity, never empty
+    const api::PodAffinityTerm* term;     ///< the first one over its topology key
+    std::int64_t weight;                  ///< sum over the terms
   };
-  /// The terms that speak about this pod, and so about all pods with its labels. Valid as long as this object.
-  const std::vector<AntiAffinityTerm>& anti_affinity_terms_of(PodIndex pod);
+  using Groups = std::span<const std::vector<PodIndex>>;
+  /// Required anti-affinity terms about this pod, and so about all pods with its labels. Keys that no node has are left
+  /// out: they keep pods from nowhere. Valid as long as this object.
+  const std::vector<TermOfOthers>& anti_affinity_terms_of(PodIndex pod);
+  /// Terms of pod affinity that move scores, likewise, with their weights. `towards`: the groups of pods whose terms
+  /// may speak about the pod's namespace by its name; `by_labels`: those that choose namespaces by labels. REQUIRES:
+  /// both are always the same for pods of one namespace, and outlive this object's use.
+  const std::vector<TermOfOthers>& preferences_about(PodIndex pod, Groups towards, Groups by_labels);
+
+  /// Some node has a label of this key. True in a cluster without nodes.
+  bool nodes_have(std::string_view label);
 
  private:
-  /// The result for pods with the same labels. Keys are compared by value: equal pods need not
-  /// share one object.
+  /// Hashes and compares what the pointers point to: equal pods need not share one object.
+  struct ByValue {
+    template <typename Key>
+    std::size_t operator()(const Key* key) const {
+      return api::hash_of(*key);
+    }
+    template <typename Key>
+    bool operator()(const Key* a, const Key* b) const {
+      return a == b || *a == *b;
+    }
+  };
+  /// Results for pods with the same labels.
   template <typename Key>
-  struct CachedPods {
-    const Key* key;
-    Pods pods;
-  };
+  using KnownPods = std::unordered_map<const Key*, Pods, ByValue, ByValue>;
   struct OfLabels {
-    std::vector<AntiAffinityTerm> anti_affinity_terms;
-    std::vector<CachedPods<api::PodAffinityTerm>> covered;
-    std::vector<CachedPods<api::TopologySpreadConstraint>> counted;
+    std::vector<TermOfOthers> anti_affinity_terms;
+    std::vector<TermOfOthers> preferences;
+    KnownPods<api::PodAffinityTerm> covered;
+    KnownPods<api::TopologySpreadConstraint> counted;
   };
-  /// No more are kept, in all results together: each pod of a namespace may have a selector over all of it.
+  struct WeightedTerm {
+    const api::PodAffinityTerm* term;
+    std::int64_t weight;
+  };
+  using TermsOf = std::vector<WeightedTerm> (*)(const api::Affinity& affinity);
+  using TermList = std::vector<TermOfOthers> OfLabels::*;
+
+  /// Pods kept in all results together: each pod of a namespace may have a selector over all of it.
   static constexpr std::size_t kCapacityPerPod = 4;
+  /// Results kept.
+  static constexpr std::size_t kKeysPerPod = 16;
+  static constexpr std::size_t kMinKeys = 1024;
+  /// Terms about pods of one namespace, by owners of the same namespace, that are kept. Those beyond are ignored: their
+  /// namespace alone has less exact plans. Owners in other namespaces have the snapshot's bound (kMaxForeignTerms).
+  static constexpr std::size_t kMaxTermsWithin = std::size_t{1} << 22;
 
   OfLabels& of_labels_of(PodIndex pod);
-  void find_anti_affinity_terms_in(NamespaceIndex ns);
+  const std::vector<TermOfOthers>& found_about(PodIndex pod, TermList list) const;
+  static std::vector<WeightedTerm> anti_affinity_of(const api::Affinity& affinity);
+  static std::vector<WeightedTerm> preferences_of(const api::Affinity& affinity);
+  void find_terms(NamespaceIndex ns, Groups groups, TermsOf terms_of, TermList list);
+  void find_pods_of(const WeightedTerm& term, const std::vector<PodIndex>& owners, NamespaceIndex ns, TermList list,
+                    std::size_t& left);
   template <typename Key, typename Find>
-  const Pods& remember(std::vector<CachedPods<Key>>& known, const Key& key, Find&& find);
+  const Pods& remember(KnownPods<Key>& known, const Key& key, Find&& find);
 
   const ClusterSnapshot& cluster_;
   std::unordered_map<NamespaceIndex, NamespaceLabels> labels_;
   std::vector<std::unique_ptr<OfLabels>> by_group_;  ///< nullptr: nothing was asked, or nothing found
   std::vector<bool> found_anti_affinity_terms_;      ///< by namespace
+  std::vector<bool> found_preferences_;              ///< by namespace
+  std::unordered_set<std::string_view> node_labels_;
+  bool knows_node_labels_ = false;
   std::size_t capacity_;
+  std::size_t keys_left_;
   Pods long_result_;
 };
 

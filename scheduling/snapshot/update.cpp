@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "api/core/pod_bounds.hpp"
 #include "scheduling/predicates.hpp"
 #include "scheduling/snapshot/object_order.hpp"
 
@@ -105,6 +106,7 @@ void ClusterSnapshot::Update::rebuild(const Pods& gone, const Pods& now) {
 }
 
 void ClusterSnapshot::Update::finish() {
+  if (std::exchange(terms_due_, false)) limit_terms();
   if (order_due_) sort_namespaces();
   if (order_due_ || groups_due_) number_groups();
   std::ranges::sort(nodes_);
@@ -168,6 +170,7 @@ void ClusterSnapshot::Update::withdraw(PodIndex pod) {
   PodEntry& entry = cluster_.pods_[pod];
   NamespaceEntry& ns = cluster_.namespaces_[entry.ns];
   touch(entry);
+  count_terms(entry, -1);
   strike_affinity(pod);
   leave_group(pod);
   strike_from_owners(entry);
@@ -178,19 +181,31 @@ void ClusterSnapshot::Update::withdraw(PodIndex pod) {
   --cluster_.pod_count_;
 }
 
+namespace {
+
+std::shared_ptr<const api::Pod> limited(api::Pod pod) {
+  api::limit_lists(pod);
+  return std::make_shared<const api::Pod>(std::move(pod));
+}
+
+}  // namespace
+
 /// The pod as the snapshot counts with it.
 std::shared_ptr<const api::Pod> ClusterSnapshot::Update::admit(const std::shared_ptr<const api::Pod>& pod,
                                                                NodeIndex node) {
   const bool is_strange = has_strange_quantities(*pod);
-  if (is_strange || is_lost(*pod, node)) {
+  const bool is_too_long = api::has_too_long_lists(*pod);
+  if (is_strange || is_too_long || !pod->oversized.empty() || is_lost(*pod, node)) {
     cluster_.strange_.insert(pod);
     problems_due_ = true;
   }
   InputProblems told_later;
-  return is_strange ? with_sound_quantities(pod, cluster_.quantities_, told_later) : pod;
+  const auto admitted = is_strange ? with_sound_quantities(pod, cluster_.quantities_, told_later) : pod;
+  return is_too_long ? limited(*admitted) : admitted;
 }
 
 void ClusterSnapshot::Update::forget_problems_of(const std::shared_ptr<const api::Pod>& pod) {
+  if (cluster_.crowded_.erase(pod) > 0) problems_due_ = terms_due_ = true;
   const auto at = cluster_.strange_.find(pod);
   if (at == cluster_.strange_.end()) return;
   cluster_.strange_.erase(at);
@@ -206,6 +221,7 @@ void ClusterSnapshot::Update::renew(PodIndex pod, std::shared_ptr<const api::Pod
   const bool keeps_affinity = entry.object->affinity == object->affinity && entry.terminal == object->is_terminal();
   if (!keeps_affinity) strike_affinity(pod);
   const auto released_later = entry.object;
+  count_terms(entry, -1);
   strike_from_owners(entry);
   entry.object = std::move(object);
   describe(entry);
@@ -230,6 +246,7 @@ void ClusterSnapshot::Update::describe(PodEntry& entry) {
   entry.has_host_ports = asks_for_host_ports(pod);
   pod_requests(pod, cluster_.resources_, asked_);
   entry.requests = entry.held = intern_asked();
+  count_terms(entry, 1);
   if (!is_being_resized(pod)) return;
   pod_requests(pod, cluster_.resources_, asked_, RequestsOf::kRunningPod);
   entry.held = intern_asked();
@@ -314,11 +331,13 @@ void ClusterSnapshot::Update::tell_problems() {
   for (const auto& pod : cluster_.strange_) {
     const auto sound = with_sound_quantities(pod, cluster_.quantities_, cluster_.problems_);
     cluster_.fixed_ = cluster_.fixed_ || sound != pod;
+    tell_oversized(api::has_too_long_lists(*pod) ? *limited(*pod) : *pod, cluster_.problems_);
     const std::string& node = pod->node_name.value;
     if (!is_lost(*pod, cluster_.find_node(node).value_or(kNoNode))) continue;
     cluster_.problems_.add({"Pod " + pod->meta.key().to_string(), "spec.nodeName",
                             "names the node \"" + node + "\", which does not exist: the pod is left alone"});
   }
+  tell_crowded();
   find_owner_cycles(cluster_.workloads_, cluster_.problems_);
 }
 

@@ -97,6 +97,15 @@ class ClusterSnapshot::Update {
   void derive_affinity();
   void add_anti_affine(AntiAffineGroup kind);
 
+  // Bounds on affinity terms (term_limits.cpp).
+  void count_terms(const PodEntry& entry, int by);
+  void limit_terms();
+  void tell_crowded() const;
+  struct WithTerms;
+  std::vector<WithTerms> pods_with_terms() const;
+  void ignore_terms_of(PodIndex pod);
+  void heed_terms_of(PodIndex pod, std::shared_ptr<const api::Pod> given);
+
   const api::ObjectMeta& meta_of(PodIndex pod) const { return cluster_.pods_[pod].object->meta; }
 
   ClusterSnapshot& cluster_;
@@ -108,6 +117,7 @@ class ClusterSnapshot::Update {
   bool groups_due_ = false;               ///< some namespace has more or fewer groups
   bool namespaces_due_ = false;           ///< and what speaks about them: affinity
   bool problems_due_ = false;
+  bool terms_due_ = false;  ///< some pod with affinity came, went or changed
 };
 
 }  // namespace scheduling

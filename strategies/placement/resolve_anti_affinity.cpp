@@ -104,22 +104,31 @@ class Conflicts {
     }
   }
 
-  /// Only domains where somebody carries the term matter.
+  /// Only domains where some pod carries the term matter.
   void find_others(SharedTerm& term) {
     const PodIndex owner = first_owner_[static_cast<std::size_t>(&term - terms_.data())];
+    std::size_t& left = pairs_left_.try_emplace(base_.namespace_of(owner), kMaxPairs).first->second;
     for (scheduling::NamespaceIndex ns = 0; ns < base_.namespace_count(); ++ns) {
       if (!may_cover(*term.term, owner, ns)) continue;
-      cluster_.selector_cache().labels_in(ns).for_each_match(*term.term->label_selector, [&](PodIndex pod) {
-        if (!is_present(pod)) return;
-        const std::uint32_t domain = domain_of(term, pod);
-        if (!term.owners.contains(domain) || !scheduling::covers(*term.term, owner, pod, base_)) return;
-        term.others[domain].push_back(pod);
+      const auto& labels = cluster_.selector_cache().labels_in(ns);
+      labels.for_each_group(*term.term->label_selector, [&](const ClusterSnapshot::LabelGroup& group) {
+        if (scheduling::covers(*term.term, owner, group.pods.front(), base_)) add_others(term, group.pods, left);
       });
     }
     for (auto& [domain, pods] : term.others) std::ranges::sort(pods);
   }
 
-  /// Says no quickly; a namespaceSelector is asked pod by pod.
+  void add_others(SharedTerm& term, const std::vector<PodIndex>& pods, std::size_t& left) const {
+    for (const PodIndex pod : pods) {
+      if (!is_present(pod) || left == 0) continue;
+      const std::uint32_t domain = domain_of(term, pod);
+      if (!term.owners.contains(domain)) continue;
+      term.others[domain].push_back(pod);
+      --left;
+    }
+  }
+
+  /// Says no quickly; a namespaceSelector is asked for each group of labels.
   bool may_cover(const api::PodAffinityTerm& term, PodIndex owner, scheduling::NamespaceIndex ns) const {
     if (term.namespace_selector) return true;
     if (term.namespaces.empty()) return ns == base_.namespace_of(owner);
@@ -137,9 +146,14 @@ class Conflicts {
     }
   }
 
+  /// Pairs of a term and a pod that the terms of one namespace may be in. Conflicts beyond are not seen: they would
+  /// take the memory of the plans of all others.
+  static constexpr std::size_t kMaxPairs = std::size_t{1} << 22;
+
   const scheduling::Overlay& cluster_;
   const ClusterSnapshot& base_;
   std::vector<bool> gone_;
+  std::unordered_map<scheduling::NamespaceIndex, std::size_t> pairs_left_;  ///< of terms of pods of that namespace
   std::map<std::tuple<const api::PodAffinityTerm*, scheduling::NamespaceIndex, const void*>, std::uint32_t> known_;
   std::vector<SharedTerm> terms_;
   std::vector<PodIndex> first_owner_;  ///< of each term: whose namespace and labels it is seen with

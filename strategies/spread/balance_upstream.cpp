@@ -39,6 +39,7 @@ class CapacityBelow {
     for (const auto& [other, fits] : known_) {
       if (asks_the_same(object, pod, other)) return fits;
     }
+    if (known_.size() >= kMaxKnown) known_.clear();
     return known_.emplace_back(pod, fits_some_node(pod)).second;
   }
 
@@ -66,6 +67,8 @@ class CapacityBelow {
 
   const scheduling::Overlay& cluster_;
   std::vector<NodeIndex> nodes_;
+  static constexpr std::size_t kMaxKnown = 64;  // they are compared one by one
+
   std::size_t hint_ = 0;
   std::vector<std::pair<PodIndex, bool>> known_;
 };

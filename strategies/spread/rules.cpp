@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "api/core/term_hash.hpp"
 #include "scheduling/predicates.hpp"
 
 namespace strategies {
@@ -20,6 +21,16 @@ std::size_t mix(std::size_t hash, const std::vector<api::SelectorRequirement>& r
     for (const std::string& value : requirement.values) hash = mix(hash, value);
   }
   return hash;
+}
+
+std::size_t mix(std::size_t hash, const std::vector<std::string_view>& texts) {
+  for (const std::string_view text : texts) hash = mix(hash, text);
+  return hash;
+}
+
+std::size_t mix_wish(std::size_t hash, const api::TopologySpreadConstraint& constraint) {
+  return mix(mix(hash, constraint.schedule_anyway ? 1U : 0U),
+             static_cast<std::size_t>(constraint.min_domains.value_or(-1)));
 }
 
 const std::vector<api::NodeSelectorTerm>* required_terms(const api::Pod& pod) {
@@ -44,9 +55,7 @@ std::size_t placement_hash(const api::TopologySpreadConstraint& constraint, cons
       }
     }
   }
-  if (constraint.honor_node_taints) {
-    for (const api::Toleration& each : owner.tolerations) hash = mix(mix(hash, each.key), each.value);
-  }
+  if (constraint.honor_node_taints) hash = mix(hash, api::hash_of(owner.tolerations.get()));
   return hash;
 }
 
@@ -95,6 +104,7 @@ void SpreadRules::add(const api::TopologySpreadConstraint& constraint, const api
   if (!selector) return;
   std::size_t hash = mix(placement_hash(constraint, owner), constraint.topology_key);
   hash = mix(mix(hash, static_cast<std::size_t>(constraint.max_skew)), selector->requirements);
+  if (exact) hash = mix(mix_wish(hash, constraint), sorted_keys(constraint, owner));
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     const SpreadRule& known = rules_[at->second];
@@ -120,7 +130,8 @@ bool SpreadDomainCache::includes(const SpreadRule& rule, NodeIndex node) const {
 }
 
 const SpreadDomains& SpreadDomainCache::domains_of(const SpreadRule& rule) {
-  const std::size_t hash = mix(placement_hash(*rule.constraint, *rule.owner), rule.constraint->topology_key);
+  std::size_t hash = mix(placement_hash(*rule.constraint, *rule.owner), rule.constraint->topology_key);
+  if (exact_) hash = mix(hash, sorted_keys(*rule.constraint, *rule.owner));
   const auto [first, last] = entries_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     const SpreadRule& known = at->second->rule;

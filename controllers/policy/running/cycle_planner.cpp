@@ -17,6 +17,11 @@
 namespace controllers {
 namespace {
 
+/// Other policies wait for the end of a plan. Above the largest timeBudget of a search, with time to carry it out.
+constexpr base::minutes kMaxPlanningTime{3};
+/// Shortest time between two heartbeats of a plan.
+constexpr base::seconds kHeartbeat{1};
+
 /// Pods whose VM, name or workload was evacuated so lately that this policy excludes them.
 void add_cooling(KnownPods& known, const scheduling::ClusterSnapshot& snapshot, const CooldownLedger& cooldowns,
                  const std::string& policy, base::TimePoint now) {
@@ -137,6 +142,13 @@ void CyclePlanner::attend(KnownPods& known, const Cycle& cycle) const {
     progress();
     return !deps_.is_wanted(policy);
   };
+  known.heartbeat = [this, progress = deps_.turns.progress(), last = cycle.terms.now]() mutable {
+    const base::TimePoint at = deps_.clock.now();
+    if (at >= last && at < last + kHeartbeat) return;
+    last = at;
+    progress();
+  };
+  known.time_limit = kMaxPlanningTime;
   known.executor = executor_;
   if (cycle.trace == nullptr) return;
   known.on_strategy = [this, trace = cycle.trace](std::string_view strategy, bool begins) {

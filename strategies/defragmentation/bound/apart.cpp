@@ -31,6 +31,8 @@ class Divisions {
   explicit Divisions(const DefragmentationProblem& problem) : problem_(problem) {}
 
   const Division& of(const std::string& label) {
+    static constexpr Division kNowhere{false, false};
+    if (problem_.cluster().topology(label).domain_names.empty()) return kNowhere;
     const auto [at, is_new] = by_label_.try_emplace(label);
     if (is_new) at->second = look(label);
     return at->second;
@@ -80,9 +82,8 @@ class Repelling {
 
   void add(const ClusterSnapshot::AntiAffineGroup& group) {
     const PodIndex first = group.front();
-    const auto is_known = [&](const Group& known) { return known.first == first; };
-    const auto is_by_node = repels(first, first);
-    if (!is_by_node || std::ranges::any_of(groups_, is_known)) return;
+    const auto is_by_node = known_.insert(first).second ? repels(first, first) : std::nullopt;
+    if (!is_by_node) return;
     Group found{first, *is_by_node, {}};
     std::ranges::copy_if(group, std::back_inserter(found.pods),
                          [&](PodIndex pod) { return problem_.has_to_stay_somewhere(pod); });
@@ -126,6 +127,7 @@ class Repelling {
   const ClusterSnapshot& base_;
   Divisions& divisions_;
   std::vector<Group> groups_;
+  std::set<PodIndex> known_;  ///< the first pod of each group that was looked at
 };
 
 /// The ports of all addresses alone, each with its protocol: who asks for one gets on a node where nobody else does.

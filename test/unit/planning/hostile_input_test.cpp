@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "api/meta/well_known.hpp"
 #include "planning/planner.hpp"
 #include "test/builders/cluster.hpp"
 
@@ -58,6 +59,20 @@ void add_taints(ClusterBuilder& builder) {
   builder.add(node);
 }
 
+/// Of a tenant whose pods nobody else's plan may wait for.
+PodBuilder with_40_000_terms(const std::string& name) {
+  return PodBuilder(name).ns("hostile").affinity([](api::Affinity& affinity) {
+    for (int i = 0; i < 40'000; ++i) {
+      api::PodAffinityTerm term;
+      term.label_selector = api::LabelSelector{};
+      term.namespace_selector = api::LabelSelector{};
+      term.topology_key = "key-" + std::to_string(i);
+      affinity.required_pod_anti_affinity.push_back(term);
+      affinity.preferred_pod_affinity.emplace_back(1, std::move(term));
+    }
+  });
+}
+
 void add_own_owner(ClusterBuilder& builder) {
   builder.add(
       PodBuilder("circle").on("n1").with([](api::Pod& pod) { pod.meta.owner_references[0].uid = pod.meta.uid; }));
@@ -65,26 +80,47 @@ void add_own_owner(ClusterBuilder& builder) {
 
 INSTANTIATE_TEST_SUITE_P(
     Plans, HostileInput,
-    testing::Values(HostileCase{"TenThousandTaints", add_taints},
-                    HostileCase{"PodThatOwnsItself", add_own_owner, {"circle", "web"}},
-                    HostileCase{"PodOnAnUnknownNode",
-                                [](auto& builder) { builder.add(PodBuilder("lost").on("gone")); }},
-                    HostileCase{"NodeWithoutAllocatable",
-                                [](auto& builder) {
-                                  builder.add(
-                                      NodeBuilder("n0").with([](api::Node& node) { node.allocatable.clear(); }));
-                                }},
-                    HostileCase{"NodeWithNegativeAllocatable",
-                                [](auto& builder) { builder.add(NodeBuilder("n0").sized(-4000, -4000, 10)); }},
-                    HostileCase{"PodThatAsksForLessThanNothing",
-                                [](auto& builder) { builder.add(PodBuilder("evil").on("n2").cpu(-9000)); },
-                                {"evil", "web"}},
-                    HostileCase{"PodThatAsksForMoreThanThereIs",
-                                [](auto& builder) {
-                                  builder.add(PodBuilder("greedy").on("n1").request(
-                                      "memory", std::numeric_limits<std::int64_t>::max()));
-                                }}),
+    testing::Values(
+        HostileCase{"TenThousandTaints", add_taints},
+        HostileCase{"PodThatOwnsItself", add_own_owner, {"circle", "web"}},
+        HostileCase{"PodWith40000Terms", [](auto& builder) { builder.add(with_40_000_terms("evil").on("n1")); }},
+        HostileCase{"PendingPodWith40000Terms", [](auto& builder) { builder.add(with_40_000_terms("evil")); }},
+        HostileCase{"MirrorPodWith40000Terms",
+                    [](auto& builder) {
+                      builder.add(with_40_000_terms("evil").on("n1").annotate(api::well_known::kMirrorAnnotation, "x"));
+                    }},
+        HostileCase{"PodOnAnUnknownNode", [](auto& builder) { builder.add(PodBuilder("lost").on("gone")); }},
+        HostileCase{"NodeWithoutAllocatable",
+                    [](auto& builder) {
+                      builder.add(NodeBuilder("n0").with([](api::Node& node) { node.allocatable.clear(); }));
+                    }},
+        HostileCase{"NodeWithNegativeAllocatable",
+                    [](auto& builder) { builder.add(NodeBuilder("n0").sized(-4000, -4000, 10)); }},
+        HostileCase{"PodThatAsksForLessThanNothing",
+                    [](auto& builder) { builder.add(PodBuilder("evil").on("n2").cpu(-9000)); },
+                    {"evil", "web"}},
+        HostileCase{"PodThatAsksForMoreThanThereIs",
+                    [](auto& builder) {
+                      builder.add(
+                          PodBuilder("greedy").on("n1").request("memory", std::numeric_limits<std::int64_t>::max()));
+                    }}),
     [](const auto& info) { return info.param.name; });
+
+/// Not even when its owner asks for it, or as upstream would.
+TEST(HostileInputTest, APodWithTooManyTermsIsRefused) {
+  for (const auto compatibility : {api::Compatibility::kNone, api::Compatibility::kUpstream}) {
+    ClusterBuilder builder;
+    builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
+    builder.add(with_40_000_terms("evil").on("n1").annotate(api::well_known::kEvictAnnotation, ""));
+    const auto cluster = builder.build();
+    auto spec = old_pods();
+    spec.compatibility = compatibility;
+    const Plan plan = plan_cycle({.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon});
+    EXPECT_THAT(plan.moves, IsEmpty());
+    EXPECT_THAT(plan.refused, testing::ElementsAre(api::ReasonCount{"TooManyTerms", 1}));
+    EXPECT_EQ(plan.refusals.at(0).subject, "spec.affinity.podAffinity");
+  }
+}
 
 TEST(HostileInputTest, UpstreamsNumbersStay) {
   ClusterBuilder builder;

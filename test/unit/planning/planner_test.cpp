@@ -559,6 +559,56 @@ TEST(PlanCycle, ForeseesTheSchedulerThatThePolicyNames) {
   EXPECT_EQ(placement("HighNodeUtilization", kLeastAllocated), "n2");
 }
 
+// --- time
+
+/// The clock moves on by a minute whenever it is asked.
+TEST(PlanCycle, StopsWhenItsTimeIsUsedUp) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
+  for (const char* name : {"a", "b", "c", "d", "e"}) builder.add(PodBuilder(name).on("n1").cpu(100));
+  PlanOptions options;
+  options.elapsed = [minutes = base::Duration{}]() mutable { return minutes += base::minutes(1); };
+  options.time_limit = base::minutes(3);
+  const Plan got = plan(builder, policy({kOld, kOld}), {}, options);
+  EXPECT_THAT(moved(got), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(got.refused, testing::Contains(Field(&api::ReasonCount::reason, "CycleTimeout")));
+  EXPECT_THAT(got.warnings, ElementsAre(Field(&api::FieldError::message, HasSubstr("used up 3m"))));
+}
+
+TEST(PlanCycle, GivesASignOfLifeForEachPodItLooksAt) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
+  builder.add(PodBuilder("nominated").on("n1")).add(PodBuilder("refused").on("n1").bare());
+  builder.add(PodBuilder("pending"));
+  builder.add(PodBuilder("leaving").on("n2"));
+  int beats = 0;
+  PlanOptions options;
+  options.heartbeat = [&beats] { ++beats; };
+  plan(builder, policy({kOld}), {{"default", {"uid-leaving"}}}, options);
+  EXPECT_GE(beats, 4);
+}
+
+// --- pods that wait for a node
+
+PodBuilder waiting(const std::string& name, const std::string& ns) {
+  return PodBuilder(name).ns(ns).cpu(1000).phase(api::PodPhase::kPending);
+}
+
+/// 300 older pods of one namespace, and one of another that needs the only place: it is expected there.
+TEST(PlanCycle, PendingPodsOfOneNamespaceDoNotHideThoseOfAnother) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1").cordoned()).add(NodeBuilder("n2").sized(1000, 4000, 1000));
+  builder.add(PodBuilder("old").on("n1").cpu(500));
+  for (int i = 0; i < 300; ++i)
+    builder.add(waiting("h" + std::to_string(i), "hostile").older_by(base::minutes(90)).with([](api::Pod& pod) {
+      pod.node_selector = {{"disk", "none"}};
+    }));
+  builder.add(waiting("honest", "shop"));
+  const Plan got = plan(builder, policy({kOld}));
+  EXPECT_THAT(moved(got), IsEmpty());
+  EXPECT_THAT(got.refused, testing::Contains(Field(&api::ReasonCount::reason, "NowhereToGo")));
+}
+
 // --- compatibility: Upstream reserves nothing
 
 TEST(PlanCycle, HoldsTheCapacityOfAReplacementUnlessUpstream) {

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <random>
+
 #include <functional>
 
 #include "test/builders/cluster.hpp"
@@ -483,6 +485,84 @@ INSTANTIATE_TEST_SUITE_P(
                   "ssd",
                   NodeTermsMatch::kMalformed}),
     [](const auto& info) { return info.param.name; });
+
+// --- host ports
+
+std::vector<api::HostPort> some_ports(std::mt19937& random) {
+  static const std::vector<std::string> kAddresses = {"", "0.0.0.0", "10.0.0.1", "10.0.0.2"};
+  std::vector<api::HostPort> ports(random() % 6);
+  for (api::HostPort& port : ports)
+    port = {kAddresses[random() % kAddresses.size()], random() % 2 == 0 ? "TCP" : "UDP",
+            static_cast<std::int32_t>(1 + random() % 4)};
+  return ports;
+}
+
+bool overlap(const api::HostPort& a, const api::HostPort& b) {
+  const auto is_any = [](const std::string& ip) { return ip.empty() || ip == "0.0.0.0"; };
+  return a.port == b.port && a.protocol == b.protocol && (a.ip == b.ip || is_any(a.ip) || is_any(b.ip));
+}
+
+/// Against each port of the one with each of the other.
+TEST(HostPorts, AreTakenByThoseThatOverlap) {
+  int taken = 0;
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    std::mt19937 random(seed);
+    const auto wanted = some_ports(random);
+    const auto held = some_ports(random);
+    const auto with = [](const std::vector<api::HostPort>& ports) {
+      return [&ports](api::Pod& pod) { pod.containers[0].host_ports = ports; };
+    };
+    const auto cluster = ClusterBuilder()
+                             .add(NodeBuilder("n"))
+                             .add(PodBuilder("held").on("n").with(with(held)))
+                             .add(PodBuilder("wanted").with(with(wanted)))
+                             .build();
+    const bool want = std::ranges::any_of(wanted, [&](const api::HostPort& port) {
+      return std::ranges::any_of(held, [&](const api::HostPort& other) { return overlap(port, other); });
+    });
+    const auto refusal =
+        first_refusal(Overlay(*cluster), cluster->find_pod("default", "wanted").value(), 0, FitLevel::kScheduler);
+    EXPECT_EQ(refusal.has_value(), want) << "seed " << seed;
+    taken += want ? 1 : 0;
+  }
+  EXPECT_GT(taken, 100);
+  EXPECT_LT(taken, 450);
+}
+
+// --- labels that no node has
+
+TEST(Topologies, OfLabelsThatNoNodeHasAreOne) {
+  const auto cluster = ClusterBuilder().add(NodeBuilder("n").label("zone", "a")).add(NodeBuilder("m")).build();
+  const Overlay overlay(*cluster);
+  EXPECT_EQ(&overlay.topology("rack"), &overlay.topology("row"));
+  EXPECT_NE(&overlay.topology("rack"), &overlay.topology("zone"));
+  EXPECT_FALSE(overlay.topology("rack").covers_all);
+  EXPECT_THAT(overlay.topology("rack").domain_of, testing::Each(Topology::kNone));
+}
+
+TEST(Topologies, OfLabelsThatNoNodeHasCloseAndScoreNothing) {
+  PodBuilder pod("p");
+  for (int i = 0; i < 200; ++i) pod.anti_affinity("app", "web", "key-" + std::to_string(i));
+  const auto cluster = ClusterBuilder().add(NodeBuilder("n")).add(pod.label("app", "web")).build();
+  const Overlay overlay(*cluster);
+  const FitQuery query(overlay, 0, FitLevel::kScheduler);
+  EXPECT_TRUE(query.closed_domains().empty());
+  EXPECT_TRUE(query.fits(0));
+}
+
+TEST(Topologies, ConstraintsOverLabelsThatNoNodeHasShareOneTopology) {
+  const auto cluster = ClusterBuilder()
+                           .add(NodeBuilder("n"))
+                           .add(PodBuilder("p").with([](api::Pod& pod) {
+                             for (int i = 0; i < 200; ++i) {
+                               api::TopologySpreadConstraint constraint;
+                               constraint.topology_key = "key-" + std::to_string(i);
+                               pod.topology_spread.push_back(constraint);
+                             }
+                           }))
+                           .build();
+  EXPECT_EQ(patchy_topologies(cluster->pod(0), false, Overlay(*cluster)).size(), 1U);
+}
 
 }  // namespace predicates_test
 }  // namespace scheduling

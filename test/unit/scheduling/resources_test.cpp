@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+#include <random>
+
 #include "scheduling/overlay.hpp"
 #include "test/builders/cluster.hpp"
 
@@ -147,6 +150,66 @@ TEST(EffectiveRequests, KeepsAZeroThatWasWrittenDown) {
   RequestSet requests;
   effective_requests(PodBuilder("p").request("x/gpu", 0).build(), names, requests);
   EXPECT_EQ(requests, (RequestSet{{names.find("x/gpu").value(), 0}}));
+}
+
+// --- against the sums as upstream-semantics.md has them, step by step
+
+using Sums = std::map<std::string, std::int64_t>;
+
+void add_to(Sums& sums, const api::ResourceList& list) {
+  for (const auto& [name, quantity] : list) sums[name] += quantity.milli();
+}
+
+void raise_to(Sums& sums, const Sums& least) {
+  for (const auto& [name, milli] : least) sums[name] = sums.contains(name) ? std::max(sums[name], milli) : milli;
+}
+
+Sums step_by_step(const api::Pod& pod) {
+  Sums sums;
+  for (const api::Container& container : pod.containers) add_to(sums, container.requests);
+  Sums peak;
+  Sums sidecars;
+  for (const api::Container& container : pod.init_containers) {
+    if (container.restart_always) {
+      add_to(sums, container.requests);
+      add_to(sidecars, container.requests);
+      raise_to(peak, sidecars);
+    } else {
+      Sums step = sidecars;
+      add_to(step, container.requests);
+      raise_to(peak, step);
+    }
+  }
+  raise_to(sums, peak);
+  add_to(sums, pod.overhead);
+  return sums;
+}
+
+/// Few and many resources, in lists of their own and shared ones.
+TEST(EffectiveRequests, OfManyResourcesAreThoseOfEachStep) {
+  ResourceNames names;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    const auto list = [&] {
+      api::ResourceList resources;
+      for (std::size_t i = random() % (seed % 3 == 0 ? 60 : 6); i > 0; --i)
+        api::add_amount(resources, "x/r" + std::to_string(random() % 50), api::Quantity::from_milli(random() % 9));
+      return resources;
+    };
+    api::Pod pod = PodBuilder("p").build();
+    pod.containers.assign(random() % 4, {});
+    for (api::Container& each : pod.containers) each.requests = list();
+    pod.init_containers.assign(random() % 5, {});
+    for (api::Container& each : pod.init_containers) each.requests = list(), each.restart_always = random() % 2 == 0;
+    pod.overhead = list();
+    RequestSet requests;
+    effective_requests(pod, names, requests);
+    Sums got;
+    for (const auto& [resource, milli] : requests) got[std::string(names.name(resource))] = milli;
+    ASSERT_EQ(got, step_by_step(pod)) << "seed " << seed;
+    ASSERT_TRUE(std::ranges::is_sorted(requests)) << "seed " << seed;
+    ASSERT_EQ(got.size(), requests.size()) << "seed " << seed;
+  }
 }
 
 TEST(ResourceNames, KeepsPlacesOfTheBasicOnes) {

@@ -13,7 +13,8 @@ const std::vector<usage::NodeNames> kNodes = {{"n1", {"10.0.0.1", "Host-1", "fe8
                                               {"n2", {"10.0.0.2", "10.9.9.9"}},
                                               {"n3.example.com", {"10.0.0.3", "10.9.9.9"}},
                                               {"twin.a", {}},
-                                              {"twin.b", {}}};
+                                              {"twin.b", {"twin"}},
+                                              {"evil", {"10.0.0.2", "n2", "n3", "n2.example.com"}}};
 
 struct MatchCase {
   const char* name;
@@ -28,14 +29,18 @@ TEST_P(NodeMatcher, FindsTheNode) {
 INSTANTIATE_TEST_SUITE_P(
     Usage, NodeMatcher,
     testing::Values(MatchCase{"Name", "n1", "n1"}, MatchCase{"NameWithPort", "n1:9100", "n1"},
-                    MatchCase{"Ip", "10.0.0.1", "n1"}, MatchCase{"IpWithPort", "10.0.0.2:9100", "n2"},
+                    MatchCase{"Ip", "10.0.0.1", "n1"}, MatchCase{"IpWithPort", "10.0.0.1:9100", "n1"},
                     MatchCase{"Ipv6", "fe80::1", "n1"}, MatchCase{"Ipv6WithPort", "[FE80::1]:9100", "n1"},
                     MatchCase{"HostNameInAnyCase", "HOST-1:9100", "n1"},
                     MatchCase{"DomainAdded", "n2.example.com", "n2"},
                     MatchCase{"DomainLeftOut", "n3", "n3.example.com"}, MatchCase{"OtherDomain", "n3.example.org", ""},
-                    MatchCase{"AddressOfTwo", "10.9.9.9", ""}, MatchCase{"ShortNameOfTwo", "twin", ""},
-                    MatchCase{"Stranger", "n9", ""}, MatchCase{"StrangeIp", "10.0.0.9", ""},
-                    MatchCase{"Nothing", "", ""}),
+                    MatchCase{"AddressOfTwo", "10.9.9.9", ""},
+                    MatchCase{"AddressThatAnotherListsToo", "10.0.0.2:9100", ""}, MatchCase{"Stranger", "n9", ""},
+                    MatchCase{"StrangeIp", "10.0.0.9", ""}, MatchCase{"Nothing", "", ""},
+                    MatchCase{"NameThatAnotherLists", "n2:9100", "n2"},
+                    MatchCase{"ShortNameThatAnotherLists", "n3:9100", "n3.example.com"},
+                    MatchCase{"NameWithDomainThatAnotherLists", "n2.example.com", "n2"},
+                    MatchCase{"ShortNameOfTwoThatOneLists", "twin:9100", "twin.b"}),
     [](const auto& info) { return info.param.name; });
 
 usage::Samples::Node sample(const std::string& name, double value) { return {name, {}, {value}}; }
@@ -43,10 +48,22 @@ usage::Samples::Node sample(const std::string& name, double value) { return {nam
 TEST(MatchNodes, RenamesSortsAndTellsStrangers) {
   usage::Samples samples;
   samples.columns = {{"cpu", usage::Unit::kAmount}};
-  samples.nodes = {sample("10.0.0.2", 2), sample("host-1", 1), sample("zzz", 9)};
+  samples.nodes = {sample("n2", 2), sample("host-1", 1), sample("zzz", 9)};
   usage::match_nodes(samples, usage::NodeMatcher(kNodes));
   EXPECT_EQ(text_of(samples), "n1=1 n2=2");
   EXPECT_EQ(joined(samples.problems), "1 of 3 are no nodes of this cluster: zzz");
+}
+
+/// A node that lists the address of another one cannot take its usage over, and is named.
+TEST(MatchNodes, AnAddressOfTwoNodesIsReportedWithBoth) {
+  usage::Samples samples;
+  samples.columns = {{"cpu", usage::Unit::kAmount}};
+  samples.nodes = {sample("10.0.0.2:9100", 2), sample("n3:9100", 3), sample("zzz", 9)};
+  usage::match_nodes(samples, usage::NodeMatcher(kNodes));
+  EXPECT_EQ(text_of(samples), "n3.example.com=3");
+  EXPECT_EQ(joined(samples.problems),
+            "1 of 3 are no nodes of this cluster: zzz; "
+            "1 of 3 are addresses that two nodes list: 10.0.0.2:9100 (n2 and evil)");
 }
 
 TEST(MatchNodes, TwoOfOneNodeAreNone) {
@@ -59,7 +76,7 @@ TEST(MatchNodes, TwoOfOneNodeAreNone) {
 }
 
 TEST(MatchNodes, HistoriesKeepWhatIsClear) {
-  std::vector<usage::Series> series = {{"10.0.0.2", "cpu", {}, {}, {2}},
+  std::vector<usage::Series> series = {{"n2", "cpu", {}, {}, {2}},
                                        {"n1", "cpu", {}, {}, {1}},
                                        {"host-1", "cpu", {}, {}, {1}},
                                        {"n1", "memory", {}, {}, {3}},

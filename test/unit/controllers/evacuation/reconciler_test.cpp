@@ -902,4 +902,28 @@ TEST_F(Shell, FindsTheEvacuationsThatAPodConcerns) {
   EXPECT_EQ(joined, "web-1-7c1a8c1e other ");
 }
 
+/// 3,000 of one owner: an event wakes as many of them as if there were a few, and the rest once in a while.
+TEST_F(Shell, AnEventOfOnePodWakesFewOfManyThatVerify) {
+  constexpr int kMany = 3000;
+  for (int i = 0; i < kMany; ++i) {
+    api::Evacuation verifying = make_evacuation();
+    verifying.meta.name = "e" + std::to_string(10'000 + i);
+    verifying.spec.pod_ref.name = "gone-" + std::to_string(i);
+    verifying.status.phase = EvacuationPhase::kVerifying;
+    verifying.status.attempt_started_at = kNoon + seconds(i == kMany - 1 ? -1 : i);
+    verifying.status.pod_owner = api::OwnerReference{"apps/v1", "ReplicaSet", "web", "rs-uid", true};
+    if (i == 2000) verifying.status.outcome.emplace().replacement = {"new", make_pod().meta.uid, {"node-b"}, {}};
+    put(verifying);
+  }
+  std::vector<std::string> names;
+  for (const auto& each : reconciler.keys_for_pod(make_pod())) names.push_back(each.name);
+  ASSERT_EQ(names.size(), 2 + controllers::evacuation::Reconciler::kMaxWokenAtOnce);
+  EXPECT_EQ(names[1], "e12000") << "the pod is its replacement";
+  EXPECT_EQ(names[2], "e12999") << "the oldest";
+  EXPECT_EQ(names[3], "e10000");
+  const auto later = reconciler.later_keys_for_pod(make_pod());
+  EXPECT_EQ(later.keys.size(), kMany - 1 - controllers::evacuation::Reconciler::kMaxWokenAtOnce);
+  EXPECT_GE(later.delay, seconds(10));
+}
+
 }  // namespace evacuation_reconciler_test

@@ -101,6 +101,57 @@ TEST(SelectorCache, FindsTheAntiAffinityOfOthers) {
   EXPECT_THAT(cache.anti_affinity_terms_of(pods->find_pod("default", "idle").value()), IsEmpty());
 }
 
+PodBuilder with_terms(std::string name, int count, const char* topology) {
+  PodBuilder pod = PodBuilder(std::move(name)).label("app", "db");
+  for (int i = 0; i < count; ++i) pod.anti_affinity(i % 2 == 0 ? "app" : "version", i % 2 == 0 ? "web" : "1", topology);
+  return pod;
+}
+
+/// However many terms a pod has over one topology key, others see one.
+TEST(SelectorCache, JoinsTheTermsOfOneOwnerOverOneKey) {
+  const auto pods = ClusterBuilder()
+                        .add(builders::NodeBuilder("n1").label("zone", "a"))
+                        .add(with_terms("db", 200, "zone").anti_affinity("app", "web", "kubernetes.io/hostname"))
+                        .add(app("own"))
+                        .build();
+  SelectorCache cache(*pods);
+  const auto& terms = cache.anti_affinity_terms_of(pods->find_pod("default", "own").value());
+  std::vector<std::pair<std::string, std::int64_t>> got;
+  for (const auto& each : terms) got.emplace_back(each.term->topology_key, each.weight);
+  EXPECT_THAT(got, ElementsAre(std::pair("kubernetes.io/hostname", 1), std::pair("zone", 200)));
+}
+
+TEST(SelectorCache, LeavesOutTermsOverKeysThatNoNodeHas) {
+  const auto pods = ClusterBuilder()
+                        .add(builders::NodeBuilder("n1").label("zone", "a"))
+                        .add(with_terms("db", 3, "rack"))
+                        .add(app("own"))
+                        .build();
+  SelectorCache cache(*pods);
+  EXPECT_THAT(cache.anti_affinity_terms_of(pods->find_pod("default", "own").value()), IsEmpty());
+}
+
+TEST(SelectorCache, AddsUpTheWeightsOfPreferences) {
+  const auto pods = ClusterBuilder()
+                        .add(builders::NodeBuilder("n1").label("zone", "a"))
+                        .add(PodBuilder("db").affinity([](api::Affinity& affinity) {
+                          api::PodAffinityTerm term;
+                          term.label_selector = builders::labels_in("app", {"web"});
+                          term.topology_key = "zone";
+                          affinity.required_pod_affinity = {term};
+                          affinity.preferred_pod_affinity = {{10, term}, {5, term}};
+                          affinity.preferred_pod_anti_affinity = {{3, term}};
+                        }))
+                        .add(app("own"))
+                        .build();
+  SelectorCache cache(*pods);
+  const std::vector<std::vector<PodIndex>> groups = {{pods->find_pod("default", "db").value()}};
+  const auto& terms = cache.preferences_about(pods->find_pod("default", "own").value(), groups, {});
+  ASSERT_EQ(terms.size(), 1U);
+  EXPECT_EQ(terms[0].weight, 1 + 10 + 5 - 3);
+  EXPECT_THAT(cache.preferences_about(pods->find_pod("default", "db").value(), groups, {}), IsEmpty());
+}
+
 TEST(CachedSelector, LooksAtOnePodOfTheSameLabels) {
   const api::StringMap shared = {{"app", "web"}};
   ClusterBuilder builder;

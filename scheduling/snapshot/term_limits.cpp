@@ -1,0 +1,98 @@
+/// Bounds on the affinity terms of all pods together: what is beyond them is ignored.
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "api/core/pod_bounds.hpp"
+#include "scheduling/snapshot/term_shares.hpp"
+#include "scheduling/snapshot/update.hpp"
+
+namespace scheduling {
+
+/// A pod with terms, as it was given.
+struct ClusterSnapshot::Update::WithTerms {
+  PodIndex pod;
+  std::shared_ptr<const api::Pod> given;
+};
+
+/// Counts each affinity of a namespace once. `by`: 1 or -1.
+void ClusterSnapshot::Update::count_terms(const PodEntry& entry, int by) {
+  const api::Affinity* const affinity = entry.object->affinity.get();
+  const std::size_t terms = affinity == nullptr ? 0 : api::pod_term_count(*affinity);
+  if (terms == 0) return;
+  terms_due_ = true;
+  const std::string_view ns = cluster_.namespaces_[entry.ns].name;
+  const auto at = cluster_.term_users_.try_emplace({affinity, ns.data()}, 0).first;
+  const bool was_used = at->second > 0;
+  at->second += by;
+  if (was_used == (at->second > 0)) return;
+  if (was_used) cluster_.term_users_.erase(at);
+  cluster_.terms_ += by * static_cast<std::int64_t>(terms);
+  cluster_.foreign_terms_ += by * static_cast<std::int64_t>(api::foreign_term_count(*affinity, ns));
+}
+
+/// In the order of their numbers.
+std::vector<ClusterSnapshot::Update::WithTerms> ClusterSnapshot::Update::pods_with_terms() const {
+  std::vector<WithTerms> pods;
+  for (const PodIndex pod : cluster_.pods()) {
+    const PodEntry& entry = cluster_.pods_[pod];
+    if (entry.has_pod_affinity || entry.is_anti_affine) pods.push_back({pod, entry.object});
+  }
+  for (const auto& given : cluster_.crowded_) {
+    if (const auto pod = find(given->meta)) pods.push_back({*pod, given});
+  }
+  std::ranges::sort(pods, {}, &WithTerms::pod);
+  return pods;
+}
+
+void ClusterSnapshot::Update::limit_terms() {
+  const bool is_below = std::cmp_less_equal(cluster_.terms_, kMaxTermsInCluster) &&
+                        std::cmp_less_equal(cluster_.foreign_terms_, kMaxForeignTerms);
+  if (is_below && cluster_.crowded_.empty()) return;
+  const std::vector<WithTerms> pods = pods_with_terms();
+  std::vector<TermUse> all;
+  std::vector<TermUse> foreign;
+  std::map<std::pair<NamespaceIndex, const api::Affinity*>, std::size_t> known;
+  for (const WithTerms& each : pods) {
+    const api::Affinity& affinity = *each.given->affinity;
+    const NamespaceIndex ns = cluster_.pods_[each.pod].ns;
+    if (!known.try_emplace({ns, &affinity}, all.size()).second) continue;
+    all.push_back({ns, api::pod_term_count(affinity)});
+    foreign.push_back({ns, api::foreign_term_count(affinity, each.given->meta.ns)});
+  }
+  std::set<std::size_t> ignored;
+  for (const std::size_t use : beyond_share(all, kMaxTermsInCluster)) ignored.insert(use);
+  for (const std::size_t use : beyond_share(foreign, kMaxForeignTerms)) ignored.insert(use);
+  for (const WithTerms& each : pods) {
+    const std::size_t use = known.at({cluster_.pods_[each.pod].ns, each.given->affinity.get()});
+    ignored.contains(use) ? ignore_terms_of(each.pod) : heed_terms_of(each.pod, each.given);
+  }
+  terms_due_ = false;
+}
+
+void ClusterSnapshot::Update::ignore_terms_of(PodIndex pod) {
+  const auto given = cluster_.pods_[pod].object;
+  if (given->oversized == api::kTermsOfNamespace) return;
+  api::Pod without = *given;
+  api::drop_terms(without, api::kTermsOfNamespace);
+  cluster_.crowded_.insert(given);
+  problems_due_ = true;
+  renew(pod, std::make_shared<const api::Pod>(std::move(without)));
+}
+
+void ClusterSnapshot::Update::heed_terms_of(PodIndex pod, std::shared_ptr<const api::Pod> given) {
+  if (cluster_.pods_[pod].object == given) return;
+  cluster_.crowded_.erase(given);
+  problems_due_ = true;
+  renew(pod, std::move(given));
+}
+
+void ClusterSnapshot::Update::tell_crowded() const {
+  for (const auto& pod : cluster_.crowded_) {
+    if (const auto known = find(pod->meta)) tell_oversized(*cluster_.pods_[*known].object, cluster_.problems_);
+  }
+}
+
+}  // namespace scheduling

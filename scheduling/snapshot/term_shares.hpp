@@ -1,0 +1,28 @@
+#pragma once
+
+/// Bounds on the affinity terms of all pods together. Pure.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace scheduling {
+
+/// Pod (anti-)affinity terms of a cluster that planning takes into account. Pods that share labels and affinity count
+/// once. Real clusters have a few terms per workload.
+inline constexpr std::size_t kMaxTermsInCluster = std::size_t{1} << 16;
+/// Those among them that speak about pods of other namespaces: they are compared with the labels of the whole cluster.
+inline constexpr std::size_t kMaxForeignTerms = 2048;
+
+/// Terms that one kind of pods of a namespace has.
+struct TermUse {
+  std::uint32_t ns;
+  std::size_t terms;
+};
+
+/// Positions in `uses` that have to be ignored, so that the others have at most `max` terms together, in order.
+/// Namespaces share `max` evenly: one with few terms loses none. Of a namespace above its share the last uses go.
+std::vector<std::size_t> beyond_share(std::span<const TermUse> uses, std::size_t max);
+
+}  // namespace scheduling
