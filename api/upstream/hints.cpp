@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <array>
-
 #include "api/json/json_access.hpp"
 #include "api/upstream/wrappers.hpp"
 
@@ -45,28 +42,28 @@ bool is_policy(const Json& json) {
   return is_one || (text_at(json, {"kind"}) == "KubeDescheduler" && json.contains("spec"));
 }
 
-/// A policy in an object of another kind has no defaults; values of the chart come with the chart's.
+/// Values of the chart, which come with its defaults, are in files of their own. In an object of a kind that convert
+/// does not know the policy alone is meant.
 bool is_bare_policy_holder(const Json& json) {
-  constexpr std::array kOnlyInValues = {"deschedulerPolicyAPIVersion", "deschedulingInterval", "cmdOptions",
-                                        "cronJobApiVersion"};
   const Json* policy = find_at(json, {"deschedulerPolicy"});
-  return policy != nullptr && policy->is_object() && !text_at(json, {"apiVersion"}).starts_with("descheduler/") &&
-         std::ranges::none_of(kOnlyInValues, [&](const char* name) { return json.contains(name); });
+  return policy != nullptr && (policy->contains("strategies") || policy->contains("profiles"));
 }
 
-std::optional<FieldPath> search(const Json& json, const FieldPath& at, int depth) {
-  if (is_policy(json)) return is_bare_policy_holder(json) ? at.field("deschedulerPolicy") : at;
+std::optional<FieldPath> search(const Json& json, const FieldPath& at, bool in_object, int depth) {
+  if (is_policy(json)) return in_object && is_bare_policy_holder(json) ? at.field("deschedulerPolicy") : at;
   if (depth >= kDeepest || !json.is_structured()) return std::nullopt;
   std::size_t index = 0;
   for (const auto& [key, value] : json.items()) {
     const FieldPath below = json.is_array() ? at.index(index++) : at.key(key);
-    if (auto found = search(value, below, depth + 1)) return found;
+    if (auto found = search(value, below, in_object, depth + 1)) return found;
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<FieldPath> deeper_policy(const Json& json, const FieldPath& at) { return search(json, at, 0); }
+std::optional<FieldPath> deeper_policy(const Json& json, const FieldPath& at) {
+  return search(json, at, !text_at(json, {"apiVersion"}).empty(), 0);
+}
 
 }  // namespace api::upstream

@@ -77,8 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
                  "ignored strategies.RemoveDuplicates: is null: not enabled"},
         NoteCase{
             "ConfigsOfPluginsThatUpstreamDoesNotKnow",
-            "profiles: [{pluginConfig: [{name: PodLifetime, args: {maxPodLifeTimeSeconds: 1}}]}]",
-            "dropped profiles[0].pluginConfig[0].args: upstream's tree has no plugin \"PodLifetime\", did you mean "
+            "profiles: [{pluginConfig: [{name: PodLiveTime, args: {maxPodLifeTimeSeconds: 1}}]}]",
+            "dropped profiles[0].pluginConfig[0].args: upstream's tree has no plugin \"PodLiveTime\", did you mean "
             "\"PodLifeTime\"?; it refuses such a policy at its start"},
         NoteCase{"SilentFailures", "profiles: []\nevictionFailureEventNotification: false",
                  "changed evictionFailureEventNotification: events about evictions that fail are always published"}),
