@@ -6,7 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "api/core/pod_bounds.hpp"
+#include "api/core/terms/pod_bounds.hpp"
 #include "scheduling/predicates.hpp"
 
 namespace planning {

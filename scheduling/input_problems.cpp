@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "api/core/pod_bounds.hpp"
+#include "api/core/terms/pod_bounds.hpp"
 
 namespace scheduling {
 namespace {

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "api/core/codec_parts.hpp"
-#include "api/core/term_hash.hpp"
+#include "api/core/terms/term_hash.hpp"
 #include "api/meta/names.hpp"
 
 namespace api::wire {

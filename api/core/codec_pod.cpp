@@ -5,7 +5,7 @@
 
 #include "api/core/codec_parts.hpp"
 #include "api/core/placement_hint.hpp"
-#include "api/core/pod_bounds.hpp"
+#include "api/core/terms/pod_bounds.hpp"
 
 namespace api::wire {
 namespace {

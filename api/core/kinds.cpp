@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "api/core/term_hash.hpp"
+#include "api/core/terms/term_hash.hpp"
 #include "api/meta/well_known.hpp"
 
 namespace api {

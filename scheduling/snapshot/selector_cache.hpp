@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "api/core/term_hash.hpp"
+#include "api/core/terms/term_hash.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
 #include "scheduling/snapshot/namespace_labels.hpp"
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "api/core/pod_bounds.hpp"
+#include "api/core/terms/pod_bounds.hpp"
 #include "scheduling/predicates.hpp"
 #include "scheduling/snapshot/object_order.hpp"
 

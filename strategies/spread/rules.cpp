@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "api/core/term_hash.hpp"
+#include "api/core/terms/term_hash.hpp"
 #include "scheduling/predicates.hpp"
 
 namespace strategies {

@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "api/core/pod_bounds.hpp"
+#include "api/core/terms/pod_bounds.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
 #include "scheduling/snapshot/term_shares.hpp"
 #include "test/builders/cluster.hpp"

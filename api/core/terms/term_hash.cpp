@@ -1,4 +1,4 @@
-#include "api/core/term_hash.hpp"
+#include "api/core/terms/term_hash.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "api/core/pod_bounds.hpp"
+#include "api/core/terms/pod_bounds.hpp"
 
 #include <algorithm>
 
