@@ -19,9 +19,13 @@ constexpr std::array kPodRefusals = {
     RefusalTerm{"ClaimLost", "A PersistentVolumeClaim of the pod is Lost: the pod could not start again.",
                 "Repair the claim."},
     RefusalTerm{"CleanedUpByOwner", "The pod has ended, and its owner removes such pods itself.", ""},
+    RefusalTerm{"CycleTimeout", "The cycle used up its three minutes before it came to the pod.",
+                "The next cycle judges it. If it happens often, narrow `nodeSelector` or split the policy."},
     RefusalTerm{"DaemonSetPod", "The pod belongs to a DaemonSet and would come back to its node.", ""},
     RefusalTerm{"DoNotDisrupt", "The annotation `karpenter.sh/do-not-disrupt` of the pod says so.",
                 "Remove it, or set `spec.evictability.autoscalerAnnotations: Ignore`."},
+    RefusalTerm{"FollowsMachine", "The pod attaches disks to a KubeVirt virtual machine and goes with it.",
+                "Move the machine."},
     RefusalTerm{"Forbidden", "The server does not let the operator move pods of the namespace.",
                 "See the role in `config/rbac`."},
     RefusalTerm{"GoesWithNode", "The pod goes with its node: a DaemonSet's or a static pod.", ""},
@@ -95,6 +99,11 @@ constexpr std::array kPodRefusals = {
     RefusalTerm{"TerminalPodKept", "The pod has ended and is kept for a while (`terminalPods`).", ""},
     RefusalTerm{"Terminating", "The pod is terminating already.", ""},
     RefusalTerm{"TooFewReplicas", "The pod's owner has fewer pods than `minReplicas`.", ""},
+    RefusalTerm{"TooManyTerms",
+                "A list of the pod's spec has more entries than planning takes into account, or its namespace has too "
+                "many affinity terms.",
+                "The message names the list. Shorten it "
+                "([very long lists](concepts/policy.md#pods-with-very-long-lists))."},
     RefusalTerm{"TooYoung", "The pod is younger than `minPodAge`.", ""},
     RefusalTerm{"TotalLimit", "`limits.perCycle.total` is reached.", kLater},
 };
