@@ -232,9 +232,11 @@ std::optional<std::int64_t> AdmissionScopes::limit_of(const Scope& scope) const 
 std::optional<std::int64_t> AdmissionScopes::manual_limit() const {
   const auto total = total_limit();
   if (!total) return std::nullopt;
+  const std::int64_t fifth = *total / 5;
   const bool is_acting = std::ranges::any_of(policies_, [](const auto& each) { return each.second.brake.empty(); });
-  const std::int64_t kept = std::max<std::int64_t>(*total / 5, is_acting ? 1 : 0);
-  return *total <= 1 ? *total : *total - kept;
+  if (is_acting) return *total <= 1 ? *total : *total - std::max<std::int64_t>(fifth, 1);
+  // A policy that is made later must find a slot where there are few. Larger totals were chosen by an administrator.
+  return fifth == 1 ? *total - 1 : *total;
 }
 
 bool AdmissionScopes::is_braked(const Scope& scope) const {
@@ -404,14 +406,14 @@ std::map<std::string_view, AdmissionScopes::Fullness> AdmissionScopes::fullness(
   static const std::map<Kind, std::string_view> kNames = {
       {Kind::kTotal, "total"},         {Kind::kNode, "node"},         {Kind::kTargetNode, "target-node"},
       {Kind::kNamespace, "namespace"}, {Kind::kWorkload, "workload"}, {Kind::kZone, "zone"},
-      {Kind::kRate, "rate"},           {Kind::kManual, "manual"}};
+      {Kind::kRate, "rate"},           {Kind::kManual, "total"}};
   std::map<std::string_view, Fullness> all;
   for (const auto& [kind, name] : kNames) all[name] = {};
   for (const auto& [id, scope] : scopes_) {
     Fullness& of = all[kNames.at(scope.kind)];
     of.waiting += static_cast<std::int64_t>(scope.parked.size());
     const auto limit = limit_of(scope);
-    if (limit && *limit > 0)
+    if (limit && *limit > 0 && scope.kind != Kind::kManual)
       of.fullest = std::max(of.fullest, static_cast<double>(scope.used) / static_cast<double>(*limit));
   }
   return all;

@@ -48,8 +48,9 @@ class AdmissionScopes {
   /// last limits stay for what it holds. `brake`: why nothing more of it is admitted; empty: the limits decide.
   void set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
                          const std::string& brake, base::TimePoint now);
-  /// From now on manual Evacuations leave some of the cluster's total to policies: a fifth, rounded down, and at least
-  /// one while a policy admits anything. A total of 1 cannot be shared. Call before the first attach().
+  /// From now on manual Evacuations leave some of the cluster's total to policies: while a policy admits anything, a
+  /// fifth, rounded down, and at least one; without one, a single slot of totals from 5 to 9. A total of 1 cannot be
+  /// shared. Call before the first attach().
   void keep_share_for_policies() { keeps_share_ = true; }
   /// This replica leads from now on, and does not know what its predecessor admitted: no tokens are saved up.
   void drain_rates(base::TimePoint now);
@@ -121,7 +122,7 @@ class AdmissionScopes {
     std::int64_t waiting = 0;  ///< Evacuations that wait because of one of them
     double fullest = 0;        ///< used / limit of the one where that is highest; of those with a limit above 0
   };
-  /// By kind, in a fixed set of names: total, node, target-node, namespace, workload, zone, rate, manual.
+  /// By kind, in a fixed set of names: total, node, target-node, namespace, workload, zone, rate.
   std::map<std::string_view, Fullness> fullness() const;
 
   /// Names the scope and its limit; empty id: the cluster's total or, if that has free capacity, its rate.

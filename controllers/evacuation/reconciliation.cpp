@@ -62,10 +62,10 @@ std::int32_t needed_of_budget(const Observed& seen) {
   return 0;
 }
 
-/// Neither refused nor based on an old version.
+/// Neither refused nor based on an old version. One that is cut off by the end of this process is the next one's.
 bool may_have_been_stored(const base::Error& error) {
   return error.code != base::ErrorCode::kInvalid && error.code != base::ErrorCode::kConflict &&
-         error.code != base::ErrorCode::kNotFound;
+         error.code != base::ErrorCode::kNotFound && error.code != base::ErrorCode::kCancelled;
 }
 
 /// Names of the fields that were written and are not as they were written.

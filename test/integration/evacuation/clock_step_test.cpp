@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "simulator/behaviour.hpp"
 #include "test/integration/rig/rig.hpp"
 
 /// Somebody sets the machine's clock (NTP, an administrator): delays and back-offs do not go by it.
@@ -97,10 +98,11 @@ TEST_F(ClockStep, OfTwoHoursAheadThatIsSetRightDoesNotHoldACancel) {
 }
 
 TEST_F(ClockStep, OfTwoHoursAheadThatIsSetRightDoesNotHoldTheNextAttempt) {
+  stage();
+  budget("web", "web", 3);
   for (const bool is_restarted : {false, true}) {
     SCOPED_TRACE(is_restarted);
-    if (replica == nullptr) stage();
-    budget("web-" + std::to_string(is_restarted), "web", 3);
+    edit(kube::kPdbs, "web", [](api::Json& pdb) { pdb["spec"]["minAvailable"] = 3; });
     start_operator();
     replica->wall.step = minutes(120);
     const std::string name = evacuate(pods().front(), [](api::Json& spec) {
@@ -108,7 +110,7 @@ TEST_F(ClockStep, OfTwoHoursAheadThatIsSetRightDoesNotHoldTheNextAttempt) {
       spec["timeouts"]["blockedSeconds"] = 1;
     });
     ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kBackoff; }, minutes(2))) << reason(name);
-    edit(kube::kPdbs, "web-" + std::to_string(is_restarted), [](api::Json& pdb) { pdb["spec"]["minAvailable"] = 1; });
+    edit(kube::kPdbs, "web", [](api::Json& pdb) { pdb["spec"]["minAvailable"] = 1; });
     if (is_restarted) start_operator("replica-2");
     replica->wall.step = {};
     ASSERT_TRUE(run_to_end(name, minutes(10))) << reason(name);
@@ -117,7 +119,7 @@ TEST_F(ClockStep, OfTwoHoursAheadThatIsSetRightDoesNotHoldTheNextAttempt) {
 }
 
 TEST_F(ClockStep, OfThirtyDaysAheadThatIsSetRightKeepsNoFinishedOne) {
-  stage();
+  stage(3, {{std::string(simulator::behaviour::kReadySeconds), "60"}});
   start_operator();
   const std::string name = evacuate(pods().front(), [](api::Json& spec) { spec["ttlSecondsAfterFinished"] = 600; });
   ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kVerifying; }, minutes(2))) << reason(name);
@@ -130,7 +132,7 @@ TEST_F(ClockStep, OfThirtyDaysAheadThatIsSetRightKeepsNoFinishedOne) {
 }
 
 TEST_F(ClockStep, OfThirtyDaysAheadThatIsSetRightExcludesNothingForLong) {
-  stage();
+  stage(3, {{std::string(simulator::behaviour::kReadySeconds), "60"}});
   add({{"apiVersion", "evacuator.dev/v1alpha1"},
        {"kind", "DeschedulerPolicy"},
        {"metadata", {{"name", "calm"}}},

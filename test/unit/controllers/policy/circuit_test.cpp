@@ -17,6 +17,7 @@ std::shared_ptr<const api::Evacuation> finished(const std::string& name, int at,
   api::Evacuation evacuation;
   evacuation.meta.ns = "shop";
   evacuation.meta.name = name;
+  evacuation.meta.uid = name + "-uid";
   evacuation.spec.source.strategy = strategy;
   auto& status = evacuation.status;
   status.phase = end == End::kCancelled ? api::EvacuationPhase::kCancelled : api::EvacuationPhase::kSucceeded;

@@ -263,7 +263,9 @@ TEST(WithoutProgress, AHandoffThatBeatsForAWeekHoldsASlotForAnHour) {
 
 TEST(WithoutProgress, APolicyMayGiveAHandoffMoreThanAnHour) {
   Life life = beating();
-  life.status().conditions.push_back(kSignedByUs);
+  for (api::Condition& each : life.status().conditions) {
+    if (each.type == kSignedByUs.type) each = kSignedByUs;
+  }
   life.spec().timeouts.total = seconds(7200);
   beat(life, minutes(110));
   EXPECT_EQ(life.condition_reason("SlotAcquired"), "Acquired");
