@@ -59,6 +59,8 @@ bool has_asked(const EvictorContext& context) {
 std::optional<RemoteFailure> idle_too_long(const EvictorContext& context, const Observation& seen,
                                            const Adapter& adapter) {
   const api::EvacuationStatus& status = context.evacuation.status;
+  // The generic protocol has deadlines of its own, and `none` asks no operator.
+  if (adapter.name() == AnnotationEvictor::kGeneric || adapter.name() == "none") return std::nullopt;
   const bool waits = status.phase == EvacuationPhase::kInProgress && !seen.requested && !seen.ready && !seen.vanished;
   if (!waits || has_asked(context) || !status.in_progress_since) return std::nullopt;
   if (context.now < *status.in_progress_since + kIdleInProgress) return std::nullopt;

@@ -201,7 +201,7 @@ TEST(NextEvictorMessage, SaysThatNoAttemptIsLeft) {
   EXPECT_NE(decision.status.message.find("no attempt is left"), std::string::npos) << decision.status.message;
 }
 
-TEST(NextEvictor, NoPlainEvictionOfTikvUnderOperatorV2) {
+TEST(NextEvictor, NoEvictionOfTikvUnderOperatorV2WithAShorterGracePeriod) {
   for (const bool named : {false, true}) {
     Life life;
     api::Pod pod = make_pod();
@@ -209,10 +209,11 @@ TEST(NextEvictor, NoPlainEvictionOfTikvUnderOperatorV2) {
         api::StringMap({{"pingcap.com/component", "tikv"}, {"app.kubernetes.io/managed-by", "tidb-operator"}});
     life.set_pod(pod);
     if (named) life.spec().evictors = {{"stateful-handoff", {}}, {"eviction-api", {}}};
+    life.spec().grace_period_seconds = 30;
     life.tick();
     EXPECT_EQ(life.phase(), EvacuationPhase::kFailed);
     EXPECT_EQ(life.status().reason, "NotEvictable");
-    EXPECT_NE(life.status().message.find("only operator v1 is supported"), std::string::npos) << life.status().message;
+    EXPECT_NE(life.status().message.find("spec.gracePeriodSeconds would end TiKV"), std::string::npos) << life.status().message;
   }
 }
 
