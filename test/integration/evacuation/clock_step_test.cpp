@@ -139,7 +139,8 @@ TEST_F(ClockStep, OfThirtyDaysAheadThatIsSetRightExcludesNothingForLong) {
        {"spec",
         {{"mode", "Automatic"},
          {"limits", {{"cooldown", {{"workload", "10m"}}}}},
-         {"strategies", api::Json::array({{{"name", "PodLifeTime"}}})}}}});
+         {"strategies",
+          api::Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 31'536'000}}}}})}}}});
   const auto of_calm = [](api::Json& spec) {
     be_patient(spec);
     spec["source"] = {{"policy", "calm"}};
