@@ -132,33 +132,23 @@ class Shell : public testing::Test, private kube::EventSink, private controllers
   }
 
   controllers::evacuation::Reconciler::Dependencies dependencies(
-      controllers::evacuation::Audit& audit = controllers::evacuation::no_audit()) {
-    return {client, clock, registry, evacuations, pods,    pdbs,    admission, *this,   *this, [this] { return leads; },
-            {},     "me",  "v1",     base::Log(), nullptr, nullptr, nullptr,   nullptr, audit};
-  }
-  controllers::evacuation::Reconciler::Dependencies dependencies_with(controllers::KeySource& keys) {
-    return {client,
-            clock,
-            registry,
-            evacuations,
-            pods,
-            pdbs,
-            admission,
-            *this,
-            *this,
-            [this] { return leads; },
-            {},
-            "me",
-            "v1",
-            base::Log(),
-            nullptr,
-            nullptr,
-            nullptr,
-            nullptr,
-            controllers::evacuation::no_audit(),
-            {},
-            {},
-            keys};
+      controllers::evacuation::Audit& audit = controllers::evacuation::no_audit(),
+      controllers::KeySource& keys = controllers::keys_in_memory()) {
+    return {.client = client,
+            .clock = clock,
+            .evictors = registry,
+            .evacuations = evacuations,
+            .pods = pods,
+            .pdbs = pdbs,
+            .admission = admission,
+            .events = *this,
+            .metrics = *this,
+            .may_act = [this] { return leads; },
+            .desired_replicas = {},
+            .identity = "me",
+            .log = base::Log(),
+            .audit = audit,
+            .keys = keys};
   }
   /// To the end of the second in which a granted eviction needs no write of its own.
   base::Result<kube::Requeue> reconcile_over_a_second() {
@@ -792,7 +782,7 @@ TEST_F(ForgedOrigin, AnUnknownKeyIsNotJudgedWhileTheKeysCannotBeRead) {
       signed_elsewhere.meta.annotations.value(api::well_known::kOriginAnnotation);
   put(signed_elsewhere);
   OldKeys old;
-  controllers::evacuation::Reconciler::Dependencies with_old = dependencies_with(old);
+  controllers::evacuation::Reconciler::Dependencies with_old = dependencies(controllers::evacuation::no_audit(), old);
   controllers::evacuation::Reconciler waiting(with_old);
   ASSERT_TRUE(waiting.reconcile(key));
   EXPECT_FALSE(server.evacuation.contains("status") && server.evacuation["status"].contains("conditions"))
