@@ -168,7 +168,7 @@ class LowNodeLoadReader {
     if (low == nullptr && high == nullptr) return;
     Json lower = low != nullptr && low->is_object() ? *low : Json::object();
     Json upper = high != nullptr && high->is_object() ? *high : Json::object();
-    for (const auto& [resource, percent] : Json(upper).items()) lower.emplace(resource, percent);
+    for (const auto& [resource, percent] : upper.items()) lower.emplace(resource, percent);
     for (const auto& [resource, percent] : lower.items()) upper.emplace(resource, 100);
     to["thresholds"] = std::move(lower);
     to["targetThresholds"] = std::move(upper);

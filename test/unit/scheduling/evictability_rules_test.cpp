@@ -95,12 +95,6 @@ INSTANTIATE_TEST_SUITE_P(
                          "LocalStorage"},
         EvictabilityCase{"RefusesEmptyDir", [](P& p, E&, C&) { volume(p, api::VolumeKind::kEmptyDir); },
                          "LocalStorage"},
-        EvictabilityCase{"AllowsAVirtualMachineWithTheEmptyDirsOfItsLauncher",
-                         [](P& p, E&, C&) {
-                           p.label("kubevirt.io", "virt-launcher").annotate("kubevirt.io/domain", "db");
-                           volume(p, api::VolumeKind::kEmptyDir);
-                         },
-                         ""},
         EvictabilityCase{"RefusesHostPathsOfAVirtualMachine",
                          [](P& p, E&, C&) {
                            p.label("kubevirt.io", "virt-launcher").annotate("kubevirt.io/domain", "db");
@@ -144,6 +138,12 @@ constexpr auto kSafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict";
 INSTANTIATE_TEST_SUITE_P(
     Volumes, OwnEvictabilityTest,
     testing::Values(
+        EvictabilityCase{"OfALauncherAreNoDataOfItsVirtualMachine",
+                         [](P& p, E&, C&) {
+                           p.label("kubevirt.io", "virt-launcher").annotate("kubevirt.io/domain", "db");
+                           volume(p, api::VolumeKind::kEmptyDir);
+                         },
+                         ""},
         EvictabilityCase{"AreWaivedByName",
                          [](P& p, E& e, C&) { scratch(p, "tmp"), e.pod_protections.ignored_volumes = {"tmp"}; }, ""},
         EvictabilityCase{"AreNotWaivedByAnotherName",
