@@ -1048,21 +1048,21 @@ INSTANTIATE_TEST_SUITE_P(
                    [](World& s) {
                      gone(s);
                      s.evacuation.status.refs.emplace_back("virtualMachine", "db");
-                     s.machine = {{"metadata", {{"deletionTimestamp", "2026-11-21T12:00:00Z"}}}};
+                     s.machine = Json{{"metadata", {{"deletionTimestamp", "2026-11-21T12:00:00Z"}}}};
                    },
                    State::kNotExpected, false},
         ArriveCase{"ItsVirtualMachineIsHalted",
                    [](World& s) {
                      gone(s);
                      s.evacuation.status.refs.emplace_back("virtualMachine", "db");
-                     s.machine = {{"spec", {{"runStrategy", "Halted"}}}};
+                     s.machine = Json{{"spec", {{"runStrategy", "Halted"}}}};
                    },
                    State::kNotExpected, false},
         ArriveCase{"ItsVirtualMachineStartsItAgain",
                    [](World& s) {
                      gone(s);
                      s.evacuation.status.refs.emplace_back("virtualMachine", "db");
-                     s.machine = {{"spec", {{"runStrategy", "Always"}}}};
+                     s.machine = Json{{"spec", {{"runStrategy", "Always"}}}};
                    },
                    State::kPending, false},
         ArriveCase{"VirtualMachinesAreNotServed",
@@ -1070,7 +1070,7 @@ INSTANTIATE_TEST_SUITE_P(
                      gone(s);
                      s.evacuation.status.refs.emplace_back("virtualMachine", "db");
                      s.machine_status = 404;
-                     s.machine = {{"kind", "Status"}};
+                     s.machine = Json{{"kind", "Status"}};
                    },
                    State::kPending, false},
         ArriveCase{"StillHere", [](World&) {}, State::kPending, false},

@@ -35,7 +35,7 @@ class EventsTest : public ::testing::Test {
     transport.answer = [this](const Request& request) -> base::Result<Response> {
       if (failure) return *failure;
       if (status == 404) return testing::not_found(request.path.substr(request.path.rfind('/') + 1));
-      return json_response(status, "{}");
+      return json_response(status, R"({"kind":"Status","status":"Failure"})");
     };
   }
   std::vector<std::string> methods() const {

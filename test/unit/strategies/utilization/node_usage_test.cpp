@@ -35,9 +35,9 @@ INSTANTIATE_TEST_SUITE_P(Resources, Percent,
                                                      std::nullopt}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(MeanFullness, CountsResourcesThatAreNotPublishedAsEmpty) {
+TEST(MeanFullness, LeavesOutWhatTheNodeDoesNotPublish) {
   const NodeUsage usage{0, {2000, 0}, {4000, std::nullopt}};
-  EXPECT_EQ(mean_fullness(usage, {"cpu", "x/gpu"}), 25.0);
+  EXPECT_EQ(mean_fullness(usage, {"cpu", "x/gpu"}), 50.0);
   EXPECT_EQ(mean_fullness(usage, {}), 0.0);
 }
 
