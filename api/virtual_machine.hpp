@@ -1,6 +1,6 @@
 #pragma once
 
-/// How a pod takes part in a virtual machine of KubeVirt, as its labels and annotations tell.
+/// The part of a pod in a virtual machine of KubeVirt, by its labels and annotations.
 
 #include <string>
 
@@ -19,7 +19,7 @@ const std::string& machine_of(const Pod& pod);
 bool is_hotplug_pod(const Pod& pod);
 
 /// Data in the pod's emptyDir volumes is lost when the pod goes. False for a launcher pod: what it keeps there is
-/// KubeVirt's own or travels with the live migration. Whether the machine migrates at all the pod does not tell.
+/// KubeVirt's own or travels with the live migration. The pod does not show whether the machine migrates.
 bool loses_empty_dirs(const Pod& pod);
 
 }  // namespace api

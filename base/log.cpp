@@ -31,7 +31,8 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
 /// C0, DEL and C1: a terminal obeys them.
 bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0); }
 
-/// Of text in UTF-8: the control character that begins at `at`, and how many bytes it has; 0 bytes: none begins there.
+/// Returns the control character of UTF-8 text that begins at `at`, and how many bytes it has; 0 bytes: none begins
+/// there.
 std::pair<char32_t, std::size_t> control_at(std::string_view text, std::size_t at) {
   const auto byte = static_cast<unsigned char>(text[at]);
   if (byte < 0x80) return {byte, is_control(byte) ? 1 : 0};

@@ -48,7 +48,7 @@ Classification classify_call(const CallResult& answer, std::span<const KnownText
 
 /// "; services[NAME] of …: what to look at" where the answer's status says so, else "".
 std::string service_setting(std::string_view service, int status);
-/// A service's answer outside 2xx for people: its code, the start of its body, and service_setting().
+/// A human-readable answer of a service outside 2xx: its code, the start of its body, and service_setting().
 std::string service_refusal(std::string_view service, const kube::Response& answer);
 
 /// How long to wait before the same call again (state-machine.md#delays): grows with `consecutive` blocked answers

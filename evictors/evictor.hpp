@@ -272,8 +272,8 @@ class Evictor {
   /// that does not ask the owner itself (Probe::required), whatever timed out or failed (T22).
   virtual bool owner_decides(const EvictorContext& context) const;
 
-  /// How the pod can leave without a change of its PodDisruptionBudget, for people. Asked of every evictor, named in
-  /// the spec or not. Empty: this evictor knows no way.
+  /// Human-readable way for the pod to leave without a change of its PodDisruptionBudget. Asked of every evictor, also
+  /// of those that the spec does not name. Empty: this evictor knows no way.
   virtual std::string advice(const EvictorContext&) const { return {}; }
 
   /// Longest time from the start of a call of this attempt to its answer. At least kCallTimeout.

@@ -28,10 +28,10 @@ inline constexpr base::seconds kEndAfterGrace{120};
 /// kMaxGracePeriod.
 base::seconds grace_period(const api::EvacuationSpec& spec, const api::Pod* pod);
 
-/// Of a deletion that begins now: spec.timeouts.termination, or the grace period + kEndAfterGrace.
+/// Timeout of a deletion that begins now: spec.timeouts.termination, or the grace period + kEndAfterGrace.
 base::seconds termination_timeout(const api::EvacuationSpec& spec, const api::Pod* pod);
 /// When a pod that is seen to terminate since `now` is stuck: spec.timeouts.termination later, or kEndAfterGrace after
-/// both its deletionTimestamp and `now`. Whoever deleted it may have chosen another grace period than ours.
+/// both its deletionTimestamp and `now`. The deletion may have another grace period than an eviction of ours.
 base::TimePoint termination_deadline(const api::EvacuationSpec& spec, const api::Pod* pod, base::TimePoint now);
 
 /// Time a call may take, from its start to its answer.

@@ -95,8 +95,8 @@ base::Error no_answer(const std::string& what, const StatusBody& status, const R
       fmt::format("404, but not that {}: {}", what, text.empty() ? foreign_message(response) : text));
 }
 
-/// Of an answer without a Status. 401 makes the credentials be read again, 404 has its own judge, 429 comes as text
-/// from API servers, too.
+/// True if a proxy sent this answer, which has no Status. 401 makes the credentials be read again, 404 has its own
+/// judge, 429 comes as text from API servers, too.
 bool is_proxy_answer(const Response& response) {
   if (response.status < 400 || response.status >= 500 || response.status == 401 || response.status == 429) return false;
   return response.status != 404 || looks_like_html(response.content_type, response.body);

@@ -36,7 +36,7 @@ std::size_t cost_of(const api::Pod& pod) {
   return 1 + pod.topology_spread.size() + (pod.affinity ? api::pod_term_count(*pod.affinity) : 0);
 }
 
-/// Those that are asked: within both bounds, with namespaces in turns, so that one of them cannot crowd out the pods of
+/// Pods that are placed: within both bounds, with namespaces in turns, so that one of them cannot crowd out the pods of
 /// the others. `queue`: in the scheduler's order, and so is the result.
 std::vector<PodIndex> chosen_from(const scheduling::ClusterSnapshot& cluster, const std::vector<PodIndex>& queue) {
   std::vector<std::pair<std::size_t, std::size_t>> turns;  // of each pod: its turn in its namespace, its place

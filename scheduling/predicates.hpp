@@ -84,7 +84,7 @@ class FitQuery {
   bool fits(NodeIndex node) const { return !refusal(node); }
   /// The same at kScheduler as if the node had room for everything that is requested.
   std::optional<Refusal> refusal_beside_room(NodeIndex node) const;
-  /// fits() at kScheduler as if the node had room for everything that is requested, and the pod no topology spread
+  /// fits() at kScheduler as if the node had capacity for all requests of the pod, and the pod no topology spread
   /// constraints.
   bool fits_beside_room_and_spread(NodeIndex node) const;
 

@@ -278,7 +278,7 @@ std::shared_ptr<const ResourceList> held_beside(const ResourceList& requests, co
                                                 bool may_not_grow) {
   ResourceList all = may_not_grow ? ResourceList() : requests;
   raise_to(all, held);
-  if (may_not_grow) {  // the status tells only what can be resized
+  if (may_not_grow) {  // the status has only resources that can be resized
     const auto is_before = [](const auto& a, const auto& b) { return a.first < b.first; };
     ResourceList rest;
     std::ranges::set_difference(requests, held, std::back_inserter(rest), is_before);

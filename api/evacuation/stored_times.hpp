@@ -11,8 +11,8 @@ namespace api {
 /// The caller has to store the result: the next correction begins at another `now`.
 void correct_times(EvacuationStatus& status, base::TimePoint now);
 
-/// Likewise the watermarks of its counters, and when rounds and restarts were looked at. The start of the last cycle
-/// stays: one from the future makes the next cycle due at once, and CooldownLedger corrects the cooldowns.
+/// Corrects the watermarks of a policy's counters, and when its rounds and restarts were judged. The start of the last
+/// cycle stays: one from the future makes the next cycle due at once, and CooldownLedger corrects the cooldowns.
 void correct_times(DeschedulerPolicyStatus& status, base::TimePoint now);
 
 }  // namespace api

@@ -57,7 +57,8 @@ planning::PlanInput plan_input(const api::DeschedulerPolicy& policy, const plann
   return input;
 }
 
-/// The plan's word on the pod, by its name: pods of a dump manually may have no UID. False: no strategy named it.
+/// Takes what the plan says of the pod, by its name: pods of a dump written manually may have no UID. Returns false if
+/// no strategy named it.
 bool take_from_plan(const planning::Plan& plan, const api::ObjectMeta& pod, PolicyOpinion& opinion) {
   const auto is_about_it = [&](const auto& row) { return row.pod == pod.name && row.ns == pod.ns; };
   const auto move = std::ranges::find_if(plan.moves, is_about_it);

@@ -94,7 +94,7 @@ void CooldownLedger::set_policy_limits(const std::string& policy, const std::opt
   }
 }
 
-/// A wrong time that is told again, or the right time of the same evacuation.
+/// True for a wrong time that was corrected before, and for the right time of the same evacuation.
 bool CooldownLedger::is_corrected(const std::string& subject, base::TimePoint time) const {
   const auto known = corrections_.find(subject);
   if (known == corrections_.end()) return false;

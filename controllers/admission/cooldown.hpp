@@ -62,7 +62,7 @@ class CooldownLedger {
 
  private:
   using Times = std::map<base::TimePoint, std::string>;  ///< → policy; "": manual
-  /// What a clock that was ahead has written of a subject, and when that was corrected.
+  /// Times of a subject that were stored while the clock was ahead, and when they were corrected.
   struct Correction {
     std::set<base::TimePoint> wrong;
     base::TimePoint at{};
@@ -70,7 +70,7 @@ class CooldownLedger {
 
   void add(const std::string& subject, base::TimePoint time, const std::string& policy);
   bool is_corrected(const std::string& subject, base::TimePoint time) const;
-  /// Once: a time that followed `now` at each look would never pass.
+  /// Corrects each time once: a time that follows `now` at each call would never pass.
   void correct(const std::string& subject, Times& times, base::TimePoint now) const;
   void forget_the_oldest();
   bool matters(const std::string& subject, base::TimePoint last, const std::string& policy, base::TimePoint now) const;

@@ -27,7 +27,7 @@ class PdbWaitList {
   /// Who waits already keeps its turn.
   void wait(const api::ObjectKey& evacuation, const api::ObjectKey& pdb, const Place& place);
   void leave(const api::ObjectKey& evacuation);
-  /// It is gone: so is a wake that it has not taken.
+  /// Removes an Evacuation that is gone, and a wake that it has not taken.
   void forget(const api::ObjectKey& evacuation);
 
   /// Whom to enqueue now that the budget allows more; nullopt: it is gone. As many of those who evict by themselves as

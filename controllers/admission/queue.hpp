@@ -92,7 +92,7 @@ class AdmissionQueue {
   /// there is none.
   std::optional<AdmissionEntry::Departing> departing(const api::ObjectKey& key) const;
 
-  /// It counts for its workload only from now on: its pod takes too long to leave (T38).
+  /// Counts the Evacuation for its workload only from now on: its pod takes too long to leave (T38).
   void stop_counting_departing(const api::ObjectKey& key);
 
   /// Does anybody wait for what this one holds? A PodGroup that waits for several slots counts as one.

@@ -17,7 +17,7 @@ bool was_admitted(const api::Evacuation& evacuation) {
   return !slot || slot->status == api::ConditionStatus::kTrue;
 }
 
-/// Its slot went to others, and it goes on (T38).
+/// True if the slot of the Evacuation went to others, and it goes on (T38).
 bool goes_on_without_slot(const api::Evacuation& evacuation) {
   const auto* slot = api::find_condition(evacuation.status.conditions, api::ConditionType::kSlotAcquired);
   const api::EvacuationPhase phase = evacuation.status.phase;

@@ -66,7 +66,7 @@ std::string target_node(const api::Evacuation& evacuation);
 bool holds_slot(const api::Evacuation& evacuation);
 /// Does it hold those of the workload and the target node? These wait for the replacement, too.
 bool holds_arrival_slot(const api::Evacuation& evacuation);
-/// Does it hold that of the workload? One whose slot went to others while it goes on (T38) keeps that.
+/// True if it holds the slot of its workload. An Evacuation that goes on without a slot (T38) keeps it.
 bool holds_workload_slot(const api::Evacuation& evacuation);
 
 }  // namespace controllers

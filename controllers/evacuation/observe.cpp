@@ -236,8 +236,8 @@ void Reconciler::Reconciliation::observe_creator() {
     seen_.creator = api::to_json_text(*subject);
 }
 
-/// It carries a signature, and no key can tell whether that is the operator's: nothing is decided without the keys, in
-/// no phase. They may have been rotated since they were read last.
+/// The Evacuation carries a signature that no known key verifies. In no phase is anything decided without the keys:
+/// they may have been rotated since they were read last.
 bool Reconciler::Reconciliation::waits_for_keys() const {
   const api::Evacuation& evacuation = seen_.evacuation;
   const bool asks = origin_is_open(evacuation) && !api::is_terminal(evacuation.status.phase) &&

@@ -182,7 +182,7 @@ class Reconciler {
   };
   mutable std::mutex mutex_;  ///< of what follows
   std::map<api::ObjectKey, Backoff> backoffs_;
-  std::map<std::string, base::TimePoint, std::less<>> dead_until_;              ///< evictors that nobody serves here
+  std::map<std::string, base::TimePoint, std::less<>> dead_until_;              ///< evictors that nothing serves here
   std::map<std::string, std::map<std::string, base::TimePoint>> dead_reports_;  ///< by evictor and namespace
   std::map<api::ObjectKey, OwnWrite> own_writes_;
   std::map<api::ObjectKey, UnsavedGrant> unsaved_;

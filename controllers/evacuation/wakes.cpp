@@ -28,7 +28,7 @@ constexpr base::seconds kMinDelay{2};
 
 using Evacuations = std::vector<std::shared_ptr<const api::Evacuation>>;
 
-/// It has the pod, or the pod was made for it.
+/// True if the Evacuation has the pod, or the pod was made for it.
 bool is_tied_to(const api::Evacuation& evacuation, const api::Pod& pod) {
   const auto& outcome = evacuation.status.outcome;
   if (outcome && outcome->replacement && outcome->replacement->uid == pod.meta.uid) return true;

@@ -13,14 +13,14 @@
 namespace controllers {
 
 /// Notifications that wait for one receiver, bounded. Those about policies come first, then those about Evacuations of
-/// policies, then those about manual ones. Within a rank namespaces take turns. One place too few is made by the
-/// namespace that has most waiting, of a later rank or of its own: no namespace can take places from policies, or from
-/// another namespace more than its share. Not thread-safe.
+/// policies, then those about manual ones. Within a rank namespaces take turns. If the queue is full, the
+/// namespace with the most waiting, of a later rank or of the same, loses one: no namespace can take places from
+/// policies, or more than its share from another namespace. Not thread-safe.
 class NotificationQueue {
  public:
   explicit NotificationQueue(std::size_t most) : most_(most) {}
 
-  /// What found no place: `told` itself, or the one that made room for it. nullopt: nothing was left out.
+  /// Returns the notification that was left out: `told`, or the one that it displaced. nullopt: none was.
   std::optional<Notification> push(Notification told);
 
   /// The next ones to send, at most `most`, in the order in which they came. They stay until settle() and are not

@@ -156,13 +156,13 @@ void replace_condition(api::Evacuation& evacuation, api::Condition condition) {
   *std::ranges::find(conditions, condition.type, &api::Condition::type) = std::move(condition);
 }
 
-/// Whoever may write a status may write a priority that nobody signed into it.
+/// Any writer of a status can store a priority that was not signed.
 void keep_signed_priority(api::Evacuation& evacuation, std::int32_t priority) {
   auto& stored = evacuation.status.signed_priority;
   if (stored.value_or(evacuation.spec.priority) != priority) stored = priority;
 }
 
-/// The stored condition is a claim. While no key can tell it is open again.
+/// The stored condition is a claim. Without keys it is undecided again.
 void prove_again(api::Evacuation& evacuation, const signing::KeyRing* keys, OriginMemory& memory) {
   const auto proved = memory.proved_priority(evacuation.meta.uid);
   if (proved) return keep_signed_priority(evacuation, *proved);

@@ -41,9 +41,8 @@ std::string_view to_string(OriginProof proof);
 /// of its status stores it.
 ///  * Not judged yet, and its signature is good: True. (Not good: absent still. Who decides on it judges it.)
 ///  * True, but its spec is not the one that was accepted any more: False.
-///  * True, but this process has not proved it: its signature is proved again. Not good: False. No key can tell:
-///  absent.
-///    Whoever may write a status may claim anything in it.
+///  * True, but this process has not proved it: its signature is proved again. Not good: False. Without keys:
+///    absent. Any writer of a status can claim anything in it.
 /// `keys`: nullptr while there are none. `memory`: nullptr: a stored True is believed.
 void settle_origin(api::Evacuation& evacuation, const signing::KeyRing* keys, OriginMemory* memory = nullptr);
 

@@ -172,7 +172,7 @@ void look_at_vmi(const Document& document, View& view) {
   view.vmi = read_vmi_object(vmi);
 }
 
-/// With these the guest stays down after an eviction: nobody but a user starts it.
+/// False for strategies with which the guest stays down after an eviction until a user starts it.
 bool runs_again(const Json& machine) {
   if (const Json* running = api::find_at(machine, {"spec", "running"}); running && running->is_boolean())
     return running->get<bool>();

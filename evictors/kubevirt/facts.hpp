@@ -117,7 +117,7 @@ struct View {
   const Migration* named(std::string_view name) const;
 };
 
-/// What becomes of the VM when its pod is asked to go by eviction, as far as its objects tell.
+/// What becomes of the VM when its pod is evicted, as far as its objects show.
 enum class MachineFate {
   kMigrates,
   kUndecided,  ///< it is to migrate, and its guest still boots: whether it can is not known yet
@@ -127,7 +127,7 @@ enum class MachineFate {
   kUnknown,    ///< not seen, or its strategy is the cluster's, which is not known
 };
 MachineFate fate_of(const View& view);
-/// The same of a GET of the VMI and a LIST of KubeVirt objects that were made elsewhere.
+/// MachineFate by a GET of the VMI and a LIST of KubeVirt objects that the caller made.
 MachineFate fate_of(const Document& vmi, const Document& kubevirts);
 /// Its evictionStrategy, else the cluster's; empty: none that is known.
 const std::string& strategy_of(const View& view);

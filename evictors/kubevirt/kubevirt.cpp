@@ -51,7 +51,7 @@ std::optional<Read> read_target(const EvictorContext& context) {
   return Read{std::string(kTargetDocument), kube::list_request(kube::kPods, options), ""};
 }
 
-/// Whether the guest is started again its VirtualMachine tells, once the VMI is gone.
+/// After the VMI is gone, its VirtualMachine shows whether the guest is started again.
 std::optional<Read> read_machine(const EvictorContext& context) {
   const std::string machine(context.ref(kMachineRef));
   const bool over = context.evacuation.status.phase == EvacuationPhase::kVerifying;

@@ -48,7 +48,7 @@ std::optional<std::int64_t> parse_seconds(std::string_view text) {
   return value >= 1 && value <= kMaxLiveness ? std::optional(value) : std::nullopt;
 }
 
-/// A controller has kMinLiveness at least: whoever makes an Evacuation must not have the API judged by one second.
+/// At least kMinLiveness: a tenant must not have the API declared dead after one second.
 base::seconds liveness(const EvictorContext& context) {
   const std::int64_t asked = parse_seconds(context.parameter(kLivenessSeconds, "")).value_or(kDefaultLiveness);
   return base::seconds(std::max(asked, kMinLiveness));

@@ -26,7 +26,7 @@ struct CredentialTarget {
 base::Status may_send_credentials(const std::optional<std::string>& servers, const CredentialTarget& target,
                                   std::string_view holder);
 
-/// The same decision about credentials in `file`, by the file kServersKey in its folder.
+/// Decides about credentials in `file`, by the file kServersKey in its folder.
 base::Status may_send_file(const std::string& file, const CredentialTarget& target);
 
 }  // namespace kube

@@ -12,7 +12,7 @@ namespace scheduling {
 /// Pod (anti-)affinity terms of a cluster that planning takes into account. Pods that share labels and affinity count
 /// once. Real clusters have a few terms per workload.
 inline constexpr std::size_t kMaxTermsInCluster = std::size_t{1} << 16;
-/// Those among them that speak about pods of other namespaces: they are compared with the labels of the whole cluster.
+/// Terms among them that select pods of other namespaces: they are compared with the labels of the whole cluster.
 inline constexpr std::size_t kMaxForeignTerms = 2048;
 
 /// Terms that one kind of pods of a namespace has.

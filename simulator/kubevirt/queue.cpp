@@ -102,7 +102,7 @@ bool another_runs(const View& view, const Json& vmi, const Json& vmim) {
                              [&](const Object& each) { return uid_of(*each) != uid_of(vmim) && is_running(*each); });
 }
 
-/// Nothing but this condition tells why it stays Pending. It has neither reason nor message.
+/// Only this condition shows why the migration stays Pending. It has neither reason nor message.
 void show_quota(const View& view, const Json& vmim, Writes& writes) {
   if (condition_of(vmim, kRejectedByQuota)) return;
   Json conditions = Json::array();

@@ -16,7 +16,7 @@
 
 namespace simulator {
 
-/// What one member tells beside its role.
+/// What one member publishes beside its role.
 struct PatroniTags {
   bool nofailover = false;
   std::int64_t position = 1000;  ///< in the log
@@ -28,10 +28,10 @@ struct PatroniCluster {
   std::string name;             ///< label cluster-name of its pods
   bool config_maps = false;     ///< keys in ConfigMaps instead of Endpoints
   base::seconds loop_wait{10};  ///< a switchover is given up after twice that, at least 20 s
-  /// From the request to the new leader; nobody leads in between. 0: it is over before the request is answered.
+  /// From the request to the new leader; no member leads in between. 0: it is over before the request is answered.
   base::Duration switch_takes{};
-  base::Duration demotion = base::seconds(2);  ///< the former leader has no role for so long
-  base::Duration joining{};                    ///< a member that became Ready has no role for so long
+  base::Duration demotion = base::seconds(2);  ///< time for which the former leader has no role
+  base::Duration joining{};                    ///< time for which a member that became Ready has no role
   std::optional<std::string> sync_standby{};   ///< synchronous mode, with that standby
   bool obeys = true;                           ///< false: an accepted switchover comes to nothing
   bool wants_credentials = false;              ///< 401 to every POST
@@ -46,9 +46,9 @@ class Patroni final : public Actor {
   /// The first Ready member becomes its leader.
   void add(PatroniCluster cluster);
   PatroniCluster& cluster(const std::string& name);
-  /// "" while nobody leads.
+  /// "" while no member leads.
   std::string leader(const std::string& name) const;
-  /// Somebody makes that member the leader.
+  /// Makes that member the leader.
   void promote(const std::string& name, const std::string& member);
   /// POST …/pods/<scheme>:<pod>:8008/proxy/switchover of one of its members. For ApiServer::add_endpoint.
   std::optional<kube::Response> answer(const RequestInfo& info, const kube::Request& request);

@@ -1,4 +1,4 @@
-/// What lists that a tenant controls cost the plans of everybody else: each list of one object, or of one tenant's
+/// What lists that a tenant controls cost the plans of all others: each list of one object, or of one tenant's
 /// objects, with n entries and with ten times as many. The aim is at most 12 times the time. Figures are CPU time of
 /// decoding the object, a snapshot, and a plan of several strategies. "ratio" compares the whole times; "own_ratio"
 /// what the object adds to the time without it, 0 where n entries add less than two milliseconds.

@@ -38,8 +38,8 @@ class EndpointClient {
   std::unique_ptr<kube::Transport> transport_;
 };
 
-/// What an answer outside 2xx means and which field of the endpoint to look at, in own words: nothing of its body is
-/// quoted, which is of whoever answers at an address that a policy names. nullopt: 2xx.
+/// What an answer outside 2xx means and which field of the endpoint to look at, in own words. Nothing of its body is
+/// quoted, because a policy's author chose the server. nullopt: 2xx.
 std::optional<base::Error> refusal_of(const kube::Response& response);
 
 }  // namespace usage

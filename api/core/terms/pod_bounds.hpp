@@ -1,7 +1,7 @@
 #pragma once
 
 /// Bounds on the lists of a pod. Planning compares them with the lists of other pods and with all nodes, so one pod
-/// with a very long list would stop the planning of everybody else's pods.
+/// with a very long list would stop the planning of all other pods.
 
 #include "api/core/kinds.hpp"
 
@@ -9,7 +9,7 @@ namespace api {
 
 /// Pod (anti-)affinity terms, required and preferred ones.
 std::size_t pod_term_count(const Affinity& affinity);
-/// Those of them, for a pod of namespace `ns`, that name another namespace or choose namespaces by labels.
+/// Number of terms that, for a pod of namespace `ns`, name another namespace or select namespaces by labels.
 std::size_t foreign_term_count(const Affinity& affinity, std::string_view ns);
 
 /// Pod::oversized of a pod whose namespace has too many affinity terms in all its pods.

@@ -65,7 +65,7 @@ struct Observed {
   /// Why a pod that leaves an emptied node has no other node to go to, as just seen; empty: it has one.
   std::string no_destination;
   std::set<std::string> emptied_nodes;  ///< Verifying: nodes that are emptied together with the pod's
-  bool slot_is_waited_for = false;      ///< somebody could go if this one gave its slot back
+  bool slot_is_waited_for = false;      ///< another one could begin if this one gave its slot back
   OperatorRules rules;
   std::vector<Sibling> siblings;  ///< looked up once the pod's controller is known
   /// How long earlier Evacuations of the same workload were InProgress, shortest first; at most the newest 16.

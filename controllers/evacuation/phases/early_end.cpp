@@ -16,7 +16,7 @@ using api::ConditionStatus;
 using api::EvacuationPhase;
 using evictors::Rollback;
 
-/// A slot is held and nothing gets on.
+/// A slot is held without progress.
 struct Standstill {
   base::TimePoint due;        ///< the slot goes to those that wait for it from then on
   std::string what;           ///< human-readable
@@ -95,7 +95,7 @@ std::optional<Standstill> takes_too_long(const StatusBuilder& builder) {
                     is_preparing};
 }
 
-/// The one that ends first.
+/// The standstill that is due first.
 std::optional<Standstill> first_standstill(StatusBuilder& builder) {
   std::optional<Standstill> first = blocked(builder);
   const auto take = [&](std::optional<Standstill> other) {
@@ -112,7 +112,7 @@ bool slot_was_returned(const StatusBuilder& builder) {
   return builder.condition_has_reason(ConditionType::kSlotAcquired, Reason::kNoProgress);
 }
 
-/// True: the slot goes to others now. Looks again while nobody waits for it.
+/// Returns true if the slot goes to others now. Wakes again while no Evacuation waits for it.
 bool must_give_slot(StatusBuilder& builder, base::TimePoint due) {
   builder.wake_at_deadline(due);
   if (!builder.expired(due) || outcome_open(builder)) return false;

@@ -61,7 +61,7 @@ class PatroniAdapter final : public SwitchoverAdapter {
   std::string_view name() const override { return "patroni"; }
 
   /// The role label is absent whenever PostgreSQL does not run, so it alone does not make a member. The labels of other
-  /// operators have other keys: there Patroni's own annotation tells.
+  /// operators have other keys: there Patroni's own annotation decides.
   bool recognises(const api::Pod& pod) const override {
     if (is_helper(pod)) return false;
     return (is_spilo(pod) && is_plain_name(pod_label(pod, kSpiloCluster))) || patroni_member(pod).has_value();

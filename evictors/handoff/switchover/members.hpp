@@ -19,7 +19,7 @@ InstanceRole role_of_label(std::string_view value);
 
 /// Ready, and neither ended nor being deleted.
 bool is_live(const api::Pod& pod);
-/// It counts its completions: it is no member of anything.
+/// True for a pod of a Job: it is no member of a cluster.
 bool belongs_to_job(const api::Pod& pod);
 
 inline constexpr std::string_view kInstances = "instances";

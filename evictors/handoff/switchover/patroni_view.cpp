@@ -28,8 +28,8 @@ std::string annotation_in(const api::Json& object, std::string_view key) {
   return api::text_at(object, {"metadata", "annotations", key});
 }
 
-/// Endpoints SCOPE are those of a Service, too: Patroni's annotations tell that it keeps the leader key there. The key
-/// itself is absent while nobody leads.
+/// Endpoints SCOPE are those of a Service, too: Patroni's annotations show that it keeps the leader key there. The key
+/// itself is absent while no member leads.
 bool holds_leader_key(const api::Json& object) {
   return std::ranges::any_of(std::array<std::string_view, 5>{"leader", "ttl", "renewTime", "optime", "transitions"},
                              [&](std::string_view key) {

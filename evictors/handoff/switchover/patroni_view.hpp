@@ -43,7 +43,7 @@ bool is_patroni_key(const Document& document);
 /// All keys were read, or there are none in Kubernetes.
 bool has_patroni_keys(const EvictorContext& context);
 
-/// The member that the leader key names; empty: nobody leads.
+/// The member that the leader key names; empty: no member leads.
 std::string patroni_leader(const EvictorContext& context);
 /// The candidate of a switchover away from `leader` that Patroni has accepted and not finished; empty: there is none.
 /// "?": any member.
