@@ -159,8 +159,11 @@ class Switchover : public Rig {
 class UnaskedPrimary : public Switchover {
  protected:
   void expect_kept() {
-    expect_end(begin_plain_evacuation(), Phase::kFailed, "NotEvictable", "set parameter switchover to \"true\"");
+    const std::string name = begin_plain_evacuation();
+    expect_end(name, Phase::kFailed, "NotEvictable", "set parameter switchover to \"true\"");
     EXPECT_TRUE(evictions().empty());
+    delete_evacuation(name);
+    settle();
   }
   void expect_kept_by_any_of(const std::vector<Json>& budgets) {
     remove_budgets();
