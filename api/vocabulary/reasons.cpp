@@ -268,7 +268,8 @@ constexpr std::array kReasons = {
     Term<Reason>{
         Reason::kNotEvictable, "NotEvictable",
         "`Complete`=True, phase `Failed`; `EvictionGranted`=False; `Accepted`=False",
-        "No evictor can move this pod, the owner forbids it, its PodGroup of scheduling.k8s.io leaves as a whole, or its "
+        "No evictor can move this pod, the owner forbids it, its PodGroup of scheduling.k8s.io leaves as a whole, or "
+        "its "
         "end would cost data: one of its PersistentVolumeClaims is being deleted, is Lost or is missing. The message "
         "says why.",
         "Change what the message names, such as `spec.evictors` or the pod's own annotations. Save the data of "

@@ -82,7 +82,9 @@ TEST(PlanCycle, BoundsTheRowsOfNodeClasses) {
     const std::string node = "n" + std::to_string(1000 + i);
     builder.add(NodeBuilder(node)).add(PodBuilder("p" + node).on(node).cpu(1600));
   }
-  builder.add(NodeBuilder("z-full")).add(PodBuilder("full").on("z-full").cpu(3600)).add(NodeBuilder("z-down").not_ready());
+  builder.add(NodeBuilder("z-full"))
+      .add(PodBuilder("full").on("z-full").cpu(3600))
+      .add(NodeBuilder("z-down").not_ready());
   const Plan got = plan(builder, policy({kBalance}));
   const api::NodeClasses& classes = *got.strategies.front().classes;
   EXPECT_EQ(classes.strategy, "LowNodeUtilization");

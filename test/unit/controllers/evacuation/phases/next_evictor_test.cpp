@@ -213,7 +213,8 @@ TEST(NextEvictor, NoEvictionOfTikvUnderOperatorV2WithAShorterGracePeriod) {
     life.tick();
     EXPECT_EQ(life.phase(), EvacuationPhase::kFailed);
     EXPECT_EQ(life.status().reason, "NotEvictable");
-    EXPECT_NE(life.status().message.find("spec.gracePeriodSeconds would end TiKV"), std::string::npos) << life.status().message;
+    EXPECT_NE(life.status().message.find("spec.gracePeriodSeconds would end TiKV"), std::string::npos)
+        << life.status().message;
   }
 }
 
