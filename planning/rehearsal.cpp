@@ -33,7 +33,7 @@ bool waits_for_a_node(const scheduling::ClusterSnapshot& cluster, PodIndex pod) 
 
 /// What a prediction for the pod costs, in terms that are compared with other pods.
 std::size_t cost_of(const api::Pod& pod) {
-  return 1 + pod.topology_spread.size() + (pod.affinity ? api::pod_term_count(*pod.affinity) : 0);
+  return 1 + pod.topology_spread.size() + (pod.affinity ? api::pod_term_weight(*pod.affinity) : 0);
 }
 
 /// Pods that are placed: within both bounds, with namespaces in turns, so that one of them cannot crowd out the pods of
