@@ -187,6 +187,15 @@ TEST(PodBounds, EqualAffinitiesAreOneInMemory) {
   EXPECT_GE(shared, 190) << "two of them may meet in one slot";
 }
 
+TEST(AccessModes, AreEachKeptOnce) {
+  std::string modes;
+  for (int i = 0; i < 1000; ++i) modes += R"("ReadWriteOnce","ReadOnlyMany",)";
+  const auto claim =
+      decode_pvc(R"({"metadata":{"name":"c"},"spec":{"accessModes":[)" + modes + R"("ReadWriteMany"]}})");
+  ASSERT_TRUE(claim);
+  EXPECT_THAT(claim->access_modes, testing::ElementsAre("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"));
+}
+
 TEST(ResourceLists, AreSortedWhateverTheOrderOfTheText) {
   const Pod pod =
       pod_with(R"("containers":[{"resources":{"requests":{"x/c":"3","x/a":"1","cpu":"2","x/a":"4","memory":"5"}}}])");
