@@ -31,10 +31,8 @@ bool waits_for_a_node(const scheduling::ClusterSnapshot& cluster, PodIndex pod) 
          object.oversized.empty();
 }
 
-/// What a prediction for the pod costs, in terms that are compared with other pods.
-std::size_t cost_of(const api::Pod& pod) {
-  return 1 + pod.topology_spread.size() + (pod.affinity ? api::pod_term_count(*pod.affinity) : 0);
-}
+/// A pod that costs more does not take capacity that moves set free: each move would ask for a prediction.
+constexpr std::size_t kMaxWaitingCost = 16;
 
 /// Pods that are placed: within both bounds, with namespaces in turns, so that one of them cannot crowd out the pods of
 /// the others. `queue`: in the scheduler's order, and so is the result.
@@ -78,6 +76,16 @@ bool has_room(const scheduling::Overlay& cluster, PodIndex pod, NodeIndex node) 
 
 }  // namespace
 
+std::size_t cost_of(const api::Pod& pod) {
+  const auto is_claim = [](const api::Volume& volume) {
+    return volume.kind == api::VolumeKind::kPersistentVolumeClaim || volume.kind == api::VolumeKind::kEphemeral;
+  };
+  const auto claims = static_cast<std::size_t>(std::ranges::count_if(pod.volumes, is_claim));
+  const std::size_t terms =
+      pod.affinity ? api::pod_term_weight(*pod.affinity) + api::node_term_weight(*pod.affinity) : 0;
+  return 1 + terms + pod.topology_spread.size() + pod.tolerations.size() / 16 + claims;
+}
+
 void PendingPods::place(scheduling::Overlay& cluster, TargetPredictor& predictor,
                         const std::function<void()>& heartbeat) {
   const scheduling::ClusterSnapshot& base = cluster.base();
@@ -88,7 +96,7 @@ void PendingPods::place(scheduling::Overlay& cluster, TargetPredictor& predictor
       cluster.move(pod, *nominated);
     } else if (const auto node = predictor.predict(cluster, pod).node) {
       cluster.move(pod, *node);
-    } else {
+    } else if (cost_of(base.pod(pod)) <= kMaxWaitingCost) {
       waiting_.push_back({pod});
     }
   }

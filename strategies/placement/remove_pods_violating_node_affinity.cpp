@@ -93,7 +93,7 @@ RemovePodsViolatingNodeAffinity::Args RemovePodsViolatingNodeAffinity::Args::rea
 /// Why is reported where it may not.
 bool RemovePodsViolatingNodeAffinity::may_move(const Type& type, PodIndex pod, NodeIndex node,
                                                const StrategyContext& context, NominationSink& sink) const {
-  auto refusal = context.evictability.refusal(pod);
+  auto refusal = protection_of(context, sink, pod);
   if (!refusal) {
     const Goal is_better = type.goal(context, pod, node);
     const bool fits =
