@@ -33,6 +33,8 @@ bool waits_for_a_node(const scheduling::ClusterSnapshot& cluster, PodIndex pod) 
 
 /// A pod that costs more does not take capacity that moves set free: each move would ask for a prediction.
 constexpr std::size_t kMaxWaitingCost = 16;
+/// Sum of cost_of() over pods of one namespace that are asked after one move and do not fit.
+constexpr std::size_t kMaxCostOfMove = 32;
 
 /// Pods that are placed: within both bounds, with namespaces in turns, so that one of them cannot crowd out the pods of
 /// the others. `queue`: in the scheduler's order, and so is the result.
@@ -122,17 +124,21 @@ void PendingPods::take_room(scheduling::Overlay& cluster, PodIndex pod, NodeInde
   if (node == scheduling::kNoNode) return;
   const scheduling::ClusterSnapshot& base = cluster.base();
   std::set<std::array<std::uint32_t, 3>> hopeless;  // by owner, labels and requests, which siblings share
+  std::unordered_map<scheduling::NamespaceIndex, std::size_t> spent;
   for (Waiting& each : waiting_) {
     if (each.instead_of != scheduling::kNoPod || priority_of(base, each.pod) < least_priority) continue;
     const auto owner = base.owner_of(each.pod);
     const std::array kind = {owner.value_or(0), base.label_group_of(each.pod), base.request_set_of(each.pod)};
     if (!has_room(cluster, each.pod, node) || (owner && hopeless.contains(kind))) continue;
+    std::size_t& cost = spent[base.namespace_of(each.pod)];
+    if (cost >= kMaxCostOfMove) continue;
     if (cluster.fit_query(each.pod, scheduling::FitLevel::kScheduler)->fits(node)) {
       cluster.move(each.pod, node);
       each.instead_of = pod;
-    } else if (owner) {
-      hopeless.insert(kind);
+      continue;
     }
+    cost += cost_of(base.pod(each.pod));
+    if (owner) hopeless.insert(kind);
   }
 }
 

@@ -688,6 +688,22 @@ TEST(PlanCycle, ExpensivePendingPodsDoNotTakeWhatMovesSetFree) {
   }
 }
 
+/// After each move a few pods of each namespace are asked whether they fit where it left.
+TEST(PlanCycle, PendingPodsThatFitNowhereHideTheirOwnNamespaceAtMost) {
+  for (const std::string ns : {"shop", "hostile"}) {
+    ClusterBuilder builder;
+    builder.add(NodeBuilder("n1").sized(1000, 4000, 100)).add(NodeBuilder("n2").sized(700, 4000, 100));
+    builder.add(PodBuilder("old").on("n1").cpu(600).older_by(base::minutes(60)));
+    for (int i = 0; i < 40; ++i)
+      builder.add(
+          waiting("h" + std::to_string(i), "hostile").bare().older_by(base::minutes(90)).with([](api::Pod& pod) {
+            pod.node_selector = {{"disk", "none"}};
+          }));
+    builder.add(waiting("honest", ns));
+    EXPECT_EQ(plan(builder, policy({kOld})).utilization[0].cpu.after.milli(), ns == "shop" ? 1000 : 0) << ns;
+  }
+}
+
 // --- compatibility: Upstream reserves nothing
 
 TEST(PlanCycle, HoldsTheCapacityOfAReplacementUnlessUpstream) {
