@@ -232,11 +232,7 @@ std::optional<std::int64_t> AdmissionScopes::limit_of(const Scope& scope) const 
 std::optional<std::int64_t> AdmissionScopes::manual_limit() const {
   const auto total = total_limit();
   if (!total) return std::nullopt;
-  const std::int64_t fifth = *total / 5;
-  const bool is_acting = std::ranges::any_of(policies_, [](const auto& each) { return each.second.brake.empty(); });
-  if (is_acting) return *total <= 1 ? *total : *total - std::max<std::int64_t>(fifth, 1);
-  // A policy that is made later must find a slot where there are few. Larger totals were chosen by an administrator.
-  return fifth == 1 ? *total - 1 : *total;
+  return *total <= 1 ? *total : *total - std::max<std::int64_t>(*total / 5, 1);
 }
 
 bool AdmissionScopes::is_braked(const Scope& scope) const {

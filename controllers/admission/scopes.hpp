@@ -48,9 +48,8 @@ class AdmissionScopes {
   /// last limits stay for what it holds. `brake`: why nothing more of it is admitted; empty: the limits decide.
   void set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
                          const std::string& brake, base::TimePoint now);
-  /// From now on manual Evacuations leave some of the cluster's total to policies: while a policy admits anything, a
-  /// fifth, rounded down, and at least one; without one, a single slot of totals from 5 to 9. A total of 1 cannot be
-  /// shared. Call before the first attach().
+  /// From now on manual Evacuations leave a fifth of the cluster's total to policies, rounded down, and at least one
+  /// slot. A total of 1 cannot be shared. Call before the first attach().
   void keep_share_for_policies() { keeps_share_ = true; }
   /// This replica leads from now on, and does not know what its predecessor admitted: no tokens are saved up.
   void drain_rates(base::TimePoint now);

@@ -101,7 +101,7 @@ TEST_F(Slots, AttackWithTheHighestPriorityIsRefusedByName) {
 }
 
 TEST_F(Slots, AttackWithABudgetThatNeverAllowsHoldsASlotForTenMinutesOnly) {
-  begin(2);
+  begin(3);
   budget("web", "web", 3);
   const std::string first = attack(pods().at(0));
   const std::string second = attack(pods().at(1));

@@ -249,6 +249,26 @@ TEST_F(SlotAttacks, WithoutALimitOfPatienceManualOnesCountAsLongAsTheyWait) {
   EXPECT_TRUE(ask(of_shop(0, "target-0")));
 }
 
+/// Manual Evacuations admitted at once, by the total.
+TEST_F(SlotAttacks, ManualShareLeavesASlotOfEachTotalButOne) {
+  const std::map<std::int64_t, int> expected{{1, 1}, {2, 1}, {4, 3}, {5, 4}, {9, 8}, {10, 8}};
+  for (const bool has_braked_policy : {false, true}) {
+    for (const auto& [total, manual] : expected) {
+      SCOPED_TRACE(fmt::format("total {}, braked policy: {}", total, has_braked_policy));
+      AdmissionQueue shared({{.total = number(total), .per_node = {}, .per_namespace = {}, .per_workload = {}}}, clock,
+                            [](const api::ObjectKey&, base::Duration) {});
+      shared.keep_share_for_policies();
+      if (has_braked_policy) shared.set_policy_limits("idle", api::AdmissionLimits(), "suspended");
+      int admitted = 0;
+      for (int i = 0; i < 20; ++i) {
+        const auto request = controllers::admission_request(evacuation_of("shop", i, "node-0"), nullptr, std::nullopt);
+        admitted += shared.request(request).slot.state == Slot::State::kGranted;
+      }
+      EXPECT_EQ(admitted, manual);
+    }
+  }
+}
+
 // --- the line
 
 AdmissionOrder order(std::int64_t priority, const std::string& ns, int n) {
