@@ -34,6 +34,12 @@ std::optional<base::TimePoint> queued_again(const api::EvacuationStatus& status)
   return gave_back ? status.phase_entered_at : std::nullopt;
 }
 
+std::string owner_uid(const api::Evacuation& evacuation, const api::Pod* pod) {
+  if (evacuation.status.pod_owner) return evacuation.status.pod_owner->uid;
+  const api::OwnerReference* owner = pod ? pod->meta.controller() : nullptr;
+  return owner ? owner->uid : std::string();
+}
+
 }  // namespace
 
 std::int32_t effective_priority(const api::Evacuation& evacuation, std::int32_t most) {
@@ -64,8 +70,8 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
   request.target_node = target_node(evacuation);
   request.workload = evacuation.spec.concurrency_group;
   if (request.workload.empty()) request.workload = evacuation.status.workload_group;
-  const api::OwnerReference* owner = pod ? pod->meta.controller() : nullptr;
-  if (request.workload.empty() && owner) request.workload = owner->uid;
+  request.owner = owner_uid(evacuation, pod);
+  if (request.workload.empty()) request.workload = request.owner;
   request.policy = api::policy_of(evacuation);
   request.is_manual = !api::origin_is_verified(evacuation);
   request.priority = evacuation.spec.priority;

@@ -19,6 +19,10 @@ namespace controllers {
 /// No PodGroup of more pods is ever admitted: whoever may make pods and Evacuations chooses how many there are.
 inline constexpr std::size_t kLargestPodGroup = 64;
 
+/// Manual Evacuations of one owner that are admitted at a time, whatever concurrency groups they name: each of them in
+/// Verifying costs time at each event of the owner's pods.
+inline constexpr std::int64_t kMaxManualOfOwner = 64;
+
 /// The second pod that will run beside a pod for a while.
 struct SurgePod {
   std::shared_ptr<const api::Pod> pod;  ///< of which
@@ -33,6 +37,7 @@ struct AdmissionRequest {
   std::string node;
   std::string target_node;  ///< where the pod is expected; empty: unknown, counts nowhere
   std::string workload;     ///< concurrency group or the controller's UID; empty: no workload limit
+  std::string owner;        ///< UID of the pod's controller; empty: none, or not known
   std::string policy;       ///< empty: none
   bool is_manual = false;   ///< the operator did not make it
   std::int32_t priority = 0;

@@ -128,7 +128,7 @@ class AdmissionScopes {
   api::Blocker blocker(const std::string& id) const;
 
  private:
-  enum class Kind { kTotal, kNode, kTargetNode, kNamespace, kWorkload, kZone, kRate, kManual };
+  enum class Kind { kTotal, kNode, kTargetNode, kNamespace, kWorkload, kZone, kRate, kManual, kOwner };
   struct Level {
     api::AdmissionLimits limits;
     std::optional<AdmissionRate> rate;  ///< exactly with limits.rate
@@ -153,6 +153,7 @@ class AdmissionScopes {
   void reopen_around(const std::string& node, const std::string& zone);
   std::optional<std::int64_t> limit_of(const Scope& scope) const;
   std::optional<std::int64_t> manual_limit() const;  ///< nullopt: they may take the whole total
+  void attach_manual(const AdmissionRequest& request, Ids& ids);
   std::int64_t whole_of(const Scope& scope) const;
   bool has_capacity(const Scope& scope, base::TimePoint now, std::int64_t need = 1) const;
   /// The policy whose total it is lets nothing more in.

@@ -269,6 +269,39 @@ TEST_F(SlotAttacks, ManualShareLeavesASlotOfEachTotalButOne) {
   }
 }
 
+/// Each names a concurrency group of its own, so the limit of the workload bounds none of them.
+TEST_F(SlotAttacks, ManualOnesOfOneOwnerInManyConcurrencyGroupsAreBounded) {
+  AdmissionQueue open({{.total = {}, .per_node = {}, .per_namespace = {}, .per_workload = number(1)}}, clock,
+                      [](const api::ObjectKey&, base::Duration) {});
+  const auto verifying_in_group = [&](int n) {
+    api::Evacuation each = verifying(n, "");
+    each.spec.concurrency_group = fmt::format("group-{}", n);
+    each.status.pod_owner.emplace();
+    each.status.pod_owner->uid = "owner";
+    return each;
+  };
+  for (int i = 0; i < 64; ++i) {
+    const api::Evacuation each = verifying_in_group(i);
+    open.observe(nullptr, &each);
+  }
+  api::Evacuation next = verifying_in_group(64);
+  next.status.phase = EvacuationPhase::kPending;
+  const auto slot = open.request(controllers::admission_request(next, nullptr, std::nullopt)).slot;
+  EXPECT_EQ(slot.state, Slot::State::kWaiting);
+  ASSERT_TRUE(slot.limit);
+  EXPECT_EQ(slot.limit->message, "at most 64 in flight in all concurrency groups of owner owner");
+
+  builders::set_policy(next, "balance");
+  const auto of_policy = open.request(controllers::admission_request(next, nullptr, std::nullopt)).slot;
+  EXPECT_EQ(of_policy.limit ? of_policy.limit->message : "", "") << "the operator chose its group";
+  const api::Evacuation first = verifying_in_group(0);
+  open.observe(&first, nullptr);
+  api::Evacuation other = verifying_in_group(65);
+  other.status.phase = EvacuationPhase::kPending;
+  EXPECT_EQ(open.request(controllers::admission_request(other, nullptr, std::nullopt)).slot.state,
+            Slot::State::kGranted);
+}
+
 // --- the line
 
 AdmissionOrder order(std::int64_t priority, const std::string& ns, int n) {
