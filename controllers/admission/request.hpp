@@ -43,8 +43,9 @@ struct AdmissionRequest {
   std::int32_t priority = 0;
   bool held_by_pdb = false;  ///< cannot go now: those that can go first
   base::TimePoint created{};
-  std::optional<base::TimePoint> queued_again{};  ///< it gave a slot back without progress then (T36)
+  std::optional<base::TimePoint> queued_again{};  ///< it gave a slot back without progress then (T36, T38)
   std::int32_t attempt = 1;                       ///< the one that begins
+  bool has_begun = false;                         ///< `attempt` runs without a slot and wants one again (T39)
   std::optional<std::int32_t> workload_size;      ///< replicas, for percentages
   std::vector<std::string> subjects{};            ///< of cooldowns
   std::string pod_group;                          ///< of the pod, in the namespace; empty: it leaves alone
@@ -73,5 +74,7 @@ bool holds_slot(const api::Evacuation& evacuation);
 bool holds_arrival_slot(const api::Evacuation& evacuation);
 /// True if it holds the slot of its workload. An Evacuation that goes on without a slot (T38) keeps it.
 bool holds_workload_slot(const api::Evacuation& evacuation);
+/// True if the slot of the Evacuation went to others, and its attempt goes on (T38).
+bool goes_on_without_slot(const api::Evacuation& evacuation);
 
 }  // namespace controllers

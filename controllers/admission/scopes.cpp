@@ -349,9 +349,11 @@ bool AdmissionScopes::kept_for_pod_group(const Scope& scope, const AdmissionOrde
   return first && first->need > 1 && WaitingLine::goes_before(first->order, order, turn_);
 }
 
-const std::string* AdmissionScopes::first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order) const {
+const std::string* AdmissionScopes::first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order,
+                                               bool has_workload) const {
   for (const std::string& id : ids) {
     const Scope& scope = scopes_.at(id);
+    if (has_workload && part_of(scope.kind) == Part::kWorkload) continue;
     if (!has_capacity(scope, now) || kept_for_pod_group(scope, order)) return &id;
   }
   return nullptr;

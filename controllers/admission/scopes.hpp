@@ -67,8 +67,9 @@ class AdmissionScopes {
   /// In the workload's scope all members of one `PodGroup` count as one; empty: no PodGroup.
   void count(const Ids& ids, Part part, int by, const std::string& pod_group = {});
   /// The first scope that has no free capacity for one that waits at `order`, or keeps what it has for a PodGroup
-  /// before it; nullptr: all have.
-  const std::string* first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order) const;
+  /// before it; nullptr: all have. `has_workload`: it counts in the scopes of its workload already.
+  const std::string* first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order,
+                                bool has_workload = false) const;
   const std::string* first_full(const Needs& needs, base::TimePoint now, const AdmissionOrder& order) const;
   /// A limit that so many can never be within, even alone; empty: there is none. The cluster's own has the id "".
   std::optional<std::string> too_small(const Needs& needs, std::int64_t count) const;

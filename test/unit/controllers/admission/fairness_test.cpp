@@ -269,6 +269,56 @@ TEST_F(SlotAttacks, ManualShareLeavesASlotOfEachTotalButOne) {
   }
 }
 
+/// T39: its pod may leave only in a slot, though its attempt runs.
+class SlotAgain : public Fairness {
+ protected:
+  SlotAgain() { queue.set_cluster_limits({{number(5), {}, number(1), number(1)}}); }
+  api::Evacuation at_work() const {
+    api::Evacuation each = evacuation_of("shop", 0, "node-0");
+    builders::set_policy(each, "balance");
+    each.status.phase = EvacuationPhase::kInProgress;
+    each.status.attempt = 1;
+    each.status.workload_group = "web";
+    set_slot(each, api::ConditionStatus::kFalse, "NoProgress");
+    return each;
+  }
+  static void set_slot(api::Evacuation& evacuation, api::ConditionStatus status, const std::string& reason) {
+    api::set_condition(evacuation.status.conditions, {"SlotAcquired", status, reason, "", 0, {}}, kNoon);
+  }
+};
+
+TEST_F(SlotAgain, ARunningAttemptWaitsAndGetsASlotOnce) {
+  api::Evacuation running = at_work();
+  queue.observe(nullptr, &running);
+  EXPECT_EQ(queue.usage().in_flight, 0);
+  EXPECT_TRUE(ask(evacuation_of("shop", 1, "node-1")));
+  EXPECT_FALSE(ask(running)) << "the slot of the namespace went to another one";
+  EXPECT_EQ(end_one("shop", 1), "shop");
+  EXPECT_EQ(queue.usage().in_flight, 1) << "its own slot of the workload does not hold it up";
+  queue.observe(nullptr, &running);
+  EXPECT_EQ(queue.usage().in_flight, 1) << "a heartbeat that is shown late does not give the slot away";
+  EXPECT_TRUE(ask(running));
+  EXPECT_FALSE(ask(evacuation_of("shop", 2, "node-2")));
+  set_slot(running, api::ConditionStatus::kTrue, "Acquired");
+  running.status.phase = EvacuationPhase::kEvicting;
+  queue.observe(nullptr, &running);
+  EXPECT_EQ(queue.usage().in_flight, 1);
+  running.status.phase = EvacuationPhase::kVerifying;
+  queue.observe(nullptr, &running);
+  EXPECT_EQ(queue.usage().in_flight, 0) << "nothing is left of what was reserved";
+}
+
+TEST_F(SlotAgain, ARunningAttemptThatAsksNoMoreGivesItsSlotBack) {
+  const api::Evacuation running = at_work();
+  queue.observe(nullptr, &running);
+  EXPECT_TRUE(ask(running));
+  queue.withdraw(running.meta.key(), 1);
+  EXPECT_EQ(queue.usage().in_flight, 0);
+  api::Evacuation same_workload = evacuation_of("shop", 1, "node-1");
+  same_workload.status.workload_group = "web";
+  EXPECT_FALSE(ask(same_workload)) << "it keeps the slot of its workload";
+}
+
 /// Each names a concurrency group of its own, so the limit of the workload bounds none of them.
 TEST_F(SlotAttacks, ManualOnesOfOneOwnerInManyConcurrencyGroupsAreBounded) {
   AdmissionQueue open({{.total = {}, .per_node = {}, .per_namespace = {}, .per_workload = number(1)}}, clock,
