@@ -110,8 +110,9 @@ void Notifier::settle(Channel& channel, const std::vector<Notification>& sent, s
 void Notifier::give_up(Channel& channel, bool may_be_taken_later) {
   auto lost = channel.pending.take(kMostAtOnce);
   if (may_be_taken_later) {
+    const std::size_t tried = lost.size();
     lost = channel.pending.give_up();
-    channel.next_try = deps_.steady.now() + kNotifyAgain.most;
+    if (lost.size() < tried) channel.next_try = deps_.steady.now() + kNotifyAgain.most;
   } else {
     channel.pending.settle();
   }

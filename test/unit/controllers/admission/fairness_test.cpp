@@ -298,7 +298,9 @@ TEST_F(SlotAgain, ARunningAttemptWaitsAndGetsASlotOnce) {
   queue.observe(nullptr, &running);
   EXPECT_EQ(queue.usage().in_flight, 1) << "a heartbeat that is shown late does not give the slot away";
   EXPECT_TRUE(ask(running));
-  EXPECT_FALSE(ask(evacuation_of("shop", 2, "node-2")));
+  const api::Evacuation next = evacuation_of("shop", 2, "node-2");
+  EXPECT_FALSE(ask(next));
+  queue.withdraw(next.meta.key());
   set_slot(running, api::ConditionStatus::kTrue, "Acquired");
   running.status.phase = EvacuationPhase::kEvicting;
   queue.observe(nullptr, &running);
