@@ -203,11 +203,10 @@ void Workbench::settle_ended_states(StrategySource& source) {
   const auto named = std::ranges::find_if(kEnded, names_one);
   if (named == kEnded.end()) return;
   source.args["terminalPods"] = {{"evict", true}};
-  note(
-      NoteKind::kChanged, path_of_member(source, "states"),
-      fmt::format("{} is mostly a state of pods that have ended; terminalPods.evict is required for them and is set",
-                  *named),
-      "take it out if pods that have ended are to stay");
+  note(NoteKind::kChanged, path_of_member(source, "states"),
+       fmt::format("{} is mostly a state of pods that have ended; terminalPods.evict is required for them and is set",
+                   *named),
+       "take it out if pods that have ended are to stay");
 }
 
 void Workbench::add_strategy(Draft& draft, StrategySource source) {
