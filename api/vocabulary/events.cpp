@@ -16,9 +16,10 @@ constexpr std::array kEventReasons = {
                       ""},
     Term<EventReason>{EventReason::kSlotAcquired, "SlotAcquired", kOnBoth,
                       "An attempt begins, or has a slot again. On the pod it is told for the first attempt only.", ""},
-    Term<EventReason>{EventReason::kSlotReturned, "SlotReturned", kOnEvacuation,
-                      "It made no progress, and its slot was given to others. It queues again, or goes on without a slot.",
-                      "The message says what did not happen."},
+    Term<EventReason>{
+        EventReason::kSlotReturned, "SlotReturned", kOnEvacuation,
+        "It made no progress, and its slot was given to others. It queues again, or goes on without a slot.",
+        "The message says what did not happen."},
     Term<EventReason>{EventReason::kHandoffRequested, "HandoffRequested", kOnEvacuation,
                       "The pod's owner is asked to prepare or to hand over.", ""},
     Term<EventReason>{EventReason::kHandoffAcknowledged, "HandoffAcknowledged", kOnEvacuation,
