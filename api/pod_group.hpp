@@ -30,7 +30,8 @@ std::optional<PodGroup> pod_group_of(const Pod& pod);
 bool may_tell_pod_group(const StringMap& labels_or_annotations);
 
 /// Why the pod may not leave alone for the sake of the PodGroup of scheduling.k8s.io that its spec names; "": it may.
-/// `group`: that one; nullptr: it is not known, which says nothing.
+/// `group`: that one; nullptr: it is not known, and may be one that leaves as a whole. Do not ask where the server has
+/// no such PodGroups.
 std::string objection_of_scheduling_group(const Pod& pod, const SchedulingPodGroup* group);
 
 /// One of its PodGroup that still has to leave or to stay: neither ended nor on its way out.

@@ -15,7 +15,7 @@ constexpr std::array kEventReasons = {
     Term<EventReason>{EventReason::kAccepted, "Accepted", kOnEvacuation, "The request is valid and waits for a slot.",
                       ""},
     Term<EventReason>{EventReason::kSlotAcquired, "SlotAcquired", kOnBoth,
-                      "An attempt begins. On the pod it is told for the first attempt only.", ""},
+                      "An attempt begins, or has a slot again. On the pod it is told for the first attempt only.", ""},
     Term<EventReason>{
         EventReason::kSlotReturned, "SlotReturned", kOnEvacuation,
         "It made no progress, and its slot was given to others. It queues again, or goes on without a slot.",

@@ -215,7 +215,7 @@ constexpr std::array kReasons = {
                  "Our part is taken back. Somebody else wants the pod gone, too, and that goes on.",
                  "See who asked: `kubectl get evictionrequests -n NAMESPACE -o yaml`."},
     Term<Reason>{Reason::kRemoteMarkRemains, "RemoteMarkRemains", "`RollbackComplete`=False",
-                 "Not everything could be taken back: the owner cannot be told to stop, or the undo hook failed.",
+                 "Not everything could be taken back: the owner cannot be asked to stop, or the undo hook failed.",
                  "`kubectl describe pod NAME -n NAMESPACE`. Check the annotations and the workload yourself."},
     Term<Reason>{Reason::kAbortTimeout, "AbortTimeout", "`RollbackComplete`=False",
                  "Nobody confirmed within `timeouts.abort` that the attempt was taken back.",

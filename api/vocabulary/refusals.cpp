@@ -135,6 +135,8 @@ constexpr std::array kNodeRefusals = {
                 ""},
     RefusalTerm{"NodeTakesNoPods", "The node is to be emptied itself.", ""},
     RefusalTerm{"NotSelected", "`spec.nodeSelector` leaves the node as it is.", ""},
+    RefusalTerm{"TargetNodeLimit",
+                "As many pods are expected on the node as `limits.inFlight.perTargetNode` allows.", ""},
     RefusalTerm{"TooManyPods", "The node has no place for another pod.", ""},
     RefusalTerm{"TooManyVolumes", "The node attaches no more volumes of the driver.", ""},
     RefusalTerm{"TopologySpread", "A topology spread constraint of the pod would be violated there.", ""},

@@ -182,7 +182,7 @@ class ComponentMoves {
     if (!may_leave(run_.context, run_.sink, pod)) return stay(slot);
     const auto target = find_target(slot, pod);
     if (!target) {
-      run_.sink.refused(pod, kNowhereBetter);
+      run_.sink.refused_because(pod, kNowhereBetter, [&] { return why_not_better(slot, pod); });
       return stay(slot);
     }
     return offer(slot, pod, reason, *target);
@@ -286,6 +286,13 @@ class ComponentMoves {
     return false;
   }
 
+  /// What keeps the pod, which is taken off its node, from the nodes that help; "": none of them helps.
+  std::string why_not_better(const Slot& slot, PodIndex pod) {
+    if (!run_.args.node_fit) return {};
+    const auto is_better = [&](NodeIndex node) { return helps(slot, node); };
+    return scheduling::misfits_of(run_.trial.cluster(), pod, run_.context.evictability.fit_level(), is_better).text();
+  }
+
   /// Of the nodes that help and that the pod fits, one in the emptiest domains; ties by the number of pods, then by
   /// name.
   std::optional<NodeIndex> find_target(const Slot& slot, PodIndex pod) {
@@ -335,7 +342,14 @@ class ComponentMoves {
     for (const Slot& slot : slots) {
       if (run_.full[slot.node] || broken_rule(slot) == nullptr) continue;
       for (auto pod = slot.pods.rbegin(); pod != slot.pods.rend(); ++pod) {
-        if (may_leave(run_.context, run_.sink, *pod)) run_.sink.refused(*pod, kNowhereBetter);
+        if (!may_leave(run_.context, run_.sink, *pod)) continue;
+        run_.sink.refused_because(*pod, kNowhereBetter, [&] {
+          begin_move(slot, *pod);
+          for (const std::uint32_t group : slot.groups) groups_[group].remove(slot.node);
+          std::string why = why_not_better(slot, *pod);
+          for (const std::uint32_t group : slot.groups) groups_[group].put(slot.node);
+          return why;
+        });
       }
     }
   }

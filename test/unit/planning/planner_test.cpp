@@ -90,7 +90,7 @@ TEST(PlanCycle, BoundsTheRowsOfNodeClasses) {
   EXPECT_EQ(classes.strategy, "LowNodeUtilization");
   EXPECT_EQ(classes.over, 1);
   EXPECT_EQ(classes.appropriate, kNodes);
-  EXPECT_EQ(classes.not_looked_at, 1);
+  EXPECT_EQ(classes.not_considered, 1);
   ASSERT_THAT(classes.nodes, SizeIs(PlanOptions{}.max_node_rows));
   EXPECT_EQ(classes.nodes.front().node, "z-full") << "it decides";
   EXPECT_EQ(classes.note, "no node is underutilized");

@@ -135,6 +135,7 @@ TEST(TopologySpread, LetsTheNextPodGoWhereOneFitsNowhere) {
   run.run(kSpread, "{}");
   EXPECT_THAT(run.sink.accepted, ElementsAre("p01-00"));
   EXPECT_EQ(run.sink.refusals.at("a-huge"), "NoDomainHasCapacity");
+  EXPECT_THAT(run.sink.details.at("a-huge"), testing::HasSubstr("1 of 1 nodes: ")) << "why it does not fit there";
 }
 
 TEST(TopologySpread, SolvesSeveralConstraintsTogether) {
