@@ -205,15 +205,18 @@ TEST(NextEvictor, NoEvictionOfTikvUnderOperatorV2WithAShorterGracePeriod) {
   for (const bool named : {false, true}) {
     Life life;
     api::Pod pod = make_pod();
-    pod.meta.labels =
-        api::StringMap({{"pingcap.com/component", "tikv"}, {"app.kubernetes.io/managed-by", "tidb-operator"}});
+    pod.meta.labels = api::StringMap({{"app.kubernetes.io/component", "tikv"},
+                                      {"app.kubernetes.io/managed-by", "tidb-operator"},
+                                      {"pingcap.com/component", "tikv"},
+                                      {"pingcap.com/managed-by", "tidb-operator"}});
     life.set_pod(pod);
     if (named) life.spec().evictors = {{"stateful-handoff", {}}, {"eviction-api", {}}};
     life.spec().grace_period_seconds = 30;
     life.tick();
     EXPECT_EQ(life.phase(), EvacuationPhase::kFailed);
     EXPECT_EQ(life.status().reason, "NotEvictable");
-    EXPECT_NE(life.status().message.find("spec.gracePeriodSeconds would end TiKV"), std::string::npos) << life.status().message;
+    EXPECT_NE(life.status().message.find("spec.gracePeriodSeconds would end TiKV"), std::string::npos)
+        << life.status().message;
   }
 }
 
