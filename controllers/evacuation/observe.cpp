@@ -358,13 +358,19 @@ evictors::Document Reconciler::Reconciliation::evacuated_pods(const evictors::Re
 
 base::Status Reconciler::Reconciliation::read_documents_of(const std::string& evictor,
                                                            const std::vector<evictors::Read>& reads) {
+  bool skips_optional = false;
   for (const evictors::Read& read : reads) {
     if (!read.pods.empty()) {
       seen_.documents[evictor].push_back(evacuated_pods(read));
       continue;
     }
+    if (skips_optional && read.optional) {
+      seen_.documents[evictor].push_back({read.name, 0, "not asked: a read of its kind was not answered"});
+      continue;
+    }
     auto answer = send({read.service, read.service_use, key_.ns}, read.request);
     if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
+    skips_optional |= read.optional && !answer;
     seen_.documents[evictor].push_back(document_of(read, std::move(answer), seen_.refusal_may_pass));
   }
   return base::Done{};
