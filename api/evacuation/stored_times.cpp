@@ -68,7 +68,6 @@ void correct_times(DeschedulerPolicyStatus& status, base::TimePoint now) {
   const auto correct = [&](std::optional<base::TimePoint>& time) {
     if (time) time = base::believed(*time, now);
   };
-  if (status.last_cycle) status.last_cycle->start = base::believed(status.last_cycle->start, now);
   correct(status.evicted_until);
   correct(status.circuit.counted_until);
   correct(status.circuit.opened_at);

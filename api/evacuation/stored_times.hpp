@@ -12,8 +12,9 @@ namespace api {
 /// `now`.
 void correct_times(EvacuationStatus& status, base::TimePoint now);
 
-/// Corrects the start of a policy's last cycle, the watermarks of its counters, and when its rounds and restarts were
-/// judged. CooldownLedger corrects the cooldowns.
+/// Corrects the watermarks of a policy's counters, and when its rounds and restarts were judged. The start of the last
+/// cycle stays: one from the future makes the next cycle due at once, and holds no wave. CooldownLedger corrects the
+/// cooldowns.
 void correct_times(DeschedulerPolicyStatus& status, base::TimePoint now);
 
 }  // namespace api
