@@ -254,26 +254,30 @@ class PatroniAdapter final : public SwitchoverAdapter {
                                      const CallResult& answer) const override {
     if (!answer || (action.service.empty() && is_of_api_server(*answer))) return classify_patch(answer);
     Classification meaning;
+    meaning.answer = class_of(*answer);
     meaning.message = fmt::format("Patroni: {}", base::short_text(answer->body, kMaxPatroniMessage));
+    if (!action.service.empty() && answer->status >= 300) meaning.message = service_refusal(action.service, *answer);
     meaning.retry_after = answer->retry_after;
-    if (answer->status == 200 || answer->status == 202) {
-      meaning.answer = ResponseClass::kApplied;
-      meaning.refs.emplace_back(kAskedRef, "asked");
-      return meaning;
-    }
-    const bool is_page = kube::begins_like_html(answer->body) || answer->status == 408 || answer->status == 425;
-    if (!is_page && (answer->status == 401 || answer->status == 403))
+    if (meaning.answer == ResponseClass::kApplied) meaning.refs.emplace_back(kAskedRef, "asked");
+    const bool wants_credentials = answer->status == 401 || answer->status == 403;
+    if (meaning.answer == ResponseClass::kPermanent && wants_credentials)
       return refused_credentials(context, std::move(meaning));
-    // 412: the leader has moved, or this candidate is not in shape; 503: it was tried and did not work, or goes on.
-    const bool may_pass =
-        answer->status == 412 || answer->status == 409 || answer->status == 429 || answer->status == 503;
-    meaning.answer = may_pass ? ResponseClass::kRetryLater
-                              : (answer->status >= 400 && answer->status < 500 && !is_page ? ResponseClass::kPermanent
-                                                                                           : ResponseClass::kUnknown);
-    const bool is_of_candidate = answer->status == 412 || answer->status == 409 || answer->status == 503;
-    if (is_of_candidate && answer->body.find("leader name does not match") == std::string::npos)
-      meaning.refs = refused_refs(context, action);
+    if (blames_candidate(*answer)) meaning.refs = refused_refs(context, action);
     return meaning;
+  }
+
+  static ResponseClass class_of(const kube::Response& answer) {
+    const int status = answer.status;
+    if (status == 200 || status == 202) return ResponseClass::kApplied;
+    // 412: the leader has moved, or this candidate is not in shape; 503: it was tried and did not work, or goes on.
+    if (status == 409 || status == 412 || status == 429 || status == 503) return ResponseClass::kRetryLater;
+    const bool is_page = kube::begins_like_html(answer.body) || status == 408 || status == 425;
+    return status >= 400 && status < 500 && !is_page ? ResponseClass::kPermanent : ResponseClass::kUnknown;
+  }
+
+  static bool blames_candidate(const kube::Response& answer) {
+    const bool may_be = answer.status == 409 || answer.status == 412 || answer.status == 503;
+    return may_be && answer.body.find("leader name does not match") == std::string::npos;
   }
 
   /// Patroni speaks plain text; Status objects, and its bare word for credentials that it does not take, come from the

@@ -381,7 +381,9 @@ TEST(CloudNativePg, ReadsTheStatusOfItsCandidatesByThePodProxy) {
   EXPECT_EQ(path, "/api/v1/namespaces/shop/pods/https:web-2:8000/proxy/pg/status");
   for (const auto& read : StatefulHandoff().reads(world.look())) {
     EXPECT_EQ(read.optional, read.name.starts_with("instance-status/")) << read.name;
-    if (read.optional) EXPECT_EQ(read.request.timeout, base::seconds(1)) << read.name;
+    if (read.optional) {
+      EXPECT_EQ(read.request.timeout, base::seconds(1)) << read.name;
+    }
   }
 }
 
@@ -835,7 +837,9 @@ TEST(Patroni, TakesTheRoleOfItsAnnotationWhereTheLabelHasAnotherKey) {
     const auto plan = StatefulHandoff().plan(world.look());
     EXPECT_EQ(plan.next, row.next) << row.what;
     EXPECT_EQ(StatefulHandoff().observe(world.look()).ready, row.ready) << row.what;
-    if (row.next == NextMove::kWait) EXPECT_NE(plan.why.find("parameter roleLabel"), std::string::npos) << plan.why;
+    if (row.next == NextMove::kWait) {
+      EXPECT_NE(plan.why.find("parameter roleLabel"), std::string::npos) << plan.why;
+    }
   }
 }
 
@@ -900,7 +904,9 @@ TEST(Patroni, KeepsAReplicaThatASwitchoverMayPromote) {
       const auto plan = StatefulHandoff().plan(world.look());
       EXPECT_EQ(plan.next, row.ready ? NextMove::kAct : NextMove::kWait) << flavour->adapter << " " << row.what;
       EXPECT_EQ(StatefulHandoff().observe(world.look()).ready, row.ready) << flavour->adapter << " " << row.what;
-      if (!row.ready) EXPECT_NE(plan.why.find("switchover"), std::string::npos) << plan.why;
+      if (!row.ready) {
+        EXPECT_NE(plan.why.find("switchover"), std::string::npos) << plan.why;
+      }
     }
     World asks(*flavour, "replica", EvacuationPhase::kInProgress);
     asks.more = {key("leader-endpoints", {{"leader", "web-2"}})};
