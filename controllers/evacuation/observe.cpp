@@ -144,16 +144,23 @@ void Reconciler::Reconciliation::observe_surroundings() {
 }
 
 /// A policy made it for a plan that empties nodes in waves.
-bool Reconciler::Reconciliation::empties_a_node() const {
+bool Reconciler::Reconciliation::is_of_a_wave() const {
   const api::Evacuation& evacuation = seen_.evacuation;
   return !api::policy_of(evacuation).empty() && deps_.plans_in_waves &&
          deps_.plans_in_waves(evacuation.spec.source.strategy);
 }
 
 std::set<std::string> Reconciler::Reconciliation::nodes_emptied_with_it() const {
-  if (!empties_a_node()) return {};
-  return emptied_nodes(seen_.evacuation,
-                       deps_.evacuations.by_index(kEvacuationsByPlan, plan_index_key(seen_.evacuation)));
+  const std::string& policy = api::policy_of(seen_.evacuation);
+  const auto empties_node = [this](const api::Evacuation& each) {
+    return deps_.empties_node && deps_.empties_node(each.spec.source.strategy, each.spec.reason);
+  };
+  if (policy.empty() || !empties_node(seen_.evacuation)) return {};
+  auto same_plan = deps_.evacuations.by_index(kEvacuationsByPlan, plan_index_key(seen_.evacuation));
+  std::erase_if(same_plan, [&](const auto& each) { return !empties_node(*each); });
+  const std::string& strategy = seen_.evacuation.spec.source.strategy;
+  const auto planned = deps_.planned_nodes ? deps_.planned_nodes(policy, strategy) : PlannedNodes{};
+  return emptied_nodes(seen_.evacuation, same_plan, planned);
 }
 
 /// Two that took the same replacement at once: the first by name keeps it, or both would give way to each other
@@ -300,6 +307,7 @@ bool Reconciler::Reconciliation::take_cached() {
   if (!freshness_.may_write_cached() || is_trimmed(cached) || has_foreign_finalizers(cached)) return false;
   if (cached.spec.pod_ref.name.empty() || cached.meta.resource_version.empty()) return false;
   stored_ = StoredEvacuation{cached};
+  confirm_write();
   return true;
 }
 
