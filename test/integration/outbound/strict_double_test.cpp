@@ -181,7 +181,7 @@ class Callers {
   }
   base::Result<kube::Response> send_to_api_server(const std::string& url, const kube::Request& request) {
     dependencies(url);
-    return api_transport_->send(request);
+    return api_transport_->round_trip(request);
   }
 
  private:

@@ -233,12 +233,12 @@ TEST(NextEvictor, NoPlainEvictionWhileThePolicysHooksCannotBeRead) {
     life.seen.documents["stateful-handoff"] = {{"policy", 500, "etcdserver: leader changed"}};
     life.tick();
     EXPECT_EQ(life.phase(), Phase::kPreparing);
-    EXPECT_EQ(life.status().evictor, "") << "neither is chosen";
+    EXPECT_EQ(life.last.status.evictor, "") << "neither is chosen";
     life.seen.documents["stateful-handoff"] = {
         {"policy", 200, R"({"kind":"DeschedulerPolicy","metadata":{"name":"safe"},"spec":{}})"}};
     life.advance(seconds(10));
     life.tick();
-    EXPECT_EQ(life.status().evictor, is_broker ? "stateful-handoff" : "eviction-api") << life.status().message;
+    EXPECT_EQ(life.last.status.evictor, is_broker ? "stateful-handoff" : "eviction-api") << life.last.status.message;
   }
 }
 
