@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "api/meta/well_known.hpp"
+#include "strategies/catalog.hpp"
+#include "strategies/utilization/consolidation.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace emptied_nodes_test {
@@ -79,6 +81,15 @@ TEST(EmptiedNodes, IncludeATargetOfTheWaveBeforeThatIsEmptiedNow) {
   EXPECT_THAT(emptied_nodes(leaving("own"), plan, {{"n2"}, {"n2"}}), ElementsAre("n1", "own")) << "pods are to come";
   add(plan, leaving("n2"));
   EXPECT_THAT(emptied_nodes(leaving("own"), plan, {}), ElementsAre("n1", "n2", "own"));
+}
+
+TEST(EmptiedNodes, AreThoseOfStrategiesThatEmptyNodes) {
+  EXPECT_TRUE(strategies::empties_node("Defragmentation", "whatever it says"));
+  for (const char* strategy : {"HighNodeUtilization", "TargetLoadPacking", "AlternatingUtilization"}) {
+    EXPECT_TRUE(strategies::empties_node(strategy, strategies::kEmptiedWhole)) << strategy;
+    EXPECT_TRUE(strategies::empties_node(strategy, strategies::kToBeEmptied)) << strategy;
+    EXPECT_FALSE(strategies::empties_node(strategy, "its node is above the target")) << strategy << " relieves it";
+  }
 }
 
 TEST(EmptiedNodes, BelongToAPlanOnlyIfThePolicyMadeIt) {
