@@ -18,7 +18,7 @@ std::string explain_refusal(int status, const ServerSettings& settings) {
                          url);
     case 407: return fmt::format("a proxy before it asks for credentials: check {} and the proxy", url);
     case 408:
-    case 425: return "it did not take the request up: it is sent again later";
+    case 425: return "it did not accept the request; it is retried";
     case 413: return "the request is too large for it: raise its limit of bodies";
     case 415:
       return fmt::format("it does not take the content type that was sent: check that {} is the right server", url);
@@ -26,8 +26,8 @@ std::string explain_refusal(int status, const ServerSettings& settings) {
     case 429: return "it is asked too often";
     default: break;
   }
-  if (status >= 500) return "it or what is behind it does not work at the moment";
-  return "it does not understand the question";
+  if (status >= 500) return "it, or a server behind it, does not work now";
+  return "it does not accept the request";
 }
 
 bool names_a_setting(int status) {

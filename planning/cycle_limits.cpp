@@ -37,4 +37,23 @@ void CycleLimits::count(scheduling::NodeIndex node, scheduling::NamespaceIndex n
   if (limits_.per_namespace) ++per_namespace_[ns];
 }
 
+void CycleTime::charge(std::optional<scheduling::NamespaceIndex> next) {
+  if (!limit_ || !elapsed_) return;
+  const base::Duration now = elapsed_();
+  const base::Duration spent = last_ ? std::max(now - *last_, base::Duration{}) : base::Duration{};
+  last_ = now;
+  total_ += spent;
+  if (current_) used_[*current_] += spent;
+  current_ = next;
+  is_over_ = is_over_ || total_ > *limit_;
+}
+
+bool CycleTime::is_over_for(scheduling::NamespaceIndex ns) {
+  charge(ns);
+  if (!current_) return false;  // no limit
+  const base::Duration used = used_[ns];
+  if (is_over_ || total_ <= *limit_ / 2) return is_over_;
+  return used > *limit_ / 2 / static_cast<base::Duration::rep>(used_.size());
+}
+
 }  // namespace planning

@@ -44,9 +44,9 @@ void complete_classes(const PlanInput& input, StrategyResult& result) {
   for (const NodeIndex node : input.cluster.nodes()) {
     const api::Node& object = input.cluster.node(node);
     if (is_looked_at(input.spec, object)) continue;
-    ++classes.not_looked_at;
+    ++classes.not_considered;
     if (classes.nodes.size() < input.options.max_node_rows)
-      classes.nodes.push_back({object.meta.name, api::NodeClass::kNotLookedAt, object.unschedulable,
+      classes.nodes.push_back({object.meta.name, api::NodeClass::kNotConsidered, object.unschedulable,
                                why_not_looked_at(input.spec, object)});
   }
   if (result.nominated > 0 || !classes.note.empty()) return;
@@ -223,7 +223,7 @@ std::string why_not_looked_at(const PlanSpec& spec, const api::Node& node) {
   if (is_looked_at(spec, node)) return {};
   if (scheduling::is_looked_at(spec.node_selector, node)) return "it is about to be removed";
   const bool is_selected = !spec.node_selector || spec.node_selector->matches(node.meta.labels);
-  return is_selected ? "it is not ready" : "spec.nodeSelector does not choose it";
+  return is_selected ? "it is not ready" : "spec.nodeSelector does not select it";
 }
 
 Plan plan_cycle(const PlanInput& input) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::array kNodeClassNames = {
     WireName{NodeClass::kOverutilized, "Overutilized"}, WireName{NodeClass::kUnderutilized, "Underutilized"},
     WireName{NodeClass::kAppropriate, "Appropriate"},   WireName{NodeClass::kUnknown, "Unknown"},
-    WireName{NodeClass::kOutOfScope, "OutOfScope"},     WireName{NodeClass::kNotLookedAt, "NotLookedAt"}};
+    WireName{NodeClass::kOutOfScope, "OutOfScope"},     WireName{NodeClass::kNotConsidered, "NotConsidered"}};
 
 struct CountField {
   const char* name;
@@ -28,7 +28,7 @@ constexpr std::array kCountFields = {CountField{"overutilized", "overutilized", 
                                      CountField{"appropriate", "appropriately utilized", &NodeClasses::appropriate},
                                      CountField{"unknown", "of unknown usage", &NodeClasses::unknown},
                                      CountField{"outOfScope", "out of scope", &NodeClasses::out_of_scope},
-                                     CountField{"notLookedAt", "not looked at", &NodeClasses::not_looked_at}};
+                                     CountField{"notConsidered", "not considered", &NodeClasses::not_considered}};
 
 ClassifiedNode classified_node_of(const Json& json) {
   return {lenient::text(json, "node"),

@@ -15,10 +15,10 @@ namespace api {
 enum class NodeClass {
   kOverutilized,
   kUnderutilized,
-  kAppropriate,  ///< between the two; with HighNodeUtilization every node that is not underutilized
-  kUnknown,      ///< its usage is not known
-  kOutOfScope,   ///< it publishes none of the resources that have thresholds
-  kNotLookedAt,  ///< not Ready, not selected, or about to be removed
+  kAppropriate,    ///< between the two; with HighNodeUtilization every node that is not underutilized
+  kUnknown,        ///< its usage is not known
+  kOutOfScope,     ///< it publishes none of the resources that have thresholds
+  kNotConsidered,  ///< not Ready, not selected, or about to be removed
 };
 std::string_view to_string(NodeClass node_class);
 
@@ -37,13 +37,13 @@ struct NodeClasses {
   std::int32_t appropriate = 0;
   std::int32_t unknown = 0;
   std::int32_t out_of_scope = 0;
-  std::int32_t not_looked_at = 0;
+  std::int32_t not_considered = 0;
   std::int32_t cordoned_under = 0;    ///< of `under`: cordoned nodes, which take no pods
   std::string note;                   ///< why nothing is moved, and what is left out; "": nothing to say
   std::vector<ClassifiedNode> nodes;  ///< the first ones, those that decide before the others
   friend bool operator==(const NodeClasses&, const NodeClasses&) = default;
 
-  std::int32_t total() const { return over + under + appropriate + unknown + out_of_scope + not_looked_at; }
+  std::int32_t total() const { return over + under + appropriate + unknown + out_of_scope + not_considered; }
   /// "3 nodes: 1 overutilized, 2 underutilized (1 cordoned)".
   std::string summary() const;
 };

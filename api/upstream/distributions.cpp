@@ -52,7 +52,7 @@ class DeckhouseReader {
       policy["evictLocalStoragePods"] = local->is_object() ? Json(local->value("enabled", true)) : *local;
     for (const auto& [name, entry] : member_of(body, "strategies").items())
       policy["strategies"][canonical_plugin(name)] = strategy_of(name, entry, at.field("strategies").key(name));
-    bench_.note(NoteKind::kChanged, at_, "Deckhouse's module adds settings of its own, which do not stand here",
+    bench_.note(NoteKind::kChanged, at_, "Deckhouse's module adds settings that this file does not contain",
                 "compare with the ConfigMap in d8-descheduler, or convert that");
     read_v1alpha1(policy, at, common(), bench_);
   }
@@ -113,7 +113,7 @@ class DeckhouseReader {
   void note_left_out(const Json& json, const FieldPath& at, std::initializer_list<std::string_view> known) {
     for (const auto& [name, value] : json.items()) {
       if (std::ranges::find(known, name) == known.end())
-        bench_.note(NoteKind::kDropped, at.key(name), "is not known of Deckhouse's Descheduler");
+        bench_.note(NoteKind::kDropped, at.key(name), "is not a field of Deckhouse's Descheduler");
     }
   }
 

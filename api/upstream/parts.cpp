@@ -109,7 +109,7 @@ struct ArgOfOurs {
 /// Args that the catalogue takes and upstream's strict decoder does not.
 constexpr std::array kArgsOfOurs = {
     ArgOfOurs{"HighNodeUtilization", "targetThresholds",
-              "remove it: nodes are filled up to their capacity; only with `usage` it has a meaning here"},
+              "remove it: nodes are filled up to their capacity; it has a meaning only with `usage`"},
     ArgOfOurs{"HighNodeUtilization", "ignoreDaemonSets"},
     ArgOfOurs{"HighNodeUtilization", "nodePools"},
     ArgOfOurs{"HighNodeUtilization", "usage", "add it, and its source in usageSources, to the policy that is written"},
@@ -156,7 +156,7 @@ bool Workbench::settle_complaint(StrategySource& source, const FieldError& compl
   if (complaint.message.find("set terminalPods:") != std::string::npos && !source.args.contains("terminalPods")) {
     source.args["terminalPods"] = {{"evict", true}};
     note(NoteKind::kChanged, path_of_member(source, member),
-         "selects pods that have ended, which has to be said aloud: terminalPods.evict is set");
+         "selects pods that have ended; terminalPods.evict is required for them and is set");
     return true;
   }
   if (member == "numberOfNodes" && complaint.message.ends_with("is below 0")) {
@@ -190,7 +190,7 @@ bool Workbench::settle_args(StrategySource& source) {
   }
 }
 
-/// Upstream removes pods that have ended if `states` names what ended them; ours wants that said aloud.
+/// Upstream removes pods that have ended if `states` names what ended them; ours requires terminalPods.evict for that.
 void Workbench::settle_ended_states(StrategySource& source) {
   constexpr std::array kEnded = {
       "Completed",          "Error",        "OOMKilled", "DeadlineExceeded",        "Evicted", "Shutdown", "StartError",
@@ -203,11 +203,10 @@ void Workbench::settle_ended_states(StrategySource& source) {
   const auto named = std::ranges::find_if(kEnded, names_one);
   if (named == kEnded.end()) return;
   source.args["terminalPods"] = {{"evict", true}};
-  note(
-      NoteKind::kChanged, path_of_member(source, "states"),
-      fmt::format("{} is mostly a state of pods that have ended, which has to be said aloud: terminalPods.evict is set",
-                  *named),
-      "take it out if pods that have ended are to stay");
+  note(NoteKind::kChanged, path_of_member(source, "states"),
+       fmt::format("{} is mostly a state of pods that have ended; terminalPods.evict is required for them and is set",
+                   *named),
+       "take it out if pods that have ended are to stay");
 }
 
 void Workbench::add_strategy(Draft& draft, StrategySource source) {

@@ -215,7 +215,7 @@ constexpr std::array kReasons = {
                  "Our part is taken back. Somebody else wants the pod gone, too, and that goes on.",
                  "See who asked: `kubectl get evictionrequests -n NAMESPACE -o yaml`."},
     Term<Reason>{Reason::kRemoteMarkRemains, "RemoteMarkRemains", "`RollbackComplete`=False",
-                 "Not everything could be taken back: the owner cannot be told to stop, or the undo hook failed.",
+                 "Not everything could be taken back: the owner cannot be asked to stop, or the undo hook failed.",
                  "`kubectl describe pod NAME -n NAMESPACE`. Check the annotations and the workload yourself."},
     Term<Reason>{Reason::kAbortTimeout, "AbortTimeout", "`RollbackComplete`=False",
                  "Nobody confirmed within `timeouts.abort` that the attempt was taken back.",
@@ -268,7 +268,8 @@ constexpr std::array kReasons = {
     Term<Reason>{
         Reason::kNotEvictable, "NotEvictable",
         "`Complete`=True, phase `Failed`; `EvictionGranted`=False; `Accepted`=False",
-        "No evictor can move this pod, the owner forbids it, its PodGroup of scheduling.k8s.io leaves as a whole, or its "
+        "No evictor can move this pod, the owner forbids it, its PodGroup of scheduling.k8s.io leaves as a whole, or "
+        "its "
         "end would cost data: one of its PersistentVolumeClaims is being deleted, is Lost or is missing. The message "
         "says why.",
         "Change what the message names, such as `spec.evictors` or the pod's own annotations. Save the data of "

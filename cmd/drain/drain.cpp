@@ -56,11 +56,12 @@ std::optional<DrainVerdict> hotplug_pod(const api::Pod& pod, const DrainRules&) 
 bool ends_machine(const api::Pod& pod, const DrainRules& rules) { return rules.ending_machines.contains(pod.meta.uid); }
 
 std::optional<DrainVerdict> whole_group_pod(const api::Pod& pod, const DrainRules& rules) {
+  if (!rules.pod_groups) return std::nullopt;
   const auto is_its = [&](const api::SchedulingPodGroup& group) {
     return group.meta.ns == pod.meta.ns && pod.scheduling_group == group.meta.name;
   };
-  const auto group = std::ranges::find_if(rules.pod_groups, is_its);
-  const std::string why = api::objection_of_scheduling_group(pod, group == rules.pod_groups.end() ? nullptr : &*group);
+  const auto group = std::ranges::find_if(*rules.pod_groups, is_its);
+  const std::string why = api::objection_of_scheduling_group(pod, group == rules.pod_groups->end() ? nullptr : &*group);
   if (why.empty()) return std::nullopt;
   return DrainVerdict{DrainFate::kRefuse, "cannot leave alone: " + why, {}, {}};
 }

@@ -20,8 +20,8 @@ struct DrainRules {
   bool delete_emptydir_data = false;
   bool force = false;  ///< also pods that nothing will recreate; always by eviction, never by deletion
   std::set<std::string> ending_machines{};  ///< UIDs of launcher pods whose guest an eviction shuts down
-  /// PodGroups of scheduling.k8s.io, of the namespaces of pods that name one.
-  std::vector<api::SchedulingPodGroup> pod_groups{};
+  /// PodGroups of scheduling.k8s.io, of the namespaces of pods that name one; nullopt: the server has no such kind.
+  std::optional<std::vector<api::SchedulingPodGroup>> pod_groups{};
 };
 
 enum class DrainFate {

@@ -27,7 +27,8 @@ base::Result<std::vector<api::Pod>> pods_on_node(Session& session, const std::st
   return session.pods(listing("", pod_selector, "spec.nodeName=" + node));
 }
 
-std::vector<api::SchedulingPodGroup> scheduling_groups_of(Session& session, const std::vector<api::Pod>& pods) {
+std::optional<std::vector<api::SchedulingPodGroup>> scheduling_groups_of(Session& session,
+                                                                         const std::vector<api::Pod>& pods) {
   std::set<std::string> namespaces;
   for (const api::Pod& pod : pods) {
     if (!pod.scheduling_group.empty()) namespaces.insert(pod.meta.ns);
@@ -35,7 +36,8 @@ std::vector<api::SchedulingPodGroup> scheduling_groups_of(Session& session, cons
   std::vector<api::SchedulingPodGroup> groups;
   if (namespaces.empty()) return groups;
   const auto found = kube::discover(session.client());
-  if (!found || !found->pod_groups) return groups;
+  if (!found) return groups;
+  if (!found->pod_groups) return std::nullopt;
   for (const std::string& ns : namespaces) {
     const auto items = session.list(*found->pod_groups, listing(ns));
     if (!items) continue;

@@ -13,8 +13,10 @@ namespace cmd::plugin {
 /// The pods of a node, all namespaces.
 base::Result<std::vector<api::Pod>> pods_on_node(Session& session, const std::string& node,
                                                  const std::string& pod_selector = {});
-/// PodGroups of scheduling.k8s.io in the namespaces of pods that name one, as far as they may be read.
-std::vector<api::SchedulingPodGroup> scheduling_groups_of(Session& session, const std::vector<api::Pod>& pods);
+/// PodGroups of scheduling.k8s.io in the namespaces of pods that name one, as far as they may be read; nullopt: the
+/// server has no such kind.
+std::optional<std::vector<api::SchedulingPodGroup>> scheduling_groups_of(Session& session,
+                                                                         const std::vector<api::Pod>& pods);
 
 /// Asks the API for the replicas of pods' owners, each owner once; what may not be read counts as unknown.
 class OwnerReplicas {

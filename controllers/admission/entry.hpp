@@ -20,7 +20,7 @@ namespace controllers {
 ///             is Abandoned
 ///   turn      what this leader has decided about the attempt that is to begin, and the store does not show yet
 ///
-///   Idle                 → Waiting, WaitingWithPodGroup   it asks
+///   Idle                 → Waiting, WaitingWithPodGroup   it asks, before an attempt or in one without a slot (T39)
 ///                        → Reserved                       it asks while it still holds the slot of its last attempt
 ///   Waiting              → Reserved                       every limit has free capacity
 ///                        → Idle                           withdrawn, abandoned, a duplicate, or cooling down

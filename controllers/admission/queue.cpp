@@ -101,7 +101,7 @@ void AdmissionQueue::restore_cooldowns(const std::string& policy, const std::vec
 
 std::optional<CooldownLedger::Cooling> AdmissionQueue::cooling(const AdmissionRequest& request,
                                                                base::TimePoint now) const {
-  if (request.policy.empty() || request.attempt > 1) return std::nullopt;
+  if (request.policy.empty() || request.attempt > 1 || request.has_begun) return std::nullopt;
   return cooldowns_.cooling(request.subjects, request.policy, now);
 }
 
@@ -267,13 +267,14 @@ void AdmissionQueue::admit_waiting(Wakeups& wakeups) {
   for (unpark_reopened(now); !ready_.empty() && scopes_.cluster_has_capacity(now); unpark_reopened(now)) {
     const api::ObjectKey key = std::get<api::ObjectKey>(ready_.first(turn_)->order);
     Entry& entry = entries_.at(key);
+    const bool has_workload = entry.counted >= Entry::Held::kWorkload;
     if (!claimant(key, entry).empty() || cooling(entry.request, now)) {
       leave_pod_group(entry);  // its pod or workload was evacuated meanwhile, or will be: let it find out
       stop_waiting(entry);
       wakeups.push_back({key, {}});
     } else if (entry.asks_with_pod_group()) {
       if (!admit_pod_group(entry, now, wakeups)) break;
-    } else if (const std::string* full = scopes_.first_full(entry.scopes, now, entry.place()->order)) {
+    } else if (const std::string* full = scopes_.first_full(entry.scopes, now, entry.place()->order, has_workload)) {
       park(entry, *full);
     } else {
       admit(entry, now);
@@ -326,7 +327,8 @@ void AdmissionQueue::show(const api::Evacuation& evacuation) {
   entry.shown = true;
   entry.began = evacuation.status.phase != api::EvacuationPhase::kPending;
   const auto* reserved = std::get_if<Entry::Reserved>(&entry.turn);
-  if (reserved && entry.began && evacuation.status.attempt >= reserved->attempt) entry.turn = Entry::Idle{};
+  const bool shows_slot = evacuation.status.attempt >= (reserved ? reserved->attempt : 0) && entry.began;
+  if (reserved && shows_slot && !goes_on_without_slot(evacuation)) entry.turn = Entry::Idle{};
   // While it waits or is reserved its scopes are those it asked with: the store may not know the workload yet.
   if (entry.is_idle() || entry.scopes.empty()) set_scopes(entry, admission_request(evacuation, nullptr, std::nullopt));
   recount(entry);
@@ -396,6 +398,7 @@ Admission AdmissionQueue::request_locked(const AdmissionRequest& request, Wakeup
   if (std::string other = claimant(request.key, entry); !other.empty()) {
     leave_pod_group(entry);
     stop_waiting(entry);
+    if (request.has_begun) return {{Slot::State::kWaiting, {}, {}, clock_.now() + kAskAgain}, {}};
     return {{}, std::move(other)};
   }
   if (entry.has_slot()) {

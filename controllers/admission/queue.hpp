@@ -54,7 +54,7 @@ class AdmissionQueue {
   /// long as it waits. Call before the first request.
   void set_manual_patience(base::Duration patience) { arrivals_.set_patience(patience); }
 
-  /// Manual Evacuations never take the whole total: AdmissionScopes::keep_share_for_policies(). Call before the first
+  /// Manual Evacuations never take a total above 1: AdmissionScopes::keep_share_for_policies(). Call before the first
   /// request.
   void keep_share_for_policies() { scopes_.keep_share_for_policies(); }
 

@@ -17,21 +17,21 @@ bool was_admitted(const api::Evacuation& evacuation) {
   return !slot || slot->status == api::ConditionStatus::kTrue;
 }
 
-/// True if the slot of the Evacuation went to others, and it goes on (T38).
-bool goes_on_without_slot(const api::Evacuation& evacuation) {
-  const auto* slot = api::find_condition(evacuation.status.conditions, api::ConditionType::kSlotAcquired);
-  const api::EvacuationPhase phase = evacuation.status.phase;
-  const bool waits = phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff;
-  return slot && slot->status == api::ConditionStatus::kFalse && slot->reason == api::Reason::kNoProgress && !waits &&
-         !api::is_terminal(phase);
-}
-
 /// Whoever gave a slot back queues as if it came then: it must not get the same slot back before those that it made
 /// wait.
-std::optional<base::TimePoint> queued_again(const api::EvacuationStatus& status) {
+std::optional<base::TimePoint> queued_again(const api::Evacuation& evacuation) {
+  const api::EvacuationStatus& status = evacuation.status;
+  if (goes_on_without_slot(evacuation))
+    return api::find_condition(status.conditions, api::ConditionType::kSlotAcquired)->last_transition_time;
   const bool gave_back = status.phase == api::EvacuationPhase::kBackoff && status.abort &&
                          status.abort->reason == api::Reason::kNoProgress;
   return gave_back ? status.phase_entered_at : std::nullopt;
+}
+
+std::string owner_uid(const api::Evacuation& evacuation, const api::Pod* pod) {
+  if (evacuation.status.pod_owner) return evacuation.status.pod_owner->uid;
+  const api::OwnerReference* owner = pod ? pod->meta.controller() : nullptr;
+  return owner ? owner->uid : std::string();
 }
 
 }  // namespace
@@ -64,14 +64,15 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
   request.target_node = target_node(evacuation);
   request.workload = evacuation.spec.concurrency_group;
   if (request.workload.empty()) request.workload = evacuation.status.workload_group;
-  const api::OwnerReference* owner = pod ? pod->meta.controller() : nullptr;
-  if (request.workload.empty() && owner) request.workload = owner->uid;
+  request.owner = owner_uid(evacuation, pod);
+  if (request.workload.empty()) request.workload = request.owner;
   request.policy = api::policy_of(evacuation);
   request.is_manual = !api::origin_is_verified(evacuation);
   request.priority = evacuation.spec.priority;
   request.created = evacuation.meta.creation_timestamp;
-  request.queued_again = queued_again(evacuation.status);
-  request.attempt = evacuation.status.attempt + 1;
+  request.queued_again = queued_again(evacuation);
+  request.has_begun = goes_on_without_slot(evacuation);
+  request.attempt = request.has_begun ? evacuation.status.attempt : evacuation.status.attempt + 1;
   request.workload_size = workload_size;
   request.subjects = cooldown_subjects(evacuation, pod);
   if (!evacuation.status.group.empty()) request.pod_group = request.key.ns + "/" + evacuation.status.group;
@@ -95,6 +96,14 @@ bool holds_slot(const api::Evacuation& evacuation) {
     case EvacuationPhase::kCancelled: return false;
   }
   return false;
+}
+
+bool goes_on_without_slot(const api::Evacuation& evacuation) {
+  const auto* slot = api::find_condition(evacuation.status.conditions, api::ConditionType::kSlotAcquired);
+  const api::EvacuationPhase phase = evacuation.status.phase;
+  const bool waits = phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff;
+  return slot && slot->status == api::ConditionStatus::kFalse && slot->reason == api::Reason::kNoProgress && !waits &&
+         !api::is_terminal(phase);
 }
 
 bool holds_workload_slot(const api::Evacuation& evacuation) {

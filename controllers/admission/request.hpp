@@ -13,11 +13,16 @@
 
 #include "api/core/kinds.hpp"
 #include "api/evacuation.hpp"
+#include "api/pod_group.hpp"
 
 namespace controllers {
 
 /// No PodGroup of more pods is ever admitted: whoever may make pods and Evacuations chooses how many there are.
-inline constexpr std::size_t kLargestPodGroup = 64;
+inline constexpr std::size_t kLargestPodGroup = api::kMaxPodsOfPodGroup;
+
+/// Manual Evacuations of one owner that are admitted at a time, whatever concurrency groups they name: each of them in
+/// Verifying costs time at each event of the owner's pods.
+inline constexpr std::int64_t kMaxManualOfOwner = 64;
 
 /// The second pod that will run beside a pod for a while.
 struct SurgePod {
@@ -33,13 +38,15 @@ struct AdmissionRequest {
   std::string node;
   std::string target_node;  ///< where the pod is expected; empty: unknown, counts nowhere
   std::string workload;     ///< concurrency group or the controller's UID; empty: no workload limit
+  std::string owner;        ///< UID of the pod's controller; empty: none, or not known
   std::string policy;       ///< empty: none
   bool is_manual = false;   ///< the operator did not make it
   std::int32_t priority = 0;
   bool held_by_pdb = false;  ///< cannot go now: those that can go first
   base::TimePoint created{};
-  std::optional<base::TimePoint> queued_again{};  ///< it gave a slot back without progress then (T36)
+  std::optional<base::TimePoint> queued_again{};  ///< it gave a slot back without progress then (T36, T38)
   std::int32_t attempt = 1;                       ///< the one that begins
+  bool has_begun = false;                         ///< `attempt` runs without a slot and wants one again (T39)
   std::optional<std::int32_t> workload_size;      ///< replicas, for percentages
   std::vector<std::string> subjects{};            ///< of cooldowns
   std::string pod_group;                          ///< of the pod, in the namespace; empty: it leaves alone
@@ -68,5 +75,7 @@ bool holds_slot(const api::Evacuation& evacuation);
 bool holds_arrival_slot(const api::Evacuation& evacuation);
 /// True if it holds the slot of its workload. An Evacuation that goes on without a slot (T38) keeps it.
 bool holds_workload_slot(const api::Evacuation& evacuation);
+/// True if the slot of the Evacuation went to others, and its attempt goes on (T38).
+bool goes_on_without_slot(const api::Evacuation& evacuation);
 
 }  // namespace controllers

@@ -259,7 +259,7 @@ Reservations::Outcome Reservations::best_node(const PlacementRequest& wanted, co
     if (const auto refusal = query.refusal(node)) {
       ++refusals[refusal->reason];
     } else if (wanted.emptied.contains(name)) {
-      ++refusals["NodeIsEmptied"];
+      ++refusals["NodeTakesNoPods"];
     } else if (not_on.contains(name)) {
       ++refusals["TargetNodeLimit"];
     } else {
@@ -296,8 +296,8 @@ std::string Reservations::keep_place(const AdmissionRequest& request, const api:
     if (!best || left > best->first) best = {left, node};
   }
   if (!best) {
-    return fmt::format("no node has capacity for it any more, beside {} {} emptied: the rest is planned anew",
-                       emptied.size(), emptied.size() == 1 ? "node that is" : "nodes that are");
+    return fmt::format("no node has capacity for it any more, except the {} that the plan empties: the rest is planned anew",
+                       emptied.size());
   }
   kept_places_[request.key] = {std::make_shared<const api::Pod>(pod), cluster.node(best->second).meta.name,
                                request.created};

@@ -163,10 +163,18 @@ void AdmissionScopes::attach_level(const AdmissionRequest& request, const std::s
   attach_one(Kind::kZone, policy, node->second.zone, prefix + "zone/" + node->second.zone, ids);
 }
 
+/// Who makes an Evacuation chooses its concurrency group, so the limit of the workload does not bound those of an
+/// owner.
+void AdmissionScopes::attach_manual(const AdmissionRequest& request, Ids& ids) {
+  if (keeps_share_) attach_one(Kind::kManual, "", "", std::string(kManualId), ids);
+  if (request.owner.empty() || request.owner == request.workload) return;
+  attach_one(Kind::kOwner, "", request.owner, fmt::format("owner/{}/{}", request.key.ns, request.owner), ids);
+}
+
 AdmissionScopes::Ids AdmissionScopes::attach(const AdmissionRequest& request) {
   Ids ids;
   attach_level(request, "", "", ids);
-  if (request.is_manual && keeps_share_) attach_one(Kind::kManual, "", "", std::string(kManualId), ids);
+  if (request.is_manual) attach_manual(request, ids);
   if (request.policy.empty()) return ids;
   attach_one(Kind::kTotal, request.policy, "", "policy/" + request.policy + "/total", ids);
   attach_level(request, request.policy, "policy/" + request.policy + "/", ids);
@@ -199,6 +207,7 @@ std::int64_t AdmissionScopes::whole_of(const Scope& scope) const {
     }
     case Kind::kNamespace:
     case Kind::kManual:
+    case Kind::kOwner:
     case Kind::kRate: return 0;
     case Kind::kWorkload: return scope.size.value_or(0);
     case Kind::kZone: {
@@ -225,6 +234,7 @@ std::optional<std::int64_t> AdmissionScopes::limit_of(const Scope& scope) const 
     case Kind::kZone: return resolved(limits->per_zone, whole_of(scope));
     case Kind::kRate: return std::nullopt;
     case Kind::kManual: return manual_limit();
+    case Kind::kOwner: return kMaxManualOfOwner;
   }
   return std::nullopt;
 }
@@ -232,11 +242,7 @@ std::optional<std::int64_t> AdmissionScopes::limit_of(const Scope& scope) const 
 std::optional<std::int64_t> AdmissionScopes::manual_limit() const {
   const auto total = total_limit();
   if (!total) return std::nullopt;
-  const std::int64_t fifth = *total / 5;
-  const bool is_acting = std::ranges::any_of(policies_, [](const auto& each) { return each.second.brake.empty(); });
-  if (is_acting) return *total <= 1 ? *total : *total - std::max<std::int64_t>(fifth, 1);
-  // A policy that is made later must find a slot where there are few. Larger totals were chosen by an administrator.
-  return fifth == 1 ? *total - 1 : *total;
+  return *total <= 1 ? *total : *total - std::max<std::int64_t>(*total / 5, 1);
 }
 
 bool AdmissionScopes::is_braked(const Scope& scope) const {
@@ -319,7 +325,7 @@ bool AdmissionScopes::total_has_capacity(std::int64_t count) const {
 }
 
 AdmissionScopes::Part AdmissionScopes::part_of(Kind kind) {
-  if (kind == Kind::kWorkload) return Part::kWorkload;
+  if (kind == Kind::kWorkload || kind == Kind::kOwner) return Part::kWorkload;
   return kind == Kind::kTargetNode ? Part::kArrival : Part::kDeparture;
 }
 
@@ -343,9 +349,11 @@ bool AdmissionScopes::kept_for_pod_group(const Scope& scope, const AdmissionOrde
   return first && first->need > 1 && WaitingLine::goes_before(first->order, order, turn_);
 }
 
-const std::string* AdmissionScopes::first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order) const {
+const std::string* AdmissionScopes::first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order,
+                                               bool has_workload) const {
   for (const std::string& id : ids) {
     const Scope& scope = scopes_.at(id);
+    if (has_workload && part_of(scope.kind) == Part::kWorkload) continue;
     if (!has_capacity(scope, now) || kept_for_pod_group(scope, order)) return &id;
   }
   return nullptr;
@@ -406,7 +414,7 @@ std::map<std::string_view, AdmissionScopes::Fullness> AdmissionScopes::fullness(
   static const std::map<Kind, std::string_view> kNames = {
       {Kind::kTotal, "total"},         {Kind::kNode, "node"},         {Kind::kTargetNode, "target-node"},
       {Kind::kNamespace, "namespace"}, {Kind::kWorkload, "workload"}, {Kind::kZone, "zone"},
-      {Kind::kRate, "rate"},           {Kind::kManual, "total"}};
+      {Kind::kRate, "rate"},           {Kind::kManual, "total"},      {Kind::kOwner, "workload"}};
   std::map<std::string_view, Fullness> all;
   for (const auto& [kind, name] : kNames) all[name] = {};
   for (const auto& [id, scope] : scopes_) {
@@ -437,8 +445,8 @@ bool AdmissionScopes::is_waited_for(const Ids& ids) const {
 
 api::Blocker AdmissionScopes::blocker(const std::string& id) const {
   using enum api::LimitScope;
-  static constexpr api::LimitScope kScopes[] = {kTotal,    kNode, kTargetNode, kNamespace,
-                                                kWorkload, kZone, kRate,       kTotal};
+  static constexpr api::LimitScope kScopes[] = {kTotal, kNode, kTargetNode, kNamespace, kWorkload,
+                                                kZone,  kRate, kTotal,      kWorkload};
   static constexpr const char* kWhere[] = {"",
                                            " from node ",
                                            " towards node ",
@@ -446,7 +454,8 @@ api::Blocker AdmissionScopes::blocker(const std::string& id) const {
                                            " of workload ",
                                            " from zone ",
                                            "",
-                                           " of manual evacuations; the others of the total are for policies"};
+                                           " of manual evacuations; the others of the total are for policies",
+                                           " in all concurrency groups of owner "};
   api::Blocker blocker;
   blocker.kind = to_string(api::BlockerKind::kLimit);
   if (id.empty() && total_has_capacity() && cluster_.rate) {

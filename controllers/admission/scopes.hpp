@@ -48,9 +48,8 @@ class AdmissionScopes {
   /// last limits stay for what it holds. `brake`: why nothing more of it is admitted; empty: the limits decide.
   void set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
                          const std::string& brake, base::TimePoint now);
-  /// From now on manual Evacuations leave some of the cluster's total to policies: while a policy admits anything, a
-  /// fifth, rounded down, and at least one; without one, a single slot of totals from 5 to 9. A total of 1 cannot be
-  /// shared. Call before the first attach().
+  /// From now on manual Evacuations leave a fifth of the cluster's total to policies, rounded down, and at least one
+  /// slot. A total of 1 cannot be shared. Call before the first attach().
   void keep_share_for_policies() { keeps_share_ = true; }
   /// This replica leads from now on, and does not know what its predecessor admitted: no tokens are saved up.
   void drain_rates(base::TimePoint now);
@@ -68,8 +67,9 @@ class AdmissionScopes {
   /// In the workload's scope all members of one `PodGroup` count as one; empty: no PodGroup.
   void count(const Ids& ids, Part part, int by, const std::string& pod_group = {});
   /// The first scope that has no free capacity for one that waits at `order`, or keeps what it has for a PodGroup
-  /// before it; nullptr: all have.
-  const std::string* first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order) const;
+  /// before it; nullptr: all have. `has_workload`: it counts in the scopes of its workload already.
+  const std::string* first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order,
+                                bool has_workload = false) const;
   const std::string* first_full(const Needs& needs, base::TimePoint now, const AdmissionOrder& order) const;
   /// A limit that so many can never be within, even alone; empty: there is none. The cluster's own has the id "".
   std::optional<std::string> too_small(const Needs& needs, std::int64_t count) const;
@@ -129,7 +129,7 @@ class AdmissionScopes {
   api::Blocker blocker(const std::string& id) const;
 
  private:
-  enum class Kind { kTotal, kNode, kTargetNode, kNamespace, kWorkload, kZone, kRate, kManual };
+  enum class Kind { kTotal, kNode, kTargetNode, kNamespace, kWorkload, kZone, kRate, kManual, kOwner };
   struct Level {
     api::AdmissionLimits limits;
     std::optional<AdmissionRate> rate;  ///< exactly with limits.rate
@@ -154,6 +154,7 @@ class AdmissionScopes {
   void reopen_around(const std::string& node, const std::string& zone);
   std::optional<std::int64_t> limit_of(const Scope& scope) const;
   std::optional<std::int64_t> manual_limit() const;  ///< nullopt: they may take the whole total
+  void attach_manual(const AdmissionRequest& request, Ids& ids);
   std::int64_t whole_of(const Scope& scope) const;
   bool has_capacity(const Scope& scope, base::TimePoint now, std::int64_t need = 1) const;
   /// The policy whose total it is lets nothing more in.

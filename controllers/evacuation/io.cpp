@@ -31,7 +31,7 @@ base::Result<StoredEvacuation> parse_answer(std::string_view raw, api::StoredPar
   if (!read) return base::invalid("the server's answer is no Evacuation");
   // Written by another version. Taken for Pending, what is under way would begin again.
   if (!unknown_phase.empty())
-    return base::invalid(fmt::format("status.phase: {} is no phase that this version knows", unknown_phase));
+    return base::invalid(fmt::format("status.phase: unknown phase {}", unknown_phase));
   return StoredEvacuation{*std::move(read)};
 }
 

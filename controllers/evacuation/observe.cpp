@@ -449,9 +449,8 @@ void Reconciler::Reconciliation::observe_budgets() {
 
 void Reconciler::Reconciliation::observe_scheduling_group() {
   seen_.whole_group.clear();
-  if (!seen_.pod || seen_.pod->scheduling_group.empty()) return;
-  const std::string& name = seen_.pod->scheduling_group.get();
-  const auto group = deps_.pod_groups != nullptr ? deps_.pod_groups->get({key_.ns, name}) : nullptr;
+  if (!seen_.pod || seen_.pod->scheduling_group.empty() || deps_.pod_groups == nullptr) return;
+  const auto group = deps_.pod_groups->get({key_.ns, seen_.pod->scheduling_group.get()});
   seen_.whole_group = api::objection_of_scheduling_group(*seen_.pod, group.get());
 }
 

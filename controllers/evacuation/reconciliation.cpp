@@ -131,11 +131,11 @@ kube::Requeue Reconciler::Reconciliation::poll_documents(const kube::Requeue& re
 base::Result<kube::Requeue> Reconciler::Reconciliation::settle(const Decision& decision) {
   const auto phase = decision.status.phase;
   const bool may_wait = phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
-  // It waits for something else now (a person, its back-off): others may have its slot.
-  if (may_wait && seen_.slot.state == Slot::State::kNotAsked) {
+  // It waits for something else now (a person, its back-off, its owner): others may have its slot.
+  const bool gives_back = seen_.slot.state == Slot::State::kNotAsked;
+  if (gives_back && (may_wait || goes_on_without_slot(seen_.evacuation)))
     deps_.admission.withdraw(key_, seen_.evacuation.status.attempt);
-    if (deps_.reservations) deps_.reservations->release_unused(key_);
-  }
+  if (gives_back && may_wait && deps_.reservations) deps_.reservations->release_unused(key_);
   if (api::is_terminal(phase)) forget_asked();
   remember_blocked();
   if (budget_opened_meanwhile()) return kube::Requeue::in(base::Duration::zero());

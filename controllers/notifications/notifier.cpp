@@ -98,16 +98,29 @@ void Notifier::settle(Channel& channel, const std::vector<Notification>& sent, s
     deps_.log.warning("a notification was not taken",
                       {kv("channel", channel.config.name), kv("answer", outcome_text(answer)), kv("givenUp", is_over)});
   }
-  if (is_over) {
+  if (!is_over) return pause(channel, answer);
+  channel.left_out -= left_out;
+  channel.failures = 0;
+  channel.next_try = {};
+  if (!is_taken(answer)) return give_up(channel, may_be_taken_later(answer));
+  channel.pending.settle();
+  count(channel, "sent", sent.size());
+}
+
+void Notifier::give_up(Channel& channel, bool may_be_taken_later) {
+  auto lost = channel.pending.take(kMostAtOnce);
+  if (may_be_taken_later) {
+    const std::size_t tried = lost.size();
+    lost = channel.pending.give_up();
+    if (lost.size() < tried) channel.next_try = deps_.steady.now() + kNotifyAgain.most;
+  } else {
     channel.pending.settle();
-    if (!is_taken(answer)) {
-      for (const Notification& each : sent) channel.told.erase(each.key());
-    }
-    channel.left_out -= left_out;
-    channel.failures = 0;
-    channel.next_try = {};
-    return count(channel, is_taken(answer) ? "sent" : "failed", sent.size());
   }
+  for (const Notification& each : lost) channel.told.erase(each.key());
+  if (!lost.empty()) count(channel, "failed", lost.size());
+}
+
+void Notifier::pause(Channel& channel, const base::Result<kube::Response>& answer) {
   base::Duration pause = base::backoff_delay(kNotifyAgain, channel.failures);
   if (answer && answer->retry_after) pause = std::clamp<base::Duration>(*answer->retry_after, pause, kLongestPause);
   channel.next_try = deps_.steady.now() + pause;

@@ -39,7 +39,7 @@ class Notifier final : public kube::EventSink {
 
   static constexpr std::size_t kMostPending = 256;  ///< of each channel
   static constexpr std::size_t kMostAtOnce = 20;    ///< in one message
-  static constexpr int kMostTries = 6;              ///< then a message is given up
+  static constexpr int kMostTries = 6;              ///< then a message is given up, except alerts of policies
 
   Notifier(Dependencies dependencies, std::vector<NotificationChannel> channels);
 
@@ -68,6 +68,9 @@ class Notifier final : public kube::EventSink {
   std::optional<base::TimePoint> next_due() const;
   void settle(Channel& channel, const std::vector<Notification>& sent, std::int64_t left_out,
               const base::Result<kube::Response>& answer);
+  /// The receiver is away for long, or refuses the message.
+  void give_up(Channel& channel, bool may_be_taken_later);
+  void pause(Channel& channel, const base::Result<kube::Response>& answer);
 
   void send_one(Channel& channel);
   void count(const Channel& channel, const char* result, std::size_t by = 1);

@@ -55,9 +55,14 @@ void NotificationQueue::take_in_turns(NotificationRank rank, std::size_t& left) 
 }
 
 std::vector<Notification> NotificationQueue::take(std::size_t most) {
-  for (auto& [key, lane] : lanes_) lane.taken = 0;
+  const bool has_batch = std::ranges::any_of(lanes_, [](const auto& lane) { return lane.second.taken > 0; });
+  if (has_batch) return taken();
   for (const auto rank : {NotificationRank::kPolicy, NotificationRank::kEvacuationOfPolicy, NotificationRank::kManual})
     take_in_turns(rank, most);
+  return taken();
+}
+
+std::vector<Notification> NotificationQueue::taken() const {
   std::vector<std::pair<std::uint64_t, const Notification*>> taken;
   for (const auto& [key, lane] : lanes_) {
     for (std::size_t i = 0; i < lane.taken; ++i) taken.emplace_back(lane.waiting[i].first, &lane.waiting[i].second);
@@ -75,6 +80,15 @@ void NotificationQueue::settle() {
     lane.taken = 0;
   }
   std::erase_if(lanes_, [](const auto& lane) { return lane.second.waiting.empty(); });
+}
+
+std::vector<Notification> NotificationQueue::give_up() {
+  for (auto& [key, lane] : lanes_) {
+    if (key.first == NotificationRank::kPolicy) lane.taken = 0;
+  }
+  std::vector<Notification> removed = taken();
+  settle();
+  return removed;
 }
 
 }  // namespace controllers

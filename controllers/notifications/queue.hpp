@@ -23,11 +23,14 @@ class NotificationQueue {
   /// Returns the notification that was left out: `told`, or the one that it displaced. nullopt: none was.
   std::optional<Notification> push(Notification told);
 
-  /// The next ones to send, at most `most`, in the order in which they came. They stay until settle() and are not
-  /// displaced until the next take().
+  /// The next ones to send, at most `most`, in the order in which they came. Returns the same ones, and none of them is
+  /// displaced, until settle() or give_up().
   std::vector<Notification> take(std::size_t most);
-  /// Removes what take() returned last.
+  /// Removes what take() returned.
   void settle();
+  /// Removes what take() returned, except those about policies, which the next take() may return again: some of them
+  /// are published only once. Returns what was removed.
+  std::vector<Notification> give_up();
 
   bool empty() const { return size_ == 0; }
 
@@ -41,6 +44,7 @@ class NotificationQueue {
 
   std::optional<Key> lane_that_yields_to(const Key& key) const;
   void take_in_turns(NotificationRank rank, std::size_t& left);
+  std::vector<Notification> taken() const;
 
   const std::size_t most_;
   std::size_t size_ = 0;

@@ -224,6 +224,7 @@ PolicyReconciler::Dependencies OperatorParts::policy_dependencies() {
           .gates = [this](const std::string& policy) { return gates.verdict(policy); },
           .triggers = &triggers,
           .taints = &taints,
+          .steady = &steady,
           .server_minor = scheduling::minor_version(deps.discovery.server_version),
           .hints_in_force = hints_in_force(deps),
           .namespaces_without_hints = namespaces_without_hints(deps.config),

@@ -19,7 +19,7 @@ void Upkeep::follow_clock() {
   const base::Duration ahead = parts_.deps.clock.now() - parts_.steady.now();
   const base::Duration before = std::exchange(ahead_, ahead).value_or(ahead);
   if (before - ahead <= base::kClockTolerance) return;
-  parts_.deps.log.warning("the clock was set back: stored times that it does not reach are corrected",
+  parts_.deps.log.warning("the clock was set back: stored times after now are corrected",
                           {base::kv("by", base::format_duration(before - ahead))});
   for (const auto& each : parts_.caches.evacuations.store().list()) parts_.evacuation_lane.queue.add(each->meta.key());
   parts_.enqueue_policies();

@@ -121,7 +121,7 @@ OriginProof prove_origin(const api::Evacuation& evacuation, const signing::KeyRi
   if (apart > kOriginWindow || apart < -kOriginWindow) return OriginProof::kOtherTime;
   if (memory == nullptr) return OriginProof::kSigned;
   if (!memory->belongs_to(value->mac, evacuation.meta.uid)) return OriginProof::kOtherObject;
-  memory->note_proved(evacuation.meta.uid, *priority);
+  memory->note_proved(evacuation.meta.uid, {*priority, spec_hash(evacuation.spec)});
   return OriginProof::kSigned;
 }
 
@@ -162,10 +162,15 @@ void keep_signed_priority(api::Evacuation& evacuation, std::int32_t priority) {
   if (stored.value_or(evacuation.spec.priority) != priority) stored = priority;
 }
 
+/// A spec that cannot be read is judged by reject_invalid_spec() and end_attempt_if_told().
+bool is_as_proved(const api::Evacuation& evacuation, const OriginMemory::Proved& proved) {
+  return !evacuation.spec_problem.empty() || has_spec_hash(evacuation.spec, proved.spec_hash);
+}
+
 /// The stored condition is a claim. Without keys it is undecided again.
 void prove_again(api::Evacuation& evacuation, const signing::KeyRing* keys, OriginMemory& memory) {
-  const auto proved = memory.proved_priority(evacuation.meta.uid);
-  if (proved) return keep_signed_priority(evacuation, *proved);
+  const auto proved = memory.proved(evacuation.meta.uid);
+  if (proved && is_as_proved(evacuation, *proved)) return keep_signed_priority(evacuation, proved->priority);
   const OriginProof proof = keys ? prove_origin(evacuation, *keys, &memory) : OriginProof::kUnknownKey;
   if (proof == OriginProof::kSigned) return;
   if (proof != OriginProof::kUnknownKey) {

@@ -26,13 +26,13 @@ std::size_t OriginMemory::size() const {
   return uids_.size();
 }
 
-void OriginMemory::note_proved(const std::string& uid, std::int32_t priority) {
+void OriginMemory::note_proved(const std::string& uid, Proved proved) {
   if (uid.empty()) return;
   const std::scoped_lock lock(mutex_);
-  proved_.try_emplace(uid, priority);
+  proved_.insert_or_assign(uid, std::move(proved));
 }
 
-std::optional<std::int32_t> OriginMemory::proved_priority(const std::string& uid) const {
+std::optional<OriginMemory::Proved> OriginMemory::proved(const std::string& uid) const {
   const std::scoped_lock lock(mutex_);
   const auto found = proved_.find(uid);
   return found == proved_.end() ? std::nullopt : std::optional(found->second);

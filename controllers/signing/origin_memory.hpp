@@ -27,10 +27,15 @@ class OriginMemory {
   bool belongs_to(std::string_view mac, const std::string& uid);
   std::size_t size() const;
 
-  /// This process has found the operator's signature on that object, signed with that spec.priority.
-  void note_proved(const std::string& uid, std::int32_t priority);
+  /// What the operator's signature on an object is of.
+  struct Proved {
+    std::int32_t priority = 0;  ///< spec.priority
+    std::string spec_hash;      ///< controllers::spec_hash()
+  };
+  /// This process has found the operator's signature on that object.
+  void note_proved(const std::string& uid, Proved proved);
   /// nullopt: this process has not proved it.
-  std::optional<std::int32_t> proved_priority(const std::string& uid) const;
+  std::optional<Proved> proved(const std::string& uid) const;
   /// The object is gone.
   void forget(const std::string& uid);
 
@@ -41,7 +46,7 @@ class OriginMemory {
   mutable std::mutex mutex_;
   std::unordered_map<std::string, std::string> uids_;  ///< by signature
   std::set<std::pair<base::TimePoint, std::string>> until_;
-  std::unordered_map<std::string, std::int32_t> proved_;  ///< by UID
+  std::unordered_map<std::string, Proved> proved_;  ///< by UID
 };
 
 }  // namespace controllers

@@ -238,7 +238,9 @@ Observation observe_at_work(const EvictorContext& context, const View& view) {
   seen.requested = true;
   seen.refs = {{std::string(kRequestRef), ref_of(view.request.meta)}};
   if (view.request.observed_generation == 0) {
-    const base::TimePoint since = context.evacuation.status.in_progress_since.value_or(context.now);
+    // Whoever writes EvictionRequests may delete ours and make it again: the controller gets its time from then.
+    const base::TimePoint since = std::max(context.evacuation.status.in_progress_since.value_or(context.now),
+                                           view.request.meta.creation_timestamp);
     if (context.now - since >= liveness(context)) return nobody_there(context);
     seen.message = "waits for the eviction controller to take notice";
     return seen;

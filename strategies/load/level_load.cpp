@@ -100,7 +100,7 @@ class Leveller {
   }
 
   std::string why_idle(const LoadRules& rules, std::int32_t number_of_nodes, const NodeClassification& classes) const {
-    if (giving_.known().empty()) return "no node publishes a resource that has thresholds, and has a usable figure";
+    if (giving_.known().empty()) return "no node has usable figures of a resource that has thresholds";
     if (!has_enough_low_nodes(number_of_nodes)) return describe_too_few(low_nodes(), number_of_nodes, classes);
     if (rules.sources.empty() && is_uneven_to_give())
       return "the overutilized nodes are not confirmed by enough samples yet";

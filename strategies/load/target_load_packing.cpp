@@ -50,22 +50,57 @@ bool has_any_over(const LoadTable& load, const Percents& targets) {
   return std::ranges::any_of(load.known(), [&](NodeIndex node) { return is_over(load.percents(node), targets); });
 }
 
+/// The class of a node that is not above its target: only packing empties nodes.
+api::NodeClass class_below(std::span<const double> percent, const Percents& targets, bool packs) {
+  const bool is_low = packs && !is_over(percent, part_of(targets, kEmptied));
+  return is_low ? api::NodeClass::kUnderutilized : api::NodeClass::kAppropriate;
+}
+
+std::string describe_class(const LoadTable& load, NodeIndex node, const Percents& targets, api::NodeClass node_class) {
+  if (node_class != api::NodeClass::kUnderutilized) return describe_load(load, node, targets, "target");
+  return describe_load(load, node, part_of(targets, kEmptied), "half of target");
+}
+
 /// Sources, the fullest first; destinations, the best score first.
 void pick(const StrategyContext& context, const MeasuredLoad& load, const LoadTable& giving, const LoadTable& taking,
-          const Percents& targets, LoadRules& rules) {
+          const Percents& targets, LoadRules& rules, bool packs, NodeClassification& classes) {
   const auto says_over = [&](std::span<const double> percent) { return is_over(percent, targets); };
   for (const NodeIndex node : giving.known()) {
     if (!taking.knows(node)) continue;
     if (says_over(giving.percents(node))) {
-      if (load.confirms(node, says_over)) rules.sources.push_back(node);
+      const bool is_confirmed = load.confirms(node, says_over);
+      if (is_confirmed) rules.sources.push_back(node);
+      classes.add(node, api::NodeClass::kOverutilized, [&] {
+        return describe_load(giving, node, targets, "target").append(is_confirmed ? "" : kNotConfirmed);
+      });
       continue;
     }
     if (!context.cluster.base().node(node).unschedulable) rules.destinations.push_back(node);
+    const api::NodeClass node_class = class_below(taking.percents(node), targets, packs);
+    classes.add(node, node_class, [&] { return describe_class(taking, node, targets, node_class); });
   }
   const auto by_giving = [&](NodeIndex node) { return score_of(giving.percents(node), targets); };
   const auto by_taking = [&](NodeIndex node) { return score_of(taking.percents(node), targets); };
   std::ranges::stable_sort(rules.sources, {}, by_giving);
   std::ranges::stable_sort(rules.destinations, std::ranges::greater{}, by_taking);
+}
+
+/// Why no node is relieved; "": one may be.
+std::string why_not_relieved(const LoadTable& giving, const Percents& targets, const LoadRules& rules) {
+  if (giving.known().empty()) return "no node has usable figures of a resource that has a target";
+  if (rules.sources.empty() && has_any_over(giving, targets))
+    return "the nodes above the target are not confirmed by enough samples yet";
+  if (rules.sources.empty()) return "no node is above the target";
+  return rules.destinations.empty() ? "no node that takes pods is below the target" : "";
+}
+
+/// Why no node is emptied; "": one may be.
+std::string why_not_emptied(const LoadTable& load, const ConsolidationRules& rules, bool has_unconfirmed) {
+  if (load.known().empty()) return "no node has usable figures of a resource that has a target";
+  if (rules.sources.empty() && has_unconfirmed)
+    return "the nodes at half of the target or below are not confirmed by enough samples yet";
+  if (rules.sources.empty()) return "no node with pods that may be emptied is at half of the target or below";
+  return rules.sources.size() + rules.others.size() < 2 ? "no other node with pods can take its pods" : "";
 }
 
 std::string describe(const LoadTable& load, NodeIndex node, const Percents& targets) {
@@ -143,14 +178,16 @@ base::Status TargetLoadPacking::nominate(const StrategyContext& context, Nominat
   const MeasuredLoad load(context, **measured, args_.usage, resources_of(args_.pools, args_.target));
   const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.target);
   if (const base::Status known = load.check_known(nodes_in(pools)); !known) return known;
+  NodeClassification classes(context, sink);
   for (const PoolNodes& pool : pools) {
     const Percents targets = targets_of(*pool.thresholds);
     if (args_.pack && !has_any_over(load.giving(pool.nodes), targets) &&
         !has_any_over(load.taking(pool.nodes), targets))
-      empty(context, sink, load, pool);
+      empty(context, sink, load, pool, classes);
     else
-      relieve(context, sink, load, pool);
+      relieve(context, sink, load, pool, classes);
   }
+  classes.report();
   return base::Done{};
 }
 
@@ -163,20 +200,29 @@ bool TargetLoadPacking::may_be_emptied(const StrategyContext& context, NodeIndex
 
 /// A node that is empty already takes nothing.
 void TargetLoadPacking::empty(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load,
-                              const PoolNodes& pool) const {
+                              const PoolNodes& pool, NodeClassification& classes) const {
   LoadTable taking = load.taking(pool.nodes);
   const Percents targets = targets_of(*pool.thresholds);
   const Percents low = part_of(targets, kEmptied);
   const auto is_low = [&](std::span<const double> percent) { return !is_over(percent, low); };
   ConsolidationRules rules{{}, {}, args_.excluded_namespaces, {}, &taking};
   rules.most_percent = targets;
+  bool has_unconfirmed = false;
   for (const NodeIndex node : taking.known()) {
-    if (!is_low(taking.percents(node))) {
-      rules.others.push_back({node, {}, {}});
-    } else if (may_be_emptied(context, node)) {
-      (load.confirms(node, is_low) ? rules.sources : rules.others).push_back({node, {}, {}});
-    }
+    const bool may_leave = is_low(taking.percents(node)) && may_be_emptied(context, node);
+    const bool is_confirmed = !may_leave || load.confirms(node, is_low);
+    has_unconfirmed = has_unconfirmed || !is_confirmed;
+    if (may_leave && is_confirmed) rules.sources.push_back({node, {}, {}});
+    if (!is_low(taking.percents(node)) || !is_confirmed) rules.others.push_back({node, {}, {}});
+    const api::NodeClass node_class = class_below(taking.percents(node), targets, true);
+    classes.add(node, node_class, [&] {
+      return describe_class(taking, node, targets, node_class).append(is_confirmed ? "" : kNotConfirmed);
+    });
   }
+  classes.add_rest(taking);
+  const std::string idle = why_not_emptied(taking, rules, has_unconfirmed);
+  classes.note(pool.name, idle);
+  if (!idle.empty()) return;
   const auto score = [&](const NodeUsage& node) { return score_of(taking.percents(node.node), targets); };
   std::ranges::stable_sort(rules.sources, {}, score);
   std::ranges::stable_sort(rules.others, std::ranges::greater{}, score);
@@ -184,12 +230,14 @@ void TargetLoadPacking::empty(const StrategyContext& context, NominationSink& si
 }
 
 void TargetLoadPacking::relieve(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load,
-                                const PoolNodes& pool) const {
+                                const PoolNodes& pool, NodeClassification& classes) const {
   LoadTable giving = load.giving(pool.nodes);
   LoadTable taking = load.taking(pool.nodes);
   const Percents targets = targets_of(*pool.thresholds);
   LoadRules rules;
-  pick(context, load, giving, taking, targets, rules);
+  pick(context, load, giving, taking, targets, rules, args_.pack, classes);
+  classes.add_rest(giving);
+  classes.note(pool.name, why_not_relieved(giving, targets, rules));
   LoadedNodes loaded(context, sink, taking, {part_of(targets, kAlwaysWelcome), targets});
   if (args_.usage.soft_taint && has_any_over(taking, targets)) loaded.avoid(giving, rules.sources);
   rules.high = targets;

@@ -9,6 +9,7 @@
 #include "strategies/load/measured_load.hpp"
 #include "strategies/load/node_pools.hpp"
 #include "strategies/strategy.hpp"
+#include "strategies/utilization/node_classes.hpp"
 #include "strategies/utilization/usage_args.hpp"
 
 namespace strategies {
@@ -50,10 +51,10 @@ class TargetLoadPacking final : public Strategy {
   std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
 
  private:
-  void relieve(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load,
-               const PoolNodes& pool) const;
-  void empty(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load,
-             const PoolNodes& pool) const;
+  void relieve(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load, const PoolNodes& pool,
+               NodeClassification& classes) const;
+  void empty(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load, const PoolNodes& pool,
+             NodeClassification& classes) const;
   bool may_be_emptied(const StrategyContext& context, scheduling::NodeIndex node) const;
 
   Args args_;

@@ -40,7 +40,10 @@ struct Slot {
 class ComponentMoves {
  public:
   ComponentMoves(SpreadRun& run, const SpreadComponent& component)
-      : run_(run), cluster_(run.context.cluster.base()), helps_(cluster_.node_count()) {
+      : run_(run),
+        cluster_(run.context.cluster.base()),
+        helps_(cluster_.node_count()),
+        first_pod_(component.front().pods.front()) {
     find_slots(component);
     for (std::uint32_t i = 0; i < component.size(); ++i) {
       // Where capacity is expected, pods that wait for it are taken as placed where they should be.
@@ -110,6 +113,11 @@ class ComponentMoves {
   /// Moves a pod, or finds out that one stays. False: nothing can be moved.
   bool advance(Openness openness) {
     openness_ = openness;
+    if (run_.sink.is_out_of_time(first_pod_)) {
+      run_.sink.refused(first_pod_, kCycleTimeout);
+      is_namespace_full_ = true;
+      return true;
+    }
     std::vector<std::pair<SpreadCounts, std::uint32_t>> order;  // fullness and slot
     for (std::uint32_t i = 0; i < slots_.size(); ++i) {
       const Slot& slot = slots_[i];
@@ -174,7 +182,7 @@ class ComponentMoves {
     if (!may_leave(run_.context, run_.sink, pod)) return stay(slot);
     const auto target = find_target(slot, pod);
     if (!target) {
-      run_.sink.refused(pod, kNowhereBetter);
+      run_.sink.refused_because(pod, kNowhereBetter, [&] { return why_not_better(slot, pod); });
       return stay(slot);
     }
     return offer(slot, pod, reason, *target);
@@ -278,6 +286,13 @@ class ComponentMoves {
     return false;
   }
 
+  /// What keeps the pod, which is taken off its node, from the nodes that help; "": none of them helps.
+  std::string why_not_better(const Slot& slot, PodIndex pod) {
+    if (!run_.args.node_fit) return {};
+    const auto is_better = [&](NodeIndex node) { return helps(slot, node); };
+    return scheduling::misfits_of(run_.trial.cluster(), pod, run_.context.evictability.fit_level(), is_better).text();
+  }
+
   /// Of the nodes that help and that the pod fits, one in the emptiest domains; ties by the number of pods, then by
   /// name.
   std::optional<NodeIndex> find_target(const Slot& slot, PodIndex pod) {
@@ -327,7 +342,14 @@ class ComponentMoves {
     for (const Slot& slot : slots) {
       if (run_.full[slot.node] || broken_rule(slot) == nullptr) continue;
       for (auto pod = slot.pods.rbegin(); pod != slot.pods.rend(); ++pod) {
-        if (may_leave(run_.context, run_.sink, *pod)) run_.sink.refused(*pod, kNowhereBetter);
+        if (!may_leave(run_.context, run_.sink, *pod)) continue;
+        run_.sink.refused_because(*pod, kNowhereBetter, [&] {
+          begin_move(slot, *pod);
+          for (const std::uint32_t group : slot.groups) groups_[group].remove(slot.node);
+          std::string why = why_not_better(slot, *pod);
+          for (const std::uint32_t group : slot.groups) groups_[group].put(slot.node);
+          return why;
+        });
       }
     }
   }
@@ -365,14 +387,15 @@ class ComponentMoves {
   std::vector<Slot> protected_;  ///< pods that may not leave
   std::vector<SpreadGroup> groups_;
   bool is_plan_outdated_ = false;
-  bool is_namespace_full_ = false;
-  NodeIndex way_in_ = 0;  ///< where the filter let a pod in last
+  bool is_namespace_full_ = false;  ///< or out of time
+  NodeIndex way_in_ = 0;            ///< where the filter let a pod in last
   // The move in hand.
   bool is_filtered_ = false;  ///< the pod has DoNotSchedule rules
   bool was_open_ = true;      ///< has_way_in() before it
   SpreadDistance before_{};
   Openness openness_ = Openness::kForFurtherPods;
   std::vector<Answer> helps_;  ///< by node
+  PodIndex first_pod_;         ///< all pods are of its namespace
 };
 
 }  // namespace

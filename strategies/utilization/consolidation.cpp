@@ -151,7 +151,7 @@ class Consolidation {
     if (std::ranges::find(rules_.excluded_namespaces, ns) != rules_.excluded_namespaces.end()) {
       return Refusal{"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
     }
-    if (auto refusal = context_.evictability.refusal(pod)) return refusal;
+    if (auto refusal = protection_of(context_, sink_, pod)) return refusal;
     return context_.evictability.refusal_before_eviction(pod, context_.cluster);
   }
 

@@ -72,6 +72,13 @@ Thresholds read_emptying(api::StrictObject& object, const std::optional<UsageArg
   return parsed;
 }
 
+/// Why nothing is moved with compatibility Upstream; "": pods may be.
+std::string why_upstream_idle(const StrategyContext& context, const MoveRules& rules) {
+  if (rules.sources.size() == context.nodes.size())
+    return "all nodes are underutilized, and then compatibility Upstream moves nothing";
+  return rules.destinations.empty() ? "every node that is not underutilized is cordoned and takes no pods" : "";
+}
+
 }  // namespace
 
 HighNodeUtilization::Args HighNodeUtilization::Args::read(api::StrictObject& args) {
@@ -197,11 +204,9 @@ void HighNodeUtilization::relieve_by_load(const StrategyContext& context, Nomina
   consolidate(context, sink, rules);
 }
 
-/// Upstream does nothing when all nodes are underutilized.
 void HighNodeUtilization::relieve_upstream(const StrategyContext& context, NominationSink& sink,
                                            const std::vector<std::string>& resources, std::size_t thresholds,
                                            MoveRules rules) const {
-  if (rules.sources.size() == context.nodes.size() || rules.destinations.empty()) return;
   std::ranges::stable_sort(rules.sources, {}, [&](const NodeUsage& node) { return node.raw_sum(resources); });
   rules.target_percent.assign(thresholds, 100.0);
   rules.target_percent.resize(resources.size());
@@ -271,6 +276,9 @@ base::Status HighNodeUtilization::empty_by_requests(const StrategyContext& conte
                  fmt::format("{} more would be underutilized without DaemonSet pods (ignoreDaemonSets)", more));
   if (!idle.empty()) return base::Done{};
   if (context.is_upstream()) {
+    const std::string upstream_idle = why_upstream_idle(context, rules);
+    classes.note(pool.name, upstream_idle);
+    if (!upstream_idle.empty()) return base::Done{};
     relieve_upstream(context, sink, resources, thresholds.size(), std::move(rules));
   } else {
     relieve(context, sink, resources, std::move(rules));

@@ -19,9 +19,9 @@ std::int32_t api::NodeClasses::*count_of(api::NodeClass node_class) {
     case kAppropriate: return &api::NodeClasses::appropriate;
     case kUnknown: return &api::NodeClasses::unknown;
     case kOutOfScope: return &api::NodeClasses::out_of_scope;
-    case kNotLookedAt: break;
+    case kNotConsidered: break;
   }
-  return &api::NodeClasses::not_looked_at;
+  return &api::NodeClasses::not_considered;
 }
 
 /// The published resource whose use is closest to its percentage.
@@ -54,7 +54,7 @@ void NodeClassification::add(NodeIndex node, api::NodeClass node_class, const st
 
 void NodeClassification::add_rest(const LoadTable& load) {
   for (const NodeIndex node : load.unknown())
-    add(node, api::NodeClass::kUnknown, [] { return "no usable figure of every resource"; });
+    add(node, api::NodeClass::kUnknown, [] { return "figures of some resources are not usable"; });
   for (const NodeIndex node : load.out_of_scope()) {
     add(node, api::NodeClass::kOutOfScope,
         [&] { return fmt::format("without {}, which it does not publish", fmt::join(load.resources(), ", ")); });

@@ -17,7 +17,7 @@ constexpr base::seconds kPatience{300};
 controllers::OperatorConfig unlimited(int workers, double qps) {
   controllers::OperatorConfig config;
   config.in_flight = {
-      .total = api::IntOrPercent{20'000, false}, .per_node = {}, .per_namespace = {}, .per_workload = {}};
+      .total = api::IntOrPercent{25'000, false}, .per_node = {}, .per_namespace = {}, .per_workload = {}};
   config.workers = workers;
   config.qps = qps;
   config.burst = static_cast<std::int32_t>(qps);

@@ -19,7 +19,7 @@ namespace {
 constexpr std::chrono::seconds kStartUp{600};
 constexpr const char* kReconciles = "evacuator_reconciles_total{queue=\"evacuations\"";
 constexpr const char* kConfig = R"(
-limits: {inFlight: {total: 20000, perNode: 20000, perTargetNode: 20000, perWorkload: 20000}}
+limits: {inFlight: {total: 25000, perNode: 20000, perTargetNode: 20000, perWorkload: 20000}}
 client: {qps: 5000, burst: 5000}
 leaderElection: {enabled: false}
 logging: {level: error}

@@ -45,6 +45,11 @@ class RecordingSink final : public strategies::NominationSink {
   void refused(scheduling::PodIndex pod, const scheduling::Refusal& refusal) override {
     refusals[cluster_->pod(pod).meta.name] = refusal.reason;
   }
+  void refused_because(scheduling::PodIndex pod, const scheduling::Refusal& refusal,
+                       const std::function<std::string()>& why) override {
+    refused(pod, refusal);
+    details[cluster_->pod(pod).meta.name] = why();
+  }
 
   using NominationSink::report;
   void report(strategies::CountReport report) override { counts = std::move(report); }
@@ -58,6 +63,7 @@ class RecordingSink final : public strategies::NominationSink {
   std::vector<std::string> offered;
   std::vector<std::string> accepted;
   std::map<std::string, std::string> reasons;
+  std::map<std::string, std::string> details;  ///< of refusals
   std::map<std::string, std::string> refusals;
 
  private:

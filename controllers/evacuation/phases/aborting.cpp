@@ -86,7 +86,7 @@ std::optional<Step> give_up_on_remaining_mark(StatusBuilder& builder) {
   return not_rolled_back(
       builder, Reason::kRemoteMarkRemains,
       fmt::format("not all of it can be taken back: {}",
-                  remains.empty() ? "the pod's owner cannot be told to stop (its mark stays), or the "
+                  remains.empty() ? "the pod's owner cannot be asked to stop (its mark stays), or the "
                                     "undo hook did not run to its end"
                                   : remains));
 }

@@ -44,17 +44,17 @@ std::optional<Standstill> without_evictor(const StatusBuilder& builder) {
   return Standstill{since + patience(builder), no_progress(builder, "no evictor is available")};
 }
 
-/// A handoff that nobody acknowledges, or that shows no sign of life any more.
+/// A handoff that was not acknowledged, or that sends no heartbeats any more.
 std::optional<Standstill> silent_handoff(StatusBuilder& builder) {
   if (!builder.evictor()->probe(builder.context()).acknowledges || builder.remote().ready) return std::nullopt;
   if (!builder.is_true(ConditionType::kHandoffAcknowledged)) {
     if (builder.condition_has_reason(ConditionType::kHandoffAcknowledged, Reason::kAcknowledgeTimeout))
       return std::nullopt;  // it goes on without a handoff
-    return Standstill{asked_at(builder) + patience(builder), no_progress(builder, "nobody acknowledged the request")};
+    return Standstill{asked_at(builder) + patience(builder), no_progress(builder, "the request was not acknowledged")};
   }
   const auto& last = builder.status().last_heartbeat_at;
   if (!last) return std::nullopt;
-  return Standstill{*last + patience(builder), no_progress(builder, "no sign of life from the pod's owner")};
+  return Standstill{*last + patience(builder), no_progress(builder, "no heartbeat from the pod's owner")};
 }
 
 /// What was asked stands as long as it cannot be taken back.
@@ -62,14 +62,14 @@ bool may_be_undone(const StatusBuilder& builder) {
   return !builder.evictor() || builder.evictor()->undone(builder.context()) != Rollback::kRemoteMarkRemains;
 }
 
-/// An owner moves the pod in the background by a protocol that has neither signs of life nor a way back.
+/// An owner moves the pod in the background by a protocol that has neither heartbeats nor a way back.
 std::optional<Standstill> background_work(StatusBuilder& builder) {
   if (builder.phase() != EvacuationPhase::kInProgress || !builder.remote().alive.empty() || may_be_undone(builder))
     return std::nullopt;
   const auto& status = builder.status();
   const auto since = status.last_heartbeat_at ? status.last_heartbeat_at : status.in_progress_since;
   return Standstill{since.value_or(builder.now()) + patience(builder),
-                    no_progress(builder, "the pod's owner moves it in the background and shows no sign of life"),
+                    no_progress(builder, "the pod's owner moves it in the background and sends no heartbeat"),
                     false};
 }
 
@@ -120,7 +120,22 @@ bool must_give_slot(StatusBuilder& builder, base::TimePoint due) {
   return builder.seen().slot_is_waited_for;
 }
 
-/// T38: it goes on, and counts for its workload only.
+/// True if the blocker names what keeps a slot from it, and not who refused a call.
+bool is_slot_wait(const api::Blocker& blocker) {
+  return blocker.kind == BlockerKind::kLimit || blocker.kind == BlockerKind::kAuditLog ||
+         blocker.kind == BlockerKind::kPodGroup;
+}
+
+void show_slot_wait(StatusBuilder& builder, const Slot& slot) {
+  builder.wake_at(slot.retry_at.value_or(builder.now() + kRefreshWaiting));
+  if (!slot.limit) return;
+  builder.set_blocker(*slot.limit);
+  const bool is_at_work = builder.phase() == EvacuationPhase::kInProgress;
+  builder.set_condition(ConditionType::kProgressing, is_at_work ? ConditionStatus::kTrue : ConditionStatus::kFalse,
+                        Reason::kWaiting, "waits for a slot: " + slot.limit->message);
+}
+
+/// T38: it goes on, and counts for its workload only until it asks for a slot again (T39).
 void stop_counting(StatusBuilder& builder, const std::string& why) {
   builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kNoProgress, why);
   builder.record_warning(EventReason::kSlotReturned, why + "; it goes on without a slot");
@@ -150,6 +165,24 @@ std::optional<Step> return_slot_without_progress(StatusBuilder& builder) {
   }
   stop_counting(builder, standstill->what);
   return std::nullopt;
+}
+
+std::optional<Step> regain_slot(StatusBuilder& builder, const evictors::Action& action) {
+  if (!slot_was_returned(builder) || action.role != evictors::ActionRole::kRequest) return std::nullopt;
+  const Slot& slot = builder.seen().slot;
+  if (slot.state == Slot::State::kNotAsked) builder.request_slot(false);
+  if (slot.state == Slot::State::kWaiting) show_slot_wait(builder, slot);
+  if (slot.state != Slot::State::kGranted) return builder.wait();
+  stop_waiting_for_slot(builder);
+  builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kTrue, Reason::kAcquired);
+  builder.record_event(EventReason::kSlotAcquired, "the attempt has a slot again");
+  return std::nullopt;
+}
+
+void stop_waiting_for_slot(StatusBuilder& builder) {
+  const auto& held = builder.status().blocked_by;
+  const bool waited = slot_was_returned(builder) && !held.empty() && is_slot_wait(held.front());
+  if (waited) builder.clear_blockers();
 }
 
 std::optional<Step> stop_counting_departure(StatusBuilder& builder) {

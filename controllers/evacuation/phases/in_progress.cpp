@@ -35,9 +35,13 @@ std::optional<Step> watch_deadlines(StatusBuilder& builder) {
   return check_remote_deadlines(builder);
 }
 
-/// T17: the owner has said that the pod may be evicted now.
+/// T17, T39: the owner has said that the pod may be evicted now.
 std::optional<Step> go_on_to_eviction(StatusBuilder& builder) {
-  if (builder.plan().next != evictors::NextMove::kAct) return std::nullopt;
+  if (builder.plan().next != evictors::NextMove::kAct) {
+    stop_waiting_for_slot(builder);
+    return std::nullopt;
+  }
+  if (auto waits = regain_slot(builder, *builder.plan().action)) return waits;
   const auto deadline = builder.status().deadline;
   const auto next_call = builder.status().next_action_at;
   const bool evicts = builder.plan().action->name == evictors::kPostEviction;
@@ -55,7 +59,7 @@ constexpr std::array<Rule, 7> kInProgressRules = {
     follow_work,                   // T16, T18–T21
     watch_deadlines,               // T22
     return_slot_without_progress,  // T36
-    go_on_to_eviction,             // T17
+    go_on_to_eviction,             // T17, T39
 };
 
 }  // namespace

@@ -81,10 +81,11 @@ std::optional<Step> time_out_in_all(StatusBuilder& builder) {
   return time_out(builder, Reason::kProgressTimeout, "the total timeout is over");
 }
 
-/// T9: the call.
+/// T9, T39: the call.
 std::optional<Step> make_request(StatusBuilder& builder) {
   if (must_wait(builder)) return builder.wait();
   const evictors::Action& action = *builder.plan().action;
+  if (auto waits = regain_slot(builder, action)) return waits;
   record_request(builder, action);
   return builder.act(action);
 }
@@ -98,7 +99,7 @@ constexpr std::array<Rule, 9> kRequestingRules = {
     give_up_when_blocked,          // T13
     time_out_in_all,               // T22
     return_slot_without_progress,  // T36
-    make_request,                  // T9
+    make_request,                  // T9, T39
 };
 
 // --- answers

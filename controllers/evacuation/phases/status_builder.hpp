@@ -321,6 +321,10 @@ std::optional<Step> choose_evictor(StatusBuilder& builder);
 std::optional<Step> give_up_when_blocked(StatusBuilder& builder);
 /// T36: the attempt has stood still for too long, and others wait for its slot.
 std::optional<Step> return_slot_without_progress(StatusBuilder& builder);
+/// T39: an attempt that goes on without a slot (T38) waits for one before `action` makes the pod leave.
+std::optional<Step> regain_slot(StatusBuilder& builder, const evictors::Action& action);
+/// T39: it does not wait for a slot any more. Never answers.
+void stop_waiting_for_slot(StatusBuilder& builder);
 /// T38: the pod has been terminating for too long, and others wait for the slot. Never answers.
 std::optional<Step> stop_counting_departure(StatusBuilder& builder);
 /// T16, T18–T20: takes over what the remote side shows.

@@ -293,7 +293,7 @@ class PatroniAdapter final : public SwitchoverAdapter {
     meaning.answer = ResponseClass::kPermanent;
     meaning.message += service.empty()
                            ? fmt::format(
-                                 ". Its REST API wants credentials, which the pod proxy has not: name a service of the "
+                                 ". Its REST API wants credentials, which the pod proxy does not have: name a service of the "
                                  "operator's configuration that has them by parameter {}",
                                  kServiceParameter)
                            : fmt::format(". It does not take the credentials of service {}", service);

@@ -72,7 +72,7 @@ std::vector<api::Pod> SwitchoverAdapter::candidates(const EvictorContext& contex
 }
 
 RemoteFailure SwitchoverAdapter::no_candidate(const EvictorContext& context) const {
-  std::string why = "no Ready replica on another node could become leader";
+  std::string why = "no Ready replica on another node can become leader";
   std::size_t shown = 0;
   for (const api::Pod& pod : instances(context)) {
     if (pod.meta.name == context.pod->meta.name || is_helper(pod) || shown == kShownObjections) continue;
@@ -162,7 +162,7 @@ Probe SwitchoverAdapter::probe(const EvictorContext& context) const {
 
 std::string SwitchoverAdapter::why_waiting(const EvictorContext& context, InstanceRole now) const {
   if (now == InstanceRole::kUnknown)
-    return fmt::format("the pod has no role in its cluster now: its operator gives it one{}", role_hint());
+    return fmt::format("the pod has no role in its cluster yet: it waits until its operator sets one{}", role_hint());
   if (now == InstanceRole::kPrimary) return opted_in(context) ? std::string() : hint();
   if (!other_leader(context)) return "no other Ready member leads the cluster";
   return settled(context) ? std::string() : "its operator is not through with a switchover";

@@ -8,6 +8,7 @@ namespace limits_test {
 class Limits : public Scenario {};
 
 TEST_F(Limits, AreNeverExceeded) {
+  // Of a total of 5 one slot is kept for policies.
   const SlotLimits limits{.total = 4, .per_node = 2, .per_namespace = 3, .per_workload = 1};
   const std::vector<std::string> spaces{ns(), another_namespace()};
   std::vector<PodInfo> pods;
@@ -23,7 +24,7 @@ TEST_F(Limits, AreNeverExceeded) {
   }
   const Recorder watcher(api(), path::all_evacuations());
 
-  start_operator({.limits = "{total: 4, perNode: 2, perNamespace: 3, perWorkload: 1}"});
+  start_operator({.limits = "{total: 5, perNode: 2, perNamespace: 3, perWorkload: 1}"});
   for (const PodInfo& pod : pods) evacuate(pod);
   const auto finished = await_finished(pods, std::chrono::seconds(150));
 

@@ -77,7 +77,7 @@ TEST_F(Node, IsEmptiedWithinTheBudgetsThroughTwoCrashes) {
   const std::vector<PodInfo> crowded = crowd(node);
   const Recorder pods(api(), path::pods(ns()));
   Operator& op =
-      start_operator({.limits = "{total: 15, perNode: 15, perTargetNode: 15, perNamespace: 15, perWorkload: 5}"});
+      start_operator({.limits = "{total: 18, perNode: 15, perTargetNode: 15, perNamespace: 15, perWorkload: 5}"});
 
   set_last_budget(kReplicas);
   will_be_cordoned(node);

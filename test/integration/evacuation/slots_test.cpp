@@ -101,7 +101,7 @@ TEST_F(Slots, AttackWithTheHighestPriorityIsRefusedByName) {
 }
 
 TEST_F(Slots, AttackWithABudgetThatNeverAllowsHoldsASlotForTenMinutesOnly) {
-  begin(2);
+  begin(3);
   budget("web", "web", 3);
   const std::string first = attack(pods().at(0));
   const std::string second = attack(pods().at(1));
@@ -192,6 +192,42 @@ TEST_F(Slots, AttackWithAnEvictionInTheBackgroundHoldsASlotForTenMinutesOnly) {
   start_operator("replica-2");
   run_for(minutes(1));
   EXPECT_EQ(phase(slow), Phase::kInProgress) << "nor by the next leader";
+}
+
+/// Owners that send heartbeats for more than an hour, and are all ready at the same time.
+TEST_F(Slots, AttackOfHandoffsThatAreReadyTogetherEvictsNoMoreAtOnceThanTheLimit) {
+  begin(2, {{kMode, "required"}, {std::string(simulator::behaviour::kStopSeconds), "20"}});
+  std::map<std::string, std::string> of_pod;
+  const auto each_asked = [&](const std::string& key, const std::string& suffix) {
+    for (const auto& [pod, name] : of_pod) {
+      const std::string token = pod_exists(pod) ? annotation(pod, kRequest) : std::string();
+      if (!token.empty()) annotate(pod, "handoff.evacuator.dev/" + key, token + suffix);
+    }
+  };
+  for (const std::string& pod : pods()) of_pod[pod] = attack(pod);
+  run_for(seconds(30));
+  int beats = 0;
+  const auto work_without_slots = [&] {
+    return std::ranges::all_of(of_pod, [&](const auto& each) {
+      return condition(each.second, "SlotAcquired") == "NoProgress" || phase(each.second) != Phase::kInProgress;
+    });
+  };
+  for (int i = 0; i < 60 && !(i > 40 && work_without_slots()); ++i) {
+    each_asked(beats == 0 ? "ack" : "heartbeat", fmt::format("@{}", ++beats));
+    each_asked("ack", "@1");
+    run_for(minutes(5));
+  }
+  const auto asked =
+      std::ranges::count_if(of_pod, [&](const auto& each) { return !annotation(each.first, kRequest).empty(); });
+  ASSERT_GE(asked, 2) << "several owners are at work";
+  each_asked("ready-to-evict", "");
+  for (int i = 0; i < 30; ++i) {
+    run_for(seconds(5));
+    const auto leaving =
+        std::ranges::count_if(of_pod, [&](const auto& each) { return phase(each.second) == Phase::kEvicting; });
+    ASSERT_LE(leaving, 1) << "at most one manual Evacuation of a total of 2";
+  }
+  EXPECT_GE(granted(), 2U) << "one after the other";
 }
 
 TEST_F(Slots, OfTheTotalOneInFiveIsKeptForPolicies) {

@@ -294,7 +294,8 @@ TEST_F(KubeVirtScenario, APodThatAttachesDisksIsNotEvacuated) {
   add(std::move(disks));
   run_for(seconds(10));
   const std::string name = evacuate("hp-volume-1");
-  expect_end(name, Phase::kFailed, "ExcludedByPolicy");
+  expect_end(name, Phase::kFailed, "InvalidSpec");
+  EXPECT_EQ(condition(name, "Accepted"), "ExcludedByPolicy");
   EXPECT_TRUE(evictions().empty()) << "this version would let it go, and the guest would lose its disk";
 }
 
@@ -705,7 +706,7 @@ TEST_F(KubeVirtScenario, UnreadableMachineIsLeftAlone) {
     if (request.path.find("/virtualmachineinstances/") == std::string::npos) return std::nullopt;
     return kube::Response{403, R"({"kind":"Status","status":"Failure","code":403,"reason":"Forbidden"})", {}, ""};
   };
-  const std::string name = evacuate(pod, with(Json::object()));
+  const std::string name = evacuate(pod, with(Json::object(), 3));
   expect_end(name, Phase::kFailed, "Forbidden");
   EXPECT_TRUE(evictions().empty());
 }

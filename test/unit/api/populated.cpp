@@ -283,7 +283,7 @@ api::DeschedulerPolicyStatus populated_policy_status() {
   classes.appropriate = 3;
   classes.unknown = 4;
   classes.out_of_scope = 5;
-  classes.not_looked_at = 6;
+  classes.not_considered = 6;
   classes.cordoned_under = 1;
   classes.note = "no node is overutilized";
   classes.nodes = {{"node-a", api::NodeClass::kUnderutilized, true, "cpu 10.0 % of allocatable, not above thresholds"}};

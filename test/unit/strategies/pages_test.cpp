@@ -112,11 +112,12 @@ TEST(Samples, AreValidListedAndCoverEveryStrategy) {
     EXPECT_TRUE(used.contains(std::string(name))) << "no sample has " << name;
 }
 
-/// "Name" where the code makes a refusal of it: Refusal{"Name", "…"}, {"Name", "…"} of one, stays("Name", …).
+/// "Name" where the code makes a refusal of it: Refusal{"Name", "…"}, {"Name", "…"} of one, stays("Name", …),
+/// refusals["Name"].
 std::set<std::string> refusal_reasons_in(const std::string& code) {
   std::set<std::string> reasons;
-  static const std::regex kMade(R"re((?:\{|stays\()\s*"([A-Z][A-Za-z]+)",\s*(?:"[a-z]|pod_group))re");
-  for (std::sregex_iterator at(code.begin(), code.end(), kMade), end; at != end; ++at) reasons.insert((*at)[1]);
+  static const std::regex kMade(R"re((?:(?:\{|stays\()\s*"([A-Z][A-Za-z]+)",\s*(?:"[a-z]|pod_group))|refusals\["([A-Za-z]+)"\])re");
+  for (std::sregex_iterator at(code.begin(), code.end(), kMade), end; at != end; ++at) reasons.insert((*at)[(*at)[1].matched ? 1 : 2]);
   return reasons;
 }
 
@@ -125,7 +126,7 @@ TEST(Pages, EveryRefusalHasItsRow) {
   for (const auto& terms : {api::pod_refusals(), api::node_refusals()})
     for (const api::RefusalTerm& term : terms) known.insert(std::string(term.name));
   std::set<std::string> made;
-  for (const char* folder : {"scheduling", "strategies", "planning"}) {
+  for (const char* folder : {"scheduling", "strategies", "planning", "controllers"}) {
     for (const auto& entry : fs::recursive_directory_iterator(kSourceDir / folder)) {
       if (entry.path().extension() == ".cpp") made.merge(refusal_reasons_in(text_of(entry.path())));
     }

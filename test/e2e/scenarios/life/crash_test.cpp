@@ -54,7 +54,7 @@ TEST_F(Crash, FiftyEvacuationsSurviveSigkill) {
     for (PodInfo& pod : await_pods(ns(), "app-" + std::to_string(i), kReplicas)) pods.push_back(std::move(pod));
   }
 
-  Operator& op = start_operator({.limits = "{total: 4, perNode: 4, perNamespace: 4, perWorkload: 4}"});
+  Operator& op = start_operator({.limits = "{total: 5, perNode: 4, perNamespace: 4, perWorkload: 4}"});
   for (const PodInfo& pod : pods) evacuate(pod);
   for (const Strike& strike : plan_strikes(chosen, static_cast<int>(pods.size()))) {
     await("the next moment to strike", [&](std::string& seen) {

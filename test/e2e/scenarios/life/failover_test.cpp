@@ -55,7 +55,7 @@ std::string figure(double value) {
 }
 
 TEST_F(Failover, AnotherReplicaTakesOverAndFinishes) {
-  const Operator::Settings base{.leader_election = true, .limits = "{total: 2, perNode: 2, perWorkload: 1}"};
+  const Operator::Settings base{.leader_election = true, .limits = "{total: 3, perNode: 2, perWorkload: 1}"};
   const auto settings = [&](const std::string& identity) {
     Operator::Settings mine = base;
     mine.identity = identity;

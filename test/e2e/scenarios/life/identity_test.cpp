@@ -94,7 +94,7 @@ TEST_F(Identity, TheApiServerRestartsInTheMiddle) {
   for (const char* name : {"left", "right"}) {
     for (PodInfo& pod : deploy({.ns = ns(), .name = name, .replicas = 6})) pods.push_back(std::move(pod));
   }
-  Operator& op = start_operator({.limits = "{total: 2, perNode: 2, perWorkload: 1}"});
+  Operator& op = start_operator({.limits = "{total: 3, perNode: 2, perWorkload: 1}"});
   const pid_t pid = op.pid();
   for (const PodInfo& pod : pods) evacuate(pod);
   await("three evictions", [&](std::string& seen) {

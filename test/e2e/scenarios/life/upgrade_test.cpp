@@ -80,7 +80,7 @@ TEST_F(Upgrade, NothingIsLostOrDoneTwiceThereAndBack) {
 
   Operator& op =
       start_operator({.binary = previous() / "evacuator",
-                      .limits = "{total: 3, perNode: 3, perTargetNode: 3, perNamespace: 3, perWorkload: 3}"});
+                      .limits = "{total: 4, perNode: 3, perTargetNode: 3, perNamespace: 3, perWorkload: 3}"});
   const std::string handoff = evacuate(slow);
   for (const PodInfo& pod : pods) evacuate(pod);
   apply_policy(manifest::pod_life_time_policy(kPolicy, ns(), 100'000));

@@ -99,15 +99,19 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(DrainVerdict, KeepsPodsOfGroupsThatLeaveAsAWhole) {
   const auto pod = PodBuilder("p").with([](api::Pod& p) { p.scheduling_group.edit() = "g"; }).build();
   DrainRules rules = kAll;
-  EXPECT_EQ(judge(pod, rules).fate, DrainFate::kEvacuate) << "a group that is not known says nothing";
-  rules.pod_groups.emplace_back().meta.ns = pod.meta.ns;
-  rules.pod_groups.back().meta.name = "g";
+  EXPECT_EQ(judge(pod, rules).fate, DrainFate::kEvacuate) << "the server has no such groups";
+  rules.pod_groups.emplace();
+  EXPECT_EQ(judge(pod, rules).fate, DrainFate::kRefuse) << "a group that is not known may leave as a whole";
+  EXPECT_EQ(judge(PodBuilder("free").build(), rules).fate, DrainFate::kEvacuate);
+  rules.pod_groups->emplace_back().meta.ns = pod.meta.ns;
+  rules.pod_groups->back().meta.name = "g";
   EXPECT_EQ(judge(pod, rules).fate, DrainFate::kEvacuate);
-  rules.pod_groups.back().is_disrupted_whole = true;
+  rules.pod_groups->back().is_disrupted_whole = true;
   EXPECT_EQ(judge(pod, rules).fate, DrainFate::kRefuse);
-  EXPECT_EQ(judge(pod, rules).reason,
-            "cannot leave alone: its PodGroup g (scheduling.k8s.io) has disruptionMode All: its pods do not leave one by "
-            "one");
+  EXPECT_EQ(
+      judge(pod, rules).reason,
+      "cannot leave alone: its PodGroup g (scheduling.k8s.io) has disruptionMode All: its pods do not leave one by "
+      "one");
   EXPECT_EQ(judge(pod, rules).flag, "");
 }
 

@@ -84,6 +84,27 @@ TEST_F(ExplainCommand, JudgesByThePoliciesOfTheDumpAndOfTheFiles) {
                           HasSubstr("patient (DryRun) leaves it")));
 }
 
+/// It is removed, and nothing starts it again: that it fits nowhere is not why.
+TEST_F(ExplainCommand, NamesNoNodeForAPodThatHasEnded) {
+  const std::string dump = write("ended.yaml", std::string(kDumpText) + R"(
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    {name: ended, namespace: shop, uid: u-ended, creationTimestamp: "2026-11-20T12:00:00Z",
+     ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web, uid: u-rs, controller: true}]}
+  spec: {nodeName: n1, containers: [{name: c, image: i}]}
+  status: {phase: Failed}
+)");
+  const std::string policy = write("tidy.yaml", R"(
+apiVersion: evacuator.dev/v1alpha1
+kind: DeschedulerPolicy
+metadata: {name: tidy}
+spec: {strategies: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 3600, terminalPods: {evict: true}}}]}
+)");
+  ASSERT_EQ(explain({.pod = "ended", .ns = "shop", .snapshot = dump, .policies = {policy}}), 0) << err_;
+  EXPECT_THAT(out_, HasSubstr("tidy (DryRun) would move it (no node is foreseen for a replacement)"));
+}
+
 TEST_F(ExplainCommand, GivesTheSameAsData) {
   ASSERT_EQ(explain({.pod = "bare", .ns = "shop", .policies = {policies_}, .output = "json"}), 0) << err_;
   const api::Json json = api::Json::parse(out_);

@@ -249,6 +249,111 @@ TEST_F(SlotAttacks, WithoutALimitOfPatienceManualOnesCountAsLongAsTheyWait) {
   EXPECT_TRUE(ask(of_shop(0, "target-0")));
 }
 
+/// Manual Evacuations admitted at once, by the total.
+TEST_F(SlotAttacks, ManualShareLeavesASlotOfEachTotalButOne) {
+  const std::map<std::int64_t, int> expected{{1, 1}, {2, 1}, {4, 3}, {5, 4}, {9, 8}, {10, 8}};
+  for (const bool has_braked_policy : {false, true}) {
+    for (const auto& [total, manual] : expected) {
+      SCOPED_TRACE(fmt::format("total {}, braked policy: {}", total, has_braked_policy));
+      AdmissionQueue shared({{.total = number(total), .per_node = {}, .per_namespace = {}, .per_workload = {}}}, clock,
+                            [](const api::ObjectKey&, base::Duration) {});
+      shared.keep_share_for_policies();
+      if (has_braked_policy) shared.set_policy_limits("idle", api::AdmissionLimits(), "suspended");
+      int admitted = 0;
+      for (int i = 0; i < 20; ++i) {
+        const auto request = controllers::admission_request(evacuation_of("shop", i, "node-0"), nullptr, std::nullopt);
+        admitted += shared.request(request).slot.state == Slot::State::kGranted;
+      }
+      EXPECT_EQ(admitted, manual);
+    }
+  }
+}
+
+/// T39: its pod may leave only in a slot, though its attempt runs.
+class SlotAgain : public Fairness {
+ protected:
+  SlotAgain() { queue.set_cluster_limits({{number(5), {}, number(1), number(1)}}); }
+  api::Evacuation at_work() const {
+    api::Evacuation each = evacuation_of("shop", 0, "node-0");
+    builders::set_policy(each, "balance");
+    each.status.phase = EvacuationPhase::kInProgress;
+    each.status.attempt = 1;
+    each.status.workload_group = "web";
+    set_slot(each, api::ConditionStatus::kFalse, "NoProgress");
+    return each;
+  }
+  static void set_slot(api::Evacuation& evacuation, api::ConditionStatus status, const std::string& reason) {
+    api::set_condition(evacuation.status.conditions, {"SlotAcquired", status, reason, "", 0, {}}, kNoon);
+  }
+};
+
+TEST_F(SlotAgain, ARunningAttemptWaitsAndGetsASlotOnce) {
+  api::Evacuation running = at_work();
+  queue.observe(nullptr, &running);
+  EXPECT_EQ(queue.usage().in_flight, 0);
+  EXPECT_TRUE(ask(evacuation_of("shop", 1, "node-1")));
+  EXPECT_FALSE(ask(running)) << "the slot of the namespace went to another one";
+  EXPECT_EQ(end_one("shop", 1), "shop");
+  EXPECT_EQ(queue.usage().in_flight, 1) << "its own slot of the workload does not hold it up";
+  queue.observe(nullptr, &running);
+  EXPECT_EQ(queue.usage().in_flight, 1) << "a heartbeat that is shown late does not give the slot away";
+  EXPECT_TRUE(ask(running));
+  const api::Evacuation next = evacuation_of("shop", 2, "node-2");
+  EXPECT_FALSE(ask(next));
+  queue.withdraw(next.meta.key());
+  set_slot(running, api::ConditionStatus::kTrue, "Acquired");
+  running.status.phase = EvacuationPhase::kEvicting;
+  queue.observe(nullptr, &running);
+  EXPECT_EQ(queue.usage().in_flight, 1);
+  running.status.phase = EvacuationPhase::kVerifying;
+  queue.observe(nullptr, &running);
+  EXPECT_EQ(queue.usage().in_flight, 0) << "nothing is left of what was reserved";
+}
+
+TEST_F(SlotAgain, ARunningAttemptThatAsksNoMoreGivesItsSlotBack) {
+  const api::Evacuation running = at_work();
+  queue.observe(nullptr, &running);
+  EXPECT_TRUE(ask(running));
+  queue.withdraw(running.meta.key(), 1);
+  EXPECT_EQ(queue.usage().in_flight, 0);
+  api::Evacuation same_workload = evacuation_of("shop", 1, "node-1");
+  same_workload.status.workload_group = "web";
+  EXPECT_FALSE(ask(same_workload)) << "it keeps the slot of its workload";
+}
+
+/// Each names a concurrency group of its own, so the limit of the workload bounds none of them.
+TEST_F(SlotAttacks, ManualOnesOfOneOwnerInManyConcurrencyGroupsAreBounded) {
+  AdmissionQueue open({{.total = {}, .per_node = {}, .per_namespace = {}, .per_workload = number(1)}}, clock,
+                      [](const api::ObjectKey&, base::Duration) {});
+  const auto verifying_in_group = [&](int n) {
+    api::Evacuation each = verifying(n, "");
+    each.spec.concurrency_group = fmt::format("group-{}", n);
+    each.status.pod_owner.emplace();
+    each.status.pod_owner->uid = "owner";
+    return each;
+  };
+  for (int i = 0; i < 64; ++i) {
+    const api::Evacuation each = verifying_in_group(i);
+    open.observe(nullptr, &each);
+  }
+  api::Evacuation next = verifying_in_group(64);
+  next.status.phase = EvacuationPhase::kPending;
+  const auto slot = open.request(controllers::admission_request(next, nullptr, std::nullopt)).slot;
+  EXPECT_EQ(slot.state, Slot::State::kWaiting);
+  ASSERT_TRUE(slot.limit);
+  EXPECT_EQ(slot.limit->message, "at most 64 in flight in all concurrency groups of owner owner");
+
+  builders::set_policy(next, "balance");
+  const auto of_policy = open.request(controllers::admission_request(next, nullptr, std::nullopt)).slot;
+  EXPECT_EQ(of_policy.limit ? of_policy.limit->message : "", "") << "the operator chose its group";
+  const api::Evacuation first = verifying_in_group(0);
+  open.observe(&first, nullptr);
+  api::Evacuation other = verifying_in_group(65);
+  other.status.phase = EvacuationPhase::kPending;
+  EXPECT_EQ(open.request(controllers::admission_request(other, nullptr, std::nullopt)).slot.state,
+            Slot::State::kGranted);
+}
+
 // --- the line
 
 AdmissionOrder order(std::int64_t priority, const std::string& ns, int n) {

@@ -184,7 +184,7 @@ TEST_F(KeptPlace, OfASurgePodIsOnNoEmptiedNodeEither) {
   clock.advance(base::seconds(1));
   const auto none = reservations().reserve({request, copy_of(a), {"n1", "n2", "n3"}});
   EXPECT_EQ(none.node, "");
-  EXPECT_THAT(none.message, HasSubstr("2 NodeIsEmptied"));
+  EXPECT_THAT(none.message, HasSubstr("2 NodeTakesNoPods"));
 }
 
 TEST_F(KeptPlace, SaysNothingOfAPodThatTheCachesDoNotShow) {

@@ -233,6 +233,52 @@ TEST_F(Shell, APlainEvictionOfAPolicyReadsNothingAndWritesTwice) {
   EXPECT_TRUE(events.empty()) << "it goes as it should";
 }
 
+/// Where a pod that names a PodGroup of scheduling.k8s.io may leave alone.
+class WholePodGroup : public Shell {
+ protected:
+  /// How the Evacuation of a pod of the PodGroup "g" goes on.
+  std::string phase_with(const kube::Store<api::SchedulingPodGroup>* groups) {
+    server.pod["spec"]["schedulingGroup"]["podGroupName"] = "g";
+    pods.put(std::make_shared<const api::Pod>(*api::decode_pod(server.pod.dump())));
+    auto with_groups = dependencies();
+    with_groups.pod_groups = groups;
+    controllers::evacuation::Reconciler of_groups{with_groups};
+    EXPECT_TRUE(of_groups.reconcile(key));
+    clock.advance(seconds(1));
+    EXPECT_TRUE(of_groups.reconcile(key));
+    return server.evacuation["status"]["phase"];
+  }
+  void put_group(bool is_disrupted_whole) {
+    api::SchedulingPodGroup group;
+    group.meta.ns = "shop";
+    group.meta.name = "g";
+    group.is_disrupted_whole = is_disrupted_whole;
+    groups.put(std::make_shared<const api::SchedulingPodGroup>(group));
+  }
+  kube::Store<api::SchedulingPodGroup> groups;
+};
+
+TEST_F(WholePodGroup, ThatIsCachedKeepsItsPods) {
+  put_group(true);
+  EXPECT_EQ(phase_with(&groups), "Failed");
+  EXPECT_EQ(server.evacuation["status"]["reason"], "NotEvictable");
+  EXPECT_EQ(calls("POST /web-1/eviction"), 0);
+}
+
+TEST_F(WholePodGroup, ThatIsNotKnownKeepsItsPods) {
+  EXPECT_EQ(phase_with(&groups), "Failed");
+  EXPECT_EQ(server.evacuation["status"]["message"],
+            "its PodGroup g (scheduling.k8s.io) is not known, and may be one that leaves as a whole");
+  EXPECT_EQ(calls("POST /web-1/eviction"), 0);
+}
+
+TEST_F(WholePodGroup, ThatLeavesPodByPodKeepsNone) {
+  put_group(false);
+  EXPECT_EQ(phase_with(&groups), "Evicting");
+}
+
+TEST_F(WholePodGroup, CannotExistWhereTheServerHasNoSuchKind) { EXPECT_EQ(phase_with(nullptr), "Evicting"); }
+
 /// The cache of a new process may not know the pod yet.
 TEST_F(Shell, APodThatTheCacheHasNeverShownIsReadBeforeItCountsAsGone) {
   make_it_ours();

@@ -150,6 +150,24 @@ TEST_F(NotifierTest, GivesUpInTheEndAndAtOnceWhereNobodyWantsIt) {
   EXPECT_EQ(counted("failed"), "2");
 }
 
+/// CircuitOpened is published on the transition only.
+TEST_F(NotifierTest, AnAlertOfAPolicyOutlastsAnOutageOfTheReceiver) {
+  Notifier& notifier = start({{.name = "ops"}});
+  answers = {answer(503)};
+  notifier.publish(event_of(api::EventReason::kCircuitOpened, "balance"));
+  notifier.publish(event_of(api::EventReason::kFailed, "one"));
+  const base::TimePoint end = clock.now() + minutes(60);
+  for (auto due = notifier.step(); due && *due < end; due = notifier.step()) clock.advance(*due - clock.now());
+  EXPECT_LT(posts.size(), 125U) << "a receiver that is away gets few messages";
+  EXPECT_EQ(counted("failed"), "1");
+  answers = {answer(200)};
+  clock.advance(minutes(5));
+  EXPECT_EQ(notifier.step(), std::nullopt);
+  ASSERT_EQ(told(posts.size() - 1).size(), 1U);
+  EXPECT_EQ(told(posts.size() - 1)[0].at("event"), "CircuitOpen");
+  EXPECT_EQ(counted("sent"), "1");
+}
+
 TEST_F(NotifierTest, AFloodIsBoundedAndToldOf) {
   Notifier& notifier = start({{.name = "ops"}});
   for (std::size_t i = 0; i < 3000; ++i) notifier.publish(event_of(api::EventReason::kFailed, "e" + std::to_string(i)));

@@ -73,4 +73,26 @@ TEST(NotificationQueue, WhatIsUnderWayIsNotDisplaced) {
   EXPECT_TRUE(queue.empty());
 }
 
+TEST(NotificationQueue, ABatchStaysTheSameUntilItSettles) {
+  NotificationQueue queue(10);
+  for (int i = 0; i < 3; ++i) queue.push(manual("a", i));
+  queue.push(manual("b", 0));
+  EXPECT_THAT(names(queue.take(2)), ElementsAre("a0", "b0"));
+  queue.push(of(NotificationRank::kPolicy, "", "p"));
+  EXPECT_THAT(names(queue.take(2)), ElementsAre("a0", "b0")) << "the same message is tried again";
+  queue.settle();
+  EXPECT_THAT(names(queue.take(2)), ElementsAre("a1", "p"));
+}
+
+TEST(NotificationQueue, GivesUpAllButAlertsOfPolicies) {
+  NotificationQueue queue(10);
+  queue.push(of(NotificationRank::kPolicy, "", "p"));
+  queue.push(manual("a", 0));
+  queue.take(2);
+  EXPECT_THAT(names(queue.give_up()), ElementsAre("a0"));
+  EXPECT_THAT(names(queue.take(2)), ElementsAre("p"));
+  queue.settle();
+  EXPECT_TRUE(queue.empty());
+}
+
 }  // namespace notification_queue_test

@@ -250,6 +250,36 @@ TEST_F(RestartMemory, OfAPolicyThatBalancesThereIsAMetricOfTheImbalance) {
   EXPECT_THAT(leader->metrics(), testing::Not(testing::HasSubstr("restless")));
 }
 
+/// Rows say why nothing is moved.
+TEST_F(RestartMemory, NodeClassesHaveRowsOnlyWhereNothingIsMoved) {
+  strategies_ = {{{"name", "LowNodeUtilization"},
+                  {"args", {{"thresholds", {{"cpu", 20}}}, {"targetThresholds", {{"cpu", 50}}}}}}};
+  const auto set_load = [&](std::int64_t of_second) {
+    builders::ClusterBuilder builder;
+    builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
+    for (const char* name : {"a", "b", "c"}) builder.add(PodBuilder(name).on("n1").cpu(1000));
+    cluster_ = builder.add(PodBuilder("d").on("n2").cpu(of_second)).input();
+  };
+  auto leader = new_leader();
+  set_load(1000);
+  leader->reconcile(policy());
+  ASSERT_TRUE(server_.status.contains("nodeClasses"));
+  const Json idle = server_.status["nodeClasses"].at(0);
+  EXPECT_EQ(idle["strategy"], "LowNodeUtilization");
+  EXPECT_EQ(idle["note"], "no node is underutilized");
+  ASSERT_EQ(idle["nodes"].size(), 2U);
+  EXPECT_EQ(idle["nodes"][0]["class"], "Overutilized");
+
+  clock_.advance(minutes(10));
+  set_load(100);
+  leader->reconcile(policy());
+  EXPECT_FALSE(server_.evacuated.empty());
+  const Json moves = server_.status["nodeClasses"].at(0);
+  EXPECT_EQ(moves["overutilized"], 1);
+  EXPECT_EQ(moves["underutilized"], 1);
+  EXPECT_TRUE(moves["nodes"].empty()) << moves;
+}
+
 TEST_F(RestartMemory, OfADeletedPolicyNoSeriesIsLeft) {
   auto leader = new_leader();
   set_restarts(2);

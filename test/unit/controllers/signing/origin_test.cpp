@@ -263,6 +263,21 @@ TEST(SettledOrigin, OnceProvedStaysWithThePriorityThatWasSigned) {
   EXPECT_TRUE(api::origin_is_verified(evacuation)) << "by its signature again";
 }
 
+/// Who may write the spec and the status writes both.
+TEST(SettledOrigin, OnceProvedIsLostWithTheSpecThatWasSigned) {
+  base::ManualClock clock{kNoon};
+  OriginMemory memory(clock);
+  const signing::KeyRing known = keys();
+  api::Evacuation evacuation = claimed(made());
+  settle_origin(evacuation, &known, &memory);
+  ASSERT_TRUE(api::origin_is_verified(evacuation));
+  evacuation.spec.source.policy = "other";
+  evacuation.status.spec_hash = spec_hash(evacuation.spec);
+  settle_origin(evacuation, &known, &memory);
+  EXPECT_FALSE(api::origin_is_verified(evacuation));
+  EXPECT_EQ(evacuation.status.conditions.at(0).reason, "NotSigned");
+}
+
 TEST(SettledOrigin, IsOpenAgainWhileThereAreNoKeys) {
   base::ManualClock clock{kNoon};
   OriginMemory memory(clock);

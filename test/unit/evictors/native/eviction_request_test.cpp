@@ -410,6 +410,14 @@ TEST(EvictionRequestObserve, CallsItDeadWhenNobodyTakesNotice) {
   EXPECT_TRUE(evictor.observe(patient.context(kNoon + seconds(300))).failed);
 }
 
+TEST(EvictionRequestObserve, GivesARequestThatWasMadeAgainItsMinuteToo) {
+  api::Json again = unseen(request());
+  again["metadata"]["creationTimestamp"] = base::format_time(kNoon + seconds(59));
+  const std::vector<Document> silent = {request_document(again), evictions_document({})};
+  EXPECT_FALSE(observe(silent, kNoon + seconds(118)).failed);
+  EXPECT_TRUE(observe(silent, kNoon + seconds(119)).failed);
+}
+
 struct FailureCase {
   const char* name;
   std::vector<Document> documents;

@@ -1,5 +1,6 @@
 #include "strategies/load/target_load_packing.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "test/builders/measured.hpp"
@@ -55,6 +56,50 @@ TEST(TargetLoadPacking, LevelsNothingBelowTheTarget) {
   EXPECT_THAT(run(loads(39, 25, 0)).sink.offered, IsEmpty()) << "above half of the target";
 }
 
+/// "n1 Overutilized: measured cpu 60.0 %, above target 40 %", in the order of the report.
+std::vector<std::string> rows(const StrategyRun& done) {
+  std::vector<std::string> rows;
+  if (!done.sink.classes) return rows;
+  for (const api::ClassifiedNode& node : done.sink.classes->nodes)
+    rows.push_back(fmt::format("{} {}: {}", node.node, api::to_string(node.node_class), node.reason));
+  return rows;
+}
+
+TEST(TargetLoadPacking, ReportsTheClassOfEachNode) {
+  EXPECT_THAT(rows(run(loads(60, 30, 10))),
+              ElementsAre("n1 Overutilized: measured cpu 60.0 %, above target 40 %",
+                          "n3 Underutilized: measured cpu 10.0 %, not above half of target 20 %",
+                          "n2 Appropriate: measured cpu 30.0 %, not above target 40 %"));
+}
+
+constexpr auto kSpreadOnly = R"({"pack":false,"usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})";
+
+struct IdlePacking {
+  std::string name;
+  std::int64_t n1, n2, n3;
+  std::string note;
+  std::string args = kArgs;
+};
+
+class PackingIsIdle : public testing::TestWithParam<IdlePacking> {};
+
+TEST_P(PackingIsIdle, AndSaysWhy) {
+  const IdlePacking& c = GetParam();
+  const auto done = run(loads(c.n1, c.n2, c.n3), c.args);
+  EXPECT_THAT(done.sink.accepted, IsEmpty());
+  ASSERT_TRUE(done.sink.classes);
+  EXPECT_EQ(done.sink.classes->note, c.note);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    TargetLoad, PackingIsIdle,
+    testing::Values(IdlePacking{"NoneIsLow", 30, 30, 30,
+                                "no node with pods that may be emptied is at half of the target or below"},
+                    IdlePacking{"NoneIsAbove", 20, 22, 22, "no node is above the target", kSpreadOnly},
+                    IdlePacking{"AllAreAbove", 60, 60, 60, "no node that takes pods is below the target"},
+                    IdlePacking{"NoOtherNode", 10, 0, 0, "no other node with pods can take its pods"}),
+    [](const auto& info) { return info.param.name; });
+
 /// What packing does with n1, which has p1 and p2.
 struct PackingCase {
   std::string name;
@@ -70,7 +115,6 @@ TEST_P(Packing, EmptiesNodesOntoFullerOnes) {
   EXPECT_EQ(run(loads(c.n1, c.n2, c.n3), c.args).sink.accepted, c.leave);
 }
 
-constexpr auto kSpreadOnly = R"({"pack":false,"usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})";
 constexpr auto kOneOfANode =
     R"({"evictionLimits":{"node":1},"usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})";
 

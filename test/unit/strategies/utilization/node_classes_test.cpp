@@ -303,6 +303,16 @@ INSTANTIATE_TEST_SUITE_P(
                              "1 node is underutilized, and numberOfNodes asks for more than 2"}),
     [](const auto& info) { return std::string(info.param.name); });
 
+TEST(Idle, PackingAsUpstreamSaysWhyToo) {
+  const auto note = [](const ClusterBuilder& cluster) {
+    const auto done = run("HighNodeUtilization", cluster, R"({"thresholds":{"cpu":20}})", {}, true);
+    EXPECT_THAT(done.sink.accepted, IsEmpty());
+    return done.sink.classes ? done.sink.classes->note : "none";
+  };
+  EXPECT_EQ(note(two(100, 100)), "all nodes are underutilized, and then compatibility Upstream moves nothing");
+  EXPECT_EQ(note(two(100, 3000, true)), "every node that is not underutilized is cordoned and takes no pods");
+}
+
 TEST(Idle, MeasuredStrategiesSayIt) {
   Measured measured("s", {"cpu"});
   measured.node("n1", {1000}).node("n2", {0}).pod("p", {1000});

@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusalCase{"Redirect", 302, "", base::ErrorCode::kInvalid,
                     "HTTP 302: it redirects, which is not followed: use the address that it leads to"},
         RefusalCase{"Broken", 503, "<html>token=x</html>", base::ErrorCode::kUnavailable,
-                    "HTTP 503: it or what is behind it does not work at the moment"},
+                    "HTTP 503: it, or a server behind it, does not work now"},
         RefusalCase{"TimedOut", 503, R"({"status":"error","errorType":"timeout","error":"query timed out"})",
                     base::ErrorCode::kOutcomeUnknown, "the server says timeout: query timed out"},
         RefusalCase{"Html", 200, "<html>token=x</html>", base::ErrorCode::kInvalid,

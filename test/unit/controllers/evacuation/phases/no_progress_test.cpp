@@ -261,6 +261,58 @@ TEST(WithoutProgress, AHandoffThatBeatsForAWeekHoldsASlotForAnHour) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
+/// Beyond its hour: it goes on without a slot, and others wait.
+Life without_slot() {
+  Life life = beating();
+  beat(life, minutes(65));
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "NoProgress");
+  life.slot = Slot::State::kWaiting;
+  life.operator_says("ready-to-evict", kToken);
+  life.tick();
+  return life;
+}
+
+TEST(WithoutSlot, AReadyPodWaitsForASlotBeforeItsEviction) {
+  Life life = without_slot();
+  EXPECT_EQ(life.phase(), Phase::kInProgress);
+  EXPECT_EQ(life.action(), "");
+  ASSERT_EQ(life.status().blocked_by.size(), 1U);
+  EXPECT_EQ(life.status().blocked_by[0].name, "node");
+  EXPECT_EQ(life.condition("Progressing")->message, "waits for a slot: at most 2");
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "NoProgress") << "a new leader must know that it has none";
+  EXPECT_FALSE(life.asked_for_capacity);
+  life.slot = Slot::State::kGranted;
+  life.tick();
+  EXPECT_EQ(life.action(), "PostEviction");
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "Acquired");
+  EXPECT_TRUE(life.status().blocked_by.empty());
+}
+
+TEST(WithoutSlot, ARevokedReadinessEndsTheWaitForASlot) {
+  Life life = without_slot();
+  life.operator_withdraws("ready-to-evict");
+  life.tick();
+  EXPECT_FALSE(life.last.wants_slot);
+  EXPECT_TRUE(life.status().blocked_by.empty());
+  EXPECT_EQ(life.phase(), Phase::kInProgress);
+}
+
+TEST(WithoutSlot, ACancelEndsTheWaitForASlot) {
+  Life life = without_slot();
+  life.cancel();
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kAborting);
+  EXPECT_EQ(life.action(), "Abort");
+}
+
+TEST(WithoutSlot, TheTotalTimeoutEndsTheWaitForASlot) {
+  Life life = without_slot();
+  life.advance(seconds(604'800));
+  life.tick();
+  EXPECT_EQ(life.phase(), Phase::kAborting);
+  EXPECT_EQ(life.status().abort->reason, "ProgressTimeout");
+}
+
 TEST(WithoutProgress, APolicyMayGiveAHandoffMoreThanAnHour) {
   Life life = beating();
   for (api::Condition& each : life.status().conditions) {
