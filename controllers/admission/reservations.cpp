@@ -296,8 +296,9 @@ std::string Reservations::keep_place(const AdmissionRequest& request, const api:
     if (!best || left > best->first) best = {left, node};
   }
   if (!best) {
-    return fmt::format("no node has capacity for it any more, except the {} that the plan empties: the rest is planned anew",
-                       emptied.size());
+    return fmt::format(
+        "no node has capacity for it any more, except the {} that the plan empties: the rest is planned anew",
+        emptied.size());
   }
   kept_places_[request.key] = {std::make_shared<const api::Pod>(pod), cluster.node(best->second).meta.name,
                                request.created};

@@ -291,12 +291,13 @@ class PatroniAdapter final : public SwitchoverAdapter {
   static Classification refused_credentials(const EvictorContext& context, Classification meaning) {
     const std::string service(context.parameter(kServiceParameter, ""));
     meaning.answer = ResponseClass::kPermanent;
-    meaning.message += service.empty()
-                           ? fmt::format(
-                                 ". Its REST API wants credentials, which the pod proxy does not have: name a service of the "
-                                 "operator's configuration that has them by parameter {}",
-                                 kServiceParameter)
-                           : fmt::format(". It does not take the credentials of service {}", service);
+    meaning.message +=
+        service.empty()
+            ? fmt::format(
+                  ". Its REST API wants credentials, which the pod proxy does not have: name a service of the "
+                  "operator's configuration that has them by parameter {}",
+                  kServiceParameter)
+            : fmt::format(". It does not take the credentials of service {}", service);
     return meaning;
   }
 
