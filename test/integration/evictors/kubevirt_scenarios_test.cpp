@@ -649,7 +649,8 @@ TEST_F(KubeVirtScenario, AVirtualMachineIsDeletedMidway) {
   ASSERT_TRUE(cluster->store().remove(kube::kVmis, {"shop", "db"}));
   const auto deleted = clock.now();
   ASSERT_TRUE(run_to_end(name));
-  EXPECT_EQ(phase(name), Phase::kSucceeded);
+  EXPECT_EQ(phase(name), Phase::kCancelled);
+  EXPECT_EQ(reason(name), "TargetGone");
   EXPECT_EQ(condition(name, "ReplacementReady"), "NotExpected");
   EXPECT_LT(clock.now() - deleted, std::chrono::seconds(90)) << "not until timeouts.verify";
 }
