@@ -1,5 +1,7 @@
 #include "planning/cycle_limits.hpp"
 
+#include <vector>
+
 namespace planning {
 namespace {
 
@@ -53,7 +55,26 @@ bool CycleTime::is_over_for(scheduling::NamespaceIndex ns) {
   if (!current_) return false;  // no limit
   const base::Duration used = used_[ns];
   if (is_over_ || total_ <= *limit_ / 2) return is_over_;
-  return used > *limit_ / 2 / static_cast<base::Duration::rep>(used_.size());
+  if (!share_ || total_ - shared_at_ >= *limit_ / 100) divide();
+  return used > *share_;
+}
+
+/// The largest share that keeps the sum of all times, each cut off at the share, within half of the limit.
+void CycleTime::divide() {
+  std::vector<base::Duration> times;
+  for (const auto& [ns, time] : used_) times.push_back(time);
+  std::ranges::sort(times);
+  base::Duration left = *limit_ / 2;
+  share_ = base::Duration::max();
+  shared_at_ = total_;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const base::Duration share = left / static_cast<base::Duration::rep>(times.size() - i);
+    if (times[i] > share) {
+      share_ = share;
+      return;
+    }
+    left -= times[i];
+  }
 }
 
 }  // namespace planning

@@ -44,8 +44,9 @@ class CycleLimits {
 };
 
 /// Shares the time of a cycle among namespaces, so that pods of one whose pods take long to judge do not use up what
-/// the others need. From half of the limit on a namespace is refused that has used more than its share of the other
-/// half; at the limit all are. Time runs from the first call on. One thread.
+/// the others need. From half of the limit on a namespace is refused that has used more than its share of that half:
+/// one that needs little leaves the rest of its own to the others. At the limit all are refused. Time runs from the
+/// first call on. One thread.
 class CycleTime {
  public:
   /// `limit`: nullopt: none. `elapsed`: see PlanOptions; empty: no time passes.
@@ -62,6 +63,7 @@ class CycleTime {
 
  private:
   void charge(std::optional<scheduling::NamespaceIndex> next);
+  void divide();
 
   std::optional<base::Duration> limit_;
   std::function<base::Duration()> elapsed_;
@@ -69,6 +71,8 @@ class CycleTime {
   base::Duration total_{};
   std::optional<scheduling::NamespaceIndex> current_;
   std::unordered_map<scheduling::NamespaceIndex, base::Duration> used_;
+  std::optional<base::Duration> share_;  ///< as of shared_at_
+  base::Duration shared_at_{};
   bool is_over_ = false;
 };
 

@@ -235,7 +235,7 @@ NominationResult PlanBuilder::nominate_alone(PodIndex pod, std::string_view reas
 }
 
 /// Only the nominated pods have to be placed where the goal accepts: their members may be anywhere. So with a goal
-/// GroupDoesNotFit may differ from pod to pod, and is not kept. While what is offered may be taken back no refusal is.
+/// GroupDoesNotFit may differ from pod to pod, and is not kept. Nor are others while what is offered may be taken back.
 NominationResult PlanBuilder::nominate_group(const PodGroups::Members& pod_group, PodIndex pod, std::string_view reason,
                                              const Goal& goal) {
   if (const auto known = refused_pod_groups_.find(&pod_group); known != refused_pod_groups_.end())

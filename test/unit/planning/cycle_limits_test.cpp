@@ -84,6 +84,15 @@ TEST_F(Time, OneNamespaceThatIsSlowLeavesTheOthersTheirShare) {
   EXPECT_FALSE(time_.is_over()) << "others still have theirs";
 }
 
+/// Many namespaces that need little do not make the share of one that needs more too small.
+TEST_F(Time, WhatANamespaceDoesNotNeedIsLeftToTheOthers) {
+  is_over_after(0, kGreedy);
+  is_over_after(45, kShop);
+  for (NamespaceIndex small = 100; small < 140; ++small) is_over_after(small == 100 ? 10 : 0, small);
+  EXPECT_FALSE(is_over_after(0, kShop)) << "10 minutes, among 42 namespaces that share 50";
+  EXPECT_TRUE(is_over_after(0, kGreedy));
+}
+
 TEST_F(Time, EndsForAllAtTheLimit) {
   is_over_after(0, kGreedy);
   EXPECT_TRUE(is_over_after(101, kShop));

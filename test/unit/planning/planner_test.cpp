@@ -584,7 +584,7 @@ TEST(PlanCycle, StopsWhenItsTimeIsUsedUp) {
 /// Its pods come first, and a plan that began with them each time would never come to the others.
 TEST(PlanCycle, ATenantThatTakesLongLeavesTheOthersTheirTime) {
   ClusterBuilder builder;
-  builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
+  for (const char* name : {"n1", "n2"}) builder.add(NodeBuilder(name).sized(16'000, 64'000, 1000));
   for (int i = 10; i < 50; ++i)
     builder.add(
         PodBuilder("g" + std::to_string(i)).ns("greedy").on("n1").cpu(1).priority(-1).older_by(base::minutes(120)));
