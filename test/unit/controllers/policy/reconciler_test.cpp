@@ -275,8 +275,8 @@ TEST_F(RestartMemory, OfAPolicyThatBalancesThereIsAMetricOfTheImbalance) {
 
 /// Rows say why nothing is moved.
 TEST_F(RestartMemory, NodeClassesHaveRowsOnlyWhereNothingIsMoved) {
-  strategies_ = {{{"name", "LowNodeUtilization"},
-                  {"args", {{"thresholds", {{"cpu", 20}}}, {"targetThresholds", {{"cpu", 50}}}}}}};
+  strategies_ = {
+      {{"name", "LowNodeUtilization"}, {"args", {{"thresholds", {{"cpu", 20}}}, {"targetThresholds", {{"cpu", 50}}}}}}};
   const auto set_load = [&](std::int64_t of_second) {
     builders::ClusterBuilder builder;
     builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
