@@ -131,7 +131,7 @@ TEST_F(KeptPlace, IsHeldForOneOfTwoThatWantTheSame) {
   const auto a = web("a", "n1");
   const auto b = web("b", "n2");
   EXPECT_EQ(keep(a, {"n1", "n2"}), "");
-  EXPECT_THAT(keep(b, {"n1", "n2"}), HasSubstr("2 nodes that are emptied"));
+  EXPECT_THAT(keep(b, {"n1", "n2"}), HasSubstr("the 2 that the plan empties"));
   EXPECT_EQ(keep(a, {"n1", "n2"}), "") << "asked again, it keeps its own place";
   reservations().release_unused(key(*a));
   EXPECT_EQ(keep(b, {"n1", "n2"}), "");
