@@ -58,6 +58,21 @@ class OptionalKinds : public integration::Rig {
                                                     .log = {}});
   }
 
+  /// As Kubernetes 1.36 does with the feature gate GenericWorkload.
+  void serve_pod_groups() {
+    Json version = {{"name", kube::kPodGroups.version}, {"served", true}, {"storage", true}};
+    version["schema"]["openAPIV3Schema"] = {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
+    const Json definition = {{"apiVersion", "apiextensions.k8s.io/v1"},
+                             {"kind", "CustomResourceDefinition"},
+                             {"metadata", {{"name", "podgroups.scheduling.k8s.io"}}},
+                             {"spec",
+                              {{"group", kube::kPodGroups.group},
+                               {"scope", "Namespaced"},
+                               {"names", {{"plural", kube::kPodGroups.plural}, {"kind", kube::kPodGroups.kind}}},
+                               {"versions", Json::array({version})}}}};
+    const auto installed = server->install_crd(definition);
+    ASSERT_TRUE(installed) << installed.error().message;
+  }
   void drive(base::Duration time) { Rig::drive(*op_, events_, time); }
 
   void make_policy() {
@@ -138,6 +153,32 @@ TEST_F(OptionalKinds, AreWaitedForWhileTheServerIsAway) {
   EXPECT_TRUE(op_->ready());
   EXPECT_EQ(status().plan.size(), 3U);
   EXPECT_EQ(warnings(), "");
+}
+
+TEST_F(OptionalKinds, APodGroupThatLeavesAsAWholeKeepsItsPods) {
+  serve_pod_groups();
+  stage();
+  const auto group = [&](const char* mode) {
+    const Json object = {{"apiVersion", kube::kPodGroups.api_version()},
+                         {"kind", "PodGroup"},
+                         {"metadata", {{"name", "gang"}, {"namespace", "shop"}}},
+                         {"spec", {{"disruptionMode", {{mode, Json::object()}}}}}};
+    cluster->store().remove(kube::kPodGroups, {"shop", "gang"});
+    const auto answer =
+        server->handle(kube::create_request(kube::kPodGroups, "shop", object), {"admin", {}, "kubectl"});
+    ASSERT_EQ(answer.status, 201) << answer.body;
+  };
+  edit(kube::kPods, pods().front(), [](Json& pod) { pod["spec"]["schedulingGroup"] = {{"podGroupName", "gang"}}; });
+  make_policy();
+  start();
+  drive(base::minutes(2));
+  EXPECT_EQ(status().plan.size(), 2U) << "the group is not known";
+  group("all");
+  drive(base::minutes(2));
+  EXPECT_EQ(status().plan.size(), 2U);
+  group("single");
+  drive(base::minutes(2));
+  EXPECT_EQ(status().plan.size(), 3U);
 }
 
 TEST_F(OptionalKinds, AllOthersAreNot) {
