@@ -2,6 +2,7 @@
 
 /// PodGroups: pods that leave together or in a stated order (docs/concepts/pod-groups.md, ADR 7).
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,9 @@ struct PodGroup {
   std::int32_t order = 0;  ///< lower ones leave before higher ones; equal ones together
   friend bool operator==(const PodGroup&, const PodGroup&) = default;
 };
+
+/// Pods of a PodGroup; larger ones never leave. One reconcile, and one plan, look at each pod together with all others.
+inline constexpr std::size_t kMaxPodsOfPodGroup = 64;
 
 /// nullopt: the pod leaves alone. The first of these that the pod shows counts: evacuator.dev/group as annotation, as
 /// label (an empty value takes the pod out of every group); LeaderWorkerSet (group by group, workers before the

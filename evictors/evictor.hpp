@@ -95,6 +95,9 @@ struct Read {
   /// Instead of a request: names of pods in the namespace of the Evacuation. The controller answers with those that
   /// another unfinished Evacuation moves, as a JSON array of names.
   std::vector<std::string> pods = {};
+  /// Nothing waits for it: once such a read of this evictor got no answer, the others are not sent. Their documents
+  /// have status 0.
+  bool optional = false;
 };
 
 /// The answer to a Read. It is foreign text: it may be anything.

@@ -59,6 +59,12 @@ std::string foreign_message(const Response& response) {
   return fmt::format("HTTP {}: {}{}", response.status, text, suspect(response.status));
 }
 
+/// What a Status without a message says.
+std::string bare_message(const Response& response, const StatusBody& status) {
+  const std::string reason = one_line(status.reason);
+  return fmt::format("HTTP {}{}{}", response.status, reason.empty() ? "" : " ", reason);
+}
+
 /// Zero is no delay that was asked for: it would switch the back-off off.
 std::optional<base::Duration> retry_after_of(const StatusBody& status, std::optional<base::seconds> header) {
   if (header && *header > base::seconds(0)) return base::Duration(*header);
@@ -190,7 +196,7 @@ base::Result<Response> classify(Response response) {
   if (fine) return base::unavailable(foreign_message(response));
   const StatusBody status = parse_status(response.body);
   std::string message = one_line(status.message);
-  if (message.empty()) message = foreign_message(response);
+  if (message.empty()) message = status.is_status ? bare_message(response, status) : foreign_message(response);
   const bool is_foreign = !status.is_status && is_proxy_answer(response);
   const ErrorCode code = is_foreign ? ErrorCode::kUnavailable : code_of(response.status, status.reason);
   return base::Error{code, message, retry_after_of(status, response.retry_after)};

@@ -1,5 +1,7 @@
 #include "planning/cycle_limits.hpp"
 
+#include <vector>
+
 namespace planning {
 namespace {
 
@@ -35,6 +37,44 @@ void CycleLimits::count(scheduling::NodeIndex node, scheduling::NamespaceIndex n
   ++total_;
   if (limits_.per_node && node != scheduling::kNoNode) ++per_node_[node];
   if (limits_.per_namespace) ++per_namespace_[ns];
+}
+
+void CycleTime::charge(std::optional<scheduling::NamespaceIndex> next) {
+  if (!limit_ || !elapsed_) return;
+  const base::Duration now = elapsed_();
+  const base::Duration spent = last_ ? std::max(now - *last_, base::Duration{}) : base::Duration{};
+  last_ = now;
+  total_ += spent;
+  if (current_) used_[*current_] += spent;
+  current_ = next;
+  is_over_ = is_over_ || total_ > *limit_;
+}
+
+bool CycleTime::is_over_for(scheduling::NamespaceIndex ns) {
+  charge(ns);
+  if (!current_) return false;  // no limit
+  const base::Duration used = used_[ns];
+  if (is_over_ || total_ <= *limit_ / 2) return is_over_;
+  if (!share_ || total_ - shared_at_ >= *limit_ / 100) divide();
+  return used > *share_;
+}
+
+/// The largest share that keeps the sum of all times, each cut off at the share, within half of the limit.
+void CycleTime::divide() {
+  std::vector<base::Duration> times;
+  for (const auto& [ns, time] : used_) times.push_back(time);
+  std::ranges::sort(times);
+  base::Duration left = *limit_ / 2;
+  share_ = base::Duration::max();
+  shared_at_ = total_;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const base::Duration share = left / static_cast<base::Duration::rep>(times.size() - i);
+    if (times[i] > share) {
+      share_ = share;
+      return;
+    }
+    left -= times[i];
+  }
 }
 
 }  // namespace planning

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "api/descheduler_policy.hpp"
+#include "base/clock.hpp"
 #include "scheduling/refusal.hpp"
 #include "scheduling/snapshot/cluster_snapshot.hpp"
 #include "strategies/strategy.hpp"
@@ -38,6 +41,39 @@ class CycleLimits {
   // Only where there is a limit.
   std::unordered_map<scheduling::NodeIndex, std::int64_t> per_node_;
   std::unordered_map<scheduling::NamespaceIndex, std::int64_t> per_namespace_;
+};
+
+/// Shares the time of a cycle among namespaces, so that pods of one whose pods take long to judge do not use up what
+/// the others need. From half of the limit on a namespace is refused that has used more than its share of that half:
+/// one that needs little leaves the rest of its own to the others. At the limit all are refused. Time runs from the
+/// first call on. One thread.
+class CycleTime {
+ public:
+  /// `limit`: nullopt: none. `elapsed`: see PlanOptions; empty: no time passes.
+  CycleTime(std::optional<base::Duration> limit, std::function<base::Duration()> elapsed)
+      : limit_(limit), elapsed_(std::move(elapsed)) {}
+
+  /// Work on a pod of `ns` is about to begin: the time until the next call counts as spent on it. True: it has no time
+  /// left.
+  bool is_over_for(scheduling::NamespaceIndex ns);
+  /// Time until the next call counts as spent on no namespace.
+  void leave_namespace() { charge(std::nullopt); }
+  /// No namespace has any time left. Stays true.
+  bool is_over() const { return is_over_; }
+
+ private:
+  void charge(std::optional<scheduling::NamespaceIndex> next);
+  void divide();
+
+  std::optional<base::Duration> limit_;
+  std::function<base::Duration()> elapsed_;
+  std::optional<base::Duration> last_;  ///< when charge() was called last
+  base::Duration total_{};
+  std::optional<scheduling::NamespaceIndex> current_;
+  std::unordered_map<scheduling::NamespaceIndex, base::Duration> used_;
+  std::optional<base::Duration> share_;  ///< as of shared_at_
+  base::Duration shared_at_{};
+  bool is_over_ = false;
 };
 
 }  // namespace planning

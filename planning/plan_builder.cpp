@@ -1,11 +1,14 @@
 #include "planning/plan_builder.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/evacuation.hpp"
 #include "api/meta/well_known.hpp"
+#include "api/pod_group.hpp"
 #include "scheduling/predicates.hpp"
 #include "scheduling/snapshot/autoscaler_marks.hpp"
+#include "strategies/listing.hpp"
 
 namespace planning {
 namespace {
@@ -47,7 +50,8 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
       migrating_(input.cluster),
       pod_groups_(input.cluster),
       cooling_(input.cooling),
-      forbidden_(input.forbidden.begin(), input.forbidden.end()) {
+      forbidden_(input.forbidden.begin(), input.forbidden.end()),
+      time_(input.options.time_limit, input.options.elapsed) {
   begin_soft_taints();
   take_off_leaving(input.leaving);
   if (input.spec.is_upstream()) return;
@@ -61,6 +65,7 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
 
 void PlanBuilder::begin(std::string_view strategy, BalanceMeter* meter) {
   meter_ = meter;
+  time_.leave_namespace();
   // What comes after a plan in waves counts on all of them; a plan in waves, on all that comes before.
   for (const api::PlannedMove& move : plan_.moves) waves_before_ = std::max({waves_before_, move.wave, 1});
   wave_ = is_in_waves() ? waves_before_ + 1 : 0;
@@ -156,10 +161,7 @@ bool PlanBuilder::bears(std::string_view key, NodeIndex node) const {
   });
 }
 
-void PlanBuilder::refused(PodIndex pod, const Refusal& refusal) {
-  beat();
-  refuse(pod, refusal);
-}
+void PlanBuilder::refused(PodIndex pod, const Refusal& refusal) { refuse(pod, refusal); }
 
 void PlanBuilder::refused_because(PodIndex pod, const Refusal& refusal, const std::function<std::string()>& details) {
   refuse(pod, refusal, NominationResult::kRefused, details);
@@ -174,10 +176,9 @@ std::vector<api::ReasonCount> PlanBuilder::refusal_counts() const {
 // --- one nomination
 
 NominationResult PlanBuilder::nominate(PodIndex pod, std::string_view reason, const Goal& wanted) {
-  beat();
-  if (is_out_of_time()) {
-    return refuse(pod, {"CycleTimeout", "the cycle has used up its time: the next one judges it"},
-                  NominationResult::kTotalLimit);
+  if (is_out_of_time(pod)) {
+    return refuse(pod, strategies::kCycleTimeout,
+                  time_.is_over() ? NominationResult::kTotalLimit : NominationResult::kNamespaceLimit);
   }
   const Goal sparing = removed_.empty() ? Goal() : spare_removed(wanted);
   const Goal& goal = removed_.empty() ? wanted : sparing;
@@ -189,15 +190,25 @@ NominationResult PlanBuilder::nominate(PodIndex pod, std::string_view reason, co
   return nominate_alone(pod, reason, goal);
 }
 
-/// Stays true once it was: a plan has one end. A warning names it.
-bool PlanBuilder::is_out_of_time() {
-  const auto& limit = input_.options.time_limit;
-  const auto& elapsed = input_.options.elapsed;
-  if (is_out_of_time_ || !limit || !elapsed || elapsed() <= *limit) return is_out_of_time_;
-  is_out_of_time_ = true;
-  plan_.warnings.push_back(
-      {"spec.strategies", "the cycle has used up " + base::format_duration(*limit) + ": it moves no more pods"});
+bool PlanBuilder::is_out_of_time(PodIndex pod) {
+  beat();
+  if (!time_.is_over_for(cluster_.namespace_of(pod))) return false;
+  warn_of_time(pod);
   return true;
+}
+
+void PlanBuilder::warn_of_time(PodIndex pod) {
+  if (time_.is_over()) {
+    if (!std::exchange(is_end_warned_, true))
+      plan_.warnings.push_back(
+          {"spec.strategies",
+           "the cycle has used up " + base::format_duration(*input_.options.time_limit) + ": it moves no more pods"});
+    return;
+  }
+  if (warned_.size() == kMaxTimeWarnings || !warned_.insert(cluster_.namespace_of(pod)).second) return;
+  plan_.warnings.push_back({"spec.strategies", "pods of namespace " + cluster_.pod(pod).meta.ns +
+                                                   " have used up their share of the cycle's time: the others of it "
+                                                   "are not judged"});
 }
 
 NominationResult PlanBuilder::nominate_alone(PodIndex pod, std::string_view reason, const Goal& goal) {
@@ -223,12 +234,16 @@ NominationResult PlanBuilder::nominate_alone(PodIndex pod, std::string_view reas
   return NominationResult::kAccepted;
 }
 
-/// Only the nominated pods have to be placed where the goal accepts: their members may be anywhere. So with a goal the
-/// result may differ from pod to pod, and is not kept.
+/// Only the nominated pods have to be placed where the goal accepts: their members may be anywhere. So with a goal
+/// GroupDoesNotFit may differ from pod to pod, and is not kept. Nor are others while what is offered may be taken back.
 NominationResult PlanBuilder::nominate_group(const PodGroups::Members& pod_group, PodIndex pod, std::string_view reason,
                                              const Goal& goal) {
   if (const auto known = refused_pod_groups_.find(&pod_group); known != refused_pod_groups_.end())
     return refuse_group_member(pod, known->second);
+  if (pod_group.pods.size() > api::kMaxPodsOfPodGroup) {
+    const auto why = PodGroupTrial::too_large(pod_group);
+    return refuse_group_member(pod, refused_pod_groups_.emplace(&pod_group, why).first->second);
+  }
   PodGroupTrial trial({cluster_, input_.spec.limits.in_flight, evictability_, nodes_, input_.options.spend_pdbs},
                       outcome(), limits_, budgets_);
   const auto goal_of = [&](PodIndex each) {
@@ -238,7 +253,8 @@ NominationResult PlanBuilder::nominate_group(const PodGroups::Members& pod_group
   const auto moves = trial.run(
       pod_group, predictor_, [&](PodIndex each) { return staying(each); }, goal_of);
   if (!moves) {
-    if (!goal) refused_pod_groups_.emplace(&pod_group, trial.refusal());
+    const bool holds_for_all = trial.refusal().reason != "GroupDoesNotFit" && together_.empty() && !whole_;
+    if (!goal || holds_for_all) refused_pod_groups_.emplace(&pod_group, trial.refusal());
     return refuse_group_member(pod, trial.refusal());
   }
   limits_ = std::move(trial.limits);
@@ -351,6 +367,7 @@ void PlanBuilder::take_off_leaving(const std::vector<PodIdentity>& leaving) {
 void PlanBuilder::take_off_leaving(PodIndex pod, const PodIdentity& leaving) {
   // The replacement of a pod that terminates is there already, unless it waits for its end.
   if (cluster_.pod(pod).meta.is_terminating() && is_replaced_at_once(cluster_, pod)) return leave(pod);
+  if (!may_reserve(pod)) return leave(pod);
   const auto hinted = gives_hint_to(pod) ? cluster_.find_node(leaving.hinted) : std::nullopt;
   if (hinted && relocate(pod, [&](NodeIndex node) { return node == *hinted; }).node) return;
   if (hinted) restore(pod);
@@ -362,8 +379,15 @@ void PlanBuilder::take_off_removed(NodeIndex node) {
   for (const PodIndex pod : cluster_.pods_on(node)) {
     if (overlay_.is_moved(pod) || !cluster_.is_staying(pod) || !has_replacement(cluster_, pod)) continue;
     beat();
-    relocate(pod);
+    may_reserve(pod) ? void(relocate(pod)) : leave(pod);
   }
+}
+
+/// False: so many pods of its namespace leave that a place for each would take the plan too long.
+bool PlanBuilder::may_reserve(PodIndex pod) {
+  std::size_t& cost = reserved_[cluster_.namespace_of(pod)];
+  if (cost < kMaxReservedCost) cost += cost_of(cluster_.pod(pod));
+  return cost < kMaxReservedCost;
 }
 
 Goal PlanBuilder::spare_removed(const Goal& goal) const {
@@ -438,6 +462,7 @@ std::string PlanBuilder::hint_for(PodIndex pod, std::optional<NodeIndex> to) con
 
 NominationResult PlanBuilder::refuse(PodIndex pod, const Refusal& refusal, NominationResult result,
                                      const std::function<std::string()>& details) {
+  beat();
   count_refusal(refusal.reason);
   if (!shows_refusals()) return result;
   api::RefusedPod& row = plan_.refusals.emplace_back(row_of(pod, refusal.reason, words_of(pod, refusal, details)));
@@ -458,6 +483,7 @@ std::string PlanBuilder::words_of(PodIndex pod, const Refusal& refusal, const st
 }
 
 NominationResult PlanBuilder::refuse_group_member(PodIndex pod, const PodGroupTrial::Reason& why) {
+  beat();
   count_refusal(why.reason);
   if (shows_refusals()) plan_.refusals.push_back(row_of(pod, why.reason, why.message));
   return NominationResult::kRefused;

@@ -47,11 +47,12 @@ class PodSet {
 
 /// Takes the nominations of one cycle and makes the plan of them. A nomination is checked in this order; the first
 /// objection refuses it:
-///   0. the cycle has used up its time (CycleTimeout, with the result kTotalLimit);
+///   0. the cycle has used up its time (CycleTimeout, with the result kTotalLimit), or the pod's namespace its share of
+///      a time that gets short (CycleTimeout, kNamespaceLimit);
 ///   1. the pod is nominated already (AlreadyNominated);
 ///   2. it stays for now: cooling down (RecentlyEvacuated), Forbidden, moved by its owner (MigrationInProgress,
 ///      MigrationFinished);
-///   3. the cycle's limits: TotalLimit, NodeLimit, NamespaceLimit. These and 0 give a result other than kRefused;
+///   3. the cycle's limits: TotalLimit, NodeLimit, NamespaceLimit. Only these and 0 give a result other than kRefused;
 ///   4. of a pod in a PodGroup: what PodGroupTrial finds for the whole group, which leaves together or not at all;
 ///   5. its PodDisruptionBudget, with PlanOptions::spend_pdbs;
 ///   6. the placement of its replacement, but not with Compatibility::kUpstream: NowhereToGo, NowhereBetter,
@@ -107,6 +108,7 @@ class PlanBuilder final : public strategies::NominationSink {
   const scheduling::Overlay* expected_cluster() const override { return &outcome(); }
   std::unique_ptr<strategies::Rehearsal> rehearse() const override;
   void avoid_competitors(std::string_view key, strategies::Goal may) override;
+  bool is_out_of_time(scheduling::PodIndex pod) override;
   bool is_pledged(std::string_view key, scheduling::NodeIndex node) const override;
   bool bears(std::string_view key, scheduling::NodeIndex node) const override;
   void refused(scheduling::PodIndex pod, const scheduling::Refusal& refusal) override;
@@ -121,6 +123,9 @@ class PlanBuilder final : public strategies::NominationSink {
 
  private:
   static constexpr std::size_t kMostDetails = 200;
+  static constexpr std::size_t kMaxTimeWarnings = 10;  ///< about namespaces
+  /// Sum of cost_of() over pods of one namespace that leave already and whose replacements hold a place.
+  static constexpr std::size_t kMaxReservedCost = 10'000;
 
   using Move = PodGroupTrial::Move;
   using SoftTaints = std::vector<scheduling::SoftTaint>;
@@ -139,7 +144,7 @@ class PlanBuilder final : public strategies::NominationSink {
   void beat() const {
     if (input_.options.heartbeat) input_.options.heartbeat();
   }
-  bool is_out_of_time();
+  void warn_of_time(scheduling::PodIndex pod);
 
   // One nomination.
   strategies::NominationResult nominate(scheduling::PodIndex pod, std::string_view reason,
@@ -168,6 +173,7 @@ class PlanBuilder final : public strategies::NominationSink {
   void arrive(scheduling::PodIndex pod, scheduling::NodeIndex to);
   void restore(scheduling::PodIndex pod);
   void take_off_removed(scheduling::NodeIndex node);
+  bool may_reserve(scheduling::PodIndex pod);
   /// The same, but never a node that somebody is about to remove.
   strategies::Goal spare_removed(const strategies::Goal& goal) const;
   Placement relocate(scheduling::PodIndex pod, const strategies::Goal& goal = {});
@@ -230,7 +236,10 @@ class PlanBuilder final : public strategies::NominationSink {
   std::int32_t wave_ = 0;           ///< of what is offered
   std::int32_t waves_before_ = 0;   ///< of the strategies before; what they planned without counts as one
   BalanceMeter* meter_ = nullptr;   ///< of the strategy that is asked
-  bool is_out_of_time_ = false;
+  CycleTime time_;
+  std::unordered_set<scheduling::NamespaceIndex> warned_;  ///< whose time is over
+  bool is_end_warned_ = false;
+  std::unordered_map<scheduling::NamespaceIndex, std::size_t> reserved_;  ///< cost of what leaves already
 };
 
 }  // namespace planning

@@ -64,6 +64,11 @@ bool PodGroupTrial::stays(std::string_view reason, const PodGroups::Members& pod
   return false;
 }
 
+PodGroupTrial::Reason PodGroupTrial::too_large(const PodGroups::Members& pod_group) {
+  return {"GroupOverLimit", fmt::format("PodGroup {} stays: it has {} pods, and a group has at most {}", pod_group.name,
+                                        pod_group.pods.size(), api::kMaxPodsOfPodGroup)};
+}
+
 bool PodGroupTrial::member_may_go(const PodGroups::Members& pod_group, PodIndex pod, const Kept& kept) {
   const ClusterSnapshot& cluster = inputs_.cluster;
   const std::string& name = cluster.pod(pod).meta.name;

@@ -74,6 +74,8 @@ class PodGroupTrial {
   std::optional<std::vector<Move>> run(const PodGroups::Members& pod_group, TargetPredictor predictor, const Kept& kept,
                                        const GoalOf& goal_of);
   const Reason& refusal() const { return refusal_; }
+  /// Of a PodGroup with more than api::kMaxPodsOfPodGroup pods, which admission would never let begin.
+  static Reason too_large(const PodGroups::Members& pod_group);
 
   CycleLimits limits;
   scheduling::PdbBudgets budgets;

@@ -31,10 +31,10 @@ bool waits_for_a_node(const scheduling::ClusterSnapshot& cluster, PodIndex pod) 
          object.oversized.empty();
 }
 
-/// What a prediction for the pod costs, in terms that are compared with other pods.
-std::size_t cost_of(const api::Pod& pod) {
-  return 1 + pod.topology_spread.size() + (pod.affinity ? api::pod_term_count(*pod.affinity) : 0);
-}
+/// A pod that costs more does not take capacity that moves set free: each move would ask for a prediction.
+constexpr std::size_t kMaxWaitingCost = 16;
+/// Sum of cost_of() over pods of one namespace that are asked after one move and do not fit.
+constexpr std::size_t kMaxCostOfMove = 32;
 
 /// Pods that are placed: within both bounds, with namespaces in turns, so that one of them cannot crowd out the pods of
 /// the others. `queue`: in the scheduler's order, and so is the result.
@@ -78,6 +78,16 @@ bool has_room(const scheduling::Overlay& cluster, PodIndex pod, NodeIndex node) 
 
 }  // namespace
 
+std::size_t cost_of(const api::Pod& pod) {
+  const auto is_claim = [](const api::Volume& volume) {
+    return volume.kind == api::VolumeKind::kPersistentVolumeClaim || volume.kind == api::VolumeKind::kEphemeral;
+  };
+  const auto claims = static_cast<std::size_t>(std::ranges::count_if(pod.volumes, is_claim));
+  const std::size_t terms =
+      pod.affinity ? api::pod_term_weight(*pod.affinity) + api::node_term_weight(*pod.affinity) : 0;
+  return 1 + terms + pod.topology_spread.size() + pod.tolerations.size() / 16 + claims;
+}
+
 void PendingPods::place(scheduling::Overlay& cluster, TargetPredictor& predictor,
                         const std::function<void()>& heartbeat) {
   const scheduling::ClusterSnapshot& base = cluster.base();
@@ -88,7 +98,7 @@ void PendingPods::place(scheduling::Overlay& cluster, TargetPredictor& predictor
       cluster.move(pod, *nominated);
     } else if (const auto node = predictor.predict(cluster, pod).node) {
       cluster.move(pod, *node);
-    } else {
+    } else if (cost_of(base.pod(pod)) <= kMaxWaitingCost) {
       waiting_.push_back({pod});
     }
   }
@@ -114,17 +124,21 @@ void PendingPods::take_room(scheduling::Overlay& cluster, PodIndex pod, NodeInde
   if (node == scheduling::kNoNode) return;
   const scheduling::ClusterSnapshot& base = cluster.base();
   std::set<std::array<std::uint32_t, 3>> hopeless;  // by owner, labels and requests, which siblings share
+  std::unordered_map<scheduling::NamespaceIndex, std::size_t> spent;
   for (Waiting& each : waiting_) {
     if (each.instead_of != scheduling::kNoPod || priority_of(base, each.pod) < least_priority) continue;
     const auto owner = base.owner_of(each.pod);
     const std::array kind = {owner.value_or(0), base.label_group_of(each.pod), base.request_set_of(each.pod)};
     if (!has_room(cluster, each.pod, node) || (owner && hopeless.contains(kind))) continue;
+    std::size_t& cost = spent[base.namespace_of(each.pod)];
+    if (cost >= kMaxCostOfMove) continue;
     if (cluster.fit_query(each.pod, scheduling::FitLevel::kScheduler)->fits(node)) {
       cluster.move(each.pod, node);
       each.instead_of = pod;
-    } else if (owner) {
-      hopeless.insert(kind);
+      continue;
     }
+    cost += cost_of(base.pod(each.pod));
+    if (owner) hopeless.insert(kind);
   }
 }
 

@@ -14,10 +14,15 @@
 
 namespace planning {
 
+/// What a prediction for the pod costs, in affinity terms that are compared with other pods. Most pods cost 1 to 5.
+std::size_t cost_of(const api::Pod& pod);
+
 /// Pods without a node, in a plan and in its rehearsals: those that the scheduler can place, those for which it has
 /// nominated a node, and those that nothing fits, which take what moves set free. At most 200 of them, the first ones
-/// of the scheduler's queue with namespaces in turns, and fewer where pods have very many affinity terms. A copy goes
-/// with a copy of the overlay. REQUIRES of all calls: the overlay is always the same one, or that copy. One thread.
+/// of the scheduler's queue with namespaces in turns, and fewer where pods have very many affinity terms. Of those that
+/// nothing fits, expensive ones (cost_of()) take nothing, and after each move a few of each namespace are asked. A copy
+/// goes with a copy of the overlay. REQUIRES of all calls: the overlay is always the same one, or that copy. One
+/// thread.
 class PendingPods {
  public:
   /// Puts those that can be placed on their nodes: by priority, then by age. `heartbeat`: called for each of them.

@@ -83,8 +83,14 @@ void FitQuery::find_affinity() {
     const Topology& topology = cluster_->topology(term.topology_key);
     wanted_.push_back({&topology, term.topology_key, std::vector<bool>(topology.domain_names.size(), false)});
   }
+  // Pods with the same labels come one after the other.
+  std::optional<std::pair<std::uint32_t, bool>> last;  // label group, and whether its pods satisfy all terms
   const auto satisfies_all = [&](PodIndex other) {
-    return std::ranges::all_of(terms, [&](const PodAffinityTerm& term) { return covers(term, pod_, other, base()); });
+    const std::uint32_t group = base().label_group_of(other);
+    if (!last || last->first != group)
+      last.emplace(group,
+                   std::ranges::all_of(terms, [&](const auto& term) { return covers(term, pod_, other, base()); }));
+    return last->second;
   };
   bool found = false;
   const auto open_domains_of = [&](PodIndex other) {

@@ -21,6 +21,7 @@
 #include "strategies/placement/remove_pods_violating_node_taints.hpp"
 #include "strategies/preferences/preferred_placement.hpp"
 #include "strategies/spread/remove_pods_violating_topology_spread_constraint.hpp"
+#include "strategies/utilization/consolidation.hpp"
 #include "strategies/utilization/high_node_utilization.hpp"
 #include "strategies/utilization/low_node_utilization.hpp"
 
@@ -145,6 +146,10 @@ api::FieldErrors conflicts_between(const std::vector<ReadChoice>& choices, const
 }  // namespace
 
 bool plans_in_waves(std::string_view strategy) { return strategy == Defragmentation::kName; }
+
+bool empties_node(std::string_view strategy, std::string_view reason) {
+  return plans_in_waves(strategy) || reason.starts_with(kEmptiedWhole) || reason.starts_with(kToBeEmptied);
+}
 
 std::vector<std::string_view> known_strategies() {
   std::vector<std::string_view> names;

@@ -51,6 +51,8 @@ std::vector<std::string_view> known_strategies();
 
 /// True if the moves of that strategy are made in waves (api::PlannedMove::wave).
 bool plans_in_waves(std::string_view strategy);
+/// True if a move of that strategy for that reason leaves a node that is to become empty.
+bool empties_node(std::string_view strategy, std::string_view reason);
 
 /// The problems() of parse_strategies(); empty = valid.
 api::FieldErrors validate(const std::vector<api::StrategyChoice>& choices);

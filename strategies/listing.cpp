@@ -17,8 +17,17 @@ scheduling::CachedSelector pods_in(const PodScope& scope, const StrategyContext&
   return {context.cluster.base(), [&scope](const api::Pod& pod) { return scope.includes(pod); }};
 }
 
+std::optional<scheduling::Refusal> protection_of(const StrategyContext& context, NominationSink& sink, PodIndex pod) {
+  return sink.is_out_of_time(pod) ? kCycleTimeout : context.evictability.refusal(pod);
+}
+
+std::optional<scheduling::Refusal> last_protection_of(const StrategyContext& context, NominationSink& sink,
+                                                      PodIndex pod) {
+  return sink.is_out_of_time(pod) ? kCycleTimeout : context.evictability.refusal_before_eviction(pod, context.cluster);
+}
+
 bool may_leave(const StrategyContext& context, NominationSink& sink, PodIndex pod) {
-  auto refusal = context.evictability.refusal(pod);
+  auto refusal = protection_of(context, sink, pod);
   if (!refusal) refusal = context.evictability.refusal_before_eviction(pod, context.cluster);
   if (refusal) sink.refused(pod, *refusal);
   return !refusal;

@@ -20,6 +20,17 @@ std::vector<PodIndex> pods_on(const StrategyContext& context, NodeIndex node, Po
 /// Which pods of the cluster the scope includes. Keeps references to both.
 scheduling::CachedSelector pods_in(const PodScope& scope, const StrategyContext& context);
 
+/// With this reason pods are refused once NominationSink::is_out_of_time().
+inline constexpr scheduling::Refusal kCycleTimeout{
+    "CycleTimeout", "the cycle has used up its time, or its namespace its share: the next one judges it"};
+
+/// Why the first evictability filter, or the cycle's time, does not let the pod go; nullopt: they do. Nothing is
+/// reported.
+std::optional<scheduling::Refusal> protection_of(const StrategyContext& context, NominationSink& sink, PodIndex pod);
+/// The same for the second filter (EvictabilityRules::refusal_before_eviction()).
+std::optional<scheduling::Refusal> last_protection_of(const StrategyContext& context, NominationSink& sink,
+                                                      PodIndex pod);
+
 /// True if both evictability filters let the pod go. Otherwise the refusal is reported.
 bool may_leave(const StrategyContext& context, NominationSink& sink, PodIndex pod);
 

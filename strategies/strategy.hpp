@@ -144,6 +144,13 @@ class NominationSink {
     static_cast<void>(pod);
     return std::nullopt;
   }
+  /// The cycle has no more time for pods of that namespace: an offer of the pod would be refused. Strategies ask before
+  /// they work on a pod; the time until the next call of the sink counts as spent on the pod's namespace. The call is a
+  /// heartbeat, too.
+  virtual bool is_out_of_time(PodIndex pod) {
+    static_cast<void>(pod);
+    return false;
+  }
   /// So many more pods may leave in this cycle; nullopt: any number.
   virtual std::optional<std::int64_t> moves_left() const { return std::nullopt; }
   /// What an offer's goal leaves open is ours to choose: replacements go where they are told. False: the scheduler

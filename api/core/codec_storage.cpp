@@ -63,6 +63,25 @@ error_code read_claim_ref(V& value, PersistentVolume& pv) {
 
 }  // namespace
 
+namespace {
+
+/// Kubernetes knows four. Each is compared with those of every free volume.
+constexpr std::size_t kMaxAccessModes = 8;
+
+/// Each once.
+template <typename V>
+error_code read_access_modes(V& value, std::vector<std::string>& modes) {
+  std::vector<std::string> all;
+  const error_code error = read(value, all);
+  for (std::string& mode : all) {
+    if (modes.size() == kMaxAccessModes) break;
+    if (std::ranges::find(modes, mode) == modes.end()) modes.push_back(std::move(mode));
+  }
+  return error;
+}
+
+}  // namespace
+
 template <typename V>
 error_code read_pvc_spec(V& value, PersistentVolumeClaim& pvc) {
   return for_members(value, [&](std::string_view key, auto& member) {
@@ -71,7 +90,7 @@ error_code read_pvc_spec(V& value, PersistentVolumeClaim& pvc) {
     if (key == "volumeMode") return read_is_block(member, pvc.wants_block);
     if (key == "volumeAttributesClassName") return read(member, pvc.attributes_class);
     if (key == "selector") return read_selector(member, pvc.selector);
-    if (key == "accessModes") return read(member, pvc.access_modes);
+    if (key == "accessModes") return read_access_modes(member, pvc.access_modes);
     if (key != "resources") return simdjson::SUCCESS;
     return for_members(member, [&](std::string_view part, auto& amounts) {
       return part == "requests" ? read_storage(amounts, pvc.request) : simdjson::SUCCESS;
@@ -93,7 +112,7 @@ error_code read_pv_spec(V& value, PersistentVolume& pv) {
     if (key == "volumeAttributesClassName") return read(member, pv.attributes_class);
     if (key == "storageClassName") return read(member, pv.storage_class);
     if (key == "capacity") return read_storage(member, pv.capacity);
-    if (key == "accessModes") return read(member, pv.access_modes);
+    if (key == "accessModes") return read_access_modes(member, pv.access_modes);
     if (key == "csi") {
       return for_members(member, [&](std::string_view part, auto& driver) {
         return part == "driver" ? read(driver, pv.csi_driver) : simdjson::SUCCESS;

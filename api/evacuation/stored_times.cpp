@@ -15,6 +15,17 @@ constexpr std::optional<base::TimePoint> EvacuationStatus::*kPast[] = {
 constexpr std::optional<base::TimePoint> EvacuationStatus::*kDue[] = {
     &EvacuationStatus::deadline, &EvacuationStatus::next_action_at, &EvacuationStatus::expected_completion_at};
 
+/// No phase ends later than this after it was decided on: every timeout is at most a week, and a retry waits a day.
+constexpr base::seconds kLongestDue{2 * 604800};
+
+/// Times in status.refs are those at which something happened, or come within base::kClockTolerance.
+void correct_refs(EvacuationStatus& status, base::TimePoint now) {
+  for (auto& [name, value] : status.refs) {
+    const auto time = base::parse_time(value);
+    if (time && base::is_beyond(*time, now)) value = base::format_time(now);
+  }
+}
+
 /// Calls `visit` with each time at which something happened by our clock.
 template <typename Visit>
 void for_past(EvacuationStatus& status, Visit visit) {
@@ -29,12 +40,20 @@ void for_past(EvacuationStatus& status, Visit visit) {
     visit(*status.outcome->replacement->ready_at);
 }
 
+/// What a clock that was ahead has made due, although it wrote no other time.
+void bound_dues(EvacuationStatus& status, base::TimePoint now) {
+  for (const auto member : kDue) {
+    if (auto& due = status.*member) due = std::min(*due, now + kLongestDue);
+  }
+}
+
 }  // namespace
 
 void correct_times(EvacuationStatus& status, base::TimePoint now) {
+  correct_refs(status, now);
   base::TimePoint newest = base::TimePoint::min();
   for_past(status, [&](base::TimePoint& time) { newest = std::max(newest, time); });
-  if (!base::is_beyond(newest, now)) return;
+  if (!base::is_beyond(newest, now)) return bound_dues(status, now);
   const bool entered_ahead = status.phase_entered_at && base::is_beyond(*status.phase_entered_at, now);
   for (const auto member : kDue) {
     auto& due = status.*member;
@@ -42,6 +61,7 @@ void correct_times(EvacuationStatus& status, base::TimePoint now) {
     if (is_of_that_clock) due = std::max(now, *due - (newest - now));
   }
   for_past(status, [&](base::TimePoint& time) { time = std::min(time, now); });
+  bound_dues(status, now);
 }
 
 void correct_times(DeschedulerPolicyStatus& status, base::TimePoint now) {

@@ -246,8 +246,11 @@ constexpr std::array kReasons = {
         "decision is too old to be carried out.",
         "A policy decides again in its next cycle. If it happens often, the limits are too small: `kubectl get "
         "evac -A -o wide` shows what others wait for."},
-    Term<Reason>{Reason::kTargetGone, "TargetGone", "`Complete`=True, phase `Cancelled`",
-                 "The pod left before anything was asked of anybody.", ""},
+    Term<Reason>{
+        Reason::kTargetGone, "TargetGone", "`Complete`=True, phase `Cancelled`",
+        "The pod left before anything was asked of anybody, or a VM was deleted with its VirtualMachine during "
+        "the move.",
+        ""},
     Term<Reason>{Reason::kObjectDeleted, "ObjectDeleted", "`Complete`=True, phase `Cancelled`",
                  "The Evacuation was deleted, which cancels it.", ""},
     // --- Failed
@@ -268,7 +271,8 @@ constexpr std::array kReasons = {
     Term<Reason>{
         Reason::kNotEvictable, "NotEvictable",
         "`Complete`=True, phase `Failed`; `EvictionGranted`=False; `Accepted`=False",
-        "No evictor can move this pod, the owner forbids it, its PodGroup of scheduling.k8s.io leaves as a whole, or its "
+        "No evictor can move this pod, the owner forbids it, its PodGroup of scheduling.k8s.io leaves as a whole, or "
+        "its "
         "end would cost data: one of its PersistentVolumeClaims is being deleted, is Lost or is missing. The message "
         "says why.",
         "Change what the message names, such as `spec.evictors` or the pod's own annotations. Save the data of "

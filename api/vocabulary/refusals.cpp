@@ -19,7 +19,9 @@ constexpr std::array kPodRefusals = {
     RefusalTerm{"ClaimLost", "A PersistentVolumeClaim of the pod is Lost: the pod could not start again.",
                 "Repair the claim."},
     RefusalTerm{"CleanedUpByOwner", "The pod has ended, and its owner removes such pods itself.", ""},
-    RefusalTerm{"CycleTimeout", "The cycle used up its three minutes before it came to the pod.",
+    RefusalTerm{"CycleTimeout",
+                "The cycle used up its three minutes before it came to the pod, or half of them, and the pod's "
+                "namespace more than its share.",
                 "The next cycle judges it. If it happens often, narrow `nodeSelector` or split the policy."},
     RefusalTerm{"DaemonSetPod", "The pod belongs to a DaemonSet and would come back to its node.", ""},
     RefusalTerm{"DoNotDisrupt", "The annotation `karpenter.sh/do-not-disrupt` of the pod says so.",
@@ -99,6 +101,10 @@ constexpr std::array kPodRefusals = {
     RefusalTerm{"TerminalPodKept", "The pod has ended and is kept for a while (`terminalPods`).", ""},
     RefusalTerm{"Terminating", "The pod is terminating already.", ""},
     RefusalTerm{"TooFewReplicas", "The pod's owner has fewer pods than `minReplicas`.", ""},
+    RefusalTerm{"TooManySpreadRules",
+                "The pod's namespace has more different topology spread constraints than planning takes into account: "
+                "64 over one selector, or 4,096.",
+                "Use the same `maxSkew` and `minDomains` in all pods of a workload."},
     RefusalTerm{"TooManyTerms",
                 "A list of the pod's spec has more entries than planning takes into account, or its namespace has too "
                 "many affinity terms.",
@@ -129,8 +135,8 @@ constexpr std::array kNodeRefusals = {
                 ""},
     RefusalTerm{"NodeTakesNoPods", "The node is to be emptied itself.", ""},
     RefusalTerm{"NotSelected", "`spec.nodeSelector` leaves the node as it is.", ""},
-    RefusalTerm{"TargetNodeLimit",
-                "As many pods are expected on the node as `limits.inFlight.perTargetNode` allows.", ""},
+    RefusalTerm{"TargetNodeLimit", "As many pods are expected on the node as `limits.inFlight.perTargetNode` allows.",
+                ""},
     RefusalTerm{"TooManyPods", "The node has no place for another pod.", ""},
     RefusalTerm{"TooManyVolumes", "The node attaches no more volumes of the driver.", ""},
     RefusalTerm{"TopologySpread", "A topology spread constraint of the pod would be violated there.", ""},

@@ -94,7 +94,8 @@ std::string budget_text(const BudgetFact& budget) {
 std::string verdict_words(const PolicyOpinion& opinion) {
   switch (opinion.verdict) {
     case PolicyVerdict::kNominates:
-      return opinion.target.empty() ? "would move it (no node is foreseen for a replacement)" : "would move it to " + opinion.target;
+      return opinion.target.empty() ? "would move it (no node is foreseen for a replacement)"
+                                    : "would move it to " + opinion.target;
     case PolicyVerdict::kRefused: return "wants to move it, but refuses: " + opinion.rule;
     case PolicyVerdict::kProtected: return "leaves it, and would refuse: " + opinion.rule;
     case PolicyVerdict::kContent: return "leaves it";

@@ -14,8 +14,8 @@ namespace {
 constexpr int kDeepest = 32;
 
 /// Members about times to come, by a part of their name in lower case.
-constexpr std::array<std::string_view, 9> kToCome = {"deadline", "expir",    "next",   "until", "after",
-                                                     "renewal",  "deletion", "resume", "valid"};
+constexpr std::array<std::string_view, 10> kToCome = {"deadline", "expected", "expir",    "next",   "until",
+                                                      "after",    "renewal",  "deletion", "resume", "valid"};
 
 std::string lower(std::string_view text) {
   std::string lower(text);
@@ -23,9 +23,10 @@ std::string lower(std::string_view text) {
   return lower;
 }
 
-/// "creationTimestamp", "lastHeartbeatTime", "finishedAt", "time".
+/// "creationTimestamp", "lastHeartbeatTime", "finishedAt", "time", "timestamp" (of NodeMetrics).
 bool is_about_the_past(std::string_view key) {
-  const bool ends_so = key == "time" || key.ends_with("Time") || key.ends_with("Timestamp") || key.ends_with("At");
+  const bool ends_so =
+      key == "time" || key == "timestamp" || key.ends_with("Time") || key.ends_with("Timestamp") || key.ends_with("At");
   const std::string name = ends_so ? lower(key) : std::string();
   return ends_so && !name.starts_with("end") &&
          std::ranges::none_of(kToCome, [&](std::string_view part) { return name.find(part) != std::string::npos; });

@@ -107,6 +107,12 @@ const api::Pod* find_pod(const scheduling::ClusterSnapshot& cluster, const std::
   return found && cluster.pod(*found).meta.uid == uid ? &cluster.pod(*found) : nullptr;
 }
 
+/// The pod runs, or is to run.
+bool is_there(const scheduling::ClusterSnapshot& cluster, const api::Pod& pod) {
+  const api::Pod* found = find_pod(cluster, pod.meta.ns, pod.meta.name, pod.meta.uid);
+  return found != nullptr && !found->is_terminal();
+}
+
 }  // namespace
 
 struct Reservations::WhatIf {
@@ -139,16 +145,25 @@ class Reservations::ActualSurgePods {
   }
 
   bool take_one_for(const api::Pod& pod, const Reservation& reservation) {
+    return take_first(pod, [&](const api::Pod& each) { return came_after(reservation, each); });
+  }
+  /// A replacement, on whatever node.
+  bool take_one_for(const KeptPlace& kept) {
+    return take_first(*kept.pod, [&](const api::Pod& each) { return each.meta.creation_timestamp >= kept.asked; });
+  }
+
+ private:
+  template <typename Matches>
+  bool take_first(const api::Pod& pod, Matches matches) {
     const api::OwnerReference* owner = pod.meta.controller();
     const auto candidates = owner ? by_owner_.find(owner->uid) : by_owner_.end();
     if (candidates == by_owner_.end()) return false;
     return std::erase_if(candidates->second, [&, taken = false](const api::Pod* each) mutable {
-             if (taken || each->meta.uid == pod.meta.uid || !came_after(reservation, *each)) return false;
+             if (taken || each->meta.uid == pod.meta.uid || !matches(*each)) return false;
              return taken = true;
            }) > 0;
   }
 
- private:
   static bool came_after(const Reservation& reservation, const api::Pod& pod) {
     if (reservation.siblings) return !reservation.siblings->contains(pod.meta.uid);
     return pod.meta.creation_timestamp >= reservation.asked && pod.node_name.value == reservation.node;
@@ -179,6 +194,7 @@ void Reservations::take_snapshot(base::TimePoint now) {
     if (reservation != reservations_.end() && actual.take_one_for(*original, reservation->second)) replaced.insert(key);
     imagined.push_back(surge_pod_of(*original, key, now));
   }
+  for (auto& [key, copy] : missing_replacements(actual_cluster, now)) imagined.push_back(std::move(copy));
   std::map<std::string, std::set<std::string>> siblings;
   for (const auto& [owner, pods] : controlled) {
     for (const api::Pod* pod : pods) siblings[owner].insert(pod->meta.uid);
@@ -194,11 +210,32 @@ void Reservations::take_snapshot(base::TimePoint now) {
   place_leaving();
 }
 
-void Reservations::place_leaving() {
+std::vector<std::pair<api::ObjectKey, std::shared_ptr<const api::Pod>>> Reservations::missing_replacements(
+    const scheduling::ClusterSnapshot& cluster, base::TimePoint now) const {
+  std::vector<std::pair<api::ObjectKey, const KeptPlace*>> gone;
+  std::set<std::string> owners;
   for (const auto& [key, kept] : kept_places_) {
-    const auto pod = what_if_->cluster.find_pod(key.ns, kept.pod);
-    const auto node = what_if_->cluster.find_node(kept.node);
-    if (pod && node && what_if_->cluster.pod(*pod).meta.uid == kept.pod_uid) what_if_->overlay.move(*pod, *node);
+    const api::OwnerReference* owner = kept.pod->meta.controller();
+    if (!owner || pods_.contains(key) || is_there(cluster, *kept.pod)) continue;
+    gone.emplace_back(key, &kept);
+    owners.insert(owner->uid);
+  }
+  std::vector<std::pair<api::ObjectKey, std::shared_ptr<const api::Pod>>> missing;
+  if (gone.empty()) return missing;
+  ActualSurgePods actual(pods_of_controllers(cluster, owners));
+  for (const auto& [key, kept] : gone) {
+    if (!actual.take_one_for(*kept)) missing.emplace_back(key, surge_pod_of(*kept->pod, key, now));
+  }
+  return missing;
+}
+
+void Reservations::place_leaving() {
+  const scheduling::ClusterSnapshot& cluster = what_if_->cluster;
+  for (const auto& [key, kept] : kept_places_) {
+    const auto node = cluster.find_node(kept.node);
+    if (!node || pods_.contains(key)) continue;
+    const std::string name = is_there(cluster, *kept.pod) ? kept.pod->meta.name : surge_pod_name(key);
+    if (const auto pod = cluster.find_pod(key.ns, name)) what_if_->overlay.move(*pod, *node);
   }
 }
 
@@ -259,10 +296,12 @@ std::string Reservations::keep_place(const AdmissionRequest& request, const api:
     if (!best || left > best->first) best = {left, node};
   }
   if (!best) {
-    return fmt::format("no node has capacity for it any more, except the {} that the plan empties: the rest is planned anew",
-                       emptied.size());
+    return fmt::format(
+        "no node has capacity for it any more, except the {} that the plan empties: the rest is planned anew",
+        emptied.size());
   }
-  kept_places_[request.key] = {pod.meta.name, pod.meta.uid, cluster.node(best->second).meta.name};
+  kept_places_[request.key] = {std::make_shared<const api::Pod>(pod), cluster.node(best->second).meta.name,
+                               request.created};
   what_if_->overlay.move(*index, best->second);
   return {};
 }

@@ -50,7 +50,8 @@ class Reservations {
   Outcome reserve(const PlacementRequest& wanted, const std::set<std::string>& not_on = {});
 
   /// Holds a place for the replacement of `pod`, which leaves a node that is emptied: on request.target_node if it fits
-  /// there, else where most is left, but on no node of `emptied`. Held until the Evacuation ends or gives it back.
+  /// there, else where most is left, but on no node of `emptied`. Held until the Evacuation ends or gives it back; once
+  /// the pod is gone, at most until a younger pod of its controller is bound to a node.
   /// Looks at the caches as they are now. Returns why there is none; empty: it is held, or the caches do not show the
   /// pod.
   std::string keep_place(const AdmissionRequest& request, const api::Pod& pod, const std::set<std::string>& emptied);
@@ -92,7 +93,10 @@ class Reservations {
   Outcome best_node(const PlacementRequest& wanted, const std::set<std::string>& not_on);
   Outcome best_node_below_limit(const PlacementRequest& wanted, const Takes& takes);
   void reserve_on(const PlacementRequest& wanted, const std::string& node);
-  /// Puts the pods of keep_place() where they are expected, as far as the snapshot still shows them.
+  /// Kept places whose pods are gone and whose replacements are not bound yet: surge pods for them.
+  std::vector<std::pair<api::ObjectKey, std::shared_ptr<const api::Pod>>> missing_replacements(
+      const scheduling::ClusterSnapshot& cluster, base::TimePoint now) const;
+  /// Puts the pods of keep_place() where they are expected, and surge pods for those that are gone.
   void place_leaving();
   void wait(const AdmissionRequest& request);
   void stop_waiting(const api::ObjectKey& key);
@@ -107,11 +111,11 @@ class Reservations {
   mutable std::mutex mutex_;
   std::map<api::ObjectKey, Reservation> reservations_;
   std::map<api::ObjectKey, std::pair<std::string, std::string>> pods_;  ///< of whom we know: name and uid
-  /// Of keep_place(): the pod's name and UID, and the node.
+  /// Of keep_place().
   struct KeptPlace {
-    std::string pod;
-    std::string pod_uid;
+    std::shared_ptr<const api::Pod> pod;
     std::string node;
+    base::TimePoint asked{};  ///< creationTimestamp of the Evacuation
   };
   std::map<api::ObjectKey, KeptPlace> kept_places_;
   std::map<api::ObjectKey, std::string> abandoned_;  ///< at which resourceVersion

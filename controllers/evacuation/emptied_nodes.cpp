@@ -16,19 +16,35 @@ std::string plan_index_key(const api::Evacuation& evacuation) {
   return policy.empty() ? policy : policy + "/" + evacuation.spec.source.strategy;
 }
 
+PlannedNodes planned_nodes(const std::vector<api::PlannedMove>& plan, const std::string& strategy,
+                           const EmptiesNode& empties_node) {
+  PlannedNodes nodes;
+  for (const api::PlannedMove& move : plan) {
+    if (move.strategy != strategy) continue;
+    if (empties_node(move.strategy, move.reason)) nodes.emptied.insert(move.from);
+    nodes.filled.insert(move.to);
+  }
+  return nodes;
+}
+
 std::set<std::string> emptied_nodes(const api::Evacuation& evacuation,
-                                    const std::vector<std::shared_ptr<const api::Evacuation>>& same_plan) {
+                                    const std::vector<std::shared_ptr<const api::Evacuation>>& same_plan,
+                                    const PlannedNodes& planned) {
   const base::TimePoint since = evacuation.meta.creation_timestamp - kBetweenWaves;
-  std::set<std::string> emptied{evacuation.spec.node_name.value};
-  std::set<std::string> expected;
+  PlannedNodes now = planned;
+  PlannedNodes before;
+  now.emptied.insert(evacuation.spec.node_name.value);
   for (const auto& each : same_plan) {
     if (each->status.finished_at.value_or(since) < since) continue;
-    emptied.insert(each->spec.node_name.value);
-    expected.insert(each->meta.annotations.value(api::well_known::kPredictedTargetAnnotation));
+    PlannedNodes& nodes = each->status.finished_at ? before : now;
+    nodes.emptied.insert(each->spec.node_name.value);
+    nodes.filled.insert(each->meta.annotations.value(api::well_known::kPredictedTargetAnnotation));
   }
-  for (const std::string& node : expected) emptied.erase(node);
-  emptied.erase("");
-  return emptied;
+  for (const std::string& node : before.filled) before.emptied.erase(node);
+  now.emptied.merge(before.emptied);
+  for (const std::string& node : now.filled) now.emptied.erase(node);
+  now.emptied.erase("");
+  return std::move(now.emptied);
 }
 
 }  // namespace controllers::evacuation

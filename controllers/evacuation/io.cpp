@@ -30,8 +30,7 @@ base::Result<StoredEvacuation> parse_answer(std::string_view raw, api::StoredPar
   auto read = api::read_stored_evacuation(raw, parts, &unknown_phase);
   if (!read) return base::invalid("the server's answer is no Evacuation");
   // Written by another version. Taken for Pending, what is under way would begin again.
-  if (!unknown_phase.empty())
-    return base::invalid(fmt::format("status.phase: unknown phase {}", unknown_phase));
+  if (!unknown_phase.empty()) return base::invalid(fmt::format("status.phase: unknown phase {}", unknown_phase));
   return StoredEvacuation{*std::move(read)};
 }
 

@@ -144,16 +144,23 @@ void Reconciler::Reconciliation::observe_surroundings() {
 }
 
 /// A policy made it for a plan that empties nodes in waves.
-bool Reconciler::Reconciliation::empties_a_node() const {
+bool Reconciler::Reconciliation::is_of_a_wave() const {
   const api::Evacuation& evacuation = seen_.evacuation;
   return !api::policy_of(evacuation).empty() && deps_.plans_in_waves &&
          deps_.plans_in_waves(evacuation.spec.source.strategy);
 }
 
 std::set<std::string> Reconciler::Reconciliation::nodes_emptied_with_it() const {
-  if (!empties_a_node()) return {};
-  return emptied_nodes(seen_.evacuation,
-                       deps_.evacuations.by_index(kEvacuationsByPlan, plan_index_key(seen_.evacuation)));
+  const std::string& policy = api::policy_of(seen_.evacuation);
+  const auto empties_node = [this](const api::Evacuation& each) {
+    return deps_.empties_node && deps_.empties_node(each.spec.source.strategy, each.spec.reason);
+  };
+  if (policy.empty() || !empties_node(seen_.evacuation)) return {};
+  auto same_plan = deps_.evacuations.by_index(kEvacuationsByPlan, plan_index_key(seen_.evacuation));
+  std::erase_if(same_plan, [&](const auto& each) { return !empties_node(*each); });
+  const std::string& strategy = seen_.evacuation.spec.source.strategy;
+  const auto planned = deps_.planned_nodes ? deps_.planned_nodes(policy, strategy) : PlannedNodes{};
+  return emptied_nodes(seen_.evacuation, same_plan, planned);
 }
 
 /// Two that took the same replacement at once: the first by name keeps it, or both would give way to each other
@@ -300,6 +307,7 @@ bool Reconciler::Reconciliation::take_cached() {
   if (!freshness_.may_write_cached() || is_trimmed(cached) || has_foreign_finalizers(cached)) return false;
   if (cached.spec.pod_ref.name.empty() || cached.meta.resource_version.empty()) return false;
   stored_ = StoredEvacuation{cached};
+  confirm_write();
   return true;
 }
 
@@ -358,13 +366,19 @@ evictors::Document Reconciler::Reconciliation::evacuated_pods(const evictors::Re
 
 base::Status Reconciler::Reconciliation::read_documents_of(const std::string& evictor,
                                                            const std::vector<evictors::Read>& reads) {
+  bool skips_optional = false;
   for (const evictors::Read& read : reads) {
     if (!read.pods.empty()) {
       seen_.documents[evictor].push_back(evacuated_pods(read));
       continue;
     }
+    if (skips_optional && read.optional) {
+      seen_.documents[evictor].push_back({read.name, 0, "not asked: a read of its kind was not answered"});
+      continue;
+    }
     auto answer = send({read.service, read.service_use, key_.ns}, read.request);
     if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
+    skips_optional |= read.optional && !answer;
     seen_.documents[evictor].push_back(document_of(read, std::move(answer), seen_.refusal_may_pass));
   }
   return base::Done{};

@@ -18,6 +18,7 @@
 #include "controllers/admission/pdb_waiters.hpp"
 #include "controllers/admission/queue.hpp"
 #include "controllers/admission/reservations.hpp"
+#include "controllers/evacuation/emptied_nodes.hpp"
 #include "controllers/evacuation/io.hpp"
 #include "controllers/evacuation/memory/departures.hpp"
 #include "controllers/evacuation/memory/missing_rights.hpp"
@@ -93,6 +94,9 @@ class Reconciler {
     const base::Clock* steady = nullptr;   ///< of delays that are in memory only; nullptr: `clock`
     /// Does the strategy of that name empty nodes in waves? May be empty: none does.
     std::function<bool(const std::string& strategy)> plans_in_waves = {};
+    EmptiesNode empties_node = {};  ///< may be empty: none does
+    /// What the plan of that policy says of nodes, as far as moves of that strategy go. May be empty: nothing.
+    std::function<PlannedNodes(const std::string& policy, const std::string& strategy)> planned_nodes = {};
   };
 
   explicit Reconciler(Dependencies dependencies);

@@ -399,9 +399,9 @@ std::vector<kube::Event> Reconciler::Reconciliation::news_of(const Decision& dec
   return news;
 }
 
-/// The answer to a write was lost, and the object shows it now.
+/// The answers to writes were lost, and the object shows them now.
 void Reconciler::Reconciliation::confirm_write() {
-  if (const auto shown = reconciler_.unconfirmed_.take_shown(seen_.evacuation)) tell_stored(*shown);
+  for (const UnconfirmedWrite& each : reconciler_.unconfirmed_.take_shown(seen_.evacuation)) tell_stored(each);
 }
 
 /// Metrics, audit records, Events and the log of a status that is stored. `seen_` shows it.

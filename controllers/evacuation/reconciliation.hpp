@@ -42,7 +42,7 @@ class Reconciler::Reconciliation {
   void observe_surroundings();
   bool yields_to_us(const api::Evacuation& other) const;
   void observe_past();
-  bool empties_a_node() const;
+  bool is_of_a_wave() const;
   std::set<std::string> nodes_emptied_with_it() const;
   void check_spec();
   std::string placement_problem() const;

@@ -91,7 +91,7 @@ void Reconciler::Reconciliation::confirm_destination(const AdmissionRequest& req
   const auto phase = seen_.evacuation.status.phase;
   const bool begins = (phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff) &&
                       seen_.slot.state == Slot::State::kGranted && seen_.slot.reserved_node.empty();
-  if (!begins || !deps_.reservations || !seen_.pod || seen_.pod->is_terminal() || !empties_a_node()) return;
+  if (!begins || !deps_.reservations || !seen_.pod || seen_.pod->is_terminal() || !is_of_a_wave()) return;
   seen_.no_destination = deps_.reservations->keep_place(request, *seen_.pod, nodes_emptied_with_it());
   if (seen_.no_destination.empty()) return;
   deps_.admission.withdraw(key_);

@@ -66,6 +66,7 @@ PolicyReconciler::PolicyReconciler(Dependencies dependencies)
                 .stuck = deps_.stuck,
                 .unknown = deps_.unknown,
                 .usage = deps_.usage,
+                .steady = deps_.steady ? deps_.steady : &deps_.clock,
                 .server_minor = deps_.server_minor,
                 .hints_in_force = deps_.hints_in_force,
                 .namespaces_without_hints = deps_.namespaces_without_hints}),

@@ -74,6 +74,8 @@ class PolicyReconciler {
     std::function<GateVerdict(const std::string& policy)> gates = {};
     Triggers* triggers = nullptr;  ///< what makes cycles run before their time; nullptr: nothing
     SoftTaints* taints = nullptr;  ///< nullptr: no node gets any
+    /// Measures how long plans take; nullptr: `clock`.
+    const base::Clock* steady = nullptr;
     /// The server is Kubernetes 1.`server_minor`; nullopt: it does not say.
     std::optional<int> server_minor = {};
     /// New pods are given the hints of their Evacuations: plans may count on that. Empty: they are not.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/meta/well_known.hpp"
+#include "base/time/stored_time.hpp"
 #include "evictors/timeouts.hpp"
 #include "strategies/catalog.hpp"
 
@@ -30,7 +31,10 @@ const api::LastCycle* cycle_that_made(const api::DeschedulerPolicy& policy) {
   return made ? &*last : nullptr;
 }
 
-base::TimePoint end_of(const api::LastCycle& cycle) { return cycle.start + cycle.duration; }
+/// By `now` if a clock that was ahead has written its start.
+base::TimePoint end_of(const api::LastCycle& cycle, base::TimePoint now) {
+  return base::believed(cycle.start + cycle.duration, now);
+}
 
 /// How long the next cycle waits for it at most; nullopt: not at all.
 std::optional<base::TimePoint> holds_until(const api::Evacuation& evacuation, api::PolicyMode mode) {
@@ -53,9 +57,12 @@ bool all_seen(const std::vector<api::PlannedMove>& plan, const Evacuations& evac
   });
 }
 
-/// Our cache shows what the last cycle made, or would by now. REQUIRES: there was a cycle.
+/// Our cache shows what the last cycle made, or would by now. Of a cycle that a clock has started which was ahead, only
+/// that is known: it was before. REQUIRES: there was a cycle.
 bool is_shown(const api::DeschedulerPolicy& policy, const Evacuations& evacuations, base::TimePoint now) {
-  return now >= end_of(*policy.status.last_cycle) + kCacheLag || all_seen(policy.status.plan, evacuations);
+  const api::LastCycle& last = *policy.status.last_cycle;
+  return base::is_beyond(last.start, now) || now >= end_of(last, now) + kCacheLag ||
+         all_seen(policy.status.plan, evacuations);
 }
 
 }  // namespace
@@ -80,9 +87,10 @@ WaveProgress wave_progress(const api::DeschedulerPolicy& policy,
   }
   if (held) return {WaveState::kUnderWay, false, held};
   if (!is_known) return {};
-  if (!is_shown(policy, evacuations, now)) return {WaveState::kUnderWay, false, end_of(*last) + kCacheLag};
-  base::TimePoint newest = std::max(end_of(*last), policy.status.evicted_until.value_or(end_of(*last)));
-  for (const auto& each : evacuations) newest = std::max(newest, each->status.finished_at.value_or(newest));
+  if (!is_shown(policy, evacuations, now)) return {WaveState::kUnderWay, false, end_of(*last, now) + kCacheLag};
+  base::TimePoint newest = std::max(end_of(*last, now), policy.status.evicted_until.value_or(end_of(*last, now)));
+  for (const auto& each : evacuations)
+    newest = std::max(newest, base::believed(each->status.finished_at.value_or(newest), now));
   return {WaveState::kOver, last->waves > 1 && now - newest <= kMostPause};
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/json/json_access.hpp"
+#include "api/meta/well_known.hpp"
 #include "api/origin.hpp"
 #include "controllers/evacuation/io.hpp"
 #include "controllers/running/wiring.hpp"
@@ -184,7 +185,21 @@ evacuation::Reconciler::Dependencies OperatorParts::evacuation_dependencies() {
           .allows_required = deps.config.webhook.allow_required,
           .serves_native_evictions = deps.discovery.has_native_evictions,
           .steady = &steady,
-          .plans_in_waves = [](const std::string& strategy) { return strategies::plans_in_waves(strategy); }};
+          .plans_in_waves = [](const std::string& strategy) { return strategies::plans_in_waves(strategy); },
+          .empties_node = strategies::empties_node,
+          .planned_nodes = [this](const std::string& policy,
+                                  const std::string& strategy) { return planned_nodes(policy, strategy); }};
+}
+
+evacuation::PlannedNodes OperatorParts::planned_nodes(const std::string& policy, const std::string& strategy) const {
+  const auto seen = policy_of(policy);
+  auto nodes = seen ? evacuation::planned_nodes(seen->status.plan, strategy, strategies::empties_node)
+                    : evacuation::PlannedNodes{};
+  for (const auto& node : caches.nodes.store().list()) {
+    if (std::ranges::find(node->taints, api::well_known::kEmptyingTaint, &api::Taint::key) != node->taints.end())
+      nodes.emptied.insert(node->meta.name);
+  }
+  return nodes;
 }
 
 PolicyReconciler::Dependencies OperatorParts::policy_dependencies() {
@@ -209,6 +224,7 @@ PolicyReconciler::Dependencies OperatorParts::policy_dependencies() {
           .gates = [this](const std::string& policy) { return gates.verdict(policy); },
           .triggers = &triggers,
           .taints = &taints,
+          .steady = &steady,
           .server_minor = scheduling::minor_version(deps.discovery.server_version),
           .hints_in_force = hints_in_force(deps),
           .namespaces_without_hints = namespaces_without_hints(deps.config),

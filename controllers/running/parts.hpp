@@ -98,6 +98,7 @@ struct OperatorParts {
   std::string creator_of(const api::Evacuation& evacuation);
   validation::Surroundings surroundings() const;
   std::shared_ptr<const ObservedPolicy> policy_of(const std::string& name) const;
+  evacuation::PlannedNodes planned_nodes(const std::string& policy, const std::string& strategy) const;
   advice::Cluster advised_cluster() const;
   void on_audit_health(const std::optional<base::Error>& failure);
 };

@@ -48,8 +48,12 @@ Probe unsupported(std::string_view adapter, std::string reason) {
 }
 
 EvictionStep evict_now(const EvictorContext& context) {
-  const bool strict = context.parameter(kStrict, "false") == "true";
-  return act_now(post_eviction(context, strict ? context.pod->meta.resource_version : std::string()));
+  if (context.parameter(kStrict, "false") == "true") return evict_as_seen(context);
+  return act_now(post_eviction(context));
+}
+
+EvictionStep evict_as_seen(const EvictorContext& context) {
+  return act_now(post_eviction(context, context.pod->meta.resource_version));
 }
 
 const std::string& pod_label(const api::Pod& pod, std::string_view key) { return pod.meta.labels.value(key); }

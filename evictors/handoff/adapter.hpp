@@ -52,6 +52,8 @@ Probe owner_probe(const EvictorContext& context, std::string_view adapter, base:
 Probe unsupported(std::string_view adapter, std::string reason);
 /// The final eviction, with the pod's resourceVersion as a precondition when the parameter `strict` says so.
 EvictionStep evict_now(const EvictorContext& context);
+/// The final eviction of the pod as it was judged: the API server refuses it once the pod has changed.
+EvictionStep evict_as_seen(const EvictorContext& context);
 inline EvictionStep act_now(Action action) { return {NextMove::kAct, std::move(action)}; }
 /// The pod's label, or "".
 const std::string& pod_label(const api::Pod& pod, std::string_view key);

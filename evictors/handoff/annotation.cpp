@@ -222,8 +222,9 @@ std::vector<Action> AnnotationEvictor::undo(const EvictorContext& context) const
 Rollback AnnotationEvictor::undone(const EvictorContext& context) const {
   const api::EvacuationStatus& status = context.evacuation.status;
   if (status.adapter == kBackground) {
-    const bool ours = status.request_sent_at.has_value();
-    return ours && in_background(context) ? Rollback::kRemoteMarkRemains : Rollback::kNothingToDo;
+    // A move that was under way before we asked goes on as well.
+    const bool is_followed = status.request_sent_at || status.in_progress_since;
+    return is_followed && in_background(context) ? Rollback::kRemoteMarkRemains : Rollback::kNothingToDo;
   }
   const Signs state = read_signs(*context.pod, token_of(context));
   if (state.aborted || state.failed) return Rollback::kComplete;

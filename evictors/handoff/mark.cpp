@@ -17,11 +17,16 @@ using api::EvacuationPhase;
 constexpr std::string_view kSetMark = "SetMark";
 constexpr std::string_view kRemoveMark = "RemoveMark";
 constexpr std::string_view kMarkRef = "mark";               ///< ours | foreign
+constexpr std::string_view kLetThroughRef = "letThrough";   ///< when the webhook let our eviction through first
 constexpr std::string_view kMarkWasAbsent = "mark=absent";  ///< in intent.preState
 constexpr std::size_t kShownValue = 64;
 /// No pod has it. The webhook answers before the API server compares it, so an eviction that the webhook lets through
 /// fails with 409 instead of ending the pod behind its operator's back.
 constexpr std::string_view kNoVersion = "0";
+
+/// A webhook that is restarted, or fails open, lets single calls through. This long after the first one it is a
+/// setting.
+constexpr base::seconds kLetThroughFor{30};
 
 class MarkAdapter final : public Adapter {
  public:
@@ -69,6 +74,7 @@ class MarkAdapter final : public Adapter {
                           const CallResult& answer) const override {
     if (action.name != kPostEviction) return classify_pod_patch(answer);
     Classification meaning = classify_eviction(answer, mark_.accepted);
+    if (meaning.answer == ResponseClass::kConflict) return let_through(context, std::move(meaning));
     if (meaning.answer == ResponseClass::kAcceptedInBackground && context.ref(kMarkRef).empty()) {
       const bool was_absent = action.pre_state.find(kMarkWasAbsent) != std::string::npos;
       meaning.refs.emplace_back(kMarkRef, was_absent ? "ours" : "foreign");
@@ -108,6 +114,17 @@ class MarkAdapter final : public Adapter {
     const auto& intent = context.evacuation.status.intent;
     return intent && intent->token == context.evacuation.status.token &&
            intent->result == to_string(ResponseClass::kAcceptedInBackground);
+  }
+
+  /// kConflict is the verdict. Before it the call is made again.
+  static Classification let_through(const EvictorContext& context, Classification meaning) {
+    const auto first = base::parse_time(context.ref(kLetThroughRef));
+    const bool is_known = first && *first <= context.now;
+    if (is_known && context.now - *first >= kLetThroughFor) return meaning;
+    meaning.answer = ResponseClass::kRetryLater;
+    meaning.message = "the operator's webhook did not take the eviction over: asked again";
+    if (!is_known) meaning.refs.emplace_back(kLetThroughRef, base::format_time(context.now));
+    return meaning;
   }
 
   /// Our last eviction call came through to the API server, and the webhook left no mark.

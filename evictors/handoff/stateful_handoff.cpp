@@ -89,6 +89,19 @@ std::string hooks_problem(const EvictorContext& context, const PolicyHooks& hook
   return {};
 }
 
+/// The policy has hooks for this pod that cannot be run, or that cannot be read: no other evictor runs them.
+bool lacks_hooks(const EvictorContext& context, const Adapter* adapter) {
+  const PolicyHooks hooks = policy_hooks(context);
+  if (hooks.state == PolicyHooks::State::kKnown) return adapter && !hooks_problem(context, hooks, *adapter).empty();
+  return hooks.state != PolicyHooks::State::kNone;
+}
+
+/// By the adapter's own rules, whatever the state of the hooks.
+bool requires_owner(const EvictorContext& context, const Adapter* adapter) {
+  const Probe found = adapter ? adapter->probe(context) : unsupported("", {});
+  return found.support == Support::kSupported && found.required;
+}
+
 /// The hook whose turn it is before the adapter's own plan.
 std::optional<HookPoint> hook_before_plan(const EvictorContext& context) {
   switch (context.evacuation.status.phase) {
@@ -194,6 +207,7 @@ Probe StatefulHandoff::probe(const EvictorContext& context) const {
     Probe probe = unsupported("", hooks.problem);
     probe.support = Support::kUnavailable;
     probe.until = context.now + base::seconds(10);
+    probe.hold = true;  // no other evictor runs the hooks
     return probe;
   }
   const bool automatic = context.evacuation.spec.evictors.empty();
@@ -320,7 +334,7 @@ bool StatefulHandoff::owner_decides(const EvictorContext& context) const {
   if (adapter && adapter->protects(context)) return true;
   const api::EvacuationStatus& status = context.evacuation.status;
   const bool begun = status.evictor == kName && status.adapter != "none" && !status.adapter.empty();
-  if (!begun) return Evictor::owner_decides(context);
+  if (!begun) return requires_owner(context, adapter) || lacks_hooks(context, adapter);
   if (status.adapter != AnnotationEvictor::kGeneric) return true;
   const auto capability = read_capability(*context.pod);
   return !capability || capability->required;

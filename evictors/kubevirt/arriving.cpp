@@ -35,13 +35,20 @@ Verification not_expected(std::string message) {
   return verification;
 }
 
+/// Somebody deleted the VM during its evacuation. An eviction that was granted stays one.
+Verification deleted(const EvictorContext& context, const std::string& machine) {
+  Verification verification = not_expected(fmt::format("VirtualMachine {} was deleted with its VM", machine));
+  const auto& outcome = context.evacuation.status.outcome;
+  if (!outcome || outcome->kind != api::OutcomeKind::kEvicted) verification.kind = api::OutcomeKind::kTargetGone;
+  return verification;
+}
+
 /// The VM was shut down: its VirtualMachine, if it has one, starts it again.
 Verification after_shutdown(const EvictorContext& context, const View& view) {
   if (context.ref(kStrategyRef) == "External") return not_expected("the VM was drained by its external controller");
   const std::string machine(context.ref(kMachineRef));
   if (machine.empty()) return not_expected("the VM was shut down, and no VirtualMachine starts it again");
-  if (view.machine == MachineSight::kGone)
-    return not_expected(fmt::format("VirtualMachine {} was deleted with its VM", machine));
+  if (view.machine == MachineSight::kGone) return deleted(context, machine);
   if (view.machine == MachineSight::kStopped)
     return not_expected(fmt::format("the VM ended, and VirtualMachine {} does not start it again", machine));
   return waiting(fmt::format("VirtualMachine {} has not started it again yet", machine));

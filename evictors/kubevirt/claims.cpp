@@ -22,6 +22,11 @@ bool set_the_mark(const api::EvacuationIntent& intent) {
 
 }  // namespace
 
+bool might_shut_down(const EvictorContext& context, const View& view) {
+  return !in_migration_mode(context) && fate_of(view) == MachineFate::kUndecided &&
+         strategy_of(view) == "LiveMigrateIfPossible";
+}
+
 const std::string& source_node(const EvictorContext& context) { return context.evacuation.spec.node_name.value; }
 
 bool is_marked_for_us(const EvictorContext& context, const View& view) {

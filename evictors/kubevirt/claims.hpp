@@ -9,6 +9,9 @@
 
 namespace evictors::kubevirt {
 
+/// An eviction now might shut the guest down: KubeVirt does not say yet whether the VM can migrate.
+bool might_shut_down(const EvictorContext& context, const View& view);
+
 /// The node that the VM is to leave.
 const std::string& source_node(const EvictorContext& context);
 /// KubeVirt's mark names that node.

@@ -51,6 +51,7 @@ VmMove read_move(const Json& vmi) {
   if (!state || !state->is_object()) return {};
   VmMove move;
   move.migration_uid = text(*state, {"migrationUid"});
+  move.source_node = text(*state, {"sourceNode"});
   move.target_node = text(*state, {"targetNode"});
   move.target_pod = text(*state, {"targetPod"});
   move.mode = text(*state, {"mode"});
@@ -185,7 +186,7 @@ MachineSight look_at_machine(const Document& document) {
   if (!document.ok()) return MachineSight::kNotRead;
   const Json machine = parsed(document);
   if (machine.is_discarded()) return MachineSight::kNotRead;
-  if (api::find_at(machine, {"metadata", "deletionTimestamp"})) return MachineSight::kStopped;
+  if (api::find_at(machine, {"metadata", "deletionTimestamp"})) return MachineSight::kGone;
   return runs_again(machine) ? MachineSight::kKept : MachineSight::kStopped;
 }
 

@@ -39,6 +39,7 @@ struct Migration {
 /// status.migrationState of the VMI.
 struct VmMove {
   std::string migration_uid;
+  std::string source_node;
   std::string target_node;
   std::string target_pod;
   std::string mode;
@@ -87,8 +88,8 @@ struct VmSystem {
 enum class MachineSight {
   kNotRead,  ///< or unreadable
   kKept,     ///< it starts the guest again
-  kStopped,  ///< it is being deleted, or does not want the guest to run
-  kGone,
+  kStopped,  ///< it does not want the guest to run
+  kGone,     ///< deleted, or being deleted
 };
 
 /// How the read of the VMI ended.

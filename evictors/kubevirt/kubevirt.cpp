@@ -174,9 +174,7 @@ Classification classify_creation(const CallResult& answer) {
 
 /// With LiveMigrateIfPossible KubeVirt shuts a guest down that still boots.
 EvictionStep plan_preparing(const EvictorContext& context, const View& view) {
-  const bool undecided = !in_migration_mode(context) && fate_of(view) == MachineFate::kUndecided &&
-                         strategy_of(view) == "LiveMigrateIfPossible";
-  if (!undecided) return {NextMove::kProceed, {}};
+  if (!might_shut_down(context, view)) return {NextMove::kProceed, {}};
   return {NextMove::kWait, {}, "KubeVirt to say whether the VM can migrate (condition LiveMigratable)"};
 }
 
@@ -191,9 +189,8 @@ inline constexpr std::array kBootingTexts = {
 
 /// KubeVirt says the same of a VM that cannot migrate and of one that still boots.
 std::span<const KnownText> eviction_texts(const View& view) {
-  const bool boots = view.sight == VmSight::kSeen && !view.vmi.cannot_migrate && view.vmi.phase != "Running";
-  const bool could = view.vmi.can_migrate;  // it said so only after our read
-  return boots || could ? std::span<const KnownText>(kBootingTexts) : kKubeVirtTexts;
+  const bool may_pass = view.sight == VmSight::kSeen && !view.vmi.cannot_migrate;
+  return may_pass ? std::span<const KnownText>(kBootingTexts) : kKubeVirtTexts;
 }
 
 Classification classify_answer(const EvictorContext& context, const CallResult& answer) {

@@ -144,6 +144,18 @@ std::optional<RemoteFailure> shutdown_refused(const EvictorContext& context, con
                        false, false, api::Reason::kNotEvictable};
 }
 
+/// A call that is repeated: what was judged before the first one may have changed.
+std::optional<RemoteFailure> refused_in_request(const EvictorContext& context, const View& view) {
+  if (context.evacuation.status.phase != EvacuationPhase::kRequesting || in_migration_mode(context))
+    return std::nullopt;
+  if (auto refused = shutdown_refused(context, view)) return refused;
+  if (!might_shut_down(context, view)) return std::nullopt;
+  return RemoteFailure{"MigratabilityUnknown",
+                       "KubeVirt does not say any more whether the VM can migrate (condition LiveMigratable): an "
+                       "eviction might shut the guest down",
+                       true, false, api::Reason::kNotEvictable};
+}
+
 /// Before anything is asked the VM must be seen: blind work on VMs is not done.
 std::optional<RemoteFailure> unseen(const View& view) {
   const std::string why = view.problem.empty() ? "no answer" : view.problem;
@@ -164,19 +176,24 @@ std::optional<RemoteFailure> unseen(const View& view) {
   return RemoteFailure{"VirtualMachineUnreadable", "cannot list the VirtualMachineInstanceMigrations", true};
 }
 
-/// A label of the target pod names the migration that it was made for.
-bool is_target_of(const EvictorContext& context, const View& view) {
-  if (!context.pod || view.vmi.node.empty() || view.vmi.node == source_node(context)) return false;
-  const Migration* current = view.current();
-  return current && !current->uid.empty() &&
-         context.pod->meta.labels.value("kubevirt.io/migrationJobUID") == current->uid;
+/// A label of a target pod names the migration that it was made for. The migration may have failed before we looked, or
+/// be gone.
+bool is_unused_target_of(const EvictorContext& context, const View& view) {
+  const VmFacts& vmi = view.vmi;
+  if (!context.pod || vmi.node.empty() || vmi.node == source_node(context)) return false;
+  const std::string& made_for = context.pod->meta.labels.value("kubevirt.io/migrationJobUID");
+  if (made_for.empty() || vmi.active_uid == context.pod->meta.uid) return false;
+  const auto known = std::ranges::find(view.migrations, made_for, &Migration::uid);
+  if (known != view.migrations.end()) return known->phase != "Succeeded" && !known->has_arrived;
+  if (vmi.move.migration_uid == made_for) return vmi.move.failed || !vmi.move.ended;
+  return vmi.move.source_node != source_node(context);  // the guest did not leave from here
 }
 
 /// Whether the guest has run in the pod. Only a move out of it is one that we wait for.
 void remember_hosting(const EvictorContext& context, const View& view, Refs& refs) {
   const std::string_view known = context.ref(kHostedRef);
-  if (view.vmi.node == source_node(context) && known == "false") refs.emplace_back(kHostedRef, "true");
-  if (known.empty() && is_target_of(context, view)) refs.emplace_back(kHostedRef, "false");
+  if (view.vmi.node == source_node(context) && known != "true") refs.emplace_back(kHostedRef, "true");
+  if (known.empty() && is_unused_target_of(context, view)) refs.emplace_back(kHostedRef, "false");
 }
 
 Refs facts_to_remember(const EvictorContext& context, const View& view) {
@@ -279,6 +296,7 @@ Observation KubeVirtEvictor::observe(const EvictorContext& context) const {
   if (seen.failed) return seen;
   observe_current(context, view, seen);
   in_migration_mode(context) ? observe_migration(context, view, seen) : observe_evacuation(context, view, seen);
+  if (!seen.requested && !seen.failed) seen.failed = refused_in_request(context, view);
   return seen;
 }
 

@@ -126,11 +126,12 @@ Read evictions_read(const EvictorContext& context) {
   return read_of(kEvictionsDocument, kube::list_request(kube::kNativeEvictions, options));
 }
 
-/// Before an empty list is believed: once our request is withdrawn, it decides whether anything is still at work.
+/// Before a list without an open Eviction is believed: once our request is withdrawn, it decides whether anything is
+/// still at work.
 bool needs_all_evictions(const EvictorContext& context) {
   if (context.evacuation.status.phase != EvacuationPhase::kAborting) return false;
   const View view = read_view(context);
-  return view.presence == Presence::kOurs && !view.asks() && view.evictions_known && view.evictions.empty();
+  return view.presence == Presence::kOurs && !view.asks() && view.evictions_known && !view.has_open();
 }
 
 Json request_body(const EvictorContext& context) {
@@ -273,8 +274,7 @@ bool settled(const View& view) {
   const auto* reason = api::find_condition(request.conditions, "Failed");
   if (reason && reason->status == api::ConditionStatus::kTrue && reason->reason == "EvictionInvalid") return true;
   if (request.observed_generation < request.meta.generation && !request.meta.is_terminating()) return false;
-  if (!view.evictions_known || (view.evictions.empty() && !view.all_evictions_known)) return false;
-  return std::all_of(view.evictions.begin(), view.evictions.end(), [](const auto& each) { return each.is_final(); });
+  return view.evictions_known && view.all_evictions_known && !view.has_open();
 }
 
 /// What our request itself says of how the pod left; only now is it asked.

@@ -97,6 +97,10 @@ RemoteFailure failure_from(const std::vector<api::Condition>& conditions) {
 
 bool View::asks() const { return presence == Presence::kOurs && !request.withdrawn && !request.meta.is_terminating(); }
 
+bool View::has_open() const {
+  return std::ranges::any_of(evictions, [](const api::NativeEviction& each) { return !each.is_final(); });
+}
+
 const api::NativeEviction* View::current() const {
   const auto open = std::find_if(evictions.begin(), evictions.end(), [](const auto& e) { return !e.is_final(); });
   if (open != evictions.end()) return &*open;
@@ -136,8 +140,10 @@ View read_view(const EvictorContext& context) {
   view.api = read_api(context.document(kApiDocument), context.serves_native_evictions);
   read_request(context, context.document(kRequestDocument), view);
   view.evictions_known = read_evictions(context, context.document(kEvictionsDocument), view);
-  if (view.evictions.empty())
-    view.all_evictions_known = read_evictions(context, context.document(kAllEvictionsDocument), view);
+  if (view.has_open()) return view;
+  View all;
+  view.all_evictions_known = read_evictions(context, context.document(kAllEvictionsDocument), all);
+  if (view.all_evictions_known) view.evictions = std::move(all.evictions);
   return view;
 }
 

@@ -29,12 +29,14 @@ struct View {
   Presence presence = Presence::kUnknown;
   api::EvictionRequest request;                ///< kOurs, kForeign
   bool evictions_known = false;                ///< the list of labelled ones could be read
-  bool all_evictions_known = false;            ///< and, as that has none of the pod, the list without a selector
+  bool all_evictions_known = false;            ///< and, as that has no open one, the list without a selector
   std::vector<api::NativeEviction> evictions;  ///< of this pod's UID, oldest first
   std::string denied;  ///< what RBAC does not let us do: "delete evictionrequests"; empty: nothing
 
   /// Ours and counting: neither withdrawn nor being deleted.
   bool asks() const;
+  /// One of the Evictions is unfinished.
+  bool has_open() const;
   /// The unfinished one, else the newest; nullptr: none.
   const api::NativeEviction* current() const;
   /// Somebody beside us still wants the pod gone.

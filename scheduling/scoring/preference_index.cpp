@@ -29,13 +29,17 @@ void for_each_term(const api::Affinity& affinity, F&& each) {
 PreferenceIndex::PreferenceIndex(const ClusterSnapshot& cluster)
     : cluster_(&cluster), by_namespace_(cluster.namespace_count()) {
   sort_by_owner();
-  std::map<std::tuple<NamespaceIndex, const void*, const void*>, Group> groups;
+  std::vector<Group> groups;
+  std::map<std::tuple<NamespaceIndex, const void*, const void*>, std::size_t> known;
   for (const PodIndex pod : cluster.affinity_pods()) {
     const api::Pod& object = cluster.pod(pod);
-    if (cluster.is_active(pod))
-      groups[{cluster.namespace_of(pod), object.meta.labels.begin(), object.affinity.get()}].push_back(pod);
+    if (!cluster.is_active(pod)) continue;
+    const auto [at, is_new] = known.try_emplace(
+        {cluster.namespace_of(pod), object.meta.labels.begin(), object.affinity.get()}, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[at->second].push_back(pod);
   }
-  for (const auto& [key, group] : groups) add(group);
+  for (const Group& group : groups) add(group);
 }
 
 /// Counting sort.

@@ -312,14 +312,21 @@ class ClusterSnapshot {
   Quantities quantities_;
   std::multiset<std::shared_ptr<const api::Pod>, InOrder> strange_;  ///< pods among the problems, as they were given
   std::set<std::shared_ptr<const api::Pod>, InOrder> crowded_;       ///< pods whose terms are beyond a bound, with them
+  struct TermUser {
+    const api::Affinity* affinity;
+    const char* ns;       ///< the text of its name
+    LabelStorage labels;  ///< nullptr: no term compares labels
+    friend bool operator==(const TermUser&, const TermUser&) = default;
+  };
   struct TermUserHash {
-    std::size_t operator()(const std::pair<const api::Affinity*, const char*>& each) const {
-      return std::hash<const void*>()(each.first) ^ (std::hash<const void*>()(each.second) << 1);
+    std::size_t operator()(const TermUser& each) const {
+      const std::hash<const void*> hash;
+      return hash(each.affinity) ^ (hash(each.ns) << 1) ^ (hash(each.labels) << 2);
     }
   };
-  /// Number of pods by affinity and namespace (its name's text); without those in crowded_.
-  std::unordered_map<std::pair<const api::Affinity*, const char*>, std::int64_t, TermUserHash> term_users_;
-  std::int64_t terms_ = 0;          ///< pod affinity terms, each of those once
+  /// Number of active pods; without those in crowded_.
+  std::unordered_map<TermUser, std::int64_t, TermUserHash> term_users_;
+  std::int64_t terms_ = 0;          ///< weight of pod affinity terms, each of those once
   std::int64_t foreign_terms_ = 0;  ///< those that speak about other namespaces
   InputProblems node_problems_;
   InputProblems problems_;

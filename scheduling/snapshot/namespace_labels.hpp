@@ -37,6 +37,12 @@ class NamespaceLabels {
     }
   }
 
+  /// Number of label sets that for_each_group() compares with the selector.
+  std::size_t groups_compared(const api::LabelSelector& selector) const {
+    const std::vector<std::uint32_t>* some = candidates(selector);
+    return some == nullptr ? groups_.size() : some->size();
+  }
+
  private:
   const std::vector<std::uint32_t>* candidates(const api::LabelSelector& selector) const;
 

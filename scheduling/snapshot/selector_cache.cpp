@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <map>
+#include <tuple>
 #include <utility>
 
+#include "api/core/terms/pod_bounds.hpp"
 #include "scheduling/predicates.hpp"
 
 namespace scheduling {
@@ -74,6 +77,17 @@ bool counts_itself(const api::TopologySpreadConstraint& constraint, const api::P
   return counts(constraint, owner.meta.labels, owner.meta.labels);
 }
 
+SelectorCache::SelectorCache(const ClusterSnapshot& cluster)
+    : cluster_(cluster),
+      own_steps_(kMinSteps),
+      found_anti_affinity_terms_(cluster.namespace_count(), false),
+      found_preferences_(cluster.namespace_count(), false),
+      capacity_(kCapacityPerPod * cluster.pod_count()),
+      keys_left_(kMinKeys + kKeysPerPod * cluster.pod_count()) {
+  for (NamespaceIndex ns = 0; ns < cluster.namespace_count(); ++ns)
+    own_steps_ += kStepsPerLabelSet * cluster.label_groups(ns).size();
+}
+
 const NamespaceLabels& SelectorCache::labels_in(NamespaceIndex ns) {
   return labels_.try_emplace(ns, cluster_, ns).first->second;
 }
@@ -108,7 +122,9 @@ const SelectorCache::Pods& SelectorCache::remember(KnownPods<Key>& known, const 
 }
 
 const SelectorCache::Pods& SelectorCache::covered_by(const PodAffinityTerm& term, PodIndex owner) {
-  return remember(of_labels_of(owner).covered, term, [&](Pods& pods) {
+  auto& known =
+      api::compares_labels(term) ? of_labels_of(owner).covered : by_namespace_[cluster_.namespace_of(owner)].covered;
+  return remember(known, term, [&](Pods& pods) {
     if (!term.label_selector) return;
     const api::StringMap& own = cluster_.pod(owner).meta.labels;
     const auto is_active = [&](PodIndex pod) { return cluster_.is_active(pod); };
@@ -122,7 +138,9 @@ const SelectorCache::Pods& SelectorCache::covered_by(const PodAffinityTerm& term
 }
 
 const SelectorCache::Pods& SelectorCache::counted_by(const api::TopologySpreadConstraint& constraint, PodIndex owner) {
-  return remember(of_labels_of(owner).counted, constraint, [&](Pods& pods) {
+  auto& known = constraint.match_label_keys.empty() ? by_namespace_[cluster_.namespace_of(owner)].counted
+                                                    : of_labels_of(owner).counted;
+  return remember(known, constraint, [&](Pods& pods) {
     if (!asks_for_pods(constraint, cluster_.pod(owner))) return;
     const api::StringMap& own = cluster_.pod(owner).meta.labels;
     const auto is_staying = [&](PodIndex pod) { return cluster_.is_staying(pod); };
@@ -174,11 +192,42 @@ std::vector<SelectorCache::WeightedTerm> SelectorCache::preferences_of(const api
   return terms;
 }
 
+/// Of groups of one namespace with the same affinity one remains, unless its terms compare labels: pods of one workload
+/// may all have other labels. In the order of their first pods.
+const std::vector<SelectorCache::Pods>& SelectorCache::joined(Groups groups) {
+  constexpr std::uint32_t kAnyLabels = std::numeric_limits<std::uint32_t>::max();
+  const auto [at, is_new] = joined_.try_emplace(groups.data());
+  std::vector<Pods>& all = at->second;
+  if (!is_new) return all;
+  std::map<std::tuple<NamespaceIndex, const api::Affinity*, std::uint32_t>, std::size_t> known;
+  for (const Pods& group : groups) {
+    const PodIndex first = group.front();
+    const api::Affinity* const affinity = equal_.first_equal(cluster_.pod(first).affinity.get());
+    const std::uint32_t labels = api::compares_labels(*affinity) ? cluster_.label_group_of(first) : kAnyLabels;
+    const auto kind = known.try_emplace({cluster_.namespace_of(first), affinity, labels}, all.size());
+    if (kind.second) all.emplace_back();
+    Pods& pods = all[kind.first->second];
+    pods.insert(pods.end(), group.begin(), group.end());
+  }
+  return all;
+}
+
+/// False: the namespace has no more steps.
+bool SelectorCache::spend(NamespaceIndex owner, std::size_t steps) {
+  StepsLeft& left = steps_left_.try_emplace(owner, StepsLeft{own_steps_}).first->second;
+  if (steps <= left.own) {
+    left.own -= steps;
+    return true;
+  }
+  if (steps > std::min(left.shared, shared_steps_)) return false;
+  left.shared -= steps;
+  shared_steps_ -= steps;
+  return true;
+}
+
 /// Each term finds its pods, rather than each pod its terms: few terms speak about a pod.
 void SelectorCache::find_terms(NamespaceIndex ns, Groups groups, TermsOf terms_of, TermList list) {
-  std::size_t left_within = kMaxTermsWithin;
-  std::size_t any = std::numeric_limits<std::size_t>::max();
-  for (const std::vector<PodIndex>& owners : groups) {
+  for (const Pods& owners : joined(groups)) {
     const NamespaceIndex own = cluster_.namespace_of(owners.front());
     std::vector<WeightedTerm> terms = terms_of(*cluster_.pod(owners.front()).affinity);
     std::erase_if(terms, [&](const WeightedTerm& each) {
@@ -187,27 +236,28 @@ void SelectorCache::find_terms(NamespaceIndex ns, Groups groups, TermsOf terms_o
     });
     std::ranges::stable_sort(terms, {},
                              [](const WeightedTerm& each) -> const std::string& { return each.term->topology_key; });
-    for (const WeightedTerm& term : terms) find_pods_of(term, owners, ns, list, own == ns ? left_within : any);
+    for (const WeightedTerm& term : terms) find_pods_of(term, owners, ns, list);
   }
 }
 
-/// `left`: how many more may be kept.
 void SelectorCache::find_pods_of(const WeightedTerm& term, const std::vector<PodIndex>& owners, NamespaceIndex ns,
-                                 TermList list, std::size_t& left) {
+                                 TermList list) {
+  const NamespaceIndex payer = cluster_.namespace_of(owners.front());
+  const NamespaceLabels& labels = labels_in(ns);
+  const std::size_t compared = labels.groups_compared(*term.term->label_selector);
+  if (!spend(payer, compared * api::weight_of(*term.term))) return;
   const api::StringMap& own = cluster_.pod(owners.front()).meta.labels;
-  labels_in(ns).for_each_group(*term.term->label_selector, [&](const ClusterSnapshot::LabelGroup& group) {
+  labels.for_each_group(*term.term->label_selector, [&](const ClusterSnapshot::LabelGroup& group) {
     if (!agree(term.term->match_label_keys, own, *group.labels) ||
         !disagree(term.term->mismatch_label_keys, own, *group.labels))
       return;
     std::vector<TermOfOthers>& known = of_labels_of(group.pods.front()).*list;
     const bool joins =
         !known.empty() && known.back().owners == &owners && known.back().term->topology_key == term.term->topology_key;
-    if (joins) {
+    if (joins)
       known.back().weight += term.weight;
-    } else if (left > 0) {
-      --left;
+    else if (spend(payer, kStepsPerResult))
       known.push_back({&owners, term.term, term.weight});
-    }
   });
 }
 

@@ -19,12 +19,7 @@ namespace scheduling {
 class SelectorCache {
  public:
   /// Keeps a reference.
-  explicit SelectorCache(const ClusterSnapshot& cluster)
-      : cluster_(cluster),
-        found_anti_affinity_terms_(cluster.namespace_count(), false),
-        found_preferences_(cluster.namespace_count(), false),
-        capacity_(kCapacityPerPod * cluster.pod_count()),
-        keys_left_(kMinKeys + kKeysPerPod * cluster.pod_count()) {}
+  explicit SelectorCache(const ClusterSnapshot& cluster);
 
   using Pods = std::vector<PodIndex>;
 
@@ -39,7 +34,7 @@ class SelectorCache {
 
   /// Terms of other pods that speak about a pod: all those of one group of owners over one topology key.
   struct TermOfOthers {
-    const std::vector<PodIndex>* owners;  ///< pods with the same labels and affinity, never empty
+    const std::vector<PodIndex>* owners;  ///< pods of a namespace with the same affinity, never empty
     const api::PodAffinityTerm* term;     ///< the first one over its topology key
     std::int64_t weight;                  ///< sum over the terms
   };
@@ -67,7 +62,7 @@ class SelectorCache {
       return a == b || *a == *b;
     }
   };
-  /// Results for pods with the same labels.
+  /// Results for pods with the same labels. `covered` and `counted` are for terms that compare labels.
   template <typename Key>
   using KnownPods = std::unordered_map<const Key*, Pods, ByValue, ByValue>;
   struct OfLabels {
@@ -76,9 +71,19 @@ class SelectorCache {
     KnownPods<api::PodAffinityTerm> covered;
     KnownPods<api::TopologySpreadConstraint> counted;
   };
+  /// Results for all pods of a namespace.
+  struct OfNamespace {
+    KnownPods<api::PodAffinityTerm> covered;
+    KnownPods<api::TopologySpreadConstraint> counted;
+  };
   struct WeightedTerm {
     const api::PodAffinityTerm* term;
     std::int64_t weight;
+  };
+  /// Steps that a namespace may still take.
+  struct StepsLeft {
+    std::size_t own;
+    std::size_t shared = kMaxSharedStepsOfNamespace;
   };
   using TermsOf = std::vector<WeightedTerm> (*)(const api::Affinity& affinity);
   using TermList = std::vector<TermOfOthers> OfLabels::*;
@@ -88,25 +93,38 @@ class SelectorCache {
   /// Results kept.
   static constexpr std::size_t kKeysPerPod = 16;
   static constexpr std::size_t kMinKeys = 1024;
-  /// Terms about pods of one namespace, by owners of the same namespace, that are kept. Those beyond are ignored: their
-  /// namespace alone has less exact plans. Owners in other namespaces have the snapshot's bound (kMaxForeignTerms).
-  static constexpr std::size_t kMaxTermsWithin = std::size_t{1} << 22;
+  /// Bounds on finding the pods that terms of others speak about, in steps: one for each comparison of a term with a
+  /// label set, times its weight, and kStepsPerResult for each result that is kept. The owners' namespace pays. Each
+  /// one has steps of its own, enough for a few terms about the whole cluster, and takes more from what all share.
+  /// Terms beyond are ignored: plans are less exact where the terms of that namespace matter.
+  static constexpr std::size_t kMinSteps = std::size_t{1} << 16;
+  static constexpr std::size_t kStepsPerLabelSet = 16;
+  static constexpr std::size_t kStepsPerResult = 4;
+  static constexpr std::size_t kMaxSharedSteps = std::size_t{1} << 24;
+  static constexpr std::size_t kMaxSharedStepsOfNamespace = std::size_t{1} << 22;
 
   OfLabels& of_labels_of(PodIndex pod);
   const std::vector<TermOfOthers>& found_about(PodIndex pod, TermList list) const;
   static std::vector<WeightedTerm> anti_affinity_of(const api::Affinity& affinity);
   static std::vector<WeightedTerm> preferences_of(const api::Affinity& affinity);
   void find_terms(NamespaceIndex ns, Groups groups, TermsOf terms_of, TermList list);
-  void find_pods_of(const WeightedTerm& term, const std::vector<PodIndex>& owners, NamespaceIndex ns, TermList list,
-                    std::size_t& left);
+  void find_pods_of(const WeightedTerm& term, const std::vector<PodIndex>& owners, NamespaceIndex ns, TermList list);
+  const std::vector<Pods>& joined(Groups groups);
+  bool spend(NamespaceIndex owner, std::size_t steps);
   template <typename Key, typename Find>
   const Pods& remember(KnownPods<Key>& known, const Key& key, Find&& find);
 
   const ClusterSnapshot& cluster_;
   std::unordered_map<NamespaceIndex, NamespaceLabels> labels_;
   std::vector<std::unique_ptr<OfLabels>> by_group_;  ///< nullptr: nothing was asked, or nothing found
-  std::vector<bool> found_anti_affinity_terms_;      ///< by namespace
-  std::vector<bool> found_preferences_;              ///< by namespace
+  std::unordered_map<NamespaceIndex, OfNamespace> by_namespace_;
+  std::unordered_map<const void*, std::vector<Pods>> joined_;  ///< by the storage of the groups
+  api::EqualAffinities equal_;
+  std::size_t own_steps_;
+  std::size_t shared_steps_ = kMaxSharedSteps;
+  std::unordered_map<NamespaceIndex, StepsLeft> steps_left_;
+  std::vector<bool> found_anti_affinity_terms_;  ///< by namespace
+  std::vector<bool> found_preferences_;          ///< by namespace
   std::unordered_set<std::string_view> node_labels_;
   bool knows_node_labels_ = false;
   std::size_t capacity_;

@@ -4,15 +4,19 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "api/core/terms/pod_bounds.hpp"
+#include "api/core/terms/term_hash.hpp"
 #include "scheduling/snapshot/term_shares.hpp"
 #include "scheduling/snapshot/update.hpp"
 
 namespace scheduling {
 namespace {
+
+constexpr std::size_t kNoUse = std::numeric_limits<std::size_t>::max();
 
 /// The largest share that keeps the sum of all amounts, each cut off at the share, within `max`.
 std::size_t fair_share(std::vector<std::size_t> amounts, std::size_t max) {
@@ -33,7 +37,7 @@ std::vector<std::size_t> beyond_share(std::span<const TermUse> uses, std::size_t
   for (const TermUse& each : uses) by_namespace[each.ns] += each.terms;
   std::vector<std::size_t> amounts;
   for (const auto& [ns, terms] : by_namespace) amounts.push_back(terms);
-  const std::size_t share = fair_share(std::move(amounts), max);
+  const std::size_t share = std::max(fair_share(std::move(amounts), max), kMinTermsOfNamespace);
   std::unordered_map<std::uint32_t, std::size_t> taken;
   std::vector<std::size_t> beyond;
   for (std::size_t i = 0; i < uses.size(); ++i) {
@@ -52,20 +56,21 @@ struct ClusterSnapshot::Update::WithTerms {
   std::shared_ptr<const api::Pod> given;
 };
 
-/// Counts each affinity of a namespace once. `by`: 1 or -1.
+/// `by`: 1 or -1.
 void ClusterSnapshot::Update::count_terms(const PodEntry& entry, int by) {
   const api::Affinity* const affinity = entry.object->affinity.get();
-  const std::size_t terms = affinity == nullptr ? 0 : api::pod_term_count(*affinity);
+  const std::size_t terms = affinity == nullptr || entry.terminal ? 0 : api::pod_term_weight(*affinity);
   if (terms == 0) return;
   terms_due_ = true;
   const std::string_view ns = cluster_.namespaces_[entry.ns].name;
-  const auto at = cluster_.term_users_.try_emplace({affinity, ns.data()}, 0).first;
+  const LabelStorage labels = api::compares_labels(*affinity) ? entry.object->meta.labels.begin() : nullptr;
+  const auto at = cluster_.term_users_.try_emplace({affinity, ns.data(), labels}, 0).first;
   const bool was_used = at->second > 0;
   at->second += by;
   if (was_used == (at->second > 0)) return;
   if (was_used) cluster_.term_users_.erase(at);
   cluster_.terms_ += by * static_cast<std::int64_t>(terms);
-  cluster_.foreign_terms_ += by * static_cast<std::int64_t>(api::foreign_term_count(*affinity, ns));
+  cluster_.foreign_terms_ += by * static_cast<std::int64_t>(api::foreign_term_weight(*affinity, ns));
 }
 
 /// In the order of their numbers.
@@ -87,24 +92,37 @@ void ClusterSnapshot::Update::limit_terms() {
                         std::cmp_less_equal(cluster_.foreign_terms_, kMaxForeignTerms);
   if (is_below && cluster_.crowded_.empty()) return;
   const std::vector<WithTerms> pods = pods_with_terms();
+  std::vector<std::size_t> use_of(pods.size(), kNoUse);
+  const std::set<std::size_t> ignored = uses_beyond_bounds(pods, use_of);
+  for (std::size_t i = 0; i < pods.size(); ++i)
+    ignored.contains(use_of[i]) ? ignore_terms_of(pods[i].pod) : heed_terms_of(pods[i].pod, pods[i].given);
+  terms_due_ = false;
+}
+
+/// Numbers the kinds of pods whose terms count once, in order. `use_of`: the number of each pod; terminal pods have
+/// none. Returns the numbers beyond a bound.
+std::set<std::size_t> ClusterSnapshot::Update::uses_beyond_bounds(std::span<const WithTerms> pods,
+                                                                  std::span<std::size_t> use_of) const {
   std::vector<TermUse> all;
   std::vector<TermUse> foreign;
-  std::map<std::pair<NamespaceIndex, const api::Affinity*>, std::size_t> known;
-  for (const WithTerms& each : pods) {
-    const api::Affinity& affinity = *each.given->affinity;
-    const NamespaceIndex ns = cluster_.pods_[each.pod].ns;
-    if (!known.try_emplace({ns, &affinity}, all.size()).second) continue;
-    all.push_back({ns, api::pod_term_count(affinity)});
-    foreign.push_back({ns, api::foreign_term_count(affinity, each.given->meta.ns)});
+  std::map<std::tuple<NamespaceIndex, const api::Affinity*, LabelStorage>, std::size_t> known;
+  api::EqualAffinities equal;
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    const PodEntry& entry = cluster_.pods_[pods[i].pod];
+    if (entry.terminal) continue;
+    const api::ObjectMeta& meta = pods[i].given->meta;
+    const api::Affinity* const affinity = equal.first_equal(pods[i].given->affinity.get());
+    const LabelStorage labels = api::compares_labels(*affinity) ? meta.labels.begin() : nullptr;
+    const auto [at, is_new] = known.try_emplace({entry.ns, affinity, labels}, all.size());
+    use_of[i] = at->second;
+    if (!is_new) continue;
+    all.push_back({entry.ns, api::pod_term_weight(*affinity)});
+    foreign.push_back({entry.ns, api::foreign_term_weight(*affinity, meta.ns)});
   }
-  std::set<std::size_t> ignored;
-  for (const std::size_t use : beyond_share(all, kMaxTermsInCluster)) ignored.insert(use);
-  for (const std::size_t use : beyond_share(foreign, kMaxForeignTerms)) ignored.insert(use);
-  for (const WithTerms& each : pods) {
-    const std::size_t use = known.at({cluster_.pods_[each.pod].ns, each.given->affinity.get()});
-    ignored.contains(use) ? ignore_terms_of(each.pod) : heed_terms_of(each.pod, each.given);
-  }
-  terms_due_ = false;
+  std::set<std::size_t> beyond;
+  for (const std::size_t use : beyond_share(all, kMaxTermsInCluster)) beyond.insert(use);
+  for (const std::size_t use : beyond_share(foreign, kMaxForeignTerms)) beyond.insert(use);
+  return beyond;
 }
 
 void ClusterSnapshot::Update::ignore_terms_of(PodIndex pod) {

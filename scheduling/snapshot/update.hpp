@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -103,6 +105,7 @@ class ClusterSnapshot::Update {
   void tell_crowded() const;
   struct WithTerms;
   std::vector<WithTerms> pods_with_terms() const;
+  std::set<std::size_t> uses_beyond_bounds(std::span<const WithTerms> pods, std::span<std::size_t> use_of) const;
   void ignore_terms_of(PodIndex pod);
   void heed_terms_of(PodIndex pod, std::shared_ptr<const api::Pod> given);
 

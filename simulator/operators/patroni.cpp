@@ -113,7 +113,7 @@ bool Patroni::go_on(State& state, base::TimePoint now) {
   return true;
 }
 
-/// As Patroni's is_failover_possible, in its order.
+/// As Patroni's is_failover_possible, in its order. Without a leader no name matches.
 std::string Patroni::refusal(const State& state, const std::string& leader, const std::string& candidate) const {
   if (state.leader != leader) return "leader name does not match";
   if (state.cluster.sync_standby && *state.cluster.sync_standby != candidate)
@@ -148,7 +148,6 @@ std::optional<kube::Response> Patroni::answer(const RequestInfo& info, const kub
     return text_answer(502, "the connection was closed");
   if (state->cluster.wants_credentials) return text_answer(401, "no auth header received");
   asked.push_back(body);
-  if (state->leader.empty()) return text_answer(400, "");
   if (std::string why = refusal(*state, leader, candidate); !why.empty()) return text_answer(412, std::move(why));
   const base::Duration patience = std::max<base::Duration>(base::seconds(20), 2 * state->cluster.loop_wait);
   state->switchover = Switchover{leader, candidate, now_ + state->cluster.switch_takes, now_ + patience};
@@ -170,6 +169,10 @@ bool Patroni::show_member(const State& state, const PodFacts& pod) {
   const bool leads = pod.key.name == state.leader;
   const bool has_role = this->has_role(state, pod);
   const PatroniTags& tags = tags_of(state.cluster, pod.key.name);
+  const auto stored = store_.get(kube::kPods, pod.key);
+  if (!stored) return false;
+  const std::string shown = api::text_at(*stored, {"metadata", "annotations", "status"});
+  if (tags.frozen && !shown.empty()) return false;  // its labels and annotations stay as they are
   Json told = {{"conn_url", "postgres://10.0.0.7:5432/postgres"},
                {"api_url", fmt::format("{}://10.0.0.7:8008/patroni", state.cluster.https ? "https" : "http")},
                {"state", has_role ? "running" : "stopped"},
@@ -178,10 +181,7 @@ bool Patroni::show_member(const State& state, const PodFacts& pod) {
                {"timeline", 1}};
   if (tags.nofailover) told["tags"] = {{"nofailover", true}};
   const std::string role = !has_role ? "" : leads ? "master" : "replica";
-  const auto stored = store_.get(kube::kPods, pod.key);
-  if (!stored || (api::text_at(*stored, {"metadata", "labels", kRole}) == role &&
-                  api::text_at(*stored, {"metadata", "annotations", "status"}) == told.dump()))
-    return false;
+  if (api::text_at(*stored, {"metadata", "labels", kRole}) == role && shown == told.dump()) return false;
   return store_
       .mutate(kube::kPods, pod.key, Part::kAll,
               [&](Json& each) -> base::Status {

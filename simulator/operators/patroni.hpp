@@ -20,7 +20,8 @@ namespace simulator {
 struct PatroniTags {
   bool nofailover = false;
   std::int64_t position = 1000;  ///< in the log
-  bool frozen = false;           ///< it takes no part in elections, and cannot become leader
+  /// It takes no part in elections, cannot become leader, and updates neither labels nor annotations of its pod.
+  bool frozen = false;
 };
 
 struct PatroniCluster {

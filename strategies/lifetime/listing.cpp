@@ -31,13 +31,13 @@ std::vector<PodIndex> LifeTimeListing::movable_pods_on(NodeIndex node) {
 
 bool LifeTimeListing::is_kept(PodIndex pod) {
   auto refusal = terminal_.refusal(pod);
-  if (!refusal) refusal = context_.evictability.refusal(pod);
+  if (!refusal) refusal = protection_of(context_, sink_, pod);
   if (refusal) sink_.refused(pod, *refusal);
   return refusal.has_value();
 }
 
 bool LifeTimeListing::goes_nowhere(PodIndex pod) {
-  const auto refusal = context_.evictability.refusal_before_eviction(pod, context_.cluster);
+  const auto refusal = last_protection_of(context_, sink_, pod);
   if (refusal) sink_.refused(pod, *refusal);
   return refusal.has_value();
 }

@@ -90,7 +90,7 @@ class LoadMover {
   }
 
   std::optional<scheduling::Refusal> objection_to(PodIndex pod) const {
-    if (auto refusal = context_.evictability.refusal(pod)) return refusal;
+    if (auto refusal = protection_of(context_, sink_, pod)) return refusal;
     const std::string& ns = context_.cluster.base().pod(pod).meta.ns;
     if (std::ranges::find(rules_.excluded_namespaces, ns) == rules_.excluded_namespaces.end()) return std::nullopt;
     return scheduling::Refusal{"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
@@ -186,7 +186,7 @@ class LoadMover {
   }
 
   NominationResult offer(const Departure& departure) {
-    if (const auto refusal = context_.evictability.refusal_before_eviction(departure.pod, context_.cluster)) {
+    if (const auto refusal = last_protection_of(context_, sink_, departure.pod)) {
       sink_.refused(departure.pod, *refusal);
       return NominationResult::kRefused;
     }

@@ -93,7 +93,7 @@ RemovePodsViolatingNodeAffinity::Args RemovePodsViolatingNodeAffinity::Args::rea
 /// Why is reported where it may not.
 bool RemovePodsViolatingNodeAffinity::may_move(const Type& type, PodIndex pod, NodeIndex node,
                                                const StrategyContext& context, NominationSink& sink) const {
-  auto refusal = context.evictability.refusal(pod);
+  auto refusal = protection_of(context, sink, pod);
   if (!refusal) {
     const Goal is_better = type.goal(context, pod, node);
     const bool fits =
@@ -116,7 +116,12 @@ std::vector<PodIndex> RemovePodsViolatingNodeAffinity::violating_pods_on(NodeInd
   const auto violates = context.is_upstream() ? type.violates_upstream : type.violates;
   std::vector<PodIndex> pods = pods_on(context, node, PodStates::kActive);
   std::erase_if(pods, [&](PodIndex pod) {
-    return !in_scope(pod) || !violates(context, pod, node) || !may_move(type, pod, node, context, sink);
+    if (!in_scope(pod)) return true;
+    if (context.cluster.base().pod(pod).affinity && sink.is_out_of_time(pod)) {
+      sink.refused(pod, kCycleTimeout);
+      return true;
+    }
+    return !violates(context, pod, node) || !may_move(type, pod, node, context, sink);
   });
   return pods;
 }

@@ -28,12 +28,12 @@ struct SharedTerm {
 
 class Conflicts {
  public:
-  explicit Conflicts(const StrategyContext& context)
+  Conflicts(const StrategyContext& context, NominationSink& sink)
       : cluster_(context.cluster), base_(context.cluster.base()), gone_(base_.pod_table_size(), false) {
     for (const PodIndex pod : base_.pods()) {
       if (is_present(pod) && base_.pod(pod).affinity) take_terms(pod);
     }
-    for (SharedTerm& term : terms_) find_others(term);
+    for (SharedTerm& term : terms_) find_others(term, sink);
     for (std::uint32_t i = 0; i < terms_.size(); ++i) note_parties(i);
   }
 
@@ -105,9 +105,14 @@ class Conflicts {
   }
 
   /// Only domains where some pod carries the term matter.
-  void find_others(SharedTerm& term) {
+  void find_others(SharedTerm& term, NominationSink& sink) {
     const PodIndex owner = first_owner_[static_cast<std::size_t>(&term - terms_.data())];
     std::size_t& left = pairs_left_.try_emplace(base_.namespace_of(owner), kMaxPairs).first->second;
+    if (left > 0 && sink.is_out_of_time(owner)) {
+      sink.refused(owner, kCycleTimeout);
+      left = 0;
+    }
+    if (left == 0) return;
     for (scheduling::NamespaceIndex ns = 0; ns < base_.namespace_count(); ++ns) {
       if (!may_cover(*term.term, owner, ns)) continue;
       const auto& labels = cluster_.selector_cache().labels_in(ns);
@@ -167,7 +172,7 @@ void resolve_anti_affinity(const StrategyContext& context, NominationSink& sink,
   std::vector<bool> looked_at(cluster.node_count(), false);
   for (const NodeIndex node : context.nodes) looked_at[node] = true;
 
-  Conflicts conflicts(context);
+  Conflicts conflicts(context, sink);
   std::vector<PodIndex> pods = conflicts.parties();
   auto in_scope = pods_in(scope, context);
   std::erase_if(pods, [&](PodIndex pod) { return !looked_at[cluster.node_of(pod)] || !in_scope(pod); });

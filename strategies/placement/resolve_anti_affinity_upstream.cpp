@@ -95,7 +95,7 @@ void resolve_anti_affinity_upstream(const StrategyContext& context, NominationSi
     std::erase_if(pods, std::not_fn(may_conflict));
     sort_for_eviction(pods, cluster);
     for (const PodIndex pod : pods) {
-      const PodIndex other = present.conflict_of(pod);
+      const PodIndex other = sink.is_out_of_time(pod) ? pod : present.conflict_of(pod);  // may_leave() reports it
       if (other == scheduling::kNoPod || !may_leave(context, sink, pod)) continue;
       const api::ObjectMeta& meta = cluster.pod(other).meta;
       const NominationResult result =

@@ -156,7 +156,7 @@ bool thin_out(const StrategyContext& context, NominationSink& sink, AllowedNodes
   return true;
 }
 
-std::unordered_map<std::string, DuplicateSet> find_duplicates(const StrategyContext& context,
+std::unordered_map<std::string, DuplicateSet> find_duplicates(const StrategyContext& context, NominationSink& sink,
                                                               const RemoveDuplicates::Args& args) {
   const ClusterSnapshot& cluster = context.cluster.base();
   std::unordered_map<std::string, DuplicateSet> sets;
@@ -167,7 +167,7 @@ std::unordered_map<std::string, DuplicateSet> find_duplicates(const StrategyCont
     for (const PodIndex pod : pods_on(context, node, PodStates::kActive)) {
       const api::Pod& object = cluster.pod(pod);
       if (object.meta.owner_references.empty() || has_owner_of_kind(object, args.exclude_owner_kinds)) continue;
-      if (!in_scope(pod) || context.evictability.refusal(pod)) continue;
+      if (!in_scope(pod) || protection_of(context, sink, pod)) continue;
       if (context.evictability.refusal_before_eviction(pod, context.cluster)) continue;
       const bool is_duplicate = !seen.insert(signature_of(object)).second;
       for (const std::string& key : owner_keys(object)) {
@@ -184,7 +184,7 @@ std::unordered_map<std::string, DuplicateSet> find_duplicates(const StrategyCont
 
 void spread_duplicates_upstream(const StrategyContext& context, NominationSink& sink,
                                 const RemoveDuplicates::Args& args) {
-  const auto sets = find_duplicates(context, args);
+  const auto sets = find_duplicates(context, sink, args);
   using KeyedSet = std::pair<std::string_view, const DuplicateSet*>;
   std::vector<KeyedSet> in_order;
   for (const auto& [key, set] : sets) {

@@ -87,10 +87,14 @@ class SpreadBalancer {
   }
 
   void run() {
+    reports_ = true;
     for_each_namespace([this](NamespaceSpread& spread) {
       add_to(before_, spread);
-      for (const SpreadComponent& component : components_of(spread)) {
-        if (!run_.is_stopped) even_out(run_, component);
+      for (SpreadComponent& component : components_of(spread)) {
+        keep_within_bound(component);
+        if (run_.is_stopped || component.empty()) continue;
+        const PodIndex first = component.front().pods.front();
+        run_.sink.is_out_of_time(first) ? run_.sink.refused(first, kCycleTimeout) : even_out(run_, component);
       }
       add_to(after_, spread);
     });
@@ -104,11 +108,16 @@ class SpreadBalancer {
   }
 
  private:
+  static constexpr std::size_t kMaxVertices = std::size_t{1} << 18;  ///< of one component: 90 MB
+  /// Label sets compared and pods counted for the rules of one namespace, in all.
+  static constexpr std::size_t kMaxCountingSteps = std::size_t{1} << 22;
+
   template <typename F>
   void for_each_namespace(F&& each) {
     for (scheduling::NamespaceIndex ns = 0; ns < cluster_.namespace_count(); ++ns) {
       collect_rules(ns);
       if (rules_.rules().empty()) continue;
+      cache_.trim();
       NamespaceSpread spread = count_pods(ns);
       each(spread);
     }
@@ -137,20 +146,49 @@ class SpreadBalancer {
     for (const PodIndex pod : cluster_.pods_in(ns)) {
       const api::Pod& object = cluster_.pod(pod);
       if (object.topology_spread.empty() || !is_counted(pod) || !run_.in_scope(pod)) continue;
+      bool fit_all = true;
       for (const api::TopologySpreadConstraint& constraint : object.topology_spread) {
         if (!(constraint.schedule_anyway ? args_.soft : args_.hard)) continue;
-        if (scheduling::asks_for_pods(constraint, object)) rules_.add(constraint, object, true);
+        if (scheduling::asks_for_pods(constraint, object)) fit_all = rules_.add(constraint, object, true) && fit_all;
       }
+      if (!fit_all) report_ignored(pod);
     }
+  }
+
+  void report_ignored(PodIndex pod) {
+    if (reports_) run_.sink.refused(pod, kTooManySpreadRules);
+  }
+
+  /// The trees of a component have a vertex for each domain of each rule. Drops the rules beyond kMaxVertices.
+  void keep_within_bound(SpreadComponent& component) {
+    std::size_t left = kMaxVertices;
+    for (SpreadMembers& members : component) {
+      const std::size_t dropped = std::erase_if(members.states, [&](const SpreadState* state) {
+        const std::size_t vertices = state->domains().open.size();
+        if (vertices > left) return true;
+        left -= vertices;
+        return false;
+      });
+      if (dropped > 0) report_ignored(members.pods.front());
+    }
+    std::erase_if(component, [](const SpreadMembers& members) { return members.states.empty(); });
   }
 
   NamespaceSpread count_pods(scheduling::NamespaceIndex ns) {
     NamespaceSpread spread;
+    std::size_t steps = 0;
     for (const SpreadRule& rule : rules_.rules()) {
+      if (steps > kMaxCountingSteps) {
+        report_ignored(cluster_.find_pod(rule.owner->meta.ns, rule.owner->meta.name).value());
+        continue;
+      }
       SpreadState& state = spread.states.emplace_back(rule, cache_.domains_of(rule));
       std::vector<PodIndex>& members = spread.members.emplace_back();
       spread.pending.push_back(0);
-      context_.cluster.selector_cache().labels_in(ns).for_each_match(rule.selector, [&](PodIndex pod) {
+      const auto& labels = context_.cluster.selector_cache().labels_in(ns);
+      steps += labels.groups_compared(rule.selector);
+      labels.for_each_match(rule.selector, [&](PodIndex pod) {
+        ++steps;
         if (waits_for_node(pod)) ++spread.pending.back();
         if (!is_counted(pod)) return;
         state.add(node_of(pod));
@@ -169,6 +207,7 @@ class SpreadBalancer {
   std::vector<NodeIndex> nodes_;
   SpreadDomainCache cache_;
   SpreadRules rules_;
+  bool reports_ = false;  ///< names pods whose constraints are ignored
   UnevenCounts before_{context_.nodes.size()};
   UnevenCounts after_ = before_;
 };

@@ -140,7 +140,8 @@ class UpstreamSpread {
       const api::Pod& object = cluster_.pod(pod);
       if (object.topology_spread.empty() || !is_listed(pod)) continue;
       for (const api::TopologySpreadConstraint& constraint : object.topology_spread) {
-        if (constraint.schedule_anyway ? args_.soft : args_.hard) rules_.add(constraint, object, false);
+        if (!(constraint.schedule_anyway ? args_.soft : args_.hard)) continue;
+        if (!rules_.add(constraint, object, false)) sink_.refused(pod, kTooManySpreadRules);
       }
     }
   }

@@ -40,7 +40,10 @@ struct Slot {
 class ComponentMoves {
  public:
   ComponentMoves(SpreadRun& run, const SpreadComponent& component)
-      : run_(run), cluster_(run.context.cluster.base()), helps_(cluster_.node_count()) {
+      : run_(run),
+        cluster_(run.context.cluster.base()),
+        helps_(cluster_.node_count()),
+        first_pod_(component.front().pods.front()) {
     find_slots(component);
     for (std::uint32_t i = 0; i < component.size(); ++i) {
       // Where capacity is expected, pods that wait for it are taken as placed where they should be.
@@ -110,6 +113,11 @@ class ComponentMoves {
   /// Moves a pod, or finds out that one stays. False: nothing can be moved.
   bool advance(Openness openness) {
     openness_ = openness;
+    if (run_.sink.is_out_of_time(first_pod_)) {
+      run_.sink.refused(first_pod_, kCycleTimeout);
+      is_namespace_full_ = true;
+      return true;
+    }
     std::vector<std::pair<SpreadCounts, std::uint32_t>> order;  // fullness and slot
     for (std::uint32_t i = 0; i < slots_.size(); ++i) {
       const Slot& slot = slots_[i];
@@ -379,14 +387,15 @@ class ComponentMoves {
   std::vector<Slot> protected_;  ///< pods that may not leave
   std::vector<SpreadGroup> groups_;
   bool is_plan_outdated_ = false;
-  bool is_namespace_full_ = false;
-  NodeIndex way_in_ = 0;  ///< where the filter let a pod in last
+  bool is_namespace_full_ = false;  ///< or out of time
+  NodeIndex way_in_ = 0;            ///< where the filter let a pod in last
   // The move in hand.
   bool is_filtered_ = false;  ///< the pod has DoNotSchedule rules
   bool was_open_ = true;      ///< has_way_in() before it
   SpreadDistance before_{};
   Openness openness_ = Openness::kForFurtherPods;
   std::vector<Answer> helps_;  ///< by node
+  PodIndex first_pod_;         ///< all pods are of its namespace
 };
 
 }  // namespace

@@ -70,15 +70,27 @@ bool same_placement(const api::TopologySpreadConstraint& constraint, const api::
   return !constraint.honor_node_taints || owner.tolerations == other_owner.tolerations;
 }
 
-/// The topologies of the owner's constraints of the same kind: where a node lacks one, kube-scheduler leaves it out of
-/// the counts of all.
-std::vector<std::string_view> sorted_keys(const api::TopologySpreadConstraint& constraint, const api::Pod& owner) {
-  std::vector<std::string_view> keys;
+SpreadKeys sorted_keys(bool schedule_anyway, const api::Pod& owner) {
+  SpreadKeys sorted;
   for (const api::TopologySpreadConstraint& each : owner.topology_spread) {
-    if (each.schedule_anyway == constraint.schedule_anyway) keys.push_back(each.topology_key);
+    if (each.schedule_anyway == schedule_anyway) sorted.keys.push_back(each.topology_key);
   }
-  std::ranges::sort(keys);
-  return keys;
+  std::ranges::sort(sorted.keys);
+  sorted.hash = mix(1, sorted.keys);
+  return sorted;
+}
+
+bool have_same_keys(const SpreadRule& a, const SpreadRule& b) {
+  return a.keys == b.keys || (a.keys && b.keys && *a.keys == *b.keys);
+}
+
+/// `exact`: see SpreadRules::add().
+bool is_same(const SpreadRule& a, const SpreadRule& b, bool exact) {
+  const bool same_wish = !exact || (a.constraint->schedule_anyway == b.constraint->schedule_anyway &&
+                                    a.constraint->min_domains == b.constraint->min_domains && have_same_keys(a, b));
+  return same_wish && a.constraint->max_skew == b.constraint->max_skew &&
+         a.constraint->topology_key == b.constraint->topology_key && a.selector == b.selector &&
+         same_placement(*a.constraint, *a.owner, *b.constraint, *b.owner);
 }
 
 }  // namespace
@@ -94,31 +106,41 @@ std::optional<api::LabelSelector> effective_selector(const api::TopologySpreadCo
   return selector;
 }
 
-void SpreadRules::clear() {
-  rules_.clear();
-  by_hash_.clear();
+void SpreadRules::clear() { *this = {}; }
+
+/// Worked out once for each pod; equal ones are one object.
+const std::shared_ptr<const SpreadKeys>& SpreadRules::keys_of(const api::TopologySpreadConstraint& constraint,
+                                                              const api::Pod& owner) {
+  if (last_owner_ != &owner) last_keys_ = {};
+  last_owner_ = &owner;
+  std::shared_ptr<const SpreadKeys>& keys = last_keys_[constraint.schedule_anyway ? 1 : 0];
+  if (keys) return keys;
+  SpreadKeys sorted = sorted_keys(constraint.schedule_anyway, owner);
+  std::shared_ptr<const SpreadKeys>& known = known_keys_[sorted.hash];
+  if (!known || *known != sorted) known = std::make_shared<const SpreadKeys>(std::move(sorted));
+  return keys = known;
 }
 
-void SpreadRules::add(const api::TopologySpreadConstraint& constraint, const api::Pod& owner, bool exact) {
+bool SpreadRules::add(const api::TopologySpreadConstraint& constraint, const api::Pod& owner, bool exact) {
   auto selector = effective_selector(constraint, owner);
-  if (!selector) return;
+  if (!selector) return true;
+  const std::size_t of_selector = mix(0, selector->requirements);
+  SpreadRule rule{&constraint, &owner, *std::move(selector), {}};
   std::size_t hash = mix(placement_hash(constraint, owner), constraint.topology_key);
-  hash = mix(mix(hash, static_cast<std::size_t>(constraint.max_skew)), selector->requirements);
-  if (exact) hash = mix(mix_wish(hash, constraint), sorted_keys(constraint, owner));
-  const auto [first, last] = by_hash_.equal_range(hash);
-  for (auto at = first; at != last; ++at) {
-    const SpreadRule& known = rules_[at->second];
-    const bool same_wish = !exact || (known.constraint->schedule_anyway == constraint.schedule_anyway &&
-                                      known.constraint->min_domains == constraint.min_domains &&
-                                      sorted_keys(*known.constraint, *known.owner) == sorted_keys(constraint, owner));
-    if (same_wish && known.constraint->max_skew == constraint.max_skew &&
-        known.constraint->topology_key == constraint.topology_key && known.selector == *selector &&
-        same_placement(*known.constraint, *known.owner, constraint, owner)) {
-      return;
-    }
+  hash = mix(mix(hash, static_cast<std::size_t>(constraint.max_skew)), of_selector);
+  if (exact) {
+    rule.keys = keys_of(constraint, owner);
+    hash = mix(mix_wish(hash, constraint), rule.keys->hash);
   }
+  const auto [first, last] = by_hash_.equal_range(hash);
+  const auto is_known = [&](const auto& each) { return is_same(rules_[each.second], rule, exact); };
+  if (std::any_of(first, last, is_known)) return true;
+  std::size_t& count = of_selector_[of_selector];
+  if (count == kMaxRulesOfSelector || rules_.size() == kMaxRulesOfNamespace) return false;
+  ++count;
   by_hash_.emplace(hash, static_cast<std::uint32_t>(rules_.size()));
-  rules_.push_back({&constraint, &owner, *std::move(selector)});
+  rules_.push_back(std::move(rule));
+  return true;
 }
 
 bool SpreadDomainCache::includes(const SpreadRule& rule, NodeIndex node) const {
@@ -131,17 +153,17 @@ bool SpreadDomainCache::includes(const SpreadRule& rule, NodeIndex node) const {
 
 const SpreadDomains& SpreadDomainCache::domains_of(const SpreadRule& rule) {
   std::size_t hash = mix(placement_hash(*rule.constraint, *rule.owner), rule.constraint->topology_key);
-  if (exact_) hash = mix(hash, sorted_keys(*rule.constraint, *rule.owner));
+  if (exact_) hash = mix(hash, rule.keys->hash);
   const auto [first, last] = entries_.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     const SpreadRule& known = at->second->rule;
     if (known.constraint->topology_key == rule.constraint->topology_key &&
         same_placement(*known.constraint, *known.owner, *rule.constraint, *rule.owner) &&
-        (!exact_ || sorted_keys(*known.constraint, *known.owner) == sorted_keys(*rule.constraint, *rule.owner))) {
+        (!exact_ || have_same_keys(known, rule))) {
       return at->second->domains;
     }
   }
-  auto entry = std::make_unique<Entry>(Entry{{rule.constraint, rule.owner, {}}, {}});
+  auto entry = std::make_unique<Entry>(Entry{{rule.constraint, rule.owner, {}, rule.keys}, {}});
   SpreadDomains& domains = entry->domains;
   domains.topology = &cluster_->topology(rule.constraint->topology_key);
   domains.nodes.resize(domains.topology->domain_names.size());

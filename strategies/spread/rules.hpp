@@ -4,6 +4,7 @@
 /// domains of each. Everything is looked up by hash or index, so that thousands of constraints over
 /// thousands of nodes cost little more than the pods they count.
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,12 +20,28 @@
 
 namespace strategies {
 
+/// The topologies of a pod's constraints of one kind, sorted: where a node lacks one, kube-scheduler leaves it out of
+/// the counts of all.
+struct SpreadKeys {
+  std::vector<std::string_view> keys;
+  std::size_t hash = 0;
+  friend bool operator==(const SpreadKeys& a, const SpreadKeys& b) { return a.hash == b.hash && a.keys == b.keys; }
+};
+
 /// One distinct constraint, as carried by at least one pod. Points into the snapshot.
 struct SpreadRule {
   const api::TopologySpreadConstraint* constraint;
   const api::Pod* owner;        ///< the first pod that carries it: policies look at its affinity and tolerations
   api::LabelSelector selector;  ///< labelSelector with the owner's values of matchLabelKeys
+  std::shared_ptr<const SpreadKeys> keys{};  ///< of rules that are kept exactly; else nullptr
 };
+
+/// Rules of a namespace over one selector, and in all. Each costs memory for every domain, and time for every move;
+/// real workloads have two or three.
+inline constexpr std::size_t kMaxRulesOfSelector = 64;
+inline constexpr std::size_t kMaxRulesOfNamespace = 4096;
+inline constexpr scheduling::Refusal kTooManySpreadRules{
+    "TooManySpreadRules", "its topology spread constraints are beyond the bound on those of its namespace"};
 
 /// The constraint's selector with the pod's values of matchLabelKeys; nullopt: it selects nothing, or does not parse.
 std::optional<api::LabelSelector> effective_selector(const api::TopologySpreadConstraint& constraint,
@@ -35,13 +52,20 @@ class SpreadRules {
  public:
   void clear();
   /// Adds what `owner` carries. `exact`: whenUnsatisfiable, minDomains and the topologies of the owner's other
-  /// constraints tell constraints apart as well.
-  void add(const api::TopologySpreadConstraint& constraint, const api::Pod& owner, bool exact);
+  /// constraints tell constraints apart as well. False: it is beyond a bound and ignored.
+  bool add(const api::TopologySpreadConstraint& constraint, const api::Pod& owner, bool exact);
   const std::vector<SpreadRule>& rules() const { return rules_; }
 
  private:
   std::vector<SpreadRule> rules_;
+  const std::shared_ptr<const SpreadKeys>& keys_of(const api::TopologySpreadConstraint& constraint,
+                                                   const api::Pod& owner);
+
   std::unordered_multimap<std::size_t, std::uint32_t> by_hash_;
+  std::unordered_map<std::size_t, std::size_t> of_selector_;  ///< number of rules, by the selector's hash
+  std::unordered_map<std::size_t, std::shared_ptr<const SpreadKeys>> known_keys_;
+  const api::Pod* last_owner_ = nullptr;
+  std::array<std::shared_ptr<const SpreadKeys>, 2> last_keys_;  ///< of last_owner_: hard, soft
 };
 
 /// Nodes that the inclusion policies of a rule let in, by topology domain.
@@ -60,9 +84,15 @@ class SpreadDomainCache {
       : cluster_(&cluster), nodes_(nodes), exact_(exact) {}
 
   const SpreadDomains& domains_of(const SpreadRule& rule);
+  /// Drops what it knows if that is much. Domains that it returned are gone then.
+  void trim() {
+    if (entries_.size() > kMaxEntries) entries_.clear();
+  }
 
  private:
   bool includes(const SpreadRule& rule, NodeIndex node) const;
+
+  static constexpr std::size_t kMaxEntries = 1024;
 
   struct Entry {
     SpreadRule rule;

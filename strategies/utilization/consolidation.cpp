@@ -151,7 +151,7 @@ class Consolidation {
     if (std::ranges::find(rules_.excluded_namespaces, ns) != rules_.excluded_namespaces.end()) {
       return Refusal{"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
     }
-    if (auto refusal = context_.evictability.refusal(pod)) return refusal;
+    if (auto refusal = protection_of(context_, sink_, pod)) return refusal;
     return context_.evictability.refusal_before_eviction(pod, context_.cluster);
   }
 
@@ -184,7 +184,7 @@ class Consolidation {
 
   bool offer_all_of(NodeIndex source, const std::vector<PodIndex>& pods, const std::vector<NodeIndex>& places) {
     const Goal goal = [&](NodeIndex to) { return to != source && takes_[to]; };  // places[] shows that the load fits
-    const NominationResult result = sink_.offer_whole(pods, "its node is underutilized and can be emptied whole", goal);
+    const NominationResult result = sink_.offer_whole(pods, std::string(kEmptiedWhole), goal);
     if (result != NominationResult::kAccepted) {
       for (std::size_t i = 0; i < pods.size(); ++i) take_back(pods[i], places[i]);
       return result != NominationResult::kTotalLimit;

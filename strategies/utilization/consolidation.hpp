@@ -11,6 +11,10 @@
 namespace strategies {
 
 /// Which nodes are to be emptied, and what may be moved for it.
+/// Reasons of moves that leave a node which is to become empty.
+inline constexpr std::string_view kEmptiedWhole = "its node is underutilized and can be emptied whole";
+inline constexpr std::string_view kToBeEmptied = "its node is underutilized and is to be emptied";
+
 struct ConsolidationRules {
   std::vector<NodeUsage> sources;  ///< in the order they are to be emptied: the emptiest first
   std::vector<NodeUsage> others;   ///< nodes that only take

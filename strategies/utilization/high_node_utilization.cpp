@@ -213,7 +213,7 @@ void HighNodeUtilization::relieve_upstream(const StrategyContext& context, Nomin
   rules.drain = true;
   rules.excluded_namespaces = args_.excluded_namespaces;
   rules.wants = wanted_pods();
-  rules.reason = [](const NodeUsage&) { return "its node is underutilized and is to be emptied"; };
+  rules.reason = [](const NodeUsage&) { return std::string(kToBeEmptied); };
   move_pods_upstream(context, sink, RequestedUsage(context.cluster), resources, std::move(rules));
 }
 

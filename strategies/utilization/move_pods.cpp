@@ -90,7 +90,7 @@ class MoveLoop {
     std::vector<PodIndex> pods = pods_on(context_, node.node, PodStates::kActive);
     std::erase_if(pods, [&](PodIndex pod) {
       const auto& ns = context_.cluster.base().pod(pod).meta.ns;
-      auto refusal = context_.evictability.refusal(pod);
+      auto refusal = protection_of(context_, sink_, pod);
       if (!refusal && std::ranges::find(rules_.excluded_namespaces, ns) != rules_.excluded_namespaces.end()) {
         refusal = {"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
       }
@@ -119,7 +119,7 @@ class MoveLoop {
   }
 
   NominationResult offer(NodeUsage& node, PodIndex pod, const Amounts& freed) {
-    if (const auto refusal = context_.evictability.refusal_before_eviction(pod, context_.cluster)) {
+    if (const auto refusal = last_protection_of(context_, sink_, pod)) {
       sink_.refused(pod, *refusal);
       return NominationResult::kRefused;
     }

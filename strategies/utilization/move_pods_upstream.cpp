@@ -61,7 +61,7 @@ class UpstreamMoveLoop {
     std::vector<PodIndex> pods = pods_on(context_, node.node, PodStates::kActive);
     std::erase_if(pods, [&](PodIndex pod) {
       if (rules_.wants && !rules_.wants(context_.cluster.base().pod(pod))) return true;
-      const auto refusal = context_.evictability.refusal(pod);
+      const auto refusal = protection_of(context_, sink_, pod);
       if (refusal) sink_.refused(pod, *refusal);
       return refusal.has_value();
     });
@@ -103,7 +103,7 @@ class UpstreamMoveLoop {
     } else if (std::ranges::find(rules_.excluded_namespaces, object.meta.ns) != rules_.excluded_namespaces.end()) {
       refusal = {"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", object.meta.ns};
     } else {
-      refusal = context_.evictability.refusal_before_eviction(pod, context_.cluster);
+      refusal = last_protection_of(context_, sink_, pod);
     }
     if (refusal) sink_.refused(pod, *refusal);
     return !refusal;

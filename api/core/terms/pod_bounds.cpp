@@ -5,6 +5,8 @@
 namespace api {
 namespace {
 
+constexpr std::size_t kPartsOfWeight = 16;  ///< one more for this number of parts
+
 /// Calls `each` with every pod (anti-)affinity term.
 template <typename F>
 void for_each_pod_term(const Affinity& affinity, F&& each) {
@@ -93,18 +95,33 @@ std::string_view too_detailed_field(const Pod& pod) {
 
 }  // namespace
 
-std::size_t pod_term_count(const Affinity& affinity) {
-  return affinity.required_pod_affinity.size() + affinity.required_pod_anti_affinity.size() +
-         affinity.preferred_pod_affinity.size() + affinity.preferred_pod_anti_affinity.size();
+std::size_t weight_of(const PodAffinityTerm& term) { return 1 + parts_of(term) / kPartsOfWeight; }
+
+std::size_t pod_term_weight(const Affinity& affinity) {
+  std::size_t sum = 0;
+  for_each_pod_term(affinity, [&](const PodAffinityTerm& term) { sum += weight_of(term); });
+  return sum;
 }
 
-std::size_t foreign_term_count(const Affinity& affinity, std::string_view ns) {
-  std::size_t count = 0;
+std::size_t foreign_term_weight(const Affinity& affinity, std::string_view ns) {
+  std::size_t sum = 0;
   for_each_pod_term(affinity, [&](const PodAffinityTerm& term) {
     const auto is_own = [&](const std::string& name) { return name == ns; };
-    if (term.namespace_selector || !std::ranges::all_of(term.namespaces, is_own)) ++count;
+    if (term.namespace_selector || !std::ranges::all_of(term.namespaces, is_own)) sum += weight_of(term);
   });
-  return count;
+  return sum;
+}
+
+std::size_t node_term_weight(const Affinity& affinity) { return node_parts_of(affinity) / kPartsOfWeight; }
+
+bool compares_labels(const PodAffinityTerm& term) {
+  return !term.match_label_keys.empty() || !term.mismatch_label_keys.empty();
+}
+
+bool compares_labels(const Affinity& affinity) {
+  bool found = false;
+  for_each_pod_term(affinity, [&](const PodAffinityTerm& term) { found = found || compares_labels(term); });
+  return found;
 }
 
 void limit_lists(Pod& pod) {

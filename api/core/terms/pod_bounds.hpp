@@ -7,10 +7,17 @@
 
 namespace api {
 
-/// Pod (anti-)affinity terms, required and preferred ones.
-std::size_t pod_term_count(const Affinity& affinity);
-/// Number of terms that, for a pod of namespace `ns`, name another namespace or select namespaces by labels.
-std::size_t foreign_term_count(const Affinity& affinity, std::string_view ns);
+/// What comparing the term with one pod costs: 1, and 1 more for every 16 values, keys and namespaces in it.
+std::size_t weight_of(const PodAffinityTerm& term);
+/// Sum over all pod (anti-)affinity terms, required and preferred ones.
+std::size_t pod_term_weight(const Affinity& affinity);
+/// The same for terms that, for a pod of namespace `ns`, name another namespace or select namespaces by labels.
+std::size_t foreign_term_weight(const Affinity& affinity, std::string_view ns);
+/// Sum over all node affinity terms: 1 for every 16 values and keys.
+std::size_t node_term_weight(const Affinity& affinity);
+/// A term compares the pod's own labels with those of others (matchLabelKeys, mismatchLabelKeys).
+bool compares_labels(const PodAffinityTerm& term);
+bool compares_labels(const Affinity& affinity);
 
 /// Pod::oversized of a pod whose namespace has too many affinity terms in all its pods.
 inline constexpr std::string_view kTermsOfNamespace = "spec.affinity of all pods of its namespace";

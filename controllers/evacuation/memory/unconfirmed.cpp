@@ -27,16 +27,30 @@ bool shows(const api::EvacuationStatus& stored, const api::EvacuationStatus& wri
 
 void UnconfirmedWrites::note(UnconfirmedWrite write) {
   const std::scoped_lock lock(mutex_);
-  writes_.insert_or_assign(write.before.meta.key(), std::move(write));
+  auto& writes = writes_[write.before.meta.key()];
+  if (writes.size() == kMaxUnconfirmed) writes.erase(writes.begin());
+  writes.push_back(std::move(write));
 }
 
-std::optional<UnconfirmedWrite> UnconfirmedWrites::take_shown(const api::Evacuation& stored) {
+std::vector<UnconfirmedWrite> UnconfirmedWrites::take_shown(const api::Evacuation& stored) {
   const std::scoped_lock lock(mutex_);
   const auto found = writes_.find(stored.meta.key());
-  if (found == writes_.end() || found->second.before.meta.uid != stored.meta.uid) return std::nullopt;
-  const bool is_older = found->second.before.meta.resource_version == stored.meta.resource_version;
-  if (is_older || !shows(stored.status, found->second.after)) return std::nullopt;
-  return std::move(writes_.extract(found).mapped());
+  if (found == writes_.end()) return {};
+  auto& writes = found->second;
+  std::vector<UnconfirmedWrite> shown;
+  const api::EvacuationStatus* status = &stored.status;
+  for (auto write = writes.rbegin(); write != writes.rend(); ++write) {
+    const bool is_on_top = write->before.meta.resource_version == stored.meta.resource_version;
+    if (is_on_top || write->before.meta.uid != stored.meta.uid || !shows(*status, write->after)) continue;
+    shown.insert(shown.begin(), *write);
+    status = &write->before.status;
+  }
+  if (shown.empty()) return {};
+  std::erase_if(writes, [&](const UnconfirmedWrite& each) {
+    return each.before.meta.resource_version != stored.meta.resource_version;
+  });
+  if (writes.empty()) writes_.erase(found);
+  return shown;
 }
 
 void UnconfirmedWrites::forget(const api::ObjectKey& key) {

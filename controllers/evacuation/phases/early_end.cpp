@@ -69,8 +69,7 @@ std::optional<Standstill> background_work(StatusBuilder& builder) {
   const auto& status = builder.status();
   const auto since = status.last_heartbeat_at ? status.last_heartbeat_at : status.in_progress_since;
   return Standstill{since.value_or(builder.now()) + patience(builder),
-                    no_progress(builder, "the pod's owner moves it in the background and sends no heartbeat"),
-                    false};
+                    no_progress(builder, "the pod's owner moves it in the background and sends no heartbeat"), false};
 }
 
 /// The time of an attempt that counts as progress, whatever signs of life there are: timeouts of a manual Evacuation,

@@ -233,9 +233,11 @@ std::optional<Step> act_after_leaving(StatusBuilder& builder) {
   return next_call_is_early(builder) ? builder.wait() : builder.act(*arrival.action);
 }
 
-/// T33: the replacement is Ready, or none is expected, and the post phase is done.
+/// T33: the replacement is Ready, or none is expected, and the post phase is done. T33a: what was to move was deleted.
 std::optional<Step> succeed_when_settled(StatusBuilder& builder) {
   if (!settled(builder) || !post_done(builder) || builder.arrival().unfinished) return std::nullopt;
+  if (builder.status().outcome->kind == api::OutcomeKind::kTargetGone)
+    return builder.finish(EvacuationPhase::kCancelled, Reason::kTargetGone, builder.arrival().message);
   const std::string message = success_message(builder);
   if (builder.status().outcome->replacement) builder.record_event(EventReason::kReplacementReady, message);
   return succeed(builder, message);

@@ -137,14 +137,15 @@ KnownPods CyclePlanner::known(const scheduling::ClusterSnapshot& snapshot, const
 
 /// Whom a plan in the making tells how it gets on, who runs it, and who ends it.
 void CyclePlanner::attend(KnownPods& known, const Cycle& cycle) const {
-  known.elapsed = [this, now = cycle.terms.now] { return deps_.clock.now() - now; };
+  const base::TimePoint begin = deps_.steady->now();  // of this plan: a cycle may make two
+  known.elapsed = [&steady = *deps_.steady, begin] { return steady.now() - begin; };
   known.is_cancelled = [this, &policy = cycle.policy, progress = deps_.turns.progress()] {
     progress();
     return !deps_.is_wanted(policy);
   };
-  known.heartbeat = [this, progress = deps_.turns.progress(), last = cycle.terms.now]() mutable {
-    const base::TimePoint at = deps_.clock.now();
-    if (at >= last && at < last + kHeartbeat) return;
+  known.heartbeat = [&steady = *deps_.steady, progress = deps_.turns.progress(), last = begin]() mutable {
+    const base::TimePoint at = steady.now();
+    if (at < last + kHeartbeat) return;
     last = at;
     progress();
   };

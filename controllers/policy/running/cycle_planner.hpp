@@ -59,6 +59,7 @@ class CyclePlanner {
     std::function<std::vector<std::string>(const std::string& policy)> stuck;
     std::function<std::vector<std::string>()> unknown;
     std::function<UsageFigures(const std::string& policy)> usage;
+    const base::Clock* steady;
     std::optional<int> server_minor;
     std::function<bool()> hints_in_force;
     std::vector<std::string> namespaces_without_hints;

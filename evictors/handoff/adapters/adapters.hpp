@@ -21,8 +21,9 @@ std::unique_ptr<Adapter> couchbase_adapter();
 /// withdrawn.
 std::unique_ptr<Adapter> vitess_adapter();
 
-/// CloudNativePG and EDB Postgres for Kubernetes: a primary is switched over (Cluster status.targetPrimary) before it is evicted as a replica. Writing
-/// the Cluster is opt-in by parameter `switchover` and needs the ClusterRole evacuator-handoff-cloudnative-pg.
+/// CloudNativePG and EDB Postgres for Kubernetes: a primary is switched over (Cluster status.targetPrimary) before it
+/// is evicted as a replica. Writing the Cluster is opt-in by parameter `switchover` and needs the ClusterRole
+/// evacuator-handoff-cloudnative-pg.
 std::unique_ptr<Adapter> cloudnative_pg_adapter();
 
 /// Zalando's postgres-operator, and any other Patroni in Kubernetes: Patroni's POST /switchover on the primary's pod,

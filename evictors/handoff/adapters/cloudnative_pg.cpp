@@ -176,7 +176,8 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
     read.request.method = "GET";
     read.request.path = fmt::format("/api/v1/namespaces/{}/pods/https:{}:8000/proxy/pg/status", context.pod->meta.ns,
                                     candidate.meta.name);
-    read.request.timeout = base::seconds(5);
+    read.request.timeout = base::seconds(1);
+    read.optional = true;
     return {std::move(read)};
   }
 

@@ -95,10 +95,8 @@ class PatroniAdapter final : public SwitchoverAdapter {
   InstanceRole role(const EvictorContext& context, const api::Pod& pod) const override {
     const std::string key(context.parameter(kRoleLabelParameter, kSpiloRole));
     const InstanceRole labelled = role_of_label(pod_label(pod, key));
-    const bool told = pod.meta.labels.contains(key);
     if (labelled != InstanceRole::kUnknown) return labelled;
-    const bool has_role_label = !context.parameter(kRoleLabelParameter, "").empty() || is_spilo(pod);
-    if (!told && has_role_label) return InstanceRole::kUnknown;  // Patroni took it off
+    // The label is absent, or has another key (pod_role_label).
     const auto member = patroni_member(pod);
     if (!member || member->state != "running") return InstanceRole::kUnknown;
     return role_of_label(member->role);
@@ -107,11 +105,16 @@ class PatroniAdapter final : public SwitchoverAdapter {
   bool is_helper(const api::Pod& pod) const override { return belongs_to_job(pod) || is_pooler(pod); }
   base::seconds total() const override { return base::seconds(1200); }
   std::string_view cluster_role() const override { return "evacuator-handoff-patroni"; }
+  std::string role_hint() const override {
+    return fmt::format(". If its role is in another label than {}, name that by parameter {}", kSpiloRole,
+                       kRoleLabelParameter);
+  }
 
   std::optional<std::pair<std::string, std::string>> cluster_label(const EvictorContext& context) const override {
     std::string key(context.parameter(kClusterLabelParameter, kSpiloCluster));
     const std::string& cluster = pod_label(*context.pod, key);
-    if (!is_plain_name(cluster)) return std::nullopt;
+    const std::string& group = citus_group(*context.pod);
+    if (!is_plain_name(cluster) || !(group.empty() || is_plain_name(group))) return std::nullopt;
     return std::pair(std::move(key), cluster);
   }
 
@@ -119,7 +122,9 @@ class PatroniAdapter final : public SwitchoverAdapter {
     const auto label = cluster_label(context);
     if (!label) return {};
     const bool is_replica = role(context, *context.pod) == InstanceRole::kReplica;
-    return patroni_reads(context, label->second, !is_replica || has_asked(context));
+    const std::string& group = citus_group(*context.pod);
+    const std::string scope = group.empty() ? label->second : fmt::format("{}-{}", label->second, group);
+    return patroni_reads(context, scope, !is_replica || has_asked(context));
   }
 
   bool may_be_missing(const EvictorContext&, const Document& document) const override {
@@ -128,9 +133,11 @@ class PatroniAdapter final : public SwitchoverAdapter {
 
   /// The leader key, where Patroni keeps it in Kubernetes.
   bool confirms(const EvictorContext& context, const api::Pod& leader) const override {
-    const PatroniStore store = patroni_store(context);
-    if (!opted_in(context) || store == PatroniStore::kElsewhere) return true;
-    return store != PatroniStore::kUnread && patroni_leader(context) == leader.meta.name;
+    return !opted_in(context) || patroni_confirms(context, leader);
+  }
+
+  bool settled(const EvictorContext& context) const override {
+    return !opted_in(context) || (has_patroni_keys(context) && !patroni_may_promote(context));
   }
 
   std::string unfit(const EvictorContext& context, const api::Pod& pod) const override {
@@ -245,30 +252,36 @@ class PatroniAdapter final : public SwitchoverAdapter {
 
   Classification classify_switchover(const EvictorContext& context, const Action& action,
                                      const CallResult& answer) const override {
-    if (!answer || is_of_api_server(*answer)) return classify_patch(answer);
+    if (!answer || (action.service.empty() && is_of_api_server(*answer))) return classify_patch(answer);
     Classification meaning;
+    meaning.answer = class_of(*answer);
     meaning.message = fmt::format("Patroni: {}", base::short_text(answer->body, kMaxPatroniMessage));
+    if (!action.service.empty() && answer->status >= 300) meaning.message = service_refusal(action.service, *answer);
     meaning.retry_after = answer->retry_after;
-    if (answer->status == 200 || answer->status == 202) {
-      meaning.answer = ResponseClass::kApplied;
-      meaning.refs.emplace_back(kAskedRef, "asked");
-      return meaning;
-    }
-    const bool is_page = kube::begins_like_html(answer->body) || answer->status == 408 || answer->status == 425;
-    if (!is_page && (answer->status == 401 || answer->status == 403))
+    if (meaning.answer == ResponseClass::kApplied) meaning.refs.emplace_back(kAskedRef, "asked");
+    const bool wants_credentials = answer->status == 401 || answer->status == 403;
+    if (meaning.answer == ResponseClass::kPermanent && wants_credentials)
       return refused_credentials(context, std::move(meaning));
-    // 412: the leader has moved, or this candidate is not in shape; 503: it was tried and did not work, or goes on.
-    const bool may_pass = answer->status == 412 || answer->status == 409 || answer->status == 503;
-    meaning.answer = may_pass ? ResponseClass::kRetryLater
-                              : (answer->status >= 400 && answer->status < 500 && !is_page ? ResponseClass::kPermanent
-                                                                                           : ResponseClass::kUnknown);
-    if (may_pass && answer->body.find("leader name does not match") == std::string::npos)
-      meaning.refs = refused_refs(context, action);
+    if (blames_candidate(*answer)) meaning.refs = refused_refs(context, action);
     return meaning;
   }
 
+  static ResponseClass class_of(const kube::Response& answer) {
+    const int status = answer.status;
+    if (status == 200 || status == 202) return ResponseClass::kApplied;
+    // 412: the leader has moved, or this candidate is not in shape; 503: it was tried and did not work, or goes on.
+    if (status == 409 || status == 412 || status == 429 || status == 503) return ResponseClass::kRetryLater;
+    const bool is_page = kube::begins_like_html(answer.body) || status == 408 || status == 425;
+    return status >= 400 && status < 500 && !is_page ? ResponseClass::kPermanent : ResponseClass::kUnknown;
+  }
+
+  static bool blames_candidate(const kube::Response& answer) {
+    const bool may_be = answer.status == 409 || answer.status == 412 || answer.status == 503;
+    return may_be && answer.body.find("leader name does not match") == std::string::npos;
+  }
+
   /// Patroni speaks plain text; Status objects, and its bare word for credentials that it does not take, come from the
-  /// API server in between.
+  /// API server that proxies the call. No API server stands before a service.
   static bool is_of_api_server(const kube::Response& answer) {
     if (answer.body.find("\"kind\"") != std::string::npos) return true;
     return answer.status == 401 && (answer.body.empty() || answer.body.starts_with("Unauthorized"));
@@ -278,12 +291,13 @@ class PatroniAdapter final : public SwitchoverAdapter {
   static Classification refused_credentials(const EvictorContext& context, Classification meaning) {
     const std::string service(context.parameter(kServiceParameter, ""));
     meaning.answer = ResponseClass::kPermanent;
-    meaning.message += service.empty()
-                           ? fmt::format(
-                                 ". Its REST API wants credentials, which the pod proxy does not have: name a service of the "
-                                 "operator's configuration that has them by parameter {}",
-                                 kServiceParameter)
-                           : fmt::format(". It does not take the credentials of service {}", service);
+    meaning.message +=
+        service.empty()
+            ? fmt::format(
+                  ". Its REST API wants credentials, which the pod proxy does not have: name a service of the "
+                  "operator's configuration that has them by parameter {}",
+                  kServiceParameter)
+            : fmt::format(". It does not take the credentials of service {}", service);
     return meaning;
   }
 

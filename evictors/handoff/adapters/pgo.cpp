@@ -204,7 +204,7 @@ class PgoAdapter final : public SwitchoverAdapter {
   }
 
   std::vector<Read> cleanup_reads(const EvictorContext& context) const override {
-    return opted_in(context) ? switchover_reads(context) : std::vector<Read>{};
+    return opted_in(context) ? cluster_reads(context) : std::vector<Read>{};
   }
 
   std::vector<Action> cleanup(const EvictorContext& context) const override {
@@ -256,8 +256,17 @@ class PgoAdapter final : public SwitchoverAdapter {
   base::seconds total() const override { return base::seconds(1200); }
   std::string_view cluster_role() const override { return "evacuator-handoff-pgo"; }
 
-  /// Each answer tells what to read next.
+  /// The PostgresCluster, and the keys of its Patroni.
   std::vector<Read> switchover_reads(const EvictorContext& context) const override {
+    const std::string& cluster = pod_label(*context.pod, kPgoClusterLabel);
+    if (!is_plain_name(cluster)) return {};
+    std::vector<Read> all = patroni_reads(context, cluster + "-ha", false);
+    for (Read& each : cluster_reads(context)) all.push_back(std::move(each));
+    return all;
+  }
+
+  /// Each answer tells what to read next.
+  static std::vector<Read> cluster_reads(const EvictorContext& context) {
     const std::string& cluster = pod_label(*context.pod, kPgoClusterLabel);
     if (!is_plain_name(cluster)) return {};
     const auto get = [&](std::string_view name, const kube::ResourceType& type, const std::string& object) {
@@ -275,6 +284,7 @@ class PgoAdapter final : public SwitchoverAdapter {
 
   /// Crunchy's group, as long as Percona's is not known to be empty, too.
   bool may_be_missing(const EvictorContext& context, const Document& document) const override {
+    if (is_patroni_key(document)) return document.status == 404;
     const Document* other = context.document(kPerconaPgoCluster);
     return document.name == kPgoCluster && is_gone(&document) && !is_gone(other) && !is_unserved(other);
   }
@@ -301,11 +311,17 @@ class PgoAdapter final : public SwitchoverAdapter {
     return view && trigger_of(view->holder) == context.evacuation.status.token;
   }
 
+  /// The label of a member that is frozen is not updated any more.
+  bool confirms(const EvictorContext& context, const api::Pod& leader) const override {
+    return !opted_in(context) || patroni_confirms(context, leader);
+  }
+
   /// If we asked, the operator has to say that it is through with it.
   bool settled(const EvictorContext& context) const override {
     if (!opted_in(context)) return true;
     const auto view = pgo_view(context);
     if (!view) return false;
+    if (!has_patroni_keys(context) || patroni_may_promote(context)) return false;
     return !requested(context) || is_through(context, view->cluster);
   }
 

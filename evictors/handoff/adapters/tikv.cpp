@@ -6,9 +6,21 @@
 namespace evictors::handoff {
 namespace {
 
-bool is_tikv(const api::Pod& pod) {
-  return pod_label(pod, "app.kubernetes.io/component") == "tikv" &&
-         pod_label(pod, "app.kubernetes.io/managed-by") == "tidb-operator";
+constexpr std::string_view kV2Component = "pingcap.com/component";
+
+bool is_managed_by_tidb_operator(const api::Pod& pod, std::string_view key) {
+  return pod_label(pod, key) == "tidb-operator";
+}
+
+/// Pods of operator v2 carry the labels of v1, too, but v2 ignores the annotation.
+bool is_tikv_v1(const api::Pod& pod) {
+  return pod_label(pod, "app.kubernetes.io/component") == "tikv" && !pod.meta.labels.contains(kV2Component) &&
+         is_managed_by_tidb_operator(pod, "app.kubernetes.io/managed-by");
+}
+
+bool is_tikv_v2(const api::Pod& pod) {
+  return pod_label(pod, kV2Component) == "tikv" && (is_managed_by_tidb_operator(pod, "pingcap.com/managed-by") ||
+                                                    is_managed_by_tidb_operator(pod, "app.kubernetes.io/managed-by"));
 }
 
 /// Operator v2 moves the leaders of a TiKV away while its pod terminates: preStop waits for that, within the pod's own
@@ -16,10 +28,7 @@ bool is_tikv(const api::Pod& pod) {
 class TikvV2Adapter final : public Adapter {
  public:
   std::string_view name() const override { return "tikv-v2"; }
-  bool recognises(const api::Pod& pod) const override {
-    return pod_label(pod, "pingcap.com/component") == "tikv" &&
-           pod_label(pod, "app.kubernetes.io/managed-by") == "tidb-operator";
-  }
+  bool recognises(const api::Pod& pod) const override { return is_tikv_v2(pod); }
   bool protects(const EvictorContext&) const override { return true; }
   Probe probe(const EvictorContext& context) const override {
     if (context.evacuation.spec.grace_period_seconds) {
@@ -52,7 +61,7 @@ std::unique_ptr<Adapter> tikv_adapter() {
                        .total = base::seconds(1800),
                        .by_eviction = false,
                        .accepted = {},
-                       .recognises = is_tikv});
+                       .recognises = is_tikv_v1});
 }
 
 }  // namespace evictors::handoff

@@ -50,10 +50,13 @@ std::vector<api::Pod> instances(const EvictorContext& context) {
   if (!list) return pods;
   for (const api::Json& item : api::items_at(*list, {"items"})) {
     auto pod = api::decode_pod(api::to_json_text(item));
-    if (pod && is_path_segment(pod->meta.name)) pods.push_back(*std::move(pod));
+    const bool is_member = pod && is_path_segment(pod->meta.name) && citus_group(*pod) == citus_group(*context.pod);
+    if (is_member) pods.push_back(*std::move(pod));
   }
   return pods;
 }
+
+const std::string& citus_group(const api::Pod& pod) { return pod.meta.labels.value("citus-group"); }
 
 bool is_path_segment(std::string_view name) { return is_plain_name(name) && name != "." && name != ".."; }
 

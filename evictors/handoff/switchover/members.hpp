@@ -25,8 +25,11 @@ bool belongs_to_job(const api::Pod& pod);
 inline constexpr std::string_view kInstances = "instances";
 /// A list of the pods with that label; its value must be is_plain_name().
 Read instances_read(const EvictorContext& context, const std::pair<std::string, std::string>& label);
-/// The pods of that list whose names can be used in a path. Empty without a usable answer.
+/// The pods of that list whose names can be used in a path, of the pod's own Citus group. Empty without a usable
+/// answer.
 std::vector<api::Pod> instances(const EvictorContext& context);
+/// Patroni's label: the groups of a Citus cluster share its name, and each has its own leader. "": no Citus.
+const std::string& citus_group(const api::Pod& pod);
 
 /// May be used as an object's name in a path.
 bool is_path_segment(std::string_view name);

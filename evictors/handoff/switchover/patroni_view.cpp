@@ -57,6 +57,15 @@ std::optional<api::Json> configuration(const EvictorContext& context) {
   return *std::move(config);
 }
 
+/// Patroni's own rule (global_config.is_standby_cluster).
+bool is_standby_cluster(const api::Json& config) {
+  return std::ranges::any_of(std::array<std::string_view, 3>{"host", "port", "restore_command"},
+                             [&](std::string_view key) {
+                               const api::Json* value = api::find_at(config, {"standby_cluster", key});
+                               return value != nullptr && !value->is_null();
+                             });
+}
+
 /// "https://10.0.0.7:8008/patroni": where the REST API listens.
 void read_api_url(std::string_view url, PatroniMember& member) {
   const std::size_t end = url.find("://");
@@ -132,11 +141,12 @@ std::vector<Read> patroni_reads(const EvictorContext& context, const std::string
   if (endpoints != nullptr && is_known(endpoints) && store != PatroniStore::kEndpoints)
     reads.push_back(read(kLeaderConfigMap, kPatroniConfigMaps, scope + "-leader"));
   const bool here = store == PatroniStore::kEndpoints || store == PatroniStore::kConfigMaps;
-  if (!all || !here) return reads;
+  if (!here) return reads;
   const auto& type = store == PatroniStore::kEndpoints ? kPatroniEndpoints : kPatroniConfigMaps;
+  reads.push_back(read(kFailoverKey, type, scope + "-failover"));
+  if (!all) return reads;
   reads.push_back(read(kConfigKey, type, scope + "-config"));
   reads.push_back(read(kSyncKey, type, scope + "-sync"));
-  reads.push_back(read(kFailoverKey, type, scope + "-failover"));
   return reads;
 }
 
@@ -161,8 +171,20 @@ std::string patroni_failover(const EvictorContext& context, const std::string& l
   return to.empty() ? "?" : to;
 }
 
+bool patroni_confirms(const EvictorContext& context, const api::Pod& leader) {
+  const PatroniStore store = patroni_store(context);
+  if (store == PatroniStore::kElsewhere) return true;
+  return store != PatroniStore::kUnread && patroni_leader(context) == leader.meta.name;
+}
+
+bool patroni_may_promote(const EvictorContext& context) {
+  const std::string to = patroni_failover(context, patroni_leader(context));
+  return to == "?" || to == context.pod->meta.name;
+}
+
 std::optional<std::vector<std::string>> patroni_sync_standbys(const EvictorContext& context) {
   const auto config = configuration(context);
+  if (config && is_standby_cluster(*config)) return std::nullopt;
   const auto object = object_of(context.document(kSyncKey));
   const api::Json* mode = config ? api::find_at(*config, {"synchronous_mode"}) : nullptr;
   const bool is_on =

@@ -36,7 +36,8 @@ enum class PatroniStore {
 };
 PatroniStore patroni_store(const EvictorContext& context);
 
-/// The leader key; with `all` the other keys, too, as soon as their kind is known. `scope` is_plain_name().
+/// The leader key; as soon as its kind is known the failover key, and with `all` the other keys, too. `scope`
+/// is_plain_name().
 std::vector<Read> patroni_reads(const EvictorContext& context, const std::string& scope, bool all);
 /// A document of patroni_reads().
 bool is_patroni_key(const Document& document);
@@ -45,10 +46,14 @@ bool has_patroni_keys(const EvictorContext& context);
 
 /// The member that the leader key names; empty: no member leads.
 std::string patroni_leader(const EvictorContext& context);
+/// The leader key names that pod, or Patroni does not keep it in Kubernetes.
+bool patroni_confirms(const EvictorContext& context, const api::Pod& leader);
+/// A switchover that Patroni has accepted may make the pod leader.
+bool patroni_may_promote(const EvictorContext& context);
 /// The candidate of a switchover away from `leader` that Patroni has accepted and not finished; empty: there is none.
 /// "?": any member.
 std::string patroni_failover(const EvictorContext& context, const std::string& leader);
-/// The synchronous standbys; nullopt: replication is asynchronous.
+/// The synchronous standbys; nullopt: replication is asynchronous, as it always is in a standby cluster.
 std::optional<std::vector<std::string>> patroni_sync_standbys(const EvictorContext& context);
 /// How long Patroni itself waits for a switchover before it answers: twice its loop_wait, at least 20 s. nullopt: its
 /// configuration is not known.

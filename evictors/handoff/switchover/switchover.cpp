@@ -161,10 +161,11 @@ Probe SwitchoverAdapter::probe(const EvictorContext& context) const {
 }
 
 std::string SwitchoverAdapter::why_waiting(const EvictorContext& context, InstanceRole now) const {
-  if (now == InstanceRole::kUnknown) return "the pod has no role in its cluster yet: it waits until its operator sets one";
+  if (now == InstanceRole::kUnknown)
+    return fmt::format("the pod has no role in its cluster yet: it waits until its operator sets one{}", role_hint());
   if (now == InstanceRole::kPrimary) return opted_in(context) ? std::string() : hint();
   if (!other_leader(context)) return "no other Ready member leads the cluster";
-  return {};
+  return settled(context) ? std::string() : "its operator is not through with a switchover";
 }
 
 EvictionStep SwitchoverAdapter::plan(const EvictorContext& context) const {
@@ -174,7 +175,7 @@ EvictionStep SwitchoverAdapter::plan(const EvictorContext& context) const {
   if (now == InstanceRole::kReplica) {
     if (!may_leave(context)) return wait;
     auto first = before_eviction(context);
-    return first ? act_now(*std::move(first)) : evict_now(context);
+    return first ? act_now(*std::move(first)) : evict_as_seen(context);
   }
   if (now == InstanceRole::kUnknown || !opted_in(context) || requested(context)) return wait;
   auto next = switchover(context);

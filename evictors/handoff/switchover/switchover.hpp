@@ -42,6 +42,8 @@ class SwitchoverAdapter : public Adapter {
   virtual bool is_helper(const api::Pod& pod) const { return belongs_to_job(pod); }
   virtual base::seconds total() const = 0;
   virtual std::string_view cluster_role() const = 0;  ///< optional ClusterRole that it needs
+  /// What to add where a pod has no role: how to name the label of the role. Empty: it is fixed.
+  virtual std::string role_hint() const { return {}; }
   /// Key and value of the label that all members carry; nullopt: not known. The value is_plain_name().
   virtual std::optional<std::pair<std::string, std::string>> cluster_label(const EvictorContext& context) const = 0;
   /// What is read beside the members and their nodes; only with the opt-in.

@@ -294,7 +294,8 @@ TEST_F(KubeVirtScenario, APodThatAttachesDisksIsNotEvacuated) {
   add(std::move(disks));
   run_for(seconds(10));
   const std::string name = evacuate("hp-volume-1");
-  expect_end(name, Phase::kFailed, "ExcludedByPolicy");
+  expect_end(name, Phase::kFailed, "InvalidSpec");
+  EXPECT_EQ(condition(name, "Accepted"), "ExcludedByPolicy");
   EXPECT_TRUE(evictions().empty()) << "this version would let it go, and the guest would lose its disk";
 }
 
@@ -648,7 +649,8 @@ TEST_F(KubeVirtScenario, AVirtualMachineIsDeletedMidway) {
   ASSERT_TRUE(cluster->store().remove(kube::kVmis, {"shop", "db"}));
   const auto deleted = clock.now();
   ASSERT_TRUE(run_to_end(name));
-  EXPECT_EQ(phase(name), Phase::kSucceeded);
+  EXPECT_EQ(phase(name), Phase::kCancelled);
+  EXPECT_EQ(reason(name), "TargetGone");
   EXPECT_EQ(condition(name, "ReplacementReady"), "NotExpected");
   EXPECT_LT(clock.now() - deleted, std::chrono::seconds(90)) << "not until timeouts.verify";
 }
@@ -704,7 +706,7 @@ TEST_F(KubeVirtScenario, UnreadableMachineIsLeftAlone) {
     if (request.path.find("/virtualmachineinstances/") == std::string::npos) return std::nullopt;
     return kube::Response{403, R"({"kind":"Status","status":"Failure","code":403,"reason":"Forbidden"})", {}, ""};
   };
-  const std::string name = evacuate(pod, with(Json::object()));
+  const std::string name = evacuate(pod, with(Json::object(), 3));
   expect_end(name, Phase::kFailed, "Forbidden");
   EXPECT_TRUE(evictions().empty());
 }

@@ -78,6 +78,9 @@ class Hooks : public Rig {
     EXPECT_EQ(stored.status, 201) << stored.body;
     start_operator();
     pod = pods().front();
+    const std::string node = (*cluster->store().get(kube::kPods, {"shop", pod}))["spec"]["nodeName"];
+    this->edit(
+        kube::kNodes, node, [](Json& cordoned) { cordoned["spec"]["unschedulable"] = true; }, "");
     return evacuate_as_operator(pod, [&](Json& spec) {
       spec["source"] = {{"policy", "safe"}};
       spec["evictors"] = Json::array({{{"name", "stateful-handoff"}}});

@@ -318,6 +318,7 @@ TEST_F(SurgeScenario, UserScalesToZeroMeanwhile) {
 
 TEST_F(SurgeScenario, AutoscalerPresent_ASingleReplicaIsRestartedAndItsNumberNeverTouched) {
   begin();
+  cordon({source.c_str()});
   install_autoscaler();
   start_operator();
   std::set<int> numbers;
@@ -519,6 +520,7 @@ class SurgePlay final : public SurgeStage {
   int run(int die_at, Death how) {
     begin();
     if (cancel_) lose_capacity({"node-a", "node-b", "node-c"});
+    if (!cancel_) cordon({source.c_str()});
     start_operator("first");
     name_ = surge(parameters_);
     const int before = replica->transport.calls();

@@ -96,6 +96,10 @@ class Switchover : public Rig {
   std::string role_of(const std::string& pod) const {
     return object(kube::kPods, pod)["metadata"]["labels"].value(role_label_, "");
   }
+  void cordon(const std::string& node) {
+    edit(
+        kube::kNodes, node, [](Json& stored) { stored["spec"]["unschedulable"] = true; }, "");
+  }
   void set_role(const std::string& pod, const std::string& role) {
     edit(kube::kPods, pod, [&](Json& stored) { stored["metadata"]["labels"][role_label_] = role; });
   }
@@ -159,8 +163,11 @@ class Switchover : public Rig {
 class UnaskedPrimary : public Switchover {
  protected:
   void expect_kept() {
-    expect_end(begin_plain_evacuation(), Phase::kFailed, "NotEvictable", "set parameter switchover to \"true\"");
+    const std::string name = begin_plain_evacuation();
+    expect_end(name, Phase::kFailed, "NotEvictable", "set parameter switchover to \"true\"");
     EXPECT_TRUE(evictions().empty());
+    delete_evacuation(name);
+    settle();
   }
   void expect_kept_by_any_of(const std::vector<Json>& budgets) {
     remove_budgets();
@@ -288,8 +295,7 @@ TEST_F(CloudNativePg, PassesOverAReplicaThatDoesNotReceiveTheLog) {
 
 TEST_F(CloudNativePg, PassesOverAReplicaOnACordonedNode) {
   cloudnative_pg();
-  edit(
-      kube::kNodes, node_of("pg-1"), [](Json& node) { node["spec"]["unschedulable"] = true; }, "");
+  cordon(node_of("pg-1"));
   expect_end(begin_evacuation(), Phase::kFailed, "HandoffFailed", "is cordoned");
   EXPECT_EQ(status("targetPrimary"), "pg-0");
 }
@@ -452,6 +458,7 @@ class RealPatroni : public Switchover {
 
 TEST_F(RealPatroni, SwitchesOverBeforeThePrimaryLeaves) {
   patroni();
+  cordon(node_of("pg-0"));
   const std::string name = begin_evacuation();
   expect_moved(name, {"pg-1"});
   EXPECT_EQ(condition(name, "ReplacementReady"), "Ready");
@@ -507,8 +514,7 @@ TEST_F(RealPatroni, IsAskedForTheNextMemberAfterARefusal) {
 
 TEST_F(RealPatroni, IsNotAskedForAMemberOnACordonedNode) {
   patroni();
-  edit(
-      kube::kNodes, node_of("pg-1"), [](Json& node) { node["spec"]["unschedulable"] = true; }, "");
+  cordon(node_of("pg-1"));
   expect_moved(begin_evacuation(), {"pg-2"});
 }
 
@@ -545,6 +551,7 @@ TEST_F(RealPatroni, ThatGoesOnAfterACancelIsNamed) {
 
 TEST_F(RealPatroni, GivesTheReplacementARoleBeforeItCounts) {
   patroni({.joining = seconds(20)});
+  cordon(node_of("pg-0"));
   run_for(seconds(30));
   const std::string name = begin_evacuation();
   const std::string uid = pod_uid("pg-0");

@@ -10,9 +10,12 @@
 #include "controllers/tracing/exporter.hpp"
 #include "controllers/tracing/otlp_post.hpp"
 #include "evictors/classify.hpp"
+#include "evictors/handoff/stateful_handoff.hpp"
 #include "evictors/webhook/contract.hpp"
 #include "kube/request.hpp"
+#include "test/builders/origin.hpp"
 #include "test/fakes/temp_folder.hpp"
+#include "test/unit/evictors/objects.hpp"
 #include "test/unit/kube/http/test_server.hpp"
 #include "usage/sources/make_source.hpp"
 
@@ -157,14 +160,36 @@ class Callers {
     mover.url = url;
     mover.namespaces = {"shop"};
     mover.uses = {"webhook"};
-    const auto services = controllers::HttpServices::create({mover}, clock_);
-    if (!services) return services.error().message;
-    const auto answer = (*services)->send({"mover", "webhook", "shop"}, request);
+    const auto answer = send(mover, request);
     if (!answer) return answer.error().message;
     return answer->status < 300 ? "" : evictors::service_refusal("mover", *answer);
   }
+  /// A step of stateful-handoff, which reads the answer itself.
+  std::string call_by_handoff(const std::string& url, const evictors::EvictorContext& context) {
+    const evictors::handoff::StatefulHandoff evictor;
+    const auto plan = evictor.plan(context);
+    if (!plan.action) return "nothing to call: " + plan.why;
+    controllers::ServiceConfig mover;
+    mover.name = "mover";
+    mover.url = url;
+    mover.namespaces = {"shop"};
+    mover.uses = {std::string(plan.action->service_use)};
+    const bool by_service = !plan.action->service.empty();
+    const auto answer = by_service ? send(mover, plan.action->request) : send_to_api_server(url, plan.action->request);
+    const auto meaning = evictor.classify(context, *plan.action, answer);
+    return meaning.answer == evictors::ResponseClass::kApplied ? "" : meaning.message;
+  }
+  base::Result<kube::Response> send_to_api_server(const std::string& url, const kube::Request& request) {
+    dependencies(url);
+    return api_transport_->round_trip(request);
+  }
 
  private:
+  base::Result<kube::Response> send(const controllers::ServiceConfig& service, const kube::Request& request) {
+    const auto services = controllers::HttpServices::create({service}, clock_);
+    if (!services) return services.error();
+    return (*services)->send({service.name, service.uses.front(), "shop"}, request);
+  }
   template <typename T>
   static std::string told(const base::Result<T>& result) {
     return result ? std::string() : result.error().message;
@@ -207,6 +232,67 @@ api::PolicyGate gate_of(api::GateType type) {
   gate.query = "up == 0";
   return gate;
 }
+
+// --- moves by stateful-handoff
+
+using api::Json;
+
+Json member(const std::string& name, const char* node) {
+  return {{"metadata",
+           {{"name", name}, {"namespace", "shop"}, {"labels", {{"spilo-role", "replica"}, {"role", "replica"}}}}},
+          {"spec", {{"nodeName", node}}},
+          {"status", {{"phase", "Running"}, {"conditions", Json::array({{{"type", "Ready"}, {"status", "True"}}})}}}};
+}
+
+/// web-1 on node-a is the primary of a cluster, or has a hook of its policy before it.
+class Handoff {
+ public:
+  explicit Handoff(std::vector<std::pair<std::string, std::string>> labels) {
+    of_.status.evictor = "stateful-handoff";
+    target_.meta.labels = api::StringMap(std::move(labels));
+    target_.node_name = {"node-a"};
+    parameters_ = {{"switchover", "true"}};
+    documents_ = {{"instances", 200, Json{{"items", Json::array({member("web-2", "node-b")})}}.dump()}};
+  }
+  static Handoff with_hook() {
+    Handoff made({});
+    made.of_.status.phase = api::EvacuationPhase::kPreparing;
+    made.of_.spec.evictors = {{"stateful-handoff", {}}};
+    builders::set_policy(made.of_, "safe");
+    const Json hooks = {{"pre", {{"webhook", {{"service", "mover"}}}}}};
+    const Json policy = {
+        {"kind", "DeschedulerPolicy"},
+        {"metadata", {{"name", "safe"}}},
+        {"spec", {{"evacuation", {{"evictors", Json::array({{{"name", "stateful-handoff"}}})}, {"hooks", hooks}}}}}};
+    made.documents_ = {{"policy", 200, policy.dump()}};
+    return made;
+  }
+  Handoff& by_service() { return parameters_.emplace_back("service", "mover"), *this; }
+
+  evictors::EvictorContext look() const {
+    auto context = evictors_test::context(of_, target_, kNow);
+    context.parameters = parameters_;
+    context.documents = documents_;
+    context.services = services_;
+    return context;
+  }
+  /// What it reads of the members.
+  kube::Request status_read() const {
+    for (const auto& each : evictors::handoff::StatefulHandoff().reads(look())) {
+      if (each.optional) return each.request;
+    }
+    return {};
+  }
+
+ private:
+  api::Evacuation of_ = evictors_test::evacuation();
+  api::Pod target_ = evictors_test::pod();
+  std::vector<std::pair<std::string, std::string>> parameters_;
+  std::vector<evictors::Document> documents_;
+  std::vector<std::string> services_ = {"mover"};
+};
+
+Handoff patroni_primary() { return Handoff({{"cluster-name", "pg"}, {"spilo-role", "master"}}); }
 
 // --- the table
 
@@ -303,6 +389,14 @@ const Row kRows[] = {
      {"DELETE", "/v1/evacuations/u.1", "", "text/plain", ""},
      [](Callers& by, const std::string& url) { return by.call_service(url, evictors::webhook::abort_request("u.1")); },
      kServiceFields},
+    {"HookOfAPolicy",
+     {"POST", "/v1/hooks/pre", kJson, kJson, R"({"done":true})"},
+     [](Callers& by, const std::string& url) { return by.call_by_handoff(url, Handoff::with_hook().look()); },
+     kServiceFields},
+    {"PatroniByService",
+     {"POST", "/switchover", kJson, "text/html", "Successfully switched over to \"web-2\""},
+     [](Callers& by, const std::string& url) { return by.call_by_handoff(url, patroni_primary().by_service().look()); },
+     kServiceFields},
 };
 
 class StrictServer : public testing::TestWithParam<Row> {
@@ -339,6 +433,26 @@ TEST_P(StrictServer, RefusalNamesTheSettingToLookAt) {
 
 INSTANTIATE_TEST_SUITE_P(Outbound, StrictServer, testing::ValuesIn(kRows),
                          [](const auto& row) { return row.param.name; });
+
+/// The API server hands these on to a pod as they are.
+TEST(StrictPod, TakesASwitchoverOfPatroni) {
+  StrictDouble pod({"POST", "/api/v1/namespaces/shop/pods/http:web-1:8008/proxy/switchover", kJson, "text/html",
+                    "Successfully switched over to \"web-2\""});
+  Callers callers;
+  const Handoff primary = patroni_primary();
+  EXPECT_EQ(callers.call_by_handoff(pod.url(), primary.look()), "") << pod.complaint;
+  EXPECT_EQ(pod.requests(), 1U);
+}
+
+TEST(StrictPod, ShowsTheStatusOfACloudNativePgInstance) {
+  StrictDouble pod({"GET", "/api/v1/namespaces/shop/pods/https:web-2:8000/proxy/pg/status", "", kJson,
+                    R"({"isWalReceiverActive":true})"});
+  Callers callers;
+  const Handoff primary({{"cnpg.io/cluster", "pg"}, {"cnpg.io/podRole", "instance"}, {"role", "primary"}});
+  const auto answer = callers.send_to_api_server(pod.url(), primary.status_read());
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->status, 200) << pod.complaint;
+}
 
 /// A Secret's token goes to no server that it is redirected to.
 TEST(Redirect, IsNotFollowed) {

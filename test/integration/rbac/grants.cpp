@@ -104,11 +104,9 @@ std::vector<Access> accesses_of(const kube::Request& request) {
   const simulator::RequestInfo info = simulator::read_request(request);
   if (is_for_everybody(info)) return {};
   if (info.subresource.empty()) return {{info.group, info.plural, info.verb}};
-  // The proxy's path is no part of the resource.
-  const bool proxied = info.subresource.starts_with("proxy/");
-  std::vector<Access> asked{{info.group, info.plural + "/" + (proxied ? "proxy" : info.subresource), info.verb}};
+  std::vector<Access> asked{{info.group, info.plural + "/" + info.subresource, info.verb}};
   const auto slash = info.subresource.find('/');
-  if (!proxied && slash != std::string::npos)
+  if (slash != std::string::npos)
     asked.push_back({info.group, info.plural + "/" + info.subresource.substr(0, slash), info.verb});
   return asked;
 }

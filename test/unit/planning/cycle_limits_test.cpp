@@ -54,5 +54,63 @@ TEST(Limits, SayHowAStrategyGoesOn) {
   EXPECT_EQ(CycleLimits({{}, {}, 0}).hit(0, 0)->result, NominationResult::kNamespaceLimit);
 }
 
+/// A clock that the test moves, and a budget of 100 minutes.
+class Time : public testing::Test {
+ protected:
+  bool is_over_after(int minutes, NamespaceIndex next) {
+    now_ += base::minutes(minutes);
+    return time_.is_over_for(next);
+  }
+
+  base::Duration now_ = base::minutes(500);
+  CycleTime time_{base::minutes(100), [this] { return now_; }};
+};
+
+constexpr NamespaceIndex kGreedy = 7;
+constexpr NamespaceIndex kShop = 9;
+
+TEST_F(Time, RunsFromTheFirstCallOn) { EXPECT_FALSE(is_over_after(400, kShop)); }
+
+TEST_F(Time, OneNamespaceThatIsSlowLeavesTheOthersTheirShare) {
+  EXPECT_FALSE(is_over_after(0, kGreedy));
+  EXPECT_FALSE(is_over_after(50, kGreedy)) << "time is not scarce yet";
+  EXPECT_TRUE(is_over_after(1, kGreedy));
+  EXPECT_FALSE(is_over_after(0, kShop));
+  EXPECT_FALSE(is_over_after(20, kShop)) << "less than half of 50 minutes";
+  EXPECT_TRUE(is_over_after(0, kGreedy));
+  EXPECT_TRUE(is_over_after(0, kGreedy));
+  EXPECT_FALSE(is_over_after(0, kShop));
+  EXPECT_TRUE(is_over_after(10, kShop));
+  EXPECT_FALSE(time_.is_over()) << "others still have theirs";
+}
+
+/// Many namespaces that need little do not make the share of one that needs more too small.
+TEST_F(Time, WhatANamespaceDoesNotNeedIsLeftToTheOthers) {
+  is_over_after(0, kGreedy);
+  is_over_after(45, kShop);
+  for (NamespaceIndex small = 100; small < 140; ++small) is_over_after(small == 100 ? 10 : 0, small);
+  EXPECT_FALSE(is_over_after(0, kShop)) << "10 minutes, among 42 namespaces that share 50";
+  EXPECT_TRUE(is_over_after(0, kGreedy));
+}
+
+TEST_F(Time, EndsForAllAtTheLimit) {
+  is_over_after(0, kGreedy);
+  EXPECT_TRUE(is_over_after(101, kShop));
+  EXPECT_TRUE(time_.is_over());
+}
+
+TEST_F(Time, OfNoNamespaceCountsForAll) {
+  is_over_after(0, kShop);
+  time_.leave_namespace();
+  EXPECT_FALSE(is_over_after(70, kShop));
+  EXPECT_TRUE(is_over_after(31, kShop));
+  EXPECT_TRUE(time_.is_over());
+}
+
+TEST(TimeWithoutALimit, IsNeverOver) {
+  CycleTime time(std::nullopt, [] { return base::minutes(1000); });
+  EXPECT_FALSE(time.is_over_for(kShop));
+}
+
 }  // namespace cycle_limits_test
 }  // namespace planning

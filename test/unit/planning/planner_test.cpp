@@ -82,7 +82,9 @@ TEST(PlanCycle, BoundsTheRowsOfNodeClasses) {
     const std::string node = "n" + std::to_string(1000 + i);
     builder.add(NodeBuilder(node)).add(PodBuilder("p" + node).on(node).cpu(1600));
   }
-  builder.add(NodeBuilder("z-full")).add(PodBuilder("full").on("z-full").cpu(3600)).add(NodeBuilder("z-down").not_ready());
+  builder.add(NodeBuilder("z-full"))
+      .add(PodBuilder("full").on("z-full").cpu(3600))
+      .add(NodeBuilder("z-down").not_ready());
   const Plan got = plan(builder, policy({kBalance}));
   const api::NodeClasses& classes = *got.strategies.front().classes;
   EXPECT_EQ(classes.strategy, "LowNodeUtilization");
@@ -561,18 +563,63 @@ TEST(PlanCycle, ForeseesTheSchedulerThatThePolicyNames) {
 
 // --- time
 
-/// The clock moves on by a minute whenever it is asked.
+/// A clock that moves on by a minute whenever it is asked.
+PlanOptions minute_by_minute(base::minutes limit) {
+  PlanOptions options;
+  options.elapsed = [minutes = base::Duration{}]() mutable { return minutes += base::minutes(1); };
+  options.time_limit = limit;
+  return options;
+}
+
 TEST(PlanCycle, StopsWhenItsTimeIsUsedUp) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
-  for (const char* name : {"a", "b", "c", "d", "e"}) builder.add(PodBuilder(name).on("n1").cpu(100));
-  PlanOptions options;
-  options.elapsed = [minutes = base::Duration{}]() mutable { return minutes += base::minutes(1); };
-  options.time_limit = base::minutes(3);
-  const Plan got = plan(builder, policy({kOld, kOld}), {}, options);
-  EXPECT_THAT(moved(got), ElementsAre("a", "b", "c"));
+  for (const char* name : {"a", "b", "c", "d", "e"}) builder.add(PodBuilder(name).ns(name).on("n1").cpu(100));
+  const Plan got = plan(builder, policy({kOld, kOld}), {}, minute_by_minute(base::minutes(16)));
+  EXPECT_THAT(moved(got), testing::AllOf(testing::Contains("a"), testing::Not(testing::Contains("e"))));
   EXPECT_THAT(got.refused, testing::Contains(Field(&api::ReasonCount::reason, "CycleTimeout")));
-  EXPECT_THAT(got.warnings, ElementsAre(Field(&api::FieldError::message, HasSubstr("used up 3m"))));
+  EXPECT_THAT(got.warnings, testing::Contains(Field(&api::FieldError::message, HasSubstr("used up 16m"))));
+}
+
+/// Its pods come first, and a plan that began with them each time would never come to the others.
+TEST(PlanCycle, ATenantThatTakesLongLeavesTheOthersTheirTime) {
+  ClusterBuilder builder;
+  for (const char* name : {"n1", "n2"}) builder.add(NodeBuilder(name).sized(16'000, 64'000, 1000));
+  for (int i = 10; i < 50; ++i)
+    builder.add(
+        PodBuilder("g" + std::to_string(i)).ns("greedy").on("n1").cpu(1).priority(-1).older_by(base::minutes(120)));
+  builder.add(PodBuilder("web").ns("shop").on("n1").cpu(100).older_by(base::minutes(30)));
+  const Plan got = plan(builder, policy({kOld}), {}, minute_by_minute(base::minutes(120)));
+  EXPECT_THAT(moved(got), testing::AllOf(testing::Contains("web"), testing::Not(testing::Contains("g49"))));
+  EXPECT_THAT(got.warnings, ElementsAre(Field(&api::FieldError::message, HasSubstr("namespace greedy"))));
+}
+
+TEST(PlanCycle, TimeBeforeTheFirstPodIsNotTheCyclesOwn) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(PodBuilder("a").on("n1"));
+  PlanOptions options;
+  options.elapsed = [] { return base::minutes(500); };
+  options.time_limit = base::minutes(3);
+  EXPECT_THAT(moved(plan(builder, policy({kOld}), {}, options)), ElementsAre("a"));
+}
+
+/// Each of them would be placed: pods that leave are not asked whether there is time.
+TEST(PlanCycle, PlacesAreHeldForALimitedNumberOfLeavingPodsOfANamespace) {
+  ClusterBuilder builder;
+  for (const char* name : {"n1", "n2"}) builder.add(NodeBuilder(name).sized(16'000, 64'000, 1000));
+  std::vector<PodIdentity> leaving;
+  for (int i = 0; i < 60; ++i) {
+    const std::string name = "g" + std::to_string(i);
+    builder.add(PodBuilder(name).on("n1").cpu(1).affinity([](api::Affinity& affinity) {
+      affinity.required_pod_anti_affinity.resize(256);
+      for (api::PodAffinityTerm& term : affinity.required_pod_anti_affinity) term.topology_key = "rack";
+    }));
+    leaving.push_back({"default", {"uid-" + name}});
+  }
+  const Plan got = plan(builder, policy({kOld}), leaving);
+  std::int64_t placed = 0;
+  for (const NodeUtilization& node : got.utilization) placed += node.pods.after.units();
+  EXPECT_EQ(placed, 38) << "of 60 pods, at a cost of 257 each";
 }
 
 TEST(PlanCycle, GivesASignOfLifeForEachPodItLooksAt) {
@@ -586,6 +633,22 @@ TEST(PlanCycle, GivesASignOfLifeForEachPodItLooksAt) {
   options.heartbeat = [&beats] { ++beats; };
   plan(builder, policy({kOld}), {{"default", {"uid-leaving"}}}, options);
   EXPECT_GE(beats, 4);
+}
+
+/// Without a nomination, too.
+TEST(PlanCycle, GivesASignOfLifeForEachPodThatAStrategyCannotPlace) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1").sized(1000, 4000, 100)).add(NodeBuilder("n2").sized(1000, 4000, 100));
+  for (int i = 0; i < 9; ++i)
+    builder.add(PodBuilder("p" + std::to_string(i)).on("n1").cpu(100).with([](api::Pod& pod) {
+      pod.node_selector = {{"disk", "none"}};
+    }));
+  int beats = 0;
+  PlanOptions options;
+  options.heartbeat = [&beats] { ++beats; };
+  const Plan got = plan(builder, policy({kBalance}), {}, options);
+  EXPECT_THAT(got.refused, ElementsAre(api::ReasonCount{"NoDestinationHasCapacity", 9}));
+  EXPECT_GE(beats, 9);
 }
 
 // --- pods that wait for a node
@@ -607,6 +670,38 @@ TEST(PlanCycle, PendingPodsOfOneNamespaceDoNotHideThoseOfAnother) {
   const Plan got = plan(builder, policy({kOld}));
   EXPECT_THAT(moved(got), IsEmpty());
   EXPECT_THAT(got.refused, testing::Contains(Field(&api::ReasonCount::reason, "NowhereToGo")));
+}
+
+/// A prediction for each of them at each move would cost too much.
+TEST(PlanCycle, ExpensivePendingPodsDoNotTakeWhatMovesSetFree) {
+  for (const std::size_t terms : {std::size_t{2}, std::size_t{40}}) {
+    ClusterBuilder builder;
+    builder.add(NodeBuilder("n1").sized(1000, 4000, 100)).add(NodeBuilder("n2").sized(1200, 4000, 100));
+    builder.add(PodBuilder("filler").on("n2").cpu(500).bare());
+    builder.add(PodBuilder("old").on("n1").cpu(600).older_by(base::minutes(60)));
+    builder.add(waiting("pending", "shop").affinity([&](api::Affinity& affinity) {
+      affinity.required_pod_anti_affinity.resize(terms);
+      for (api::PodAffinityTerm& term : affinity.required_pod_anti_affinity) term.topology_key = "rack";
+    }));
+    const Plan got = plan(builder, policy({kOld}));
+    EXPECT_EQ(got.utilization[0].cpu.after.milli(), terms == 2 ? 1000 : 0) << terms << " terms";
+  }
+}
+
+/// After each move a few pods of each namespace are asked whether they fit where it left.
+TEST(PlanCycle, PendingPodsThatFitNowhereHideTheirOwnNamespaceAtMost) {
+  for (const std::string ns : {"shop", "hostile"}) {
+    ClusterBuilder builder;
+    builder.add(NodeBuilder("n1").sized(1000, 4000, 100)).add(NodeBuilder("n2").sized(700, 4000, 100));
+    builder.add(PodBuilder("old").on("n1").cpu(600).older_by(base::minutes(60)));
+    for (int i = 0; i < 40; ++i)
+      builder.add(
+          waiting("h" + std::to_string(i), "hostile").bare().older_by(base::minutes(90)).with([](api::Pod& pod) {
+            pod.node_selector = {{"disk", "none"}};
+          }));
+    builder.add(waiting("honest", ns));
+    EXPECT_EQ(plan(builder, policy({kOld})).utilization[0].cpu.after.milli(), ns == "shop" ? 1000 : 0) << ns;
+  }
 }
 
 // --- compatibility: Upstream reserves nothing

@@ -93,6 +93,14 @@ INSTANTIATE_TEST_SUITE_P(
                          {},
                          "GroupMemberStays",
                          "PodGroup trainer stays: bare: "},
+        PodGroupPlanCase{"NoneWhenItIsLargerThanAdmissionAllows",
+                         [](auto& c) {
+                           for (int i = 0; i < 64; ++i) c.add(member("m" + std::to_string(i), "n2").cpu(1));
+                         },
+                         nothing,
+                         {},
+                         "GroupOverLimit",
+                         "PodGroup trainer stays: it has 65 pods, and a group has at most 64"},
         PodGroupPlanCase{"NoneWhenOneIsNotRunning",
                          [](auto& c) { c.add(member("new", "").phase(api::PodPhase::kPending)); },
                          nothing,

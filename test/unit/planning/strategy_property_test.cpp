@@ -124,6 +124,28 @@ TEST(StrategyCoverage, EveryStrategyMovesSomethingSomewhere) {
   }
 }
 
+/// The clock moves on whenever it is asked, and the cycle may take no time.
+TEST(StrategyCoverage, EveryStrategyAsksWhetherThereIsTime) {
+  for (const Tried& tried : all_tried()) {
+    std::set<std::string> reasons;
+    for (unsigned seed = 1; seed <= 30; ++seed) {
+      const RandomWorld world(seed);
+      const ClusterSnapshot cluster(world.objects());
+      api::DeschedulerPolicySpec spec;
+      spec.strategies = {{tried.strategy, tried.args}};
+      PlanOptions options{.taint_value = "p"};
+      options.elapsed = [time = base::Duration{}]() mutable { return time += base::seconds(1); };
+      options.time_limit = base::Duration{};
+      const PlanSpec read(spec);
+      const Plan plan =
+          plan_cycle({.spec = read, .cluster = cluster, .leaving = {}, .now = kNoon, .options = std::move(options)});
+      EXPECT_LE(plan.moves.size(), 1U) << tried.strategy << " " << tried.args;
+      for (const api::ReasonCount& each : plan.refused) reasons.insert(each.reason);
+    }
+    EXPECT_TRUE(reasons.contains("CycleTimeout")) << tried.strategy << " " << tried.args;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Strategies, StrategyProperties,
                          testing::Combine(testing::Range<std::size_t>(0, all_tried().size()), testing::Range(1U, 31U)));
 

@@ -116,8 +116,10 @@ TEST(Samples, AreValidListedAndCoverEveryStrategy) {
 /// refusals["Name"].
 std::set<std::string> refusal_reasons_in(const std::string& code) {
   std::set<std::string> reasons;
-  static const std::regex kMade(R"re((?:(?:\{|stays\()\s*"([A-Z][A-Za-z]+)",\s*(?:"[a-z]|pod_group))|refusals\["([A-Za-z]+)"\])re");
-  for (std::sregex_iterator at(code.begin(), code.end(), kMade), end; at != end; ++at) reasons.insert((*at)[(*at)[1].matched ? 1 : 2]);
+  static const std::regex kMade(
+      R"re((?:(?:\{|stays\()\s*"([A-Z][A-Za-z]+)",\s*(?:"[a-z]|pod_group))|refusals\["([A-Za-z]+)"\])re");
+  for (std::sregex_iterator at(code.begin(), code.end(), kMade), end; at != end; ++at)
+    reasons.insert((*at)[(*at)[1].matched ? 1 : 2]);
   return reasons;
 }
 

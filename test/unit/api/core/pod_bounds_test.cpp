@@ -161,8 +161,18 @@ TEST(PodBounds, TermsCountAsForeignUnlessTheyKeepToTheNamespace) {
   affinity.required_pod_affinity[3].namespace_selector = LabelSelector{};
   affinity.preferred_pod_anti_affinity.resize(1);
   affinity.preferred_pod_anti_affinity[0].second.namespaces = {"db"};
-  EXPECT_EQ(pod_term_count(affinity), 5U);
-  EXPECT_EQ(foreign_term_count(affinity, "shop"), 3U);
+  EXPECT_EQ(pod_term_weight(affinity), 5U);
+  EXPECT_EQ(foreign_term_weight(affinity, "shop"), 3U);
+}
+
+TEST(PodBounds, TermsWithManyPartsWeighMore) {
+  Affinity affinity;
+  affinity.required_pod_affinity.resize(2);
+  affinity.required_pod_affinity[0].label_selector.emplace().requirements.push_back(
+      {"app", SelectorOperator::kNotIn, std::vector<std::string>(4096, "v")});
+  affinity.required_pod_affinity[1].namespaces.assign(15, "db");
+  EXPECT_EQ(pod_term_weight(affinity), 257U + 1U);
+  EXPECT_EQ(foreign_term_weight(affinity, "shop"), 1U);
 }
 
 /// However many workloads there are: pods of one workload share their affinity, or each would count by itself.
@@ -175,6 +185,15 @@ TEST(PodBounds, EqualAffinitiesAreOneInMemory) {
   int shared = 0;
   for (int i = 0; i < 200; ++i) shared += pod_with(spec(i)).affinity == pods[static_cast<std::size_t>(i)].affinity;
   EXPECT_GE(shared, 190) << "two of them may meet in one slot";
+}
+
+TEST(AccessModes, AreEachKeptOnce) {
+  std::string modes;
+  for (int i = 0; i < 1000; ++i) modes += R"("ReadWriteOnce","ReadOnlyMany",)";
+  const auto claim =
+      decode_pvc(R"({"metadata":{"name":"c"},"spec":{"accessModes":[)" + modes + R"("ReadWriteMany"]}})");
+  ASSERT_TRUE(claim);
+  EXPECT_THAT(claim->access_modes, testing::ElementsAre("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"));
 }
 
 TEST(ResourceLists, AreSortedWhateverTheOrderOfTheText) {

@@ -82,4 +82,29 @@ TEST(StoredTimes, OfAFinishedOneAndOfAPolicy) {
   EXPECT_EQ(policy.last_cycle->start, kNow + kAhead) << "the next cycle is due at once, and heals it";
 }
 
+TEST(StoredTimes, InRefsHappenedNow) {
+  EvacuationStatus status;
+  status.refs = {{"preHookSince", base::format_time(kNow + kAhead)},
+                 {"preHookNext", base::format_time(kNow + seconds(60))},
+                 {"troubleSince", base::format_time(kNow - seconds(60))},
+                 {"preHook", "Running"},
+                 {"finishedBefore", "-"}};
+  const auto before = status.refs;
+  api::correct_times(status, kNow);
+  EXPECT_EQ(status.refs[0].second, base::format_time(kNow));
+  status.refs[0] = before[0];
+  EXPECT_EQ(status.refs, before);
+}
+
+TEST(StoredTimes, ThatAreDueAreBoundedWhateverElseIsStored) {
+  EvacuationStatus status = blocked(kNow - minutes(5));
+  status.deadline = status.next_action_at = kNow + hours(24 * 365);
+  api::correct_times(status, kNow);
+  EXPECT_EQ(status.deadline, kNow + hours(24 * 14));
+  EXPECT_EQ(status.next_action_at, kNow + hours(24 * 14));
+  const EvacuationStatus corrected = status;
+  api::correct_times(status, kNow + minutes(3));
+  EXPECT_EQ(status, corrected);
+}
+
 }  // namespace stored_times_test

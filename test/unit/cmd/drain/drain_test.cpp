@@ -108,9 +108,10 @@ TEST(DrainVerdict, KeepsPodsOfGroupsThatLeaveAsAWhole) {
   EXPECT_EQ(judge(pod, rules).fate, DrainFate::kEvacuate);
   rules.pod_groups->back().is_disrupted_whole = true;
   EXPECT_EQ(judge(pod, rules).fate, DrainFate::kRefuse);
-  EXPECT_EQ(judge(pod, rules).reason,
-            "cannot leave alone: its PodGroup g (scheduling.k8s.io) has disruptionMode All: its pods do not leave one by "
-            "one");
+  EXPECT_EQ(
+      judge(pod, rules).reason,
+      "cannot leave alone: its PodGroup g (scheduling.k8s.io) has disruptionMode All: its pods do not leave one by "
+      "one");
   EXPECT_EQ(judge(pod, rules).flag, "");
 }
 

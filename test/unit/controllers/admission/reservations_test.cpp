@@ -145,6 +145,30 @@ TEST_F(KeptPlace, IsGivenBackWhenTheEvacuationEnds) {
   EXPECT_EQ(keep(b, {"n1", "n2"}), "");
 }
 
+/// A pod that is created, scheduled and pulls its image takes a while to be there.
+TEST_F(KeptPlace, IsHeldBetweenThePodsEndAndTheBindingOfItsReplacement) {
+  const auto a = vm("a", "n1");
+  const auto b = vm("b", "n2");
+  const std::set<std::string> emptied{"n1", "n2"};
+  EXPECT_EQ(keep(a, emptied), "");
+  remove("a");
+  EXPECT_THAT(keep(b, emptied), HasSubstr("no node has capacity")) << "nothing of it is there";
+  add(PodBuilder("a-2").cpu(3000).owned_by("VirtualMachineInstance", "a"));
+  EXPECT_THAT(keep(b, emptied), HasSubstr("no node has capacity")) << "it is Pending";
+  remove("a-2");
+  add(PodBuilder("a-2").on("n1").cpu(3000).owned_by("VirtualMachineInstance", "a"));
+  EXPECT_EQ(keep(b, emptied), "") << "it went elsewhere";
+}
+
+TEST_F(KeptPlace, OfAPodThatHasEndedIsHeldAsWell) {
+  const auto a = vm("a", "n1");
+  const auto b = vm("b", "n2");
+  EXPECT_EQ(keep(a, {"n1", "n2"}), "");
+  remove("a");
+  add(PodBuilder("a").on("n1").cpu(3000).owned_by("VirtualMachineInstance", "a").phase(api::PodPhase::kFailed));
+  EXPECT_THAT(keep(b, {"n1", "n2"}), HasSubstr("no node has capacity"));
+}
+
 TEST_F(KeptPlace, SeesWhatOthersTookASecondAgo) {
   const auto a = web("a", "n1");
   EXPECT_EQ(keep(a, {"n1", "n2"}), "");

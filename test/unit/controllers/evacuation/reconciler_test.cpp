@@ -532,6 +532,46 @@ TEST_F(Shell, DecidesOnLiveReadsNotOnTheCache) {
   for (const std::string& call : server.log) EXPECT_EQ(call.find("eviction\""), std::string::npos);
 }
 
+/// Reads two things that it can do without, and one that it needs.
+class Reader final : public evictors::Evictor {
+ public:
+  std::string_view name() const override { return "reader"; }
+  std::vector<evictors::Read> reads(const evictors::EvictorContext&) const override {
+    std::vector<evictors::Read> all;
+    for (const char* path : {"/status/of-1", "/status/of-2", "/needed/cluster"}) {
+      evictors::Read read;
+      read.name = path;
+      read.request.path = std::string("/x") + path;
+      read.optional = read.name.starts_with("/status");
+      all.push_back(std::move(read));
+    }
+    return all;
+  }
+  evictors::Probe probe(const evictors::EvictorContext&) const override { return {}; }
+  evictors::EvictionStep plan(const evictors::EvictorContext&) const override { return {}; }
+  evictors::Classification classify(const evictors::EvictorContext&, const evictors::Action&,
+                                    const evictors::CallResult&) const override {
+    return {};
+  }
+};
+
+TEST_F(Shell, SendsNoOptionalReadAfterOneThatWasNotAnswered) {
+  registry.add(std::make_unique<Reader>());
+  server.evacuation["spec"]["evictors"] = Json::array({{{"name", "reader"}}});
+  api::Evacuation evacuation = make_evacuation();
+  evacuation.spec.evictors = {{"reader", {}}};
+  put(evacuation);
+  for (int i = 0; i < 50; ++i) server.script("/status/of-1", base::Error{base::ErrorCode::kTimeout, "1 s"});
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_GT(calls("GET /status/of-1"), 0);
+  EXPECT_EQ(calls("GET /status/of-2"), 0);
+  EXPECT_EQ(calls("GET /needed/cluster"), calls("GET /status/of-1"));
+  server.scripted.clear();
+  clock.advance(seconds(5));
+  ASSERT_TRUE(reconciler.reconcile(key));
+  EXPECT_GT(calls("GET /status/of-2"), 0) << "the next look asks again";
+}
+
 TEST_F(Shell, RecordsTheAnswerOnTopOfSomebodyElsesWrite) {
   server.script("/status",
                 ScriptedServer::json(409, R"({"kind":"Status","reason":"Conflict","code":409})"));  // the intent

@@ -76,7 +76,8 @@ class SilentEvents final : public kube::EventSink {
 /// One operator's policy controller, as long as it leads.
 class Leader {
  public:
-  Leader(kube::Transport& server, const base::Clock& clock, scheduling::SnapshotInput& cluster)
+  Leader(kube::Transport& server, const base::Clock& clock, scheduling::SnapshotInput& cluster,
+         const base::Clock* steady = nullptr)
       : triggers(
             clock, [](const std::string&, base::Duration) {}, [] { return true; }),
         client_(server, nullptr),
@@ -103,6 +104,7 @@ class Leader {
                                                              };
                                                            },
                                                        .triggers = &triggers,
+                                                       .steady = steady,
                                                        .hints_in_force = [this] { return has_hints; }});
     reconciler_->set_stopping([this] { return is_stopping.load(); });
   }
@@ -182,6 +184,27 @@ class RestartMemory : public testing::Test {
   scheduling::SnapshotInput cluster_;
 };
 
+/// Somebody sets it forward all the time.
+class RestlessClock final : public base::Clock {
+ public:
+  base::TimePoint now() const override { return kNoon + minutes(++asked_); }
+
+ private:
+  mutable std::atomic<int> asked_ = 0;
+};
+
+using PlanTime = RestartMemory;
+
+/// A cycle has three minutes.
+TEST_F(PlanTime, IsNotTheWallClocks) {
+  strategies_ = {{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 60}}}}};
+  set_restarts(0);
+  const RestlessClock wall;
+  Leader leader(server_, wall, cluster_, &clock_);
+  leader.reconcile(policy());
+  EXPECT_EQ(server_.status["lastCycle"]["nominated"], 1);
+}
+
 TEST_F(RestartMemory, IsTakenOverByTheNextLeader) {
   auto leader = new_leader();
   set_restarts(2);
@@ -252,8 +275,8 @@ TEST_F(RestartMemory, OfAPolicyThatBalancesThereIsAMetricOfTheImbalance) {
 
 /// Rows say why nothing is moved.
 TEST_F(RestartMemory, NodeClassesHaveRowsOnlyWhereNothingIsMoved) {
-  strategies_ = {{{"name", "LowNodeUtilization"},
-                  {"args", {{"thresholds", {{"cpu", 20}}}, {"targetThresholds", {{"cpu", 50}}}}}}};
+  strategies_ = {
+      {{"name", "LowNodeUtilization"}, {"args", {{"thresholds", {{"cpu", 20}}}, {"targetThresholds", {{"cpu", 50}}}}}}};
   const auto set_load = [&](std::int64_t of_second) {
     builders::ClusterBuilder builder;
     builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));

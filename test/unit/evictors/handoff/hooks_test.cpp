@@ -167,6 +167,47 @@ TEST(Hooks, FailClosedWhenThePolicyCannotBeRead) {
   EXPECT_EQ(StatefulHandoff().probe(nonsense.look()).support, Support::kUnsupported);
 }
 
+/// No other evictor runs the hooks, or asks the pod's operator.
+TEST(Hooks, ThatCannotBeUsedOrReadKeepThePodFromOtherEvictors) {
+  struct Row {
+    const char* what;
+    Json hooks;
+    int status;
+    bool with_service;
+  };
+  const std::vector<Row> rows = {
+      {"the service is not configured", {{"pre", kWebhook}}, 200, false},
+      {"the policy is not to be read", {{"pre", kWebhook}}, 500, true},
+      {"the policy was not read", {{"pre", kWebhook}}, 0, true},
+      {"forbidden", {{"pre", kWebhook}}, 403, true},
+      {"the policy is gone", {{"pre", kWebhook}}, 404, true},
+      {"nonsense", {{"pre", {{"webhook", 7}}}}, 200, true},
+  };
+  const api::Pod plain = pod();
+  api::Pod broker = pod();
+  broker.meta.labels = api::StringMap(
+      std::vector<std::pair<std::string, std::string>>{{"strimzi.io/kind", "Kafka"}, {"strimzi.io/name", "a-kafka"}});
+  for (const Row& row : rows) {
+    for (const api::Pod& target : {plain, broker}) {
+      Hooked world(row.hooks);
+      world.target = target;
+      world.policy_status = row.status;
+      if (!row.with_service) world.services.clear();
+      EXPECT_NE(StatefulHandoff().probe(world.look()).support, Support::kSupported) << row.what;
+      EXPECT_TRUE(StatefulHandoff().owner_decides(world.look())) << row.what;
+      const bool may_pass = row.status == 500 || row.status == 0 || row.status == 403;
+      EXPECT_EQ(StatefulHandoff().probe(world.look()).hold, may_pass) << row.what;
+    }
+  }
+  Hooked beside(Json{{"migrate", kJobHook}});
+  beside.target = broker;
+  EXPECT_TRUE(StatefulHandoff().owner_decides(beside.look())) << "hooks.migrate beside an adapter";
+  Hooked usable(Json{{"pre", kWebhook}});
+  EXPECT_FALSE(StatefulHandoff().owner_decides(usable.look())) << "hooks that run are no operator";
+  Hooked without(Json::object());
+  EXPECT_FALSE(StatefulHandoff().owner_decides(without.look()));
+}
+
 TEST(Hooks, NameAServiceThatIsNotConfigured) {
   Hooked world(Json{{"post", kWebhook}});
   world.services.clear();

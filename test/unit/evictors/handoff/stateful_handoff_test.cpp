@@ -40,6 +40,14 @@ api::Pod tablet(Strings annotations = {}) {
   return pod(std::move(annotations));
 }
 
+/// As operator v2 makes them: with the labels of v1 beside its own.
+api::Pod tikv_v2(const char* component = "tikv") {
+  return labelled({{"app.kubernetes.io/component", component},
+                   {"app.kubernetes.io/managed-by", "tidb-operator"},
+                   {"pingcap.com/component", component},
+                   {"pingcap.com/managed-by", "tidb-operator"}});
+}
+
 api::Evacuation with_adapter(const char* adapter, EvacuationPhase phase) {
   auto of = evacuation(phase);
   of.status.evictor = "stateful-handoff";
@@ -148,8 +156,12 @@ TEST(HandoffAdapterChoice, FollowsWhatThePodShows) {
        labelled({{"postgres-operator.crunchydata.com/cluster", "pg"},
                  {"postgres-operator.crunchydata.com/role", "pgbouncer"}}),
        "unsupported"},
-      {"TiKV of operator v2",
+      {"TiKV of operator v2, as its newPod labels it", tikv_v2(), "tikv-v2"},
+      {"TiKV of operator v2 without the recommended labels",
+       labelled({{"pingcap.com/component", "tikv"}, {"pingcap.com/managed-by", "tidb-operator"}}), "tikv-v2"},
+      {"TiKV of operator v2 without its own label of the manager",
        labelled({{"pingcap.com/component", "tikv"}, {"app.kubernetes.io/managed-by", "tidb-operator"}}), "tikv-v2"},
+      {"PD of operator v2", tikv_v2("pd"), "unsupported"},
       {"Zalando replica", labelled({{"cluster-name", "pg"}, {"spilo-role", "replica"}}), "patroni"},
       {"a cluster label that would break a URL", labelled({{"cnpg.io/cluster", "../../secrets"}}), "unsupported"},
       {"PGO replica",
@@ -167,8 +179,7 @@ TEST(HandoffAdapterChoice, FollowsWhatThePodShows) {
 
 TEST(HandoffAdapterChoice, EvictsTikvOfOperatorV2WithItsOwnGracePeriodOnly) {
   auto of = evacuation(EvacuationPhase::kRequesting);
-  const api::Pod target =
-      labelled({{"pingcap.com/component", "tikv"}, {"app.kubernetes.io/managed-by", "tidb-operator"}});
+  const api::Pod target = tikv_v2();
   const auto plan = StatefulHandoff().plan(context(of, target));
   ASSERT_TRUE(plan.action);
   EXPECT_EQ(plan.action->name, "PostEviction");
@@ -180,8 +191,7 @@ TEST(HandoffAdapterChoice, EvictsTikvOfOperatorV2WithItsOwnGracePeriodOnly) {
   EXPECT_NE(probe.reason.find("gracePeriodSeconds"), std::string::npos) << probe.reason;
   EXPECT_TRUE(StatefulHandoff().owner_decides(context(of, target))) << "no other evictor cuts it short";
   for (const char* other : {"pd", "tidb", "tiflash"}) {
-    const api::Pod free =
-        labelled({{"pingcap.com/component", other}, {"app.kubernetes.io/managed-by", "tidb-operator"}});
+    const api::Pod free = tikv_v2(other);
     EXPECT_FALSE(StatefulHandoff().owner_decides(context(of, free))) << other;
   }
 }
@@ -196,6 +206,18 @@ TEST(HandoffMark, ByEvictionIsForTheWebhookOnly) {
   EXPECT_EQ(api::Json::parse(plan.action->request.body)["deleteOptions"]["preconditions"]["resourceVersion"], "0")
       << "the API server refuses it where the webhook lets it through";
   EXPECT_FALSE(StatefulHandoff().observe(asked).failed);
+  const auto let_through = [&](base::TimePoint now) {
+    asked.now = now;
+    const auto meaning = StatefulHandoff().classify(
+        asked, *plan.action, kube::Response{409, R"({"kind":"Status","reason":"Conflict","code":409})", {}, ""});
+    for (const auto& ref : meaning.refs) of.status.refs = {ref};
+    return meaning.answer;
+  };
+  EXPECT_EQ(let_through(kNoon), ResponseClass::kRetryLater) << "one call that bypasses the webhook is no verdict";
+  EXPECT_EQ(let_through(kNoon + base::seconds(29)), ResponseClass::kRetryLater);
+  EXPECT_EQ(let_through(kNoon + base::seconds(30)), ResponseClass::kConflict);
+  EXPECT_EQ(let_through(kNoon - base::seconds(3600)), ResponseClass::kRetryLater) << "by a clock that was ahead";
+  EXPECT_EQ(let_through(kNoon - base::seconds(3570)), ResponseClass::kConflict);
   of.status.intent = api::EvacuationIntent{"PostEviction", kToken, kNoon, true, "Conflict", "mark=absent"};
   const auto failed = StatefulHandoff().observe(asked).failed;
   ASSERT_TRUE(failed);

@@ -379,6 +379,12 @@ TEST(CloudNativePg, ReadsTheStatusOfItsCandidatesByThePodProxy) {
     if (read.name == "instance-status/web-2") path = read.request.path;
   }
   EXPECT_EQ(path, "/api/v1/namespaces/shop/pods/https:web-2:8000/proxy/pg/status");
+  for (const auto& read : StatefulHandoff().reads(world.look())) {
+    EXPECT_EQ(read.optional, read.name.starts_with("instance-status/")) << read.name;
+    if (read.optional) {
+      EXPECT_EQ(read.request.timeout, base::seconds(1)) << read.name;
+    }
+  }
 }
 
 TEST(CloudNativePg, OfEdbIsPatchedInItsOwnGroup) {
@@ -800,6 +806,131 @@ TEST(Patroni, IsFoundByOtherLabelsAndByWhatItWritesOnItsPods) {
   EXPECT_EQ(Json::parse(plan.action->request.body)["candidate"], "web-2");
 }
 
+/// Zalando's operator names the label by pod_role_label.
+TEST(Patroni, TakesTheRoleOfItsAnnotationWhereTheLabelHasAnotherKey) {
+  struct Row {
+    const char* what;
+    Json status;
+    NextMove next;
+    bool ready;
+  };
+  const Json url = {{"api_url", "http://10.0.0.7:8008/patroni"}};
+  const std::vector<Row> rows = {
+      {"a replica", {{"state", "running"}, {"role", "replica"}}, NextMove::kAct, true},
+      {"the primary", {{"state", "running"}, {"role", "master"}}, NextMove::kAct, false},
+      {"not running", {{"state", "stopping"}, {"role", "replica"}}, NextMove::kWait, false},
+      {"no annotation", Json::object(), NextMove::kWait, false},
+  };
+  for (const Row& row : rows) {
+    World world(kPatroni, "replica");
+    const bool leads = row.status.value("role", "") == "master";
+    for (Json& item : world.items) {
+      Json& labels = item["metadata"]["labels"];
+      labels.erase("spilo-role");
+      const bool is_leader = item["metadata"]["name"] == (leads ? "web-1" : "web-2");
+      describe(item, {{"role", is_leader ? "master" : "replica"}});
+    }
+    world.target.meta.labels = api::StringMap(Strings{{"application", "spilo"}, {"cluster-name", "pg"}});
+    Json status = url;
+    status.update(row.status);
+    world.target.meta.annotations = api::StringMap(Strings{{"status", status.dump()}});
+    const auto plan = StatefulHandoff().plan(world.look());
+    EXPECT_EQ(plan.next, row.next) << row.what;
+    EXPECT_EQ(StatefulHandoff().observe(world.look()).ready, row.ready) << row.what;
+    if (row.next == NextMove::kWait) {
+      EXPECT_NE(plan.why.find("parameter roleLabel"), std::string::npos) << plan.why;
+    }
+  }
+}
+
+TEST(Patroni, OfCitusLooksAtItsOwnGroupOnly) {
+  World world(kPatroni, "replica", EvacuationPhase::kInProgress);
+  const auto in_group = [&](int at, const char* group) {
+    world.items[at]["metadata"]["labels"]["citus-group"] = group;
+  };
+  auto labels = Strings{{"cluster-name", "pg"}, {"spilo-role", "replica"}, {"citus-group", "1"}};
+  world.target.meta.labels = api::StringMap(labels);
+  in_group(0, "1");
+  in_group(1, "1");
+  in_group(2, "0");
+  EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready) << "web-2 leads another group";
+  in_group(2, "1");
+  EXPECT_TRUE(StatefulHandoff().observe(world.look()).ready);
+  world.more = keys("web-2");
+  std::set<std::string> paths;
+  for (const auto& read : StatefulHandoff().reads(world.look())) paths.insert(read.request.path);
+  EXPECT_TRUE(paths.contains("/api/v1/namespaces/shop/endpoints/pg-1")) << testing::PrintToString(paths);
+  EXPECT_TRUE(paths.contains("/api/v1/namespaces/shop/endpoints/pg-1-failover"));
+  labels.back().second = "../x";
+  world.target.meta.labels = api::StringMap(labels);
+  for (const auto& read : StatefulHandoff().reads(world.look()))
+    EXPECT_EQ(read.request.path.find(".."), std::string::npos) << read.request.path;
+}
+
+TEST(Patroni, OfAStandbyClusterHasNoSynchronousStandbys) {
+  for (const auto& [standby, want] : {std::pair<Json, const char*>{{{"host", "10.0.0.9"}}, "web-2"},
+                                      {{{"restore_command", "x"}}, "web-2"},
+                                      {Json::object(), ""},
+                                      {nullptr, ""}}) {
+    World world(kPatroni, "standby_leader");
+    world.more = keys("web-1", {{"synchronous_mode", true}, {"standby_cluster", standby}});
+    EXPECT_EQ(chosen(world), want) << standby;
+  }
+}
+
+/// For both operators: the replica would be evicted as the primary that it becomes.
+TEST(Patroni, KeepsAReplicaThatASwitchoverMayPromote) {
+  for (const Flavour* flavour : {&kPatroni, &kPgo}) {
+    struct Row {
+      const char* what;
+      Document failover;
+      bool ready;
+    };
+    const std::vector<Row> rows = {
+        {"to this pod", key("failover", {{"leader", "web-2"}, {"member", "web-1"}}), false},
+        {"to any member", key("failover", {{"leader", "web-2"}}), false},
+        {"by hand, to this pod", key("failover", {{"member", "web-1"}}), false},
+        {"to another", key("failover", {{"leader", "web-2"}, {"member", "web-3"}}), true},
+        {"away from a former leader", key("failover", {{"leader", "web-9"}, {"member", "web-1"}}), true},
+        {"for tomorrow",
+         key("failover", {{"leader", "web-2"}, {"member", "web-1"}, {"scheduled_at", "2026-11-22T00:00:00Z"}}), true},
+        {"none", no_key("failover"), true},
+        {"not known", {"patroni/failover", 503, "busy"}, false},
+    };
+    for (const Row& row : rows) {
+      World world(*flavour, "replica", EvacuationPhase::kInProgress);
+      world.more = keys("web-2");
+      world.more[3] = row.failover;
+      const auto plan = StatefulHandoff().plan(world.look());
+      EXPECT_EQ(plan.next, row.ready ? NextMove::kAct : NextMove::kWait) << flavour->adapter << " " << row.what;
+      EXPECT_EQ(StatefulHandoff().observe(world.look()).ready, row.ready) << flavour->adapter << " " << row.what;
+      if (!row.ready) {
+        EXPECT_NE(plan.why.find("switchover"), std::string::npos) << plan.why;
+      }
+    }
+    World asks(*flavour, "replica", EvacuationPhase::kInProgress);
+    asks.more = {key("leader-endpoints", {{"leader", "web-2"}})};
+    const auto reads = StatefulHandoff().reads(asks.look());
+    EXPECT_TRUE(std::ranges::any_of(reads, [](const auto& each) { return each.name == "patroni/failover"; }))
+        << flavour->adapter;
+  }
+}
+
+TEST_P(Switchover, EvictsThePodAsItWasJudged) {
+  World world(GetParam(), "replica");
+  const auto plan = StatefulHandoff().plan(world.look());
+  ASSERT_TRUE(plan.action);
+  const Json body = Json::parse(plan.action->request.body);
+  EXPECT_EQ(body["deleteOptions"]["preconditions"]["resourceVersion"], "41");
+  const auto conflict = kube::Response{
+      409,
+      R"({"kind":"Status","status":"Failure","reason":"Conflict","code":409,"message":"the object has changed"})",
+      {},
+      ""};
+  EXPECT_EQ(StatefulHandoff().classify(world.look(), *plan.action, conflict).answer, ResponseClass::kConflict)
+      << "looks again";
+}
+
 TEST(Patroni, IsNotAskedAgainForCredentialsThatItDoesNotTake) {
   for (const auto& [code, body] :
        {std::pair(401, "no auth header received"), {401, "not authenticated"}, {403, "Access is denied"}}) {
@@ -808,6 +939,18 @@ TEST(Patroni, IsNotAskedAgainForCredentialsThatItDoesNotTake) {
     const auto meaning = StatefulHandoff().classify(world.look(), *plan.action, kube::Response{code, body, {}, ""});
     EXPECT_EQ(meaning.answer, ResponseClass::kPermanent) << body;
     EXPECT_NE(meaning.message.find("by parameter service"), std::string::npos) << meaning.message;
+  }
+}
+
+TEST(Patroni, BehindAServiceIsTheOneWhoRefusesCredentials) {
+  for (const char* body : {"", "Unauthorized", R"({"kind":"Error"})"}) {
+    World world(kPatroni, "master");
+    auto context = world.look();
+    context.parameters.emplace_back("service", "patroni");
+    const auto plan = StatefulHandoff().plan(context);
+    const auto meaning = StatefulHandoff().classify(context, *plan.action, kube::Response{401, body, {}, ""});
+    EXPECT_EQ(meaning.answer, ResponseClass::kPermanent) << body;
+    EXPECT_NE(meaning.message.find("credentials of service patroni"), std::string::npos) << meaning.message;
   }
 }
 
@@ -830,6 +973,8 @@ TEST(Patroni, ReadsItsAnswers) {
       {403, R"({"kind":"Status","message":"pods \"web-1\" is forbidden: cannot create resource \"pods/proxy\""})",
        ResponseClass::kForbidden},
       {401, "Unauthorized", ResponseClass::kAuth},
+      {401, "", ResponseClass::kAuth},
+      {429, "slow down", ResponseClass::kRetryLater},
   };
   for (const Row& row : rows) {
     World world(kPatroni, "master");
@@ -860,6 +1005,19 @@ TEST(Pgo, TriggersWithItsTokenAndWaitsForTheOperatorsWord) {
   EXPECT_FALSE(StatefulHandoff().observe(after.look()).ready);
   after.cluster["status"]["patroni"]["switchover"] = kToken;
   EXPECT_TRUE(StatefulHandoff().observe(after.look()).ready);
+}
+
+TEST(Pgo, BelievesTheLeaderKeyOfItsPatroniAndNotAStaleLabel) {
+  World world(kPgo, "replica", EvacuationPhase::kInProgress);
+  world.more = keys("web-3");
+  EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready) << "web-2 is frozen, with the label of a leader";
+  world.more = {key("leader-endpoints", {{"ttl", "30"}})};
+  EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready) << "no member leads";
+  world.more = keys("web-2");
+  EXPECT_TRUE(StatefulHandoff().observe(world.look()).ready);
+  const auto reads = StatefulHandoff().reads(world.look());
+  EXPECT_TRUE(std::ranges::any_of(
+      reads, [](const auto& each) { return each.request.path == "/api/v1/namespaces/shop/endpoints/pg-ha"; }));
 }
 
 TEST(Pgo, NamesTheSwitchThatIsOff) {

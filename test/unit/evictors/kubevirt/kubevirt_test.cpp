@@ -122,6 +122,7 @@ const std::string kPrefix = "admission webhook \"virt-launcher-eviction-intercep
 
 TEST_P(KubeVirtAnswers, EveryRowOfTheDecisionTable) {
   World world;
+  world.vmi["status"]["conditions"] = Json::array({{{"type", "LiveMigratable"}, {"status", "False"}}});
   evictors::Action action;
   action.name = "PostEviction";
   const Json status = {
@@ -182,6 +183,7 @@ TEST(KubeVirtNotMigratable, IsWaitedForUntilTheConditionSaysNo) {
   EXPECT_EQ(verdict().answer, ResponseClass::kRetryLater);
   EXPECT_EQ(verdict().retry_after, base::seconds(10));
   world.vmi["status"]["phase"] = "Running";
+  EXPECT_EQ(verdict().answer, ResponseClass::kRetryLater) << "Running, and the condition is still to come";
   world.vmi["status"]["conditions"] = Json::array({{{"type", "LiveMigratable"}, {"status", "True"}}});
   EXPECT_EQ(verdict().answer, ResponseClass::kRetryLater) << "it says so since a moment ago";
   for (const char* phase : {"Scheduled", "Running"}) {
@@ -212,6 +214,20 @@ TEST(KubeVirtNotMigratable, ABootingGuestIsNotShutDownForThat) {
   }
 }
 
+TEST(KubeVirtNotMigratable, AGuestThatBootsAgainBetweenTwoCallsIsNotShutDown) {
+  World world;
+  world.evacuation.status.phase = EvacuationPhase::kRequesting;
+  world.vmi["spec"]["evictionStrategy"] = "LiveMigrateIfPossible";
+  EXPECT_FALSE(kEvictor.observe(world.context()).failed) << "the mark is set: the call is in effect";
+  world.vmi["status"].erase("evacuationNodeName");
+  const auto failed = kEvictor.observe(world.context()).failed;
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->reason, "MigratabilityUnknown");
+  EXPECT_TRUE(failed->retryable);
+  world.vmi["status"]["conditions"] = Json::array({{{"type", "LiveMigratable"}, {"status", "True"}}});
+  EXPECT_FALSE(kEvictor.observe(world.context()).failed);
+}
+
 struct ShutdownCase {
   const char* name;
   const char* strategy;
@@ -234,6 +250,11 @@ TEST_P(KubeVirtShutdown, IsNotAPolicysToDecide) {
   builders::set_policy(world.evacuation, "balance");
   const auto failed = kEvictor.observe(world.context()).failed;
   EXPECT_EQ(failed ? failed->reason : "", GetParam().refused) << (failed ? failed->message : "");
+  world.evacuation.status.phase = EvacuationPhase::kRequesting;
+  EXPECT_FALSE(kEvictor.observe(world.context()).failed) << "the mark is set: the call is in effect";
+  world.vmi["status"].erase("evacuationNodeName");
+  const auto repeated = kEvictor.observe(world.context()).failed;
+  EXPECT_EQ(repeated ? repeated->reason : "", GetParam().refused) << "before each call";
   world.parameters = {{"allowShutdown", "true"}};
   EXPECT_FALSE(kEvictor.observe(world.context()).failed);
 }
@@ -579,6 +600,13 @@ TEST_P(KubeVirtObserve, Sees) {
   GetParam().check(kEvictor.observe(world.context()));
 }
 using Seen = evictors::Observation;
+/// The pod was made for that migration, and the guest runs elsewhere.
+void target_for(World& world, const char* migration) {
+  world.pod.meta.labels =
+      api::StringMap({{"kubevirt.io", "virt-launcher"}, {"kubevirt.io/migrationJobUID", migration}});
+  world.vmi["status"]["nodeName"] = "node-0";
+  world.vmi["status"]["activePods"] = {{"another-pod", "node-0"}};
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Evictors, KubeVirtObserve,
@@ -611,6 +639,35 @@ INSTANTIATE_TEST_SUITE_P(
                       s.migration("m", "Scheduled", "node-0");
                     },
                     [](const Seen& s) { EXPECT_EQ(ref_in(s.refs, "hostedVm"), "false"); }},
+        ObserveCase{"ATargetPodWhoseMigrationHadFailedBefore",
+                    [](World& s) {
+                      target_for(s, "uid-m");
+                      s.migration("m", "Failed", "node-0");
+                    },
+                    [](const Seen& s) { EXPECT_EQ(ref_in(s.refs, "hostedVm"), "false"); }},
+        ObserveCase{"ATargetPodWhoseFailedMigrationIsGone",
+                    [](World& s) {
+                      target_for(s, "uid-m");
+                      s.vmi["status"]["migrationState"] = {{"migrationUid", "uid-m"},
+                                                           {"sourceNode", "node-0"},
+                                                           {"failed", true},
+                                                           {"endTimestamp", "2026-11-21T11:00:00Z"}};
+                    },
+                    [](const Seen& s) { EXPECT_EQ(ref_in(s.refs, "hostedVm"), "false"); }},
+        ObserveCase{"APodThatTheGuestHasLeftSince",
+                    [](World& s) {
+                      target_for(s, "uid-old");
+                      s.vmi["status"]["migrationState"] = {{"migrationUid", "uid-m"},
+                                                           {"sourceNode", "node-1"},
+                                                           {"endTimestamp", "2026-11-21T12:00:00Z"}};
+                    },
+                    [](const Seen& s) { EXPECT_EQ(ref_in(s.refs, "hostedVm"), ""); }},
+        ObserveCase{"APodWhoseMigrationCameAboutAndTheGuestHasLeft",
+                    [](World& s) {
+                      target_for(s, "uid-m");
+                      s.migration("m", "Succeeded", "node-2");
+                    },
+                    [](const Seen& s) { EXPECT_EQ(ref_in(s.refs, "hostedVm"), ""); }},
         ObserveCase{"OnceTheGuestRunsInItItIsNone",
                     [](World& s) { s.evacuation.status.refs.emplace_back("hostedVm", "false"); },
                     [](const Seen& s) { EXPECT_EQ(ref_in(s.refs, "hostedVm"), "true"); }},
@@ -1092,6 +1149,23 @@ INSTANTIATE_TEST_SUITE_P(
         ArriveCase{"StartedAgain", [](World& s) { s.vmi["metadata"]["uid"] = "another"; }, State::kArrived, false},
         ArriveCase{"Unreadable", [](World& s) { s.vmi_status = 500; }, State::kPending, false}),
     [](const auto& info) { return info.param.name; });
+
+TEST(KubeVirtArrive, AVmThatWasDeletedIsGone) {
+  for (const bool terminating : {false, true}) {
+    World world;
+    world.evacuation.status.phase = EvacuationPhase::kVerifying;
+    world.evacuation.status.refs.emplace_back("virtualMachine", "db");
+    world.with_pod = false;
+    gone(world);
+    world.machine_status = terminating ? 200 : 404;
+    world.machine = terminating ? Json{{"metadata", {{"deletionTimestamp", "2026-11-21T12:00:00Z"}}}}
+                                : Json{{"kind", "Status"}, {"details", {{"name", "db"}}}};
+    EXPECT_EQ(kEvictor.verify(world.context()).kind, api::OutcomeKind::kTargetGone);
+    world.evacuation.status.outcome = api::EvacuationOutcome{};
+    world.evacuation.status.outcome->kind = api::OutcomeKind::kEvicted;
+    EXPECT_FALSE(kEvictor.verify(world.context()).kind) << "it left by our eviction before";
+  }
+}
 
 // --- parameters and hostile input
 

@@ -153,6 +153,11 @@ TEST(EvictionRequestReads, LooksAtAllEvictionsBeforeItBelievesThatThereIsNone) {
   EXPECT_TRUE(names[2].starts_with("all evictions /apis/lifecycle.k8s.io/v1alpha1/namespaces/shop/evictions"))
       << names[2];
   EXPECT_EQ(names[2].find("labelSelector"), std::string::npos) << names[2];
+  const auto ended = read_names(
+      Case(chosen(EvacuationPhase::kAborting),
+           {request_document(withdrawn()),
+            evictions_document({eviction("pod-1-web-1", Json::array({{{"type", "Failed"}, {"status", "True"}}}))})}));
+  EXPECT_EQ(ended.size(), 3u) << "the newest one may have none, too";
   const auto seen = read_names(Case(chosen(EvacuationPhase::kAborting),
                                     {request_document(withdrawn()), evictions_document({eviction("pod-1-web-1")})}));
   EXPECT_EQ(seen.size(), 2u);
@@ -558,10 +563,24 @@ INSTANTIATE_TEST_SUITE_P(
                  Rollback::kPending,
                  "DeleteEvictionRequest"},
         UndoCase{"Canceled",
-                 {request_document(withdrawn(kCanceled)), evictions_document({eviction("pod-1-web-1", kCanceled)})},
+                 {request_document(withdrawn(kCanceled)), evictions_document({eviction("pod-1-web-1", kCanceled)}),
+                  evictions_document({eviction("pod-1-web-1", kCanceled)}, "all evictions")},
                  {},
                  "",
                  Rollback::kComplete,
+                 "DeleteEvictionRequest"},
+        UndoCase{"TheSecondOfTheChainMayHaveNoLabelsYet",
+                 {request_document(withdrawn(kCanceled)), evictions_document({eviction("pod-1-web-1", kCanceled)})},
+                 {},
+                 "",
+                 Rollback::kPending,
+                 "DeleteEvictionRequest"},
+        UndoCase{"TheSecondOfTheChainHasNoLabelsYet",
+                 {request_document(withdrawn(kCanceled)), evictions_document({eviction("pod-1-web-1", kCanceled)}),
+                  evictions_document({eviction("pod-1-web-1", kCanceled), eviction("pod-2-web-1")}, "all evictions")},
+                 {},
+                 "",
+                 Rollback::kPending,
                  "DeleteEvictionRequest"},
         UndoCase{"TheSecondOfTheChainIsNotCanceledYet",
                  {request_document(withdrawn(kCanceled)),

@@ -121,6 +121,60 @@ TEST(SelectorCache, JoinsTheTermsOfOneOwnerOverOneKey) {
   EXPECT_THAT(got, ElementsAre(std::pair("kubernetes.io/hostname", 1), std::pair("zone", 200)));
 }
 
+/// Pods of a StatefulSet have a label each: their affinity is compared once for all of them.
+TEST(SelectorCache, JoinsOwnersWithOneAffinityUnderManyLabels) {
+  api::Affinity affinity;
+  api::PodAffinityTerm& term = affinity.required_pod_anti_affinity.emplace_back();
+  term.label_selector = builders::labels_in("app", {"web"});
+  term.topology_key = "zone";
+  const auto owners_seen = [&] {
+    ClusterBuilder builder;
+    const auto shared = std::make_shared<const api::Affinity>(affinity);
+    for (const char* name : {"db-0", "db-1", "db-2"})
+      builder.add(PodBuilder(name).label("pod", name).with([&](api::Pod& pod) { pod.affinity = shared; }));
+    const auto pods = builder.add(app("own")).build();
+    SelectorCache cache(*pods);
+    std::vector<std::size_t> owners;
+    for (const auto& each : cache.anti_affinity_terms_of(pods->find_pod("default", "own").value()))
+      owners.push_back(each.owners->size());
+    return owners;
+  };
+  EXPECT_THAT(owners_seen(), ElementsAre(3));
+  affinity.required_pod_anti_affinity[0].mismatch_label_keys = {"pod"};
+  EXPECT_THAT(owners_seen(), ElementsAre(1, 1, 1)) << "what it says depends on the owner's labels";
+}
+
+/// Each pod of namespace "hostile" has its own labels and its own term about all others.
+TEST(SelectorCache, StepsOfOneNamespaceAreBounded) {
+  ClusterBuilder builder;
+  builder.add(app("own")).add(PodBuilder("db").anti_affinity("app", "web", "zone"));
+  constexpr std::size_t kPods = 2000;
+  for (std::size_t i = 0; i < kPods; ++i) {
+    const std::string number = std::to_string(i);
+    builder.add(PodBuilder("h" + number).ns("hostile").label("pod", number).affinity([&](api::Affinity& affinity) {
+      api::PodAffinityTerm& term = affinity.required_pod_anti_affinity.emplace_back();
+      term.label_selector.emplace().requirements.push_back({"k" + number, api::SelectorOperator::kDoesNotExist, {}});
+      term.topology_key = "zone";
+      term.namespace_selector = api::LabelSelector{};
+    }));
+  }
+  const auto pods = builder.build();
+  SelectorCache cache(*pods);
+  const auto of_hostile = [&](const char* ns, const char* name) {
+    std::size_t count = 0;
+    for (const auto& each : cache.anti_affinity_terms_of(pods->find_pod(ns, name).value()))
+      count += pods->pod(each.owners->front()).meta.ns == "hostile" ? 1 : 0;
+    return count;
+  };
+  const std::size_t found = of_hostile("hostile", "h0");
+  EXPECT_GT(found, 300U);
+  EXPECT_LT(found, 1000U) << "of 2,000 terms about 2,000 sets of labels";
+  EXPECT_EQ(cache.anti_affinity_terms_of(pods->find_pod("default", "own").value()).back().owners->size(), 1U);
+  EXPECT_EQ(of_hostile("default", "own") + 1,
+            cache.anti_affinity_terms_of(pods->find_pod("default", "own").value()).size())
+      << "terms of other namespaces are all there";
+}
+
 TEST(SelectorCache, LeavesOutTermsOverKeysThatNoNodeHas) {
   const auto pods = ClusterBuilder()
                         .add(builders::NodeBuilder("n1").label("zone", "a"))

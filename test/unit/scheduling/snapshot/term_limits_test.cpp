@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <map>
 #include <random>
 
@@ -39,17 +40,18 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(ShareCase{"Nothing", {}, 10, {}}, ShareCase{"AllFit", {{0, 4}, {1, 6}}, 10, {}},
                     ShareCase{"TheLastOfTheLargest", {{0, 1}, {1, 5}, {1, 5}, {2, 1}}, 10, {2}},
                     ShareCase{"SmallNamespacesLoseNone", {{0, 9}, {1, 1}, {0, 9}, {2, 1}, {0, 9}}, 11, {2, 4}},
-                    ShareCase{"EvenAmongEquals", {{0, 3}, {1, 3}, {0, 3}, {1, 3}}, 6, {2, 3}},
+                    ShareCase{"EvenAmongEquals", {{0, 30}, {1, 30}, {0, 30}, {1, 30}}, 60, {2, 3}},
+                    ShareCase{"AFewOfEachAreNeverIgnored", {{0, 8}, {1, 8}, {2, 9}, {3, 3}}, 3, {2}},
                     ShareCase{"OneThatIsTooLargeByItself", {{0, 20}, {1, 2}}, 10, {0}},
                     ShareCase{"WithoutTermsNothingIsLost", {{0, 0}, {1, 20}, {0, 0}}, 10, {1}}),
     [](const auto& info) { return info.param.name; });
 
-/// Terms that no other pod has, over all namespaces or the own one.
-std::shared_ptr<const api::Affinity> terms(std::size_t count, bool foreign) {
+/// Over all namespaces or the own one. With another `owner` they are other terms.
+std::shared_ptr<const api::Affinity> terms(std::size_t count, bool foreign, const std::string& owner = "") {
   api::Affinity affinity;
   for (std::size_t i = 0; i < count; ++i) {
     api::PodAffinityTerm& term = affinity.required_pod_anti_affinity.emplace_back();
-    term.label_selector = builders::labels_in("app", {"a" + std::to_string(i)});
+    term.label_selector = builders::labels_in("app", {owner + "a" + std::to_string(i)});
     term.topology_key = "kubernetes.io/hostname";
     if (foreign) term.namespace_selector = api::LabelSelector{};
   }
@@ -57,7 +59,8 @@ std::shared_ptr<const api::Affinity> terms(std::size_t count, bool foreign) {
 }
 
 PodBuilder hostile(const std::string& name, std::size_t count, bool foreign = true) {
-  return PodBuilder(name).ns("hostile").on("n1").with([&](api::Pod& pod) { pod.affinity = terms(count, foreign); });
+  return PodBuilder(name).ns("hostile").on("n1").with(
+      [&](api::Pod& pod) { pod.affinity = terms(count, foreign, name); });
 }
 
 std::vector<std::string> ignored_in(const ClusterSnapshot& cluster) {
@@ -108,6 +111,57 @@ TEST(TermLimits, EqualAffinitiesOfANamespaceCountOnce) {
   EXPECT_THAT(ignored_in(*builder.build()), IsEmpty());
 }
 
+/// Affinities that are equal and were not shared when they were decoded.
+TEST(TermLimits, EqualAffinitiesAtTwoAddressesCountOnce) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1"));
+  for (int i = 0; i < 50; ++i)
+    builder.add(PodBuilder("h" + std::to_string(i)).with([](api::Pod& pod) { pod.affinity = terms(200, true); }));
+  EXPECT_THAT(ignored_in(*builder.build()), IsEmpty());
+}
+
+/// Such as the pods of a StatefulSet, each of which has a label with its name.
+TEST(TermLimits, TermsThatCompareLabelsCountForEachSetOfLabels) {
+  api::Affinity affinity = *terms(250, true);
+  const auto plain = std::make_shared<const api::Affinity>(affinity);
+  affinity.required_pod_anti_affinity[0].match_label_keys = {"pod"};
+  const auto comparing = std::make_shared<const api::Affinity>(affinity);
+  const auto ignored_with = [](const std::shared_ptr<const api::Affinity>& shared) {
+    ClusterBuilder builder;
+    builder.add(NodeBuilder("n1"));
+    for (int i = 0; i < 10; ++i) {
+      PodBuilder pod("p" + std::to_string(i));
+      builder.add(pod.label("pod", std::to_string(i)).with([&](api::Pod& each) { each.affinity = shared; }));
+    }
+    return ignored_in(*builder.build()).size();
+  };
+  EXPECT_EQ(ignored_with(plain), 0U);
+  EXPECT_EQ(ignored_with(comparing), 10 - kMaxForeignTerms / 250);
+}
+
+TEST(TermLimits, TermsWithManyValuesCountMore) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1"));
+  for (int i = 0; i < 20; ++i) {
+    builder.add(hostile("h" + std::to_string(10 + i), 1).with([&](api::Pod& pod) {
+      api::Affinity affinity = *pod.affinity;
+      auto& values = affinity.required_pod_anti_affinity[0].label_selector->requirements[0].values;
+      values.assign(4000, "v" + std::to_string(i));
+      pod.affinity = std::make_shared<const api::Affinity>(affinity);
+    }));
+  }
+  EXPECT_EQ(ignored_in(*builder.build()).size(), 20 - kMaxForeignTerms / 251);
+}
+
+TEST(TermLimits, TerminalPodsDoNotCount) {
+  ClusterBuilder builder;
+  builder.add(NodeBuilder("n1"));
+  for (int i = 0; i < 20; ++i)
+    builder.add(hostile("h" + std::to_string(10 + i), 200 + i).phase(api::PodPhase::kFailed));
+  builder.add(hostile("running", 200));
+  EXPECT_THAT(ignored_in(*builder.build()), IsEmpty());
+}
+
 /// Pods without a node, mirror pods and pods that were not decoded here.
 TEST(TermLimits, APodWithTooLongAListIsLimitedByTheSnapshotToo) {
   ClusterBuilder builder;
@@ -141,7 +195,11 @@ TEST_P(TermLimitsProperty, BatchesLeaveWhatASnapshotMadeAnewWouldBe) {
   std::mt19937 random(GetParam());
   const auto below = [&](std::size_t end) { return random() % end; };
   std::vector<std::shared_ptr<const api::Affinity>> affinities = {nullptr};
-  for (int i = 0; i < 14; ++i) affinities.push_back(terms(200 + below(50), true));
+  for (int i = 0; i < 14; ++i) affinities.push_back(terms(200 + below(50), true, std::to_string(i)));
+  api::Affinity comparing = *affinities[1];
+  comparing.required_pod_anti_affinity[0].mismatch_label_keys = {"version"};
+  affinities.push_back(std::make_shared<const api::Affinity>(comparing));
+  const std::array<api::StringMap, 2> versions = {{{{"version", "1"}}, {{"version", "2"}}}};
   SnapshotInput objects;
   for (const char* name : {"n1", "n2"}) objects.nodes.push_back(std::make_shared<api::Node>(NodeBuilder(name).build()));
   std::map<api::ObjectKey, std::shared_ptr<const api::Pod>> pods;
@@ -157,6 +215,7 @@ TEST_P(TermLimitsProperty, BatchesLeaveWhatASnapshotMadeAnewWouldBe) {
     pod.affinity = affinities[below(affinities.size())];
     pod.node_name = {below(3) == 0 ? "" : below(2) == 0 ? "n1" : "n2"};
     if (below(5) == 0) pod.phase = api::PodPhase::kFailed;
+    if (below(2) == 0) pod.meta.labels = versions[below(2)];
     pods[key] = std::make_shared<api::Pod>(std::move(pod));
   };
   for (int i = 0; i < 60; ++i) change();

@@ -13,6 +13,7 @@ using builders::ClusterBuilder;
 using builders::labels_in;
 using builders::NodeBuilder;
 using builders::PodBuilder;
+using builders::RecordingSink;
 using builders::StrategyRun;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -156,6 +157,22 @@ TEST(TopologySpread, LeavesOutNodesThatLackTheTopologyOfAnotherConstraint) {
     for (const char* pod : {"x", "y"}) cluster.add(web(std::string(node) + pod, node, both));
   }
   EXPECT_THAT(nominated(cluster, api::Compatibility::kNone), IsEmpty()) << "the scheduler does not count n2";
+}
+
+/// Each with its own maxSkew: constraints beyond the bound are ignored and reported, the others hold.
+TEST(TopologySpread, BoundsTheConstraintsOverOneSelector) {
+  ClusterBuilder builder;
+  builder.add(zoned("n0", "z0")).add(zoned("n1", "z1"));
+  for (std::int32_t i = 0; i < 100; ++i)
+    builder.add(web("p" + number(static_cast<std::size_t>(i)), "n0", {over("zone", i == 0 ? 1 : 1000 + i)}));
+  for (const auto compatibility : {api::Compatibility::kNone, kUpstream}) {
+    StrategyRun run(builder);
+    run.compatibility = compatibility;
+    const RecordingSink& sink = run.run(kSpread, "{}").sink;
+    EXPECT_THAT(sink.accepted, SizeIs(50));
+    const auto is_ignored = [](const auto& each) { return each.second == "TooManySpreadRules"; };
+    EXPECT_EQ(std::ranges::count_if(sink.refusals, is_ignored), 100 - 64);
+  }
 }
 
 TEST(TopologySpread, LeavesScheduleAnywayAloneUnlessAsked) {

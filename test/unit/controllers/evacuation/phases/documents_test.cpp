@@ -206,6 +206,18 @@ TEST_F(Documents, TheEvictorsWordEndsTheWaitForAReplacement) {
   EXPECT_EQ(status().message, "migrated to node node-b");
 }
 
+TEST_F(Documents, WhatWasDeletedDuringTheMoveEndsAsTargetGone) {
+  seen.pod = nullptr;
+  status().request_sent_at = kNoon;
+  script.arrival.state = evictors::Verification::State::kNotExpected;
+  script.arrival.kind = api::OutcomeKind::kTargetGone;
+  script.arrival.message = "VirtualMachine db was deleted with its VM";
+  tick();
+  EXPECT_EQ(status().phase, Phase::kCancelled);
+  EXPECT_EQ(status().reason, "TargetGone");
+  EXPECT_EQ(status().message, "VirtualMachine db was deleted with its VM");
+}
+
 TEST_F(Documents, WhatIsStillToDoIsDoneBeforeTheEnd) {
   seen.pod = nullptr;
   status().request_sent_at = kNoon;

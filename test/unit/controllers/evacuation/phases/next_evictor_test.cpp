@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "test/builders/origin.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
 /// onTimeout NextEvictor: who may take over from whom (T22: never for mode=required, never for VMs).
@@ -205,15 +206,39 @@ TEST(NextEvictor, NoEvictionOfTikvUnderOperatorV2WithAShorterGracePeriod) {
   for (const bool named : {false, true}) {
     Life life;
     api::Pod pod = make_pod();
-    pod.meta.labels =
-        api::StringMap({{"pingcap.com/component", "tikv"}, {"app.kubernetes.io/managed-by", "tidb-operator"}});
+    pod.meta.labels = api::StringMap({{"app.kubernetes.io/component", "tikv"},
+                                      {"app.kubernetes.io/managed-by", "tidb-operator"},
+                                      {"pingcap.com/component", "tikv"},
+                                      {"pingcap.com/managed-by", "tidb-operator"}});
     life.set_pod(pod);
     if (named) life.spec().evictors = {{"stateful-handoff", {}}, {"eviction-api", {}}};
     life.spec().grace_period_seconds = 30;
     life.tick();
     EXPECT_EQ(life.phase(), EvacuationPhase::kFailed);
     EXPECT_EQ(life.status().reason, "NotEvictable");
-    EXPECT_NE(life.status().message.find("spec.gracePeriodSeconds would end TiKV"), std::string::npos) << life.status().message;
+    EXPECT_NE(life.status().message.find("spec.gracePeriodSeconds would end TiKV"), std::string::npos)
+        << life.status().message;
+  }
+}
+
+/// One 500 to GET deschedulerpolicies/safe while the evictor is chosen.
+TEST(NextEvictor, NoPlainEvictionWhileThePolicysHooksCannotBeRead) {
+  for (const bool is_broker : {true, false}) {
+    Life life;
+    api::Pod pod = make_pod();
+    if (is_broker) pod.meta.labels = api::StringMap(Labels(kKafka));
+    life.set_pod(pod);
+    builders::set_policy(life.seen.evacuation, "safe");
+    life.spec().evictors = {{"stateful-handoff", {}}, {"eviction-api", {}}};
+    life.seen.documents["stateful-handoff"] = {{"policy", 500, "etcdserver: leader changed"}};
+    life.tick();
+    EXPECT_EQ(life.phase(), Phase::kPreparing);
+    EXPECT_EQ(life.last.status.evictor, "") << "neither is chosen";
+    life.seen.documents["stateful-handoff"] = {
+        {"policy", 200, R"({"kind":"DeschedulerPolicy","metadata":{"name":"safe"},"spec":{}})"}};
+    life.advance(seconds(10));
+    life.tick();
+    EXPECT_EQ(life.last.status.evictor, is_broker ? "stateful-handoff" : "eviction-api") << life.last.status.message;
   }
 }
 
