@@ -12,7 +12,7 @@ using Phase = api::EvacuationPhase;
 
 class NewLeader : public Rig {
  protected:
-  NewLeader() { limits = {api::IntOrPercent{2, false}, {}, {}, {}}; }
+  NewLeader() { limits = {api::IntOrPercent{3, false}, {}, {}, {}}; }
 
   int in_flight() const {
     int count = 0;

@@ -516,7 +516,7 @@ TEST_F(Scenario, S43_LeaderChangeInEachPhase) {
 }
 
 TEST_F(Scenario, S46_LimitsHoldAcrossALeaderChange) {
-  limits = {api::IntOrPercent{2, false}, api::IntOrPercent{2, false}, {}, api::IntOrPercent{5, false}};
+  limits = {api::IntOrPercent{3, false}, api::IntOrPercent{2, false}, {}, api::IntOrPercent{5, false}};
   begin({}, 9);
   std::vector<std::string> names;
   for (const std::string& pod : pods()) names.push_back(evacuate(pod));

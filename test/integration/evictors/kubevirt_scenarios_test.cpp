@@ -303,7 +303,7 @@ TEST_F(KubeVirtScenario, APodThatAttachesDisksIsNotEvacuated) {
 class KubeVirtQueue : public KubeVirtStage, public testing::WithParamInterface<const char*> {};
 
 TEST_P(KubeVirtQueue, S21_OfTwentyTimesNobodyOut) {
-  limits = {api::IntOrPercent{20, false}, api::IntOrPercent{20, false}, {}, api::IntOrPercent{20, false}};
+  limits = {api::IntOrPercent{25, false}, api::IntOrPercent{20, false}, {}, api::IntOrPercent{20, false}};
   begin(GetParam());
   const auto close = [&](bool closed) {
     for (const char* node : {"node-b", "node-c"})
