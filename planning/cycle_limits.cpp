@@ -54,7 +54,7 @@ bool CycleTime::is_over_for(scheduling::NamespaceIndex ns) {
   charge(ns);
   if (!current_) return false;  // no limit
   const base::Duration used = used_[ns];
-  if (is_over_ || total_ <= *limit_ / 2) return is_over_;
+  if (is_over_ || !is_shared_ || total_ <= *limit_ / 2) return is_over_;
   if (!share_ || total_ - shared_at_ >= *limit_ / 100) divide();
   return used > *share_;
 }

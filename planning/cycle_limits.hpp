@@ -49,9 +49,10 @@ class CycleLimits {
 /// first call on. One thread.
 class CycleTime {
  public:
-  /// `limit`: nullopt: none. `elapsed`: see PlanOptions; empty: no time passes.
-  CycleTime(std::optional<base::Duration> limit, std::function<base::Duration()> elapsed)
-      : limit_(limit), elapsed_(std::move(elapsed)) {}
+  /// `limit`: nullopt: none. `elapsed`: see PlanOptions; empty: no time passes. `is_shared`: false: one namespace may
+  /// use all of it.
+  CycleTime(std::optional<base::Duration> limit, std::function<base::Duration()> elapsed, bool is_shared = true)
+      : limit_(limit), elapsed_(std::move(elapsed)), is_shared_(is_shared) {}
 
   /// Work on a pod of `ns` is about to begin: the time until the next call counts as spent on it. True: it has no time
   /// left.
@@ -67,6 +68,7 @@ class CycleTime {
 
   std::optional<base::Duration> limit_;
   std::function<base::Duration()> elapsed_;
+  bool is_shared_;
   std::optional<base::Duration> last_;  ///< when charge() was called last
   base::Duration total_{};
   std::optional<scheduling::NamespaceIndex> current_;

@@ -31,6 +31,22 @@ bool webhook_sees(const api::Pod& pod, const std::vector<std::string>& spared) {
          pod.meta.labels.value("app.kubernetes.io/name") != "evacuator";
 }
 
+/// Pods of more than one namespace are on the nodes. What is in kube-system is the cluster's own and claims no share.
+bool are_shared(const std::vector<NodeIndex>& nodes, const scheduling::ClusterSnapshot& cluster) {
+  const auto system = cluster.find_namespace("kube-system");
+  std::optional<scheduling::NamespaceIndex> first;
+  bool are_shared = false;
+  for (std::size_t i = 0; i < nodes.size() && !are_shared; ++i) {
+    for (const PodIndex pod : cluster.pods_on(nodes[i])) {
+      const scheduling::NamespaceIndex ns = cluster.namespace_of(pod);
+      if (ns == system) continue;
+      are_shared = are_shared || first.value_or(ns) != ns;
+      first = ns;
+    }
+  }
+  return are_shared;
+}
+
 }  // namespace
 
 PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityRules& evictability,
@@ -51,7 +67,7 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
       pod_groups_(input.cluster),
       cooling_(input.cooling),
       forbidden_(input.forbidden.begin(), input.forbidden.end()),
-      time_(input.options.time_limit, input.options.elapsed) {
+      time_(input.options.time_limit, input.options.elapsed, are_shared(nodes, input.cluster)) {
   begin_soft_taints();
   take_off_leaving(input.leaving);
   if (input.spec.is_upstream()) return;

@@ -40,7 +40,10 @@ std::int32_t count_empty(const DefragmentationProblem& problem, const std::vecto
   }));
 }
 
-std::string_view limit_behind(NominationResult result) {
+/// The cycle's time ends with the results of limits.
+std::string_view limit_behind(NominationResult result, PodIndex pod, NominationSink& sink) {
+  const bool may_be_time = result == NominationResult::kNamespaceLimit || result == NominationResult::kTotalLimit;
+  if (may_be_time && sink.is_out_of_time(pod)) return "the time limit of the cycle does";
   switch (result) {
     case NominationResult::kNodeLimit: return "limits.perCycle.perNode does";
     case NominationResult::kNamespaceLimit: return "limits.perCycle.perNamespace does";
@@ -64,7 +67,8 @@ std::optional<std::string> offer_moves(const DefragmentationProblem& problem, co
     if (result == NominationResult::kAccepted) continue;
     const api::ObjectMeta& meta = problem.base().pod(move.pod).meta;
     return fmt::format("the plan of {} moves that frees {} nodes is not made: {} not let {}/{} go with the others",
-                       plan.moves.size(), plan.emptied.size(), limit_behind(result), meta.ns, meta.name);
+                       plan.moves.size(), plan.emptied.size(), limit_behind(result, move.pod, sink), meta.ns,
+                       meta.name);
   }
   return std::nullopt;
 }

@@ -33,17 +33,19 @@ class Conflicts {
     for (const PodIndex pod : base_.pods()) {
       if (is_present(pod) && base_.pod(pod).affinity) take_terms(pod);
     }
-    for (SharedTerm& term : terms_) find_others(term, sink);
-    for (std::uint32_t i = 0; i < terms_.size(); ++i) note_parties(i);
+    for (std::uint32_t i = 0; i < terms_.size(); ++i) {
+      find_others(terms_[i], sink);
+      note_parties(i);  // in the time of the term's namespace, too
+    }
   }
 
-  /// Pods that have a part in some conflict.
-  std::vector<PodIndex> parties() const {
+  /// Pods that have a part in some conflict, or may have one if their namespace is out of time.
+  std::vector<PodIndex> parties(NominationSink& sink) const {
     std::vector<PodIndex> pods;
-    for (const auto& [pod, terms] : terms_of_) {
-      if (conflict_of(pod) != scheduling::kNoPod) pods.push_back(pod);
-    }
+    for (const auto& [pod, terms] : terms_of_) pods.push_back(pod);
     std::ranges::sort(pods);
+    std::erase_if(pods,
+                  [&](PodIndex pod) { return !sink.is_out_of_time(pod) && conflict_of(pod) == scheduling::kNoPod; });
     return pods;
   }
 
@@ -173,15 +175,20 @@ void resolve_anti_affinity(const StrategyContext& context, NominationSink& sink,
   for (const NodeIndex node : context.nodes) looked_at[node] = true;
 
   Conflicts conflicts(context, sink);
-  std::vector<PodIndex> pods = conflicts.parties();
+  std::vector<PodIndex> pods = conflicts.parties(sink);
   auto in_scope = pods_in(scope, context);
   std::erase_if(pods, [&](PodIndex pod) { return !looked_at[cluster.node_of(pod)] || !in_scope(pod); });
   sort_for_eviction(pods, cluster);
   std::vector<bool> full(cluster.node_count(), false);
   for (const PodIndex pod : pods) {
-    const PodIndex other = conflicts.conflict_of(pod);
     const NodeIndex node = cluster.node_of(pod);
-    if (other == scheduling::kNoPod || full[node] || !may_leave(context, sink, pod)) continue;
+    if (full[node]) continue;
+    if (sink.is_out_of_time(pod)) {
+      sink.refused(pod, kCycleTimeout);
+      continue;
+    }
+    const PodIndex other = conflicts.conflict_of(pod);
+    if (other == scheduling::kNoPod || !may_leave(context, sink, pod)) continue;
     const api::ObjectMeta& meta = cluster.pod(other).meta;
     const auto reason = fmt::format("a required anti-affinity keeps it and {}/{} apart", meta.ns, meta.name);
     // Predicates see to it that it breaks none in its new place; its own node is not better while the other is there.

@@ -102,25 +102,30 @@ class SpreadBalancer {
   }
 
   /// Moves nothing.
-  UnevenCounts count() {
+  std::optional<UnevenCounts> count() {
     for_each_namespace([this](const NamespaceSpread& spread) { add_to(before_, spread); });
-    return before_;
+    return is_complete_ ? std::make_optional(before_) : std::nullopt;
   }
 
  private:
   static constexpr std::size_t kMaxVertices = std::size_t{1} << 18;  ///< of one component: 90 MB
-  /// Label sets compared and pods counted for the rules of one namespace, in all.
-  static constexpr std::size_t kMaxCountingSteps = std::size_t{1} << 22;
+  static constexpr std::size_t kCarriersPerQuestion = 64;  ///< pods with constraints between two looks at the time
 
+  /// Those that have the time.
   template <typename F>
   void for_each_namespace(F&& each) {
     for (scheduling::NamespaceIndex ns = 0; ns < cluster_.namespace_count(); ++ns) {
-      collect_rules(ns);
-      if (rules_.rules().empty()) continue;
-      cache_.trim();
-      NamespaceSpread spread = count_pods(ns);
-      each(spread);
+      cache_.begin_namespace();
+      if (!collect_rules(ns) || rules_.rules().empty()) continue;
+      if (auto spread = count_pods(ns)) each(*spread);
     }
+  }
+
+  /// Else the pod's namespace is left out.
+  bool has_time_for(PodIndex pod) {
+    if (!run_.sink.is_out_of_time(pod)) return true;
+    if (reports_) run_.sink.refused(pod, kCycleTimeout);
+    return is_complete_ = false;
   }
 
   static void add_to(UnevenCounts& counts, const NamespaceSpread& spread) {
@@ -141,18 +146,26 @@ class SpreadBalancer {
 
   bool waits_for_node(PodIndex pod) const { return node_of(pod) == kNoNode && cluster_.is_staying(pod); }
 
-  void collect_rules(scheduling::NamespaceIndex ns) {
+  /// False: out of time.
+  bool collect_rules(scheduling::NamespaceIndex ns) {
     rules_.clear();
+    std::size_t carriers = 0;
     for (const PodIndex pod : cluster_.pods_in(ns)) {
-      const api::Pod& object = cluster_.pod(pod);
-      if (object.topology_spread.empty() || !is_counted(pod) || !run_.in_scope(pod)) continue;
-      bool fit_all = true;
-      for (const api::TopologySpreadConstraint& constraint : object.topology_spread) {
-        if (!(constraint.schedule_anyway ? args_.soft : args_.hard)) continue;
-        if (scheduling::asks_for_pods(constraint, object)) fit_all = rules_.add(constraint, object, true) && fit_all;
-      }
-      if (!fit_all) report_ignored(pod);
+      if (cluster_.pod(pod).topology_spread.empty() || !is_counted(pod)) continue;
+      if (carriers++ % kCarriersPerQuestion == 0 && !has_time_for(pod)) return false;
+      if (run_.in_scope(pod)) add_rules_of(pod);
     }
+    return true;
+  }
+
+  void add_rules_of(PodIndex pod) {
+    const api::Pod& object = cluster_.pod(pod);
+    bool fit_all = true;
+    for (const api::TopologySpreadConstraint& constraint : object.topology_spread) {
+      if (!(constraint.schedule_anyway ? args_.soft : args_.hard)) continue;
+      if (scheduling::asks_for_pods(constraint, object)) fit_all = rules_.add(constraint, object, true) && fit_all;
+    }
+    if (!fit_all) report_ignored(pod);
   }
 
   void report_ignored(PodIndex pod) {
@@ -174,30 +187,34 @@ class SpreadBalancer {
     std::erase_if(component, [](const SpreadMembers& members) { return members.states.empty(); });
   }
 
-  NamespaceSpread count_pods(scheduling::NamespaceIndex ns) {
+  /// nullopt: out of time.
+  std::optional<NamespaceSpread> count_pods(scheduling::NamespaceIndex ns) {
     NamespaceSpread spread;
-    std::size_t steps = 0;
+    const auto& labels = context_.cluster.selector_cache().labels_in(ns);
     for (const SpreadRule& rule : rules_.rules()) {
-      if (steps > kMaxCountingSteps) {
-        report_ignored(cluster_.find_pod(rule.owner->meta.ns, rule.owner->meta.name).value());
-        continue;
-      }
-      SpreadState& state = spread.states.emplace_back(rule, cache_.domains_of(rule));
-      std::vector<PodIndex>& members = spread.members.emplace_back();
-      spread.pending.push_back(0);
-      const auto& labels = context_.cluster.selector_cache().labels_in(ns);
-      steps += labels.groups_compared(rule.selector);
-      labels.for_each_match(rule.selector, [&](PodIndex pod) {
-        ++steps;
-        if (waits_for_node(pod)) ++spread.pending.back();
-        if (!is_counted(pod)) return;
-        state.add(node_of(pod));
-        members.push_back(pod);
-      });
-      state.seal();
-      std::ranges::sort(members);
+      const PodIndex owner = cluster_.find_pod(rule.owner->meta.ns, rule.owner->meta.name).value();
+      if (!has_time_for(owner)) return std::nullopt;
+      cache_.takes_more() ? count_pods_of(rule, labels, spread) : report_ignored(owner);
     }
     return spread;
+  }
+
+  void count_pods_of(const SpreadRule& rule, const scheduling::NamespaceLabels& labels, NamespaceSpread& spread) {
+    const SpreadDomains& domains = cache_.domains_of(rule);
+    SpreadState& state = spread.states.emplace_back(rule, domains);
+    std::vector<PodIndex>& members = spread.members.emplace_back();
+    spread.pending.push_back(0);
+    std::size_t steps = domains.nodes.size() + labels.groups_compared(rule.selector);
+    labels.for_each_match(rule.selector, [&](PodIndex pod) {
+      ++steps;
+      if (waits_for_node(pod)) ++spread.pending.back();
+      if (!is_counted(pod)) return;
+      state.add(node_of(pod));
+      members.push_back(pod);
+    });
+    cache_.note_steps(steps);
+    state.seal();
+    std::ranges::sort(members);
   }
 
   const StrategyContext& context_;
@@ -207,7 +224,8 @@ class SpreadBalancer {
   std::vector<NodeIndex> nodes_;
   SpreadDomainCache cache_;
   SpreadRules rules_;
-  bool reports_ = false;  ///< names pods whose constraints are ignored
+  bool reports_ = false;     ///< names pods whose constraints are ignored
+  bool is_complete_ = true;  ///< no namespace was left out
   UnevenCounts before_{context_.nodes.size()};
   UnevenCounts after_ = before_;
 };
@@ -219,8 +237,8 @@ void balance(const StrategyContext& context, NominationSink& sink,
   SpreadBalancer(context, sink, args).run();
 }
 
-UnevenCounts count_by_domain(const StrategyContext& context, NominationSink& sink,
-                             const RemovePodsViolatingTopologySpreadConstraint::Args& args) {
+std::optional<UnevenCounts> count_by_domain(const StrategyContext& context, NominationSink& sink,
+                                            const RemovePodsViolatingTopologySpreadConstraint::Args& args) {
   return SpreadBalancer(context, sink, args).count();
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "strategies/spread/remove_pods_violating_topology_spread_constraint.hpp"
 #include "strategies/uneven_counts.hpp"
 
@@ -12,8 +14,9 @@ namespace strategies {
 void balance(const StrategyContext& context, NominationSink& sink,
              const RemovePodsViolatingTopologySpreadConstraint::Args& args);
 
-/// How uneven the domains are as the context has them, counted in the same way. Offers nothing.
-UnevenCounts count_by_domain(const StrategyContext& context, NominationSink& sink,
-                             const RemovePodsViolatingTopologySpreadConstraint::Args& args);
+/// How uneven the domains are as the context has them, counted in the same way; nullopt: the cycle's time did not
+/// suffice. Offers nothing.
+std::optional<UnevenCounts> count_by_domain(const StrategyContext& context, NominationSink& sink,
+                                            const RemovePodsViolatingTopologySpreadConstraint::Args& args);
 
 }  // namespace strategies

@@ -108,14 +108,15 @@ class UpstreamSpread {
 
   void run() {
     for (scheduling::NamespaceIndex ns = 0; ns < cluster_.namespace_count(); ++ns) {
-      collect_rules(ns);
-      if (rules_.rules().empty()) continue;
-      for (const SpreadRule& rule : rules_.rules()) apply(rule, context_.cluster.selector_cache().labels_in(ns));
+      cache_.begin_namespace();
+      if (collect_rules(ns) && !rules_.rules().empty()) apply_rules(context_.cluster.selector_cache().labels_in(ns));
     }
     offer_victims();
   }
 
  private:
+  static constexpr std::size_t kCarriersPerQuestion = 64;  ///< pods with constraints between two looks at the time
+
   enum class Listed : std::uint8_t { kUnknown, kYes, kNo };
   struct Victim {
     PodIndex pod;
@@ -134,25 +135,48 @@ class UpstreamSpread {
            !context_.evictability.refusal(pod);
   }
 
-  void collect_rules(scheduling::NamespaceIndex ns) {
+  /// Else the pod's namespace is left out.
+  bool has_time_for(PodIndex pod) {
+    if (!sink_.is_out_of_time(pod)) return true;
+    sink_.refused(pod, kCycleTimeout);
+    return false;
+  }
+
+  /// False: out of time.
+  bool collect_rules(scheduling::NamespaceIndex ns) {
     rules_.clear();
+    std::size_t carriers = 0;
     for (const PodIndex pod : cluster_.pods_in(ns)) {
       const api::Pod& object = cluster_.pod(pod);
-      if (object.topology_spread.empty() || !is_listed(pod)) continue;
+      if (object.topology_spread.empty()) continue;
+      if (carriers++ % kCarriersPerQuestion == 0 && !has_time_for(pod)) return false;
+      if (!is_listed(pod)) continue;
       for (const api::TopologySpreadConstraint& constraint : object.topology_spread) {
         if (!(constraint.schedule_anyway ? args_.soft : args_.hard)) continue;
         if (!rules_.add(constraint, object, false)) sink_.refused(pod, kTooManySpreadRules);
       }
+    }
+    return true;
+  }
+
+  void apply_rules(const scheduling::NamespaceLabels& labels) {
+    for (const SpreadRule& rule : rules_.rules()) {
+      const PodIndex owner = cluster_.find_pod(rule.owner->meta.ns, rule.owner->meta.name).value();
+      if (!has_time_for(owner)) return;
+      cache_.takes_more() ? apply(rule, labels) : sink_.refused(owner, kTooManySpreadRules);
     }
   }
 
   void apply(const SpreadRule& rule, const scheduling::NamespaceLabels& labels) {
     const SpreadDomains& domains = cache_.domains_of(rule);
     std::vector<PodIndex> counted;
+    std::size_t steps = domains.nodes.size() + labels.groups_compared(rule.selector);
     labels.for_each_match(rule.selector, [&](PodIndex pod) {
+      ++steps;
       if (!is_listed(pod) || cluster_.pod(pod).meta.is_terminating()) return;
       if (domains.topology->domain_of[cluster_.node_of(pod)] != Topology::kNone) counted.push_back(pod);
     });
+    cache_.note_steps(steps);
     if (is_balanced(rule, domains, counted)) return;
     const auto listing_order = [&](PodIndex pod) { return std::pair(position_[cluster_.node_of(pod)], pod); };
     std::ranges::sort(counted, {}, listing_order);
@@ -222,12 +246,15 @@ class UpstreamSpread {
     }
   }
 
+  /// Without time a pod stays: an offer of it would be refused.
+  bool fits(CapacityBelow& capacity, PodIndex pod) { return !sink_.is_out_of_time(pod) && capacity.fits(pod); }
+
   void take(const SpreadRule& rule, const SpreadDomains& domains, CapacityBelow& capacity,
             std::vector<DomainPods>& pods, std::size_t from, std::size_t to, std::size_t count) {
     DomainPods& source = pods[from];
     const std::size_t before = source.size();
     const auto stays =
-        std::stable_partition(source.begin(), source.end(), [&](PodIndex pod) { return !capacity.fits(pod); });
+        std::stable_partition(source.begin(), source.end(), [&](PodIndex pod) { return !fits(capacity, pod); });
     for (std::size_t k = before - count; k < before; ++k) {
       const auto at = source.begin() + static_cast<std::ptrdiff_t>(k);
       if (args_.node_fit && at < stays) continue;
@@ -255,7 +282,7 @@ class UpstreamSpread {
     for (const Victim& victim : victims_) {
       const NodeIndex node = cluster_.node_of(victim.pod);
       if (full.contains(node)) continue;
-      if (const auto refusal = context_.evictability.refusal_before_eviction(victim.pod, context_.cluster)) {
+      if (const auto refusal = last_protection_of(context_, sink_, victim.pod)) {
         sink_.refused(victim.pod, *refusal);
         continue;
       }

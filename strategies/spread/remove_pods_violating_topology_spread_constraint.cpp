@@ -30,9 +30,10 @@ RemovePodsViolatingTopologySpreadConstraint::Args RemovePodsViolatingTopologySpr
 base::Status RemovePodsViolatingTopologySpreadConstraint::nominate(const StrategyContext& context,
                                                                    NominationSink& sink) const {
   if (context.is_upstream()) {
-    const UnevenCounts before = count_by_domain(context, sink, args_);
+    const auto before = count_by_domain(context, sink, args_);
     balance_upstream(context, sink, args_);
-    tell_counts(kCountsByDomain, before, count_by_domain(as_expected(context, sink), sink, args_), sink);
+    const auto after = count_by_domain(as_expected(context, sink), sink, args_);
+    if (before && after) tell_counts(kCountsByDomain, *before, *after, sink);
   } else {
     balance(context, sink, args_);
   }

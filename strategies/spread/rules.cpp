@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "api/core/terms/pod_bounds.hpp"
 #include "api/core/terms/term_hash.hpp"
 #include "scheduling/predicates.hpp"
 
@@ -151,6 +152,22 @@ bool SpreadDomainCache::includes(const SpreadRule& rule, NodeIndex node) const {
          scheduling::first_untolerated(rule.owner->tolerations, object.taints, {kNoSchedule, kNoExecute}) == nullptr;
 }
 
+void SpreadDomainCache::begin_namespace() {
+  if (bytes_ > kMaxBytes) {
+    entries_.clear();
+    bytes_ = 0;
+  }
+  bytes_before_ = bytes_;
+  steps_ = 0;
+}
+
+/// Every node was compared with what the policies look at. A domain has a vector of its own.
+void SpreadDomainCache::note_cost(const SpreadRule& rule, const SpreadDomains& domains) {
+  const auto& affinity = rule.owner->affinity;
+  steps_ += nodes_.size() * (1 + (affinity ? api::node_term_weight(*affinity) : 0));
+  bytes_ += 9 * domains.includes.size() + 64 * domains.nodes.size();
+}
+
 const SpreadDomains& SpreadDomainCache::domains_of(const SpreadRule& rule) {
   std::size_t hash = mix(placement_hash(*rule.constraint, *rule.owner), rule.constraint->topology_key);
   if (exact_) hash = mix(hash, rule.keys->hash);
@@ -179,6 +196,7 @@ const SpreadDomains& SpreadDomainCache::domains_of(const SpreadRule& rule) {
   for (std::uint32_t domain = 0; domain < domains.nodes.size(); ++domain) {
     if (!domains.nodes[domain].empty()) domains.open.push_back(domain);
   }
+  note_cost(rule, domains);
   return entries_.emplace(hash, std::move(entry))->second->domains;
 }
 

@@ -76,7 +76,8 @@ struct SpreadDomains {
   std::vector<bool> includes;                 ///< by node: the policies let it in
 };
 
-/// Works out the domains of a rule once for all rules that share the topology and what the policies look at.
+/// Works out the domains of a rule once for all rules that share the topology and what the policies look at. Bounds
+/// what the rules of one namespace may cost.
 class SpreadDomainCache {
  public:
   /// `exact`: leaves out nodes that lack the topology of another constraint of the same pod, as kube-scheduler does.
@@ -84,15 +85,19 @@ class SpreadDomainCache {
       : cluster_(&cluster), nodes_(nodes), exact_(exact) {}
 
   const SpreadDomains& domains_of(const SpreadRule& rule);
-  /// Drops what it knows if that is much. Domains that it returned are gone then.
-  void trim() {
-    if (entries_.size() > kMaxEntries) entries_.clear();
-  }
+  /// The rules of a namespace come next. Drops what it knows if that is much: domains that it returned are gone then.
+  void begin_namespace();
+  /// Label sets that were compared and pods that were counted for a rule of the namespace.
+  void note_steps(std::size_t steps) { steps_ += steps; }
+  /// One more rule of the namespace is within the bounds on time and memory.
+  bool takes_more() const { return steps_ <= kMaxSteps && bytes_ - bytes_before_ <= kMaxBytes; }
 
  private:
   bool includes(const SpreadRule& rule, NodeIndex node) const;
+  void note_cost(const SpreadRule& rule, const SpreadDomains& domains);
 
-  static constexpr std::size_t kMaxEntries = 1024;
+  static constexpr std::size_t kMaxSteps = std::size_t{1} << 23;
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 26;
 
   struct Entry {
     SpreadRule rule;
@@ -102,6 +107,9 @@ class SpreadDomainCache {
   std::span<const NodeIndex> nodes_;
   bool exact_;
   std::unordered_multimap<std::size_t, std::unique_ptr<Entry>> entries_;
+  std::size_t bytes_ = 0;         ///< of all entries, roughly
+  std::size_t bytes_before_ = 0;  ///< of those, before the namespace in hand
+  std::size_t steps_ = 0;         ///< for the rules of the namespace in hand
 };
 
 }  // namespace strategies

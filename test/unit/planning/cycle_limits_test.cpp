@@ -93,6 +93,15 @@ TEST_F(Time, WhatANamespaceDoesNotNeedIsLeftToTheOthers) {
   EXPECT_TRUE(is_over_after(0, kGreedy));
 }
 
+TEST_F(Time, IsAllForOneNamespaceThatSharesItWithNone) {
+  time_ = CycleTime(
+      base::minutes(100), [this] { return now_; }, false);
+  is_over_after(0, kGreedy);
+  EXPECT_FALSE(is_over_after(99, kGreedy));
+  EXPECT_TRUE(is_over_after(2, kGreedy));
+  EXPECT_TRUE(time_.is_over());
+}
+
 TEST_F(Time, EndsForAllAtTheLimit) {
   is_over_after(0, kGreedy);
   EXPECT_TRUE(is_over_after(101, kShop));

@@ -581,6 +581,16 @@ INSTANTIATE_TEST_SUITE_P(
                 "default/web-1 go with the others"}),
     [](const auto& info) { return info.param.name; });
 
+/// It runs from the first offer on.
+TEST(DefragmentationLimits, SayThatTheTimeOfTheCycleIsUsedUp) {
+  PlanSettings settings;
+  settings.options.time_limit = base::Duration{};
+  settings.options.elapsed = [time = base::Duration{}]() mutable { return ++time; };
+  const Plan plan = plan_of(fragmented(2), settings);
+  EXPECT_THAT(moves_of(plan), IsEmpty());
+  EXPECT_THAT(report_of(plan).note, testing::HasSubstr("is not made: the time limit of the cycle does not let "));
+}
+
 TEST(DefragmentationArgs, MinNodesFreedRefusesASmallerGain) {
   const Plan plan = plan_of(fragmented(2), {.args = R"({"minNodesFreed": 2})"});
   EXPECT_THAT(plan.moves, IsEmpty());

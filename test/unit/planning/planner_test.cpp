@@ -594,6 +594,18 @@ TEST(PlanCycle, ATenantThatTakesLongLeavesTheOthersTheirTime) {
   EXPECT_THAT(got.warnings, ElementsAre(Field(&api::FieldError::message, HasSubstr("namespace greedy"))));
 }
 
+TEST(PlanCycle, ATenantOnItsOwnHasAllOfTheTime) {
+  const auto moves_beside = [](const std::string& other) {
+    ClusterBuilder builder;
+    for (const char* name : {"n1", "n2"}) builder.add(NodeBuilder(name).sized(16'000, 64'000, 1000));
+    for (int i = 10; i < 50; ++i)
+      builder.add(PodBuilder("g" + std::to_string(i)).ns("alone").on("n1").cpu(1).older_by(base::minutes(120)));
+    builder.add(PodBuilder("agent").ns(other).on("n1").cpu(1).owned_by("DaemonSet", "agent"));
+    return plan(builder, policy({kOld}), {}, minute_by_minute(base::minutes(60))).moves.size();
+  };
+  EXPECT_GT(moves_beside("kube-system"), 3 * moves_beside("shop") / 2);
+}
+
 TEST(PlanCycle, TimeBeforeTheFirstPodIsNotTheCyclesOwn) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(PodBuilder("a").on("n1"));
@@ -633,6 +645,25 @@ TEST(PlanCycle, GivesASignOfLifeForEachPodItLooksAt) {
   options.heartbeat = [&beats] { ++beats; };
   plan(builder, policy({kOld}), {{"default", {"uid-leaving"}}}, options);
   EXPECT_GE(beats, 4);
+}
+
+/// Each pod is alone with its own term: there are parties, but no conflict.
+TEST(PlanCycle, GivesASignOfLifeForEachPodThatMayHaveAConflict) {
+  ClusterBuilder builder;
+  for (int i = 0; i < 9; ++i) {
+    const std::string number = std::to_string(i);
+    builder.add(NodeBuilder("n" + number));
+    builder.add(PodBuilder("p" + number)
+                    .on("n" + number)
+                    .label("app", "web")
+                    .anti_affinity("app", "web", "kubernetes.io/hostname"));
+  }
+  int beats = 0;
+  PlanOptions options;
+  options.heartbeat = [&beats] { ++beats; };
+  const Plan got = plan(builder, policy({{"RemovePodsViolatingInterPodAntiAffinity", "{}"}}), {}, options);
+  EXPECT_THAT(moved(got), IsEmpty());
+  EXPECT_GT(beats, 9) << "one for each pod, and those for terms";
 }
 
 /// Without a nomination, too.

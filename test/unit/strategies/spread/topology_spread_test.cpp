@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <map>
+#include <set>
 
+#include "strategies/spread/rules.hpp"
 #include "test/builders/strategy_run.hpp"
 
 namespace strategies {
@@ -173,6 +175,101 @@ TEST(TopologySpread, BoundsTheConstraintsOverOneSelector) {
     const auto is_ignored = [](const auto& each) { return each.second == "TooManySpreadRules"; };
     EXPECT_EQ(std::ranges::count_if(sink.refusals, is_ignored), 100 - 64);
   }
+}
+
+// --- time and memory
+
+/// Has time for so many questions.
+class ImpatientSink final : public NominationSink {
+ public:
+  explicit ImpatientSink(std::size_t questions) : questions_(questions) {}
+  NominationResult offer(PodIndex, std::string_view) override { return NominationResult::kRefused; }
+  void refused(PodIndex, const scheduling::Refusal& refusal) override { reasons.insert(refusal.reason); }
+  void report(CountReport) override { has_counts = true; }
+  using NominationSink::report;
+  bool is_out_of_time(PodIndex) override { return ++asked > questions_; }
+
+  std::size_t asked = 0;
+  std::set<std::string_view> reasons;
+  bool has_counts = false;
+
+ private:
+  std::size_t questions_;
+};
+
+ImpatientSink ask(const ClusterBuilder& builder, api::Compatibility compatibility, std::size_t questions) {
+  const auto cluster = builder.build();
+  const scheduling::Overlay overlay(*cluster);
+  api::FieldErrors errors;
+  const api::Evictability evictability;
+  const scheduling::EvictabilityRules rules(evictability, *cluster, builders::kNoon, errors, compatibility);
+  std::vector<NodeIndex> nodes;
+  for (const NodeIndex node : cluster->nodes()) nodes.push_back(node);
+  const StrategySpecs parsed = parse_strategies({{kSpread, "{}"}});
+  ImpatientSink sink(questions);
+  EXPECT_TRUE(
+      static_cast<bool>(parsed.runnable.front().strategy->nominate({overlay, nodes, rules, builders::kNoon}, sink)));
+  return sink;
+}
+
+/// Counting costs time as well, and it is the namespace's own.
+TEST(TopologySpread, AsksForTimeBeforeItCountsForARule) {
+  ClusterBuilder builder;
+  builder.add(zoned("n0", "z0")).add(zoned("n1", "z1"));
+  for (std::int32_t i = 0; i < 60; ++i)
+    builder.add(web("p" + number(static_cast<std::size_t>(i)), "n0", {over("zone", 1000 + i)}));
+  for (const auto compatibility : {api::Compatibility::kNone, kUpstream}) {
+    EXPECT_GT(ask(builder, compatibility, 1000).asked, 60U);
+    EXPECT_TRUE(ask(builder, compatibility, 1000).has_counts);
+    const ImpatientSink hurried = ask(builder, compatibility, 30);
+    EXPECT_LE(hurried.asked, 33U) << "none of its other rules is looked at";
+    EXPECT_THAT(hurried.reasons, ElementsAre("CycleTimeout"));
+    const ImpatientSink late = ask(builder, compatibility, 0);
+    EXPECT_LE(late.asked, 3U);
+    EXPECT_THAT(late.reasons, ElementsAre("CycleTimeout"));
+    EXPECT_FALSE(late.has_counts);
+  }
+}
+
+/// Each rule has a node affinity of its own, so that all nodes are compared with it.
+TEST(TopologySpread, BoundsTheComparisonsOfNodesWithAffinities) {
+  ClusterBuilder builder;
+  for (std::size_t i = 0; i < 1000; ++i) builder.add(zoned("n" + number(i), "z"));
+  for (std::size_t i = 0; i < 50; ++i) {
+    builder.add(web("p" + number(i), "n00", {over("zone")}).with([&](api::Pod& pod) {
+      api::SelectorRequirement requirement{"absent", api::SelectorOperator::kIn, {number(i)}};
+      requirement.values.resize(4000, "x");
+      api::Affinity affinity;
+      affinity.required_node_terms.emplace().push_back({{requirement}, {}});
+      pod.affinity = std::make_shared<const api::Affinity>(affinity);
+    }));
+  }
+  for (const auto compatibility : {api::Compatibility::kNone, kUpstream})
+    EXPECT_THAT(ask(builder, compatibility, 1000).reasons, testing::Contains("TooManySpreadRules"));
+}
+
+/// Every node is a domain of its own.
+TEST(TopologySpread, BoundsTheMemoryOfDomains) {
+  ClusterBuilder builder;
+  for (std::size_t i = 0; i < 1000; ++i) builder.add(NodeBuilder("n" + number(i)));
+  const auto cluster = builder.build();
+  const scheduling::Overlay overlay(*cluster);
+  const std::vector<NodeIndex> nodes = [&] {
+    std::vector<NodeIndex> all;
+    for (const NodeIndex node : cluster->nodes()) all.push_back(node);
+    return all;
+  }();
+  SpreadDomainCache cache(overlay, nodes, false);
+  const auto constraint = over("kubernetes.io/hostname");
+  std::vector<api::Pod> owners(2000);
+  std::size_t entries = 0;
+  for (cache.begin_namespace(); cache.takes_more() && entries < owners.size(); ++entries) {
+    owners[entries].node_selector = api::StringMap{{"absent", number(entries)}};
+    cache.domains_of({&constraint, &owners[entries], {}});
+  }
+  EXPECT_THAT(entries, testing::AllOf(testing::Gt(100U), testing::Lt(1000U)));
+  cache.begin_namespace();
+  EXPECT_TRUE(cache.takes_more()) << "the next namespace has memory of its own";
 }
 
 TEST(TopologySpread, LeavesScheduleAnywayAloneUnlessAsked) {
