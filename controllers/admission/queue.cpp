@@ -467,6 +467,14 @@ void AdmissionQueue::withdraw(const api::ObjectKey& key, std::int32_t begun) {
   });
 }
 
+void AdmissionQueue::withdraw_later_attempts(const api::ObjectKey& key, std::int32_t begun) {
+  apply([&] {
+    const auto at = entries_.find(key);
+    if (at == entries_.end() || at->second.is_idle() || at->second.asked_attempt() <= begun) return;
+    give_back(at->second, begun);
+  });
+}
+
 void AdmissionQueue::forget(const api::ObjectKey& key) {
   apply([&] {
     const auto at = entries_.find(key);

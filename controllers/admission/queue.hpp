@@ -83,6 +83,8 @@ class AdmissionQueue {
   /// The Evacuation does not want to begin (any more): stops waiting and gives its reservation back; the token for it
   /// too, unless the attempt that it was for is among the `begun` ones.
   void withdraw(const api::ObjectKey& key, std::int32_t begun = 0);
+  /// As withdraw(), but only a request or reservation for an attempt after `begun`.
+  void withdraw_later_attempts(const api::ObjectKey& key, std::int32_t begun);
 
   /// No cache shows it any more, or it has ended. What a request that was under way meanwhile has left is dropped; what
   /// observe() keeps stays.

@@ -135,6 +135,9 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::settle(const Decision& d
   const bool gives_back = seen_.slot.state == Slot::State::kNotAsked;
   if (gives_back && (may_wait || goes_on_without_slot(seen_.evacuation)))
     deps_.admission.withdraw(key_, seen_.evacuation.status.attempt);
+  // A pod that leaves needs no further attempt. The slot of this attempt stays: the queue may see it later than we do.
+  if (gives_back && (phase == EvacuationPhase::kEvicting || phase == EvacuationPhase::kVerifying))
+    deps_.admission.withdraw_later_attempts(key_, seen_.evacuation.status.attempt);
   if (gives_back && may_wait && deps_.reservations) deps_.reservations->release_unused(key_);
   if (api::is_terminal(phase)) forget_asked();
   remember_blocked();

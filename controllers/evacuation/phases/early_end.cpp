@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/origin.hpp"
+#include "controllers/admission/request.hpp"
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// What ends an attempt before its time: a slot is for work that goes on, and one that stands still while others wait
@@ -107,6 +108,13 @@ std::optional<Standstill> first_standstill(StatusBuilder& builder) {
   return first;
 }
 
+/// The owner of an InProgress pod has said that it may be evicted: that is progress, and T17 follows.
+bool goes_on_now(StatusBuilder& builder) {
+  if (builder.phase() != EvacuationPhase::kInProgress || !builder.evictor()) return false;
+  const evictors::EvictionStep& plan = builder.plan();
+  return plan.next == evictors::NextMove::kAct && plan.action->role == evictors::ActionRole::kRequest;
+}
+
 bool slot_was_returned(const StatusBuilder& builder) {
   return builder.condition_has_reason(ConditionType::kSlotAcquired, Reason::kNoProgress);
 }
@@ -156,6 +164,7 @@ std::optional<Refused> refused(const Observed& seen) {
 
 std::optional<Step> return_slot_without_progress(StatusBuilder& builder) {
   if (patience(builder) == base::Duration::zero() || !builder.pod() || slot_was_returned(builder)) return std::nullopt;
+  if (goes_on_now(builder)) return std::nullopt;
   const auto standstill = first_standstill(builder);
   if (!standstill || !must_give_slot(builder, standstill->due)) return std::nullopt;
   if (standstill->may_interrupt && may_be_undone(builder)) {
@@ -168,6 +177,8 @@ std::optional<Step> return_slot_without_progress(StatusBuilder& builder) {
 
 std::optional<Step> regain_slot(StatusBuilder& builder, const evictors::Action& action) {
   if (!slot_was_returned(builder) || action.role != evictors::ActionRole::kRequest) return std::nullopt;
+  // The admission queue counts what is stored: asked before that, it would reserve a slot for the next attempt.
+  if (!goes_on_without_slot(builder.seen().evacuation)) return builder.wait();
   const Slot& slot = builder.seen().slot;
   if (slot.state == Slot::State::kNotAsked) builder.request_slot(false);
   if (slot.state == Slot::State::kWaiting) show_slot_wait(builder, slot);

@@ -321,6 +321,21 @@ TEST_F(SlotAgain, ARunningAttemptThatAsksNoMoreGivesItsSlotBack) {
   EXPECT_FALSE(ask(same_workload)) << "it keeps the slot of its workload";
 }
 
+/// A pod that leaves needs no later attempt; the store may show the running one late.
+TEST_F(SlotAgain, OnlyASlotOfALaterAttemptIsWithdrawn) {
+  const api::Evacuation pending = evacuation_of("shop", 0, "node-0");
+  EXPECT_TRUE(ask(pending));
+  queue.withdraw_later_attempts(pending.meta.key(), 1);
+  EXPECT_EQ(queue.usage().in_flight, 1) << "attempt 1 runs, and the queue has not seen it yet";
+  queue.withdraw_later_attempts(pending.meta.key(), 0);
+  EXPECT_EQ(queue.usage().in_flight, 0);
+  EXPECT_FALSE(ask(evacuation_of("shop", 1, "node-1")) && ask(pending)) << "one of the namespace";
+  queue.withdraw_later_attempts(pending.meta.key(), 1);
+  EXPECT_EQ(queue.usage().waiting, 1);
+  queue.withdraw_later_attempts(pending.meta.key(), 0);
+  EXPECT_EQ(queue.usage().waiting, 0);
+}
+
 /// Each names a concurrency group of its own, so the limit of the workload bounds none of them.
 TEST_F(SlotAttacks, ManualOnesOfOneOwnerInManyConcurrencyGroupsAreBounded) {
   AdmissionQueue open({{.total = {}, .per_node = {}, .per_namespace = {}, .per_workload = number(1)}}, clock,

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "controllers/evacuation/phases/status_builder.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
 /// A slot that stands still is given to those that wait for it (T36), lived through decide().
@@ -259,6 +260,36 @@ TEST(WithoutProgress, AHandoffThatBeatsForAWeekHoldsASlotForAnHour) {
   life.operator_says("ready-to-evict", kToken);
   life.tick();
   EXPECT_EQ(life.action(), "PostEviction");
+}
+
+/// It held its slot for longer than an hour while no other Evacuation waited.
+TEST(WithoutProgress, AReadyHandoffKeepsItsSlotThoughOthersBeginToWait) {
+  Life life = beating();
+  life.seen.slot_is_waited_for = false;
+  beat(life, minutes(65));
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "Acquired");
+  life.seen.slot_is_waited_for = true;
+  life.operator_says("ready-to-evict", kToken);
+  life.tick();
+  EXPECT_EQ(life.action(), "PostEviction");
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "Acquired");
+  EXPECT_FALSE(life.asked_for_slot);
+}
+
+/// The admission queue counts what is stored.
+TEST(WithoutSlot, ASlotIsAskedForOnlyWhenTheStoreShowsThatItHasNone) {
+  namespace phases = controllers::evacuation;
+  Life life = asked();
+  evictors::Action eviction;
+  eviction.role = evictors::ActionRole::kRequest;
+  for (const bool is_stored : {false, true}) {
+    phases::StatusBuilder builder(life.seen, life.registry(), life.now);
+    builder.set_condition(api::ConditionType::kSlotAcquired, api::ConditionStatus::kFalse, api::Reason::kNoProgress);
+    EXPECT_EQ(phases::regain_slot(builder, eviction), builder.wait());
+    const Decision decision = std::move(builder).finish_decision();
+    EXPECT_EQ(decision.wants_slot, is_stored);
+    life.status() = decision.status;
+  }
 }
 
 /// Beyond its hour: it goes on without a slot, and others wait.
