@@ -489,6 +489,13 @@ bool AdmissionQueue::is_waited_for(const api::ObjectKey& key) const {
   return (!ready_.empty() && scopes_.total_is_full()) || scopes_.is_waited_for(at->second.scopes);
 }
 
+bool AdmissionQueue::is_departure_waited_for(const api::ObjectKey& key) const {
+  const std::scoped_lock lock(mutex_);
+  const auto at = entries_.find(key);
+  if (at == entries_.end() || at->second.counted != Entry::Held::kSlot) return false;
+  return (!ready_.empty() && scopes_.total_is_full()) || scopes_.is_departure_waited_for(at->second.scopes);
+}
+
 void AdmissionQueue::give_back(Entry& entry, std::int32_t begun) {
   leave_pod_group(entry);
   stop_waiting(entry);

@@ -99,6 +99,8 @@ class AdmissionQueue {
 
   /// Does anybody wait for what this one holds? A PodGroup that waits for several slots counts as one.
   bool is_waited_for(const api::ObjectKey& key) const;
+  /// As is_waited_for(), but for what T38 gives back: all except the slot of its workload.
+  bool is_departure_waited_for(const api::ObjectKey& key) const;
 
   /// Its state cannot be stored, as this version of it: it holds and asks for nothing until observe() shows another
   /// one. Its claim on the pod stays.

@@ -208,7 +208,7 @@ bool Reconciler::Reconciliation::pod_still_departs() const {
   const base::Duration most = departure_counts_for(deps_.rules, {}, pod.get());
   const bool is_late =
       deps_.rules.slot_without_progress > base::Duration::zero() && now >= departing->leaving_since + most;
-  if (is_late && deps_.admission.is_waited_for(key_)) deps_.admission.stop_counting_departing(key_);
+  if (is_late && deps_.admission.is_departure_waited_for(key_)) deps_.admission.stop_counting_departing(key_);
   const auto& deletion = pod->meta.deletion_timestamp;
   return now < (deletion ? *deletion + kSlowestEnd : departing->since + evictors::kCallTimeout);
 }

@@ -119,12 +119,13 @@ bool slot_was_returned(const StatusBuilder& builder) {
   return builder.condition_has_reason(ConditionType::kSlotAcquired, Reason::kNoProgress);
 }
 
-/// Returns true if the slot goes to others now. Wakes again while no Evacuation waits for it.
-bool must_give_slot(StatusBuilder& builder, base::TimePoint due) {
+/// Returns true if the slot goes to others now. Wakes again while no Evacuation waits for it. `is_waited_for`: another
+/// Evacuation could begin with what is given back.
+bool must_give_slot(StatusBuilder& builder, base::TimePoint due, bool is_waited_for) {
   builder.wake_at_deadline(due);
   if (!builder.expired(due) || outcome_open(builder)) return false;
-  if (!builder.seen().slot_is_waited_for) builder.wake_at(builder.now() + kRefreshWaiting);
-  return builder.seen().slot_is_waited_for;
+  if (!is_waited_for) builder.wake_at(builder.now() + kRefreshWaiting);
+  return is_waited_for;
 }
 
 /// True if the blocker names what keeps a slot from it, and not who refused a call.
@@ -166,8 +167,11 @@ std::optional<Step> return_slot_without_progress(StatusBuilder& builder) {
   if (patience(builder) == base::Duration::zero() || !builder.pod() || slot_was_returned(builder)) return std::nullopt;
   if (goes_on_now(builder)) return std::nullopt;
   const auto standstill = first_standstill(builder);
-  if (!standstill || !must_give_slot(builder, standstill->due)) return std::nullopt;
-  if (standstill->may_interrupt && may_be_undone(builder)) {
+  if (!standstill) return std::nullopt;
+  const bool ends = standstill->may_interrupt && may_be_undone(builder);
+  const bool is_waited_for = ends ? builder.seen().slot_is_waited_for : builder.seen().departure_is_waited_for;
+  if (!must_give_slot(builder, standstill->due, is_waited_for)) return std::nullopt;
+  if (ends) {
     builder.resolve_intent(IntentResult::kNoEffect);
     return retry_or_fail(builder, Reason::kNoProgress, standstill->what);
   }
@@ -199,7 +203,7 @@ std::optional<Step> stop_counting_departure(StatusBuilder& builder) {
   if (patience(builder) == base::Duration::zero() || slot_was_returned(builder)) return std::nullopt;
   const base::Duration most = departure_counts_for(builder.seen().rules, builder.spec(), builder.pod());
   const base::TimePoint since = builder.status().phase_entered_at.value_or(builder.now());
-  if (must_give_slot(builder, since + most)) {
+  if (must_give_slot(builder, since + most, builder.seen().departure_is_waited_for)) {
     stop_counting(builder, fmt::format("others wait for its slot, and the pod has been terminating for {}",
                                        base::format_duration(most)));
   }

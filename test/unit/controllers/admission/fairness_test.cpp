@@ -141,6 +141,25 @@ TEST_F(Fairness, OnlyAFullLimitMakesASlotWaitedFor) {
   EXPECT_FALSE(queue.is_waited_for(first.meta.key())) << "nobody would get it: the operator pauses";
 }
 
+/// T38 gives back all but the slot of the workload.
+TEST_F(Fairness, WhoWaitsForAWorkloadDoesNotWaitForItsDeparture) {
+  queue.set_cluster_limits(
+      {{.total = number(5), .per_node = {}, .per_namespace = number(2), .per_workload = number(1)}});
+  const auto of_web = [](int n) {
+    api::Evacuation each = evacuation_of("shop", n, "node-a");
+    each.status.workload_group = "web";
+    return each;
+  };
+  const api::Evacuation first = of_web(0);
+  EXPECT_TRUE(ask(first));
+  EXPECT_FALSE(ask(of_web(1)));
+  EXPECT_TRUE(queue.is_waited_for(first.meta.key()));
+  EXPECT_FALSE(queue.is_departure_waited_for(first.meta.key()));
+  EXPECT_TRUE(ask(evacuation_of("shop", 2, "node-b")));
+  EXPECT_FALSE(ask(evacuation_of("shop", 3, "node-b")));
+  EXPECT_TRUE(queue.is_departure_waited_for(first.meta.key())) << "the namespace is full, and another one waits there";
+}
+
 TEST_F(Fairness, ABrakeIsNotWaitingForASlot) {
   api::Evacuation running = evacuation_of("shop", 0, "node-a");
   builders::set_policy(running, "p");

@@ -22,10 +22,15 @@ api::Evacuation patient(std::int32_t attempts = 3) {
   return evacuation;
 }
 
+/// Other Evacuations wait for its slot, or none does.
+void set_waited_for(Life& life, bool is_waited_for) {
+  life.seen.slot_is_waited_for = life.seen.departure_is_waited_for = is_waited_for;
+}
+
 /// Refused by a budget since noon, and asked again until `until`.
 Life blocked(base::Duration until, bool waited_for, std::int32_t attempts = 3) {
   Life life(patient(attempts));
-  life.seen.slot_is_waited_for = waited_for;
+  set_waited_for(life, waited_for);
   life.tick();
   while (life.now < kNoon + until) {
     if (life.last.action) life.answer(429, pdb_body());
@@ -39,7 +44,7 @@ Life blocked(base::Duration until, bool waited_for, std::int32_t attempts = 3) {
 
 Life asked(const char* mode = "required") {
   Life life(patient(), make_pod({handoff("mode", mode)}));
-  life.seen.slot_is_waited_for = true;
+  set_waited_for(life, true);
   life.tick();
   EXPECT_EQ(life.action(), "RequestMigrate");
   life.accept_patch();
@@ -80,7 +85,7 @@ TEST(WithoutProgress, TheNextAttemptWaitsAMomentEvenWithoutBackoff) {
   api::Evacuation hasty = patient();
   hasty.spec.retry = {3, seconds(0), seconds(0)};
   Life life(hasty);
-  life.seen.slot_is_waited_for = true;
+  set_waited_for(life, true);
   life.tick();
   life.answer(429, pdb_body());
   life.advance(minutes(11));
@@ -164,7 +169,7 @@ const api::Condition kSignedByUs{"OriginVerified", api::ConditionStatus::kTrue, 
 
 Life terminating(std::int64_t grace) {
   Life life(patient());
-  life.seen.slot_is_waited_for = true;
+  set_waited_for(life, true);
   life.tick();
   life.answer(201);
   api::Pod pod = *life.seen.pod;
@@ -208,7 +213,7 @@ INSTANTIATE_TEST_SUITE_P(WithoutProgress, GracePeriod,
 
 TEST(WithoutProgress, ATerminatingPodKeepsASlotThatNobodyWaitsFor) {
   Life life = terminating(604'800);
-  life.seen.slot_is_waited_for = false;
+  set_waited_for(life, false);
   life.advance(std::chrono::hours(5));
   life.tick();
   EXPECT_NE(life.condition_reason("SlotAcquired"), "NoProgress");
@@ -262,13 +267,22 @@ TEST(WithoutProgress, AHandoffThatBeatsForAWeekHoldsASlotForAnHour) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
+/// It keeps the slot of its workload without a slot, too.
+TEST(WithoutProgress, AHandoffKeepsASlotThatOnlyItsWorkloadWaitsFor) {
+  Life life = beating();
+  life.seen.departure_is_waited_for = false;
+  beat(life, minutes(120));
+  EXPECT_EQ(life.phase(), Phase::kInProgress);
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "Acquired");
+}
+
 /// It held its slot for longer than an hour while no other Evacuation waited.
 TEST(WithoutProgress, AReadyHandoffKeepsItsSlotThoughOthersBeginToWait) {
   Life life = beating();
-  life.seen.slot_is_waited_for = false;
+  set_waited_for(life, false);
   beat(life, minutes(65));
   EXPECT_EQ(life.condition_reason("SlotAcquired"), "Acquired");
-  life.seen.slot_is_waited_for = true;
+  set_waited_for(life, true);
   life.operator_says("ready-to-evict", kToken);
   life.tick();
   EXPECT_EQ(life.action(), "PostEviction");
@@ -360,7 +374,7 @@ TEST(WithoutProgress, AnEvictorThatIsNeverAvailableHoldsNoSlot) {
   Life life(evacuation);
   life.seen.serves_native_evictions = true;
   life.seen.dead_until["eviction-request"] = kNoon + std::chrono::hours(200);
-  life.seen.slot_is_waited_for = true;
+  set_waited_for(life, true);
   life.tick();
   ASSERT_EQ(life.phase(), Phase::kPreparing);
   ASSERT_EQ(life.status().evictor, "");
