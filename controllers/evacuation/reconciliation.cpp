@@ -301,7 +301,7 @@ bool Reconciler::Reconciliation::is_bound_to_cached(const Decision& decision) {
 
 /// Asks for the slot; with it decide() wants to know more than before.
 base::Status Reconciler::Reconciliation::take_slot(const Decision& decision) {
-  if (auto asked = obtain_slot(decision.needs_capacity); !asked) return asked;
+  if (auto asked = obtain_slot(decision); !asked) return asked;
   return may_carry_out() ? read_documents() : base::Done{};
 }
 

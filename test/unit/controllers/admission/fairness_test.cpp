@@ -340,6 +340,22 @@ TEST_F(SlotAgain, ARunningAttemptThatAsksNoMoreGivesItsSlotBack) {
   EXPECT_FALSE(ask(same_workload)) << "it keeps the slot of its workload";
 }
 
+/// It goes on with the next evictor as soon as nothing is asked any more, in the same decision.
+TEST_F(SlotAgain, AnAttemptThatIsTakenBackAsksForTheNextOne) {
+  api::Evacuation running = at_work();
+  running.status.phase = EvacuationPhase::kAborting;
+  queue.observe(nullptr, &running);
+  EXPECT_TRUE(ask(running));
+  running.status.phase = EvacuationPhase::kBackoff;
+  queue.observe(nullptr, &running);
+  EXPECT_EQ(queue.usage().in_flight, 1) << "attempt 2 keeps its slot until the store shows it";
+  set_slot(running, api::ConditionStatus::kTrue, "Acquired");
+  running.status.phase = EvacuationPhase::kPreparing;
+  running.status.attempt = 2;
+  queue.observe(nullptr, &running);
+  EXPECT_EQ(queue.usage().in_flight, 1);
+}
+
 /// A pod that leaves needs no later attempt; the store may show the running one late.
 TEST_F(SlotAgain, OnlyASlotOfALaterAttemptIsWithdrawn) {
   const api::Evacuation pending = evacuation_of("shop", 0, "node-0");
