@@ -134,7 +134,15 @@ bool is_slot_wait(const api::Blocker& blocker) {
          blocker.kind == BlockerKind::kPodGroup;
 }
 
+/// It waits for a slot, and no longer for who refused its last call (T13).
+void stop_waiting_for_answers(StatusBuilder& builder) {
+  if (!builder.status().blocked_since) return;
+  builder.stop_blocked_clock();
+  if (!builder.status().in_progress_since) builder.set_deadline(std::nullopt);
+}
+
 void show_slot_wait(StatusBuilder& builder, const Slot& slot) {
+  stop_waiting_for_answers(builder);
   builder.wake_at(slot.retry_at.value_or(builder.now() + kRefreshWaiting));
   if (!slot.limit) return;
   builder.set_blocker(*slot.limit);

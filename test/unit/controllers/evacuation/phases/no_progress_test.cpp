@@ -333,6 +333,26 @@ TEST(WithoutSlot, AReadyPodWaitsForASlotBeforeItsEviction) {
   EXPECT_TRUE(life.status().blocked_by.empty());
 }
 
+/// Its call was refused before it lost its slot.
+TEST(WithoutSlot, TheWaitForASlotIsNotBlockedTime) {
+  Life life = blocked(minutes(1), false);
+  ASSERT_EQ(life.phase(), Phase::kRequesting);
+  life.spec().timeouts.blocked = seconds(3600);
+  api::set_condition(life.status().conditions, {"SlotAcquired", api::ConditionStatus::kFalse, "NoProgress", "", 0, {}},
+                     life.now);
+  life.slot = Slot::State::kWaiting;
+  for (int i = 0; i < 100; ++i) {
+    life.advance(minutes(1));
+    life.tick();
+    ASSERT_EQ(life.phase(), Phase::kRequesting) << life.status().message;
+  }
+  EXPECT_FALSE(life.status().blocked_since);
+  EXPECT_FALSE(life.status().deadline);
+  life.slot = Slot::State::kGranted;
+  life.tick();
+  EXPECT_EQ(life.action(), "PostEviction");
+}
+
 TEST(WithoutSlot, ARevokedReadinessEndsTheWaitForASlot) {
   Life life = without_slot();
   life.operator_withdraws("ready-to-evict");
