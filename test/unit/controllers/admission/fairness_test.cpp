@@ -288,6 +288,28 @@ TEST_F(SlotAttacks, ManualShareLeavesASlotOfEachTotalButOne) {
   }
 }
 
+TEST_F(SlotAttacks, APodGroupLargerThanTheManualShareIsNamed) {
+  queue.set_cluster_limits({{.total = number(5), .per_node = {}, .per_namespace = {}, .per_workload = {}}});
+  queue.keep_share_for_policies();
+  const auto slot_of = [&](int n, bool is_manual) {
+    api::Evacuation each = evacuation_of("shop", n, fmt::format("node-{}", n));
+    if (!is_manual) builders::set_policy(each, "balance");
+    AdmissionRequest request = controllers::admission_request(each, nullptr, std::nullopt);
+    request.pod_group = "shop/db";
+    for (int i = 0; i < 5; ++i) {
+      if (i != n) request.together.push_back({"shop", fmt::format("evac-{:05}", i)});
+    }
+    return queue.request(request).slot;
+  };
+  for (int i = 0; i < 4; ++i) slot_of(i, true);
+  EXPECT_EQ(slot_of(4, true).limit->message,
+            "5 pods of the group leave at the same time, which no free slot will ever allow: at most 4 in flight of "
+            "manual evacuations; the others of the total are for policies");
+  for (int i = 0; i < 5; ++i) queue.withdraw({"shop", fmt::format("evac-{:05}", i)});
+  for (int i = 0; i < 4; ++i) slot_of(i, true);
+  EXPECT_EQ(slot_of(4, false).state, Slot::State::kGranted) << "four manual ones and one of a policy";
+}
+
 /// T39: its pod may leave only in a slot, though its attempt runs.
 class SlotAgain : public Fairness {
  protected:
