@@ -340,7 +340,8 @@ constexpr std::array kReasons = {
     Term<Reason>{Reason::kVerificationsSucceed, "VerificationsSucceed", "policy `CircuitOpen`=False",
                  "Replacements become Ready. The message counts failures in a row.", ""},
     Term<Reason>{Reason::kVerificationFailing, "VerificationFailing", "policy `CircuitOpen`=True",
-                 "Too many Evacuations in a row left no Ready replacement on another node. Nothing more is moved.",
+                 "Too many Evacuations in a row left no Ready replacement on another node, or one on a node that the "
+                 "same plan empties. Nothing more is moved.",
                  "Find out why the newest one failed (the message names it). Then run the command in the message."},
     Term<Reason>{Reason::kNone, "None", "policy `Warnings`=False", "The last cycle met nothing strange.", ""},
     Term<Reason>{Reason::kStrangeInput, "StrangeInput", "policy `Warnings`=True",

@@ -121,6 +121,11 @@ struct AdmissionEntry {
     const auto* waiting = std::get_if<Waiting>(&turn);
     return waiting ? waiting->attempt : std::get<WaitingWithPodGroup>(turn).attempt;
   }
+  /// The attempt that it asks for, or has a reservation for. REQUIRES: !is_idle().
+  std::int32_t asked_attempt() const {
+    const auto* reserved = std::get_if<Reserved>(&turn);
+    return reserved ? reserved->attempt : wanted_attempt();
+  }
 };
 
 }  // namespace controllers

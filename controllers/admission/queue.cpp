@@ -467,6 +467,14 @@ void AdmissionQueue::withdraw(const api::ObjectKey& key, std::int32_t begun) {
   });
 }
 
+void AdmissionQueue::withdraw_later_attempts(const api::ObjectKey& key, std::int32_t begun) {
+  apply([&] {
+    const auto at = entries_.find(key);
+    if (at == entries_.end() || at->second.is_idle() || at->second.asked_attempt() <= begun) return;
+    give_back(at->second, begun);
+  });
+}
+
 void AdmissionQueue::forget(const api::ObjectKey& key) {
   apply([&] {
     const auto at = entries_.find(key);
@@ -479,6 +487,13 @@ bool AdmissionQueue::is_waited_for(const api::ObjectKey& key) const {
   const auto at = entries_.find(key);
   if (at == entries_.end() || at->second.counted != Entry::Held::kSlot) return false;
   return (!ready_.empty() && scopes_.total_is_full()) || scopes_.is_waited_for(at->second.scopes);
+}
+
+bool AdmissionQueue::is_departure_waited_for(const api::ObjectKey& key) const {
+  const std::scoped_lock lock(mutex_);
+  const auto at = entries_.find(key);
+  if (at == entries_.end() || at->second.counted != Entry::Held::kSlot) return false;
+  return (!ready_.empty() && scopes_.total_is_full()) || scopes_.is_departure_waited_for(at->second.scopes);
 }
 
 void AdmissionQueue::give_back(Entry& entry, std::int32_t begun) {

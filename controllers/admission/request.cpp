@@ -71,7 +71,8 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
   request.priority = evacuation.spec.priority;
   request.created = evacuation.meta.creation_timestamp;
   request.queued_again = queued_again(evacuation);
-  request.has_begun = goes_on_without_slot(evacuation);
+  // An attempt that is taken back asks for no slot: the next one does.
+  request.has_begun = goes_on_without_slot(evacuation) && evacuation.status.phase != api::EvacuationPhase::kAborting;
   request.attempt = request.has_begun ? evacuation.status.attempt : evacuation.status.attempt + 1;
   request.workload_size = workload_size;
   request.subjects = cooldown_subjects(evacuation, pod);

@@ -433,10 +433,11 @@ std::int64_t AdmissionScopes::parked() const {
   return count;
 }
 
-bool AdmissionScopes::is_waited_for(const Ids& ids) const {
-  return std::any_of(ids.begin(), ids.end(), [this](const std::string& id) {
+bool AdmissionScopes::is_waited_for(const Ids& ids, bool with_workload) const {
+  return std::any_of(ids.begin(), ids.end(), [&](const std::string& id) {
     const auto scope = scopes_.find(id);
     if (scope == scopes_.end() || is_braked(scope->second)) return false;
+    if (!with_workload && part_of(scope->second.kind) == Part::kWorkload) return false;
     const auto first = scope->second.parked.first(turn_);
     const auto limit = first ? limit_of(scope->second) : std::nullopt;
     return limit && first->need <= *limit && scope->second.used + first->need > *limit;

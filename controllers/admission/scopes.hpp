@@ -110,8 +110,10 @@ class AdmissionScopes {
   /// Who waits first for a policy's next token, and when it comes; one for each policy.
   std::vector<std::pair<api::ObjectKey, base::TimePoint>> next_in_rates(base::TimePoint now) const;
   std::int64_t parked() const;
-  /// Does somebody wait at one of these who could go if one of those inside left?
-  bool is_waited_for(const Ids& ids) const;
+  /// Returns true if an Evacuation that waits at one of these could go if one of those inside left.
+  bool is_waited_for(const Ids& ids) const { return is_waited_for(ids, true); }
+  /// As is_waited_for(), if the one inside kept its workload.
+  bool is_departure_waited_for(const Ids& ids) const { return is_waited_for(ids, false); }
   bool total_is_full() const {
     const auto limit = total_limit();
     return limit && *limit > 0 && total_used_ >= *limit;
@@ -148,6 +150,7 @@ class AdmissionScopes {
   };
 
   static Part part_of(Kind kind);
+  bool is_waited_for(const Ids& ids, bool with_workload) const;
   void attach_level(const AdmissionRequest& request, const std::string& policy, const std::string& prefix, Ids& ids);
   void attach_one(Kind kind, const std::string& policy, const std::string& name, std::string id, Ids& ids);
   void reopen_if_waiting(const std::string& id);

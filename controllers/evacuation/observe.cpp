@@ -118,6 +118,7 @@ void Reconciler::Reconciliation::observe_surroundings() {
   const std::string& policy = api::policy_of(evacuation);
   seen_.policy_suspends = !policy.empty() && deps_.policy_suspends && deps_.policy_suspends(policy);
   seen_.slot_is_waited_for = holds_slot(evacuation) && deps_.admission.is_waited_for(key_);
+  seen_.departure_is_waited_for = seen_.slot_is_waited_for && deps_.admission.is_departure_waited_for(key_);
   observe_budgets();
   observe_claims();
   observe_past();

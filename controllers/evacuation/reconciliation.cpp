@@ -135,6 +135,9 @@ base::Result<kube::Requeue> Reconciler::Reconciliation::settle(const Decision& d
   const bool gives_back = seen_.slot.state == Slot::State::kNotAsked;
   if (gives_back && (may_wait || goes_on_without_slot(seen_.evacuation)))
     deps_.admission.withdraw(key_, seen_.evacuation.status.attempt);
+  // A pod that leaves needs no further attempt. The slot of this attempt stays: the queue may see it later than we do.
+  if (gives_back && (phase == EvacuationPhase::kEvicting || phase == EvacuationPhase::kVerifying))
+    deps_.admission.withdraw_later_attempts(key_, seen_.evacuation.status.attempt);
   if (gives_back && may_wait && deps_.reservations) deps_.reservations->release_unused(key_);
   if (api::is_terminal(phase)) forget_asked();
   remember_blocked();
@@ -205,7 +208,7 @@ bool Reconciler::Reconciliation::pod_still_departs() const {
   const base::Duration most = departure_counts_for(deps_.rules, {}, pod.get());
   const bool is_late =
       deps_.rules.slot_without_progress > base::Duration::zero() && now >= departing->leaving_since + most;
-  if (is_late && deps_.admission.is_waited_for(key_)) deps_.admission.stop_counting_departing(key_);
+  if (is_late && deps_.admission.is_departure_waited_for(key_)) deps_.admission.stop_counting_departing(key_);
   const auto& deletion = pod->meta.deletion_timestamp;
   return now < (deletion ? *deletion + kSlowestEnd : departing->since + evictors::kCallTimeout);
 }
@@ -298,7 +301,7 @@ bool Reconciler::Reconciliation::is_bound_to_cached(const Decision& decision) {
 
 /// Asks for the slot; with it decide() wants to know more than before.
 base::Status Reconciler::Reconciliation::take_slot(const Decision& decision) {
-  if (auto asked = obtain_slot(decision.needs_capacity); !asked) return asked;
+  if (auto asked = obtain_slot(decision); !asked) return asked;
   return may_carry_out() ? read_documents() : base::Done{};
 }
 

@@ -72,12 +72,12 @@ class Reconciler::Reconciliation {
   base::Result<Continue> refresh_claims();
 
   // --- slot.cpp: asking for a slot, and for free capacity with it
-  base::Status obtain_slot(bool needs_capacity);
+  base::Status obtain_slot(const Decision& decision);
   void confirm_destination(const AdmissionRequest& request);
   base::Result<Admission> add_capacity(const AdmissionRequest& request, std::optional<bool> needed, Admission granted);
   base::Result<bool> needs_capacity_by_reading();
   void forget_old_slot();
-  AdmissionRequest request_now() const;
+  AdmissionRequest request_for(const Decision& decision) const;
   SurgePod surge_pod() const;
 
   // --- reconciliation.cpp: what is done about it

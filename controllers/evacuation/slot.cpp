@@ -1,6 +1,7 @@
 /// How one reconcile asks for its slot, and for free capacity with it.
 
 #include <algorithm>
+#include <utility>
 
 #include "api/meta/condition.hpp"
 #include "api/vocabulary/condition_types.hpp"
@@ -42,11 +43,15 @@ SurgePod Reconciler::Reconciliation::surge_pod() const {
   return copy;
 }
 
-AdmissionRequest Reconciler::Reconciliation::request_now() const {
+AdmissionRequest Reconciler::Reconciliation::request_for(const Decision& decision) const {
   std::optional<std::int32_t> size;
   const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
   if (owner && deps_.desired_replicas) size = deps_.desired_replicas(key_.ns, *owner);
   AdmissionRequest request = admission_request(seen_.evacuation, seen_.pod.get(), size);
+  // The attempt without a slot has ended in this decision, which is not stored yet: the next one asks.
+  const auto phase = decision.status.phase;
+  const bool begins = phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff;
+  if (begins && std::exchange(request.has_begun, false)) ++request.attempt;
   request.held_by_pdb = held_by_pdb(seen_);
   request.priority = effective_priority(seen_.evacuation, deps_.rules.manual_priority);
   if (seen_.pod_group.name.empty()) return request;
@@ -59,13 +64,13 @@ AdmissionRequest Reconciler::Reconciliation::request_now() const {
 
 /// Who leaves alone asks for the slot first: only with that the closer read is worth its requests. Those of a PodGroup
 /// get slots and free capacity in one step, so each says beforehand what it needs.
-base::Status Reconciler::Reconciliation::obtain_slot(bool needs_capacity) {
+base::Status Reconciler::Reconciliation::obtain_slot(const Decision& decision) {
   if (auto blocker = deps_.audit.admission_blocker()) {
     seen_.slot = {Slot::State::kWaiting, std::move(blocker)};
     return base::Done{};
   }
-  AdmissionRequest request = request_now();
-  const bool may_need = needs_capacity && deps_.reservations;
+  AdmissionRequest request = request_for(decision);
+  const bool may_need = decision.needs_capacity && deps_.reservations;
   std::optional<bool> needed;
   if (may_need && !request.together.empty()) {
     const auto read = needs_capacity_by_reading();

@@ -93,7 +93,8 @@ void Notifier::count(const Channel& channel, const char* result, std::size_t by)
 
 void Notifier::settle(Channel& channel, const std::vector<Notification>& sent, std::int64_t left_out,
                       const base::Result<kube::Response>& answer) {
-  const bool is_over = is_taken(answer) || !may_be_taken_later(answer) || ++channel.failures >= kMostTries;
+  const bool is_over =
+      is_taken(answer) || !may_be_taken_later(answer) || channel.pending.repeats() || ++channel.failures >= kMostTries;
   if (!is_taken(answer)) {
     deps_.log.warning("a notification was not taken",
                       {kv("channel", channel.config.name), kv("answer", outcome_text(answer)), kv("givenUp", is_over)});
@@ -111,8 +112,9 @@ void Notifier::give_up(Channel& channel, bool may_be_taken_later) {
   auto lost = channel.pending.take(kMostAtOnce);
   if (may_be_taken_later) {
     const std::size_t tried = lost.size();
-    lost = channel.pending.give_up();
-    if (lost.size() < tried) channel.next_try = deps_.steady.now() + kNotifyAgain.most;
+    const base::TimePoint now = deps_.steady.now();
+    lost = channel.pending.give_up(now);
+    if (lost.size() < tried && channel.pending.has_only_kept()) channel.next_try = now + kNotifyAgain.most;
   } else {
     channel.pending.settle();
   }

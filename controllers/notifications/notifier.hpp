@@ -39,7 +39,9 @@ class Notifier final : public kube::EventSink {
 
   static constexpr std::size_t kMostPending = 256;  ///< of each channel
   static constexpr std::size_t kMostAtOnce = 20;    ///< in one message
-  static constexpr int kMostTries = 6;              ///< then a message is given up, except alerts of policies
+  /// Then a message is given up. Alerts of policies are tried once more every two minutes
+  /// (NotificationQueue::kMaxKept).
+  static constexpr int kMostTries = 6;
 
   Notifier(Dependencies dependencies, std::vector<NotificationChannel> channels);
 

@@ -1,6 +1,7 @@
 #include "controllers/notifications/queue.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace controllers {
 
@@ -56,13 +57,17 @@ void NotificationQueue::take_in_turns(NotificationRank rank, std::size_t& left) 
 
 std::vector<Notification> NotificationQueue::take(std::size_t most) {
   const bool has_batch = std::ranges::any_of(lanes_, [](const auto& lane) { return lane.second.taken > 0; });
-  if (has_batch) return taken();
+  if (has_batch || kept_is_taken_) return taken();
+  kept_is_taken_ = !kept_.empty() && (kept_is_next_ || lanes_.empty());
+  kept_is_next_ = !kept_is_taken_;
+  if (kept_is_taken_) return taken();
   for (const auto rank : {NotificationRank::kPolicy, NotificationRank::kEvacuationOfPolicy, NotificationRank::kManual})
     take_in_turns(rank, most);
   return taken();
 }
 
 std::vector<Notification> NotificationQueue::taken() const {
+  if (kept_is_taken_) return {kept_.front().told};
   std::vector<std::pair<std::uint64_t, const Notification*>> taken;
   for (const auto& [key, lane] : lanes_) {
     for (std::size_t i = 0; i < lane.taken; ++i) taken.emplace_back(lane.waiting[i].first, &lane.waiting[i].second);
@@ -74,6 +79,11 @@ std::vector<Notification> NotificationQueue::taken() const {
 }
 
 void NotificationQueue::settle() {
+  if (std::exchange(kept_is_taken_, false)) {
+    kept_.pop_front();
+    --size_;
+    return;
+  }
   for (auto& [key, lane] : lanes_) {
     lane.waiting.erase(lane.waiting.begin(), lane.waiting.begin() + static_cast<std::ptrdiff_t>(lane.taken));
     size_ -= lane.taken;
@@ -82,13 +92,31 @@ void NotificationQueue::settle() {
   std::erase_if(lanes_, [](const auto& lane) { return lane.second.waiting.empty(); });
 }
 
-std::vector<Notification> NotificationQueue::give_up() {
-  for (auto& [key, lane] : lanes_) {
-    if (key.first == NotificationRank::kPolicy) lane.taken = 0;
+std::vector<Notification> NotificationQueue::give_up(base::TimePoint now) {
+  if (kept_is_taken_) return give_up_kept(now);
+  std::vector<Notification> removed;
+  std::size_t kept = 0;
+  for (Notification& each : taken()) {
+    if (each.rank == NotificationRank::kPolicy) {
+      kept_.push_back({now, std::move(each)});
+      ++kept;
+    } else {
+      removed.push_back(std::move(each));
+    }
   }
-  std::vector<Notification> removed = taken();
   settle();
+  size_ += kept;
   return removed;
+}
+
+/// The others that are kept have their turn first.
+std::vector<Notification> NotificationQueue::give_up_kept(base::TimePoint now) {
+  Kept first = kept_.front();
+  settle();
+  if (now - first.since >= kMaxKept) return {std::move(first.told)};
+  kept_.push_back(std::move(first));
+  ++size_;
+  return {};
 }
 
 }  // namespace controllers

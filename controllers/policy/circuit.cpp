@@ -145,10 +145,9 @@ api::Condition circuit_condition(const api::DeschedulerPolicy& policy, const api
   result.status = api::ConditionStatus::kTrue;
   result.reason = to_string(api::Reason::kVerificationFailing);
   result.message = fmt::format(
-      "{} evacuations in a row left no Ready replacement on another node, the newest is {}; nothing more is moved "
-      "until you have "
-      "looked "
-      "into it and run: kubectl annotate dsp {} {}=\"$(date +%s)\" --overwrite",
+      "{} evacuations in a row left no Ready replacement on another node, or one on a node that the same plan empties; "
+      "the newest is {}; nothing more is moved until you have looked into it and run: kubectl annotate dsp {} "
+      "{}=\"$(date +%s)\" --overwrite",
       circuit.failures, circuit.last_failure, policy.meta.name, api::well_known::kResetCircuitAnnotation);
   return result;
 }

@@ -64,8 +64,9 @@ struct Observed {
   Slot slot;
   /// Why a pod that leaves an emptied node has no other node to go to, as just seen; empty: it has one.
   std::string no_destination;
-  std::set<std::string> emptied_nodes;  ///< Verifying: nodes that are emptied together with the pod's
-  bool slot_is_waited_for = false;      ///< another one could begin if this one gave its slot back
+  std::set<std::string> emptied_nodes;   ///< Verifying: nodes that are emptied together with the pod's
+  bool slot_is_waited_for = false;       ///< another one could begin if this one gave its slot back
+  bool departure_is_waited_for = false;  ///< another one could begin if this one kept its workload's slot only (T38)
   OperatorRules rules;
   std::vector<Sibling> siblings;  ///< looked up once the pod's controller is known
   /// How long earlier Evacuations of the same workload were InProgress, shortest first; at most the newest 16.

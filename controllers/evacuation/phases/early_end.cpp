@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/origin.hpp"
+#include "controllers/admission/request.hpp"
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// What ends an attempt before its time: a slot is for work that goes on, and one that stands still while others wait
@@ -107,16 +108,24 @@ std::optional<Standstill> first_standstill(StatusBuilder& builder) {
   return first;
 }
 
+/// The owner of an InProgress pod has said that it may be evicted: that is progress, and T17 follows.
+bool goes_on_now(StatusBuilder& builder) {
+  if (builder.phase() != EvacuationPhase::kInProgress || !builder.evictor()) return false;
+  const evictors::EvictionStep& plan = builder.plan();
+  return plan.next == evictors::NextMove::kAct && plan.action->role == evictors::ActionRole::kRequest;
+}
+
 bool slot_was_returned(const StatusBuilder& builder) {
   return builder.condition_has_reason(ConditionType::kSlotAcquired, Reason::kNoProgress);
 }
 
-/// Returns true if the slot goes to others now. Wakes again while no Evacuation waits for it.
-bool must_give_slot(StatusBuilder& builder, base::TimePoint due) {
+/// Returns true if the slot goes to others now. Wakes again while no Evacuation waits for it. `is_waited_for`: another
+/// Evacuation could begin with what is given back.
+bool must_give_slot(StatusBuilder& builder, base::TimePoint due, bool is_waited_for) {
   builder.wake_at_deadline(due);
   if (!builder.expired(due) || outcome_open(builder)) return false;
-  if (!builder.seen().slot_is_waited_for) builder.wake_at(builder.now() + kRefreshWaiting);
-  return builder.seen().slot_is_waited_for;
+  if (!is_waited_for) builder.wake_at(builder.now() + kRefreshWaiting);
+  return is_waited_for;
 }
 
 /// True if the blocker names what keeps a slot from it, and not who refused a call.
@@ -125,7 +134,15 @@ bool is_slot_wait(const api::Blocker& blocker) {
          blocker.kind == BlockerKind::kPodGroup;
 }
 
+/// It waits for a slot, and no longer for who refused its last call (T13).
+void stop_waiting_for_answers(StatusBuilder& builder) {
+  if (!builder.status().blocked_since) return;
+  builder.stop_blocked_clock();
+  if (!builder.status().in_progress_since) builder.set_deadline(std::nullopt);
+}
+
 void show_slot_wait(StatusBuilder& builder, const Slot& slot) {
+  stop_waiting_for_answers(builder);
   builder.wake_at(slot.retry_at.value_or(builder.now() + kRefreshWaiting));
   if (!slot.limit) return;
   builder.set_blocker(*slot.limit);
@@ -156,9 +173,13 @@ std::optional<Refused> refused(const Observed& seen) {
 
 std::optional<Step> return_slot_without_progress(StatusBuilder& builder) {
   if (patience(builder) == base::Duration::zero() || !builder.pod() || slot_was_returned(builder)) return std::nullopt;
+  if (goes_on_now(builder)) return std::nullopt;
   const auto standstill = first_standstill(builder);
-  if (!standstill || !must_give_slot(builder, standstill->due)) return std::nullopt;
-  if (standstill->may_interrupt && may_be_undone(builder)) {
+  if (!standstill) return std::nullopt;
+  const bool ends = standstill->may_interrupt && may_be_undone(builder);
+  const bool is_waited_for = ends ? builder.seen().slot_is_waited_for : builder.seen().departure_is_waited_for;
+  if (!must_give_slot(builder, standstill->due, is_waited_for)) return std::nullopt;
+  if (ends) {
     builder.resolve_intent(IntentResult::kNoEffect);
     return retry_or_fail(builder, Reason::kNoProgress, standstill->what);
   }
@@ -168,6 +189,8 @@ std::optional<Step> return_slot_without_progress(StatusBuilder& builder) {
 
 std::optional<Step> regain_slot(StatusBuilder& builder, const evictors::Action& action) {
   if (!slot_was_returned(builder) || action.role != evictors::ActionRole::kRequest) return std::nullopt;
+  // The admission queue counts what is stored: asked before that, it would reserve a slot for the next attempt.
+  if (!goes_on_without_slot(builder.seen().evacuation)) return builder.wait();
   const Slot& slot = builder.seen().slot;
   if (slot.state == Slot::State::kNotAsked) builder.request_slot(false);
   if (slot.state == Slot::State::kWaiting) show_slot_wait(builder, slot);
@@ -188,7 +211,7 @@ std::optional<Step> stop_counting_departure(StatusBuilder& builder) {
   if (patience(builder) == base::Duration::zero() || slot_was_returned(builder)) return std::nullopt;
   const base::Duration most = departure_counts_for(builder.seen().rules, builder.spec(), builder.pod());
   const base::TimePoint since = builder.status().phase_entered_at.value_or(builder.now());
-  if (must_give_slot(builder, since + most)) {
+  if (must_give_slot(builder, since + most, builder.seen().departure_is_waited_for)) {
     stop_counting(builder, fmt::format("others wait for its slot, and the pod has been terminating for {}",
                                        base::format_duration(most)));
   }

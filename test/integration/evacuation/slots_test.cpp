@@ -232,6 +232,27 @@ TEST_F(Slots, AttackOfHandoffsThatAreReadyTogetherEvictsNoMoreAtOnceThanTheLimit
   EXPECT_GE(granted(), 2U) << "one after the other";
 }
 
+/// Its owner is at work for more than an hour, and is ready just when another Evacuation begins to wait.
+TEST_F(Slots, AHandoffThatIsReadyWhenOthersBeginToWaitGivesItsSlotBackAtItsEnd) {
+  begin(1, {{kMode, "required"}, {std::string(simulator::behaviour::kStopSeconds), "20"}});
+  const std::string pod = pods().front();
+  const std::string slow = attack(pod);
+  ASSERT_TRUE(run_until([&] { return !annotation(pod, kRequest).empty(); }, seconds(30)));
+  const std::string token = annotation(pod, kRequest);
+  annotate(pod, "handoff.evacuator.dev/ack", token + "@1");
+  for (int i = 1; i < 15; ++i) {
+    annotate(pod, "handoff.evacuator.dev/heartbeat", fmt::format("{}@{}", token, i));
+    run_for(minutes(5));
+  }
+  ASSERT_EQ(condition(slow, "SlotAcquired"), "Acquired");
+  const std::string victim = move_victim();
+  annotate(pod, "handoff.evacuator.dev/ready-to-evict", token);
+  ASSERT_TRUE(run_to_end(slow, minutes(10))) << reason(slow);
+  EXPECT_FALSE(has_event("SlotReturned")) << "a pod that may leave is progress";
+  ASSERT_TRUE(run_to_end(victim, minutes(5)));
+  EXPECT_EQ(reason(victim), "Evicted");
+}
+
 TEST_F(Slots, OfTheTotalOneInFiveIsKeptForPolicies) {
   begin(5);
   limits.per_node = {};

@@ -141,6 +141,25 @@ TEST_F(Fairness, OnlyAFullLimitMakesASlotWaitedFor) {
   EXPECT_FALSE(queue.is_waited_for(first.meta.key())) << "nobody would get it: the operator pauses";
 }
 
+/// T38 gives back all but the slot of the workload.
+TEST_F(Fairness, WhoWaitsForAWorkloadDoesNotWaitForItsDeparture) {
+  queue.set_cluster_limits(
+      {{.total = number(5), .per_node = {}, .per_namespace = number(2), .per_workload = number(1)}});
+  const auto of_web = [](int n) {
+    api::Evacuation each = evacuation_of("shop", n, "node-a");
+    each.status.workload_group = "web";
+    return each;
+  };
+  const api::Evacuation first = of_web(0);
+  EXPECT_TRUE(ask(first));
+  EXPECT_FALSE(ask(of_web(1)));
+  EXPECT_TRUE(queue.is_waited_for(first.meta.key()));
+  EXPECT_FALSE(queue.is_departure_waited_for(first.meta.key()));
+  EXPECT_TRUE(ask(evacuation_of("shop", 2, "node-b")));
+  EXPECT_FALSE(ask(evacuation_of("shop", 3, "node-b")));
+  EXPECT_TRUE(queue.is_departure_waited_for(first.meta.key())) << "the namespace is full, and another one waits there";
+}
+
 TEST_F(Fairness, ABrakeIsNotWaitingForASlot) {
   api::Evacuation running = evacuation_of("shop", 0, "node-a");
   builders::set_policy(running, "p");
@@ -269,6 +288,28 @@ TEST_F(SlotAttacks, ManualShareLeavesASlotOfEachTotalButOne) {
   }
 }
 
+TEST_F(SlotAttacks, APodGroupLargerThanTheManualShareIsNamed) {
+  queue.set_cluster_limits({{.total = number(5), .per_node = {}, .per_namespace = {}, .per_workload = {}}});
+  queue.keep_share_for_policies();
+  const auto slot_of = [&](int n, bool is_manual) {
+    api::Evacuation each = evacuation_of("shop", n, fmt::format("node-{}", n));
+    if (!is_manual) builders::set_policy(each, "balance");
+    AdmissionRequest request = controllers::admission_request(each, nullptr, std::nullopt);
+    request.pod_group = "shop/db";
+    for (int i = 0; i < 5; ++i) {
+      if (i != n) request.together.push_back({"shop", fmt::format("evac-{:05}", i)});
+    }
+    return queue.request(request).slot;
+  };
+  for (int i = 0; i < 4; ++i) slot_of(i, true);
+  EXPECT_EQ(slot_of(4, true).limit->message,
+            "5 pods of the group leave at the same time, which no free slot will ever allow: at most 4 in flight of "
+            "manual evacuations; the others of the total are for policies");
+  for (int i = 0; i < 5; ++i) queue.withdraw({"shop", fmt::format("evac-{:05}", i)});
+  for (int i = 0; i < 4; ++i) slot_of(i, true);
+  EXPECT_EQ(slot_of(4, false).state, Slot::State::kGranted) << "four manual ones and one of a policy";
+}
+
 /// T39: its pod may leave only in a slot, though its attempt runs.
 class SlotAgain : public Fairness {
  protected:
@@ -319,6 +360,37 @@ TEST_F(SlotAgain, ARunningAttemptThatAsksNoMoreGivesItsSlotBack) {
   api::Evacuation same_workload = evacuation_of("shop", 1, "node-1");
   same_workload.status.workload_group = "web";
   EXPECT_FALSE(ask(same_workload)) << "it keeps the slot of its workload";
+}
+
+/// It goes on with the next evictor as soon as nothing is asked any more, in the same decision.
+TEST_F(SlotAgain, AnAttemptThatIsTakenBackAsksForTheNextOne) {
+  api::Evacuation running = at_work();
+  running.status.phase = EvacuationPhase::kAborting;
+  queue.observe(nullptr, &running);
+  EXPECT_TRUE(ask(running));
+  running.status.phase = EvacuationPhase::kBackoff;
+  queue.observe(nullptr, &running);
+  EXPECT_EQ(queue.usage().in_flight, 1) << "attempt 2 keeps its slot until the store shows it";
+  set_slot(running, api::ConditionStatus::kTrue, "Acquired");
+  running.status.phase = EvacuationPhase::kPreparing;
+  running.status.attempt = 2;
+  queue.observe(nullptr, &running);
+  EXPECT_EQ(queue.usage().in_flight, 1);
+}
+
+/// A pod that leaves needs no later attempt; the store may show the running one late.
+TEST_F(SlotAgain, OnlyASlotOfALaterAttemptIsWithdrawn) {
+  const api::Evacuation pending = evacuation_of("shop", 0, "node-0");
+  EXPECT_TRUE(ask(pending));
+  queue.withdraw_later_attempts(pending.meta.key(), 1);
+  EXPECT_EQ(queue.usage().in_flight, 1) << "attempt 1 runs, and the queue has not seen it yet";
+  queue.withdraw_later_attempts(pending.meta.key(), 0);
+  EXPECT_EQ(queue.usage().in_flight, 0);
+  EXPECT_FALSE(ask(evacuation_of("shop", 1, "node-1")) && ask(pending)) << "one of the namespace";
+  queue.withdraw_later_attempts(pending.meta.key(), 1);
+  EXPECT_EQ(queue.usage().waiting, 1);
+  queue.withdraw_later_attempts(pending.meta.key(), 0);
+  EXPECT_EQ(queue.usage().waiting, 0);
 }
 
 /// Each names a concurrency group of its own, so the limit of the workload bounds none of them.

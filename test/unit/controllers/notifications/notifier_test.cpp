@@ -49,6 +49,7 @@ class NotifierTest : public testing::Test {
                                                             const std::string& body) -> base::Result<kube::Response> {
                                                posts.emplace_back(channel.name, body);
                                                if (meanwhile) meanwhile();
+                                               if (takes && !takes(body)) return answer(500);
                                                if (answers.empty())
                                                  return kube::Response{
                                                      .status = 200, .body = {}, .retry_after = {}, .content_type = {}};
@@ -74,6 +75,7 @@ class NotifierTest : public testing::Test {
   Inner inner;
   std::vector<std::pair<std::string, std::string>> posts;  ///< channel and body
   std::vector<base::Result<kube::Response>> answers;       ///< the last one again and again; none: 200
+  std::function<bool(const std::string& body)> takes;      ///< false: 500; empty: `answers`
   std::function<void()> meanwhile;
   std::optional<Notifier> notifier_;
 };
@@ -166,6 +168,28 @@ TEST_F(NotifierTest, AnAlertOfAPolicyOutlastsAnOutageOfTheReceiver) {
   ASSERT_EQ(told(posts.size() - 1).size(), 1U);
   EXPECT_EQ(told(posts.size() - 1)[0].at("event"), "CircuitOpen");
   EXPECT_EQ(counted("sent"), "1");
+}
+
+/// A receiver whose server fails on one alert.
+TEST_F(NotifierTest, AnAlertThatIsNeverTakenHoldsUpNoOther) {
+  Notifier& notifier = start({{.name = "ops"}});
+  takes = [](const std::string& body) { return body.find("poison") == std::string::npos; };
+  notifier.publish(event_of(api::EventReason::kCircuitOpened, "poison"));
+  const auto run_for = [&](base::Duration time) {
+    const base::TimePoint end = clock.now() + time;
+    for (auto due = notifier.step(); due && *due < end; due = notifier.step())
+      clock.advance(std::max(*due - clock.now(), base::Duration::zero()));
+    clock.advance(end - clock.now());
+  };
+  run_for(minutes(10));
+  for (int i = 0; i < 100; ++i) notifier.publish(event_of(api::EventReason::kFailed, "e" + std::to_string(i)));
+  notifier.publish(event_of(api::EventReason::kCircuitOpened, "balance"));
+  run_for(minutes(5));
+  EXPECT_EQ(counted("sent"), "101");
+  EXPECT_EQ(counted("failed"), "0");
+  run_for(std::chrono::hours(25));
+  EXPECT_EQ(counted("failed"), "1") << "it is dropped after a day";
+  EXPECT_LT(posts.size(), 800U);
 }
 
 TEST_F(NotifierTest, AFloodIsBoundedAndToldOf) {

@@ -84,14 +84,51 @@ TEST(NotificationQueue, ABatchStaysTheSameUntilItSettles) {
   EXPECT_THAT(names(queue.take(2)), ElementsAre("a1", "p"));
 }
 
+const base::TimePoint kNow{};
+
 TEST(NotificationQueue, GivesUpAllButAlertsOfPolicies) {
   NotificationQueue queue(10);
   queue.push(of(NotificationRank::kPolicy, "", "p"));
   queue.push(manual("a", 0));
   queue.take(2);
-  EXPECT_THAT(names(queue.give_up()), ElementsAre("a0"));
+  EXPECT_THAT(names(queue.give_up(kNow)), ElementsAre("a0"));
   EXPECT_THAT(names(queue.take(2)), ElementsAre("p"));
+  EXPECT_TRUE(queue.repeats());
   queue.settle();
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(NotificationQueue, KeptAlertsAreTakenOneByOneInTurnsWithTheOthers) {
+  NotificationQueue queue(10);
+  queue.push(of(NotificationRank::kPolicy, "", "p"));
+  queue.push(of(NotificationRank::kPolicy, "", "q"));
+  queue.take(9);
+  queue.give_up(kNow);
+  queue.push(of(NotificationRank::kPolicy, "", "r"));
+  queue.push(manual("a", 0));
+  std::vector<std::string> order;
+  for (int i = 0; i < 6; ++i) {
+    std::string batch;
+    for (const std::string& each : names(queue.take(1))) batch += each;
+    order.push_back(batch);
+    if (queue.repeats()) {
+      EXPECT_TRUE(queue.give_up(kNow).empty());
+    } else {
+      queue.settle();
+    }
+  }
+  EXPECT_THAT(order, ElementsAre("p", "r", "q", "a0", "p", "q"));
+}
+
+TEST(NotificationQueue, AKeptAlertIsGivenUpAfterADay) {
+  NotificationQueue queue(10);
+  queue.push(of(NotificationRank::kPolicy, "", "p"));
+  queue.take(1);
+  queue.give_up(kNow);
+  queue.take(1);
+  EXPECT_TRUE(queue.give_up(kNow + NotificationQueue::kMaxKept - base::seconds(1)).empty());
+  queue.take(1);
+  EXPECT_THAT(names(queue.give_up(kNow + NotificationQueue::kMaxKept)), ElementsAre("p"));
   EXPECT_TRUE(queue.empty());
 }
 

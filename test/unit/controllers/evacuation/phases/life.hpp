@@ -77,6 +77,7 @@ class Life {
   api::Blocker limit{"Limit", "node", "at most 2", {}, {}, {}, {}};  ///< what a waiting one waits for
   std::string reserved_node;                                         ///< with a granted slot
   bool asked_for_capacity = false;
+  bool asked_for_slot = false;      ///< in the last tick()
   std::vector<std::string> events;  ///< reasons, in order
   Decision last;
 
@@ -119,10 +120,12 @@ class Life {
 
   /// Decides until there is a call to make or nothing left to do.
   Decision& tick() {
+    asked_for_slot = false;
     for (int i = 0; i < 32; ++i) {
       seen.slot.state = Slot::State::kNotAsked;
       last = controllers::evacuation::decide(seen, registry_, now);
       if (last.wants_slot) {
+        asked_for_slot = true;
         seen.slot.state = slot;
         asked_for_capacity = last.needs_capacity;
         if (slot == Slot::State::kWaiting) seen.slot.limit = limit;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "controllers/evacuation/phases/status_builder.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
 /// A slot that stands still is given to those that wait for it (T36), lived through decide().
@@ -21,10 +22,15 @@ api::Evacuation patient(std::int32_t attempts = 3) {
   return evacuation;
 }
 
+/// Other Evacuations wait for its slot, or none does.
+void set_waited_for(Life& life, bool is_waited_for) {
+  life.seen.slot_is_waited_for = life.seen.departure_is_waited_for = is_waited_for;
+}
+
 /// Refused by a budget since noon, and asked again until `until`.
 Life blocked(base::Duration until, bool waited_for, std::int32_t attempts = 3) {
   Life life(patient(attempts));
-  life.seen.slot_is_waited_for = waited_for;
+  set_waited_for(life, waited_for);
   life.tick();
   while (life.now < kNoon + until) {
     if (life.last.action) life.answer(429, pdb_body());
@@ -38,7 +44,7 @@ Life blocked(base::Duration until, bool waited_for, std::int32_t attempts = 3) {
 
 Life asked(const char* mode = "required") {
   Life life(patient(), make_pod({handoff("mode", mode)}));
-  life.seen.slot_is_waited_for = true;
+  set_waited_for(life, true);
   life.tick();
   EXPECT_EQ(life.action(), "RequestMigrate");
   life.accept_patch();
@@ -79,7 +85,7 @@ TEST(WithoutProgress, TheNextAttemptWaitsAMomentEvenWithoutBackoff) {
   api::Evacuation hasty = patient();
   hasty.spec.retry = {3, seconds(0), seconds(0)};
   Life life(hasty);
-  life.seen.slot_is_waited_for = true;
+  set_waited_for(life, true);
   life.tick();
   life.answer(429, pdb_body());
   life.advance(minutes(11));
@@ -163,7 +169,7 @@ const api::Condition kSignedByUs{"OriginVerified", api::ConditionStatus::kTrue, 
 
 Life terminating(std::int64_t grace) {
   Life life(patient());
-  life.seen.slot_is_waited_for = true;
+  set_waited_for(life, true);
   life.tick();
   life.answer(201);
   api::Pod pod = *life.seen.pod;
@@ -207,7 +213,7 @@ INSTANTIATE_TEST_SUITE_P(WithoutProgress, GracePeriod,
 
 TEST(WithoutProgress, ATerminatingPodKeepsASlotThatNobodyWaitsFor) {
   Life life = terminating(604'800);
-  life.seen.slot_is_waited_for = false;
+  set_waited_for(life, false);
   life.advance(std::chrono::hours(5));
   life.tick();
   EXPECT_NE(life.condition_reason("SlotAcquired"), "NoProgress");
@@ -261,6 +267,45 @@ TEST(WithoutProgress, AHandoffThatBeatsForAWeekHoldsASlotForAnHour) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
+/// It keeps the slot of its workload without a slot, too.
+TEST(WithoutProgress, AHandoffKeepsASlotThatOnlyItsWorkloadWaitsFor) {
+  Life life = beating();
+  life.seen.departure_is_waited_for = false;
+  beat(life, minutes(120));
+  EXPECT_EQ(life.phase(), Phase::kInProgress);
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "Acquired");
+}
+
+/// It held its slot for longer than an hour while no other Evacuation waited.
+TEST(WithoutProgress, AReadyHandoffKeepsItsSlotThoughOthersBeginToWait) {
+  Life life = beating();
+  set_waited_for(life, false);
+  beat(life, minutes(65));
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "Acquired");
+  set_waited_for(life, true);
+  life.operator_says("ready-to-evict", kToken);
+  life.tick();
+  EXPECT_EQ(life.action(), "PostEviction");
+  EXPECT_EQ(life.condition_reason("SlotAcquired"), "Acquired");
+  EXPECT_FALSE(life.asked_for_slot);
+}
+
+/// The admission queue counts what is stored.
+TEST(WithoutSlot, ASlotIsAskedForOnlyWhenTheStoreShowsThatItHasNone) {
+  namespace phases = controllers::evacuation;
+  Life life = asked();
+  evictors::Action eviction;
+  eviction.role = evictors::ActionRole::kRequest;
+  for (const bool is_stored : {false, true}) {
+    phases::StatusBuilder builder(life.seen, life.registry(), life.now);
+    builder.set_condition(api::ConditionType::kSlotAcquired, api::ConditionStatus::kFalse, api::Reason::kNoProgress);
+    EXPECT_EQ(phases::regain_slot(builder, eviction), builder.wait());
+    const Decision decision = std::move(builder).finish_decision();
+    EXPECT_EQ(decision.wants_slot, is_stored);
+    life.status() = decision.status;
+  }
+}
+
 /// Beyond its hour: it goes on without a slot, and others wait.
 Life without_slot() {
   Life life = beating();
@@ -286,6 +331,26 @@ TEST(WithoutSlot, AReadyPodWaitsForASlotBeforeItsEviction) {
   EXPECT_EQ(life.action(), "PostEviction");
   EXPECT_EQ(life.condition_reason("SlotAcquired"), "Acquired");
   EXPECT_TRUE(life.status().blocked_by.empty());
+}
+
+/// Its call was refused before it lost its slot.
+TEST(WithoutSlot, TheWaitForASlotIsNotBlockedTime) {
+  Life life = blocked(minutes(1), false);
+  ASSERT_EQ(life.phase(), Phase::kRequesting);
+  life.spec().timeouts.blocked = seconds(3600);
+  api::set_condition(life.status().conditions, {"SlotAcquired", api::ConditionStatus::kFalse, "NoProgress", "", 0, {}},
+                     life.now);
+  life.slot = Slot::State::kWaiting;
+  for (int i = 0; i < 100; ++i) {
+    life.advance(minutes(1));
+    life.tick();
+    ASSERT_EQ(life.phase(), Phase::kRequesting) << life.status().message;
+  }
+  EXPECT_FALSE(life.status().blocked_since);
+  EXPECT_FALSE(life.status().deadline);
+  life.slot = Slot::State::kGranted;
+  life.tick();
+  EXPECT_EQ(life.action(), "PostEviction");
 }
 
 TEST(WithoutSlot, ARevokedReadinessEndsTheWaitForASlot) {
@@ -329,7 +394,7 @@ TEST(WithoutProgress, AnEvictorThatIsNeverAvailableHoldsNoSlot) {
   Life life(evacuation);
   life.seen.serves_native_evictions = true;
   life.seen.dead_until["eviction-request"] = kNoon + std::chrono::hours(200);
-  life.seen.slot_is_waited_for = true;
+  set_waited_for(life, true);
   life.tick();
   ASSERT_EQ(life.phase(), Phase::kPreparing);
   ASSERT_EQ(life.status().evictor, "");
