@@ -158,11 +158,16 @@ struct Probe {
 /// The next step. In Preparing: kAct = a preparing call, kProceed = go to Requesting. In Requesting: kAct = the call,
 /// kWait = the request is in effect (or `ready` was withdrawn): go to InProgress. In InProgress: kAct = the final
 /// call, kWait = watch on.
-enum class NextMove { kAct, kWait, kProceed };
+enum class NextMove {
+  kAct,
+  kWait,
+  kProceed,
+  kHold,  ///< Requesting: what the call depends on cannot be read. The phase stays, nothing is sent
+};
 struct EvictionStep {
   NextMove next = NextMove::kWait;
   std::optional<Action> action;  ///< exactly with kAct
-  std::string why = {};          ///< with kWait: what it waits for, for people; empty: the remote side tells
+  std::string why = {};          ///< with kWait and kHold: what it waits for, for people; empty: the remote side tells
 };
 
 /// A failure reported by the remote side.

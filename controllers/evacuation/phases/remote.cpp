@@ -205,7 +205,8 @@ std::optional<Step> check_remote_deadlines(StatusBuilder& builder) {
 }
 
 void show_wait(StatusBuilder& builder, const evictors::EvictionStep& plan) {
-  if (plan.next != evictors::NextMove::kWait || plan.why.empty()) return;
+  const bool waits = plan.next == evictors::NextMove::kWait || plan.next == evictors::NextMove::kHold;
+  if (!waits || plan.why.empty()) return;
   const bool begun = builder.phase() == EvacuationPhase::kInProgress;
   builder.set_condition(ConditionType::kProgressing, begun ? ConditionStatus::kTrue : ConditionStatus::kFalse,
                         Reason::kWaiting, plan.why);
