@@ -108,6 +108,7 @@ struct Document {
   /// Somebody answered 404, but not of this object or path: the whole kind is not served, or not at the moment, or a
   /// proxy spoke (kube::doubtful_absence). It counts as no answer.
   bool is_kind_unserved = false;
+  bool was_skipped = false;  ///< an optional read that was not sent; `status` is 0
 
   bool ok() const { return status == 200; }
 };

@@ -31,6 +31,9 @@ constexpr std::size_t kPastConsidered = 16;
 
 /// More claims than a node attaches. Anybody may write a pod with thousands: the others are judged as cached.
 constexpr int kMaxClaimReads = 64;
+/// Optional reads without an answer before the others of an evictor are skipped: each may take its whole timeout.
+constexpr int kMaxUnanswered = 2;
+
 
 std::string explain_risk(const api::PersistentVolumeClaim& claim, const api::Pod& pod) {
   const api::ClaimRisk risk = api::claim_risk(claim, pod);
@@ -366,19 +369,19 @@ evictors::Document Reconciler::Reconciliation::evacuated_pods(const evictors::Re
 
 base::Status Reconciler::Reconciliation::read_documents_of(const std::string& evictor,
                                                            const std::vector<evictors::Read>& reads) {
-  bool skips_optional = false;
+  int unanswered = 0;  // optional reads
   for (const evictors::Read& read : reads) {
     if (!read.pods.empty()) {
       seen_.documents[evictor].push_back(evacuated_pods(read));
       continue;
     }
-    if (skips_optional && read.optional) {
-      seen_.documents[evictor].push_back({read.name, 0, "not asked: a read of its kind was not answered"});
+    if (read.optional && unanswered >= kMaxUnanswered) {
+      seen_.documents[evictor].push_back({.name = read.name, .body = "not sent", .was_skipped = true});
       continue;
     }
     auto answer = send({read.service, read.service_use, key_.ns}, read.request);
     if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
-    skips_optional |= read.optional && !answer;
+    unanswered += read.optional && !answer ? 1 : 0;
     seen_.documents[evictor].push_back(document_of(read, std::move(answer), seen_.refusal_may_pass));
   }
   return base::Done{};

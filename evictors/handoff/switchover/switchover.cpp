@@ -66,7 +66,8 @@ std::vector<api::Pod> SwitchoverAdapter::candidates(const EvictorContext& contex
     if (other_replica && fit.size() < kMaxCandidates && objection(context, pod).empty()) fit.push_back(std::move(pod));
   }
   std::ranges::sort(fit, {}, [&](const api::Pod& pod) {
-    return std::tuple(is_evacuated(context, pod.meta.name), -position(context, pod), pod.meta.name);
+    return std::tuple(is_silent(context, pod), is_evacuated(context, pod.meta.name), -position(context, pod),
+                      pod.meta.name);
   });
   return fit;
 }

@@ -382,6 +382,21 @@ TEST(CloudNativePg, TakesTheReplicaThatReceivesAndHasMostOfTheLog) {
   }
 }
 
+TEST(CloudNativePg, PrefersAReplicaThatAnswersToOneThatDoesNot) {
+  const Document skipped{.name = "instance-status/web-3", .body = "not sent", .was_skipped = true};
+  for (const int code : {0, 500, 503}) {
+    World world(kCnpg, "primary");
+    world.more = {{"instance-status/web-2", code, "timeout"}, skipped};
+    EXPECT_EQ(chosen(world), "web-3") << code;
+    world.more = {{"instance-status/web-2", code, "timeout"}, wal("web-3", true, "0/1")};
+    EXPECT_EQ(chosen(world), "web-3") << code;
+    world.more.push_back({"evacuated", 200, R"(["web-3"])"});
+    EXPECT_EQ(chosen(world), "web-3") << "it can move again: " << code;
+    world.more = {wal("web-2", true, "0/1"), {"instance-status/web-3", code, "timeout"}};
+    EXPECT_EQ(chosen(world), "web-2") << code;
+  }
+}
+
 TEST(CloudNativePg, ReadsTheStatusOfItsCandidatesByThePodProxy) {
   World world(kCnpg, "primary");
   std::string path;
