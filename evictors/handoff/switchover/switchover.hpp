@@ -88,6 +88,7 @@ class SwitchoverAdapter : public Adapter {
   std::string objection(const EvictorContext& context, const api::Pod& pod) const;
   std::vector<Read> reads_of_candidates(const EvictorContext& context) const;
   bool may_leave(const EvictorContext& context) const;
+  std::string unread(const EvictorContext& context) const;
   std::string why_waiting(const EvictorContext& context, InstanceRole now) const;
   std::string hint() const;
 };
