@@ -863,6 +863,25 @@ TEST(Patroni, TakesTheRoleOfItsAnnotationWhereTheLabelHasAnotherKey) {
   }
 }
 
+TEST(Patroni, WithoutTheLabelThatTheOthersHaveIsBetweenTwoRoles) {
+  for (const bool opted_in : {true, false}) {
+    World world(kPatroni, "replica");
+    world.opted_in = opted_in;
+    const auto shows = [&](const char* role) {
+      world.target.meta.labels = api::StringMap(Strings{{"application", "spilo"}, {"cluster-name", "pg"}});
+      const Json status = {{"api_url", "http://10.0.0.7:8008/patroni"}, {"state", "running"}, {"role", role}};
+      world.target.meta.annotations = api::StringMap(Strings{{"status", status.dump()}});
+      return StatefulHandoff().plan(world.look());
+    };
+    EXPECT_EQ(shows("replica").next, NextMove::kAct) << "that is no reason to keep it";
+    EXPECT_NE(shows("master").why.find("no role"), std::string::npos);
+    EXPECT_EQ(world.failure(), "") << "it is waited for";
+    world.instances_status = 0;
+    EXPECT_NE(shows("master").why.find("no role"), std::string::npos) << "the others are not known";
+    EXPECT_EQ(world.failure(), "");
+  }
+}
+
 TEST(Patroni, OfCitusLooksAtItsOwnGroupOnly) {
   World world(kPatroni, "replica", EvacuationPhase::kInProgress);
   const auto in_group = [&](int at, const char* group) {
