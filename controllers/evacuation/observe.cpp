@@ -457,7 +457,7 @@ void Reconciler::Reconciliation::observe_scheduling_group() {
   seen_.whole_group.clear();
   if (!seen_.pod || seen_.pod->scheduling_group.empty() || deps_.pod_groups == nullptr) return;
   const auto group = deps_.pod_groups->get({key_.ns, seen_.pod->scheduling_group.get()});
-  if (group) seen_.whole_group = api::objection_of_scheduling_group(*seen_.pod, group.get());
+  if (group || !deps_.pod_group_kind) seen_.whole_group = api::objection_of_scheduling_group(*seen_.pod, group.get());
 }
 
 bool Reconciler::Reconciliation::has_unknown_group() const {
