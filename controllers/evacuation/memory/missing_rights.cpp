@@ -1,5 +1,7 @@
 #include "controllers/evacuation/memory/missing_rights.hpp"
 
+#include <fmt/format.h>
+
 #include "kube/classify.hpp"
 
 namespace controllers::evacuation {
@@ -11,12 +13,11 @@ constexpr std::size_t kMostRights = 2000;
 /// The request without the name of its object: rights are given for kinds. A GET keeps the name: one look reads several
 /// objects of a kind, and a role may name those that it allows.
 std::string right_of(const kube::Request& request) {
-  std::string right = request.method + " " + request.path;
-  if (request.method == "GET") return right;
-  const std::string name = kube::object_named_by(request);
-  if (const auto at = name.empty() ? std::string::npos : right.rfind("/" + name); at != std::string::npos)
-    right.replace(at + 1, name.size(), "*");
-  return right;
+  const std::string name = request.method == "GET" ? std::string() : kube::object_named_by(request);
+  const auto at = name.empty() ? std::string::npos : request.path.rfind("/" + name);
+  if (at == std::string::npos) return fmt::format("{} {}", request.method, request.path);
+  const std::string_view path = request.path;
+  return fmt::format("{} {}*{}", request.method, path.substr(0, at + 1), path.substr(at + 1 + name.size()));
 }
 
 }  // namespace
