@@ -67,7 +67,8 @@ bool may_tell_pod_group(const StringMap& labels_or_annotations) {
 bool counts_in_pod_group(const Pod& pod) { return !pod.is_terminal() && !pod.meta.is_terminating(); }
 
 std::string objection_of_scheduling_group(const Pod& pod, const SchedulingPodGroup* group) {
-  if (pod.scheduling_group.empty() || (group != nullptr && !group->is_disrupted_whole)) return {};
+  if (pod.scheduling_group.empty() || pod.is_terminal()) return {};
+  if (group != nullptr && !group->is_disrupted_whole) return {};
   if (group == nullptr)
     return "its PodGroup " + pod.scheduling_group.get() +
            " (scheduling.k8s.io) is not known, and may be one that leaves as a whole";

@@ -29,7 +29,8 @@ std::optional<PodGroup> pod_group_of(const Pod& pod);
 /// False: with these labels, and with these annotations, no pod is in a PodGroup. Cheaper to ask.
 bool may_tell_pod_group(const StringMap& labels_or_annotations);
 
-/// Why the pod may not leave alone for the sake of the PodGroup of scheduling.k8s.io that its spec names; "": it may.
+/// Why the pod may not leave alone for the sake of the PodGroup of scheduling.k8s.io that its spec names; "": it may,
+/// as a pod that has ended.
 /// `group`: that one; nullptr: it is not known, and may be one that leaves as a whole. Do not ask where the server has
 /// no such PodGroups.
 std::string objection_of_scheduling_group(const Pod& pod, const SchedulingPodGroup* group);

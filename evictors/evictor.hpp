@@ -108,6 +108,7 @@ struct Document {
   /// Somebody answered 404, but not of this object or path: the whole kind is not served, or not at the moment, or a
   /// proxy spoke (kube::doubtful_absence). It counts as no answer.
   bool is_kind_unserved = false;
+  bool was_skipped = false;  ///< an optional read that was not sent; `status` is 0
 
   bool ok() const { return status == 200; }
 };
@@ -158,11 +159,16 @@ struct Probe {
 /// The next step. In Preparing: kAct = a preparing call, kProceed = go to Requesting. In Requesting: kAct = the call,
 /// kWait = the request is in effect (or `ready` was withdrawn): go to InProgress. In InProgress: kAct = the final
 /// call, kWait = watch on.
-enum class NextMove { kAct, kWait, kProceed };
+enum class NextMove {
+  kAct,
+  kWait,
+  kProceed,
+  kHold,  ///< Requesting: what the call depends on cannot be read. The phase stays, nothing is sent
+};
 struct EvictionStep {
   NextMove next = NextMove::kWait;
   std::optional<Action> action;  ///< exactly with kAct
-  std::string why = {};          ///< with kWait: what it waits for, for people; empty: the remote side tells
+  std::string why = {};          ///< with kWait and kHold: what it waits for, for people; empty: the remote side tells
 };
 
 /// A failure reported by the remote side.

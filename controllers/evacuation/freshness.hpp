@@ -32,7 +32,7 @@ class Freshness {
   void pod_group_from_cache() { pod_group_is_live_ = false; }
   bool pod_group_is_live() const { return pod_group_is_live_; }
 
-  // --- the pod's PersistentVolumeClaims
+  // --- the pod's PersistentVolumeClaims, and its PodGroup of scheduling.k8s.io
   void claims_arrived() { claims_are_live_ = true; }
   void claims_from_cache() { claims_are_live_ = false; }
   bool claims_are_live() const { return claims_are_live_; }

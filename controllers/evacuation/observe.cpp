@@ -5,6 +5,7 @@
 
 #include "api/core/claim_risk.hpp"
 #include "api/core/codec.hpp"
+#include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/origin.hpp"
 #include "api/pod_group.hpp"
@@ -17,6 +18,7 @@
 #include "controllers/spec_problems.hpp"
 #include "evictors/classify.hpp"
 #include "kube/classify.hpp"
+#include "kube/request.hpp"
 
 /// The observing half of a reconcile: fills `seen_`, decides nothing and changes nothing.
 namespace controllers::evacuation {
@@ -28,6 +30,9 @@ using api::EvacuationPhase;
 constexpr int kMaxReadRounds = 6;
 /// Earlier Evacuations of a workload that the ETA is taken from.
 constexpr std::size_t kPastConsidered = 16;
+
+/// Optional reads without an answer before the others of an evictor are skipped: each may take its whole timeout.
+constexpr int kMaxUnanswered = 2;
 
 /// More claims than a node attaches. Anybody may write a pod with thousands: the others are judged as cached.
 constexpr int kMaxClaimReads = 64;
@@ -367,19 +372,19 @@ evictors::Document Reconciler::Reconciliation::evacuated_pods(const evictors::Re
 
 base::Status Reconciler::Reconciliation::read_documents_of(const std::string& evictor,
                                                            const std::vector<evictors::Read>& reads) {
-  bool skips_optional = false;
+  int unanswered = 0;  // optional reads
   for (const evictors::Read& read : reads) {
     if (!read.pods.empty()) {
       seen_.documents[evictor].push_back(evacuated_pods(read));
       continue;
     }
-    if (skips_optional && read.optional) {
-      seen_.documents[evictor].push_back({read.name, 0, "not asked: a read of its kind was not answered"});
+    if (read.optional && unanswered >= kMaxUnanswered) {
+      seen_.documents[evictor].push_back({.name = read.name, .body = "not sent", .was_skipped = true});
       continue;
     }
     auto answer = send({read.service, read.service_use, key_.ns}, read.request);
     if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
-    skips_optional |= read.optional && !answer;
+    unanswered += read.optional && !answer ? 1 : 0;
     seen_.documents[evictor].push_back(document_of(read, std::move(answer), seen_.refusal_may_pass));
   }
   return base::Done{};
@@ -448,11 +453,43 @@ void Reconciler::Reconciliation::observe_budgets() {
   }
 }
 
+/// By the cache. A PodGroup that it does not know says nothing: before a call it is read live.
 void Reconciler::Reconciliation::observe_scheduling_group() {
   seen_.whole_group.clear();
   if (!seen_.pod || seen_.pod->scheduling_group.empty() || deps_.pod_groups == nullptr) return;
   const auto group = deps_.pod_groups->get({key_.ns, seen_.pod->scheduling_group.get()});
-  seen_.whole_group = api::objection_of_scheduling_group(*seen_.pod, group.get());
+  if (group || !deps_.pod_group_kind) seen_.whole_group = api::objection_of_scheduling_group(*seen_.pod, group.get());
+}
+
+bool Reconciler::Reconciliation::has_unknown_group() const {
+  if (!seen_.pod || seen_.pod->scheduling_group.empty() || seen_.pod->is_terminal()) return false;
+  return deps_.pod_groups != nullptr && deps_.pod_group_kind &&
+         !deps_.pod_groups->get({key_.ns, seen_.pod->scheduling_group.get()});
+}
+
+/// A list of one, as the operator's role has no get. Where there is no such PodGroup, its pods leave one by one. A 403
+/// that lasts ends as the group that leaves as a whole would: it may be one.
+base::Status Reconciler::Reconciliation::refresh_scheduling_group() {
+  const std::string& name = seen_.pod->scheduling_group.get();
+  kube::ListOptions options;
+  options.ns = key_.ns;
+  options.field_selector = "metadata.name=" + name;
+  auto answer = send({}, kube::list_request(*deps_.pod_group_kind, options));
+  if (!answer) return answer.error().during("reading PodGroup " + name);
+  if (answer->status == 403 && !seen_.refusal_may_pass) {
+    seen_.whole_group = api::objection_of_scheduling_group(*seen_.pod, nullptr);
+    return base::Done{};
+  }
+  const auto listed = kube::classify(*std::move(answer));
+  if (!listed) return listed.error().during("reading PodGroup " + name);
+  const auto list = api::parse_json(listed->body);
+  if (!list || !api::find_at(*list, {"items"})) return base::unavailable("the server's answer is no list of PodGroups");
+  for (const api::Json& item : api::items_at(*list, {"items"})) {
+    const auto group = api::decode_scheduling_pod_group(api::to_json_text(item));
+    if (!group) return group.error().during("reading PodGroup " + name);
+    if (group->meta.name == name) seen_.whole_group = api::objection_of_scheduling_group(*seen_.pod, &*group);
+  }
+  return base::Done{};
 }
 
 /// By the cache. A claim that it does not know says nothing: before a call all are read live.
@@ -470,6 +507,9 @@ void Reconciler::Reconciliation::observe_claims() {
 
 /// Right before a call that moves the pod. What is deleted between this and the call is deleted too late to be seen.
 base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::refresh_claims() {
+  if (has_unknown_group()) {
+    if (auto group = refresh_scheduling_group(); !group) return group.error();
+  }
   int reads = 0;
   for (const api::Volume& volume : seen_.pod->volumes) {
     if (!api::uses_claim(volume) || volume.source.empty() || ++reads > kMaxClaimReads) continue;

@@ -79,6 +79,7 @@ class Reconciler {
     /// nullptr: claims are only read live, before a call.
     const kube::Store<api::PersistentVolumeClaim>* claims = nullptr;
     const kube::Store<api::SchedulingPodGroup>* pod_groups = nullptr;  ///< nullptr: the server has none
+    std::optional<kube::ResourceType> pod_group_kind{};                ///< as served; with `pod_groups`
     Audit& audit = no_audit();
     /// Is there a DeschedulerPolicy of that name and UID that is not being deleted? May be empty.
     std::function<bool(const std::string& name, const std::string& uid)> policy_lives = {};

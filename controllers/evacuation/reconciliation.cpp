@@ -336,7 +336,7 @@ std::optional<base::Result<Reconciler::Reconciliation::Continue>> Reconciler::Re
     seen_.not_allowed = deps_.services->refusal({action->service, action->service_use, key_.ns});
   if (!seen_.not_allowed.empty()) return Continue::kYes;  // no intent is stored of what is not sent
   const bool has_claims = seen_.pod && std::ranges::any_of(seen_.pod->volumes, api::uses_claim);
-  if (has_claims && !freshness_.claims_are_live()) return refresh_claims();
+  if ((has_claims || has_unknown_group()) && !freshness_.claims_are_live()) return refresh_claims();
   return std::nullopt;
 }
 

@@ -70,6 +70,8 @@ class Reconciler::Reconciliation {
   void observe_claims();
   void observe_scheduling_group();
   base::Result<Continue> refresh_claims();
+  bool has_unknown_group() const;
+  base::Status refresh_scheduling_group();
 
   // --- slot.cpp: asking for a slot, and for free capacity with it
   base::Status obtain_slot(const Decision& decision);

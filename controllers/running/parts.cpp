@@ -166,6 +166,7 @@ evacuation::Reconciler::Dependencies OperatorParts::evacuation_dependencies() {
           .services = deps.services,
           .claims = &caches.claims.store(),
           .pod_groups = caches.pod_groups ? &caches.pod_groups->store() : nullptr,
+          .pod_group_kind = deps.discovery.pod_groups,
           .audit = tracer,
           .policy_lives =
               [this](const std::string& name, const std::string& uid) {

@@ -24,6 +24,9 @@ constexpr std::size_t kShownValue = 64;
 /// fails with 409 instead of ending the pod behind its operator's back.
 constexpr std::string_view kNoVersion = "0";
 
+constexpr std::string_view kBypass = "the operator's webhook did not take the eviction over";
+constexpr std::size_t kMaxRefusal = 512;
+
 /// A webhook that is restarted, or fails open, lets single calls through. This long after the first one it is a
 /// setting.
 constexpr base::seconds kLetThroughFor{30};
@@ -75,6 +78,7 @@ class MarkAdapter final : public Adapter {
     if (action.name != kPostEviction) return classify_pod_patch(answer);
     Classification meaning = classify_eviction(answer, mark_.accepted);
     if (meaning.answer == ResponseClass::kConflict) return let_through(context, std::move(meaning));
+    if (answer && answer->status == 429 && !context.ref(kLetThroughRef).empty()) name_bypass(meaning);
     if (meaning.answer == ResponseClass::kAcceptedInBackground && context.ref(kMarkRef).empty()) {
       const bool was_absent = action.pre_state.find(kMarkWasAbsent) != std::string::npos;
       meaning.refs.emplace_back(kMarkRef, was_absent ? "ours" : "foreign");
@@ -120,11 +124,21 @@ class MarkAdapter final : public Adapter {
   static Classification let_through(const EvictorContext& context, Classification meaning) {
     const auto first = base::parse_time(context.ref(kLetThroughRef));
     const bool is_known = first && *first <= context.now;
-    if (is_known && context.now - *first >= kLetThroughFor) return meaning;
+    const base::Duration left = is_known ? *first + kLetThroughFor - context.now : base::Duration(kLetThroughFor);
+    if (left <= base::Duration::zero()) return meaning;
     meaning.answer = ResponseClass::kRetryLater;
-    meaning.message = "the operator's webhook did not take the eviction over: asked again";
+    meaning.retry_after = left;  // some servers charge a budget before they compare versions
+    meaning.message = std::string(kBypass);
     if (!is_known) meaning.refs.emplace_back(kLetThroughRef, base::format_time(context.now));
     return meaning;
+  }
+
+  /// A budget refuses only what the webhook has let through. With a webhook that takes evictions over, waiting for the
+  /// budget is not needed.
+  static void name_bypass(Classification& meaning) {
+    if (meaning.answer == ResponseClass::kAcceptedInBackground) return;
+    meaning.message = base::short_text(fmt::format("{}: {}", kBypass, meaning.message), kMaxRefusal);
+    if (meaning.blocker) meaning.blocker->message = meaning.message;
   }
 
   /// Our last eviction call came through to the API server, and the webhook left no mark.

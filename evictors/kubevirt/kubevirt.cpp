@@ -172,6 +172,11 @@ Classification classify_creation(const CallResult& answer) {
   return meaning;
 }
 
+/// Whether the mark is set, and what an eviction does to the guest, is not known.
+bool is_blind(const View& view) {
+  return !view.seen() && view.sight != VmSight::kGone && view.sight != VmSight::kNotServed;
+}
+
 /// With LiveMigrateIfPossible KubeVirt shuts a guest down that still boots.
 EvictionStep plan_preparing(const EvictorContext& context, const View& view) {
   if (!might_shut_down(context, view)) return {NextMove::kProceed, {}};
@@ -275,6 +280,7 @@ EvictionStep KubeVirtEvictor::plan(const EvictorContext& context) const {
     if (!dry && view.named(own_migration_name(context))) return {NextMove::kWait, {}};
     return {NextMove::kAct, create_migration(context, api::machine_of(*context.pod))};
   }
+  if (is_blind(view)) return {NextMove::kHold, {}, "the VirtualMachineInstance and its migrations to be readable"};
   const Observation seen = observe(context);
   if (!dry && seen.requested) return {NextMove::kWait, {}};
   Action action = post_eviction(context);

@@ -144,10 +144,19 @@ std::optional<RemoteFailure> shutdown_refused(const EvictorContext& context, con
                        false, false, api::Reason::kNotEvictable};
 }
 
+/// `view`, with the strategy that this attempt has judged before where the KubeVirt object cannot be read now.
+View with_known_strategy(const EvictorContext& context, View view) {
+  if (view.system.known || context.ref(kStrategyRef).empty()) return view;
+  view.system.known = true;
+  view.system.strategy = context.ref(kStrategyRef);
+  return view;
+}
+
 /// A call that is repeated: what was judged before the first one may have changed.
-std::optional<RemoteFailure> refused_in_request(const EvictorContext& context, const View& view) {
+std::optional<RemoteFailure> refused_in_request(const EvictorContext& context, const View& now) {
   if (context.evacuation.status.phase != EvacuationPhase::kRequesting || in_migration_mode(context))
     return std::nullopt;
+  const View view = with_known_strategy(context, now);
   if (auto refused = shutdown_refused(context, view)) return refused;
   if (!might_shut_down(context, view)) return std::nullopt;
   return RemoteFailure{"MigratabilityUnknown",

@@ -1,27 +1,30 @@
 #include "controllers/evacuation/memory/missing_rights.hpp"
 
+#include <fmt/format.h>
+
 #include "kube/classify.hpp"
 
 namespace controllers::evacuation {
 namespace {
 
-/// More verbs, namespaces and kinds are not refused at once in practice; beyond that the memory starts anew.
-constexpr std::size_t kMostKinds = 2000;
+/// More rights are not refused at once in practice; beyond that the memory starts anew.
+constexpr std::size_t kMostRights = 2000;
 
-/// The request without the name of its object: rights are given for kinds.
+/// The request without the name of its object: rights are given for kinds. A GET keeps the name: one look reads several
+/// objects of a kind, and a role may name those that it allows.
 std::string right_of(const kube::Request& request) {
-  std::string right = request.method + " " + request.path;
-  const std::string name = kube::object_named_by(request);
-  if (const auto at = name.empty() ? std::string::npos : right.rfind("/" + name); at != std::string::npos)
-    right.replace(at + 1, name.size(), "*");
-  return right;
+  const std::string name = request.method == "GET" ? std::string() : kube::object_named_by(request);
+  const auto at = name.empty() ? std::string::npos : request.path.rfind("/" + name);
+  if (at == std::string::npos) return fmt::format("{} {}", request.method, request.path);
+  const std::string_view path = request.path;
+  return fmt::format("{} {}*{}", request.method, path.substr(0, at + 1), path.substr(at + 1 + name.size()));
 }
 
 }  // namespace
 
 bool MissingRights::refused(const kube::Request& request, base::TimePoint now) {
   const std::scoped_lock lock(mutex_);
-  if (refusals_.size() >= kMostKinds) refusals_.clear();
+  if (refusals_.size() >= kMostRights) refusals_.clear();
   const auto [known, is_new] = refusals_.try_emplace(right_of(request), Refusals{now, now});
   Refusals& seen = known->second;
   if (now - seen.last > kForgottenAfter) seen.first = now;

@@ -9,9 +9,9 @@
 
 namespace controllers::evacuation {
 
-/// Which requests the API server refuses with 403, by verb, namespace and kind. A server that has just started has not
-/// read its roles yet and refuses for a few seconds what it grants afterwards. A 403 that may be of that sort is asked
-/// again. Losing this memory costs kServerStart, nothing else. Thread-safe.
+/// Which requests the API server refuses with 403, by verb, namespace and kind; reads by their whole path. A server
+/// that has just started has not read its roles yet and refuses for a few seconds what it grants afterwards. A 403 that
+/// may be of that sort is asked again. Losing this memory costs kServerStart, nothing else. Thread-safe.
 class MissingRights {
  public:
   /// A refusal that lasts longer is final.

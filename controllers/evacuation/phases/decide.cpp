@@ -157,8 +157,9 @@ std::vector<const evictors::Evictor*> evictors_that_matter(const StatusBuilder& 
   std::vector<const evictors::Evictor*> all;
   const evictors::Evictor* chosen = waits ? nullptr : builder.evictor();
   if (chosen) all.push_back(chosen);
-  const bool may_switch =
-      builder.phase() == EvacuationPhase::kRequesting || builder.phase() == EvacuationPhase::kInProgress;
+  const bool may_switch = builder.phase() == EvacuationPhase::kPreparing ||
+                          builder.phase() == EvacuationPhase::kRequesting ||
+                          builder.phase() == EvacuationPhase::kInProgress;
   if ((chosen && !may_switch) || !builder.pod()) return all;
   for (const auto& choice : builder.chain()) {
     const evictors::Evictor* evictor = builder.registry().find(choice.name);

@@ -205,7 +205,8 @@ std::optional<Step> check_remote_deadlines(StatusBuilder& builder) {
 }
 
 void show_wait(StatusBuilder& builder, const evictors::EvictionStep& plan) {
-  if (plan.next != evictors::NextMove::kWait || plan.why.empty()) return;
+  const bool waits = plan.next == evictors::NextMove::kWait || plan.next == evictors::NextMove::kHold;
+  if (!waits || plan.why.empty()) return;
   const bool begun = builder.phase() == EvacuationPhase::kInProgress;
   builder.set_condition(ConditionType::kProgressing, begun ? ConditionStatus::kTrue : ConditionStatus::kFalse,
                         Reason::kWaiting, plan.why);
@@ -225,8 +226,10 @@ Step time_out(StatusBuilder& builder, Reason reason, std::string message) {
   }
   const EvictorSearch search = next_evictor(builder);
   if (const auto* next = std::get_if<ChosenEvictor>(&search)) return switch_evictor(builder, *next, reason, message);
-  return leave_attempt(builder, EvacuationPhase::kFailed, reason,
-                       fmt::format("{}; no other evictor takes over: {}", message, std::get<NoEvictor>(search).why));
+  const auto& none = std::get<NoEvictor>(search);
+  message += "; no other evictor takes over: " + none.why;
+  if (none.ask_again) return retry_or_fail(builder, reason, std::move(message));
+  return leave_attempt(builder, EvacuationPhase::kFailed, reason, std::move(message));
 }
 
 }  // namespace controllers::evacuation

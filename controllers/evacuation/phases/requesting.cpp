@@ -62,7 +62,8 @@ std::optional<Step> follow_owner_of_request(StatusBuilder& builder) {
 
 /// T8, T12b: nothing to call now; the remote side has it.
 std::optional<Step> go_back_in_progress(StatusBuilder& builder) {
-  if (builder.plan().next == evictors::NextMove::kAct) return std::nullopt;
+  const evictors::NextMove next = builder.plan().next;
+  if (next == evictors::NextMove::kAct || next == evictors::NextMove::kHold) return std::nullopt;
   const bool was_ready = builder.is_true(ConditionType::kReadyToEvict);
   const bool found = builder.intent_open();
   builder.resolve_intent(IntentResult::kObserved);
@@ -81,9 +82,18 @@ std::optional<Step> time_out_in_all(StatusBuilder& builder) {
   return time_out(builder, Reason::kProgressTimeout, "the total timeout is over");
 }
 
+/// T12: nothing is asked blindly. The blocked clock bounds the wait.
+Step hold_request(StatusBuilder& builder) {
+  builder.start_blocked_clock();
+  show_wait(builder, builder.plan());
+  builder.wake_at(builder.now() + builder.evictor()->poll_interval(builder.context()));
+  return builder.wait();
+}
+
 /// T9, T39: the call.
 std::optional<Step> make_request(StatusBuilder& builder) {
   if (must_wait(builder)) return builder.wait();
+  if (builder.plan().next == evictors::NextMove::kHold) return hold_request(builder);
   const evictors::Action& action = *builder.plan().action;
   if (auto waits = regain_slot(builder, action)) return waits;
   record_request(builder, action);

@@ -201,6 +201,12 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
     return status ? log_position(api::text_at(*status, {"receivedLsn"})) : 0;
   }
 
+  /// A 5xx is the pod proxy's, or the instance's own.
+  bool is_silent(const EvictorContext& context, const api::Pod& pod) const override {
+    const Document* status = context.document(std::string(kInstanceStatus) + pod.meta.name);
+    return status != nullptr && !status->was_skipped && (status->status == 0 || status->status >= 500);
+  }
+
   bool confirms(const EvictorContext& context, const api::Pod& leader) const override {
     if (!opted_in(context)) return true;
     const auto view = cnpg_view(context);

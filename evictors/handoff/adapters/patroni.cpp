@@ -99,7 +99,17 @@ class PatroniAdapter final : public SwitchoverAdapter {
     // The label is absent, or has another key (pod_role_label).
     const auto member = patroni_member(pod);
     if (!member || member->state != "running") return InstanceRole::kUnknown;
-    return role_of_label(member->role);
+    const InstanceRole annotated = role_of_label(member->role);
+    const bool is_certain = annotated == InstanceRole::kReplica || !may_be_labelled(context, key);
+    return is_certain ? annotated : InstanceRole::kUnknown;
+  }
+
+  /// The members carry the role label, or cannot be listed. Then a member without it is between two roles.
+  bool may_be_labelled(const EvictorContext& context, const std::string& key) const {
+    if (!context.pod || !cluster_label(context)) return false;
+    const auto members = instances(context);
+    return members.empty() ||
+           std::ranges::any_of(members, [&](const api::Pod& each) { return each.meta.labels.contains(key); });
   }
 
   bool is_helper(const api::Pod& pod) const override { return belongs_to_job(pod) || is_pooler(pod); }

@@ -260,7 +260,7 @@ class PgoAdapter final : public SwitchoverAdapter {
   std::vector<Read> switchover_reads(const EvictorContext& context) const override {
     const std::string& cluster = pod_label(*context.pod, kPgoClusterLabel);
     if (!is_plain_name(cluster)) return {};
-    std::vector<Read> all = patroni_reads(context, cluster + "-ha", false);
+    std::vector<Read> all = patroni_reads(context, cluster + "-ha", false, false);
     for (Read& each : cluster_reads(context)) all.push_back(std::move(each));
     return all;
   }
@@ -311,9 +311,14 @@ class PgoAdapter final : public SwitchoverAdapter {
     return view && trigger_of(view->holder) == context.evacuation.status.token;
   }
 
+  /// PGO's Patroni keeps its keys in Endpoints and nowhere else: an absent leader key confirms no leader.
+  static bool has_keys(const EvictorContext& context) {
+    return patroni_store(context) == PatroniStore::kEndpoints && has_patroni_keys(context);
+  }
+
   /// The label of a member that is frozen is not updated any more.
   bool confirms(const EvictorContext& context, const api::Pod& leader) const override {
-    return !opted_in(context) || patroni_confirms(context, leader);
+    return !opted_in(context) || (has_keys(context) && patroni_leader(context) == leader.meta.name);
   }
 
   /// If we asked, the operator has to say that it is through with it.
@@ -321,7 +326,7 @@ class PgoAdapter final : public SwitchoverAdapter {
     if (!opted_in(context)) return true;
     const auto view = pgo_view(context);
     if (!view) return false;
-    if (!has_patroni_keys(context) || patroni_may_promote(context)) return false;
+    if (!has_keys(context) || patroni_may_promote(context)) return false;
     return !requested(context) || is_through(context, view->cluster);
   }
 
@@ -338,7 +343,8 @@ class PgoAdapter final : public SwitchoverAdapter {
   std::optional<Request> switchover(const EvictorContext& context) const override {
     const auto view = pgo_view(context);
     const Document* listed = context.document(kInstances);
-    if (!view || !listed || !listed->ok()) return std::nullopt;
+    if (!view || !listed || !listed->ok() || !has_keys(context)) return std::nullopt;
+    if (patroni_leader(context) != context.pod->meta.name) return std::nullopt;  // the label lags behind
     const auto fit = candidates(context);
     auto refusal = refused_type(*view);
     if (!refusal) refusal = refused_target(*view, fit);

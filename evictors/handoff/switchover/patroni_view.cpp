@@ -130,7 +130,7 @@ PatroniStore patroni_store(const EvictorContext& context) {
   return map->ok() ? PatroniStore::kConfigMaps : PatroniStore::kElsewhere;
 }
 
-std::vector<Read> patroni_reads(const EvictorContext& context, const std::string& scope, bool all) {
+std::vector<Read> patroni_reads(const EvictorContext& context, const std::string& scope, bool all, bool may_use_maps) {
   const std::string& ns = context.pod->meta.ns;
   const auto read = [&](std::string_view name, const kube::ResourceType& type, const std::string& object) {
     return Read{std::string(name), kube::get_request(type, {ns, object}), {}};
@@ -138,7 +138,7 @@ std::vector<Read> patroni_reads(const EvictorContext& context, const std::string
   std::vector<Read> reads = {read(kLeaderEndpoints, kPatroniEndpoints, scope)};
   const Document* endpoints = context.document(kLeaderEndpoints);
   const PatroniStore store = patroni_store(context);
-  if (endpoints != nullptr && is_known(endpoints) && store != PatroniStore::kEndpoints)
+  if (may_use_maps && endpoints != nullptr && is_known(endpoints) && store != PatroniStore::kEndpoints)
     reads.push_back(read(kLeaderConfigMap, kPatroniConfigMaps, scope + "-leader"));
   const bool here = store == PatroniStore::kEndpoints || store == PatroniStore::kConfigMaps;
   if (!here) return reads;

@@ -37,8 +37,9 @@ enum class PatroniStore {
 PatroniStore patroni_store(const EvictorContext& context);
 
 /// The leader key; as soon as its kind is known the failover key, and with `all` the other keys, too. `scope`
-/// is_plain_name().
-std::vector<Read> patroni_reads(const EvictorContext& context, const std::string& scope, bool all);
+/// is_plain_name(). `may_use_maps`: Patroni may keep its keys in ConfigMaps; false: no ConfigMap is read.
+std::vector<Read> patroni_reads(const EvictorContext& context, const std::string& scope, bool all,
+                                bool may_use_maps = true);
 /// A document of patroni_reads().
 bool is_patroni_key(const Document& document);
 /// All keys were read, or there are none in Kubernetes.

@@ -66,7 +66,8 @@ std::vector<api::Pod> SwitchoverAdapter::candidates(const EvictorContext& contex
     if (other_replica && fit.size() < kMaxCandidates && objection(context, pod).empty()) fit.push_back(std::move(pod));
   }
   std::ranges::sort(fit, {}, [&](const api::Pod& pod) {
-    return std::tuple(is_evacuated(context, pod.meta.name), -position(context, pod), pod.meta.name);
+    return std::tuple(is_silent(context, pod), is_evacuated(context, pod.meta.name), -position(context, pod),
+                      pod.meta.name);
   });
   return fit;
 }
@@ -160,10 +161,21 @@ Probe SwitchoverAdapter::probe(const EvictorContext& context) const {
   return owner_probe(context, name(), total());
 }
 
+/// The first read that got no answer and that the attempt waits for; empty: there is none.
+std::string SwitchoverAdapter::unread(const EvictorContext& context) const {
+  for (const Document& each : context.documents) {
+    if (each.status != 0 && each.status != 403 && each.status < 500) continue;
+    if (is_node_document(each) || may_be_missing(context, each)) continue;
+    return fmt::format("{} cannot be read: {}", each.name, problem_of(each));
+  }
+  return {};
+}
+
 std::string SwitchoverAdapter::why_waiting(const EvictorContext& context, InstanceRole now) const {
   if (now == InstanceRole::kUnknown)
     return fmt::format("the pod has no role in its cluster yet: it waits until its operator sets one{}", role_hint());
-  if (now == InstanceRole::kPrimary) return opted_in(context) ? std::string() : hint();
+  if (now == InstanceRole::kPrimary) return opted_in(context) ? unread(context) : hint();
+  if (auto why = unread(context); !why.empty()) return why;
   if (!other_leader(context)) return "no other Ready member leads the cluster";
   return settled(context) ? std::string() : "its operator is not through with a switchover";
 }

@@ -60,6 +60,8 @@ class SwitchoverAdapter : public Adapter {
   virtual std::string unfit(const EvictorContext&, const api::Pod&) const { return {}; }
   /// How much of the log the replica has. The candidate with the highest position is asked first.
   virtual std::int64_t position(const EvictorContext&, const api::Pod&) const { return 0; }
+  /// The replica was asked for its status and gave no answer. It becomes leader only if all others are silent as well.
+  virtual bool is_silent(const EvictorContext&, const api::Pod&) const { return false; }
   virtual std::string signs_of_life(const EvictorContext&) const { return {}; }
   /// A document whose absence, or refusal, holds nothing up.
   virtual bool may_be_missing(const EvictorContext&, const Document&) const { return false; }
@@ -73,7 +75,8 @@ class SwitchoverAdapter : public Adapter {
   virtual Classification classify_switchover(const EvictorContext& context, const Action& action,
                                              const CallResult& answer) const = 0;
 
-  /// Replicas that could take over, best first: those that no other Evacuation moves, by position(), then by name.
+  /// Replicas that could take over, best first: those that answer, then those that no other Evacuation moves, by
+  /// position(), then by name.
   std::vector<api::Pod> candidates(const EvictorContext& context) const;
   /// NoHealthyReplica, with the reason for each replica.
   RemoteFailure no_candidate(const EvictorContext& context) const;
@@ -85,6 +88,7 @@ class SwitchoverAdapter : public Adapter {
   std::string objection(const EvictorContext& context, const api::Pod& pod) const;
   std::vector<Read> reads_of_candidates(const EvictorContext& context) const;
   bool may_leave(const EvictorContext& context) const;
+  std::string unread(const EvictorContext& context) const;
   std::string why_waiting(const EvictorContext& context, InstanceRole now) const;
   std::string hint() const;
 };

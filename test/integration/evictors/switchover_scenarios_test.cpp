@@ -19,6 +19,7 @@ const kube::ResourceType kEdb{"postgresql.k8s.enterprisedb.io", "v1", "clusters"
 const kube::ResourceType kPgo{"postgres-operator.crunchydata.com", "v1beta1", "postgresclusters", "PostgresCluster"};
 const kube::ResourceType kPerconaPgo{"upstream.pgv2.percona.com", "v1beta1", "postgresclusters", "PostgresCluster"};
 const kube::ResourceType kPerconaPg{"pgv2.percona.com", "v2", "perconapgclusters", "PerconaPGCluster"};
+const kube::ResourceType kEndpoints{"", "v1", "endpoints", "Endpoints"};
 const std::string kPgoPrefix = "postgres-operator.crunchydata.com/";
 
 Json definition_of(const kube::ResourceType& type) {
@@ -74,8 +75,15 @@ class Switchover : public Rig {
     custom(kCnpg, {{"status", {{"currentPrimary", "pg-0"}, {"targetPrimary", "pg-0"}}}});
   }
   void zalando() { begin("spilo-role", "master", {{"cluster-name", "db"}}); }
-  void crunchy(const Json& switchover) {
+  /// With the leader key of PGO's Patroni.
+  void begin_pgo() {
     begin(kPgoPrefix + "role", "master", {{kPgoPrefix + "cluster", "db"}, {kPgoPrefix + "instance", "db-0"}});
+    add({{"apiVersion", "v1"}, {"kind", "Endpoints"}, {"metadata", {{"name", "db-ha"}, {"namespace", "shop"}}}});
+    has_leader_key_ = true;
+    set_leader_key("pg-0");
+  }
+  void crunchy(const Json& switchover) {
+    begin_pgo();
     edit(kube::kPods, "pg-1", [](Json& pod) { pod["metadata"]["labels"][kPgoPrefix + "instance"] = "db-1"; });
     custom(kPgo, {{"spec", {{"patroni", {{"switchover", switchover}}}}}});
   }
@@ -103,7 +111,15 @@ class Switchover : public Rig {
   void set_role(const std::string& pod, const std::string& role) {
     edit(kube::kPods, pod, [&](Json& stored) { stored["metadata"]["labels"][role_label_] = role; });
   }
+  /// "": no member leads.
+  void set_leader_key(const std::string& pod) {
+    edit(kEndpoints, "db-ha", [&](Json& stored) {
+      stored["metadata"]["annotations"] = {{"ttl", "30"}, {"acquireTime", "2026-11-21T12:00:00Z"}};
+      if (!pod.empty()) stored["metadata"]["annotations"]["leader"] = pod;
+    });
+  }
   void promote(const std::string& pod) {
+    if (has_leader_key_) set_leader_key(pod);
     for (const std::string& each : pods("pg")) set_role(each, each == pod ? primary_ : "replica");
   }
 
@@ -155,6 +171,7 @@ class Switchover : public Rig {
  private:
   std::string role_label_;
   std::string primary_;
+  bool has_leader_key_ = false;
 };
 
 // --- primaries whose owner did not opt in
@@ -700,6 +717,30 @@ TEST_F(Pgo, IsTriggeredByOurTokenAndSaysWhenItIsThrough) {
   EXPECT_EQ(trigger(), "") << "our trigger is gone";
 }
 
+TEST_F(Pgo, AReplicaStaysWhileTheLabelledPrimaryIsFrozen) {
+  crunchy({{"enabled", true}});
+  promote("pg-1");
+  set_leader_key("");
+  const std::string name = begin_evacuation();
+  run_for(seconds(40));
+  EXPECT_EQ(role_of("pg-1"), "master") << "Patroni does not run there, and nobody takes the label off";
+  EXPECT_TRUE(evictions().empty()) << "the pod may be promoted";
+  set_leader_key("pg-1");
+  expect_evicted_as_replica(name, "pgo");
+}
+
+TEST_F(Pgo, WithoutTheRightToItsKeysIsNotTriggered) {
+  crunchy({{"enabled", true}});
+  operator_works();
+  server->add_endpoint([](const auto& info, const kube::Request&) -> std::optional<kube::Response> {
+    if (info.plural != "endpoints") return std::nullopt;
+    return kube::Response{403, R"({"kind":"Status","reason":"Forbidden","code":403})", {}, "application/json"};
+  });
+  expect_end(begin_evacuation(), Phase::kFailed, "Forbidden", "evacuator-handoff-pgo");
+  EXPECT_EQ(trigger(), "");
+  EXPECT_EQ(role_of("pg-0"), "master") << "it was not switched over in vain";
+}
+
 TEST_F(Pgo, ThatMayNotSwitchOverIsNamedWithTheFix) {
   crunchy({{"enabled", false}});
   expect_end(begin_evacuation(), Phase::kFailed, "HandoffFailed", "spec.patroni.switchover.enabled");
@@ -888,7 +929,7 @@ TEST_F(Pgo, LeavesTheTriggerOfSomebodyElseWhenThePodGoes) {
 class Percona : public Switchover {
  protected:
   void percona(const Json& switchover) {
-    begin(kPgoPrefix + "role", "master", {{kPgoPrefix + "cluster", "db"}, {kPgoPrefix + "instance", "db-0"}});
+    begin_pgo();
     custom(kPerconaPg, {{"spec", {{"patroni", {{"switchover", switchover}}}}}});
     custom(kPerconaPgo, Json::object());
     const Json uid = object(kPerconaPg, "db")["metadata"]["uid"];
@@ -943,7 +984,7 @@ TEST_F(Percona, IsTriggeredByItsOwnObject) {
 
 /// Somebody runs the inner operator alone: there is no object whose annotations would be written over it.
 TEST_F(Percona, WithoutAnObjectOfItsOwnTheInnerOneIsTriggered) {
-  begin(kPgoPrefix + "role", "master", {{kPgoPrefix + "cluster", "db"}, {kPgoPrefix + "instance", "db-0"}});
+  begin_pgo();
   custom(kPerconaPgo, {{"spec", {{"patroni", {{"switchover", {{"enabled", true}}}}}}}});
   watcher = [this] { switch_over(); };
   settle();

@@ -19,6 +19,7 @@ constexpr const char* kNamespace = "shop";
 constexpr const char* kCnpgRole = "cnpg.io/instanceRole";
 constexpr const char* kSpiloRole = "spilo-role";
 constexpr const char* kPgoRole = "postgres-operator.crunchydata.com/role";
+constexpr kube::ResourceType kEndpoints{"", "v1", "endpoints", "Endpoints"};
 constexpr const char* kPgoTrigger = "postgres-operator.crunchydata.com/trigger-switchover";
 
 std::string primary_word(PostgresKind kind) { return kind == PostgresKind::kCloudNativePg ? "primary" : "master"; }
@@ -45,6 +46,9 @@ std::optional<kube::ResourceType> cluster_type(PostgresKind kind) {
   }
   std::abort();
 }
+
+/// Endpoints in which PGO's Patroni keeps its leader key.
+std::string leader_key_of(const Database& database) { return database.name + "-ha"; }
 
 }  // namespace
 
@@ -95,7 +99,14 @@ void PostgresOperators::add(Database database) {
   }
   if (const auto type = cluster_type(database.kind)) {
     Json cluster = {{"metadata", {{"name", database.name}, {"namespace", kNamespace}}}};
-    if (database.kind == PostgresKind::kCrunchy) cluster["spec"]["patroni"]["switchover"]["enabled"] = true;
+    if (database.kind == PostgresKind::kCrunchy) {
+      cluster["spec"]["patroni"]["switchover"]["enabled"] = true;
+      const auto key = store_.create(
+          kEndpoints,
+          {{"metadata",
+            {{"name", leader_key_of(database)}, {"namespace", kNamespace}, {"annotations", {{"ttl", "30"}}}}}});
+      if (!key) throw std::runtime_error(key.error().message);
+    }
     const auto made = store_.create(*type, std::move(cluster));
     if (!made) throw std::runtime_error(made.error().message);
   }
@@ -159,9 +170,22 @@ bool PostgresOperators::obey(State& state, base::TimePoint now) {
   return true;
 }
 
+/// Patroni's leader key, where PGO keeps it.
+bool PostgresOperators::tell_leader_key(const State& state) {
+  if (state.database.kind != PostgresKind::kCrunchy) return false;
+  const api::ObjectKey name{kNamespace, leader_key_of(state.database)};
+  const auto key = store_.get(kEndpoints, name);
+  if (!key || api::text_at(*key, {"metadata", "annotations", "leader"}) == state.primary) return false;
+  const auto written = store_.mutate(kEndpoints, name, simulator::Part::kAll, [&](Json& each) -> base::Status {
+    each["metadata"]["annotations"]["leader"] = state.primary;
+    return base::Done{};
+  });
+  return written.ok();
+}
+
 /// The roles on the pods.
 bool PostgresOperators::tell(const State& state) {
-  bool changed = false;
+  bool changed = tell_leader_key(state);
   const std::string key = role_label_of(state.database.kind);
   for (const auto& pod : store_.list(kube::kPods, kNamespace)) {
     if (api::text_at(*pod, {"metadata", "labels", "app"}) != state.database.name) continue;

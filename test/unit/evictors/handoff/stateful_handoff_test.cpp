@@ -230,6 +230,34 @@ TEST(HandoffMark, ByEvictionIsForTheWebhookOnly) {
   EXPECT_TRUE(StatefulHandoff().observe(rolled).requested);
 }
 
+TEST(HandoffMark, IsAskedAgainAfterItsVerdictIsDueAndNamesTheBypass) {
+  auto of = with_adapter("strimzi", EvacuationPhase::kRequesting);
+  const api::Pod target = kafka();
+  auto asked = context(of, target);
+  asked.parameters = {{"request", "eviction"}};
+  const auto plan = StatefulHandoff().plan(asked);
+  ASSERT_TRUE(plan.action);
+  const auto answered = [&](int code, const char* body) {
+    return StatefulHandoff().classify(asked, *plan.action, kube::Response{code, body, {}, ""});
+  };
+  const char* conflict = R"({"kind":"Status","reason":"Conflict","code":409})";
+  const char* budget =
+      R"({"kind":"Status","code":429,"message":"Cannot evict pod as it would violate the pod's disruption budget."})";
+  const std::string bypass = "the operator's webhook did not take the eviction over";
+  EXPECT_EQ(answered(429, budget).message.find(bypass), std::string::npos) << "not known yet";
+  const auto first = answered(409, conflict);
+  EXPECT_EQ(first.retry_after, base::seconds(30)) << "each call may cost the budget one disruption";
+  of.status.refs = first.refs;
+  asked.now = kNoon + base::seconds(20);
+  EXPECT_EQ(answered(409, conflict).retry_after, base::seconds(10));
+  const auto refused = answered(429, budget);
+  EXPECT_EQ(refused.answer, ResponseClass::kPdbBlocked);
+  EXPECT_TRUE(refused.message.starts_with(bypass)) << refused.message;
+  if (refused.blocker) {
+    EXPECT_TRUE(refused.blocker->message.starts_with(bypass)) << refused.blocker->message;
+  }
+}
+
 TEST(HandoffAdapterChoice, CanBeForcedButNeverPastARequiredHandoff) {
   const auto of = evacuation(EvacuationPhase::kPreparing);
   const api::Pod plain = pod();

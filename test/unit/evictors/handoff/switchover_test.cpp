@@ -64,6 +64,11 @@ Json cluster_of(const Flavour& flavour, const std::string& current, const std::s
   return object;
 }
 
+Document key(const std::string& name, Json annotations) {
+  return {"patroni/" + name, 200, Json{{"metadata", {{"annotations", std::move(annotations)}}}}.dump()};
+}
+Document no_key(const std::string& name) { return {"patroni/" + name, 404, "{}"}; }
+
 /// One look at shop/web-1 on node-a with what was read beside it.
 struct World {
   explicit World(const Flavour& its_flavour, const std::string& role,
@@ -76,6 +81,7 @@ struct World {
       labels.emplace_back("postgres-operator.crunchydata.com/instance", "pg-a");
     target.meta.labels = api::StringMap(labels);
     target.node_name = {"node-a"};
+    pgo_leader = role == "replica" ? "web-2" : "web-1";
     cluster = cluster_of(flavour, role == "replica" ? "web-2" : "web-1", role == "replica" ? "web-2" : "web-1");
     items = Json::array(
         {instance("web-1", "node-a", role, flavour), instance("web-3", "node-c", "replica", flavour),
@@ -86,6 +92,9 @@ struct World {
     documents.clear();
     if (*flavour.cluster_document) documents.push_back({flavour.cluster_document, cluster_status, cluster.dump()});
     for (const Document& each : more) documents.push_back(each);
+    const bool has_keys = std::ranges::any_of(more, [](const auto& each) { return each.name.starts_with("patroni/"); });
+    if (std::string(flavour.adapter) == "pgo" && !has_keys)
+      documents.push_back(key("leader-endpoints", {{"leader", pgo_leader}}));
     documents.push_back({"instances", instances_status, Json{{"kind", "PodList"}, {"items", items}}.dump()});
     auto context = evictors_test::context(of, target);
     context.parameters = {{"switchover", opted_in ? "true" : "false"}};
@@ -104,6 +113,7 @@ struct World {
   Json items;
   bool opted_in = true;
   std::vector<Document> more;
+  std::string pgo_leader;  ///< PGO's Patroni always has its leader key in Endpoints
   int cluster_status = 200;
   int instances_status = 200;
   std::vector<Document> documents;
@@ -372,6 +382,21 @@ TEST(CloudNativePg, TakesTheReplicaThatReceivesAndHasMostOfTheLog) {
   }
 }
 
+TEST(CloudNativePg, PrefersAReplicaThatAnswersToOneThatDoesNot) {
+  const Document skipped{.name = "instance-status/web-3", .body = "not sent", .was_skipped = true};
+  for (const int code : {0, 500, 503}) {
+    World world(kCnpg, "primary");
+    world.more = {{"instance-status/web-2", code, "timeout"}, skipped};
+    EXPECT_EQ(chosen(world), "web-3") << code;
+    world.more = {{"instance-status/web-2", code, "timeout"}, wal("web-3", true, "0/1")};
+    EXPECT_EQ(chosen(world), "web-3") << code;
+    world.more.push_back({"evacuated", 200, R"(["web-3"])"});
+    EXPECT_EQ(chosen(world), "web-3") << "it can move again: " << code;
+    world.more = {wal("web-2", true, "0/1"), {"instance-status/web-3", code, "timeout"}};
+    EXPECT_EQ(chosen(world), "web-2") << code;
+  }
+}
+
 TEST(CloudNativePg, ReadsTheStatusOfItsCandidatesByThePodProxy) {
   World world(kCnpg, "primary");
   std::string path;
@@ -531,11 +556,6 @@ TEST(Patroni, GoesThroughThePodProxyOrAConfiguredService) {
 }
 
 // --- Patroni's keys
-
-Document key(const std::string& name, Json annotations) {
-  return {"patroni/" + name, 200, Json{{"metadata", {{"annotations", std::move(annotations)}}}}.dump()};
-}
-Document no_key(const std::string& name) { return {"patroni/" + name, 404, "{}"}; }
 
 /// The keys of a cluster that `leader` leads.
 std::vector<Document> keys(const std::string& leader, const Json& config = {{"loop_wait", 10}}) {
@@ -843,6 +863,25 @@ TEST(Patroni, TakesTheRoleOfItsAnnotationWhereTheLabelHasAnotherKey) {
   }
 }
 
+TEST(Patroni, WithoutTheLabelThatTheOthersHaveIsBetweenTwoRoles) {
+  for (const bool opted_in : {true, false}) {
+    World world(kPatroni, "replica");
+    world.opted_in = opted_in;
+    const auto shows = [&](const char* role) {
+      world.target.meta.labels = api::StringMap(Strings{{"application", "spilo"}, {"cluster-name", "pg"}});
+      const Json status = {{"api_url", "http://10.0.0.7:8008/patroni"}, {"state", "running"}, {"role", role}};
+      world.target.meta.annotations = api::StringMap(Strings{{"status", status.dump()}});
+      return StatefulHandoff().plan(world.look());
+    };
+    EXPECT_EQ(shows("replica").next, NextMove::kAct) << "that is no reason to keep it";
+    EXPECT_NE(shows("master").why.find("no role"), std::string::npos);
+    EXPECT_EQ(world.failure(), "") << "it is waited for";
+    world.instances_status = 0;
+    EXPECT_NE(shows("master").why.find("no role"), std::string::npos) << "the others are not known";
+    EXPECT_EQ(world.failure(), "");
+  }
+}
+
 TEST(Patroni, OfCitusLooksAtItsOwnGroupOnly) {
   World world(kPatroni, "replica", EvacuationPhase::kInProgress);
   const auto in_group = [&](int at, const char* group) {
@@ -905,7 +944,8 @@ TEST(Patroni, KeepsAReplicaThatASwitchoverMayPromote) {
       EXPECT_EQ(plan.next, row.ready ? NextMove::kAct : NextMove::kWait) << flavour->adapter << " " << row.what;
       EXPECT_EQ(StatefulHandoff().observe(world.look()).ready, row.ready) << flavour->adapter << " " << row.what;
       if (!row.ready) {
-        EXPECT_NE(plan.why.find("switchover"), std::string::npos) << plan.why;
+        EXPECT_NE(plan.why.find(row.failover.status == 503 ? "patroni/failover" : "switchover"), std::string::npos)
+            << plan.why;
       }
     }
     World asks(*flavour, "replica", EvacuationPhase::kInProgress);
@@ -1018,6 +1058,49 @@ TEST(Pgo, BelievesTheLeaderKeyOfItsPatroniAndNotAStaleLabel) {
   const auto reads = StatefulHandoff().reads(world.look());
   EXPECT_TRUE(std::ranges::any_of(
       reads, [](const auto& each) { return each.request.path == "/api/v1/namespaces/shop/endpoints/pg-ha"; }));
+}
+
+TEST(Pgo, IsNotTriggeredBeforeItsLeaderKeyNamesThePod) {
+  struct Row {
+    const char* what;
+    std::vector<Document> documents;
+    const char* waits_for;
+  };
+  const Document lost{"patroni/failover", 0, "forbidden"};
+  const std::vector<Row> rows = {
+      {"a 403 that may pass",
+       {{"patroni/leader-endpoints", 0, "forbidden"}},
+       "patroni/leader-endpoints cannot be read"},
+      {"no key", {no_key("leader-endpoints")}, ""},
+      {"no key, no ConfigMap", {no_key("leader-endpoints"), no_key("leader-configmap")}, ""},
+      {"a ConfigMap", {no_key("leader-endpoints"), key("leader-configmap", {{"leader", "web-1"}})}, ""},
+      {"the label lags behind", {key("leader-endpoints", {{"leader", "web-2"}})}, ""},
+      {"no member leads", {key("leader-endpoints", {{"ttl", "30"}})}, ""},
+      {"the failover key is unread", {key("leader-endpoints", {{"leader", "web-1"}}), lost}, "patroni/failover cannot"},
+  };
+  for (const Row& row : rows) {
+    World world(kPgo, "master");
+    world.more = row.documents;
+    const auto plan = StatefulHandoff().plan(world.look());
+    EXPECT_EQ(plan.next, NextMove::kWait) << row.what;
+    EXPECT_NE(plan.why.find(row.waits_for), std::string::npos) << row.what << ": " << plan.why;
+    EXPECT_EQ(world.failure(), "") << row.what;
+  }
+  World world(kPgo, "master");
+  world.more = {key("leader-endpoints", {{"leader", "web-1"}}), no_key("failover")};
+  EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kAct);
+}
+
+TEST(Pgo, LetsNoReplicaGoWithoutALeaderKeyAndReadsNoConfigMap) {
+  for (const auto& documents : {std::vector<Document>{no_key("leader-endpoints")},
+                                {no_key("leader-endpoints"), no_key("leader-configmap")},
+                                {key("leader-endpoints", Json::object())}}) {
+    World world(kPgo, "replica", EvacuationPhase::kInProgress);
+    world.more = documents;
+    EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready);
+    for (const auto& read : StatefulHandoff().reads(world.look()))
+      EXPECT_EQ(read.request.path.find("configmaps"), std::string::npos) << read.request.path;
+  }
 }
 
 TEST(Pgo, NamesTheSwitchThatIsOff) {

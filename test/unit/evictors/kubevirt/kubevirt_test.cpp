@@ -228,6 +228,50 @@ TEST(KubeVirtNotMigratable, AGuestThatBootsAgainBetweenTwoCallsIsNotShutDown) {
   EXPECT_FALSE(kEvictor.observe(world.context()).failed);
 }
 
+/// One 500 between two calls: whether the mark is set, and what became of the guest, is not known.
+TEST(KubeVirtRequest, IsNotRepeatedBlindly) {
+  struct Row {
+    std::int32_t vmi;
+    std::int32_t migrations;
+    evictors::NextMove want;
+  };
+  using evictors::NextMove;
+  for (const Row& row : {Row{200, 200, NextMove::kAct}, Row{0, 200, NextMove::kHold}, Row{500, 200, NextMove::kHold},
+                         Row{403, 200, NextMove::kHold}, Row{200, 0, NextMove::kHold}, Row{200, 503, NextMove::kHold},
+                         Row{404, 200, NextMove::kAct}}) {
+    for (const bool dry : {false, true}) {
+      World world;
+      world.evacuation.status.phase = EvacuationPhase::kRequesting;
+      world.evacuation.spec.dry_run = dry;
+      world.vmi["status"].erase("evacuationNodeName");
+      world.vmi_status = row.vmi;
+      world.list_status = row.migrations;
+      const auto plan = kEvictor.plan(world.context());
+      EXPECT_EQ(plan.next, row.want) << row.vmi << " " << row.migrations;
+      EXPECT_EQ(plan.why.empty(), row.want == NextMove::kAct);
+    }
+  }
+}
+
+TEST(KubeVirtRequest, TakesTheStrategyThatWasReadBefore) {
+  World world;
+  world.evacuation.status.phase = EvacuationPhase::kRequesting;
+  builders::set_policy(world.evacuation, "balance");
+  world.vmi["spec"].erase("evictionStrategy");
+  world.vmi["status"].erase("evacuationNodeName");
+  world.vmi["status"]["conditions"] = Json::array({{{"type", "LiveMigratable"}, {"status", "True"}}});
+  world.kubevirt = Json::object();
+  const auto refused = [&] {
+    const auto failed = kEvictor.observe(world.context()).failed;
+    return failed ? failed->reason : "";
+  };
+  EXPECT_EQ(refused(), "EvictionStrategyUnknown");
+  world.evacuation.status.refs.emplace_back("evictionStrategy", "LiveMigrate");
+  EXPECT_EQ(refused(), "");
+  world.vmi["spec"]["evictionStrategy"] = "None";
+  EXPECT_EQ(refused(), "WouldShutDown") << "its own counts";
+}
+
 struct ShutdownCase {
   const char* name;
   const char* strategy;

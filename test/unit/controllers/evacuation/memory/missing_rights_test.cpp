@@ -34,6 +34,20 @@ TEST(MissingRights, OneAnswerOfAnotherSortBeginsAnew) {
   EXPECT_TRUE(rights.refused(kOne, kStart + seconds(30)));
 }
 
+/// Patroni's keys: SCOPE is read in each look, SCOPE-failover is refused in each.
+TEST(MissingRights, OfAReadAreThoseOfItsObject) {
+  const auto get = [](const std::string& name) {
+    kube::Request request = post("/api/v1/namespaces/shop/endpoints/" + name);
+    request.method = "GET";
+    return request;
+  };
+  MissingRights rights;
+  for (int second = 0; second <= 20; second += 5) {
+    rights.answered(get("db"));
+    EXPECT_EQ(rights.refused(get("db-failover"), kStart + seconds(second)), second < 20) << second;
+  }
+}
+
 TEST(MissingRights, AnOldRefusalSaysNothing) {
   MissingRights rights;
   EXPECT_TRUE(rights.refused(kOne, kStart));

@@ -242,4 +242,34 @@ TEST(NextEvictor, NoPlainEvictionWhileThePolicysHooksCannotBeRead) {
   }
 }
 
+/// A policy that cannot be read at the deadline keeps the pod, but ends only the attempt.
+TEST(NextEvictor, IsLookedForAgainWhereOneIsHeldUp) {
+  for (const bool last_attempt : {false, true}) {
+    Life life;
+    builders::set_policy(life.seen.evacuation, "safe");
+    life.spec().evictors = {{"annotation", {}}, {"stateful-handoff", {}}, {"eviction-api", {}}};
+    life.spec().on_timeout = api::OnTimeout::kNextEvictor;
+    life.spec().retry.max_attempts = last_attempt ? 2 : 3;
+    auto& status = life.status();
+    status.phase = Phase::kPreparing;
+    status.attempt = 1;
+    status.token = "e5b3.1";
+    status.evictor = "annotation";
+    status.adapter = "generic";
+    status.phase_entered_at = kNoon;
+    status.deadline = kNoon + seconds(60);
+    life.set_pod(make_pod({handoff("mode", "optional")}));
+    const auto wanted = controllers::evacuation::wanted_reads(life.seen, life.registry(), life.now);
+    EXPECT_TRUE(wanted.contains("stateful-handoff")) << "its policy is read in Preparing, too";
+    life.seen.documents["stateful-handoff"] = {{"policy", 500, "etcdserver: leader changed"}};
+    life.status().phase = Phase::kInProgress;
+    life.status().in_progress_since = life.status().request_sent_at = kNoon;
+    life.advance(seconds(61));
+    const auto decision = controllers::evacuation::decide(life.seen, life.registry(), life.now);
+    const Phase leads_to = decision.status.abort ? decision.status.abort->next : decision.status.phase;
+    EXPECT_EQ(leads_to, Phase::kBackoff) << decision.status.message;
+    EXPECT_NE(decision.status.message.find("no other evictor takes over"), std::string::npos);
+  }
+}
+
 }  // namespace evacuation_next_evictor_test
