@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
 
+#include "api/evacuation_parts.hpp"
 #include "api/json/json_access.hpp"
 #include "api/upstream/wrappers.hpp"
 
@@ -127,6 +131,28 @@ class DeckhouseReader {
 
 constexpr const char* kKoordinatorSource = "koordinator";
 
+/// Calls `inside` with the object `name`, when it is there. What `inside` does not ask for is noted.
+void with_leniently(StrictObject& object, const char* name, Workbench& bench,
+                    const std::function<void(StrictObject&)>& inside) {
+  const Json* json = object.find(name);
+  if (json == nullptr) return;
+  StrictObject member(*json, object.path().field(name), bench.errors());
+  inside(member);
+  finish_leniently(member, bench);
+}
+
+/// A dry run stays one, whatever mode was asked for.
+void read_dry_run(StrictObject& object, Draft& draft, Workbench& bench) {
+  bool dry = false;
+  object.read("dryRun", dry);
+  if (!dry) return;
+  draft.spec["mode"] = to_string(PolicyMode::kDryRun);
+  if (bench.options().mode == PolicyMode::kDryRun) return;
+  bench.note(NoteKind::kChanged, object.path().field("dryRun"),
+             fmt::format("keeps the mode DryRun; {} was asked for", to_string(bench.options().mode)),
+             "set spec.mode when its plan looks right");
+}
+
 /// LowNodeLoad's arguments → LowNodeUtilization by usage.
 class LowNodeLoadReader {
  public:
@@ -146,8 +172,12 @@ class LowNodeLoadReader {
     draft.spec["evictability"]["nodeFit"] = true;
     if (const Json* fit = args_.find("nodeFit")) draft.spec["evictability"]["nodeFit"] = *fit;
     draft.spec["usageSources"] = Json::array({source_of_usage()});
-    for (const char* other : {"prodLowThresholds", "prodHighThresholds", "resourceWeights", "paused", "dryRun",
-                              "detectorCacheTimeout", "nodeMetricExpirationSeconds"})
+    bool paused = false;
+    args_.read("paused", paused);
+    if (paused) draft.spec["suspend"] = true;
+    read_dry_run(args_, draft, bench_);
+    for (const char* other : {"prodLowThresholds", "prodHighThresholds", "resourceWeights", "detectorCacheTimeout",
+                              "nodeMetricExpirationSeconds"})
       drop(args_, other);
     finish_leniently(args_, bench_);
     return source;
@@ -193,19 +223,18 @@ class LowNodeLoadReader {
   }
 
   void read_namespaces(Draft& draft, Json& to) {
-    args_.with("evictableNamespaces", [&](StrictObject& namespaces) {
+    with_leniently(args_, "evictableNamespaces", bench_, [&](StrictObject& namespaces) {
       if (const Json* include = namespaces.find("include"); include != nullptr && !include->empty())
         draft.spec["evictability"]["namespaces"]["include"] = *include;
       if (const Json* exclude = namespaces.find("exclude"); exclude != nullptr && !exclude->empty())
         to["evictableNamespaces"]["exclude"] = *exclude;
-      finish_leniently(namespaces, bench_);
     });
   }
 
   /// consecutiveAbnormalities: number of rounds in a row that make a node abnormal.
   void read_hysteresis(Json& to) {
     constexpr std::int32_t kMostSamples = 20;
-    args_.with("anomalyCondition", [&](StrictObject& condition) {
+    with_leniently(args_, "anomalyCondition", bench_, [&](StrictObject& condition) {
       std::int32_t rounds = 0;
       condition.read("consecutiveAbnormalities", rounds);
       if (rounds > 0) {
@@ -213,12 +242,14 @@ class LowNodeLoadReader {
         to["usage"]["hysteresis"] = {{"samples", samples}, {"of", samples}};
       }
       for (const char* other : {"timeout", "consecutiveNormalities"}) condition.find(other);
-      finish_leniently(condition, bench_);
     });
   }
 
   void read_scope(Draft& draft) {
-    if (const Json* nodes = args_.find("nodeSelector")) draft.spec["nodeSelector"] = *nodes;
+    if (const Json* nodes = args_.find("nodeSelector")) {
+      draft.spec["nodeSelector"] = *nodes;
+      draft.origins.push_back({"spec.nodeSelector", args_.path().field("nodeSelector").text()});
+    }
     const Json* pods = args_.find("podSelectors");
     if (pods == nullptr || pods->empty()) return;
     const Json* only = pods->is_array() && pods->size() == 1 ? find_at(pods->front(), {"selector"}) : nullptr;
@@ -226,6 +257,8 @@ class LowNodeLoadReader {
       return bench_.note(NoteKind::kDropped, args_.path().field("podSelectors"), "only one selector has an equal",
                          "set spec.evictability.labelSelector");
     draft.spec["evictability"]["labelSelector"] = *only;
+    draft.origins.push_back(
+        {"spec.evictability.labelSelector", args_.path().field("podSelectors").index(0).field("selector").text()});
   }
 
   Json source_of_usage() {
@@ -239,37 +272,289 @@ class LowNodeLoadReader {
   Workbench& bench_;
 };
 
-/// The args of a plugin in pluginConfig, and where they are; nullptr: it has none.
-const Json* args_of(const Json& profile, std::string_view plugin, const FieldPath& at, FieldPath& found) {
-  const Json& configs = items_at(profile, {"pluginConfig"});
-  for (std::size_t i = 0; i < configs.size(); ++i) {
-    if (text_at(configs[i], {"name"}) != plugin) continue;
-    found = at.field("pluginConfig").index(i).field("args");
-    return find_at(configs[i], {"args"});
-  }
-  return nullptr;
-}
+struct MigrationLimit {
+  const char* theirs;
+  const char* ours;  ///< member of spec.limits.inFlight
+};
+constexpr std::array kMigrationLimits = {MigrationLimit{"maxMigratingGlobally", "total"},
+                                         MigrationLimit{"maxMigratingPerNode", "perNode"},
+                                         MigrationLimit{"maxMigratingPerNamespace", "perNamespace"},
+                                         MigrationLimit{"maxMigratingPerWorkload", "perWorkload"}};
 
-void read_koordinator_profile(const Json& profile, const FieldPath& at, std::vector<Draft>& drafts, Workbench& bench) {
-  for (const char* point : {"deschedule", "balance", "evict"}) {
-    const Json& enabled = items_at(profile, {"plugins", point, "enabled"});
-    for (std::size_t i = 0; i < enabled.size(); ++i) {
-      const std::string plugin = enabled[i].is_string() ? enabled[i].get<std::string>() : text_at(enabled[i], {"name"});
-      const FieldPath place = at.field("plugins").field(point).field("enabled").index(i);
-      if (plugin == "MigrationController") continue;  // how pods leave is the Evacuation's
-      FieldPath found = place;
-      const Json* args = args_of(profile, plugin, at, found);
-      Draft& draft = drafts.emplace_back();
-      draft.name = text_at(profile, {"name"});
-      draft.source = at.text();
-      if (plugin == "LowNodeLoad")
-        bench.add_strategy(draft,
-                           LowNodeLoadReader(args == nullptr ? Json::object() : *args, found, bench).read(draft));
-      else
-        bench.add_strategy(draft, {plugin, args == nullptr ? Json::object() : *args, found, {}});
+struct MigrationArg {
+  const char* name;
+  const char* advice;
+};
+/// What protects pods there and has no equal.
+constexpr std::array kLostMigrationArgs = {
+    MigrationArg{"maxUnavailablePerWorkload", "PodDisruptionBudgets and spec.limits.inFlight.perWorkload bound it"},
+    MigrationArg{"objectLimiters", "set spec.limits.cooldown.workload"},
+    MigrationArg{"skipCheckExpectedReplicas", ""},
+    MigrationArg{"evictAllBarePods", ""},
+    MigrationArg{"flowControlQPS", "set spec.limits.rate"},
+    MigrationArg{"flowControlBurst", "set spec.limits.rate"},
+    MigrationArg{"defaultDeleteOptions", "set spec.evacuation.gracePeriodSeconds"},
+};
+/// How its PodMigrationJobs work.
+constexpr std::array kJobArgs = {"defaultJobMode",          "defaultJobTTL",   "schedulerNames",
+                                 "maxConcurrentReconciles", "arbitrationArgs", "evictionPolicy"};
+
+/// MigrationController's arguments: which pods may leave, and how many at the same time. How they leave is the
+/// Evacuation's.
+class MigrationReader {
+ public:
+  MigrationReader(const Json& args, const FieldPath& at, Workbench& bench)
+      : args_(args, at, bench.errors()), bench_(bench) {}
+
+  Draft read() {
+    for (const char* of_type : {"apiVersion", "kind"}) args_.find(of_type);
+    read_dry_run(args_, draft_, bench_);
+    read_evictor();
+    read_namespaces();
+    for (const MigrationLimit& limit : kMigrationLimits) read_limit(limit);
+    read_rate();
+    note_others();
+    finish_leniently(args_, bench_);
+    return std::move(draft_);
+  }
+
+ private:
+  /// In DefaultEvictor's words.
+  void read_evictor() {
+    Json evictor = Json::object();
+    for (const char* same : {"evictFailedBarePods", "evictLocalStoragePods", "evictSystemCriticalPods", "ignorePvcPods",
+                             "labelSelector", "nodeFit", "nodeSelector", "priorityThreshold"}) {
+      if (const Json* value = args_.find(same)) evictor[same] = *value;
+    }
+    read_evictor_args(evictor, args_.path(), draft_, bench_);
+  }
+
+  void read_namespaces() {
+    with_leniently(args_, "namespaces", bench_, [&](StrictObject& namespaces) {
+      for (const char* list : {"include", "exclude"}) {
+        const Json* names = namespaces.find(list);
+        if (names != nullptr && !names->empty()) draft_.spec["evictability"]["namespaces"][list] = *names;
+      }
+    });
+  }
+
+  void read_limit(const MigrationLimit& limit) {
+    const Json* most = args_.find(limit.theirs);
+    if (most == nullptr) return;
+    const FieldPath at = args_.path().field(limit.theirs);
+    if (*most == 0) return bench_.note(NoteKind::kIgnored, at, "0 is no limit there");
+    draft_.spec["limits"]["inFlight"][limit.ours] = *most;
+    draft_.origins.push_back({fmt::format("spec.limits.inFlight.{}", limit.ours), at.text()});
+  }
+
+  /// Text or a number; fractions have no equal.
+  void read_rate() {
+    const Json* qps = args_.find("evictQPS");
+    if (qps == nullptr) return;
+    const FieldPath at = args_.path().field("evictQPS");
+    const double rate = qps->is_string()   ? std::strtod(qps->get_ref<const std::string&>().c_str(), nullptr)
+                        : qps->is_number() ? qps->get<double>()
+                                           : 0;
+    const Json* burst = args_.find("evictBurst");
+    if (rate < 1 || rate > static_cast<double>(bounds::kMaxRate) || rate != std::floor(rate))
+      return bench_.note(NoteKind::kDropped, at, "only whole numbers have an equal", "set spec.limits.rate");
+    draft_.spec["limits"]["rate"]["perSecond"] = static_cast<std::int64_t>(rate);
+    if (burst != nullptr) draft_.spec["limits"]["rate"]["burst"] = *burst;
+    draft_.origins.push_back({"spec.limits.rate.perSecond", at.text()});
+    draft_.origins.push_back({"spec.limits.rate.burst", args_.path().field("evictBurst").text()});
+  }
+
+  void note_others() {
+    for (const MigrationArg& lost : kLostMigrationArgs) {
+      const Json* value = args_.find(lost.name);
+      if (value != nullptr && *value != false)
+        bench_.note(NoteKind::kDropped, args_.path().field(lost.name), "has no equal", lost.advice);
+    }
+    for (const char* name : kJobArgs) {
+      if (args_.find(name) != nullptr)
+        bench_.note(NoteKind::kChanged, args_.path().field(name),
+                    "is about PodMigrationJobs; here pods leave by "
+                    "Evacuations",
+                    "spec.evacuation says how");
     }
   }
+
+  StrictObject args_;
+  Workbench& bench_;
+  Draft draft_;
+};
+
+bool admits(const Json& namespaces, const Json& name) {
+  const auto has = [&](const char* list) {
+    const Json& names = items_at(namespaces, {list});
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return has("include") || (items_at(namespaces, {"include"}).empty() && !has("exclude"));
 }
+
+/// A profile of Koordinator: one policy for each strategy in it, because LowNodeLoad has a scope of its own.
+class KoordinatorProfileReader {
+ public:
+  KoordinatorProfileReader(const Json& json, const FieldPath& at, Workbench& bench)
+      : profile_(json, at, bench.errors()), bench_(bench) {}
+
+  std::vector<Draft> read() {
+    profile_.read("name", name_);
+    read_configs();
+    with_leniently(profile_, "plugins", bench_, [&](StrictObject& plugins) {
+      for (const char* point : {"deschedule", "balance", "evict", "filter"}) read_point(plugins, point);
+    });
+    read_evictor();
+    nodes_ = profile_.find("nodeSelector");
+    for (const Enabled& strategy : strategies_) add_strategy(strategy);
+    note_shared_limits();
+    note_unused();
+    finish_leniently(profile_, bench_);
+    return std::move(drafts_);
+  }
+
+ private:
+  struct Config {
+    std::string name;
+    Json args = Json::object();
+    FieldPath at;  ///< of the args
+    bool used = false;
+  };
+  struct Enabled {
+    std::string plugin;
+    FieldPath at;
+  };
+
+  void read_configs() {
+    profile_.for_each("pluginConfig", [&](const Json& item, const FieldPath& path) {
+      StrictObject object(item, path, bench_.errors());
+      Config config{"", Json::object(), path.field("args")};
+      object.read("name", config.name);
+      if (const Json* args = object.find("args")) config.args = *args;
+      finish_leniently(object, bench_);
+      if (!config.args.is_object())
+        return object.complain("args", fmt::format("must be an object, not {}", kind_of(config.args)));
+      if (config_of(config.name) != nullptr)
+        return bench_.note(NoteKind::kIgnored, path, fmt::format("{} is configured above already", config.name));
+      configs_.push_back(std::move(config));
+    });
+  }
+
+  void read_point(StrictObject& plugins, const char* point) {
+    const bool evicts = std::string_view(point) == "evict";
+    const bool is_evictor = evicts || std::string_view(point) == "filter";
+    with_leniently(plugins, point, bench_, [&](StrictObject& set) {
+      set.for_each("enabled", [&](const Json& item, const FieldPath& path) {
+        const std::string plugin = item.is_string() ? item.get<std::string>() : text_at(item, {"name"});
+        if (is_evictor || plugin == kMigration) return read_evictor_of(plugin, path);
+        strategies_.push_back({plugin, path});
+      });
+      set.for_each("disabled", [&](const Json& item, const FieldPath&) {
+        const std::string plugin = item.is_string() ? item.get<std::string>() : text_at(item, {"name"});
+        migration_off_ = migration_off_ || (evicts && (plugin == "*" || plugin == kMigration));
+      });
+    });
+  }
+
+  void read_evictor_of(const std::string& plugin, const FieldPath& at) {
+    if (plugin == kMigration) {
+      migration_on_ = true;
+    } else if (plugin == kDefaultEvictor) {
+      default_on_ = true;
+    } else {
+      bench_.note(NoteKind::kDropped, at, fmt::format("the plugin {} has no equal", plugin));
+    }
+  }
+
+  /// MigrationController is the default.
+  void read_evictor() {
+    const bool migrates = migration_on_ || (!migration_off_ && !default_on_);
+    Config* config = migrates || default_on_ ? config_of(migrates ? kMigration : kDefaultEvictor) : nullptr;
+    if (config == nullptr) return;
+    config->used = true;
+    evictor_ = MigrationReader(config->args, config->at, bench_).read();
+    evictor_.source = config->at.text();
+  }
+
+  void add_strategy(const Enabled& strategy) {
+    Config* config = config_of(strategy.plugin);
+    if (config != nullptr) config->used = true;
+    const Json args = config != nullptr ? config->args : Json::object();
+    const FieldPath at = config != nullptr ? config->at : strategy.at;
+    Draft& draft = drafts_.emplace_back();
+    draft.name = name_;
+    draft.source = profile_.path().text();
+    if (strategy.plugin == "LowNodeLoad")
+      bench_.add_strategy(draft, LowNodeLoadReader(args, at, bench_).read(draft));
+    else
+      bench_.add_strategy(draft, {strategy.plugin, args, at, {}});
+    put_evictor(draft);
+    if (nodes_ == nullptr) return;
+    draft.spec["nodeSelector"] =
+        draft.spec.contains("nodeSelector") ? both_selectors(*nodes_, draft.spec["nodeSelector"]) : *nodes_;
+    draft.origins.push_back({"spec.nodeSelector", profile_.path().field("nodeSelector").text()});
+  }
+
+  /// Both hold: what LowNodeLoad asks of a pod, and what the evictor does.
+  void put_evictor(Draft& draft) {
+    const Json own = draft.spec.value("evictability", Json::object());
+    const Json theirs = evictor_.spec.value("evictability", Json::object());
+    draft.spec.update(evictor_.spec, true);
+    draft.origins.insert(draft.origins.begin(), evictor_.origins.begin(), evictor_.origins.end());
+    if (own.value("nodeFit", Json()) == true) draft.spec["evictability"]["nodeFit"] = true;
+    if (own.contains("labelSelector") && theirs.contains("labelSelector"))
+      draft.spec["evictability"]["labelSelector"] = both_selectors(theirs["labelSelector"], own["labelSelector"]);
+    if (own.contains("namespaces") && theirs.contains("namespaces"))
+      draft.spec["evictability"]["namespaces"] = {{"include", both_includes(own["namespaces"], theirs["namespaces"])}};
+  }
+
+  Json both_includes(const Json& own, const Json& theirs) {
+    Json names = Json::array();
+    for (const Json& name : items_at(own, {"include"})) {
+      if (admits(theirs, name)) names.push_back(name);
+    }
+    if (names.empty())
+      bench_.error(FieldPath(evictor_.source).field("namespaces"),
+                   "admits none of the namespaces that LowNodeLoad's evictableNamespaces.include has");
+    return names;
+  }
+
+  void note_shared_limits() {
+    const auto policies = std::ranges::count_if(drafts_, [](const Draft& d) { return d.spec.contains("strategies"); });
+    if (policies < 2) return;
+    for (const Origin& origin : evictor_.origins) {
+      if (origin.ours.starts_with("spec.limits."))
+        bench_.note(NoteKind::kChanged, FieldPath(origin.theirs),
+                    fmt::format("holds for each of the {} policies by itself", policies),
+                    "bound all of them with limits of the operator's configuration");
+    }
+  }
+
+  void note_unused() {
+    for (const Config& config : configs_) {
+      if (!config.used)
+        bench_.note(NoteKind::kIgnored, config.at, fmt::format("{} is configured, but not enabled", config.name));
+    }
+  }
+
+  Config* config_of(std::string_view name) {
+    const auto at = std::ranges::find(configs_, name, &Config::name);
+    return at == configs_.end() ? nullptr : &*at;
+  }
+
+  static constexpr std::string_view kMigration = "MigrationController";
+  StrictObject profile_;
+  Workbench& bench_;
+  std::string name_;
+  const Json* nodes_ = nullptr;
+  std::vector<Config> configs_;
+  std::vector<Enabled> strategies_;
+  bool migration_on_ = false;
+  bool migration_off_ = false;
+  bool default_on_ = false;
+  Draft evictor_;  ///< what holds for all strategies of the profile
+  std::vector<Draft> drafts_;
+};
 
 }  // namespace
 
@@ -289,16 +574,27 @@ void read_deckhouse(const Json& spec, const FieldPath& at, Workbench& bench) {
 }
 
 void read_koordinator(const Json& object, const FieldPath& at, Workbench& bench) {
+  StrictObject config(object, at, bench.errors());
   Draft common;
-  if (const std::string interval = text_at(object, {"deschedulingInterval"}); !interval.empty()) {
+  for (const char* of_process :
+       {"apiVersion", "kind", "metadata", "leaderElection", "clientConnection", "enableProfiling",
+        "enableContentionProfiling", "healthzBindAddress", "metricsBindAddress"})
+    config.find(of_process);
+  std::string interval;
+  config.read("deschedulingInterval", interval);
+  if (!interval.empty()) {
     common.spec["schedule"]["interval"] = interval;
     common.origins.push_back({"spec.schedule.interval", at.field("deschedulingInterval").text()});
   }
-  if (const Json* nodes = find_at(object, {"nodeSelector"})) common.spec["nodeSelector"] = *nodes;
+  read_dry_run(config, common, bench);
+  read_cycle_limits(config, common, bench);
+  if (const Json* nodes = config.find("nodeSelector")) common.spec["nodeSelector"] = *nodes;
+  common.origins.push_back({"spec.nodeSelector", at.field("nodeSelector").text()});
   std::vector<Draft> drafts;
-  const Json& profiles = items_at(object, {"profiles"});
-  for (std::size_t i = 0; i < profiles.size(); ++i)
-    read_koordinator_profile(profiles[i], at.field("profiles").index(i), drafts, bench);
+  config.for_each("profiles", [&](const Json& profile, const FieldPath& path) {
+    for (Draft& draft : KoordinatorProfileReader(profile, path, bench).read()) drafts.push_back(std::move(draft));
+  });
+  finish_leniently(config, bench);
   bench.add_drafts(std::move(drafts), common);
 }
 

@@ -243,7 +243,11 @@ void Workbench::add_drafts(std::vector<Draft> drafts, const Draft& common) {
     }
   }
   for (Draft& draft : drafts) {
+    Json nodes = common.spec.value("nodeSelector", Json());
+    if (!nodes.is_null() && draft.spec.contains("nodeSelector"))
+      nodes = both_selectors(std::move(nodes), draft.spec["nodeSelector"]);
     draft.spec.update(common.spec, true);  // limits may be in both
+    if (!nodes.is_null()) draft.spec["nodeSelector"] = std::move(nodes);
     settle_usage_sources(draft, *this);
     draft.origins.insert(draft.origins.end(), common.origins.begin(), common.origins.end());
     drafts_.push_back(std::move(draft));
@@ -252,7 +256,7 @@ void Workbench::add_drafts(std::vector<Draft> drafts, const Draft& common) {
 
 /// The whole object. What it complains about is laid at the input's door.
 Json Workbench::complete(Draft& draft) {
-  draft.spec["mode"] = to_string(options_.mode);
+  draft.spec.emplace("mode", to_string(options_.mode));
   draft.spec["compatibility"] = options_.compatibility;
   if (options_.interval) draft.spec["schedule"] = {{"interval", base::format_duration(*options_.interval)}};
   Json object = {{"apiVersion", well_known::kApiVersion},
@@ -333,13 +337,17 @@ void read_grace_period(StrictObject& policy, Draft& common, Workbench& bench) {
 
 }  // namespace
 
+void read_cycle_limits(StrictObject& policy, Draft& common, Workbench& bench) {
+  read_limit(policy, "maxNoOfPodsToEvictPerNode", "perNode", common, bench);
+  read_limit(policy, "maxNoOfPodsToEvictPerNamespace", "perNamespace", common, bench);
+  read_limit(policy, "maxNoOfPodsToEvictTotal", "total", common, bench);
+}
+
 void read_cycle_settings(StrictObject& policy, Draft& common, Workbench& bench) {
   const FieldPath& at = policy.path();
   put_selector_text(policy.find("nodeSelector"), at.field("nodeSelector"), common.spec, "nodeSelector", bench);
   common.origins.push_back({"spec.nodeSelector", at.field("nodeSelector").text()});
-  read_limit(policy, "maxNoOfPodsToEvictPerNode", "perNode", common, bench);
-  read_limit(policy, "maxNoOfPodsToEvictPerNamespace", "perNamespace", common, bench);
-  read_limit(policy, "maxNoOfPodsToEvictTotal", "total", common, bench);
+  read_cycle_limits(policy, common, bench);
   read_grace_period(policy, common, bench);
   bool events = true;
   if (policy.find("evictionFailureEventNotification") != nullptr) {

@@ -83,8 +83,14 @@ void finish_leniently(StrictObject& object, Workbench& bench);
 /// A selector in text → the object that the policy has, as `to[name]`. Empty text is none.
 void put_selector_text(const Json* text, const FieldPath& at, Json& to, const char* name, Workbench& bench);
 
+/// A selector for what both select.
+Json both_selectors(Json one, Json other);
+
 /// DefaultEvictor's args → spec.evictability, deprecated spellings included.
 void read_evictor_args(const Json& args, const FieldPath& at, Draft& draft, Workbench& bench);
+
+/// maxNoOfPodsToEvictPer… → spec.limits.perCycle of the common draft.
+void read_cycle_limits(StrictObject& policy, Draft& common, Workbench& bench);
 
 /// nodeSelector, limits and the like, which both versions have: → the common draft.
 void read_cycle_settings(StrictObject& policy, Draft& common, Workbench& bench);

@@ -242,6 +242,116 @@ TEST(ConvertTrials, KoordinatorsLowNodeLoadGoesByItsMetrics) {
   }
 }
 
+/// A configuration whose MigrationController and LowNodeLoad have these args beside the thresholds.
+std::string koordinator(const std::string& migration, const std::string& load = "", const std::string& top = "") {
+  return "apiVersion: descheduler/v1alpha2\nkind: DeschedulerConfiguration\n" + top +
+         "profiles:\n- name: k\n  plugins: {balance: {enabled: [{name: LowNodeLoad}]}, evict: {enabled: [{name: "
+         "MigrationController}]}}\n  pluginConfig:\n  - {name: MigrationController, args: {" +
+         migration + "}}\n  - {name: LowNodeLoad, args: {lowThresholds: {cpu: 20}, highThresholds: {cpu: 50}" +
+         (load.empty() ? "" : ", ") + load + "}}\n";
+}
+
+struct KeptCase {
+  const char* name;
+  const char* migration;  ///< args of MigrationController
+  const char* load;       ///< more args of LowNodeLoad
+  const char* top;        ///< lines of the configuration
+  const char* place;      ///< in the spec
+  const char* want;
+};
+class KoordinatorKeeps : public testing::TestWithParam<KeptCase> {};
+
+TEST_P(KoordinatorKeeps, WhatItMayNotMove) {
+  const auto conversion = convert(koordinator(GetParam().migration, GetParam().load, GetParam().top), fixed());
+  convert_test::expect_valid(conversion);
+  const Json spec = spec_of(conversion);
+  EXPECT_EQ(spec.value(Json::json_pointer(GetParam().place), Json()), Json::parse(GetParam().want)) << spec.dump(1);
+  EXPECT_THAT(notes_of(conversion), Not(Contains(HasSubstr("dropped"))));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    As, KoordinatorKeeps,
+    testing::Values(
+        KeptCase{"Namespaces", "namespaces: {exclude: [prod]}", "", "", "/evictability/namespaces",
+                 R"({"exclude": ["prod"]})"},
+        KeptCase{"NamespacesOfBoth", "namespaces: {exclude: [prod]}", "evictableNamespaces: {include: [prod, shop]}",
+                 "", "/evictability/namespaces", R"({"include": ["shop"]})"},
+        KeptCase{"Labels", "labelSelector: {matchLabels: {app: a}}", "", "", "/evictability/labelSelector",
+                 R"({"matchLabels": {"app": "a"}})"},
+        KeptCase{"LabelsOfBoth", "labelSelector: {matchLabels: {app: a}}",
+                 "podSelectors: [{name: s, selector: {matchLabels: {app: b, tier: c}}}]", "",
+                 "/evictability/labelSelector",
+                 R"({"matchLabels": {"app": "a", "tier": "c"},
+                     "matchExpressions": [{"key": "app", "operator": "In", "values": ["b"]}]})"},
+        KeptCase{"Priority", "priorityThreshold: {value: 9000}", "", "", "/evictability/priorityThreshold",
+                 R"({"value": 9000})"},
+        KeptCase{"Protections", "ignorePvcPods: true, evictLocalStoragePods: true, evictSystemCriticalPods: false", "",
+                 "", "/evictability/podProtections",
+                 R"({"defaultDisabled": ["PodsWithLocalStorage"], "extraEnabled": ["PodsWithPVC"]})"},
+        KeptCase{"NodeFitOfOne", "nodeFit: false", "", "", "/evictability/nodeFit", "true"},
+        KeptCase{"PodsInFlight",
+                 "maxMigratingGlobally: 9, maxMigratingPerNode: 3, maxMigratingPerNamespace: 1, "
+                 "maxMigratingPerWorkload: 10%",
+                 "", "", "/limits/inFlight", R"({"total": 9, "perNode": 3, "perNamespace": 1, "perWorkload": "10%"})"},
+        KeptCase{"NoLimit", "maxMigratingPerNode: 0", "", "", "/limits", "null"},
+        KeptCase{"Rate", "evictQPS: \"10\", evictBurst: 2", "", "", "/limits/rate", R"({"perSecond": 10, "burst": 2})"},
+        KeptCase{"PodsPerCycle", "", "", "maxNoOfPodsToEvictPerNode: 5\nmaxNoOfPodsToEvictTotal: 7\n",
+                 "/limits/perCycle", R"({"perNode": 5, "total": 7})"},
+        KeptCase{"Paused", "", "paused: true", "", "/suspend", "true"},
+        KeptCase{"Nodes", "", "nodeSelector: {matchLabels: {pool: b}}", "nodeSelector: {matchLabels: {pool: a}}\n",
+                 "/nodeSelector",
+                 R"({"matchLabels": {"pool": "a"},
+                     "matchExpressions": [{"key": "pool", "operator": "In", "values": ["b"]}]})"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+/// Also the place that the note about it names.
+struct UnknownCase {
+  const char* migration;
+  const char* load;
+  const char* top;
+  const char* note;
+};
+
+TEST(ConvertTrials, NothingOfKoordinatorsIsLostInSilence) {
+  const UnknownCase cases[] = {
+      {"", "", "maxPods: 3\n", "dropped maxPods: unknown field"},
+      {"maxMoving: 3", "", "", "dropped profiles[0].pluginConfig[0].args.maxMoving: unknown field"},
+      {"namespaces: {only: [a]}", "", "", "dropped profiles[0].pluginConfig[0].args.namespaces.only: unknown field"},
+      {"maxUnavailablePerWorkload: 2", "", "",
+       "dropped profiles[0].pluginConfig[0].args.maxUnavailablePerWorkload: has no equal"},
+      {"evictQPS: 0.5", "", "", "dropped profiles[0].pluginConfig[0].args.evictQPS: only whole numbers"},
+      {"", "evictableNamespaces: {only: [a]}", "",
+       "dropped profiles[0].pluginConfig[1].args.evictableNamespaces.only: unknown field"},
+      {"defaultJobMode: ReservationFirst", "", "",
+       "changed profiles[0].pluginConfig[0].args.defaultJobMode: is about PodMigrationJobs"},
+  };
+  for (const UnknownCase& each : cases) {
+    const auto conversion = convert(koordinator(each.migration, each.load, each.top), fixed());
+    convert_test::expect_valid(conversion);
+    EXPECT_THAT(notes_of(conversion), Contains(testing::StartsWith(each.note)));
+  }
+}
+
+TEST(ConvertTrials, DryRunsOfKoordinatorStayDryRuns) {
+  api::UpstreamOptions options = fixed();
+  options.mode = api::PolicyMode::kAutomatic;
+  for (const auto& text : {koordinator("", "", "dryRun: true\n"), koordinator("dryRun: true"),
+                           koordinator("", "dryRun: true"), koordinator("dryRun: false")}) {
+    const auto conversion = convert(text, options);
+    convert_test::expect_valid(conversion);
+    const bool dry = text.find("dryRun: true") != std::string::npos;
+    EXPECT_EQ(conversion.policies.at(0)["spec"]["mode"], dry ? "DryRun" : "Automatic") << text;
+    EXPECT_EQ(notes_of(conversion).size(), dry ? 2U : 1U) << text;
+  }
+}
+
+TEST(ConvertTrials, KoordinatorsNamespacesMustMeet) {
+  const auto conversion =
+      convert(koordinator("namespaces: {exclude: [shop]}", "evictableNamespaces: {include: [shop]}"), fixed());
+  EXPECT_THAT(convert_test::errors_of(conversion),
+              Contains(HasSubstr("profiles[0].pluginConfig[0].args.namespaces: admits none of the namespaces")));
+}
+
 TEST(ConvertTrials, NamesInAnotherCaseAreFound) {
   const auto legacy = convert(
       "apiVersion: descheduler/v1alpha1\nkind: DeschedulerPolicy\n"
