@@ -24,7 +24,7 @@ const Json& member_of(const Json& json, std::string_view name) {
 
 // ---------------------------------------------------------------- Deckhouse
 
-/// What its module takes where the object says nothing.
+/// What its module and its CRD take where the object says nothing, for each member of the thresholds.
 Json deckhouse_defaults(std::string_view strategy) {
   const Json low = {{"cpu", 20}, {"memory", 20}, {"pods", 20}};
   const Json high = {{"cpu", 70}, {"memory", 70}, {"pods", 70}};
@@ -90,7 +90,11 @@ class DeckhouseReader {
       } else if (member == "nodeFilter") {
         bench_.note(NoteKind::kDropped, at.field(member), "chooses nodes for one strategy only",
                     "set spec.nodeSelector of the policy");
-      } else {
+      } else if (value.is_object() && args.contains(member)) {
+        for (const auto& [resource, percent] : value.items()) {
+          if (!percent.is_null()) args[member][resource] = percent;
+        }
+      } else if (!value.is_null()) {
         args[member] = value;
       }
     }

@@ -180,9 +180,31 @@ spec:
   ASSERT_THAT(conversion.errors, IsEmpty());
   const Json spec = spec_of(conversion);
   ASSERT_EQ(spec.at("strategies").size(), 1U);
-  EXPECT_EQ(spec["strategies"][0]["args"], Json({{"thresholds", {{"cpu", 20}}}, {"targetThresholds", {{"cpu", 50}}}}));
+  EXPECT_EQ(spec["strategies"][0]["args"], Json({{"thresholds", {{"cpu", 20}, {"memory", 20}, {"pods", 20}}},
+                                                 {"targetThresholds", {{"cpu", 50}, {"memory", 70}, {"pods", 70}}}}));
   EXPECT_EQ(spec["nodeSelector"], Json({{"matchLabels", {{"pool", "a"}}}}));
   EXPECT_EQ(spec["evictability"]["priorityThreshold"]["value"], 1000);
+}
+
+struct ThresholdsCase {
+  const char* strategy;
+  const char* want;  ///< thresholds
+};
+
+TEST(ConvertTrials, DeckhousesDefaultsStandForEachResource) {
+  const ThresholdsCase cases[] = {
+      {"highNodeUtilization: {enabled: true}", R"({"cpu": 20, "memory": 20, "pods": 20})"},
+      {"highNodeUtilization: {enabled: true, thresholds: {}}", R"({"cpu": 20, "memory": 20, "pods": 20})"},
+      {"highNodeUtilization: {enabled: true, thresholds: {memory: 35}}", R"({"cpu": 20, "memory": 35, "pods": 20})"},
+      {"highNodeUtilization: {enabled: true, thresholds: {cpu: null, example.com/gpu: 10}}",
+       R"({"cpu": 20, "memory": 20, "pods": 20, "example.com/gpu": 10})"},
+  };
+  for (const ThresholdsCase& each : cases) {
+    const auto conversion = convert("apiVersion: deckhouse.io/v1alpha2\nkind: Descheduler\nspec: {strategies: {" +
+                                    std::string(each.strategy) + "}}\n");
+    ASSERT_THAT(conversion.errors, IsEmpty()) << each.strategy;
+    EXPECT_EQ(spec_of(conversion)["strategies"][0]["args"]["thresholds"], Json::parse(each.want)) << each.strategy;
+  }
 }
 
 TEST(ConvertTrials, AdviceAboutTargetThresholdsLeadsToAPolicy) {
