@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "api/evacuation_parts.hpp"
+#include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
 
 namespace api::upstream {
@@ -190,22 +191,58 @@ bool Workbench::settle_args(StrategySource& source) {
   }
 }
 
-/// Upstream removes pods that have ended if `states` names what ended them; ours requires terminalPods.evict for that.
-void Workbench::settle_ended_states(StrategySource& source) {
+namespace {
+
+/// What of PodLifeTime's args selects pods that have ended, mostly or only.
+struct EndedCriterion {
+  std::string member;  ///< "states[1]"
+  std::string why;
+};
+
+template <typename Predicate>
+std::optional<std::size_t> index_in(const Json& list, Predicate predicate) {
+  if (!list.is_array()) return std::nullopt;
+  const auto at = std::find_if(list.begin(), list.end(), predicate);
+  return at == list.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - list.begin()));
+}
+
+std::optional<EndedCriterion> ended_state(const Json& states) {
   constexpr std::array kEnded = {
       "Completed",          "Error",        "OOMKilled", "DeadlineExceeded",        "Evicted", "Shutdown", "StartError",
       "ContainerCannotRun", "NodeAffinity", "NodeLost",  "UnexpectedAdmissionError"};
+  const auto i = index_in(
+      states, [&](const Json& state) { return std::find(kEnded.begin(), kEnded.end(), state) != kEnded.end(); });
+  if (!i) return std::nullopt;
+  return EndedCriterion{fmt::format("states[{}]", *i),
+                        states[*i].get<std::string>() + " is mostly a state of pods that have ended"};
+}
+
+/// All criteria must hold: beside states of pods that run, the others do not count.
+std::optional<EndedCriterion> ended_criterion(const Json& args) {
+  const Json& states = items_at(args, {"states"});
+  if (!states.empty()) return ended_state(states);
+  if (!items_at(args, {"exitCodes"}).empty())
+    return EndedCriterion{"exitCodes", "selects containers that have stopped, mostly in pods that have ended"};
+  const Json& conditions = items_at(args, {"conditions"});
+  const auto i = index_in(conditions, [](const Json& condition) {
+    const std::string reason = text_at(condition, {"reason"});
+    return reason == "PodCompleted" || reason == "PodFailed";
+  });
+  if (!i) return std::nullopt;
+  return EndedCriterion{fmt::format("conditions[{}]", *i),
+                        text_at(conditions[*i], {"reason"}) + " is a reason of pods that have ended"};
+}
+
+}  // namespace
+
+/// Upstream removes pods that have ended if the args select them; ours requires terminalPods.evict for that.
+void Workbench::settle_ended_pods(StrategySource& source) {
   if (source.name != "PodLifeTime" || source.args.contains("terminalPods")) return;
-  const Json states = source.args.value("states", Json::array());
-  const auto names_one = [&](const char* state) {
-    return std::find(states.begin(), states.end(), state) != states.end();
-  };
-  const auto named = std::ranges::find_if(kEnded, names_one);
-  if (named == kEnded.end()) return;
+  const auto ended = ended_criterion(source.args);
+  if (!ended) return;
   source.args["terminalPods"] = {{"evict", true}};
-  note(NoteKind::kChanged, path_of_member(source, "states"),
-       fmt::format("{} is mostly a state of pods that have ended; terminalPods.evict is required for them and is set",
-                   *named),
+  note(NoteKind::kChanged, path_of_member(source, ended->member.substr(0, ended->member.find('['))),
+       ended->why + "; terminalPods.evict is required for them and is set",
        "take it out if pods that have ended are to stay");
 }
 
@@ -217,7 +254,7 @@ void Workbench::add_strategy(Draft& draft, StrategySource source) {
   // A config file may name the type of the args; upstream takes no notice.
   for (const char* of_type : {"apiVersion", "kind"}) source.args.erase(of_type);
   if (refuse_args_of_ours(source) || !settle_args(source)) return;
-  settle_ended_states(source);
+  settle_ended_pods(source);
   Json strategy = {{"name", source.name}};
   if (!source.args.empty()) strategy["args"] = source.args;
   Json& strategies = draft.spec["strategies"];

@@ -66,7 +66,7 @@ class Workbench {
   bool refuse_args_of_ours(StrategySource& source);
   bool settle_args(StrategySource& source);
   bool settle_unknown(StrategySource& source, const FieldError& complaint);
-  void settle_ended_states(StrategySource& source);
+  void settle_ended_pods(StrategySource& source);
   bool settle_complaint(StrategySource& source, const FieldError& complaint);
   Json complete(Draft& draft);
 

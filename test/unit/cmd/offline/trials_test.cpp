@@ -140,6 +140,35 @@ TEST(ConvertTrials, StatesOfEndedPodsEvictThem) {
   EXPECT_THAT(notes_of(conversion), Contains(HasSubstr("Completed is mostly a state of pods that have ended")));
 }
 
+struct EndedCase {
+  const char* args;
+  const char* note;  ///< "": none, and they stay
+};
+
+TEST(ConvertTrials, CriteriaOfEndedPodsEvictThem) {
+  const EndedCase cases[] = {
+      {"exitCodes: [0]", "args.exitCodes: selects containers that have stopped, mostly in pods that have ended"},
+      {"conditions: [{type: Ready, status: \"False\", reason: PodCompleted}]",
+       "args.conditions: PodCompleted is a reason of pods that have ended"},
+      {"conditions: [{type: Ready}, {reason: PodFailed}]",
+       "args.conditions: PodFailed is a reason of pods that have ended"},
+      {"states: [Pending, Error]", "args.states: Error is mostly a state of pods that have ended"},
+      {"states: [CrashLoopBackOff], exitCodes: [1]", ""},
+      {"conditions: [{type: Ready, reason: ContainersNotReady}]", ""},
+      {"exitCodes: []", ""},
+  };
+  for (const EndedCase& each : cases) {
+    const auto conversion =
+        convert("profiles: [{name: p, pluginConfig: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 60, " +
+                    std::string(each.args) + "}}], plugins: {deschedule: {enabled: [PodLifeTime]}}}]",
+                fixed());
+    convert_test::expect_valid(conversion);
+    const Json args = spec_of(conversion).at("strategies")[0].at("args");
+    EXPECT_EQ(args.value("terminalPods", Json()), *each.note == '\0' ? Json() : Json({{"evict", true}})) << each.args;
+    if (*each.note != '\0') EXPECT_THAT(notes_of(conversion), Contains(HasSubstr(each.note)));
+  }
+}
+
 TEST(ConvertTrials, DeckhousesDescheduler) {
   const std::string text = text_of(path_of("convert-deckhouse-descheduler", "policy.yaml"));
   const auto conversion = convert(text);
