@@ -46,7 +46,7 @@ class DeckhouseReader {
     const bool is_first = spec_.contains("deschedulerPolicy");  // v1alpha1
     const FieldPath at = is_first ? at_.field("deschedulerPolicy") : at_;
     const Json& body = is_first ? member_of(spec_, "deschedulerPolicy") : spec_;
-    Json policy = member_of(body, "globalParameters");
+    Json policy = global_parameters(body, at);
     if (is_first) note_left_out(body, at, {"globalParameters", "strategies"});
     note_left_out(spec_, at_,
                   {"deschedulerPolicy", "globalParameters", "strategies", "deploymentTemplate", "nodeLabelSelector",
@@ -54,20 +54,34 @@ class DeckhouseReader {
     const Json* local = find_at(spec_, {"evictLocalStoragePods"});
     if (local != nullptr)
       policy["evictLocalStoragePods"] = local->is_object() ? Json(local->value("enabled", true)) : *local;
+    strategies_at_ = at.field("strategies");
     for (const auto& [name, entry] : member_of(body, "strategies").items())
-      policy["strategies"][canonical_plugin(name)] = strategy_of(name, entry, at.field("strategies").key(name));
+      policy["strategies"][canonical_plugin(name)] = strategy_of(name, entry, strategies_at_.key(name));
     bench_.note(NoteKind::kChanged, at_, "Deckhouse's module adds settings that this file does not contain",
                 "compare with the ConfigMap in d8-descheduler, or convert that");
-    read_v1alpha1(policy, at, common(), bench_);
+    read_v1alpha1(policy, at, common(at), bench_);
+    bench_.move_paths(moved_);
   }
 
  private:
-  Draft common() {
+  /// They stand beside the strategies in v1alpha1.
+  Json global_parameters(const Json& body, const FieldPath& at) {
+    const FieldPath inside = at.field("globalParameters");
+    Json policy = member_of(body, "globalParameters");
+    if (policy.erase("strategies") > 0) bench_.note(NoteKind::kDropped, inside.field("strategies"), kUnknown);
+    for (const auto& [name, value] : policy.items()) moved_.push_back({at.key(name).text(), inside.key(name).text()});
+    return policy;
+  }
+
+  Draft common(const FieldPath& at) {
     Draft draft;
     if (const Json* nodes = find_at(spec_, {"nodeLabelSelector"})) draft.spec["nodeSelector"] = *nodes;
     draft.origins.push_back({"spec.nodeSelector", at_.field("nodeLabelSelector").text()});
     const auto put = [&](const char* theirs, const char* ours) {
-      if (const Json* value = find_at(spec_, {theirs})) evictability_[ours] = *value;
+      const Json* value = find_at(spec_, {theirs});
+      if (value == nullptr) return;
+      evictability_[ours] = *value;
+      moved_.push_back({at.field(ours).text(), at_.field(theirs).text()});
     };
     put("podLabelSelector", "labelSelector");
     put("namespaceLabelSelector", "namespaceLabelSelector");
@@ -79,6 +93,7 @@ class DeckhouseReader {
   Json strategy_of(const std::string& name, const Json& entry, const FieldPath& at) {
     Json params = Json::object();
     const std::string strategy = canonical_plugin(name);
+    const FieldPath legacy = legacy_path(strategy, at);
     Json args = deckhouse_defaults(strategy);
     const Json members = entry.is_object() ? entry : Json::object();
     for (const auto& [member, value] : members.items()) {
@@ -86,7 +101,10 @@ class DeckhouseReader {
       if (member == "nodeFit") {
         params["nodeFit"] = value;
       } else if (member == "priorityFilter" || member == "namespaceFilter") {
-        if (value.is_object()) params.update(value);
+        if (!value.is_object()) continue;
+        params.update(value);
+        for (const auto& [each, unused] : value.items())
+          moved_.push_back({legacy.key(each).text(), at.field(member).key(each).text()});
       } else if (member == "nodeFilter") {
         bench_.note(NoteKind::kDropped, at.field(member), "chooses nodes for one strategy only",
                     "set spec.nodeSelector of the policy");
@@ -103,14 +121,28 @@ class DeckhouseReader {
     return {{"enabled", enabled}, {"params", std::move(params)}};
   }
 
-  /// v1alpha1 has args of most strategies in an object of their own.
+  /// Where v1alpha1 has args of most strategies; "": beside the others.
+  static const char* nested_in(std::string_view strategy) {
+    return strategy.ends_with("NodeUtilization")           ? "nodeResourceUtilizationThresholds"
+           : strategy == "RemoveDuplicates"                ? "removeDuplicates"
+           : strategy == "RemovePodsHavingTooManyRestarts" ? "podsHavingTooManyRestarts"
+           : strategy == "PodLifeTime"                     ? "podLifeTime"
+           : strategy == "RemoveFailedPods"                ? "failedPods"
+                                                           : "";
+  }
+
+  /// Of the params of the v1alpha1 strategy that stands for the one at `at`.
+  FieldPath legacy_path(std::string_view strategy, const FieldPath& at) {
+    const FieldPath params = strategies_at_.key(strategy).field("params");
+    moved_.push_back({strategies_at_.key(strategy).text(), at.text()});
+    moved_.push_back({params.text(), at.text()});
+    if (const char* nested = nested_in(strategy); *nested != '\0')
+      moved_.push_back({params.field(nested).text(), at.text()});
+    return params;
+  }
+
   static void put_args(std::string_view strategy, const Json& args, Json& params) {
-    const char* nested = strategy.ends_with("NodeUtilization")           ? "nodeResourceUtilizationThresholds"
-                         : strategy == "RemoveDuplicates"                ? "removeDuplicates"
-                         : strategy == "RemovePodsHavingTooManyRestarts" ? "podsHavingTooManyRestarts"
-                         : strategy == "PodLifeTime"                     ? "podLifeTime"
-                         : strategy == "RemoveFailedPods"                ? "failedPods"
-                                                                         : "";
+    const char* nested = nested_in(strategy);
     if (args.empty()) return;
     if (*nested == '\0')
       params.update(args);
@@ -120,15 +152,17 @@ class DeckhouseReader {
 
   void note_left_out(const Json& json, const FieldPath& at, std::initializer_list<std::string_view> known) {
     for (const auto& [name, value] : json.items()) {
-      if (std::ranges::find(known, name) == known.end())
-        bench_.note(NoteKind::kDropped, at.key(name), "is not a field of Deckhouse's Descheduler");
+      if (std::ranges::find(known, name) == known.end()) bench_.note(NoteKind::kDropped, at.key(name), kUnknown);
     }
   }
 
   const Json& spec_;
+  static constexpr const char* kUnknown = "is not a field of Deckhouse's Descheduler";
   const FieldPath at_;
   Workbench& bench_;
   Json evictability_ = Json::object();
+  FieldPath strategies_at_;
+  std::vector<Origin> moved_;  ///< from places in the v1alpha1 policy to places in the Descheduler
 };
 
 // ---------------------------------------------------------------- Koordinator
@@ -163,12 +197,14 @@ class LowNodeLoadReader {
   LowNodeLoadReader(const Json& args, const FieldPath& at, Workbench& bench)
       : args_(args, at, bench.errors()), bench_(bench) {}
 
+  using Members = std::vector<std::pair<std::string, FieldPath>>;
+
   StrategySource read(Draft& draft) {
     for (const char* of_type : {"apiVersion", "kind"}) args_.find(of_type);
     StrategySource source{"LowNodeUtilization", Json::object(), args_.path(), {}, false, true};
     source.args["usage"] = {{"source", kKoordinatorSource}};
-    read_thresholds(args_, source.args);
-    read_pools(source.args);
+    read_thresholds(args_, source.args, "", source.members);
+    read_pools(source.args, source.members);
     if (const Json* number = args_.find("numberOfNodes")) source.args["numberOfNodes"] = *number;
     read_namespaces(draft, source.args);
     read_hysteresis(source.args);
@@ -196,7 +232,9 @@ class LowNodeLoadReader {
 
   /// Both lists of ours name the same resources. One that is missing below never keeps a node from being underutilized;
   /// one that is missing above never makes one overutilized.
-  void read_thresholds(StrictObject& object, Json& to) {
+  void read_thresholds(StrictObject& object, Json& to, const std::string& place, Members& members) {
+    members.emplace_back(place + "thresholds", object.path().field("lowThresholds"));
+    members.emplace_back(place + "targetThresholds", object.path().field("highThresholds"));
     const Json* low = object.find("lowThresholds");
     const Json* high = object.find("highThresholds");
     if (low == nullptr && high == nullptr) return;
@@ -209,16 +247,16 @@ class LowNodeLoadReader {
     if (const Json* deviation = object.find("useDeviationThresholds")) to["useDeviationThresholds"] = *deviation;
   }
 
-  void read_pools(Json& to) {
+  void read_pools(Json& to, Members& members) {
     args_.for_each("nodePools", [&](const Json& item, const FieldPath& path) {
       StrictObject pool(item, path, bench_.errors());
       Json ours = Json::object();
       for (const char* same : {"name", "nodeSelector"}) {
         if (const Json* value = pool.find(same)) ours[same] = *value;
       }
-      if (!ours.contains("name"))
-        ours["name"] = fmt::format("pool-{}", to.value("nodePools", Json::array()).size() + 1);
-      read_thresholds(pool, ours);
+      const std::size_t number = to.value("nodePools", Json::array()).size();
+      if (!ours.contains("name")) ours["name"] = fmt::format("pool-{}", number + 1);
+      read_thresholds(pool, ours, fmt::format("nodePools[{}].", number), members);
       for (const char* other : {"prodLowThresholds", "prodHighThresholds", "resourceWeights", "anomalyCondition"})
         drop(pool, other);
       finish_leniently(pool, bench_);
@@ -484,11 +522,13 @@ class KoordinatorProfileReader {
     Config* config = config_of(strategy.plugin);
     if (config != nullptr) config->used = true;
     const Json args = config != nullptr ? config->args : Json::object();
-    const FieldPath at = config != nullptr ? config->at : strategy.at;
+    const bool is_load = strategy.plugin == "LowNodeLoad";
+    const FieldPath missing = profile_.path().field("pluginConfig").field("LowNodeLoad").field("args");
+    const FieldPath at = config != nullptr ? config->at : is_load ? missing : strategy.at;
     Draft& draft = drafts_.emplace_back();
     draft.name = name_;
     draft.source = profile_.path().text();
-    if (strategy.plugin == "LowNodeLoad")
+    if (is_load)
       bench_.add_strategy(draft, LowNodeLoadReader(args, at, bench_).read(draft));
     else
       bench_.add_strategy(draft, {strategy.plugin, args, at, {}});

@@ -75,6 +75,12 @@ FieldPath path_of_member(const StrategySource& source, std::string_view member) 
   return at == source.members.end() ? source.at.field(member) : at->second;
 }
 
+/// Of "states[1]": of the item, if it stands elsewhere than the others of its list, else of the list.
+FieldPath path_of_item(const StrategySource& source, std::string_view item) {
+  const auto at = std::ranges::find(source.members, item, &std::pair<std::string, FieldPath>::first);
+  return at == source.members.end() ? path_of_member(source, item.substr(0, item.find_first_of(".["))) : at->second;
+}
+
 std::string unique_name(std::string wanted, const std::vector<std::string>& taken) {
   std::string name = wanted;
   for (int n = 2; std::ranges::find(taken, name) != taken.end(); ++n) name = fmt::format("{}-{}", wanted, n);
@@ -156,7 +162,7 @@ bool Workbench::settle_complaint(StrategySource& source, const FieldError& compl
   const std::string member(member_of_args(complaint.path));
   if (complaint.message.find("set terminalPods:") != std::string::npos && !source.args.contains("terminalPods")) {
     source.args["terminalPods"] = {{"evict", true}};
-    note(NoteKind::kChanged, path_of_member(source, member),
+    note(NoteKind::kChanged, path_of_item(source, std::string_view(complaint.path).substr(kArgsOfOne.size() + 1)),
          "selects pods that have ended; terminalPods.evict is required for them and is set");
     return true;
   }
@@ -241,7 +247,7 @@ void Workbench::settle_ended_pods(StrategySource& source) {
   const auto ended = ended_criterion(source.args);
   if (!ended) return;
   source.args["terminalPods"] = {{"evict", true}};
-  note(NoteKind::kChanged, path_of_member(source, ended->member.substr(0, ended->member.find('['))),
+  note(NoteKind::kChanged, path_of_item(source, ended->member),
        ended->why + "; terminalPods.evict is required for them and is set",
        "take it out if pods that have ended are to stay");
 }
@@ -326,6 +332,10 @@ Conversion Workbench::finish() {
   }
   conversion.notes = std::move(notes_);
   conversion.errors = std::move(errors_);
+  const auto move = [&](std::string& path) { path = at_origin({path, ""}, moved_).path; };
+  for (ConversionNote& each : conversion.notes) move(each.path);
+  for (FieldError& each : conversion.errors) move(each.path);
+  for (std::string& each : conversion.sources) move(each);
   if (!conversion.errors.empty()) {
     conversion.policies.clear();
     conversion.sources.clear();

@@ -58,6 +58,8 @@ class Workbench {
   /// Adds the drafts that have strategies, with what holds for all of them.
   void add_drafts(std::vector<Draft> drafts, const Draft& common);
   std::size_t drafts() const { return drafts_.size(); }
+  /// Of a reader that makes one form of another: what is said about `ours` is said about `theirs`.
+  void move_paths(const std::vector<Origin>& moved) { moved_.insert(moved_.end(), moved.begin(), moved.end()); }
   /// Names, checks and hands over.
   Conversion finish();
 
@@ -75,6 +77,7 @@ class Workbench {
   std::vector<Draft> drafts_;
   std::vector<ConversionNote> notes_;
   FieldErrors errors_;
+  std::vector<Origin> moved_;
 };
 
 /// Finishes the object as upstream does with what it does not know: passed over, but noted.

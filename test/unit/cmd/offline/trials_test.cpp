@@ -165,7 +165,8 @@ TEST(ConvertTrials, CriteriaOfEndedPodsEvictThem) {
     convert_test::expect_valid(conversion);
     const Json args = spec_of(conversion).at("strategies")[0].at("args");
     EXPECT_EQ(args.value("terminalPods", Json()), *each.note == '\0' ? Json() : Json({{"evict", true}})) << each.args;
-    if (*each.note != '\0') EXPECT_THAT(notes_of(conversion), Contains(HasSubstr(each.note)));
+    if (*each.note == '\0') continue;
+    EXPECT_THAT(notes_of(conversion), Contains(HasSubstr(each.note)));
   }
 }
 
@@ -402,6 +403,75 @@ TEST(ConvertTrials, KoordinatorsNamespacesMustMeet) {
   EXPECT_THAT(convert_test::errors_of(conversion),
               Contains(HasSubstr("profiles[0].pluginConfig[0].args.namespaces: admits none of the namespaces")));
 }
+
+// ---------------------------------------------------------------- places in messages
+
+#define DECKHOUSE(version, spec) "apiVersion: deckhouse.io/" version "\nkind: Descheduler\nspec: {" spec "}\n"
+#define KOORDINATOR(configs)                                                      \
+  "apiVersion: descheduler/v1alpha2\nkind: DeschedulerConfiguration\nprofiles:\n" \
+  "- {plugins: {balance: {enabled: [{name: LowNodeLoad}]}}, pluginConfig: [" configs "]}\n"
+
+struct PlaceCase {
+  const char* name;
+  const char* text;
+  const char* says;  ///< of notes and errors
+};
+class Places : public testing::TestWithParam<PlaceCase> {};
+
+TEST_P(Places, AreThoseOfTheInput) {
+  const auto conversion = convert(GetParam().text, fixed());
+  std::vector<std::string> said = notes_of(conversion);
+  for (const std::string& error : convert_test::errors_of(conversion)) said.push_back(error);
+  EXPECT_THAT(said, Contains(HasSubstr(GetParam().says)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, Places,
+    testing::Values(
+        PlaceCase{"ArgsOfDeckhouse",
+                  DECKHOUSE("v1alpha1",
+                            "deschedulerPolicy: {strategies: {removePodsViolatingTopologySpreadConstraint: "
+                            "{enabled: true, constraints: [DoNotSchedule]}}}"),
+                  "spec.deschedulerPolicy.strategies.removePodsViolatingTopologySpreadConstraint.constraints: unknown"},
+        PlaceCase{"NestedArgsOfDeckhouse",
+                  DECKHOUSE("v1alpha2", "strategies: {lowNodeUtilization: {enabled: true, thresholds: {cpu: 120}}}"),
+                  "spec.strategies.lowNodeUtilization.thresholds.cpu: 120"},
+        PlaceCase{"FiltersOfDeckhouse",
+                  DECKHOUSE("v1alpha1",
+                            "deschedulerPolicy: {strategies: {removeDuplicates: {enabled: true, "
+                            "priorityFilter: {thresholdPriority: 1, thresholdPriorityClassName: a}}}}"),
+                  "strategies.removeDuplicates.priorityFilter.thresholdPriority: only one"},
+        PlaceCase{"GlobalParametersOfDeckhouse",
+                  DECKHOUSE("v1alpha1",
+                            "deschedulerPolicy: {globalParameters: {maxNoOfPodsToEvictPerNode: 3}, "
+                            "strategies: {removeDuplicates: {enabled: true, nodeFit: true}, "
+                            "podLifeTime: {enabled: true, maxPodLifeTimeSeconds: 60}}}"),
+                  "spec.deschedulerPolicy.globalParameters.maxNoOfPodsToEvictPerNode: holds for each of the 2"},
+        PlaceCase{"PodsOfDeckhouse",
+                  DECKHOUSE("v1alpha2",
+                            "podLabelSelector: {matchLabels: {app: 1}}, strategies: {removeDuplicates: "
+                            "{enabled: true}}"),
+                  "spec.podLabelSelector.matchLabels.app: must be a string"},
+        PlaceCase{
+            "StatesOfTwoLists",
+            "apiVersion: descheduler/v1alpha1\nkind: DeschedulerPolicy\nstrategies: {PodLifeTime: {enabled: true, "
+            "params: {podLifeTime: {podStatusPhases: [Pending], states: [Pending, Completed]}}}}",
+            "strategies.PodLifeTime.params.podLifeTime.states[1]: Completed is mostly"},
+        PlaceCase{
+            "PhasesOfTwoLists",
+            "apiVersion: descheduler/v1alpha1\nkind: DeschedulerPolicy\nstrategies: {PodLifeTime: {enabled: true, "
+            "params: {podLifeTime: {podStatusPhases: [Pending], states: [Failed]}}}}",
+            "strategies.PodLifeTime.params.podLifeTime.states[0]: selects pods that have ended"},
+        PlaceCase{"LowNodeLoad", KOORDINATOR("{name: LowNodeLoad, args: {}}"),
+                  "profiles[0].pluginConfig[0].args.lowThresholds: is required"},
+        PlaceCase{"LowNodeLoadWithoutArgs", KOORDINATOR(""),
+                  "profiles[0].pluginConfig.LowNodeLoad.args.highThresholds: is required"},
+        PlaceCase{"PoolsOfLowNodeLoad",
+                  KOORDINATOR("{name: LowNodeLoad, args: {lowThresholds: {cpu: 20}, highThresholds: {cpu: 50}, "
+                              "nodePools: [{name: a, nodeSelector: {matchLabels: {b: c}}, lowThresholds: {cpu: 120}, "
+                              "highThresholds: {cpu: 130}}]}}"),
+                  "profiles[0].pluginConfig[0].args.nodePools[0].lowThresholds.cpu: 120"}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(ConvertTrials, NamesInAnotherCaseAreFound) {
   const auto legacy = convert(
