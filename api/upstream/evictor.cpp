@@ -18,6 +18,27 @@ void put_selector_text(const Json* text, const FieldPath& at, Json& to, const ch
   if (!selector->requirements.empty()) to[name] = encode_label_selector(*selector);
 }
 
+Json both_selectors(Json one, Json other) {
+  const auto is_selector = [](Json& json) {
+    if (!json.is_object()) return false;
+    for (const char* part : {"matchLabels", "matchExpressions"}) {
+      if (json.contains(part) && json[part].is_null()) json.erase(part);
+    }
+    return (!json.contains("matchLabels") || json["matchLabels"].is_object()) &&
+           (!json.contains("matchExpressions") || json["matchExpressions"].is_array());
+  };
+  if (!is_selector(one)) return one;  // to be complained about
+  if (!is_selector(other) || one.empty() || one == other) return other;
+  for (const Json& each : other.value("matchExpressions", Json::array())) one["matchExpressions"].push_back(each);
+  const Json labels = other.value("matchLabels", Json::object());
+  for (const auto& [key, value] : labels.items()) {
+    const auto [at, is_new] = one["matchLabels"].emplace(key, value);
+    if (!is_new && *at != value)
+      one["matchExpressions"].push_back({{"key", key}, {"operator", "In"}, {"values", Json::array({value})}});
+  }
+  return one;
+}
+
 namespace {
 
 struct ProtectionSwitch {

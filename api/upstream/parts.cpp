@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "api/evacuation_parts.hpp"
+#include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
 
 namespace api::upstream {
@@ -72,6 +73,12 @@ std::vector<Origin> origins_of_args(const StrategySource& source, std::string_vi
 FieldPath path_of_member(const StrategySource& source, std::string_view member) {
   const auto at = std::ranges::find(source.members, member, &std::pair<std::string, FieldPath>::first);
   return at == source.members.end() ? source.at.field(member) : at->second;
+}
+
+/// Of "states[1]": of the item, if it stands elsewhere than the others of its list, else of the list.
+FieldPath path_of_item(const StrategySource& source, std::string_view item) {
+  const auto at = std::ranges::find(source.members, item, &std::pair<std::string, FieldPath>::first);
+  return at == source.members.end() ? path_of_member(source, item.substr(0, item.find_first_of(".["))) : at->second;
 }
 
 std::string unique_name(std::string wanted, const std::vector<std::string>& taken) {
@@ -155,7 +162,7 @@ bool Workbench::settle_complaint(StrategySource& source, const FieldError& compl
   const std::string member(member_of_args(complaint.path));
   if (complaint.message.find("set terminalPods:") != std::string::npos && !source.args.contains("terminalPods")) {
     source.args["terminalPods"] = {{"evict", true}};
-    note(NoteKind::kChanged, path_of_member(source, member),
+    note(NoteKind::kChanged, path_of_item(source, std::string_view(complaint.path).substr(kArgsOfOne.size() + 1)),
          "selects pods that have ended; terminalPods.evict is required for them and is set");
     return true;
   }
@@ -190,22 +197,58 @@ bool Workbench::settle_args(StrategySource& source) {
   }
 }
 
-/// Upstream removes pods that have ended if `states` names what ended them; ours requires terminalPods.evict for that.
-void Workbench::settle_ended_states(StrategySource& source) {
+namespace {
+
+/// What of PodLifeTime's args selects pods that have ended, mostly or only.
+struct EndedCriterion {
+  std::string member;  ///< "states[1]"
+  std::string why;
+};
+
+template <typename Predicate>
+std::optional<std::size_t> index_in(const Json& list, Predicate predicate) {
+  if (!list.is_array()) return std::nullopt;
+  const auto at = std::find_if(list.begin(), list.end(), predicate);
+  return at == list.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - list.begin()));
+}
+
+std::optional<EndedCriterion> ended_state(const Json& states) {
   constexpr std::array kEnded = {
       "Completed",          "Error",        "OOMKilled", "DeadlineExceeded",        "Evicted", "Shutdown", "StartError",
       "ContainerCannotRun", "NodeAffinity", "NodeLost",  "UnexpectedAdmissionError"};
+  const auto i = index_in(
+      states, [&](const Json& state) { return std::find(kEnded.begin(), kEnded.end(), state) != kEnded.end(); });
+  if (!i) return std::nullopt;
+  return EndedCriterion{fmt::format("states[{}]", *i),
+                        states[*i].get<std::string>() + " is mostly a state of pods that have ended"};
+}
+
+/// All criteria must hold: beside states of pods that run, the others do not count.
+std::optional<EndedCriterion> ended_criterion(const Json& args) {
+  const Json& states = items_at(args, {"states"});
+  if (!states.empty()) return ended_state(states);
+  if (!items_at(args, {"exitCodes"}).empty())
+    return EndedCriterion{"exitCodes", "selects containers that have stopped, mostly in pods that have ended"};
+  const Json& conditions = items_at(args, {"conditions"});
+  const auto i = index_in(conditions, [](const Json& condition) {
+    const std::string reason = text_at(condition, {"reason"});
+    return reason == "PodCompleted" || reason == "PodFailed";
+  });
+  if (!i) return std::nullopt;
+  return EndedCriterion{fmt::format("conditions[{}]", *i),
+                        text_at(conditions[*i], {"reason"}) + " is a reason of pods that have ended"};
+}
+
+}  // namespace
+
+/// Upstream removes pods that have ended if the args select them; ours requires terminalPods.evict for that.
+void Workbench::settle_ended_pods(StrategySource& source) {
   if (source.name != "PodLifeTime" || source.args.contains("terminalPods")) return;
-  const Json states = source.args.value("states", Json::array());
-  const auto names_one = [&](const char* state) {
-    return std::find(states.begin(), states.end(), state) != states.end();
-  };
-  const auto named = std::ranges::find_if(kEnded, names_one);
-  if (named == kEnded.end()) return;
+  const auto ended = ended_criterion(source.args);
+  if (!ended) return;
   source.args["terminalPods"] = {{"evict", true}};
-  note(NoteKind::kChanged, path_of_member(source, "states"),
-       fmt::format("{} is mostly a state of pods that have ended; terminalPods.evict is required for them and is set",
-                   *named),
+  note(NoteKind::kChanged, path_of_item(source, ended->member),
+       ended->why + "; terminalPods.evict is required for them and is set",
        "take it out if pods that have ended are to stay");
 }
 
@@ -217,7 +260,7 @@ void Workbench::add_strategy(Draft& draft, StrategySource source) {
   // A config file may name the type of the args; upstream takes no notice.
   for (const char* of_type : {"apiVersion", "kind"}) source.args.erase(of_type);
   if (refuse_args_of_ours(source) || !settle_args(source)) return;
-  settle_ended_states(source);
+  settle_ended_pods(source);
   Json strategy = {{"name", source.name}};
   if (!source.args.empty()) strategy["args"] = source.args;
   Json& strategies = draft.spec["strategies"];
@@ -243,7 +286,11 @@ void Workbench::add_drafts(std::vector<Draft> drafts, const Draft& common) {
     }
   }
   for (Draft& draft : drafts) {
+    Json nodes = common.spec.value("nodeSelector", Json());
+    if (!nodes.is_null() && draft.spec.contains("nodeSelector"))
+      nodes = both_selectors(std::move(nodes), draft.spec["nodeSelector"]);
     draft.spec.update(common.spec, true);  // limits may be in both
+    if (!nodes.is_null()) draft.spec["nodeSelector"] = std::move(nodes);
     settle_usage_sources(draft, *this);
     draft.origins.insert(draft.origins.end(), common.origins.begin(), common.origins.end());
     drafts_.push_back(std::move(draft));
@@ -252,7 +299,7 @@ void Workbench::add_drafts(std::vector<Draft> drafts, const Draft& common) {
 
 /// The whole object. What it complains about is laid at the input's door.
 Json Workbench::complete(Draft& draft) {
-  draft.spec["mode"] = to_string(options_.mode);
+  draft.spec.emplace("mode", to_string(options_.mode));
   draft.spec["compatibility"] = options_.compatibility;
   if (options_.interval) draft.spec["schedule"] = {{"interval", base::format_duration(*options_.interval)}};
   Json object = {{"apiVersion", well_known::kApiVersion},
@@ -285,6 +332,10 @@ Conversion Workbench::finish() {
   }
   conversion.notes = std::move(notes_);
   conversion.errors = std::move(errors_);
+  const auto move = [&](std::string& path) { path = at_origin({path, ""}, moved_).path; };
+  for (ConversionNote& each : conversion.notes) move(each.path);
+  for (FieldError& each : conversion.errors) move(each.path);
+  for (std::string& each : conversion.sources) move(each);
   if (!conversion.errors.empty()) {
     conversion.policies.clear();
     conversion.sources.clear();
@@ -333,13 +384,17 @@ void read_grace_period(StrictObject& policy, Draft& common, Workbench& bench) {
 
 }  // namespace
 
+void read_cycle_limits(StrictObject& policy, Draft& common, Workbench& bench) {
+  read_limit(policy, "maxNoOfPodsToEvictPerNode", "perNode", common, bench);
+  read_limit(policy, "maxNoOfPodsToEvictPerNamespace", "perNamespace", common, bench);
+  read_limit(policy, "maxNoOfPodsToEvictTotal", "total", common, bench);
+}
+
 void read_cycle_settings(StrictObject& policy, Draft& common, Workbench& bench) {
   const FieldPath& at = policy.path();
   put_selector_text(policy.find("nodeSelector"), at.field("nodeSelector"), common.spec, "nodeSelector", bench);
   common.origins.push_back({"spec.nodeSelector", at.field("nodeSelector").text()});
-  read_limit(policy, "maxNoOfPodsToEvictPerNode", "perNode", common, bench);
-  read_limit(policy, "maxNoOfPodsToEvictPerNamespace", "perNamespace", common, bench);
-  read_limit(policy, "maxNoOfPodsToEvictTotal", "total", common, bench);
+  read_cycle_limits(policy, common, bench);
   read_grace_period(policy, common, bench);
   bool events = true;
   if (policy.find("evictionFailureEventNotification") != nullptr) {

@@ -58,6 +58,8 @@ class Workbench {
   /// Adds the drafts that have strategies, with what holds for all of them.
   void add_drafts(std::vector<Draft> drafts, const Draft& common);
   std::size_t drafts() const { return drafts_.size(); }
+  /// Of a reader that makes one form of another: what is said about `ours` is said about `theirs`.
+  void move_paths(const std::vector<Origin>& moved) { moved_.insert(moved_.end(), moved.begin(), moved.end()); }
   /// Names, checks and hands over.
   Conversion finish();
 
@@ -66,7 +68,7 @@ class Workbench {
   bool refuse_args_of_ours(StrategySource& source);
   bool settle_args(StrategySource& source);
   bool settle_unknown(StrategySource& source, const FieldError& complaint);
-  void settle_ended_states(StrategySource& source);
+  void settle_ended_pods(StrategySource& source);
   bool settle_complaint(StrategySource& source, const FieldError& complaint);
   Json complete(Draft& draft);
 
@@ -75,6 +77,7 @@ class Workbench {
   std::vector<Draft> drafts_;
   std::vector<ConversionNote> notes_;
   FieldErrors errors_;
+  std::vector<Origin> moved_;
 };
 
 /// Finishes the object as upstream does with what it does not know: passed over, but noted.
@@ -83,8 +86,14 @@ void finish_leniently(StrictObject& object, Workbench& bench);
 /// A selector in text → the object that the policy has, as `to[name]`. Empty text is none.
 void put_selector_text(const Json* text, const FieldPath& at, Json& to, const char* name, Workbench& bench);
 
+/// A selector for what both select.
+Json both_selectors(Json one, Json other);
+
 /// DefaultEvictor's args → spec.evictability, deprecated spellings included.
 void read_evictor_args(const Json& args, const FieldPath& at, Draft& draft, Workbench& bench);
+
+/// maxNoOfPodsToEvictPer… → spec.limits.perCycle of the common draft.
+void read_cycle_limits(StrictObject& policy, Draft& common, Workbench& bench);
 
 /// nodeSelector, limits and the like, which both versions have: → the common draft.
 void read_cycle_settings(StrictObject& policy, Draft& common, Workbench& bench);

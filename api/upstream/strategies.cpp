@@ -133,16 +133,19 @@ class LegacyStrategyReader {
       const bool phases = param == "podLifeTime" && member == "podStatusPhases";
       const std::string ours = phases ? "states" : member;
       if (ours == "states" && item.is_array() && source_.args.contains(ours) && source_.args[ours].is_array()) {
-        append_new(item, source_.args[ours]);
+        append_new(item, at.key(member), ours);
       } else if (!item.is_null()) {
         put(ours, item, at.key(member));
       }
     }
   }
 
-  static void append_new(const Json& items, Json& to) {
-    for (const Json& item : items) {
-      if (std::find(to.begin(), to.end(), item) == to.end()) to.push_back(item);
+  void append_new(const Json& items, const FieldPath& at, const std::string& member) {
+    Json& to = source_.args[member];
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (std::find(to.begin(), to.end(), items[i]) != to.end()) continue;
+      source_.members.emplace_back(fmt::format("{}[{}]", member, to.size()), at.index(i));
+      to.push_back(items[i]);
     }
   }
 

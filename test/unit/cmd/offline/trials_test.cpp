@@ -140,6 +140,36 @@ TEST(ConvertTrials, StatesOfEndedPodsEvictThem) {
   EXPECT_THAT(notes_of(conversion), Contains(HasSubstr("Completed is mostly a state of pods that have ended")));
 }
 
+struct EndedCase {
+  const char* args;
+  const char* note;  ///< "": none, and they stay
+};
+
+TEST(ConvertTrials, CriteriaOfEndedPodsEvictThem) {
+  const EndedCase cases[] = {
+      {"exitCodes: [0]", "args.exitCodes: selects containers that have stopped, mostly in pods that have ended"},
+      {"conditions: [{type: Ready, status: \"False\", reason: PodCompleted}]",
+       "args.conditions: PodCompleted is a reason of pods that have ended"},
+      {"conditions: [{type: Ready}, {reason: PodFailed}]",
+       "args.conditions: PodFailed is a reason of pods that have ended"},
+      {"states: [Pending, Error]", "args.states: Error is mostly a state of pods that have ended"},
+      {"states: [CrashLoopBackOff], exitCodes: [1]", ""},
+      {"conditions: [{type: Ready, reason: ContainersNotReady}]", ""},
+      {"exitCodes: []", ""},
+  };
+  for (const EndedCase& each : cases) {
+    const auto conversion =
+        convert("profiles: [{name: p, pluginConfig: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 60, " +
+                    std::string(each.args) + "}}], plugins: {deschedule: {enabled: [PodLifeTime]}}}]",
+                fixed());
+    convert_test::expect_valid(conversion);
+    const Json args = spec_of(conversion).at("strategies")[0].at("args");
+    EXPECT_EQ(args.value("terminalPods", Json()), *each.note == '\0' ? Json() : Json({{"evict", true}})) << each.args;
+    if (*each.note == '\0') continue;
+    EXPECT_THAT(notes_of(conversion), Contains(HasSubstr(each.note)));
+  }
+}
+
 TEST(ConvertTrials, DeckhousesDescheduler) {
   const std::string text = text_of(path_of("convert-deckhouse-descheduler", "policy.yaml"));
   const auto conversion = convert(text);
@@ -180,9 +210,31 @@ spec:
   ASSERT_THAT(conversion.errors, IsEmpty());
   const Json spec = spec_of(conversion);
   ASSERT_EQ(spec.at("strategies").size(), 1U);
-  EXPECT_EQ(spec["strategies"][0]["args"], Json({{"thresholds", {{"cpu", 20}}}, {"targetThresholds", {{"cpu", 50}}}}));
+  EXPECT_EQ(spec["strategies"][0]["args"], Json({{"thresholds", {{"cpu", 20}, {"memory", 20}, {"pods", 20}}},
+                                                 {"targetThresholds", {{"cpu", 50}, {"memory", 70}, {"pods", 70}}}}));
   EXPECT_EQ(spec["nodeSelector"], Json({{"matchLabels", {{"pool", "a"}}}}));
   EXPECT_EQ(spec["evictability"]["priorityThreshold"]["value"], 1000);
+}
+
+struct ThresholdsCase {
+  const char* strategy;
+  const char* want;  ///< thresholds
+};
+
+TEST(ConvertTrials, DeckhousesDefaultsStandForEachResource) {
+  const ThresholdsCase cases[] = {
+      {"highNodeUtilization: {enabled: true}", R"({"cpu": 20, "memory": 20, "pods": 20})"},
+      {"highNodeUtilization: {enabled: true, thresholds: {}}", R"({"cpu": 20, "memory": 20, "pods": 20})"},
+      {"highNodeUtilization: {enabled: true, thresholds: {memory: 35}}", R"({"cpu": 20, "memory": 35, "pods": 20})"},
+      {"highNodeUtilization: {enabled: true, thresholds: {cpu: null, example.com/gpu: 10}}",
+       R"({"cpu": 20, "memory": 20, "pods": 20, "example.com/gpu": 10})"},
+  };
+  for (const ThresholdsCase& each : cases) {
+    const auto conversion = convert("apiVersion: deckhouse.io/v1alpha2\nkind: Descheduler\nspec: {strategies: {" +
+                                    std::string(each.strategy) + "}}\n");
+    ASSERT_THAT(conversion.errors, IsEmpty()) << each.strategy;
+    EXPECT_EQ(spec_of(conversion)["strategies"][0]["args"]["thresholds"], Json::parse(each.want)) << each.strategy;
+  }
 }
 
 TEST(ConvertTrials, AdviceAboutTargetThresholdsLeadsToAPolicy) {
@@ -241,6 +293,185 @@ TEST(ConvertTrials, KoordinatorsLowNodeLoadGoesByItsMetrics) {
     EXPECT_EQ(spec["schedule"]["interval"], "60s");
   }
 }
+
+/// A configuration whose MigrationController and LowNodeLoad have these args beside the thresholds.
+std::string koordinator(const std::string& migration, const std::string& load = "", const std::string& top = "") {
+  return "apiVersion: descheduler/v1alpha2\nkind: DeschedulerConfiguration\n" + top +
+         "profiles:\n- name: k\n  plugins: {balance: {enabled: [{name: LowNodeLoad}]}, evict: {enabled: [{name: "
+         "MigrationController}]}}\n  pluginConfig:\n  - {name: MigrationController, args: {" +
+         migration + "}}\n  - {name: LowNodeLoad, args: {lowThresholds: {cpu: 20}, highThresholds: {cpu: 50}" +
+         (load.empty() ? "" : ", ") + load + "}}\n";
+}
+
+struct KeptCase {
+  const char* name;
+  const char* migration;  ///< args of MigrationController
+  const char* load;       ///< more args of LowNodeLoad
+  const char* top;        ///< lines of the configuration
+  const char* place;      ///< in the spec
+  const char* want;
+};
+class KoordinatorKeeps : public testing::TestWithParam<KeptCase> {};
+
+TEST_P(KoordinatorKeeps, WhatItMayNotMove) {
+  const auto conversion = convert(koordinator(GetParam().migration, GetParam().load, GetParam().top), fixed());
+  convert_test::expect_valid(conversion);
+  const Json spec = spec_of(conversion);
+  EXPECT_EQ(spec.value(Json::json_pointer(GetParam().place), Json()), Json::parse(GetParam().want)) << spec.dump(1);
+  EXPECT_THAT(notes_of(conversion), Not(Contains(HasSubstr("dropped"))));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    As, KoordinatorKeeps,
+    testing::Values(
+        KeptCase{"Namespaces", "namespaces: {exclude: [prod]}", "", "", "/evictability/namespaces",
+                 R"({"exclude": ["prod"]})"},
+        KeptCase{"NamespacesOfBoth", "namespaces: {exclude: [prod]}", "evictableNamespaces: {include: [prod, shop]}",
+                 "", "/evictability/namespaces", R"({"include": ["shop"]})"},
+        KeptCase{"Labels", "labelSelector: {matchLabels: {app: a}}", "", "", "/evictability/labelSelector",
+                 R"({"matchLabels": {"app": "a"}})"},
+        KeptCase{"LabelsOfBoth", "labelSelector: {matchLabels: {app: a}}",
+                 "podSelectors: [{name: s, selector: {matchLabels: {app: b, tier: c}}}]", "",
+                 "/evictability/labelSelector",
+                 R"({"matchLabels": {"app": "a", "tier": "c"},
+                     "matchExpressions": [{"key": "app", "operator": "In", "values": ["b"]}]})"},
+        KeptCase{"Priority", "priorityThreshold: {value: 9000}", "", "", "/evictability/priorityThreshold",
+                 R"({"value": 9000})"},
+        KeptCase{"Protections", "ignorePvcPods: true, evictLocalStoragePods: true, evictSystemCriticalPods: false", "",
+                 "", "/evictability/podProtections",
+                 R"({"defaultDisabled": ["PodsWithLocalStorage"], "extraEnabled": ["PodsWithPVC"]})"},
+        KeptCase{"NodeFitOfOne", "nodeFit: false", "", "", "/evictability/nodeFit", "true"},
+        KeptCase{"PodsInFlight",
+                 "maxMigratingGlobally: 9, maxMigratingPerNode: 3, maxMigratingPerNamespace: 1, "
+                 "maxMigratingPerWorkload: 10%",
+                 "", "", "/limits/inFlight", R"({"total": 9, "perNode": 3, "perNamespace": 1, "perWorkload": "10%"})"},
+        KeptCase{"NoLimit", "maxMigratingPerNode: 0", "", "", "/limits", "null"},
+        KeptCase{"Rate", "evictQPS: \"10\", evictBurst: 2", "", "", "/limits/rate", R"({"perSecond": 10, "burst": 2})"},
+        KeptCase{"PodsPerCycle", "", "", "maxNoOfPodsToEvictPerNode: 5\nmaxNoOfPodsToEvictTotal: 7\n",
+                 "/limits/perCycle", R"({"perNode": 5, "total": 7})"},
+        KeptCase{"Paused", "", "paused: true", "", "/suspend", "true"},
+        KeptCase{"Nodes", "", "nodeSelector: {matchLabels: {pool: b}}", "nodeSelector: {matchLabels: {pool: a}}\n",
+                 "/nodeSelector",
+                 R"({"matchLabels": {"pool": "a"},
+                     "matchExpressions": [{"key": "pool", "operator": "In", "values": ["b"]}]})"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+/// Also the place that the note about it names.
+struct UnknownCase {
+  const char* migration;
+  const char* load;
+  const char* top;
+  const char* note;
+};
+
+TEST(ConvertTrials, NothingOfKoordinatorsIsLostInSilence) {
+  const UnknownCase cases[] = {
+      {"", "", "maxPods: 3\n", "dropped maxPods: unknown field"},
+      {"maxMoving: 3", "", "", "dropped profiles[0].pluginConfig[0].args.maxMoving: unknown field"},
+      {"namespaces: {only: [a]}", "", "", "dropped profiles[0].pluginConfig[0].args.namespaces.only: unknown field"},
+      {"maxUnavailablePerWorkload: 2", "", "",
+       "dropped profiles[0].pluginConfig[0].args.maxUnavailablePerWorkload: has no equal"},
+      {"evictQPS: 0.5", "", "", "dropped profiles[0].pluginConfig[0].args.evictQPS: only whole numbers"},
+      {"", "evictableNamespaces: {only: [a]}", "",
+       "dropped profiles[0].pluginConfig[1].args.evictableNamespaces.only: unknown field"},
+      {"defaultJobMode: ReservationFirst", "", "",
+       "changed profiles[0].pluginConfig[0].args.defaultJobMode: is about PodMigrationJobs"},
+  };
+  for (const UnknownCase& each : cases) {
+    const auto conversion = convert(koordinator(each.migration, each.load, each.top), fixed());
+    convert_test::expect_valid(conversion);
+    EXPECT_THAT(notes_of(conversion), Contains(testing::StartsWith(each.note)));
+  }
+}
+
+TEST(ConvertTrials, DryRunsOfKoordinatorStayDryRuns) {
+  api::UpstreamOptions options = fixed();
+  options.mode = api::PolicyMode::kAutomatic;
+  for (const auto& text : {koordinator("", "", "dryRun: true\n"), koordinator("dryRun: true"),
+                           koordinator("", "dryRun: true"), koordinator("dryRun: false")}) {
+    const auto conversion = convert(text, options);
+    convert_test::expect_valid(conversion);
+    const bool dry = text.find("dryRun: true") != std::string::npos;
+    EXPECT_EQ(conversion.policies.at(0)["spec"]["mode"], dry ? "DryRun" : "Automatic") << text;
+    EXPECT_EQ(notes_of(conversion).size(), dry ? 2U : 1U) << text;
+  }
+}
+
+TEST(ConvertTrials, KoordinatorsNamespacesMustMeet) {
+  const auto conversion =
+      convert(koordinator("namespaces: {exclude: [shop]}", "evictableNamespaces: {include: [shop]}"), fixed());
+  EXPECT_THAT(convert_test::errors_of(conversion),
+              Contains(HasSubstr("profiles[0].pluginConfig[0].args.namespaces: admits none of the namespaces")));
+}
+
+// ---------------------------------------------------------------- places in messages
+
+#define DECKHOUSE(version, spec) "apiVersion: deckhouse.io/" version "\nkind: Descheduler\nspec: {" spec "}\n"
+#define KOORDINATOR(configs)                                                      \
+  "apiVersion: descheduler/v1alpha2\nkind: DeschedulerConfiguration\nprofiles:\n" \
+  "- {plugins: {balance: {enabled: [{name: LowNodeLoad}]}}, pluginConfig: [" configs "]}\n"
+
+struct PlaceCase {
+  const char* name;
+  const char* text;
+  const char* says;  ///< of notes and errors
+};
+class Places : public testing::TestWithParam<PlaceCase> {};
+
+TEST_P(Places, AreThoseOfTheInput) {
+  const auto conversion = convert(GetParam().text, fixed());
+  std::vector<std::string> said = notes_of(conversion);
+  for (const std::string& error : convert_test::errors_of(conversion)) said.push_back(error);
+  EXPECT_THAT(said, Contains(HasSubstr(GetParam().says)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, Places,
+    testing::Values(
+        PlaceCase{"ArgsOfDeckhouse",
+                  DECKHOUSE("v1alpha1",
+                            "deschedulerPolicy: {strategies: {removePodsViolatingTopologySpreadConstraint: "
+                            "{enabled: true, constraints: [DoNotSchedule]}}}"),
+                  "spec.deschedulerPolicy.strategies.removePodsViolatingTopologySpreadConstraint.constraints: unknown"},
+        PlaceCase{"NestedArgsOfDeckhouse",
+                  DECKHOUSE("v1alpha2", "strategies: {lowNodeUtilization: {enabled: true, thresholds: {cpu: 120}}}"),
+                  "spec.strategies.lowNodeUtilization.thresholds.cpu: 120"},
+        PlaceCase{"FiltersOfDeckhouse",
+                  DECKHOUSE("v1alpha1",
+                            "deschedulerPolicy: {strategies: {removeDuplicates: {enabled: true, "
+                            "priorityFilter: {thresholdPriority: 1, thresholdPriorityClassName: a}}}}"),
+                  "strategies.removeDuplicates.priorityFilter.thresholdPriority: only one"},
+        PlaceCase{"GlobalParametersOfDeckhouse",
+                  DECKHOUSE("v1alpha1",
+                            "deschedulerPolicy: {globalParameters: {maxNoOfPodsToEvictPerNode: 3}, "
+                            "strategies: {removeDuplicates: {enabled: true, nodeFit: true}, "
+                            "podLifeTime: {enabled: true, maxPodLifeTimeSeconds: 60}}}"),
+                  "spec.deschedulerPolicy.globalParameters.maxNoOfPodsToEvictPerNode: holds for each of the 2"},
+        PlaceCase{"PodsOfDeckhouse",
+                  DECKHOUSE("v1alpha2",
+                            "podLabelSelector: {matchLabels: {app: 1}}, strategies: {removeDuplicates: "
+                            "{enabled: true}}"),
+                  "spec.podLabelSelector.matchLabels.app: must be a string"},
+        PlaceCase{
+            "StatesOfTwoLists",
+            "apiVersion: descheduler/v1alpha1\nkind: DeschedulerPolicy\nstrategies: {PodLifeTime: {enabled: true, "
+            "params: {podLifeTime: {podStatusPhases: [Pending], states: [Pending, Completed]}}}}",
+            "strategies.PodLifeTime.params.podLifeTime.states[1]: Completed is mostly"},
+        PlaceCase{
+            "PhasesOfTwoLists",
+            "apiVersion: descheduler/v1alpha1\nkind: DeschedulerPolicy\nstrategies: {PodLifeTime: {enabled: true, "
+            "params: {podLifeTime: {podStatusPhases: [Pending], states: [Failed]}}}}",
+            "strategies.PodLifeTime.params.podLifeTime.states[0]: selects pods that have ended"},
+        PlaceCase{"LowNodeLoad", KOORDINATOR("{name: LowNodeLoad, args: {}}"),
+                  "profiles[0].pluginConfig[0].args.lowThresholds: is required"},
+        PlaceCase{"LowNodeLoadWithoutArgs", KOORDINATOR(""),
+                  "profiles[0].pluginConfig.LowNodeLoad.args.highThresholds: is required"},
+        PlaceCase{"PoolsOfLowNodeLoad",
+                  KOORDINATOR("{name: LowNodeLoad, args: {lowThresholds: {cpu: 20}, highThresholds: {cpu: 50}, "
+                              "nodePools: [{name: a, nodeSelector: {matchLabels: {b: c}}, lowThresholds: {cpu: 120}, "
+                              "highThresholds: {cpu: 130}}]}}"),
+                  "profiles[0].pluginConfig[0].args.nodePools[0].lowThresholds.cpu: 120"}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(ConvertTrials, NamesInAnotherCaseAreFound) {
   const auto legacy = convert(
