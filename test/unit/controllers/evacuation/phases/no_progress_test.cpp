@@ -347,7 +347,6 @@ TEST(WithoutSlot, TheWaitForASlotIsNotBlockedTime) {
     ASSERT_EQ(life.phase(), Phase::kRequesting) << life.status().message;
   }
   EXPECT_FALSE(life.status().blocked_since);
-  EXPECT_FALSE(life.status().deadline);
   life.slot = Slot::State::kGranted;
   life.tick();
   EXPECT_EQ(life.action(), "PostEviction");
