@@ -401,8 +401,9 @@ class MigrationReader {
     if (rate < 1 || rate > static_cast<double>(bounds::kMaxRate) || rate != std::floor(rate))
       return bench_.note(NoteKind::kDropped, at, "only whole numbers have an equal", "set spec.limits.rate");
     draft_.spec["limits"]["rate"]["perSecond"] = static_cast<std::int64_t>(rate);
-    if (burst != nullptr) draft_.spec["limits"]["rate"]["burst"] = *burst;
     draft_.origins.push_back({"spec.limits.rate.perSecond", at.text()});
+    if (burst == nullptr) return;
+    draft_.spec["limits"]["rate"]["burst"] = *burst;
     draft_.origins.push_back({"spec.limits.rate.burst", args_.path().field("evictBurst").text()});
   }
 

@@ -397,6 +397,18 @@ TEST(ConvertTrials, DryRunsOfKoordinatorStayDryRuns) {
   }
 }
 
+/// One policy for each strategy; only limits that were given are spoken of.
+TEST(ConvertTrials, KoordinatorsLimitsHoldForEachPolicy) {
+  std::string text = koordinator("evictQPS: 10");
+  text.replace(text.find("plugins: {"), 10, "plugins: {deschedule: {enabled: [{name: RemoveDuplicates}]}, ");
+  const auto conversion = convert(text, fixed());
+  convert_test::expect_valid(conversion);
+  ASSERT_EQ(conversion.policies.size(), 2U);
+  EXPECT_EQ(spec_of(conversion, 0)["limits"], spec_of(conversion, 1)["limits"]);
+  EXPECT_THAT(notes_of(conversion), Contains(HasSubstr("args.evictQPS: holds for each of the 2 policies")));
+  EXPECT_THAT(notes_of(conversion), Not(Contains(HasSubstr("evictBurst"))));
+}
+
 TEST(ConvertTrials, KoordinatorsNamespacesMustMeet) {
   const auto conversion =
       convert(koordinator("namespaces: {exclude: [shop]}", "evictableNamespaces: {include: [shop]}"), fixed());
