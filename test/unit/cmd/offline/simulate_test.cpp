@@ -146,5 +146,47 @@ TEST_F(Simulate, SaysThatHintsAddNothing) {
   EXPECT_EQ(plan_without["strategies"][0]["emptying"]["note"], "placement hints would free no more nodes");
 }
 
+// --- why pods stay
+
+/// Nodes that take no pods.
+Json cordoned(Json node) {
+  node["spec"]["unschedulable"] = true;
+  return node;
+}
+Json unready(Json node) {
+  node["status"]["conditions"] = Json::array({{{"type", "Ready"}, {"status", "False"}}});
+  return node;
+}
+Json labeled(Json object, const std::string& key, const std::string& value) {
+  object["metadata"]["labels"][key] = value;
+  return object;
+}
+
+class Refusals : public Simulate {
+ protected:
+  /// The one refusal of a plan without moves.
+  std::string refusal(const std::string& strategy, Json args = Json::object()) {
+    const Json result = plan(strategy, std::move(args));
+    EXPECT_THAT(moved(result), IsEmpty());
+    EXPECT_EQ(result["refusals"].size(), 1U) << out_;
+    return result["refusals"].empty() ? "" : result["refusals"][0]["message"].get<std::string>();
+  }
+};
+
+TEST_F(Refusals, NamesMatchingNodesThatAreNotLookedAt) {
+  objects_[0] = labeled(node("n1"), "pool", "a");
+  objects_.push_back(pod("a", "n1", "100m"));
+  objects_.back()["spec"]["nodeSelector"] = {{"disk", "ssd"}};
+  const Json args = {{"nodeAffinityType", {"requiredDuringSchedulingIgnoredDuringExecution"}}};
+  const std::string name = "RemovePodsViolatingNodeAffinity";
+  EXPECT_THAT(refusal(name, args), testing::EndsWith("fits on no node that matches: no node matches"));
+  objects_[1] = unready(labeled(node("n2"), "disk", "ssd"));
+  EXPECT_THAT(refusal(name, args), testing::EndsWith("matches: 1 of 1 nodes: the node is not ready (n2)"));
+  objects_[1] = labeled(node("n2"), "disk", "ssd");
+  policy_["spec"]["nodeSelector"]["matchLabels"]["pool"] = "a";
+  EXPECT_THAT(refusal(name, args),
+              testing::EndsWith("matches: 1 of 1 nodes: spec.nodeSelector does not select the node (n2)"));
+}
+
 }  // namespace simulate_test
 }  // namespace cmd
