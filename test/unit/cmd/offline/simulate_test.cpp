@@ -173,6 +173,33 @@ class Refusals : public Simulate {
   }
 };
 
+TEST_F(Refusals, DuplicatesThatNoOtherNodeMayHold) {
+  for (const char* name : {"a", "b"}) objects_.push_back(pod(name, "n1", "100m"));
+  objects_[1] = cordoned(node("n2"));
+  const auto messages = [&] {
+    std::vector<std::string> messages;
+    for (const Json& row : plan("RemoveDuplicates")["refusals"]) messages.push_back(row["message"]);
+    return messages;
+  };
+  const std::string text = "2 pods of its owner and images are on its node, and no other node may hold any";
+  EXPECT_THAT(messages(), testing::ElementsAre(text + ": 1 of 1 nodes: the node is cordoned (n2)",
+                                               text + ": 1 of 1 nodes: the node is cordoned (n2)"));
+  objects_[1] = unready(node("n2"));
+  EXPECT_THAT(messages(), testing::Each(text + ": 1 of 1 nodes: the node is not ready (n2)"));
+  objects_[1] = node("n2");
+  objects_[1]["spec"]["taints"] = Json::array({{{"key", "gpu"}, {"effect", "NoSchedule"}}});
+  EXPECT_THAT(messages(), testing::Each(HasSubstr(text + ": 1 of 1 nodes: the pod does not tolerate the taint gpu")));
+  objects_.erase(1);
+  EXPECT_THAT(messages(), IsEmpty()) << "a node alone";
+}
+
+/// They share their node because it may hold all of them, and the other one may not be left.
+TEST_F(Refusals, NoDuplicatesThatAnotherNodeMayHold) {
+  objects_[0] = cordoned(node("n1"));
+  for (const char* name : {"a", "b"}) objects_.push_back(pod(name, "n1", "100m"));
+  EXPECT_EQ(plan("RemoveDuplicates")["refusals"], Json::array());
+}
+
 TEST_F(Refusals, NamesMatchingNodesThatAreNotLookedAt) {
   objects_[0] = labeled(node("n1"), "pool", "a");
   objects_.push_back(pod("a", "n1", "100m"));
