@@ -215,5 +215,21 @@ TEST_F(Refusals, NamesMatchingNodesThatAreNotLookedAt) {
               testing::EndsWith("matches: 1 of 1 nodes: spec.nodeSelector does not select the node (n2)"));
 }
 
+TEST_F(Refusals, PreferredNodesThatAreFull) {
+  objects_[1] = labeled(node("n2"), "disk", "ssd");
+  objects_.push_back(pod("full", "n2", "3900m"));
+  objects_.push_back(pod("a", "n1", "1"));
+  objects_.back()["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] = Json::array(
+      {{{"weight", 1},
+        {"preference",
+         {{"matchExpressions", Json::array({{{"key", "disk"}, {"operator", "In"}, {"values", {"ssd"}}}})}}}}});
+  EXPECT_EQ(refusal("PreferredPlacement"),
+            "other nodes match its preferred node affinity better, but it fits on none of them: 1 of 1 nodes: needs 1 "
+            "of cpu, 100m are free (n2)");
+  EXPECT_EQ(plan("PreferredPlacement", {{"preferences", {"PodAffinity"}}})["refusals"], Json::array());
+  objects_[2]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1";
+  EXPECT_THAT(moved(plan("PreferredPlacement")), UnorderedElementsAre("a"));
+}
+
 }  // namespace simulate_test
 }  // namespace cmd
