@@ -231,5 +231,18 @@ TEST_F(Refusals, PreferredNodesThatAreFull) {
   EXPECT_THAT(moved(plan("PreferredPlacement")), UnorderedElementsAre("a"));
 }
 
+TEST_F(Simulate, SaysThatNothingReplacesPodsThatHaveEnded) {
+  objects_.push_back(pod("done", "n1", "100m"));
+  objects_.back()["status"]["phase"] = "Succeeded";
+  plan("PodLifeTime", {{"maxPodLifeTimeSeconds", 3600}, {"terminalPods", {{"evict", true}}}});
+  SimulateOptions options;
+  options.snapshot = write("dump.json", Json{{"kind", "List"}, {"items", objects_}}.dump());
+  options.policy = write("policy.json", policy_.dump());
+  options.now = "2026-11-22T00:00:00Z";
+  ASSERT_EQ(captured([&] { return run_simulate(options); }), 0) << err_;
+  EXPECT_THAT(out_, testing::ContainsRegex("done +n1 +no replacement"));
+  EXPECT_THAT(out_, testing::Not(HasSubstr("nowhere fits")));
+}
+
 }  // namespace simulate_test
 }  // namespace cmd
