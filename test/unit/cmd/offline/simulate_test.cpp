@@ -231,6 +231,20 @@ TEST_F(Refusals, PreferredNodesThatAreFull) {
   EXPECT_THAT(moved(plan("PreferredPlacement")), UnorderedElementsAre("a"));
 }
 
+TEST_F(Refusals, SaysWhyNoNodeIsACandidate) {
+  policy_["spec"]["evictability"]["nodeFit"] = true;
+  objects_.push_back(pod("a", "n1", "100m"));
+  objects_[1] = unready(node("n2"));
+  const Json args = {{"maxPodLifeTimeSeconds", 3600}};
+  EXPECT_EQ(refusal("PodLifeTime", args), "there is no other candidate node: 1 of 1 nodes: the node is not ready (n2)");
+  objects_[1] = node("n2");
+  policy_["spec"]["evictability"]["nodeSelector"]["matchLabels"]["kubernetes.io/hostname"] = "n1";
+  EXPECT_EQ(refusal("PodLifeTime", args),
+            "there is no other candidate node: 1 of 1 nodes: evictability.nodeSelector does not select the node (n2)");
+  objects_.erase(1);
+  EXPECT_EQ(refusal("PodLifeTime", args), "there is no other candidate node");
+}
+
 TEST_F(Simulate, SaysThatNothingReplacesPodsThatHaveEnded) {
   objects_.push_back(pod("done", "n1", "100m"));
   objects_.back()["status"]["phase"] = "Succeeded";
