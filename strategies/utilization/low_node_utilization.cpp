@@ -158,6 +158,7 @@ base::Status LowNodeUtilization::level(const StrategyContext& context, Nominatio
   for (const PoolNodes& pool : pools)
     level_load(context, sink, load, pool,
                {args_.number_of_nodes, args_.excluded_namespaces, args_.evictions_per_node, usage.soft_taint}, classes);
+  classes.add_nodes_in_no_pool(nodes_in(pools));
   classes.report();
   return base::Done{};
 }
@@ -165,12 +166,13 @@ base::Status LowNodeUtilization::level(const StrategyContext& context, Nominatio
 base::Status LowNodeUtilization::balance_pools(const StrategyContext& context, NominationSink& sink,
                                                const UsageView& usage) const {
   NodeClassification classes(context, sink);
-  for (const PoolNodes& pool :
-       divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds)) {
+  const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds);
+  for (const PoolNodes& pool : pools) {
     StrategyContext inside = context;
     inside.nodes = pool.nodes;
     if (const base::Status done = balance(inside, sink, usage, pool, classes); !done) return done;
   }
+  classes.add_nodes_in_no_pool(nodes_in(pools));
   classes.report();
   return base::Done{};
 }

@@ -258,5 +258,21 @@ TEST_F(Simulate, SaysThatNothingReplacesPodsThatHaveEnded) {
   EXPECT_THAT(out_, testing::Not(HasSubstr("nowhere fits")));
 }
 
+TEST_F(Simulate, ClassesNodesThatAreInNoPool) {
+  objects_[0] = labeled(node("n1"), "pool", "a");
+  objects_.push_back(pod("a", "n1", "3"));
+  const Json low = {{"cpu", 20}};
+  const Json pool = {{"name", "a"}, {"nodeSelector", {{"matchLabels", {{"pool", "a"}}}}}, {"thresholds", low}};
+  Json both = pool;
+  both["targetThresholds"] = {{"cpu", 50}};
+  for (const auto& [name, with] : {std::pair("LowNodeUtilization", both), std::pair("HighNodeUtilization", pool)}) {
+    const Json result = plan(name, {{"nodePools", Json::array({with})}});
+    const Json& classes = result["strategies"][0]["nodeClasses"];
+    EXPECT_EQ(classes["notConsidered"], 1) << out_;
+    EXPECT_EQ(classes["nodes"].back()["node"], "n2");
+    EXPECT_EQ(classes["nodes"].back()["reason"], "it is in no pool");
+  }
+}
+
 }  // namespace simulate_test
 }  // namespace cmd
