@@ -174,6 +174,23 @@ TEST_F(SimulateByUsage, HasNoScoresAndNoUsageWhereNothingIsMeasured) {
   EXPECT_EQ(json["moves"], api::Json::array());
 }
 
+TEST_F(SimulateByUsage, AsMuchMayBeUnknownAsThePolicySays) {
+  options_.usage = write("gap.csv", "node,cpu\nn1,6\nn2,\n");
+  simulate("table");
+  EXPECT_THAT(out_, HasSubstr("1 of 2 nodes have no good sample, at most 30 % may"));
+  options_.policy = write("lenient.yaml", R"(apiVersion: evacuator.dev/v1alpha1
+kind: DeschedulerPolicy
+metadata: {name: level}
+spec:
+  usageSources: [{name: server, type: MetricsServer, maxUnknownPercent: 50}]
+  strategies:
+  - name: LowNodeUtilization
+    args: {usage: {source: server}, thresholds: {cpu: 35}, targetThresholds: {cpu: 50}}
+)");
+  simulate("table");
+  EXPECT_THAT(out_, AllOf(Not(HasSubstr("have no good sample")), HasSubstr("1 of unknown usage")));
+}
+
 TEST_F(SimulateByUsage, SaysWhyNoNodeMayTakeLoad) {
   std::string dump = dump_;
   dump.replace(dump.find("name: n2}"), 9, "name: n2}, spec: {unschedulable: true}");
