@@ -77,9 +77,13 @@ std::string describe_class(const NodeStates& node, api::NodeClass node_class, co
                            const std::vector<std::string>& resources) {
   if (node_class == api::NodeClass::kOutOfScope)
     return "without " + describe_unpublished(node.taking, resources, band.low.size());
-  return node_class == api::NodeClass::kOverutilized
-             ? describe_against(node.giving, band.high, resources, "targetThresholds")
-             : describe_against(node.taking, band.low, resources, "thresholds");
+  if (node_class == api::NodeClass::kOverutilized)
+    return describe_against(node.giving, band.high, resources, "targetThresholds");
+  std::string text = describe_against(node.taking, band.low, resources, "thresholds");
+  const auto over = resource_above(node.taking, band.high, resources);
+  if (!over) return text;
+  return text + fmt::format("; without the pods that are leaving it {}, not above targetThresholds {:.4g} %",
+                            describe_share(node.giving, *over, resources[*over]), band.high[*over]);
 }
 
 }  // namespace

@@ -202,6 +202,16 @@ TEST_F(SimulateByUsage, SaysWhyNoNodeMayTakeLoad) {
             "no node takes it and stays low enough by measured usage: 1 of 1 nodes: the node is cordoned (n2)");
 }
 
+TEST_F(SimulateByUsage, SaysThatPodsOnTheirWayOutDoNotCount) {
+  std::string dump = dump_;
+  for (std::size_t at = 0; (at = dump.find("uid: u-hot", at)) != std::string::npos; at += 10)
+    dump.insert(at, "deletionTimestamp: \"2026-06-01T00:00:00Z\", ");
+  options_.snapshot = write("leaving.yaml", dump);
+  simulate("table");
+  EXPECT_THAT(out_, HasSubstr("measured cpu 75.0 %, above thresholds 35 %; without the pods that are leaving it "
+                              "measured cpu 0.0 %, not above targetThresholds 50 %"));
+}
+
 TEST_F(SimulateByUsage, SaysThatNothingGoesByTheFigures) {
   options_.policy = write("ages.yaml", R"(apiVersion: evacuator.dev/v1alpha1
 kind: DeschedulerPolicy
