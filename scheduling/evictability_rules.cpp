@@ -52,6 +52,19 @@ std::vector<NodeIndex> candidate_nodes_of(const api::Evictability& spec, const C
   return nodes;
 }
 
+/// Why the nodes beside the pod's own are no candidates, where none of them is one.
+Misfits no_candidates(const Overlay& cluster, PodIndex pod) {
+  Misfits misfits(cluster.base());
+  for (const NodeIndex node : cluster.base().nodes()) {
+    if (node == cluster.base().node_of(pod)) continue;
+    if (misfits.nodes() == kMostAsked) break;
+    const bool is_ready = accepts_pods(cluster.base().node(node));
+    misfits.add(node, is_ready ? Refusal{"NotSelected", "evictability.nodeSelector does not select the node"}
+                               : Refusal{"NodeNotReady", "the node is not ready"});
+  }
+  return misfits;
+}
+
 /// Claims in protected storage classes; without a list of classes, every claim.
 std::optional<Refusal> protected_claim(const EvictionCandidate& candidate, const std::string& name) {
   const auto& classes = candidate.rules.spec().pod_protections.protected_storage_classes;
@@ -163,11 +176,14 @@ std::optional<Refusal> EvictabilityRules::refusal_before_eviction(PodIndex pod, 
   return refusal_by_namespace(pod);
 }
 
+/// Nodes that are none of the candidates are asked only where there are no others.
 std::string EvictabilityRules::explain(const Refusal& refusal, PodIndex pod, const Overlay& cluster) const {
   std::string text = refusal.message();
   if (refusal.reason != kNoOtherNodeFits) return text;
   const auto is_candidate = [&](NodeIndex node) { return std::ranges::binary_search(candidate_nodes_, node); };
-  const std::string why = misfits_of(cluster, pod, fit_level(), is_candidate).text();
+  const bool has_candidates = refusal.wanted > 0;
+  const std::string why =
+      has_candidates ? misfits_of(cluster, pod, fit_level(), is_candidate).text() : no_candidates(cluster, pod).text();
   return why.empty() ? text : text + ": " + why;
 }
 

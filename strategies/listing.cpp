@@ -1,6 +1,10 @@
 #include "strategies/listing.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+
+#include "scheduling/predicates.hpp"
+#include "scheduling/snapshot/autoscaler_marks.hpp"
 
 namespace strategies {
 
@@ -31,6 +35,32 @@ bool may_leave(const StrategyContext& context, NominationSink& sink, PodIndex po
   if (!refusal) refusal = context.evictability.refusal_before_eviction(pod, context.cluster);
   if (refusal) sink.refused(pod, *refusal);
   return !refusal;
+}
+
+std::optional<scheduling::Refusal> why_not_looked_at(const StrategyContext& context, NodeIndex node) {
+  using scheduling::Refusal;
+  if (std::ranges::binary_search(context.nodes, node)) return std::nullopt;
+  const api::Node& object = context.cluster.base().node(node);
+  if (!scheduling::accepts_pods(object)) return Refusal{"NodeNotReady", "the node is not ready"};
+  if (!context.is_upstream() && scheduling::removal_of(object) != scheduling::NodeRemoval::kNone)
+    return Refusal{"NodeTakesNoPods", "the node is about to be removed"};
+  return Refusal{"NotSelected", "spec.nodeSelector does not select the node"};
+}
+
+std::string why_on_none_of(const StrategyContext& context, const scheduling::Overlay& cluster, PodIndex pod,
+                           const Goal& is_better) {
+  scheduling::Misfits misfits(cluster.base());
+  const auto query = cluster.fit_query(pod, context.evictability.fit_level());
+  for (const NodeIndex node : cluster.base().nodes()) {
+    if (misfits.nodes() == scheduling::kMostAsked) break;
+    if (node == cluster.base().node_of(pod) || !is_better(node)) continue;
+    auto refusal = why_not_looked_at(context, node);
+    if (!refusal) refusal = query->refusal_beside_room(node);
+    if (!refusal) refusal = query->refusal(node);
+    if (!refusal) return {};
+    misfits.add(node, *refusal);
+  }
+  return misfits.text();
 }
 
 std::optional<NodeIndex> placement_of(const StrategyContext& context, PodIndex pod) {

@@ -14,8 +14,9 @@ namespace {
 constexpr int kDeepest = 32;
 
 /// Members about times to come, by a part of their name in lower case.
-constexpr std::array<std::string_view, 10> kToCome = {"deadline", "expected", "expir",    "next",   "until",
-                                                      "after",    "renewal",  "deletion", "resume", "valid"};
+constexpr std::array<std::string_view, 13> kToCome = {"deadline", "expected", "expir",    "next",   "until",
+                                                      "after",    "renewal",  "deletion", "resume", "valid",
+                                                      "window",   "planned",  "scheduled"};
 
 std::string lower(std::string_view text) {
   std::string lower(text);
@@ -39,7 +40,21 @@ void NewestTime::look_at(const api::Json& object, const std::string& kind) {
   object_ = &object;
   kind_ = kind;
   search(object, nullptr, 0);
+  if (kind == "Node") look_at_taints();
   object_ = nullptr;
+}
+
+/// The one time in a spec that is of the past: when a node got a taint.
+void NewestTime::look_at_taints() {
+  const api::Json* taints = api::find_at(*object_, {"spec", "taints"});
+  if (taints == nullptr || !taints->is_array()) return;
+  const Step spec{nullptr, "spec", 0};
+  const Step list{&spec, "taints", 0};
+  for (std::size_t i = 0; i < taints->size(); ++i) {
+    const Step taint{&list, {}, i};
+    const Step added{&taint, "timeAdded", 0};
+    if (const auto time = base::parse_time(api::text_at((*taints)[i], {"timeAdded"}))) take(*time, &added);
+  }
 }
 
 void NewestTime::search(const api::Json& json, const Step* at, int depth) {

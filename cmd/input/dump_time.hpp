@@ -28,6 +28,7 @@ class NewestTime {
     std::size_t index;
   };
   void search(const api::Json& json, const Step* at, int depth);
+  void look_at_taints();
   void take(base::TimePoint time, const Step* at);
   static std::string text_of(const Step* at);
 

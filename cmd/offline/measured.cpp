@@ -34,15 +34,26 @@ std::shared_ptr<const MeasuredUsage> share(MeasuredUsage figures) {
   return std::make_shared<const MeasuredUsage>(std::move(figures));
 }
 
+/// With what the policy says of gaps in its answers. A file has no past, so the rest does not count.
+api::UsageSource source_of_file(const std::vector<WantedUsage>& wanted, const std::string& key) {
+  api::UsageSource source;
+  const auto at = std::ranges::find(wanted, key, &WantedUsage::key);
+  if (at != wanted.end()) source.max_unknown_percent = at->source.max_unknown_percent;
+  return source;
+}
+
 /// What nodes use is what all pods of the dump use: none of them is newer than that.
-base::Result<UsageAnswers> of_file(const std::string& path, const planning::PlanSpec& spec, base::TimePoint now) {
+base::Result<UsageAnswers> of_file(const std::string& path, const api::DeschedulerPolicySpec& policy,
+                                   const planning::PlanSpec& spec, base::TimePoint now) {
   const auto text = read_text_file(path);
   if (!text) return text.error();
   const auto samples = usage::read_usage_file(*text, now);
   if (!samples) return samples.error().during(path);
   UsageAnswers measured;
-  for (const scheduling::UsageNeed& need : spec.strategy_specs.usage_needs()) {
-    UsageRounds rounds{api::UsageSource()};
+  const std::vector<scheduling::UsageNeed> needs = spec.strategy_specs.usage_needs();
+  const std::vector<WantedUsage> wanted = controllers::wanted_usage(policy.usage_sources, needs);
+  for (const scheduling::UsageNeed& need : needs) {
+    UsageRounds rounds(source_of_file(wanted, need.key()));
     rounds.add(*samples, now);
     MeasuredUsage figures = rounds.figures(need.key(), now);
     for (MeasuredUsage::Node& node : figures.nodes) node.time = base::TimePoint::max();
@@ -225,7 +236,7 @@ base::Result<UsageAnswers> measured_usage(const std::string& from, const api::De
                                           const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
                                           base::TimePoint now) {
   if (from.empty()) return UsageAnswers{};
-  return from == "live" ? of_sources(policy, spec, cluster) : of_file(from, spec, now);
+  return from == "live" ? of_sources(policy, spec, cluster) : of_file(from, policy, spec, now);
 }
 
 std::string measured_tables(const UsageAnswers& measured, const scheduling::ClusterSnapshot& cluster) {

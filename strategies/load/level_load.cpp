@@ -74,6 +74,14 @@ class Leveller {
                                [&](NodeIndex node) { return is_above(taking_.percents(node), band_.high); });
   }
 
+  /// Of a node that is not overutilized; pods that are leaving may make it look so.
+  std::string describe_below(NodeIndex node) const {
+    std::string text = describe_load(taking_, node, band_.low, "thresholds");
+    if (!is_above(taking_.percents(node), band_.high)) return text;
+    return text + "; without the pods that are leaving it " +
+           describe_load(giving_, node, band_.high, "targetThresholds");
+  }
+
   void pick_nodes(LoadRules& rules, NodeClassification& classes) const {
     const auto says_over = [&](std::span<const double> percent) { return is_above(percent, band_.high); };
     for (const NodeIndex node : giving_.known()) {
@@ -88,7 +96,7 @@ class Leveller {
       }
       const bool is_low = !is_above(taking_.percents(node), band_.low);
       classes.add(node, is_low ? api::NodeClass::kUnderutilized : api::NodeClass::kAppropriate,
-                  [&] { return describe_load(taking_, node, band_.low, "thresholds"); });
+                  [&] { return describe_below(node); });
       if (!context_.cluster.base().node(node).unschedulable && !is_above(taking_.percents(node), band_.level)) {
         rules.destinations.push_back(node);
       }

@@ -237,6 +237,7 @@ class LoadMover {
 
   /// The scheduler's rules come before the load.
   std::string why_no_place(const Departure& departure) {
+    if (rules_.destinations.empty()) return why_no_destination(departure);
     const auto query = trial_.cluster().fit_query(departure.pod, context_.evictability.fit_level());
     scheduling::Misfits misfits(context_.cluster.base());
     for (const NodeIndex node : rules_.destinations) {
@@ -247,6 +248,27 @@ class LoadMover {
       misfits.add(node, refusal ? *refusal : scheduling::Refusal{"AboveTarget", "its load would be too high"});
     }
     return misfits.text();
+  }
+
+  /// Nodes of other pools are left out as far as they are looked at.
+  std::string why_no_destination(const Departure& departure) const {
+    scheduling::Misfits misfits(context_.cluster.base());
+    for (const NodeIndex node : context_.cluster.base().nodes()) {
+      if (misfits.nodes() == scheduling::kMostAsked) break;
+      const auto refusal = node == departure.from ? std::nullopt : why_no_destination(node);
+      if (refusal) misfits.add(node, *refusal);
+    }
+    return misfits.text();
+  }
+
+  std::optional<scheduling::Refusal> why_no_destination(NodeIndex node) const {
+    using scheduling::Refusal;
+    if (auto refusal = why_not_looked_at(context_, node)) return refusal;
+    if (std::ranges::find(taking_.unknown(), node) != taking_.unknown().end())
+      return Refusal{"AboveTarget", "its load is not known"};
+    if (!taking_.knows(node)) return std::nullopt;
+    if (context_.cluster.base().node(node).unschedulable) return Refusal{"NodeCordoned", "the node is cordoned"};
+    return Refusal{"AboveTarget", "its load is too high already"};
   }
 
   void account(const Departure& departure, NodeIndex expected) {

@@ -187,6 +187,7 @@ base::Status TargetLoadPacking::nominate(const StrategyContext& context, Nominat
     else
       relieve(context, sink, load, pool, classes);
   }
+  classes.add_nodes_in_no_pool(nodes_in(pools));
   classes.report();
   return base::Done{};
 }

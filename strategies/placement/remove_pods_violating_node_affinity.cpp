@@ -29,11 +29,8 @@ bool fits_a_better_node(const StrategyContext& context, PodIndex pod, const Goal
 
 /// Details of a refusal; "": none.
 std::string why_no_better_node(const StrategyContext& context, PodIndex pod, const Goal& is_better) {
-  if (std::ranges::none_of(context.nodes, is_better)) return "no node matches";
-  const auto is_asked = [&](NodeIndex node) {
-    return is_better(node) && std::ranges::binary_search(context.nodes, node);
-  };
-  return scheduling::misfits_of(context.cluster, pod, context.evictability.fit_level(), is_asked).text();
+  if (std::ranges::none_of(context.cluster.base().nodes(), is_better)) return "no node matches";
+  return why_on_none_of(context, context.cluster, pod, is_better);
 }
 
 Goal matching_nodes(const StrategyContext& context, PodIndex pod) {

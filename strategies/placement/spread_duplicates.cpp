@@ -184,6 +184,7 @@ class DuplicateSpreader {
   /// After a limit that stops it, it counts only.
   void thin_out(DuplicateSpan set) {
     const Share share = count(set);
+    if (share.has_no_choice && !stopped_) refuse_all(set);
     if (share.is_kept) return;
     held_.clear();
     for_each_node(set, [&](DuplicateSpan pods) { return held_.add(pods.front().node, pods.size()), true; });
@@ -210,7 +211,8 @@ class DuplicateSpreader {
   /// What each node may hold of a set.
   struct Share {
     std::size_t most = 0;
-    bool is_kept = true;  ///< no node holds more
+    bool is_kept = true;         ///< no node holds more
+    bool has_no_choice = false;  ///< some share a node, and at most one node may hold any
   };
 
   /// Begins the set's group in the figures.
@@ -220,7 +222,7 @@ class DuplicateSpreader {
     const std::size_t targets = most < 2 ? 0 : targets_.count_for(context_.cluster.base().pod(set.front().pod));
     const double mean = static_cast<double>(set.size()) / static_cast<double>(std::max<std::size_t>(targets, 1));
     for (UnevenCounts* const counts : {&before_, &after_}) counts->begin_group(mean);
-    if (targets < 2) return {most};
+    if (targets < 2) return {most, true, most > 1};
     const std::size_t share = (set.size() + targets - 1) / targets;
     return {share, most <= share};
   }
@@ -235,6 +237,33 @@ class DuplicateSpreader {
       set = set.subspan(count);
     }
     return true;
+  }
+
+  /// Duplicates that no node but their own may hold. Alone in its cluster a node has no duplicates to give away.
+  void refuse_all(DuplicateSpan set) {
+    if (context_.cluster.base().nodes().size() < 2) return;
+    for_each_node(set, [&](DuplicateSpan pods) {
+      if (pods.size() > 1 && !has_other_target(pods.front())) refuse_here(pods);
+      return true;
+    });
+  }
+
+  bool has_other_target(const Placed& placed) const {
+    const api::Pod& pod = context_.cluster.base().pod(placed.pod);
+    return std::ranges::any_of(context_.nodes,
+                               [&](NodeIndex to) { return to != placed.node && targets_.may_hold(pod, to); });
+  }
+
+  void refuse_here(DuplicateSpan pods) {
+    const auto count = static_cast<std::int64_t>(pods.size());
+    for (const Placed& each : pods) {
+      if (context_.cluster.is_moved(each.pod) || !may_leave(context_, sink_, each.pod)) continue;
+      sink_.refused_because(
+          each.pod,
+          {"NoOtherNodeFits", "{wanted} pods of its owner and images are on its node, and no other node may hold any",
+           "", count},
+          [&] { return why_on_none_of(context_, trial_.cluster(), each.pod, [](NodeIndex) { return true; }); });
+    }
   }
 
   /// False: stop.

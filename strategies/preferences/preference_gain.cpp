@@ -50,12 +50,22 @@ scheduling::SchedulerRules PreferenceGain::rules_for(const api::Pod& pod) const 
 }
 
 PreferenceGain::Gains PreferenceGain::of(const scheduling::Overlay& cluster, PodIndex pod) const {
+  return gains(cluster, pod, Among::kWhereItFits);
+}
+
+PreferenceGain::Gains PreferenceGain::if_it_fit(const scheduling::Overlay& cluster, PodIndex pod) const {
+  return gains(cluster, pod, Among::kAll);
+}
+
+PreferenceGain::Gains PreferenceGain::gains(const scheduling::Overlay& cluster, PodIndex pod, Among among) const {
   const NodeIndex here = cluster.node_of(pod);
   const scheduling::SchedulerRules rules = rules_for(cluster.base().pod(pod));
   const auto query = cluster.fit_query(pod, scheduling::FitLevel::kScheduler);
   const scheduling::Preferences preferences(*query, rules);
   if (preferences.is_best(here)) return {};
-  const std::vector<NodeIndex> nodes = candidates_of(*query, here);
+  const auto all = query->base().nodes();
+  const std::vector<NodeIndex> nodes =
+      among == Among::kAll ? std::vector<NodeIndex>(all.begin(), all.end()) : candidates_of(*query, here);
   const std::vector<int> scores = preferences.scores(nodes);
   const auto at_here = static_cast<std::size_t>(std::ranges::lower_bound(nodes, here) - nodes.begin());
   const auto& [fit, balance, taints, node_affinity, pod_affinity, spread] = rules.weights;

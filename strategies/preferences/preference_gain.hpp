@@ -32,10 +32,15 @@ class PreferenceGain {
   /// REQUIRES: the pod is on a node of `cluster`, and states() is true.
   Gains of(const scheduling::Overlay& cluster, scheduling::PodIndex pod) const;
 
+  /// The same as if the pod fit on all nodes.
+  Gains if_it_fit(const scheduling::Overlay& cluster, scheduling::PodIndex pod) const;
+
   /// The pod has a preference that counts.
   bool states(const api::Pod& pod) const;
 
  private:
+  enum class Among { kWhereItFits, kAll };
+  Gains gains(const scheduling::Overlay& cluster, scheduling::PodIndex pod, Among among) const;
   scheduling::SchedulerRules rules_for(const api::Pod& pod) const;
 
   scheduling::SchedulerRules rules_;

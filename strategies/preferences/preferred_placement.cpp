@@ -37,6 +37,42 @@ bool may_go(const StrategyContext& context, NominationSink& sink, PodIndex pod) 
   return !objection;
 }
 
+/// Pods whose preferred node affinity alone asks for other nodes, none of which takes them.
+class StuckPods {
+ public:
+  StuckPods(const StrategyContext& context, const PreferenceGain& gain, const PreferredPlacement::Args& args)
+      : context_(context),
+        gain_(gain),
+        by_affinity_(context.scheduler, {args.counted.node_affinity, false, false}),
+        least_gain_(args.min_gain),
+        is_looked_at_(looked_at(context)) {}
+
+  void refuse(NominationSink& sink, PodIndex pod) const {
+    const Overlay& cluster = context_.cluster;
+    if (cluster.is_moved(pod) || !by_affinity_.states(cluster.base().pod(pod))) return;
+    const PreferenceGain::Gains wished = by_affinity_.if_it_fit(cluster, pod);
+    const auto is_better = [&](NodeIndex node) { return is_looked_at_[node] && wished.at(node) >= least_gain_; };
+    if (std::ranges::none_of(context_.nodes, is_better) || gain_.of(cluster, pod).most >= least_gain_) return;
+    const auto query = cluster.fit_query(pod, scheduling::FitLevel::kScheduler);
+    if (std::ranges::any_of(context_.nodes, [&](NodeIndex node) { return is_better(node) && query->fits(node); }))
+      return;
+    if (!may_go(context_, sink, pod)) return;
+    sink.refused_because(
+        pod,
+        {"NoMatchingNodeFits", "other nodes match its preferred node affinity better, but it fits on none of them"},
+        [&] { return why_on_none_of(context_, cluster, pod, is_better); });
+  }
+
+ private:
+  using Overlay = scheduling::Overlay;
+
+  const StrategyContext& context_;
+  const PreferenceGain& gain_;
+  PreferenceGain by_affinity_;
+  double least_gain_;
+  std::vector<bool> is_looked_at_;
+};
+
 }  // namespace
 
 PreferredPlacement::Args PreferredPlacement::Args::read(api::StrictObject& args) {
@@ -86,18 +122,20 @@ void PreferredPlacement::offer(const StrategyContext& context, NominationSink& s
 
 base::Status PreferredPlacement::nominate(const StrategyContext& context, NominationSink& sink) const {
   const PreferenceGain gain(context.scheduler, args_.counted);
-  std::vector<PodIndex> pods = pods_with_preferences(context, gain);
+  const std::vector<PodIndex> pods = pods_with_preferences(context, gain);
   auto rehearsal = sink.rehearse();
   if (pods.empty() || !rehearsal) return base::Done{};  // without foresight nothing can be said
   SearchBudget budget(most_steps_, context.is_cancelled);
   PreferredMoves search(
-      context, std::move(rehearsal), gain, args_.min_gain, std::move(pods),
+      context, std::move(rehearsal), gain, args_.min_gain, pods,
       [&](PodIndex pod) { return may_go(context, sink, pod); }, budget);
   const std::vector<PreferredMove> moves = search.find();
   if (moves.empty() && budget.is_over())
     return base::Error{base::ErrorCode::kTimeout,
                        "the search took too many steps, nothing moves: narrow namespaces or labelSelector"};
   offer(context, sink, gain, moves);
+  const StuckPods stuck(context, gain, args_);
+  for (const PodIndex pod : pods) stuck.refuse(sink, pod);
   return base::Done{};
 }
 

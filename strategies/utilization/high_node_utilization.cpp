@@ -294,6 +294,7 @@ base::Status HighNodeUtilization::empty_by_load(const StrategyContext& context, 
   if (const base::Status known = load.check_known(nodes_in(pools)); !known) return known;
   NodeClassification classes(context, sink);
   for (const PoolNodes& pool : pools) relieve_by_load(context, sink, load, pool, classes);
+  classes.add_nodes_in_no_pool(nodes_in(pools));
   classes.report();
   return base::Done{};
 }
@@ -301,12 +302,13 @@ base::Status HighNodeUtilization::empty_by_load(const StrategyContext& context, 
 base::Status HighNodeUtilization::nominate(const StrategyContext& context, NominationSink& sink) const {
   if (args_.usage) return empty_by_load(context, sink);
   NodeClassification classes(context, sink);
-  for (const PoolNodes& pool :
-       divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds)) {
+  const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds);
+  for (const PoolNodes& pool : pools) {
     StrategyContext inside = context;
     inside.nodes = pool.nodes;
     if (const base::Status done = empty_by_requests(inside, sink, pool, classes); !done) return done;
   }
+  classes.add_nodes_in_no_pool(nodes_in(pools));
   classes.report();
   return base::Done{};
 }

@@ -77,9 +77,13 @@ std::string describe_class(const NodeStates& node, api::NodeClass node_class, co
                            const std::vector<std::string>& resources) {
   if (node_class == api::NodeClass::kOutOfScope)
     return "without " + describe_unpublished(node.taking, resources, band.low.size());
-  return node_class == api::NodeClass::kOverutilized
-             ? describe_against(node.giving, band.high, resources, "targetThresholds")
-             : describe_against(node.taking, band.low, resources, "thresholds");
+  if (node_class == api::NodeClass::kOverutilized)
+    return describe_against(node.giving, band.high, resources, "targetThresholds");
+  std::string text = describe_against(node.taking, band.low, resources, "thresholds");
+  const auto over = resource_above(node.taking, band.high, resources);
+  if (!over) return text;
+  return text + fmt::format("; without the pods that are leaving it {}, not above targetThresholds {:.4g} %",
+                            describe_share(node.giving, *over, resources[*over]), band.high[*over]);
 }
 
 }  // namespace
@@ -158,6 +162,7 @@ base::Status LowNodeUtilization::level(const StrategyContext& context, Nominatio
   for (const PoolNodes& pool : pools)
     level_load(context, sink, load, pool,
                {args_.number_of_nodes, args_.excluded_namespaces, args_.evictions_per_node, usage.soft_taint}, classes);
+  classes.add_nodes_in_no_pool(nodes_in(pools));
   classes.report();
   return base::Done{};
 }
@@ -165,12 +170,13 @@ base::Status LowNodeUtilization::level(const StrategyContext& context, Nominatio
 base::Status LowNodeUtilization::balance_pools(const StrategyContext& context, NominationSink& sink,
                                                const UsageView& usage) const {
   NodeClassification classes(context, sink);
-  for (const PoolNodes& pool :
-       divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds)) {
+  const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds);
+  for (const PoolNodes& pool : pools) {
     StrategyContext inside = context;
     inside.nodes = pool.nodes;
     if (const base::Status done = balance(inside, sink, usage, pool, classes); !done) return done;
   }
+  classes.add_nodes_in_no_pool(nodes_in(pools));
   classes.report();
   return base::Done{};
 }

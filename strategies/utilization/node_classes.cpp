@@ -61,6 +61,14 @@ void NodeClassification::add_rest(const LoadTable& load) {
   }
 }
 
+void NodeClassification::add_nodes_in_no_pool(std::vector<NodeIndex> in_pools) {
+  std::ranges::sort(in_pools);
+  for (const NodeIndex node : context_.nodes) {
+    if (!std::ranges::binary_search(in_pools, node))
+      add(node, api::NodeClass::kNotConsidered, [] { return "it is in no pool"; });
+  }
+}
+
 void NodeClassification::note(std::string_view pool, const std::string& text) {
   if (text.empty()) return;
   if (!classes_.note.empty()) classes_.note += "; ";

@@ -24,6 +24,8 @@ class NodeClassification {
   void add(NodeIndex node, api::NodeClass node_class, const std::function<std::string()>& reason);
   /// The nodes that the table does not know.
   void add_rest(const LoadTable& load);
+  /// The nodes looked at that are not among those of the pools.
+  void add_nodes_in_no_pool(std::vector<NodeIndex> in_pools);
   /// Why nothing is moved in a pool; "" is the strategy's own.
   void note(std::string_view pool, const std::string& text);
   /// To the sink. Call it once, behind all pools.

@@ -91,7 +91,7 @@ TEST_F(MeasuredSideBySide, SaysWhatIsWrongWithTheAnswers) {
 class SimulateByUsage : public cmd_test::CommandTest {
  protected:
   SimulateByUsage() {
-    std::string dump = "kind: List\nitems:\n";
+    std::string& dump = dump_;
     for (const char* node : {"n1", "n2"})
       dump += std::string("- {apiVersion: v1, kind: Node, metadata: {name: ") + node +
               "}, status: {allocatable: {cpu: '8', memory: 16Gi, pods: '50'}, conditions: [{type: Ready, status: "
@@ -124,6 +124,7 @@ spec:
     ASSERT_EQ(captured([&] { return run_simulate(options_); }), 0) << err_;
   }
   SimulateOptions options_;
+  std::string dump_ = "kind: List\nitems:\n";
   std::string usage_;
 };
 
@@ -171,6 +172,44 @@ TEST_F(SimulateByUsage, HasNoScoresAndNoUsageWhereNothingIsMeasured) {
   const auto json = api::Json::parse(out_);
   EXPECT_EQ(json["usage"], api::Json::array());
   EXPECT_EQ(json["moves"], api::Json::array());
+}
+
+TEST_F(SimulateByUsage, AsMuchMayBeUnknownAsThePolicySays) {
+  options_.usage = write("gap.csv", "node,cpu\nn1,6\nn2,\n");
+  simulate("table");
+  EXPECT_THAT(out_, HasSubstr("1 of 2 nodes have no good sample, at most 30 % may"));
+  options_.policy = write("lenient.yaml", R"(apiVersion: evacuator.dev/v1alpha1
+kind: DeschedulerPolicy
+metadata: {name: level}
+spec:
+  usageSources: [{name: server, type: MetricsServer, maxUnknownPercent: 50}]
+  strategies:
+  - name: LowNodeUtilization
+    args: {usage: {source: server}, thresholds: {cpu: 35}, targetThresholds: {cpu: 50}}
+)");
+  simulate("table");
+  EXPECT_THAT(out_, AllOf(Not(HasSubstr("have no good sample")), HasSubstr("1 of unknown usage")));
+}
+
+TEST_F(SimulateByUsage, SaysWhyNoNodeMayTakeLoad) {
+  std::string dump = dump_;
+  dump.replace(dump.find("name: n2}"), 9, "name: n2}, spec: {unschedulable: true}");
+  options_.snapshot = write("cordoned.yaml", dump);
+  simulate("json");
+  const auto json = api::Json::parse(out_);
+  ASSERT_FALSE(json["refusals"].empty()) << out_;
+  EXPECT_EQ(json["refusals"][0]["message"],
+            "no node takes it and stays low enough by measured usage: 1 of 1 nodes: the node is cordoned (n2)");
+}
+
+TEST_F(SimulateByUsage, SaysThatPodsOnTheirWayOutDoNotCount) {
+  std::string dump = dump_;
+  for (std::size_t at = 0; (at = dump.find("uid: u-hot", at)) != std::string::npos; at += 10)
+    dump.insert(at, "deletionTimestamp: \"2026-06-01T00:00:00Z\", ");
+  options_.snapshot = write("leaving.yaml", dump);
+  simulate("table");
+  EXPECT_THAT(out_, HasSubstr("measured cpu 75.0 %, above thresholds 35 %; without the pods that are leaving it "
+                              "measured cpu 0.0 %, not above targetThresholds 50 %"));
 }
 
 TEST_F(SimulateByUsage, SaysThatNothingGoesByTheFigures) {

@@ -146,5 +146,133 @@ TEST_F(Simulate, SaysThatHintsAddNothing) {
   EXPECT_EQ(plan_without["strategies"][0]["emptying"]["note"], "placement hints would free no more nodes");
 }
 
+// --- why pods stay
+
+/// Nodes that take no pods.
+Json cordoned(Json node) {
+  node["spec"]["unschedulable"] = true;
+  return node;
+}
+Json unready(Json node) {
+  node["status"]["conditions"] = Json::array({{{"type", "Ready"}, {"status", "False"}}});
+  return node;
+}
+Json labeled(Json object, const std::string& key, const std::string& value) {
+  object["metadata"]["labels"][key] = value;
+  return object;
+}
+
+class Refusals : public Simulate {
+ protected:
+  /// The one refusal of a plan without moves.
+  std::string refusal(const std::string& strategy, Json args = Json::object()) {
+    const Json result = plan(strategy, std::move(args));
+    EXPECT_THAT(moved(result), IsEmpty());
+    EXPECT_EQ(result["refusals"].size(), 1U) << out_;
+    return result["refusals"].empty() ? "" : result["refusals"][0]["message"].get<std::string>();
+  }
+};
+
+TEST_F(Refusals, DuplicatesThatNoOtherNodeMayHold) {
+  for (const char* name : {"a", "b"}) objects_.push_back(pod(name, "n1", "100m"));
+  objects_[1] = cordoned(node("n2"));
+  const auto messages = [&] {
+    std::vector<std::string> messages;
+    for (const Json& row : plan("RemoveDuplicates")["refusals"]) messages.push_back(row["message"]);
+    return messages;
+  };
+  const std::string text = "2 pods of its owner and images are on its node, and no other node may hold any";
+  EXPECT_THAT(messages(), testing::ElementsAre(text + ": 1 of 1 nodes: the node is cordoned (n2)",
+                                               text + ": 1 of 1 nodes: the node is cordoned (n2)"));
+  objects_[1] = unready(node("n2"));
+  EXPECT_THAT(messages(), testing::Each(text + ": 1 of 1 nodes: the node is not ready (n2)"));
+  objects_[1] = node("n2");
+  objects_[1]["spec"]["taints"] = Json::array({{{"key", "gpu"}, {"effect", "NoSchedule"}}});
+  EXPECT_THAT(messages(), testing::Each(HasSubstr(text + ": 1 of 1 nodes: the pod does not tolerate the taint gpu")));
+  objects_.erase(1);
+  EXPECT_THAT(messages(), IsEmpty()) << "a node alone";
+}
+
+/// They share their node because it may hold all of them, and the other one may not be left.
+TEST_F(Refusals, NoDuplicatesThatAnotherNodeMayHold) {
+  objects_[0] = cordoned(node("n1"));
+  for (const char* name : {"a", "b"}) objects_.push_back(pod(name, "n1", "100m"));
+  EXPECT_EQ(plan("RemoveDuplicates")["refusals"], Json::array());
+}
+
+TEST_F(Refusals, NamesMatchingNodesThatAreNotLookedAt) {
+  objects_[0] = labeled(node("n1"), "pool", "a");
+  objects_.push_back(pod("a", "n1", "100m"));
+  objects_.back()["spec"]["nodeSelector"] = {{"disk", "ssd"}};
+  const Json args = {{"nodeAffinityType", {"requiredDuringSchedulingIgnoredDuringExecution"}}};
+  const std::string name = "RemovePodsViolatingNodeAffinity";
+  EXPECT_THAT(refusal(name, args), testing::EndsWith("fits on no node that matches: no node matches"));
+  objects_[1] = unready(labeled(node("n2"), "disk", "ssd"));
+  EXPECT_THAT(refusal(name, args), testing::EndsWith("matches: 1 of 1 nodes: the node is not ready (n2)"));
+  objects_[1] = labeled(node("n2"), "disk", "ssd");
+  policy_["spec"]["nodeSelector"]["matchLabels"]["pool"] = "a";
+  EXPECT_THAT(refusal(name, args),
+              testing::EndsWith("matches: 1 of 1 nodes: spec.nodeSelector does not select the node (n2)"));
+}
+
+TEST_F(Refusals, PreferredNodesThatAreFull) {
+  objects_[1] = labeled(node("n2"), "disk", "ssd");
+  objects_.push_back(pod("full", "n2", "3900m"));
+  objects_.push_back(pod("a", "n1", "1"));
+  objects_.back()["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] = Json::array(
+      {{{"weight", 1},
+        {"preference",
+         {{"matchExpressions", Json::array({{{"key", "disk"}, {"operator", "In"}, {"values", {"ssd"}}}})}}}}});
+  EXPECT_EQ(refusal("PreferredPlacement"),
+            "other nodes match its preferred node affinity better, but it fits on none of them: 1 of 1 nodes: needs 1 "
+            "of cpu, 100m are free (n2)");
+  EXPECT_EQ(plan("PreferredPlacement", {{"preferences", {"PodAffinity"}}})["refusals"], Json::array());
+  objects_[2]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1";
+  EXPECT_THAT(moved(plan("PreferredPlacement")), UnorderedElementsAre("a"));
+}
+
+TEST_F(Refusals, SaysWhyNoNodeIsACandidate) {
+  policy_["spec"]["evictability"]["nodeFit"] = true;
+  objects_.push_back(pod("a", "n1", "100m"));
+  objects_[1] = unready(node("n2"));
+  const Json args = {{"maxPodLifeTimeSeconds", 3600}};
+  EXPECT_EQ(refusal("PodLifeTime", args), "there is no other candidate node: 1 of 1 nodes: the node is not ready (n2)");
+  objects_[1] = node("n2");
+  policy_["spec"]["evictability"]["nodeSelector"]["matchLabels"]["kubernetes.io/hostname"] = "n1";
+  EXPECT_EQ(refusal("PodLifeTime", args),
+            "there is no other candidate node: 1 of 1 nodes: evictability.nodeSelector does not select the node (n2)");
+  objects_.erase(1);
+  EXPECT_EQ(refusal("PodLifeTime", args), "there is no other candidate node");
+}
+
+TEST_F(Simulate, SaysThatNothingReplacesPodsThatHaveEnded) {
+  objects_.push_back(pod("done", "n1", "100m"));
+  objects_.back()["status"]["phase"] = "Succeeded";
+  plan("PodLifeTime", {{"maxPodLifeTimeSeconds", 3600}, {"terminalPods", {{"evict", true}}}});
+  SimulateOptions options;
+  options.snapshot = write("dump.json", Json{{"kind", "List"}, {"items", objects_}}.dump());
+  options.policy = write("policy.json", policy_.dump());
+  options.now = "2026-11-22T00:00:00Z";
+  ASSERT_EQ(captured([&] { return run_simulate(options); }), 0) << err_;
+  EXPECT_THAT(out_, testing::ContainsRegex("done +n1 +no replacement"));
+  EXPECT_THAT(out_, testing::Not(HasSubstr("nowhere fits")));
+}
+
+TEST_F(Simulate, ClassesNodesThatAreInNoPool) {
+  objects_[0] = labeled(node("n1"), "pool", "a");
+  objects_.push_back(pod("a", "n1", "3"));
+  const Json low = {{"cpu", 20}};
+  const Json pool = {{"name", "a"}, {"nodeSelector", {{"matchLabels", {{"pool", "a"}}}}}, {"thresholds", low}};
+  Json both = pool;
+  both["targetThresholds"] = {{"cpu", 50}};
+  for (const auto& [name, with] : {std::pair("LowNodeUtilization", both), std::pair("HighNodeUtilization", pool)}) {
+    const Json result = plan(name, {{"nodePools", Json::array({with})}});
+    const Json& classes = result["strategies"][0]["nodeClasses"];
+    EXPECT_EQ(classes["notConsidered"], 1) << out_;
+    EXPECT_EQ(classes["nodes"].back()["node"], "n2");
+    EXPECT_EQ(classes["nodes"].back()["reason"], "it is in no pool");
+  }
+}
+
 }  // namespace simulate_test
 }  // namespace cmd
