@@ -544,7 +544,10 @@ class KoordinatorProfileReader {
   void put_evictor(Draft& draft) {
     const Json own = draft.spec.value("evictability", Json::object());
     const Json theirs = evictor_.spec.value("evictability", Json::object());
-    draft.spec.update(evictor_.spec, true);
+    Json both = own;
+    both.update(theirs);
+    draft.spec.update(evictor_.spec);
+    if (!both.empty()) draft.spec["evictability"] = std::move(both);
     draft.origins.insert(draft.origins.begin(), evictor_.origins.begin(), evictor_.origins.end());
     if (own.value("nodeFit", Json()) == true) draft.spec["evictability"]["nodeFit"] = true;
     if (own.contains("labelSelector") && theirs.contains("labelSelector"))

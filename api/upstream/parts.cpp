@@ -289,6 +289,7 @@ void Workbench::add_drafts(std::vector<Draft> drafts, const Draft& common) {
     Json nodes = common.spec.value("nodeSelector", Json());
     if (!nodes.is_null() && draft.spec.contains("nodeSelector"))
       nodes = both_selectors(std::move(nodes), draft.spec["nodeSelector"]);
+    if (!nodes.is_null()) draft.spec.erase("nodeSelector");
     draft.spec.update(common.spec, true);  // limits may be in both
     if (!nodes.is_null()) draft.spec["nodeSelector"] = std::move(nodes);
     settle_usage_sources(draft, *this);

@@ -411,6 +411,14 @@ TEST(ConvertTrials, KoordinatorsLimitsHoldForEachPolicy) {
   EXPECT_THAT(notes_of(conversion), Not(Contains(HasSubstr("evictBurst"))));
 }
 
+TEST(ConvertTrials, SelectorsOfWrongTypesAreComplainedAbout) {
+  for (const auto& text : {koordinator("", "nodeSelector: [a]", "nodeSelector: {matchLabels: {a: b}}\n"),
+                           koordinator("", "nodeSelector: {matchLabels: {a: b}}", "nodeSelector: true\n"),
+                           koordinator("labelSelector: {matchLabels: {a: b}}", "podSelectors: [{selector: [a]}]"),
+                           koordinator("labelSelector: text", "podSelectors: [{selector: {matchLabels: {a: b}}}]")})
+    EXPECT_FALSE(convert(text, fixed()).errors.empty()) << text;
+}
+
 TEST(ConvertTrials, KoordinatorsNamespacesMustMeet) {
   const auto conversion =
       convert(koordinator("namespaces: {exclude: [shop]}", "evictableNamespaces: {include: [shop]}"), fixed());
