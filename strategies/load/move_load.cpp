@@ -265,7 +265,7 @@ class LoadMover {
     using scheduling::Refusal;
     if (auto refusal = why_not_looked_at(context_, node)) return refusal;
     if (std::ranges::find(taking_.unknown(), node) != taking_.unknown().end())
-      return Refusal{"AboveTarget", "its load is not known"};
+      return Refusal{"AboveTarget", "its {subject} is not known", "load"};
     if (!taking_.knows(node)) return std::nullopt;
     if (context_.cluster.base().node(node).unschedulable) return Refusal{"NodeCordoned", "the node is cordoned"};
     return Refusal{"AboveTarget", "its load is too high already"};

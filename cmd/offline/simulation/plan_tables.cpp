@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 #include <vector>
 
 #include "cmd/output.hpp"
@@ -45,23 +44,13 @@ std::vector<std::string> plain_row(std::vector<std::string> cells) {
 /// Benefit for disruption; "": the strategy does not balance.
 std::string score_text(const api::PlannedMove& move) { return move.score ? fmt::format("{:.1f}", *move.score) : ""; }
 
-/// Pods of the dump that have ended, by UID: when they leave, nothing takes their place.
-std::set<std::string_view> ended_pods(const Dump& dump) {
-  std::set<std::string_view> ended;
-  for (const auto& pod : dump.objects.pods) {
-    if (pod->is_terminal()) ended.insert(pod->meta.uid);
-  }
-  return ended;
-}
-
-std::string destination_of(const api::PlannedMove& move, const std::set<std::string_view>& ended) {
+std::string destination_of(const api::PlannedMove& move, const std::set<std::string>& ended) {
   if (!move.to.empty()) return move.to;
   return ended.contains(move.uid) ? "no replacement" : "nowhere fits";
 }
 
 /// `wide`: with the score of each move, where moves have one.
-std::string moves_table(const planning::Plan& plan, const Dump& dump, bool wide) {
-  const std::set<std::string_view> ended = ended_pods(dump);
+std::string moves_table(const planning::Plan& plan, const std::set<std::string>& ended, bool wide) {
   const bool has_scores =
       wide && std::ranges::any_of(plan.moves, [](const api::PlannedMove& move) { return move.score.has_value(); });
   const bool has_waves = std::ranges::any_of(plan.moves, [](const api::PlannedMove& move) { return move.wave > 0; });
@@ -217,7 +206,7 @@ void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const 
   }
   print_problems(problems);
   write_out(remarks.picture);
-  if (!plan.moves.empty()) print_out("\nMOVES\n{}", moves_table(plan, dump, remarks.is_wide));
+  if (!plan.moves.empty()) print_out("\nMOVES\n{}", moves_table(plan, remarks.ended_pods, remarks.is_wide));
   if (!plan.balance.empty()) print_out("\nBALANCE, before → after\n{}", balance_table(plan));
   for (const planning::StrategyResult& result : plan.strategies) {
     print_emptying(result);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "api/descheduler_policy.hpp"
@@ -12,10 +13,11 @@ namespace cmd {
 
 /// What is printed with a plan.
 struct PlanRemarks {
-  std::string caveats{};     ///< what the plan does not know; "": nothing
-  std::string picture{};     ///< of the nodes; "": none
-  std::string now_source{};  ///< where the time comes from
-  bool is_wide = false;      ///< with the score of each move, where moves have one
+  std::string caveats{};               ///< what the plan does not know; "": nothing
+  std::string picture{};               ///< of the nodes; "": none
+  std::string now_source{};            ///< where the time comes from
+  std::set<std::string> ended_pods{};  ///< by UID: nothing takes their place when they leave
+  bool is_wide = false;                ///< with the score of each move, where moves have one
 };
 
 /// Prints a plan for people, to standard output: what was passed over or is wrong with the input, moves, balance, freed

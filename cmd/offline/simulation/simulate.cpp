@@ -138,6 +138,14 @@ void make_plan(const SimulateOptions& options, const Question& question, const p
   note_gain_by_hints(std::move(input), answer.plan);
 }
 
+std::set<std::string> ended_pods(const scheduling::ClusterSnapshot& cluster) {
+  std::set<std::string> uids;
+  for (const scheduling::PodIndex pod : cluster.pods()) {
+    if (!cluster.is_active(pod)) uids.insert(cluster.pod(pod).meta.uid);
+  }
+  return uids;
+}
+
 void print_for_people(const SimulateOptions& options, const Question& question, const Answer& answer,
                       const reporting::Report& report) {
   const bool is_wide = options.output == "wide";
@@ -145,6 +153,7 @@ void print_for_people(const SimulateOptions& options, const Question& question, 
                {.caveats = answer.caveats,
                 .picture = is_wide ? reporting::block_picture(report, process_block_style()) : "",
                 .now_source = question.now.source,
+                .ended_pods = ended_pods(answer.snapshot),
                 .is_wide = is_wide},
                question.now.time);
   write_out(measured_tables(answer.measured, answer.snapshot));

@@ -204,7 +204,7 @@ TEST_F(SimulateByUsage, SaysWhyNoNodeMayTakeLoad) {
 
 TEST_F(SimulateByUsage, SaysThatPodsOnTheirWayOutDoNotCount) {
   std::string dump = dump_;
-  for (std::size_t at = 0; (at = dump.find("uid: u-hot", at)) != std::string::npos; at += 10)
+  for (std::size_t at = 0; (at = dump.find("uid: u-hot", at)) != std::string::npos; at += 60)
     dump.insert(at, "deletionTimestamp: \"2026-06-01T00:00:00Z\", ");
   options_.snapshot = write("leaving.yaml", dump);
   simulate("table");

@@ -174,7 +174,10 @@ class Refusals : public Simulate {
 };
 
 TEST_F(Refusals, DuplicatesThatNoOtherNodeMayHold) {
-  for (const char* name : {"a", "b"}) objects_.push_back(pod(name, "n1", "100m"));
+  for (const char* name : {"a", "b"}) {
+    objects_.push_back(pod(name, "n1", "100m"));
+    objects_.back()["metadata"]["ownerReferences"][0]["controller"] = true;
+  }
   objects_[1] = cordoned(node("n2"));
   const auto messages = [&] {
     std::vector<std::string> messages;
@@ -196,7 +199,10 @@ TEST_F(Refusals, DuplicatesThatNoOtherNodeMayHold) {
 /// They share their node because it may hold all of them, and the other one may not be left.
 TEST_F(Refusals, NoDuplicatesThatAnotherNodeMayHold) {
   objects_[0] = cordoned(node("n1"));
-  for (const char* name : {"a", "b"}) objects_.push_back(pod(name, "n1", "100m"));
+  for (const char* name : {"a", "b"}) {
+    objects_.push_back(pod(name, "n1", "100m"));
+    objects_.back()["metadata"]["ownerReferences"][0]["controller"] = true;
+  }
   EXPECT_EQ(plan("RemoveDuplicates")["refusals"], Json::array());
 }
 
@@ -224,7 +230,7 @@ TEST_F(Refusals, PreferredNodesThatAreFull) {
         {"preference",
          {{"matchExpressions", Json::array({{{"key", "disk"}, {"operator", "In"}, {"values", {"ssd"}}}})}}}}});
   EXPECT_EQ(refusal("PreferredPlacement"),
-            "other nodes match its preferred node affinity better, but it fits on none of them: 1 of 1 nodes: needs 1 "
+            "other nodes match its preferred node affinity better, but it fits on none of them: 1 of 1 nodes: needs 1000m "
             "of cpu, 100m are free (n2)");
   EXPECT_EQ(plan("PreferredPlacement", {{"preferences", {"PodAffinity"}}})["refusals"], Json::array());
   objects_[2]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1";
