@@ -22,7 +22,7 @@ scripts_are_clean() { git ls-files '*.sh' .ci/run | xargs shellcheck -x -S warni
 # Names of fields and constants that look like misspelt words.
 spelling_is_right() {
   git ls-files '*.md' '*.yaml' '*.cpp' '*.hpp' Makefile | grep -vE '^(test|dashboard)/' |
-    xargs codespell --quiet-level 3 --ignore-words-list inflight,kno,atleast,fro
+    xargs codespell --quiet-level 3 --ignore-words-list inflight,kno,atleast,fro,te
 }
 generated_is_current() { hack/generate.sh && git diff --exit-code -- crds docs/reference docs/troubleshooting.md config; }
 manifests_render() {

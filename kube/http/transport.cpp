@@ -74,12 +74,12 @@ bool suits_cpprest(const Request& request) {
 }  // namespace
 
 bool is_own_header(std::string_view name) {
-  constexpr std::array<std::string_view, 12> kOwn = {
+  constexpr std::array<std::string_view, 12> kOurHeaders = {
       "accept",     "connection", "content-length",    "content-type", "expect",  "host",
       "keep-alive", "te",         "transfer-encoding", "trailer",      "upgrade", "user-agent"};
   std::string lower(name);
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::ranges::find(kOwn, lower) != kOwn.end();
+  return std::ranges::find(kOurHeaders, lower) != kOurHeaders.end();
 }
 
 /// At most so many requests in flight; leases do not wait.

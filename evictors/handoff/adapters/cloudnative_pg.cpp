@@ -36,11 +36,11 @@ CnpgKeys keys_under(const std::string& prefix, const kube::ResourceType& cluster
 }
 
 const CnpgKeys& keys_of(const api::Pod& pod) {
-  static const CnpgKeys kOwn = keys_under("cnpg.io/", kCnpgClusters);
+  static const CnpgKeys kCnpg = keys_under("cnpg.io/", kCnpgClusters);
   static const CnpgKeys kEdb = keys_under("k8s.enterprisedb.io/", kEdbClusters);
   const auto& labels = pod.meta.labels;
   const bool is_edb = labels.contains(kEdb.cluster) || labels.contains(kEdb.role);
-  return is_edb && !labels.contains(kOwn.cluster) ? kEdb : kOwn;
+  return is_edb && !labels.contains(kCnpg.cluster) ? kEdb : kCnpg;
 }
 
 constexpr std::string_view kOldRole = "role";  // label of the role before cnpg.io/instanceRole
