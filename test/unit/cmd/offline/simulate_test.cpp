@@ -180,8 +180,9 @@ TEST_F(Refusals, DuplicatesThatNoOtherNodeMayHold) {
   }
   objects_[1] = cordoned(node("n2"));
   const auto messages = [&] {
+    const Json result = plan("RemoveDuplicates");
     std::vector<std::string> messages;
-    for (const Json& row : plan("RemoveDuplicates")["refusals"]) messages.push_back(row["message"]);
+    for (const Json& row : result["refusals"]) messages.push_back(row["message"]);
     return messages;
   };
   const std::string text = "2 pods of its owner and images are on its node, and no other node may hold any";
