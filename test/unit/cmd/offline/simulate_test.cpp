@@ -230,9 +230,10 @@ TEST_F(Refusals, PreferredNodesThatAreFull) {
       {{{"weight", 1},
         {"preference",
          {{"matchExpressions", Json::array({{{"key", "disk"}, {"operator", "In"}, {"values", {"ssd"}}}})}}}}});
-  EXPECT_EQ(refusal("PreferredPlacement"),
-            "other nodes match its preferred node affinity better, but it fits on none of them: 1 of 1 nodes: needs 1000m "
-            "of cpu, 100m are free (n2)");
+  EXPECT_EQ(
+      refusal("PreferredPlacement"),
+      "other nodes match its preferred node affinity better, but it fits on none of them: 1 of 1 nodes: needs 1000m "
+      "of cpu, 100m are free (n2)");
   EXPECT_EQ(plan("PreferredPlacement", {{"preferences", {"PodAffinity"}}})["refusals"], Json::array());
   objects_[2]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1";
   EXPECT_THAT(moved(plan("PreferredPlacement")), UnorderedElementsAre("a"));
