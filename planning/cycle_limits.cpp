@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "base/fair_share.hpp"
+
 namespace planning {
 namespace {
 
@@ -59,22 +61,12 @@ bool CycleTime::is_over_for(scheduling::NamespaceIndex ns) {
   return used > *share_;
 }
 
-/// The largest share that keeps the sum of all times, each cut off at the share, within half of the limit.
+/// Shares half of the limit among the namespaces by the time that they have used.
 void CycleTime::divide() {
   std::vector<base::Duration> times;
   for (const auto& [ns, time] : used_) times.push_back(time);
-  std::ranges::sort(times);
-  base::Duration left = *limit_ / 2;
-  share_ = base::Duration::max();
+  share_ = base::fair_share(std::move(times), *limit_ / 2).value_or(base::Duration::max());
   shared_at_ = total_;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    const base::Duration share = left / static_cast<base::Duration::rep>(times.size() - i);
-    if (times[i] > share) {
-      share_ = share;
-      return;
-    }
-    left -= times[i];
-  }
 }
 
 }  // namespace planning

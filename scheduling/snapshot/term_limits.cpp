@@ -10,6 +10,7 @@
 
 #include "api/core/terms/pod_bounds.hpp"
 #include "api/core/terms/term_hash.hpp"
+#include "base/fair_share.hpp"
 #include "scheduling/snapshot/term_shares.hpp"
 #include "scheduling/snapshot/update.hpp"
 
@@ -18,18 +19,6 @@ namespace {
 
 constexpr std::size_t kNoUse = std::numeric_limits<std::size_t>::max();
 
-/// The largest share that keeps the sum of all amounts, each cut off at the share, within `max`.
-std::size_t fair_share(std::vector<std::size_t> amounts, std::size_t max) {
-  std::ranges::sort(amounts);
-  std::size_t left = max;
-  for (std::size_t i = 0; i < amounts.size(); ++i) {
-    const std::size_t share = left / (amounts.size() - i);
-    if (amounts[i] > share) return share;
-    left -= amounts[i];
-  }
-  return std::numeric_limits<std::size_t>::max();
-}
-
 }  // namespace
 
 std::vector<std::size_t> beyond_share(std::span<const TermUse> uses, std::size_t max) {
@@ -37,7 +26,9 @@ std::vector<std::size_t> beyond_share(std::span<const TermUse> uses, std::size_t
   for (const TermUse& each : uses) by_namespace[each.ns] += each.terms;
   std::vector<std::size_t> amounts;
   for (const auto& [ns, terms] : by_namespace) amounts.push_back(terms);
-  const std::size_t share = std::max(fair_share(std::move(amounts), max), kMinTermsOfNamespace);
+  const std::size_t share =
+      std::max(base::fair_share(std::move(amounts), max).value_or(std::numeric_limits<std::size_t>::max()),
+               kMinTermsOfNamespace);
   std::unordered_map<std::uint32_t, std::size_t> taken;
   std::vector<std::size_t> beyond;
   for (std::size_t i = 0; i < uses.size(); ++i) {

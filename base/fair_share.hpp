@@ -1,0 +1,24 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace base {
+
+/// Max-min fairness: the largest share that keeps the sum of all amounts, each cut off at the share, within `max`.
+/// nullopt: the amounts fit as they are. `Amount`: an unsigned number or a duration, none below zero.
+template <typename Amount>
+std::optional<Amount> fair_share(std::vector<Amount> amounts, Amount max) {
+  std::ranges::sort(amounts);
+  Amount left = max;
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    const Amount share = left / static_cast<std::int64_t>(amounts.size() - i);
+    if (amounts[i] > share) return share;
+    left -= amounts[i];
+  }
+  return std::nullopt;
+}
+
+}  // namespace base
