@@ -61,14 +61,11 @@ error_code read_claim_ref(V& value, PersistentVolume& pv) {
   return error;
 }
 
-}  // namespace
-
-namespace {
-
-/// Kubernetes knows four. Each is compared with those of every free volume.
+/// Maximum number of access modes kept of one object, which are compared with those of each free volume. Kubernetes has
+/// four.
 constexpr std::size_t kMaxAccessModes = 8;
 
-/// Each once.
+/// Reads each mode once.
 template <typename V>
 error_code read_access_modes(V& value, std::vector<std::string>& modes) {
   std::vector<std::string> all;
