@@ -131,7 +131,7 @@ class DeckhouseReader {
                                                            : "";
   }
 
-  /// Of the params of the v1alpha1 strategy that stands for the one at `at`.
+  /// Returns the path of the params of the v1alpha1 strategy from which the one at `at` was made.
   FieldPath legacy_path(std::string_view strategy, const FieldPath& at) {
     const FieldPath params = strategies_at_.key(strategy).field("params");
     moved_.push_back({strategies_at_.key(strategy).text(), at.text()});

@@ -75,7 +75,7 @@ FieldPath path_of_member(const StrategySource& source, std::string_view member) 
   return at == source.members.end() ? source.at.field(member) : at->second;
 }
 
-/// Of "states[1]": of the item, if it stands elsewhere than the others of its list, else of the list.
+/// Returns the path of an item such as "states[1]" if it has one of its own, else the path of its list.
 FieldPath path_of_item(const StrategySource& source, std::string_view item) {
   const auto at = std::ranges::find(source.members, item, &std::pair<std::string, FieldPath>::first);
   return at == source.members.end() ? path_of_member(source, item.substr(0, item.find_first_of(".["))) : at->second;

@@ -58,7 +58,7 @@ class Workbench {
   /// Adds the drafts that have strategies, with what holds for all of them.
   void add_drafts(std::vector<Draft> drafts, const Draft& common);
   std::size_t drafts() const { return drafts_.size(); }
-  /// Of a reader that makes one form of another: what is said about `ours` is said about `theirs`.
+  /// Reports notes and errors about `ours` at `theirs`: for readers that first convert one input form to another.
   void move_paths(const std::vector<Origin>& moved) { moved_.insert(moved_.end(), moved.begin(), moved.end()); }
   /// Names, checks and hands over.
   Conversion finish();

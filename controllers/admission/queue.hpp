@@ -83,7 +83,7 @@ class AdmissionQueue {
   /// The Evacuation does not want to begin (any more): stops waiting and gives its reservation back; the token for it
   /// too, unless the attempt that it was for is among the `begun` ones.
   void withdraw(const api::ObjectKey& key, std::int32_t begun = 0);
-  /// As withdraw(), but only a request or reservation for an attempt after `begun`.
+  /// Withdraws a request or reservation only if it is for an attempt after `begun`. See withdraw().
   void withdraw_later_attempts(const api::ObjectKey& key, std::int32_t begun);
 
   /// No cache shows it any more, or it has ended. What a request that was under way meanwhile has left is dropped; what
@@ -99,7 +99,7 @@ class AdmissionQueue {
 
   /// Does anybody wait for what this one holds? A PodGroup that waits for several slots counts as one.
   bool is_waited_for(const api::ObjectKey& key) const;
-  /// As is_waited_for(), but for what T38 gives back: all except the slot of its workload.
+  /// Returns whether another Evacuation waits for a slot that T38 gives back: any but that of the workload.
   bool is_departure_waited_for(const api::ObjectKey& key) const;
 
   /// Its state cannot be stored, as this version of it: it holds and asks for nothing until observe() shows another

@@ -111,7 +111,7 @@ class Reservations {
   mutable std::mutex mutex_;
   std::map<api::ObjectKey, Reservation> reservations_;
   std::map<api::ObjectKey, std::pair<std::string, std::string>> pods_;  ///< of whom we know: name and uid
-  /// Of keep_place().
+  /// A place that keep_place() holds.
   struct KeptPlace {
     std::shared_ptr<const api::Pod> pod;
     std::string node;

@@ -112,7 +112,7 @@ class AdmissionScopes {
   std::int64_t parked() const;
   /// Returns true if an Evacuation that waits at one of these could go if one of those inside left.
   bool is_waited_for(const Ids& ids) const { return is_waited_for(ids, true); }
-  /// As is_waited_for(), if the one inside kept its workload.
+  /// Returns is_waited_for() without the workload scopes.
   bool is_departure_waited_for(const Ids& ids) const { return is_waited_for(ids, false); }
   bool total_is_full() const {
     const auto limit = total_limit();

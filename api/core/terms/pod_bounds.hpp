@@ -11,7 +11,7 @@ namespace api {
 std::size_t weight_of(const PodAffinityTerm& term);
 /// Sum over all pod (anti-)affinity terms, required and preferred ones.
 std::size_t pod_term_weight(const Affinity& affinity);
-/// The same for terms that, for a pod of namespace `ns`, name another namespace or select namespaces by labels.
+/// Sum over the terms that, for a pod of namespace `ns`, name another namespace or select namespaces by labels.
 std::size_t foreign_term_weight(const Affinity& affinity, std::string_view ns);
 /// Sum over all node affinity terms: 1 for every 16 values and keys.
 std::size_t node_term_weight(const Affinity& affinity);
