@@ -132,6 +132,8 @@ void Invariants::check_change(const api::Evacuation& evacuation) {
   placements_.check(evacuation);
   check_words(evacuation, before);
   check_stuck(evacuation, before);
+  const bool waited = before.phase == EvacuationPhase::kPending || before.phase == EvacuationPhase::kBackoff;
+  if (waited && status.phase == EvacuationPhase::kEvicting && left_by_others(status)) before.left_without_slot = true;
   before.phase = status.phase;
   before.attempt = status.attempt;
   before.conditions.clear();
@@ -196,8 +198,11 @@ void Invariants::check_terminal(const api::Evacuation& evacuation) {
 void Invariants::count(const api::Evacuation& evacuation, Holders& holders) const {
   const auto phase = evacuation.status.phase;
   const bool late = phase == EvacuationPhase::kVerifying && !left_by_others(evacuation.status);
-  const bool is_returned = goes_on_without_slot(evacuation.status) && phase != EvacuationPhase::kBackoff &&
-                           phase != EvacuationPhase::kPending && !api::is_terminal(phase);
+  const auto known = known_.find(evacuation.meta.uid);
+  const bool took_none = known != known_.end() && known->second.left_without_slot;
+  const bool is_returned = goes_on_without_slot(evacuation.status) && !took_none &&
+                           phase != EvacuationPhase::kBackoff && phase != EvacuationPhase::kPending &&
+                           !api::is_terminal(phase);
   const bool whole = late && !is_returned && evacuation.spec.hold_slot_until == api::HoldSlotUntil::kReplacementReady;
   if (holds_slot(evacuation.status) || whole) {
     ++holders.total;

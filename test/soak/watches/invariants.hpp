@@ -47,6 +47,7 @@ class Invariants {
     api::EvacuationPhase phase = api::EvacuationPhase::kPending;
     std::int32_t attempt = 0;
     bool stuck = false;                  ///< what it began was not taken back
+    bool left_without_slot = false;      ///< its pod left by others while it waited (T0c): nobody admitted that
     std::set<std::string> conditions{};  ///< "<type>/<reason>" of those that are True
   };
   struct Holders {
