@@ -13,7 +13,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "base/exposition/openmetrics.hpp"
+#include "base/openmetrics.hpp"
 
 namespace base {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reporting/plain_text.hpp"
+#include "planner/report/plain_text.hpp"
 
 namespace cmd {
 

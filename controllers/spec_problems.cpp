@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "controllers/schedule/schedule.hpp"
-#include "controllers/usage/wanted.hpp"
+#include "controllers/policy/schedule/schedule.hpp"
+#include "controllers/policy/usage/wanted.hpp"
 #include "usage/presets.hpp"
 
 namespace controllers {

@@ -3,7 +3,7 @@
 #include "api/descheduler_policy.hpp"
 #include "api/evacuation.hpp"
 #include "evictors/registry.hpp"
-#include "strategies/catalog.hpp"
+#include "planner/strategies/catalog.hpp"
 
 namespace controllers {
 

@@ -5,10 +5,10 @@
 #include <set>
 
 #include "evictors/eviction_api.hpp"
+#include "evictors/eviction_request/eviction_request.hpp"
 #include "evictors/handoff/annotation.hpp"
 #include "evictors/handoff/stateful_handoff.hpp"
 #include "evictors/kubevirt/kubevirt.hpp"
-#include "evictors/native/eviction_request.hpp"
 #include "evictors/surge/surge.hpp"
 #include "evictors/webhook/webhook.hpp"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds tests with sanitizers and runs them. usage: hack/sanitize.sh [gate|all|SUITE...]
-#   gate   what .ci/run does (the default): ThreadSanitizer over kube and serving, AddressSanitizer and
-#          UndefinedBehaviorSanitizer over api, kube and serving, with the instrumented libraries of the fuzzers
+#   gate   what .ci/run does (the default): ThreadSanitizer over kube and http_server, AddressSanitizer and
+#          UndefinedBehaviorSanitizer over api, kube and http_server, with the instrumented libraries of the fuzzers
 #   live   the operator with all its threads for a minute; seeds of the soak and nearly all of the controllers' tests have
 #          one thread, so that ThreadSanitizer sees little there
 #   SUITE… these under both: controllers, soak, integration, …
@@ -29,11 +29,11 @@ main() {
   mkdir -p "$OUT"
   case "${1:-gate}" in
     gate)
-      play tsan kube serving
-      play fuzz api kube serving
+      play tsan kube http_server
+      play fuzz api kube http_server
       ;;
     all)
-      mapfile -t suites < <(ls test/unit)
+      mapfile -t suites < <(ls test/unit test/unit/planner | grep -vx planner)
       for preset in tsan asan-ubsan; do play "$preset" "${suites[@]}" integration live soak; done
       ;;
     -h | --help) sed -n '2,/^[^#]/{/^#/!q;s/^# \{0,1\}//p}' "$0" && exit 0 ;;

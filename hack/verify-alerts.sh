@@ -44,7 +44,7 @@ for page in docs/runbooks/*.md; do
   [[ $page == */README.md ]] || grep -qF "runbook_url: $page" "$rules" || complain "$page: no alert names it"
 done
 while read -r metric; do
-  grep -rqF "\"$metric\"" --include='*.[ch]pp' base audit kube controllers cmd || complain "$rules: nobody writes $metric"
+  grep -rqF "\"$metric\"" --include='*.[ch]pp' base telemetry kube controllers cmd || complain "$rules: nobody writes $metric"
 done < <(metrics)
 while read -r alert; do
   alerts | grep -qx "$alert" || complain "docs/operations.md: there is no alert $alert"

@@ -10,7 +10,7 @@ export LC_ALL=C
 # Names that stand for any file, and files that exist only where they are described.
 examples='x.hpp x_test.cpp page.md slo.koordinator.sh karpenter.sh'
 # Folders whose sub-folders a page may name.
-packages='base api scheduling strategies planning extending reporting advising kube evictors usage serving audit simulator controllers cmd test docs config crds hack dashboard'
+packages='base api planner advisor kube evictors usage http_server telemetry simulator controllers cmd test docs config crds hack dashboard'
 # Records of earlier days: their paths are not followed.
 history='CHANGELOG.md'
 

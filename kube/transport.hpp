@@ -24,7 +24,7 @@ struct Request {
   std::string content_type;  ///< of `body`; empty without body
   std::string accept = "application/json";
   std::string body;
-  std::string traceparent;  ///< header of W3C Trace Context (tracing/span.hpp); empty: none is sent
+  std::string traceparent;  ///< header of W3C Trace Context (telemetry/tracing/span.hpp); empty: none is sent
   Flow flow = Flow::kRead;
   base::milliseconds timeout{34'000};  ///< total: wait for a connection, connect, send, answer
 

@@ -43,7 +43,8 @@ inline constexpr std::string_view kVirtApi =
     "simulator.evacuator.dev/virt-api";  ///< "down": its webhooks do not answer; "unauthorized": subresources answer
                                          ///< 401
 inline constexpr std::string_view kResponders =
-    "simulator.evacuator.dev/responders";  ///< of native Evictions: ResponderScript of simulator/native/sync.hpp
+    "simulator.evacuator.dev/responders";  ///< of native Evictions: ResponderScript of
+                                           ///< simulator/eviction_request/sync.hpp
 
 // --- on nodes
 inline constexpr std::string_view kDead =

@@ -10,7 +10,7 @@
 #include "api/json/json.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "scheduling/scoring/resource_scores.hpp"
+#include "planner/scheduling/scoring/resource_scores.hpp"
 #include "simulator/actor.hpp"
 #include "simulator/controllers/kubelet.hpp"
 #include "simulator/controllers/node_lifecycle.hpp"

@@ -10,7 +10,7 @@
 #include "api/core/protobuf/envelope.hpp"
 #include "api/json/yaml.hpp"
 #include "base/base64.hpp"
-#include "serving/server.hpp"
+#include "http_server/server.hpp"
 #include "simulator/api/failure.hpp"
 #include "simulator/api/request_info.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "base/log.hpp"
 #include "base/result.hpp"
-#include "serving/certificates.hpp"
+#include "http_server/certificates.hpp"
 #include "simulator/api/server.hpp"
 
 namespace serving {

@@ -39,7 +39,7 @@ struct ContainerAdvice {
   std::int32_t days = 0;                        ///< that count
   std::optional<base::TimePoint> first_sample;
   std::optional<base::TimePoint> last_sample;
-  std::string sketch;  ///< the past, for the operator's next leader (advising/running/codec.hpp)
+  std::string sketch;  ///< the past, for the operator's next leader (advisor/rolling/codec.hpp)
   friend bool operator==(const ContainerAdvice&, const ContainerAdvice&) = default;
 };
 

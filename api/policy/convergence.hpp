@@ -17,7 +17,7 @@ namespace api {
 struct ConvergenceSettings {
   /// Cycles in vain, without a gain between them, after which a strategy stops; 0: never. 0 … 100. A cycle without gain
   /// is in vain only if the next plan relieves the same nodes again or takes moves back
-  /// (planning/balance/convergence.hpp).
+  /// (planner/plan/balance/convergence.hpp).
   std::int32_t patience = 5;
   double min_score = 0;  ///< moves of balance strategies that score less stay out of the plan: 0 … 100
   friend bool operator==(const ConvergenceSettings&, const ConvergenceSettings&) = default;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "advising/nodes.hpp"
+#include "advisor/nodes.hpp"
 #include "cmd/advise/prometheus.hpp"
 #include "usage/matching.hpp"
 

@@ -1,11 +1,11 @@
-#include "advising/nodes.hpp"
+#include "advisor/nodes.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "advising/patches.hpp"
+#include "advisor/patches.hpp"
 #include "api/core/codec.hpp"
 #include "api/json/json_access.hpp"
 #include "cmd/advise/commands.hpp"
@@ -14,7 +14,7 @@
 #include "cmd/advise/prometheus.hpp"
 #include "cmd/session/session.hpp"
 #include "cmd/table.hpp"
-#include "reporting/plain_text.hpp"
+#include "planner/report/plain_text.hpp"
 #include "usage/matching.hpp"
 
 namespace cmd::advise {

@@ -8,8 +8,8 @@
 #include <map>
 #include <memory>
 
-#include "advising/parse/csv.hpp"
-#include "advising/parse/top_log.hpp"
+#include "advisor/parse/csv.hpp"
+#include "advisor/parse/top_log.hpp"
 #include "cmd/input/files.hpp"
 
 namespace cmd::advise {

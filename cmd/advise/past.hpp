@@ -2,8 +2,8 @@
 
 /// The history that `advise requests` works with, from wherever the flags say.
 
-#include "advising/history.hpp"
-#include "advising/requests.hpp"
+#include "advisor/history.hpp"
+#include "advisor/requests.hpp"
 #include "base/result.hpp"
 #include "cmd/advise/commands.hpp"
 #include "cmd/advise/prometheus.hpp"

@@ -5,14 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "advising/placement/advise.hpp"
+#include "advisor/placement/advise.hpp"
 #include "cmd/advise/commands.hpp"
 #include "cmd/advise/placement_view.hpp"
 #include "cmd/input/files.hpp"
 #include "cmd/offline/dump.hpp"
 #include "cmd/session/cluster.hpp"
 #include "cmd/session/session.hpp"
-#include "controllers/usage/rounds.hpp"
+#include "controllers/policy/usage/rounds.hpp"
 #include "usage/parse/file.hpp"
 
 namespace cmd::advise {

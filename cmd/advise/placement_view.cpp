@@ -6,7 +6,7 @@
 
 #include "cmd/advise/risk_rows.hpp"
 #include "cmd/table.hpp"
-#include "reporting/plain_text.hpp"
+#include "planner/report/plain_text.hpp"
 
 namespace cmd::advise {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "advising/placement/report.hpp"
+#include "advisor/placement/report.hpp"
 #include "api/json/json.hpp"
 
 namespace cmd::advise {

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "advising/patches.hpp"
-#include "advising/running/codec.hpp"
+#include "advisor/patches.hpp"
+#include "advisor/rolling/codec.hpp"
 #include "api/advice/resource_advice.hpp"
 #include "api/json/json_access.hpp"
 #include "cmd/advise/commands.hpp"

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "advising/patches.hpp"
+#include "advisor/patches.hpp"
 #include "cmd/table.hpp"
-#include "reporting/plain_text.hpp"
+#include "planner/report/plain_text.hpp"
 
 namespace cmd::advise {
 namespace {

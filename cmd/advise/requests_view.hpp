@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "advising/requests.hpp"
-#include "advising/waste.hpp"
+#include "advisor/requests.hpp"
+#include "advisor/waste.hpp"
 #include "api/json/json.hpp"
 
 namespace cmd::advise {

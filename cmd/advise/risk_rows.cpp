@@ -7,7 +7,7 @@
 #include <map>
 
 #include "cmd/table.hpp"
-#include "reporting/plain_text.hpp"
+#include "planner/report/plain_text.hpp"
 
 namespace cmd::advise {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "advising/placement/report.hpp"
+#include "advisor/placement/report.hpp"
 
 namespace cmd::advise {
 

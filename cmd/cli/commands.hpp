@@ -4,10 +4,10 @@
 /// `options` and then runs the command; its exit code goes into `exit_code`. All references must outlive the parse.
 
 #include "cmd/commands.hpp"
+#include "cmd/convert/convert.hpp"
 #include "cmd/explain/explain.hpp"
 #include "cmd/extender/extender.hpp"
 #include "cmd/offline/audit.hpp"
-#include "cmd/offline/convert.hpp"
 
 namespace CLI {
 class App;

@@ -6,9 +6,9 @@
 
 #include "api/pod_group.hpp"
 #include "controllers/admission/queue.hpp"
-#include "controllers/config/operator_config.hpp"
+#include "controllers/evacuation/origin/origin.hpp"
+#include "controllers/operator/operator_config.hpp"
 #include "controllers/policy/decide.hpp"
-#include "controllers/signing/origin.hpp"
 
 namespace cmd::plugin {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "audit/query.hpp"
 #include "cmd/explain/opinion.hpp"
 #include "cmd/offline/dump.hpp"
 #include "cmd/offline/policy_files.hpp"
@@ -13,6 +12,7 @@
 #include "cmd/plugin/commands.hpp"
 #include "cmd/session/target.hpp"
 #include "kube/config/process_environment.hpp"
+#include "telemetry/audit/query.hpp"
 
 namespace cmd {
 namespace {

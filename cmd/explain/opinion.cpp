@@ -10,13 +10,13 @@
 #include "api/meta/label_value.hpp"
 #include "base/side_by_side.hpp"
 #include "cmd/drain/request.hpp"
-#include "planning/evacuating_pods.hpp"
-#include "planning/planner.hpp"
-#include "scheduling/evictability_rules.hpp"
-#include "scheduling/pdb_budget.hpp"
-#include "scheduling/predicates.hpp"
-#include "scheduling/snapshot/autoscaler_marks.hpp"
-#include "scheduling/snapshot/snapshot_keeper.hpp"
+#include "planner/plan/evacuating_pods.hpp"
+#include "planner/plan/planner.hpp"
+#include "planner/scheduling/evictability_rules.hpp"
+#include "planner/scheduling/pdb_budget.hpp"
+#include "planner/scheduling/predicates.hpp"
+#include "planner/snapshot/autoscaler_marks.hpp"
+#include "planner/snapshot/snapshot_keeper.hpp"
 
 namespace cmd::plugin {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/clock.hpp"
 #include "cmd/explain/admission.hpp"
 #include "cmd/explain/cycles.hpp"
-#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
 
 namespace cmd::plugin {
 

@@ -8,8 +8,8 @@
 #include "api/core/kinds.hpp"
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
-#include "controllers/placement/hints.hpp"
-#include "extending/decision.hpp"
+#include "cmd/extender/decision.hpp"
+#include "controllers/webhooks/placement/hints.hpp"
 #include "kube/runtime/store.hpp"
 
 namespace cmd {

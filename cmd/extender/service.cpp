@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "controllers/ops/address.hpp"
+#include "http_server/address.hpp"
 
 namespace cmd {
 namespace {

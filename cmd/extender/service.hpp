@@ -6,10 +6,10 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/metrics.hpp"
-#include "extending/config.hpp"
-#include "extending/decision.hpp"
-#include "extending/load_keeper.hpp"
-#include "serving/server.hpp"
+#include "cmd/extender/config.hpp"
+#include "cmd/extender/decision.hpp"
+#include "cmd/extender/load_keeper.hpp"
+#include "http_server/server.hpp"
 
 namespace cmd {
 

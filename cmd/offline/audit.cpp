@@ -7,13 +7,13 @@
 
 #include "api/json/json.hpp"
 #include "api/json/yaml.hpp"
-#include "audit/query.hpp"
-#include "audit/verify.hpp"
+#include "base/crypto/key.hpp"
 #include "cmd/input/files.hpp"
 #include "cmd/output.hpp"
 #include "cmd/table.hpp"
-#include "controllers/signing/keys.hpp"
-#include "signing/key.hpp"
+#include "controllers/evacuation/origin/keys.hpp"
+#include "telemetry/audit/query.hpp"
+#include "telemetry/audit/verify.hpp"
 
 namespace cmd {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "kube/config/process_environment.hpp"
-#include "reporting/picture/blocks.hpp"
+#include "planner/report/picture/blocks.hpp"
 
 namespace cmd {
 

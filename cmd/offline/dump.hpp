@@ -10,7 +10,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "cmd/input/dump_time.hpp"
-#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
 
 namespace cmd {
 

@@ -7,9 +7,9 @@
 #include "api/descheduler_policy.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "planning/plan_spec.hpp"
-#include "scheduling/measured_usage.hpp"
-#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "planner/plan/plan_spec.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
+#include "planner/snapshot/measured_usage.hpp"
 
 namespace cmd {
 

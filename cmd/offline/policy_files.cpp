@@ -13,7 +13,7 @@
 #include "cmd/input/files.hpp"
 #include "cmd/table.hpp"
 #include "evictors/registry.hpp"
-#include "strategies/catalog.hpp"
+#include "planner/strategies/catalog.hpp"
 
 namespace cmd {
 namespace {

@@ -11,9 +11,9 @@
 #include <optional>
 
 #include "api/json/json.hpp"
-#include "reporting/html.hpp"
-#include "reporting/picture/svg.hpp"
-#include "reporting/report_json.hpp"
+#include "planner/report/html.hpp"
+#include "planner/report/picture/svg.hpp"
+#include "planner/report/report_json.hpp"
 
 namespace cmd {
 namespace {

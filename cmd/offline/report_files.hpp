@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "reporting/report.hpp"
+#include "planner/report/report.hpp"
 
 namespace cmd {
 

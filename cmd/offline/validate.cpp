@@ -14,8 +14,8 @@
 #include "cmd/output.hpp"
 #include "controllers/spec_problems.hpp"
 #include "evictors/registry.hpp"
-#include "reporting/plain_text.hpp"
-#include "reporting/summary.hpp"
+#include "planner/report/plain_text.hpp"
+#include "planner/report/summary.hpp"
 
 namespace cmd {
 namespace {

@@ -9,7 +9,7 @@
 #include "api/meta/service_uses.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/output.hpp"
-#include "controllers/http_services.hpp"
+#include "controllers/operator/http_services.hpp"
 
 namespace cmd {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "controllers/once/once_run.hpp"
+#include "controllers/policy/once_run.hpp"
 
 namespace cmd {
 

@@ -1,14 +1,14 @@
 #include <string>
 #include <utility>
 
+#include "base/allocator.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/output.hpp"
 #include "cmd/run/options.hpp"
 #include "cmd/run/process.hpp"
 #include "cmd/signals.hpp"
 #include "cmd/version/version.hpp"
-#include "controllers/config/audit_config.hpp"
-#include "controllers/memory.hpp"
+#include "controllers/operator/audit_config.hpp"
 #include "kube/config/config.hpp"
 #include "kube/config/process_environment.hpp"
 

@@ -6,7 +6,7 @@
 #include "base/result.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/once/watch.hpp"
-#include "controllers/config/operator_config.hpp"
+#include "controllers/operator/operator_config.hpp"
 
 namespace cmd {
 

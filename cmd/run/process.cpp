@@ -8,7 +8,7 @@
 #include "cmd/output.hpp"
 #include "cmd/run/threads.hpp"
 #include "cmd/version/version.hpp"
-#include "controllers/config/audit_config.hpp"
+#include "controllers/operator/audit_config.hpp"
 #include "kube/runtime/discovery_watch.hpp"
 #include "usage/sources/make_source.hpp"
 

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <thread>
 
-#include "audit/log.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/metrics.hpp"
@@ -22,14 +21,15 @@
 #include "cmd/run/outlets.hpp"
 #include "cmd/run/servers.hpp"
 #include "cmd/signals.hpp"
-#include "controllers/config/operator_config.hpp"
-#include "controllers/http_services.hpp"
-#include "controllers/operator.hpp"
-#include "controllers/ops/process_metrics.hpp"
-#include "controllers/signing/keys.hpp"
+#include "controllers/evacuation/origin/keys.hpp"
+#include "controllers/observability/process_metrics.hpp"
+#include "controllers/operator/http_services.hpp"
+#include "controllers/operator/operator.hpp"
+#include "controllers/operator/operator_config.hpp"
 #include "controllers/webhooks/certificates.hpp"
 #include "controllers/webhooks/stand_aside.hpp"
 #include "kube/config/config.hpp"
+#include "telemetry/audit/log.hpp"
 
 namespace cmd {
 

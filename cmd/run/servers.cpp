@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "controllers/ops/answer_meter.hpp"
+#include "controllers/observability/answer_meter.hpp"
 
 namespace cmd {
 namespace {

@@ -10,11 +10,11 @@
 #include "base/log.hpp"
 #include "base/metrics.hpp"
 #include "base/result.hpp"
-#include "controllers/config/operator_config.hpp"
-#include "controllers/ops/access_reviews.hpp"
-#include "controllers/ops/health_server.hpp"
-#include "controllers/ops/metrics_server.hpp"
-#include "controllers/ops/webhook_server.hpp"
+#include "controllers/observability/access_reviews.hpp"
+#include "controllers/observability/metrics_server.hpp"
+#include "controllers/operator/health_server.hpp"
+#include "controllers/operator/operator_config.hpp"
+#include "controllers/webhooks/webhook_server.hpp"
 #include "kube/client.hpp"
 
 namespace cmd {

@@ -4,7 +4,7 @@
 
 #include "api/core/codec.hpp"
 #include "kube/storage_resources.hpp"
-#include "scheduling/scoring/scheduler_rules.hpp"
+#include "planner/scheduling/scoring/scheduler_rules.hpp"
 
 namespace cmd::plugin {
 namespace {

@@ -7,7 +7,7 @@
 #include "api/descheduler_policy.hpp"
 #include "api/evacuation.hpp"
 #include "cmd/session/session.hpp"
-#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
 
 namespace cmd::plugin {
 

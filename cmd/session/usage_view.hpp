@@ -9,7 +9,7 @@
 #include "api/json/json.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "controllers/usage/wanted.hpp"
+#include "controllers/policy/usage/wanted.hpp"
 #include "usage/samples.hpp"
 
 namespace cmd {

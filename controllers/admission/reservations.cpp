@@ -11,8 +11,8 @@
 #include "api/vocabulary/blockers.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
-#include "scheduling/predicates.hpp"
-#include "scheduling/snapshot/object_order.hpp"
+#include "planner/scheduling/predicates.hpp"
+#include "planner/snapshot/object_order.hpp"
 
 namespace controllers {
 namespace {

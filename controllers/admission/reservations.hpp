@@ -15,8 +15,8 @@
 #include "api/core/kinds.hpp"
 #include "api/evacuation.hpp"
 #include "controllers/admission/queue.hpp"
-#include "scheduling/overlay.hpp"
-#include "scheduling/snapshot/snapshot_keeper.hpp"
+#include "planner/scheduling/overlay.hpp"
+#include "planner/snapshot/snapshot_keeper.hpp"
 
 namespace controllers {
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "advising/running/running_history.hpp"
+#include "advisor/rolling/running_history.hpp"
 #include "api/advice/resource_advice.hpp"
 #include "controllers/advice/workloads.hpp"
 #include "usage/parse/metrics_server.hpp"

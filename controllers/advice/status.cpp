@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "advising/patches.hpp"
-#include "advising/running/codec.hpp"
+#include "advisor/patches.hpp"
+#include "advisor/rolling/codec.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
 #include "base/text.hpp"

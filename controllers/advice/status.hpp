@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "advising/requests.hpp"
+#include "advisor/requests.hpp"
 #include "api/advice/resource_advice.hpp"
 #include "controllers/advice/book.hpp"
 
@@ -14,7 +14,7 @@ namespace controllers::advice {
 inline constexpr std::size_t kMostSketchBytes = 32 * 1024;
 
 /// What is said about the workload now, by the days before `now`: the rules are those of `advise requests`
-/// (advising/requests.hpp). Pure. Texts are bounded as the CRD has it, and the sketches of all containers together by
+/// (advisor/requests.hpp). Pure. Texts are bounded as the CRD has it, and the sketches of all containers together by
 /// kMostSketchBytes: one that does not fit is left out, and that container's past begins anew with the next leader.
 api::ResourceAdviceStatus advice_status(const advising::WorkloadKey& key, const Kept& kept, advising::Rules rules,
                                         base::TimePoint now);

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "advising/workloads.hpp"
+#include "advisor/workloads.hpp"
 #include "api/core/kinds.hpp"
 
 namespace controllers::advice {

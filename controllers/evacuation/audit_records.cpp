@@ -6,7 +6,7 @@
 #include "api/origin.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/events.hpp"
-#include "controllers/evacuation/memory/refused_writes.hpp"
+#include "controllers/evacuation/refused_writes.hpp"
 
 namespace controllers::evacuation {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "api/evacuation.hpp"
-#include "audit/record.hpp"
 #include "evictors/evictor.hpp"
+#include "telemetry/audit/record.hpp"
 
 namespace controllers::evacuation {
 

@@ -9,7 +9,7 @@
 #include "api/evacuation/stored.hpp"
 #include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
-#include "controllers/status_patch.hpp"
+#include "kube/status_patch.hpp"
 
 namespace controllers::evacuation {
 namespace {

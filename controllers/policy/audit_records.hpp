@@ -11,9 +11,9 @@
 
 #include "api/descheduler_policy.hpp"
 #include "api/evacuation.hpp"
-#include "audit/record.hpp"
 #include "base/result.hpp"
 #include "controllers/policy/decide.hpp"
+#include "telemetry/audit/record.hpp"
 
 namespace controllers {
 

@@ -10,10 +10,10 @@
 #include "api/meta/well_known.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
-#include "strategies/lifetime/pod_criteria.hpp"
-#include "strategies/lifetime/pod_life_time.hpp"
-#include "strategies/lifetime/remove_failed_pods.hpp"
-#include "strategies/lifetime/remove_pods_having_too_many_restarts.hpp"
+#include "planner/strategies/lifetime/pod_criteria.hpp"
+#include "planner/strategies/lifetime/pod_life_time.hpp"
+#include "planner/strategies/lifetime/remove_failed_pods.hpp"
+#include "planner/strategies/lifetime/remove_pods_having_too_many_restarts.hpp"
 
 namespace controllers {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "controllers/policy/audit_records.hpp"
-#include "planning/evacuating_pods.hpp"
-#include "planning/planner.hpp"
+#include "planner/plan/evacuating_pods.hpp"
+#include "planner/plan/planner.hpp"
 
 namespace controllers {
 namespace {

@@ -12,10 +12,10 @@
 #include "base/clock.hpp"
 #include "controllers/policy/decide.hpp"
 #include "controllers/policy/forbidden.hpp"
-#include "planning/plan_spec.hpp"
-#include "planning/planner.hpp"
-#include "scheduling/snapshot/cluster_snapshot.hpp"
-#include "strategies/lifetime/restart_history.hpp"
+#include "planner/plan/plan_spec.hpp"
+#include "planner/plan/planner.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
+#include "planner/strategies/lifetime/restart_history.hpp"
 
 namespace controllers {
 

@@ -3,8 +3,8 @@
 #include "api/vocabulary/reasons.hpp"
 #include "controllers/policy/circuit.hpp"
 #include "controllers/policy/history.hpp"
+#include "controllers/policy/schedule/schedule.hpp"
 #include "controllers/policy/waves.hpp"
-#include "controllers/schedule/schedule.hpp"
 #include "evictors/timeouts.hpp"
 
 #include <fmt/format.h>

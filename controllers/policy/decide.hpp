@@ -14,10 +14,10 @@
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "controllers/gates/verdict.hpp"
-#include "controllers/schedule/calendar.hpp"
-#include "controllers/usage/report.hpp"
-#include "planning/planner.hpp"
+#include "controllers/policy/gates/verdict.hpp"
+#include "controllers/policy/schedule/calendar.hpp"
+#include "controllers/policy/usage/report.hpp"
+#include "planner/plan/planner.hpp"
 
 namespace controllers {
 

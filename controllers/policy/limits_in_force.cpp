@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "controllers/schedule/schedule.hpp"
+#include "controllers/policy/schedule/schedule.hpp"
 
 namespace controllers {
 namespace {

@@ -9,10 +9,10 @@
 #include "api/evacuation/stored_times.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
-#include "controllers/once/once_run.hpp"
 #include "controllers/policy/balance/convergence.hpp"
 #include "controllers/policy/circuit.hpp"
-#include "controllers/policy/running/phase_timer.hpp"
+#include "controllers/policy/cycle/phase_timer.hpp"
+#include "controllers/policy/once_run.hpp"
 #include "controllers/spec_problems.hpp"
 
 namespace controllers {

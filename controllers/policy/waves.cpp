@@ -10,7 +10,7 @@
 #include "api/meta/well_known.hpp"
 #include "base/time/stored_time.hpp"
 #include "evictors/timeouts.hpp"
-#include "strategies/catalog.hpp"
+#include "planner/strategies/catalog.hpp"
 
 namespace controllers {
 namespace {

@@ -10,7 +10,7 @@
 #include "api/json/json.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "serving/certificates.hpp"
+#include "http_server/certificates.hpp"
 
 namespace controllers::webhooks {
 

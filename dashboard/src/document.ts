@@ -1,4 +1,4 @@
-// The document that `evacuator simulate --report` embeds (reporting/report_json.cpp writes it).
+// The document that `evacuator simulate --report` embeds (planner/report/report_json.cpp writes it).
 
 export const FORMAT = 1;
 

@@ -11,7 +11,7 @@ page=docs/reference/metrics.md
 broken=0
 complain_each() { while IFS= read -r line; do echo "$line"; broken=1; done; }
 
-made() { grep -rhoP --include='*.[ch]pp' '"\K(evacuator|process)_[a-z_]+(?=")' base audit kube controllers cmd/run | sort -u; }
+made() { grep -rhoP --include='*.[ch]pp' '"\K(evacuator|process)_[a-z_]+(?=")' base telemetry kube controllers cmd/run | sort -u; }
 told() { sed -nE 's/^\| `([a-z_]+)` \| (counter|gauge|histogram) \|.*/\1/p' "$page" | sort; }
 # A histogram has three kinds of series.
 families() { sed -E 's/_(bucket|sum|count)$//' | sort -u; }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/predicates.hpp"
-#include "scheduling/scoring/resource_scores.hpp"
+#include "planner/scheduling/predicates.hpp"
+#include "planner/scheduling/scoring/resource_scores.hpp"
 #include "simulator/actor.hpp"
 #include "simulator/event_recorder.hpp"
 #include "simulator/scheduler/view.hpp"
@@ -15,11 +15,11 @@
 
 namespace simulator {
 
-/// Binds pods to nodes: the filters of scheduling/predicates.hpp, then the best sum of free capacity and preferences,
-/// as kube-scheduler's default profile scores them (scheduling/scoring/resource_scores.hpp,
-/// scheduling/scoring/preferences.hpp); ties go to the node with fewer pods, then by name. What does not fit gets
-/// condition PodScheduled False (Unschedulable) and an event and is tried again when something changes that may help,
-/// after a pause of 1 s that doubles up to 10 s. No preemption.
+/// Binds pods to nodes: the filters of planner/scheduling/predicates.hpp, then the best sum of free capacity and
+/// preferences, as kube-scheduler's default profile scores them (planner/scheduling/scoring/resource_scores.hpp,
+/// planner/scheduling/scoring/preferences.hpp); ties go to the node with fewer pods, then by name. What does not fit
+/// gets condition PodScheduled False (Unschedulable) and an event and is tried again when something changes that may
+/// help, after a pause of 1 s that doubles up to 10 s. No preemption.
 class Scheduler final : public Actor {
  public:
   Scheduler(Store& store, EventRecorder& events,

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "scheduling/scoring/preferences.hpp"
+#include "planner/scheduling/scoring/preferences.hpp"
 #include "simulator/scheduler/scheduler.hpp"
 
 namespace simulator {

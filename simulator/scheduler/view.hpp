@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "api/core/codec.hpp"
-#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
 #include "simulator/journal.hpp"
 #include "simulator/store.hpp"
 

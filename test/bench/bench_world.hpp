@@ -15,7 +15,7 @@
 #include "api/json/json.hpp"
 #include "base/clock.hpp"
 #include "base/metrics.hpp"
-#include "controllers/operator.hpp"
+#include "controllers/operator/operator.hpp"
 #include "kube/client.hpp"
 #include "kube/http/transport.hpp"
 #include "kube/rate_limiter.hpp"

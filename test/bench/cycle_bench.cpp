@@ -3,8 +3,8 @@
 #include <fstream>
 
 #include "api/descheduler_policy.hpp"
-#include "planning/planner.hpp"
-#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "planner/plan/planner.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
 #include "test/builders/bench_cluster.hpp"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "planning/planner.hpp"
+#include "planner/plan/planner.hpp"
 #include "test/builders/cluster.hpp"
 #include "test/scenarios/fragmentation/clusters.hpp"
 

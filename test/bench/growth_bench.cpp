@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "api/core/codec.hpp"
-#include "planning/planner.hpp"
+#include "planner/plan/planner.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "serving/server.hpp"
+#include "http_server/server.hpp"
 #include "test/e2e/harness/process.hpp"
 #include "test/fakes/http_get.hpp"
 #include "test/fakes/temp_folder.hpp"

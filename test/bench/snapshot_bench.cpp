@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduling/snapshot/snapshot_keeper.hpp"
+#include "planner/snapshot/snapshot_keeper.hpp"
 #include "test/builders/bench_cluster.hpp"
 
 namespace {

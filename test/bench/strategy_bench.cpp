@@ -10,8 +10,8 @@
 #include <memory>
 
 #include "api/descheduler_policy.hpp"
-#include "planning/planner.hpp"
-#include "strategies/catalog.hpp"
+#include "planner/plan/planner.hpp"
+#include "planner/strategies/catalog.hpp"
 #include "test/bench/allocations.hpp"
 #include "test/builders/bench_cluster.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "controllers/usage/rounds.hpp"
+#include "controllers/policy/usage/rounds.hpp"
 #include "usage/history.hpp"
 #include "usage/parse/koordinator.hpp"
 #include "usage/parse/metrics_server.hpp"

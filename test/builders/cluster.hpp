@@ -9,7 +9,7 @@
 
 #include "api/core/kinds.hpp"
 #include "api/meta/well_known.hpp"
-#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
 
 namespace builders {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduling/measured_usage.hpp"
+#include "planner/snapshot/measured_usage.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace builders {

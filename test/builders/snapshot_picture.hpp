@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
 
 namespace builders {
 

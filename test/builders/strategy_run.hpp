@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/evictability_rules.hpp"
-#include "strategies/catalog.hpp"
+#include "planner/scheduling/evictability_rules.hpp"
+#include "planner/strategies/catalog.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace builders {

@@ -12,8 +12,8 @@
 #include "api/descheduler_policy.hpp"
 #include "api/json/field_path.hpp"
 #include "base/result.hpp"
-#include "scheduling/measured_usage.hpp"
-#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
+#include "planner/snapshot/measured_usage.hpp"
 #include "test/conformance/deviations.hpp"
 
 namespace conformance {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "api/upstream/policy.hpp"
-#include "planning/planner.hpp"
-#include "strategies/catalog.hpp"
+#include "cmd/convert/policy.hpp"
+#include "planner/plan/planner.hpp"
+#include "planner/strategies/catalog.hpp"
 #include "test/conformance/conformance_case.hpp"
 
 namespace conformance {

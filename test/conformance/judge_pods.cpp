@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "planning/cycle_limits.hpp"
-#include "scheduling/evictability_rules.hpp"
-#include "scheduling/predicates.hpp"
+#include "planner/plan/cycle_limits.hpp"
+#include "planner/scheduling/evictability_rules.hpp"
+#include "planner/scheduling/predicates.hpp"
 #include "test/conformance/conformance_case.hpp"
 
 namespace conformance {

@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
-#include "planning/cycle_limits.hpp"
-#include "scheduling/evictability_rules.hpp"
-#include "strategies/catalog.hpp"
+#include "planner/plan/cycle_limits.hpp"
+#include "planner/scheduling/evictability_rules.hpp"
+#include "planner/strategies/catalog.hpp"
 #include "test/conformance/conformance_case.hpp"
 
 namespace conformance {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "serving/server.hpp"
+#include "http_server/server.hpp"
 
 namespace fakes {
 

@@ -4,8 +4,8 @@
 
 #include "api/descheduler_policy.hpp"
 #include "base/clock.hpp"
-#include "planning/planner.hpp"
-#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "planner/plan/planner.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
 
 namespace cmd {
 

@@ -8,8 +8,8 @@
 
 #include "cmd/output.hpp"
 #include "cmd/table.hpp"
-#include "reporting/plain_text.hpp"
-#include "reporting/summary.hpp"
+#include "planner/report/plain_text.hpp"
+#include "planner/report/summary.hpp"
 
 namespace cmd {
 namespace {

@@ -18,12 +18,12 @@
 #include "cmd/offline/simulation/plan_json.hpp"
 #include "cmd/offline/simulation/plan_tables.hpp"
 #include "cmd/output.hpp"
-#include "planning/evacuating_pods.hpp"
-#include "planning/planner.hpp"
-#include "reporting/picture/blocks.hpp"
-#include "reporting/plain_text.hpp"
-#include "reporting/summary.hpp"
-#include "scheduling/scoring/scheduler_rules.hpp"
+#include "planner/plan/evacuating_pods.hpp"
+#include "planner/plan/planner.hpp"
+#include "planner/report/picture/blocks.hpp"
+#include "planner/report/plain_text.hpp"
+#include "planner/report/summary.hpp"
+#include "planner/scheduling/scoring/scheduler_rules.hpp"
 
 namespace cmd {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "controllers/evacuation/phases/status_builder.hpp"
 #include "evictors/classify.hpp"
-#include "scheduling/pdb_budget.hpp"
+#include "planner/scheduling/pdb_budget.hpp"
 
 /// What an answer that says "not now" leads to, and how long it may (T12, T13).
 namespace controllers::evacuation {

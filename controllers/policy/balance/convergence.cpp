@@ -11,8 +11,8 @@
 
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
-#include "planning/balance/convergence.hpp"
-#include "strategies/strategy.hpp"
+#include "planner/plan/balance/convergence.hpp"
+#include "planner/strategies/strategy.hpp"
 
 namespace controllers {
 namespace {

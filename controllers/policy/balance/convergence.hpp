@@ -7,9 +7,9 @@
 namespace controllers {
 
 /// Joins what the cycle planned with what status.balance remembers, and takes the moves of strategies that have stopped
-/// (planning/balance/convergence.hpp), and the soft taints that these asked for, out of the outcome. A change of the
-/// spec begins anew. REQUIRES: no move was taken out before.
-/// `continues`: an earlier plan goes on after one of its waves.
+/// (planner/plan/balance/convergence.hpp), and the soft taints that these asked for, out of the outcome. A change of
+/// the spec begins anew. REQUIRES: no move was taken out before. `continues`: an earlier plan goes on after one of its
+/// waves.
 void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome, bool continues = false);
 
 /// Condition Converged where balance strategies have a word: True/Converged when nodes are as even as they are to be,

@@ -9,7 +9,7 @@
 
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
-#include "planning/balance/rounds.hpp"
+#include "planner/plan/balance/rounds.hpp"
 
 namespace controllers {
 namespace {

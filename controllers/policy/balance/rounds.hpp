@@ -1,7 +1,7 @@
 #pragma once
 
-/// The rounds of a strategy (planning/balance/rounds.hpp) in a policy's life: when what was moved has settled, and what
-/// the status tells of it. Pure.
+/// The rounds of a strategy (planner/plan/balance/rounds.hpp) in a policy's life: when what was moved has settled, and
+/// what the status tells of it. Pure.
 
 #include <memory>
 #include <optional>
@@ -12,7 +12,7 @@
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
 #include "controllers/policy/waves.hpp"
-#include "strategies/strategy.hpp"
+#include "planner/strategies/strategy.hpp"
 
 namespace controllers {
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "advising/history.hpp"
+#include "advisor/history.hpp"
 #include "usage/parse/prometheus.hpp"
 
 /// A day of 5,000 containers, single samples every five minutes: from Prometheus' answer to sketches, as buckets

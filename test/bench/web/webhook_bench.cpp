@@ -6,12 +6,12 @@
 
 #include "base/clock.hpp"
 #include "base/metrics.hpp"
-#include "controllers/ops/webhook_server.hpp"
-#include "controllers/placement/webhook.hpp"
+#include "controllers/evacuation/origin/keys.hpp"
+#include "controllers/evacuation/origin/spec_hash.hpp"
 #include "controllers/policy/decide.hpp"
-#include "controllers/signing/keys.hpp"
-#include "controllers/signing/spec_hash.hpp"
-#include "controllers/validation/webhook.hpp"
+#include "controllers/webhooks/placement/webhook.hpp"
+#include "controllers/webhooks/validation/webhook.hpp"
+#include "controllers/webhooks/webhook_server.hpp"
 #include "evictors/registry.hpp"
 #include "test/bench/web/kept_connection.hpp"
 

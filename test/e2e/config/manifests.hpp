@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "api/json/yaml.hpp"
-#include "controllers/config/operator_config.hpp"
+#include "controllers/operator/operator_config.hpp"
 #include "test/e2e/harness/process.hpp"
 
 namespace e2e::config_test {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "controllers/ops/cluster_claim.hpp"
+#include "controllers/operator/cluster_claim.hpp"
 
 namespace e2e::config_test {
 

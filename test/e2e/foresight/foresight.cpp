@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "api/core/codec.hpp"
-#include "scheduling/scoring/preferences.hpp"
+#include "planner/scheduling/scoring/preferences.hpp"
 #include "test/e2e/harness/await.hpp"
 
 namespace e2e {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/scoring/resource_scores.hpp"
-#include "scheduling/scoring/scheduler_rules.hpp"
+#include "planner/scheduling/scoring/resource_scores.hpp"
+#include "planner/scheduling/scoring/scheduler_rules.hpp"
 #include "test/e2e/harness/api.hpp"
 
 namespace e2e {

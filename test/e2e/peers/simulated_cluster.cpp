@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "serving/certificates.hpp"
+#include "http_server/certificates.hpp"
 #include "simulator/cluster.hpp"
 #include "simulator/http_server.hpp"
 #include "simulator/kubevirt/kubevirt.hpp"

@@ -6,8 +6,8 @@
 #include <map>
 #include <memory>
 
-#include "advising/nodes.hpp"
-#include "advising/requests.hpp"
+#include "advisor/nodes.hpp"
+#include "advisor/requests.hpp"
 #include "test/e2e/prometheus/real_prometheus.hpp"
 #include "test/unit/usage/sources/fake_server.hpp"
 #include "usage/sources/daily.hpp"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.hpp"
-#include "serving/certificates.hpp"
+#include "http_server/certificates.hpp"
 #include "test/e2e/harness/await.hpp"
 #include "test/e2e/prometheus/real_prometheus.hpp"
 #include "test/unit/usage/parse/text_of.hpp"

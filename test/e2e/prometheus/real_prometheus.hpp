@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "serving/server.hpp"
+#include "http_server/server.hpp"
 #include "test/e2e/harness/process.hpp"
 
 namespace e2e {

@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
+#include "http_server/certificates.hpp"
 #include "kube/config/config.hpp"
 #include "kube/http/transport.hpp"
-#include "serving/certificates.hpp"
 #include "simulator/kubevirt/controllers.hpp"
 #include "test/fakes/kubevirt/client_port.hpp"
 #include "test/fakes/kubevirt/installation.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "serving/server.hpp"
+#include "http_server/server.hpp"
 #include "simulator/kubevirt/types.hpp"
 
 namespace fake_kubevirt {

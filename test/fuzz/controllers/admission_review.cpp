@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "api/evacuation.hpp"
-#include "controllers/signing/creator.hpp"
-#include "controllers/validation/creator_change.hpp"
+#include "controllers/evacuation/origin/creator.hpp"
 #include "controllers/webhooks/admission_review.hpp"
+#include "controllers/webhooks/validation/creator_change.hpp"
 
 namespace {
 

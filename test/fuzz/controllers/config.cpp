@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "api/meta/service_uses.hpp"
-#include "controllers/config/audit_config.hpp"
-#include "controllers/config/operator_config.hpp"
+#include "controllers/operator/audit_config.hpp"
+#include "controllers/operator/operator_config.hpp"
 
 namespace {
 

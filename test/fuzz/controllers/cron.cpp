@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "controllers/schedule/cron.hpp"
+#include "controllers/policy/schedule/cron.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto cron = controllers::CronExpression::parse({reinterpret_cast<const char*>(data), size});

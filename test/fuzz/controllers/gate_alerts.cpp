@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "controllers/gates/answers.hpp"
+#include "controllers/policy/gates/answers.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto answer = controllers::read_alerts_answer({reinterpret_cast<const char*>(data), size});

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "base/base64.hpp"
-#include "controllers/placement/affinity_patch.hpp"
-#include "controllers/placement/review.hpp"
 #include "controllers/webhooks/admission_review.hpp"
+#include "controllers/webhooks/placement/affinity_patch.hpp"
+#include "controllers/webhooks/placement/review.hpp"
 
 using namespace nlohmann::literals;
 

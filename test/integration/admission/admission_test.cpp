@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "controllers/signing/creator.hpp"
+#include "controllers/evacuation/origin/creator.hpp"
 #include "kube/request.hpp"
 #include "test/integration/rig/rig.hpp"
 

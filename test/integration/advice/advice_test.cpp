@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "advising/running/codec.hpp"
+#include "advisor/rolling/codec.hpp"
 #include "api/advice/resource_advice.hpp"
 #include "api/core/codec.hpp"
 #include "kube/resource.hpp"

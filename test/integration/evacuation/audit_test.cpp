@@ -2,13 +2,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "audit/file_sink.hpp"
-#include "audit/query.hpp"
-#include "audit/verify.hpp"
-#include "controllers/operator.hpp"
+#include "controllers/operator/operator.hpp"
 #include "kube/runtime/events.hpp"
 #include "simulator/faults.hpp"
 #include "simulator/objects.hpp"
+#include "telemetry/audit/file_sink.hpp"
+#include "telemetry/audit/query.hpp"
+#include "telemetry/audit/verify.hpp"
 #include "test/fakes/temp_folder.hpp"
 #include "test/integration/rig/rig.hpp"
 

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "simulator/behaviour.hpp"
-#include "simulator/native/native_eviction.hpp"
+#include "simulator/eviction_request/native_eviction.hpp"
 #include "test/integration/rig/crash.hpp"
 #include "test/integration/rig/rig.hpp"
 

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "simulator/native/native_eviction.hpp"
+#include "simulator/eviction_request/native_eviction.hpp"
 #include "test/integration/rig/rig.hpp"
 
 /// Not every 404 says that an object does not exist: a proxy's page and a kind that is not served at the moment are

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "telemetry/tracing/otlp.hpp"
 #include "test/integration/rig/rig.hpp"
-#include "tracing/otlp.hpp"
 
 namespace traces_test {
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "controllers/http_services.hpp"
+#include "controllers/operator/http_services.hpp"
 #include "kube/config/process_environment.hpp"
 #include "test/fakes/temp_folder.hpp"
 #include "test/fakes/webhook_service.hpp"

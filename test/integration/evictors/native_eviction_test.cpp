@@ -1,4 +1,4 @@
-#include "simulator/native/native_eviction.hpp"
+#include "simulator/eviction_request/native_eviction.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "controllers/config/services_config.hpp"
+#include "controllers/operator/services_config.hpp"
 #include "simulator/behaviour.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"

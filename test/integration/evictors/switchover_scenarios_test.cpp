@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "controllers/config/services_config.hpp"
+#include "controllers/operator/services_config.hpp"
 #include "simulator/objects.hpp"
 #include "simulator/operators/patroni.hpp"
 #include "test/integration/rig/rig.hpp"

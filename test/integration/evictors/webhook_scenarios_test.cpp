@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "controllers/config/services_config.hpp"
+#include "controllers/operator/services_config.hpp"
 #include "test/fakes/webhook_service.hpp"
 #include "test/integration/rig/rig.hpp"
 

@@ -7,10 +7,10 @@
 #include "api/core/codec.hpp"
 #include "cmd/extender/hint_giver.hpp"
 #include "cmd/extender/service.hpp"
-#include "controllers/signing/spec_hash.hpp"
+#include "controllers/evacuation/origin/spec_hash.hpp"
+#include "http_server/certificates.hpp"
+#include "http_server/server.hpp"
 #include "kube/http/transport.hpp"
-#include "serving/certificates.hpp"
-#include "serving/server.hpp"
 #include "test/unit/kube/http/test_server.hpp"
 
 namespace integration {

@@ -3,12 +3,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "controllers/gates/client.hpp"
-#include "controllers/http_services.hpp"
-#include "controllers/notifications/http_post.hpp"
-#include "controllers/notifications/notifier.hpp"
-#include "controllers/tracing/exporter.hpp"
-#include "controllers/tracing/otlp_post.hpp"
+#include "controllers/observability/notifications/http_post.hpp"
+#include "controllers/observability/notifications/notifier.hpp"
+#include "controllers/observability/tracing/exporter.hpp"
+#include "controllers/observability/tracing/otlp_post.hpp"
+#include "controllers/operator/http_services.hpp"
+#include "controllers/policy/gates/client.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/handoff/stateful_handoff.hpp"
 #include "evictors/webhook/contract.hpp"

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "controllers/ops/webhook_server.hpp"
+#include "controllers/webhooks/webhook_server.hpp"
 #include "kube/http/transport.hpp"
 #include "test/fakes/temp_folder.hpp"
 #include "test/unit/kube/http/test_server.hpp"

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "controllers/operator.hpp"
+#include "controllers/operator/operator.hpp"
 #include "kube/runtime/events.hpp"
 #include "test/integration/rig/rig.hpp"
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/meta/condition.hpp"
-#include "controllers/operator.hpp"
+#include "controllers/operator/operator.hpp"
 #include "kube/runtime/events.hpp"
 #include "test/integration/rig/rig.hpp"
 

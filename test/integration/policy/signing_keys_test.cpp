@@ -6,7 +6,7 @@
 
 #include "api/core/codec.hpp"
 #include "api/meta/condition.hpp"
-#include "controllers/operator.hpp"
+#include "controllers/operator/operator.hpp"
 #include "kube/runtime/events.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"

@@ -5,9 +5,9 @@
 
 #include <optional>
 
-#include "planning/target.hpp"
+#include "planner/plan/target.hpp"
 #include "simulator/scheduler/scheduler.hpp"
-#include "test/unit/planning/strategy_worlds.hpp"
+#include "test/unit/planner/plan/strategy_worlds.hpp"
 
 namespace strategy_simulation_test {
 

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "controllers/ops/access_reviews.hpp"
-#include "controllers/signing/keys.hpp"
+#include "controllers/evacuation/origin/keys.hpp"
+#include "controllers/observability/access_reviews.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 #include "usage/sources/koordinator.hpp"

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "controllers/operator.hpp"
+#include "controllers/operator/operator.hpp"
 #include "kube/runtime/events.hpp"
 #include "kube/runtime/leader_election.hpp"
 #include "simulator/objects.hpp"

@@ -10,7 +10,7 @@
 #include "api/core/codec.hpp"
 #include "api/json/yaml.hpp"
 #include "api/meta/well_known.hpp"
-#include "controllers/signing/origin.hpp"
+#include "controllers/evacuation/origin/origin.hpp"
 #include "simulator/objects.hpp"
 #include "simulator/operators/background_protocol.hpp"
 

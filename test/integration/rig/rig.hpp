@@ -15,7 +15,7 @@
 #include "api/meta/condition.hpp"
 #include "base/clock.hpp"
 #include "base/metrics.hpp"
-#include "controllers/operator.hpp"
+#include "controllers/operator/operator.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/event.hpp"
 #include "kube/runtime/events.hpp"

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/time/steady_clock.hpp"
-#include "controllers/usage/collector.hpp"
+#include "controllers/policy/usage/collector.hpp"
 #include "test/unit/kube/http/test_server.hpp"
 #include "usage/sources/make_source.hpp"
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "advising/placement/advise.hpp"
-#include "planning/planner.hpp"
+#include "advisor/placement/advise.hpp"
+#include "planner/plan/planner.hpp"
 #include "test/builders/cluster.hpp"
 #include "test/scenarios/fragmentation/clusters.hpp"
 #include "test/scenarios/fragmentation/judge.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
 
 namespace fragmentation {
 

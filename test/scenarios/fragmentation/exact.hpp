@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
 
 namespace fragmentation {
 

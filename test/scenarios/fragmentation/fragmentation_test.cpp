@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "planning/planner.hpp"
+#include "planner/plan/planner.hpp"
 #include "test/builders/cluster.hpp"
 #include "test/scenarios/fragmentation/aims.hpp"
 #include "test/scenarios/fragmentation/clusters.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/descheduler_policy.hpp"
-#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
 
 namespace fragmentation {
 

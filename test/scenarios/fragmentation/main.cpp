@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cmd/offline/dump.hpp"
-#include "planning/planner.hpp"
+#include "planner/plan/planner.hpp"
 #include "test/builders/cluster.hpp"
 #include "test/scenarios/fragmentation/aims.hpp"
 #include "test/scenarios/fragmentation/clusters.hpp"

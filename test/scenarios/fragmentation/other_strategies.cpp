@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "planning/planner.hpp"
+#include "planner/plan/planner.hpp"
 #include "test/builders/cluster.hpp"
 #include "test/scenarios/fragmentation/judge.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
 
 namespace fragmentation {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "strategies/search_budget.hpp"
+#include "planner/strategies/search_budget.hpp"
 
 namespace fragmentation {
 

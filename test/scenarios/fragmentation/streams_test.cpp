@@ -8,7 +8,7 @@
 #include <span>
 
 #include "base/side_by_side.hpp"
-#include "planning/planner.hpp"
+#include "planner/plan/planner.hpp"
 #include "test/builders/cluster.hpp"
 #include "test/scenarios/fragmentation/clusters.hpp"
 

@@ -11,8 +11,8 @@
 #include "api/meta/well_known.hpp"
 #include "controllers/policy/balance/convergence.hpp"
 #include "controllers/policy/cycle.hpp"
-#include "planning/balance/convergence.hpp"
-#include "scheduling/scoring/resource_scores.hpp"
+#include "planner/plan/balance/convergence.hpp"
+#include "planner/scheduling/scoring/resource_scores.hpp"
 #include "usage/figures.hpp"
 
 namespace load {

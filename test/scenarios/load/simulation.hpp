@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "controllers/policy/decide.hpp"
-#include "controllers/usage/pod_means.hpp"
-#include "scheduling/overlay.hpp"
-#include "scheduling/snapshot/snapshot_keeper.hpp"
+#include "controllers/policy/usage/pod_means.hpp"
+#include "planner/scheduling/overlay.hpp"
+#include "planner/snapshot/snapshot_keeper.hpp"
 #include "test/scenarios/load/load_model.hpp"
 #include "usage/history.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/metrics.hpp"
-#include "controllers/operator.hpp"
+#include "controllers/operator/operator.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/events.hpp"
 #include "simulator/api/server.hpp"

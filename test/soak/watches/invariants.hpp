@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "api/evacuation.hpp"
-#include "controllers/config/operator_config.hpp"
+#include "controllers/operator/operator_config.hpp"
 #include "simulator/api/server.hpp"
 #include "test/soak/decoded.hpp"
 #include "test/soak/replica.hpp"

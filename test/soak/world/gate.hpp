@@ -7,7 +7,7 @@
 
 #include "api/json/json.hpp"
 #include "base/clock.hpp"
-#include "controllers/gates/client.hpp"
+#include "controllers/policy/gates/client.hpp"
 #include "test/soak/dice.hpp"
 
 namespace soak {

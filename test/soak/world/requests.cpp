@@ -6,8 +6,8 @@
 #include "api/evacuation.hpp"
 #include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
-#include "controllers/signing/keys.hpp"
-#include "controllers/signing/origin.hpp"
+#include "controllers/evacuation/origin/keys.hpp"
+#include "controllers/evacuation/origin/origin.hpp"
 #include "test/soak/world/world.hpp"
 
 namespace soak {

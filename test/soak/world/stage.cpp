@@ -4,8 +4,8 @@
 
 #include "api/meta/well_known.hpp"
 #include "simulator/behaviour.hpp"
+#include "simulator/eviction_request/native_eviction.hpp"
 #include "simulator/kubevirt/kubevirt.hpp"
-#include "simulator/native/native_eviction.hpp"
 #include "simulator/objects.hpp"
 #include "simulator/operators/background_protocol.hpp"
 #include "simulator/operators/stateful_owners.hpp"

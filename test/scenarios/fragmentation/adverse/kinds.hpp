@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "scheduling/snapshot/cluster_snapshot.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
 
 namespace fragmentation {
 

@@ -1,4 +1,4 @@
-#include "api/core/storage/kinds.hpp"
+#include "api/core/storage_kinds.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "advising/history.hpp"
-#include "advising/running/codec.hpp"
+#include "advisor/history.hpp"
+#include "advisor/rolling/codec.hpp"
 #include "cmd/advise/past.hpp"
 #include "cmd/cli.hpp"
 #include "cmd/plugin/cli.hpp"

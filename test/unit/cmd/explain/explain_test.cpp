@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "audit/file_sink.hpp"
-#include "audit/log.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/offline/policy_files.hpp"
+#include "telemetry/audit/file_sink.hpp"
+#include "telemetry/audit/log.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
 
 namespace cmd {

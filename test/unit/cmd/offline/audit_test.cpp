@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "audit/file_sink.hpp"
-#include "audit/log.hpp"
+#include "telemetry/audit/file_sink.hpp"
+#include "telemetry/audit/log.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
 
 namespace cmd {

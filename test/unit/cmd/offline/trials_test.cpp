@@ -11,7 +11,7 @@
 #include "cmd/explain/explain.hpp"
 #include "cmd/input/dump_time.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
-#include "test/unit/cmd/offline/convert_cases.hpp"
+#include "test/unit/cmd/convert/convert_cases.hpp"
 
 namespace cmd {
 namespace trials_test {

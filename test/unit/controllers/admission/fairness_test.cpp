@@ -5,7 +5,7 @@
 #include <map>
 
 #include "controllers/admission/queue.hpp"
-#include "controllers/config/operator_config.hpp"
+#include "controllers/operator/operator_config.hpp"
 #include "test/builders/origin.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 

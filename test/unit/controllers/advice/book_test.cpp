@@ -8,7 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "advising/running/codec.hpp"
+#include "advisor/rolling/codec.hpp"
 #include "controllers/advice/status.hpp"
 
 namespace controllers::advice {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "api/meta/well_known.hpp"
-#include "strategies/catalog.hpp"
-#include "strategies/utilization/consolidation.hpp"
+#include "planner/strategies/catalog.hpp"
+#include "planner/strategies/utilization/consolidation.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace emptied_nodes_test {

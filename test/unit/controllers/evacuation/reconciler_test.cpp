@@ -8,7 +8,7 @@
 #include "api/meta/well_known.hpp"
 #include "api/origin.hpp"
 #include "controllers/evacuation/io.hpp"
-#include "controllers/signing/origin.hpp"
+#include "controllers/evacuation/origin/origin.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
 /// The shell around decide(): what it reads, in which order it writes, and how it bears a lying or failing server.

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "planning/evacuating_pods.hpp"
+#include "planner/plan/evacuating_pods.hpp"
 
 #include "test/builders/cluster.hpp"
 #include "test/builders/origin.hpp"

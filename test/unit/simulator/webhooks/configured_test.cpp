@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "base/base64.hpp"
-#include "serving/certificates.hpp"
-#include "serving/server.hpp"
+#include "http_server/certificates.hpp"
+#include "http_server/server.hpp"
 #include "simulator/webhooks/https_caller.hpp"
 #include "test/unit/simulator/api/fixture.hpp"
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.hpp"
-#include "serving/certificates.hpp"
-#include "serving/server.hpp"
+#include "http_server/certificates.hpp"
+#include "http_server/server.hpp"
 #include "test/unit/usage/sources/fake_server.hpp"
 #include "usage/sources/make_source.hpp"
 

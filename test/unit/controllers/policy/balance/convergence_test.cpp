@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "api/meta/well_known.hpp"
-#include "planning/balance/convergence.hpp"
+#include "planner/plan/balance/convergence.hpp"
 
 /// Which moves and taints a cycle loses to the guard of convergence.
 namespace controllers {

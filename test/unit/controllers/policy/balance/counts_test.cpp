@@ -5,7 +5,7 @@
 #include "api/vocabulary/condition_types.hpp"
 #include "controllers/policy/balance/convergence.hpp"
 #include "controllers/policy/cycle.hpp"
-#include "planning/balance/convergence.hpp"
+#include "planner/plan/balance/convergence.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace controllers {

@@ -1,0 +1,139 @@
+#include "advisor/parse/top_log.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+
+#include "advisor/parse/times.hpp"
+
+namespace advising {
+namespace {
+
+constexpr std::size_t kMostWords = 7;    ///< a time and six columns
+constexpr std::size_t kSampleWords = 5;  ///< of a sample with its namespace
+
+/// The words of a line; one more than fit means that it is something else.
+struct Words {
+  std::array<std::string_view, kMostWords + 1> words;
+  std::size_t count = 0;
+  std::size_t first = 0;  ///< that is not taken yet
+  std::size_t left() const { return count - first; }
+  std::string_view at(std::size_t i) const { return words[first + i]; }
+};
+
+Words words_of(std::string_view line) {
+  constexpr std::string_view kBlanks = " \t\r";
+  Words found;
+  for (auto at = line.find_first_not_of(kBlanks); at != std::string_view::npos && found.count <= kMostWords;) {
+    const auto end = std::min(line.find_first_of(kBlanks, at), line.size());
+    found.words[found.count++] = line.substr(at, end - at);
+    at = line.find_first_not_of(kBlanks, end);
+  }
+  return found;
+}
+
+bool is_header(const Words& words) {
+  const std::string_view first = words.at(0);
+  return (first == "NAMESPACE" || first == "POD" || first == "NAME") && words.left() >= 3;
+}
+
+/// "<unknown>" is no amount.
+double amount(std::string_view text) { return amount_of_text(text).value_or(kUnknown); }
+
+/// Of a line that begins with one. A namespace can be called as seconds are written.
+void take_time(Words& words, std::optional<base::TimePoint>& time) {
+  if (words.left() > 0 && words.at(0) == "#") ++words.first;
+  if (words.left() == 0) return;
+  std::string_view text = words.at(0);
+  if (text.starts_with('#')) text.remove_prefix(1);
+  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+  const auto found = parse_history_time(text);
+  const bool may_be_namespace = epoch_time(text) && words.left() == kSampleWords;
+  if (!found || may_be_namespace) return;
+  time = found;
+  ++words.first;
+}
+
+/// Four or five columns of which the last two are amounts; nullopt: something else.
+std::optional<Sample> sample_of(const Words& words, std::string_view ns) {
+  if (words.left() != kSampleWords - 1 && words.left() != kSampleWords) return std::nullopt;
+  const std::size_t names = words.left() - 4;
+  Sample sample;
+  sample.ns = names == 1 ? words.at(0) : ns;
+  sample.pod = words.at(names);
+  sample.container = words.at(names + 1);
+  sample.cpu = amount(words.at(names + 2));
+  sample.memory = amount(words.at(names + 3));
+  const auto is_readable = [](std::string_view text, double value) { return text == "<unknown>" || value == value; };
+  const bool has_amount = sample.cpu == sample.cpu || sample.memory == sample.memory;
+  const bool is_sample =
+      has_amount && is_readable(words.at(names + 2), sample.cpu) && is_readable(words.at(names + 3), sample.memory);
+  return is_sample ? std::optional(sample) : std::nullopt;
+}
+
+class LogReader {
+ public:
+  LogReader(std::string_view ns, const std::function<void(const Sample&)>& each) : ns_(ns), each_(each) {}
+
+  /// The error without its line.
+  base::Status take(std::string_view line, std::size_t number) {
+    Words words = words_of(line);
+    take_time(words, time_);
+    if (words.left() == 0) return base::Done{};
+    if (is_header(words)) return take_header(words);
+    if (has_swap_ && words.left() > 4) --words.count;
+    auto sample = sample_of(words, ns_);
+    if (!sample) {
+      if (notes_.unreadable++ == 0) notes_.first_unreadable = number;
+      return base::Done{};
+    }
+    return tell(*sample);
+  }
+  const LogNotes& notes() const { return notes_; }
+
+ private:
+  base::Status take_header(const Words& words) {
+    has_swap_ = words.at(words.left() - 1).starts_with("SWAP(");
+    const bool has_containers = words.at(0) == "POD" || words.at(1) == "POD";
+    if (has_containers) return base::Done{};
+    return base::invalid("it lists no containers: take the log with `kubectl top pods -A --containers`");
+  }
+
+  base::Status tell(Sample& sample) {
+    if (!time_) {
+      std::string text = "a sample before any time: write `date -u +%FT%TZ` before each `kubectl top`";
+      if (notes_.unreadable > 0)
+        text += fmt::format(" (line {} is no time such as 2026-11-21T12:00:00Z)", notes_.first_unreadable);
+      return base::invalid(std::move(text));
+    }
+    if (sample.ns.empty()) return base::invalid("there is no column NAMESPACE: name the namespace with -n");
+    sample.time = *time_;
+    ++notes_.samples;
+    each_(sample);
+    return base::Done{};
+  }
+
+  const std::string_view ns_;
+  const std::function<void(const Sample&)>& each_;
+  LogNotes notes_;
+  std::optional<base::TimePoint> time_;
+  bool has_swap_ = false;  ///< the newest header has a column that is left out
+};
+
+}  // namespace
+
+base::Result<LogNotes> read_top_log(std::string_view text, std::string_view ns,
+                                    const std::function<void(const Sample&)>& each) {
+  LogReader reader(ns, each);
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const auto end = std::min(text.find('\n'), text.size());
+    if (const auto taken = reader.take(text.substr(0, end), number); !taken)
+      return base::Error(taken.error()).during(fmt::format("line {}", number));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return reader.notes();
+}
+
+}  // namespace advising

@@ -1,0 +1,157 @@
+#include "advisor/placement/advise.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "advisor/placement/causes.hpp"
+#include "advisor/placement/changes.hpp"
+#include "planner/plan/planner.hpp"
+
+namespace advising {
+namespace {
+
+using scheduling::SnapshotInput;
+
+constexpr const char* kPolicy = "advice";
+
+class Adviser {
+ public:
+  explicit Adviser(const PlacementQuestion& question)
+      : question_(question), causes_(find_causes(question.cluster, question.measured)) {}
+
+  PlacementReport advise() {
+    report_.nodes = static_cast<std::int32_t>(question_.cluster.nodes.size());
+    report_.now = outcome_of(question_.cluster, question_, &report_.busy);
+    for (const FoundCause& each : causes_) by_cause_[each.finding.cause].push_back(&each);
+    plan_together();
+    plan_alone();
+    add_risks();
+    std::ranges::stable_sort(report_.findings, {}, [&](const Finding& each) { return order_of(each); });
+    report_.alerts = alerts_for(question_.cluster);
+    return std::move(report_);
+  }
+
+ private:
+  /// Without a name, the pods and nodes of all.
+  static Finding all_of(const std::vector<const FoundCause*>& causes) {
+    Finding finding = causes.front()->finding;
+    finding.ns = finding.kind = finding.name = "";
+    finding.pods = finding.nodes = 0;
+    for (const FoundCause* each : causes) {
+      finding.pods += each->finding.pods;
+      finding.risk = std::max(finding.risk, each->finding.risk);
+    }
+    finding.why = std::to_string(causes.size()) + " of them together";
+    return finding;
+  }
+
+  bool may_plan() const { return plans_ < question_.most_plans; }
+  Outcome plan(const std::vector<const FoundCause*>& causes, Grade grade) {
+    ++plans_;
+    return outcome_of(with_changes(question_.cluster, causes, grade), question_);
+  }
+  /// With the constraint softened; where that gains nothing and it can be dropped, without it.
+  void plan_into(Finding& finding, const std::vector<const FoundCause*>& causes) {
+    finding.then = plan(causes, Grade::kPreferred);
+    if (gains(finding) || !has_grades(finding.cause) || !may_plan()) return;
+    Finding dropped = finding;
+    drop_constraint(dropped);
+    dropped.then = plan(causes, Grade::kDropped);
+    if (gains(dropped)) finding = std::move(dropped);
+  }
+  bool gains(const Finding& finding) const {
+    const auto nodes = gained_nodes(finding, report_.now);
+    return nodes > 0 || (nodes == 0 && saved_moves(finding, report_.now) > 0);
+  }
+  void plan_together() {
+    for (const auto& [cause, found] : by_cause_) {
+      if (!has_effect(cause) || found.size() < 2 || !may_plan()) continue;
+      Finding together = all_of(found);
+      plan_into(together, found);
+      if (gains(together)) {
+        report_.findings.push_back(std::move(together));
+      } else {
+        idle_.push_back(cause);
+      }
+    }
+  }
+  bool is_idle(Cause cause) const { return std::ranges::find(idle_, cause) != idle_.end(); }
+  static bool blocks_drains(Cause cause) {
+    return cause == Cause::kBlockingBudget || cause == Cause::kOverlappingBudgets;
+  }
+
+  /// Those with the most pods first.
+  void plan_alone() {
+    std::vector<const FoundCause*> left;
+    for (const FoundCause& each : causes_) {
+      if (!has_effect(each.finding.cause)) continue;
+      if (!is_idle(each.finding.cause)) {
+        left.push_back(&each);
+      } else if (blocks_drains(each.finding.cause)) {
+        report_.findings.push_back(each.finding);
+      }
+    }
+    std::ranges::stable_sort(left, std::ranges::greater{}, [](const FoundCause* each) { return each->finding.pods; });
+    for (const FoundCause* each : left) {
+      Finding finding = each->finding;
+      if (may_plan()) {
+        plan_into(finding, {each});
+      } else {
+        ++report_.unplanned;
+      }
+      if (!finding.then || gains(finding) || blocks_drains(finding.cause))
+        report_.findings.push_back(std::move(finding));
+    }
+  }
+
+  void add_risks() {
+    for (const FoundCause& each : causes_) {
+      if (!has_effect(each.finding.cause)) report_.findings.push_back(each.finding);
+    }
+  }
+
+  /// The largest gain first; what nobody planned after it, risks last.
+  std::tuple<int, std::int32_t, std::int32_t, int> order_of(const Finding& finding) const {
+    const int rank = !has_effect(finding.cause) ? 2 : finding.then ? 0 : 1;
+    return {rank, -gained_nodes(finding, report_.now), -saved_moves(finding, report_.now),
+            static_cast<int>(finding.cause)};
+  }
+
+  const PlacementQuestion& question_;
+  const std::vector<FoundCause> causes_;
+  std::map<Cause, std::vector<const FoundCause*>> by_cause_;
+  std::vector<Cause> idle_;  ///< changed all together, they gain nothing
+  std::size_t plans_ = 0;
+  PlacementReport report_;
+};
+
+}  // namespace
+
+PlacementReport advise_placement(const PlacementQuestion& question) { return Adviser(question).advise(); }
+
+Outcome outcome_of(const SnapshotInput& cluster, const PlacementQuestion& question, std::int32_t* busy) {
+  api::DeschedulerPolicySpec policy;
+  policy.strategies.push_back({"Defragmentation", "{}"});
+  const planning::PlanSpec spec(policy);
+  const scheduling::ClusterSnapshot snapshot(cluster);
+  planning::PlanInput input{.spec = spec, .cluster = snapshot, .leaving = {}, .now = question.now};
+  input.options.spend_pdbs = false;
+  input.options.taint_value = kPolicy;
+  if (question.stopwatch) input.options.elapsed = question.stopwatch();
+  for (const std::size_t place : blocked_pods(cluster))
+    input.cooling.push_back({cluster.pods[place]->meta.ns, cluster.pods[place]->uid()});
+  const planning::Plan plan = planning::plan_cycle(input);
+  Outcome outcome;
+  outcome.moves = static_cast<std::int32_t>(plan.moves.size());
+  for (const planning::StrategyResult& each : plan.strategies) {
+    if (!each.emptying) continue;
+    outcome.freed = each.emptying->freed;
+    outcome.bound = each.emptying->bound;
+    outcome.bound_reason = each.emptying->bound_reason;
+    if (busy != nullptr) *busy = each.emptying->busy;
+  }
+  return outcome;
+}
+
+}  // namespace advising

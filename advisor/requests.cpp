@@ -1,0 +1,394 @@
+#include "advisor/requests.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace advising {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024;
+/// A heap is not all of a JVM: metaspace, threads, buffers.
+constexpr double kHeapShare = 0.8;
+constexpr double kHighBurstiness = 0.7;
+/// Memory that grew by so much from the first days to the last ones, day by day, has not found its maximum.
+constexpr double kLeakGrowth = 1.2;
+/// Samples beyond the percentile without which it is a guess.
+constexpr double kLeastBeyond = 10;
+constexpr double kTwoSigma = 1.96;
+
+/// The days that count, as the rules see them.
+struct Window {
+  std::vector<const DayUsage*> days;  ///< in order
+  std::vector<Day> dates;
+  int thin_days = 0;  ///< with samples, but too few
+  std::uint64_t samples = 0;
+  base::Duration covered{};
+};
+
+Window window_of(const ContainerHistory& history, const Rules& rules) {
+  Window window;
+  for (auto at = history.days.lower_bound(rules.from); at != history.days.end() && at->first < rules.to; ++at) {
+    const DayUsage& day = at->second;
+    window.samples += day.samples;
+    window.covered += day.covered;
+    if (day.covered < kLeastCovered) {
+      window.thin_days += day.samples > 0 ? 1 : 0;
+      continue;
+    }
+    window.days.push_back(&day);
+    window.dates.push_back(at->first);
+  }
+  return window;
+}
+
+template <typename Member>
+double mean_of(const Window& window, Member member) {
+  double sum = 0;
+  int count = 0;
+  for (const DayUsage* day : window.days) {
+    if (!std::isnan(day->*member)) sum += day->*member, ++count;
+  }
+  return count > 0 ? sum / count : kUnknown;
+}
+
+template <typename Member>
+int days_with(const Window& window, Member member) {
+  return static_cast<int>(
+      std::ranges::count_if(window.days, [&](const DayUsage* day) { return !std::isnan(day->*member); }));
+}
+
+template <typename Member>
+double most_of(const Window& window, Member member) {
+  double most = kUnknown;
+  for (const DayUsage* day : window.days) {
+    if (!std::isnan(day->*member) && !(most >= day->*member)) most = day->*member;
+  }
+  return most;
+}
+
+double burstiness(double p95, double mean) {
+  if (!(p95 > 0) || std::isnan(mean)) return kUnknown;
+  return std::clamp((p95 - mean) / p95, 0.0, 1.0);
+}
+
+/// Full thousandths of a core and full MiB, upwards.
+double whole_cores(double cores) { return std::max(kLeastCores, std::ceil(cores * 1000 - 1e-6) / 1000); }
+double whole_bytes(double bytes) { return std::max(kLeastBytes, std::ceil(bytes / kMiB - 1e-9) * kMiB); }
+
+/// Every day above the one before, and in all by kLeakGrowth.
+bool grows(const Window& window) {
+  double last = 0;
+  double first = kUnknown;
+  for (const DayUsage* day : window.days) {
+    if (std::isnan(day->memory_peak)) continue;
+    if (day->memory_peak <= last) return false;
+    last = day->memory_peak;
+    if (std::isnan(first)) first = last;
+  }
+  return window.days.size() >= kLeastDays && last >= first * kLeakGrowth;
+}
+
+std::string cores_text(double cores) { return fmt::format("{:.0f}m", std::ceil(cores * 1000)); }
+std::string bytes_text(double bytes) { return fmt::format("{:.0f}Mi", std::ceil(bytes / kMiB)); }
+
+Level lower(Level level) {
+  return level == Level::kHigh ? Level::kMedium : (level == Level::kNone ? Level::kNone : Level::kLow);
+}
+
+/// Collects what is said about one container.
+class Adviser {
+ public:
+  Adviser(const ContainerSpec& spec, const ContainerHistory& history, const Rules& rules)
+      : history_(history), rules_(rules), window_(window_of(history, rules)) {
+    advice_.current = spec.resources;
+    advice_.is_sidecar = spec.is_sidecar;
+    advice_.can_be_patched = spec.is_in_template;
+    advice_.oom_kills = spec.oom_kills;
+    note_days();
+    observe();
+    advice_.why_not = why_not();
+    if (!advice_.has_advice()) return;
+    recommend_cpu();
+    recommend_memory();
+    note_heap(spec.heap);
+    judge();
+  }
+  Advice take() && { return std::move(advice_); }
+
+ private:
+  void note_days() {
+    advice_.days = static_cast<int>(window_.days.size());
+    advice_.samples = window_.samples;
+    if (!window_.dates.empty()) advice_.missing_days = window_.dates.back() - window_.dates.front() + 1 - advice_.days;
+  }
+
+  void observe() {
+    cpu_days_ = days_with(window_, &DayUsage::cpu_peak);
+    memory_days_ = days_with(window_, &DayUsage::memory_peak);
+    peaks_ = mean_of(window_, &DayUsage::cpu_peak);
+    advice_.cpu_used = mean_of(window_, &DayUsage::cpu_mean);
+    advice_.memory_used = mean_of(window_, &DayUsage::memory_mean);
+    advice_.memory_peak = most_of(window_, &DayUsage::memory_peak);
+    advice_.startup_peak = most_of(window_, &DayUsage::cpu_startup_peak);
+    advice_.throttled = most_of(window_, &DayUsage::throttled);
+    advice_.burstiness = burstiness(mean_of(window_, &DayUsage::cpu_p95), advice_.cpu_used);
+    std::uint32_t kills = 0;
+    for (const DayUsage* day : window_.days) kills += day->oom_kills;
+    advice_.oom_kills = std::max(advice_.oom_kills, kills);
+  }
+
+  std::string why_not() const {
+    const std::uint64_t odd = history_.oddities.total();
+    if (window_.samples == 0 && odd == 0) return "no history (0 samples)";
+    if (static_cast<double>(odd) > kMostOdd * static_cast<double>(odd + window_.samples))
+      return fmt::format("{} of {} samples are negative, absurd, there twice or not in the order of time", odd,
+                         odd + window_.samples);
+    if (advice_.days >= kLeastDays) return missing_figures();
+    return fmt::format("{} {} of history with at least 12h, {} are needed ({} samples, {} in all)", advice_.days,
+                       advice_.days == 1 ? "day" : "days", kLeastDays, window_.samples,
+                       base::format_age(window_.covered));
+  }
+
+  std::string missing_figures() const {
+    if (cpu_days_ < kLeastDays && memory_days_ < kLeastDays)
+      return fmt::format("neither CPU nor memory was told of {} days ({} samples)", kLeastDays, window_.samples);
+    if (rules_.profile == Profile::kPercentile && (!history_.cpu || history_.cpu->count() == 0))
+      return fmt::format("profile Percentile needs single samples, days alone are not enough ({} samples)",
+                         window_.samples);
+    return {};
+  }
+
+  double standard_request() const {
+    const double b = std::isnan(advice_.burstiness) ? 0 : advice_.burstiness;
+    return (0.9 - 0.3 * b) * peaks_;
+  }
+
+  /// Where the true percentile is, 19 times in 20, if samples were independent: ranks around it (binomial).
+  double percentile_request() {
+    const double q = rules_.percentile / 100;
+    const auto count = static_cast<double>(history_.cpu->count());
+    const double spread = kTwoSigma * std::sqrt(q * (1 - q) / count);
+    advice_.percentile_low = history_.cpu->quantile(std::max(q - spread, 0.0));
+    advice_.percentile_high = history_.cpu->quantile(std::min(q + spread, 1.0));
+    // A sketch may be a little above what was ever seen.
+    double peak = kUnknown;
+    for (const auto& [day, usage] : history_.days) {
+      if (!std::isnan(usage.cpu_peak) && !(peak >= usage.cpu_peak)) peak = usage.cpu_peak;
+    }
+    const double request = history_.cpu->quantile(q);
+    return peak < request ? peak : request;
+  }
+
+  void note_untold(const char* what, int days) {
+    advice_.reasons.push_back(days == 0 ? fmt::format("{} was not told", what)
+                                        : fmt::format("{} was told of {} {}, {} are needed", what, days,
+                                                      days == 1 ? "day" : "days", kLeastDays));
+  }
+
+  void recommend_cpu() {
+    if (cpu_days_ < kLeastDays) return note_untold("CPU", cpu_days_);
+    double request = peaks_;
+    double limit = peaks_;
+    if (rules_.profile == Profile::kStandard) request = standard_request();
+    if (rules_.profile == Profile::kPercentile) request = percentile_request();
+    limit = std::max(limit, request);
+    if (advice_.throttled > kMostThrottled) keep_at_least_current(request, limit);
+    advice_.recommended.cpu_request = whole_cores(request);
+    advice_.recommended.cpu_limit = std::max(whole_cores(limit), whole_cores(request));
+  }
+
+  void keep_at_least_current(double& request, double& limit) {
+    request = std::max(request, advice_.current.cpu_request.value_or(0));
+    limit = std::max(limit, advice_.current.cpu_limit.value_or(0));
+  }
+
+  void recommend_memory() {
+    if (memory_days_ < kLeastDays) return note_untold("memory", memory_days_);
+    double most = advice_.memory_peak;
+    // What was killed wanted more than it got.
+    if (advice_.oom_kills > 0) most = std::max(most, advice_.current.memory_limit.value_or(0));
+    advice_.recommended.memory_request = advice_.recommended.memory_limit = whole_bytes(most * (1 + kMemoryMargin));
+  }
+
+  void note_heap(const HeapFlags& heap) {
+    if (heap.max_ram_percent) {
+      advice_.conflicts.push_back(
+          {"memory", "MaxRAMPercentage",
+           fmt::format("MaxRAMPercentage={:g}: the heap follows the memory limit, so a new limit changes the heap",
+                       *heap.max_ram_percent)});
+    }
+    if (!heap.max_heap_bytes || !advice_.recommended.memory_limit) return;
+    const double needed = *heap.max_heap_bytes / kHeapShare;
+    if (needed <= *advice_.recommended.memory_limit) return;
+    advice_.conflicts.push_back(
+        {"memory", "-Xmx",
+         fmt::format("-Xmx{} allows more than {} recommended: set both together", bytes_text(*heap.max_heap_bytes),
+                     bytes_text(*advice_.recommended.memory_limit))});
+  }
+
+  void raise_risk(Level level, std::string reason) {
+    advice_.risk = std::max(advice_.risk, level);
+    advice_.reasons.push_back(std::move(reason));
+  }
+
+  void judge() {
+    advice_.risk = Level::kLow;
+    judge_observations();
+    judge_changes();
+    judge_confidence();
+  }
+
+  void judge_observations() {
+    if (advice_.oom_kills > 0)
+      raise_risk(Level::kHigh, fmt::format("{} OOM {}: the memory maximum is cut off by the limit", advice_.oom_kills,
+                                           advice_.oom_kills == 1 ? "kill" : "kills"));
+    if (advice_.throttled > kMostThrottled)
+      raise_risk(
+          Level::kHigh,
+          fmt::format("throttled in {:.0f}% of the periods: CPU use is cut off by the limit, so it is not lowered",
+                      advice_.throttled * 100));
+    if (grows(window_)) raise_risk(Level::kHigh, "memory grows day by day (a leak?): its maximum is not the last");
+    if (advice_.burstiness > kHighBurstiness)
+      raise_risk(Level::kMedium, fmt::format("bursts: b is {:.2f}", advice_.burstiness));
+    if (advice_.recommended.cpu_limit && advice_.startup_peak > *advice_.recommended.cpu_limit)
+      raise_risk(Level::kMedium,
+                 fmt::format("starts up with {}: with a limit of {} it starts more slowly",
+                             cores_text(advice_.startup_peak), cores_text(*advice_.recommended.cpu_limit)));
+  }
+
+  void judge_changes() {
+    const auto halves = [](const std::optional<double>& now, const std::optional<double>& then) {
+      return now && then && *then < *now / 2;
+    };
+    if (halves(advice_.current.cpu_request, advice_.recommended.cpu_request))
+      raise_risk(Level::kMedium, "the CPU request falls by more than half");
+    if (halves(advice_.current.memory_request, advice_.recommended.memory_request))
+      raise_risk(Level::kMedium, "the memory request falls by more than half");
+    if (!advice_.current.memory_limit && advice_.recommended.memory_limit)
+      raise_risk(Level::kMedium, "a memory limit is new: what exceeds it is killed");
+    if (!advice_.current.cpu_limit && advice_.recommended.cpu_limit)
+      raise_risk(Level::kMedium, "a CPU limit is new: what exceeds it is throttled");
+  }
+
+  void judge_confidence() {
+    constexpr int kWeek = 7;
+    const int days = advice_.days;
+    advice_.confidence = days >= 2 * kWeek ? Level::kHigh : (days >= kWeek ? Level::kMedium : Level::kLow);
+    if (days < kWeek) advice_.reasons.push_back("less than a week: a weekday may be missing");
+    const auto doubt = [&](std::string reason) {
+      advice_.confidence = lower(advice_.confidence);
+      advice_.reasons.push_back(std::move(reason));
+    };
+    if (advice_.missing_days > 0)
+      doubt(fmt::format("{} of {} days are missing", advice_.missing_days, days + advice_.missing_days));
+    if (const auto odd = history_.oddities.total(); odd > 0) doubt(fmt::format("{} samples count for nothing", odd));
+    if (rules_.profile != Profile::kPercentile || !history_.cpu) return;
+    const double beyond = (1 - rules_.percentile / 100) * static_cast<double>(history_.cpu->count());
+    if (beyond < kLeastBeyond) doubt(fmt::format("only {:.0f} samples are above the percentile", std::floor(beyond)));
+  }
+
+  const ContainerHistory& history_;
+  const Rules& rules_;
+  const Window window_;
+  double peaks_ = kUnknown;
+  int cpu_days_ = 0;  ///< that tell a peak
+  int memory_days_ = 0;
+  Advice advice_;
+};
+
+bool targets(const Autoscaler& autoscaler, const WorkloadKey& key) {
+  return autoscaler.ns == key.ns && autoscaler.target_kind == key.kind && autoscaler.target_name == key.name;
+}
+
+void add_autoscaler(const Autoscaler& autoscaler, Advice& advice) {
+  const bool is_horizontal = autoscaler.kind == "HorizontalPodAutoscaler";
+  const std::string with = (is_horizontal ? "HPA " : "VPA ") + autoscaler.name;
+  const auto add = [&](const char* resource) {
+    const std::string text =
+        is_horizontal ? fmt::format("{} scales by the percentage of the {} request: a new request changes the replicas",
+                                    with, resource)
+                      : fmt::format("{} (mode {}) writes the {} request itself", with, autoscaler.mode, resource);
+    advice.conflicts.push_back({resource, with, text});
+  };
+  if (autoscaler.by_cpu) add("cpu");
+  if (autoscaler.by_memory) add("memory");
+}
+
+Advice gone_container(const ContainerKey& key, const ContainerHistory& history, const Rules& rules, bool has_workload) {
+  Advice advice = advise_container({}, history, rules);
+  advice.key = key;
+  advice.recommended = {};
+  advice.risk = advice.confidence = Level::kNone;
+  advice.reasons.clear();
+  advice.conflicts.clear();
+  advice.why_not = fmt::format(
+      "{}: its {} days ({} samples) are not used",
+      has_workload ? "the workload has no such container any more (renamed?)" : "the workload is not there any more",
+      advice.days, advice.samples);
+  return advice;
+}
+
+}  // namespace
+
+std::string_view to_string(Profile profile) {
+  switch (profile) {
+    case Profile::kCore: return "Core";
+    case Profile::kStandard: return "Standard";
+    case Profile::kPercentile: return "Percentile";
+  }
+  return "";
+}
+
+std::optional<Profile> parse_profile(std::string_view text) {
+  for (const Profile profile : {Profile::kCore, Profile::kStandard, Profile::kPercentile}) {
+    if (text == to_string(profile)) return profile;
+  }
+  return std::nullopt;
+}
+
+std::string_view to_string(Level level) {
+  switch (level) {
+    case Level::kNone: return "";
+    case Level::kLow: return "Low";
+    case Level::kMedium: return "Medium";
+    case Level::kHigh: return "High";
+  }
+  return "";
+}
+
+bool Advice::conflicts_in(std::string_view resource) const {
+  return std::ranges::any_of(conflicts, [&](const Conflict& conflict) { return conflict.resource == resource; });
+}
+
+Advice advise_container(const ContainerSpec& spec, const ContainerHistory& history, const Rules& rules) {
+  return Adviser(spec, history, rules).take();
+}
+
+std::vector<Advice> advise_requests(const Inventory& inventory, const Histories& histories, const Rules& rules) {
+  std::vector<Advice> all;
+  const ContainerHistory none;
+  for (const auto& [key, workload] : inventory.workloads) {
+    for (const ContainerSpec& spec : workload.containers) {
+      const auto past = histories.containers.find({key, spec.name});
+      Advice advice = advise_container(spec, past == histories.containers.end() ? none : past->second, rules);
+      advice.key = {key, spec.name};
+      advice.replicas = workload.replicas;
+      for (const Autoscaler& autoscaler : inventory.autoscalers) {
+        if (advice.has_advice() && targets(autoscaler, key)) add_autoscaler(autoscaler, advice);
+      }
+      all.push_back(std::move(advice));
+    }
+  }
+  for (const auto& [key, history] : histories.containers) {
+    const auto workload = inventory.workloads.find(key.workload);
+    const bool is_there = workload != inventory.workloads.end();
+    if (history.days.empty() || (is_there && workload->second.container(key.container) != nullptr)) continue;
+    all.push_back(gone_container(key, history, rules, is_there));
+  }
+  std::ranges::sort(all, {}, [](const Advice& advice) -> const ContainerKey& { return advice.key; });
+  return all;
+}
+
+}  // namespace advising

@@ -1,0 +1,267 @@
+/// The values of upstream's Helm chart, as far as they say what is decided and when.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "api/json/json_access.hpp"
+#include "cmd/convert/chart_defaults.hpp"
+#include "cmd/convert/parts.hpp"
+#include "cmd/convert/process.hpp"
+
+namespace api::upstream {
+namespace {
+
+constexpr std::string_view kV1alpha1 = "descheduler/v1alpha1";
+constexpr std::string_view kV1alpha2 = "descheduler/v1alpha2";
+
+/// What a values file says beside the policy.
+class ChartReader {
+ public:
+  ChartReader(const Json& json, const FieldPath& at, std::optional<int> minor, Workbench& bench)
+      : json_(json), values_(json, at, bench.errors()), at_(at), bench_(bench), given_(minor) {
+    values_.read("deschedulerPolicyAPIVersion", version_);
+    minor_ = std::clamp(given_ ? *given_ : guess(), kOldestChart, kNewestChart);
+  }
+
+  void read() {
+    values_.find("deschedulerPolicy");
+    read_schedule();
+    read_options();
+    note_installation();
+    read_policy();
+    note_version();
+  }
+
+ private:
+  /// Nobody says which chart it is.
+  int guess() {
+    const Json* policy = find_at(json_, {"deschedulerPolicy"});
+    const bool of_image = policy == nullptr || !policy->is_object() || !policy->contains("profiles");
+    of_image_ = of_image ? chart_minor_of(text_at(json_, {"image", "tag"})) : std::nullopt;
+    if (of_image_) return version_.empty() ? *of_image_ : std::max(*of_image_, kOldestChartWithApiVersion);
+    return version_ == kV1alpha1 ? kNewestChartOfV1alpha1 : kNewestChart;
+  }
+
+  std::string chart() const { return fmt::format("chart 0.{}", minor_); }
+
+  void note_default(const FieldPath& at, const std::string& value) {
+    used_defaults_ = true;
+    const bool several = value.find(", ") != std::string::npos && !value.starts_with('{');  // names of strategies
+    bench_.note(NoteKind::kAdded, at,
+                value.empty()
+                    ? fmt::format("is a default of {}", chart())
+                    : fmt::format("{} {} of {}", value, several ? "are the defaults" : "is the default", chart()));
+  }
+
+  void read_schedule() {
+    std::string kind = "CronJob";
+    values_.read("kind", kind);
+    std::optional<base::Duration> interval;
+    values_.read_duration("deschedulingInterval", interval);
+    bool suspend = false;
+    values_.read("suspend", suspend);
+    if (kind == "Deployment" && minor_ >= kOldestChartWithKind) return read_interval(interval, suspend);
+    if (kind != "CronJob" && kind != "Deployment")
+      return bench_.error(at_.field("kind"),
+                          "must be CronJob or Deployment: the chart renders nothing of another kind");
+    if (interval) {
+      bench_.note(NoteKind::kIgnored, at_.field("deschedulingInterval"),
+                  "a CronJob, the default, runs by schedule; only kind: Deployment looks at it");
+    }
+    if (suspend) common_.spec["suspend"] = true;
+    read_cron();
+  }
+
+  /// Of a Deployment.
+  void read_interval(std::optional<base::Duration> interval, bool suspend) {
+    const FieldPath at = at_.field("deschedulingInterval");
+    if (!interval) {
+      interval = base::parse_duration(kChartInterval);
+      note_default(at, std::string(kChartInterval));
+    }
+    set_interval(std::chrono::duration_cast<base::seconds>(*interval), at, common_);
+    for (const char* of_jobs : {"schedule", "suspend"}) {
+      if (values_.find(of_jobs) != nullptr && (suspend || of_jobs != std::string_view("suspend")))
+        bench_.note(NoteKind::kIgnored, at_.field(of_jobs), "only kind: CronJob looks at it");
+    }
+  }
+
+  void read_cron() {
+    const FieldPath at = at_.field("schedule");
+    std::string cron;
+    values_.read("schedule", cron);
+    if (cron.empty()) {
+      cron = kChartSchedule;
+      note_default(at, fmt::format("\"{}\"", kChartSchedule));
+    }
+    std::string zone;
+    if (minor_ >= kOldestChartWithTimeZone) values_.read("timeZone", zone);
+    read_cron_schedule({cron, zone, at}, common_, bench_);
+  }
+
+  void read_options() {
+    const Json* json = values_.find("cmdOptions");
+    if (json == nullptr) return;
+    if (!json->is_object())
+      return bench_.error(at_.field("cmdOptions"), fmt::format("must be an object, not {}", kind_of(*json)));
+    for (const auto& [flag, value] : json->items()) read_option(flag, value, at_.field("cmdOptions").key(flag));
+  }
+
+  void read_option(const std::string& flag, const Json& value, const FieldPath& at) {
+    if (flag == "descheduling-interval") {
+      const auto interval = value.is_string() ? base::parse_duration(value.get<std::string>()) : std::nullopt;
+      if (!interval) return bench_.error(at, "must be a duration such as \"5m\"");
+      return set_interval(std::chrono::duration_cast<base::seconds>(*interval), at, common_);
+    }
+    if (read_policy_flag(flag, value, at, minor_, defaults_of_flags_, bench_)) return;
+    if (flag == "dry-run") return;  // converted policies start as dry runs
+    if (flag == "feature-gates")
+      return bench_.note(NoteKind::kChanged, at,
+                         "evictions in the background need no gate: pods that carry the annotation leave that way");
+    bench_.note(NoteKind::kIgnored, at, "is a flag of the process", "docs/operations.md has the operator's");
+  }
+
+  /// All that is about how upstream is installed, in one note.
+  void note_installation() {
+    FieldErrors unknown;
+    std::swap(unknown, bench_.errors());
+    values_.finish();
+    std::swap(unknown, bench_.errors());
+    std::string names;
+    for (const FieldError& each : unknown) {
+      if (each.message.starts_with("unknown field")) names += (names.empty() ? "" : ", ") + each.path;
+    }
+    if (!names.empty())
+      bench_.note(NoteKind::kIgnored, FieldPath(names), "about how upstream is installed",
+                  "install Evacuator with config/default");
+  }
+
+  /// Which version the chart renders.
+  bool is_v1alpha1() {
+    const FieldPath at = at_.field("deschedulerPolicyAPIVersion");
+    if (!version_.empty() && version_ != kV1alpha1 && version_ != kV1alpha2)
+      bench_.error(at, "must be descheduler/v1alpha2 or descheduler/v1alpha1");
+    if (version_ == kV1alpha2 && minor_ < kOldestChartWithApiVersion) {
+      bench_.note(NoteKind::kIgnored, at, fmt::format("{} does not look at it, and writes {}", chart(), kV1alpha1));
+      return true;
+    }
+    if (version_ == kV1alpha1 && minor_ > kNewestChartOfV1alpha1)
+      bench_.note(
+          NoteKind::kChanged, at,
+          fmt::format("the descheduler of {} refuses this version at its start; it is converted as 0.{} read it",
+                      chart(), kNewestChartOfV1alpha1));
+    return version_.empty() ? minor_ <= kNewestChartOfV1alpha1 : version_ == kV1alpha1;
+  }
+
+  /// The defaults that count in that version, under what the user says.
+  void add_defaults(Json& policy, bool v1alpha1) {
+    const char* of_version = v1alpha1 ? "strategies" : "profiles";
+    Json defaults = default_chart_policy(minor_);
+    if (!defaults.contains(of_version)) return;
+    merge_as_helm(policy, defaults, at_.field("deschedulerPolicy"),
+                  [&](const FieldPath& at, const Json& value) { added_.emplace_back(at, value); });
+    for (const auto& [at, value] : added_) {
+      if (!is_switched_off(policy, at)) note_default(at, summary_of_default(value));
+    }
+  }
+
+  /// Of a strategy that the user has disabled.
+  bool is_switched_off(const Json& policy, const FieldPath& at) const {
+    const std::string strategies = at_.field("deschedulerPolicy").field("strategies").text() + ".";
+    if (!at.text().starts_with(strategies)) return false;
+    const std::string name =
+        at.text().substr(strategies.size(), at.text().find('.', strategies.size()) - strategies.size());
+    const auto entry = policy["strategies"].find(name);
+    return entry != policy["strategies"].end() && entry->is_object() && entry->value("enabled", Json(false)) != true;
+  }
+
+  void read_policy() {
+    const FieldPath at = at_.field("deschedulerPolicy");
+    Json policy = Json::object();
+    if (const auto found = json_.find("deschedulerPolicy"); found != json_.end()) policy = *found;
+    if (policy.is_null())
+      return bench_.error(at,
+                          "is empty: the chart writes no policy then; if a ConfigMap of yours holds it, convert that");
+    if (!policy.is_object()) return bench_.error(at, fmt::format("must be an object, not {}", kind_of(policy)));
+    const bool v1alpha1 = is_v1alpha1();
+    const bool dead = !v1alpha1 && policy.contains("strategies") && !policy["strategies"].is_null();
+    add_defaults(policy, v1alpha1);
+    for (const auto& [name, value] : defaults_of_flags_.items()) {
+      if (!policy.contains(name)) policy[name] = value;
+    }
+    if (dead) note_dead_strategies(policy);
+    (v1alpha1 ? read_v1alpha1 : read_v1alpha2)(policy, at, common_, bench_);
+  }
+
+  /// Who has an old chart means them; who has a new one thinks that they run.
+  void note_dead_strategies(Json& policy) {
+    policy.erase("strategies");
+    used_defaults_ = used_defaults_ || version_.empty();
+    bench_.note(NoteKind::kDropped, at_.field("deschedulerPolicy").field("strategies"),
+                fmt::format("{} writes {}, which has profiles: upstream passes strategies over", chart(), kV1alpha2),
+                version_.empty() ? "say --chart-version 0.29 if the chart is that old" : "remove them");
+  }
+
+  void note_version() {
+    if (!used_defaults_) return;
+    if (given_ && *given_ != minor_)
+      return bench_.note(NoteKind::kChanged, at_,
+                         fmt::format("the defaults of chart 0.{} are not known here, only those of 0.{} to 0.{}: read "
+                                     "with those of {}",
+                                     *given_, kOldestChart, kNewestChart, chart()),
+                         "`helm get values --all RELEASE` and the ConfigMap tell what runs");
+    if (given_) return;
+    const char* why = of_image_                ? "the version of image.tag"
+                      : minor_ == kNewestChart ? "the newest that is known here"
+                                               : "the newest with v1alpha1";
+    bench_.note(
+        NoteKind::kChanged, at_, fmt::format("read with the defaults of {}, {}", chart(), why),
+        "say --chart-version if it is another; `helm get values --all RELEASE` and the ConfigMap tell what runs");
+  }
+
+  const Json& json_;
+  StrictObject values_;
+  FieldPath at_;
+  Workbench& bench_;
+  std::optional<int> given_;
+  std::optional<int> of_image_;  ///< what is guessed by
+  int minor_ = kNewestChart;
+  std::string version_;  ///< deschedulerPolicyAPIVersion
+  bool used_defaults_ = false;
+  Json defaults_of_flags_ = Json::object();  ///< fields of the policy
+  std::vector<std::pair<FieldPath, Json>> added_;
+  Draft common_;
+};
+
+}  // namespace
+
+bool is_chart_values(const Json& json) {
+  constexpr std::array kOnlyThere = {"deschedulerPolicy", "deschedulerPolicyAPIVersion", "deschedulingInterval"};
+  return std::ranges::any_of(kOnlyThere, [&](const char* name) { return json.contains(name); });
+}
+
+void read_chart_values(const Json& values, const FieldPath& at, std::optional<int> minor, Workbench& bench) {
+  if (bench.options().chart_minor) minor = bench.options().chart_minor;
+  ChartReader(values, at, minor, bench).read();
+}
+
+}  // namespace api::upstream
+
+namespace api {
+
+std::optional<int> chart_minor_of(std::string_view version) {
+  // A range may come to be any.
+  if (version.find_first_of("<>|*, ") != std::string_view::npos) return std::nullopt;
+  version.remove_prefix(std::min(version.find_first_not_of("v^~="), version.size()));
+  if (!version.starts_with("0.")) return std::nullopt;
+  version.remove_prefix(2);
+  int minor = 0;
+  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), minor);
+  const bool ends_there = end == version.data() + version.size() || *end == '.' || *end == '-' || *end == '+';
+  return error == std::errc{} && ends_there && minor >= 0 ? std::optional(minor) : std::nullopt;
+}
+
+}  // namespace api

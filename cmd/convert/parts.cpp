@@ -1,0 +1,447 @@
+#include "cmd/convert/parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "api/evacuation_parts.hpp"
+#include "api/json/json_access.hpp"
+#include "api/meta/well_known.hpp"
+
+namespace api::upstream {
+namespace {
+
+constexpr std::string_view kArgsOfOne = "spec.strategies[0].args";
+constexpr const char* kPassedOver = "upstream passes it over in silence";
+constexpr const char* kMend = "mend or remove it";
+constexpr std::size_t kMostRounds = 64;  // of mending one strategy's args
+
+struct UpstreamPlugin {
+  std::string_view name;
+  Point point;
+};
+constexpr std::array kPlugins = {
+    UpstreamPlugin{kDefaultEvictor, Point::kFilter},
+    UpstreamPlugin{"HighNodeUtilization", Point::kBalance},
+    UpstreamPlugin{"LowNodeUtilization", Point::kBalance},
+    UpstreamPlugin{"PodLifeTime", Point::kDeschedule},
+    UpstreamPlugin{"RemoveDuplicates", Point::kBalance},
+    UpstreamPlugin{"RemoveFailedPods", Point::kDeschedule},
+    UpstreamPlugin{"RemovePodsHavingTooManyRestarts", Point::kDeschedule},
+    UpstreamPlugin{"RemovePodsViolatingInterPodAntiAffinity", Point::kDeschedule},
+    UpstreamPlugin{"RemovePodsViolatingNodeAffinity", Point::kDeschedule},
+    UpstreamPlugin{"RemovePodsViolatingNodeTaints", Point::kDeschedule},
+    UpstreamPlugin{"RemovePodsViolatingTopologySpreadConstraint", Point::kBalance},
+};
+
+/// True if `path` is `prefix` or a place in it.
+bool is_below(std::string_view path, std::string_view prefix) {
+  return path.starts_with(prefix) &&
+         (path.size() == prefix.size() || path[prefix.size()] == '.' || path[prefix.size()] == '[');
+}
+
+/// The member of the args that a complaint is about: "thresholds" of "spec.strategies[0].args.thresholds.cpu".
+std::string_view member_of_args(std::string_view path) {
+  if (!path.starts_with(kArgsOfOne) || path.size() < kArgsOfOne.size() + 2) return {};
+  path.remove_prefix(kArgsOfOne.size() + 1);
+  return path.substr(0, path.find_first_of(".["));
+}
+
+/// Takes out the member at ".namespaces.other" or "[a/b]"; false: there is none. Not inside of arrays.
+bool erase_at(Json& json, std::string_view path) {
+  if (!json.is_object() || path.empty()) return false;
+  const bool in_brackets = path.starts_with('[');
+  path.remove_prefix(1);
+  if (json.erase(std::string(path)) > 0) return true;  // names with dots are no places below each other
+  const std::size_t length = std::min(path.find_first_of(in_brackets ? "]" : ".["), path.size());
+  const auto found = json.find(std::string(path.substr(0, length)));
+  if (found == json.end()) return false;
+  path.remove_prefix(std::min(length + (in_brackets ? 1 : 0), path.size()));
+  if (!path.empty()) return erase_at(*found, path);
+  json.erase(found);
+  return true;
+}
+
+std::vector<Origin> origins_of_args(const StrategySource& source, std::string_view ours) {
+  std::vector<Origin> origins = {{std::string(ours), source.at.text()}};
+  for (const auto& [member, at] : source.members) origins.push_back({fmt::format("{}.{}", ours, member), at.text()});
+  return origins;
+}
+
+FieldPath path_of_member(const StrategySource& source, std::string_view member) {
+  const auto at = std::ranges::find(source.members, member, &std::pair<std::string, FieldPath>::first);
+  return at == source.members.end() ? source.at.field(member) : at->second;
+}
+
+/// Returns the path of an item such as "states[1]" if it has one of its own, else the path of its list.
+FieldPath path_of_item(const StrategySource& source, std::string_view item) {
+  const auto at = std::ranges::find(source.members, item, &std::pair<std::string, FieldPath>::first);
+  return at == source.members.end() ? path_of_member(source, item.substr(0, item.find_first_of(".["))) : at->second;
+}
+
+std::string unique_name(std::string wanted, const std::vector<std::string>& taken) {
+  std::string name = wanted;
+  for (int n = 2; std::ranges::find(taken, name) != taken.end(); ++n) name = fmt::format("{}-{}", wanted, n);
+  return name;
+}
+
+}  // namespace
+
+FieldError at_origin(FieldError error, const std::vector<Origin>& origins) {
+  const Origin* best = nullptr;
+  for (const Origin& origin : origins) {
+    if (is_below(error.path, origin.ours) && (best == nullptr || origin.ours.size() > best->ours.size()))
+      best = &origin;
+  }
+  if (best == nullptr) return error;
+  error.path.replace(0, best->ours.size(), best->theirs);
+  if (best->theirs.empty() && error.path.starts_with('.')) error.path.erase(0, 1);
+  return error;
+}
+
+void Workbench::note(NoteKind kind, const FieldPath& at, std::string why, std::string advice) {
+  ConversionNote note{kind, at.text(), std::move(why), std::move(advice)};
+  if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(std::move(note));
+}
+
+namespace {
+
+struct ArgOfOurs {
+  std::string_view strategy;
+  const char* name;
+  const char* advice = "add it to the policy that is written";
+};
+/// Args that the catalogue takes and upstream's strict decoder does not.
+constexpr std::array kArgsOfOurs = {
+    ArgOfOurs{"HighNodeUtilization", "targetThresholds",
+              "remove it: nodes are filled up to their capacity; it has a meaning only with `usage`"},
+    ArgOfOurs{"HighNodeUtilization", "ignoreDaemonSets"},
+    ArgOfOurs{"HighNodeUtilization", "nodePools"},
+    ArgOfOurs{"HighNodeUtilization", "usage", "add it, and its source in usageSources, to the policy that is written"},
+    ArgOfOurs{"LowNodeUtilization", "nodePools"},
+    ArgOfOurs{"LowNodeUtilization", "usage", "add it, and its source in usageSources, to the policy that is written"},
+    ArgOfOurs{"PodLifeTime", "terminalPods"},
+    ArgOfOurs{"RemoveDuplicates", "labelSelector"},
+    ArgOfOurs{"RemoveFailedPods", "terminalPods"},
+    ArgOfOurs{"RemovePodsHavingTooManyRestarts", "withinSeconds"},
+};
+
+}  // namespace
+
+bool Workbench::refuse_args_of_ours(StrategySource& source) {
+  if (source.ours) return false;
+  const std::size_t before = errors_.size();
+  for (const ArgOfOurs& each : kArgsOfOurs) {
+    if (each.strategy != source.name || !source.args.contains(each.name)) continue;
+    if (source.lenient) {
+      source.args.erase(each.name);
+      note(NoteKind::kDropped, path_of_member(source, each.name), kPassedOver, kMend);
+      continue;
+    }
+    error(path_of_member(source, each.name),
+          fmt::format("upstream has no such field, and refuses it at its start; {}", each.advice));
+  }
+  return errors_.size() > before;
+}
+
+/// Of an input that upstream's decoder read leniently: true if the complaint is about an unknown field, which is taken
+/// out.
+bool Workbench::settle_unknown(StrategySource& source, const FieldError& complaint) {
+  if (!source.lenient || !complaint.message.starts_with("unknown field") || !complaint.path.starts_with(kArgsOfOne))
+    return false;
+  if (!erase_at(source.args, std::string_view(complaint.path).substr(kArgsOfOne.size()))) return false;
+  const FieldError theirs = at_origin(complaint, origins_of_args(source, kArgsOfOne));
+  note(NoteKind::kDropped, FieldPath(theirs.path), complaint.message + "; " + kPassedOver, kMend);
+  return true;
+}
+
+/// True if the args were altered so that the complaint is settled, or the strategy is given up with a note.
+bool Workbench::settle_complaint(StrategySource& source, const FieldError& complaint) {
+  const std::string member(member_of_args(complaint.path));
+  if (complaint.message.find("set terminalPods:") != std::string::npos && !source.args.contains("terminalPods")) {
+    source.args["terminalPods"] = {{"evict", true}};
+    note(NoteKind::kChanged, path_of_item(source, std::string_view(complaint.path).substr(kArgsOfOne.size() + 1)),
+         "selects pods that have ended; terminalPods.evict is required for them and is set");
+    return true;
+  }
+  if (member == "numberOfNodes" && complaint.message.ends_with("is below 0")) {
+    note(NoteKind::kChanged, path_of_member(source, member), complaint.message + ", which upstream takes as 0");
+    source.args[member] = 0;
+    return true;
+  }
+  if (complaint.message != "not supported yet" || member.empty()) return false;
+  note(NoteKind::kDropped, path_of_member(source, member), "is not supported yet");
+  source.args.erase(member);
+  return true;
+}
+
+/// True if the catalogue takes the strategy; errors and notes are given otherwise.
+bool Workbench::settle_args(StrategySource& source) {
+  for (std::size_t round = 0;; ++round) {
+    const FieldErrors complaints = catalogue_.check({{source.name, to_json_text(source.args)}});
+    if (complaints.empty()) return true;
+    bool settled = false;
+    for (const FieldError& complaint : complaints) {
+      if (round < kMostRounds && (settle_complaint(source, complaint) || settle_unknown(source, complaint))) {
+        settled = true;
+        break;
+      }
+    }
+    if (source.name.empty()) return false;
+    if (settled) continue;
+    const auto origins = origins_of_args(source, kArgsOfOne);
+    for (const FieldError& complaint : complaints) errors_.push_back(at_origin(complaint, origins));
+    return false;
+  }
+}
+
+namespace {
+
+/// What of PodLifeTime's args selects pods that have ended, mostly or only.
+struct EndedCriterion {
+  std::string member;  ///< "states[1]"
+  std::string why;
+};
+
+template <typename Predicate>
+std::optional<std::size_t> index_in(const Json& list, Predicate predicate) {
+  if (!list.is_array()) return std::nullopt;
+  const auto at = std::find_if(list.begin(), list.end(), predicate);
+  return at == list.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - list.begin()));
+}
+
+std::optional<EndedCriterion> ended_state(const Json& states) {
+  constexpr std::array kEnded = {
+      "Completed",          "Error",        "OOMKilled", "DeadlineExceeded",        "Evicted", "Shutdown", "StartError",
+      "ContainerCannotRun", "NodeAffinity", "NodeLost",  "UnexpectedAdmissionError"};
+  const auto i = index_in(
+      states, [&](const Json& state) { return std::find(kEnded.begin(), kEnded.end(), state) != kEnded.end(); });
+  if (!i) return std::nullopt;
+  return EndedCriterion{fmt::format("states[{}]", *i),
+                        states[*i].get<std::string>() + " is mostly a state of pods that have ended"};
+}
+
+/// All criteria must hold: beside states of pods that run, the others do not count.
+std::optional<EndedCriterion> ended_criterion(const Json& args) {
+  const Json& states = items_at(args, {"states"});
+  if (!states.empty()) return ended_state(states);
+  if (!items_at(args, {"exitCodes"}).empty())
+    return EndedCriterion{"exitCodes", "selects containers that have stopped, mostly in pods that have ended"};
+  const Json& conditions = items_at(args, {"conditions"});
+  const auto i = index_in(conditions, [](const Json& condition) {
+    const std::string reason = text_at(condition, {"reason"});
+    return reason == "PodCompleted" || reason == "PodFailed";
+  });
+  if (!i) return std::nullopt;
+  return EndedCriterion{fmt::format("conditions[{}]", *i),
+                        text_at(conditions[*i], {"reason"}) + " is a reason of pods that have ended"};
+}
+
+}  // namespace
+
+/// Upstream removes pods that have ended if the args select them; ours requires terminalPods.evict for that.
+void Workbench::settle_ended_pods(StrategySource& source) {
+  if (source.name != "PodLifeTime" || source.args.contains("terminalPods")) return;
+  const auto ended = ended_criterion(source.args);
+  if (!ended) return;
+  source.args["terminalPods"] = {{"evict", true}};
+  note(NoteKind::kChanged, path_of_item(source, ended->member),
+       ended->why + "; terminalPods.evict is required for them and is set",
+       "take it out if pods that have ended are to stay");
+}
+
+void Workbench::add_strategy(Draft& draft, StrategySource source) {
+  if (std::ranges::find(catalogue_.names, source.name) == catalogue_.names.end()) {
+    return note(NoteKind::kDropped, source.at, fmt::format("the strategy {} is not supported yet", source.name),
+                "keep upstream's descheduler for it, with a policy of this one only");
+  }
+  // A config file may name the type of the args; upstream takes no notice.
+  for (const char* of_type : {"apiVersion", "kind"}) source.args.erase(of_type);
+  if (refuse_args_of_ours(source) || !settle_args(source)) return;
+  settle_ended_pods(source);
+  Json strategy = {{"name", source.name}};
+  if (!source.args.empty()) strategy["args"] = source.args;
+  Json& strategies = draft.spec["strategies"];
+  const auto ours = fmt::format("spec.strategies[{}].args", strategies.size());
+  for (Origin& origin : origins_of_args(source, ours)) draft.origins.push_back(std::move(origin));
+  strategies.push_back(std::move(strategy));
+}
+
+void Workbench::add_drafts(std::vector<Draft> drafts, const Draft& common) {
+  std::erase_if(drafts, [&](const Draft& draft) {
+    if (draft.spec.contains("strategies")) return false;
+    note(NoteKind::kIgnored, FieldPath(draft.source),
+         "enables no strategy that could be converted: no policy is written");
+    return true;
+  });
+  if (drafts.size() > 1 && common.spec.contains("limits")) {
+    for (const Origin& origin : common.origins) {
+      if (!origin.ours.starts_with("spec.limits.perCycle.")) continue;
+      note(NoteKind::kChanged, FieldPath(origin.theirs),
+           fmt::format("holds for each of the {} policies by itself; upstream shares it among all profiles",
+                       drafts.size()),
+           "lower it, or bound all of them with limits.inFlight of the operator's configuration");
+    }
+  }
+  for (Draft& draft : drafts) {
+    Json nodes = common.spec.value("nodeSelector", Json());
+    if (!nodes.is_null() && draft.spec.contains("nodeSelector"))
+      nodes = both_selectors(std::move(nodes), draft.spec["nodeSelector"]);
+    if (!nodes.is_null()) draft.spec.erase("nodeSelector");
+    draft.spec.update(common.spec, true);  // limits may be in both
+    if (!nodes.is_null()) draft.spec["nodeSelector"] = std::move(nodes);
+    settle_usage_sources(draft, *this);
+    draft.origins.insert(draft.origins.end(), common.origins.begin(), common.origins.end());
+    drafts_.push_back(std::move(draft));
+  }
+}
+
+/// The whole object. What it complains about is laid at the input's door.
+Json Workbench::complete(Draft& draft) {
+  draft.spec.emplace("mode", to_string(options_.mode));
+  draft.spec["compatibility"] = options_.compatibility;
+  if (options_.interval) draft.spec["schedule"] = {{"interval", base::format_duration(*options_.interval)}};
+  Json object = {{"apiVersion", well_known::kApiVersion},
+                 {"kind", "DeschedulerPolicy"},
+                 {"metadata", {{"name", draft.name}}},
+                 {"spec", std::move(draft.spec)}};
+  for (const FieldError& complaint : check_descheduler_policy(object, {})) {
+    errors_.push_back(at_origin(complaint, draft.origins));
+  }
+  // Each strategy was checked by itself; together they may contradict each other.
+  std::vector<StrategyChoice> choices;
+  for (const Json& each : object["spec"]["strategies"]) {
+    choices.push_back({each.at("name").get<std::string>(), to_json_text(each.value("args", Json::object()))});
+  }
+  for (FieldError& complaint : catalogue_.check(choices)) {
+    errors_.push_back({draft.source, std::move(complaint.message)});
+  }
+  return object;
+}
+
+Conversion Workbench::finish() {
+  Conversion conversion;
+  std::vector<std::string> taken;
+  for (Draft& draft : drafts_) {
+    const std::string wanted = object_name_of(draft.name);
+    draft.name = unique_name(wanted.empty() ? "descheduler" : wanted, taken);
+    taken.push_back(draft.name);
+    conversion.sources.push_back(draft.source);
+    conversion.policies.push_back(complete(draft));
+  }
+  conversion.notes = std::move(notes_);
+  conversion.errors = std::move(errors_);
+  const auto move = [&](std::string& path) { path = at_origin({path, ""}, moved_).path; };
+  for (ConversionNote& each : conversion.notes) move(each.path);
+  for (FieldError& each : conversion.errors) move(each.path);
+  for (std::string& each : conversion.sources) move(each);
+  if (!conversion.errors.empty()) {
+    conversion.policies.clear();
+    conversion.sources.clear();
+  }
+  return conversion;
+}
+
+void finish_leniently(StrictObject& object, Workbench& bench) {
+  FieldErrors& errors = object.errors();
+  const std::size_t before = errors.size();
+  object.finish();
+  const FieldErrors unknown(errors.begin() + static_cast<std::ptrdiff_t>(before), errors.end());
+  errors.resize(before);
+  for (const FieldError& each : unknown)
+    bench.note(NoteKind::kDropped, FieldPath(each.path), each.message + "; " + kPassedOver, kMend);
+}
+
+namespace {
+
+/// Left out where it is as good as none.
+void read_limit(StrictObject& policy, const char* theirs, const char* ours, Draft& common, Workbench& bench) {
+  std::optional<std::uint32_t> limit;
+  policy.read(theirs, limit);
+  if (!limit) return;
+  if (*limit > bounds::kMaxLimit) {
+    return bench.note(NoteKind::kChanged, policy.path().field(theirs),
+                      fmt::format("{} is as good as no limit", *limit));
+  }
+  common.spec["limits"]["perCycle"][ours] = *limit;
+  common.origins.push_back({fmt::format("spec.limits.perCycle.{}", ours), policy.path().field(theirs).text()});
+}
+
+/// Upstream's 0 is deletion by force: the API server forgets the pod while its containers still run.
+void read_grace_period(StrictObject& policy, Draft& common, Workbench& bench) {
+  const FieldPath at = policy.path().field("gracePeriodSeconds");
+  std::optional<std::int64_t> grace;
+  policy.read("gracePeriodSeconds", grace);
+  if (!grace) return;
+  if (*grace == 0) {
+    bench.note(NoteKind::kChanged, at, "0 would delete pods by force, before they have stopped: 1 is written");
+    grace = 1;
+  }
+  common.spec["evacuation"]["gracePeriodSeconds"] = *grace;
+  common.origins.push_back({"spec.evacuation.gracePeriodSeconds", at.text()});
+}
+
+}  // namespace
+
+void read_cycle_limits(StrictObject& policy, Draft& common, Workbench& bench) {
+  read_limit(policy, "maxNoOfPodsToEvictPerNode", "perNode", common, bench);
+  read_limit(policy, "maxNoOfPodsToEvictPerNamespace", "perNamespace", common, bench);
+  read_limit(policy, "maxNoOfPodsToEvictTotal", "total", common, bench);
+}
+
+void read_cycle_settings(StrictObject& policy, Draft& common, Workbench& bench) {
+  const FieldPath& at = policy.path();
+  put_selector_text(policy.find("nodeSelector"), at.field("nodeSelector"), common.spec, "nodeSelector", bench);
+  common.origins.push_back({"spec.nodeSelector", at.field("nodeSelector").text()});
+  read_cycle_limits(policy, common, bench);
+  read_grace_period(policy, common, bench);
+  bool events = true;
+  if (policy.find("evictionFailureEventNotification") != nullptr) {
+    policy.read("evictionFailureEventNotification", events);
+    if (!events)
+      bench.note(NoteKind::kChanged, at.field("evictionFailureEventNotification"),
+                 "events about evictions that fail are always published");
+  }
+  read_usage_sources(policy, common, bench);
+}
+
+std::string object_name_of(std::string_view name) {
+  constexpr std::size_t kLongest = 63;
+  std::string text;
+  bool was_lower = false;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool usable = byte < 0x80 && std::isalnum(byte) != 0;
+    const bool upper = usable && std::isupper(byte) != 0;
+    if ((!usable || (upper && was_lower)) && !text.empty() && text.back() != '-') text += '-';
+    if (usable) text += static_cast<char>(std::tolower(byte));
+    was_lower = usable && !upper;
+  }
+  text.resize(std::min(text.size(), kLongest));
+  while (text.ends_with('-')) text.pop_back();
+  return text;
+}
+
+std::optional<Point> point_of_plugin(std::string_view name) {
+  const auto at = std::ranges::find(kPlugins, name, &UpstreamPlugin::name);
+  return at == kPlugins.end() ? std::nullopt : std::optional(at->point);
+}
+
+std::string canonical_plugin(std::string_view name) {
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  const auto is_it = [&](const UpstreamPlugin& plugin) {
+    return std::ranges::equal(plugin.name, name, {}, lower, lower);
+  };
+  const auto at = std::ranges::find_if(kPlugins, is_it);
+  return std::string(at == kPlugins.end() ? name : at->name);
+}
+
+std::vector<std::string_view> plugin_names() {
+  std::vector<std::string_view> names;
+  for (const UpstreamPlugin& plugin : kPlugins) names.push_back(plugin.name);
+  return names;
+}
+
+}  // namespace api::upstream

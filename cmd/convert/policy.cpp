@@ -1,0 +1,261 @@
+#include "cmd/convert/policy.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "api/json/json_access.hpp"
+#include "api/json/yaml.hpp"
+#include "api/meta/empty_input.hpp"
+#include "base/base64.hpp"
+#include "cmd/convert/parts.hpp"
+#include "cmd/convert/surroundings.hpp"
+#include "cmd/convert/wrappers.hpp"
+
+namespace api {
+namespace {
+
+using upstream::Draft;
+using upstream::Workbench;
+
+constexpr int kDeepestWrapping = 4;  // a ConfigMap in a List in …
+constexpr const char* kReleaseOfHelm = "helm.sh/release.v1";
+
+/// Finds the policies in whatever the input is.
+class UpstreamFinder {
+ public:
+  explicit UpstreamFinder(Workbench& bench) : bench_(bench) {}
+
+  void look_through(std::string_view text, const FieldPath& at, int depth = 0) {
+    const auto documents = parse_yaml(text);
+    if (!documents) return bench_.error(at, documents.error().message);
+    const auto place = [&](std::size_t i) { return documents->size() == 1 ? at : at.field("documents").index(i); };
+    if (depth == 0) {
+      for (std::size_t i = 0; i < documents->size(); ++i) around_.add((*documents)[i], place(i));
+    }
+    for (std::size_t i = 0; i < documents->size(); ++i) look_at((*documents)[i], place(i), depth);
+    if (depth == 0) around_ = {};  // which looks into the documents
+  }
+  bool found() const { return found_; }
+  /// No document holds anything.
+  bool is_empty() const { return is_empty_; }
+  /// The command that renders what the input is a recipe of (kustomization, helmfile); "": it is none.
+  const std::string& renderer() const { return renderer_; }
+  /// Where inside of an object that nobody knows a policy seems to stand; nullopt: nowhere.
+  const std::optional<FieldPath>& deeper() const { return deeper_; }
+  /// The first object that SOPS has encrypted; nullopt: none.
+  const std::optional<FieldPath>& encrypted() const { return encrypted_; }
+
+ private:
+  void look_at(const Json& json, const FieldPath& at, int depth) {
+    is_empty_ = false;
+    if (!json.is_object()) {
+      if (!deeper_ && !json.is_string()) deeper_ = upstream::deeper_policy(json, at);
+      return bench_.error(at, fmt::format("must be a policy of the descheduler, not {}{}", kind_of(json),
+                                          json.is_string() ? upstream::kHowToGet : ""));
+    }
+    const std::string version = text_at(json, {"apiVersion"});
+    const std::string kind = text_at(json, {"kind"});
+    if (!encrypted_ && kind != "Secret" && find_at(json, {"sops", "mac"}) != nullptr) encrypted_ = at;
+    if (version.starts_with("descheduler/") && kind == "DeschedulerConfiguration") {
+      found_ = true;
+      return upstream::read_koordinator(json, at, bench_);
+    }
+    if (version.starts_with("descheduler/")) return look_at_policy(json, version, kind, at);
+    if (version.starts_with("deckhouse.io/") && kind == "Descheduler" && find_at(json, {"spec"}) != nullptr) {
+      found_ = true;
+      return upstream::read_deckhouse(json["spec"], at.field("spec"), bench_);
+    }
+    if (version == "v1" && kind == "ConfigMap") return look_into_config_map(json, at, depth);
+    if (version == "v1" && kind == "Secret") return look_into_secret(json, at, depth);
+    if (kind.ends_with("List") && json.contains("items")) return look_into_list(json, at, depth);
+    if (version.starts_with("evacuator.dev/")) {
+      found_ = true;
+      return bench_.error(at.field("apiVersion"),
+                          fmt::format("{} is Evacuator's already: there is nothing to convert", version));
+    }
+    if (kind == "KubeDescheduler") {
+      found_ = true;
+      return upstream::read_kube_descheduler(json, at, bench_);
+    }
+    if (const auto wrapped = upstream::unwrap_values(json, at, around_, bench_)) return look_at_wrapped(*wrapped);
+    if (renderer_.empty()) renderer_ = upstream::renderer_of(json);
+    if (!deeper_) deeper_ = upstream::deeper_policy(json, at);
+    if (!version.empty()) return;  // an object of another kind beside the policy
+    look_at_body(json, at);
+  }
+
+  void look_at_policy(const Json& json, const std::string& version, const std::string& kind, const FieldPath& at) {
+    found_ = true;
+    if (kind != "DeschedulerPolicy") return bench_.error(at.field("kind"), "must be DeschedulerPolicy");
+    if (version == "descheduler/v1alpha2") return read_as(upstream::read_v1alpha2, json, at);
+    if (version == "descheduler/v1alpha1") return read_as(upstream::read_v1alpha1, json, at);
+    bench_.error(at.field("apiVersion"), "must be descheduler/v1alpha2 or descheduler/v1alpha1");
+  }
+
+  /// With what the process around it is started with.
+  template <typename Read>
+  void read_as(Read read, const Json& policy, const FieldPath& at) {
+    const upstream::StartedWith started = around_.started_with(config_map_, bench_);
+    Json whole = policy;
+    for (const auto& [name, value] : started.policy_defaults.items()) {
+      if (!whole.contains(name)) whole[name] = value;
+    }
+    read(whole, at, started.common, bench_);
+  }
+
+  void look_at_wrapped(const std::vector<upstream::WrappedValues>& wrapped) {
+    for (const upstream::WrappedValues& each : wrapped) {
+      if (!upstream::is_about_descheduler(each)) continue;
+      if (!each.unread.empty()) {
+        found_ = true;
+        bench_.error(FieldPath(each.unread),
+                     "the policy stands elsewhere, in what this names; convert that, or what runs: `helm get values "
+                     "--all RELEASE | evacuator convert -`");
+        continue;
+      }
+      if (look_at_values(each.values, each.at, each.minor)) continue;
+      // Upstream's chart with nothing but its own defaults.
+      found_ = true;
+      upstream::read_chart_values(each.values, each.at, each.minor, bench_);
+    }
+  }
+
+  /// Values of the chart, alone or below the name of the sub-chart. False: they do not look so.
+  bool look_at_values(const Json& json, const FieldPath& at, std::optional<int> minor) {
+    const auto below = json.find("descheduler");
+    if (json.contains("deschedulerPolicy") && upstream::is_deckhouse_spec(json)) {
+      upstream::read_deckhouse(json, at, bench_);
+    } else if (upstream::is_chart_values(json)) {
+      upstream::read_chart_values(json, at, minor, bench_);
+    } else if (below != json.end() && below->is_object() && upstream::is_chart_values(*below)) {
+      upstream::read_chart_values(*below, at.field("descheduler"), std::nullopt, bench_);
+    } else {
+      return false;
+    }
+    found_ = true;
+    return true;
+  }
+
+  /// A file without a version: values, or a policy's bare body.
+  void look_at_body(const Json& json, const FieldPath& at) {
+    if (look_at_values(json, at, std::nullopt)) return;
+    if (json.contains("profiles")) {
+      found_ = true;
+      read_as(upstream::read_v1alpha2, json, at);
+    } else if (json.contains("strategies")) {
+      found_ = true;
+      if (upstream::is_deckhouse_spec(json)) return upstream::read_deckhouse(json, at, bench_);
+      read_as(upstream::read_v1alpha1, json, at);
+    } else if (bench_.options().chart_minor) {
+      found_ = true;
+      upstream::read_chart_values(json, at, std::nullopt, bench_);
+    }
+  }
+
+  void look_into_config_map(const Json& json, const FieldPath& at, int depth) {
+    if (around_.lends_values(json)) return;  // read with the HelmRelease
+    config_map_ = text_at(json, {"metadata", "name"});
+    look_into_texts(json, "data", Encoding::kNone, at, depth);
+    look_into_texts(json, "binaryData", Encoding::kBase64, at, depth);
+    config_map_.clear();
+  }
+
+  void look_into_secret(const Json& json, const FieldPath& at, int depth) {
+    if (text_at(json, {"type"}) == kReleaseOfHelm) {
+      if (renderer_.empty()) renderer_ = "helm get values --all RELEASE";
+      return;
+    }
+    if (around_.lends_values(json)) return;
+    look_into_texts(json, "data", Encoding::kBase64, at, depth);
+    look_into_texts(json, "stringData", Encoding::kNone, at, depth);
+  }
+
+  enum class Encoding { kNone, kBase64 };
+
+  /// What is neither a policy nor values of the chart is passed over, and so is what does not decode.
+  void look_into_texts(const Json& json, const char* member, Encoding encoding, const FieldPath& at, int depth) {
+    const Json* data = find_at(json, {member});
+    if (depth >= kDeepestWrapping || data == nullptr || !data->is_object()) return;
+    for (const auto& [key, value] : data->items()) {
+      if (!value.is_string() && !deeper_) deeper_ = upstream::deeper_policy(value, at.field(member).key(key));
+      if (!value.is_string()) continue;
+      const auto& text = value.get_ref<const std::string&>();
+      const auto decoded = encoding == Encoding::kBase64 && text.size() <= upstream::kLongestEncoded
+                               ? base::decode_base64(text)
+                               : std::nullopt;
+      const std::string_view plain = encoding == Encoding::kNone ? text : decoded ? *decoded : std::string_view();
+      const auto names = [&](std::string_view kind) { return plain.find(kind) != std::string_view::npos; };
+      if (!names("eschedulerPolicy") && !names("DeschedulerConfiguration")) continue;
+      look_through(plain, at.field(member).key(key), depth + 1);
+    }
+  }
+
+  void look_into_list(const Json& json, const FieldPath& at, int depth) {
+    const Json& items = json["items"];
+    if (depth >= kDeepestWrapping || !items.is_array()) return;
+    for (std::size_t i = 0; i < items.size(); ++i) look_at(items[i], at.field("items").index(i), depth + 1);
+  }
+
+  Workbench& bench_;
+  upstream::Surroundings around_;
+  std::string config_map_;  ///< that is being looked into
+  bool found_ = false;
+  bool is_empty_ = true;
+  std::string renderer_;
+  std::optional<FieldPath> deeper_;
+  std::optional<FieldPath> encrypted_;
+};
+
+constexpr std::array kNoteNames = {WireName{NoteKind::kDropped, "dropped"}, WireName{NoteKind::kChanged, "changed"},
+                                   WireName{NoteKind::kIgnored, "ignored"}, WireName{NoteKind::kAdded, "added"}};
+
+}  // namespace
+
+std::string_view to_string(NoteKind kind) { return name_of(kNoteNames, kind); }
+
+std::string ConversionNote::to_string() const {
+  std::string text = fmt::format("{} {}: {}", api::to_string(kind), path.empty() ? "the policy" : path, why);
+  if (!advice.empty()) text += "; " + advice;
+  return text;
+}
+
+namespace {
+
+/// What is said where no policy was found, or one that is encrypted.
+void explain_nothing(const UpstreamFinder& finder, std::string_view text, Workbench& bench) {
+  const bool is_silent = !finder.found() && bench.errors().empty();
+  if (finder.encrypted() && (!finder.found() || !bench.errors().empty())) {
+    bench.error(finder.encrypted()->field("sops"),
+                "is encrypted: decrypt it first (`sops decrypt FILE | evacuator convert -`)");
+  } else if (finder.is_empty() && bench.errors().empty()) {
+    bench.error(FieldPath(), std::string(kEmptyInput));
+  } else if (is_silent && !finder.renderer().empty()) {
+    bench.error(FieldPath(), fmt::format("holds no policy itself, but says how manifests are made: render them first "
+                                         "(`{} | evacuator convert -`)",
+                                         finder.renderer()));
+  } else if (!finder.found() && finder.deeper()) {
+    bench.error(*finder.deeper(),
+                "a policy seems to stand here, in an object that convert does not know: give it this "
+                "part alone");
+  } else if (is_silent) {
+    bench.error(FieldPath("apiVersion"),
+                "there is no policy of the descheduler here: neither apiVersion descheduler/v1alpha2 or v1alpha1, nor "
+                "values of its chart (deschedulerPolicy), bare or in a HelmRelease, Application or HelmChart, nor a "
+                "KubeDescheduler");
+  }
+  if (bench.errors().empty()) return;
+  if (const std::string hint = upstream::template_hint(text); !hint.empty()) bench.error(FieldPath(), hint);
+}
+
+}  // namespace
+
+Conversion convert_upstream(std::string_view text, const StrategyCatalogue& catalogue, const UpstreamOptions& options) {
+  Workbench bench(catalogue, options);
+  UpstreamFinder finder(bench);
+  finder.look_through(text, FieldPath());
+  explain_nothing(finder, text, bench);
+  return bench.finish();
+}
+
+}  // namespace api

@@ -1,0 +1,227 @@
+/// descheduler/v1alpha2: profiles with pluginConfig and plugins (upstream-semantics.md#profiles).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "cmd/convert/parts.hpp"
+
+namespace api::upstream {
+namespace {
+
+struct PluginConfig {
+  std::string name;
+  const Json* args;  ///< nullptr: left out
+  FieldPath at;      ///< of the args
+  bool used = false;
+};
+
+struct ExtensionPoint {
+  const char* name;
+  std::optional<Point> point;  ///< nullopt: upstream reads it and does nothing with it
+};
+/// In the order in which they run.
+constexpr std::array kExtensionPoints = {
+    ExtensionPoint{"presort", std::nullopt},          ExtensionPoint{"sort", std::nullopt},
+    ExtensionPoint{"filter", Point::kFilter},         ExtensionPoint{"preevictionfilter", Point::kFilter},
+    ExtensionPoint{"deschedule", Point::kDeschedule}, ExtensionPoint{"balance", Point::kBalance},
+};
+
+std::string_view name_of_point(Point point) {
+  switch (point) {
+    case Point::kDeschedule: return "deschedule";
+    case Point::kBalance: return "balance";
+    case Point::kFilter: return "filter";
+  }
+  return "";
+}
+
+/// Filter of OpenShift's descheduler: a VM that has migrated is left alone for a while.
+constexpr std::string_view kMigrationAware = "KubevirtMigrationAware";
+struct CooldownArg {
+  const char* theirs;
+  const char* ours;  ///< member of spec.limits.cooldown
+};
+constexpr std::array kCooldownArgs = {CooldownArg{"migrationCooldown", "virtualMachine"},
+                                      CooldownArg{"maxMigrationCooldown", "maximum"},
+                                      CooldownArg{"migrationHistoryWindow", "window"}};
+
+/// One profile on its way to a policy.
+class ProfileReader {
+ public:
+  ProfileReader(const Json& json, const FieldPath& at, Workbench& bench)
+      : profile_(json, at, bench.errors()), bench_(bench) {}
+
+  Draft read() {
+    draft_.source = profile_.path().text();
+    profile_.read("name", draft_.name);
+    draft_.origins.push_back({"metadata.name", profile_.path().field("name").text()});
+    read_configs();
+    read_points();
+    finish_leniently(profile_, bench_);
+    note_unused();
+    return std::move(draft_);
+  }
+
+ private:
+  void read_configs() {
+    profile_.for_each("pluginConfig", [&](const Json& item, const FieldPath& path) {
+      StrictObject object(item, path, bench_.errors());
+      PluginConfig config{"", object.find("args"), path.field("args")};
+      object.read("name", config.name);
+      config.name = canonical_plugin(config.name);
+      finish_leniently(object, bench_);
+      if (config.name.empty()) return object.complain("name", "is required");
+      if (config.args != nullptr && !config.args->is_object())
+        return object.complain("args", fmt::format("must be an object, not {}", kind_of(*config.args)));
+      if (config_of(config.name) != nullptr)
+        return bench_.note(NoteKind::kIgnored, path, fmt::format("{} is configured above already", config.name));
+      configs_.push_back(std::move(config));
+    });
+    if (PluginConfig* evictor = config_of(kDefaultEvictor)) {
+      evictor->used = true;
+      if (evictor->args != nullptr) read_evictor_args(*evictor->args, evictor->at, draft_, bench_);
+    }
+  }
+
+  void read_points() {
+    const Json* json = profile_.find("plugins");
+    if (json == nullptr) return;
+    StrictObject plugins(*json, profile_.path().field("plugins"), bench_.errors());
+    for (const ExtensionPoint& point : kExtensionPoints) {
+      if (const Json* set = plugins.find(point.name)) read_point(point, *set, plugins.path().field(point.name));
+    }
+    finish_leniently(plugins, bench_);
+  }
+
+  void read_point(const ExtensionPoint& point, const Json& set, const FieldPath& at) {
+    StrictObject object(set, at, bench_.errors());
+    std::vector<std::string> enabled;
+    std::vector<std::string> disabled;
+    object.read("enabled", enabled);
+    object.read("disabled", disabled);
+    finish_leniently(object, bench_);
+    if (!disabled.empty())
+      bench_.note(NoteKind::kIgnored, at.field("disabled"),
+                  "upstream runs what is enabled and takes no notice of this");
+    if (!point.point) {
+      if (!enabled.empty()) bench_.note(NoteKind::kIgnored, at, "upstream has no such extension point, only the field");
+      return;
+    }
+    for (std::size_t i = 0; i < enabled.size(); ++i)
+      read_enabled(*point.point, enabled[i], at.field("enabled").index(i));
+  }
+
+  void read_enabled(Point point, const std::string& name, const FieldPath& at) {
+    if (point == Point::kFilter && name == kMigrationAware) return read_migration_cooldown(at);
+    if (const std::string known = canonical_plugin(name); known != name) {
+      bench_.note(NoteKind::kChanged, at, fmt::format("is read as {}; upstream refuses the other spelling", known));
+      return read_enabled(point, known, at);
+    }
+    const auto runs_at = point_of_plugin(name);
+    if (!runs_at) return note_unknown(name, at);
+    if (*runs_at != point) {
+      return bench_.error(at, fmt::format("{} is no plugin of this extension point; it belongs under {}", name,
+                                          name_of_point(*runs_at)));
+    }
+    if (point == Point::kFilter) return;
+    PluginConfig* config = config_of(name);
+    if (config == nullptr) {
+      return bench_.error(at, fmt::format("{} has no entry in pluginConfig; add {{name: {}}}", name, name));
+    }
+    if (std::exchange(config->used, true))
+      return bench_.note(NoteKind::kIgnored, at, fmt::format("{} is enabled above already", name));
+    Json args = config->args == nullptr ? Json::object() : *config->args;
+    read_soft_constraints(name, config->at, args);
+    bench_.add_strategy(draft_, {name, std::move(args), config->at, {}});
+  }
+
+  void read_migration_cooldown(const FieldPath& at) {
+    if (std::exchange(has_migration_cooldown_, true)) return;  // it is a filter of both kinds
+    PluginConfig* config = config_of(kMigrationAware);
+    if (config != nullptr) config->used = true;
+    if (config != nullptr && config->args != nullptr) {
+      StrictObject args(*config->args, config->at, bench_.errors());
+      for (const CooldownArg& each : kCooldownArgs) {
+        std::string value;
+        args.read(each.theirs, value);
+        if (value.empty()) continue;
+        draft_.spec["limits"]["cooldown"][each.ours] = value;
+        draft_.origins.push_back(
+            {fmt::format("spec.limits.cooldown.{}", each.ours), config->at.field(each.theirs).text()});
+      }
+      finish_leniently(args, bench_);
+    }
+    bench_.note(
+        NoteKind::kChanged, at,
+        "is limits.cooldown here. It counts evacuations of VMs, not migrations that others begin; what the args "
+        "leave out is 15m for a VM by the operator's configuration, 6h at most, within 48h");
+  }
+
+  /// What 0.26 and 0.27 called constraints.
+  void read_soft_constraints(std::string_view name, const FieldPath& at, Json& args) {
+    constexpr const char* kOld = "includeSoftConstraints";
+    if (name != "RemovePodsViolatingTopologySpreadConstraint" || args.contains("constraints")) return;
+    const auto soft = args.find(kOld);
+    if (soft == args.end() || !soft->is_boolean()) return;
+    if (soft->get<bool>()) args["constraints"] = Json::array({"DoNotSchedule", "ScheduleAnyway"});
+    args.erase(kOld);
+    bench_.note(NoteKind::kChanged, at.field(kOld),
+                "is what 0.26 and 0.27 called constraints; upstream refuses it since 0.28");
+  }
+
+  void note_unknown(const std::string& name, const FieldPath& at) {
+    if (std::exchange(noted_[name], true)) return;
+    const auto known = plugin_names();
+    bench_.note(NoteKind::kDropped, at,
+                fmt::format("upstream's tree has no plugin \"{}\"{}; it refuses such a policy at its start",
+                            name.substr(0, 80), did_you_mean(name, known)),
+                "a plugin of your own build becomes a strategy of your own (CONTRIBUTING.md)");
+  }
+
+  void note_unused() {
+    for (const PluginConfig& config : configs_) {
+      if (config.used) continue;
+      if (point_of_plugin(config.name) || config.name == kMigrationAware) {
+        bench_.note(NoteKind::kIgnored, config.at, fmt::format("{} is configured, but not enabled", config.name));
+      } else {
+        note_unknown(config.name, config.at);
+      }
+    }
+  }
+
+  PluginConfig* config_of(std::string_view name) {
+    const auto at = std::ranges::find(configs_, name, &PluginConfig::name);
+    return at == configs_.end() ? nullptr : &*at;
+  }
+
+  StrictObject profile_;
+  Workbench& bench_;
+  Draft draft_;
+  std::vector<PluginConfig> configs_;
+  bool has_migration_cooldown_ = false;
+  std::map<std::string, bool> noted_;  ///< plugins that upstream does not know
+};
+
+}  // namespace
+
+void read_v1alpha2(const Json& json, const FieldPath& at, const Draft& outside, Workbench& bench) {
+  StrictObject policy(json, at, bench.errors());
+  Draft common = outside;
+  for (const char* of_type : {"apiVersion", "kind", "metadata"}) policy.find(of_type);
+  read_cycle_settings(policy, common, bench);
+  std::vector<Draft> drafts;
+  policy.for_each("profiles", [&](const Json& item, const FieldPath& path) {
+    drafts.push_back(ProfileReader(item, path, bench).read());
+  });
+  if (policy.find("strategies") != nullptr)
+    bench.note(NoteKind::kIgnored, at.field("strategies"),
+               "belongs to descheduler/v1alpha1; upstream passes it over in v1alpha2, which has profiles");
+  finish_leniently(policy, bench);
+  bench.add_drafts(std::move(drafts), common);
+}
+
+}  // namespace api::upstream

@@ -1,0 +1,89 @@
+#include "cmd/extender/decision.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace extending {
+namespace {
+
+/// From here on priorities are the system's (scheduling.k8s.io: SystemCriticalPriority).
+constexpr std::int32_t kSystemPriority = 2'000'000'000;
+
+bool must_run(const ExtenderConfig& config, const api::Pod& pod) {
+  return pod.is_daemon_set() || pod.priority.value_or(0) >= kSystemPriority ||
+         std::ranges::find(config.spared_namespaces, pod.meta.ns) != config.spared_namespaces.end();
+}
+
+/// The same words for every node, so that the scheduler's message can count them. "": it is not.
+std::string critical_reason(const ExtenderConfig& config, const LoadBoard& board, const NodeLoad& load) {
+  for (const auto& [resource, limit] : config.critical) {
+    const auto place = board.place_of(resource);
+    if (place && load.mean[*place] > limit)
+      return fmt::format("measured {} is critical (above {:.4g} %)", resource, limit);
+  }
+  return {};
+}
+
+std::vector<std::string> reasons_of_hint(const ExtenderArgs& args, const PodHint& hint) {
+  std::vector<std::string> reasons;
+  for (const std::string& node : args.nodes) {
+    reasons.push_back(node == hint.node ? std::string()
+                                        : fmt::format("the placement hint of Evacuation {} requires node {}",
+                                                      hint.evacuation, hint.node));
+  }
+  return reasons;
+}
+
+void prefer(const std::string& node, const ExtenderArgs& args, std::vector<std::int32_t>& scores) {
+  const auto at = std::ranges::find(args.nodes, node);
+  if (at == args.nodes.end()) return;
+  for (std::int32_t& score : scores) score /= 2;
+  scores[static_cast<std::size_t>(at - args.nodes.begin())] = kBestScore;
+}
+
+}  // namespace
+
+FilterDecision filter(const ExtenderConfig& config, const ExtenderArgs& args, const LoadBoard* board,
+                      const std::vector<std::optional<NodeLoad>>& loads, const std::optional<PodHint>& hint) {
+  if (hint && hint->is_required) return {.reasons = reasons_of_hint(args, *hint), .is_final = true};
+  FilterDecision decision{.reasons = std::vector<std::string>(args.nodes.size())};
+  if (board == nullptr || must_run(config, args.pod)) return decision;
+  for (std::size_t i = 0; i < args.nodes.size(); ++i) {
+    if (!loads[i]) continue;
+    decision.reasons[i] = critical_reason(config, *board, *loads[i]);
+    if (!decision.reasons[i].empty()) ++decision.critical;
+  }
+  if (decision.critical == 0 || decision.critical < args.nodes.size()) return decision;
+  decision.all_critical = true;
+  decision.reasons.assign(args.nodes.size(), {});
+  return decision;
+}
+
+PriorityDecision prioritize(const ExtenderConfig& config, const ExtenderArgs& args, const LoadBoard* board,
+                            const std::vector<std::optional<NodeLoad>>& loads, const std::optional<PodHint>& hint) {
+  PriorityDecision decision;
+  std::vector<std::optional<double>> scores(args.nodes.size());
+  for (std::size_t i = 0; i < args.nodes.size(); ++i) {
+    if (board != nullptr && loads[i]) scores[i] = score_of(*loads[i], *board, config.rules);
+    if (!scores[i]) ++decision.unknown;
+    if (scores[i] && (!decision.best || *scores[i] > *scores[*decision.best])) decision.best = i;
+  }
+  decision.scores = extender_scores(scores);
+  if (!hint) return decision;
+  prefer(hint->node, args, decision.scores);
+  const auto hinted = std::ranges::find(args.nodes, hint->node);
+  if (hinted != args.nodes.end()) decision.best = static_cast<std::size_t>(hinted - args.nodes.begin());
+  return decision;
+}
+
+std::optional<std::size_t> likely_place(const PriorityDecision& decision, const std::vector<std::size_t>& siblings) {
+  if (!decision.best) return std::nullopt;
+  std::size_t likely = *decision.best;
+  for (std::size_t i = 0; i < siblings.size(); ++i) {
+    if (decision.scores[i] == decision.scores[likely] && siblings[i] < siblings[likely]) likely = i;
+  }
+  return likely;
+}
+
+}  // namespace extending

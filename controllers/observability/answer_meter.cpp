@@ -1,0 +1,37 @@
+#include "controllers/observability/answer_meter.hpp"
+
+#include <memory>
+
+namespace controllers {
+namespace {
+
+/// Not 503: so answers readiness, and so does whoever cannot ask the API server.
+bool is_refusal(int status) { return status == serving::kNoAnswer || (status >= 400 && status < 500); }
+
+std::string code_of(int status) { return status == serving::kNoAnswer ? "none" : std::to_string(status); }
+
+}  // namespace
+
+void AnswerMeter::count(int status, const std::string& peer) {
+  const std::string code = code_of(status);
+  metrics_
+      .counter("evacuator_server_answers_total", "Answers of the operator's own servers.",
+               {{"server", server_}, {"code", code}})
+      .increment();
+  if (!is_refusal(status)) return;
+  const base::TimePoint now = steady_.now();
+  const std::scoped_lock lock(mutex_);
+  Refused& refused = refused_[status];
+  ++refused.untold;
+  if (refused.told != base::TimePoint::min() && now - refused.told < kToldEvery) return;
+  log_.warning("requests were refused", {base::kv("server", server_), base::kv("code", code),
+                                         base::kv("count", refused.untold), base::kv("newestFrom", peer)});
+  refused = {.untold = 0, .told = now};
+}
+
+serving::OnEnd metered_answers(std::string server, base::Metrics& metrics, const base::Clock& steady, base::Log log) {
+  auto meter = std::make_shared<AnswerMeter>(std::move(server), metrics, steady, std::move(log));
+  return [meter](int status, const std::string& peer) { meter->count(status, peer); };
+}
+
+}  // namespace controllers

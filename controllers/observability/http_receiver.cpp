@@ -1,0 +1,64 @@
+#include "controllers/observability/http_receiver.hpp"
+
+#include "kube/config/credentials.hpp"
+#include "kube/config/url.hpp"
+#include "kube/http/transport.hpp"
+
+namespace controllers {
+namespace {
+
+base::Error bad_url(std::string_view why) { return base::invalid("no usable URL: " + std::string(why)); }
+
+kube::HttpTransportOptions receiver_transport(const ReceiverOptions& from) {
+  kube::HttpTransportOptions options;
+  options.engine = kube::HttpEngine::kBeast;
+  options.max_connections = 1;
+  options.connect_timeout = base::milliseconds(5'000);
+  options.handshake_timeout = base::milliseconds(5'000);
+  options.max_body_bytes = std::size_t{64} << 10;
+  options.headers = from.headers;
+  return options;
+}
+
+}  // namespace
+
+HttpReceiver::HttpReceiver(std::unique_ptr<kube::HttpTransport> transport, std::string path, std::string query)
+    : transport_(std::move(transport)), path_(std::move(path)), query_(std::move(query)) {}
+HttpReceiver::~HttpReceiver() = default;
+
+base::Result<std::unique_ptr<HttpReceiver>> HttpReceiver::create(const ReceiverOptions& options,
+                                                                 const base::Clock& clock) {
+  if (options.url.find("://") == std::string::npos) return bad_url("it must begin with https://");
+  const auto mark = options.url.find('?');
+  const auto parsed = kube::parse_url(options.url.substr(0, mark));
+  if (!parsed) return bad_url("it cannot be read");
+  if (!parsed->user_info.empty()) return bad_url("it must not carry a user or password");
+  if (!parsed->tls && !options.may_be_plain && !parsed->is_loopback())
+    return bad_url("http is only allowed to this machine");
+  kube::Config config;
+  config.server = (parsed->tls ? "https://" : "http://") + parsed->authority();
+  config.ca_file = options.ca_file;
+  config.source = options.name;
+  config.credentials = kube::file_credentials({}, clock);
+  auto transport = kube::HttpTransport::create(std::move(config), receiver_transport(options));
+  if (!transport) return base::invalid("caFile or the URL cannot be used");
+  return std::unique_ptr<HttpReceiver>(
+      new HttpReceiver(*std::move(transport), parsed->path.empty() ? "/" : parsed->path,
+                       mark == std::string::npos ? std::string() : options.url.substr(mark + 1)));
+}
+
+base::Result<kube::Response> HttpReceiver::post(const std::string& body, base::Duration timeout) {
+  kube::Request request;
+  request.method = "POST";
+  request.path = path_;
+  request.query = query_;
+  request.content_type = "application/json";
+  request.accept = "*/*";  // chats answer in text, many servers with nothing
+  request.body = body;
+  request.timeout = std::chrono::duration_cast<base::milliseconds>(timeout);
+  auto answer = transport_->round_trip(request);
+  if (!answer) return base::Error{answer.error().code, "the receiver does not answer"};
+  return answer;
+}
+
+}  // namespace controllers

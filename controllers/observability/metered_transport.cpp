@@ -1,0 +1,128 @@
+#include "controllers/observability/metered_transport.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "kube/news.hpp"
+
+namespace controllers {
+namespace {
+
+const std::vector<double>& latency_buckets() {
+  static const std::vector<double> kBuckets = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+  return kBuckets;
+}
+
+constexpr int kNoCode = 0;
+
+/// One of few literals.
+std::string_view verb_of(const kube::Request& request) {
+  if (request.method == "GET") return request.flow == kube::Flow::kList ? "list" : "get";
+  if (request.method == "POST") return request.path.ends_with("/eviction") ? "evict" : "create";
+  if (request.method == "PUT") return "update";
+  if (request.method == "PATCH") return "patch";
+  return request.method == "DELETE" ? "delete" : "other";
+}
+
+/// What no API server sends is one code, so that nobody can make many series.
+constexpr int kOtherCode = 1000;
+int known_code(int status) { return status >= 100 && status <= 599 ? status : kOtherCode; }
+
+std::string code_label(int code) {
+  if (code == kNoCode) return "error";
+  return code == kOtherCode ? "other" : std::to_string(code);
+}
+
+/// It answers by itself, in plain text, before anything that knows of budgets is asked.
+bool is_refused_by_fairness(const kube::Response& response, std::string_view verb) {
+  return response.status == 429 && (verb != "evict" || response.content_type.find("json") == std::string::npos);
+}
+
+std::string kind_of(const kube::Request& request) { return request.path.substr(request.path.rfind('/') + 1); }
+
+base::Gauge open_watches(base::Metrics& metrics, const std::string& kind) {
+  return metrics.gauge("evacuator_watches_open", "Watches that are open, by kind.", {{"kind", kind}});
+}
+
+class MeteredWatch final : public kube::WatchStream, public kube::NewsSource {
+ public:
+  MeteredWatch(std::unique_ptr<kube::WatchStream> inner, base::Gauge open) : inner_(std::move(inner)), open_(open) {
+    open_.add(1);
+  }
+  ~MeteredWatch() override { open_.add(-1); }
+  MeteredWatch(const MeteredWatch&) = delete;
+  MeteredWatch& operator=(const MeteredWatch&) = delete;
+
+  base::Result<std::optional<std::string>> next(base::milliseconds wait) override { return inner_->next(wait); }
+  void cancel() override { inner_->cancel(); }
+  bool on_news(std::function<void()> news) override {
+    auto* const source = dynamic_cast<kube::NewsSource*>(inner_.get());
+    return source != nullptr && source->on_news(std::move(news));
+  }
+
+ private:
+  const std::unique_ptr<kube::WatchStream> inner_;
+  const base::Gauge open_;
+};
+
+}  // namespace
+
+void MeteredTransport::count(std::string_view verb, int code, base::TimePoint began) {
+  durations_of(verb, code).observe(std::chrono::duration<double>(steady_.now() - began).count());
+}
+
+base::Histogram MeteredTransport::durations_of(std::string_view verb, int code) {
+  const std::scoped_lock lock(mutex_);
+  const auto known = durations_.find({verb, code});
+  if (known != durations_.end()) return known->second;
+  const auto made =
+      metrics_.histogram("evacuator_api_request_duration_seconds",
+                         "How long the API server took to answer, by verb and HTTP code; code error: no answer came.",
+                         latency_buckets(), {{"verb", verb}, {"code", code_label(code)}});
+  durations_.emplace(std::pair(verb, code), made);
+  return made;
+}
+
+base::Result<kube::Response> MeteredTransport::round_trip(const kube::Request& request) {
+  const base::TimePoint began = steady_.now();
+  auto answer = inner_.round_trip(request);
+  const std::string_view verb = verb_of(request);
+  if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer;  // shutting down
+  count(verb, answer ? known_code(answer->status) : kNoCode, began);
+  if (answer && is_refused_by_fairness(*answer, verb)) {
+    metrics_
+        .counter("evacuator_api_fairness_rejections_total",
+                 "Requests that API Priority and Fairness, or another gate before the API, refused with 429.",
+                 {{"verb", verb}})
+        .increment();
+  }
+  return answer;
+}
+
+base::Result<std::unique_ptr<kube::WatchStream>> MeteredTransport::watch(const kube::Request& request) {
+  auto stream = inner_.watch(request);
+  if (!stream && stream.error().code == base::ErrorCode::kCancelled) return stream;
+  const std::string kind = kind_of(request);
+  metrics_
+      .counter("evacuator_watch_opens_total", "Watches that were asked for, by kind and result.",
+               {{"kind", kind}, {"result", stream ? "opened" : "failed"}})
+      .increment();
+  if (!stream) return stream;
+  metrics_
+      .gauge("evacuator_watch_opened_timestamp_seconds", "When the newest watch of that kind was opened, as Unix time.",
+             {{"kind", kind}})
+      .set(std::chrono::duration<double>(wall_.now().time_since_epoch()).count());
+  return std::unique_ptr<kube::WatchStream>(
+      std::make_unique<MeteredWatch>(*std::move(stream), open_watches(metrics_, kind)));
+}
+
+/// Until the list begins: how long it takes to read it is up to us, too.
+base::Result<std::unique_ptr<kube::WatchStream>> MeteredTransport::list(const kube::Request& request) {
+  const base::TimePoint began = steady_.now();
+  auto stream = inner_.list(request);
+  if (stream) count("list", 200, began);
+  return stream;
+}
+
+}  // namespace controllers

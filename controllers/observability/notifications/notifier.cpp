@@ -1,0 +1,173 @@
+#include "controllers/observability/notifications/notifier.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/backoff.hpp"
+#include "kube/refusal.hpp"
+
+namespace controllers {
+namespace {
+
+using base::kv;
+
+constexpr base::Backoff kNotifyAgain{base::seconds(2), base::minutes(2)};
+/// No receiver may ask for more patience.
+constexpr base::minutes kLongestPause{5};
+/// Objects whose last notification is remembered, for each channel.
+constexpr std::size_t kMostRemembered = 2000;
+
+bool is_taken(const base::Result<kube::Response>& answer) {
+  return answer && answer->status >= 200 && answer->status < 300;
+}
+
+/// A receiver that says no will say no again; one that is away or busy may come back.
+bool may_be_taken_later(const base::Result<kube::Response>& answer) {
+  if (!answer)
+    return base::is_retriable(answer.error().code) || answer.error().code == base::ErrorCode::kOutcomeUnknown;
+  return answer->status >= 500 || answer->status == 429 || answer->status == 408 || answer->status == 425;
+}
+
+/// Neither the URL nor anything that the receiver said. Errors of HttpPost hold none of it.
+std::string outcome_text(const base::Result<kube::Response>& answer) {
+  if (!answer) return fmt::format("{}: {}", to_string(answer.error().code), answer.error().message);
+  return fmt::format("{}: {}", answer->status,
+                     kube::explain_refusal(answer->status, {"the URL in urlFile", "the URL in urlFile"}));
+}
+
+}  // namespace
+
+Notifier::Notifier(Dependencies dependencies, std::vector<NotificationChannel> channels)
+    : deps_(std::move(dependencies)) {
+  for (NotificationChannel& each : channels) channels_.push_back({.config = std::move(each)});
+}
+
+void Notifier::publish(kube::Event event) {
+  if (const auto told = notification_of(event, deps_.clock.now())) {
+    const base::TimePoint now = deps_.steady.now();
+    const std::scoped_lock lock(mutex_);
+    for (Channel& each : channels_) enqueue(each, *told, now);
+    wake_.notify_one();
+  }
+  deps_.inner.publish(std::move(event));
+}
+
+bool Notifier::wants(const Channel& channel, const Notification& told) {
+  const auto& events = channel.config.events;
+  const bool is_omitted =
+      channel.config.omit_refused_manual && told.is_refusal && told.rank == NotificationRank::kManual;
+  return !is_omitted && (events.empty() || std::ranges::find(events, told.event) != events.end());
+}
+
+bool Notifier::is_news(const Channel& channel, const Notification& told, base::TimePoint now) {
+  const auto known = channel.told.find(told.key());
+  return known == channel.told.end() || now - known->second >= channel.config.repeat_after;
+}
+
+/// Where very many objects are told of, the oldest are forgotten: they may be told of once more.
+void Notifier::remember(Channel& channel, const Notification& told, base::TimePoint now) {
+  channel.told.insert_or_assign(told.key(), now);
+  if (channel.told.size() <= kMostRemembered) return;
+  channel.told.erase(std::ranges::min_element(channel.told, {}, [](const auto& each) { return each.second; }));
+}
+
+void Notifier::enqueue(Channel& channel, const Notification& told, base::TimePoint now) {
+  if (!wants(channel, told)) return;
+  if (!is_news(channel, told, now)) return count(channel, "repeated");
+  remember(channel, told, now);
+  const auto left_out = channel.pending.push(told);
+  if (!left_out) return;
+  channel.told.erase(left_out->key());
+  ++channel.left_out;
+  count(channel, "dropped");
+}
+
+void Notifier::count(const Channel& channel, const char* result, std::size_t by) {
+  deps_.metrics
+      .counter("evacuator_notifications_total", "Notifications, by channel and what became of them.",
+               {{"channel", channel.config.name}, {"result", result}})
+      .increment(static_cast<double>(by));
+}
+
+void Notifier::settle(Channel& channel, const std::vector<Notification>& sent, std::int64_t left_out,
+                      const base::Result<kube::Response>& answer) {
+  const bool is_over =
+      is_taken(answer) || !may_be_taken_later(answer) || channel.pending.repeats() || ++channel.failures >= kMostTries;
+  if (!is_taken(answer)) {
+    deps_.log.warning("a notification was not taken",
+                      {kv("channel", channel.config.name), kv("answer", outcome_text(answer)), kv("givenUp", is_over)});
+  }
+  if (!is_over) return pause(channel, answer);
+  channel.left_out -= left_out;
+  channel.failures = 0;
+  channel.next_try = {};
+  if (!is_taken(answer)) return give_up(channel, may_be_taken_later(answer));
+  channel.pending.settle();
+  count(channel, "sent", sent.size());
+}
+
+void Notifier::give_up(Channel& channel, bool may_be_taken_later) {
+  auto lost = channel.pending.take(kMostAtOnce);
+  if (may_be_taken_later) {
+    const std::size_t tried = lost.size();
+    const base::TimePoint now = deps_.steady.now();
+    lost = channel.pending.give_up(now);
+    if (lost.size() < tried && channel.pending.has_only_kept()) channel.next_try = now + kNotifyAgain.most;
+  } else {
+    channel.pending.settle();
+  }
+  for (const Notification& each : lost) channel.told.erase(each.key());
+  if (!lost.empty()) count(channel, "failed", lost.size());
+}
+
+void Notifier::pause(Channel& channel, const base::Result<kube::Response>& answer) {
+  base::Duration pause = base::backoff_delay(kNotifyAgain, channel.failures);
+  if (answer && answer->retry_after) pause = std::clamp<base::Duration>(*answer->retry_after, pause, kLongestPause);
+  channel.next_try = deps_.steady.now() + pause;
+}
+
+void Notifier::send_one(Channel& channel) {
+  std::vector<Notification> batch;
+  std::int64_t left_out = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (channel.pending.empty() || channel.next_try > deps_.steady.now()) return;
+    batch = channel.pending.take(kMostAtOnce);
+    left_out = channel.left_out;
+  }
+  const auto answer = deps_.post(channel.config, body_of(channel.config.format, deps_.instance, batch, left_out));
+  const std::scoped_lock lock(mutex_);
+  settle(channel, batch, left_out, answer);
+}
+
+std::optional<base::TimePoint> Notifier::next_due() const {
+  std::optional<base::TimePoint> next;
+  for (const Channel& each : channels_) {
+    if (!each.pending.empty()) next = std::min(next.value_or(each.next_try), each.next_try);
+  }
+  return next;
+}
+
+std::optional<base::TimePoint> Notifier::step() {
+  for (Channel& each : channels_) send_one(each);
+  const std::scoped_lock lock(mutex_);
+  return next_due();
+}
+
+void Notifier::run(std::stop_token stop) {
+  while (!stop.stop_requested()) {
+    step();
+    std::unique_lock lock(mutex_);
+    const auto due = next_due();
+    const base::Duration pause = due ? *due - deps_.steady.now() : base::Duration(kLongestPause);
+    wake_.wait_for(lock, stop, std::max(pause, base::Duration::zero()), [&] {
+      const auto now_due = next_due();
+      return now_due && *now_due <= deps_.steady.now();
+    });
+  }
+  step();
+}
+
+}  // namespace controllers

@@ -1,0 +1,129 @@
+#include "controllers/operator/audit_trail.hpp"
+
+#include "api/origin.hpp"
+#include "api/vocabulary/blockers.hpp"
+#include "controllers/admission/slot.hpp"
+#include "controllers/evacuation/audit_records.hpp"
+
+namespace controllers {
+namespace {
+
+class NoEvacuationAudit final : public evacuation::Audit {
+ public:
+  void on_status(const api::Evacuation&, const api::Evacuation&, base::TimePoint) override {}
+  void on_answer(const api::Evacuation&, const evictors::Action&, const evictors::CallResult&,
+                 const std::optional<api::LastResponse>&, base::TimePoint) override {}
+  std::optional<api::Blocker> admission_blocker() const override { return std::nullopt; }
+};
+
+class NoPolicyAudit final : public PolicyAudit {
+ public:
+  void on_planned(const api::DeschedulerPolicy&, const CycleOutcome&) override {}
+  void on_created(const api::DeschedulerPolicy&, const api::PlannedMove&, const api::Evacuation&,
+                  const base::Error*) override {}
+  void on_cycle(const api::DeschedulerPolicy&, const CycleOutcome&) override {}
+  void on_invalid(const api::ObjectMeta&, std::string_view) override {}
+  std::string failing() const override { return {}; }
+};
+
+}  // namespace
+
+evacuation::Audit& evacuation::no_audit() {
+  static NoEvacuationAudit none;
+  return none;
+}
+
+PolicyAudit& no_policy_audit() {
+  static NoPolicyAudit none;
+  return none;
+}
+
+AuditTrail::AuditTrail(audit::Recorder& recorder, GenerationOf generation_of, bool stops_admissions)
+    : recorder_(recorder), generation_of_(std::move(generation_of)), stops_admissions_(stops_admissions) {}
+
+void AuditTrail::send(audit::Record record, const api::Evacuation& evacuation) {
+  const std::string& policy = api::policy_of(evacuation);
+  if (!policy.empty()) record.policy.generation = generation_of_(policy);
+  // Of what the operator made itself the origin says so.
+  const std::string creator = creator_of_ && policy.empty() ? creator_of_(evacuation) : std::string();
+  if (!creator.empty()) record.detail["creator"] = creator;
+  recorder_.record(std::move(record));
+}
+
+void AuditTrail::on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) {
+  for (audit::Record& record : evacuation::records_of_status(before, after)) {
+    record.time = now;
+    send(std::move(record), after);
+  }
+}
+
+void AuditTrail::on_answer(const api::Evacuation& evacuation, const evictors::Action& action,
+                           const evictors::CallResult& answer, const std::optional<api::LastResponse>& meaning,
+                           base::TimePoint now) {
+  audit::Record record = evacuation::record_of_answer(evacuation, action, answer, meaning);
+  record.time = now;
+  send(std::move(record), evacuation);
+}
+
+void AuditTrail::on_refused_write(const api::Evacuation& evacuation, const std::string& problem, base::TimePoint now) {
+  audit::Record record = evacuation::record_of_refused_write(evacuation, problem);
+  record.time = now;
+  send(std::move(record), evacuation);
+}
+
+void AuditTrail::on_taken_over(const api::Evacuation& evacuation, base::TimePoint now) {
+  audit::Record record = evacuation::record_of_takeover(evacuation);
+  record.time = now;
+  send(std::move(record), evacuation);
+}
+
+std::optional<api::Blocker> AuditTrail::admission_blocker() const {
+  const std::scoped_lock lock(mutex_);
+  return blocker_;
+}
+
+void AuditTrail::set_failure(const std::optional<base::Error>& failure, base::TimePoint now) {
+  const std::scoped_lock lock(mutex_);
+  failing_ = failure ? failure->message : std::string();
+  blocker_.reset();
+  if (!failure || !stops_admissions_) return;
+  blocker_.emplace();
+  blocker_->kind = to_string(api::BlockerKind::kAuditLog);
+  blocker_->name = "audit log";
+  blocker_->message = "nothing is admitted while the audit log cannot be written: " + failure->message;
+  blocker_->since = now;
+}
+
+std::string AuditTrail::failing() const {
+  const std::scoped_lock lock(mutex_);
+  return failing_;
+}
+
+void AuditTrail::on_planned(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
+  std::vector<audit::Record> news;
+  {
+    const std::scoped_lock lock(mutex_);
+    news = news_of_cycle(policy, outcome, last_cycles_[policy.meta.name]);
+  }
+  for (audit::Record& record : news) recorder_.record(std::move(record));
+}
+
+void AuditTrail::on_created(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
+                            const api::Evacuation& evacuation, const base::Error* error) {
+  recorder_.record(record_of_creation(policy, move, evacuation, error));
+}
+
+void AuditTrail::on_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
+  recorder_.record(record_of_cycle(policy, outcome));
+}
+
+void AuditTrail::on_invalid(const api::ObjectMeta& policy, std::string_view problem) {
+  recorder_.record(record_of_invalid(policy, problem));
+}
+
+void AuditTrail::forget(const std::string& policy) {
+  const std::scoped_lock lock(mutex_);
+  last_cycles_.erase(policy);
+}
+
+}  // namespace controllers

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "controllers/evacuation/ports.hpp"
+#include "controllers/policy/audit.hpp"
+#include "controllers/policy/audit_records.hpp"
+#include "telemetry/audit/log.hpp"
+
+namespace controllers {
+
+/// What both reconcilers decide, as records of the audit log. The words are chosen by pure functions
+/// (controllers/evacuation/audit_records.hpp, controllers/policy/audit_records.hpp). Thread-safe.
+class AuditTrail final : public evacuation::Audit, public PolicyAudit {
+ public:
+  /// The edition of a policy that is in force; 0: unknown.
+  using GenerationOf = std::function<std::int64_t(const std::string& policy)>;
+
+  /// `recorder` must outlive it. `stops_admissions`: admission_blocker() is set while the log fails.
+  AuditTrail(audit::Recorder& recorder, GenerationOf generation_of, bool stops_admissions);
+
+  void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) override;
+  void on_answer(const api::Evacuation& evacuation, const evictors::Action& action, const evictors::CallResult& answer,
+                 const std::optional<api::LastResponse>& meaning, base::TimePoint now) override;
+  void on_refused_write(const api::Evacuation& evacuation, const std::string& problem, base::TimePoint now) override;
+  std::optional<api::Blocker> admission_blocker() const override;
+
+  void on_planned(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) override;
+  void on_created(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, const api::Evacuation& evacuation,
+                  const base::Error* error) override;
+  void on_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) override;
+  void on_invalid(const api::ObjectMeta& policy, std::string_view problem) override;
+  void forget(const std::string& policy) override;
+  std::string failing() const override;
+
+  /// Records name the user who made a hand-made Evacuation. REQUIRES: before the first record. Empty: nobody knows.
+  using CreatorOf = std::function<std::string(const api::Evacuation&)>;
+  void name_creators_with(CreatorOf creator_of) { creator_of_ = std::move(creator_of); }
+
+  /// This replica begins to act on an Evacuation that it has not seen before: how it stands.
+  void on_taken_over(const api::Evacuation& evacuation, base::TimePoint now);
+  /// From audit::Recorder::watch().
+  void set_failure(const std::optional<base::Error>& failure, base::TimePoint now);
+
+ private:
+  void send(audit::Record record, const api::Evacuation& evacuation);
+
+  audit::Recorder& recorder_;
+  const GenerationOf generation_of_;
+  const bool stops_admissions_;
+  CreatorOf creator_of_;
+  mutable std::mutex mutex_;
+  std::string failing_;  ///< empty: it can be written
+  std::optional<api::Blocker> blocker_;
+  std::map<std::string, CycleMemory> last_cycles_;  ///< by policy name
+};
+
+}  // namespace controllers

@@ -1,0 +1,56 @@
+#include "controllers/operator/busy_workers.hpp"
+
+namespace controllers {
+namespace {
+
+/// A reconcile that takes longer hangs: its calls time out after 34 s each.
+constexpr base::minutes kStuckAfter{5};
+
+}  // namespace
+
+/// Notes since when a worker is busy, and that it no longer is however its work ends.
+class BusyWorkers::Busy {
+ public:
+  Busy(Since& since, base::Duration::rep now) : since_(since) {
+    since_ = now;
+    of_this_thread = &since_;
+  }
+  ~Busy() {
+    of_this_thread = nullptr;
+    since_ = 0;
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+  static thread_local Since* of_this_thread;  ///< nullptr: it is not busy
+
+ private:
+  Since& since_;
+};
+thread_local BusyWorkers::Since* BusyWorkers::Busy::of_this_thread = nullptr;
+
+kube::Worker::Reconcile BusyWorkers::timed(kube::Worker::Reconcile reconcile, std::size_t index) {
+  return [this, reconcile = std::move(reconcile), index](const api::ObjectKey& key) {
+    const Busy busy(since_[index], ticks());
+    return reconcile(key);
+  };
+}
+
+std::function<void()> BusyWorkers::progress_of_this_thread() const {
+  return [this, since = Busy::of_this_thread] {
+    if (since != nullptr) *since = ticks();
+  };
+}
+
+base::Status BusyWorkers::alive() const {
+  const base::Duration now(ticks());
+  for (const Since& since : since_) {
+    const base::Duration started(since.load());
+    if (started != base::Duration::zero() && now - started > kStuckAfter) {
+      return base::unavailable("a reconcile has not returned for " + base::format_age(now - started));
+    }
+  }
+  return base::Done{};
+}
+
+}  // namespace controllers

@@ -1,0 +1,360 @@
+#include "controllers/operator/parts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/json/json_access.hpp"
+#include "api/meta/well_known.hpp"
+#include "api/origin.hpp"
+#include "controllers/evacuation/io.hpp"
+#include "controllers/evacuation/origin/creator.hpp"
+#include "controllers/evacuation/origin/origin.hpp"
+#include "controllers/operator/wiring.hpp"
+#include "planner/scheduling/scoring/scheduler_rules.hpp"
+#include "planner/strategies/catalog.hpp"
+#include "usage/sources/metrics_server.hpp"
+
+namespace controllers {
+namespace {
+
+/// Of so many threads of the Evacuations one is there for the writes that would keep the next eviction waiting.
+constexpr std::size_t kEvictionsPerWriter = 4;
+
+evacuation::OperatorRules rules_of(const OperatorConfig& config) {
+  return {.slot_without_progress = config.slot_without_progress,
+          .max_progress = config.max_progress,
+          .manual_priority = config.manual.priority,
+          .manual_suspended = config.manual.suspended,
+          .manual_ttl = config.manual.ttl_after_finished,
+          .extender_serves_hints = config.extender_serves_hints};
+}
+
+/// Nobody can ask kube-scheduler whether it has an extender: what the configuration says counts, and a policy whose
+/// hints nobody takes does without them for a while.
+std::function<bool()> hints_in_force(const Operator::Dependencies& deps) {
+  if (deps.config.extender_serves_hints) return [] { return true; };
+  return deps.config.webhook.enabled ? deps.hints_in_force : std::function<bool()>();
+}
+
+/// New pods of these get no hints.
+std::vector<std::string> namespaces_without_hints(const OperatorConfig& config) {
+  return {"kube-system", config.leader_election.ns};
+}
+
+/// What has a lane looked at a key of it again after a while.
+auto enqueue_after(Lane& lane) {
+  return [&lane](const api::ObjectKey& key, base::Duration after) { lane.queue.add_after(key, after); };
+}
+
+}  // namespace
+
+WorkerNumbers::WorkerNumbers(std::int32_t evictions) {
+  const auto calls = static_cast<std::size_t>(evictions);
+  evacuation_workers_ = calls + std::max<std::size_t>(calls / kEvictionsPerWriter, 1);
+}
+
+OperatorParts::OperatorParts(Operator::Dependencies dependencies)
+    : deps(std::move(dependencies)),
+      registry(evictors::EvictorRegistry::builtin()),
+      steady(deps.steady ? *deps.steady : deps.clock),
+      caches(deps.client, steady, deps.discovery, deps.log),
+      evacuation_metrics(deps.metrics, [this](const api::Evacuation& each) { return tracer.trace_of(each); }),
+      eviction_slots(deps.config.workers),
+      busy(WorkerNumbers(deps.config.workers).count(), steady),
+      trail(
+          deps.audit,
+          [this](const std::string& name) {
+            const auto policy = policy_of(name);
+            return policy ? policy->meta.generation : 0;
+          },
+          deps.config.audit.on_failure == OperatorConfig::OnAuditFailure::kStopAdmissions),
+      tracer(trail, deps.spans, deps.identity),
+      evacuation_lane(steady),
+      policy_lane(steady),
+      usage_lane(steady),
+      usage(usage_dependencies(), usage_lane.queue),
+      gate_lane(steady),
+      gates(gate_dependencies(), gate_lane.queue),
+      taint_lane(steady),
+      taints(taint_dependencies()),
+      triggers(
+          steady,
+          [this](const std::string& policy, base::Duration after) {
+            policy_lane.queue.add_after({"", policy}, after);
+          },
+          [this] { return caches.nodes.has_synced() && caches.pods.has_synced() && deps.may_act(); }),
+      admission({deps.config.in_flight, deps.config.rate, deps.config.cooldown}, deps.clock,
+                enqueue_after(evacuation_lane)),
+      admission_rules({.admission = admission,
+                       .policies = caches.policies.store(),
+                       .clock = deps.clock,
+                       .gates = [this](const std::string& policy) { return gates.verdict(policy); }}),
+      reservations([this] { return caches.snapshot(); }, deps.clock, enqueue_after(evacuation_lane)),
+      evacuations(evacuation_dependencies()),
+      policies(policy_dependencies()),
+      hints(caches.evacuations.store(), caches.pods.store(), caches.nodes.store(), deps.clock, steady),
+      placement_webhook(hints, namespaces_without_hints(deps.config), deps.metrics, deps.log),
+      object_webhook(webhook_dependencies()) {
+  // Before anything looks at one, also through an index: who made it. That is asked of all of it, trimmed later.
+  caches.evacuations.complete_with([this](api::Evacuation& each) {
+    settle_origin(each, deps.keys.keys().get(), &origins);
+    evacuation::trim(each);
+  });
+  caches.evacuations.recall_with([this](const api::ObjectMeta& meta) { return evacuations.own_write(meta); });
+  admission.set_manual_patience(deps.config.slot_without_progress);
+  admission.keep_share_for_policies();
+  connect_caches(*this);
+  add_responder();
+  add_adviser();
+  if (deps.config.webhook.admission.trust_creators)
+    trail.name_creators_with([this](const api::Evacuation& each) { return creator_of(each); });
+  deps.audit.watch([this](const auto& failure) { on_audit_health(failure); });
+}
+
+OperatorParts::~OperatorParts() { deps.audit.watch({}); }
+
+UsageCollector::Dependencies OperatorParts::usage_dependencies() {
+  return {.make_source = deps.usage_sources,
+          .clock = deps.clock,
+          .log = deps.log,
+          .metrics = deps.metrics,
+          .nodes = [this] { return caches.nodes.store().list(); }};
+}
+
+GateKeeper::Dependencies OperatorParts::gate_dependencies() {
+  return {.make_client = deps.gates,
+          .clock = steady,
+          .log = deps.log,
+          .metrics = deps.metrics,
+          .changed = [this](const std::string& policy) {
+            admission_rules.follow_time();
+            policy_lane.queue.add({"", policy});
+          }};
+}
+
+SoftTaints::Dependencies OperatorParts::taint_dependencies() {
+  return {.client = deps.client,
+          .clock = steady,
+          .nodes = caches.nodes.store(),
+          .enqueue =
+              [this](const std::string& node) {
+                taint_lane.queue.add({"", node});
+              },
+          .may_act = deps.may_act,
+          .metrics = deps.metrics,
+          .log = deps.log};
+}
+
+evacuation::Reconciler::Dependencies OperatorParts::evacuation_dependencies() {
+  return {.client = deps.client,
+          .clock = deps.clock,
+          .evictors = registry,
+          .evacuations = caches.evacuations.store(),
+          .pods = caches.pods.store(),
+          .pdbs = caches.pdbs.store(),
+          .admission = admission,
+          .events = deps.events,
+          .metrics = evacuation_metrics,
+          .may_act = deps.may_act,
+          .desired_replicas = [this](const std::string& ns,
+                                     const api::OwnerReference& owner) { return caches.replicas_of(ns, owner); },
+          .identity = deps.identity,
+          .eviction_version = deps.discovery.eviction_version,
+          .log = deps.log,
+          .eviction_slots = &eviction_slots,
+          .reservations = &reservations,
+          .services = deps.services,
+          .claims = &caches.claims.store(),
+          .pod_groups = caches.pod_groups ? &caches.pod_groups->store() : nullptr,
+          .pod_group_kind = deps.discovery.pod_groups,
+          .audit = tracer,
+          .policy_lives =
+              [this](const std::string& name, const std::string& uid) {
+                const auto seen = policy_of(name);
+                return seen && seen->meta.uid == uid && !seen->meta.is_terminating();
+              },
+          .policy_suspends =
+              [this](const std::string& name) {
+                const auto seen = policy_of(name);
+                return seen && seen->spec.mode == api::PolicyMode::kManual;
+              },
+          .keys = deps.keys,
+          .rules = rules_of(deps.config),
+          .origins = &origins,
+          .places_pods = deps.config.serves_hints(),
+          .trusts_creators = deps.config.webhook.admission.trust_creators,
+          .allows_required = deps.config.webhook.allow_required,
+          .serves_native_evictions = deps.discovery.has_native_evictions,
+          .steady = &steady,
+          .plans_in_waves = [](const std::string& strategy) { return strategies::plans_in_waves(strategy); },
+          .empties_node = strategies::empties_node,
+          .planned_nodes = [this](const std::string& policy,
+                                  const std::string& strategy) { return planned_nodes(policy, strategy); }};
+}
+
+evacuation::PlannedNodes OperatorParts::planned_nodes(const std::string& policy, const std::string& strategy) const {
+  const auto seen = policy_of(policy);
+  auto nodes = seen ? evacuation::planned_nodes(seen->status.plan, strategy, strategies::empties_node)
+                    : evacuation::PlannedNodes{};
+  for (const auto& node : caches.nodes.store().list()) {
+    if (std::ranges::find(node->taints, api::well_known::kEmptyingTaint, &api::Taint::key) != node->taints.end())
+      nodes.emptied.insert(node->meta.name);
+  }
+  return nodes;
+}
+
+PolicyReconciler::Dependencies OperatorParts::policy_dependencies() {
+  return {.client = deps.client,
+          .clock = deps.clock,
+          .policies = caches.policies.store(),
+          .evacuations = caches.evacuations.store(),
+          .snapshot = [this] { return caches.snapshot(); },
+          .evictors = registry,
+          .cooldowns = admission.cooldowns(),
+          .may_act = deps.may_act,
+          .events = deps.events,
+          .metrics = deps.metrics,
+          .log = deps.log,
+          .audit = trail,
+          .stuck = [this](const std::string& policy) { return evacuations.refused_writes().problems_of(policy); },
+          .unknown = [this] { return caches.unknown(); },
+          .keys = deps.keys,
+          .stale = [this] { return caches.stale(); },
+          .progress = [this] { return busy.progress_of_this_thread(); },
+          .usage = [this](const std::string& policy) { return usage.figures(policy); },
+          .gates = [this](const std::string& policy) { return gates.verdict(policy); },
+          .triggers = &triggers,
+          .taints = &taints,
+          .steady = &steady,
+          .server_minor = scheduling::minor_version(deps.discovery.server_version),
+          .hints_in_force = hints_in_force(deps),
+          .namespaces_without_hints = namespaces_without_hints(deps.config),
+          .spans = deps.spans,
+          .once = deps.once ? &once : nullptr};
+}
+
+validation::Webhook::Dependencies OperatorParts::webhook_dependencies() {
+  return {.registry = registry,
+          .keys = deps.keys,
+          .clock = deps.clock,
+          .look = [this] { return surroundings(); },
+          .metrics = deps.metrics,
+          .log = deps.log};
+}
+
+void OperatorParts::add_responder() {
+  if (!deps.config.responder_enabled) return;
+  if (!deps.discovery.has_native_evictions) {
+    deps.log.warning("responder.enabled has no effect: the server does not serve the EvictionRequest API",
+                     {base::kv("api", kube::kNativeEvictions.api_version())});
+    return;
+  }
+  responder.emplace(NativeResponder::Dependencies{.client = deps.client,
+                                                  .clock = deps.clock,
+                                                  .evacuations = caches.evacuations,
+                                                  .pods = caches.pods,
+                                                  .may_act = deps.may_act,
+                                                  .log = deps.log,
+                                                  .keys = deps.keys});
+}
+
+/// A run of one cycle is too short for it.
+void OperatorParts::add_adviser() {
+  if (!deps.config.resource_advice.enabled || deps.once) return;
+  advice::ContainerSampler sample = deps.container_samples;
+  if (!sample)
+    sample = [this](const usage::EachContainer& each) { return usage::sample_containers(deps.client, each); };
+  adviser.emplace(advice::Keeper::Dependencies{.client = deps.client,
+                                               .clock = deps.clock,
+                                               .cluster = [this] { return advised_cluster(); },
+                                               .sample = std::move(sample),
+                                               .metrics = deps.metrics,
+                                               .log = deps.log},
+                  steady, deps.config.resource_advice);
+}
+
+std::vector<OperatorCaches::Named> OperatorParts::all_caches() {
+  auto all = caches.all();
+  if (responder) all.push_back({"evictions.lifecycle.k8s.io", &responder->evictions.reflector()});
+  return all;
+}
+
+std::vector<kube::Reflector*> OperatorParts::all_reflectors() {
+  std::vector<kube::Reflector*> reflectors;
+  for (const auto& cache : all_caches()) reflectors.push_back(cache.reflector);
+  return reflectors;
+}
+
+bool OperatorParts::have_caches_synced() {
+  const auto all = all_caches();
+  return std::ranges::all_of(all, [](const OperatorCaches::Named& cache) { return cache.is_settled(); });
+}
+
+std::vector<NamedLane> OperatorParts::all_lanes() const {
+  std::vector<NamedLane> lanes = {{"evacuations", evacuation_lane.queue, evacuation_lane.counts},
+                                  {"policies", policy_lane.queue, policy_lane.counts},
+                                  {"usage", usage_lane.queue, usage_lane.counts},
+                                  {"gates", gate_lane.queue, gate_lane.counts},
+                                  {"taints", taint_lane.queue, taint_lane.counts}};
+  if (responder) lanes.push_back({"responder", responder->queue, responder->counts});
+  if (adviser) lanes.push_back({"advice", adviser->queue, adviser->counts});
+  return lanes;
+}
+
+void OperatorParts::enqueue_policies() {
+  for (const auto& each : caches.policies.store().list()) policy_lane.queue.add(each->meta.key());
+}
+
+/// The user who made it; empty: nobody can tell.
+std::string OperatorParts::creator_of(const api::Evacuation& evacuation) {
+  const auto keys = deps.keys.keys();
+  const auto subject = keys ? proven_creator(evacuation, *keys, &origins) : std::nullopt;
+  return subject ? api::text_at(*subject, {"user"}) : std::string();
+}
+
+/// What risks of a policy depend on.
+validation::Surroundings OperatorParts::surroundings() const {
+  validation::Surroundings around;
+  around.has_budgets = !caches.pdbs.has_synced() || caches.pdbs.store().size() > 0;
+  for (const auto& each : caches.policies.store().list()) around.policies.push_back(each);
+  return around;
+}
+
+/// nullptr: there is none.
+std::shared_ptr<const ObservedPolicy> OperatorParts::policy_of(const std::string& name) const {
+  return caches.policies.store().get({"", name});
+}
+
+advice::Cluster OperatorParts::advised_cluster() const {
+  return {.pods = caches.pods.store().list(),
+          .workload = [this](std::string_view kind, const api::ObjectKey& key) -> std::shared_ptr<const api::Workload> {
+            if (kind == kube::kReplicaSets.kind) return caches.replica_sets.store().get(key);
+            if (kind == kube::kJobs.kind) return caches.jobs.store().get(key);
+            return nullptr;
+          },
+          .is_selected =
+              [this](const std::string& ns) {
+                const auto& selector = deps.config.resource_advice.namespaces;
+                if (!selector) return true;
+                const auto found = caches.namespaces.store().get({"", ns});
+                return found && selector->matches(found->meta.labels);
+              }};
+}
+
+/// The log is written again, or not any more: it stops or releases admissions and says so.
+void OperatorParts::on_audit_health(const std::optional<base::Error>& failure) {
+  trail.set_failure(failure, deps.clock.now());
+  if (!failure && !audit_failed) return;
+  audit_failed = failure.has_value();
+  const auto& lease = deps.config.leader_election;
+  auto event = failure ? kube::Event::warning(api::EventReason::kAuditLogFailing, failure->message)
+                       : kube::Event::normal(api::EventReason::kAuditLogRecovered, "the audit log is written again");
+  deps.events.publish(std::move(event).about(kube::event_object(kube::kLeases, {lease.ns, lease.name}, ""), "Audit"));
+  enqueue_policies();
+  if (failure) return;
+  for (const auto& each : caches.evacuations.store().list()) {
+    if (!each->status.blocked_by.empty()) evacuation_lane.queue.add(each->meta.key());
+  }
+}
+
+}  // namespace controllers

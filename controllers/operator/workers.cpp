@@ -1,0 +1,142 @@
+#include "controllers/operator/workers.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/side_by_side.hpp"
+#include "base/sleep.hpp"
+#include "controllers/policy/usage/spikes.hpp"
+#include "kube/runtime/worker_pool.hpp"
+
+namespace controllers {
+namespace {
+
+/// Sources that may be asked at the same time: a slow one must not keep the others waiting.
+constexpr std::size_t kUsageWorkers = 4;
+/// Gates whose servers may hang at the same time before others wait.
+constexpr std::size_t kGateThreads = 4;
+/// Evacuations of a plan that are created at a time, by the workers that go on with them: a creation is one call, and
+/// an eviction at least three.
+constexpr std::int32_t kWorkersPerCreator = 3;
+constexpr std::int32_t kMostCreators = 16;
+
+}  // namespace
+
+void OperatorWorkers::run(std::stop_token stop, const std::function<void()>& meanwhile) {
+  prepare_policies(stop);
+  std::vector<std::jthread> threads;
+  kube::WorkerPool evacuators(
+      parts_.evacuation_lane.queue, numbers_.evacuation_workers(),
+      [this](std::size_t i) { return evacuation_worker(i); }, "evacuations");
+  kube::WorkerPool collectors(
+      parts_.usage_lane.queue, kUsageWorkers, [this](std::size_t) { return usage_worker(); }, "usage");
+  kube::WorkerPool askers(
+      parts_.gate_lane.queue, kGateThreads, [this](std::size_t) { return gate_worker(); }, "gates");
+  for (kube::WorkerPool* pool : {&evacuators, &collectors, &askers}) pool->start(stop);
+  const auto start = [&](const char* name, auto work) {
+    threads.emplace_back([stop, name, work = std::move(work)]() mutable {
+      kube::name_this_thread(name);
+      work.run(stop);
+    });
+  };
+  for (std::size_t i = 0; i < WorkerNumbers::kPolicyWorkers; ++i) start("policies", policy_worker(i));
+  start("taints", taint_worker());
+  if (parts_.responder) start("responder", responder_worker());
+  if (parts_.adviser) {
+    threads.emplace_back([this, stop] {
+      kube::name_this_thread("advice");
+      parts_.adviser->run(stop);
+    });
+  }
+  meanwhile();
+}
+
+void OperatorWorkers::prepare_policies(const std::stop_token& stop) {
+  parts_.policies.set_pause([stop](base::Duration pause) { return base::sleep_unless_stopped(pause, stop); });
+  parts_.policies.set_stopping([stop] { return stop.stop_requested(); });
+  parts_.policies.set_executor(base::run_on_all_cores);
+  parts_.policies.set_creators(
+      std::clamp(parts_.deps.config.workers / kWorkersPerCreator, std::int32_t{1}, kMostCreators));
+}
+
+bool OperatorWorkers::step_one() {
+  auto workers = one_each();
+  return std::ranges::any_of(workers, [](kube::Worker& each) { return each.step(); });
+}
+
+bool OperatorWorkers::step_all() {
+  bool busy = false;
+  for (kube::Worker& each : one_each()) {
+    while (each.step()) busy = true;
+  }
+  return busy;
+}
+
+/// In the order in which their keys are taken: what decides how plans come out first.
+std::vector<kube::Worker> OperatorWorkers::one_each() {
+  std::vector<kube::Worker> workers = {gate_worker(), usage_worker(), taint_worker(), evacuation_worker(0),
+                                       policy_worker(0)};
+  if (parts_.responder) workers.push_back(responder_worker());
+  if (parts_.adviser) workers.push_back(parts_.adviser->worker());
+  return workers;
+}
+
+kube::Worker OperatorWorkers::evacuation_worker(std::size_t index) {
+  const auto reconcile = [this](const api::ObjectKey& key) { return parts_.evacuations.reconcile(key); };
+  return {parts_.evacuation_lane.queue, parts_.busy.timed(reconcile, index), parts_.evacuation_lane.counts,
+          parts_.deps.log};
+}
+
+kube::Worker OperatorWorkers::policy_worker(std::size_t index) {
+  const auto reconcile = [this](const api::ObjectKey& key) { return parts_.policies.reconcile(key); };
+  return {parts_.policy_lane.queue, parts_.busy.timed(reconcile, numbers_.of_policy_worker(index)),
+          parts_.policy_lane.counts, parts_.deps.log};
+}
+
+kube::Worker OperatorWorkers::gate_worker() {
+  return {parts_.gate_lane.queue, [this](const api::ObjectKey& key) { return parts_.gates.ask(key); },
+          parts_.gate_lane.counts, parts_.deps.log};
+}
+
+kube::Worker OperatorWorkers::usage_worker() {
+  const auto collect = [this](const api::ObjectKey& key) {
+    auto collected = parts_.usage.collect(key);
+    look_for_spikes();
+    return collected;
+  };
+  return {parts_.usage_lane.queue, collect, parts_.usage_lane.counts, parts_.deps.log};
+}
+
+kube::Worker OperatorWorkers::taint_worker() {
+  return {parts_.taint_lane.queue, [this](const api::ObjectKey& node) { return parts_.taints.reconcile(node); },
+          parts_.taint_lane.counts, parts_.deps.log};
+}
+
+/// REQUIRES: there is a responder.
+kube::Worker OperatorWorkers::responder_worker() {
+  NativeResponder& responder = *parts_.responder;
+  const auto reconcile = [&responder](const api::ObjectKey& key) { return responder.reconciler.reconcile(key); };
+  return {responder.queue, parts_.busy.timed(reconcile, numbers_.of_responder()), responder.counts, parts_.deps.log};
+}
+
+/// Of all sources: they are few, and what is no news counts for nothing.
+void OperatorWorkers::look_for_spikes() {
+  const NodeLookup node = [this](const std::string& name) { return parts_.caches.nodes.store().get({"", name}); };
+  for (const auto& policy : parts_.caches.policies.store().list()) {
+    const auto& wanted = policy->spec.schedule.triggers;
+    if (std::ranges::find(wanted, api::TriggerKind::kUsageSpike, &api::ScheduleTrigger::type) == wanted.end()) continue;
+    const auto figures = parts_.usage.figures(policy->meta.name);
+    for (const api::ScheduleTrigger& each : wanted) {
+      for (const auto& measured : figures.measured) {
+        if (each.type != api::TriggerKind::kUsageSpike || measured->source != each.source) continue;
+        parts_.triggers.on_usage(policy->meta.name, each.source, each.resource,
+                                 highest_percent(*measured, each.resource, node));
+      }
+    }
+  }
+}
+
+}  // namespace controllers

@@ -1,0 +1,48 @@
+#include "controllers/policy/admission_rules.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "api/origin.hpp"
+
+namespace controllers {
+
+LimitsInForce AdmissionRules::take(const ObservedPolicy& policy) {
+  return in_force_.take(policy, deps_.clock.now(), deps_.gates(policy.meta.name));
+}
+
+void AdmissionRules::follow(const ObservedPolicy& policy) {
+  const std::scoped_lock lock(mutex_);
+  const LimitsInForce now = take(policy);
+  deps_.admission.set_policy_limits(policy.meta.name, now.limits, now.brake);
+  brakes_[policy.meta.name] = now.brake;
+  deps_.admission.restore_cooldowns(policy.meta.name, policy.status.cooldowns);
+}
+
+void AdmissionRules::forget(const std::string& policy) {
+  const std::scoped_lock lock(mutex_);
+  in_force_.forget(policy);
+  deps_.admission.set_policy_limits(policy, std::nullopt);
+  brakes_.erase(policy);
+}
+
+void AdmissionRules::follow_time() {
+  for (const auto& listed : deps_.policies.list()) {
+    if (listed->spec.schedule.blackouts.empty() && listed->spec.gates.empty()) continue;
+    const std::scoped_lock lock(mutex_);
+    const auto policy = deps_.policies.get(listed->meta.key());
+    if (!policy) continue;
+    const LimitsInForce now = take(*policy);
+    if (std::exchange(brakes_[policy->meta.name], now.brake) == now.brake) continue;
+    deps_.admission.set_policy_limits(policy->meta.name, now.limits, now.brake);
+  }
+}
+
+void AdmissionRules::hold_without_policy(const api::Evacuation& evacuation) {
+  const std::string& policy = api::policy_of(evacuation);
+  if (policy.empty()) return;
+  const std::scoped_lock lock(mutex_);  // whoever sets its limits meanwhile comes after this
+  if (!deps_.policies.get({"", policy})) deps_.admission.set_policy_limits(policy, std::nullopt);
+}
+
+}  // namespace controllers

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/descheduler_policy.hpp"
+#include "api/evacuation.hpp"
+#include "base/clock.hpp"
+#include "base/metrics.hpp"
+#include "base/result.hpp"
+#include "controllers/admission/cooldown.hpp"
+#include "controllers/policy/cycle.hpp"
+#include "controllers/policy/cycle/cycle_traces.hpp"
+#include "controllers/policy/cycle/policy_taints.hpp"
+#include "controllers/policy/cycle/turns.hpp"
+#include "controllers/policy/cycle/unused_hints.hpp"
+#include "controllers/policy/decide.hpp"
+#include "controllers/policy/usage/report.hpp"
+#include "kube/runtime/store.hpp"
+#include "planner/plan/plan_spec.hpp"
+#include "planner/snapshot/snapshot_keeper.hpp"
+#include "planner/strategies/lifetime/restart_history.hpp"
+
+namespace controllers {
+
+/// What a cycle is planned under, beside its policy.
+struct CycleTerms {
+  base::TimePoint now{};    ///< when it begins
+  bool may_move = false;    ///< something is made of the plan
+  bool continues = false;   ///< an earlier plan goes on after one of its waves
+  bool is_settled = false;  ///< what the policy moved is over
+};
+
+/// As in status.lastCycle.id.
+std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now);
+
+/// A strategy is among them whose plan may take much longer than a look at all pods.
+bool searches(const strategies::StrategySpecs& specs);
+
+/// Gathers what a cycle is planned on, and plans it (controllers/policy/cycle.hpp). To be called in turns; a search
+/// gives the turn away while it runs.
+class CyclePlanner {
+ public:
+  struct Dependencies {
+    const base::Clock& clock;
+    const kube::Store<api::Evacuation>& evacuations;
+    std::function<scheduling::SnapshotInput()> snapshot;  ///< of the caches
+    const CooldownLedger& cooldowns;
+    base::Metrics& metrics;
+    const PolicyTaints& taints;
+    const CycleTraces& traces;
+    Turns& turns;
+    /// False: nobody wants the policy's plan any more. Called from several threads.
+    std::function<bool(const api::DeschedulerPolicy&)> is_wanted;
+    // As in PolicyReconciler::Dependencies, and may be empty as there:
+    std::function<std::vector<std::string>(const std::string& policy)> stuck;
+    std::function<std::vector<std::string>()> unknown;
+    std::function<UsageFigures(const std::string& policy)> usage;
+    const base::Clock* steady;
+    std::optional<int> server_minor;
+    std::function<bool()> hints_in_force;
+    std::vector<std::string> namespaces_without_hints;
+  };
+
+  explicit CyclePlanner(Dependencies dependencies) : deps_(std::move(dependencies)) {}
+
+  /// Who runs the parts of a search from here on. REQUIRES: not while plan() runs.
+  void set_executor(strategies::Executor executor) { executor_ = std::move(executor); }
+
+  /// Whether hints of the policy's last plan were taken: later plans count on that. `evacuations`: the policy's.
+  void look_at_hints(const api::DeschedulerPolicy& policy,
+                     const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now);
+  /// Plans, and puts the soft taints that the plan counts on onto the nodes if it may move; plans without any if these
+  /// may not be written. Moves are left out of strategies that have stopped, and of a plan that does not get on.
+  /// kCancelled: nobody wants it.
+  base::Result<CycleOutcome> plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                  const CycleTerms& terms);
+  /// What the next leader must know of restarts, if one of the strategies counts those within a time.
+  std::vector<api::RestartRecord> remembered_restarts(const strategies::StrategySpecs& specs) const;
+  /// The policy of that UID is gone.
+  void forget(const std::string& uid) { resting_hints_.forget(uid); }
+
+ private:
+  /// Of one policy's cycle.
+  struct Cycle {
+    const api::DeschedulerPolicy& policy;
+    const planning::PlanSpec& spec;
+    const CycleTerms& terms;
+    CycleTrace* trace;  ///< nullptr: it is not traced
+  };
+
+  base::Result<CycleOutcome> judged_plan(const Cycle& cycle);
+  CycleOutcome plan_on_caches(const Cycle& cycle);
+  scheduling::ClusterSnapshot own_snapshot(const Cycle& cycle) const;
+  const scheduling::ClusterSnapshot& kept_snapshot(const Cycle& cycle);
+  CycleOutcome plan_on(const scheduling::ClusterSnapshot& snapshot, const Cycle& cycle);
+  KnownPods known(const scheduling::ClusterSnapshot& snapshot, const Cycle& cycle);
+  void attend(KnownPods& known, const Cycle& cycle) const;
+  CycleOutcome search(const scheduling::ClusterSnapshot& snapshot, KnownPods& known, const Cycle& cycle);
+  void add_remarks(CycleOutcome& outcome, const std::string& policy) const;
+
+  Dependencies deps_;
+  strategies::Executor executor_;
+  placement::RestingHints resting_hints_;
+  strategies::RestartHistory restarts_;  ///< looked at in each cycle of any policy
+  scheduling::SnapshotKeeper snapshots_;
+};
+
+}  // namespace controllers

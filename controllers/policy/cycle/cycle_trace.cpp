@@ -1,0 +1,83 @@
+#include "controllers/policy/cycle/cycle_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "controllers/observability/tracing/evacuation_spans.hpp"
+
+namespace controllers {
+namespace {
+
+/// A policy has at most some dozens of strategies, each asked a few times.
+constexpr std::size_t kMostSpans = 256;
+
+}  // namespace
+
+CycleTrace::CycleTrace(const std::string& policy, const std::string& uid, const std::string& cycle,
+                       base::TimePoint start)
+    : id_(tracing::trace_id_of(uid + "/" + cycle)) {
+  cycle_ = {.trace_id = id_, .id = tracing::span_id_of(id_, "cycle"), .name = "cycle"};
+  cycle_.start = start;
+  cycle_.attributes = {{"evacuator.policy", policy}, {"evacuator.cycle", cycle}};
+}
+
+void CycleTrace::begin(std::map<std::string, tracing::Span, std::less<>>& open, std::string_view name,
+                       std::string parent, base::TimePoint now) {
+  if (ended_.size() + open.size() >= kMostSpans) return;
+  const std::string id =
+      tracing::span_id_of(id_, fmt::format("{}/{}/{}", parent, name, now.time_since_epoch().count()));
+  tracing::Span span{.trace_id = id_, .id = id, .parent = std::move(parent), .name = std::string(name)};
+  span.start = now;
+  open.insert_or_assign(std::string(name), std::move(span));
+}
+
+void CycleTrace::end(std::map<std::string, tracing::Span, std::less<>>& open, std::string_view name,
+                     base::TimePoint now) {
+  const auto found = open.find(name);
+  if (found == open.end()) return;
+  found->second.end = now;
+  ended_.push_back(std::move(found->second));
+  open.erase(found);
+}
+
+void CycleTrace::begin_phase(std::string_view phase, base::TimePoint now) {
+  const std::scoped_lock lock(mutex_);
+  begin(phases_, phase, cycle_.id, now);
+  const auto begun = phases_.find(phase);
+  phase_id_ = begun == phases_.end() ? cycle_.id : begun->second.id;
+}
+
+void CycleTrace::end_phase(std::string_view phase, base::TimePoint now) {
+  const std::scoped_lock lock(mutex_);
+  end(phases_, phase, now);
+}
+
+void CycleTrace::begin_strategy(std::string_view strategy, base::TimePoint now) {
+  const std::scoped_lock lock(mutex_);
+  begin(strategies_, strategy, phase_id_, now);
+}
+
+void CycleTrace::end_strategy(std::string_view strategy, base::TimePoint now) {
+  const std::scoped_lock lock(mutex_);
+  end(strategies_, strategy, now);
+}
+
+void CycleTrace::link(const std::string& evacuation_uid) {
+  const std::string trace = tracing::trace_id_of(evacuation_uid);
+  const std::scoped_lock lock(mutex_);
+  cycle_.links.push_back({trace, life_span_id_of(trace)});
+}
+
+std::vector<tracing::Span> CycleTrace::finish(std::vector<tracing::Attribute> attributes, std::string problem,
+                                              base::TimePoint now) {
+  const std::scoped_lock lock(mutex_);
+  std::ranges::move(attributes, std::back_inserter(cycle_.attributes));
+  cycle_.problem = std::move(problem);
+  cycle_.end = now;
+  std::vector<tracing::Span> spans = std::move(ended_);
+  spans.push_back(std::move(cycle_));
+  return spans;
+}
+
+}  // namespace controllers

@@ -1,0 +1,153 @@
+#include "controllers/policy/cycle/evacuation_creator.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/backoff.hpp"
+#include "controllers/evacuation/origin/origin.hpp"
+#include "controllers/policy/once_run.hpp"
+#include "controllers/policy/waves.hpp"
+#include "kube/classify.hpp"
+#include "kube/runtime/worker.hpp"
+#include "planner/plan/evacuating_pods.hpp"
+
+namespace controllers {
+namespace {
+
+using base::kv;
+
+/// A server that has too much to do takes the next try so soon at the least, and so late at the most.
+constexpr base::Backoff kThrottled{base::milliseconds(500), base::seconds(10)};
+/// So long each creator waits in one cycle for a server that has too much to do, whoever's 429 it is: other policies
+/// are not looked at meanwhile. Then the rest of a namespace that is refused is left to the next cycle.
+constexpr base::seconds kMostPaused{30};
+
+/// A quota is full, the namespace is being deleted, or a webhook of it has no time.
+bool is_of_namespace(const base::Error& error) {
+  return error.code == base::ErrorCode::kThrottled ||
+         (error.code == base::ErrorCode::kForbidden && !kube::is_right_missing(error));
+}
+
+}  // namespace
+
+void EvacuationCreator::create(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {
+  const auto keys = deps_.keys.keys();
+  if (!keys && !outcome.moves.empty()) {
+    outcome.problems.push_back("nothing is evacuated: an Evacuation that is not signed would count as made by hand; " +
+                               deps_.keys.problem());
+    return;
+  }
+  if (!outcome.moves.empty()) create_all(policy, keys->current, outcome);
+  if (!clock_warning_.empty()) outcome.warnings.insert(outcome.warnings.begin(), clock_warning_);
+}
+
+/// In the order of the plan, but for the few that are under way at the same time.
+void EvacuationCreator::create_all(const api::DeschedulerPolicy& policy, const signing::Key& key,
+                                   CycleOutcome& outcome) {
+  const auto made_now = static_cast<std::size_t>(std::ranges::count_if(outcome.moves, is_made_now));
+  std::atomic<std::size_t> next = 0;
+  paused_ = {};
+  const auto create = [&] {
+    for (std::size_t i = next++; i < outcome.moves.size(); i = next++) {
+      const api::PlannedMove& move = outcome.moves[i];
+      if (!is_made_now(move) || is_refused(move.ns, outcome)) continue;
+      if (!deps_.may_go_on(policy) || !create_one(policy, move, evacuation_for(policy, move, made_now), key, outcome))
+        next = outcome.moves.size();
+      deps_.progress();
+    }
+  };
+  const auto others = std::min(static_cast<std::size_t>(creators_), outcome.moves.size()) - 1;
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < others; ++i) threads.emplace_back(create);
+  create();
+}
+
+/// The others have nothing to do with that.
+bool EvacuationCreator::is_refused(const std::string& ns, const CycleOutcome& outcome) {
+  const std::lock_guard lock(creating_);
+  return outcome.refusing.contains(ns);
+}
+
+/// False when going on makes no sense: the server is away or refuses us.
+bool EvacuationCreator::create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
+                                   const api::Evacuation& evacuation, const signing::Key& key, CycleOutcome& outcome) {
+  remove_expired(evacuation.meta.key());
+  base::TimePoint sent;
+  api::Evacuation wanted;
+  base::Result<std::string> made = base::unavailable("not sent");
+  int tries = 0;
+  do {
+    sent = deps_.clock.now();
+    wanted = with_origin(evacuation, key, sent);  // signed anew: a signature soon counts no more
+    made = deps_.client.create(kube::kEvacuations, move.ns, api::encode_evacuation(wanted));
+  } while (!made && waits_for_turn(policy, made.error(), ++tries));
+  deps_.audit.on_created(policy, move, wanted, made ? nullptr : &made.error());
+  if (made) {
+    deps_.traces.link(policy.meta.name, *made);
+    deps_.log.info("evacuation created",
+                   {kv("policy", policy.meta.name), kv("evacuation", wanted.meta.key().to_string()),
+                    kv("node", move.from), kv("strategy", move.strategy)});
+  }
+  return note_created(wanted, made, sent, outcome);
+}
+
+/// Makes room for one of the same name.
+void EvacuationCreator::remove_expired(const api::ObjectKey& key) const {
+  const auto old = deps_.evacuations.get(key);
+  if (old && planning::never_began(*old))
+    static_cast<void>(deps_.client.remove(kube::kEvacuations, key, old->meta.uid));
+}
+
+/// The server has too much to do and says when to come again: only this creator waits, the plan goes on.
+bool EvacuationCreator::waits_for_turn(const api::DeschedulerPolicy& policy, const base::Error& error, int tries) {
+  if (error.code != base::ErrorCode::kThrottled) return false;
+  const base::Duration asked =
+      std::min<base::Duration>(error.retry_after.value_or(base::Duration::zero()), kube::kLongestRetryAfter);
+  const base::Duration pause = std::max(asked, base::backoff_delay(kThrottled, tries));
+  {
+    const std::lock_guard lock(creating_);
+    if (paused_ + pause > kMostPaused * creators_) return false;
+    paused_ += pause;
+  }
+  if (pause_ && !pause_(pause)) return false;
+  deps_.progress();
+  return deps_.may_go_on(policy);
+}
+
+bool EvacuationCreator::note_created(const api::Evacuation& wanted, const base::Result<std::string>& made,
+                                     base::TimePoint sent, CycleOutcome& outcome) {
+  const std::lock_guard lock(creating_);
+  if (!made) return note_refused(wanted, made.error(), outcome);
+  ++outcome.summary.created;
+  if (deps_.once) deps_.once->on_created(wanted.meta.key());
+  return clocks_agree(sent, *made, outcome);
+}
+
+/// REQUIRES: creating_ is held.
+bool EvacuationCreator::note_refused(const api::Evacuation& wanted, const base::Error& error,
+                                     CycleOutcome& outcome) const {
+  // A deterministic name: whoever made it, this pod is taken care of.
+  if (error.code == base::ErrorCode::kAlreadyExists) return ++outcome.existing, true;
+  outcome.problems.push_back(error.during("creating Evacuation " + wanted.meta.key().to_string()).message);
+  if (is_of_namespace(error)) return outcome.refusing.insert(wanted.meta.ns), true;
+  return error.code == base::ErrorCode::kInvalid || error.code == base::ErrorCode::kNotFound;
+}
+
+/// Remembers what the newest object tells of the clocks. False when what was made does not count as ours by them, so
+/// that more would be no better.
+bool EvacuationCreator::clocks_agree(base::TimePoint sent, std::string_view made, CycleOutcome& outcome) {
+  const base::Duration skew = clock_skew(sent, deps_.clock.now(), made);
+  std::string warning = clock_skew_warning(skew);
+  if (!warning.empty() && clock_warning_.empty()) deps_.log.warning("clocks differ", {kv("problem", warning)});
+  clock_warning_ = std::move(warning);
+  if (std::chrono::abs(skew) <= kOriginWindow) return true;
+  outcome.problems.push_back("nothing more is evacuated: " + clock_warning_);
+  return false;
+}
+
+}  // namespace controllers

@@ -1,0 +1,67 @@
+#include "controllers/policy/cycle/policy_statuses.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "api/core/codec.hpp"
+#include "api/descheduler_policy/history.hpp"
+#include "kube/status_patch.hpp"
+
+namespace controllers {
+
+std::shared_ptr<const ObservedPolicy> PolicyStatuses::as_stored(std::shared_ptr<const ObservedPolicy> cached) {
+  const auto found = own_.find(cached->meta.uid);
+  if (found == own_.end()) return cached;
+  Own& own = found->second;
+  // A version that we did not replace is newer than all of ours: a write onto another one would have been refused.
+  own.replaced.erase(own.replaced.begin(), std::ranges::find(own.replaced, cached->meta.resource_version));
+  if (own.replaced.empty()) return cached;
+  auto stored = std::make_shared<ObservedPolicy>(*cached);
+  stored->meta.resource_version = own.version;
+  stored->status = own.status;
+  return stored;
+}
+
+api::DeschedulerPolicy PolicyStatuses::with_own_writes(api::DeschedulerPolicy policy) const {
+  const auto own = own_.find(policy.meta.uid);
+  if (own == own_.end()) return policy;
+  if (policy.status.observed_generation < own->second.status.observed_generation) policy.status = own->second.status;
+  if (!own->second.status.last_cycle) return policy;
+  const auto& cached = policy.status.last_cycle;
+  const base::TimePoint newest = own->second.status.last_cycle->start;
+  const auto is_ahead = [now = clock_.now()](base::TimePoint time) { return is_from_the_future(time, now); };
+  if (!cached || cached->start < std::chrono::floor<base::seconds>(newest) ||
+      (is_ahead(cached->start) && !is_ahead(newest)))
+    policy.status = own->second.status;
+  return policy;
+}
+
+bool PolicyStatuses::must_write(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
+                                const api::DeschedulerPolicyStatus& next) const {
+  const auto own = own_.find(seen.meta.uid);
+  const bool known_is_stored = own == own_.end() || own->second.stored || seen.status == next;
+  return !(known == next && known_is_stored);
+}
+
+base::Status PolicyStatuses::write(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& next) {
+  auto [was, is] = api::encode_change(seen.status, next);
+  const auto saved = client_.patch(kube::kPolicies, seen.meta.key(), kube::PatchType::kMerge,
+                                   guarded_status_patch(seen.meta, was, std::move(is)), "status");
+  Own& own = own_[seen.meta.uid];
+  own.status = next;
+  own.stored = saved.ok();
+  note_answer(own, seen.meta.resource_version, saved);
+  if (!saved) return saved.error().during("saving the policy's status");
+  return base::Done{};
+}
+
+void PolicyStatuses::note_answer(Own& own, const std::string& replaced, const base::Result<std::string>& answer) {
+  const auto meta = answer ? api::decode_meta(*answer) : base::Result<api::ObjectMeta>(answer.error());
+  if (!meta) return own.replaced.clear();  // only the cache can tell what is stored
+  if (meta->resource_version != replaced) own.replaced.push_back(replaced);
+  own.version = meta->resource_version;
+}
+
+}  // namespace controllers

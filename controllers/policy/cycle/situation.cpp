@@ -1,0 +1,79 @@
+#include "controllers/policy/cycle/situation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "controllers/policy/once_run.hpp"
+
+namespace controllers {
+namespace {
+
+/// Rounds look again so often whether replacements have their nodes.
+constexpr base::seconds kSettleRetry{10};
+
+}  // namespace
+
+std::optional<base::TimePoint> Situation::changes(const api::DeschedulerPolicyStatus& next) const {
+  auto earliest = timing.changes;
+  const auto no_later = [&](base::TimePoint time) { earliest = std::min(earliest.value_or(time), time); };
+  if (wave.changes) no_later(*wave.changes);
+  if (settled.awaits_pods && are_running(next.rounds)) no_later(now + kSettleRetry);
+  return earliest;
+}
+
+Situation SituationObserver::observe(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                     GateVerdict gates) const {
+  Situation seen;
+  seen.now = deps_.clock.now();
+  seen.gates = std::move(gates);
+  seen.evacuations = deps_.evacuations.by_index(kByPolicy, policy.meta.name);
+  seen.wave = wave_progress(policy, seen.evacuations, seen.now);
+  if (spec.strategy_specs.in_rounds() != nullptr) {
+    seen.moved = state_of_moves(policy, seen.evacuations, seen.now);
+    seen.settled = settlement(policy, seen);
+  }
+  const bool continues = seen.wave.may_continue || rounds_go_on(policy, seen.moved, seen.settled);
+  seen.timing = timing_with_triggers(policy, continues, seen.now);
+  seen.stale = stale_caches();
+  return seen;
+}
+
+std::vector<std::string> SituationObserver::stale_caches() const {
+  return deps_.stale ? deps_.stale() : std::vector<std::string>();
+}
+
+/// REQUIRES: a strategy works in rounds.
+Settlement SituationObserver::settlement(const api::DeschedulerPolicy& policy, const Situation& situation) const {
+  const bool one_runs =
+      situation.moved == WaveState::kUnderWay || std::ranges::any_of(situation.evacuations, is_unfinished);
+  if (one_runs) return {false, false};
+  const auto& rounds = policy.status.rounds;
+  if (!are_running(rounds) || !rounds->planned_at) return {};
+  return settlement_of(situation.evacuations, deps_.snapshot().pods, *rounds->planned_at, situation.now);
+}
+
+CycleTiming SituationObserver::timing_with_triggers(const api::DeschedulerPolicy& policy, bool continues,
+                                                    base::TimePoint now) const {
+  if (deps_.once) return timing_once(policy, now);
+  CycleTiming timing = cycle_timing(policy, now);
+  if (continues && !policy.spec.suspend && timing.opening == Opening::kOpen) timing.due = true;
+  const auto in = deps_.triggers ? deps_.triggers->due_in(policy.meta.name) : std::nullopt;
+  if (!in) return timing;
+  if (*in > base::Duration::zero()) {
+    timing.changes = std::min(timing.changes.value_or(now + *in), now + *in);
+  } else if (policy.spec.suspend || timing.opening != Opening::kOpen) {
+    deps_.triggers->take(policy.meta.name);  // not kept for the time when cycles may start again
+  } else {
+    timing.due = true;
+  }
+  return timing;
+}
+
+/// The schedule says when cycles may run; that one is to run now says whoever started us.
+CycleTiming SituationObserver::timing_once(const api::DeschedulerPolicy& policy, base::TimePoint now) const {
+  CycleTiming timing = cycle_timing(policy, now);
+  timing.due = !policy.spec.suspend && timing.opening == Opening::kOpen && !deps_.once->has_cycled(policy.meta.uid);
+  return timing;
+}
+
+}  // namespace controllers

@@ -1,0 +1,127 @@
+#include "controllers/policy/gates/answers.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "api/json/json.hpp"
+#include "base/text.hpp"
+
+namespace controllers {
+namespace {
+
+using api::Json;
+
+constexpr std::size_t kLongestName = 128;
+constexpr std::size_t kLongestMessage = 256;
+
+base::Result<Json> parsed(std::string_view body, std::size_t most) {
+  if (body.size() > most) return base::invalid(fmt::format("the answer is longer than {} bytes", most));
+  auto json = api::parse_json(body);
+  if (!json) return base::invalid("the answer is no JSON");
+  return json;
+}
+
+/// In one line, at most `most` bytes, never half a character.
+std::string shown(std::string text, std::size_t most) {
+  if (text.size() > most) text = base::short_text(text, most) + "…";
+  for (char& each : text) {
+    if (static_cast<unsigned char>(each) < 0x20 || each == 0x7f) each = ' ';
+  }
+  return text;
+}
+
+const Json* member(const Json& json, const char* name) {
+  if (!json.is_object()) return nullptr;
+  const auto at = json.find(name);
+  return at == json.end() ? nullptr : &*at;
+}
+
+std::string text_of(const Json* json) { return json && json->is_string() ? json->get<std::string>() : std::string(); }
+
+/// [time, "value"].
+std::optional<double> value_of_pair(const Json* pair) {
+  if (!pair || !pair->is_array() || pair->size() != 2 || !(*pair)[1].is_string()) return std::nullopt;
+  const auto& text = (*pair)[1].get_ref<const std::string&>();
+  const std::size_t sign = text.starts_with('+') ? 1 : 0;  // "+Inf"
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + sign, end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+bool is_set(double value) { return value != 0 && !std::isnan(value); }
+
+base::Result<GateAnswer> of_scalar(const Json& result) {
+  const auto value = value_of_pair(&result);
+  if (!value) return base::invalid("the answer's scalar is no number");
+  return GateAnswer{is_set(*value), fmt::format("{:g}", *value)};
+}
+
+base::Result<GateAnswer> of_vector(const Json& result) {
+  if (!result.is_array()) return base::invalid("the answer is none of Prometheus' HTTP API");
+  std::size_t holding = 0;
+  std::optional<double> first;
+  for (const Json& series : result) {
+    const auto value = value_of_pair(member(series, "value"));
+    if (!value) return base::invalid("a series of the answer has no number");
+    if (!first || (holding == 0 && is_set(*value))) first = value;
+    if (is_set(*value)) ++holding;
+  }
+  if (!first) return GateAnswer{false, "no series"};
+  if (holding <= 1) return GateAnswer{holding == 1, fmt::format("{:g}", *first)};
+  return GateAnswer{true, fmt::format("{:g}, and {} more series", *first, holding - 1)};
+}
+
+bool is_suppressed(const Json& alert) {
+  const Json* status = member(alert, "status");
+  return status && text_of(member(*status, "state")) == "suppressed";
+}
+
+}  // namespace
+
+base::Result<GateAnswer> read_query_answer(std::string_view body) {
+  const auto json = parsed(body, kMostQueryBytes);
+  if (!json) return json.error();
+  const std::string status = text_of(member(*json, "status"));
+  if (status == "error") return base::invalid("the server cannot evaluate the expression");
+  const Json* data = member(*json, "data");
+  const Json* result = data ? member(*data, "result") : nullptr;
+  if (status != "success" || !result) return base::invalid("the answer is none of Prometheus' HTTP API");
+  const std::string type = text_of(member(*data, "resultType"));
+  if (type == "vector") return of_vector(*result);
+  if (type == "scalar") return of_scalar(*result);
+  return base::invalid("the expression's result is neither a vector nor a scalar");
+}
+
+base::Result<GateAnswer> read_alerts_answer(std::string_view body) {
+  const auto json = parsed(body, kMostAlertsBytes);
+  if (!json) return json.error();
+  if (!json->is_array()) return base::invalid("the answer is no list of alerts");
+  std::size_t active = 0;
+  std::string first;
+  for (const Json& alert : *json) {
+    const Json* labels = member(alert, "labels");
+    if (!labels || !labels->is_object()) return base::invalid("an alert of the answer has no labels");
+    if (is_suppressed(alert)) continue;
+    if (active++ == 0) first = shown(text_of(member(*labels, "alertname")), kLongestName);
+  }
+  if (active == 0) return GateAnswer{false, "no alert"};
+  return GateAnswer{true, active == 1 ? first : fmt::format("{} alerts, the first is {}", active, first)};
+}
+
+base::Result<GateAnswer> read_webhook_answer(std::string_view body) {
+  const auto json = parsed(body, kMostWebhookBytes);
+  if (!json) return json.error();
+  const Json* hold = member(*json, "hold");
+  if (!hold || !hold->is_boolean()) return base::invalid("the answer has no \"hold\": true or false");
+  const Json* message = member(*json, "message");
+  if (message && !message->is_string()) return base::invalid("the answer's \"message\" is no text");
+  return GateAnswer{hold->get<bool>(), shown(text_of(message), kLongestMessage)};
+}
+
+}  // namespace controllers

@@ -1,0 +1,55 @@
+#include "controllers/policy/schedule/time_zone.hpp"
+
+#include <date/tz.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+
+namespace controllers {
+namespace {
+
+/// base::TimePoint counts microseconds: the library's ends of time do not all fit.
+base::TimePoint clamped(date::sys_seconds time) {
+  constexpr base::seconds kFar = std::chrono::hours(24 * 365 * 20'000LL);
+  return base::TimePoint(std::clamp<base::seconds>(time.time_since_epoch(), -kFar, kFar));
+}
+
+base::Status data_base_is_there() {
+  try {
+    date::get_tzdb();
+    return base::Done{};
+  } catch (const std::exception& error) {
+    return base::unavailable(fmt::format("the time zone data base cannot be read (package tzdata): {}", error.what()));
+  }
+}
+
+}  // namespace
+
+base::Result<TimeZone> TimeZone::find(std::string_view name) {
+  if (name.empty() || name == "UTC") return TimeZone();
+  if (const auto there = data_base_is_there(); !there) return there.error();
+  const base::Error unknown = base::invalid(fmt::format(
+      "\"{}\" is no time zone of the IANA data base, such as Europe/Berlin (upper and lower case count)", name));
+  if (name == "localtime") return unknown;  // whatever the machine is set to
+  try {
+    const date::time_zone* zone = date::locate_zone(name);
+    zone->get_info(date::sys_seconds());  // reads its file
+    return TimeZone(zone);
+  } catch (const std::exception&) {
+    return unknown;
+  }
+}
+
+TimeZone::Period TimeZone::period_at(base::TimePoint time) const {
+  if (!zone_) return {clamped(date::sys_seconds::min()), clamped(date::sys_seconds::max()), base::seconds(0)};
+  const date::sys_info info = zone_->get_info(std::chrono::floor<base::seconds>(time));
+  return {clamped(info.begin), clamped(info.end), info.offset};
+}
+
+LocalTime TimeZone::local(base::TimePoint time) const {
+  return LocalTime(std::chrono::floor<base::seconds>(time).time_since_epoch() + period_at(time).offset);
+}
+
+}  // namespace controllers

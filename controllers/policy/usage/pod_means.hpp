@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "planner/snapshot/measured_usage.hpp"
+
+namespace controllers {
+
+/// What pods use usually: the mean of each since it is measured, of about a day at most. A new pod begins with the mean
+/// of its workload's pods, which counts as kPrior of its own: those are pods of one namespace whose names are the same
+/// up to the last dash. A pod that answers lack is remembered for kRemembered; of such ones there are at most as many
+/// as the answer has, and kMostMissing. Memory: 24 bytes a pod, and 4 for each column. Not thread-safe.
+class PodMeans {
+ public:
+  static constexpr base::Duration kSpan = std::chrono::hours(24);
+  static constexpr base::Duration kPrior = std::chrono::hours(4);
+  static constexpr base::Duration kRemembered = std::chrono::hours(1);
+  static constexpr std::size_t kMostMissing = 10'000;
+
+  using Pods = scheduling::SharedVector<scheduling::MeasuredUsage::Pod>;
+  using Amounts = scheduling::SharedVector<std::int64_t>;
+
+  /// An answer that was received at `now`, as MeasuredUsage has it: `columns` amounts a pod. Returns the means in the
+  /// same order and unit; kUnknownUsage where the amount was never known. Another number of columns than before: what
+  /// was known is forgotten. An answer without pods says nothing.
+  std::vector<std::int64_t> take(const Pods& pods, const Amounts& amounts, std::size_t columns, base::TimePoint now);
+
+ private:
+  struct Entry {
+    std::uint64_t key = 0;  ///< a hash of namespace and name
+    std::uint64_t workload = 0;
+    float known_for = 0;  ///< seconds, at most kSpan
+    float seen = 0;       ///< seconds since first_
+  };
+  /// Entries by key, `columns_` values each; below 0: not known.
+  struct Table {
+    std::vector<Entry> entries;
+    std::vector<float> values;
+  };
+  struct Named {
+    std::uint64_t key;
+    std::uint32_t pod;
+  };
+
+  /// Where an answer's pods are in a table, and which entries of that are new.
+  struct Answer {
+    std::vector<std::size_t> rows;
+    std::vector<std::size_t> begun;
+  };
+
+  static std::vector<Named> by_key(const Pods& pods);
+  Table merged_with(const Pods& pods, Answer& answer) const;
+  std::size_t begin(const Named& name, const scheduling::MeasuredUsage::Pod& pod, Table& table) const;
+  void keep(std::size_t entry, Table& table) const;
+  void begin_as_workloads(Table& table, const std::vector<std::size_t>& begun) const;
+  void update(Entry& entry, float* values, const std::int64_t* amounts, double elapsed) const;
+  double since_first() const;
+  const float* values_of(std::size_t entry) const { return known_.values.data() + entry * columns_; }
+
+  std::size_t columns_ = 0;
+  base::TimePoint first_{};
+  std::optional<base::TimePoint> last_;
+  Table known_;
+};
+
+}  // namespace controllers

@@ -1,0 +1,52 @@
+#include "controllers/webhooks/placement/webhook.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "controllers/webhooks/admission_review.hpp"
+#include "controllers/webhooks/placement/affinity_patch.hpp"
+
+namespace controllers::placement {
+
+using base::kv;
+
+Webhook::Webhook(Hints& hints, std::vector<std::string> spared, base::Metrics& metrics, base::Log log)
+    : hints_(hints), spared_(std::move(spared)), metrics_(metrics), log_(std::move(log)) {}
+
+std::optional<std::string> Webhook::answer(std::string_view body) {
+  const auto review = parse_review(body);
+  if (!review) {
+    log_.debug("an AdmissionReview could not be read", {kv("error", review.error())});
+    count(Result::kInvalid);
+    return std::nullopt;
+  }
+  return answer_to(*review);
+}
+
+std::string Webhook::answer_to(const PodReview& review) {
+  const bool is_spared = std::ranges::find(spared_, review.ns) != spared_.end();
+  const auto evacuation = review.creates_pod && !is_spared ? hints_.take(review) : nullptr;
+  const api::Json patch =
+      evacuation ? hint_patch(review.pod, *evacuation->spec.placement, api::placement_mark(*evacuation)) : api::Json();
+  if (patch.empty()) {
+    count(Result::kNone);
+    return webhooks::allow(review.uid, nullptr);
+  }
+  // Nothing of the pod: nobody has checked yet how long its names are.
+  log_.info("placement hint given",
+            {kv("evacuation", evacuation->meta.key().to_string()), kv("request", review.uid),
+             kv("node", evacuation->spec.placement->node_name.value),
+             kv("policy", to_string(evacuation->spec.placement->policy)), kv("dryRun", review.dry_run)});
+  count(Result::kHinted);
+  return webhooks::allow(review.uid, patch);
+}
+
+void Webhook::count(Result result) {
+  const char* name = result == Result::kHinted ? "hinted" : result == Result::kNone ? "none" : "invalid";
+  metrics_
+      .counter("evacuator_placement_reviews_total", "New pods that the placement webhook was asked about, by result.",
+               {{"result", name}})
+      .increment();
+}
+
+}  // namespace controllers::placement

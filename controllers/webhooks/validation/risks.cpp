@@ -1,0 +1,99 @@
+#include "controllers/webhooks/validation/risks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "planner/strategies/catalog.hpp"
+
+namespace controllers::validation {
+namespace {
+
+using Spec = api::DeschedulerPolicySpec;
+using Risks = std::vector<std::string>;
+
+bool acts(const Spec& spec) { return spec.mode != api::PolicyMode::kDryRun && !spec.suspend; }
+bool acts_alone(const Spec& spec) { return spec.mode == api::PolicyMode::kAutomatic && !spec.suspend; }
+
+void add_unbounded(const Spec& spec, Risks& risks) {
+  const api::PolicyLimits& limits = spec.limits;
+  if (!acts_alone(spec) || limits.per_cycle.total || limits.in_flight.total || limits.rate) return;
+  risks.emplace_back(
+      "spec.limits: without perCycle.total, inFlight.total or rate only the operator's own limits bound what an "
+      "Automatic policy evicts");
+}
+
+void add_no_budgets(const Spec& spec, const Surroundings& around, Risks& risks) {
+  if (!acts_alone(spec) || around.has_budgets) return;
+  risks.emplace_back(
+      "spec.mode: Automatic, and the cluster has no PodDisruptionBudget: nothing keeps all pods of a workload from "
+      "leaving");
+}
+
+void add_no_breaker(const Spec& spec, Risks& risks) {
+  if (!acts_alone(spec) || spec.circuit_breaker.failures != 0) return;
+  risks.emplace_back(
+      "spec.circuitBreaker.failures: 0 lets the policy go on however many of its moves leave workloads without a Ready "
+      "replacement");
+}
+
+void add_lost_data(const Spec& spec, Risks& risks) {
+  const auto& disabled = spec.evictability.pod_protections.default_disabled;
+  if (!acts(spec) || std::ranges::find(disabled, api::PodProtection::kPodsWithLocalStorage) == disabled.end()) return;
+  risks.emplace_back(
+      "spec.evictability.podProtections.defaultDisabled: without PodsWithLocalStorage pods are evicted that lose what "
+      "is "
+      "in their emptyDir and hostPath volumes");
+}
+
+/// Policies that say the same of their nodes, or one of them nothing, may meet on a node.
+bool may_share_nodes(const Spec& a, const Spec& b) {
+  return !a.node_selector || !b.node_selector || a.node_selector == b.node_selector;
+}
+
+bool undo_each_other(const std::string& mine, const std::string& theirs) {
+  if (mine == theirs) return false;
+  return !strategies::parse_strategies({{mine, "{}"}, {theirs, "{}"}}).conflicts.empty();
+}
+
+/// Strategies of other policies at work, each with the first policy that has it.
+std::map<std::string, std::string> others(const std::string& name, const Spec& spec, const Surroundings& around) {
+  std::map<std::string, std::string> found;
+  for (const auto& each : around.policies) {
+    if (each->meta.name == name || !acts(each->spec) || !may_share_nodes(spec, each->spec)) continue;
+    for (const auto& choice : each->spec.strategies) {
+      auto& first = found.try_emplace(choice.name, each->meta.name).first->second;
+      first = std::min(first, each->meta.name);
+    }
+  }
+  return found;
+}
+
+void add_opponents(const std::string& name, const Spec& spec, const Surroundings& around, Risks& risks) {
+  if (!acts(spec)) return;
+  const auto theirs = others(name, spec, around);
+  for (std::size_t i = 0; i < spec.strategies.size(); ++i) {
+    for (const auto& [strategy, policy] : theirs) {
+      if (risks.size() >= kMostRisks || !undo_each_other(spec.strategies[i].name, strategy)) continue;
+      risks.push_back(
+          fmt::format("spec.strategies[{}]: {} undoes what {} of policy {} does, unless they have nodes of "
+                      "their own (spec.nodeSelector)",
+                      i, spec.strategies[i].name, strategy, policy));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> risks_of(const std::string& name, const Spec& spec, const Surroundings& around) {
+  Risks risks;
+  add_unbounded(spec, risks);
+  add_no_budgets(spec, around, risks);
+  add_no_breaker(spec, risks);
+  add_lost_data(spec, risks);
+  add_opponents(name, spec, around, risks);
+  return risks;
+}
+
+}  // namespace controllers::validation

@@ -1,0 +1,78 @@
+#include "controllers/webhooks/webhook_server.hpp"
+
+#include "http_server/address.hpp"
+#include "kube/config/files.hpp"
+
+namespace controllers {
+namespace {
+
+/// The API server waits for a second.
+serving::ServerOptions webhook_options(const std::string& address) {
+  serving::ServerOptions options = server_options(address);
+  options.io_threads = 2;  // a huge body must not keep the others waiting
+  options.handler_threads = 4;
+  options.max_connections = 256;
+  options.max_body_bytes = kMostReviewBytes;
+  options.max_all_body_bytes = kMostReviewsBytes;
+  options.body_timeout = base::milliseconds(5'000);
+  options.answer_timeout = base::milliseconds(5'000);
+  return options;
+}
+
+}  // namespace
+
+WebhookServer::WebhookServer(std::string address, std::vector<std::string> names, std::map<std::string, Answer> answers,
+                             base::Log log, serving::OnEnd on_end, std::string client_ca_file)
+    : address_(std::move(address)),
+      names_(std::move(names)),
+      answers_(std::move(answers)),
+      log_(std::move(log)),
+      on_end_(std::move(on_end)),
+      client_ca_file_(std::move(client_ca_file)) {}
+
+base::Result<serving::Certificate> WebhookServer::certificate_of(const serving::ServerIdentity& identity) const {
+  serving::Certificate certificate{identity.certificate + identity.ca, identity.key};
+  if (client_ca_file_.empty()) return certificate;
+  auto authorities = kube::read_file(client_ca_file_);
+  if (!authorities) return std::move(authorities).error().during("webhook.clientCAFile");
+  if (kube::trim(*authorities).empty()) return base::invalid("webhook.clientCAFile: " + client_ca_file_ + " is empty");
+  certificate.client_ca_pem = *std::move(authorities);
+  return certificate;
+}
+
+base::Status WebhookServer::start(base::TimePoint now) {
+  if (auto problem = address_problem(address_); !problem.empty()) return base::invalid("webhook.address: " + problem);
+  const auto first = serving::make_server_identity(names_, now, "evacuator");
+  if (!first) return first.error().during("webhook: making a certificate");
+  auto certificate = certificate_of(*first);
+  if (!certificate) return std::move(certificate).error();
+  serving::ServerOptions options = webhook_options(address_);
+  options.certificate = *std::move(certificate);
+  options.on_end = on_end_;
+  server_.emplace(
+      std::move(options), [this](const serving::Request& request) { return answer(request); }, log_);
+  return server_->start();
+}
+
+void WebhookServer::stop() {
+  if (server_) server_->stop();
+}
+
+base::Status WebhookServer::serve(const serving::ServerIdentity& identity) {
+  auto certificate = certificate_of(identity);
+  if (!certificate) return std::move(certificate).error();
+  auto taken = server_->reload(*certificate);
+  if (taken) log_.info("the webhook serves a new certificate");
+  return taken;
+}
+
+serving::Response WebhookServer::answer(const serving::Request& request) const {
+  const auto asked = answers_.find(request.path);
+  if (asked == answers_.end()) return {.status = 404, .body = "no webhook is served here\n"};
+  if (request.method != "POST") return {.status = 405, .body = "only POST\n"};
+  auto body = asked->second(request.body);
+  if (!body) return {.status = 400, .body = "no AdmissionReview of admission.k8s.io/v1\n"};
+  return {.status = 200, .content_type = "application/json", .body = *std::move(body)};
+}
+
+}  // namespace controllers

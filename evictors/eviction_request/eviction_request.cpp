@@ -1,0 +1,448 @@
+#include "evictors/eviction_request/eviction_request.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "api/meta/well_known.hpp"
+#include "base/text.hpp"
+#include "evictors/classify.hpp"
+#include "evictors/eviction_call.hpp"
+#include "evictors/eviction_request/view.hpp"
+#include "evictors/timeouts.hpp"
+#include "kube/request.hpp"
+
+namespace evictors::native {
+namespace {
+
+namespace names = api::well_known;
+using api::EvacuationPhase;
+using api::Json;
+using Api = View::Api;
+using Presence = View::Presence;
+
+constexpr std::string_view kCreateRequest = "CreateEvictionRequest";
+constexpr std::string_view kWithdrawRequest = "WithdrawEvictionRequest";
+constexpr std::string_view kDeleteRequest = "DeleteEvictionRequest";
+constexpr std::string_view kLivenessSeconds = "livenessSeconds";
+constexpr std::int64_t kDefaultLiveness = 60;
+constexpr std::int64_t kMinLiveness = 60;
+constexpr std::int64_t kMaxLiveness = 3600;
+/// A responder that shows no life has its turn taken away after this long (the API's constant).
+constexpr base::seconds kTurnWithoutLife{1200};
+/// The controller is given this long to say TargetEvicted before its request is deleted.
+constexpr base::seconds kLetItReport{30};
+constexpr base::seconds kLookAgain{10};
+constexpr std::size_t kMaxReasonBytes = 200;
+
+api::ObjectKey request_key(const EvictorContext& context) {
+  return {context.evacuation.meta.ns, eviction_request_name(context.evacuation)};
+}
+
+std::optional<std::int64_t> parse_seconds(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value >= 1 && value <= kMaxLiveness ? std::optional(value) : std::nullopt;
+}
+
+/// At least kMinLiveness: a tenant must not have the API declared dead after one second.
+base::seconds liveness(const EvictorContext& context) {
+  const std::int64_t asked = parse_seconds(context.parameter(kLivenessSeconds, "")).value_or(kDefaultLiveness);
+  return base::seconds(std::max(asked, kMinLiveness));
+}
+
+/// This attempt goes our way (after the attempt the status still names its evictor).
+bool chosen(const EvictorContext& context) {
+  const api::EvacuationStatus& status = context.evacuation.status;
+  const bool between = status.phase == EvacuationPhase::kPending || status.phase == EvacuationPhase::kBackoff;
+  return status.evictor == EvictionByRequest::kName && !between;
+}
+
+bool listed(const api::EvacuationSpec& spec) {
+  return std::any_of(spec.evictors.begin(), spec.evictors.end(),
+                     [](const auto& each) { return each.name == EvictionByRequest::kName; });
+}
+
+bool has_foreign_responder(const api::Pod& pod) {
+  return std::any_of(pod.eviction_responders.begin(), pod.eviction_responders.end(),
+                     [](const auto& each) { return each.name != names::kNativeResponder; });
+}
+
+/// What speaks against it before anything is read; empty: nothing.
+std::string refusal(const EvictorContext& context) {
+  if (context.evacuation.meta.annotations.contains(names::kNativeEvictionAnnotation))
+    return "this Evacuation answers a native Eviction itself";
+  if (context.pod->has_scheduling_group) return "the API refuses pods with spec.schedulingGroup";
+  if (listed(context.evacuation.spec) || has_foreign_responder(*context.pod)) return {};
+  return context.pod->eviction_responders.empty()
+             ? "the pod names no spec.evictionResponders; list the evictor to use it all the same"
+             : "the pod's only responder is Evacuator itself";
+}
+
+Probe no(Support support, std::string reason) {
+  Probe probe;
+  probe.support = support;
+  probe.reason = std::move(reason);
+  return probe;
+}
+
+/// The pod's responders are not passed over because somebody else answered, or the server's list is being made anew.
+Probe hidden(const EvictorContext& context) {
+  Probe probe = no(Support::kUnavailable, fmt::format("{} cannot be seen at the moment: it is asked again",
+                                                      kube::kEvictionRequests.api_version()));
+  probe.until = context.now + kLookAgain;
+  probe.hold = true;
+  return probe;
+}
+
+/// Every responder may sleep through its turn; what is left is for the disruption budgets.
+base::seconds native_total(const EvictorContext& context) {
+  const Timeouts defaults;
+  const auto turns = static_cast<std::int64_t>(std::min<std::size_t>(context.pod->eviction_responders.size(), 10));
+  return context.evacuation.spec.timeouts.total.value_or(defaults.total + turns * kTurnWithoutLife);
+}
+
+Probe supported(const EvictorContext& context) {
+  Probe probe;
+  probe.total = native_total(context);
+  return probe;
+}
+
+Read read_of(std::string_view name, kube::Request request) { return {std::string(name), std::move(request), {}}; }
+
+Read discovery_read() {
+  kube::Request request;
+  request.path = "/apis/" + kube::kEvictionRequests.api_version();
+  return read_of(kApiDocument, std::move(request));
+}
+
+Read evictions_read(const EvictorContext& context) {
+  kube::ListOptions options;
+  options.ns = context.evacuation.meta.ns;
+  options.label_selector = fmt::format("{} in {}", names::kNativeRequester, api::kRequesterRoles);
+  return read_of(kEvictionsDocument, kube::list_request(kube::kNativeEvictions, options));
+}
+
+/// Before a list without an open Eviction is believed: once our request is withdrawn, it decides whether anything is
+/// still at work.
+bool needs_all_evictions(const EvictorContext& context) {
+  if (context.evacuation.status.phase != EvacuationPhase::kAborting) return false;
+  const View view = read_view(context);
+  return view.presence == Presence::kOurs && !view.asks() && view.evictions_known && !view.has_open();
+}
+
+Json request_body(const EvictorContext& context) {
+  const api::Evacuation& of = context.evacuation;
+  const std::string reason = base::short_text(of.spec.reason, kMaxReasonBytes);
+  return {{"apiVersion", kube::kEvictionRequests.api_version()},
+          {"kind", kube::kEvictionRequests.kind},
+          {"metadata",
+           {{"name", eviction_request_name(of)},
+            {"namespace", of.meta.ns},
+            {"labels", {{names::kEvacuationUidLabel, of.meta.uid}}},
+            {"annotations", {{names::kTokenAnnotation, of.status.token}, {"evacuator.dev/reason", reason}}}}},
+          {"spec",
+           {{"target", {{"pod", {{"name", of.spec.pod_ref.name}, {"uid", of.spec.pod_ref.uid.value}}}}},
+            {"requester", names::kNativeRequester},
+            {"intent", "Eviction"}}}};
+}
+
+Action create_action(const EvictorContext& context) {
+  Action action;
+  action.name = kCreateRequest;
+  action.request = kube::create_request(kube::kEvictionRequests, context.evacuation.meta.ns, request_body(context));
+  if (context.evacuation.spec.dry_run) action.request.query = "dryRun=All";
+  action.request.timeout = kCallTimeout;
+  action.pre_state = "podResourceVersion=" + context.pod->meta.resource_version;
+  return action;
+}
+
+Action withdraw_action(const EvictorContext& context, const api::EvictionRequest& request) {
+  const Json patch = {{"metadata", {{"uid", request.meta.uid}}}, {"spec", {{"intent", "Withdrawn"}}}};
+  Action action;
+  action.role = ActionRole::kUndo;
+  action.name = kWithdrawRequest;
+  action.request = kube::patch_request(kube::kEvictionRequests, request_key(context), kube::PatchType::kMerge, patch);
+  return action;
+}
+
+Action delete_action(const EvictorContext& context, std::string_view uid) {
+  Action action;
+  action.role = ActionRole::kCleanUp;
+  action.name = kDeleteRequest;
+  action.request = kube::delete_request(kube::kEvictionRequests, request_key(context), uid);
+  return action;
+}
+
+/// The deletion of our request, as far as it is there; also when it could not be read just now.
+std::optional<Action> deletion(const EvictorContext& context, const View& view) {
+  if (view.presence == Presence::kOurs && !view.request.meta.is_terminating())
+    return delete_action(context, view.request.meta.uid);
+  const std::string_view remembered = uid_of_ref(context.ref(kRequestRef));
+  if (view.presence == Presence::kUnknown && !remembered.empty()) return delete_action(context, remembered);
+  return std::nullopt;
+}
+
+Observation failed(std::string reason, std::string message, bool retryable, bool try_next) {
+  Observation seen;
+  seen.failed = RemoteFailure{std::move(reason), std::move(message), retryable, try_next, api::Reason::kNativeFailed};
+  return seen;
+}
+
+Observation nobody_there(const EvictorContext& context) {
+  Observation seen =
+      failed("NativeUnavailable",
+             fmt::format("no controller took notice of the EvictionRequest within {}: the API is served, "
+                         "but nothing works on it",
+                         base::format_duration(liveness(context))),
+             true, true);
+  seen.dead = true;
+  return seen;
+}
+
+std::string turn_message(const api::NativeEviction& eviction, const api::NativeResponder& active) {
+  const auto turn = &active - eviction.responders.data() + 1;
+  std::string text = fmt::format("responder {} ({} of {})", active.name, turn, eviction.responders.size());
+  return active.message.empty() ? text : text + ": " + active.message;
+}
+
+std::string when(const std::optional<base::TimePoint>& time) {
+  return time ? base::format_micro_time(*time) : std::string("-");
+}
+
+/// Heartbeat, ETA and message of whoever has its turn.
+void mirror(const View& view, Observation& seen) {
+  const api::NativeEviction* eviction = view.current();
+  seen.message = "waits for an Eviction to be made";
+  seen.alive = fmt::format("{}", view.request.observed_generation);
+  if (!eviction) return;
+  seen.refs.emplace_back(kEvictionRef, ref_of(eviction->meta));
+  const api::NativeResponder* active = eviction->active();
+  seen.message = "no responder has its turn";
+  seen.alive += "|" + eviction->meta.name;
+  if (!active) return;
+  seen.message = turn_message(*eviction, *active);
+  seen.alive += fmt::format("|{}|{}|{}|{}", active->name, when(active->start_time), when(active->heartbeat_time),
+                            when(active->completion_time));
+  seen.expected_completion = active->expected_completion_time;
+}
+
+Observation observe_at_work(const EvictorContext& context, const View& view) {
+  if (!view.asks()) {
+    return failed("RequestWithdrawn", "somebody else withdrew or deleted the EvictionRequest", true, false);
+  }
+  Observation seen;
+  seen.requested = true;
+  seen.refs = {{std::string(kRequestRef), ref_of(view.request.meta)}};
+  if (view.request.observed_generation == 0) {
+    // Whoever writes EvictionRequests may delete ours and make it again: the controller gets its time from then.
+    const base::TimePoint since = std::max(context.evacuation.status.in_progress_since.value_or(context.now),
+                                           view.request.meta.creation_timestamp);
+    if (context.now - since >= liveness(context)) return nobody_there(context);
+    seen.message = "waits for the eviction controller to take notice";
+    return seen;
+  }
+  seen.acknowledged = true;
+  mirror(view, seen);
+  seen.failed = failure_of(view, uid_of_ref(context.ref(kEvictionRef)));
+  return seen;
+}
+
+/// An answer to the POST, beyond what any write may be answered.
+Classification classify_create(const EvictorContext& context, const CallResult& answer) {
+  Classification meaning = classify_patch(answer);
+  if (meaning.answer == ResponseClass::kApplied) {
+    if (context.evacuation.spec.dry_run) meaning.answer = ResponseClass::kAcceptedInBackground;
+    const auto made = api::decode_eviction_request(answer->body);
+    if (made && !context.evacuation.spec.dry_run) meaning.refs = {{std::string(kRequestRef), ref_of(made->meta)}};
+  } else if (meaning.answer == ResponseClass::kConflict) {
+    const View view = read_view(context);
+    if (view.presence == Presence::kOurs && !view.asks()) {
+      meaning.answer = ResponseClass::kRetryLater;
+      meaning.message = "the EvictionRequest of the last attempt is still being deleted";
+    }
+  }
+  return meaning;
+}
+
+/// Withdrawn, but has the controller taken that in?
+bool settled(const View& view) {
+  const auto& request = view.request;
+  const auto* reason = api::find_condition(request.conditions, "Failed");
+  if (reason && reason->status == api::ConditionStatus::kTrue && reason->reason == "EvictionInvalid") return true;
+  if (request.observed_generation < request.meta.generation && !request.meta.is_terminating()) return false;
+  return view.evictions_known && view.all_evictions_known && !view.has_open();
+}
+
+/// What our request itself says of how the pod left; only now is it asked.
+std::optional<api::OutcomeKind> kind_by(const View& view) {
+  if (view.presence != Presence::kOurs) return std::nullopt;
+  if (api::is_true(view.request.conditions, "TargetEvicted")) return api::OutcomeKind::kMovedByOwner;
+  if (api::is_true(view.request.conditions, "Failed")) return api::OutcomeKind::kGoneExternally;
+  return std::nullopt;
+}
+
+/// TargetEvicted or Failed is said, or nobody will say it in time.
+bool may_be_deleted(const EvictorContext& context, const View& view) {
+  const auto& conditions = view.request.conditions;
+  if (api::is_true(conditions, "TargetEvicted") || api::is_true(conditions, "Failed")) return true;
+  const base::seconds patience = std::min(kLetItReport, effective_timeouts(context.evacuation.spec).verify / 3);
+  return context.now >= context.evacuation.status.phase_entered_at.value_or(context.now) + patience;
+}
+
+}  // namespace
+
+std::string eviction_request_name(const api::Evacuation& evacuation) { return "evac-" + evacuation.meta.uid; }
+
+api::FieldErrors EvictionByRequest::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
+                                             const api::FieldPath& path) const {
+  api::FieldErrors errors = check_parameters(parameters, path, {kLivenessSeconds});
+  for (const auto& [name, value] : parameters) {
+    if (name == kLivenessSeconds && !parse_seconds(value)) {
+      errors.push_back({path.field(name).text(),
+                        fmt::format("must be a number of seconds from 1 to {}, not {}", kMaxLiveness, value)});
+    }
+  }
+  return errors;
+}
+
+std::vector<Read> EvictionByRequest::reads(const EvictorContext& context) const {
+  const EvacuationPhase phase = context.evacuation.status.phase;
+  std::vector<Read> wanted;
+  const bool is_chosen = chosen(context);
+  if (!is_chosen && (!context.pod || context.unavailable_until || !refusal(context).empty())) return wanted;
+  const bool asking = !is_chosen || phase == EvacuationPhase::kRequesting;
+  if (asking) wanted.push_back(discovery_read());
+  if (is_chosen || read_view(context).api == Api::kServed) {
+    wanted.push_back(read_of(kRequestDocument, kube::get_request(kube::kEvictionRequests, request_key(context))));
+    const std::string& ns = context.evacuation.meta.ns;
+    for (const Access& each : kAccess) {
+      if (!is_chosen) wanted.push_back(access_read(each, ns));
+    }
+  }
+  if (is_chosen && !asking) wanted.push_back(evictions_read(context));
+  if (is_chosen && needs_all_evictions(context)) {
+    kube::ListOptions options;
+    options.ns = context.evacuation.meta.ns;
+    wanted.push_back(read_of(kAllEvictionsDocument, kube::list_request(kube::kNativeEvictions, options)));
+  }
+  return wanted;
+}
+
+Probe EvictionByRequest::probe(const EvictorContext& context) const {
+  if (chosen(context)) return supported(context);
+  if (std::string why = refusal(context); !why.empty()) return no(Support::kUnsupported, std::move(why));
+  if (context.unavailable_until) {
+    Probe probe = no(Support::kUnavailable, "no controller works on EvictionRequests");
+    probe.until = context.unavailable_until;
+    probe.hold = has_foreign_responder(*context.pod);  // they are not passed over
+    return probe;
+  }
+  const View view = read_view(context);
+  switch (view.api) {
+    case Api::kServed: break;
+    case Api::kUnread: return no(Support::kUnavailable, "not looked yet");
+    case Api::kHidden: return hidden(context);
+    case Api::kForbidden:
+      return no(Support::kUnsupported, "RBAC forbids to look at " + kube::kEvictionRequests.api_version());
+    case Api::kNotServed:
+      return no(Support::kUnsupported,
+                fmt::format("the server does not serve {}", kube::kEvictionRequests.api_version()));
+  }
+  if (!view.denied.empty()) {
+    return no(Support::kUnsupported, fmt::format("RBAC does not allow to {} in namespace {}: see RBAC in "
+                                                 "docs/evictors/eviction-request.md",
+                                                 view.denied, context.evacuation.meta.ns));
+  }
+  return supported(context);
+}
+
+EvictionStep EvictionByRequest::plan(const EvictorContext& context) const {
+  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
+  if (context.evacuation.status.phase == EvacuationPhase::kInProgress) return {NextMove::kWait, {}};
+  if (!context.evacuation.spec.dry_run && read_view(context).asks()) return {NextMove::kWait, {}};
+  return {NextMove::kAct, create_action(context)};
+}
+
+Observation EvictionByRequest::observe(const EvictorContext& context) const {
+  const View view = read_view(context);
+  const bool at_work = context.evacuation.status.phase == EvacuationPhase::kInProgress;
+  if (!at_work && view.api == Api::kNotServed)
+    return failed("NativeUnavailable", "the server no longer serves the API", true, true);
+  if (view.presence == Presence::kForeign) {
+    return failed("NameTaken",
+                  fmt::format("EvictionRequest {} belongs to {}", view.request.meta.name, view.request.requester),
+                  false, true);
+  }
+  if (!at_work) {
+    Observation seen;
+    seen.requested = view.asks();
+    if (seen.requested) seen.refs = {{std::string(kRequestRef), ref_of(view.request.meta)}};
+    return seen;
+  }
+  if (view.presence == Presence::kAbsent)
+    return failed("RequestVanished", "the EvictionRequest was deleted by somebody else", true, false);
+  if (view.presence == Presence::kOurs) return observe_at_work(context, view);
+  Observation seen;
+  seen.requested = true;  // the last word; nothing newer could be read
+  return seen;
+}
+
+Classification EvictionByRequest::classify(const EvictorContext& context, const Action& action,
+                                           const CallResult& answer) const {
+  if (action.name == kCreateRequest) return classify_create(context, answer);
+  if (answer && answer->status == 404) return {ResponseClass::kApplied, "it is gone", {}, {}};
+  Classification meaning = classify_patch(answer);
+  // Once it is deleted nobody can tell any more how the withdrawal ended.
+  if (action.name == kDeleteRequest && read_view(context).others_remain())
+    meaning.refs = {{std::string(kOthersRef), "remain"}};
+  return meaning;
+}
+
+std::vector<Action> EvictionByRequest::undo(const EvictorContext& context) const {
+  const View view = read_view(context);
+  if (!view.asks()) return {};
+  return {withdraw_action(context, view.request)};
+}
+
+Rollback EvictionByRequest::undone(const EvictorContext& context) const {
+  const View view = read_view(context);
+  switch (view.presence) {
+    case Presence::kUnknown:
+      return context.evacuation.status.request_sent_at ? Rollback::kPending : Rollback::kNothingToDo;
+    case Presence::kForeign: return Rollback::kNothingToDo;
+    case Presence::kAbsent:
+      if (context.ref(kRequestRef).empty()) return Rollback::kNothingToDo;
+      return context.ref(kOthersRef).empty() ? Rollback::kComplete : Rollback::kOthersRemain;
+    case Presence::kOurs: break;
+  }
+  if (view.asks()) return Rollback::kPending;
+  if (view.request.observed_generation == 0) return Rollback::kComplete;  // nobody ever took it up
+  if (settled(view)) return Rollback::kComplete;
+  const bool taken_in =
+      view.request.observed_generation >= view.request.meta.generation || view.request.meta.is_terminating();
+  return taken_in && view.others_remain() ? Rollback::kOthersRemain : Rollback::kPending;
+}
+
+std::vector<Action> EvictionByRequest::cleanup(const EvictorContext& context) const {
+  auto action = deletion(context, read_view(context));
+  if (!action) return {};
+  return {*std::move(action)};
+}
+
+Verification EvictionByRequest::verify(const EvictorContext& context) const {
+  const View view = read_view(context);
+  Verification verification;
+  verification.kind = kind_by(view);
+  // Also when the answer to its creation was lost: then there is no ref.
+  const bool made = !context.ref(kRequestRef).empty() || context.evacuation.status.request_sent_at;
+  const bool there = view.presence == Presence::kOurs || (view.presence == Presence::kUnknown && made);
+  verification.unfinished = there;
+  if (there && may_be_deleted(context, view)) verification.action = deletion(context, view);
+  return verification;
+}
+
+}  // namespace evictors::native

@@ -1,0 +1,153 @@
+#include "planner/plan/balance/convergence.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "planner/strategies/strategy.hpp"
+
+namespace planning {
+namespace {
+
+constexpr double kLeastGain = 0.5;      ///< percentage points, or, where less was promised,
+constexpr double kPartOfPromise = 0.5;  ///< of what the plan promised
+constexpr double kLeastChange = 1;      ///< points of another imbalance
+constexpr double kPartOfChange = 0.25;  ///< of the imbalance at the stop
+constexpr double kPartOfCounts = 0.1;   ///< the same of counts
+constexpr double kRounding = 0.001;     ///< of the figures in a row
+
+bool is_stopped(const api::BalanceRow& row) { return row.state == kNoProgress || row.state == kOscillating; }
+
+bool has_moves(const api::BalanceRow& row) { return row.after != row.before; }
+
+/// Upstream's rules move pods also where the scheduler is expected to put them back.
+bool has_moves(const BalanceCycle& cycle) { return is_of_counts(cycle.now) ? cycle.moves : has_moves(cycle.now); }
+
+bool is_another(const api::BalanceRow& row, double then) {
+  const double least = is_of_counts(row) ? kPartOfCounts * then : std::max(kLeastChange, kPartOfChange * then);
+  return std::abs(row.before.deviation - then) > least;
+}
+
+bool has_gained(const api::BalanceRow& now, const api::BalanceRow& previous) {
+  const double promised = previous.before.deviation - previous.after.deviation;
+  const double least = promised > 0 ? std::min(kLeastGain, kPartOfPromise * promised) : kLeastGain;
+  return now.before.deviation <= previous.before.deviation - least;
+}
+
+api::BalanceRow started(const BalanceCycle& cycle) {
+  api::BalanceRow row = cycle.now;
+  row.state = has_moves(cycle) ? kImproving : kConverged;
+  row.without_gain = 0;
+  row.best = row.before.deviation;
+  return row;
+}
+
+api::BalanceRow stopped(api::BalanceRow row, std::string_view state) {
+  row.state = state;
+  row.best = row.before.deviation;
+  return row;
+}
+
+/// The deviation differs by more than the moves could have changed it. Counts and nodes in use do not move by
+/// themselves so.
+bool has_load_changed(const api::BalanceRow& now, const api::BalanceRow& previous) {
+  if (is_of_counts(now) || now.resource == kNodesInUse) return false;
+  const double promised = std::max(previous.before.deviation - previous.after.deviation, 0.0);
+  return std::abs(now.before.deviation - previous.before.deviation) > promised + kRounding;
+}
+
+/// Where relieved nodes stay relieved, or the load changes by more than was moved, it is the load that keeps nodes as
+/// uneven as they are: that says nothing against moving.
+std::int32_t cycles_without_gain(const BalanceCycle& cycle) {
+  const api::BalanceRow& previous = *cycle.previous;
+  if (has_gained(cycle.now, previous)) return 0;
+  const bool moved = is_of_counts(previous) || has_moves(previous);  // what it promised; or again what was moved
+  const bool repeats = cycle.repeats && !has_load_changed(cycle.now, previous);
+  const bool was_in_vain = cycle.acted && (repeats || cycle.reverses) && moved;
+  return std::min(previous.without_gain + (was_in_vain ? 1 : 0), 1'000'000);
+}
+
+/// At least half of the strategy's moves in `now`, and at least one, have a key that some of `before` have.
+template <typename Key>
+bool comes_again(std::string_view strategy, std::span<const api::PlannedMove> before,
+                 std::span<const api::PlannedMove> now, Key key_of) {
+  std::set<decltype(key_of(before.front()))> done;
+  std::size_t known = 0;
+  for (const api::PlannedMove& move : before) {
+    if (move.strategy != strategy) continue;
+    done.insert(key_of(move));
+    ++known;
+  }
+  std::size_t moves = 0;
+  std::size_t again = 0;
+  for (const api::PlannedMove& move : now) {
+    if (move.strategy != strategy || moves == known) continue;
+    ++moves;
+    if (done.contains(key_of(move))) ++again;
+  }
+  return again > 0 && again * 2 >= moves;
+}
+
+}  // namespace
+
+bool is_of_counts(const api::BalanceRow& row) {
+  return row.resource == strategies::kCountsByDomain || row.resource == strategies::kCountsOfDuplicates;
+}
+
+api::BalanceRow next_balance_row(const BalanceCycle& cycle, const api::ConvergenceSettings& settings) {
+  if (cycle.previous == nullptr) return started(cycle);
+  const api::BalanceRow& previous = *cycle.previous;
+  api::BalanceRow row = cycle.now;
+  if (is_stopped(previous) && settings.patience > 0) {
+    if (is_another(row, previous.best)) return started(cycle);
+    row.state = previous.state;
+    row.without_gain = previous.without_gain;
+    row.best = previous.best;
+    return row;
+  }
+  row.best = std::min(previous.best, row.before.deviation);
+  if (!has_moves(cycle)) {
+    row.state = kConverged;
+    return row;
+  }
+  row.without_gain = cycles_without_gain(cycle);
+  row.state = kImproving;
+  if (settings.patience == 0) return row;
+  if (cycle.reverses && cycle.acted && row.without_gain > 0) return stopped(row, kOscillating);
+  return row.without_gain >= settings.patience ? stopped(row, kNoProgress) : row;
+}
+
+bool may_balance(const api::BalanceRow& row) { return !is_stopped(row); }
+
+bool moves_back(std::string_view strategy, std::span<const api::PlannedMove> before,
+                std::span<const api::PlannedMove> now) {
+  std::set<std::pair<std::string_view, std::string_view>> done;
+  for (const api::PlannedMove& move : before) {
+    if (move.strategy == strategy && !move.to.empty()) done.emplace(move.from, move.to);
+  }
+  std::size_t moves = 0;
+  std::size_t back = 0;
+  for (const api::PlannedMove& move : now) {
+    if (move.strategy != strategy) continue;
+    ++moves;
+    if (done.contains({move.to, move.from})) ++back;
+  }
+  return back > 0 && back * 2 >= moves;
+}
+
+bool relieves_again(std::string_view strategy, std::span<const api::PlannedMove> before,
+                    std::span<const api::PlannedMove> now) {
+  return comes_again(strategy, before, now, [](const api::PlannedMove& move) { return std::string_view(move.from); });
+}
+
+bool moves_again(std::string_view strategy, std::span<const api::PlannedMove> before,
+                 std::span<const api::PlannedMove> now) {
+  const auto workload_of = [](const api::PlannedMove& move) {
+    const std::string_view pod = move.pod;
+    return std::pair(std::string_view(move.ns), pod.substr(0, pod.rfind('-')));
+  };
+  return comes_again(strategy, before, now, workload_of);
+}
+
+}  // namespace planning

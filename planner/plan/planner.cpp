@@ -1,0 +1,286 @@
+#include "planner/plan/planner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <tuple>
+
+#include "planner/plan/balance/convergence.hpp"
+#include "planner/plan/balance/rounds.hpp"
+#include "planner/plan/plan_builder.hpp"
+#include "planner/plan/unknown_namespaces.hpp"
+#include "planner/scheduling/evictability_rules.hpp"
+#include "planner/scheduling/predicates.hpp"
+#include "planner/snapshot/autoscaler_marks.hpp"
+#include "planner/strategies/load/measured_entries.hpp"
+
+namespace planning {
+namespace {
+
+using scheduling::NodeIndex;
+using strategies::RoundPhase;
+
+bool is_looked_at(const PlanSpec& spec, const api::Node& node) {
+  // A node that is about to be removed is left to whatever removes it. Upstream has no such rule.
+  return scheduling::is_looked_at(spec.node_selector, node) &&
+         (spec.is_upstream() || scheduling::removal_of(node) == scheduling::NodeRemoval::kNone);
+}
+
+std::vector<NodeIndex> nodes_looked_at(const PlanInput& input) {
+  std::vector<NodeIndex> nodes;
+  for (const NodeIndex node : input.cluster.nodes()) {
+    if (is_looked_at(input.spec, input.cluster.node(node))) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+/// Completes what a strategy reports about nodes: those that it was not given, and why nothing came of it.
+void complete_classes(const PlanInput& input, StrategyResult& result) {
+  api::NodeClasses& classes = *result.classes;
+  classes.strategy = result.strategy;
+  for (const NodeIndex node : input.cluster.nodes()) {
+    const api::Node& object = input.cluster.node(node);
+    if (is_looked_at(input.spec, object)) continue;
+    ++classes.not_considered;
+    if (classes.nodes.size() < input.options.max_node_rows)
+      classes.nodes.push_back({object.meta.name, api::NodeClass::kNotConsidered, object.unschedulable,
+                               why_not_looked_at(input.spec, object)});
+  }
+  if (result.nominated > 0 || !classes.note.empty()) return;
+  classes.note = result.refused > 0 ? fmt::format("no pod is moved: {} are refused, with reasons", result.refused)
+                                    : "no pod is moved: none would bring its node nearer to its threshold";
+}
+
+/// How rows of status.balance call the strategy: a second one of the same name gets its place in the spec.
+std::string row_name_of(const strategies::StrategySpec& spec, const std::vector<api::BalanceRow>& rows) {
+  const std::string name(spec.strategy->name());
+  const bool is_taken = std::ranges::find(rows, name, &api::BalanceRow::strategy) != rows.end();
+  return is_taken ? fmt::format("{}[{}]", name, spec.position) : name;
+}
+
+std::vector<NodeTaint> taints_of(const PlanBuilder& builder) {
+  const scheduling::Overlay& overlay = builder.overlay();
+  std::vector<NodeTaint> taints;
+  for (const scheduling::SoftTaint& taint : overlay.soft_taints()) {
+    for (const NodeIndex node : taint.nodes)
+      taints.push_back(
+          {overlay.base().node(node).meta.name, taint.key, taint.value, builder.asks_for(taint.key, node)});
+  }
+  std::ranges::sort(taints);
+  return taints;
+}
+
+/// Whoever asks for them.
+std::vector<NodeTaint> added_taints(const std::vector<NodeTaint>& before, const std::vector<NodeTaint>& after) {
+  const auto place_of = [](const NodeTaint& taint) { return std::tie(taint.node, taint.key, taint.value); };
+  std::vector<NodeTaint> added;
+  std::ranges::set_difference(after, before, std::back_inserter(added), {}, place_of, place_of);
+  return added;
+}
+
+/// How many nodes are in use, in percent of those that were looked at.
+api::BalanceRow emptying_row(const StrategyResult& result, std::size_t nodes) {
+  const auto percent = [&](std::int32_t busy) {
+    return nodes == 0 ? 0 : 100.0 * static_cast<double>(busy) / static_cast<double>(nodes);
+  };
+  api::BalanceRow row;
+  row.strategy = result.row;
+  row.resource = kNodesInUse;
+  row.before.deviation = percent(result.emptying->busy);
+  row.after.deviation = percent(result.emptying->busy - result.emptying->freed);
+  return row;
+}
+
+/// How uneven the numbers of pods are, in percent of their mean.
+api::BalanceRow counting_row(const StrategyResult& result) {
+  const strategies::CountReport& counts = *result.counts;
+  const auto rounded = [](double value) { return std::round(value * 1e6) / 1e6; };  // one workload of very many
+  api::BalanceRow row;
+  row.strategy = result.row;
+  row.resource = counts.counted;
+  row.before = {rounded(counts.deviation_before), rounded(counts.peak_before)};
+  row.after = {rounded(counts.deviation_after), rounded(counts.peak_after)};
+  return row;
+}
+
+/// `may_be_undone`: without a move nothing of it remains, no soft taint either.
+void run(const strategies::StrategySpec& spec, const PlanInput& input, strategies::StrategyContext context,
+         PlanBuilder& builder, Plan& plan, bool may_be_undone = false) {
+  std::optional<BalanceMeter> meter;
+  if (auto subject = spec.strategy->balances(context)) {
+    context.means = subject->means;
+    meter.emplace(context.cluster.base(), *std::move(subject));
+  }
+  const std::vector<NodeTaint> before = taints_of(builder);
+  builder.begin(spec.strategy->name(), meter ? &*meter : nullptr);
+  if (may_be_undone) builder.begin_plan();
+  const base::Status done = spec.strategy->nominate(context, builder);
+  if (may_be_undone) builder.end_plan(plan.strategies.back().nominated > 0);
+  StrategyResult& result = plan.strategies.back();
+  result.taints = added_taints(before, taints_of(builder));
+  if (!done) builder.fail(done.error());
+  if (result.classes) complete_classes(input, result);
+  if (!done || (!meter && !result.emptying && !result.counts)) return;
+  result.row = row_name_of(spec, plan.balance);
+  if (result.emptying) plan.balance.push_back(emptying_row(result, context.nodes.size()));
+  if (result.counts) plan.balance.push_back(counting_row(result));
+  if (!meter) return;
+  for (api::BalanceRow& row : meter->rows(result.row)) plan.balance.push_back(std::move(row));
+}
+
+RoundPhase phase_of(const api::RoundsStatus& rounds) {
+  return rounds.phase == kPacking ? RoundPhase::kPacking : RoundPhase::kLeveling;
+}
+
+/// The row of a strategy that was asked for both halves.
+void join_last_results(Plan& plan) {
+  StrategyResult last = std::move(plan.strategies.back());
+  plan.strategies.pop_back();
+  last.refused += plan.strategies.back().refused;
+  plan.strategies.back() = std::move(last);
+}
+
+/// One half of a round: the first from where the rounds are that has something to move.
+void run_rounds(const strategies::StrategySpec& spec, const strategies::RoundRules& rules, const PlanInput& input,
+                strategies::StrategyContext context, PlanBuilder& builder, Plan& plan) {
+  context.round_phase = RoundPhase::kLeveling;
+  RoundsSeen seen = look_at_rounds(input.cluster, context.nodes, spec.strategy->balances(context));
+  seen.is_settled = input.is_settled;
+  seen.may_time_out = input.may_time_out;
+  seen.now = input.now;
+  const bool is_known = input.rounds && input.rounds->strategy == spec.strategy->name();
+  api::RoundsStatus rounds = next_rounds(is_known ? &*input.rounds : nullptr, seen, rules);
+  rounds.strategy = spec.strategy->name();
+  bool is_first = true;
+  if (!is_asked(rounds)) builder.begin(spec.strategy->name());
+  while (is_asked(rounds)) {
+    context.round_phase = phase_of(rounds);
+    run(spec, input, context, builder, plan, true);
+    if (!is_first) join_last_results(plan);
+    is_first = false;
+    if (!plan.strategies.back().problem.empty()) {
+      plan.rounds = input.rounds;
+      return;
+    }
+    rounds.planned = plan.strategies.back().nominated;
+    if (rounds.planned > 0) break;
+    rounds = after_half(std::move(rounds), seen, rules);
+    rounds.strategy = spec.strategy->name();
+  }
+  plan.rounds = std::move(rounds);
+}
+
+void run_phase(strategies::StrategyPhase phase, const PlanInput& input, const strategies::StrategyContext& context,
+               PlanBuilder& builder, Plan& plan) {
+  for (const strategies::StrategySpec& each : input.spec.strategy_specs.runnable) {
+    if (each.strategy->phase() != phase) continue;
+    const auto& tell = input.options.on_strategy;
+    if (tell) tell(each.strategy->name(), true);
+    if (const auto rules = each.strategy->rounds())
+      run_rounds(each, *rules, input, context, builder, plan);
+    else
+      run(each, input, context, builder, plan);
+    if (tell) tell(each.strategy->name(), false);
+  }
+}
+
+std::vector<NodeUtilization> utilization_of(const std::vector<NodeIndex>& nodes, const scheduling::Overlay& overlay) {
+  const scheduling::ClusterSnapshot& base = overlay.base();
+  const auto amount = [&](NodeIndex node, scheduling::ResourceIndex resource) {
+    using api::Quantity;
+    return NodeUtilization::Amount{Quantity::from_milli(base.allocatable().get(node, resource)),
+                                   Quantity::from_milli(base.used().get(node, resource)),
+                                   Quantity::from_milli(overlay.used().get(node, resource))};
+  };
+  std::vector<NodeUtilization> rows;
+  rows.reserve(nodes.size());
+  for (const NodeIndex node : nodes) {
+    rows.push_back({base.node(node).meta.name, amount(node, scheduling::kCpuIndex),
+                    amount(node, scheduling::kMemoryIndex), amount(node, scheduling::kPodsIndex)});
+  }
+  return rows;
+}
+
+/// Why no strategy is asked. Upstream does nothing at all on a single node.
+std::optional<api::FieldError> reason_to_idle(const PlanInput& input, std::size_t nodes) {
+  if (nodes == 0 && input.spec.node_selector && input.cluster.node_count() > 0) {
+    return api::FieldError{"spec.nodeSelector",
+                           fmt::format("chooses no node that is ready, of {} in all", input.cluster.node_count())};
+  }
+  if (nodes >= 2 || !input.spec.is_upstream()) return std::nullopt;
+  return api::FieldError{"spec.compatibility",
+                         fmt::format("Upstream does nothing with fewer than two nodes that are ready and chosen, here "
+                                     "{}",
+                                     nodes)};
+}
+
+}  // namespace
+
+std::string why_not_looked_at(const PlanSpec& spec, const api::Node& node) {
+  if (is_looked_at(spec, node)) return {};
+  if (scheduling::is_looked_at(spec.node_selector, node)) return "it is about to be removed";
+  const bool is_selected = !spec.node_selector || spec.node_selector->matches(node.meta.labels);
+  return is_selected ? "it is not ready" : "spec.nodeSelector does not select it";
+}
+
+Plan plan_cycle(const PlanInput& input) {
+  Plan plan;
+  const std::vector<NodeIndex> nodes = nodes_looked_at(input);
+  plan.nodes = static_cast<std::int32_t>(nodes.size());
+  for (const NodeIndex node : nodes) plan.pods += static_cast<std::int32_t>(input.cluster.pods_on(node).size());
+
+  // A protection that cannot be worked out stops everything; a strategy that cannot be read stops only itself.
+  const scheduling::EvictabilityRules evictability(input.spec.evictability, input.cluster, input.now, plan.errors,
+                                                   input.spec.compatibility);
+  if (!plan.errors.empty()) return plan;
+  const api::FieldErrors& of_args = input.spec.strategy_specs.errors;
+  plan.errors.insert(plan.errors.end(), of_args.begin(), of_args.end());
+  UnknownNamespaces unknown = unknown_namespaces(input.spec, input.cluster);
+  plan.warnings = std::move(unknown.included);
+  plan.notes = std::move(unknown.excluded);
+
+  if (const auto reason = reason_to_idle(input, nodes.size())) {
+    plan.notes.push_back(*reason);
+    plan.idle = reason->to_string();
+    plan.utilization = utilization_of(nodes, scheduling::Overlay(input.cluster));
+    return plan;
+  }
+
+  for (const strategies::StrategySpec& each : input.spec.strategy_specs.runnable) {
+    std::string caution = each.strategy->caution(input.spec.is_upstream());
+    if (!caution.empty())
+      plan.notes.push_back({fmt::format("spec.strategies[{}].args", each.position), std::move(caution)});
+  }
+
+  PlanBuilder builder(input, evictability, nodes, plan);
+  plan.strategies.reserve(input.spec.strategy_specs.runnable.size());
+  strategies::MeasuredEntriesMemo entries;
+  const strategies::StrategyContext context{builder.overlay(),
+                                            nodes,
+                                            evictability,
+                                            input.now,
+                                            nullptr,
+                                            input.restarts,
+                                            input.usage,
+                                            input.options.elapsed,
+                                            input.options.is_cancelled,
+                                            input.options.continues_plan,
+                                            &entries,
+                                            builder.scheduler_rules(),
+                                            strategies::RoundPhase::kLeveling,
+                                            input.options.executor};
+  run_phase(strategies::StrategyPhase::kDeschedule, input, context, builder, plan);
+  run_phase(strategies::StrategyPhase::kBalance, input, context, builder, plan);
+
+  std::ranges::stable_sort(plan.balance, {}, &api::BalanceRow::strategy);
+  plan.balance.resize(std::min(plan.balance.size(), api::kMaxBalanceRows));
+  plan.refused = builder.refusal_counts();
+  plan.taints = taints_of(builder);
+  plan.utilization = utilization_of(nodes, builder.outcome());
+  return plan;
+}
+
+}  // namespace planning

@@ -1,0 +1,152 @@
+#include "planner/plan/pod_groups.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "api/pod_group.hpp"
+
+namespace planning {
+namespace {
+
+using scheduling::ClusterSnapshot;
+using scheduling::NodeIndex;
+using scheduling::PodIndex;
+
+/// A number of spec.limits.inFlight; percentages are the admission's business.
+std::optional<std::int64_t> absolute(const std::optional<api::IntOrPercent>& limit) {
+  return limit && !limit->percent ? std::optional<std::int64_t>(limit->value) : std::nullopt;
+}
+
+}  // namespace
+
+PodGroups::PodGroups(const ClusterSnapshot& cluster)
+    : cluster_(cluster),
+      labels_may_tell_(cluster, [](const api::Pod& pod) { return api::may_tell_pod_group(pod.meta.labels); }) {}
+
+void PodGroups::find_all() {
+  found_all_ = true;
+  std::unordered_map<PodIndex, std::int32_t> orders;
+  for (const PodIndex index : cluster_.pods()) {
+    const api::Pod& pod = cluster_.pod(index);
+    const auto pod_group = api::counts_in_pod_group(pod) ? api::pod_group_of(pod) : std::nullopt;
+    if (!pod_group) continue;
+    Members& members = pod_groups_[pod.meta.ns + "/" + pod_group->name];
+    members.name = pod_group->name;
+    members.pods.push_back(index);
+    orders[index] = pod_group->order;
+  }
+  for (auto& [key, members] : pod_groups_) {
+    std::ranges::sort(members.pods, [&](PodIndex a, PodIndex b) {
+      return std::tie(orders.at(a), cluster_.pod(a).meta.name) < std::tie(orders.at(b), cluster_.pod(b).meta.name);
+    });
+    for (const PodIndex pod : members.pods) by_pod_[pod] = &members;
+  }
+}
+
+const PodGroups::Members* PodGroups::of(PodIndex pod) {
+  const api::Pod& object = cluster_.pod(pod);
+  if (!labels_may_tell_(pod) && !api::may_tell_pod_group(object.meta.annotations)) return nullptr;
+  if (!api::pod_group_of(object)) return nullptr;
+  if (!found_all_) find_all();
+  const auto at = by_pod_.find(pod);
+  return at == by_pod_.end() ? nullptr : at->second;
+}
+
+PodGroupTrial::PodGroupTrial(Inputs inputs, const scheduling::Overlay& overlay, const CycleLimits& limits_now,
+                             const scheduling::PdbBudgets& budgets_now)
+    : limits(limits_now), budgets(budgets_now), inputs_(inputs), overlay_(overlay) {}
+
+bool PodGroupTrial::stays(std::string_view reason, const PodGroups::Members& pod_group, std::string why) {
+  refusal_ = {reason, fmt::format("PodGroup {} stays: {}", pod_group.name, why)};
+  return false;
+}
+
+PodGroupTrial::Reason PodGroupTrial::too_large(const PodGroups::Members& pod_group) {
+  return {"GroupOverLimit", fmt::format("PodGroup {} stays: it has {} pods, and a group has at most {}", pod_group.name,
+                                        pod_group.pods.size(), api::kMaxPodsOfPodGroup)};
+}
+
+bool PodGroupTrial::member_may_go(const PodGroups::Members& pod_group, PodIndex pod, const Kept& kept) {
+  const ClusterSnapshot& cluster = inputs_.cluster;
+  const std::string& name = cluster.pod(pod).meta.name;
+  const NodeIndex from = cluster.node_of(pod);
+  if (from == scheduling::kNoNode) return stays("GroupNotRunning", pod_group, name + " is on no node yet");
+  if (!inputs_.nodes.contains(from)) {
+    return stays(
+        "GroupMemberStays", pod_group,
+        fmt::format("{} is on node {}, which the policy does not look at", name, cluster.node(from).meta.name));
+  }
+  auto refusal = kept(pod);
+  if (!refusal) refusal = inputs_.evictability.refusal(pod);
+  if (!refusal && inputs_.spend_pdbs) refusal = budgets.refusal(pod);
+  if (refusal) return stays("GroupMemberStays", pod_group, name + ": " + refusal->message());
+  if (const auto hit = limits.hit(from, cluster.namespace_of(pod))) {
+    return stays("GroupOverLimit", pod_group,
+                 fmt::format("it has {} pods, and {}", pod_group.pods.size(), hit->refusal.message()));
+  }
+  if (inputs_.spend_pdbs) budgets.spend(pod);
+  limits.count(from, cluster.namespace_of(pod));
+  return true;
+}
+
+std::string PodGroupTrial::why_nowhere(const std::string& pod, const Placement& placement) const {
+  if (!placement.competing_node) return "no node has free capacity for " + pod + " once the others are placed";
+  return fmt::format("the scheduler would put {} on {}, where that does not help", pod,
+                     inputs_.cluster.node(*placement.competing_node).meta.name);
+}
+
+/// More than the policy lets leave at the same time would wait indefinitely.
+bool PodGroupTrial::within_in_flight(const PodGroups::Members& pod_group, const std::vector<PodIndex>& leaving) {
+  const api::InFlightLimits& in_flight = inputs_.in_flight;
+  const auto check = [&](const char* field, const std::optional<api::IntOrPercent>& limit, std::int64_t count) {
+    const auto most = absolute(limit);
+    if (!most || count <= *most) return true;
+    return stays("GroupOverLimit", pod_group,
+                 fmt::format("limits.inFlight.{} is {}, and {} leave at once", field, *most, count));
+  };
+  const auto count = static_cast<std::int64_t>(leaving.size());
+  std::map<NodeIndex, std::int64_t> by_node;
+  std::int64_t on_one_node = 0;
+  for (const PodIndex pod : leaving) on_one_node = std::max(on_one_node, ++by_node[inputs_.cluster.node_of(pod)]);
+  return check("total", in_flight.total, count) && check("perNamespace", in_flight.per_namespace, count) &&
+         check("perNode", in_flight.per_node, on_one_node);
+}
+
+std::optional<std::vector<PodGroupTrial::Move>> PodGroupTrial::run(const PodGroups::Members& pod_group,
+                                                                   TargetPredictor predictor, const Kept& kept,
+                                                                   const GoalOf& goal_of) {
+  std::vector<PodIndex> leaving;
+  for (const PodIndex pod : pod_group.pods) {
+    const bool waits_for_a_node = inputs_.cluster.node_of(pod) == scheduling::kNoNode;
+    if (overlay_.is_moved(pod) && !waits_for_a_node) continue;  // has an unfinished Evacuation
+    if (!member_may_go(pod_group, pod, kept)) return std::nullopt;
+    leaving.push_back(pod);
+  }
+  if (!within_in_flight(pod_group, leaving)) return std::nullopt;
+  for (const PodIndex pod : leaving) overlay_.move(pod, scheduling::kNoNode);
+  std::vector<Move> moves;
+  for (const PodIndex pod : leaving) {
+    const std::string& name = inputs_.cluster.pod(pod).meta.name;
+    if (const auto refusal = inputs_.evictability.refusal_before_eviction(pod, overlay_)) {
+      stays("GroupMemberStays", pod_group, name + ": " + refusal->message());
+      return std::nullopt;
+    }
+    std::optional<NodeIndex> to;
+    if (has_replacement(inputs_.cluster, pod)) {
+      const Placement placement = predictor.predict(overlay_, pod, goal_of(pod));
+      if (!placement.node) {
+        stays("GroupDoesNotFit", pod_group, why_nowhere(name, placement));
+        return std::nullopt;
+      }
+      to = placement.node;
+      overlay_.move(pod, *to);
+    }
+    moves.push_back({pod, to});
+  }
+  return moves;
+}
+
+}  // namespace planning

@@ -1,0 +1,342 @@
+#include "planner/plan/target.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "planner/scheduling/scoring/preferences.hpp"
+
+namespace planning {
+namespace {
+
+using scheduling::NodeIndex;
+using scheduling::Preferences;
+using scheduling::ResourceScores;
+
+// Above Preferences::kComparedNodes nodes, so that a move stays cheap:
+constexpr std::size_t kMostTies = 32;         // nodes with as much free capacity as the best one that are looked at
+constexpr std::size_t kMostDoubtful = 100;    // nodes with more free capacity, but not the best otherwise
+constexpr std::size_t kMostCandidates = 100;  // nodes that are compared in full
+constexpr std::size_t kMostAvoided = 16;      // of those, nodes with a soft taint beside others
+
+/// memchr, because std::find looks at one byte after the other.
+const std::uint8_t* next_with(int score, const std::uint8_t* first, const std::uint8_t* last) {
+  if (first == last) return last;
+  const void* at = std::memchr(first, score, static_cast<std::size_t>(last - first));
+  return at == nullptr ? last : static_cast<const std::uint8_t*>(at);
+}
+
+/// Calls `each` with the nodes, most free capacity first, then by name, until it says false.
+template <typename F>
+void for_each_by_score(const std::vector<std::uint8_t>& scores, const TargetPredictor::Ranking::Counts& with_score,
+                       F&& each) {
+  const std::uint8_t* const first = scores.data();
+  const std::uint8_t* const last = first + scores.size();
+  for (int score = ResourceScores::kBest; score >= 0; --score) {
+    if (with_score[score] == 0) continue;
+    for (const std::uint8_t* at = next_with(score, first, last); at != last; at = next_with(score, at + 1, last)) {
+      if (!each(static_cast<NodeIndex>(at - first), score)) return;
+    }
+  }
+}
+
+template <typename F>
+void for_each_by_capacity(const TargetPredictor::Ranking& ranking, F&& each) {
+  for_each_by_score(ranking.score, ranking.with_score, each);
+}
+
+/// Without those that bear a soft taint.
+template <typename F>
+void for_each_open_by_capacity(const TargetPredictor::Ranking& ranking, F&& each) {
+  if (ranking.open.empty()) return for_each_by_capacity(ranking, each);
+  for_each_by_score(ranking.open, ranking.with_open, each);
+}
+
+/// All nodes that pass the filters, with their scores, if they are so few that the scheduler compares all of them.
+struct Pool {
+  std::vector<NodeIndex> nodes;
+  std::vector<int> capacity;
+};
+std::optional<Pool> small_pool(const TargetPredictor::Ranking& ranking, const scheduling::FitQuery& query) {
+  Pool pool;
+  bool is_small = true;
+  for_each_by_capacity(ranking, [&](NodeIndex node, int score) {
+    if (!query.fits(node)) return true;
+    is_small = pool.nodes.size() < Preferences::kComparedNodes;
+    pool.nodes.push_back(node);
+    pool.capacity.push_back(score);
+    return is_small;
+  });
+  return is_small ? std::optional(std::move(pool)) : std::nullopt;
+}
+
+/// Asks for nodes that may be few. Others would cost a hundred looks for nothing.
+bool is_choosy(const scheduling::FitQuery& query, const TargetPredictor::Ranking& ranking) {
+  if (has_node_terms(query) || has_volumes(query) || has_devices(query) || has_wanted_domains(query)) return true;
+  return std::accumulate(ranking.with_score.begin(), ranking.with_score.end(), std::size_t{0}) <=
+         Preferences::kComparedNodes;
+}
+
+/// One pod's choice among the nodes of a ranking.
+class NodeChoice {
+ public:
+  NodeChoice(const TargetPredictor::Ranking& ranking, const scheduling::FitQuery& query, const strategies::Goal& goal,
+             const scheduling::SchedulerRules& rules)
+      : ranking_(ranking),
+        query_(query),
+        goal_(goal),
+        preferences_(query, rules),
+        pods_(query.cluster().used().column(scheduling::kPodsIndex)),
+        is_exact_(ranking.score.size() <= Preferences::kComparedNodes) {}
+
+  Placement make() const {
+    if (const auto placement = obvious()) return *placement;
+    return compare_all();
+  }
+
+  /// The choice of a scheduler that looks at all of them.
+  Placement among(const Pool& pool) const {
+    Placement placement;
+    placement.fits_nowhere = pool.nodes.empty();
+    if (std::ranges::none_of(pool.nodes, [this](NodeIndex node) { return helps(node); })) return placement;
+    for (const NodeIndex node : scheduling::best_nodes(preferences_, pool.nodes, pool.capacity)) {
+      std::optional<NodeIndex>& place = helps(node) ? placement.node : placement.competing_node;
+      if (!place || rank(node) < rank(*place)) place = node;
+    }
+    return without_doubt(placement);
+  }
+
+ private:
+  bool helps(NodeIndex node) const { return !goal_ || goal_(node); }
+  std::tuple<std::int64_t, NodeIndex> rank(NodeIndex node) const { return {pods_[node], node}; }
+
+  /// A node that meets every preference is the best one if no other has more free capacity, or loses more otherwise
+  /// than it has more free capacity. nullopt: it takes a closer look.
+  std::optional<Placement> obvious() const {
+    Placement placement;
+    int capacity = -1;
+    std::size_t ties = 0;
+    std::vector<std::pair<NodeIndex, int>> doubtful;
+    const auto look_at = [&](NodeIndex node, int score) {
+      if (score < capacity) return false;
+      if (placement.node && helps(node) && rank(node) > rank(*placement.node)) return is_exact_ || ++ties < kMostTies;
+      if (!preferences_.is_best(node)) {
+        if (is_exact_ || score != capacity) doubtful.emplace_back(node, score);
+        return is_exact_ || doubtful.size() < kMostDoubtful;
+      }
+      consider(node, placement);
+      if (placement.node || placement.competing_node) capacity = score;
+      return capacity < 0 || is_exact_ || ++ties < kMostTies;
+    };
+    if (is_exact_)
+      for_each_by_capacity(ranking_, look_at);
+    else
+      for_each_not_avoided(look_at);                      // more free capacity hardly ever makes up for a taint
+    if (!is_exact_ && capacity < 0) return std::nullopt;  // behind the doubtful ones there may be better ones
+    if (!is_exact_) outdo(doubtful, capacity, placement);
+    if (!placement.node && !placement.competing_node) return std::nullopt;
+    const auto may_outdo = [&](const auto& each) {
+      return each.second - preferences_.least_loss(each.first) >= capacity && query_.fits(each.first);
+    };
+    if (is_exact_ && std::ranges::any_of(doubtful, may_outdo)) return std::nullopt;
+    return without_doubt(placement);
+  }
+
+  template <typename F>
+  void for_each_not_avoided(F&& each) const {
+    if (!preferences_.tolerates_some_soft_taint()) return for_each_open_by_capacity(ranking_, each);
+    for_each_by_capacity(ranking_,
+                         [&](NodeIndex node, int score) { return preferences_.avoids(node) || each(node, score); });
+  }
+
+  static Placement without_doubt(Placement placement) {
+    if (placement.competing_node) placement.tied = std::exchange(placement.node, std::nullopt);
+    return placement;
+  }
+
+  /// Takes the least losses for the true ones.
+  void outdo(const std::vector<std::pair<NodeIndex, int>>& doubtful, int best, Placement& placement) const {
+    for (const auto& [node, score] : doubtful) {
+      const int sum = std::max(score - preferences_.least_loss(node), 0);
+      if (sum < best || !query_.fits(node)) continue;
+      if (sum > best) placement = {};
+      best = sum;
+      consider(node, placement);
+    }
+  }
+
+  /// `node` is as good as what the placement has already.
+  void consider(NodeIndex node, Placement& placement) const {
+    if (!helps(node)) {
+      if (!placement.competing_node && query_.fits(node)) placement.competing_node = node;
+    } else if ((!placement.node || rank(node) < rank(*placement.node)) && query_.fits(node)) {
+      placement.node = node;
+    }
+  }
+
+  Placement compare_all() const {
+    Pool pool;
+    if (is_exact_) {
+      for_each_by_capacity(ranking_, Collector(*this, pool, ranking_.score.size()));
+      return among(pool);
+    }
+    Collector open(*this, pool, kMostCandidates);
+    for_each_not_avoided(open);
+    Collector avoided(*this, pool, pool.nodes.empty() ? kMostCandidates : pool.nodes.size() + kMostAvoided);
+    for_each_by_capacity(ranking_,
+                         [&](NodeIndex node, int score) { return !preferences_.avoids(node) || avoided(node, score); });
+    return among(pool);
+  }
+
+  /// Adds nodes that pass the filters, up to `most` in all and one that helps.
+  class Collector {
+   public:
+    Collector(const NodeChoice& choice, Pool& pool, std::size_t most) : choice_(choice), pool_(pool), most_(most) {
+      some_help_ = std::ranges::any_of(pool.nodes, [&](NodeIndex node) { return choice.helps(node); });
+    }
+    bool operator()(NodeIndex node, int score) {
+      const bool helps = choice_.helps(node);
+      if ((pool_.nodes.size() >= most_ && !helps) || !choice_.query_.fits(node)) return true;
+      pool_.nodes.push_back(node);
+      pool_.capacity.push_back(score);
+      some_help_ = some_help_ || helps;
+      return pool_.nodes.size() < most_ || !some_help_;
+    }
+
+   private:
+    const NodeChoice& choice_;
+    Pool& pool_;
+    std::size_t most_;
+    bool some_help_;
+  };
+
+  const TargetPredictor::Ranking& ranking_;
+  const scheduling::FitQuery& query_;
+  const strategies::Goal& goal_;
+  const Preferences preferences_;
+  const std::vector<std::int64_t>& pods_;  ///< by node
+  const bool is_exact_;
+};
+
+std::shared_ptr<const scheduling::FitQuery> query_for(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+                                                      scheduling::OldPod old_pod) {
+  if (old_pod == scheduling::OldPod::kGone) return cluster.fit_query(pod, scheduling::FitLevel::kScheduler);
+  return std::make_shared<const scheduling::FitQuery>(cluster, pod, scheduling::FitLevel::kScheduler, old_pod);
+}
+
+/// Of those that help the one with the best sum; ties by the number of pods, then by name. `preference` has one score
+/// for each node of the pool.
+std::optional<NodeIndex> best_helping(const Pool& pool, const std::vector<int>& preference,
+                                      const strategies::Goal& goal, const std::vector<std::int64_t>& pods) {
+  std::optional<NodeIndex> best;
+  std::tuple<int, std::int64_t, NodeIndex> best_rank;
+  for (std::size_t i = 0; i < pool.nodes.size(); ++i) {
+    const NodeIndex node = pool.nodes[i];
+    if (goal && !goal(node)) continue;
+    const std::tuple rank(-(preference[i] + pool.capacity[i]), pods[node], node);
+    if (best && best_rank < rank) continue;
+    best = node;
+    best_rank = rank;
+  }
+  return best;
+}
+
+}  // namespace
+
+TargetPredictor::TargetPredictor(const scheduling::ClusterSnapshot& cluster, scheduling::NodeScoring scoring,
+                                 const scheduling::SchedulerRules& rules)
+    : rules_(rules), scores_(scoring, rules) {
+  const auto is_open = [&](NodeIndex node) { return cluster.is_schedulable_by_all(node); };
+  has_few_open_nodes_ =
+      static_cast<std::size_t>(std::ranges::count_if(cluster.nodes(), is_open)) <= Preferences::kComparedNodes;
+}
+
+void TargetPredictor::look_at_soft_taints(const scheduling::Overlay& cluster) {
+  const auto is_same = [](const scheduling::SoftTaint& a, const scheduling::SoftTaint& b) {
+    return a.key == b.key && a.value == b.value && a.nodes == b.nodes;
+  };
+  if (std::ranges::equal(cluster.soft_taints(), soft_taints_, is_same)) return;
+  soft_taints_ = cluster.soft_taints();
+  ++soft_taints_state_;
+}
+
+/// The node anew.
+void TargetPredictor::rank(Ranking& ranking, const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+                           NodeIndex node) const {
+  constexpr std::uint8_t kNoCapacity = ResourceScores::kNoCapacity;
+  const auto set = [&](std::vector<std::uint8_t>& scores, Ranking::Counts& with_score, std::uint8_t score) {
+    if (scores[node] != kNoCapacity) --with_score[scores[node]];
+    scores[node] = score;
+    if (score != kNoCapacity) ++with_score[score];
+  };
+  const std::uint8_t now = scores_.score(cluster, pod, node);
+  set(ranking.score, ranking.with_score, now);
+  if (!ranking.open.empty()) set(ranking.open, ranking.with_open, cluster.bears_soft_taint(node) ? kNoCapacity : now);
+}
+
+TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::Overlay& cluster, scheduling::PodIndex pod) {
+  const std::uint32_t set = cluster.base().request_set_of(pod);
+  if (rankings_.size() >= kMostRankings && !rankings_.contains(set)) rankings_.clear();
+  look_at_soft_taints(cluster);
+  const auto& changes = cluster.changes();
+  Ranking& ranking = rankings_[set];
+  const std::size_t nodes = cluster.base().node_count();
+  const bool is_outdated = ranking.soft_taints != soft_taints_state_ || changes.size() - ranking.seen > nodes;
+  if (ranking.score.size() != nodes || is_outdated) {
+    ranking.score.assign(nodes, ResourceScores::kNoCapacity);
+    ranking.open.assign(soft_taints_.empty() ? 0 : nodes, ResourceScores::kNoCapacity);
+    ranking.with_score.fill(0);
+    ranking.with_open.fill(0);
+    for (NodeIndex node = 0; node < nodes; ++node) rank(ranking, cluster, pod, node);
+    ranking.seen = changes.size();
+    ranking.soft_taints = soft_taints_state_;
+  }
+  for (; ranking.seen < changes.size(); ++ranking.seen) rank(ranking, cluster, pod, changes[ranking.seen]);
+  return ranking;
+}
+
+Placement TargetPredictor::predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+                                   const strategies::Goal& goal, scheduling::OldPod old_pod) {
+  const Ranking& ranking = ranking_of(cluster, pod);
+  const auto query = query_for(cluster, pod, old_pod);
+  const NodeChoice choice(ranking, *query, goal, rules_);
+  const bool is_large = ranking.score.size() > Preferences::kComparedNodes;
+  if (is_large && (has_few_open_nodes_ || is_choosy(*query, ranking))) {
+    if (const auto pool = small_pool(ranking, *query)) return choice.among(*pool);
+  }
+  return choice.make();
+}
+
+std::optional<NodeIndex> TargetPredictor::predict_hinted(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+                                                         const strategies::Goal& goal, scheduling::OldPod old_pod) {
+  const auto query = query_for(cluster, pod, old_pod);
+  const auto pool = small_pool(ranking_of(cluster, pod), *query);
+  if (!pool) return std::nullopt;
+  const auto wanted = best_helping(*pool, Preferences(*query, rules_).scores(pool->nodes), goal,
+                                   cluster.used().column(scheduling::kPodsIndex));
+  if (!wanted) return std::nullopt;
+  const auto best = scheduling::best_nodes(Preferences(*query, rules_, *wanted), pool->nodes, pool->capacity);
+  return best == std::vector{*wanted} ? wanted : std::nullopt;
+}
+
+bool has_replacement(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
+  return cluster.is_active(pod) && cluster.owner_of(pod) && !cluster.is_daemon_set(pod) && !cluster.is_mirror(pod);
+}
+
+bool is_replaced_at_once(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
+  const api::Pod& object = cluster.pod(pod);
+  if (object.termination_grace_period_seconds == 0) return false;
+  if (std::ranges::any_of(object.meta.owner_references,
+                          [](const api::OwnerReference& owner) { return owner.kind == "StatefulSet"; }))
+    return false;
+  return std::ranges::none_of(object.volumes, [&](const api::Volume& volume) {
+    if (volume.kind != api::VolumeKind::kPersistentVolumeClaim) return false;
+    const auto* claim = cluster.find_claim(object.meta.ns, volume.source);
+    return claim != nullptr && std::ranges::find(claim->access_modes, "ReadWriteOncePod") != claim->access_modes.end();
+  });
+}
+
+}  // namespace planning

@@ -1,0 +1,218 @@
+/// Predicates about the node itself: cordon, labels, taints, resources, ports.
+
+#include <algorithm>
+#include <tuple>
+
+#include "api/meta/well_known.hpp"
+#include "planner/scheduling/predicates.hpp"
+
+namespace scheduling {
+namespace {
+
+using api::SelectorOperator;
+
+bool is_well_formed(const api::NodeSelectorTerm& term) {
+  const auto is_well_formed_field = [](const api::SelectorRequirement& field) {
+    return field.values.size() == 1 && (field.op == SelectorOperator::kIn || field.op == SelectorOperator::kNotIn);
+  };
+  return std::ranges::all_of(term.match_expressions, &api::SelectorRequirement::is_well_formed) &&
+         std::ranges::all_of(term.match_fields, is_well_formed_field);
+}
+
+bool matches_field(const api::SelectorRequirement& field, const api::Node& node) {
+  if (field.key != "metadata.name" || field.values.size() != 1) return false;
+  const bool equal = field.values.front() == node.meta.name;
+  if (field.op == SelectorOperator::kIn) return equal;
+  return field.op == SelectorOperator::kNotIn && !equal;
+}
+
+bool matches_selector(const api::StringMap& selector, const api::StringMap& labels) {
+  return std::ranges::all_of(selector, [&](const api::StringMap::Entry& wanted) {
+    const std::string* value = labels.find(wanted.first);
+    return value != nullptr && *value == wanted.second;
+  });
+}
+
+bool is_unspecified(const std::string& ip) { return ip.empty() || ip == "0.0.0.0"; }
+
+using PortOrder = std::tuple<std::int32_t, std::string_view, std::string_view>;
+/// Ports of all addresses come first.
+PortOrder order_of(const api::HostPort& port) {
+  return {port.port, port.protocol, is_unspecified(port.ip) ? std::string_view() : std::string_view(port.ip)};
+}
+
+template <typename F>
+void for_each_host_port(const api::Pod& pod, F&& each) {
+  for (const api::Container& container : pod.containers) std::ranges::for_each(container.host_ports, each);
+  for (const api::Container& container : pod.init_containers) {
+    if (container.restart_always) std::ranges::for_each(container.host_ports, each);
+  }
+}
+
+std::optional<Refusal> shortage_of(std::string_view name, ResourceIndex resource, std::int64_t wanted,
+                                   std::int64_t free) {
+  if (wanted <= free) return std::nullopt;
+  if (resource == kCpuIndex) {
+    return Refusal{"InsufficientResource", "needs {wanted}m of {subject}, {available}m are free", name, wanted, free};
+  }
+  return Refusal{"InsufficientResource", "needs {wanted} of {subject}, {available} are free", name, wanted, free};
+}
+
+Refusal no_capacity_for_pods(std::int64_t free) {
+  return {"TooManyPods", "the node's number of pods is reached ({available} free)", "pods", 1, free};
+}
+
+}  // namespace
+
+bool has_node_terms(const FitQuery& query) {
+  const api::Pod& pod = query.pod();
+  return !pod.node_selector.empty() || (pod.affinity && pod.affinity->required_node_terms);
+}
+
+bool asks_for_host_ports(const api::Pod& pod) {
+  bool has_some = false;
+  for_each_host_port(pod, [&](const api::HostPort&) { has_some = true; });
+  return has_some;
+}
+
+bool accepts_pods(const api::Node& node) {
+  return std::ranges::none_of(node.conditions, [](const api::Condition& condition) {
+    return condition.type == "Ready" && condition.status != api::ConditionStatus::kTrue;
+  });
+}
+
+bool is_looked_at(const std::optional<api::LabelSelector>& selector, const api::Node& node) {
+  return (!selector || selector->matches(node.meta.labels)) && accepts_pods(node);
+}
+
+bool matches(const api::NodeSelectorTerm& term, const api::Node& node) {
+  if (term.match_expressions.empty() && term.match_fields.empty()) return false;
+  const auto expression_holds = [&](const api::SelectorRequirement& expression) {
+    return expression.matches(node.meta.labels);
+  };
+  return std::ranges::all_of(term.match_expressions, expression_holds) &&
+         std::ranges::all_of(term.match_fields, [&](const auto& field) { return matches_field(field, node); });
+}
+
+bool matches_node_terms(const api::Pod& pod, const api::Node& node) {
+  if (!matches_selector(pod.node_selector, node.meta.labels)) return false;
+  if (!pod.affinity || !pod.affinity->required_node_terms) return true;
+  return std::ranges::any_of(*pod.affinity->required_node_terms,
+                             [&](const api::NodeSelectorTerm& term) { return matches(term, node); });
+}
+
+NodeTermsMatch match_node_terms(const api::Pod& pod, const api::Node& node) {
+  if (matches_node_terms(pod, node)) return NodeTermsMatch::kYes;
+  if (!matches_selector(pod.node_selector, node.meta.labels)) return NodeTermsMatch::kNo;
+  const bool all_parse = std::ranges::all_of(*pod.affinity->required_node_terms, is_well_formed);
+  return all_parse ? NodeTermsMatch::kNo : NodeTermsMatch::kMalformed;
+}
+
+const api::Taint* first_untolerated(const std::vector<api::Toleration>& tolerations,
+                                    const std::vector<api::Taint>& taints,
+                                    std::initializer_list<api::TaintEffect> effects) {
+  for (const api::Taint& taint : taints) {
+    if (std::ranges::find(effects, taint.effect) == effects.end()) continue;
+    const auto tolerates = [&](const api::Toleration& toleration) { return toleration.tolerates(taint); };
+    if (std::ranges::none_of(tolerations, tolerates)) return &taint;
+  }
+  return nullptr;
+}
+
+std::optional<Refusal> refuse_cordoned(const FitQuery& query, NodeIndex node) {
+  if (!query.base().node(node).unschedulable) return std::nullopt;
+  return Refusal{"NodeCordoned", "the node is cordoned"};
+}
+
+std::optional<Refusal> refuse_cordoned_unless_tolerated(const FitQuery& query, NodeIndex node) {
+  if (query.base().is_schedulable_by_all(node) || !query.base().node(node).unschedulable) return std::nullopt;
+  const api::Taint cordon{std::string(api::well_known::kUnschedulableTaint), "", api::TaintEffect::kNoSchedule};
+  const auto tolerates = [&](const api::Toleration& toleration) { return toleration.tolerates(cordon); };
+  if (std::ranges::any_of(query.pod().tolerations, tolerates)) return std::nullopt;
+  return refuse_cordoned(query, node);
+}
+
+std::optional<Refusal> refuse_unready(const FitQuery& query, NodeIndex node) {
+  if (query.base().is_schedulable_by_all(node) || accepts_pods(query.base().node(node))) return std::nullopt;
+  return Refusal{"NodeNotReady", "the node is not ready"};
+}
+
+std::optional<Refusal> refuse_node_terms(const FitQuery& query, NodeIndex node) {
+  if (matches_node_terms(query.pod(), query.base().node(node))) return std::nullopt;
+  return Refusal{"NodeSelectorMismatch", "nodeSelector or required node affinity does not match the node"};
+}
+
+std::optional<Refusal> refuse_taints(const FitQuery& query, NodeIndex node) {
+  if (query.base().is_schedulable_by_all(node)) return std::nullopt;
+  const api::Taint* taint = first_untolerated(query.pod().tolerations, query.base().node(node).taints,
+                                              {api::TaintEffect::kNoSchedule, api::TaintEffect::kNoExecute});
+  if (taint == nullptr) return std::nullopt;
+  return Refusal{"UntoleratedTaint", "the pod does not tolerate the taint {subject}", taint->key};
+}
+
+std::optional<Refusal> refuse_shortage(const FitQuery& query, NodeIndex node) {
+  const ClusterSnapshot& base = query.base();
+  if (base.node_of(query.index()) == node) return std::nullopt;  // its requests are counted there already
+  const NodeResources& used = query.cluster().used();
+  for (const auto& [resource, milli] : base.requests(query.index())) {
+    const auto allocatable = base.allocatable().find(node, resource);
+    const std::int64_t free = !allocatable ? 0
+                                           : saturating_subtract(comparable(resource, *allocatable),
+                                                                 comparable(resource, used.get(node, resource)));
+    if (auto refusal = shortage_of(base.resources().name(resource), resource, comparable(resource, milli), free)) {
+      return refusal;
+    }
+  }
+  const std::int64_t free = base.allocatable().get(node, kPodsIndex) / 1000 - used.get(node, kPodsIndex) / 1000;
+  return free > 0 ? std::nullopt : std::optional(no_capacity_for_pods(free));
+}
+
+std::optional<Refusal> refuse_shortage_strictly(const FitQuery& query, NodeIndex node) {
+  const ClusterSnapshot& base = query.base();
+  const NodeResources& used = query.cluster().used();
+  const bool is_here =
+      !query.counts(query.index()) && query.cluster().node_of(query.index()) == node && base.is_active(query.index());
+  const std::int64_t capacity =
+      base.allocatable().get(node, kPodsIndex) - used.get(node, kPodsIndex) + (is_here ? 1000 : 0);
+  if (capacity < 1000) return no_capacity_for_pods(capacity / 1000);
+  for (const auto& [resource, milli] : base.requests(query.index())) {
+    if (milli == 0) continue;
+    std::int64_t free = query.cluster().free(node, resource);
+    if (is_here) free = saturating_add(free, amount_of(query.cluster().requests_on(query.index(), node), resource));
+    if (milli <= free) continue;
+    return shortage_of(base.resources().name(resource), resource, comparable(resource, milli),
+                       resource == kCpuIndex ? free : free / 1000);
+  }
+  return std::nullopt;
+}
+
+void FitQuery::sort_host_ports() {
+  for_each_host_port(pod(), [this](const api::HostPort& port) { ports_.push_back(&port); });
+  std::ranges::stable_sort(ports_, {}, [](const api::HostPort* port) { return order_of(*port); });
+}
+
+const api::HostPort* FitQuery::port_taken_by(const api::Pod& other) const {
+  const auto order_of_port = [](const api::HostPort* port) { return order_of(*port); };
+  const api::HostPort* found = nullptr;
+  for_each_host_port(other, [&](const api::HostPort& theirs) {
+    const auto [port, protocol, ip] = order_of(theirs);
+    const auto all = std::ranges::lower_bound(ports_, PortOrder(port, protocol, ""), {}, order_of_port);
+    if (found != nullptr || all == ports_.end() || (*all)->port != port || (*all)->protocol != protocol) return;
+    const bool meet = ip.empty() || is_unspecified((*all)->ip);
+    const auto at = meet ? all : std::ranges::lower_bound(all, ports_.end(), order_of(theirs), {}, order_of_port);
+    if (at != ports_.end() && (meet || order_of(**at) == order_of(theirs))) found = *at;
+  });
+  return found;
+}
+
+std::optional<Refusal> refuse_host_ports(const FitQuery& query, NodeIndex node) {
+  const api::HostPort* taken = nullptr;
+  query.cluster().for_each_on(node, [&](PodIndex other) {
+    if (taken != nullptr || !query.base().has_host_ports(other)) return;
+    if (query.counts(other) && query.base().is_active(other)) taken = query.port_taken_by(query.base().pod(other));
+  });
+  if (taken == nullptr) return std::nullopt;
+  return Refusal{"HostPortInUse", "host port {wanted}/{subject} is in use on the node", taken->protocol, taken->port};
+}
+
+}  // namespace scheduling

@@ -1,0 +1,102 @@
+#include "planner/strategies/alternating/alternating_utilization.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "api/meta/well_known.hpp"
+
+namespace strategies {
+namespace {
+
+constexpr std::int32_t kMostRounds = 100;
+constexpr base::minutes kLeastTimeout{1};
+constexpr base::minutes kMostTimeout{24 * 60};
+
+/// Some pod of it would have to go elsewhere if the node went.
+bool is_in_use(const StrategyContext& context, NodeIndex node) {
+  const scheduling::ClusterSnapshot& base = context.cluster.base();
+  bool is_used = false;
+  context.cluster.for_each_on(node, [&](PodIndex pod) {
+    is_used = is_used || (base.is_staying(pod) && !base.is_daemon_set(pod) && !base.is_mirror(pod));
+  });
+  return is_used;
+}
+
+void read_least_gain(api::StrictObject& args, RoundRules& rules) {
+  args.with("minGain", [&](api::StrictObject& gain) {
+    rules.least_freed.reset();
+    gain.read("nodesFreed", rules.least_freed);
+    gain.read("imbalance", rules.least_imbalance);
+    if (rules.least_freed && *rules.least_freed < 1)
+      gain.complain("nodesFreed", fmt::format("{} is below 1", *rules.least_freed));
+    if (rules.least_imbalance && !(*rules.least_imbalance > 0 && *rules.least_imbalance <= 100))
+      gain.complain("imbalance", fmt::format("{} is not above 0 and at most 100", *rules.least_imbalance));
+  });
+  if (!rules.least_freed && !rules.least_imbalance) args.complain("minGain", "must set nodesFreed, imbalance or both");
+}
+
+RoundRules read_rounds(api::StrictObject& args) {
+  RoundRules rules;
+  args.read("maxRounds", rules.max_rounds);
+  if (rules.max_rounds < 1 || rules.max_rounds > kMostRounds)
+    args.complain("maxRounds", fmt::format("{} is not between 1 and {}", rules.max_rounds, kMostRounds));
+  read_least_gain(args, rules);
+  args.read_duration("settleTimeout", rules.settle_timeout);
+  if (rules.settle_timeout < kLeastTimeout || rules.settle_timeout > kMostTimeout)
+    args.complain("settleTimeout",
+                  fmt::format("{} is not between 1m and 24h", base::format_duration(rules.settle_timeout)));
+  return rules;
+}
+
+template <typename HalfArgs>
+HalfArgs read_half(api::StrictObject& args, std::string_view name) {
+  HalfArgs half;
+  if (args.find(name) == nullptr) args.complain(name, "is required: the args of the strategy of that name");
+  args.with(name, [&](api::StrictObject& object) { half = HalfArgs::read(object); });
+  return half;
+}
+
+}  // namespace
+
+AlternatingUtilization::Args AlternatingUtilization::Args::read(api::StrictObject& args) {
+  Args parsed;
+  parsed.low = read_half<LowNodeUtilization::Args>(args, "lowNodeUtilization");
+  parsed.high = read_half<HighNodeUtilization::Args>(args, "highNodeUtilization");
+  parsed.high.soft_taint = true;
+  parsed.rounds = read_rounds(args);
+  return parsed;
+}
+
+std::vector<scheduling::UsageNeed> AlternatingUtilization::usage_needs() const {
+  std::vector<scheduling::UsageNeed> needs = low_.usage_needs();
+  for (scheduling::UsageNeed& need : high_.usage_needs()) {
+    if (std::ranges::find(needs, need) == needs.end()) needs.push_back(std::move(need));
+  }
+  return needs;
+}
+
+std::optional<BalanceSubject> AlternatingUtilization::balances(const StrategyContext& context) const {
+  return context.round_phase == RoundPhase::kLeveling ? low_.balances(context) : std::nullopt;
+}
+
+base::Status AlternatingUtilization::level(const StrategyContext& context, NominationSink& sink) const {
+  std::vector<NodeIndex> used;
+  std::vector<NodeIndex> free;
+  for (const NodeIndex node : context.nodes) (is_in_use(context, node) ? used : free).push_back(node);
+  sink.avoid(api::well_known::kEmptyingTaint, free);
+  StrategyContext inside = context;
+  inside.nodes = used;
+  return low_.nominate(inside, sink);
+}
+
+base::Status AlternatingUtilization::nominate(const StrategyContext& context, NominationSink& sink) const {
+  switch (context.round_phase) {
+    case RoundPhase::kLeveling: return level(context, sink);
+    case RoundPhase::kPacking: return high_.nominate(context, sink);
+  }
+  std::abort();
+}
+
+}  // namespace strategies

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/json/strict_object.hpp"
+#include "api/meta/well_known.hpp"
+#include "planner/strategies/strategy.hpp"
+#include "planner/strategies/utilization/high_node_utilization.hpp"
+#include "planner/strategies/utilization/low_node_utilization.hpp"
+
+namespace strategies {
+
+/// Levels nodes and then packs them, in rounds, while that frees nodes (docs/strategies/alternating-utilization.md).
+/// Nodes that are free stay so: nothing is leveled onto them.
+class AlternatingUtilization final : public Strategy {
+ public:
+  static constexpr std::string_view kName = "AlternatingUtilization";
+
+  struct Args {
+    LowNodeUtilization::Args low;
+    HighNodeUtilization::Args high;
+    RoundRules rounds;
+    friend bool operator==(const Args&, const Args&) = default;
+
+    /// Complaints go to the object's list.
+    static Args read(api::StrictObject& args);
+  };
+
+  explicit AlternatingUtilization(Args args)
+      : rules_(args.rounds), low_(std::move(args.low)), high_(std::move(args.high)) {}
+  std::string_view name() const override { return kName; }
+  StrategyPhase phase() const override { return StrategyPhase::kBalance; }
+  /// One half of a round: StrategyContext::round_phase.
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
+  std::vector<scheduling::UsageNeed> usage_needs() const override;
+  std::string_view soft_taint() const override { return api::well_known::kEmptyingTaint; }
+  std::optional<RoundRules> rounds() const override { return rules_; }
+  std::string caution(bool is_upstream) const override { return high_.caution(is_upstream); }
+  /// Of the half that levels.
+  std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
+
+ private:
+  base::Status level(const StrategyContext& context, NominationSink& sink) const;
+
+  RoundRules rules_;
+  LowNodeUtilization low_;
+  HighNodeUtilization high_;
+};
+
+}  // namespace strategies

@@ -1,0 +1,39 @@
+#pragma once
+
+/// Cpu and memory in one amount, so that nodes can be counted by both together: one that has much of one may lack the
+/// other.
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "planner/strategies/defragmentation/problem.hpp"
+
+namespace strategies {
+
+constexpr int kMixParts = 8;  // parts, of which cpu has one more each time
+
+/// Units of an average node for each of the two, `cpu` of one for cpu.
+inline std::array<std::pair<scheduling::ResourceIndex, double>, 2> weights_of_mix(double cpu) {
+  constexpr double kUnits = 1e9;
+  return {std::pair(scheduling::kCpuIndex, kUnits * cpu), std::pair(scheduling::kMemoryIndex, kUnits * (1 - cpu))};
+}
+
+/// Of the nodes looked at; 1 where they offer nothing.
+inline double average_offer(const DefragmentationProblem& problem, scheduling::ResourceIndex resource) {
+  double sum = 0;
+  for (const NodeIndex node : problem.nodes())
+    sum += static_cast<double>(problem.base().allocatable().get(node, resource));
+  return sum <= 0 ? 1 : sum / static_cast<double>(problem.nodes().size());
+}
+
+// Sums of floating-point numbers are rounded so that the bound stays one.
+inline std::vector<std::int64_t> rounded_up(const std::vector<double>& capacity) {
+  std::vector<std::int64_t> rounded;
+  for (const double each : capacity) rounded.push_back(static_cast<std::int64_t>(each) + 1);
+  return rounded;
+}
+inline std::int64_t rounded_down(double wanted) { return static_cast<std::int64_t>(wanted * (1 - 1e-9)); }
+
+}  // namespace strategies

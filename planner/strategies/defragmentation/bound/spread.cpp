@@ -1,0 +1,89 @@
+#include "planner/strategies/defragmentation/bound/spread.hpp"
+
+#include <algorithm>
+
+#include "planner/scheduling/predicates.hpp"
+
+namespace strategies {
+namespace {
+
+using scheduling::ClusterSnapshot;
+using scheduling::Topology;
+
+constexpr std::size_t kMostSelections = 200;  // groups that selectors are held against
+
+/// Finds them one constraint after the other.
+class EvenSpread {
+ public:
+  explicit EvenSpread(const DefragmentationProblem& problem) : problem_(problem), base_(problem.base()) {}
+
+  std::vector<EvenPods> find() {
+    for (scheduling::NamespaceIndex ns = 0; ns < base_.namespace_count(); ++ns) {
+      for (const ClusterSnapshot::LabelGroup& group : base_.label_groups(ns)) look_at(group, ns);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void look_at(const ClusterSnapshot::LabelGroup& group, scheduling::NamespaceIndex ns) {
+    const api::Pod& first = base_.pod(group.pods.front());
+    if (first.topology_spread.empty() || !are_alike(group.pods) || !reaches_all(first)) return;
+    for (const api::TopologySpreadConstraint& constraint : first.topology_spread) {
+      if (is_simple(constraint) && selects_only(constraint, group, ns)) add(group.pods, constraint);
+    }
+  }
+
+  /// In what they request and how they are spread; all stay, and on nodes that are looked at.
+  bool are_alike(const std::vector<PodIndex>& pods) const {
+    const PodIndex first = pods.front();
+    return std::ranges::all_of(pods, [&](PodIndex pod) {
+      return problem_.has_to_stay_somewhere(pod) && base_.request_set_of(pod) == base_.request_set_of(first) &&
+             std::ranges::equal(base_.pod(pod).topology_spread, base_.pod(first).topology_spread) &&
+             reaches_all(base_.pod(pod));
+    });
+  }
+
+  /// Every node counts for its spread, and has a part in each of its topologies.
+  bool reaches_all(const api::Pod& pod) const {
+    if (!pod.node_selector.empty() || (pod.affinity && pod.affinity->required_node_terms)) return false;
+    return std::ranges::all_of(pod.topology_spread, [this](const api::TopologySpreadConstraint& constraint) {
+      return problem_.cluster().topology(constraint.topology_key).covers_all;
+    });
+  }
+
+  static bool is_simple(const api::TopologySpreadConstraint& constraint) {
+    return !constraint.schedule_anyway && constraint.max_skew == 1 && !constraint.min_domains &&
+           !constraint.honor_node_taints && constraint.match_label_keys.empty() && constraint.label_selector;
+  }
+
+  bool selects_only(const api::TopologySpreadConstraint& constraint, const ClusterSnapshot::LabelGroup& group,
+                    scheduling::NamespaceIndex ns) {
+    if (!scheduling::asks_for_pods(constraint, base_.pod(group.pods.front()))) return false;
+    if (!constraint.label_selector->matches(*group.labels)) return false;
+    if (selections_ == kMostSelections) return false;
+    ++selections_;
+    return std::ranges::none_of(base_.label_groups(ns), [&](const ClusterSnapshot::LabelGroup& other) {
+      return &other != &group && constraint.label_selector->matches(*other.labels);
+    });
+  }
+
+  void add(const std::vector<PodIndex>& pods, const api::TopologySpreadConstraint& constraint) {
+    const Topology& topology = problem_.cluster().topology(constraint.topology_key);
+    std::vector<std::size_t> in_domain(topology.domain_names.size(), 0);
+    for (const PodIndex pod : pods) ++in_domain[topology.domain_of[problem_.cluster().node_of(pod)]];
+    const auto [least, most] = std::ranges::minmax_element(in_domain);
+    if (*most - *least > 1) return;
+    found_.push_back({pods, constraint.topology_key, &topology, pods.size() / in_domain.size()});
+  }
+
+  const DefragmentationProblem& problem_;
+  const ClusterSnapshot& base_;
+  std::vector<EvenPods> found_;
+  std::size_t selections_ = 0;
+};
+
+}  // namespace
+
+std::vector<EvenPods> evenly_spread(const DefragmentationProblem& problem) { return EvenSpread(problem).find(); }
+
+}  // namespace strategies

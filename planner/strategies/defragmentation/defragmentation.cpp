@@ -1,0 +1,145 @@
+#include "planner/strategies/defragmentation/defragmentation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "api/meta/well_known.hpp"
+#include "planner/strategies/defragmentation/bound/bound.hpp"
+#include "planner/strategies/defragmentation/bound/fewest_moves.hpp"
+
+namespace strategies {
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+constexpr std::int64_t kMostSteps = 4'000'000'000;  // of the greedy plan: no cluster needs as many
+constexpr std::size_t kMostHeld = 100;              // rows in the report
+
+std::function<bool()> stop_rule(const StrategyContext& context, base::Duration time_budget) {
+  return [&context, time_budget, begin = context.elapsed ? context.elapsed() : base::Duration{}] {
+    if (context.is_cancelled && context.is_cancelled()) return true;
+    return context.elapsed && context.elapsed() - begin > time_budget;
+  };
+}
+
+SearchLimits limits_of(const DefragmentationRules& rules, const LowerBound& bound, const NominationSink& sink) {
+  SearchLimits limits{.most_freed = bound.most_freed()};
+  if (rules.max_moves) limits.most_moves = static_cast<std::size_t>(*rules.max_moves);
+  if (const auto left = sink.moves_left())
+    limits.most_moves = std::min(limits.most_moves, static_cast<std::size_t>(*left));
+  return limits;
+}
+
+std::int32_t count_empty(const DefragmentationProblem& problem, const std::vector<NodeIndex>& nodes) {
+  return static_cast<std::int32_t>(std::ranges::count_if(nodes, [&](NodeIndex node) {
+    bool is_empty = true;
+    problem.cluster().for_each_on(node,
+                                  [&](PodIndex pod) { is_empty = is_empty && !problem.has_to_stay_somewhere(pod); });
+    return is_empty;
+  }));
+}
+
+/// The cycle's time ends with the results of limits.
+std::string_view limit_behind(NominationResult result, PodIndex pod, NominationSink& sink) {
+  const bool may_be_time = result == NominationResult::kNamespaceLimit || result == NominationResult::kTotalLimit;
+  if (may_be_time && sink.is_out_of_time(pod)) return "the time limit of the cycle does";
+  switch (result) {
+    case NominationResult::kNodeLimit: return "limits.perCycle.perNode does";
+    case NominationResult::kNamespaceLimit: return "limits.perCycle.perNamespace does";
+    case NominationResult::kTotalLimit: return "limits.perCycle.total does";
+    default: return "the rules of the policy do";
+  }
+}
+
+/// Nothing: all were accepted; else what is in the way. Half of a swap frees nothing.
+std::optional<std::string> offer_moves(const DefragmentationProblem& problem, const DefragmentationPlan& plan,
+                                       NominationSink& sink) {
+  for (const WaveMove& move : plan.moves) {
+    sink.start_wave(move.wave);
+    const bool leaves_for_good = std::ranges::binary_search(plan.emptied, move.from);
+    const Goal goal = [&](NodeIndex to) {
+      if (move.is_chosen) return to == move.to;
+      return problem.takes(to) && to != move.from && !std::ranges::binary_search(plan.avoided, to);
+    };
+    const NominationResult result = sink.offer_towards(
+        move.pod, leaves_for_good ? "its node is emptied" : "makes room for a pod of a node that is emptied", goal);
+    if (result == NominationResult::kAccepted) continue;
+    const api::ObjectMeta& meta = problem.base().pod(move.pod).meta;
+    return fmt::format("the plan of {} moves that frees {} nodes is not made: {} not let {}/{} go with the others",
+                       plan.moves.size(), plan.emptied.size(), limit_behind(result, move.pod, sink), meta.ns,
+                       meta.name);
+  }
+  return std::nullopt;
+}
+
+/// The whole plan or nothing of it, and why not.
+std::string offer(const DefragmentationProblem& problem, const DefragmentationPlan& plan, NominationSink& sink) {
+  sink.begin_plan();
+  sink.avoid(api::well_known::kEmptyingTaint, plan.avoided);
+  const auto obstacle = offer_moves(problem, plan, sink);
+  sink.start_wave(0);
+  sink.end_plan(!obstacle);
+  return obstacle.value_or("");
+}
+
+}  // namespace
+
+bool Defragmentation::frees_enough(const DefragmentationPlan& plan) const {
+  return plan.emptied.size() >= static_cast<std::size_t>(args_.min_nodes_freed);
+}
+
+/// Why it is not made, or could be more.
+std::string Defragmentation::shortfall(const DefragmentationPlan& plan, bool is_enough) const {
+  std::string note;
+  if (!plan.emptied.empty() && !is_enough)
+    note = fmt::format("{} nodes could be freed with {} moves, minNodesFreed is {}", plan.emptied.size(),
+                       plan.moves.size(), args_.min_nodes_freed);
+  if (!plan.is_cut_short) return note;
+  return note + (note.empty() ? "" : "; ") +
+         fmt::format("timeBudget ran out after {} nodes: raise it or narrow nodeSelector", plan.emptied.size());
+}
+
+base::Status Defragmentation::nominate(const StrategyContext& context, NominationSink& sink) const {
+  const auto should_stop = stop_rule(context, args_.time_budget);
+  const DefragmentationProblem problem(context, sink, args_);
+  const LowerBound bound = lower_bound_of(problem, should_stop);
+  EmptyingReport report;
+  report.busy = static_cast<std::int32_t>(bound.busy);
+  report.bound = static_cast<std::int32_t>(bound.most_freed());
+  report.bound_reason = bound.reason;
+  SearchBudget budget(kMostSteps, should_stop);
+  SearchLimits limits = limits_of(args_, bound, sink);
+  if (limits.most_moves == 0) {
+    limits.most_freed = 0;
+  } else {
+    limits.fewest_moves = fewest_moves(problem, should_stop);
+  }
+  limits.is_cancelled = context.is_cancelled;
+  limits.should_stop = should_stop;
+  limits.executor = context.executor;
+  const auto origin = sink.rehearse();
+  const Capacities capacities(problem);
+  DefragmentationPlan plan =
+      DefragmentationSearch(problem, capacities, origin.get(), sink.chooses_targets(), limits, budget, kSeed).run();
+  const bool is_enough = context.continues_plan || frees_enough(plan);
+  report.note = limits.most_moves == 0 ? "limits.perCycle.total leaves no move" : shortfall(plan, is_enough);
+  const bool is_undecided = plan.is_cut_short && (!is_enough || plan.moves.empty());
+  if (!is_enough || plan.moves.empty()) plan = {};
+  const bool may_taint = sink.avoid(api::well_known::kEmptyingTaint, {});
+  if (!may_taint && !sink.chooses_targets() && report.note.empty())
+    report.note = "the policy may not taint nodes, so only moves that the scheduler makes without are planned";
+  if (std::string obstacle = offer(problem, plan, sink); !obstacle.empty()) {
+    report.note = std::move(obstacle);
+    plan = {};
+  }
+  for (const HeldNode& each : problem.held()) sink.refused(each.pod, each.refusal);
+  report.freed = count_empty(problem, plan.emptied);
+  report.held = held_nodes(problem, context.cluster, plan.avoided, kMostHeld);
+  const std::string note = report.note;
+  sink.report(std::move(report));
+  if (is_undecided) return base::Error{base::ErrorCode::kTimeout, note};
+  return base::Done{};
+}
+
+}  // namespace strategies

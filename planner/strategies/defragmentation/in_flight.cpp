@@ -1,0 +1,158 @@
+/// Realization: what pods that are on their way in one wave may do to one another.
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "planner/scheduling/predicates.hpp"
+#include "planner/strategies/defragmentation/realization.hpp"
+
+namespace strategies {
+namespace {
+
+using scheduling::FitLevel;
+using scheduling::FitQuery;
+using scheduling::Overlay;
+
+bool has_hard_spread(const api::Pod& pod) {
+  return std::ranges::any_of(pod.topology_spread, [](const auto& each) { return !each.schedule_anyway; });
+}
+
+bool has_required_affinity(const api::Pod& pod) { return pod.affinity && !pod.affinity->required_pod_affinity.empty(); }
+
+bool is_counted_by(const api::TopologySpreadConstraint& constraint, PodIndex owner, PodIndex other,
+                   const scheduling::ClusterSnapshot& base) {
+  return base.namespace_of(owner) == base.namespace_of(other) && constraint.label_selector &&
+         constraint.label_selector->matches(base.pod(other).meta.labels);
+}
+
+/// A hard constraint of `owner` counts `other`.
+bool spread_counts(PodIndex owner, PodIndex other, const scheduling::ClusterSnapshot& base) {
+  return std::ranges::any_of(base.pod(owner).topology_spread, [&](const api::TopologySpreadConstraint& constraint) {
+    return !constraint.schedule_anyway && is_counted_by(constraint, owner, other, base);
+  });
+}
+
+bool affinity_needs(PodIndex owner, PodIndex other, const scheduling::ClusterSnapshot& base) {
+  return has_required_affinity(base.pod(owner)) &&
+         std::ranges::any_of(base.pod(owner).affinity->required_pod_affinity, [&](const api::PodAffinityTerm& term) {
+           return scheduling::covers(term, owner, other, base);
+         });
+}
+
+}  // namespace
+
+bool Realization::depends_on_others(PodIndex pod) const {
+  const api::Pod& object = problem_.base().pod(pod);
+  return has_hard_spread(object) || has_required_affinity(object);
+}
+
+/// So many that its topology spread counts are on their way from the same domain already that it would be in vain.
+bool Realization::meets_its_own(PodIndex pod, const Wave& wave) const {
+  const auto& base = problem_.base();
+  const NodeIndex from = cluster().node_of(pod);
+  return std::ranges::any_of(base.pod(pod).topology_spread, [&](const api::TopologySpreadConstraint& constraint) {
+    if (constraint.schedule_anyway) return false;
+    const auto& domain_of = cluster().topology(constraint.topology_key).domain_of;
+    return std::ranges::count_if(wave.leaving, [&](PodIndex other) {
+             return domain_of[wave.before.node_of(other)] == domain_of[from] &&
+                    is_counted_by(constraint, pod, other, base);
+           }) >= constraint.max_skew;
+  });
+}
+
+/// Whoever is on its way in this wave, the pod included, arrives where its topology spread allows it, whichever of the
+/// others are still on their old node, already on the new one, on both, or on neither.
+bool Realization::keeps_skew(PodIndex pod, const Wave& wave) const {
+  const auto is_kept = [&](PodIndex owner) { return is_spread_in_flight(owner, pod, wave); };
+  return is_kept(pod) && std::ranges::all_of(wave.depending, [&](PodIndex arrival) {
+           return !spread_counts(arrival, pod, problem_.base()) || is_kept(arrival);
+         });
+}
+
+/// `latest`: is on its way as well.
+bool Realization::is_spread_in_flight(PodIndex owner, PodIndex latest, const Wave& wave) const {
+  if (!has_hard_spread(problem_.base().pod(owner))) return true;
+  const FitQuery query(cluster(), owner, FitLevel::kScheduler);
+  return std::ranges::all_of(query.spread_counts(), [&](const FitQuery::SpreadCount& count) {
+    const auto& domain_of = count.topology->domain_of;
+    const std::uint32_t here = domain_of[cluster().node_of(owner)];
+    std::vector<std::int64_t> least = count.pods;
+    std::int64_t most = count.pods[here];
+    const auto add = [&](PodIndex other) {
+      if (other == owner || !is_counted_by(*count.constraint, owner, other, problem_.base())) return;
+      const std::uint32_t to = domain_of[cluster().node_of(other)];
+      if (to != scheduling::Topology::kNone) --least[to];
+      if (domain_of[wave.before.node_of(other)] == here) ++most;
+    };
+    std::ranges::for_each(wave.leaving, add);
+    add(latest);
+    std::int64_t fewest = count.fewest;
+    for (std::size_t domain = 0; domain < least.size(); ++domain) {
+      if (count.pods[domain] >= count.fewest) fewest = std::min(fewest, least[domain]);  // else it does not count
+    }
+    return most + count.self - fewest <= count.constraint->max_skew;
+  });
+}
+
+/// One that arrives in this wave has to find it where it is.
+bool Realization::is_counted_on(PodIndex pod, const Wave& wave) const {
+  return std::ranges::any_of(wave.depending,
+                             [&](PodIndex arrival) { return affinity_needs(arrival, pod, problem_.base()); });
+}
+
+/// It finds where it is what its affinity asks for, also while those that left before it are on neither of their nodes.
+bool Realization::follows_in_flight(PodIndex pod, const Wave& wave) const {
+  std::vector<PodIndex> needed;
+  std::ranges::copy_if(wave.leaving, std::back_inserter(needed),
+                       [&](PodIndex other) { return affinity_needs(pod, other, problem_.base()); });
+  if (needed.empty()) return true;
+  Overlay flight = cluster();
+  for (const PodIndex other : needed) flight.move(other, scheduling::kNoNode);
+  return !FitQuery(flight, pod, FitLevel::kScheduler).refusal_beside_room(cluster().node_of(pod));
+}
+
+/// Volumes stay attached to the old node until the pod is gone, and are attached to the new one before.
+bool Realization::attaches_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const {
+  if (wave.is_left[node] == 0 || FitQuery(cluster(), pod, FitLevel::kScheduler).attachments().empty()) return true;
+  Overlay flight = cluster();
+  for (const PodIndex other : wave.leaving) {
+    if (wave.before.node_of(other) == node) flight.move(other, node);
+  }
+  return !scheduling::refuse_attachments(FitQuery(flight, pod, FitLevel::kScheduler), node);
+}
+
+/// Pods of other nodes than the one where it goes may be in its way.
+bool Realization::looks_beyond_node(PodIndex pod) const {
+  const auto& base = problem_.base();
+  const api::Pod& object = base.pod(pod);
+  const auto is_wide = [&](const api::PodAffinityTerm& term) {
+    return cluster().topology(term.topology_key).domain_names.size() != base.node_count();
+  };
+  if (depends_on_others(pod)) return true;
+  if (object.affinity && std::ranges::any_of(object.affinity->required_pod_anti_affinity, is_wide)) return true;
+  return std::ranges::any_of(cluster().selector_cache().anti_affinity_terms_of(pod),
+                             [&](const auto& each) { return is_wide(*each.term); });
+}
+
+/// Beside what arrives, itself included, what has yet to leave, and the headroom.
+bool Realization::fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const {
+  const bool may_mind = wave.is_left[node] != 0 || looks_beyond_node(pod);  // else it is as the rehearsal saw it
+  if (may_mind && FitQuery(wave.before, pod, FitLevel::kScheduler).refusal_beside_room(node)) return false;
+  const auto has_room = [&](scheduling::ResourceIndex resource) {
+    std::int64_t free =
+        scheduling::saturating_subtract(cluster().free(node, resource), problem_.headroom(node, resource));
+    if (wave.is_left[node] == 0) return free >= 0;
+    for (const PodIndex other : wave.leaving) {
+      if (wave.before.node_of(other) != node) continue;
+      free =
+          scheduling::saturating_subtract(free, scheduling::taken_of(wave.before.requests_on(other, node), resource));
+    }
+    return free >= 0;
+  };
+  return has_room(scheduling::kPodsIndex) &&
+         std::ranges::all_of(problem_.base().requests(pod),
+                             [&](const auto& request) { return request.second == 0 || has_room(request.first); });
+}
+
+}  // namespace strategies

@@ -1,0 +1,288 @@
+#include "planner/strategies/defragmentation/search.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+#include <utility>
+
+#include "api/meta/well_known.hpp"
+
+namespace strategies {
+namespace {
+
+constexpr std::int64_t kLeash = 8;  // times as many steps as a plan took: an attempt that is worth it takes no more
+constexpr int kMostFailures = 12;   // further nodes in a row that cannot be emptied
+constexpr std::int64_t kLeastImproving = 30'000'000;  // for improvements: a second
+constexpr std::int64_t kMostImproving = 60'000'000;
+constexpr std::int64_t kFarImproving = 300'000'000;
+constexpr std::int64_t kLeastSteps = 1'000'000;  // that an attempt may take
+constexpr std::int64_t kFarSteps = 30'000'000;
+constexpr std::size_t kNearPercent = 95;     // of the bound
+constexpr std::size_t kCloseEnough = 500;    // of the bound: no closer look at how many nodes go
+constexpr std::int64_t kMoment = 2'000'000;  // for each try after the time has run out
+constexpr int kMostMoments = 12;
+constexpr std::size_t kMostAlone = 8;  // nodes that are tried one by one where several at once bring nothing
+
+}  // namespace
+
+DefragmentationSearch::DefragmentationSearch(const DefragmentationProblem& problem, const Capacities& capacities,
+                                             const Rehearsal* origin, bool chooses_targets, const SearchLimits& limits,
+                                             SearchBudget& budget, std::uint64_t seed)
+    : problem_(problem),
+      capacities_(capacities),
+      origin_(origin),
+      chooses_targets_(chooses_targets),
+      limits_(limits),
+      budget_(budget),
+      chance_(seed),
+      reached_(problem.base().node_count(), false),
+      try_more_(kTryMore) {}
+
+std::size_t DefragmentationSearch::busy_in(const Nodes& nodes) const {
+  return static_cast<std::size_t>(std::ranges::count_if(problem_.freeable(), [&](const FreeableNode& each) {
+    return nodes[each.node] && !problem_.pods_on(each.node).empty();
+  }));
+}
+
+double DefragmentationSearch::value_of(std::size_t freed, std::size_t moves) const {
+  const DefragmentationRules& rules = problem_.rules();
+  return rules.weight_of_node * static_cast<double>(freed) - rules.weight_of_move * static_cast<double>(moves);
+}
+
+/// With the same moves, the one that puts the taint on fewer nodes. Of equal ones the later: the search moves on.
+bool DefragmentationSearch::is_better(std::size_t freed, std::size_t moves, const Nodes& avoided) const {
+  const double now = value_of(freed, moves);
+  const double best = value_of(state_.best.emptied.size(), state_.best.moves.size());
+  if (now != best || state_.best.moves.empty()) return now > best;
+  const auto tainted = static_cast<std::size_t>(std::ranges::count(avoided, true));
+  return std::pair(moves, tainted) <= std::pair(state_.best.moves.size(), state_.best.avoided.size());
+}
+
+/// The least disturbance, then the fewest waves, then the taint on the fewest nodes.
+bool DefragmentationSearch::is_cheapest(const DefragmentationPlan& plan) const {
+  if (state_.cheapest.moves.empty()) return value_of(plan.emptied.size(), plan.moves.size()) > 0;
+  const auto rank = [this](const DefragmentationPlan& each) {
+    return std::tuple(-value_of(each.emptied.size(), each.moves.size()), each.moves.size(), each.disturbance,
+                      each.waves(), each.avoided.size());
+  };
+  return rank(plan) < rank(state_.cheapest);
+}
+
+/// Keeps it if it is better than what is known, or disturbs less.
+void DefragmentationSearch::consider(const Nodes& emptied, const Nodes& avoided, const std::vector<WaveMove>& moves) {
+  DefragmentationPlan plan;
+  plan.moves = moves;
+  for (const FreeableNode& each : problem_.freeable()) {
+    if (avoided[each.node]) plan.avoided.push_back(each.node);
+    if (emptied[each.node] && !problem_.pods_on(each.node).empty()) plan.emptied.push_back(each.node);
+  }
+  for (const WaveMove& move : moves) plan.disturbance += problem_.disturbance(move.pod);
+  const bool is_best = is_better(plan.emptied.size(), moves.size(), avoided);
+  if (is_best) state_.best_nodes = emptied;
+  if (is_cheapest(plan)) state_.cheapest = plan;
+  if (is_best) state_.best = std::move(plan);
+}
+
+bool DefragmentationSearch::is_behind(const SearchState& other) const {
+  const auto rank = [this](const DefragmentationPlan& each) {
+    return std::pair(-value_of(each.emptied.size(), each.moves.size()), each.moves.size());
+  };
+  return rank(other.best) < rank(state_.best);
+}
+
+bool DefragmentationSearch::is_worse_than(const SearchState& other) const {
+  const auto rank = [this](const SearchState& each) {
+    const DefragmentationPlan& best = each.best;
+    const DefragmentationPlan& cheapest = each.cheapest;
+    return std::tuple(-value_of(best.emptied.size(), best.moves.size()), best.moves.size(), cheapest.disturbance,
+                      cheapest.waves(), best.avoided.size());
+  };
+  return rank(other) < rank(state_);
+}
+
+/// True: all of them can be emptied, and that is worth its moves. What comes of it is kept if it is better than what is
+/// known, also where some nodes are left: a later attempt does without them and their moves.
+bool DefragmentationSearch::attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves,
+                                    SearchBudget& budget, const std::vector<WaveMove>& kept) {
+  if (origin_ == nullptr) return false;
+  Realization realization(problem_, origin_->fork(), emptying, chooses_targets_, style, budget, chance_);
+  const std::int64_t before = budget.left();
+  if (!kept.empty()) realization.repeat(kept, most_moves);
+  const bool works = realization.run(most_moves);
+  const std::int64_t steps = before - budget.left();
+  const std::size_t moves = realization.moves().size();
+  reached_ = emptying;
+  for (const NodeIndex node : realization.left()) reached_[node] = false;
+  const std::size_t freed = busy_in(reached_);
+  if (moves <= most_moves) consider(reached_, emptying, realization.moves());
+  if (works && value_of(freed, moves) > 0) {
+    if (state_.steps_of_best == 0 || kept.empty()) state_.steps_of_best = steps;
+    if (!budget_.is_stopped() && freed >= state_.best.emptied.size())
+      extend(realization, style, limits_.most_moves, budget);
+    return true;
+  }
+  left_ = works ? by_moves(emptying) : realization.left();
+  left_size_ = realization.left_size();
+  for (const NodeIndex node : left_) reached_[node] = false;
+  if (left_.empty() || moves > most_moves) left_ = by_load(emptying);
+  return false;
+}
+
+/// Further nodes one by one, the least effort first, on top of what has been emptied: a try costs only its own moves.
+void DefragmentationSearch::extend(Realization& realization, PackingStyle style, std::size_t most_moves,
+                                   SearchBudget& budget) {
+  if (!problem_.rules().empty_first.empty()) return;
+  std::vector<std::pair<double, NodeIndex>> others;
+  for (const FreeableNode& each : problem_.freeable()) {
+    if (!realization.emptying()[each.node] && !problem_.pods_on(each.node).empty())
+      others.emplace_back(each.effort * chance_.about_one(kKeyNoise), each.node);
+  }
+  std::ranges::sort(others);
+  std::size_t freed = busy_in(realization.emptying());
+  int failures = 0;
+  bool is_longer = false;
+  for (const auto& [effort, node] : others) {
+    if (freed >= limits_.most_freed || failures == kMostFailures || budget.is_over()) break;
+    const bool works = realization.extend(node, style, most_moves);
+    failures = works ? 0 : failures + 1;
+    freed += works ? 1 : 0;
+    is_longer = is_longer || works;
+  }
+  if (is_longer && is_better(freed, realization.moves().size(), realization.avoided()) && can_be_repeated(realization))
+    consider(realization.emptying(), realization.avoided(), realization.moves());
+}
+
+/// Nodes that joined later bear the taint from the start when the plan is carried out.
+bool DefragmentationSearch::can_be_repeated(const Realization& realization) const {
+  const auto rehearsal = origin_->fork();
+  std::vector<NodeIndex> avoided;
+  for (NodeIndex node = 0; node < realization.avoided().size(); ++node) {
+    if (realization.avoided()[node]) avoided.push_back(node);
+  }
+  rehearsal->avoid(api::well_known::kEmptyingTaint, avoided);
+  return std::ranges::all_of(realization.moves(), [&](const WaveMove& move) {
+    const auto to = rehearsal->relocate(move.pod, [&](NodeIndex node) {
+      return move.is_chosen ? node == move.to : problem_.takes(node) && !realization.avoided()[node];
+    });
+    return to == move.to;
+  });
+}
+
+/// Those with pods, the one with the most first.
+std::vector<NodeIndex> DefragmentationSearch::by_moves(const Nodes& nodes) const {
+  std::vector<NodeIndex> sorted = by_load(nodes);
+  std::ranges::stable_sort(sorted, std::greater{}, [&](NodeIndex node) { return problem_.pods_on(node).size(); });
+  return sorted;
+}
+
+/// Those with pods, the last to be emptied first.
+std::vector<NodeIndex> DefragmentationSearch::by_load(const Nodes& nodes) const {
+  std::vector<std::tuple<std::uint32_t, double, NodeIndex>> keys;
+  for (const FreeableNode& each : problem_.freeable()) {
+    if (nodes[each.node] && !problem_.pods_on(each.node).empty()) keys.emplace_back(each.rank, each.effort, each.node);
+  }
+  std::ranges::sort(keys, std::greater{});
+  std::vector<NodeIndex> sorted;
+  for (const auto& [rank, effort, node] : keys) sorted.push_back(node);
+  return sorted;
+}
+
+/// Between all of `emptying`, which do not go, and what is left without `left`: the most that goes.
+void DefragmentationSearch::bisect(Nodes emptying, std::vector<NodeIndex> left) {
+  std::size_t fails = 0;
+  std::size_t works = left.size() + 1;
+  std::size_t next =
+      std::clamp<std::size_t>(static_cast<std::size_t>(left_size_) + 1, 1, std::max<std::size_t>(left.size(), 1));
+  const std::size_t close = std::max<std::size_t>(limits_.most_freed / kCloseEnough, 1);
+  while (works - fails > close && !left.empty() && !budget_.is_over()) {
+    Nodes fewer = emptying;
+    for (std::size_t i = 0; i < next; ++i) fewer[left[i]] = false;
+    if (attempt(fewer, first_style(), limits_.most_moves, budget_)) {
+      works = next;
+    } else {
+      fails = next;
+      if (next == left.size()) return bisect(std::move(fewer), left_);  // then without more of them
+    }
+    next = works > left.size() ? std::min(2 * next, left.size()) : (works + fails) / 2;
+  }
+}
+
+/// Much is missing to the bound.
+bool DefragmentationSearch::is_far() const {
+  return state_.best.emptied.size() * 100 < limits_.most_freed * kNearPercent;
+}
+
+bool DefragmentationSearch::is_perfect() const {
+  const std::size_t freed = state_.best.emptied.size();
+  const std::vector<std::size_t>& fewest = limits_.fewest_moves;
+  if (freed < limits_.most_freed || freed >= fewest.size() || state_.best.moves.size() > fewest[freed]) return false;
+  const double value = value_of(freed, state_.best.moves.size());
+  if (problem_.rules().weight_of_move == 0) return true;
+  for (std::size_t fewer = 0; fewer < freed; ++fewer) {
+    if (value_of(fewer, fewest[fewer]) > value) return false;
+  }
+  return true;
+}
+
+DefragmentationSearch::Nodes DefragmentationSearch::empty_nodes() const {
+  Nodes empty(problem_.base().node_count(), false);
+  for (const FreeableNode& each : problem_.freeable()) empty[each.node] = problem_.pods_on(each.node).empty();
+  return empty;
+}
+
+/// Several nodes at once bring nothing: one that does, to which others may come.
+void DefragmentationSearch::start_small() {
+  const Nodes empty = empty_nodes();
+  const std::vector<NodeIndex> nodes = by_load(Nodes(empty.size(), true));
+  const std::size_t most = std::min(nodes.size(), kMostAlone);
+  for (std::size_t i = 0; i < most && state_.best.moves.empty() && !budget_.is_over(); ++i) {
+    Nodes alone = empty;
+    alone[nodes[nodes.size() - 1 - i]] = true;
+    attempt(alone, first_style(), limits_.most_moves, budget_);
+  }
+}
+
+/// At least one of several, and none of one.
+DefragmentationSearch::Nodes DefragmentationSearch::lightest_quarter(const Nodes& nodes) const {
+  const std::vector<NodeIndex> sorted = by_load(nodes);
+  const std::size_t kept = sorted.size() > 1 ? std::max<std::size_t>(sorted.size() / 4, 1) : 0;
+  Nodes fewer = empty_nodes();
+  for (std::size_t i = sorted.size() - kept; i < sorted.size(); ++i) fewer[sorted[i]] = true;
+  return fewer;
+}
+
+/// The time has run out before any plan was complete: these nodes, or ever fewer, with a moment for each try.
+void DefragmentationSearch::settle(Nodes nodes) {
+  for (int tries = 0; tries < kMostMoments && busy_in(nodes) > 0; ++tries) {
+    SearchBudget moment(kMoment, limits_.is_cancelled);
+    if (moment.is_over() || attempt(nodes, first_style(), limits_.most_moves, moment)) return;
+    nodes = busy_in(reached_) > 0 ? reached_ : lightest_quarter(nodes);
+  }
+}
+
+void DefragmentationSearch::search() {
+  const std::int64_t before = budget_.left();
+  const Nodes first = choose_nodes(problem_, capacities_, limits_.most_moves, budget_, chance_);
+  if (busy_in(first) > 0 && !attempt(first, first_style(), limits_.most_moves, budget_)) bisect(first, left_);
+  if (state_.best.moves.empty()) start_small();
+  if (state_.best.moves.empty() && budget_.is_stopped())
+    settle(busy_in(reached_) > 0 ? reached_ : busy_in(first) > 0 ? first : lightest_quarter(Nodes(first.size(), true)));
+  if (state_.best.moves.empty()) return;
+  // About as long again: an attempt costs as much as it did. Longer as long as much is missing.
+  const std::int64_t steps = std::clamp(before - budget_.left(), kLeastImproving, kMostImproving);
+  const std::int64_t granted = std::min(budget_.left(), is_far() ? kFarImproving : steps);
+  budget_.grant(granted);
+  improve_by_holes();
+  improve_in_streams(budget_.left(), std::max(is_far() ? kFarSteps : kLeastSteps, kLeash * state_.steps_of_best));
+  budget_.grant(granted);
+  cheapen();
+}
+
+DefragmentationPlan DefragmentationSearch::run() {
+  if (limits_.most_freed > 0) search();
+  DefragmentationPlan plan = std::move(state_.cheapest);
+  plan.is_cut_short = budget_.is_stopped() && plan.emptied.size() < limits_.most_freed;
+  return plan;
+}
+
+}  // namespace strategies

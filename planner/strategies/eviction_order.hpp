@@ -1,0 +1,30 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "planner/snapshot/cluster_snapshot.hpp"
+
+namespace strategies {
+
+enum class QosClass { kBestEffort, kBurstable, kGuaranteed };
+
+/// status.qosClass, or what it would be (upstream-semantics.md#eviction-order).
+QosClass qos_of(const api::Pod& pod);
+
+/// How little is lost with a pod: less first. Without priority, then by priority, then by QoS class, then pods that do
+/// not ask to stay.
+struct EvictionRank {
+  bool has_priority = false;
+  std::int32_t priority = 0;
+  QosClass qos = QosClass::kBestEffort;
+  bool wants_to_stay = false;
+  friend auto operator<=>(const EvictionRank&, const EvictionRank&) = default;
+};
+EvictionRank eviction_rank(const api::Pod& pod);
+
+/// By EvictionRank; ties in the order of the snapshot.
+void sort_for_eviction(std::vector<scheduling::PodIndex>& pods, const scheduling::ClusterSnapshot& cluster);
+
+}  // namespace strategies

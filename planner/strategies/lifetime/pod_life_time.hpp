@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/strategies/lifetime/criteria.hpp"
+#include "planner/strategies/lifetime/terminal_pods.hpp"
+#include "planner/strategies/strategy.hpp"
+
+namespace strategies {
+
+/// Nominates pods that are too old, or in a state, condition or with an exit code that is not wanted; oldest first
+/// (upstream-semantics.md#pod-life-time). Terminal pods only with terminalPods.evict.
+class PodLifeTime final : public Strategy {
+ public:
+  static constexpr std::string_view kName = "PodLifeTime";
+
+  /// All criteria that are given must hold; at least one of age, states, conditions and exit codes is given.
+  struct Args {
+    PodScope scope;
+    api::NamespaceFilter owner_kinds;         ///< kinds of owners to include or exclude
+    std::optional<std::int64_t> max_seconds;  ///< older than this
+    std::vector<std::string> states;
+    std::vector<ConditionCriterion> conditions;
+    std::vector<std::int32_t> exit_codes;
+    bool init_containers = false;
+    bool ephemeral_containers = false;  ///< for states only
+    TerminalPods terminal_pods;
+    friend bool operator==(const Args&, const Args&) = default;
+
+    /// Complaints go to the object's list.
+    static Args read(api::StrictObject& args);
+    Criteria criteria() const;
+  };
+
+  explicit PodLifeTime(Args args) : args_(std::move(args)), criteria_(args_.criteria()) {}
+  std::string_view name() const override { return kName; }
+  StrategyPhase phase() const override { return StrategyPhase::kDeschedule; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
+
+ private:
+  Args args_;
+  Criteria criteria_;
+};
+
+}  // namespace strategies

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/strategies/lifetime/criteria.hpp"
+#include "planner/strategies/lifetime/terminal_pods.hpp"
+#include "planner/strategies/strategy.hpp"
+
+namespace strategies {
+
+/// Nominates pods in phase Failed, so that what they leave behind is cleared away
+/// (upstream-semantics.md#remove-failed-pods); the oldest first.
+class RemoveFailedPods final : public Strategy {
+ public:
+  static constexpr std::string_view kName = "RemoveFailedPods";
+
+  /// All criteria that are given must hold.
+  struct Args {
+    PodScope scope;
+    std::vector<std::string> exclude_owner_kinds;
+    std::uint32_t min_seconds = 3600;  ///< at least this old
+    std::vector<std::string> reasons;  ///< of the pod or of a container, waiting or terminated
+    std::vector<std::int32_t> exit_codes;
+    bool init_containers = false;
+    TerminalPods terminal_pods;  ///< evict is set: that is what the strategy is for
+    friend bool operator==(const Args&, const Args&) = default;
+
+    /// Complaints go to the object's list.
+    static Args read(api::StrictObject& args);
+    Criteria criteria() const;
+    Criteria criteria_upstream() const;
+
+   private:
+    Criteria criteria_with(Criterion age) const;
+  };
+
+  explicit RemoveFailedPods(Args args) : args_(std::move(args)) {}
+  std::string_view name() const override { return kName; }
+  StrategyPhase phase() const override { return StrategyPhase::kDeschedule; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
+
+ private:
+  void clear_pods(const StrategyContext& context, NominationSink& sink) const;
+  void clear_pods_upstream(const StrategyContext& context, NominationSink& sink) const;
+
+  Args args_;
+};
+
+}  // namespace strategies

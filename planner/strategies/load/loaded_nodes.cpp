@@ -1,0 +1,166 @@
+#include "planner/strategies/load/loaded_nodes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "api/meta/well_known.hpp"
+#include "planner/strategies/listing.hpp"
+
+namespace strategies {
+namespace {
+
+using api::well_known::kLoadedTaint;
+
+/// What one cycle can move, in points of the pool's mean load: planning for more would close nodes for nothing.
+constexpr double kMostDemand = 0.25;
+constexpr double kStep = 0.5;  ///< of the water level
+
+double percent_of(std::int64_t amount, std::int64_t all) {
+  return all > 0 ? std::clamp(static_cast<double>(amount) / static_cast<double>(all) * 100, 0.0, 100.0) : 100;
+}
+
+}  // namespace
+
+LoadedNodes::LoadedNodes(const StrategyContext& context, NominationSink& sink, const LoadTable& taking,
+                         LoadLimits limits)
+    : context_(context), sink_(sink), taking_(taking), limits_(std::move(limits)) {}
+
+double LoadedNodes::room_on(NodeIndex node) const {
+  double room = std::numeric_limits<double>::infinity();
+  for (std::size_t r = 0; r < limits_.level.size(); ++r)
+    room = std::min(room, limits_.level[r] - taking_.percent(node, r));
+  return room;
+}
+
+bool LoadedNodes::is_low(NodeIndex node) const {
+  for (std::size_t r = 0; r < limits_.low.size(); ++r) {
+    if (taking_.percent(node, r) > limits_.low[r]) return false;
+  }
+  return true;
+}
+
+/// As NodeResourcesFit scores it.
+double LoadedNodes::fullness_of(NodeIndex node) const {
+  const auto percent = [&](scheduling::ResourceIndex resource) {
+    return percent_of(context_.cluster.scored().of(resource)[node],
+                      context_.cluster.base().allocatable().column(resource)[node]);
+  };
+  return (percent(scheduling::kCpuIndex) + percent(scheduling::kMemoryIndex)) / 2;
+}
+
+double LoadedNodes::worst_excess(const LoadTable& giving, NodeIndex node) const {
+  double worst = 0;
+  for (std::size_t r = 0; r < limits_.level.size(); ++r)
+    worst = std::max(worst, giving.percent(node, r) - limits_.level[r]);
+  return worst;
+}
+
+/// The pod of each source that uses most without going beyond is the one that leaves first.
+LoadedNodes::Demand LoadedNodes::demand_of(const LoadTable& giving, std::span<const NodeIndex> sources) const {
+  Demand demand;
+  double load = 0;
+  double fullness = 0;
+  const scheduling::ClusterSnapshot& cluster = context_.cluster.base();
+  for (const NodeIndex source : sources) {
+    const double excess = worst_excess(giving, source);
+    demand.load += excess;
+    double most = 0;
+    PodIndex leaving = 0;
+    for (const PodIndex pod : pods_on(context_, source, PodStates::kActive)) {
+      for (std::size_t r = 0; r < limits_.level.size(); ++r) {
+        const double share = giving.share(pod, source, r).value_or(0);
+        if (share <= most || share > excess) continue;
+        most = share;
+        leaving = pod;
+      }
+    }
+    if (most <= 0) continue;
+    load += most;
+    const auto& scored = cluster.scored_requests(leaving);
+    fullness += (percent_of(scored.cpu, cluster.allocatable().column(scheduling::kCpuIndex)[source]) +
+                 percent_of(scored.memory, cluster.allocatable().column(scheduling::kMemoryIndex)[source])) /
+                2;
+  }
+  if (fullness > 0) demand.per_fullness = load / fullness;
+  return demand;
+}
+
+std::vector<LoadedNodes::Node> LoadedNodes::open_to_pods() const {
+  std::vector<Node> nodes;
+  for (const NodeIndex node : taking_.known()) {
+    if (context_.cluster.base().node(node).unschedulable) continue;
+    nodes.push_back({node, room_on(node), fullness_of(node), is_low(node), sink_.bears(kLoadedTaint, node),
+                     sink_.is_pledged(kLoadedTaint, node)});
+  }
+  return nodes;
+}
+
+/// Up to which fullness the scheduler fills the nodes that have room for it, until the demand is met; where it is never
+/// met, the one that meets most of it.
+double LoadedNodes::water_level(std::span<const Node> nodes, const Demand& demand) {
+  const double wanted = std::min(demand.load, kMostDemand * static_cast<double>(nodes.size()));
+  double best = 0;
+  double most = 0;
+  for (double level = kStep; level <= 100 && most < wanted; level += kStep) {
+    double met = 0;
+    for (const Node& node : nodes) {
+      const double load = std::max(level - node.fullness, 0.0) * demand.per_fullness;
+      if (load <= node.room && !node.is_pledged) met += load;
+    }
+    if (met <= most) continue;
+    most = met;
+    best = level;
+  }
+  return best;
+}
+
+std::size_t LoadedNodes::least_open(std::size_t nodes) const {
+  return static_cast<std::size_t>(std::ceil(kLeastOpen * static_cast<double>(nodes)));
+}
+
+/// First those that the scheduler does not come to anyway, then those with most room.
+void LoadedNodes::keep_some_open(std::vector<Node>& nodes, double water) const {
+  const auto open = static_cast<std::size_t>(std::ranges::count_if(nodes, &Node::is_open));
+  std::size_t missing = least_open(nodes.size()) - std::min(open, least_open(nodes.size()));
+  std::vector<Node*> closed;
+  for (Node& node : nodes) {
+    if (node.is_avoided && !node.is_pledged) closed.push_back(&node);
+  }
+  std::ranges::stable_sort(closed, {},
+                           [&](const Node* node) { return std::pair(node->fullness < water, -node->room); });
+  for (Node* const node : closed) {
+    if (missing-- == 0) return;
+    node->is_avoided = false;
+  }
+}
+
+void LoadedNodes::avoid(const LoadTable& giving, std::span<const NodeIndex> sources) {
+  std::vector<Node> nodes = open_to_pods();
+  const Demand demand = demand_of(giving, sources);
+  const double water = water_level(nodes, demand);
+  for (Node& node : nodes) {
+    const double meets_it = std::max(water - node.fullness, 0.0) * demand.per_fullness;
+    if (meets_it > 0)
+      node.is_avoided = meets_it > node.room;
+    else if (node.is_low)
+      node.is_avoided = false;
+  }
+  keep_some_open(nodes, water);
+  std::vector<NodeIndex> avoided;
+  for (const Node& node : nodes) {
+    if (node.is_avoided) avoided.push_back(node.node);
+  }
+  if (!sink_.avoid(kLoadedTaint, avoided)) return;
+  std::vector<NodeIndex> pool;
+  for (const Node& node : nodes) pool.push_back(node.node);
+  // Counted at each turn: a node that was avoided for an offer that is refused is open again.
+  sink_.avoid_competitors(kLoadedTaint, [this, pool = std::move(pool)](NodeIndex node) {
+    const auto open =
+        std::ranges::count_if(pool, [&](NodeIndex each) { return !context_.cluster.bears_soft_taint(each); });
+    return static_cast<std::size_t>(open) > least_open(pool.size()) && taking_.knows(node) && !is_low(node) &&
+           !sink_.is_pledged(kLoadedTaint, node);
+  });
+}
+
+}  // namespace strategies

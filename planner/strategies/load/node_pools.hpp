@@ -1,0 +1,27 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "planner/strategies/strategy.hpp"
+#include "planner/strategies/utilization/usage_args.hpp"
+
+namespace strategies {
+
+/// The nodes of one pool.
+struct PoolNodes {
+  std::string_view name;         ///< "": nodes in no pool
+  const Thresholds* thresholds;  ///< the pool's
+  std::vector<NodeIndex> nodes;  ///< in the order given
+};
+
+/// Deals the nodes out: each belongs to the first pool that selects it. Nodes in no pool come last, with the strategy's
+/// own thresholds; they are left out when it has none.
+std::vector<PoolNodes> divide_into_pools(const scheduling::ClusterSnapshot& cluster, std::span<const NodeIndex> nodes,
+                                         const std::vector<NodePool>& pools, const Thresholds& own);
+
+/// All nodes of the pools.
+std::vector<NodeIndex> nodes_in(const std::vector<PoolNodes>& pools);
+
+}  // namespace strategies

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/meta/well_known.hpp"
+#include "planner/strategies/load/measured_load.hpp"
+#include "planner/strategies/load/node_pools.hpp"
+#include "planner/strategies/strategy.hpp"
+#include "planner/strategies/utilization/node_classes.hpp"
+#include "planner/strategies/utilization/usage_args.hpp"
+
+namespace strategies {
+
+/// Trimaran's score of a node that is `percent` full: it grows from `target` to 100 until the target is reached, then
+/// falls to 0 at 100 %, steeply at first: nodes are packed up to the target, and what does not fit below is spread.
+double target_load_score(double percent, double target);
+
+/// Packs nodes up to a target percentage of measured load and spreads what is above
+/// (docs/strategies/target-load-packing.md): pods of nodes above the target move to where target_load_score() is better
+/// by a margin. In a pool without such nodes those with at most half of the target are emptied, whole or not at all,
+/// onto the fullest nodes below the target.
+class TargetLoadPacking final : public Strategy {
+ public:
+  static constexpr std::string_view kName = "TargetLoadPacking";
+
+  struct Args {
+    UsageArgs usage;
+    Thresholds target;  ///< `high` alone is used; empty: nodes in no pool are left alone
+    double margin = 5;  ///< by how much the score of the new node has to be better, 0 … 100
+    bool pack = true;   ///< false: only what is above the target is spread
+    std::vector<NodePool> pools;
+    std::vector<std::string> excluded_namespaces;
+    std::optional<std::uint32_t> evictions_per_node;
+    friend bool operator==(const Args&, const Args&) = default;
+
+    /// Complaints go to the object's list.
+    static Args read(api::StrictObject& args);
+  };
+
+  explicit TargetLoadPacking(Args args) : args_(std::move(args)) {}
+  std::string_view name() const override { return kName; }
+  StrategyPhase phase() const override { return StrategyPhase::kBalance; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
+  std::vector<scheduling::UsageNeed> usage_needs() const override { return {args_.usage.need}; }
+  std::string_view soft_taint() const override {
+    return args_.usage.soft_taint ? api::well_known::kLoadedTaint : std::string_view();
+  }
+  std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
+
+ private:
+  void relieve(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load, const PoolNodes& pool,
+               NodeClassification& classes) const;
+  void empty(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load, const PoolNodes& pool,
+             NodeClassification& classes) const;
+  bool may_be_emptied(const StrategyContext& context, scheduling::NodeIndex node) const;
+
+  Args args_;
+};
+
+}  // namespace strategies

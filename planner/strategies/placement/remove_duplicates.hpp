@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/strategies/common_args.hpp"
+#include "planner/strategies/strategy.hpp"
+
+namespace strategies {
+
+/// Nominates pods of one owner and images that share a node while others have fewer
+/// (upstream-semantics.md#remove-duplicates).
+class RemoveDuplicates final : public Strategy {
+ public:
+  static constexpr std::string_view kName = "RemoveDuplicates";
+
+  struct Args {
+    PodScope scope;  ///< labelSelector is ours
+    std::vector<std::string> exclude_owner_kinds;
+    friend bool operator==(const Args&, const Args&) = default;
+
+    /// Complaints go to the object's list.
+    static Args read(api::StrictObject& args);
+  };
+
+  explicit RemoveDuplicates(Args args) : args_(std::move(args)) {}
+  std::string_view name() const override { return kName; }
+  StrategyPhase phase() const override { return StrategyPhase::kBalance; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
+
+ private:
+  Args args_;
+};
+
+}  // namespace strategies

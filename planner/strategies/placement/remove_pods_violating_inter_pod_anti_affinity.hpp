@@ -1,0 +1,31 @@
+#pragma once
+
+#include "planner/strategies/common_args.hpp"
+#include "planner/strategies/strategy.hpp"
+
+namespace strategies {
+
+/// Nominates pods that share a topology domain with a pod which their required anti-affinity excludes, or whose
+/// excludes them; as upstream only the former (upstream-semantics.md#anti-affinity).
+class RemovePodsViolatingInterPodAntiAffinity final : public Strategy {
+ public:
+  static constexpr std::string_view kName = "RemovePodsViolatingInterPodAntiAffinity";
+
+  struct Args {
+    PodScope scope;  ///< of victims and of the pods they conflict with
+    friend bool operator==(const Args&, const Args&) = default;
+
+    /// Complaints go to the object's list.
+    static Args read(api::StrictObject& args) { return {read_scope(args)}; }
+  };
+
+  explicit RemovePodsViolatingInterPodAntiAffinity(Args args) : args_(std::move(args)) {}
+  std::string_view name() const override { return kName; }
+  StrategyPhase phase() const override { return StrategyPhase::kDeschedule; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
+
+ private:
+  Args args_;
+};
+
+}  // namespace strategies

@@ -1,0 +1,202 @@
+#include "planner/strategies/placement/resolve_anti_affinity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "planner/scheduling/predicates.hpp"
+#include "planner/strategies/eviction_order.hpp"
+#include "planner/strategies/listing.hpp"
+
+namespace strategies {
+namespace {
+
+using scheduling::ClusterSnapshot;
+using scheduling::Topology;
+
+/// A required anti-affinity term as pods of one kind carry it, with the pods that it speaks about by topology domain.
+/// Pods of one workload share their affinity and so the term.
+struct SharedTerm {
+  const api::PodAffinityTerm* term;
+  const Topology* topology;
+  std::unordered_map<std::uint32_t, std::vector<PodIndex>> owners;  ///< who carry it, by domain
+  std::unordered_map<std::uint32_t, std::vector<PodIndex>> others;  ///< whom it speaks about, by domain
+};
+
+class Conflicts {
+ public:
+  Conflicts(const StrategyContext& context, NominationSink& sink)
+      : cluster_(context.cluster), base_(context.cluster.base()), gone_(base_.pod_table_size(), false) {
+    for (const PodIndex pod : base_.pods()) {
+      if (is_present(pod) && base_.pod(pod).affinity) take_terms(pod);
+    }
+    for (std::uint32_t i = 0; i < terms_.size(); ++i) {
+      find_others(terms_[i], sink);
+      note_parties(i);  // in the time of the term's namespace, too
+    }
+  }
+
+  /// Pods that have a part in some conflict, or may have one if their namespace is out of time.
+  std::vector<PodIndex> parties(NominationSink& sink) const {
+    std::vector<PodIndex> pods;
+    for (const auto& [pod, terms] : terms_of_) pods.push_back(pod);
+    std::ranges::sort(pods);
+    std::erase_if(pods,
+                  [&](PodIndex pod) { return !sink.is_out_of_time(pod) && conflict_of(pod) == scheduling::kNoPod; });
+    return pods;
+  }
+
+  /// A pod that is still there and that `pod` may not be with, or kNoPod.
+  PodIndex conflict_of(PodIndex pod) const {
+    const auto at = terms_of_.find(pod);
+    if (at == terms_of_.end()) return scheduling::kNoPod;
+    for (const std::uint32_t i : at->second) {
+      const SharedTerm& term = terms_[i];
+      const std::uint32_t domain = domain_of(term, pod);
+      if (domain == Topology::kNone) continue;
+      const PodIndex excluded =
+          is_in(term.owners, domain, pod) ? first_but(term.others, domain, pod) : scheduling::kNoPod;
+      if (excluded != scheduling::kNoPod) return excluded;
+      const PodIndex excluding =
+          is_in(term.others, domain, pod) ? first_but(term.owners, domain, pod) : scheduling::kNoPod;
+      if (excluding != scheduling::kNoPod) return excluding;
+    }
+    return scheduling::kNoPod;
+  }
+
+  void remove(PodIndex pod) { gone_[pod] = true; }
+
+ private:
+  using ByDomain = std::unordered_map<std::uint32_t, std::vector<PodIndex>>;
+
+  bool is_present(PodIndex pod) const {
+    return base_.is_active(pod) && !cluster_.is_moved(pod) && base_.node_of(pod) != scheduling::kNoNode;
+  }
+  std::uint32_t domain_of(const SharedTerm& term, PodIndex pod) const {
+    return term.topology->domain_of[base_.node_of(pod)];
+  }
+  static bool is_in(const ByDomain& by_domain, std::uint32_t domain, PodIndex pod) {
+    const auto at = by_domain.find(domain);
+    return at != by_domain.end() && std::ranges::binary_search(at->second, pod);
+  }
+  PodIndex first_but(const ByDomain& by_domain, std::uint32_t domain, PodIndex pod) const {
+    const auto at = by_domain.find(domain);
+    if (at == by_domain.end()) return scheduling::kNoPod;
+    const auto found = std::ranges::find_if(at->second, [&](PodIndex other) { return other != pod && !gone_[other]; });
+    return found == at->second.end() ? scheduling::kNoPod : *found;
+  }
+
+  void take_terms(PodIndex pod) {
+    const api::Pod& object = base_.pod(pod);
+    for (const api::PodAffinityTerm& term : object.affinity->required_pod_anti_affinity) {
+      if (!term.label_selector) continue;
+      const bool looks_at_own_labels = !term.match_label_keys.empty() || !term.mismatch_label_keys.empty();
+      const void* own_labels = looks_at_own_labels ? object.meta.labels.begin() : nullptr;
+      const auto [at, added] = known_.try_emplace(std::tuple(&term, base_.namespace_of(pod), own_labels),
+                                                  static_cast<std::uint32_t>(terms_.size()));
+      if (added) {
+        terms_.push_back({&term, &cluster_.topology(term.topology_key), {}, {}});
+        first_owner_.push_back(pod);
+      }
+      const std::uint32_t domain = domain_of(terms_[at->second], pod);
+      if (domain != Topology::kNone) terms_[at->second].owners[domain].push_back(pod);
+    }
+  }
+
+  /// Only domains where some pod carries the term matter.
+  void find_others(SharedTerm& term, NominationSink& sink) {
+    const PodIndex owner = first_owner_[static_cast<std::size_t>(&term - terms_.data())];
+    std::size_t& left = pairs_left_.try_emplace(base_.namespace_of(owner), kMaxPairs).first->second;
+    if (left > 0 && sink.is_out_of_time(owner)) {
+      sink.refused(owner, kCycleTimeout);
+      left = 0;
+    }
+    if (left == 0) return;
+    for (scheduling::NamespaceIndex ns = 0; ns < base_.namespace_count(); ++ns) {
+      if (!may_cover(*term.term, owner, ns)) continue;
+      const auto& labels = cluster_.selector_cache().labels_in(ns);
+      labels.for_each_group(*term.term->label_selector, [&](const ClusterSnapshot::LabelGroup& group) {
+        if (scheduling::covers(*term.term, owner, group.pods.front(), base_)) add_others(term, group.pods, left);
+      });
+    }
+    for (auto& [domain, pods] : term.others) std::ranges::sort(pods);
+  }
+
+  void add_others(SharedTerm& term, const std::vector<PodIndex>& pods, std::size_t& left) const {
+    for (const PodIndex pod : pods) {
+      if (!is_present(pod) || left == 0) continue;
+      const std::uint32_t domain = domain_of(term, pod);
+      if (!term.owners.contains(domain)) continue;
+      term.others[domain].push_back(pod);
+      --left;
+    }
+  }
+
+  /// Says no quickly; a namespaceSelector is asked for each group of labels.
+  bool may_cover(const api::PodAffinityTerm& term, PodIndex owner, scheduling::NamespaceIndex ns) const {
+    if (term.namespace_selector) return true;
+    if (term.namespaces.empty()) return ns == base_.namespace_of(owner);
+    return std::ranges::find(term.namespaces, base_.namespace_name(ns)) != term.namespaces.end();
+  }
+
+  void note_parties(std::uint32_t index) {
+    const SharedTerm& term = terms_[index];
+    for (const auto& [domain, pods] : term.others) {
+      for (const PodIndex pod : pods) terms_of_[pod].push_back(index);
+      for (const PodIndex pod : term.owners.at(domain)) {
+        auto& terms = terms_of_[pod];
+        if (terms.empty() || terms.back() != index) terms.push_back(index);
+      }
+    }
+  }
+
+  /// Pairs of a term and a pod that the terms of one namespace may be in. Conflicts beyond are not seen: they would
+  /// take the memory of the plans of all others.
+  static constexpr std::size_t kMaxPairs = std::size_t{1} << 22;
+
+  const scheduling::Overlay& cluster_;
+  const ClusterSnapshot& base_;
+  std::vector<bool> gone_;
+  std::unordered_map<scheduling::NamespaceIndex, std::size_t> pairs_left_;  ///< of terms of pods of that namespace
+  std::map<std::tuple<const api::PodAffinityTerm*, scheduling::NamespaceIndex, const void*>, std::uint32_t> known_;
+  std::vector<SharedTerm> terms_;
+  std::vector<PodIndex> first_owner_;  ///< of each term: whose namespace and labels it is seen with
+  std::unordered_map<PodIndex, std::vector<std::uint32_t>> terms_of_;
+};
+
+}  // namespace
+
+void resolve_anti_affinity(const StrategyContext& context, NominationSink& sink, const PodScope& scope) {
+  const ClusterSnapshot& cluster = context.cluster.base();
+  std::vector<bool> looked_at(cluster.node_count(), false);
+  for (const NodeIndex node : context.nodes) looked_at[node] = true;
+
+  Conflicts conflicts(context, sink);
+  std::vector<PodIndex> pods = conflicts.parties(sink);
+  auto in_scope = pods_in(scope, context);
+  std::erase_if(pods, [&](PodIndex pod) { return !looked_at[cluster.node_of(pod)] || !in_scope(pod); });
+  sort_for_eviction(pods, cluster);
+  std::vector<bool> full(cluster.node_count(), false);
+  for (const PodIndex pod : pods) {
+    const NodeIndex node = cluster.node_of(pod);
+    if (full[node]) continue;
+    if (sink.is_out_of_time(pod)) {
+      sink.refused(pod, kCycleTimeout);
+      continue;
+    }
+    const PodIndex other = conflicts.conflict_of(pod);
+    if (other == scheduling::kNoPod || !may_leave(context, sink, pod)) continue;
+    const api::ObjectMeta& meta = cluster.pod(other).meta;
+    const auto reason = fmt::format("a required anti-affinity keeps it and {}/{} apart", meta.ns, meta.name);
+    // Predicates see to it that it breaks none in its new place; its own node is not better while the other is there.
+    const NominationResult result = sink.offer_towards(pod, reason, [&](NodeIndex to) { return to != node; });
+    if (result == NominationResult::kAccepted) conflicts.remove(pod);
+    if (result == NominationResult::kNodeLimit) full[node] = true;
+    if (result == NominationResult::kTotalLimit) return;
+  }
+}
+
+}  // namespace strategies

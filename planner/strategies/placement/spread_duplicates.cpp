@@ -1,0 +1,343 @@
+#include "planner/strategies/placement/spread_duplicates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "planner/scheduling/predicates.hpp"
+#include "planner/strategies/eviction_order.hpp"
+#include "planner/strategies/lifetime/criteria.hpp"
+#include "planner/strategies/listing.hpp"
+#include "planner/strategies/trial.hpp"
+#include "planner/strategies/uneven_counts.hpp"
+
+namespace strategies {
+namespace {
+
+using scheduling::ClusterSnapshot;
+
+/// A pod, and where it was before the strategy's first offer.
+struct Placed {
+  PodIndex pod;
+  NodeIndex node;
+};
+
+/// Pods of one owner with the same images, in the order of their nodes.
+using DuplicateSpan = std::span<const Placed>;
+
+const api::OwnerReference& main_owner(const api::Pod& pod) {
+  const auto& owners = pod.meta.owner_references;
+  const auto at = std::ranges::find(owners, true, &api::OwnerReference::controller);
+  return at == owners.end() ? owners.front() : *at;
+}
+
+/// Sorts the pods into sets of duplicates, in the order in which the sets are met.
+class DuplicateFinder {
+ public:
+  DuplicateFinder(const StrategyContext& context, const RemoveDuplicates::Args& args)
+      : base_(context.cluster.base()), args_(args), in_scope_(pods_in(args.scope, context)) {
+    taken_.reserve(base_.pod_count());
+    last_of_owner_.resize(base_.owner_count(), kNone);
+    for (const NodeIndex node : context.nodes) {
+      context.cluster.for_each_on(node, [&](PodIndex pod) { take({pod, node}); });
+    }
+    sort_by_set();
+  }
+
+  template <typename F>
+  void for_each_set(F&& each) const {
+    std::size_t first = 0;
+    for (const Entry& set : sets_) {
+      each(DuplicateSpan(pods_).subspan(first, set.count));
+      first += set.count;
+    }
+  }
+
+ private:
+  struct Entry {
+    PodIndex first;  ///< whose owner and images it is
+    std::uint32_t count = 0;
+    std::uint32_t next = kNone;  ///< another set of the same owner
+  };
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  /// Looks at no object where numbers say it all: in a big cluster that is what costs.
+  void take(Placed placed) {
+    if (!base_.is_staying(placed.pod) || !in_scope_(placed.pod) || !base_.owner_of(placed.pod)) return;
+    const auto& excluded = args_.exclude_owner_kinds;
+    if (!excluded.empty() && has_owner_of_kind(base_.pod(placed.pod), excluded)) return;
+    const std::uint32_t set = set_of(placed.pod);
+    ++sets_[set].count;
+    taken_.emplace_back(set, placed);
+  }
+
+  std::uint32_t set_of(PodIndex pod) {
+    std::uint32_t& last = last_of_owner_.at(owner_number(pod));
+    for (std::uint32_t index = last; index != kNone; index = sets_[index].next) {
+      const PodIndex other = sets_[index].first;
+      if (base_.namespace_of(pod) == base_.namespace_of(other) && base_.images_of(pod) == base_.images_of(other))
+        return index;
+    }
+    sets_.push_back({pod, 0, last});
+    return last = static_cast<std::uint32_t>(sets_.size() - 1);
+  }
+
+  /// By uid. Owners without one are told apart by kind and name, and numbered after all others.
+  std::size_t owner_number(PodIndex pod) {
+    if (const auto known = base_.main_owner_of(pod)) return *known;
+    const api::OwnerReference& owner = main_owner(base_.pod(pod));
+    const auto added = last_of_owner_.size();
+    const auto [at, is_new] = nameless_.try_emplace(owner.api_version + "/" + owner.kind + "/" + owner.name, added);
+    if (is_new) last_of_owner_.push_back(kNone);
+    return at->second;
+  }
+
+  /// Counting sort: inside a set the order of the nodes stays.
+  void sort_by_set() {
+    std::vector<std::size_t> next(sets_.size() + 1, 0);
+    for (std::size_t set = 0; set < sets_.size(); ++set) next[set + 1] = next[set] + sets_[set].count;
+    pods_.resize(taken_.size());
+    for (const auto& [set, placed] : taken_) pods_[next[set]++] = placed;
+  }
+
+  const ClusterSnapshot& base_;
+  const RemoveDuplicates::Args& args_;
+  scheduling::CachedSelector in_scope_;
+  std::vector<Entry> sets_;
+  std::vector<std::uint32_t> last_of_owner_;               ///< the set found last, by owner
+  std::unordered_map<std::string, std::size_t> nameless_;  ///< owners without uid
+  std::vector<std::pair<std::uint32_t, Placed>> taken_;    ///< with the number of its set
+  std::vector<Placed> pods_;
+};
+
+/// Nodes where the scheduler could put the pod, free capacity aside.
+class TargetNodes {
+ public:
+  explicit TargetNodes(const StrategyContext& context) : context_(context) {}
+
+  /// As many as a set of duplicates can be spread over.
+  std::size_t count_for(const api::Pod& pod) {
+    const bool is_plain =
+        pod.node_selector.empty() && pod.tolerations.empty() && !(pod.affinity && pod.affinity->required_node_terms);
+    if (is_plain && plain_) return *plain_;
+    const auto count = static_cast<std::size_t>(
+        std::ranges::count_if(context_.nodes, [&](NodeIndex node) { return may_hold(pod, node); }));
+    if (is_plain) plain_ = count;
+    return count;
+  }
+
+  bool may_hold(const api::Pod& pod, NodeIndex node) const {
+    const api::Node& object = context_.cluster.base().node(node);
+    using enum api::TaintEffect;
+    return !object.unschedulable && scheduling::accepts_pods(object) && scheduling::matches_node_terms(pod, object) &&
+           scheduling::first_untolerated(pod.tolerations, object.taints, {kNoSchedule, kNoExecute}) == nullptr;
+  }
+
+ private:
+  const StrategyContext& context_;
+  std::optional<std::size_t> plain_;
+};
+
+/// How many pods of one set each node holds.
+class Holdings {
+ public:
+  explicit Holdings(std::size_t nodes) : pods_(nodes, 0) {}
+
+  void clear() {
+    for (const NodeIndex node : touched_) pods_[node] = 0;
+    touched_.clear();
+  }
+  void add(NodeIndex node, std::size_t pods) {
+    touched_.push_back(node);
+    pods_[node] += pods;
+  }
+  void take(NodeIndex node) { --pods_[node]; }
+  std::size_t on(NodeIndex node) const { return pods_[node]; }
+  void add_to(UnevenCounts& counts, std::size_t share) {
+    std::ranges::sort(touched_);
+    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+    for (const NodeIndex node : touched_)
+      counts.add(static_cast<std::int64_t>(pods_[node]), static_cast<std::int64_t>(share));
+  }
+
+ private:
+  std::vector<std::size_t> pods_;   ///< by node
+  std::vector<NodeIndex> touched_;  ///< all that hold some, and others
+};
+
+class DuplicateSpreader {
+ public:
+  DuplicateSpreader(const StrategyContext& context, NominationSink& sink)
+      : context_(context),
+        sink_(sink),
+        trial_(context),
+        targets_(context),
+        is_target_(context.cluster.base().node_count(), false),
+        held_(context.cluster.base().node_count()) {
+    for (const NodeIndex node : context.nodes) is_target_[node] = true;
+  }
+
+  /// After a limit that stops it, it counts only.
+  void thin_out(DuplicateSpan set) {
+    const Share share = count(set);
+    if (share.has_no_choice && !stopped_) refuse_all(set);
+    if (share.is_kept) return;
+    held_.clear();
+    for_each_node(set, [&](DuplicateSpan pods) { return held_.add(pods.front().node, pods.size()), true; });
+    held_.add_to(before_, share.most);
+    stopped_ = stopped_ || !for_each_node(set, [&](DuplicateSpan pods) {
+                 return pods.size() <= share.most || relieve(pods, share.most);
+               });
+    held_.add_to(after_, share.most);
+  }
+
+  /// Thins nothing out.
+  void count_only(DuplicateSpan set) {
+    const Share share = count(set);
+    if (share.is_kept) return;
+    for_each_node(set, [&](DuplicateSpan pods) {
+      return before_.add(static_cast<std::int64_t>(pods.size()), static_cast<std::int64_t>(share.most)), true;
+    });
+  }
+
+  const UnevenCounts& before() const { return before_; }
+  const UnevenCounts& after() const { return after_; }
+
+ private:
+  /// What each node may hold of a set.
+  struct Share {
+    std::size_t most = 0;
+    bool is_kept = true;         ///< no node holds more
+    bool has_no_choice = false;  ///< some share a node, and at most one node may hold any
+  };
+
+  /// Begins the set's group in the figures.
+  Share count(DuplicateSpan set) {
+    std::size_t most = 0;
+    for_each_node(set, [&](DuplicateSpan pods) { return most = std::max(most, pods.size()), true; });
+    const std::size_t targets = most < 2 ? 0 : targets_.count_for(context_.cluster.base().pod(set.front().pod));
+    const double mean = static_cast<double>(set.size()) / static_cast<double>(std::max<std::size_t>(targets, 1));
+    for (UnevenCounts* const counts : {&before_, &after_}) counts->begin_group(mean);
+    if (targets < 2) return {most, true, most > 1};
+    const std::size_t share = (set.size() + targets - 1) / targets;
+    return {share, most <= share};
+  }
+
+  /// Calls `each` with the pods of each node until it says false; false: it did.
+  template <typename F>
+  bool for_each_node(DuplicateSpan set, F&& each) const {
+    while (!set.empty()) {
+      const auto is_elsewhere = [here = set.front().node](const Placed& each) { return each.node != here; };
+      const auto count = static_cast<std::size_t>(std::ranges::find_if(set, is_elsewhere) - set.begin());
+      if (!each(set.first(count))) return false;
+      set = set.subspan(count);
+    }
+    return true;
+  }
+
+  /// Duplicates that no node but their own may hold. Alone in its cluster a node has no duplicates to give away.
+  void refuse_all(DuplicateSpan set) {
+    if (context_.cluster.base().nodes().size() < 2) return;
+    for_each_node(set, [&](DuplicateSpan pods) {
+      if (pods.size() > 1 && !has_other_target(pods.front())) refuse_here(pods);
+      return true;
+    });
+  }
+
+  bool has_other_target(const Placed& placed) const {
+    const api::Pod& pod = context_.cluster.base().pod(placed.pod);
+    return std::ranges::any_of(context_.nodes,
+                               [&](NodeIndex to) { return to != placed.node && targets_.may_hold(pod, to); });
+  }
+
+  void refuse_here(DuplicateSpan pods) {
+    const auto count = static_cast<std::int64_t>(pods.size());
+    for (const Placed& each : pods) {
+      if (context_.cluster.is_moved(each.pod) || !may_leave(context_, sink_, each.pod)) continue;
+      sink_.refused_because(
+          each.pod,
+          {"NoOtherNodeFits", "{wanted} pods of its owner and images are on its node, and no other node may hold any",
+           "", count},
+          [&] { return why_on_none_of(context_, trial_.cluster(), each.pod, [](NodeIndex) { return true; }); });
+    }
+  }
+
+  /// False: stop.
+  bool relieve(DuplicateSpan pods_here, std::size_t share) {
+    const NodeIndex node = pods_here.front().node;
+    const auto reason = [&] {
+      return fmt::format("{} pods of its owner and images are on its node, its share is {}", pods_here.size(), share);
+    };
+    const auto holds_less = [&](NodeIndex to) { return is_target_[to] && held_.on(to) < share; };
+    std::vector<PodIndex> pods;
+    for (const Placed& each : pods_here) {
+      if (!context_.cluster.is_moved(each.pod)) pods.push_back(each.pod);
+    }
+    sort_for_eviction(pods, context_.cluster.base());
+    for (const PodIndex pod : pods) {
+      if (held_.on(node) <= share) return true;
+      if (!may_leave(context_, sink_, pod)) continue;
+      const auto target = find_target(pod, holds_less);
+      if (!target) {
+        sink_.refused_because(pod, {"NoOtherNodeFits", "it fits on no node that holds less than its share"}, [&] {
+          const auto level = context_.evictability.fit_level();
+          return scheduling::misfits_of(trial_.cluster(), pod, level, holds_less).text();
+        });
+        continue;
+      }
+      const NominationResult result = sink_.offer_towards(pod, reason(), holds_less);
+      if (result == NominationResult::kTotalLimit) return false;
+      if (result == NominationResult::kNodeLimit) return true;
+      if (result != NominationResult::kAccepted) continue;
+      held_.take(node);
+      held_.add(trial_.place(pod, *target), 1);
+    }
+    return true;
+  }
+
+  /// Begins where the last one was found, so that the same full nodes are not tried for each pod.
+  std::optional<NodeIndex> find_target(PodIndex pod, const Goal& goal) {
+    const auto query = trial_.cluster().fit_query(pod, context_.evictability.fit_level());
+    for (std::size_t i = 0; i < context_.nodes.size(); ++i) {
+      const std::size_t at = (hint_ + i) % context_.nodes.size();
+      if (!goal(context_.nodes[at]) || !query->fits(context_.nodes[at])) continue;
+      hint_ = at + 1;
+      return context_.nodes[at];
+    }
+    return std::nullopt;
+  }
+
+  const StrategyContext& context_;
+  NominationSink& sink_;
+  Trial trial_;
+  TargetNodes targets_;
+  std::vector<bool> is_target_;
+  Holdings held_;  ///< of the set under way
+  std::size_t hint_ = 0;
+  bool stopped_ = false;
+  UnevenCounts before_{context_.nodes.size()};
+  UnevenCounts after_ = before_;
+};
+
+}  // namespace
+
+void spread_duplicates(const StrategyContext& context, NominationSink& sink, const RemoveDuplicates::Args& args) {
+  const DuplicateFinder finder(context, args);
+  DuplicateSpreader spreader(context, sink);
+  finder.for_each_set([&](DuplicateSpan set) { spreader.thin_out(set); });
+  tell_counts(kCountsOfDuplicates, spreader.before(), spreader.after(), sink);
+}
+
+UnevenCounts count_duplicates(const StrategyContext& context, NominationSink& sink,
+                              const RemoveDuplicates::Args& args) {
+  const DuplicateFinder finder(context, args);
+  DuplicateSpreader spreader(context, sink);
+  finder.for_each_set([&](DuplicateSpan set) { spreader.count_only(set); });
+  return spreader.before();
+}
+
+}  // namespace strategies

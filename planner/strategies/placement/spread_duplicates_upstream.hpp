@@ -1,0 +1,12 @@
+#pragma once
+
+#include "planner/strategies/placement/remove_duplicates.hpp"
+
+namespace strategies {
+
+/// Chooses as upstream does (upstream-semantics.md#remove-duplicates): counts only pods that may leave, takes cordoned
+/// and unready nodes for targets, and offers a pod once for each of its owners.
+void spread_duplicates_upstream(const StrategyContext& context, NominationSink& sink,
+                                const RemoveDuplicates::Args& args);
+
+}  // namespace strategies

@@ -1,0 +1,101 @@
+#include "planner/strategies/preferences/preferred_moves.hpp"
+
+namespace strategies {
+namespace {
+
+constexpr int kMostTries = 20;               // with more pods that stay each time
+constexpr int kMostRounds = 8;               // until nothing moves any more
+constexpr int kMostPasses = 50;              // over all pods, in one try
+constexpr std::size_t kStepsOfContent = 50;  // to see that a pod is content; else one for each node
+
+}  // namespace
+
+PreferredMoves::PreferredMoves(const StrategyContext& context, std::unique_ptr<Rehearsal> rehearsal,
+                               const PreferenceGain& gain, double least_gain, std::vector<PodIndex> pods,
+                               std::function<bool(PodIndex)> may_go, SearchBudget& budget)
+    : rehearsal_(std::move(rehearsal)),
+      gain_(gain),
+      least_gain_(least_gain),
+      pods_(std::move(pods)),
+      asks_(std::move(may_go)),
+      budget_(budget),
+      answers_(context.cluster.base().pod_table_size(), 0),
+      is_looked_at_(context.cluster.base().node_count(), false) {
+  for (const NodeIndex node : context.nodes) is_looked_at_[node] = true;
+}
+
+/// Half of a plan is none: pods would move on in the next cycle. What settle() finds on the outcome of all moves before
+/// has to be nothing, because the next cycle looks there.
+std::vector<PreferredMove> PreferredMoves::find() {
+  std::vector<PreferredMove> all;
+  Pods moved;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const auto more = settle(moved);
+    if (!more || budget_.is_over()) return {};
+    if (more->empty()) return all;
+    for (const PreferredMove& move : *more) moved.insert(move.pod);
+    all.insert(all.end(), more->begin(), more->end());
+  }
+  return {};
+}
+
+/// Moves until all are content. Depends on where pods are and on nothing else. nullopt: it cannot be had with one move
+/// for each pod.
+std::optional<std::vector<PreferredMove>> PreferredMoves::settle(const Pods& moved_before) {
+  Pods staying;
+  for (int i = 0; i < kMostTries && !budget_.is_over(); ++i) {
+    Pods restless;
+    std::vector<PreferredMove> moves = run_passes(moved_before, staying, restless);
+    if (restless.empty()) return moves;
+    for (const PreferredMove& move : moves) rehearsal_->restore(move.pod);
+    for (const PodIndex pod : restless) {
+      if (moved_before.contains(pod)) return std::nullopt;
+      staying.insert(pod);
+    }
+  }
+  return std::nullopt;
+}
+
+/// `restless`: pods that would move twice. Then all pods but those of earlier rounds have to be put back.
+std::vector<PreferredMove> PreferredMoves::run_passes(const Pods& moved_before, const Pods& staying, Pods& restless) {
+  std::vector<PreferredMove> moves;
+  Pods moved = moved_before;
+  bool has_changed = true;
+  for (int pass = 0; has_changed && restless.empty() && !budget_.is_over(); ++pass) {
+    has_changed = false;
+    for (const PodIndex pod : pods_) {
+      if (staying.contains(pod) || budget_.is_over()) continue;
+      const auto move = moved.contains(pod) ? relocate(pod) : try_to_move(pod);
+      if (!move) continue;
+      has_changed = true;
+      if (!moved.insert(pod).second || pass >= kMostPasses) restless.insert(pod);
+      if (!moved_before.contains(pod)) moves.push_back(*move);
+    }
+  }
+  return moves;
+}
+
+/// Not where it would not be content: while the old pod terminates its node looks fuller than it will be.
+std::optional<PreferredMove> PreferredMoves::try_to_move(PodIndex pod) {
+  const auto move = relocate(pod);
+  if (!move || !relocate(pod)) return move;
+  rehearsal_->restore(pod);
+  return std::nullopt;
+}
+
+std::optional<PreferredMove> PreferredMoves::relocate(PodIndex pod) {
+  const PreferenceGain::Gains gains = gain_.of(rehearsal_->cluster(), pod);
+  budget_.spend(kStepsOfContent + gains.points.size());
+  if (gains.most < least_gain_ || !may_go(pod)) return std::nullopt;
+  const auto helps = [&](NodeIndex node) { return is_looked_at_[node] && gains.at(node) >= least_gain_; };
+  const auto to = rehearsal_->relocate(pod, helps);
+  if (!to) return std::nullopt;
+  return PreferredMove{pod, *to};
+}
+
+bool PreferredMoves::may_go(PodIndex pod) {
+  if (answers_[pod] == 0) answers_[pod] = asks_(pod) ? 2 : 1;
+  return answers_[pod] == 2;
+}
+
+}  // namespace strategies

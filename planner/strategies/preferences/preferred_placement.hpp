@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "planner/strategies/common_args.hpp"
+#include "planner/strategies/preferences/preference_gain.hpp"
+#include "planner/strategies/preferences/preferred_moves.hpp"
+#include "planner/strategies/strategy.hpp"
+
+namespace strategies {
+
+/// Moves pods whose preferences (affinity and ScheduleAnyway spread) are met better elsewhere by now, where the
+/// scheduler's own scores take them there (docs/strategies/preferred-placement.md).
+class PreferredPlacement final : public Strategy {
+ public:
+  static constexpr std::string_view kName = "PreferredPlacement";
+
+  struct Args {
+    CountedPreferences counted;
+    double min_gain = 10;  ///< points, above 0 to 100
+    std::optional<std::int32_t> max_moves;
+    PodScope scope;
+    friend bool operator==(const Args&, const Args&) = default;
+
+    /// Complaints go to the object's list.
+    static Args read(api::StrictObject& args);
+  };
+
+  static constexpr std::int64_t kMostSteps = 100'000'000;  ///< of a search: looks at nodes, the same everywhere
+
+  explicit PreferredPlacement(Args args, std::int64_t most_steps = kMostSteps)
+      : args_(std::move(args)), most_steps_(most_steps) {}
+  std::string_view name() const override { return kName; }
+  StrategyPhase phase() const override { return StrategyPhase::kBalance; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
+
+ private:
+  std::vector<PodIndex> pods_with_preferences(const StrategyContext& context, const PreferenceGain& gain) const;
+  void offer(const StrategyContext& context, NominationSink& sink, const PreferenceGain& gain,
+             const std::vector<PreferredMove>& moves) const;
+
+  Args args_;
+  std::int64_t most_steps_;
+};
+
+}  // namespace strategies

@@ -1,0 +1,411 @@
+#include "planner/strategies/spread/component.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <unordered_map>
+
+#include "planner/scheduling/predicates.hpp"
+#include "planner/strategies/eviction_order.hpp"
+#include "planner/strategies/listing.hpp"
+#include "planner/strategies/spread/node_room.hpp"
+#include "planner/strategies/spread/spread_group.hpp"
+
+namespace strategies {
+namespace {
+
+using scheduling::Topology;
+
+constexpr std::size_t kMostSlots = 256;  ///< that are tried for one move
+
+const scheduling::Refusal kNowhereBetter{"NoDomainHasCapacity",
+                                         "it fits on no node where it would even out its constraints"};
+
+bool has_hard_rules(const api::Pod& pod) {
+  return std::ranges::any_of(pod.topology_spread,
+                             [](const api::TopologySpreadConstraint& each) { return !each.schedule_anyway; });
+}
+
+/// Pods that are interchangeable: on one node, with one eviction rank, counted by the same groups.
+struct Slot {
+  NodeIndex node;
+  EvictionRank rank;
+  std::vector<std::uint32_t> groups;
+  std::vector<PodIndex> pods;  ///< the next one to go at the back
+};
+
+class ComponentMoves {
+ public:
+  ComponentMoves(SpreadRun& run, const SpreadComponent& component)
+      : run_(run),
+        cluster_(run.context.cluster.base()),
+        helps_(cluster_.node_count()),
+        first_pod_(component.front().pods.front()) {
+    find_slots(component);
+    for (std::uint32_t i = 0; i < component.size(); ++i) {
+      // Where capacity is expected, pods that wait for it are taken as placed where they should be.
+      groups_.emplace_back(component[i].states, node_pods(component[i], i),
+                           run.args.node_fit ? 0 : component[i].pending);
+    }
+  }
+
+  void run() {
+    while (!is_over()) {
+      if (!(has_moves() && (advance(Openness::kForFurtherPods) || advance(Openness::kForOwnPods))) && !reconsider())
+        break;
+    }
+    if (!is_over()) report_stuck();
+  }
+
+ private:
+  enum class Outcome { kMoved, kKept, kNowhere, kUnneeded };
+  /// For whom the filter is to have a node after a move. What the first one refuses is tried again with the second one.
+  enum class Openness { kForFurtherPods, kForOwnPods };
+
+  /// A limit lets no further pod go.
+  bool is_over() const { return run_.is_stopped || is_namespace_full_; }
+  bool has_moves() const {
+    return std::ranges::any_of(groups_, [](const SpreadGroup& each) { return each.has_moves(); });
+  }
+
+  NodeIndex node_of(PodIndex pod) const { return run_.context.cluster.node_of(pod); }
+  bool is_candidate(PodIndex pod) const {
+    const NodeIndex node = node_of(pod);
+    return run_.looked_at[node] && !run_.full[node] && !run_.context.cluster.is_moved(pod) && run_.in_scope(pod);
+  }
+
+  void find_slots(const SpreadComponent& component) {
+    std::unordered_map<PodIndex, std::vector<std::uint32_t>> groups_of;
+    for (std::uint32_t i = 0; i < component.size(); ++i) {
+      for (const PodIndex pod : component[i].pods) {
+        if (is_candidate(pod)) groups_of[pod].push_back(i);
+      }
+    }
+    std::vector<PodIndex> pods;
+    for (const auto& [pod, groups] : groups_of) pods.push_back(pod);
+    std::ranges::sort(pods, std::ranges::greater{});
+    std::map<std::tuple<bool, EvictionRank, NodeIndex, std::vector<std::uint32_t>>, std::uint32_t> known;
+    for (const PodIndex pod : pods) {
+      const bool is_protected = run_.context.evictability.refusal(pod).has_value();
+      const EvictionRank rank = eviction_rank(cluster_.pod(pod));
+      std::vector<Slot>& slots = is_protected ? protected_ : slots_;
+      const auto [at, is_new] = known.emplace(std::tuple(is_protected, rank, node_of(pod), groups_of.at(pod)),
+                                              static_cast<std::uint32_t>(slots.size()));
+      if (is_new) slots.push_back({node_of(pod), rank, groups_of.at(pod), {}});
+      slots[at->second].pods.push_back(pod);
+    }
+  }
+
+  std::vector<NodePods> node_pods(const SpreadMembers& members, std::uint32_t group) const {
+    std::vector<NodePods> nodes = pods_and_room(run_.context, members, run_.args.node_fit);
+    for (const Slot& slot : slots_) {
+      const bool is_counted = std::ranges::find(slot.groups, group) != slot.groups.end();
+      if (is_counted) nodes[slot.node].movable += static_cast<std::int64_t>(slot.pods.size());
+    }
+    return nodes;
+  }
+
+  // --- one move
+
+  /// Moves a pod, or finds out that one stays. False: nothing can be moved.
+  bool advance(Openness openness) {
+    openness_ = openness;
+    if (run_.sink.is_out_of_time(first_pod_)) {
+      run_.sink.refused(first_pod_, kCycleTimeout);
+      is_namespace_full_ = true;
+      return true;
+    }
+    std::vector<std::pair<SpreadCounts, std::uint32_t>> order;  // fullness and slot
+    for (std::uint32_t i = 0; i < slots_.size(); ++i) {
+      const Slot& slot = slots_[i];
+      if (!slot.pods.empty() && !run_.full[slot.node]) order.emplace_back(counts_at(slot, slot.node), i);
+    }
+    const auto comes_later = [&](const auto& a, const auto& b) {
+      const EvictionRank& first = slots_[a.second].rank;
+      const EvictionRank& second = slots_[b.second].rank;
+      if (first != second) return second < first;
+      if (a.first != b.first) return a.first < b.first;
+      return slots_[b.second].node < slots_[a.second].node;
+    };
+    std::ranges::make_heap(order, comes_later);
+    bool some_stay = false;
+    for (std::size_t tried = 0; !order.empty() && tried < kMostSlots; order.pop_back()) {
+      std::ranges::pop_heap(order, comes_later);
+      const Outcome outcome = advance(slots_[order.back().second]);
+      if (outcome == Outcome::kMoved || is_over()) return true;
+      if (outcome == Outcome::kNowhere) ++tried;
+      some_stay = some_stay || outcome == Outcome::kKept;
+    }
+    return some_stay;
+  }
+
+  /// Moves the first pod of the slot that may leave. kKept: those that were tried stay; kUnneeded: none was.
+  Outcome advance(Slot& slot) {
+    Outcome outcome = Outcome::kUnneeded;
+    while (!slot.pods.empty() && !run_.full[slot.node] && !is_over() && comes_nearer_without(slot)) {
+      outcome = try_to_move(slot);
+      if (outcome != Outcome::kKept) return outcome;
+    }
+    return outcome;
+  }
+
+  SpreadCounts counts_at(const Slot& slot, NodeIndex node) const {
+    SpreadCounts counts{};
+    auto at = counts.begin();
+    for (const std::uint32_t group : slot.groups) at = groups_[group].copy_counts(node, at, counts.end());
+    return counts;
+  }
+
+  SpreadDistance distance_of(const Slot& slot) const {
+    SpreadDistance distance;
+    for (const std::uint32_t group : slot.groups) distance += groups_[group].distance();
+    return distance;
+  }
+  bool comes_nearer_without(const Slot& slot) const {
+    SpreadDistance without;
+    for (const std::uint32_t group : slot.groups) without += groups_[group].distance_if_taken(slot.node);
+    return without < distance_of(slot);
+  }
+
+  Outcome try_to_move(Slot& slot) {
+    const PodIndex pod = slot.pods.back();
+    const std::string reason = describe(slot);
+    begin_move(slot, pod);
+    for (const std::uint32_t group : slot.groups) take(groups_[group], slot.node);
+    const auto nodes = cluster_.nodes();
+    if (std::ranges::none_of(nodes, [&](NodeIndex node) { return helps(slot, node); })) {
+      return give_back(slot), Outcome::kNowhere;
+    }
+    if (!may_leave(run_.context, run_.sink, pod)) return stay(slot);
+    const auto target = find_target(slot, pod);
+    if (!target) {
+      run_.sink.refused_because(pod, kNowhereBetter, [&] { return why_not_better(slot, pod); });
+      return stay(slot);
+    }
+    return offer(slot, pod, reason, *target);
+  }
+
+  Outcome offer(Slot& slot, PodIndex pod, const std::string& reason, NodeIndex target) {
+    const Goal goal = [&](NodeIndex node) { return helps(slot, node); };
+    const NominationResult result =
+        run_.args.node_fit ? run_.sink.offer_towards(pod, reason, goal) : run_.sink.offer_anyway(pod, reason, goal);
+    run_.is_stopped = result == NominationResult::kTotalLimit;
+    is_namespace_full_ = result == NominationResult::kNamespaceLimit;
+    if (result == NominationResult::kNodeLimit) fill(slot.node);
+    if (result != NominationResult::kAccepted) return stay(slot);
+    const NodeIndex to = run_.trial.place(pod, target);
+    for (const std::uint32_t group : slot.groups) groups_[group].put(to);
+    slot.pods.pop_back();
+    return Outcome::kMoved;
+  }
+
+  static void take(SpreadGroup& group, NodeIndex node) {
+    group.keep(node);
+    group.remove(node);
+  }
+  void give_back(const Slot& slot) {
+    for (const std::uint32_t group : slot.groups) {
+      groups_[group].put(slot.node);
+      groups_[group].release(slot.node);
+    }
+  }
+  Outcome stay(Slot& slot) {
+    give_back(slot);
+    keep_last(slot);
+    return Outcome::kKept;
+  }
+  void keep_last(Slot& slot) {
+    for (const std::uint32_t group : slot.groups) groups_[group].keep(slot.node);
+    slot.pods.pop_back();
+    is_plan_outdated_ = true;
+  }
+  /// No further pod of the node may leave. The pod in hand is not among its movable pods.
+  void fill(NodeIndex node) {
+    run_.full[node] = true;
+    is_plan_outdated_ = true;
+  }
+
+  // --- where to
+
+  void begin_move(const Slot& slot, PodIndex pod) {
+    is_filtered_ = has_hard_rules(cluster_.pod(pod));
+    was_open_ = !is_filtered_ || has_way_in(slot);
+    before_ = distance_of(slot);
+    std::ranges::fill(helps_, Answer::kUnknown);
+  }
+
+  bool helps(const Slot& slot, NodeIndex node) {
+    if (helps_[node] == Answer::kUnknown) helps_[node] = would_help(slot, node) ? Answer::kYes : Answer::kNo;
+    return helps_[node] == Answer::kYes;
+  }
+  bool would_help(const Slot& slot, NodeIndex node) {
+    if (!takes(slot, node)) return false;
+    SpreadDistance after;
+    for (const std::uint32_t group : slot.groups) after += groups_[group].distance_if_put(node);
+    return after < before_ && (!was_open_ || !is_filtered_ || stays_open(slot, node));
+  }
+  bool takes(const Slot& slot, NodeIndex node) const {
+    return std::ranges::all_of(slot.groups, [&](std::uint32_t group) {
+      return groups_[group].node(node).room > 0 && (!is_filtered_ || groups_[group].lets_in(node));
+    });
+  }
+  /// With the pod on `node` the filter still lets pods of the workload in somewhere.
+  bool stays_open(const Slot& slot, NodeIndex node) {
+    for (const std::uint32_t group : slot.groups) groups_[group].put(node);
+    const bool is_open =
+        openness_ == Openness::kForFurtherPods ? has_way_in(slot) : hold(slot) || takes_back_each(slot);
+    for (const std::uint32_t group : slot.groups) groups_[group].remove(node);
+    return is_open;
+  }
+  /// Then each pod may come back to where it is.
+  bool hold(const Slot& slot) const {
+    return std::ranges::all_of(slot.groups, [&](std::uint32_t group) { return groups_[group].holds(); });
+  }
+  /// Whichever pod leaves, the filter has a node for its replacement.
+  bool takes_back_each(const Slot& slot) {
+    const SpreadGroup& counted = groups_[slot.groups.front()];
+    return std::ranges::all_of(cluster_.nodes(), [&](NodeIndex node) {
+      if (counted.node(node).pods == 0) return true;
+      for (const std::uint32_t group : slot.groups) groups_[group].remove(node);
+      const bool is_taken = has_way_in(slot);
+      for (const std::uint32_t group : slot.groups) groups_[group].put(node);
+      return is_taken;
+    });
+  }
+  bool has_way_in(const Slot& slot) {
+    const auto nodes = static_cast<NodeIndex>(cluster_.node_count());
+    for (NodeIndex i = 0; i < nodes; ++i) {
+      const NodeIndex node = (way_in_ + i) % nodes;
+      if (!takes(slot, node)) continue;
+      way_in_ = node;
+      return true;
+    }
+    return false;
+  }
+
+  /// What keeps the pod, which is taken off its node, from the nodes that help; "": none of them helps.
+  std::string why_not_better(const Slot& slot, PodIndex pod) {
+    if (!run_.args.node_fit) return {};
+    const auto is_better = [&](NodeIndex node) { return helps(slot, node); };
+    return scheduling::misfits_of(run_.trial.cluster(), pod, run_.context.evictability.fit_level(), is_better).text();
+  }
+
+  /// Of the nodes that help and that the pod fits, one in the emptiest domains; ties by the number of pods, then by
+  /// name.
+  std::optional<NodeIndex> find_target(const Slot& slot, PodIndex pod) {
+    using Key = std::tuple<SpreadCounts, std::int64_t, NodeIndex>;
+    const auto& pods = run_.trial.cluster().used().column(scheduling::kPodsIndex);
+    std::shared_ptr<const scheduling::FitQuery> query;
+    if (run_.args.node_fit) {
+      query = run_.trial.cluster().fit_query(pod, run_.context.evictability.fit_level());
+    }
+    std::vector<Key> order;
+    for (const NodeIndex node : cluster_.nodes()) {
+      if (takes(slot, node)) order.emplace_back(counts_at(slot, node), pods[node], node);
+    }
+    std::ranges::make_heap(order, std::ranges::greater{});
+    for (; !order.empty(); order.pop_back()) {
+      std::ranges::pop_heap(order, std::ranges::greater{});
+      const NodeIndex node = std::get<NodeIndex>(order.back());
+      if (helps(slot, node) && (!query || query->fits(node))) return node;
+    }
+    return std::nullopt;
+  }
+
+  // --- when nothing moves
+
+  /// Plans anew when pods stay that were to leave, else goes for another outcome that is as near.
+  bool reconsider() {
+    if (is_plan_outdated_) {
+      is_plan_outdated_ = false;
+      drop_full_nodes();
+      for (SpreadGroup& group : groups_) group.plan();
+      return true;
+    }
+    return has_moves() && std::ranges::any_of(groups_, [](SpreadGroup& group) { return group.plan_otherwise(); });
+  }
+  void drop_full_nodes() {
+    for (Slot& slot : slots_) {
+      while (run_.full[slot.node] && !slot.pods.empty()) keep_last(slot);
+    }
+    is_plan_outdated_ = false;
+  }
+
+  /// Pods that stay in domains above their limits.
+  void report_stuck() {
+    for (const std::vector<Slot>* slots : {&slots_, &protected_}) report_stuck(*slots);
+  }
+  void report_stuck(const std::vector<Slot>& slots) {
+    for (const Slot& slot : slots) {
+      if (run_.full[slot.node] || broken_rule(slot) == nullptr) continue;
+      for (auto pod = slot.pods.rbegin(); pod != slot.pods.rend(); ++pod) {
+        if (!may_leave(run_.context, run_.sink, *pod)) continue;
+        run_.sink.refused_because(*pod, kNowhereBetter, [&] {
+          begin_move(slot, *pod);
+          for (const std::uint32_t group : slot.groups) groups_[group].remove(slot.node);
+          std::string why = why_not_better(slot, *pod);
+          for (const std::uint32_t group : slot.groups) groups_[group].put(slot.node);
+          return why;
+        });
+      }
+    }
+  }
+
+  /// The rule whose domain of the node is furthest above its limit; nullptr: none is above it.
+  const SpreadState* broken_rule(const Slot& slot) const {
+    const SpreadState* broken = nullptr;
+    std::int64_t most = 0;
+    for (const std::uint32_t group : slot.groups) {
+      for (const SpreadState* state : groups_[group].states()) {
+        const std::uint32_t domain = state->domain_of(slot.node);
+        if (domain == Topology::kNone || state->count(domain) - state->limit() <= most) continue;
+        most = state->count(domain) - state->limit();
+        broken = state;
+      }
+    }
+    return broken;
+  }
+
+  std::string describe(const Slot& slot) const {
+    const SpreadState* state = broken_rule(slot);
+    if (state == nullptr) return "its move makes capacity for pods that break their topology spread constraints";
+    const api::TopologySpreadConstraint& constraint = *state->rule().constraint;
+    const std::uint32_t domain = state->domain_of(slot.node);
+    return fmt::format("{} {} holds {} pods of its kind, {} are allowed by maxSkew {}", constraint.topology_key,
+                       state->domains().topology->domain_names[domain], state->count(domain), state->limit(),
+                       constraint.max_skew);
+  }
+
+  enum class Answer : std::uint8_t { kUnknown, kYes, kNo };
+
+  SpreadRun& run_;
+  const scheduling::ClusterSnapshot& cluster_;
+  std::vector<Slot> slots_;
+  std::vector<Slot> protected_;  ///< pods that may not leave
+  std::vector<SpreadGroup> groups_;
+  bool is_plan_outdated_ = false;
+  bool is_namespace_full_ = false;  ///< or out of time
+  NodeIndex way_in_ = 0;            ///< where the filter let a pod in last
+  // The move in hand.
+  bool is_filtered_ = false;  ///< the pod has DoNotSchedule rules
+  bool was_open_ = true;      ///< has_way_in() before it
+  SpreadDistance before_{};
+  Openness openness_ = Openness::kForFurtherPods;
+  std::vector<Answer> helps_;  ///< by node
+  PodIndex first_pod_;         ///< all pods are of its namespace
+};
+
+}  // namespace
+
+void even_out(SpreadRun& run, const SpreadComponent& component) {
+  const auto holds = [](const SpreadState* state) { return state->excess() == 0; };
+  if (std::ranges::all_of(component,
+                          [&](const SpreadMembers& each) { return std::ranges::all_of(each.states, holds); }))
+    return;
+  ComponentMoves(run, component).run();
+}
+
+}  // namespace strategies

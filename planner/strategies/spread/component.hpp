@@ -1,0 +1,43 @@
+#pragma once
+
+#include <vector>
+
+#include "planner/snapshot/cached_selector.hpp"
+#include "planner/strategies/spread/remove_pods_violating_topology_spread_constraint.hpp"
+#include "planner/strategies/spread/state.hpp"
+#include "planner/strategies/strategy.hpp"
+#include "planner/strategies/trial.hpp"
+
+namespace strategies {
+
+/// What all components of one run share.
+struct SpreadRun {
+  const StrategyContext& context;
+  NominationSink& sink;
+  const RemovePodsViolatingTopologySpreadConstraint::Args& args;
+  scheduling::CachedSelector in_scope;
+  Trial trial;
+  std::vector<bool> looked_at;  ///< by node
+  std::vector<bool> full;       ///< by node: at its limit
+  bool is_stopped = false;      ///< at the total limit
+};
+
+/// Rules that count the same pods.
+struct SpreadMembers {
+  std::vector<SpreadState*> states;
+  std::vector<PodIndex> pods;
+  std::int64_t pending = 0;  ///< further pods, on no node yet
+};
+
+/// Rules of one namespace that share pods, directly or through other rules.
+using SpreadComponent = std::vector<SpreadMembers>;
+
+/// Offers pods until all rules of the component hold, or no move that the scheduler allows brings that nearer. Each
+/// move shortens the distance (SpreadDistance) of all rules that count the pod; where all rules count the same pods and
+/// their domains are nested, the distance is the fewest moves that are left. The scheduler's filter lets the
+/// replacement in with the pods of that moment. No move leads to a state in which a rule is broken and the filter has
+/// no node for a further pod. Lowest eviction rank first, then from the fullest domains. A move costs O(pods + nodes *
+/// rules).
+void even_out(SpreadRun& run, const SpreadComponent& component);
+
+}  // namespace strategies

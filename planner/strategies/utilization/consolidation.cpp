@@ -1,0 +1,217 @@
+#include "planner/strategies/utilization/consolidation.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+#include "planner/scheduling/predicates.hpp"
+#include "planner/strategies/eviction_order.hpp"
+#include "planner/strategies/listing.hpp"
+
+namespace strategies {
+namespace {
+
+using scheduling::kNoNode;
+using scheduling::Overlay;
+using scheduling::Refusal;
+
+class Consolidation {
+ public:
+  Consolidation(const StrategyContext& context, NominationSink& sink, const ConsolidationRules& rules)
+      : context_(context),
+        sink_(sink),
+        rules_(rules),
+        trial_(context.cluster),
+        takes_(context.cluster.base().node_count(), false),
+        took_(context.cluster.base().node_count(), false) {
+    // The fullest first: others in order, then the sources from the back.
+    const auto node_of = std::mem_fn(&NodeUsage::node);
+    std::transform(rules.others.begin(), rules.others.end(), std::back_inserter(order_), node_of);
+    std::transform(rules.sources.rbegin(), rules.sources.rend(), std::back_inserter(order_), node_of);
+    std::erase_if(order_, [&](NodeIndex node) { return context.cluster.base().node(node).unschedulable; });
+    for (const NodeIndex node : order_) takes_[node] = true;
+  }
+
+  void run() {
+    if (!rules_.taint.empty() && sink_.avoid(rules_.taint, {})) return run_tainted();
+    for (const NodeUsage& source : rules_.sources) {
+      if (!may_be_emptied(source.node)) continue;
+      takes_[source.node] = false;  // emptier ones than the next source, and itself, take nothing from here on
+      if (took_[source.node]) {
+        takes_[source.node] = true;
+        continue;
+      }
+      if (!empty(source.node)) return;
+    }
+  }
+
+ private:
+  /// First which nodes can be emptied at all, so that the scheduler can be kept off all of them, and off those that are
+  /// empty. Nodes that stay anyway take pods.
+  void run_tainted() {
+    std::vector<NodeIndex> closed = choose();
+    const std::vector<NodeIndex> chosen = closed;
+    for (const NodeUsage& source : rules_.sources) {
+      if (pods_to_move(source.node).empty()) closed.push_back(source.node);
+    }
+    sink_.avoid(rules_.taint, closed);
+    for (const NodeIndex node : closed) takes_[node] = false;
+    for (const NodeIndex node : chosen) {
+      if (!empty(node)) return;
+    }
+  }
+
+  /// As run() would empty them if the scheduler went along.
+  std::vector<NodeIndex> choose() {
+    std::vector<NodeIndex> chosen;
+    std::vector<std::pair<PodIndex, NodeIndex>> placed;
+    for (const NodeUsage& source : rules_.sources) {
+      if (took_[source.node] || !may_be_emptied(source.node)) continue;
+      takes_[source.node] = false;
+      const std::vector<PodIndex> pods = pods_to_move(source.node);
+      std::vector<NodeIndex> places;
+      if (pods.empty() || !place_all(pods, places)) continue;
+      chosen.push_back(source.node);
+      for (std::size_t i = 0; i < pods.size(); ++i) placed.emplace_back(pods[i], places[i]);
+      for (const NodeIndex to : places) took_[to] = true;
+    }
+    for (const auto& [pod, place] : placed) take_back(pod, place);
+    took_.assign(took_.size(), false);
+    for (const NodeIndex node : order_) takes_[node] = true;
+    return chosen;
+  }
+
+  /// False: nothing is gained by it, which is told.
+  bool may_be_emptied(NodeIndex source) {
+    const auto objection = context_.evictability.refusal_to_empty(source);
+    if (!objection) return true;
+    const std::vector<PodIndex> pods = pods_to_move(source);
+    if (!pods.empty()) sink_.refused(pods.front(), *objection);
+    return false;
+  }
+
+  /// Neither pods that go with their node nor those that are on their way out.
+  std::vector<PodIndex> pods_to_move(NodeIndex source) const {
+    std::vector<PodIndex> pods = pods_on(context_, source, PodStates::kActive);
+    std::erase_if(pods, [&](PodIndex pod) { return is_no_work(context_.cluster.base(), pod); });
+    sort_for_eviction(pods, context_.cluster.base());
+    return pods;
+  }
+
+  /// False: the cycle's total limit is reached.
+  bool empty(NodeIndex source) {
+    const std::vector<PodIndex> pods = pods_to_move(source);
+    std::vector<NodeIndex> places;
+    if (!place_all(pods, places)) return true;
+    return offer_all_of(source, pods, places);
+  }
+
+  /// Tries every pod on the trial overlay. False: one has to stay; it is reported and the trial taken back.
+  bool place_all(const std::vector<PodIndex>& pods, std::vector<NodeIndex>& places) {
+    for (const PodIndex pod : pods) {
+      auto refusal = objection_to(pod);
+      const auto place = refusal ? std::nullopt : find_place(pod);
+      if (refusal || !place) {
+        const auto& no_place = Refusal{"NodeCannotBeEmptied", "no node that takes pods takes it, so its node stays"};
+        sink_.refused_because(pod, refusal.value_or(no_place),
+                              [&] { return refusal ? std::string() : why_no_place(pod); });
+        for (std::size_t i = 0; i < places.size(); ++i) take_back(pods[i], places[i]);
+        return false;
+      }
+      settle(pod, *place);
+      places.push_back(*place);
+    }
+    return true;
+  }
+
+  void settle(PodIndex pod, NodeIndex to) {
+    if (rules_.load != nullptr) rules_.load->move(pod, context_.cluster.base().node_of(pod), to);
+    trial_.move(pod, to);
+  }
+  void take_back(PodIndex pod, NodeIndex from) {
+    if (rules_.load != nullptr) rules_.load->move(pod, from, context_.cluster.base().node_of(pod));
+    trial_.restore(pod);
+  }
+
+  bool has_capacity_for_load(PodIndex pod, NodeIndex node) const {
+    if (rules_.load == nullptr) return true;
+    for (std::size_t r = 0; r < rules_.most_percent.size(); ++r) {
+      const auto share = rules_.load->share(pod, node, r);
+      if (!share || rules_.load->percent(node, r) + *share > rules_.most_percent[r]) return false;
+    }
+    return true;
+  }
+
+  std::optional<Refusal> objection_to(PodIndex pod) const {
+    const api::Pod& object = context_.cluster.base().pod(pod);
+    if (rules_.wants && !rules_.wants(object)) {
+      return Refusal{"NodeCannotBeEmptied", "evictionModes leaves it where it is, so its node cannot be emptied whole"};
+    }
+    const std::string& ns = object.meta.ns;
+    if (std::ranges::find(rules_.excluded_namespaces, ns) != rules_.excluded_namespaces.end()) {
+      return Refusal{"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
+    }
+    if (auto refusal = protection_of(context_, sink_, pod)) return refusal;
+    return context_.evictability.refusal_before_eviction(pod, context_.cluster);
+  }
+
+  /// Begins where the last pod went: the fuller nodes before it are full by then, or nearly so.
+  std::optional<NodeIndex> find_place(PodIndex pod) {
+    const scheduling::FitQuery query(trial_, pod, context_.evictability.fit_level());
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      const std::size_t at = (hint_ + i) % order_.size();
+      if (!takes_[order_[at]] || !has_capacity_for_load(pod, order_[at]) || !query.fits(order_[at])) continue;
+      hint_ = at;
+      return order_[at];
+    }
+    return std::nullopt;
+  }
+
+  /// REQUIRES: the pods before it in the node are where they were placed.
+  std::string why_no_place(PodIndex pod) const {
+    const scheduling::FitQuery query(trial_, pod, context_.evictability.fit_level());
+    scheduling::Misfits misfits(context_.cluster.base());
+    for (const NodeIndex node : context_.nodes) {
+      if (node == context_.cluster.base().node_of(pod) || misfits.nodes() == scheduling::kMostAsked) continue;
+      auto refusal = query.refusal_beside_room(node);
+      if (!refusal && !takes_[node]) refusal = Refusal{"NodeTakesNoPods", "the node is to be emptied itself"};
+      if (!refusal) refusal = query.refusal(node);
+      if (!refusal && !has_capacity_for_load(pod, node)) refusal = Refusal{"AboveTarget", "its load would be too high"};
+      if (refusal) misfits.add(node, *refusal);
+    }
+    return misfits.text();
+  }
+
+  bool offer_all_of(NodeIndex source, const std::vector<PodIndex>& pods, const std::vector<NodeIndex>& places) {
+    const Goal goal = [&](NodeIndex to) { return to != source && takes_[to]; };  // places[] shows that the load fits
+    const NominationResult result = sink_.offer_whole(pods, std::string(kEmptiedWhole), goal);
+    if (result != NominationResult::kAccepted) {
+      for (std::size_t i = 0; i < pods.size(); ++i) take_back(pods[i], places[i]);
+      return result != NominationResult::kTotalLimit;
+    }
+    for (std::size_t i = 0; i < pods.size(); ++i) {
+      const NodeIndex to = placement_of(context_, pods[i]).value_or(places[i]);
+      take_back(pods[i], places[i]);
+      settle(pods[i], to);
+      took_[to] = true;
+    }
+    return true;
+  }
+
+  const StrategyContext& context_;
+  NominationSink& sink_;
+  const ConsolidationRules& rules_;
+  Overlay trial_;                 ///< the cluster with everything done so far
+  std::vector<NodeIndex> order_;  ///< nodes that may take pods, the fullest first
+  std::size_t hint_ = 0;          ///< place in `order_` where the last pod went
+  std::vector<bool> takes_;       ///< by node: may take pods now
+  std::vector<bool> took_;        ///< by node: pods are on their way there
+};
+
+}  // namespace
+
+void consolidate(const StrategyContext& context, NominationSink& sink, const ConsolidationRules& rules) {
+  Consolidation(context, sink, rules).run();
+}
+
+}  // namespace strategies

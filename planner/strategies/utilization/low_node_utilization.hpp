@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/json/strict_object.hpp"
+#include "api/meta/well_known.hpp"
+#include "planner/strategies/common_args.hpp"
+#include "planner/strategies/load/node_pools.hpp"
+#include "planner/strategies/strategy.hpp"
+#include "planner/strategies/utilization/move_rules.hpp"
+#include "planner/strategies/utilization/node_classes.hpp"
+#include "planner/strategies/utilization/usage_args.hpp"
+
+namespace strategies {
+
+/// Moves pods from overutilized nodes while underutilized ones have free capacity, by requests or, with
+/// metricsUtilization, by measured usage (upstream-semantics.md#low-node-utilization). With `usage`, and with
+/// metricsUtilization but for Compatibility::kUpstream, it levels the measured load in its own way: level_load().
+class LowNodeUtilization final : public Strategy {
+ public:
+  static constexpr std::string_view kName = "LowNodeUtilization";
+
+  struct Args {
+    Thresholds thresholds;             ///< of nodes in no pool; empty: these are left alone
+    std::int32_t number_of_nodes = 0;  ///< act only when more nodes than this are underutilized
+    std::vector<std::string> excluded_namespaces;
+    std::optional<std::uint32_t> evictions_per_node;
+    std::optional<scheduling::UsageNeed> metrics;  ///< metricsUtilization
+    std::optional<UsageArgs> usage;                ///< with neither: by requests
+    std::vector<NodePool> pools;
+    friend bool operator==(const Args&, const Args&) = default;
+
+    /// Complaints go to the object's list.
+    static Args read(api::StrictObject& args);
+  };
+
+  explicit LowNodeUtilization(Args args) : args_(std::move(args)) {}
+  std::string_view name() const override { return kName; }
+  StrategyPhase phase() const override { return StrategyPhase::kBalance; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
+  std::vector<scheduling::UsageNeed> usage_needs() const override;
+  std::string_view soft_taint() const override {
+    return args_.usage && args_.usage->soft_taint ? api::well_known::kLoadedTaint : std::string_view();
+  }
+  std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
+
+ private:
+  /// Whose figures the own mode goes by; nullopt: it does not go by measured load.
+  std::optional<UsageArgs> measured_by(const StrategyContext& context) const;
+  base::Status level(const StrategyContext& context, NominationSink& sink, const UsageArgs& usage) const;
+  base::Status balance_pools(const StrategyContext& context, NominationSink& sink, const UsageView& usage) const;
+  base::Status balance(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+                       const PoolNodes& pool, NodeClassification& classes) const;
+  /// "": there are nodes to relieve, and nodes that may take.
+  std::string why_idle(const MoveRules& rules, std::size_t judged, const NodeClassification& classes) const;
+  std::vector<std::string> tracked(const Thresholds& thresholds) const;
+  void relieve(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+               const std::vector<std::string>& resources, std::size_t thresholds, MoveRules rules) const;
+  void relieve_upstream(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+                        const std::vector<std::string>& resources, MoveRules rules) const;
+
+  Args args_;
+};
+
+}  // namespace strategies

@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/json/json_access.hpp"
+#include "api/meta/well_known.hpp"
+#include "simulator/behaviour.hpp"
+#include "simulator/eviction_request/sync.hpp"
+#include "simulator/pod_facts.hpp"
+
+/// What responders do with their turn: the default one (imperative) and the scripted ones.
+
+namespace simulator::native {
+namespace {
+
+using api::Json;
+
+constexpr base::minutes kHeartbeatAtLeastEvery{3};
+constexpr base::seconds kHeartbeatAtMostEvery{5};
+
+std::string_view without_blanks(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\n");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
+}
+
+std::vector<std::string_view> pieces(std::string_view text, char separator) {
+  std::vector<std::string_view> found;
+  while (!text.empty()) {
+    const auto at = text.find(separator);
+    if (const auto piece = without_blanks(text.substr(0, at)); !piece.empty()) found.push_back(piece);
+    text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
+  }
+  return found;
+}
+
+ResponderScript parse_items(std::string_view text) {
+  ResponderScript script;
+  for (const std::string_view item : pieces(text, ',')) {
+    const auto equals = item.find('=');
+    const std::string_view key = item.substr(0, equals);
+    const auto value = equals == std::string_view::npos
+                           ? std::nullopt
+                           : behaviour::parse_duration(without_blanks(item.substr(equals + 1)));
+    if (key == "silent") script.act = ResponderScript::Act::kSilent;
+    if (key == "evict") script.act = ResponderScript::Act::kEvict;
+    if (key == "decline") script.act = ResponderScript::Act::kDecline;
+    if ((key == "evict" || key == "decline") && value) script.after = *value;
+    if (key == "heartbeat" && value) script.heartbeat = std::max<base::Duration>(*value, base::seconds(1));
+    if (key == "eta") script.eta = value;
+  }
+  return script;
+}
+
+Json stamped(const Json& active, base::TimePoint now, const std::string& message) {
+  Json entry = active;
+  entry["heartbeatTime"] = base::format_time(now);
+  if (!message.empty()) entry["message"] = message;
+  return entry;
+}
+
+Json completed(const Json& active, base::TimePoint now, const std::string& message) {
+  Json entry = stamped(active, now, message);
+  entry["completionTime"] = base::format_time(now);
+  entry.erase("expectedCompletionTime");
+  return entry;
+}
+
+bool is_nobodys_to_evict(const Json& pod) {
+  return facts_of(pod).controller_kind == "DaemonSet" || behaviour::is_set(pod, api::well_known::kMirrorAnnotation);
+}
+
+/// The next heartbeat is due, or something is to be told and the last one is not too fresh.
+bool may_report(const Json& active, const ResponderMemory& memory, base::TimePoint now) {
+  const auto last = time_at(active, {"heartbeatTime"});
+  if (!last || now >= *last + kHeartbeatAtLeastEvery) return true;
+  return !memory.message.empty() && memory.message != api::text_at(active, {"message"}) &&
+         now >= *last + kHeartbeatAtMostEvery;
+}
+
+}  // namespace
+
+ResponderScript responder_script(const Json& pod, std::string_view responder) {
+  const std::string text = api::text_at(pod, {"metadata", "annotations", behaviour::kResponders});
+  std::string_view general;
+  for (const std::string_view entry : pieces(text, ';')) {
+    const auto colon = entry.find(':');
+    if (colon == std::string_view::npos) {
+      general = entry;
+    } else if (without_blanks(entry.substr(0, colon)) == responder) {
+      return parse_items(entry.substr(colon + 1));
+    }
+  }
+  return parse_items(general);
+}
+
+ResponderStep imperative_step(const Json& active, const Json* pod, const ResponderMemory& memory, base::TimePoint now) {
+  ResponderStep step;
+  if (active.contains("completionTime")) return step;
+  if (!pod || facts_of(*pod).is_terminal()) {
+    step.entry = completed(active, now, "the pod is gone");
+    return step;
+  }
+  if (is_nobodys_to_evict(*pod)) return step;
+  const bool terminating = is_terminating(*pod);
+  if (!terminating) {
+    step.post_eviction = !memory.next_try || now >= *memory.next_try;
+    step.due = memory.next_try;
+  }
+  if (may_report(active, memory, now)) {
+    step.entry = stamped(active, now, memory.message);
+    const auto ends = time_at(*pod, {"metadata", "deletionTimestamp"});
+    if (terminating && ends && *ends > now) step.entry["expectedCompletionTime"] = base::format_time(*ends);
+  }
+  const auto last = step.entry.is_null() ? time_at(active, {"heartbeatTime"}) : std::optional(now);
+  const base::TimePoint beat = last.value_or(now) + kHeartbeatAtLeastEvery;
+  step.due = step.due && *step.due > now ? std::min(*step.due, beat) : beat;
+  return step;
+}
+
+ResponderStep scripted_step(const Json& active, const Json* pod, const ResponderScript& script, base::TimePoint now) {
+  ResponderStep step;
+  const auto start = time_at(active, {"startTime"});
+  if (active.contains("completionTime") || !start || script.act == ResponderScript::Act::kSilent) return step;
+  if (!pod || facts_of(*pod).is_terminal()) {
+    step.entry = completed(active, now, "the pod is gone");
+    return step;
+  }
+  const base::TimePoint acts_at = *start + script.after;
+  if (now >= acts_at && script.act == ResponderScript::Act::kDecline) {
+    step.entry = completed(active, now, "declined: somebody else, please");
+    return step;
+  }
+  step.delete_pod = now >= acts_at && !is_terminating(*pod);
+  const auto last = time_at(active, {"heartbeatTime"});
+  if (!last || now >= *last + script.heartbeat) {
+    step.entry = stamped(active, now, "at work");
+    if (script.eta && *start + *script.eta > now)
+      step.entry["expectedCompletionTime"] = base::format_time(*start + *script.eta);
+  }
+  const base::TimePoint beat = (step.entry.is_null() ? *last : now) + script.heartbeat;
+  step.due = acts_at > now ? std::min(acts_at, beat) : beat;
+  return step;
+}
+
+}  // namespace simulator::native

@@ -1,0 +1,97 @@
+#include "telemetry/audit/chain.hpp"
+
+#include <fmt/format.h>
+
+namespace audit {
+namespace {
+
+/// A torn end is one line, seldom a few.
+constexpr std::size_t kMaxUnexplained = std::size_t{1} << 20;
+
+std::string detail_of(const Record& record, std::string_view key) {
+  const auto at = record.detail.find(std::string(key));
+  return at == record.detail.end() ? std::string() : at->second;
+}
+
+bool vouches_for(const Record& record, std::string_view torn) {
+  return record.action == action::kLogOpened && detail_of(record, kTornBytes) == std::to_string(torn.size()) &&
+         detail_of(record, kTornSha256) == signing::sha256(torn);
+}
+
+}  // namespace
+
+void vouch_for(const Torn& torn, Record& record) {
+  record.detail[std::string(kTornBytes)] = std::to_string(torn.bytes);
+  record.detail[std::string(kTornSha256)] = torn.sha256;
+}
+
+Tail read_tail(std::string_view bytes) {
+  Tail tail;
+  tail.ends_with_newline = bytes.empty() || bytes.back() == '\n';
+  std::string_view rest = tail.ends_with_newline && !bytes.empty() ? bytes.substr(0, bytes.size() - 1) : bytes;
+  const std::string_view whole = rest;
+  while (!rest.empty()) {
+    const std::size_t newline = rest.rfind('\n');
+    const std::size_t begin = newline == std::string_view::npos ? 0 : newline + 1;
+    if (auto parsed = parse_line(rest.substr(begin))) {
+      tail.last = *std::move(parsed);
+      if (rest.size() < whole.size()) tail.torn = std::string(whole.substr(rest.size() + 1));
+      return tail;
+    }
+    rest = newline == std::string_view::npos ? std::string_view() : rest.substr(0, newline);
+  }
+  if (!bytes.empty()) tail.torn = std::string(whole);
+  return tail;
+}
+
+std::string ChainChecker::feed(std::string_view line) {
+  const auto parsed = parse_line(line);
+  if (parsed) return check(*parsed);
+  keep(line, parsed.error().message);
+  return {};
+}
+
+void ChainChecker::keep(std::string_view line, std::string why) {
+  if (!unexplained_) {
+    why_ = std::move(why);
+    unexplained_ = std::string(line.substr(0, kMaxUnexplained));
+  } else if (unexplained_->size() < kMaxUnexplained) {
+    *unexplained_ += '\n';
+    *unexplained_ += line;
+  }
+}
+
+std::string ChainChecker::check(const ParsedLine& line) {
+  if (unexplained_ && !vouches_for(line.record, *unexplained_)) return "no record: " + why_;
+  unexplained_.reset();
+  if (!line.intact()) {
+    return fmt::format("the record was changed: its content has the hash {}, it claims {}",
+                       signing::sha256(canonical(line.record)), line.hash);
+  }
+  if (std::string complaint = check_link(line); !complaint.empty()) return complaint;
+  head_ = line.head();
+  ++records_;
+  return {};
+}
+
+std::string ChainChecker::check_link(const ParsedLine& line) {
+  const Record& record = line.record;
+  if (records_ == 0) {
+    first_seq_ = record.seq;
+    return record.seq == 1 && record.prev_hash != Head{}.hash ? "record 1 must build on 64 zeros" : "";
+  }
+  if (record.seq > head_.seq + 1) {
+    return fmt::format("records {} to {} are missing", head_.seq + 1, record.seq - 1);
+  }
+  if (record.seq <= head_.seq) {
+    return fmt::format("record {} follows record {}: lines were moved or repeated, or another chain goes on here",
+                       record.seq, head_.seq);
+  }
+  if (record.prev_hash == head_.hash) return {};
+  return fmt::format(
+      "it does not build on the record before it, whose hash is {}: that one was replaced, or another "
+      "chain goes on here",
+      head_.hash);
+}
+
+}  // namespace audit

@@ -1,0 +1,56 @@
+#include "telemetry/audit/signed_head.hpp"
+
+#include "base/crypto/hash.hpp"
+
+namespace audit {
+namespace {
+
+constexpr std::string_view kPurpose = "evacuator.dev/audit-head/v1";
+constexpr const char* kKeyId = "key";
+constexpr const char* kSignature = "signature";
+
+std::string detail_of(const Record& record, const char* key) {
+  const auto at = record.detail.find(key);
+  return at == record.detail.end() ? std::string() : at->second;
+}
+
+/// `record` stands right after `head`.
+std::string sign(const Record& record, const Head& head, const signing::Key& key) {
+  return key.sign(kPurpose, {record.object.name, record.actor, std::to_string(head.seq), head.hash,
+                             base::format_micro_time(record.time)});
+}
+
+const signing::Key* find_key(const std::vector<signing::KeyRing>& keys, std::string_view id) {
+  for (const signing::KeyRing& ring : keys) {
+    if (const signing::Key* key = ring.find(id)) return key;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Record signed_head(const Head& head, std::string_view sink, const std::string& actor, base::TimePoint now,
+                   const signing::Key& key) {
+  Record record;
+  record.time = now;
+  record.actor = actor;
+  record.action = action::kHeadSigned;
+  record.object.kind = "AuditLog";
+  record.object.name = sink;
+  record.decision = decision::kNoted;
+  record.reason = "Signed";
+  record = bounded(std::move(record));  // what is signed is what will be read
+  record.detail[kKeyId] = key.id();
+  record.detail[kSignature] = sign(record, head, key);
+  return record;
+}
+
+HeadProof prove_head(const Record& record, const std::vector<signing::KeyRing>& keys) {
+  if (record.action != action::kHeadSigned) return HeadProof::kNone;
+  const signing::Key* key = find_key(keys, detail_of(record, kKeyId));
+  if (key == nullptr) return HeadProof::kUnknownKey;
+  const std::string wanted = sign(record, {record.seq - 1, record.prev_hash}, *key);
+  return signing::equal_in_constant_time(wanted, detail_of(record, kSignature)) ? HeadProof::kGood : HeadProof::kForged;
+}
+
+}  // namespace audit

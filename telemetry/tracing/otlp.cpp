@@ -1,0 +1,99 @@
+#include "telemetry/tracing/otlp.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "api/json/json.hpp"
+#include "api/json/json_access.hpp"
+#include "base/text.hpp"
+
+namespace tracing {
+namespace {
+
+using api::Json;
+
+constexpr int kStatusError = 2;
+
+Json text_value(std::string_view text) { return {{"stringValue", base::short_text(text, kLongestText)}}; }
+
+Json value_json(const Attribute& attribute) {
+  return std::visit(
+      [](const auto& value) -> Json {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, std::string>) return text_value(value);
+        if constexpr (std::is_same_v<T, std::int64_t>) return {{"intValue", std::to_string(value)}};
+        if constexpr (std::is_same_v<T, double>) return {{"doubleValue", value}};
+        if constexpr (std::is_same_v<T, bool>) return {{"boolValue", value}};
+      },
+      attribute.value);
+}
+
+Json attributes_json(std::span<const Attribute> attributes) {
+  Json list = Json::array();
+  for (const Attribute& each : attributes) list.push_back({{"key", each.key}, {"value", value_json(each)}});
+  return list;
+}
+
+/// 64-bit numbers are texts in the JSON of protobuf.
+std::string nanoseconds(base::TimePoint time) {
+  const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+  return std::to_string(std::max<std::int64_t>(since, 0));
+}
+
+void add_links(const Span& span, Json& json) {
+  if (span.links.empty()) return;
+  json["links"] = Json::array();
+  for (const SpanLink& each : std::span(span.links).first(std::min(span.links.size(), kMostLinks)))
+    json["links"].push_back({{"traceId", each.trace_id}, {"spanId", each.span_id}});
+  if (span.links.size() > kMostLinks) json["droppedLinksCount"] = span.links.size() - kMostLinks;
+}
+
+Json span_json(const Span& span) {
+  const auto attributes = std::span(span.attributes).first(std::min(span.attributes.size(), kMostAttributes));
+  Json json = {{"traceId", span.trace_id},
+               {"spanId", span.id},
+               {"name", base::short_text(span.name, kLongestText)},
+               {"kind", static_cast<int>(span.kind)},
+               {"startTimeUnixNano", nanoseconds(span.start)},
+               {"endTimeUnixNano", nanoseconds(std::max(span.start, span.end))},
+               {"attributes", attributes_json(attributes)}};
+  if (!span.parent.empty()) json["parentSpanId"] = span.parent;
+  if (span.attributes.size() > kMostAttributes)
+    json["droppedAttributesCount"] = span.attributes.size() - kMostAttributes;
+  add_links(span, json);
+  if (!span.problem.empty())
+    json["status"] = {{"code", kStatusError}, {"message", base::short_text(span.problem, kLongestText)}};
+  return json;
+}
+
+}  // namespace
+
+std::string encode_otlp(const Resource& resource, std::span<const Span> spans) {
+  const std::vector<Attribute> who = {{"service.name", std::string("evacuator")},
+                                      {"service.version", resource.version},
+                                      {"service.instance.id", resource.instance},
+                                      {"k8s.namespace.name", resource.ns}};
+  Json list = Json::array();
+  for (const Span& each : spans) list.push_back(span_json(each));
+  Json scope = {{"scope", {{"name", "evacuator"}, {"version", resource.version}}}, {"spans", std::move(list)}};
+  Json of_resource = {{"resource", {{"attributes", attributes_json(who)}}},
+                      {"scopeSpans", Json::array({std::move(scope)})}};
+  return Json{{"resourceSpans", Json::array({std::move(of_resource)})}}.dump(-1, ' ', false,
+                                                                             Json::error_handler_t::replace);
+}
+
+std::int64_t rejected_spans(std::string_view answer) {
+  const Json json = Json::parse(answer, nullptr, false);
+  if (!json.is_object()) return 0;
+  if (const auto number = api::number_at(json, {"partialSuccess", "rejectedSpans"}))
+    return std::max<std::int64_t>(*number, 0);
+  const std::string text = api::text_at(json, {"partialSuccess", "rejectedSpans"});
+  std::int64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole ? std::max<std::int64_t>(count, 0) : 0;
+}
+
+}  // namespace tracing

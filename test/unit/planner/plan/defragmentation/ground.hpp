@@ -1,0 +1,94 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "planner/plan/plan_builder.hpp"
+#include "planner/strategies/defragmentation/node_choice.hpp"
+#include "planner/strategies/defragmentation/packing.hpp"
+#include "planner/strategies/defragmentation/realization.hpp"
+#include "test/builders/cluster.hpp"
+
+namespace planning {
+
+/// Everything that a search decides on.
+class DefragmentationGround {
+ public:
+  explicit DefragmentationGround(const builders::ClusterBuilder& cluster)
+      : cluster_(cluster.build()),
+        nodes_(cluster_->nodes().begin(), cluster_->nodes().end()),
+        evictability_(spec_.evictability, *cluster_, builders::kNoon, errors_, spec_.compatibility),
+        builder_(input_, evictability_, nodes_, plan_) {
+    builder_.begin("Defragmentation");
+  }
+
+  const strategies::DefragmentationProblem& problem() const { return problem_; }
+  std::unique_ptr<strategies::Rehearsal> rehearse() const { return builder_.rehearse(); }
+  scheduling::NodeIndex node(std::string_view name) const { return cluster_->find_node(name).value(); }
+
+  std::vector<std::string> chosen(std::size_t most_moves = SIZE_MAX) {
+    const strategies::Capacities capacities(problem_);
+    return names_of(strategies::choose_nodes(problem_, capacities, most_moves, budget_, chance_));
+  }
+
+  /// "pod > node" for each move that empties the node; nothing: it does not work.
+  std::vector<std::string> packed(std::string_view emptied, strategies::PackingStyle style) {
+    std::vector<bool> takes(cluster_->node_count(), true);
+    takes[node(emptied)] = false;
+    strategies::Packing packing(problem_, problem_.cluster(), takes, strategies::WorkloadCounts(problem_), style,
+                                budget_, chance_);
+    if (!packing.place_all(problem_.pods_on(node(emptied)))) return {};
+    std::vector<std::string> moves;
+    for (const strategies::PackedMove& move : packing.moves())
+      moves.push_back(cluster_->pod(move.pod).meta.name + " > " + cluster_->node(move.to).meta.name);
+    return moves;
+  }
+
+  /// "wave: pod from > to", in the order of the moves of one attempt to empty the node.
+  std::vector<std::string> empty(std::string_view name) {
+    std::vector<bool> emptying(cluster_->node_count(), false);
+    emptying[node(name)] = true;
+    strategies::Realization realization(problem_, rehearse(), emptying, builder_.chooses_targets(), {}, budget_,
+                                        chance_);
+    EXPECT_TRUE(realization.run(SIZE_MAX));
+    std::vector<std::string> moves;
+    for (const strategies::WaveMove& move : realization.moves()) {
+      moves.push_back(std::to_string(move.wave) + ": " + cluster_->pod(move.pod).meta.name + " " +
+                      cluster_->node(move.from).meta.name + " > " + cluster_->node(move.to).meta.name);
+    }
+    return moves;
+  }
+
+ private:
+  std::vector<std::string> names_of(const std::vector<bool>& nodes) const {
+    std::vector<std::string> names;
+    for (scheduling::NodeIndex i = 0; i < nodes.size(); ++i) {
+      if (nodes[i]) names.push_back(cluster_->node(i).meta.name);
+    }
+    return names;
+  }
+
+  std::unique_ptr<const scheduling::ClusterSnapshot> cluster_;
+  std::vector<scheduling::NodeIndex> nodes_;
+  PlanSpec spec_{api::DeschedulerPolicySpec{}};
+  PlanInput input_{.spec = spec_,
+                   .cluster = *cluster_,
+                   .leaving = {},
+                   .now = builders::kNoon,
+                   .options = {.spend_pdbs = false, .taint_value = "p"}};
+  api::FieldErrors errors_;
+  scheduling::EvictabilityRules evictability_;
+  Plan plan_;
+  PlanBuilder builder_;
+  strategies::StrategyContext context_{builder_.overlay(), nodes_, evictability_, builders::kNoon};
+  strategies::DefragmentationRules rules_;
+  strategies::DefragmentationProblem problem_{context_, builder_, rules_};
+  strategies::SearchBudget budget_{1'000'000'000, {}};
+  strategies::Chance chance_{1};
+};
+
+}  // namespace planning

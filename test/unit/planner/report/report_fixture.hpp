@@ -1,0 +1,79 @@
+#pragma once
+
+#include <string>
+
+#include "planner/report/report.hpp"
+#include "test/builders/cluster.hpp"
+
+namespace reporting_test {
+
+using builders::ClusterBuilder;
+using builders::NodeBuilder;
+using builders::PodBuilder;
+
+inline api::PlannedMove planned(std::string pod, std::string from, std::string to, std::int32_t wave = 1) {
+  api::PlannedMove move;
+  move.ns = "default";
+  move.pod = std::move(pod);
+  move.from = std::move(from);
+  move.to = std::move(to);
+  move.strategy = "Defragmentation";
+  move.reason = "because";
+  move.wave = wave;
+  return move;
+}
+
+/// n1 is full, n2 has one pod that takes the place of one of n1's, which goes to n3, held open by a pod of its own; n4
+/// has its DaemonSet pod only. A node has 4 cpu and 4000 bytes.
+inline ClusterBuilder swap_cluster() {
+  ClusterBuilder cluster;
+  for (const char* node : {"n1", "n2", "n3", "n4"}) {
+    cluster.add(NodeBuilder(node));
+    cluster.add(PodBuilder(std::string("agent-") + node).on(node).cpu(100).owned_by("DaemonSet", "agent"));
+  }
+  cluster.add(PodBuilder("web-1").on("n1").cpu(1900).memory(1000));
+  cluster.add(PodBuilder("web-2").on("n1").cpu(2000).memory(1000));
+  cluster.add(PodBuilder("quorum-1").on("n2").cpu(1000).memory(100));
+  cluster.add(PodBuilder("quorum-2").on("n3").cpu(1000).memory(100));
+  return cluster;
+}
+
+inline planning::Plan swap_plan() {
+  planning::Plan plan;
+  plan.moves = {planned("web-1", "n1", "n3", 1), planned("quorum-1", "n2", "n1", 2)};
+  planning::StrategyResult& result = plan.strategies.emplace_back();
+  result.strategy = "Defragmentation";
+  result.emptying = strategies::EmptyingReport{
+      3, 1, 1, "requests of cpu", "", {{"n3", "default", "quorum-2", "AntiAffinity", "2 of 3 refuse"}}};
+  return plan;
+}
+
+inline reporting::Report report_of(const ClusterBuilder& cluster, const planning::Plan& plan,
+                                   std::string_view policy = "defragment",
+                                   std::vector<planning::PodIdentity> leaving = {}) {
+  const auto snapshot = cluster.build();
+  return reporting::make_report(
+      {.policy = policy, .now = builders::kNoon, .plan = plan, .cluster = *snapshot, .leaving = leaving});
+}
+
+inline reporting::Report swap_report() { return report_of(swap_cluster(), swap_plan()); }
+
+/// `nodes` full nodes and as many held open, of which half are freed, as after a Defragmentation.
+inline reporting::Report large_report(int nodes) {
+  ClusterBuilder cluster;
+  planning::Plan plan;
+  for (int i = 0; i < nodes; ++i) {
+    const std::string full = "full-" + std::to_string(i), open = "open-" + std::to_string(i);
+    const std::string n = std::to_string(i);
+    cluster.add(NodeBuilder(full)).add(NodeBuilder(open));
+    cluster.add(PodBuilder("web-" + n).on(full).cpu(3900)).add(PodBuilder("quorum-" + n).on(open).cpu(1000));
+    if (i % 2 == 0) plan.moves.push_back(planned("quorum-" + n, open, full));
+  }
+  return report_of(cluster, plan);
+}
+
+/// What a tenant may write into names that the API server would refuse, but a dump holds.
+inline const std::string kHostile =
+    "</script><script>alert(1)</script><!--\x1b]0;owned\x07\xe2\x80\xa8\xe2\x80\xae\"'&]]>\xff\x01";
+
+}  // namespace reporting_test

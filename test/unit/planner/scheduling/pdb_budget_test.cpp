@@ -1,0 +1,126 @@
+#include "planner/scheduling/pdb_budget.hpp"
+
+#include <gmock/gmock.h>
+
+namespace pdb_budget_test {
+
+struct NeverCase {
+  std::string name;
+  std::optional<api::IntOrPercent> min_available;
+  std::optional<api::IntOrPercent> max_unavailable;
+  std::int32_t pods;
+  std::string why;  ///< how it begins after the name; "" = it can let go
+};
+class WhyNever : public testing::TestWithParam<NeverCase> {};
+
+TEST_P(WhyNever, Tells) {
+  api::PodDisruptionBudget pdb;
+  pdb.meta.name = "web";
+  pdb.min_available = GetParam().min_available;
+  pdb.max_unavailable = GetParam().max_unavailable;
+  pdb.expected_pods = GetParam().pods;
+  const std::string got = scheduling::why_never(pdb);
+  EXPECT_EQ(got, GetParam().why.empty() ? "" : "PodDisruptionBudget web has " + GetParam().why);
+}
+
+using api::IntOrPercent;
+INSTANTIATE_TEST_SUITE_P(
+    Pdb, WhyNever,
+    testing::Values(
+        NeverCase{"MaxUnavailableZero",
+                  {},
+                  IntOrPercent{0, false},
+                  3,
+                  "maxUnavailable 0 and never lets a pod go: raise it to 1 or more"},
+        NeverCase{"MaxUnavailableZeroPercent",
+                  {},
+                  IntOrPercent{0, true},
+                  3,
+                  "maxUnavailable 0 and never lets a pod go: raise it to 1 or more"},
+        NeverCase{"MaxUnavailableOne", {}, IntOrPercent{1, false}, 1, ""},
+        NeverCase{"MaxUnavailableOnePercentRoundsUp", {}, IntOrPercent{1, true}, 3, ""},
+        NeverCase{"MinAvailableOfAllPercent",
+                  IntOrPercent{100, true},
+                  {},
+                  0,
+                  "minAvailable 100% and never lets a pod go: use maxUnavailable: 1"},
+        NeverCase{"MinAvailableOfAll",
+                  IntOrPercent{3, false},
+                  {},
+                  3,
+                  "minAvailable 3, of 3 pods, and never lets one go: use maxUnavailable: 1, or run more replicas"},
+        NeverCase{"MinAvailableOfMore",
+                  IntOrPercent{5, false},
+                  {},
+                  3,
+                  "minAvailable 5, of 3 pods, and never lets one go: use maxUnavailable: 1, or run more replicas"},
+        NeverCase{"MinAvailableOfAllAfterRounding",
+                  IntOrPercent{90, true},
+                  {},
+                  3,
+                  "minAvailable 90%, of 3 pods, and never lets one go: use maxUnavailable: 1, or run more replicas"},
+        NeverCase{"MinAvailableOfFewer", IntOrPercent{2, false}, {}, 3, ""},
+        NeverCase{"MinAvailableOfHalf", IntOrPercent{50, true}, {}, 3, ""},
+        NeverCase{"NobodyCountedThePodsYet", IntOrPercent{3, false}, {}, 0, ""}, NeverCase{"Nothing", {}, {}, 3, ""}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(WhyNeverToo, TellsWhatItsControllerCouldNotWorkOut) {
+  api::PodDisruptionBudget pdb;
+  pdb.meta.name = "web";
+  pdb.min_available = IntOrPercent{1, false};
+  pdb.expected_pods = 3;
+  pdb.sync_failure = "found no controller ref for pod \"web-1\"";
+  EXPECT_EQ(scheduling::why_never(pdb),
+            "PodDisruptionBudget web cannot be worked out and lets no pod go: found no controller ref for pod "
+            "\"web-1\"");
+}
+
+TEST(WhyNeverToo, TellsOfMaxUnavailableOverPodsWithoutAScale) {
+  api::PodDisruptionBudget pdb;
+  pdb.meta.name = "web";
+  pdb.max_unavailable = IntOrPercent{1, false};
+  pdb.current_healthy = 3;
+  EXPECT_THAT(scheduling::why_never(pdb), testing::HasSubstr("pods that no controller with a scale owns"));
+  pdb.expected_pods = 3;
+  EXPECT_EQ(scheduling::why_never(pdb), "");
+}
+
+/// Row 15 of the comparison with kube-scheduler: the controller of budgets expects pods that have ended, too.
+struct EndedCase {
+  std::string name;
+  IntOrPercent min_available;
+  std::int64_t ended;
+  bool is_hopeless;  ///< five pods are expected
+};
+class Row15 : public testing::TestWithParam<EndedCase> {};
+
+TEST_P(Row15, CountsOnNoPodThatHasEnded) {
+  api::PodDisruptionBudget pdb;
+  pdb.meta.name = "web";
+  pdb.expected_pods = 5;
+  pdb.min_available = GetParam().min_available;
+  const std::string why = scheduling::why_never(pdb, GetParam().ended);
+  EXPECT_EQ(!why.empty(), GetParam().is_hopeless) << why;
+  if (GetParam().is_hopeless) {
+    EXPECT_THAT(why,
+                testing::HasSubstr("has minAvailable 3, of 3 pods beside 2 that have ended, and never lets one go"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Pdb, Row15,
+                         testing::Values(EndedCase{"NoneHas", {3, false}, 0, false},
+                                         EndedCase{"OneIsLeftOver", {3, false}, 1, false},
+                                         EndedCase{"NoneIsLeftOver", {3, false}, 2, true},
+                                         EndedCase{"OfAPercentageOwnersAreAsked", {60, true}, 2, false}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Row15Too, ClaimsNoMoreEndedPodsThanAreExpected) {
+  api::PodDisruptionBudget pdb;
+  pdb.min_available = IntOrPercent{1, false};
+  pdb.expected_pods = 1;
+  EXPECT_NE(scheduling::why_never(pdb, 100), "");
+  pdb.expected_pods = 0;
+  EXPECT_EQ(scheduling::why_never(pdb, 100), "");
+}
+
+}  // namespace pdb_budget_test
