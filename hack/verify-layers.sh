@@ -55,7 +55,29 @@ check_library() {
   done < <(grep -rnE --include='*.[ch]pp' "^#include <($pattern)" "${packages[@]}" || true)
 }
 
+# "folder: folders" of each package, from layers.txt and from the table of docs/design/overview.md.
+package_rules() {
+  awk -F: '
+    /^#/ || NF < 2 { next }
+    { own = $1; sub("/.*", "", own); rules[own] = rules[own] }
+    own != "test" {
+      count = split($2, names, " ")
+      for (i = 1; i <= count; i++) { into = names[i]; sub("/.*", "", into); if (into != own && !seen[own, into]++) rules[own] = rules[own] "\n" into }
+    }
+    END { delete rules["test"]; for (own in rules) { print own ":"; n = split(rules[own], lines, "\n"); for (i = 1; i <= n; i++) if (lines[i] != "") print own ": " lines[i] } }' hack/layers.txt | sort
+}
+# shellcheck disable=SC2016  # backquotes are Markdown
+documented_rules() {
+  sed -nE 's/^\| `([a-z_]+)` \| .* \| (nothing of ours|`[a-z_ ]+`) \|$/\1: \2/p' docs/design/overview.md | tr -d '`' |
+    awk -F: '{ print $1 ":"; if ($2 == " nothing of ours") next; n = split($2, names, " "); for (i = 1; i <= n; i++) print $1 ": " names[i] }' | sort
+}
+
 complain_each < <(includes | forbidden_includes)
+complain_each < <(diff <(package_rules) <(documented_rules) |
+  sed -nE 's/^([<>]) (.*)$/docs\/design\/overview.md: the table of layers differs from hack\/layers.txt: \1 \2/p')
+for package in "${packages[@]}"; do
+  grep -qE "^\|.*\`$package\`" CONTRIBUTING.md || complain "CONTRIBUTING.md: the table of packages has no $package"
+done
 complain_each < <(upward_layers)
 
 check_library 'cpprest|pplx' 'kube/http/cpprest_[a-z_]*\.cpp'

@@ -35,4 +35,11 @@ FieldPath FieldPath::key(std::string_view name) const {
   return plain ? field(name) : FieldPath(fmt::format("{}[{}]", text_, name));
 }
 
+void append_new_fields(FieldErrors& errors, FieldErrors more) {
+  std::erase_if(more, [&](const FieldError& each) {
+    return std::ranges::find(errors, each.path, &FieldError::path) != errors.end();
+  });
+  std::ranges::move(more, std::back_inserter(errors));
+}
+
 }  // namespace api

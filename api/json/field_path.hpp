@@ -21,6 +21,9 @@ using FieldErrors = std::vector<FieldError>;
 /// "a: x; b: y", as one kInvalid Error. REQUIRES: not empty.
 base::Error to_error(const FieldErrors& errors);
 
+/// Appends those of `more` whose field has no error in `errors` yet.
+void append_new_fields(FieldErrors& errors, FieldErrors more);
+
 /// A place in an object, cheap to extend: path.field("spec").index(1).field("args") → "spec[1].args".
 class FieldPath {
  public:

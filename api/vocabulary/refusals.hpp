@@ -1,7 +1,7 @@
 #pragma once
 
 /// Why a plan leaves a pod where it is, and why a node does not take a pod: what docs/troubleshooting.md says of each
-/// reason. The rules themselves are in scheduling/, strategies/ and planning/; a test holds the two together.
+/// reason. The rules themselves are in planner/; a test holds the two together.
 
 #include <span>
 #include <string_view>

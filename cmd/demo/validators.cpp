@@ -4,7 +4,8 @@
 
 #include "api/descheduler_policy.hpp"
 #include "api/evacuation.hpp"
-#include "controllers/spec_problems.hpp"
+#include "controllers/evacuation/spec_problems.hpp"
+#include "controllers/policy/spec_problems.hpp"
 #include "evictors/registry.hpp"
 
 namespace cmd {

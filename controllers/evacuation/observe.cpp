@@ -15,7 +15,7 @@
 #include "controllers/evacuation/origin/origin.hpp"
 #include "controllers/evacuation/origin/spec_hash.hpp"
 #include "controllers/evacuation/reconciliation.hpp"
-#include "controllers/spec_problems.hpp"
+#include "controllers/evacuation/spec_problems.hpp"
 #include "evictors/classify.hpp"
 #include "kube/classify.hpp"
 #include "kube/request.hpp"

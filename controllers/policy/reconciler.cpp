@@ -13,7 +13,7 @@
 #include "controllers/policy/circuit.hpp"
 #include "controllers/policy/cycle/phase_timer.hpp"
 #include "controllers/policy/once_run.hpp"
-#include "controllers/spec_problems.hpp"
+#include "controllers/policy/spec_problems.hpp"
 
 namespace controllers {
 namespace {

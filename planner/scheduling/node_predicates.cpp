@@ -9,44 +9,12 @@
 namespace scheduling {
 namespace {
 
-using api::SelectorOperator;
-
-bool is_well_formed(const api::NodeSelectorTerm& term) {
-  const auto is_well_formed_field = [](const api::SelectorRequirement& field) {
-    return field.values.size() == 1 && (field.op == SelectorOperator::kIn || field.op == SelectorOperator::kNotIn);
-  };
-  return std::ranges::all_of(term.match_expressions, &api::SelectorRequirement::is_well_formed) &&
-         std::ranges::all_of(term.match_fields, is_well_formed_field);
-}
-
-bool matches_field(const api::SelectorRequirement& field, const api::Node& node) {
-  if (field.key != "metadata.name" || field.values.size() != 1) return false;
-  const bool equal = field.values.front() == node.meta.name;
-  if (field.op == SelectorOperator::kIn) return equal;
-  return field.op == SelectorOperator::kNotIn && !equal;
-}
-
-bool matches_selector(const api::StringMap& selector, const api::StringMap& labels) {
-  return std::ranges::all_of(selector, [&](const api::StringMap::Entry& wanted) {
-    const std::string* value = labels.find(wanted.first);
-    return value != nullptr && *value == wanted.second;
-  });
-}
-
 bool is_unspecified(const std::string& ip) { return ip.empty() || ip == "0.0.0.0"; }
 
 using PortOrder = std::tuple<std::int32_t, std::string_view, std::string_view>;
 /// Ports of all addresses come first.
 PortOrder order_of(const api::HostPort& port) {
   return {port.port, port.protocol, is_unspecified(port.ip) ? std::string_view() : std::string_view(port.ip)};
-}
-
-template <typename F>
-void for_each_host_port(const api::Pod& pod, F&& each) {
-  for (const api::Container& container : pod.containers) std::ranges::for_each(container.host_ports, each);
-  for (const api::Container& container : pod.init_containers) {
-    if (container.restart_always) std::ranges::for_each(container.host_ports, each);
-  }
 }
 
 std::optional<Refusal> shortage_of(std::string_view name, ResourceIndex resource, std::int64_t wanted,
@@ -67,56 +35,6 @@ Refusal no_capacity_for_pods(std::int64_t free) {
 bool has_node_terms(const FitQuery& query) {
   const api::Pod& pod = query.pod();
   return !pod.node_selector.empty() || (pod.affinity && pod.affinity->required_node_terms);
-}
-
-bool asks_for_host_ports(const api::Pod& pod) {
-  bool has_some = false;
-  for_each_host_port(pod, [&](const api::HostPort&) { has_some = true; });
-  return has_some;
-}
-
-bool accepts_pods(const api::Node& node) {
-  return std::ranges::none_of(node.conditions, [](const api::Condition& condition) {
-    return condition.type == "Ready" && condition.status != api::ConditionStatus::kTrue;
-  });
-}
-
-bool is_looked_at(const std::optional<api::LabelSelector>& selector, const api::Node& node) {
-  return (!selector || selector->matches(node.meta.labels)) && accepts_pods(node);
-}
-
-bool matches(const api::NodeSelectorTerm& term, const api::Node& node) {
-  if (term.match_expressions.empty() && term.match_fields.empty()) return false;
-  const auto expression_holds = [&](const api::SelectorRequirement& expression) {
-    return expression.matches(node.meta.labels);
-  };
-  return std::ranges::all_of(term.match_expressions, expression_holds) &&
-         std::ranges::all_of(term.match_fields, [&](const auto& field) { return matches_field(field, node); });
-}
-
-bool matches_node_terms(const api::Pod& pod, const api::Node& node) {
-  if (!matches_selector(pod.node_selector, node.meta.labels)) return false;
-  if (!pod.affinity || !pod.affinity->required_node_terms) return true;
-  return std::ranges::any_of(*pod.affinity->required_node_terms,
-                             [&](const api::NodeSelectorTerm& term) { return matches(term, node); });
-}
-
-NodeTermsMatch match_node_terms(const api::Pod& pod, const api::Node& node) {
-  if (matches_node_terms(pod, node)) return NodeTermsMatch::kYes;
-  if (!matches_selector(pod.node_selector, node.meta.labels)) return NodeTermsMatch::kNo;
-  const bool all_parse = std::ranges::all_of(*pod.affinity->required_node_terms, is_well_formed);
-  return all_parse ? NodeTermsMatch::kNo : NodeTermsMatch::kMalformed;
-}
-
-const api::Taint* first_untolerated(const std::vector<api::Toleration>& tolerations,
-                                    const std::vector<api::Taint>& taints,
-                                    std::initializer_list<api::TaintEffect> effects) {
-  for (const api::Taint& taint : taints) {
-    if (std::ranges::find(effects, taint.effect) == effects.end()) continue;
-    const auto tolerates = [&](const api::Toleration& toleration) { return toleration.tolerates(taint); };
-    if (std::ranges::none_of(tolerations, tolerates)) return &taint;
-  }
-  return nullptr;
 }
 
 std::optional<Refusal> refuse_cordoned(const FitQuery& query, NodeIndex node) {

@@ -108,13 +108,6 @@ void FitQuery::find_affinity() {
   for (WantedDomains& wanted : wanted_) wanted.open.assign(wanted.open.size(), true);
 }
 
-bool asks_for_pods(const api::TopologySpreadConstraint& constraint, const api::Pod& pod) {
-  if (!constraint.label_selector) return false;
-  return !constraint.label_selector->requirements.empty() ||
-         std::ranges::any_of(constraint.match_label_keys,
-                             [&](const std::string& key) { return pod.meta.labels.find(key) != nullptr; });
-}
-
 PatchyTopologies patchy_topologies(const api::Pod& pod, bool schedule_anyway, const Overlay& cluster) {
   PatchyTopologies patchy;
   for (const api::TopologySpreadConstraint& constraint : pod.topology_spread) {

@@ -13,6 +13,7 @@
 
 #include "planner/scheduling/overlay.hpp"
 #include "planner/scheduling/refusal.hpp"
+#include "planner/snapshot/matching.hpp"
 
 namespace scheduling {
 
@@ -26,42 +27,12 @@ enum class FitLevel {
 /// ports and its volumes, and speaks in affinities; only topology spread leaves it out.
 enum class OldPod { kGone, kStays };
 
-/// Ready unless a condition of type Ready exists and is not True (upstream-semantics.md#node-ready).
-bool accepts_pods(const api::Node& node);
-
-/// Is it among the nodes that a selector chooses, and does it accept pods? No selector chooses all.
-bool is_looked_at(const std::optional<api::LabelSelector>& selector, const api::Node& node);
-
-/// Containers or sidecars of the pod ask for ports of the node.
-bool asks_for_host_ports(const api::Pod& pod);
-
-/// nodeSelector and required node affinity against the node's labels and name.
-bool matches_node_terms(const api::Pod& pod, const api::Node& node);
-/// The same, told apart: kMalformed when no term matches and one of them does not parse.
-enum class NodeTermsMatch { kNo, kYes, kMalformed };
-NodeTermsMatch match_node_terms(const api::Pod& pod, const api::Node& node);
-bool matches(const api::NodeSelectorTerm& term, const api::Node& node);
-
-/// The first taint with an effect of `effects` that no toleration covers, or nullptr.
-const api::Taint* first_untolerated(const std::vector<api::Toleration>& tolerations,
-                                    const std::vector<api::Taint>& taints,
-                                    std::initializer_list<api::TaintEffect> effects);
-
-/// True if `term`, carried by the pod `owner`, speaks about the pod `other`: namespaces and labels, not topology.
-bool covers(const api::PodAffinityTerm& term, PodIndex owner, PodIndex other, const ClusterSnapshot& cluster);
-
-/// The constraint of `owner` counts pods with its labels.
-bool counts_itself(const api::TopologySpreadConstraint& constraint, const api::Pod& owner);
-
 /// Calls `each` with the active pods, `owner` left out, that its term speaks about.
 void for_each_covered(const api::PodAffinityTerm& term, PodIndex owner, const Overlay& cluster,
                       const std::function<void(PodIndex)>& each);
 
 /// The constraint of `pod` counts pods on this node: nodeAffinityPolicy and nodeTaintsPolicy.
 bool is_counted_node(const api::TopologySpreadConstraint& constraint, const api::Pod& pod, const api::Node& node);
-
-/// False for a constraint whose selector asks for nothing: kube-scheduler counts no pods for it, rather than all.
-bool asks_for_pods(const api::TopologySpreadConstraint& constraint, const api::Pod& pod);
 
 /// The topologies of a pod's spread constraints, hard or soft ones, that some node has no part in. kube-scheduler
 /// leaves a node that lacks one of them out of the counts of all.

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "planner/scheduling/predicates.hpp"
+#include "planner/snapshot/matching.hpp"
 #include "planner/snapshot/object_order.hpp"
 #include "planner/snapshot/update.hpp"
 

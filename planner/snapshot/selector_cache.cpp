@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "api/core/terms/pod_bounds.hpp"
-#include "planner/scheduling/predicates.hpp"
+#include "planner/snapshot/matching.hpp"
 
 namespace scheduling {
 namespace {

@@ -14,6 +14,12 @@
 
 namespace scheduling {
 
+/// True if `term`, carried by the pod `owner`, speaks about the pod `other`: namespaces and labels, not topology.
+bool covers(const api::PodAffinityTerm& term, PodIndex owner, PodIndex other, const ClusterSnapshot& cluster);
+
+/// The constraint of `owner` counts pods with its labels.
+bool counts_itself(const api::TopologySpreadConstraint& constraint, const api::Pod& owner);
+
 /// What selectors say about a snapshot's pods, found out once for all pods of a namespace with the same labels. Holds
 /// for the snapshot as it is now, wherever its pods are moved. Not thread-safe, reading included: it remembers.
 class SelectorCache {

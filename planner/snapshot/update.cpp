@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "api/core/terms/pod_bounds.hpp"
-#include "planner/scheduling/predicates.hpp"
+#include "planner/snapshot/matching.hpp"
 #include "planner/snapshot/object_order.hpp"
 
 namespace scheduling {

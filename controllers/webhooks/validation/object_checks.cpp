@@ -3,7 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
-#include "controllers/spec_problems.hpp"
+#include "controllers/evacuation/spec_problems.hpp"
+#include "controllers/policy/spec_problems.hpp"
 
 namespace controllers::validation {
 namespace {

@@ -25,7 +25,7 @@ const std::vector<SchedulerProfile>& scheduler_profiles();
 /// Throws Failure when there is none of that name.
 const SchedulerProfile& scheduler_profile(const std::string& name);
 
-/// What scheduling/ foretells for a pod that is on no node yet.
+/// What planner/scheduling foretells for a pod that is on no node yet.
 struct Foresight {
   std::vector<std::string> candidates;  ///< nodes that pass the filters
   std::vector<std::string> favourites;  ///< those of them with the best score

@@ -1,4 +1,5 @@
-#include "controllers/spec_problems.hpp"
+#include "controllers/policy/spec_problems.hpp"
+#include "controllers/evacuation/spec_problems.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

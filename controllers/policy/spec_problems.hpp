@@ -1,7 +1,6 @@
 #pragma once
 
 #include "api/descheduler_policy.hpp"
-#include "api/evacuation.hpp"
 #include "evictors/registry.hpp"
 #include "planner/strategies/catalog.hpp"
 
@@ -13,6 +12,5 @@ api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const evict
 /// The same where the strategies' arguments are parsed already.
 api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const strategies::StrategySpecs& strategies,
                              const evictors::EvictorRegistry& registry);
-api::FieldErrors problems_of(const api::EvacuationSpec& spec, const evictors::EvictorRegistry& registry);
 
 }  // namespace controllers

@@ -1,4 +1,4 @@
-#include "controllers/spec_problems.hpp"
+#include "controllers/policy/spec_problems.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -9,14 +9,6 @@
 
 namespace controllers {
 namespace {
-
-/// Without what is about a field that has a complaint already.
-void append_unsaid(api::FieldErrors& errors, api::FieldErrors more) {
-  std::erase_if(more, [&](const api::FieldError& each) {
-    return std::ranges::find(errors, each.path, &api::FieldError::path) != errors.end();
-  });
-  std::ranges::move(more, std::back_inserter(errors));
-}
 
 api::FieldErrors problems_of(const std::vector<api::UsageSource>& sources) {
   api::FieldErrors errors;
@@ -61,19 +53,13 @@ api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const evict
 api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const strategies::StrategySpecs& strategies,
                              const evictors::EvictorRegistry& registry) {
   api::FieldErrors errors = api::validate(spec, registry.names());
-  append_unsaid(errors, schedule_problems(spec.schedule, api::FieldPath("spec.schedule")));
-  append_unsaid(errors, unmet_triggers(spec));
-  append_unsaid(errors, strategies.problems());
-  append_unsaid(errors, problems_of(spec.usage_sources));
-  append_unsaid(errors, problems_of(spec.gates));
-  append_unsaid(errors, unmet_usage(spec.usage_sources, strategies.usage_needs()));
-  append_unsaid(errors, registry.validate(spec.evacuation.evictors, api::FieldPath("spec.evacuation.evictors")));
-  return errors;
-}
-
-api::FieldErrors problems_of(const api::EvacuationSpec& spec, const evictors::EvictorRegistry& registry) {
-  api::FieldErrors errors = api::validate(spec, registry.names());
-  append_unsaid(errors, registry.validate(spec.evictors, api::FieldPath("spec.evictors")));
+  api::append_new_fields(errors, schedule_problems(spec.schedule, api::FieldPath("spec.schedule")));
+  api::append_new_fields(errors, unmet_triggers(spec));
+  api::append_new_fields(errors, strategies.problems());
+  api::append_new_fields(errors, problems_of(spec.usage_sources));
+  api::append_new_fields(errors, problems_of(spec.gates));
+  api::append_new_fields(errors, unmet_usage(spec.usage_sources, strategies.usage_needs()));
+  api::append_new_fields(errors, registry.validate(spec.evacuation.evictors, api::FieldPath("spec.evacuation.evictors")));
   return errors;
 }
 
