@@ -10,8 +10,8 @@
 namespace advising {
 namespace {
 
-constexpr std::size_t kMostExamples = 5;
-constexpr double kMostInADay = 86'400;  ///< samples, or kills
+constexpr std::size_t kMaxExamples = 5;
+constexpr double kMaxPerDay = 86'400;  ///< samples, or kills
 
 void raise(double& peak, double value) {
   if (!std::isnan(value) && !(peak >= value)) peak = value;
@@ -26,7 +26,7 @@ Owner owner_of(const Owners& owners, std::string_view ns, std::string_view pod, 
   const Owner owner = owners.of(ns, pod);
   if (owner.workload != nullptr) return owner;
   ++(owner.is_ambiguous ? told.ambiguous_pods : told.unknown_pods);
-  if (told.examples.size() < kMostExamples) told.examples.push_back(fmt::format("{}/{}", ns, pod));
+  if (told.examples.size() < kMaxExamples) told.examples.push_back(fmt::format("{}/{}", ns, pod));
   return owner;
 }
 
@@ -64,7 +64,7 @@ bool Figures::is_known() const { return !std::isnan(cpu) || !std::isnan(memory);
 Figures checked_figures(double cpu, double memory, Oddities& oddities) {
   Oddities of_cpu;
   Oddities of_memory;
-  const Figures figures{checked(cpu, kMostCores, of_cpu), checked(memory, kMostBytes, of_memory)};
+  const Figures figures{checked(cpu, kMaxCores, of_cpu), checked(memory, kMaxBytes, of_memory)};
   oddities += of_cpu.total() > 0 ? of_cpu : of_memory;
   return figures;
 }
@@ -78,8 +78,8 @@ bool is_within(double value, double peak) { return std::isnan(value) || std::isn
 Oddities oddities_of(const DayUsage& usage) {
   Oddities found;
   for (const double cores : {usage.cpu_peak, usage.cpu_mean, usage.cpu_p95, usage.cpu_startup_peak})
-    checked(cores, kMostCores, found);
-  for (const double bytes : {usage.memory_peak, usage.memory_mean}) checked(bytes, kMostBytes, found);
+    checked(cores, kMaxCores, found);
+  for (const double bytes : {usage.memory_peak, usage.memory_mean}) checked(bytes, kMaxBytes, found);
   checked(usage.throttled, 1, found);
   const bool is_consistent = is_within(usage.cpu_mean, usage.cpu_peak) && is_within(usage.cpu_p95, usage.cpu_peak) &&
                              is_within(usage.memory_mean, usage.memory_peak);
@@ -116,7 +116,7 @@ void add_histories(Histories& all, Histories other) {
   all.unknown_pods += other.unknown_pods;
   all.ambiguous_pods += other.ambiguous_pods;
   for (std::string& example : other.examples) {
-    if (all.examples.size() < kMostExamples) all.examples.push_back(std::move(example));
+    if (all.examples.size() < kMaxExamples) all.examples.push_back(std::move(example));
   }
 }
 
@@ -200,7 +200,7 @@ Histories SampleFold::finish() && {
   for (auto& [key, container] : containers_) {
     ContainerHistory& history = result_.containers[key];
     history.oddities = container.oddities;
-    history.cpu.emplace(kSmallestCores);
+    history.cpu.emplace(kMinSketchCores);
     for (const auto& [day, samples] : container.days) {
       history.days.emplace(day, samples.usage());
       history.cpu->merge(samples.cpu);
@@ -219,15 +219,15 @@ ContainerHistory* BucketFold::history_of(std::string_view ns, std::string_view p
   ContainerHistory* history = nullptr;
   if (owner.workload != nullptr) {
     history = &histories_.containers[{*owner.workload, std::string(container)}];
-    if (!history->cpu) history->cpu.emplace(kSmallestCores);
+    if (!history->cpu) history->cpu.emplace(kMinSketchCores);
   }
   return known_.emplace(key_, history).first->second;
 }
 
 void BucketFold::add(std::string_view ns, std::string_view pod, std::string_view container,
                      std::span<const std::int32_t> buckets) {
-  static const std::int32_t nothing = QuantileSketch::index_of(kSmallestCores) - 1;
-  static const std::int32_t absurd = QuantileSketch::index_of(kMostCores) + 1;
+  static const std::int32_t nothing = QuantileSketch::index_of(kMinSketchCores) - 1;
+  static const std::int32_t absurd = QuantileSketch::index_of(kMaxCores) + 1;
   ContainerHistory* const history = history_of(ns, pod, container);
   if (history == nullptr || buckets.empty()) return;
   const auto bounded = [](std::int32_t bucket) { return std::clamp(bucket, nothing, absurd); };
@@ -281,7 +281,7 @@ void DayFold::add(DayMetric metric, std::string_view ns, std::string_view pod, s
   const bool is_count = metric == DayMetric::kSamples || metric == DayMetric::kOomKills;
   Series& series = series_of(ns, pod, container);
   if (series.sums == nullptr) return;
-  const double most = is_memory ? kMostBytes : (is_count ? kMostInADay : kMostCores);
+  const double most = is_memory ? kMaxBytes : (is_count ? kMaxPerDay : kMaxCores);
   const double sound = checked(value, most, series.sums->oddities);
   if (!std::isnan(sound)) put(metric, sound, series);
 }

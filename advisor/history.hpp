@@ -22,11 +22,11 @@ namespace advising {
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// No container uses more: such a sample is a fault of whoever measured.
-inline constexpr double kMostCores = 4096;
-inline constexpr double kMostBytes = 256.0 * (std::uint64_t{1} << 40);
+inline constexpr double kMaxCores = 4096;
+inline constexpr double kMaxBytes = 256.0 * (std::uint64_t{1} << 40);
 
 /// Less counts as nothing.
-inline constexpr double kSmallestCores = 1e-4;
+inline constexpr double kMinSketchCores = 1e-4;
 
 /// Days since 1970-01-01, UTC.
 using Day = std::int32_t;
@@ -55,13 +55,13 @@ struct DayUsage {
 struct Oddities {
   std::uint64_t negative = 0;
   std::uint64_t not_finite = 0;
-  std::uint64_t absurd = 0;      ///< above kMostCores or kMostBytes
+  std::uint64_t absurd = 0;      ///< above kMaxCores or kMaxBytes
   std::uint64_t duplicates = 0;  ///< not newer than the one before it of the same container
   std::uint64_t total() const { return negative + not_finite + absurd + duplicates; }
   Oddities& operator+=(const Oddities& other);
 };
 
-/// The value itself, or kUnknown, which is counted, when it cannot be true: `most` is kMostCores or kMostBytes.
+/// The value itself, or kUnknown, which is counted, when it cannot be true: `most` is kMaxCores or kMaxBytes.
 double checked(double value, double most, Oddities& oddities);
 
 /// Cores and bytes of one sample as checked() lets them through. A sample of which both are odd is counted once, by the
@@ -84,7 +84,7 @@ struct DaySamples {
   std::uint64_t memory_count = 0;
   double memory_sum = 0;
   double memory_peak = kUnknown;
-  QuantileSketch cpu{kSmallestCores};
+  QuantileSketch cpu{kMinSketchCores};
 
   /// Figures as checked() lets them through, at least one of them known.
   void add(base::Duration since_midnight, double cpu_used, double memory_used, bool is_startup);

@@ -16,8 +16,8 @@ namespace advising {
 namespace {
 
 constexpr double kMebibyte = 1024.0 * 1024;
-constexpr double kLeastEviction = 100 * kMebibyte;  ///< the kubelet's default
-constexpr double kMostEvictionShare = 0.1;
+constexpr double kMinEviction = 100 * kMebibyte;  ///< the kubelet's default
+constexpr double kMaxEvictionShare = 0.1;
 constexpr double kRoundBytes = 64 * kMebibyte;
 constexpr double kRoundCores = 0.01;
 constexpr double kHundred = 100;
@@ -118,7 +118,7 @@ struct Group {
     ++result.nodes;
     at_least(result.reserved_cpu, node.cpu_capacity - node.cpu_allocatable);
     at_least(result.reserved_memory, node.memory_capacity - node.memory_allocatable);
-    if (count < kLeastDays) {
+    if (count < kMinDays) {
       ++short_nodes;
       return;
     }
@@ -138,7 +138,7 @@ struct Group {
   Reservation finish() && {
     if (short_nodes == result.nodes) {
       result.why_not =
-          fmt::format("{} days of history, {} are needed ({} samples)", result.days, kLeastDays, result.samples);
+          fmt::format("{} days of history, {} are needed ({} samples)", result.days, kMinDays, result.samples);
     } else if (!has_other) {
       result.why_not =
           fmt::format("neither the root cgroup nor that of the pods was told ({} samples)", result.samples);
@@ -150,8 +150,8 @@ struct Group {
     result.kube_memory = up(agents_memory * margin, kRoundBytes);
     result.system_cpu = up(std::max(other_cpu - agents_cpu, 0.0), kRoundCores);
     result.system_memory = up(std::max(other_memory - agents_memory, 0.0) * margin, kRoundBytes);
-    const double most = std::max(kLeastEviction, capacity * kMostEvictionShare);
-    result.eviction_memory = up(std::clamp(growth, kLeastEviction, most), kMebibyte);
+    const double most = std::max(kMinEviction, capacity * kMaxEvictionShare);
+    result.eviction_memory = up(std::clamp(growth, kMinEviction, most), kMebibyte);
     return std::move(result);
   }
 };

@@ -15,7 +15,7 @@ constexpr double kHighBurstiness = 0.7;
 /// Memory that grew by so much from the first days to the last ones, day by day, has not found its maximum.
 constexpr double kLeakGrowth = 1.2;
 /// Samples beyond the percentile without which it is a guess.
-constexpr double kLeastBeyond = 10;
+constexpr double kMinBeyond = 10;
 constexpr double kTwoSigma = 1.96;
 
 /// The days that count, as the rules see them.
@@ -33,7 +33,7 @@ Window window_of(const ContainerHistory& history, const Rules& rules) {
     const DayUsage& day = at->second;
     window.samples += day.samples;
     window.covered += day.covered;
-    if (day.covered < kLeastCovered) {
+    if (day.covered < kMinCovered) {
       window.thin_days += day.samples > 0 ? 1 : 0;
       continue;
     }
@@ -74,8 +74,8 @@ double burstiness(double p95, double mean) {
 }
 
 /// Full thousandths of a core and full MiB, upwards.
-double whole_cores(double cores) { return std::max(kLeastCores, std::ceil(cores * 1000 - 1e-6) / 1000); }
-double whole_bytes(double bytes) { return std::max(kLeastBytes, std::ceil(bytes / kMiB - 1e-9) * kMiB); }
+double whole_cores(double cores) { return std::max(kMinCores, std::ceil(cores * 1000 - 1e-6) / 1000); }
+double whole_bytes(double bytes) { return std::max(kMinBytes, std::ceil(bytes / kMiB - 1e-9) * kMiB); }
 
 /// Every day above the one before, and in all by kLeakGrowth.
 bool grows(const Window& window) {
@@ -87,7 +87,7 @@ bool grows(const Window& window) {
     last = day->memory_peak;
     if (std::isnan(first)) first = last;
   }
-  return window.days.size() >= kLeastDays && last >= first * kLeakGrowth;
+  return window.days.size() >= kMinDays && last >= first * kLeakGrowth;
 }
 
 std::string cores_text(double cores) { return fmt::format("{:.0f}m", std::ceil(cores * 1000)); }
@@ -142,18 +142,18 @@ class Adviser {
   std::string why_not() const {
     const std::uint64_t odd = history_.oddities.total();
     if (window_.samples == 0 && odd == 0) return "no history (0 samples)";
-    if (static_cast<double>(odd) > kMostOdd * static_cast<double>(odd + window_.samples))
+    if (static_cast<double>(odd) > kMaxOdd * static_cast<double>(odd + window_.samples))
       return fmt::format("{} of {} samples are negative, absurd, there twice or not in the order of time", odd,
                          odd + window_.samples);
-    if (advice_.days >= kLeastDays) return missing_figures();
+    if (advice_.days >= kMinDays) return missing_figures();
     return fmt::format("{} {} of history with at least 12h, {} are needed ({} samples, {} in all)", advice_.days,
-                       advice_.days == 1 ? "day" : "days", kLeastDays, window_.samples,
+                       advice_.days == 1 ? "day" : "days", kMinDays, window_.samples,
                        base::format_age(window_.covered));
   }
 
   std::string missing_figures() const {
-    if (cpu_days_ < kLeastDays && memory_days_ < kLeastDays)
-      return fmt::format("neither CPU nor memory was told of {} days ({} samples)", kLeastDays, window_.samples);
+    if (cpu_days_ < kMinDays && memory_days_ < kMinDays)
+      return fmt::format("neither CPU nor memory was told of {} days ({} samples)", kMinDays, window_.samples);
     if (rules_.profile == Profile::kPercentile && (!history_.cpu || history_.cpu->count() == 0))
       return fmt::format("profile Percentile needs single samples, days alone are not enough ({} samples)",
                          window_.samples);
@@ -184,17 +184,17 @@ class Adviser {
   void note_untold(const char* what, int days) {
     advice_.reasons.push_back(days == 0 ? fmt::format("{} was not told", what)
                                         : fmt::format("{} was told of {} {}, {} are needed", what, days,
-                                                      days == 1 ? "day" : "days", kLeastDays));
+                                                      days == 1 ? "day" : "days", kMinDays));
   }
 
   void recommend_cpu() {
-    if (cpu_days_ < kLeastDays) return note_untold("CPU", cpu_days_);
+    if (cpu_days_ < kMinDays) return note_untold("CPU", cpu_days_);
     double request = peaks_;
     double limit = peaks_;
     if (rules_.profile == Profile::kStandard) request = standard_request();
     if (rules_.profile == Profile::kPercentile) request = percentile_request();
     limit = std::max(limit, request);
-    if (advice_.throttled > kMostThrottled) keep_at_least_current(request, limit);
+    if (advice_.throttled > kMaxThrottled) keep_at_least_current(request, limit);
     advice_.recommended.cpu_request = whole_cores(request);
     advice_.recommended.cpu_limit = std::max(whole_cores(limit), whole_cores(request));
   }
@@ -205,7 +205,7 @@ class Adviser {
   }
 
   void recommend_memory() {
-    if (memory_days_ < kLeastDays) return note_untold("memory", memory_days_);
+    if (memory_days_ < kMinDays) return note_untold("memory", memory_days_);
     double most = advice_.memory_peak;
     // What was killed wanted more than it got.
     if (advice_.oom_kills > 0) most = std::max(most, advice_.current.memory_limit.value_or(0));
@@ -244,7 +244,7 @@ class Adviser {
     if (advice_.oom_kills > 0)
       raise_risk(Level::kHigh, fmt::format("{} OOM {}: the memory maximum is cut off by the limit", advice_.oom_kills,
                                            advice_.oom_kills == 1 ? "kill" : "kills"));
-    if (advice_.throttled > kMostThrottled)
+    if (advice_.throttled > kMaxThrottled)
       raise_risk(
           Level::kHigh,
           fmt::format("throttled in {:.0f}% of the periods: CPU use is cut off by the limit, so it is not lowered",
@@ -286,7 +286,7 @@ class Adviser {
     if (const auto odd = history_.oddities.total(); odd > 0) doubt(fmt::format("{} samples count for nothing", odd));
     if (rules_.profile != Profile::kPercentile || !history_.cpu) return;
     const double beyond = (1 - rules_.percentile / 100) * static_cast<double>(history_.cpu->count());
-    if (beyond < kLeastBeyond) doubt(fmt::format("only {:.0f} samples are above the percentile", std::floor(beyond)));
+    if (beyond < kMinBeyond) doubt(fmt::format("only {:.0f} samples are above the percentile", std::floor(beyond)));
   }
 
   const ContainerHistory& history_;

@@ -26,16 +26,16 @@ std::optional<Profile> parse_profile(std::string_view text);
 
 inline constexpr double kMemoryMargin = 0.15;
 /// Fewer days: no advice.
-inline constexpr int kLeastDays = 3;
+inline constexpr int kMinDays = 3;
 /// A day with less of it covered is no day: a rush hour may be missing.
-inline constexpr base::Duration kLeastCovered = std::chrono::hours(12);
+inline constexpr base::Duration kMinCovered = std::chrono::hours(12);
 /// More of the CFS periods throttled than that: what was used is not what was wanted.
-inline constexpr double kMostThrottled = 0.05;
+inline constexpr double kMaxThrottled = 0.05;
 /// More of the samples odd than that: none of them is trusted.
-inline constexpr double kMostOdd = 0.1;
+inline constexpr double kMaxOdd = 0.1;
 /// Nothing smaller is recommended: runtimes cannot start a container with less memory.
-inline constexpr double kLeastCores = 0.005;
-inline constexpr double kLeastBytes = 8.0 * 1024 * 1024;
+inline constexpr double kMinCores = 0.005;
+inline constexpr double kMinBytes = 8.0 * 1024 * 1024;
 
 struct Rules {
   Profile profile = Profile::kStandard;

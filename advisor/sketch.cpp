@@ -50,11 +50,11 @@ void QuantileSketch::add_at(int index, std::uint32_t times) {
   buckets_[at] = saturated(std::uint64_t{buckets_[at]} + times);
 }
 
-/// Grows to either side; beyond kMostBuckets the lowest are joined.
+/// Grows to either side; beyond kMaxBuckets the lowest are joined.
 void QuantileSketch::make_room(int index) {
   if (buckets_.empty()) first_ = index;
   const int last = std::max(index, first_ + static_cast<int>(buckets_.size()) - 1);
-  const int lowest = last - static_cast<int>(kMostBuckets) + 1;
+  const int lowest = last - static_cast<int>(kMaxBuckets) + 1;
   const int first = std::max(std::min(index, first_), lowest);
   if (first < first_) {
     buckets_.insert(buckets_.begin(), static_cast<std::size_t>(first_ - first), 0);
@@ -91,8 +91,8 @@ double QuantileSketch::quantile(double q) const {
 }
 
 std::optional<QuantileSketch> QuantileSketch::of(double smallest, double largest, Parts parts) {
-  constexpr std::uint64_t kMostZeros = std::uint64_t{1} << 48;
-  if (parts.buckets.size() > kMostBuckets || parts.zeros > kMostZeros) return std::nullopt;
+  constexpr std::uint64_t kMaxZeros = std::uint64_t{1} << 48;
+  if (parts.buckets.size() > kMaxBuckets || parts.zeros > kMaxZeros) return std::nullopt;
   const int lowest = index_of(smallest);
   const int highest = index_of(largest);
   const int size = static_cast<int>(parts.buckets.size());

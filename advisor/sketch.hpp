@@ -11,13 +11,13 @@ namespace advising {
 
 /// Counts values in buckets whose bounds grow by a constant factor, so that every quantile is within kRelativeError of
 /// an exact one (nearest rank), however many values there were: the published idea of DDSketch. Values below `smallest`
-/// count as 0. At most kMostBuckets buckets, 4 KB: nine decades in full; where values span more, the lowest buckets are
+/// count as 0. At most kMaxBuckets buckets, 4 KB: nine decades in full; where values span more, the lowest buckets are
 /// joined and only quantiles that fall into these lose their precision. Merging two sketches gives the sketch of all
 /// values. Not thread-safe.
 class QuantileSketch {
  public:
   static constexpr double kRelativeError = 0.01;
-  static constexpr std::size_t kMostBuckets = 1040;
+  static constexpr std::size_t kMaxBuckets = 1040;
 
   explicit QuantileSketch(double smallest) : smallest_(smallest) {}
 

@@ -52,7 +52,7 @@ std::optional<Split> split_at_dash(std::string_view name) {
 }
 
 constexpr std::size_t kGeneratedSuffix = 5;
-constexpr std::size_t kLongestHash = 10;
+constexpr std::size_t kMaxHash = 10;
 
 struct Candidate {
   std::string_view kind;
@@ -69,7 +69,7 @@ std::vector<Candidate> candidates_of(std::string_view pod) {
   for (const char* kind : {"DaemonSet", "ReplicaSet", "Job"}) found.push_back({kind, first->head});
   const auto second = split_at_dash(first->head);
   if (!second) return found;
-  const bool is_hash = second->tail.size() <= kLongestHash && is_generated(second->tail);
+  const bool is_hash = second->tail.size() <= kMaxHash && is_generated(second->tail);
   if (is_hash) found.push_back({"Deployment", second->head});
   if (is_number(second->tail)) found.push_back({"CronJob", second->head});
   return found;

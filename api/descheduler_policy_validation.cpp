@@ -25,7 +25,7 @@ void check_threshold(const std::optional<PriorityThreshold>& threshold, const Fi
     errors.push_back({at.text(), "must have either value or name, and not both"});
   }
   if (threshold->value) {
-    check_range(errors, at.field("value"), *threshold->value, INT32_MIN, bounds::kHighestThreshold);
+    check_range(errors, at.field("value"), *threshold->value, INT32_MIN, bounds::kMaxThreshold);
   }
   if (!threshold->name.empty()) check_subdomain(errors, at.field("name"), threshold->name);
 }

@@ -85,8 +85,7 @@ inline constexpr std::size_t kMaxName = 253;
 inline constexpr std::size_t kMaxReason = 1024;
 inline constexpr std::size_t kMaxUid = 128;
 inline constexpr std::int64_t kMinIntervalSeconds = 5;
-inline constexpr std::int64_t kHighestThreshold =
-    2000000000;  // system-cluster-critical and up are never moved by priority
+inline constexpr std::int64_t kMaxThreshold = 2000000000;  // system-cluster-critical and up are never moved by priority
 inline constexpr std::int64_t kMaxLimit = 1000000;
 inline constexpr std::int64_t kMaxRate = 10000;
 inline constexpr std::int64_t kMaxReplicas = 1000000;

@@ -142,7 +142,7 @@ struct Metrics::Impl {
     prometheus::Labels labels = labels_of(wanted);
     if (family.Has(labels)) return labels;
     std::size_t& count = series[family.GetName()];
-    if (count < kMostSeries) return ++count, labels;
+    if (count < kMaxSeries) return ++count, labels;
     for (auto& [name, value] : labels) value = "other";
     return labels;
   }

@@ -62,9 +62,9 @@ class Metrics {
   ~Metrics();
 
   /// `name` and `help` must be the same at each call with that name.
-  /// The same goes for the names of labels. A family holds at most kMostSeries series: what would be one more is told
+  /// The same goes for the names of labels. A family holds at most kMaxSeries series: what would be one more is told
   /// by one whose labels are all "other", whoever chose the values.
-  static constexpr std::size_t kMostSeries = 10'000;
+  static constexpr std::size_t kMaxSeries = 10'000;
   Counter counter(std::string_view name, std::string_view help, MetricLabels labels = {});
   Gauge gauge(std::string_view name, std::string_view help, MetricLabels labels = {});
   /// `buckets` are upper bounds in ascending order.

@@ -14,19 +14,19 @@ namespace {
 
 using base::ErrorCode;
 
-constexpr std::size_t kLargestStatus = 1 << 20;  // metav1.Status is small; more is somebody else's page
-constexpr std::size_t kLongestMessage = 1024;
+constexpr std::size_t kMaxStatus = 1 << 20;  // metav1.Status is small; more is somebody else's page
+constexpr std::size_t kMaxMessage = 1024;
 
 /// One line of printable text, cut where it gets long.
 std::string one_line(std::string_view text) {
   std::string out;
-  for (const char c : text.substr(0, kLongestMessage)) {
+  for (const char c : text.substr(0, kMaxMessage)) {
     const bool blank = static_cast<unsigned char>(c) < 0x21 || c == 0x7f;
     if (!blank) out += c;
     if (blank && !out.empty() && out.back() != ' ') out += ' ';
   }
   while (!out.empty() && out.back() == ' ') out.pop_back();
-  if (text.size() > kLongestMessage) out += "…";
+  if (text.size() > kMaxMessage) out += "…";
   return out;
 }
 
@@ -117,7 +117,7 @@ bool begins_like_html(std::string_view body) {
 
 StatusBody parse_status(std::string_view body) {
   StatusBody result;
-  if (body.size() > kLargestStatus) return result;
+  if (body.size() > kMaxStatus) return result;
   if (api::protobuf::is_envelope(body)) {
     const auto status = api::protobuf::status_json(body);
     return status ? parse_status(*status) : result;

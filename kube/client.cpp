@@ -13,7 +13,7 @@ namespace {
 
 constexpr base::milliseconds kListLook{1000};
 /// A streamed list that takes longer is a server that drips.
-constexpr base::minutes kLongestList{5};
+constexpr base::minutes kMaxList{5};
 
 /// Whether a list in one piece can be had at all is for the list in pages to say: it knows a proxy's 404 from the
 /// server's.
@@ -100,7 +100,7 @@ base::Result<api::ListMeta> Client::list_cached(const ResourceType& type, ListOp
   const auto stream = open_list(request);
   if (!stream) return not_streamed(stream.error(), type);
   const std::string list_kind = std::string(type.kind) + "List";
-  const auto deadline = std::chrono::steady_clock::now() + kLongestList;
+  const auto deadline = std::chrono::steady_clock::now() + kMaxList;
   for (auto silent = base::milliseconds(0); silent < request.timeout; silent += kListLook) {
     auto next = (*stream)->next(kListLook);
     if (!next) return not_streamed(std::move(next).error(), type);

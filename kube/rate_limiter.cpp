@@ -7,7 +7,7 @@ namespace kube {
 namespace {
 
 constexpr std::array<double, 4> kWeights = {8, 4, 2, 1};
-constexpr base::Duration kLongestNap = base::milliseconds(100);  // a manual clock does not wake us
+constexpr base::Duration kMaxSleep = base::milliseconds(100);  // a manual clock does not wake us
 
 RateLimiterOptions sensible(RateLimiterOptions options) {
   options.qps = std::isfinite(options.qps) ? std::max(options.qps, 0.1) : 0.1;
@@ -62,54 +62,54 @@ std::size_t RateLimiter::lane_of(Flow flow) {
   std::abort();
 }
 
-/// Lane i and all less urgent ones together may hold (4 - i) quarters of the slots.
-bool RateLimiter::has_slot(std::size_t lane) const {
+/// Flow i and all less urgent ones together may hold (4 - i) quarters of the slots.
+bool RateLimiter::has_slot(std::size_t flow) const {
   int held = 0;
   for (std::size_t i = kFlows; i-- > 0;) {
-    held += lanes_[i].in_flight;
+    held += flows_[i].in_flight;
     const int share = options_.max_in_flight * static_cast<int>(kFlows - i) / static_cast<int>(kFlows);
-    if (i <= lane && held >= share) return false;
+    if (i <= flow && held >= share) return false;
   }
   return true;
 }
 
-RateLimiter::Lane* RateLimiter::next_lane() {
-  Lane* best = nullptr;
+RateLimiter::Flow* RateLimiter::next_flow() {
+  Flow* best = nullptr;
   for (std::size_t i = 0; i < kFlows; ++i) {
-    if (lanes_[i].waiting.empty() || !has_slot(i)) continue;
-    if (best == nullptr || lanes_[i].pass < best->pass) best = &lanes_[i];
+    if (flows_[i].waiting.empty() || !has_slot(i)) continue;
+    if (best == nullptr || flows_[i].pass < best->pass) best = &flows_[i];
   }
   return best;
 }
 
 void RateLimiter::grant_ready(base::TimePoint now) {
-  while (Lane* lane = next_lane()) {
+  while (Flow* flow = next_flow()) {
     if (!bucket_.try_take(now)) return;
-    Waiter* const waiter = lane->waiting.front();
-    lane->waiting.pop_front();
-    pass_ = lane->pass;
-    lane->pass += 1 / kWeights[static_cast<std::size_t>(lane - lanes_.data())];
-    ++lane->in_flight;
+    Waiter* const waiter = flow->waiting.front();
+    flow->waiting.pop_front();
+    pass_ = flow->pass;
+    flow->pass += 1 / kWeights[static_cast<std::size_t>(flow - flows_.data())];
+    ++flow->in_flight;
     waiter->granted = true;
     waiter->wake.notify_one();
   }
 }
 
-void RateLimiter::join(std::size_t lane, Waiter* waiter) {
+void RateLimiter::join(std::size_t flow, Waiter* waiter) {
   // A lane that was idle saved nothing up: it starts level with the one served last.
-  if (lanes_[lane].waiting.empty()) lanes_[lane].pass = std::max(lanes_[lane].pass, pass_);
-  lanes_[lane].waiting.push_back(waiter);
+  if (flows_[flow].waiting.empty()) flows_[flow].pass = std::max(flows_[flow].pass, pass_);
+  flows_[flow].waiting.push_back(waiter);
 }
 
-void RateLimiter::leave(std::size_t lane, Waiter* waiter) {
-  std::erase(lanes_[lane].waiting, waiter);
+void RateLimiter::leave(std::size_t flow, Waiter* waiter) {
+  std::erase(flows_[flow].waiting, waiter);
   if (timekeeper_ == waiter) timekeeper_ = nullptr;
   if (timekeeper_ == nullptr) wake_one_waiter();
 }
 
 void RateLimiter::wake_one_waiter() {
-  for (const Lane& lane : lanes_) {
-    if (!lane.waiting.empty()) return lane.waiting.front()->wake.notify_one();
+  for (const Flow& flow : flows_) {
+    if (!flow.waiting.empty()) return flow.waiting.front()->wake.notify_one();
   }
 }
 
@@ -123,20 +123,20 @@ void RateLimiter::sleep(std::unique_lock<std::mutex>& lock, Waiter* waiter, std:
   timekeeper_ = waiter;
   const base::Duration next = bucket_.until_next(clock_.now());
   const bool blocked_by_slots = next == base::Duration::zero();
-  waiter->wake.wait_for(lock, stop, blocked_by_slots ? kLongestNap : std::min(next, kLongestNap), ended);
+  waiter->wake.wait_for(lock, stop, blocked_by_slots ? kMaxSleep : std::min(next, kMaxSleep), ended);
 }
 
 base::Result<RateLimiter::Permit> RateLimiter::wait_for_turn(std::unique_lock<std::mutex>& lock, Flow flow,
                                                              std::stop_token stop) {
-  const std::size_t lane = lane_of(flow);
+  const std::size_t flow = lane_of(flow);
   Waiter waiter;
-  join(lane, &waiter);
+  join(flow, &waiter);
   grant_ready(clock_.now());
   while (!waiter.granted && !shut_down_ && !stop.stop_requested()) {
     sleep(lock, &waiter, stop);
     if (!waiter.granted) grant_ready(clock_.now());
   }
-  leave(lane, &waiter);
+  leave(flow, &waiter);
   if (!waiter.granted) return shutting_down();
   return Permit(this, flow);
 }
@@ -156,24 +156,24 @@ base::Result<RateLimiter::Permit> RateLimiter::acquire(Flow flow, std::stop_toke
 
 void RateLimiter::release(Flow flow) {
   const std::scoped_lock lock(mutex_);
-  --lanes_[lane_of(flow)].in_flight;
+  --flows_[lane_of(flow)].in_flight;
   grant_ready(clock_.now());
 }
 
 void RateLimiter::shut_down() {
   const std::scoped_lock lock(mutex_);
   shut_down_ = true;
-  for (const Lane& lane : lanes_) {
-    for (Waiter* waiter : lane.waiting) waiter->wake.notify_one();
+  for (const Flow& flow : flows_) {
+    for (Waiter* waiter : flow.waiting) waiter->wake.notify_one();
   }
 }
 
 RateLimiter::Stats RateLimiter::stats() const {
   const std::scoped_lock lock(mutex_);
   Stats stats = stats_;
-  for (const Lane& lane : lanes_) {
-    stats.waiting += lane.waiting.size();
-    stats.in_flight += static_cast<std::size_t>(lane.in_flight);
+  for (const Flow& flow : flows_) {
+    stats.waiting += flow.waiting.size();
+    stats.in_flight += static_cast<std::size_t>(flow.in_flight);
   }
   return stats;
 }

@@ -88,7 +88,7 @@ class RateLimiter {
     std::condition_variable_any wake;
     bool granted = false;
   };
-  struct Lane {
+  struct Flow {
     std::deque<Waiter*> waiting;
     double pass = 0;  // stride scheduling: the lane with the smallest pass goes next
     int in_flight = 0;
@@ -96,11 +96,11 @@ class RateLimiter {
 
   static std::size_t lane_of(Flow flow);
   // REQUIRES, of all below: mutex_ held.
-  bool has_slot(std::size_t lane) const;
-  Lane* next_lane();
+  bool has_slot(std::size_t flow) const;
+  Flow* next_flow();
   void grant_ready(base::TimePoint now);
-  void join(std::size_t lane, Waiter* waiter);
-  void leave(std::size_t lane, Waiter* waiter);
+  void join(std::size_t flow, Waiter* waiter);
+  void leave(std::size_t flow, Waiter* waiter);
   base::Result<Permit> wait_for_turn(std::unique_lock<std::mutex>& lock, Flow flow, std::stop_token stop);
   void sleep(std::unique_lock<std::mutex>& lock, Waiter* waiter, std::stop_token stop);
   void wake_one_waiter();
@@ -110,7 +110,7 @@ class RateLimiter {
   const RateLimiterOptions options_;
   mutable std::mutex mutex_;
   TokenBucket bucket_;
-  std::array<Lane, kFlows> lanes_;
+  std::array<Flow, kFlows> flows_;
   double pass_ = 0;               // of the lane served last
   Waiter* timekeeper_ = nullptr;  // the one waiter that wakes for the next token
   bool shut_down_ = false;

@@ -10,7 +10,7 @@
 namespace simulator::behaviour {
 namespace {
 
-constexpr double kLongest = 10.0 * 365 * 86'400;
+constexpr double kMax = 10.0 * 365 * 86'400;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ std::optional<base::Duration> parse_duration(std::string_view text) {
     if (!duration || *duration < base::Duration::zero()) return std::nullopt;
     seconds = std::chrono::duration<double>(*duration).count();
   }
-  if (!(seconds >= 0 && seconds <= kLongest)) return std::nullopt;
+  if (!(seconds >= 0 && seconds <= kMax)) return std::nullopt;
   return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(seconds));
 }
 

@@ -20,8 +20,8 @@
 namespace simulator {
 namespace {
 
-constexpr int kMostRounds = 10'000;
-constexpr base::milliseconds kLongestNap{100};  // also how late a stop is noticed
+constexpr int kMaxRounds = 10'000;
+constexpr base::milliseconds kMaxSleep{100};  // also how late a stop is noticed
 
 std::optional<HandoffScript> script_of(const std::string& text) {
   if (text.empty()) return std::nullopt;
@@ -98,7 +98,7 @@ bool Cluster::tick_all(base::TimePoint now) {
 }
 
 bool Cluster::run_until_quiet() {
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     if (!tick_all(clock_.now())) return true;
   }
   return false;
@@ -133,8 +133,8 @@ void Cluster::run(std::stop_token stop) {
     const std::uint64_t seen = store_.revision();
     (void)run_until_quiet();
     const auto next = next_due();
-    base::Duration nap = kLongestNap;
-    if (next) nap = std::clamp<base::Duration>(*next - clock_.now(), base::milliseconds(1), kLongestNap);
+    base::Duration nap = kMaxSleep;
+    if (next) nap = std::clamp<base::Duration>(*next - clock_.now(), base::milliseconds(1), kMaxSleep);
     (void)store_.wait_past(seen, std::chrono::ceil<base::milliseconds>(nap));
   }
 }

@@ -11,8 +11,8 @@ namespace {
 
 using api::Json;
 
-constexpr std::size_t kMostEvents = 2'000;
-constexpr std::size_t kLongestNote = 1'024;  // of events.k8s.io/v1
+constexpr std::size_t kMaxEvents = 2'000;
+constexpr std::size_t kMaxNote = 1'024;  // of events.k8s.io/v1
 
 Json regarding(const Json& about) {
   Json reference = {{"apiVersion", api::text_at(about, {"apiVersion"})},
@@ -29,7 +29,7 @@ Json regarding(const Json& about) {
 void EventRecorder::record(std::string_view component, const Json& about, std::string_view type,
                            std::string_view reason, std::string_view note) {
   if (!enabled_) return;
-  const std::string text(note.substr(0, kLongestNote));
+  const std::string text(note.substr(0, kMaxNote));
   const Identity identity{uid_of(about), std::string(reason), text};
   if (count_up(identity)) return;
 
@@ -55,7 +55,7 @@ void EventRecorder::record(std::string_view component, const Json& about, std::s
   if (!created) return;  // an event that cannot be written is not worth more
   known_[identity] = key_of(**created);
   order_.push_back(identity);
-  if (order_.size() > kMostEvents) forget_oldest();
+  if (order_.size() > kMaxEvents) forget_oldest();
 }
 
 bool EventRecorder::count_up(const Identity& identity) {

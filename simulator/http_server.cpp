@@ -18,7 +18,7 @@ namespace simulator {
 namespace {
 
 constexpr base::milliseconds kWatchPoll{250};  // how soon a watch notices that its peer has gone
-constexpr base::milliseconds kLongestDelay{60'000};
+constexpr base::milliseconds kMaxDelay{60'000};
 constexpr const char* kAdminToken =
     "simulator-admin";  // kubectl asks for a user name when a kubeconfig has no credentials at all
 
@@ -111,7 +111,7 @@ serving::Reply serve_request(ApiServer& server, const HttpServerOptions& options
   const kube::Request converted = kube_request(request);
   if (is_watch(request)) return serve_watch(server, converted, *user);
   ApiAnswer answer = server.answer(converted, *user);
-  if (answer.delay > base::milliseconds(0)) std::this_thread::sleep_for(std::min(answer.delay, kLongestDelay));
+  if (answer.delay > base::milliseconds(0)) std::this_thread::sleep_for(std::min(answer.delay, kMaxDelay));
   if (answer.dropped) return dropped_connection();
   if (answer.cut_at) return cut(std::move(answer.response), *answer.cut_at);
   return http_response(std::move(answer.response));

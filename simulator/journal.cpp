@@ -36,11 +36,11 @@ void Journal::tell(const Change& change) const {
 void Journal::start_over() {
   if (reset_) reset_();
   seen_ = store_.revision();
-  for (const auto& [type, handler] : handlers_) tell_all(type, handler);
-  for (const auto& type : rest_types_) tell_all(type, rest_);
+  for (const auto& [type, handler] : handlers_) notify_all(type, handler);
+  for (const auto& type : rest_types_) notify_all(type, rest_);
 }
 
-void Journal::tell_all(const kube::ResourceType& type, const Handler& handler) const {
+void Journal::notify_all(const kube::ResourceType& type, const Handler& handler) const {
   for (const Object& object : store_.list(type)) {
     Change change;
     change.revision = seen_;

@@ -29,7 +29,7 @@ class Journal {
  private:
   void start_over();
   void tell(const Change& change) const;
-  void tell_all(const kube::ResourceType& type, const Handler& handler) const;
+  void notify_all(const kube::ResourceType& type, const Handler& handler) const;
 
   const Store& store_;
   std::vector<std::pair<kube::ResourceType, Handler>> handlers_;

@@ -12,7 +12,7 @@
 namespace simulator {
 namespace {
 
-constexpr std::uint64_t kLongestItem = std::uint64_t{64} << 20U;
+constexpr std::uint64_t kMaxItem = std::uint64_t{64} << 20U;
 constexpr std::size_t kPiece = 4096;  ///< of the body, as if it came over a network
 
 /// The items of a list's body, up to where a fault cuts it.
@@ -41,7 +41,7 @@ class ListStream final : public kube::WatchStream {
   const std::string body_;
   const std::size_t end_;
   std::size_t at_ = 0;
-  api::protobuf::ListSplitter splitter_{kLongestItem};
+  api::protobuf::ListSplitter splitter_{kMaxItem};
   std::deque<std::string> items_;
   std::atomic<bool> cancelled_{false};
 };

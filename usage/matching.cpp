@@ -12,7 +12,7 @@
 namespace usage {
 namespace {
 
-constexpr std::size_t kLongestShown = 253;
+constexpr std::size_t kMaxShown = 253;
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -86,7 +86,7 @@ void match_nodes(Samples& samples, const NodeMatcher& matcher) {
   for (Samples::Node& node : samples.nodes) {
     const std::string_view name = matcher.match(node.name);
     if (name.empty()) {
-      const std::string text = base::short_text(node.name, kLongestShown);
+      const std::string text = base::short_text(node.name, kMaxShown);
       const std::string nodes = matcher.listed_by(node.name);
       nodes.empty() ? strangers.push_back(text) : doubled.push_back(fmt::format("{} ({})", text, nodes));
       continue;

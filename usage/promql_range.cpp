@@ -20,8 +20,8 @@ constexpr std::array<Unit, 7> kMilliseconds = {{{"ms", 1},
                                                 {"d", 86'400'000},
                                                 {"w", 604'800'000},
                                                 {"y", 31'536'000'000}}};
-constexpr std::int64_t kMostNumber = 1'000'000;
-constexpr base::milliseconds kLongestHour = std::chrono::duration_cast<base::milliseconds>(kLongestRange);
+constexpr std::int64_t kMaxNumber = 1'000'000;
+constexpr base::milliseconds kMaxHour = std::chrono::duration_cast<base::milliseconds>(kMaxRange);
 
 bool is_quote(char c) { return c == '"' || c == '\'' || c == '`'; }
 
@@ -39,7 +39,7 @@ std::string_view behind_quoted(std::string_view rest, char quote) {
 std::optional<base::milliseconds> take_part(std::string_view& text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number < 0 || number > kMostNumber) return std::nullopt;
+  if (error != std::errc() || number < 0 || number > kMaxNumber) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   for (const auto& [unit, milliseconds] : kMilliseconds) {
     if (!text.starts_with(unit)) continue;
@@ -57,7 +57,7 @@ base::Duration range_at(std::string_view text) {
     if (text.starts_with(']') || text.starts_with(':')) break;
     const auto part = take_part(text);
     if (!part) return {};
-    sum = std::min<base::Duration>(sum + std::min<base::milliseconds>(*part, kLongestHour), kLongestRange);
+    sum = std::min<base::Duration>(sum + std::min<base::milliseconds>(*part, kMaxHour), kMaxRange);
   }
   return sum;
 }

@@ -15,7 +15,7 @@
 namespace advising {
 namespace {
 
-constexpr std::size_t kMostCells = 64;
+constexpr std::size_t kMaxCells = 64;
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\"";
@@ -30,7 +30,7 @@ std::vector<std::string_view> cells_of(std::string_view line) {
   for (;;) {
     const auto comma = line.find(',');
     cells.push_back(trimmed(line.substr(0, comma)));
-    if (comma == std::string_view::npos || cells.size() > kMostCells) return cells;
+    if (comma == std::string_view::npos || cells.size() > kMaxCells) return cells;
     line.remove_prefix(comma + 1);
   }
 }

@@ -10,12 +10,12 @@
 namespace advising {
 namespace {
 
-constexpr std::size_t kMostWords = 7;    ///< a time and six columns
+constexpr std::size_t kMaxWords = 7;     ///< a time and six columns
 constexpr std::size_t kSampleWords = 5;  ///< of a sample with its namespace
 
 /// The words of a line; one more than fit means that it is something else.
 struct Words {
-  std::array<std::string_view, kMostWords + 1> words;
+  std::array<std::string_view, kMaxWords + 1> words;
   std::size_t count = 0;
   std::size_t first = 0;  ///< that is not taken yet
   std::size_t left() const { return count - first; }
@@ -25,7 +25,7 @@ struct Words {
 Words words_of(std::string_view line) {
   constexpr std::string_view kBlanks = " \t\r";
   Words found;
-  for (auto at = line.find_first_not_of(kBlanks); at != std::string_view::npos && found.count <= kMostWords;) {
+  for (auto at = line.find_first_not_of(kBlanks); at != std::string_view::npos && found.count <= kMaxWords;) {
     const auto end = std::min(line.find_first_of(kBlanks, at), line.size());
     found.words[found.count++] = line.substr(at, end - at);
     at = line.find_first_not_of(kBlanks, end);

@@ -10,7 +10,7 @@ namespace {
 
 /// Of what the nodes could hold without the largest of them: pods come in pieces, and never fill nodes to the brim.
 constexpr double kFillable = 0.8;
-constexpr double kHighest = 95;
+constexpr double kMax = 95;
 
 constexpr const char* kRequested =
     R"(100 * max(sum by (resource) (kube_pod_container_resource_requests{resource=~"cpu|memory"})"
@@ -40,7 +40,7 @@ double left_without_largest(const scheduling::SnapshotInput& cluster) {
 std::vector<Alert> alerts_for(const scheduling::SnapshotInput& cluster) {
   const double left = left_without_largest(cluster);
   const double low = std::floor(left * kFillable);
-  const double high = std::floor(std::min(left, kHighest));
+  const double high = std::floor(std::min(left, kMax));
   std::vector<Alert> alerts;
   if (low > 0)
     alerts.push_back({"ClusterRequestsLow", low, "the pods would fit on one node less",

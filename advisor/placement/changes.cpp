@@ -9,13 +9,13 @@
 namespace advising {
 namespace {
 
-constexpr int kHighestWeight = 100;
+constexpr int kMaxWeight = 100;
 
 void relax_anti_affinity(api::Pod& pod, Grade grade) {
   auto affinity = std::make_shared<api::Affinity>(*pod.affinity);
   if (grade == Grade::kPreferred)
     for (api::PodAffinityTerm& term : affinity->required_pod_anti_affinity)
-      affinity->preferred_pod_anti_affinity.emplace_back(kHighestWeight, std::move(term));
+      affinity->preferred_pod_anti_affinity.emplace_back(kMaxWeight, std::move(term));
   affinity->required_pod_anti_affinity.clear();
   pod.affinity = std::move(affinity);
 }

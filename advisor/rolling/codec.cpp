@@ -18,7 +18,7 @@ namespace {
 
 /// Another meaning of the bytes is another version.
 constexpr std::uint8_t kVersion = 1;
-constexpr std::uint64_t kMostCount = std::uint64_t{1} << 48;
+constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 48;
 constexpr std::uint64_t kAllHours = (std::uint64_t{1} << 24) - 1;
 constexpr Day kLastDay = 100'000;  ///< in the year 2243
 
@@ -137,17 +137,17 @@ class Reader {
   }
   QuantileSketch sketch() {
     QuantileSketch::Parts parts;
-    parts.zeros = number(kMostCount);
-    const std::uint64_t size = number(QuantileSketch::kMostBuckets);
+    parts.zeros = number(kMaxCount);
+    const std::uint64_t size = number(QuantileSketch::kMaxBuckets);
     if (size > 0) {
       const std::uint64_t first = number(std::numeric_limits<std::uint16_t>::max());
       parts.first = static_cast<int>(first >> 1) * ((first & 1U) != 0 ? -1 : 1);
     }
     for (std::uint64_t i = 0; i < size && good_; ++i)
       parts.buckets.push_back(static_cast<std::uint32_t>(number(std::numeric_limits<std::uint32_t>::max())));
-    auto sketch = QuantileSketch::of(kSmallestCores, kMostCores, std::move(parts));
+    auto sketch = QuantileSketch::of(kMinSketchCores, kMaxCores, std::move(parts));
     if (!sketch) fail();
-    return sketch && good_ ? *std::move(sketch) : QuantileSketch(kSmallestCores);
+    return sketch && good_ ? *std::move(sketch) : QuantileSketch(kMinSketchCores);
   }
 
  private:
@@ -158,15 +158,15 @@ class Reader {
 DayUsage read_day(Reader& in) {
   constexpr std::uint64_t kDayOfMinutes = std::uint64_t{24} * 60;
   DayUsage usage;
-  usage.samples = in.number(kMostCount);
+  usage.samples = in.number(kMaxCount);
   usage.covered = std::chrono::minutes(in.number(kDayOfMinutes));
   usage.oom_kills = static_cast<std::uint32_t>(in.number(std::numeric_limits<std::uint32_t>::max()));
-  in.reals({{&usage.cpu_peak, kMostCores},
-            {&usage.cpu_mean, kMostCores},
-            {&usage.cpu_p95, kMostCores},
-            {&usage.cpu_startup_peak, kMostCores},
-            {&usage.memory_peak, kMostBytes},
-            {&usage.memory_mean, kMostBytes},
+  in.reals({{&usage.cpu_peak, kMaxCores},
+            {&usage.cpu_mean, kMaxCores},
+            {&usage.cpu_p95, kMaxCores},
+            {&usage.cpu_startup_peak, kMaxCores},
+            {&usage.memory_peak, kMaxBytes},
+            {&usage.memory_mean, kMaxBytes},
             {&usage.throttled, 1}});
   return usage;
 }
@@ -174,27 +174,27 @@ DayUsage read_day(Reader& in) {
 DaySamples read_open(Reader& in) {
   DaySamples open;
   open.hours = static_cast<std::uint32_t>(in.number(kAllHours));
-  open.samples = in.number(kMostCount);
+  open.samples = in.number(kMaxCount);
   open.cpu_count = in.number(open.samples);
   open.memory_count = in.number(open.samples);
-  in.reals({{&open.cpu_sum, kMostCores * static_cast<double>(open.cpu_count)},
-            {&open.cpu_peak, kMostCores},
-            {&open.startup_peak, kMostCores},
-            {&open.memory_sum, kMostBytes * static_cast<double>(open.memory_count)},
-            {&open.memory_peak, kMostBytes}});
+  in.reals({{&open.cpu_sum, kMaxCores * static_cast<double>(open.cpu_count)},
+            {&open.cpu_peak, kMaxCores},
+            {&open.startup_peak, kMaxCores},
+            {&open.memory_sum, kMaxBytes * static_cast<double>(open.memory_count)},
+            {&open.memory_peak, kMaxBytes}});
   open.cpu = in.sketch();
   return open;
 }
 
 /// Days and sketches in ascending order, each once.
-RunningHistory::Parts read_parts(Reader& in, Day today) {
-  RunningHistory::Parts parts;
+RollingHistory::Parts read_parts(Reader& in, Day today) {
+  RollingHistory::Parts parts;
   parts.first = base::TimePoint(base::seconds(in.number(static_cast<std::uint64_t>(kLastDay) * 86'400)));
   parts.last = base::TimePoint(base::seconds(in.number(static_cast<std::uint64_t>(kLastDay) * 86'400)));
-  parts.samples = in.number(kMostCount);
+  parts.samples = in.number(kMaxCount);
   Oddities& odd = parts.oddities;
   for (std::uint64_t* count : {&odd.negative, &odd.not_finite, &odd.absurd, &odd.duplicates})
-    *count = in.number(kMostCount);
+    *count = in.number(kMaxCount);
   const auto last_day = static_cast<std::uint64_t>(std::max<Day>(today, 0));
   Day newest = -1;
   const auto next_day = [&] {
@@ -202,7 +202,7 @@ RunningHistory::Parts read_parts(Reader& in, Day today) {
     if (day <= newest) in.fail();
     return newest = day;
   };
-  for (auto left = in.number(RunningHistory::kMostDays); left > 0 && in.good(); --left) {
+  for (auto left = in.number(RollingHistory::kMaxDays); left > 0 && in.good(); --left) {
     const Day day = next_day();
     parts.closed.emplace(day, read_day(in));
   }
@@ -211,7 +211,7 @@ RunningHistory::Parts read_parts(Reader& in, Day today) {
     parts.open = read_open(in);
   }
   int before = -1;
-  for (auto left = in.number(RunningHistory::kMostSketches); left > 0 && in.good(); --left) {
+  for (auto left = in.number(RollingHistory::kMaxSketches); left > 0 && in.good(); --left) {
     const int at = static_cast<int>(in.number(last_day));
     if (at <= before) in.fail();
     parts.sketches.emplace(before = at, in.sketch());
@@ -222,8 +222,8 @@ RunningHistory::Parts read_parts(Reader& in, Day today) {
 
 }  // namespace
 
-std::string encode_history(const RunningHistory& history) {
-  const RunningHistory::Parts& parts = history.parts();
+std::string encode_history(const RollingHistory& history) {
+  const RollingHistory::Parts& parts = history.parts();
   Writer out;
   out.byte(kVersion);
   out.number(seconds_of(parts.first));
@@ -243,17 +243,17 @@ std::string encode_history(const RunningHistory& history) {
   return base::encode_base64(std::move(out).take());
 }
 
-base::Result<RunningHistory> decode_history(std::string_view text, base::TimePoint now) {
-  if (text.size() > kMostHistoryText)
+base::Result<RollingHistory> decode_history(std::string_view text, base::TimePoint now) {
+  if (text.size() > kMaxHistoryText)
     return base::invalid(fmt::format("{} bytes are more than any history has", text.size()));
   const auto bytes = base::decode_base64(text);
   if (!bytes) return base::invalid("it is no Base64");
   Reader in(*bytes);
   if (const std::uint8_t version = in.byte(); version != kVersion)
     return base::invalid(fmt::format("its version {} is not known", version));
-  RunningHistory::Parts parts = read_parts(in, day_of(now));
+  RollingHistory::Parts parts = read_parts(in, day_of(now));
   if (!in.good() || !in.at_end()) return base::invalid("no container has such a past");
-  return RunningHistory(std::move(parts));
+  return RollingHistory(std::move(parts));
 }
 
 }  // namespace advising

@@ -48,7 +48,7 @@ ContainerAdvice decode_container(const Json& json) {
   container.confidence = lenient::text(json, "confidence");
   container.risk = lenient::text(json, "risk");
   for (const Json& note : items_at(json, {"notes"})) {
-    if (note.is_string() && container.notes.size() < kMostAdviceNotes)
+    if (note.is_string() && container.notes.size() < kMaxAdviceNotes)
       container.notes.push_back(note.get<std::string>());
   }
   container.samples = lenient::integer(json, "samples");
@@ -95,7 +95,7 @@ base::Result<ResourceAdvice> decode_resource_advice(const Json& object) {
   status.memory_text = lenient::text(*json, "memoryText");
   status.confidence = lenient::text(*json, "confidence");
   for (const Json& each : items_at(*json, {"containers"})) {
-    if (status.containers.size() < kMostAdvisedContainers) status.containers.push_back(decode_container(each));
+    if (status.containers.size() < kMaxAdvisedContainers) status.containers.push_back(decode_container(each));
   }
   status.conditions = lenient::conditions(*json);
   return advice;

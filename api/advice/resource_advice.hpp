@@ -18,8 +18,8 @@
 namespace api {
 
 /// Containers of a workload that are followed, and notes of one that are kept.
-inline constexpr std::size_t kMostAdvisedContainers = 10;
-inline constexpr std::size_t kMostAdviceNotes = 8;
+inline constexpr std::size_t kMaxAdvisedContainers = 10;
+inline constexpr std::size_t kMaxAdviceNotes = 8;
 
 /// Quantities as text; "": not set.
 struct AdvisedResources {
@@ -34,7 +34,7 @@ struct ContainerAdvice {
   std::string why_not;                          ///< the same, for people
   std::string confidence;                       ///< Low, Medium, High
   std::string risk;                             ///< of following the advice: the same
-  std::vector<std::string> notes;               ///< kMostAdviceNotes at most, for people
+  std::vector<std::string> notes;               ///< kMaxAdviceNotes at most, for people
   std::int64_t samples = 0;                     ///< of the days that count
   std::int32_t days = 0;                        ///< that count
   std::optional<base::TimePoint> first_sample;

@@ -27,11 +27,11 @@ wire::error_code raw_object(wire::Value& value, std::string_view& text) {
   return object.raw_json().get(text);
 }
 
-constexpr std::uint64_t kLongestItem = std::uint64_t{64} << 20U;
+constexpr std::uint64_t kMaxItem = std::uint64_t{64} << 20U;
 
 base::Result<ListMeta> for_each_enveloped_item(std::string_view list,
                                                const std::function<base::Status(std::string_view item)>& each) {
-  protobuf::ListSplitter splitter(kLongestItem);
+  protobuf::ListSplitter splitter(kMaxItem);
   std::vector<std::string> envelopes;
   if (const auto fed = splitter.feed(list, envelopes); !fed) return fed.error();
   if (!splitter.is_complete()) return base::invalid("decoding a list in protobuf: it is cut off");

@@ -12,7 +12,7 @@
 namespace api::wire {
 namespace {
 
-constexpr std::size_t kLongestKind = 64;
+constexpr std::size_t kMaxKind = 64;
 
 }  // namespace
 
@@ -83,7 +83,7 @@ error_code read_meta(V& value, ObjectMeta& meta) {
 
 namespace {
 
-constexpr std::size_t kMostUnreadText = 1 << 20;
+constexpr std::size_t kMaxUnreadText = 1 << 20;
 
 /// "250m" or, from hand-written files, 2. `text`: what stood there; "" for null.
 error_code read_quantity(Value& value, std::optional<Quantity>& target, std::string& text) {
@@ -110,7 +110,7 @@ error_code read_quantity(ProtoValue& value, std::optional<Quantity>& target, std
   const auto read = read_quantity_text(value.bytes());
   if (!read) return kMalformedProtobuf;
   target = Quantity::parse(*read);
-  if (!target) text = base::short_text(*read, kMostUnreadText);
+  if (!target) text = base::short_text(*read, kMaxUnreadText);
   return simdjson::SUCCESS;
 }
 
@@ -124,7 +124,7 @@ const protobuf::Message* message_for(const protobuf::Envelope& envelope,
 }
 
 base::Error wrong_kind(const char* what, const protobuf::Envelope& envelope) {
-  const std::string kind = envelope.kind.empty() ? "no kind" : "kind " + base::short_text(envelope.kind, kLongestKind);
+  const std::string kind = envelope.kind.empty() ? "no kind" : "kind " + base::short_text(envelope.kind, kMaxKind);
   return base::invalid(std::string("decoding ") + what + ": the protobuf is of " + kind);
 }
 

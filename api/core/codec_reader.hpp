@@ -69,7 +69,7 @@ class SlotPool {
   }
   void give_back(std::unique_ptr<Slot> slot) {
     const std::scoped_lock lock(mutex_);
-    if (free_.size() < kMostKept) free_.push_back(std::move(slot));
+    if (free_.size() < kMaxKept) free_.push_back(std::move(slot));
   }
   static SlotPool& shared() {
     static SlotPool pool;
@@ -77,7 +77,7 @@ class SlotPool {
   }
 
  private:
-  static constexpr std::size_t kMostKept = 8;
+  static constexpr std::size_t kMaxKept = 8;
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<Slot>> free_;

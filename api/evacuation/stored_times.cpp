@@ -16,7 +16,7 @@ constexpr std::optional<base::TimePoint> EvacuationStatus::*kDue[] = {
     &EvacuationStatus::deadline, &EvacuationStatus::next_action_at, &EvacuationStatus::expected_completion_at};
 
 /// No phase ends later than this after it was decided on: every timeout is at most a week, and a retry waits a day.
-constexpr base::seconds kLongestDue{2 * 604800};
+constexpr base::seconds kMaxDue{2 * 604800};
 
 /// Times in status.refs are those at which something happened, or come within base::kClockTolerance.
 void correct_refs(EvacuationStatus& status, base::TimePoint now) {
@@ -43,7 +43,7 @@ void for_past(EvacuationStatus& status, Visit visit) {
 /// What a clock that was ahead has made due, although it wrote no other time.
 void bound_dues(EvacuationStatus& status, base::TimePoint now) {
   for (const auto member : kDue) {
-    if (auto& due = status.*member) due = std::min(*due, now + kLongestDue);
+    if (auto& due = status.*member) due = std::min(*due, now + kMaxDue);
   }
 }
 

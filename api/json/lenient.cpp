@@ -61,8 +61,8 @@ bool boolean(const Json& json, std::string_view name) { return flag_at(json, {na
 std::int64_t integer(const Json& json, std::string_view name) {
   const Json* found = find_at(json, {name});
   if (found == nullptr || !found->is_number_integer()) return 0;
-  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  if (found->is_number_unsigned() && found->get<std::uint64_t>() > kMost) return 0;
+  constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (found->is_number_unsigned() && found->get<std::uint64_t>() > kMax) return 0;
   return found->get<std::int64_t>();
 }
 
@@ -160,10 +160,10 @@ bool keeps_annotation(std::string_view key, std::size_t value_size) {
 }
 
 bool keeps_owner(const OwnerReference& owner) {
-  constexpr std::size_t kLongestName = 253;
-  constexpr std::size_t kLongestUid = 128;
-  return owner.name.size() <= kLongestName && owner.kind.size() <= kLongestName &&
-         owner.api_version.size() <= 2 * kLongestName && owner.uid.size() <= kLongestUid;
+  constexpr std::size_t kMaxName = 253;
+  constexpr std::size_t kMaxUid = 128;
+  return owner.name.size() <= kMaxName && owner.kind.size() <= kMaxName && owner.api_version.size() <= 2 * kMaxName &&
+         owner.uid.size() <= kMaxUid;
 }
 
 std::string wire_time(base::TimePoint time) {

@@ -17,9 +17,9 @@ namespace api {
 namespace {
 
 /// std::regex recurses once per character; a text longer than this is refused instead of matched.
-constexpr std::size_t kLongestMatched = 1024;
+constexpr std::size_t kMaxMatched = 1024;
 constexpr std::size_t kCachedPatterns = 256;
-constexpr std::size_t kLongestShown = 200;
+constexpr std::size_t kMaxShown = 200;
 constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
 
 const Json* keyword(const Json& schema, std::string_view name) {
@@ -40,7 +40,7 @@ std::optional<double> number(const Json& schema, std::string_view name) {
 
 std::string shown(const Json& value) {
   std::string text = to_json_text(value);
-  return text.size() <= kLongestShown ? text : text.substr(0, kLongestShown) + "…";
+  return text.size() <= kMaxShown ? text : text.substr(0, kMaxShown) + "…";
 }
 
 std::string number_text(double value) {
@@ -83,7 +83,7 @@ const std::regex* compiled(const std::string& pattern) {
 
 bool matches_pattern(const std::string& text, const std::string& pattern) {
   const std::regex* regex = compiled(pattern);
-  if (regex == nullptr || text.size() > kLongestMatched) return false;
+  if (regex == nullptr || text.size() > kMaxMatched) return false;
   try {
     return std::regex_search(text, *regex);
   } catch (const std::regex_error&) {  // too complex

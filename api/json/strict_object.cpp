@@ -14,8 +14,8 @@ namespace api {
 namespace {
 
 constexpr std::size_t kMaxNearMiss = 2;
-constexpr std::size_t kLongestGuess = 64;  // hostile keys are not compared
-constexpr std::size_t kLongestQuote = 80;
+constexpr std::size_t kMaxGuess = 64;  // hostile keys are not compared
+constexpr std::size_t kMaxQuote = 80;
 constexpr double kExactDoubles = 9007199254740992.0;  // 2^53
 
 bool same_ignoring_case(std::string_view a, std::string_view b) {
@@ -24,8 +24,8 @@ bool same_ignoring_case(std::string_view a, std::string_view b) {
 
 /// Text of the user's, cut, for a complaint.
 std::string quote_text(std::string_view text) {
-  if (text.size() <= kLongestQuote) return fmt::format("\"{}\"", text);
-  std::size_t end = kLongestQuote;
+  if (text.size() <= kMaxQuote) return fmt::format("\"{}\"", text);
+  std::size_t end = kMaxQuote;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   return fmt::format("\"{}…\"", text.substr(0, end));
 }
@@ -76,7 +76,7 @@ std::string join_alternatives(std::span<const std::string_view> names) {
 }
 
 std::string did_you_mean(std::string_view text, std::span<const std::string_view> candidates) {
-  if (text.size() > kLongestGuess) return {};
+  if (text.size() > kMaxGuess) return {};
   std::string_view best;
   std::size_t least = kMaxNearMiss + 1;
   for (const std::string_view candidate : candidates) {
@@ -249,7 +249,7 @@ void StrictObject::finish() {
   for (const auto& [name, value] : json_.items()) {
     if (std::ranges::find(asked_, name) != asked_.end() || std::ranges::find(refused_, name) != refused_.end())
       continue;
-    complain(name.substr(0, kLongestQuote), "unknown field" + advice_for(name));
+    complain(name.substr(0, kMaxQuote), "unknown field" + advice_for(name));
   }
 }
 

@@ -11,7 +11,7 @@
 namespace api {
 namespace {
 
-constexpr std::size_t kLongestNumber = 512;
+constexpr std::size_t kMaxNumber = 512;
 constexpr double kIntegersEndAt = 9007199254740992.0;  // 2^53
 
 bool is_one_of(std::string_view text, std::initializer_list<std::string_view> names) {
@@ -48,9 +48,9 @@ std::optional<Json> integer_scalar(std::string_view text) {
   std::uint64_t magnitude = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), magnitude, base);
   if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  constexpr std::uint64_t kMostNegative = std::uint64_t{1} << 63U;
-  if (!minus) return magnitude < kMostNegative ? Json(static_cast<std::int64_t>(magnitude)) : Json(magnitude);
-  if (magnitude > kMostNegative) return std::nullopt;
+  constexpr std::uint64_t kMaxNegative = std::uint64_t{1} << 63U;
+  if (!minus) return magnitude < kMaxNegative ? Json(static_cast<std::int64_t>(magnitude)) : Json(magnitude);
+  if (magnitude > kMaxNegative) return std::nullopt;
   return Json(static_cast<std::int64_t>(0 - magnitude));
 }
 
@@ -106,7 +106,7 @@ std::optional<Json> resolve_plain_scalar(std::string_view text) {
   if (is_infinite_or_nan_word(text)) return std::nullopt;
   const char first = text.front();
   const bool numeric = (first >= '0' && first <= '9') || first == '+' || first == '-' || first == '.';
-  if (!numeric || text.size() > kLongestNumber || looks_like_date(text)) return Json(std::string(text));
+  if (!numeric || text.size() > kMaxNumber || looks_like_date(text)) return Json(std::string(text));
   std::string plain(text);
   if (first != '.') std::erase(plain, '_');
   if (auto integer = integer_scalar(plain)) return integer;

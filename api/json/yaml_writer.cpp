@@ -22,8 +22,8 @@ char32_t take_character(std::string_view* text) {
     valid = (byte(i) & 0xC0U) == 0x80U;
     code = (code << 6U) | (byte(i) & 0x3FU);
   }
-  constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  valid = valid && code >= kLeast[length] && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
+  constexpr char32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};
+  valid = valid && code >= kMin[length] && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
   text->remove_prefix(valid ? length : 1);
   return valid ? code : 0xFFFD;
 }

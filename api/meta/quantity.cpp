@@ -10,8 +10,8 @@ namespace {
 
 __extension__ typedef unsigned __int128 Wide;  // no using: clang refuses __extension__ there
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 /// Longer than any amount that people or machines write; keeps hostile text cheap.
 constexpr std::size_t kMaxQuantityText = 256;
 /// An exponent past this is zero or past the end whatever the digits (at most kMaxQuantityText of them) say.
@@ -83,19 +83,19 @@ std::optional<Suffix> parse_suffix(std::string_view text) {
 
 bool any_nonzero(std::string_view digits) { return digits.find_first_not_of('0') != std::string_view::npos; }
 
-std::int64_t capped(Wide value) { return value > static_cast<Wide>(kMost) ? kMost : static_cast<std::int64_t>(value); }
+std::int64_t capped(Wide value) { return value > static_cast<Wide>(kMax) ? kMax : static_cast<std::int64_t>(value); }
 
 /// The whole number that `digits` spell, capped at the end of int64.
 std::int64_t capped_digits(std::string_view digits) {
   Wide value = 0;
   for (const char c : digits) {
     value = value * 10 + static_cast<unsigned>(c - '0');
-    if (value > static_cast<Wide>(kMost)) return kMost;
+    if (value > static_cast<Wide>(kMax)) return kMax;
   }
   return static_cast<std::int64_t>(value);
 }
 
-std::int64_t plus_one_if(std::int64_t value, bool more) { return more && value < kMost ? value + 1 : value; }
+std::int64_t plus_one_if(std::int64_t value, bool more) { return more && value < kMax ? value + 1 : value; }
 
 /// Moves the point by `power` places and rounds up.
 std::int64_t scale_by_ten(const DecimalText& number, int power) {
@@ -107,8 +107,8 @@ std::int64_t scale_by_ten(const DecimalText& number, int power) {
   if (whole <= digits.size())
     return plus_one_if(capped_digits(digits.substr(0, whole)), any_nonzero(digits.substr(whole)));
   std::int64_t value = capped_digits(digits);
-  for (std::size_t zeros = whole - digits.size(); zeros > 0 && value < kMost; --zeros) {
-    value = value > kMost / 10 ? kMost : value * 10;
+  for (std::size_t zeros = whole - digits.size(); zeros > 0 && value < kMax; --zeros) {
+    value = value > kMax / 10 ? kMax : value * 10;
   }
   return value;
 }
@@ -118,8 +118,8 @@ std::int64_t scale_by_two(const DecimalText& number, int power) {
   const std::string_view digits = number.digits;
   const Wide factor = (static_cast<Wide>(1) << power) * 1000;
   const Wide whole = static_cast<Wide>(capped_digits(digits.substr(0, number.before_point)));
-  const Wide capacity = static_cast<Wide>(kMost) / factor;
-  if (whole > capacity) return kMost;
+  const Wide capacity = static_cast<Wide>(kMax) / factor;
+  if (whole > capacity) return kMax;
 
   std::string_view fraction = digits.substr(number.before_point);
   const bool cut = fraction.size() > kBinaryFractionDigits && any_nonzero(fraction.substr(kBinaryFractionDigits));
@@ -134,8 +134,8 @@ std::int64_t scale_by_two(const DecimalText& number, int power) {
 }  // namespace
 
 Quantity Quantity::from_units(std::int64_t units) {
-  if (units > kMost / 1000) return Quantity(kMost);
-  if (units < kLeast / 1000) return Quantity(kLeast);
+  if (units > kMax / 1000) return Quantity(kMax);
+  if (units < kMin / 1000) return Quantity(kMin);
   return Quantity(units * 1000);
 }
 
@@ -167,14 +167,14 @@ std::string Quantity::to_string(bool binary) const {
 }
 
 Quantity& Quantity::operator+=(Quantity other) {
-  if (__builtin_add_overflow(milli_, other.milli_, &milli_)) milli_ = other.milli_ > 0 ? kMost : kLeast;
+  if (__builtin_add_overflow(milli_, other.milli_, &milli_)) milli_ = other.milli_ > 0 ? kMax : kMin;
   return *this;
 }
 
 Quantity& Quantity::operator-=(Quantity other) {
   std::int64_t difference = 0;
   const bool overflow = __builtin_sub_overflow(milli_, other.milli_, &difference);
-  milli_ = !overflow ? difference : other.milli_ < 0 ? kMost : kLeast;
+  milli_ = !overflow ? difference : other.milli_ < 0 ? kMax : kMin;
   return *this;
 }
 

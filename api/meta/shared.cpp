@@ -63,7 +63,7 @@ class SharedPool {
         known->add_user();
         return known;
       }
-      if (++looked_at == kLongest) return node;  // frozen, but its own
+      if (++looked_at == kMax) return node;  // frozen, but its own
     }
     add(node);
     return node;
@@ -82,12 +82,12 @@ class SharedPool {
 
  private:
   static constexpr std::size_t kParts = 16;
-  static constexpr std::size_t kFewest = 64;
+  static constexpr std::size_t kMin = 64;
   /// A chain grows no further: so long it is by bad luck, or somebody's will.
-  static constexpr int kLongest = 16;
+  static constexpr int kMax = 16;
 
   SharedNode*& bucket(std::size_t hash) {
-    if (buckets_.empty()) buckets_.resize(kFewest);
+    if (buckets_.empty()) buckets_.resize(kMin);
     return buckets_[(hash / kParts) % buckets_.size()];
   }
   void add(SharedNode* node) {

@@ -26,9 +26,8 @@ Key::Key(std::string bytes)
     : bytes_(std::move(bytes)), id_(hmac_sha256(bytes_, canonical(kIdPurpose, {})).substr(0, kIdDigits)) {}
 
 base::Result<Key> Key::from_bytes(std::string bytes) {
-  if (bytes.size() < kBytes || bytes.size() > kMostBytes) {
-    return base::invalid(
-        fmt::format("a key has {} to {} bytes, and this one has {}", kBytes, kMostBytes, bytes.size()));
+  if (bytes.size() < kBytes || bytes.size() > kMaxBytes) {
+    return base::invalid(fmt::format("a key has {} to {} bytes, and this one has {}", kBytes, kMaxBytes, bytes.size()));
   }
   return Key(std::move(bytes));
 }

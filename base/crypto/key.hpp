@@ -20,9 +20,9 @@ std::string canonical(std::string_view purpose, std::initializer_list<std::strin
 class Key {
  public:
   static constexpr std::size_t kBytes = 32;  ///< of a new key
-  static constexpr std::size_t kMostBytes = 1024;
+  static constexpr std::size_t kMaxBytes = 1024;
 
-  /// An error when there are fewer than kBytes or more than kMostBytes.
+  /// An error when there are fewer than kBytes or more than kMaxBytes.
   static base::Result<Key> from_bytes(std::string bytes);
   /// kBytes from OpenSSL's generator. An error when that has no entropy.
   static base::Result<Key> random();

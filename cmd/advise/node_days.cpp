@@ -10,7 +10,7 @@ namespace {
 
 using advising::Day;
 
-constexpr std::size_t kMostNames = 5;
+constexpr std::size_t kMaxNames = 5;
 
 class NodeDaysReader {
  public:
@@ -52,13 +52,13 @@ class NodeDaysReader {
     std::string names;
     std::size_t shown = 0;
     for (const std::string& node : unclear_) {
-      if (++shown > kMostNames) break;
+      if (++shown > kMaxNames) break;
       names += (names.empty() ? "" : ", ") + node;
     }
     return fmt::format(
         "{} nodes have more than one series for a figure, or one without a number: such figures are not used ({}{}); "
         "narrow them down with --prometheus-matchers",
-        unclear_.size(), names, unclear_.size() > kMostNames ? ", …" : "");
+        unclear_.size(), names, unclear_.size() > kMaxNames ? ", …" : "");
   }
 
   PrometheusSession& session_;

@@ -34,7 +34,7 @@ base::Status read_dump(const std::string& path, const Each& each) {
   if (!set) return set.error();
   bool holds_any = false;
   for (const std::string& file : set->files) {
-    auto documents = read_documents(file, kMostDumpBytes, RepeatedKeys::kLastWins);
+    auto documents = read_documents(file, kMaxDumpBytes, RepeatedKeys::kLastWins);
     if (!documents) return std::move(documents).error();
     for (const api::Json& document : *documents) {
       const auto done = for_each_object(document, api::FieldPath(), [&](const Listed& listed) -> base::Status {

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using advising::Day;
 
-constexpr std::size_t kMostHistoryBytes = std::size_t{1} << 30;
+constexpr std::size_t kMaxHistoryBytes = std::size_t{1} << 30;
 
 /// In the order of usage::container_expressions().
 constexpr advising::DayMetric kMetrics[] = {
@@ -34,7 +34,7 @@ class DayCache {
   /// Adds the day; false: it is not there, was asked in another way, or cannot be read.
   bool read(Day day, advising::Histories& histories) const {
     if (folder_.empty()) return false;
-    const auto text = read_file(path_of(day), kMostHistoryBytes);
+    const auto text = read_file(path_of(day), kMaxHistoryBytes);
     if (!text || !text->starts_with(first_line())) return false;
     advising::Histories told;
     const auto rows = advising::read_history_csv(
@@ -167,7 +167,7 @@ class Reader {
   /// What is no file, such as a pipe, can be read only once.
   base::Result<std::shared_ptr<const std::string>> text_of(const std::string& path) {
     if (const auto kept = piped_.find(path); kept != piped_.end()) return kept->second;
-    auto read = read_text_file(path, kMostHistoryBytes);
+    auto read = read_text_file(path, kMaxHistoryBytes);
     if (!read) return std::move(read).error();
     auto text = std::make_shared<const std::string>(*std::move(read));
     std::error_code unknown;

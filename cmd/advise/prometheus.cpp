@@ -9,12 +9,12 @@
 namespace cmd::advise {
 namespace {
 
-constexpr std::size_t kMostSecretBytes = 1 << 20;
-constexpr std::size_t kMostMatchers = 1000;
+constexpr std::size_t kMaxSecretBytes = 1 << 20;
+constexpr std::size_t kMaxMatchers = 1000;
 
 base::Result<std::string> text_of_file(const std::string& flag, const std::string& path) {
   if (path.empty()) return std::string();
-  auto text = read_file(path, kMostSecretBytes);
+  auto text = read_file(path, kMaxSecretBytes);
   if (!text) return std::move(text).error().during(flag);
   while (!text->empty() && (text->back() == '\n' || text->back() == '\r')) text->pop_back();
   return text;
@@ -73,7 +73,7 @@ base::Result<std::unique_ptr<PrometheusSession>> PrometheusSession::open(const P
   const auto step = duration_of("--step", options.step, base::minutes(1), base::minutes(15));
   if (!step) return step.error();
   settings.step = *step;
-  if (options.matchers.size() > kMostMatchers || options.matchers.find_first_of("{}\n") != std::string::npos)
+  if (options.matchers.size() > kMaxMatchers || options.matchers.find_first_of("{}\n") != std::string::npos)
     return base::invalid("--prometheus-matchers: matchers without braces are expected: cluster=\"eu-1\"");
   settings.matchers = options.matchers;
   const auto token = text_of_file("--prometheus-token-file", options.token_file);

@@ -62,12 +62,12 @@ std::vector<Group> by_namespace(const Group& all) {
 }
 
 void add_rows(const Group& all, std::vector<RiskRow>& rows) {
-  if (all.size() <= kMostSingleRisks) {
+  if (all.size() <= kMaxSingleRisks) {
     for (const Finding* each : all) rows.push_back(row_of({each}, subject_of(*each)));
     return;
   }
   std::vector<Group> groups = by_namespace(all);
-  const std::size_t shown = groups.size() > kMostRiskNamespaces ? kMostRiskNamespaces - 1 : groups.size();
+  const std::size_t shown = groups.size() > kMaxRiskNamespaces ? kMaxRiskNamespaces - 1 : groups.size();
   for (std::size_t i = 0; i < shown; ++i) rows.push_back(namespace_row(groups[i]));
   if (shown == groups.size()) return;
   Group rest;

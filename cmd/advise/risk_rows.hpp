@@ -22,8 +22,8 @@ struct RiskRow {
 
 /// A cause that is found more often than this is told by namespace, those with most workloads first, and the last
 /// namespaces together.
-inline constexpr std::size_t kMostSingleRisks = 5;
-inline constexpr std::size_t kMostRiskNamespaces = 8;
+inline constexpr std::size_t kMaxSingleRisks = 5;
+inline constexpr std::size_t kMaxRiskNamespaces = 8;
 
 /// The findings without an effect to work out, in the order of the report's causes.
 std::vector<RiskRow> risk_rows(const std::vector<advising::Finding>& findings);

@@ -98,14 +98,14 @@ void merge_as_helm(Json& values, const Json& defaults, const FieldPath& at,
 }
 
 std::string summary_of_default(const Json& value) {
-  constexpr std::size_t kLongest = 100;
+  constexpr std::size_t kMax = 100;
   std::string names;
   if (value.is_array() && !value.empty() && value.front().is_object() && value.front().contains("plugins")) {
     for (const Json& profile : value) append_enabled(profile, names);
     return names;
   }
   const std::string text = to_json_text(value);
-  return text.size() <= kLongest ? text : "";
+  return text.size() <= kMax ? text : "";
 }
 
 }  // namespace api::upstream

@@ -126,7 +126,7 @@ std::string render_conversion(const Conversion& conversion, const std::string& f
 
 int run_convert(const ConvertOptions& options) {
   const auto read = read_options(options);
-  const auto text = read_text_file(options.file, kMostPolicyBytes);
+  const auto text = read_text_file(options.file, kMaxPolicyBytes);
   if (!read || !text) {
     print_err("evacuator convert: {}\n", (read ? text.error() : read.error()).message);
     return 1;

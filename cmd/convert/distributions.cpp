@@ -275,12 +275,12 @@ class LowNodeLoadReader {
 
   /// consecutiveAbnormalities: number of rounds in a row that make a node abnormal.
   void read_hysteresis(Json& to) {
-    constexpr std::int32_t kMostSamples = 20;
+    constexpr std::int32_t kMaxSamples = 20;
     with_leniently(args_, "anomalyCondition", bench_, [&](StrictObject& condition) {
       std::int32_t rounds = 0;
       condition.read("consecutiveAbnormalities", rounds);
       if (rounds > 0) {
-        const std::int32_t samples = std::min(rounds, kMostSamples);
+        const std::int32_t samples = std::min(rounds, kMaxSamples);
         to["usage"]["hysteresis"] = {{"samples", samples}, {"of", samples}};
       }
       for (const char* other : {"timeout", "consecutiveNormalities"}) condition.find(other);

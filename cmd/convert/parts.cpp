@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kArgsOfOne = "spec.strategies[0].args";
 constexpr const char* kPassedOver = "upstream passes it over in silence";
 constexpr const char* kMend = "mend or remove it";
-constexpr std::size_t kMostRounds = 64;  // of mending one strategy's args
+constexpr std::size_t kMaxRounds = 64;  // of mending one strategy's args
 
 struct UpstreamPlugin {
   std::string_view name;
@@ -184,7 +184,7 @@ bool Workbench::settle_args(StrategySource& source) {
     if (complaints.empty()) return true;
     bool settled = false;
     for (const FieldError& complaint : complaints) {
-      if (round < kMostRounds && (settle_complaint(source, complaint) || settle_unknown(source, complaint))) {
+      if (round < kMaxRounds && (settle_complaint(source, complaint) || settle_unknown(source, complaint))) {
         settled = true;
         break;
       }
@@ -408,7 +408,7 @@ void read_cycle_settings(StrictObject& policy, Draft& common, Workbench& bench) 
 }
 
 std::string object_name_of(std::string_view name) {
-  constexpr std::size_t kLongest = 63;
+  constexpr std::size_t kMax = 63;
   std::string text;
   bool was_lower = false;
   for (const char c : name) {
@@ -419,7 +419,7 @@ std::string object_name_of(std::string_view name) {
     if (usable) text += static_cast<char>(std::tolower(byte));
     was_lower = usable && !upper;
   }
-  text.resize(std::min(text.size(), kLongest));
+  text.resize(std::min(text.size(), kMax));
   while (text.ends_with('-')) text.pop_back();
   return text;
 }

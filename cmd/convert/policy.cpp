@@ -181,7 +181,7 @@ class UpstreamFinder {
       if (!value.is_string() && !deeper_) deeper_ = upstream::deeper_policy(value, at.field(member).key(key));
       if (!value.is_string()) continue;
       const auto& text = value.get_ref<const std::string&>();
-      const auto decoded = encoding == Encoding::kBase64 && text.size() <= upstream::kLongestEncoded
+      const auto decoded = encoding == Encoding::kBase64 && text.size() <= upstream::kMaxEncoded
                                ? base::decode_base64(text)
                                : std::nullopt;
       const std::string_view plain = encoding == Encoding::kNone ? text : decoded ? *decoded : std::string_view();

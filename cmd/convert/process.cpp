@@ -10,7 +10,7 @@
 namespace api::upstream {
 namespace {
 
-constexpr base::seconds kLongestInterval{3600};  // beyond it people choose the time of the day
+constexpr base::seconds kMaxPlainInterval{3600};  // beyond it people choose the time of the day
 constexpr int kLastWithPolicyFlags = 22;
 
 template <typename Number>
@@ -138,7 +138,8 @@ void set_interval(base::seconds interval, const FieldPath& at, Draft& common) {
 void read_cron_schedule(const CronSchedule& schedule, Draft& common, Workbench& bench) {
   const auto period = period_of_cron(schedule.cron);
   const bool is_every = schedule.cron.starts_with("@every");  // which policies take as an interval only
-  if (!period || (*period > kLongestInterval && !is_every)) return put_cron(with_zone_of_text(schedule), common, bench);
+  if (!period || (*period > kMaxPlainInterval && !is_every))
+    return put_cron(with_zone_of_text(schedule), common, bench);
   set_interval(*period, schedule.at, common);
   bench.note(
       NoteKind::kChanged, schedule.at,

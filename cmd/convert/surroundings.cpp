@@ -118,7 +118,7 @@ std::optional<std::string> Surroundings::lent_text(const Lender& lender, const s
   const auto plain = string_at(*held->object, is_secret ? "stringData" : "data", key);
   if (plain || !is_secret) return plain;
   const auto encoded = string_at(*held->object, "data", key);
-  return encoded && encoded->size() <= kLongestEncoded ? base::decode_base64(*encoded) : std::nullopt;
+  return encoded && encoded->size() <= kMaxEncoded ? base::decode_base64(*encoded) : std::nullopt;
 }
 
 bool Surroundings::lends_values(const Json& object) const {

@@ -14,7 +14,7 @@
 namespace api::upstream {
 
 /// In a Secret or binaryData: etcd takes no object above 1.5 MiB.
-inline constexpr std::size_t kLongestEncoded = std::size_t{2} << 20;
+inline constexpr std::size_t kMaxEncoded = std::size_t{2} << 20;
 
 /// What upstream's process is started with, where the input has it.
 struct StartedWith {

@@ -171,8 +171,8 @@ class NodeCommand {
     auto all = session_.evacuations(listing("", fmt::format("{}={}", kDrainLabel, api::label_value(options_.node))));
     if (!all) return all;
     std::erase_if(*all, [&](const StoredEvacuation& each) {
-      const Standing standing = standing_of(each.evacuation);
-      const bool earlier = resuming_ && standing != Standing::kFailed && standing != Standing::kCancelled;
+      const PodProgress standing = standing_of(each.evacuation);
+      const bool earlier = resuming_ && standing != PodProgress::kFailed && standing != PodProgress::kCancelled;
       return !earlier && !keys_.contains(each.evacuation.meta.key());
     });
     for (const api::ObjectKey& key : joined_) {
@@ -213,7 +213,7 @@ class NodeCommand {
       std::string text = fmt::format("node/{}: {}", options_.node, summary(progress));
       for (const StoredEvacuation& each : asked_) {
         const api::Evacuation& evacuation = each.evacuation;
-        if (standing_of(evacuation) == Standing::kGone) continue;
+        if (standing_of(evacuation) == PodProgress::kGone) continue;
         text += fmt::format("\n  pod/{}/{}  {} {}: {}", evacuation.meta.ns, evacuation.spec.pod_ref.name,
                             to_string(evacuation.status.phase), evacuation.status.reason, evacuation.status.message);
       }

@@ -14,7 +14,7 @@
 namespace cmd::plugin {
 namespace {
 
-constexpr std::size_t kMostMembersNamed = 5;
+constexpr std::size_t kMaxMembersNamed = 5;
 
 /// What it declares, as long as its leaving is still ahead; nullopt: it leaves (or stays) alone.
 std::optional<api::PodGroup> open_pod_group(const api::Pod& pod) {
@@ -136,7 +136,7 @@ std::string members_text(const std::vector<api::Pod>& pods) {
   std::vector<std::string> names;
   for (const api::Pod& pod : pods)
     names.push_back(pod.node_name.empty() ? pod.meta.name : fmt::format("{} ({})", pod.meta.name, pod.node_name.value));
-  return first_names(std::move(names), kMostMembersNamed);
+  return first_names(std::move(names), kMaxMembersNamed);
 }
 
 std::string objection_to(const PodGroupRest& rest) {

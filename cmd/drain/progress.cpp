@@ -26,14 +26,14 @@ std::string pod_identity(const api::Evacuation& evacuation) {
   return evacuation.meta.ns + "/" + (ref.uid.empty() ? ref.name : ref.uid.value);
 }
 
-int interest_of(Standing standing) {
+int interest_of(PodProgress standing) {
   switch (standing) {
-    case Standing::kMoving: return 0;
-    case Standing::kFailed: return 1;
-    case Standing::kCancelled: return 2;
-    case Standing::kSuspended: return 3;
-    case Standing::kWaiting: return 4;
-    case Standing::kGone: return 5;
+    case PodProgress::kMoving: return 0;
+    case PodProgress::kFailed: return 1;
+    case PodProgress::kCancelled: return 2;
+    case PodProgress::kSuspended: return 3;
+    case PodProgress::kWaiting: return 4;
+    case PodProgress::kGone: return 5;
   }
   std::abort();
 }
@@ -51,44 +51,44 @@ void append_count(std::string& text, std::size_t count, std::string_view what) {
 
 }  // namespace
 
-Standing standing_of(const api::Evacuation& evacuation) {
+PodProgress standing_of(const api::Evacuation& evacuation) {
   using Phase = api::EvacuationPhase;
   switch (evacuation.status.phase) {
-    case Phase::kSucceeded: return Standing::kGone;
-    case Phase::kFailed: return Standing::kFailed;
-    case Phase::kCancelled: return Standing::kCancelled;
+    case Phase::kSucceeded: return PodProgress::kGone;
+    case Phase::kFailed: return PodProgress::kFailed;
+    case Phase::kCancelled: return PodProgress::kCancelled;
     case Phase::kPending:
-    case Phase::kBackoff: return is_suspended(evacuation) ? Standing::kSuspended : Standing::kWaiting;
+    case Phase::kBackoff: return is_suspended(evacuation) ? PodProgress::kSuspended : PodProgress::kWaiting;
     case Phase::kPreparing:
     case Phase::kRequesting:
-    case Phase::kInProgress: return evacuation.status.blocked_by.empty() ? Standing::kMoving : Standing::kWaiting;
+    case Phase::kInProgress: return evacuation.status.blocked_by.empty() ? PodProgress::kMoving : PodProgress::kWaiting;
     case Phase::kEvicting:
     case Phase::kVerifying:
-    case Phase::kAborting: return Standing::kMoving;
+    case Phase::kAborting: return PodProgress::kMoving;
   }
   std::abort();
 }
 
-std::string_view to_string(Standing standing) {
+std::string_view to_string(PodProgress standing) {
   switch (standing) {
-    case Standing::kGone: return "gone";
-    case Standing::kMoving: return "moving";
-    case Standing::kWaiting: return "waiting";
-    case Standing::kSuspended: return "suspended";
-    case Standing::kFailed: return "failed";
-    case Standing::kCancelled: return "cancelled";
+    case PodProgress::kGone: return "gone";
+    case PodProgress::kMoving: return "moving";
+    case PodProgress::kWaiting: return "waiting";
+    case PodProgress::kSuspended: return "suspended";
+    case PodProgress::kFailed: return "failed";
+    case PodProgress::kCancelled: return "cancelled";
   }
   std::abort();
 }
 
-Tone tone_of(Standing standing) {
+Tone tone_of(PodProgress standing) {
   switch (standing) {
-    case Standing::kGone: return Tone::kGood;
-    case Standing::kMoving: return Tone::kStrong;
-    case Standing::kWaiting:
-    case Standing::kSuspended: return Tone::kWaiting;
-    case Standing::kFailed: return Tone::kBad;
-    case Standing::kCancelled: return Tone::kDim;
+    case PodProgress::kGone: return Tone::kGood;
+    case PodProgress::kMoving: return Tone::kStrong;
+    case PodProgress::kWaiting:
+    case PodProgress::kSuspended: return Tone::kWaiting;
+    case PodProgress::kFailed: return Tone::kBad;
+    case PodProgress::kCancelled: return Tone::kDim;
   }
   std::abort();
 }
@@ -115,12 +115,12 @@ Progress progress_of(const std::vector<api::Evacuation>& evacuations) {
   for (const api::Evacuation& each : evacuations) {
     ++progress.total;
     switch (standing_of(each)) {
-      case Standing::kGone: ++progress.gone; break;
-      case Standing::kMoving: ++progress.moving; break;
-      case Standing::kWaiting: ++progress.waiting; break;
-      case Standing::kSuspended: ++progress.suspended; break;
-      case Standing::kFailed: ++progress.failed; break;
-      case Standing::kCancelled: ++progress.cancelled; break;
+      case PodProgress::kGone: ++progress.gone; break;
+      case PodProgress::kMoving: ++progress.moving; break;
+      case PodProgress::kWaiting: ++progress.waiting; break;
+      case PodProgress::kSuspended: ++progress.suspended; break;
+      case PodProgress::kFailed: ++progress.failed; break;
+      case PodProgress::kCancelled: ++progress.cancelled; break;
     }
     const std::string what = blocker_words(each);
     if (!what.empty()) ++blockers[what];
@@ -142,19 +142,19 @@ std::string summary(const Progress& progress) {
 
 void sort_for_people(std::vector<api::Evacuation>& evacuations) {
   const auto order = [](const api::Evacuation& each) {
-    const Standing standing = standing_of(each);
-    const int queue = standing == Standing::kWaiting ? -each.spec.priority : 0;
+    const PodProgress standing = standing_of(each);
+    const int queue = standing == PodProgress::kWaiting ? -each.spec.priority : 0;
     return std::tuple(interest_of(standing), queue, each.meta.key());
   };
   std::ranges::sort(evacuations, [&](const auto& a, const auto& b) { return order(a) < order(b); });
 }
 
 std::string detail_of(const api::Evacuation& evacuation) {
-  if (standing_of(evacuation) == Standing::kSuspended) return "waits for approval";
+  if (standing_of(evacuation) == PodProgress::kSuspended) return "waits for approval";
   if (auto blocker = blocker_words(evacuation); !blocker.empty()) return blocker;
-  const Standing standing = standing_of(evacuation);
-  if (standing == Standing::kFailed || standing == Standing::kCancelled) return evacuation.status.message;
-  if (evacuation.spec.cancel.requested && standing != Standing::kGone) return "cancel requested";
+  const PodProgress standing = standing_of(evacuation);
+  if (standing == PodProgress::kFailed || standing == PodProgress::kCancelled) return evacuation.status.message;
+  if (evacuation.spec.cancel.requested && standing != PodProgress::kGone) return "cancel requested";
   if (evacuation.status.observed_generation == 0 && evacuation.status.history.empty() &&
       evacuation.status.phase == api::EvacuationPhase::kPending) {
     return "not yet seen by the operator";

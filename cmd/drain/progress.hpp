@@ -14,10 +14,10 @@
 namespace cmd::plugin {
 
 /// Where one Evacuation stands, for people.
-enum class Standing { kGone, kMoving, kWaiting, kSuspended, kFailed, kCancelled };
-Standing standing_of(const api::Evacuation& evacuation);
-std::string_view to_string(Standing standing);
-Tone tone_of(Standing standing);
+enum class PodProgress { kGone, kMoving, kWaiting, kSuspended, kFailed, kCancelled };
+PodProgress standing_of(const api::Evacuation& evacuation);
+std::string_view to_string(PodProgress standing);
+Tone tone_of(PodProgress standing);
 
 /// What several Evacuations wait for, with how many.
 struct SharedBlocker {

@@ -11,7 +11,7 @@
 namespace cmd::plugin {
 namespace {
 
-constexpr std::size_t kLongestName = 253;
+constexpr std::size_t kMaxName = 253;
 
 /// Unfinished, and not one that may never begin: anybody may make those.
 bool moves(const api::Evacuation& evacuation) {
@@ -64,7 +64,7 @@ Claim claim_of(const api::Pod& pod, const std::vector<api::Evacuation>& known) {
   claim.free_name = usual;
   for (int number = 2; taken.contains(claim.free_name); ++number) {
     const std::string suffix = fmt::format("-{}", number);
-    claim.free_name = usual.substr(0, kLongestName - suffix.size()) + suffix;
+    claim.free_name = usual.substr(0, kMaxName - suffix.size()) + suffix;
   }
   return claim;
 }

@@ -30,29 +30,29 @@ base::Result<std::vector<api::Evacuation>> Asking::known_in(const std::string& n
   return known;
 }
 
-base::Result<Asked> Asking::existing(const api::ObjectKey& key) {
+base::Result<RequestOutcome> Asking::existing(const api::ObjectKey& key) {
   auto text = session_.get(kube::kEvacuations, key);
   if (!text) return text.error();
   auto stored = parse_evacuation(*std::move(text));
   if (!stored) return stored.error();
-  return Asked{*std::move(stored), true, false};
+  return RequestOutcome{*std::move(stored), true, false};
 }
 
-base::Result<Asked> Asking::make(const api::Pod& pod, const std::string& name, std::int32_t priority) {
+base::Result<RequestOutcome> Asking::make(const api::Pod& pod, const std::string& name, std::int32_t priority) {
   const api::Json body = api::encode_evacuation(evacuation_for(pod, name, request_, priority));
   if (dry_run_ == "client") {
     auto stored = parse_evacuation(api::to_json_text(body));
     if (!stored) return stored.error();
-    return Asked{*std::move(stored), false, true};
+    return RequestOutcome{*std::move(stored), false, true};
   }
   auto text = session_.create(kube::kEvacuations, pod.meta.ns, body, dry_run_ == "server");
   if (!text) return text.error();
   auto stored = parse_evacuation(*std::move(text));
   if (!stored) return stored.error();
-  return Asked{*std::move(stored), false, dry_run_ == "server"};
+  return RequestOutcome{*std::move(stored), false, dry_run_ == "server"};
 }
 
-base::Result<Asked> Asking::ask_for(const api::Pod& pod, std::int32_t priority) {
+base::Result<RequestOutcome> Asking::ask_for(const api::Pod& pod, std::int32_t priority) {
   const auto known = known_in(pod.meta.ns);
   if (!known) return known.error();
   const Claim claim = claim_of(pod, *known);
@@ -62,7 +62,7 @@ base::Result<Asked> Asking::ask_for(const api::Pod& pod, std::int32_t priority) 
   return made;
 }
 
-std::string words_for(const Asked& asked) {
+std::string words_for(const RequestOutcome& asked) {
   const api::Evacuation& evacuation = asked.stored.evacuation;
   if (asked.existed) {
     return fmt::format("pod/{} is on its way already: {} ({}{}{})", evacuation.spec.pod_ref.name,

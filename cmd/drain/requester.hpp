@@ -11,7 +11,7 @@
 namespace cmd::plugin {
 
 /// The Evacuation of one pod, made now or there before.
-struct Asked {
+struct RequestOutcome {
   StoredEvacuation stored;
   bool existed = false;
   bool dry_run = false;
@@ -24,12 +24,12 @@ class Asking {
   Asking(Session& session, EvacuationRequest request, std::string dry_run);
 
   /// Returns the unfinished one of the pod or makes one. A race that somebody else wins ends as `existed`.
-  base::Result<Asked> ask_for(const api::Pod& pod, std::int32_t priority = 0);
+  base::Result<RequestOutcome> ask_for(const api::Pod& pod, std::int32_t priority = 0);
 
  private:
   base::Result<std::vector<api::Evacuation>> known_in(const std::string& ns);
-  base::Result<Asked> make(const api::Pod& pod, const std::string& name, std::int32_t priority);
-  base::Result<Asked> existing(const api::ObjectKey& key);
+  base::Result<RequestOutcome> make(const api::Pod& pod, const std::string& name, std::int32_t priority);
+  base::Result<RequestOutcome> existing(const api::ObjectKey& key);
 
   Session& session_;
   EvacuationRequest request_;
@@ -38,7 +38,7 @@ class Asking {
 };
 
 /// "evacuation.evacuator.dev/web-1-9f31aa02 created", or what is on its way already.
-std::string words_for(const Asked& asked);
+std::string words_for(const RequestOutcome& asked);
 
 EvacuationRequest evacuation_request_of(Session& session, const RequestOptions& options);
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "api/meta/label_value.hpp"
-#include "base/side_by_side.hpp"
+#include "base/parallel.hpp"
 #include "cmd/drain/request.hpp"
 #include "planner/plan/evacuating_pods.hpp"
 #include "planner/plan/planner.hpp"
@@ -16,7 +16,7 @@
 #include "planner/scheduling/pdb_budget.hpp"
 #include "planner/scheduling/predicates.hpp"
 #include "planner/snapshot/autoscaler_marks.hpp"
-#include "planner/snapshot/snapshot_keeper.hpp"
+#include "planner/snapshot/snapshot_cache.hpp"
 
 namespace cmd::plugin {
 namespace {
@@ -84,11 +84,11 @@ void take_from_rules(const api::DeschedulerPolicySpec& spec, const scheduling::C
   api::FieldErrors errors;  // the plan's, which would have been told by now
   const scheduling::EvictabilityRules rules(spec.evictability, cluster, now, errors, spec.compatibility);
   auto refusal = rules.refusal(pod);
-  if (!refusal) refusal = rules.refusal_before_eviction(pod, scheduling::Overlay(cluster));
+  if (!refusal) refusal = rules.refusal_before_eviction(pod, scheduling::WhatIf(cluster));
   if (refusal) {
     opinion.verdict = PolicyVerdict::kProtected;
     opinion.rule = refusal->reason;
-    opinion.message = rules.explain(*refusal, pod, scheduling::Overlay(cluster));
+    opinion.message = rules.explain(*refusal, pod, scheduling::WhatIf(cluster));
     return;
   }
   opinion.verdict = PolicyVerdict::kContent;
@@ -181,7 +181,7 @@ PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling:
 void ask_policies(Explanation& explanation, scheduling::SnapshotInput cluster,
                   const std::vector<api::DeschedulerPolicy>& policies, const std::vector<api::Evacuation>& evacuations,
                   base::TimePoint now, std::optional<int> server_minor) {
-  scheduling::SnapshotKeeper snapshots;
+  scheduling::SnapshotCache snapshots;
   for (const api::DeschedulerPolicy& policy : policies) {
     const auto& snapshot = snapshots.at(cluster, scheduling::quantities_of(policy.spec.compatibility));
     const auto at = snapshot.find_pod(explanation.key.ns, explanation.key.name);

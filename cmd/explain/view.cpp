@@ -51,8 +51,8 @@ std::string history_of(const api::Evacuation& evacuation, base::TimePoint now) {
 
 std::string blockers_of(const api::Evacuation& evacuation, base::TimePoint now) {
   std::string text;
-  const Standing standing = standing_of(evacuation);
-  if (api::is_terminal(evacuation.status.phase) || standing == Standing::kSuspended) return text;
+  const PodProgress progress = standing_of(evacuation);
+  if (api::is_terminal(evacuation.status.phase) || progress == PodProgress::kSuspended) return text;
   for (const api::Blocker& blocker : evacuation.status.blocked_by) {
     text += fmt::format(
         "    held by {}{}{} for {}\n", blocker.kind, blocker.name.empty() ? "" : " " + one_line(blocker.name),
@@ -75,7 +75,7 @@ std::string evacuation_text(const api::Evacuation& evacuation, base::TimePoint n
     text += fmt::format("; replaced by {} on node {}", replacement.name, replacement.node.value);
   }
   text += "\n";
-  if (standing_of(evacuation) == Standing::kSuspended)
+  if (standing_of(evacuation) == PodProgress::kSuspended)
     text += fmt::format("    waits for approval: kubectl evacuator approve {} -n {}\n", evacuation.meta.name,
                         evacuation.meta.ns);
   text += blockers_of(evacuation, now);

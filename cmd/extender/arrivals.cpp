@@ -7,7 +7,7 @@ namespace extending {
 namespace {
 
 /// What the newest sample lacks: what was not there yet, and what a pod that gets warm will use more than it does.
-double missing_now(const LoadBoard& board, base::TimePoint time, const Arrival& arrival, std::size_t r) {
+double missing_now(const LoadModel& board, base::TimePoint time, const Arrival& arrival, std::size_t r) {
   const double expected = arrival.expected[r];
   const double shown = share_shown(arrival.running, time, board.windows[r], board.lags[r]);
   const double measured = arrival.measured[r];
@@ -16,14 +16,14 @@ double missing_now(const LoadBoard& board, base::TimePoint time, const Arrival& 
 }
 
 /// A pod that settled uses what was measured.
-double missing_then(const LoadBoard& board, base::TimePoint sample, base::TimePoint newest, const Arrival& arrival,
+double missing_then(const LoadModel& board, base::TimePoint sample, base::TimePoint newest, const Arrival& arrival,
                     std::size_t r) {
   const bool is_known = arrival.measured[r] >= 0 && is_settled(arrival, newest, board);
   const double use = is_known ? arrival.measured[r] : arrival.expected[r];
   return use * (1 - share_shown(arrival.running, sample, board.windows[r], board.lags[r]));
 }
 
-double deviation_with(const LoadBoard& board, const LoadBoard::Node& node, std::span<const Arrival> arrivals,
+double deviation_with(const LoadModel& board, const LoadModel::Node& node, std::span<const Arrival> arrivals,
                       std::size_t r) {
   const std::size_t resources = board.resources.size();
   std::vector<double> percents;
@@ -50,11 +50,11 @@ double share_shown(const std::optional<base::TimePoint>& running, base::TimePoin
   return std::clamp(std::chrono::duration<double>(age) / window, 0.0, 1.0);
 }
 
-bool is_settled(const Arrival& arrival, base::TimePoint time, const LoadBoard& board) {
+bool is_settled(const Arrival& arrival, base::TimePoint time, const LoadModel& board) {
   return arrival.running && time - board.longest_look() >= *arrival.running + kWarmUp;
 }
 
-NodeLoad with_arrivals(const LoadBoard& board, const LoadBoard::Node& node, std::span<const Arrival> arrivals) {
+NodeLoad with_arrivals(const LoadModel& board, const LoadModel::Node& node, std::span<const Arrival> arrivals) {
   NodeLoad load = node.load;
   for (std::size_t r = 0; r < board.resources.size(); ++r) {
     if (!board.is_measured(r) || node.capacity[r] <= 0) continue;

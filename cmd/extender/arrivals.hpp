@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "cmd/extender/load_board.hpp"
+#include "cmd/extender/load_model.hpp"
 
 namespace extending {
 
@@ -28,10 +28,10 @@ double share_shown(const std::optional<base::TimePoint>& running, base::TimePoin
                    base::Duration lag);
 
 /// Its own figure says what it uses, and the sample at `time` shows all of it.
-bool is_settled(const Arrival& arrival, base::TimePoint time, const LoadBoard& board);
+bool is_settled(const Arrival& arrival, base::TimePoint time, const LoadModel& board);
 
 /// The load of the node with what its samples do not show of those pods yet. What they bring counts in each of the
 /// samples, so that a load that rose because pods came is no variation.
-NodeLoad with_arrivals(const LoadBoard& board, const LoadBoard::Node& node, std::span<const Arrival> arrivals);
+NodeLoad with_arrivals(const LoadModel& board, const LoadModel::Node& node, std::span<const Arrival> arrivals);
 
 }  // namespace extending

@@ -22,8 +22,8 @@ constexpr std::array kRules = {
     api::WireName<Kind>{Kind::kTargetLoadPacking, "TargetLoadPacking"},
     api::WireName<Kind>{Kind::kLoadVariationRiskBalancing, "LoadVariationRiskBalancing"},
 };
-constexpr std::int64_t kLeastBody = std::int64_t{64} << 10;
-constexpr std::int64_t kMostBody = std::int64_t{64} << 20;
+constexpr std::int64_t kMinBody = std::int64_t{64} << 10;
+constexpr std::int64_t kMaxBody = std::int64_t{64} << 20;
 constexpr double kTargetCpu = 40;
 
 void read_server(StrictObject& server, ExtenderConfig& config) {
@@ -34,8 +34,8 @@ void read_server(StrictObject& server, ExtenderConfig& config) {
   server.read("healthAddress", config.health_address);
   server.read("metricsAddress", config.metrics_address);
   server.read("maxBodyBytes", config.max_body_bytes);
-  if (config.max_body_bytes < kLeastBody || config.max_body_bytes > kMostBody)
-    server.complain("maxBodyBytes", fmt::format("must be from {} to {}", kLeastBody, kMostBody));
+  if (config.max_body_bytes < kMinBody || config.max_body_bytes > kMaxBody)
+    server.complain("maxBodyBytes", fmt::format("must be from {} to {}", kMinBody, kMaxBody));
   if (config.cert_file.empty() != config.key_file.empty())
     server.complain("certFile", "must be given together with keyFile");
   if (!config.client_ca_file.empty() && config.cert_file.empty())

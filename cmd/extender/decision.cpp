@@ -16,7 +16,7 @@ bool must_run(const ExtenderConfig& config, const api::Pod& pod) {
 }
 
 /// The same words for every node, so that the scheduler's message can count them. "": it is not.
-std::string critical_reason(const ExtenderConfig& config, const LoadBoard& board, const NodeLoad& load) {
+std::string critical_reason(const ExtenderConfig& config, const LoadModel& board, const NodeLoad& load) {
   for (const auto& [resource, limit] : config.critical) {
     const auto place = board.place_of(resource);
     if (place && load.mean[*place] > limit)
@@ -44,7 +44,7 @@ void prefer(const std::string& node, const ExtenderArgs& args, std::vector<std::
 
 }  // namespace
 
-FilterDecision filter(const ExtenderConfig& config, const ExtenderArgs& args, const LoadBoard* board,
+FilterDecision filter(const ExtenderConfig& config, const ExtenderArgs& args, const LoadModel* board,
                       const std::vector<std::optional<NodeLoad>>& loads, const std::optional<PodHint>& hint) {
   if (hint && hint->is_required) return {.reasons = reasons_of_hint(args, *hint), .is_final = true};
   FilterDecision decision{.reasons = std::vector<std::string>(args.nodes.size())};
@@ -60,7 +60,7 @@ FilterDecision filter(const ExtenderConfig& config, const ExtenderArgs& args, co
   return decision;
 }
 
-PriorityDecision prioritize(const ExtenderConfig& config, const ExtenderArgs& args, const LoadBoard* board,
+PriorityDecision prioritize(const ExtenderConfig& config, const ExtenderArgs& args, const LoadModel* board,
                             const std::vector<std::optional<NodeLoad>>& loads, const std::optional<PodHint>& hint) {
   PriorityDecision decision;
   std::vector<std::optional<double>> scores(args.nodes.size());

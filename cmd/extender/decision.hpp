@@ -8,7 +8,7 @@
 
 #include "cmd/extender/config.hpp"
 #include "cmd/extender/extender_args.hpp"
-#include "cmd/extender/load_board.hpp"
+#include "cmd/extender/load_model.hpp"
 
 namespace extending {
 
@@ -30,7 +30,7 @@ struct FilterDecision {
 /// above a critical threshold, unless all would. Pods that must run (DaemonSets, priorities of the system, spared
 /// namespaces) are kept from no node for load. `loads` runs parallel to the candidates, without the pod; unknown is not
 /// critical.
-FilterDecision filter(const ExtenderConfig& config, const ExtenderArgs& args, const LoadBoard* board,
+FilterDecision filter(const ExtenderConfig& config, const ExtenderArgs& args, const LoadModel* board,
                       const std::vector<std::optional<NodeLoad>>& loads, const std::optional<PodHint>& hint);
 
 struct PriorityDecision {
@@ -40,7 +40,7 @@ struct PriorityDecision {
 };
 
 /// `loads` with the pod. A hint's node gets the best score and the others at most half of it.
-PriorityDecision prioritize(const ExtenderConfig& config, const ExtenderArgs& args, const LoadBoard* board,
+PriorityDecision prioritize(const ExtenderConfig& config, const ExtenderArgs& args, const LoadModel* board,
                             const std::vector<std::optional<NodeLoad>>& loads, const std::optional<PodHint>& hint);
 
 /// Where the scheduler is likely to send the pod: among nodes with the highest score its own points decide, and they go

@@ -283,12 +283,12 @@ class ExtenderProcess {
     const bool is_due = ++ticks_ % kRebuildTicks == 0;
     if (const auto board = keeper_.board(); board && board->measured == measured && !is_due) return publish(*board);
     keeper_.replace(
-        extending::make_load_board(measured, keeper_.resources(), nodes_->store().list(), pods_->store().list()),
+        extending::make_load_model(measured, keeper_.resources(), nodes_->store().list(), pods_->store().list()),
         clock_.now());
     publish(*keeper_.board());
   }
 
-  void publish(const extending::LoadBoard& board) {
+  void publish(const extending::LoadModel& board) {
     metrics_.gauge("evacuator_extender_known_nodes", "Nodes with usable usage.")
         .set(static_cast<double>(board.nodes.size()));
     metrics_.gauge("evacuator_extender_placed_pods", "New pods that not all samples of their nodes show.")
@@ -312,7 +312,7 @@ class ExtenderProcess {
   base::SteadyClock steady_;
   base::Metrics metrics_;
   kube::RateLimiter limiter_;
-  extending::LoadKeeper keeper_;
+  extending::LoadPoller keeper_;
   ExtenderCertificate certificate_;
   std::unique_ptr<kube::HttpTransport> transport_;
   std::optional<kube::Client> client_;

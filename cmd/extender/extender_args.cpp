@@ -14,7 +14,7 @@ namespace {
 
 using api::Json;
 
-constexpr std::size_t kLongestName = 253;
+constexpr std::size_t kMaxName = 253;
 
 /// The member under either name; nullptr: it is absent or null.
 const Json* member(const Json& object, const char* name, const char* older) {
@@ -26,8 +26,8 @@ const Json* member(const Json& object, const char* name, const char* older) {
 }
 
 base::Status add_name(std::string name, std::vector<std::string>& names, std::unordered_set<std::string>& seen) {
-  if (name.empty() || name.size() > kLongestName) return base::invalid("a node's name is missing or too long");
-  if (names.size() >= kMostNodes) return base::invalid(fmt::format("more than {} nodes", kMostNodes));
+  if (name.empty() || name.size() > kMaxName) return base::invalid("a node's name is missing or too long");
+  if (names.size() >= kMaxNodes) return base::invalid(fmt::format("more than {} nodes", kMaxNodes));
   if (!seen.insert(name).second) return base::invalid("a node is named twice");
   names.push_back(std::move(name));
   return base::Done{};

@@ -18,7 +18,7 @@
 namespace extending {
 
 /// No cluster has more; whoever names more is refused.
-inline constexpr std::size_t kMostNodes = 20'000;
+inline constexpr std::size_t kMaxNodes = 20'000;
 /// What kube-scheduler takes as the best score (MaxExtenderPriority).
 inline constexpr std::int32_t kBestScore = 10;
 
@@ -31,7 +31,7 @@ struct ExtenderArgs {
 };
 
 /// Names in Go's spelling or in lower case, as older schedulers wrote them. kInvalid says what is wrong: no JSON, no
-/// pod, neither nodes nor names, a node without a name or twice, more than kMostNodes.
+/// pod, neither nodes nor names, a node without a name or twice, more than kMaxNodes.
 base::Result<ExtenderArgs> parse_args(std::string_view body);
 
 /// ExtenderFilterResult. `reasons` runs parallel to the nodes: why it fails; empty: it passes. The nodes go back as

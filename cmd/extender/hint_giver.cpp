@@ -41,9 +41,9 @@ std::string HintGiver::mark_of(const api::Pod& pod) const {
 void HintGiver::remember(const std::string& pod_uid, std::string mark) {
   const std::scoped_lock lock(mutex_);
   const base::TimePoint now = steady_.now();
-  if (given_.size() >= kMostRemembered)
+  if (given_.size() >= kMaxRemembered)
     std::erase_if(given_, [&](const auto& each) { return each.second.until <= now; });
-  if (given_.size() < kMostRemembered) given_[pod_uid] = {std::move(mark), now + kRemembered};
+  if (given_.size() < kMaxRemembered) given_[pod_uid] = {std::move(mark), now + kRemembered};
 }
 
 }  // namespace cmd

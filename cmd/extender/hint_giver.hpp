@@ -27,7 +27,7 @@ class HintGiver {
   std::optional<extending::PodHint> hint_for(const api::Pod& pod);
 
  private:
-  static constexpr std::size_t kMostRemembered = 10'000;
+  static constexpr std::size_t kMaxRemembered = 10'000;
   static constexpr base::minutes kRemembered{60};
   struct Given {
     std::string mark;

@@ -13,7 +13,7 @@ constexpr std::int32_t kNeutral = kBestScore / 2;
 
 void take_worst(std::optional<double>& worst, double score) { worst = std::min(worst.value_or(score), score); }
 
-std::optional<double> score_by(const ScoreRule& rule, const NodeLoad& load, const LoadBoard& board) {
+std::optional<double> score_by(const ScoreRule& rule, const NodeLoad& load, const LoadModel& board) {
   std::optional<double> worst;
   if (rule.kind == ScoreRule::Kind::kTargetLoadPacking) {
     for (const auto& [resource, target] : rule.target) {
@@ -38,7 +38,7 @@ double risk_score(double mean_percent, double deviation_percent, double margin, 
   return (1 - (mean + std::clamp(deviation * margin, 0.0, 1.0)) / 2) * 100;
 }
 
-std::optional<double> score_of(const NodeLoad& load, const LoadBoard& board, const std::vector<ScoreRule>& rules) {
+std::optional<double> score_of(const NodeLoad& load, const LoadModel& board, const std::vector<ScoreRule>& rules) {
   double sum = 0;
   double weights = 0;
   for (const ScoreRule& rule : rules) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/extender/load_board.hpp"
+#include "cmd/extender/load_model.hpp"
 
 namespace extending {
 
@@ -32,7 +32,7 @@ struct ScoreRule {
 
 /// 0 … 100, the weighted mean of the rules; of each the worst of its resources counts, as far as they are measured.
 /// nullopt: none of them is. `load` runs parallel to board.resources.
-std::optional<double> score_of(const NodeLoad& load, const LoadBoard& board, const std::vector<ScoreRule>& rules);
+std::optional<double> score_of(const NodeLoad& load, const LoadModel& board, const std::vector<ScoreRule>& rules);
 
 /// 0 … 10 for the scheduler: the best node gets 10 and the worst 0, unless they are less than ten points apart: then
 /// each point is one step. A node without a score is as good as the others are on average; 5 where all are without.

@@ -12,7 +12,7 @@ using base::kv;
 using extending::ExtenderArgs;
 
 const std::vector<double> kSeconds{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1};
-constexpr std::size_t kLeastAllBodies = std::size_t{32} << 20;
+constexpr std::size_t kMinAllBodies = std::size_t{32} << 20;
 
 serving::Response json(std::string body) {
   return {.status = 200, .content_type = "application/json", .body = std::move(body)};
@@ -20,7 +20,7 @@ serving::Response json(std::string body) {
 
 }  // namespace
 
-ExtenderService::ExtenderService(const extending::ExtenderConfig& config, extending::LoadKeeper& keeper,
+ExtenderService::ExtenderService(const extending::ExtenderConfig& config, extending::LoadPoller& keeper,
                                  HintFor hint_for, const base::Clock& clock, base::Metrics& metrics, base::Log log)
     : config_(config),
       keeper_(keeper),
@@ -107,7 +107,7 @@ serving::ServerOptions extender_server_options(const extending::ExtenderConfig& 
   options.handler_threads = 4;
   options.max_connections = 128;
   options.max_body_bytes = static_cast<std::size_t>(config.max_body_bytes);
-  options.max_all_body_bytes = std::max(kLeastAllBodies, 4 * options.max_body_bytes);
+  options.max_all_body_bytes = std::max(kMinAllBodies, 4 * options.max_body_bytes);
   options.header_timeout = base::milliseconds(2'000);
   options.body_timeout = base::milliseconds(5'000);
   options.answer_timeout = base::milliseconds(5'000);

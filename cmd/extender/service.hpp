@@ -8,7 +8,7 @@
 #include "base/metrics.hpp"
 #include "cmd/extender/config.hpp"
 #include "cmd/extender/decision.hpp"
-#include "cmd/extender/load_keeper.hpp"
+#include "cmd/extender/load_poller.hpp"
 #include "http_server/server.hpp"
 
 namespace cmd {
@@ -21,7 +21,7 @@ class ExtenderService {
   using HintFor = std::function<std::optional<extending::PodHint>(const api::Pod& pod)>;
 
   /// All references must outlive it.
-  ExtenderService(const extending::ExtenderConfig& config, extending::LoadKeeper& keeper, HintFor hint_for,
+  ExtenderService(const extending::ExtenderConfig& config, extending::LoadPoller& keeper, HintFor hint_for,
                   const base::Clock& clock, base::Metrics& metrics, base::Log log);
 
   serving::Response answer(const serving::Request& request);
@@ -34,7 +34,7 @@ class ExtenderService {
   void count(const std::string& verb, const char* result);
 
   const extending::ExtenderConfig& config_;
-  extending::LoadKeeper& keeper_;
+  extending::LoadPoller& keeper_;
   const HintFor hint_for_;
   const base::Clock& clock_;
   base::Metrics& metrics_;

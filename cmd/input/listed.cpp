@@ -26,9 +26,9 @@ ListType type_of_items(const api::Json& list) {
 
 /// What the API server answers instead of an object.
 base::Status refusal_of(const api::Json& status) {
-  constexpr std::size_t kMostShown = 120;
+  constexpr std::size_t kMaxShown = 120;
   return base::invalid(fmt::format("is no object, but what the API server answered: \"{}\"; see to it",
-                                   api::text_at(status, {"message"}).substr(0, kMostShown)));
+                                   api::text_at(status, {"message"}).substr(0, kMaxShown)));
 }
 
 base::Status call(const api::Json& object, const ListType& type, const api::FieldPath& at, const Each& each) {

@@ -38,11 +38,11 @@ base::Result<std::optional<audit::Head>> parse_anchor(const std::string& text) {
   return std::optional(head);
 }
 
-constexpr std::size_t kMostKeyBytes = std::size_t{64} << 10;
+constexpr std::size_t kMaxKeyBytes = std::size_t{64} << 10;
 
 /// A Secret as kubectl prints it, or the bytes of one key.
 base::Result<signing::KeyRing> read_keys(const std::string& file) {
-  auto text = read_file(file, kMostKeyBytes);
+  auto text = read_file(file, kMaxKeyBytes);
   if (!text) return text.error();
   const auto documents = api::parse_yaml(*text);
   if (documents && documents->size() == 1 && documents->front().is_object() && documents->front().contains("data")) {

@@ -10,8 +10,8 @@
 namespace cmd {
 namespace {
 
-constexpr std::size_t kFewestColumns = 40;
-constexpr std::size_t kMostColumns = 400;
+constexpr std::size_t kMinColumns = 40;
+constexpr std::size_t kMaxColumns = 400;
 constexpr std::size_t kUsualColumns = 80;
 
 std::string value_of(const kube::Environment& environment, const char* name) {
@@ -46,7 +46,7 @@ std::optional<std::size_t> terminal_columns() {
 
 reporting::BlockStyle block_style(const kube::Environment& environment, std::optional<std::size_t> terminal_columns) {
   const auto columns = terminal_columns ? terminal_columns : number_in(value_of(environment, "COLUMNS"));
-  return {.columns = std::clamp(columns.value_or(kUsualColumns), kFewestColumns, kMostColumns),
+  return {.columns = std::clamp(columns.value_or(kUsualColumns), kMinColumns, kMaxColumns),
           .has_unicode = is_utf8(environment),
           .has_colour =
               terminal_columns && value_of(environment, "NO_COLOR").empty() && value_of(environment, "TERM") != "dumb"};

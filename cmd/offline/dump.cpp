@@ -167,7 +167,7 @@ std::string name_of(const std::string& path) { return path == "-" ? "standard in
 base::Status add_file(const std::string& path, bool may_be_foreign, DumpBuilder& builder) {
   auto bytes = read_file(path);
   if (!bytes) return bytes.error();
-  const auto text = text_of(*std::move(bytes), kMostDumpBytes);
+  const auto text = text_of(*std::move(bytes), kMaxDumpBytes);
   if (!text && !may_be_foreign) return text.error().during(name_of(path));
   if (!text) {
     builder.pass_over_file();

@@ -142,7 +142,7 @@ struct Measurement {
   std::string problem() const { return node == nullptr ? "not measured" : node->problem; }
 };
 
-std::vector<Measurement> side_by_side(const MeasuredUsage& measured, const scheduling::ClusterSnapshot& cluster) {
+std::vector<Measurement> measurements_of(const MeasuredUsage& measured, const scheduling::ClusterSnapshot& cluster) {
   std::vector<Measurement> rows;
   for (const scheduling::NodeIndex index : cluster.nodes()) {
     const std::string& name = cluster.node(index).meta.name;
@@ -165,9 +165,9 @@ std::vector<std::string> strangers(const MeasuredUsage& measured, const scheduli
 }
 
 std::string text_of_strangers(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 5;
+  constexpr std::size_t kMax = 5;
   if (names.empty()) return {};
-  return "Warning: measured, but not in the dump: " + reporting::plain_text(first_names(names, kMost)) + "\n";
+  return "Warning: measured, but not in the dump: " + reporting::plain_text(first_names(names, kMax)) + "\n";
 }
 
 Shares shares_of(const MeasuredUsage& measured, std::size_t resource, const Measurement& row,
@@ -200,7 +200,7 @@ std::string table_of(const MeasuredUsage& measured, const std::vector<std::strin
     headers.insert(headers.end(), {reporting::plain_text(each.name) + " REQUESTED", "USED", "FORESEEN"});
   headers.emplace_back("PROBLEM");
   Table table(headers);
-  for (const Measurement& row : side_by_side(measured, cluster)) {
+  for (const Measurement& row : measurements_of(measured, cluster)) {
     std::vector<std::string> cells = {reporting::plain_text(row.name)};
     for (std::size_t r = 0; r < measured.resources.size(); ++r) {
       const Shares shares = shares_of(measured, r, row, cluster);
@@ -251,7 +251,7 @@ api::Json measured_json(const UsageAnswers& measured, const scheduling::ClusterS
   for (std::size_t i = 0; i < measured.figures.size(); ++i) {
     const MeasuredUsage& each = *measured.figures[i];
     api::Json nodes = api::Json::array();
-    for (const Measurement& row : side_by_side(each, cluster)) nodes.push_back(node_json(each, row, cluster));
+    for (const Measurement& row : measurements_of(each, cluster)) nodes.push_back(node_json(each, row, cluster));
     sources.push_back({{"source", each.source},
                        {"problem", each.problem},
                        {"warnings", complaints_about(measured, i)},

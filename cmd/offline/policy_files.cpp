@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kKind = "DeschedulerPolicy";
 
 /// One policy of a file, before it is decoded.
-struct Found {
+struct PolicyObject {
   const api::Json* object;
   std::string place;    ///< in the file; "": the only document
   std::string version;  ///< its own, or the one of the typed list around it
@@ -29,7 +29,7 @@ struct Found {
 
 bool is_of_kind(const api::Json& object, std::string_view kind) { return api::text_at(object, {"kind"}) == kind; }
 
-void collect_policies(const api::Json& document, const api::FieldPath& place, std::vector<Found>& into) {
+void collect_policies(const api::Json& document, const api::FieldPath& place, std::vector<PolicyObject>& into) {
   const std::string version = api::text_at(document, {"apiVersion"});
   if (is_of_kind(document, kKind)) return into.push_back({&document, place.text(), version});
   const bool typed = is_of_kind(document, "DeschedulerPolicyList");
@@ -45,7 +45,7 @@ void collect_policies(const api::Json& document, const api::FieldPath& place, st
 }
 
 /// Policies of ours only: whatever else calls itself one would be planned as a policy that moves nothing.
-base::Status check_type(const Found& found, const std::string& path) {
+base::Status check_type(const PolicyObject& found, const std::string& path) {
   if (found.version == api::well_known::kApiVersion) return base::Done{};
   if (found.version.starts_with("descheduler/"))
     return base::invalid(
@@ -55,7 +55,7 @@ base::Status check_type(const Found& found, const std::string& path) {
                   found.version.empty() ? "; " + advice_to_convert(path, "a descheduler policy") : ""));
 }
 
-base::Result<api::DeschedulerPolicy> valid_policy(const Found& found, const std::string& path) {
+base::Result<api::DeschedulerPolicy> valid_policy(const PolicyObject& found, const std::string& path) {
   if (auto of_ours = check_type(found, path); !of_ours) return of_ours.error();
   auto policy = api::decode_descheduler_policy(*found.object);
   if (!policy) return policy.error();
@@ -70,10 +70,10 @@ base::Result<api::DeschedulerPolicy> valid_policy(const Found& found, const std:
 }
 
 std::string names_of(const std::vector<api::DeschedulerPolicy>& policies) {
-  constexpr std::size_t kMost = 10;
+  constexpr std::size_t kMax = 10;
   std::vector<std::string> names;
   for (const api::DeschedulerPolicy& each : policies) names.push_back(each.meta.name);
-  return first_names(std::move(names), kMost);
+  return first_names(std::move(names), kMax);
 }
 
 }  // namespace
@@ -84,10 +84,10 @@ std::string advice_to_convert(const std::string& path, std::string_view what) {
 }
 
 base::Result<std::vector<api::DeschedulerPolicy>> load_policies(const std::string& path) {
-  const auto documents = read_documents(path, kMostPolicyBytes);
+  const auto documents = read_documents(path, kMaxPolicyBytes);
   if (!documents) return documents.error();
   if (documents->empty()) return base::invalid(fmt::format("{}: {}", path, api::kEmptyInput));
-  std::vector<Found> found;
+  std::vector<PolicyObject> found;
   for (std::size_t i = 0; i < documents->size(); ++i) {
     const bool only = documents->size() == 1;
     collect_policies((*documents)[i], only ? api::FieldPath() : api::FieldPath("documents").index(i), found);
@@ -96,7 +96,7 @@ base::Result<std::vector<api::DeschedulerPolicy>> load_policies(const std::strin
     return base::invalid(fmt::format("{}: holds no {} of {}; {}", path, kKind, api::well_known::kApiVersion,
                                      advice_to_convert(path, "a descheduler policy or values of its chart")));
   std::vector<api::DeschedulerPolicy> policies;
-  for (const Found& each : found) {
+  for (const PolicyObject& each : found) {
     auto policy = valid_policy(each, path);
     if (!policy) return (each.place.empty() ? policy.error() : policy.error().during(each.place)).during(path);
     policies.push_back(*std::move(policy));

@@ -93,7 +93,7 @@ std::string without_file(std::string message, const std::string& file) {
 }
 
 std::vector<Finding> examine_file(const std::string& file) {
-  const auto documents = read_documents(file, kMostPolicyBytes);
+  const auto documents = read_documents(file, kMaxPolicyBytes);
   if (!documents) return {{file, "", {without_file(documents.error().message, file)}, false}};
   std::vector<Finding> findings;
   for (const api::Json& document : *documents) {
@@ -131,15 +131,15 @@ void print_finding(const Finding& finding) {
 
 /// Of one file. A dump holds thousands of objects that are not checked: the first few are named.
 void print_findings(const std::vector<Finding>& findings) {
-  constexpr int kMostForeign = 5;
+  constexpr int kMaxForeign = 5;
   int foreign = 0;
   for (const Finding& finding : findings) {
     foreign += finding.foreign;
-    if (!finding.foreign || foreign <= kMostForeign) print_finding(finding);
+    if (!finding.foreign || foreign <= kMaxForeign) print_finding(finding);
   }
-  if (foreign > kMostForeign)
+  if (foreign > kMaxForeign)
     print_out("{}: {} more: not checked (no kinds of Evacuator's)\n", shown_file(findings.front().file),
-              reporting::plural(foreign - kMostForeign, "object"));
+              reporting::plural(foreign - kMaxForeign, "object"));
 }
 
 api::Json as_json(const Finding& finding) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr base::minutes kPatience{1};  // with a server that does not answer
 constexpr std::size_t kLinesAround = 4;
-constexpr std::size_t kFewestRows = 3;
+constexpr std::size_t kMinRows = 3;
 
 std::string clock_time(base::TimePoint now) { return base::format_time(now).substr(11, 8); }
 
@@ -49,7 +49,7 @@ void LiveTable::draw(const std::string& title, const std::vector<api::Evacuation
   std::vector<std::string> table;
   if (!evacuations.empty())
     table = lines_of_text(evacuation_table(evacuations, with_namespace_, io_.clock.now(), io_.colour));
-  const std::size_t capacity = std::max(kFewestRows, io_.screen->rows - std::min(io_.screen->rows, kLinesAround));
+  const std::size_t capacity = std::max(kMinRows, io_.screen->rows - std::min(io_.screen->rows, kLinesAround));
   const std::size_t shown = std::min(table.size(), capacity);
   lines.insert(lines.end(), table.begin(), table.begin() + static_cast<std::ptrdiff_t>(shown));
   if (shown < table.size()) lines.push_back(fmt::format("… and {} more", table.size() - shown));

@@ -62,7 +62,7 @@ class Uninstall {
     const auto evacuations = session_.evacuations(listing(""));
     if (!evacuations) return not_installed(evacuations.error());
     operator_problem_ = session_.operator_warning();
-    tell_plan(*policies, *evacuations);
+    report_plan(*policies, *evacuations);
     if (options_.dry_run) return kDone;
     if (!confirmed()) return kFailed;
     look_for_operator(*evacuations);  // what changes from now on, somebody else has changed
@@ -101,7 +101,7 @@ class Uninstall {
     return kDone;
   }
 
-  void tell_plan(const std::vector<std::string>& policies, const std::vector<StoredEvacuation>& evacuations) {
+  void report_plan(const std::vector<std::string>& policies, const std::vector<StoredEvacuation>& evacuations) {
     const auto unfinished = std::ranges::count_if(evacuations, is_unfinished);
     io_.out(fmt::format("{}{} DeschedulerPolicies are deleted.\n", dry(), policies.size()));
     for (std::size_t i = 0; i < policies.size() && i < kNamedAtMost; ++i) io_.out("  " + policies[i] + "\n");
@@ -144,7 +144,7 @@ class Uninstall {
         if (auto sent = send_off(each); !sent) return fail(io_, sent.error());
       }
       if (waited >= options_.timeout) return give_up(*left);
-      tell_waiting(left->size());
+      report_waiting(left->size());
       if (io_.nap(kBetweenLooks)) return kInterrupted;
     }
   }
@@ -212,7 +212,7 @@ class Uninstall {
     return base::Done{};
   }
 
-  void tell_waiting(std::size_t count) {
+  void report_waiting(std::size_t count) {
     if (std::exchange(told_, count) != count) io_.err(fmt::format("Waiting for {} Evacuations to end …\n", count));
   }
 

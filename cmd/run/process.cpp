@@ -18,7 +18,7 @@ namespace {
 using base::kv;
 using base::Status;
 using controllers::Operator;
-using controllers::webhooks::Standing;
+using controllers::webhooks::ServingState;
 
 constexpr base::milliseconds kTick{200};
 
@@ -168,9 +168,9 @@ void Process::make_stand_aside() {
                        log_);
 }
 
-Standing Process::standing() const {
-  if (leadership_ && leadership_->stays_out()) return Standing::kStaysOut;
-  return may_act() ? Standing::kServes : Standing::kUnknown;
+ServingState Process::serving_state() const {
+  if (leadership_ && leadership_->stays_out()) return ServingState::kStaysOut;
+  return may_act() ? ServingState::kServes : ServingState::kUnknown;
 }
 
 Operator::Dependencies Process::operator_dependencies() {
@@ -226,7 +226,7 @@ void Process::watch_surroundings(std::stop_token stop) {
   for (int turn = 1; base::sleep_unless_stopped(base::seconds(1), stop); ++turn) {
     if (turn % 30 == 0) servers_->reload_certificate();
     if (certificates_) certificates_->refresh(may_act());
-    if (stand_aside_) stand_aside_->refresh(standing());
+    if (stand_aside_) stand_aside_->refresh(serving_state());
     auto change = watch.step();
     if (!change) continue;
     log_.error("the server serves other kinds than at the start", {kv("change", *change)});

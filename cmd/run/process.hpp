@@ -54,7 +54,7 @@ class Process {
   void build();
   void make_certificates();
   void make_stand_aside();
-  controllers::webhooks::Standing standing() const;
+  controllers::webhooks::ServingState serving_state() const;
   controllers::Operator::Dependencies operator_dependencies();
 
   base::Status alive() const;

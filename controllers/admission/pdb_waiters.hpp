@@ -52,7 +52,7 @@ class PdbWaitList {
   mutable std::mutex mutex_;
   std::map<api::ObjectKey, Waiters> waiters_;           ///< by budget; none is empty
   std::map<api::ObjectKey, api::ObjectKey> budget_of_;  ///< by Evacuation
-  std::uint64_t turns_ = 0;
+  std::uint64_t policy_lock_ = 0;
   std::set<api::ObjectKey> woken_;
 };
 

@@ -29,8 +29,8 @@ std::optional<api::Blocker> AdmissionQueue::too_large(const AdmissionRequest& re
   const auto refused = [&](const std::string& limit) { return never_admitted(request, count, limit); };
   if (total && count > *total) return refused(scopes_.blocker("").message);
   if (of_namespace && count > *of_namespace) return refused(scopes_.blocker("namespace/" + request.key.ns).message);
-  if (request.together.size() < kLargestPodGroup) return std::nullopt;
-  return refused(fmt::format("a group has at most {}", kLargestPodGroup));
+  if (request.together.size() < kMaxPodGroup) return std::nullopt;
+  return refused(fmt::format("a group has at most {}", kMaxPodGroup));
 }
 
 std::optional<Slot> AdmissionQueue::refuse_too_large(Entry& entry, const AdmissionRequest& request) {

@@ -90,9 +90,9 @@ void AdmissionQueue::set_cluster_limits(const api::AdmissionLimits& limits) {
 }
 
 void AdmissionQueue::set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
-                                       const std::string& brake) {
+                                       const std::string& hold_reason) {
   cooldowns_.set_policy_limits(policy, limits ? std::optional(limits->cooldown) : std::nullopt);
-  apply([&] { scopes_.set_policy_limits(policy, limits, brake, clock_.now()); });
+  apply([&] { scopes_.set_policy_limits(policy, limits, hold_reason, clock_.now()); });
 }
 
 void AdmissionQueue::restore_cooldowns(const std::string& policy, const std::vector<api::CooldownRecord>& records) {

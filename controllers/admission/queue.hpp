@@ -66,7 +66,7 @@ class AdmissionQueue {
   /// it has limits again. `brake`: why nothing more of it is admitted, for people (mode DryRun, suspended); empty: the
   /// limits decide.
   void set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
-                         const std::string& brake = {});
+                         const std::string& hold_reason = {});
   /// From the node informer, for zones and percentages; nullopt: the node is gone.
   void set_node(const std::string& node, std::optional<NodeFacts> facts);
 

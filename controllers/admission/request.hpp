@@ -18,7 +18,7 @@
 namespace controllers {
 
 /// No PodGroup of more pods is ever admitted: whoever may make pods and Evacuations chooses how many there are.
-inline constexpr std::size_t kLargestPodGroup = api::kMaxPodsOfPodGroup;
+inline constexpr std::size_t kMaxPodGroup = api::kMaxPodsOfPodGroup;
 
 /// Manual Evacuations of one owner that are admitted at a time, whatever concurrency groups they name: each of them in
 /// Verifying costs time at each event of the owner's pods.

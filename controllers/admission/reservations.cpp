@@ -67,13 +67,13 @@ std::string amounts(const scheduling::ClusterSnapshot& cluster, PodIndex pod) {
 }
 
 /// Share of cpu and memory that would be left, in whole percents; the smaller of the two.
-std::int64_t left_on(const scheduling::Overlay& overlay, PodIndex pod, NodeIndex node) {
+std::int64_t left_on(const scheduling::WhatIf& what_if, PodIndex pod, NodeIndex node) {
   const auto percent = [&](scheduling::ResourceIndex resource) -> std::int64_t {
-    const std::int64_t all = overlay.base().allocatable().get(node, resource);
-    const std::int64_t asked = scheduling::amount_of(overlay.base().requests(pod), resource);
+    const std::int64_t all = what_if.base().allocatable().get(node, resource);
+    const std::int64_t asked = scheduling::amount_of(what_if.base().requests(pod), resource);
     return all <= 0 ? 0
                     : static_cast<std::int64_t>(100.0 *
-                                                static_cast<double>(all - overlay.used().get(node, resource) - asked) /
+                                                static_cast<double>(all - what_if.used().get(node, resource) - asked) /
                                                 static_cast<double>(all));
   };
   return std::min(percent(scheduling::kCpuIndex), percent(scheduling::kMemoryIndex));
@@ -117,11 +117,11 @@ bool is_there(const scheduling::ClusterSnapshot& cluster, const api::Pod& pod) {
 
 struct Reservations::WhatIf {
   WhatIf(const scheduling::ClusterSnapshot& snapshot, base::TimePoint now)
-      : taken(now), cluster(snapshot), overlay(snapshot) {}
+      : taken(now), cluster(snapshot), what_if(snapshot) {}
 
   const base::TimePoint taken;
   const scheduling::ClusterSnapshot& cluster;  ///< of snapshots_
-  scheduling::Overlay overlay;
+  scheduling::WhatIf what_if;
   std::map<api::ObjectKey, PodIndex> surge_pods;
   /// UIDs of the pods of each controller whose pods want a surge pod.
   std::map<std::string, std::set<std::string>> siblings;
@@ -235,7 +235,7 @@ void Reservations::place_leaving() {
     const auto node = cluster.find_node(kept.node);
     if (!node || pods_.contains(key)) continue;
     const std::string name = is_there(cluster, *kept.pod) ? kept.pod->meta.name : surge_pod_name(key);
-    if (const auto pod = cluster.find_pod(key.ns, name)) what_if_->overlay.move(*pod, *node);
+    if (const auto pod = cluster.find_pod(key.ns, name)) what_if_->what_if.move(*pod, *node);
   }
 }
 
@@ -244,13 +244,13 @@ void Reservations::place(const api::ObjectKey& key, const std::string& node) {
   if (!what_if_) return;
   const auto copy = what_if_->surge_pods.find(key);
   if (copy == what_if_->surge_pods.end()) return;
-  what_if_->overlay.move(copy->second, what_if_->cluster.find_node(node).value_or(scheduling::kNoNode));
+  what_if_->what_if.move(copy->second, what_if_->cluster.find_node(node).value_or(scheduling::kNoNode));
 }
 
 Reservations::Outcome Reservations::best_node(const PlacementRequest& wanted, const std::set<std::string>& not_on) {
-  const scheduling::Overlay& overlay = what_if_->overlay;
+  const scheduling::WhatIf& what_if = what_if_->what_if;
   const PodIndex copy = what_if_->surge_pods.at(wanted.request.key);
-  const scheduling::FitQuery query(overlay, copy, scheduling::FitLevel::kScheduler);
+  const scheduling::FitQuery query(what_if, copy, scheduling::FitLevel::kScheduler);
   std::map<std::string_view, int> refusals;
   std::optional<std::pair<std::int64_t, NodeIndex>> best;
   for (const NodeIndex node : what_if_->cluster.nodes()) {
@@ -263,7 +263,7 @@ Reservations::Outcome Reservations::best_node(const PlacementRequest& wanted, co
     } else if (not_on.contains(name)) {
       ++refusals["TargetNodeLimit"];
     } else {
-      const std::int64_t left = name == wanted.request.target_node ? kPreferred : left_on(overlay, copy, node);
+      const std::int64_t left = name == wanted.request.target_node ? kPreferred : left_on(what_if, copy, node);
       if (!best || left > best->first) best = {left, node};
     }
   }
@@ -287,12 +287,12 @@ std::string Reservations::keep_place(const AdmissionRequest& request, const api:
   const scheduling::ClusterSnapshot& cluster = what_if_->cluster;
   const auto index = cluster.find_pod(pod.meta.ns, pod.meta.name);
   if (!index || cluster.pod(*index).meta.uid != pod.meta.uid) return {};
-  const scheduling::FitQuery query(what_if_->overlay, *index, scheduling::FitLevel::kScheduler);
+  const scheduling::FitQuery query(what_if_->what_if, *index, scheduling::FitLevel::kScheduler);
   std::optional<std::pair<std::int64_t, NodeIndex>> best;
   for (const NodeIndex node : cluster.nodes()) {
     const std::string& name = cluster.node(node).meta.name;
     if (name == pod.node_name.value || emptied.contains(name) || !query.fits(node)) continue;
-    const std::int64_t left = name == request.target_node ? kPreferred : left_on(what_if_->overlay, *index, node);
+    const std::int64_t left = name == request.target_node ? kPreferred : left_on(what_if_->what_if, *index, node);
     if (!best || left > best->first) best = {left, node};
   }
   if (!best) {
@@ -302,7 +302,7 @@ std::string Reservations::keep_place(const AdmissionRequest& request, const api:
   }
   kept_places_[request.key] = {std::make_shared<const api::Pod>(pod), cluster.node(best->second).meta.name,
                                request.created};
-  what_if_->overlay.move(*index, best->second);
+  what_if_->what_if.move(*index, best->second);
   return {};
 }
 

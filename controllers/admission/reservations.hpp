@@ -15,8 +15,8 @@
 #include "api/core/kinds.hpp"
 #include "api/evacuation.hpp"
 #include "controllers/admission/queue.hpp"
-#include "planner/scheduling/overlay.hpp"
-#include "planner/snapshot/snapshot_keeper.hpp"
+#include "planner/scheduling/what_if.hpp"
+#include "planner/snapshot/snapshot_cache.hpp"
 
 namespace controllers {
 
@@ -121,7 +121,7 @@ class Reservations {
   std::map<api::ObjectKey, std::string> abandoned_;  ///< at which resourceVersion
   std::map<api::ObjectKey, AdmissionOrder> waiting_;
   std::set<AdmissionOrder> waiting_in_order_;
-  scheduling::SnapshotKeeper snapshots_;
+  scheduling::SnapshotCache snapshots_;
   std::unique_ptr<WhatIf> what_if_;  ///< of the last one
 };
 

@@ -48,14 +48,15 @@ void AdmissionScopes::set_cluster_limits(const api::AdmissionLimits& limits, bas
 }
 
 void AdmissionScopes::set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
-                                        const std::string& brake, base::TimePoint now) {
+                                        const std::string& hold_reason, base::TimePoint now) {
   const bool is_known = policies_.contains(policy);
   Level& level = policies_[policy];
   const api::AdmissionLimits wanted = limits.value_or(level.limits);
-  const std::string why = limits ? brake : fmt::format("policy {} was deleted: nothing more of it is admitted", policy);
-  if (is_known && level.limits == wanted && level.brake == why) return;
+  const std::string why =
+      limits ? hold_reason : fmt::format("policy {} was deleted: nothing more of it is admitted", policy);
+  if (is_known && level.limits == wanted && level.hold_reason == why) return;
   change(level, wanted, now);
-  level.brake = why;
+  level.hold_reason = why;
   reopen_all();
 }
 
@@ -85,11 +86,11 @@ void AdmissionScopes::give_tokens_back(const std::string& policy) {
   reopen_if_waiting("policy/" + policy + "/rate");
 }
 
-void AdmissionScopes::take_turn(const std::string& ns) { scopes_.at("namespace/" + ns).turn = ++turns_; }
+void AdmissionScopes::take_turn(const std::string& ns) { scopes_.at("namespace/" + ns).turn = ++policy_lock_; }
 
 std::uint64_t AdmissionScopes::turn_of(const std::string& ns) const {
   const auto scope = scopes_.find("namespace/" + ns);
-  return scope == scopes_.end() ? turns_ : scope->second.turn;
+  return scope == scopes_.end() ? policy_lock_ : scope->second.turn;
 }
 
 std::vector<std::pair<api::ObjectKey, base::TimePoint>> AdmissionScopes::next_in_rates(base::TimePoint now) const {
@@ -137,7 +138,7 @@ void AdmissionScopes::reopen_around(const std::string& node, const std::string& 
 void AdmissionScopes::attach_one(Kind kind, const std::string& policy, const std::string& name, std::string id,
                                  Ids& ids) {
   Scope& scope = scopes_[id];
-  if (scope.users == 0 && kind == Kind::kNamespace) scope.turn = turns_;
+  if (scope.users == 0 && kind == Kind::kNamespace) scope.turn = policy_lock_;
   scope.kind = kind;
   scope.policy = policy;
   scope.name = name;
@@ -248,7 +249,7 @@ std::optional<std::int64_t> AdmissionScopes::manual_limit() const {
 bool AdmissionScopes::is_braked(const Scope& scope) const {
   if (scope.kind != Kind::kTotal) return false;
   const auto level = policies_.find(scope.policy);
-  return level != policies_.end() && !level->second.brake.empty();
+  return level != policies_.end() && !level->second.hold_reason.empty();
 }
 
 bool AdmissionScopes::has_capacity(const Scope& scope, base::TimePoint now, std::int64_t need) const {
@@ -481,7 +482,7 @@ api::Blocker AdmissionScopes::blocker(const std::string& id) const {
     return blocker;
   }
   if (is_braked(scope)) {
-    blocker.message = level->second.brake;
+    blocker.message = level->second.hold_reason;
     return blocker;
   }
   blocker.message =

@@ -47,7 +47,7 @@ class AdmissionScopes {
   /// nullopt: it was deleted, or nobody has seen it. Then nothing more of it is admitted until it is made again; its
   /// last limits stay for what it holds. `brake`: why nothing more of it is admitted; empty: the limits decide.
   void set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
-                         const std::string& brake, base::TimePoint now);
+                         const std::string& hold_reason, base::TimePoint now);
   /// From now on manual Evacuations leave a fifth of the cluster's total to policies, rounded down, and at least one
   /// slot. A total of 1 cannot be shared. Call before the first attach().
   void keep_share_for_policies() { keeps_share_ = true; }
@@ -135,7 +135,7 @@ class AdmissionScopes {
   struct Level {
     api::AdmissionLimits limits;
     std::optional<AdmissionRate> rate;  ///< exactly with limits.rate
-    std::string brake;                  ///< a policy's: why nothing more of it is admitted
+    std::string hold_reason;            ///< a policy's: why nothing more of it is admitted
   };
   struct Scope {
     Kind kind = Kind::kTotal;
@@ -176,7 +176,7 @@ class AdmissionScopes {
   std::set<std::string> opened_;
   std::int64_t total_used_ = 0;
   bool keeps_share_ = false;
-  std::uint64_t turns_ = 0;  ///< taken so far
+  std::uint64_t policy_lock_ = 0;  ///< taken so far
   const WaitingLine::Turn turn_ = [this](const std::string& ns) { return turn_of(ns); };
 };
 

@@ -17,9 +17,9 @@ using advising::Advice;
 using Amount = std::optional<double>;
 using Quantity = std::string (*)(double);
 
-constexpr std::size_t kMostText = 1000;
+constexpr std::size_t kMaxText = 1000;
 
-std::string bounded(std::string_view text) { return base::short_text(text, kMostText); }
+std::string bounded(std::string_view text) { return base::short_text(text, kMaxText); }
 
 std::string text_of(const Amount& amount, Quantity quantity) { return amount ? quantity(*amount) : std::string(); }
 
@@ -33,11 +33,11 @@ std::vector<std::string> notes_of(const Advice& advice) {
   std::vector<std::string> notes;
   for (const advising::Conflict& conflict : advice.conflicts) notes.push_back(bounded(conflict.text));
   for (const std::string& reason : advice.reasons) notes.push_back(bounded(reason));
-  if (notes.size() > api::kMostAdviceNotes) notes.resize(api::kMostAdviceNotes);
+  if (notes.size() > api::kMaxAdviceNotes) notes.resize(api::kMaxAdviceNotes);
   return notes;
 }
 
-api::ContainerAdvice container_of(const Advice& advice, const advising::RunningHistory& history) {
+api::ContainerAdvice container_of(const Advice& advice, const advising::RollingHistory& history) {
   api::ContainerAdvice container;
   container.name = advice.key.container;
   container.current = resources_of(advice.current);
@@ -100,17 +100,17 @@ api::Condition ready_of(const std::vector<Advice>& all) {
 
 }  // namespace
 
-api::ResourceAdviceStatus advice_status(const advising::WorkloadKey& key, const Kept& kept, advising::Rules rules,
-                                        base::TimePoint now) {
+api::ResourceAdviceStatus advice_status(const advising::WorkloadKey& key, const StoredAdvice& kept,
+                                        advising::Rules rules, base::TimePoint now) {
   rules.to = advising::day_of(now);
-  rules.from = rules.to - advising::RunningHistory::kMostDays;
-  static const advising::RunningHistory kNone;
-  std::size_t left = kMostSketchBytes;
+  rules.from = rules.to - advising::RollingHistory::kMaxDays;
+  static const advising::RollingHistory kNone;
+  std::size_t left = kMaxSketchBytes;
   api::ResourceAdviceStatus status;
   std::vector<Advice> all;
   for (const advising::ContainerSpec& spec : kept.workload.containers) {
     const auto known = kept.histories.find(spec.name);
-    const advising::RunningHistory& history = known == kept.histories.end() ? kNone : known->second;
+    const advising::RollingHistory& history = known == kept.histories.end() ? kNone : known->second;
     Advice& advice = all.emplace_back(advising::advise_container(spec, history.history(), rules));
     advice.key = {key, spec.name};
     api::ContainerAdvice& container = status.containers.emplace_back(container_of(advice, history));
@@ -130,7 +130,8 @@ api::ResourceAdviceStatus advice_status(const advising::WorkloadKey& key, const 
   return status;
 }
 
-std::vector<std::string> load_histories(const api::ResourceAdviceStatus& status, Kept& kept, base::TimePoint now) {
+std::vector<std::string> load_histories(const api::ResourceAdviceStatus& status, StoredAdvice& kept,
+                                        base::TimePoint now) {
   std::vector<std::string> problems;
   if (const api::Condition* ready = find_condition(status.conditions, api::ConditionType::kReady))
     kept.conditions = {*ready};

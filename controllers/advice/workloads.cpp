@@ -74,7 +74,7 @@ std::vector<advising::ContainerSpec> containers_of(const api::Pod& pod) {
   for (const api::Container& each : pod.init_containers) {
     if (each.restart_always) specs.push_back(spec_of(each, true));
   }
-  if (specs.size() > api::kMostAdvisedContainers) specs.resize(api::kMostAdvisedContainers);
+  if (specs.size() > api::kMaxAdvisedContainers) specs.resize(api::kMaxAdvisedContainers);
   return specs;
 }
 

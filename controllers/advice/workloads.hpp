@@ -29,7 +29,7 @@ struct Cluster {
 struct AdvisedWorkload {
   api::OwnerReference owner;  ///< the workload itself, as an owner of objects in its namespace
   int replicas = 0;           ///< pods that are not over
-  /// Of its newest pod; at most api::kMostAdvisedContainers.
+  /// Of its newest pod; at most api::kMaxAdvisedContainers.
   std::vector<advising::ContainerSpec> containers;
 };
 

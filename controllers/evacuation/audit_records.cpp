@@ -81,7 +81,7 @@ std::string_view verdict_of(EvacuationPhase phase) {
   return phase == EvacuationPhase::kFailed ? decision::kFailed : decision::kProceeded;
 }
 
-void tell_outcome(const api::Evacuation& evacuation, audit::Record& record) {
+void report_outcome(const api::Evacuation& evacuation, audit::Record& record) {
   const auto& outcome = evacuation.status.outcome;
   if (!outcome) return;
   record.detail["outcome"] = to_string(outcome->kind);
@@ -102,7 +102,7 @@ void add_transition(const api::Evacuation& before, const api::Evacuation& after,
   record.detail["attempt"] = std::to_string(status.attempt);
   record.detail["message"] = status.message;
   if (!after.spec.source.requester.empty()) record.detail["requester"] = after.spec.source.requester;
-  if (over) tell_outcome(after, record);
+  if (over) report_outcome(after, record);
   records.push_back(std::move(record));
 }
 
@@ -160,7 +160,7 @@ audit::Record record_of_takeover(const api::Evacuation& evacuation) {
     record.detail["by"] = newest.actor;
     record.detail["message"] = newest.message;
   }
-  tell_outcome(evacuation, record);
+  report_outcome(evacuation, record);
   return record;
 }
 

@@ -4,10 +4,10 @@ namespace controllers::evacuation {
 
 void Departures::note_pod(const api::ObjectKey& evacuation, const std::string& pod_uid) {
   const std::scoped_lock lock(mutex_);
-  Known& known = known_[evacuation];
+  KnownDeparture& known = known_[evacuation];
   if (known.pod_uid == pod_uid) return;
   release(known);
-  known = Known{pod_uid, {}, std::nullopt};
+  known = KnownDeparture{pod_uid, {}, std::nullopt};
 }
 
 bool Departures::has_shown(const api::ObjectKey& evacuation, const std::string& pod_uid) const {
@@ -28,7 +28,7 @@ bool Departures::claim(const api::ObjectKey& evacuation, const std::string& repl
   const std::scoped_lock lock(mutex_);
   const auto holder = claims_.find(replacement_uid);
   if (holder != claims_.end()) return holder->second == evacuation;
-  Known& known = known_[evacuation];
+  KnownDeparture& known = known_[evacuation];
   release(known);
   known.replacement_uid = replacement_uid;
   claims_.emplace(replacement_uid, evacuation);
@@ -49,7 +49,7 @@ void Departures::forget(const api::ObjectKey& evacuation) {
   known_.erase(known);
 }
 
-void Departures::release(Known& known) {
+void Departures::release(KnownDeparture& known) {
   if (!known.replacement_uid.empty()) claims_.erase(known.replacement_uid);
   known.replacement_uid.clear();
 }

@@ -28,15 +28,15 @@ class Departures {
   void forget(const api::ObjectKey& evacuation);
 
  private:
-  struct Known {
+  struct KnownDeparture {
     std::string pod_uid;
     std::string replacement_uid;  ///< empty: none was claimed
     std::optional<base::TimePoint> left_at;
   };
-  void release(Known& known);
+  void release(KnownDeparture& known);
 
   mutable std::mutex mutex_;
-  std::map<api::ObjectKey, Known> known_;
+  std::map<api::ObjectKey, KnownDeparture> known_;
   std::map<std::string, api::ObjectKey, std::less<>> claims_;  ///< by UID of the replacement
 };
 

@@ -8,12 +8,12 @@ class Freshness {
  public:
   // --- the Evacuation
   /// The server gave it, in answer to a read or a write.
-  void evacuation_arrived() { evacuation_ = Evacuation::kLive; }
+  void mark_live() { evacuation_ = Evacuation::kLive; }
   /// A guarded write was in conflict: what we know is old, and the cache is not to be trusted again.
   void write_conflicted() { evacuation_ = Evacuation::kOutdated; }
   /// The server says that it will never store this.
   void write_refused() { evacuation_ = Evacuation::kRefused; }
-  void evacuation_went() { evacuation_ = Evacuation::kGone; }
+  void mark_gone() { evacuation_ = Evacuation::kGone; }
 
   bool evacuation_is_live() const { return evacuation_ == Evacuation::kLive; }
   bool evacuation_is_gone() const { return evacuation_ == Evacuation::kGone; }

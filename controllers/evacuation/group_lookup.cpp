@@ -63,7 +63,7 @@ void add_waiting(const std::string& ns, const std::string& pod_group, const api:
   for (const auto& each : evacuations.by_index(kEvacuationsByPodGroup, pod_group_key(ns, pod_group))) {
     const api::ObjectKey key = each->meta.key();
     if (still_matters(each->status.phase) && !(except && key == *except)) keys.push_back(key);
-    if (keys.size() - before <= kLargestPodGroup) continue;
+    if (keys.size() - before <= kMaxPodGroup) continue;
     keys.resize(before);  // it is too large to begin: each of them looks by itself, every kRefreshWaiting
     return;
   }
@@ -97,7 +97,7 @@ PodGroupView look_up_pod_group(const api::Evacuation& own, const api::Pod* pod,
   const std::string& ns = own.meta.ns;
   Members members;
   const bool bounded = own.status.attempt == 0;  // those that have begun were admitted, so they are few
-  const auto too_large = [&] { return bounded && members.size() >= kLargestPodGroup; };
+  const auto too_large = [&] { return bounded && members.size() >= kMaxPodGroup; };
   for (const auto& each : pods.by_index(kPodsByPodGroup, pod_group_key(ns, view.name))) {
     add_live(members, own, each);
     if ((view.too_large = too_large())) return view;

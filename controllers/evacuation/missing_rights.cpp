@@ -8,7 +8,7 @@ namespace controllers::evacuation {
 namespace {
 
 /// More rights are not refused at once in practice; beyond that the memory starts anew.
-constexpr std::size_t kMostRights = 2000;
+constexpr std::size_t kMaxRights = 2000;
 
 /// The request without the name of its object: rights are given for kinds. A GET keeps the name: one look reads several
 /// objects of a kind, and a role may name those that it allows.
@@ -24,7 +24,7 @@ std::string right_of(const kube::Request& request) {
 
 bool MissingRights::refused(const kube::Request& request, base::TimePoint now) {
   const std::scoped_lock lock(mutex_);
-  if (refusals_.size() >= kMostRights) refusals_.clear();
+  if (refusals_.size() >= kMaxRights) refusals_.clear();
   const auto [known, is_new] = refusals_.try_emplace(right_of(request), Refusals{now, now});
   Refusals& seen = known->second;
   if (now - seen.last > kForgottenAfter) seen.first = now;

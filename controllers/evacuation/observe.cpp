@@ -14,7 +14,7 @@
 #include "controllers/evacuation/origin/creator.hpp"
 #include "controllers/evacuation/origin/origin.hpp"
 #include "controllers/evacuation/origin/spec_hash.hpp"
-#include "controllers/evacuation/reconciliation.hpp"
+#include "controllers/evacuation/reconcile_run.hpp"
 #include "controllers/evacuation/spec_problems.hpp"
 #include "evictors/classify.hpp"
 #include "kube/classify.hpp"
@@ -74,7 +74,7 @@ std::optional<base::Duration> time_in_progress(const api::Evacuation& evacuation
 
 }  // namespace
 
-bool Reconciler::Reconciliation::observe_cached() {
+bool Reconciler::ReconcileRun::observe_cached() {
   const auto cached = deps_.evacuations.get(key_);
   if (!cached) return false;
   cached_version_ = cached->meta.resource_version;
@@ -103,14 +103,14 @@ bool Reconciler::Reconciliation::observe_cached() {
 }
 
 /// What the cache shows of its pod now tells later what its absence means.
-void Reconciler::Reconciliation::note_departure(const api::Evacuation& cached) {
+void Reconciler::ReconcileRun::note_departure(const api::Evacuation& cached) {
   if (api::is_terminal(cached.status.phase)) return reconciler_.departures_.forget(key_);
   if (seen_.pod && seen_.pod->uid() == cached.spec.pod_ref.uid)
     reconciler_.departures_.note_pod(key_, seen_.pod->meta.uid);
 }
 
 /// Siblings, PDBs, duplicates, the spec's validity: whatever the phase needs beyond the pod.
-void Reconciler::Reconciliation::observe_surroundings() {
+void Reconciler::ReconcileRun::observe_surroundings() {
   const api::Evacuation& evacuation = seen_.evacuation;
   observe_origin();
   seen_.duplicate_of.clear();
@@ -150,13 +150,13 @@ void Reconciler::Reconciliation::observe_surroundings() {
 }
 
 /// A policy made it for a plan that empties nodes in waves.
-bool Reconciler::Reconciliation::is_of_a_wave() const {
+bool Reconciler::ReconcileRun::is_of_a_wave() const {
   const api::Evacuation& evacuation = seen_.evacuation;
   return !api::policy_of(evacuation).empty() && deps_.plans_in_waves &&
          deps_.plans_in_waves(evacuation.spec.source.strategy);
 }
 
-std::set<std::string> Reconciler::Reconciliation::nodes_emptied_with_it() const {
+std::set<std::string> Reconciler::ReconcileRun::nodes_emptied_with_it() const {
   const std::string& policy = api::policy_of(seen_.evacuation);
   const auto empties_node = [this](const api::Evacuation& each) {
     return deps_.empties_node && deps_.empties_node(each.spec.source.strategy, each.spec.reason);
@@ -171,7 +171,7 @@ std::set<std::string> Reconciler::Reconciliation::nodes_emptied_with_it() const 
 
 /// Two that took the same replacement at once: the first by name keeps it, or both would give way to each other
 /// indefinitely.
-bool Reconciler::Reconciliation::yields_to_us(const api::Evacuation& other) const {
+bool Reconciler::ReconcileRun::yields_to_us(const api::Evacuation& other) const {
   const auto& outcome = seen_.evacuation.status.outcome;
   const bool is_shared =
       outcome && outcome->replacement && outcome->replacement->uid == other.status.outcome->replacement->uid;
@@ -179,7 +179,7 @@ bool Reconciler::Reconciliation::yields_to_us(const api::Evacuation& other) cons
 }
 
 /// For the ETA and the scale of the total timeout.
-void Reconciler::Reconciliation::observe_past() {
+void Reconciler::ReconcileRun::observe_past() {
   seen_.past_durations.clear();
   const auto& owner = seen_.evacuation.status.pod_owner;
   const auto phase = seen_.evacuation.status.phase;
@@ -195,17 +195,17 @@ void Reconciler::Reconciliation::observe_past() {
 }
 
 /// What the server has, and what that proves.
-void Reconciler::Reconciliation::take_in(StoredEvacuation stored) {
+void Reconciler::ReconcileRun::adopt(StoredEvacuation stored) {
   stored_ = std::move(stored);
   settle_origin(stored_->evacuation, keys_.get(), deps_.origins);
   seen_.evacuation = stored_->evacuation;
-  freshness_.evacuation_arrived();
+  freshness_.mark_live();
   confirm_write();
   show_unsaved();
 }
 
 /// A grant that an earlier reconcile has left to be stored later.
-void Reconciler::Reconciliation::restore_unsaved() {
+void Reconciler::ReconcileRun::restore_unsaved() {
   unsaved_ = reconciler_.unsaved_of(key_);
   if (!unsaved_) return;
   if (!stored_) (void)take_cached();
@@ -213,7 +213,7 @@ void Reconciler::Reconciliation::restore_unsaved() {
 }
 
 /// As if it had been stored when it came, on top of what is. Not where somebody else has taken the attempt on.
-void Reconciler::Reconciliation::show_unsaved() {
+void Reconciler::ReconcileRun::show_unsaved() {
   if (!unsaved_) return;
   const auto& intent = seen_.evacuation.status.intent;
   const bool is_ours = intent && !intent->resolved && intent->action == unsaved_->action.name &&
@@ -229,7 +229,7 @@ void Reconciler::Reconciliation::show_unsaved() {
 }
 
 /// Whether its spec is the one that was accepted, and why it counts as made by hand if it does.
-void Reconciler::Reconciliation::observe_origin() {
+void Reconciler::ReconcileRun::observe_origin() {
   const api::Evacuation& evacuation = seen_.evacuation;
   const bool readable = evacuation.spec_problem.empty();
   seen_.spec_hash = readable ? spec_hash(evacuation.spec) : std::string();
@@ -242,7 +242,7 @@ void Reconciler::Reconciliation::observe_origin() {
 }
 
 /// Of what the operator made itself nobody asks.
-void Reconciler::Reconciliation::observe_creator() {
+void Reconciler::ReconcileRun::observe_creator() {
   seen_.creator.clear();
   if (!deps_.trusts_creators || !keys_ || api::origin_is_verified(seen_.evacuation)) return;
   if (const auto subject = proven_creator(seen_.evacuation, *keys_, deps_.origins))
@@ -251,7 +251,7 @@ void Reconciler::Reconciliation::observe_creator() {
 
 /// The Evacuation carries a signature that no known key verifies. In no phase is anything decided without the keys:
 /// they may have been rotated since they were read last.
-bool Reconciler::Reconciliation::waits_for_keys() const {
+bool Reconciler::ReconcileRun::waits_for_keys() const {
   const api::Evacuation& evacuation = seen_.evacuation;
   const bool asks = origin_is_open(evacuation) && !api::is_terminal(evacuation.status.phase) &&
                     evacuation.meta.annotations.contains(api::well_known::kOriginAnnotation);
@@ -261,7 +261,7 @@ bool Reconciler::Reconciliation::waits_for_keys() const {
 
 /// Being deleted because the policy that owns it was? (The garbage collector does not say why it deletes, and anybody
 /// may name any owner.)
-bool Reconciler::Reconciliation::policy_gone() const {
+bool Reconciler::ReconcileRun::policy_gone() const {
   const api::ObjectMeta& meta = seen_.evacuation.meta;
   if (!meta.is_terminating() || !deps_.policy_lives || !api::origin_is_verified(seen_.evacuation)) return false;
   return std::any_of(meta.owner_references.begin(), meta.owner_references.end(), [&](const auto& owner) {
@@ -270,7 +270,7 @@ bool Reconciler::Reconciliation::policy_gone() const {
 }
 
 /// One that has begun is only asked whether its spec can still be read.
-void Reconciler::Reconciliation::check_spec() {
+void Reconciler::ReconcileRun::check_spec() {
   if (!seen_.spec_problem.empty()) return;
   const api::FieldErrors errors = problems_of(seen_.evacuation.spec, deps_.evictors);
   if (!errors.empty()) seen_.spec_problem = api::to_error(errors).message;
@@ -278,7 +278,7 @@ void Reconciler::Reconciliation::check_spec() {
 }
 
 /// Required may leave an owner without a pod for good when its node goes.
-std::string Reconciler::Reconciliation::placement_problem() const {
+std::string Reconciler::ReconcileRun::placement_problem() const {
   const auto& placement = seen_.evacuation.spec.placement;
   if (!placement) return {};
   if (!deps_.places_pods)
@@ -291,24 +291,24 @@ std::string Reconciler::Reconciliation::placement_problem() const {
   return {};
 }
 
-base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::refresh_evacuation() {
+base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refresh_evacuation() {
   auto live = read_evacuation(deps_.client, key_);
   if (!live && base::is_not_found(live.error())) {
-    freshness_.evacuation_went();
+    freshness_.mark_gone();
     return Continue::kNo;
   }
   if (!live) return live.error().during("reading the Evacuation");
   if (live->evacuation.meta.uid != seen_.evacuation.meta.uid) {
-    freshness_.evacuation_went();  // another one has its name now: the cache will tell, and that wakes us
+    freshness_.mark_gone();  // another one has its name now: the cache will tell, and that wakes us
     return Continue::kNo;
   }
-  take_in(*std::move(live));
+  adopt(*std::move(live));
   return Continue::kYes;
 }
 
 /// A write guarded by the resourceVersion proves that the cached object is the newest: then no read is needed before
 /// it.
-bool Reconciler::Reconciliation::take_cached() {
+bool Reconciler::ReconcileRun::take_cached() {
   const api::Evacuation& cached = seen_.evacuation;
   if (!freshness_.may_write_cached() || is_trimmed(cached) || has_foreign_finalizers(cached)) return false;
   if (cached.spec.pod_ref.name.empty() || cached.meta.resource_version.empty()) return false;
@@ -317,7 +317,7 @@ bool Reconciler::Reconciliation::take_cached() {
   return true;
 }
 
-base::Status Reconciler::Reconciliation::refresh_pod() {
+base::Status Reconciler::ReconcileRun::refresh_pod() {
   freshness_.pod_may_differ();
   seen_.pod_is_cached = false;
   auto body = deps_.client.get(kube::kPods, {key_.ns, seen_.evacuation.spec.pod_ref.name});
@@ -332,8 +332,8 @@ base::Status Reconciler::Reconciliation::refresh_pod() {
   return base::Done{};
 }
 
-evictors::CallResult Reconciler::Reconciliation::send(const ServiceCall& call, const kube::Request& request,
-                                                      const kube::Client::Fence& fence) {
+evictors::CallResult Reconciler::ReconcileRun::send(const ServiceCall& call, const kube::Request& request,
+                                                    const kube::Client::Fence& fence) {
   seen_.refusal_may_pass = false;
   if (!call.service.empty()) return send_to_service(call, request, fence);
   auto answer = deps_.client.send(request, fence);
@@ -343,8 +343,8 @@ evictors::CallResult Reconciler::Reconciliation::send(const ServiceCall& call, c
   return answer;
 }
 
-evictors::CallResult Reconciler::Reconciliation::send_to_service(const ServiceCall& call, const kube::Request& request,
-                                                                 const kube::Client::Fence& fence) {
+evictors::CallResult Reconciler::ReconcileRun::send_to_service(const ServiceCall& call, const kube::Request& request,
+                                                               const kube::Client::Fence& fence) {
   if (!deps_.services)
     return base::invalid(fmt::format("service {} is not in the operator's configuration", call.service));
   if (std::string refusal = deps_.services->refusal(call); !refusal.empty()) {
@@ -359,7 +359,7 @@ evictors::CallResult Reconciler::Reconciliation::send_to_service(const ServiceCa
 }
 
 /// Which of those pods another unfinished Evacuation moves, by the cache.
-evictors::Document Reconciler::Reconciliation::evacuated_pods(const evictors::Read& read) const {
+evictors::Document Reconciler::ReconcileRun::evacuated_pods(const evictors::Read& read) const {
   api::Json names = api::Json::array();
   for (const std::string& pod : read.pods) {
     const auto all = deps_.evacuations.by_index(kEvacuationsByPod, key_.ns + "/" + pod);
@@ -370,8 +370,8 @@ evictors::Document Reconciler::Reconciliation::evacuated_pods(const evictors::Re
   return {read.name, 200, api::to_json_text(names)};
 }
 
-base::Status Reconciler::Reconciliation::read_documents_of(const std::string& evictor,
-                                                           const std::vector<evictors::Read>& reads) {
+base::Status Reconciler::ReconcileRun::read_documents_of(const std::string& evictor,
+                                                         const std::vector<evictors::Read>& reads) {
   int unanswered = 0;  // optional reads
   for (const evictors::Read& read : reads) {
     if (!read.pods.empty()) {
@@ -391,7 +391,7 @@ base::Status Reconciler::Reconciliation::read_documents_of(const std::string& ev
 }
 
 /// A vote may have been taken back, or its Evacuation deleted, since the cache saw it.
-base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::refresh_pod_group() {
+base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refresh_pod_group() {
   for (PodGroupMember& member : seen_.pod_group.members) {
     if (!member.evacuation) continue;
     auto live = read_evacuation(deps_.client, member.evacuation->meta.key());
@@ -405,7 +405,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
 }
 
 /// What the evictors ask for beside the pod, until they want nothing more.
-base::Status Reconciler::Reconciliation::read_documents() {
+base::Status Reconciler::ReconcileRun::read_documents() {
   seen_.documents.clear();
   seen_.not_allowed.clear();
   for (int round = 0; round < kMaxReadRounds; ++round) {
@@ -420,7 +420,7 @@ base::Status Reconciler::Reconciliation::read_documents() {
 }
 
 /// Everything that leads to a write or a call is decided on live reads: the caches lag.
-base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::refresh() {
+base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refresh() {
   if (!stored_ && !take_cached()) {
     auto evacuation = refresh_evacuation();
     if (!evacuation || *evacuation == Continue::kNo) return evacuation;
@@ -437,7 +437,7 @@ base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::r
   return Continue::kYes;
 }
 
-void Reconciler::Reconciliation::observe_budgets() {
+void Reconciler::ReconcileRun::observe_budgets() {
   seen_.pdbs.clear();
   seen_.ended.clear();
   if (!seen_.pod) return;
@@ -454,14 +454,14 @@ void Reconciler::Reconciliation::observe_budgets() {
 }
 
 /// By the cache. A PodGroup that it does not know says nothing: before a call it is read live.
-void Reconciler::Reconciliation::observe_scheduling_group() {
+void Reconciler::ReconcileRun::observe_scheduling_group() {
   seen_.whole_group.clear();
   if (!seen_.pod || seen_.pod->scheduling_group.empty() || deps_.pod_groups == nullptr) return;
   const auto group = deps_.pod_groups->get({key_.ns, seen_.pod->scheduling_group.get()});
   if (group || !deps_.pod_group_kind) seen_.whole_group = api::objection_of_scheduling_group(*seen_.pod, group.get());
 }
 
-bool Reconciler::Reconciliation::has_unknown_group() const {
+bool Reconciler::ReconcileRun::has_unknown_group() const {
   if (!seen_.pod || seen_.pod->scheduling_group.empty() || seen_.pod->is_terminal()) return false;
   return deps_.pod_groups != nullptr && deps_.pod_group_kind &&
          !deps_.pod_groups->get({key_.ns, seen_.pod->scheduling_group.get()});
@@ -469,7 +469,7 @@ bool Reconciler::Reconciliation::has_unknown_group() const {
 
 /// A list of one, as the operator's role has no get. Where there is no such PodGroup, its pods leave one by one. A 403
 /// that lasts ends as the group that leaves as a whole would: it may be one.
-base::Status Reconciler::Reconciliation::refresh_scheduling_group() {
+base::Status Reconciler::ReconcileRun::refresh_scheduling_group() {
   const std::string& name = seen_.pod->scheduling_group.get();
   kube::ListOptions options;
   options.ns = key_.ns;
@@ -493,7 +493,7 @@ base::Status Reconciler::Reconciliation::refresh_scheduling_group() {
 }
 
 /// By the cache. A claim that it does not know says nothing: before a call all are read live.
-void Reconciler::Reconciliation::observe_claims() {
+void Reconciler::ReconcileRun::observe_claims() {
   observe_scheduling_group();
   seen_.claim_risk.clear();
   freshness_.claims_from_cache();
@@ -506,7 +506,7 @@ void Reconciler::Reconciliation::observe_claims() {
 }
 
 /// Right before a call that moves the pod. What is deleted between this and the call is deleted too late to be seen.
-base::Result<Reconciler::Reconciliation::Continue> Reconciler::Reconciliation::refresh_claims() {
+base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refresh_claims() {
   if (has_unknown_group()) {
     if (auto group = refresh_scheduling_group(); !group) return group.error();
   }

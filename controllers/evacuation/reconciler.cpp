@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/backoff.hpp"
-#include "controllers/evacuation/reconciliation.hpp"
+#include "controllers/evacuation/reconcile_run.hpp"
 
 namespace controllers::evacuation {
 namespace {
@@ -14,7 +14,7 @@ constexpr base::seconds kRetryOnAllowance{1};
 constexpr base::Backoff kLostRecord{base::seconds(1), base::seconds(64)};
 /// Versions that one chain of our writes remembers. More writes than that, and the cache has seen none of them: then a
 /// write may be in conflict.
-constexpr std::size_t kMostOlder = 64;
+constexpr std::size_t kMaxOlder = 64;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ void Reconciler::resume(base::TimePoint now) { resumed_at_ = now.time_since_epoc
 base::Result<kube::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   if (const auto left = refused_for(key)) return kube::Requeue::in(*left);
   if (const auto left = backs_off_for(key)) return kube::Requeue::in(*left);
-  Reconciliation reconciliation(*this, key);
+  ReconcileRun reconciliation(*this, key);
   auto result = reconciliation.run();
   if (!result && reconciliation.was_refused()) return reconciliation.give_up(result.error());
   if (!result) return result;
@@ -74,7 +74,7 @@ void Reconciler::note_write(const api::ObjectKey& key, const StoredEvacuation& w
                             std::vector<std::string> older) {
   const std::scoped_lock lock(mutex_);
   OwnWrite& own = own_writes_[key];
-  if (own.stored.evacuation.meta.uid != written.evacuation.meta.uid || own.older.size() > kMostOlder) own.older.clear();
+  if (own.stored.evacuation.meta.uid != written.evacuation.meta.uid || own.older.size() > kMaxOlder) own.older.clear();
   std::ranges::move(older, std::back_inserter(own.older));
   std::erase(own.older, written.evacuation.meta.resource_version);  // a write that changed nothing
   own.stored = written;

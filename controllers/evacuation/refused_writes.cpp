@@ -8,7 +8,7 @@
 namespace controllers::evacuation {
 namespace {
 
-constexpr std::size_t kMostOfTheServersWords = 600;
+constexpr std::size_t kMaxServerMessage = 600;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ std::string refusal_text(const api::Evacuation& evacuation, const std::string& s
       "the API server refuses to store what becomes of Evacuation {}/{}, so {} is not moved and its slot is free "
       "again{}; "
       "fix its spec where that may still change (kubectl edit), or apply the CRD that it was made under: {}",
-      evacuation.meta.ns, evacuation.meta.name, pod, begun, servers_words.substr(0, kMostOfTheServersWords));
+      evacuation.meta.ns, evacuation.meta.name, pod, begun, servers_words.substr(0, kMaxServerMessage));
 }
 
 bool RefusedWrites::note(const api::Evacuation& evacuation, const std::string& problem, base::TimePoint now) {

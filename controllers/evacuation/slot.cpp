@@ -6,7 +6,7 @@
 #include "api/meta/condition.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
-#include "controllers/evacuation/reconciliation.hpp"
+#include "controllers/evacuation/reconcile_run.hpp"
 
 namespace controllers::evacuation {
 namespace {
@@ -22,7 +22,7 @@ bool held_by_pdb(const Observed& seen) {
 
 /// What an evictor says about free capacity unseen is a guess on the safe side: it reads before the guess costs anybody
 /// a slot.
-base::Result<bool> Reconciler::Reconciliation::needs_capacity_by_reading() {
+base::Result<bool> Reconciler::ReconcileRun::needs_capacity_by_reading() {
   const bool had_documents = freshness_.has_documents();
   seen_.slot.state = Slot::State::kGranted;  // what would be read if it began now
   const auto read = read_documents();
@@ -34,7 +34,7 @@ base::Result<bool> Reconciler::Reconciliation::needs_capacity_by_reading() {
   return needed;
 }
 
-SurgePod Reconciler::Reconciliation::surge_pod() const {
+SurgePod Reconciler::ReconcileRun::surge_pod() const {
   SurgePod copy{seen_.pod};
   const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
   if (!owner) return copy;
@@ -43,7 +43,7 @@ SurgePod Reconciler::Reconciliation::surge_pod() const {
   return copy;
 }
 
-AdmissionRequest Reconciler::Reconciliation::request_for(const Decision& decision) const {
+AdmissionRequest Reconciler::ReconcileRun::request_for(const Decision& decision) const {
   std::optional<std::int32_t> size;
   const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
   if (owner && deps_.desired_replicas) size = deps_.desired_replicas(key_.ns, *owner);
@@ -64,7 +64,7 @@ AdmissionRequest Reconciler::Reconciliation::request_for(const Decision& decisio
 
 /// Who leaves alone asks for the slot first: only with that the closer read is worth its requests. Those of a PodGroup
 /// get slots and free capacity in one step, so each says beforehand what it needs.
-base::Status Reconciler::Reconciliation::obtain_slot(const Decision& decision) {
+base::Status Reconciler::ReconcileRun::obtain_slot(const Decision& decision) {
   if (auto blocker = deps_.audit.admission_blocker()) {
     seen_.slot = {Slot::State::kWaiting, std::move(blocker)};
     return base::Done{};
@@ -91,7 +91,7 @@ base::Status Reconciler::Reconciliation::obtain_slot(const Decision& decision) {
 }
 
 /// What made the plan of a wave possible may be taken by others before its turn comes.
-void Reconciler::Reconciliation::confirm_destination(const AdmissionRequest& request) {
+void Reconciler::ReconcileRun::confirm_destination(const AdmissionRequest& request) {
   seen_.no_destination.clear();
   const auto phase = seen_.evacuation.status.phase;
   const bool begins = (phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff) &&
@@ -104,8 +104,8 @@ void Reconciler::Reconciliation::confirm_destination(const AdmissionRequest& req
 }
 
 /// `needed`: what an earlier read said; nullopt: it reads now.
-base::Result<Admission> Reconciler::Reconciliation::add_capacity(const AdmissionRequest& request,
-                                                                 std::optional<bool> needed, Admission granted) {
+base::Result<Admission> Reconciler::ReconcileRun::add_capacity(const AdmissionRequest& request,
+                                                               std::optional<bool> needed, Admission granted) {
   if (!needed) {
     const auto read = needs_capacity_by_reading();
     if (!read) return read.error();
@@ -120,7 +120,7 @@ base::Result<Admission> Reconciler::Reconciliation::add_capacity(const Admission
 
 /// A slot is for one attempt. The object read live may be further than the cached one with which we asked. The phase
 /// does not matter: an attempt whose abort is over and that goes on to the next evictor asks while it is Aborting.
-void Reconciler::Reconciliation::forget_old_slot() {
+void Reconciler::ReconcileRun::forget_old_slot() {
   const std::int32_t attempt = seen_.evacuation.status.attempt;
   if (attempt != slot_after_) seen_.slot = {};
   slot_after_ = attempt;

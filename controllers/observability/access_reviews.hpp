@@ -45,7 +45,7 @@ class AccessReviews {
   std::size_t remembered() const;
 
  private:
-  struct Known {
+  struct CachedReview {
     Access access = Access::kUnknown;
     base::TimePoint until{};
   };
@@ -62,7 +62,7 @@ class AccessReviews {
   const base::Clock& clock_;
   const base::Log log_;
   mutable std::mutex mutex_;
-  std::map<std::string, Known> known_;  ///< by hash of path and token
+  std::map<std::string, CachedReview> known_;  ///< by hash of path and token
   kube::TokenBucket strangers_;
   std::map<std::string, Peer, std::less<>> peers_;  ///< by address, those seen last
 };

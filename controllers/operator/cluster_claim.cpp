@@ -20,7 +20,7 @@ using kube::LeaseMove;
 
 constexpr base::Duration::rep kNever = std::numeric_limits<base::Duration::rep>::min();
 /// What a Lease says of its holder may be anything.
-constexpr std::size_t kLongestHolder = 256;
+constexpr std::size_t kMaxHolder = 256;
 /// While it is not known who serves the cluster, and after a write that met another's.
 constexpr base::milliseconds kSoon{1'000};
 
@@ -134,7 +134,7 @@ base::Status ClusterClaim::look(base::Duration now) {
       return renew(now);
     case LeaseMove::kRenew: return renew(now);
     case LeaseMove::kLost: acts_until_ = kNever; [[fallthrough]];
-    case LeaseMove::kWait: become(State::kOthers, base::short_text(seen_->record.holder, kLongestHolder));
+    case LeaseMove::kWait: become(State::kOthers, base::short_text(seen_->record.holder, kMaxHolder));
   }
   return base::Done{};
 }

@@ -10,7 +10,7 @@
 #include "controllers/operator/cache_followers.hpp"
 #include "controllers/operator/leader_start.hpp"
 #include "controllers/operator/parts.hpp"
-#include "controllers/operator/upkeep.hpp"
+#include "controllers/operator/periodic_tasks.hpp"
 #include "controllers/operator/workers.hpp"
 
 namespace controllers {
@@ -27,7 +27,7 @@ struct Operator::Impl {
   OperatorParts parts;
   LeaderStart start{parts};
   OperatorWorkers workers{parts};
-  Upkeep upkeep{parts};
+  PeriodicTasks periodic_tasks{parts};
 };
 
 Operator::Operator(Dependencies dependencies) : impl_(std::make_unique<Impl>(std::move(dependencies))) {}
@@ -37,7 +37,7 @@ void Operator::run_caches(std::stop_token stop) {
   CacheFollowers followers(impl_->parts.all_reflectors(), impl_->parts.steady, impl_->parts.deps.log);
   followers.start(stop);
   while (!stop.stop_requested()) {
-    impl_->upkeep.look_after_caches();
+    impl_->periodic_tasks.check_caches();
     base::sleep_unless_stopped(base::seconds(1), stop);
   }
 }
@@ -49,8 +49,8 @@ void Operator::run_workers(std::stop_token stop) {
   impl_->workers.run(stop, [&] {
     for (int turn = 0; !stop.stop_requested(); ++turn) {
       if (turn == kTidyTurn) return_free_memory();  // of the first lists
-      impl_->upkeep.publish();
-      impl_->upkeep.follow();
+      impl_->periodic_tasks.publish();
+      impl_->periodic_tasks.follow();
       base::sleep_unless_stopped(base::seconds(1), stop);
     }
   });
@@ -65,7 +65,7 @@ bool Operator::poll_caches() {
 bool Operator::reconcile_one() {
   const auto start = impl_->start.step();
   if (start != LeaderStart::Step::kBegun) return start == LeaderStart::Step::kAsked;
-  impl_->upkeep.follow();
+  impl_->periodic_tasks.follow();
   return impl_->workers.step_one();
 }
 
@@ -73,14 +73,14 @@ bool Operator::step() {
   const bool busy = poll_caches();
   const auto start = impl_->start.step();
   if (start != LeaderStart::Step::kBegun) return busy || start == LeaderStart::Step::kAsked;
-  impl_->upkeep.follow();
+  impl_->periodic_tasks.follow();
   return impl_->workers.step_all() || busy;
 }
 
 std::optional<base::TimePoint> Operator::next_due() const {
   std::optional<base::TimePoint> earliest;
-  for (const NamedLane& lane : impl_->parts.all_lanes()) {
-    const auto due = lane.queue.next_due();
+  for (const NamedQueue& queue : impl_->parts.all_lanes()) {
+    const auto due = queue.queue.next_due();
     if (due) earliest = std::min(earliest.value_or(*due), *due);
   }
   return earliest;

@@ -10,7 +10,7 @@
 #include "base/log.hpp"
 #include "base/metrics.hpp"
 #include "base/result.hpp"
-#include "controllers/advice/keeper.hpp"
+#include "controllers/advice/advice_poller.hpp"
 #include "controllers/evacuation/origin/keys.hpp"
 #include "controllers/evacuation/ports.hpp"
 #include "controllers/observability/tracing/exporter.hpp"

@@ -125,10 +125,8 @@ void check_webhook(const OperatorConfig::Webhook& webhook, const Require& requir
 template <typename Require>
 void check_stay(const OperatorConfig& config, const Require& require) {
   constexpr base::Duration kNever{0};
-  constexpr base::Duration kLongest = std::chrono::hours(24 * 365);
-  const auto is_within = [&](base::Duration value, base::Duration least) {
-    return value >= least && value <= kLongest;
-  };
+  constexpr base::Duration kMax = std::chrono::hours(24 * 365);
+  const auto is_within = [&](base::Duration value, base::Duration least) { return value >= least && value <= kMax; };
   require(config.slot_without_progress == kNever || is_within(config.slot_without_progress, base::minutes(1)),
           "limits.slotWithoutProgress", "must be 0s (never) or from 1m to 8760h");
   require(is_within(config.max_progress, base::minutes(1)), "limits.maxProgress", "must be from 1m to 8760h");

@@ -42,8 +42,8 @@ std::vector<std::string> namespaces_without_hints(const OperatorConfig& config) 
 }
 
 /// What has a lane looked at a key of it again after a while.
-auto enqueue_after(Lane& lane) {
-  return [&lane](const api::ObjectKey& key, base::Duration after) { lane.queue.add_after(key, after); };
+auto enqueue_after(ControllerQueue& queue) {
+  return [&queue](const api::ObjectKey& key, base::Duration after) { queue.queue.add_after(key, after); };
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ UsageCollector::Dependencies OperatorParts::usage_dependencies() {
           .nodes = [this] { return caches.nodes.store().list(); }};
 }
 
-GateKeeper::Dependencies OperatorParts::gate_dependencies() {
+GatePoller::Dependencies OperatorParts::gate_dependencies() {
   return {.make_client = deps.gates,
           .clock = steady,
           .log = deps.log,
@@ -264,12 +264,12 @@ void OperatorParts::add_adviser() {
   advice::ContainerSampler sample = deps.container_samples;
   if (!sample)
     sample = [this](const usage::EachContainer& each) { return usage::sample_containers(deps.client, each); };
-  adviser.emplace(advice::Keeper::Dependencies{.client = deps.client,
-                                               .clock = deps.clock,
-                                               .cluster = [this] { return advised_cluster(); },
-                                               .sample = std::move(sample),
-                                               .metrics = deps.metrics,
-                                               .log = deps.log},
+  adviser.emplace(advice::AdvicePoller::Dependencies{.client = deps.client,
+                                                     .clock = deps.clock,
+                                                     .cluster = [this] { return advised_cluster(); },
+                                                     .sample = std::move(sample),
+                                                     .metrics = deps.metrics,
+                                                     .log = deps.log},
                   steady, deps.config.resource_advice);
 }
 
@@ -290,15 +290,15 @@ bool OperatorParts::have_caches_synced() {
   return std::ranges::all_of(all, [](const OperatorCaches::Named& cache) { return cache.is_settled(); });
 }
 
-std::vector<NamedLane> OperatorParts::all_lanes() const {
-  std::vector<NamedLane> lanes = {{"evacuations", evacuation_lane.queue, evacuation_lane.counts},
-                                  {"policies", policy_lane.queue, policy_lane.counts},
-                                  {"usage", usage_lane.queue, usage_lane.counts},
-                                  {"gates", gate_lane.queue, gate_lane.counts},
-                                  {"taints", taint_lane.queue, taint_lane.counts}};
-  if (responder) lanes.push_back({"responder", responder->queue, responder->counts});
-  if (adviser) lanes.push_back({"advice", adviser->queue, adviser->counts});
-  return lanes;
+std::vector<NamedQueue> OperatorParts::all_lanes() const {
+  std::vector<NamedQueue> queues = {{"evacuations", evacuation_lane.queue, evacuation_lane.counts},
+                                    {"policies", policy_lane.queue, policy_lane.counts},
+                                    {"usage", usage_lane.queue, usage_lane.counts},
+                                    {"gates", gate_lane.queue, gate_lane.counts},
+                                    {"taints", taint_lane.queue, taint_lane.counts}};
+  if (responder) queues.push_back({"responder", responder->queue, responder->counts});
+  if (adviser) queues.push_back({"advice", adviser->queue, adviser->counts});
+  return queues;
 }
 
 void OperatorParts::enqueue_policies() {

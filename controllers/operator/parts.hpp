@@ -20,11 +20,11 @@
 #include "controllers/observability/tracing/evacuation_tracer.hpp"
 #include "controllers/operator/audit_trail.hpp"
 #include "controllers/operator/busy_workers.hpp"
-#include "controllers/operator/lane.hpp"
+#include "controllers/operator/controller_queue.hpp"
 #include "controllers/operator/operator.hpp"
 #include "controllers/operator/operator_caches.hpp"
 #include "controllers/policy/admission_rules.hpp"
-#include "controllers/policy/gates/keeper.hpp"
+#include "controllers/policy/gates/gate_poller.hpp"
 #include "controllers/policy/reconciler.hpp"
 #include "controllers/policy/taints/soft_taints.hpp"
 #include "controllers/policy/triggers.hpp"
@@ -49,7 +49,7 @@ struct OperatorParts {
   /// All caches hold their first list.
   bool have_caches_synced();
   /// Those of optional parts included, if there are any.
-  std::vector<NamedLane> all_lanes() const;
+  std::vector<NamedQueue> all_lanes() const;
   /// All policies are reconciled again.
   void enqueue_policies();
 
@@ -65,13 +65,13 @@ struct OperatorParts {
   AuditTrail trail;
   EvacuationTracer tracer;
   std::atomic<bool> audit_failed = false;
-  Lane evacuation_lane;
-  Lane policy_lane;
-  Lane usage_lane;
+  ControllerQueue evacuation_lane;
+  ControllerQueue policy_lane;
+  ControllerQueue usage_lane;
   UsageCollector usage;
-  Lane gate_lane;
-  GateKeeper gates;
-  Lane taint_lane;
+  ControllerQueue gate_lane;
+  GatePoller gates;
+  ControllerQueue taint_lane;
   SoftTaints taints;
   Triggers triggers;
   AdmissionQueue admission;
@@ -87,7 +87,7 @@ struct OperatorParts {
 
  private:
   UsageCollector::Dependencies usage_dependencies();
-  GateKeeper::Dependencies gate_dependencies();
+  GatePoller::Dependencies gate_dependencies();
   SoftTaints::Dependencies taint_dependencies();
   evacuation::Reconciler::Dependencies evacuation_dependencies();
   PolicyReconciler::Dependencies policy_dependencies();

@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t kMaxServices = 64;
 constexpr std::size_t kMaxNamespaces = 1000;
 constexpr std::string_view kEveryNamespace = "*";
-constexpr base::Duration kShortestTimeout = base::seconds(1);
+constexpr base::Duration kMinTimeout = base::seconds(1);
 /// Below the time that an unanswered call is taken to be on its way (evictors::kCallTimeout).
-constexpr base::Duration kLongestTimeout = base::seconds(30);
+constexpr base::Duration kMaxTimeout = base::seconds(30);
 
 bool is_dns_label(std::string_view name) {
   const auto good = [](char c) { return std::islower(static_cast<unsigned char>(c)) || std::isdigit(c) || c == '-'; };
@@ -81,7 +81,7 @@ void check_service(const ServiceConfig& service, const api::FieldPath& at, api::
   if (plain && (!service.ca_file.empty() || !service.cert_file.empty()))
     errors.push_back({at.field(service.ca_file.empty() ? "certFile" : "caFile").text(), "needs an https url"});
   check_credentials(service, at, errors);
-  if (service.timeout < kShortestTimeout || service.timeout > kLongestTimeout)
+  if (service.timeout < kMinTimeout || service.timeout > kMaxTimeout)
     errors.push_back({at.field("timeout").text(), "must be from 1s to 30s"});
   check_namespaces(service, at.field("namespaces"), errors);
   check_uses(service, at.field("uses"), errors);

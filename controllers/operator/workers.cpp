@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/side_by_side.hpp"
+#include "base/parallel.hpp"
 #include "base/sleep.hpp"
 #include "controllers/policy/usage/spikes.hpp"
 #include "kube/runtime/worker_pool.hpp"
@@ -21,7 +21,7 @@ constexpr std::size_t kGateThreads = 4;
 /// Evacuations of a plan that are created at a time, by the workers that go on with them: a creation is one call, and
 /// an eviction at least three.
 constexpr std::int32_t kWorkersPerCreator = 3;
-constexpr std::int32_t kMostCreators = 16;
+constexpr std::int32_t kMaxCreators = 16;
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void OperatorWorkers::prepare_policies(const std::stop_token& stop) {
   parts_.policies.set_stopping([stop] { return stop.stop_requested(); });
   parts_.policies.set_executor(base::run_on_all_cores);
   parts_.policies.set_creators(
-      std::clamp(parts_.deps.config.workers / kWorkersPerCreator, std::int32_t{1}, kMostCreators));
+      std::clamp(parts_.deps.config.workers / kWorkersPerCreator, std::int32_t{1}, kMaxCreators));
 }
 
 bool OperatorWorkers::step_one() {

@@ -14,8 +14,8 @@ LimitsInForce AdmissionRules::take(const ObservedPolicy& policy) {
 void AdmissionRules::follow(const ObservedPolicy& policy) {
   const std::scoped_lock lock(mutex_);
   const LimitsInForce now = take(policy);
-  deps_.admission.set_policy_limits(policy.meta.name, now.limits, now.brake);
-  brakes_[policy.meta.name] = now.brake;
+  deps_.admission.set_policy_limits(policy.meta.name, now.limits, now.hold_reason);
+  brakes_[policy.meta.name] = now.hold_reason;
   deps_.admission.restore_cooldowns(policy.meta.name, policy.status.cooldowns);
 }
 
@@ -33,8 +33,8 @@ void AdmissionRules::follow_time() {
     const auto policy = deps_.policies.get(listed->meta.key());
     if (!policy) continue;
     const LimitsInForce now = take(*policy);
-    if (std::exchange(brakes_[policy->meta.name], now.brake) == now.brake) continue;
-    deps_.admission.set_policy_limits(policy->meta.name, now.limits, now.brake);
+    if (std::exchange(brakes_[policy->meta.name], now.hold_reason) == now.hold_reason) continue;
+    deps_.admission.set_policy_limits(policy->meta.name, now.limits, now.hold_reason);
   }
 }
 

@@ -63,8 +63,8 @@ class Shares {
   std::map<std::string, std::int32_t> counted_;
 };
 
-void take_in(api::PolicyCircuit& circuit, const api::Evacuation& evacuation, const api::CircuitBreaker& breaker,
-             Shares& shares) {
+void adopt(api::PolicyCircuit& circuit, const api::Evacuation& evacuation, const api::CircuitBreaker& breaker,
+           Shares& shares) {
   circuit.counted_until =
       std::max(circuit.counted_until.value_or(base::TimePoint::min()), *evacuation.status.finished_at);
   const Verification seen = verification_of(evacuation);
@@ -109,7 +109,7 @@ api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
   const bool in_a_row = next.failures > 0;  // of those that were taken in before, the ones of this row
   for (const auto* each : finished) {
     if (seen_before ? seen_before->is_new(*each, since) : *each->status.finished_at > since) {
-      take_in(next, *each, policy.spec.circuit_breaker, shares);
+      adopt(next, *each, policy.spec.circuit_breaker, shares);
     } else if (const Verification seen = verification_of(*each); seen == Verification::kReady) {
       shares.end_row();
     } else if (in_a_row && seen == Verification::kFailed) {

@@ -11,7 +11,7 @@
 namespace controllers {
 namespace {
 
-constexpr std::size_t kMostHeldTold = 3;
+constexpr std::size_t kMaxHeldReported = 3;
 
 std::string held_text(const strategies::EmptyingReport::Held& held) {
   const std::string by = held.pod.empty() ? "" : fmt::format(" by {}/{}", held.ns, held.pod);
@@ -23,7 +23,7 @@ std::string emptying_text(const std::string& strategy, const strategies::Emptyin
   if (report.note.empty()) return "";
   std::string text =
       fmt::format("{}: frees {} nodes of at most {}; {}", strategy, report.freed, report.bound, report.note);
-  const std::size_t told = std::min(report.held.size(), kMostHeldTold);
+  const std::size_t told = std::min(report.held.size(), kMaxHeldReported);
   for (std::size_t i = 0; i < told; ++i) text += held_text(report.held[i]);
   if (told < report.held.size()) text += fmt::format("; and {} more are held", report.held.size() - told);
   return text;

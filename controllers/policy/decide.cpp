@@ -260,7 +260,7 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
     next.refusals.assign(outcome->refusals.begin(), outcome->refusals.begin() + static_cast<std::ptrdiff_t>(told));
     next.history = next_history(std::move(next.history), *outcome, policy.spec.explain.cycles);
     api::set_condition(next.conditions, degraded(outcome->problems, generation), now);
-    tell_warnings(next, outcome->warnings, outcome->more_warnings, generation, now);
+    set_warnings_condition(next, outcome->warnings, outcome->more_warnings, generation, now);
     next.next_cycle_time.reset();  // kept
   }
   const CycleTiming timing = timing_of(policy.spec, next, generation, now);
@@ -274,8 +274,8 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
   return next;
 }
 
-void tell_audit_health(api::DeschedulerPolicyStatus& status, const std::string& failing, std::int64_t generation,
-                       base::TimePoint now) {
+void set_audit_condition(api::DeschedulerPolicyStatus& status, const std::string& failing, std::int64_t generation,
+                         base::TimePoint now) {
   constexpr ConditionType kType = ConditionType::kAuditLogFailing;
   if (failing.empty() && !api::find_condition(status.conditions, kType)) return;
   api::set_condition(status.conditions,
@@ -284,8 +284,8 @@ void tell_audit_health(api::DeschedulerPolicyStatus& status, const std::string& 
                      now);
 }
 
-void tell_stale_caches(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& stale,
-                       std::int64_t generation, base::TimePoint now) {
+void set_stale_caches_condition(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& stale,
+                                std::int64_t generation, base::TimePoint now) {
   constexpr ConditionType kType = ConditionType::kDegraded;
   const api::Condition* known = api::find_condition(status.conditions, kType);
   const bool was_stale = known != nullptr && known->reason == to_string(Reason::kStaleCaches);
@@ -298,8 +298,8 @@ void tell_stale_caches(api::DeschedulerPolicyStatus& status, const std::vector<s
       now);
 }
 
-void tell_warnings(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& warnings, std::int64_t more,
-                   std::int64_t generation, base::TimePoint now) {
+void set_warnings_condition(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& warnings,
+                            std::int64_t more, std::int64_t generation, base::TimePoint now) {
   constexpr ConditionType kType = ConditionType::kWarnings;
   if (warnings.empty() && !api::find_condition(status.conditions, kType)) return;
   api::set_condition(status.conditions,

@@ -105,16 +105,16 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
                                          const GateVerdict& gates = {});
 /// Condition AuditLogFailing: True with the sink's error (`failing`), False once it is over; a policy that has never
 /// seen the audit log fail does not have it.
-void tell_audit_health(api::DeschedulerPolicyStatus& status, const std::string& failing, std::int64_t generation,
-                       base::TimePoint now);
+void set_audit_condition(api::DeschedulerPolicyStatus& status, const std::string& failing, std::int64_t generation,
+                         base::TimePoint now);
 /// Condition Degraded while a cache is stale: True/StaleCaches with which and why; what the last cycle had to tell
 /// gives way to it. Once there is none, False, until the next cycle says more.
-void tell_stale_caches(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& stale,
-                       std::int64_t generation, base::TimePoint now);
+void set_stale_caches_condition(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& stale,
+                                std::int64_t generation, base::TimePoint now);
 /// Condition Warnings: True with the first of them (`more` others are not in the list), False once there are none; a
 /// policy that has never had one does not have it. It takes nothing away from Ready and does not degrade.
-void tell_warnings(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& warnings, std::int64_t more,
-                   std::int64_t generation, base::TimePoint now);
+void set_warnings_condition(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& warnings,
+                            std::int64_t more, std::int64_t generation, base::TimePoint now);
 /// Of a policy that is invalid: Ready=False/InvalidSpec with the problem, counts kept.
 api::DeschedulerPolicyStatus invalid_status(const api::DeschedulerPolicyStatus& before, std::int64_t generation,
                                             std::string_view problem, base::TimePoint now);

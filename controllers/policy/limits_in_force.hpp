@@ -12,7 +12,7 @@ namespace controllers {
 
 struct LimitsInForce {
   api::AdmissionLimits limits;
-  std::string brake;  ///< why nothing more of the policy is admitted, for people; empty: the limits decide
+  std::string hold_reason;  ///< why nothing more of the policy is admitted, for people; empty: the limits decide
   friend bool operator==(const LimitsInForce&, const LimitsInForce&) = default;
 };
 

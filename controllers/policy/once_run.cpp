@@ -12,12 +12,12 @@ namespace controllers {
 namespace {
 
 /// So many Evacuations are named: a plan may have thousands.
-constexpr std::size_t kMostNamed = 20;
+constexpr std::size_t kMaxNamed = 20;
 /// Messages may quote what others wrote.
-constexpr std::size_t kLongestText = 300;
+constexpr std::size_t kMaxText = 300;
 
 std::string cut_line(std::string_view text) {
-  std::string line = base::short_text(text, kLongestText);
+  std::string line = base::short_text(text, kMaxText);
   std::ranges::replace_if(
       line, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
   return line;
@@ -40,7 +40,7 @@ std::string cycle_text(const CycleOutcome& outcome, std::string_view why_it_move
 
 void add_named(std::vector<std::string>& into, const std::map<api::ObjectKey, std::string>& from) {
   for (const auto& [key, text] : from) {
-    if (into.size() == kMostNamed) return;
+    if (into.size() == kMaxNamed) return;
     into.push_back(key.to_string() + ": " + text);
   }
 }
@@ -87,7 +87,7 @@ void OnceRun::finish(const api::Evacuation& ended) {
     default: break;
   }
   ++failed_count_;
-  if (failed_.size() < kMostNamed) failed_.emplace(ended.meta.key(), standing(ended));
+  if (failed_.size() < kMaxNamed) failed_.emplace(ended.meta.key(), standing(ended));
 }
 
 void OnceRun::on_evacuation(const api::Evacuation* before, const api::Evacuation* after) {

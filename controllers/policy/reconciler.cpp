@@ -43,7 +43,7 @@ kube::Event gate_event(api::EventKind kind, const api::Condition& condition) {
 
 PolicyReconciler::PolicyReconciler(Dependencies dependencies)
     : deps_(std::move(dependencies)),
-      turns_(deps_.progress),
+      policy_lock_(deps_.progress),
       metrics_(deps_.metrics),
       statuses_(deps_.client, deps_.clock),
       taints_(deps_.taints, deps_.evacuations, deps_.clock),
@@ -61,7 +61,7 @@ PolicyReconciler::PolicyReconciler(Dependencies dependencies)
                 .metrics = deps_.metrics,
                 .taints = taints_,
                 .traces = traces_,
-                .turns = turns_,
+                .policy_lock = policy_lock_,
                 .is_wanted = [this](const api::DeschedulerPolicy& policy) { return is_wanted(policy); },
                 .stuck = deps_.stuck,
                 .unknown = deps_.unknown,
@@ -79,10 +79,10 @@ PolicyReconciler::PolicyReconciler(Dependencies dependencies)
                 .traces = traces_,
                 .once = deps_.once,
                 .may_go_on = [this](const api::DeschedulerPolicy& policy) { return may_go_on(policy); },
-                .progress = [this] { turns_.progress()(); }}) {}
+                .progress = [this] { policy_lock_.progress()(); }}) {}
 
 base::Result<kube::Requeue> PolicyReconciler::reconcile(const api::ObjectKey& key) {
-  const Turns::Turn turn(turns_);
+  const PolicyLock::Guard turn(policy_lock_);
   return reconcile_in_turn(key);
 }
 
@@ -130,7 +130,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   const Situation situation = observer_.observe(policy, spec, std::move(gates));
   planner_.look_at_hints(policy, situation.evacuations, situation.now);
   const bool due = situation.timing.due;
-  if (due && turns_.is_searching() && searches(spec.strategy_specs)) return kube::Requeue::in(kSearchRetry);
+  if (due && policy_lock_.is_searching() && searches(spec.strategy_specs)) return kube::Requeue::in(kSearchRetry);
   const bool put_off = situation.is_put_off(policy.spec.mode);
   const bool may_move =
       policy.spec.mode != api::PolicyMode::kDryRun && !policy.status.circuit.opened_at && !situation.gates.stops();
@@ -143,12 +143,12 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
     outcome = *std::move(ran);
   }
   const auto next = status_after(policy, spec, situation, outcome ? &*outcome : nullptr);
-  tell_gates(seen, known, next);
+  set_gates_condition(seen, known, next);
   metrics_.on_status(name, next);
   auto saved = save(seen, known, next);
   if (saved) verdicts_[name].stored = verdicts_[name].judged;
   if (outcome) end_trace(name, *outcome, saved);
-  if (deps_.once && !put_off) tell_once(policy, situation, outcome ? &*outcome : nullptr);
+  if (deps_.once && !put_off) notify_once(policy, situation, outcome ? &*outcome : nullptr);
   if (!saved) return saved.error();
   return put_off ? kube::Requeue::in(kStaleRetry) : next_look(next, situation);
 }
@@ -225,16 +225,16 @@ api::DeschedulerPolicyStatus PolicyReconciler::status_after(const api::Deschedul
     next.rounds = outcome->rounds;
     next.node_classes = node_classes_of(*outcome);
   }
-  tell_convergence(next, generation, now);
+  set_converged_condition(next, generation, now);
   if (const strategies::Strategy* in_rounds = spec.strategy_specs.in_rounds())
-    tell_rounds(next, in_rounds->rounds().value(), generation, now);
+    set_rounds_condition(next, in_rounds->rounds().value(), generation, now);
   if (outcome != nullptr) {
-    tell_usage(next.conditions, outcome->usage, generation, now);
-    tell_forecasts(next.conditions, outcome->forecasts, generation, now);
+    set_usage_condition(next.conditions, outcome->usage, generation, now);
+    set_forecast_condition(next.conditions, outcome->forecasts, generation, now);
   }
   taints_.tell(next.conditions, policy, spec, now);
-  tell_audit_health(next, deps_.audit.failing(), generation, now);
-  tell_stale_caches(next, situation.stale, generation, now);
+  set_audit_condition(next, deps_.audit.failing(), generation, now);
+  set_stale_caches_condition(next, situation.stale, generation, now);
   return next;
 }
 
@@ -248,8 +248,8 @@ kube::Requeue PolicyReconciler::next_look(const api::DeschedulerPolicyStatus& ne
 }
 
 /// Whatever was decided is written, or is going to be. `outcome`: nullptr: no cycle ran in this reconcile.
-void PolicyReconciler::tell_once(const api::DeschedulerPolicy& policy, const Situation& situation,
-                                 const CycleOutcome* outcome) const {
+void PolicyReconciler::notify_once(const api::DeschedulerPolicy& policy, const Situation& situation,
+                                   const CycleOutcome* outcome) const {
   if (outcome != nullptr) {
     const char* held = policy.spec.mode == api::PolicyMode::kDryRun ? "mode DryRun: nothing is made"
                        : policy.status.circuit.opened_at            ? "the circuit breaker is open: nothing is made"
@@ -269,8 +269,8 @@ GateVerdict PolicyReconciler::gates_of(const std::string& policy) const {
   return deps_.gates ? deps_.gates(policy) : GateVerdict{};
 }
 
-void PolicyReconciler::tell_gates(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
-                                  const api::DeschedulerPolicyStatus& next) const {
+void PolicyReconciler::set_gates_condition(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
+                                           const api::DeschedulerPolicyStatus& next) const {
   const auto* before = api::find_condition(known.conditions, api::ConditionType::kSuspended);
   const auto* after = api::find_condition(next.conditions, api::ConditionType::kSuspended);
   if (!after || (before && before->reason == after->reason)) return;

@@ -20,11 +20,11 @@
 #include "controllers/policy/cycle/cycle_planner.hpp"
 #include "controllers/policy/cycle/cycle_traces.hpp"
 #include "controllers/policy/cycle/evacuation_creator.hpp"
+#include "controllers/policy/cycle/policy_lock.hpp"
 #include "controllers/policy/cycle/policy_metrics.hpp"
 #include "controllers/policy/cycle/policy_statuses.hpp"
 #include "controllers/policy/cycle/policy_taints.hpp"
 #include "controllers/policy/cycle/situation.hpp"
-#include "controllers/policy/cycle/turns.hpp"
 #include "controllers/policy/decide.hpp"
 #include "controllers/policy/taints/soft_taints.hpp"
 #include "controllers/policy/triggers.hpp"
@@ -129,12 +129,12 @@ class PolicyReconciler {
   kube::Requeue next_look(const api::DeschedulerPolicyStatus& next, const Situation& situation) const;
   GateVerdict gates_of(const std::string& policy) const;
   /// An Event when gates begin or cease to hold the policy up.
-  void tell_gates(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
-                  const api::DeschedulerPolicyStatus& next) const;
+  void set_gates_condition(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
+                           const api::DeschedulerPolicyStatus& next) const;
   void note_trigger(const std::string& policy, api::TriggerKind trigger) const;
   void forget_earlier(const std::string& name, const std::string& uid);
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
-  void tell_once(const api::DeschedulerPolicy& policy, const Situation& situation, const CycleOutcome* outcome) const;
+  void notify_once(const api::DeschedulerPolicy& policy, const Situation& situation, const CycleOutcome* outcome) const;
   /// It leads and goes on, and the policy is as it was.
   bool is_wanted(const api::DeschedulerPolicy& policy) const;
   void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
@@ -147,7 +147,7 @@ class PolicyReconciler {
   api::DeschedulerPolicy with_circuit(api::DeschedulerPolicy policy);
 
   Dependencies deps_;
-  Turns turns_;
+  PolicyLock policy_lock_;
   // In turns only:
   PolicyMetrics metrics_;
   PolicyStatuses statuses_;

@@ -22,7 +22,7 @@ constexpr base::minutes kCacheLag{1};
 /// What a move takes where only one of a workload goes at a time: its grace period, and a replacement that starts.
 constexpr base::minutes kTimeOfMove{3};
 /// A wave that is larger does not end as a whole: what is left of it is planned anew.
-constexpr std::chrono::hours kLongestWave{6};
+constexpr std::chrono::hours kMaxWave{6};
 
 /// The last cycle, if this very spec made something in it; else nullptr.
 const api::LastCycle* cycle_that_made(const api::DeschedulerPolicy& policy) {
@@ -45,7 +45,7 @@ std::optional<base::TimePoint> holds_until(const api::Evacuation& evacuation, ap
   const bool is_suspended = evacuation.spec.suspend && (phase == Phase::kPending || phase == Phase::kBackoff);
   if (is_suspended && mode != api::PolicyMode::kManual) return std::nullopt;
   const base::seconds turn = evacuation.spec.timeouts.decision_ttl.value_or(evictors::Timeouts{}.decision_ttl);
-  return evacuation.meta.creation_timestamp + std::min<base::seconds>(turn, kLongestWave) + kMostWaiting;
+  return evacuation.meta.creation_timestamp + std::min<base::seconds>(turn, kMaxWave) + kMaxWaiting;
 }
 
 /// What was made of the published part of the plan.
@@ -71,7 +71,7 @@ bool is_made_now(const api::PlannedMove& move) { return move.wave <= 1; }
 
 base::seconds decision_ttl_of_wave(std::size_t moves) {
   const auto wanted = kTimeOfMove * static_cast<base::seconds::rep>(std::min<std::size_t>(moves, 100'000));
-  return std::clamp<base::seconds>(wanted, evictors::Timeouts{}.decision_ttl, kLongestWave);
+  return std::clamp<base::seconds>(wanted, evictors::Timeouts{}.decision_ttl, kMaxWave);
 }
 
 WaveProgress wave_progress(const api::DeschedulerPolicy& policy,
@@ -91,7 +91,7 @@ WaveProgress wave_progress(const api::DeschedulerPolicy& policy,
   base::TimePoint newest = std::max(end_of(*last, now), policy.status.evicted_until.value_or(end_of(*last, now)));
   for (const auto& each : evacuations)
     newest = std::max(newest, base::believed(each->status.finished_at.value_or(newest), now));
-  return {WaveState::kOver, last->waves > 1 && now - newest <= kMostPause};
+  return {WaveState::kOver, last->waves > 1 && now - newest <= kMaxPause};
 }
 
 bool is_unfinished(const std::shared_ptr<const api::Evacuation>& evacuation) {

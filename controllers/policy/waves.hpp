@@ -27,12 +27,12 @@ struct WaveProgress {
   std::optional<base::TimePoint> changes{};  ///< kUnderWay: over by then, whatever happens
 };
 /// A wave is under way no longer than this beyond its decisionTTL: no pod holds the policy up by taking its time.
-inline constexpr base::Duration kMostWaiting = std::chrono::hours(1);
+inline constexpr base::Duration kMaxWaiting = std::chrono::hours(1);
 /// A plan that could not go on within this time of its last wave's end waits for the schedule.
-inline constexpr base::Duration kMostPause = std::chrono::hours(1);
+inline constexpr base::Duration kMaxPause = std::chrono::hours(1);
 /// `evacuations`: those of the policy.
 ///  * What somebody suspended before it began holds nothing up. In mode Manual a proposal does, as long as
-///  kMostWaiting.
+///  kMaxWaiting.
 ///  * What a strategy that plans in waves made counts though the status does not know of it: it may be older, or of
 ///    another spec.
 ///  * What is not there a minute after the cycle's end is taken as finished and deleted, or was never made.

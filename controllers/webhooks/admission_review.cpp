@@ -9,7 +9,7 @@ namespace {
 using api::Json;
 
 constexpr std::string_view kVersion = "admission.k8s.io/v1";
-constexpr std::size_t kLongestUid = 128;
+constexpr std::size_t kMaxUid = 128;
 
 Json object_in(Json& request, const char* name) {
   const auto at = request.find(name);
@@ -43,7 +43,7 @@ bool is_review_shaped(std::string_view body) {
     if (body[i] == '\\' && in_text) ++i;
     if (!in_text && (body[i] == ',' || body[i] == '[' || body[i] == '{')) ++elements;
   }
-  return elements <= kMostReviewElements;
+  return elements <= kMaxReviewElements;
 }
 
 base::Result<AdmissionReview> parse_admission_review(std::string_view body) {
@@ -55,7 +55,7 @@ base::Result<AdmissionReview> parse_admission_review(std::string_view body) {
     return base::invalid("no AdmissionReview of admission.k8s.io/v1 with a request");
   AdmissionReview asked;
   asked.uid = api::text_at(*request, {"uid"});
-  if (asked.uid.empty() || asked.uid.size() > kLongestUid) return base::invalid("request.uid is missing or too long");
+  if (asked.uid.empty() || asked.uid.size() > kMaxUid) return base::invalid("request.uid is missing or too long");
   asked.operation = api::text_at(*request, {"operation"});
   asked.group = api::text_at(*request, {"resource", "group"});
   asked.resource = api::text_at(*request, {"resource", "resource"});
@@ -74,13 +74,12 @@ std::string allow(std::string_view uid, const Json& patch, const std::vector<std
     response["patchType"] = "JSONPatch";
     response["patch"] = base::encode_base64(api::to_json_text(patch));
   }
-  for (const std::string& each : warnings) response["warnings"].push_back(cut(each, kMostWarning));
+  for (const std::string& each : warnings) response["warnings"].push_back(cut(each, kMaxWarning));
   return answer(std::move(response));
 }
 
 std::string deny(std::string_view uid, const Denial& denial) {
-  const Json status = {
-      {"code", denial.code}, {"reason", denial.reason}, {"message", cut(denial.message, kMostMessage)}};
+  const Json status = {{"code", denial.code}, {"reason", denial.reason}, {"message", cut(denial.message, kMaxMessage)}};
   return answer({{"uid", uid}, {"allowed", false}, {"status", status}});
 }
 

@@ -30,26 +30,26 @@ struct AdmissionReview {
   }
 };
 
-/// More members and items than an honest object of kMostReviewBytes has. Parsing is what they cost.
-inline constexpr std::size_t kMostReviewElements = 40'000;
-/// Cheap: whether `body` is worth parsing. Every AdmissionReview of an API server is, up to kMostReviewElements.
+/// More members and items than an honest object of kMaxReviewBytes has. Parsing is what they cost.
+inline constexpr std::size_t kMaxReviewElements = 40'000;
+/// Cheap: whether `body` is worth parsing. Every AdmissionReview of an API server is, up to kMaxReviewElements.
 bool is_review_shaped(std::string_view body);
 
 /// kInvalid says what is wrong: no JSON, no review, no UID to answer to.
 base::Result<AdmissionReview> parse_admission_review(std::string_view body);
 
 /// "allowed", with `patch` (JSON patch; empty or null: none) and what kubectl prints as warnings, each cut to
-/// kMostWarning: the API server would cut them itself, in the middle of a character.
+/// kMaxWarning: the API server would cut them itself, in the middle of a character.
 std::string allow(std::string_view uid, const api::Json& patch, const std::vector<std::string>& warnings = {});
-inline constexpr std::size_t kMostWarning = 256;
+inline constexpr std::size_t kMaxWarning = 256;
 
-/// Why something is refused. The message follows `admission webhook "…" denied the request: `, cut to kMostMessage.
+/// Why something is refused. The message follows `admission webhook "…" denied the request: `, cut to kMaxMessage.
 struct Denial {
   std::string message;
   int code = 422;
   std::string reason = "Invalid";
 };
 std::string deny(std::string_view uid, const Denial& denial);
-inline constexpr std::size_t kMostMessage = 4096;
+inline constexpr std::size_t kMaxMessage = 4096;
 
 }  // namespace controllers::webhooks

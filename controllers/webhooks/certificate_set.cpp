@@ -14,7 +14,7 @@ namespace {
 using api::Json;
 using serving::ServerIdentity;
 
-constexpr std::size_t kLongestPem = 64 * 1024;
+constexpr std::size_t kMaxPem = 64 * 1024;
 constexpr const char* kCommonName = "evacuator-webhook";
 
 /// data.<name>; "" when it is not there.
@@ -23,7 +23,7 @@ base::Result<std::string> text_of(const Json& secret, std::string_view name) {
   if (text == nullptr || text->is_null()) return std::string();
   auto bytes = text->is_string() ? base::decode_base64(text->get_ref<const std::string&>()) : std::nullopt;
   if (!bytes) return base::invalid(fmt::format("data[{}] is no Base64", name));
-  if (bytes->size() > kLongestPem) return base::invalid(fmt::format("data[{}] is too long", name));
+  if (bytes->size() > kMaxPem) return base::invalid(fmt::format("data[{}] is too long", name));
   return *std::move(bytes);
 }
 

@@ -84,7 +84,7 @@ void Certificates::refresh(bool leads) {
 /// What is known is served and trusted though it could not be written what comes after it.
 base::Status Certificates::look(bool leads) {
   // What was seen at the last look holds for this one only.
-  const Found found = read_secret(leads, std::exchange(trusted_next_, {}));
+  const FoundSecret found = read_secret(leads, std::exchange(trusted_next_, {}));
   const base::Status served = found.set ? serve(found.set->current) : base::Done{};
   // Who was faster than we has written newer authorities than we know.
   const bool is_behind = !found.done && found.done.error().code == base::ErrorCode::kConflict;
@@ -113,7 +113,7 @@ base::Status Certificates::look_at_files() {
 }
 
 /// The certificates as they are after whatever was due is done. A replica that does not lead takes what there is.
-Certificates::Found Certificates::read_secret(bool leads, const std::string& trusted_next) {
+Certificates::FoundSecret Certificates::read_secret(bool leads, const std::string& trusted_next) {
   const auto body = client_.get(kSecrets, {options_.ns, options_.secret});
   if (!body && !base::is_not_found(body.error())) return {std::nullopt, body.error()};
   Json secret;

@@ -55,14 +55,14 @@ class Certificates {
   static constexpr base::seconds kRetryEvery{5};
 
  private:
-  struct Found {
+  struct FoundSecret {
     std::optional<CertificateSet> set;  ///< nullopt: there is none that can be served
     base::Status done;                  ///< what went wrong
   };
 
   base::Status look(bool leads);
   base::Status look_at_files();
-  Found read_secret(bool leads, const std::string& trusted_next);
+  FoundSecret read_secret(bool leads, const std::string& trusted_next);
   base::Result<CertificateSet> store(const api::Json& secret, CertificateStep step, const CertificateSet* before);
   base::Status serve(const serving::ServerIdentity& identity);
   struct Configuration {

@@ -66,14 +66,14 @@ std::optional<Json> aside_patch(const Json& configuration, const std::vector<std
 StandAside::StandAside(kube::Client& client, const base::Clock& steady, Options options, base::Log log)
     : client_(client), steady_(steady), options_(std::move(options)), log_(std::move(log)) {}
 
-void StandAside::refresh(Standing standing) {
-  if (standing == Standing::kUnknown || (steady_.now() < next_look_ && standing == looked_as_)) return;
-  looked_as_ = standing;
-  const base::Status looked = look(standing == Standing::kStaysOut);
+void StandAside::refresh(ServingState serving_state) {
+  if (serving_state == ServingState::kUnknown || (steady_.now() < next_look_ && serving_state == seen_state_)) return;
+  seen_state_ = serving_state;
+  const base::Status looked = look(serving_state == ServingState::kStaysOut);
   next_look_ = steady_.now() + (looked ? kLookEvery : kRetryEvery);
   const std::string problem = looked ? std::string() : looked.error().message;
   if (std::exchange(problem_, problem) == problem || looked) return;
-  log_.warning(standing == Standing::kStaysOut
+  log_.warning(serving_state == ServingState::kStaysOut
                    ? "the admission webhook does not stand aside: nobody can create Evacuations and policies"
                    : "it is not known whether the admission webhook is asked again",
                {kv("problem", problem)});

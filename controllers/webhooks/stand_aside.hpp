@@ -17,7 +17,7 @@ namespace controllers::webhooks {
 std::optional<api::Json> aside_patch(const api::Json& configuration, const std::vector<std::string>& names, bool aside);
 
 /// Where this installation stands among those on the cluster.
-enum class Standing {
+enum class ServingState {
   kUnknown,   ///< nothing is written
   kServes,    ///< it serves the cluster, and this replica may write
   kStaysOut,  ///< another installation serves the cluster
@@ -37,7 +37,7 @@ class StandAside {
   StandAside(kube::Client& client, const base::Clock& steady, Options options, base::Log log);
 
   /// Called every second or so; cheap while nothing is due.
-  void refresh(Standing standing);
+  void refresh(ServingState serving_state);
 
   /// What others change is noticed within this time; after a failure it is looked at again sooner.
   static constexpr base::seconds kLookEvery{60};
@@ -52,7 +52,7 @@ class StandAside {
   const Options options_;
   const base::Log log_;
   base::TimePoint next_look_ = base::TimePoint::min();
-  Standing looked_as_ = Standing::kUnknown;
+  ServingState seen_state_ = ServingState::kUnknown;
   std::string problem_;  ///< of the last look
 };
 

@@ -12,8 +12,8 @@ serving::ServerOptions webhook_options(const std::string& address) {
   options.io_threads = 2;  // a huge body must not keep the others waiting
   options.handler_threads = 4;
   options.max_connections = 256;
-  options.max_body_bytes = kMostReviewBytes;
-  options.max_all_body_bytes = kMostReviewsBytes;
+  options.max_body_bytes = kMaxReviewBytes;
+  options.max_all_body_bytes = kMaxReviewsBytes;
   options.body_timeout = base::milliseconds(5'000);
   options.answer_timeout = base::milliseconds(5'000);
   return options;

@@ -18,9 +18,9 @@ namespace controllers {
 
 /// A larger request is refused unread: the API server then goes on without us (failurePolicy Ignore). A pod has at most
 /// 256 KiB of annotations, and as much again is more than an honest one is.
-inline constexpr std::size_t kMostReviewBytes = 512 * 1024;
+inline constexpr std::size_t kMaxReviewBytes = 512 * 1024;
 /// Of all requests at a time: whoever reaches the port must not use up the operator's memory.
-inline constexpr std::size_t kMostReviewsBytes = 32 * 1024 * 1024;
+inline constexpr std::size_t kMaxReviewsBytes = 32 * 1024 * 1024;
 
 /// Serves admission webhooks over HTTPS, one path each. Any peer that reaches the port may ask, unless client
 /// certificates are demanded: the API server shows none by default.

@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
-#include "evictors/eviction_request/view.hpp"
+#include "evictors/eviction_request/request_state.hpp"
 #include "evictors/timeouts.hpp"
 #include "kube/request.hpp"
 
@@ -20,8 +20,8 @@ namespace {
 namespace names = api::well_known;
 using api::EvacuationPhase;
 using api::Json;
-using Api = View::Api;
-using Presence = View::Presence;
+using Api = RequestState::Api;
+using Presence = RequestState::Presence;
 
 constexpr std::string_view kCreateRequest = "CreateEvictionRequest";
 constexpr std::string_view kWithdrawRequest = "WithdrawEvictionRequest";
@@ -130,7 +130,7 @@ Read evictions_read(const EvictorContext& context) {
 /// still at work.
 bool needs_all_evictions(const EvictorContext& context) {
   if (context.evacuation.status.phase != EvacuationPhase::kAborting) return false;
-  const View view = read_view(context);
+  const RequestState view = read_view(context);
   return view.presence == Presence::kOurs && !view.asks() && view.evictions_known && !view.has_open();
 }
 
@@ -178,7 +178,7 @@ Action delete_action(const EvictorContext& context, std::string_view uid) {
 }
 
 /// The deletion of our request, as far as it is there; also when it could not be read just now.
-std::optional<Action> deletion(const EvictorContext& context, const View& view) {
+std::optional<Action> deletion(const EvictorContext& context, const RequestState& view) {
   if (view.presence == Presence::kOurs && !view.request.meta.is_terminating())
     return delete_action(context, view.request.meta.uid);
   const std::string_view remembered = uid_of_ref(context.ref(kRequestRef));
@@ -214,7 +214,7 @@ std::string when(const std::optional<base::TimePoint>& time) {
 }
 
 /// Heartbeat, ETA and message of whoever has its turn.
-void mirror(const View& view, Observation& seen) {
+void mirror(const RequestState& view, Observation& seen) {
   const api::NativeEviction* eviction = view.current();
   seen.message = "waits for an Eviction to be made";
   seen.alive = fmt::format("{}", view.request.observed_generation);
@@ -230,7 +230,7 @@ void mirror(const View& view, Observation& seen) {
   seen.expected_completion = active->expected_completion_time;
 }
 
-Observation observe_at_work(const EvictorContext& context, const View& view) {
+Observation observe_at_work(const EvictorContext& context, const RequestState& view) {
   if (!view.asks()) {
     return failed("RequestWithdrawn", "somebody else withdrew or deleted the EvictionRequest", true, false);
   }
@@ -259,7 +259,7 @@ Classification classify_create(const EvictorContext& context, const CallResult& 
     const auto made = api::decode_eviction_request(answer->body);
     if (made && !context.evacuation.spec.dry_run) meaning.refs = {{std::string(kRequestRef), ref_of(made->meta)}};
   } else if (meaning.answer == ResponseClass::kConflict) {
-    const View view = read_view(context);
+    const RequestState view = read_view(context);
     if (view.presence == Presence::kOurs && !view.asks()) {
       meaning.answer = ResponseClass::kRetryLater;
       meaning.message = "the EvictionRequest of the last attempt is still being deleted";
@@ -269,7 +269,7 @@ Classification classify_create(const EvictorContext& context, const CallResult& 
 }
 
 /// Withdrawn, but has the controller taken that in?
-bool settled(const View& view) {
+bool settled(const RequestState& view) {
   const auto& request = view.request;
   const auto* reason = api::find_condition(request.conditions, "Failed");
   if (reason && reason->status == api::ConditionStatus::kTrue && reason->reason == "EvictionInvalid") return true;
@@ -278,7 +278,7 @@ bool settled(const View& view) {
 }
 
 /// What our request itself says of how the pod left; only now is it asked.
-std::optional<api::OutcomeKind> kind_by(const View& view) {
+std::optional<api::OutcomeKind> kind_by(const RequestState& view) {
   if (view.presence != Presence::kOurs) return std::nullopt;
   if (api::is_true(view.request.conditions, "TargetEvicted")) return api::OutcomeKind::kMovedByOwner;
   if (api::is_true(view.request.conditions, "Failed")) return api::OutcomeKind::kGoneExternally;
@@ -286,7 +286,7 @@ std::optional<api::OutcomeKind> kind_by(const View& view) {
 }
 
 /// TargetEvicted or Failed is said, or nobody will say it in time.
-bool may_be_deleted(const EvictorContext& context, const View& view) {
+bool may_be_deleted(const EvictorContext& context, const RequestState& view) {
   const auto& conditions = view.request.conditions;
   if (api::is_true(conditions, "TargetEvicted") || api::is_true(conditions, "Failed")) return true;
   const base::seconds patience = std::min(kLetItReport, effective_timeouts(context.evacuation.spec).verify / 3);
@@ -341,7 +341,7 @@ Probe EvictionByRequest::probe(const EvictorContext& context) const {
     probe.hold = has_foreign_responder(*context.pod);  // they are not passed over
     return probe;
   }
-  const View view = read_view(context);
+  const RequestState view = read_view(context);
   switch (view.api) {
     case Api::kServed: break;
     case Api::kUnread: return no(Support::kUnavailable, "not looked yet");
@@ -368,7 +368,7 @@ EvictionStep EvictionByRequest::plan(const EvictorContext& context) const {
 }
 
 Observation EvictionByRequest::observe(const EvictorContext& context) const {
-  const View view = read_view(context);
+  const RequestState view = read_view(context);
   const bool at_work = context.evacuation.status.phase == EvacuationPhase::kInProgress;
   if (!at_work && view.api == Api::kNotServed)
     return failed("NativeUnavailable", "the server no longer serves the API", true, true);
@@ -403,13 +403,13 @@ Classification EvictionByRequest::classify(const EvictorContext& context, const 
 }
 
 std::vector<Action> EvictionByRequest::undo(const EvictorContext& context) const {
-  const View view = read_view(context);
+  const RequestState view = read_view(context);
   if (!view.asks()) return {};
   return {withdraw_action(context, view.request)};
 }
 
 Rollback EvictionByRequest::undone(const EvictorContext& context) const {
-  const View view = read_view(context);
+  const RequestState view = read_view(context);
   switch (view.presence) {
     case Presence::kUnknown:
       return context.evacuation.status.request_sent_at ? Rollback::kPending : Rollback::kNothingToDo;
@@ -434,7 +434,7 @@ std::vector<Action> EvictionByRequest::cleanup(const EvictorContext& context) co
 }
 
 Verification EvictionByRequest::verify(const EvictorContext& context) const {
-  const View view = read_view(context);
+  const RequestState view = read_view(context);
   Verification verification;
   verification.kind = kind_by(view);
   // Also when the answer to its creation was lost: then there is no ref.

@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include "evictors/kubevirt/calls.hpp"
-#include "evictors/kubevirt/claims.hpp"
 #include "evictors/kubevirt/facts.hpp"
 #include "evictors/kubevirt/kubevirt.hpp"
+#include "evictors/kubevirt/ownership.hpp"
 
 namespace evictors::kubevirt {
 namespace {
 
-Verification arrived(const View& view, const EvictorContext& context) {
+Verification arrived(const VmState& view, const EvictorContext& context) {
   Verification verification;
   verification.state = Verification::State::kArrived;
   verification.kind = api::OutcomeKind::kMigrated;
@@ -44,7 +44,7 @@ Verification deleted(const EvictorContext& context, const std::string& machine) 
 }
 
 /// The VM was shut down: its VirtualMachine, if it has one, starts it again.
-Verification after_shutdown(const EvictorContext& context, const View& view) {
+Verification after_shutdown(const EvictorContext& context, const VmState& view) {
   if (context.ref(kStrategyRef) == "External") return not_expected("the VM was drained by its external controller");
   const std::string machine(context.ref(kMachineRef));
   if (machine.empty()) return not_expected("the VM was shut down, and no VirtualMachine starts it again");
@@ -54,7 +54,7 @@ Verification after_shutdown(const EvictorContext& context, const View& view) {
   return waiting(fmt::format("VirtualMachine {} has not started it again yet", machine));
 }
 
-Verification started_again(const View& view, const EvictorContext& context) {
+Verification started_again(const VmState& view, const EvictorContext& context) {
   Verification verification;
   verification.state = Verification::State::kArrived;
   verification.message = "the VM was started again on node " + view.vmi.node;
@@ -67,11 +67,11 @@ Verification started_again(const View& view, const EvictorContext& context) {
 
 Verification KubeVirtEvictor::verify(const EvictorContext& context) const {
   if (context.ref(kVmiRef).empty()) return {};
-  const View view = read_view(context);
+  const VmState view = read_view(context);
   if (is_unused_target(context))
     return not_expected("the pod was the target of a migration that did not come about: the VM never ran in it");
-  if (view.sight == VmSight::kGone) return after_shutdown(context, view);
-  if (view.sight != VmSight::kSeen) return waiting("the VirtualMachineInstance cannot be read");
+  if (view.sight == LookupResult::kGone) return after_shutdown(context, view);
+  if (view.sight != LookupResult::kSeen) return waiting("the VirtualMachineInstance cannot be read");
   const bool same = view.vmi.uid == context.ref(kVmiUidRef);
   const bool runs = view.vmi.phase == "Running";
   if (same && has_moved(context, view) && runs) return arrived(view, context);

@@ -28,7 +28,7 @@ int remote_failures(const EvictorContext& context) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool sound = !text.empty() && error == std::errc{} && end == text.data() + text.size();
-  return sound && value >= 1 && value <= kMostRemoteFailures ? value : kUsualRemoteFailures;
+  return sound && value >= 1 && value <= kMaxRemoteFailures ? value : kUsualRemoteFailures;
 }
 
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_node_selector(std::string_view text) {

@@ -19,7 +19,7 @@ inline constexpr std::string_view kAddedNodeSelector = "addedNodeSelector";  ///
 inline constexpr std::string_view kAllowShutdown = "allowShutdown";
 inline constexpr int kUsualRemoteFailures = 3;
 /// KubeVirt keeps five finished migrations: more failures cannot be counted.
-inline constexpr int kMostRemoteFailures = 5;
+inline constexpr int kMaxRemoteFailures = 5;
 bool in_migration_mode(const EvictorContext& context);
 int remote_failures(const EvictorContext& context);
 /// It names where the VM is to go, and the operator did not make it: KubeVirt lets only administrators choose that.

@@ -23,8 +23,8 @@ using api::Json;
 constexpr std::size_t kMaxDocument = 8 << 20;
 constexpr std::size_t kMaxName = 253;
 constexpr std::size_t kMaxSelector = 64;  // labels
-constexpr std::int64_t kMostPerGib = 86'400;
-constexpr std::int64_t kMostFactor = 100;
+constexpr std::int64_t kMaxPerGib = 86'400;
+constexpr std::int64_t kMaxFactor = 100;
 constexpr std::size_t kMaxQuantity = 64;
 constexpr std::size_t kMaxConditionText = 300;
 
@@ -80,10 +80,10 @@ MigrationSettings read_settings(const Json* migrations) {
   MigrationSettings settings;
   if (!migrations || !migrations->is_object()) return settings;
   if (const auto per_gib = api::number_at(*migrations, {"completionTimeoutPerGiB"}); per_gib && *per_gib >= 0)
-    settings.per_gib = std::min(*per_gib, kMostPerGib);
+    settings.per_gib = std::min(*per_gib, kMaxPerGib);
   const auto factor = api::Quantity::parse(
       text(*migrations, {"experimental", "stallDetector", "completionTimeoutFactor"}, kMaxQuantity));
-  if (factor) settings.factor = std::clamp<std::int64_t>(factor->units(), 1, kMostFactor);
+  if (factor) settings.factor = std::clamp<std::int64_t>(factor->units(), 1, kMaxFactor);
   for (const char* field : {"allowWorkloadDisruption", "allowPostCopy"}) {
     const Json* allowed = api::find_at(*migrations, {field});
     if (allowed && allowed->is_boolean()) return settings.disrupts = allowed->get<bool>(), settings;
@@ -158,17 +158,17 @@ VmFacts read_vmi_object(const Json& vmi) {
   return facts;
 }
 
-void look_at_vmi(const Document& document, View& view) {
+void look_at_vmi(const Document& document, VmState& view) {
   view.problem = base::short_text(document.body, 300);
   if (document.status == 404) {
-    view.sight = names_the_object(document) ? VmSight::kGone : VmSight::kNotServed;
+    view.sight = names_the_object(document) ? LookupResult::kGone : LookupResult::kNotServed;
     return;
   }
-  view.sight = document.status == 403 ? VmSight::kForbidden : VmSight::kUnreadable;
+  view.sight = document.status == 403 ? LookupResult::kForbidden : LookupResult::kUnreadable;
   if (!document.ok()) return;
   const Json vmi = parsed(document);
   if (vmi.is_discarded() || text(vmi, {"metadata", "uid"}).empty()) return;
-  view.sight = VmSight::kSeen;
+  view.sight = LookupResult::kSeen;
   view.problem.clear();
   view.vmi = read_vmi_object(vmi);
 }
@@ -226,7 +226,7 @@ Migration read_migration(const Json& object) {
   return migration;
 }
 
-void look_at_migrations(const Document& document, const std::string& vmi, View& view) {
+void look_at_migrations(const Document& document, const std::string& vmi, VmState& view) {
   if (!document.ok()) return;
   const Json list = parsed(document);
   if (list.is_discarded()) return;
@@ -248,7 +248,7 @@ std::optional<int> minor_of_version(std::string_view version) {
   return error == std::errc{} ? std::optional(minor) : std::nullopt;
 }
 
-void look_at_system(const Document& document, View& view) {
+void look_at_system(const Document& document, VmState& view) {
   if (!document.ok()) return;
   const Json list = parsed(document);
   if (list.is_discarded()) return;
@@ -262,7 +262,7 @@ void look_at_system(const Document& document, View& view) {
 }
 
 /// KubeVirt gives a migration whose target finds no node no failureReason: only the pod's condition says why.
-void look_at_target(const Document& document, View& view) {
+void look_at_target(const Document& document, VmState& view) {
   if (!document.ok()) return;
   const Json list = parsed(document);
   if (list.is_discarded()) return;
@@ -276,12 +276,12 @@ void look_at_target(const Document& document, View& view) {
 
 }  // namespace
 
-const std::string& strategy_of(const View& view) {
+const std::string& strategy_of(const VmState& view) {
   return view.vmi.strategy.empty() ? view.system.strategy : view.vmi.strategy;
 }
 
-MachineFate fate_of(const View& view) {
-  if (view.sight != VmSight::kSeen) return MachineFate::kUnknown;
+MachineFate fate_of(const VmState& view) {
+  if (view.sight != LookupResult::kSeen) return MachineFate::kUnknown;
   const std::string& strategy = strategy_of(view);
   if (strategy.empty() && !view.system.known) return MachineFate::kUnknown;
   if (strategy == "External") return MachineFate::kExternal;
@@ -293,25 +293,25 @@ MachineFate fate_of(const View& view) {
 }
 
 MachineFate fate_of(const Document& vmi, const Document& kubevirts) {
-  View view;
+  VmState view;
   look_at_vmi(vmi, view);
   look_at_system(kubevirts, view);
   return fate_of(view);
 }
 
-const Migration* View::current() const {
+const Migration* VmState::current() const {
   const auto found = std::find_if(migrations.rbegin(), migrations.rend(),
                                   [](const auto& m) { return !m.is_final() && !m.has_arrived; });
   return found == migrations.rend() ? nullptr : &*found;
 }
 
-const Migration* View::named(std::string_view name) const {
+const Migration* VmState::named(std::string_view name) const {
   const auto found = std::ranges::find(migrations, name, &Migration::name);
   return found == migrations.end() ? nullptr : &*found;
 }
 
-View read_view(const EvictorContext& context) {
-  View view;
+VmState read_view(const EvictorContext& context) {
+  VmState view;
   const std::string name = context.pod ? api::machine_of(*context.pod) : std::string(context.ref("vmi"));
   if (const Document* vmi = context.document(kVmiDocument)) look_at_vmi(*vmi, view);
   if (const Document* list = context.document(kMigrationsDocument)) look_at_migrations(*list, name, view);

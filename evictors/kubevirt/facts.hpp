@@ -93,7 +93,7 @@ enum class MachineSight {
 };
 
 /// How the read of the VMI ended.
-enum class VmSight {
+enum class LookupResult {
   kNotRead,  ///< not asked for in this phase
   kSeen,
   kGone,       ///< there is no such VMI
@@ -102,8 +102,8 @@ enum class VmSight {
   kUnreadable,  ///< another error, or nonsense
 };
 
-struct View {
-  VmSight sight = VmSight::kNotRead;
+struct VmState {
+  LookupResult sight = LookupResult::kNotRead;
   std::string problem;  ///< why it was not seen
   VmFacts vmi;
   bool migrations_known = false;
@@ -112,7 +112,7 @@ struct View {
   std::string unschedulable;  ///< why no node takes the target pod of current(): its PodScheduled message
   VmSystem system;
 
-  bool seen() const { return sight == VmSight::kSeen && migrations_known; }
+  bool seen() const { return sight == LookupResult::kSeen && migrations_known; }
   /// The newest one that is neither finished nor has arrived, or nullptr.
   const Migration* current() const;
   const Migration* named(std::string_view name) const;
@@ -127,11 +127,11 @@ enum class MachineFate {
   kShutDown,   ///< the guest is shut down
   kUnknown,    ///< not seen, or its strategy is the cluster's, which is not known
 };
-MachineFate fate_of(const View& view);
+MachineFate fate_of(const VmState& view);
 /// MachineFate by a GET of the VMI and a LIST of KubeVirt objects that the caller made.
 MachineFate fate_of(const Document& vmi, const Document& kubevirts);
 /// Its evictionStrategy, else the cluster's; empty: none that is known.
-const std::string& strategy_of(const View& view);
+const std::string& strategy_of(const VmState& view);
 
 inline constexpr std::string_view kVmiDocument = "vmi";
 inline constexpr std::string_view kMachineDocument = "machine";  ///< the VirtualMachine, once the VMI is gone
@@ -140,7 +140,7 @@ inline constexpr std::string_view kKubeVirtDocument = "kubevirt";
 inline constexpr std::string_view kCreatorDocument = "creator";  ///< a SubjectAccessReview
 inline constexpr std::string_view kTargetDocument = "target";    ///< pods of current(), while it looks for a node
 
-View read_view(const EvictorContext& context);
+VmState read_view(const EvictorContext& context);
 
 /// How long the whole may take: 900 s, and `tries` times what KubeVirt allows for one copy; at least half an hour, at
 /// most a week. KubeVirt allows completionTimeoutPerGiB for each GB (10^9 bytes, rounded up) of memory and disks to

@@ -12,8 +12,8 @@
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/kubevirt/calls.hpp"
-#include "evictors/kubevirt/claims.hpp"
 #include "evictors/kubevirt/facts.hpp"
+#include "evictors/kubevirt/ownership.hpp"
 #include "kube/classify.hpp"
 #include "kube/kubevirt.hpp"
 #include "kube/request.hpp"
@@ -41,7 +41,7 @@ Read read_migrations(const EvictorContext& context, const std::string& vmi) {
 /// The pods of a migration that looks for a node. Any cached version will do: it is only told to people.
 std::optional<Read> read_target(const EvictorContext& context) {
   if (context.evacuation.status.phase != EvacuationPhase::kInProgress) return std::nullopt;
-  const View view = read_view(context);
+  const VmState view = read_view(context);
   const Migration* current = view.current();
   if (!current || current->phase != "Scheduling" || current->uid.size() > api::kMaxLabelValue) return std::nullopt;
   kube::ListOptions options;
@@ -55,7 +55,7 @@ std::optional<Read> read_target(const EvictorContext& context) {
 std::optional<Read> read_machine(const EvictorContext& context) {
   const std::string machine(context.ref(kMachineRef));
   const bool over = context.evacuation.status.phase == EvacuationPhase::kVerifying;
-  if (!over || machine.empty() || read_view(context).sight != VmSight::kGone) return std::nullopt;
+  if (!over || machine.empty() || read_view(context).sight != LookupResult::kGone) return std::nullopt;
   return Read{std::string(kMachineDocument), kube::get_request(kube::kVms, {context.evacuation.meta.ns, machine}), ""};
 }
 
@@ -93,7 +93,7 @@ bool needs_system(EvacuationPhase phase) {
 // --- undoing
 
 /// The version as read now, or as remembered: a cancel is decided on what was read for watching.
-std::optional<int> version_of(const EvictorContext& context, const View& view) {
+std::optional<int> version_of(const EvictorContext& context, const VmState& view) {
   if (view.system.minor) return view.system.minor;
   const std::string_view text = context.ref(kVersionRef);
   int minor = 0;
@@ -101,11 +101,11 @@ std::optional<int> version_of(const EvictorContext& context, const View& view) {
   return !text.empty() && error == std::errc{} ? std::optional(minor) : std::nullopt;
 }
 
-bool cannot_cancel(const EvictorContext& context, const View& view) {
+bool cannot_cancel(const EvictorContext& context, const VmState& view) {
   return context.ref(kNoCancelRef) == "true" || version_of(context, view).value_or(kCancelSince) < kCancelSince;
 }
 
-const Migration* to_delete(const EvictorContext& context, const View& view) {
+const Migration* to_delete(const EvictorContext& context, const VmState& view) {
   for (const Migration& each : view.migrations) {
     const bool ours = in_migration_mode(context) ? each.name == own_migration_name(context) : evacuates(context, each);
     if (ours && !each.is_final()) return &each;
@@ -155,7 +155,7 @@ Classification classify_cancel(const CallResult& answer) {
 Classification classify_deletion(const EvictorContext& context, const CallResult& answer) {
   if (answer && answer->status == 404) return {ResponseClass::kApplied, "already gone", {}, {}, {}};
   Classification meaning = classify_call(answer);
-  const View view = read_view(context);
+  const VmState view = read_view(context);
   const Migration* current = view.current();
   if (meaning.answer != ResponseClass::kApplied || !current || !current->is_preparing()) return meaning;
   meaning.message = fmt::format(
@@ -173,12 +173,12 @@ Classification classify_creation(const CallResult& answer) {
 }
 
 /// Whether the mark is set, and what an eviction does to the guest, is not known.
-bool is_blind(const View& view) {
-  return !view.seen() && view.sight != VmSight::kGone && view.sight != VmSight::kNotServed;
+bool is_blind(const VmState& view) {
+  return !view.seen() && view.sight != LookupResult::kGone && view.sight != LookupResult::kNotServed;
 }
 
 /// With LiveMigrateIfPossible KubeVirt shuts a guest down that still boots.
-EvictionStep plan_preparing(const EvictorContext& context, const View& view) {
+EvictionStep plan_preparing(const EvictorContext& context, const VmState& view) {
   if (!might_shut_down(context, view)) return {NextMove::kProceed, {}};
   return {NextMove::kWait, {}, "KubeVirt to say whether the VM can migrate (condition LiveMigratable)"};
 }
@@ -193,13 +193,13 @@ inline constexpr std::array kBootingTexts = {
 };
 
 /// KubeVirt says the same of a VM that cannot migrate and of one that still boots.
-std::span<const KnownText> eviction_texts(const View& view) {
-  const bool may_pass = view.sight == VmSight::kSeen && !view.vmi.cannot_migrate;
+std::span<const KnownText> eviction_texts(const VmState& view) {
+  const bool may_pass = view.sight == LookupResult::kSeen && !view.vmi.cannot_migrate;
   return may_pass ? std::span<const KnownText>(kBootingTexts) : kKubeVirtTexts;
 }
 
 Classification classify_answer(const EvictorContext& context, const CallResult& answer) {
-  const View view = read_view(context);
+  const VmState view = read_view(context);
   Classification meaning = classify_eviction(answer, eviction_texts(view));
   if (meaning.answer == ResponseClass::kNotEvictable && !view.vmi.why_not.empty())
     meaning.message = base::short_text(fmt::format("{} ({})", meaning.message, view.vmi.why_not), 512);
@@ -218,9 +218,9 @@ api::FieldErrors KubeVirtEvictor::validate(const std::vector<std::pair<std::stri
     const std::string at = path.field(name).text();
     if (name == kVmMode && value != "Eviction" && value != "Migration")
       errors.push_back({at, fmt::format("must be Eviction or Migration, not {}", value)});
-    if (name == kRemoteFailures && (value.size() != 1 || value[0] < '1' || value[0] > '0' + kMostRemoteFailures))
+    if (name == kRemoteFailures && (value.size() != 1 || value[0] < '1' || value[0] > '0' + kMaxRemoteFailures))
       errors.push_back({at, fmt::format("must be a number from 1 to {}: KubeVirt keeps no more failed migrations",
-                                        kMostRemoteFailures)});
+                                        kMaxRemoteFailures)});
     if (name == kRemoteFailures && migrates)
       errors.push_back({at, "has no meaning in mode Migration, which tries once per attempt; use retry.maxAttempts"});
     if (name == kRequestedBy && migrates)
@@ -255,8 +255,8 @@ Probe KubeVirtEvictor::probe(const EvictorContext& context) const {
     probe.reason = "the pod runs no virtual machine of KubeVirt";
     return probe;
   }
-  const View view = read_view(context);
-  if (view.sight == VmSight::kNotServed) {
+  const VmState view = read_view(context);
+  if (view.sight == LookupResult::kNotServed) {
     probe.reason = "the API server does not serve kubevirt.io/v1";
     return probe;
   }
@@ -272,7 +272,7 @@ Probe KubeVirtEvictor::probe(const EvictorContext& context) const {
 
 EvictionStep KubeVirtEvictor::plan(const EvictorContext& context) const {
   const api::EvacuationStatus& status = context.evacuation.status;
-  const View view = read_view(context);
+  const VmState view = read_view(context);
   if (status.phase == EvacuationPhase::kPreparing) return plan_preparing(context, view);
   if (status.phase != EvacuationPhase::kRequesting) return {NextMove::kWait, {}};
   const bool dry = context.evacuation.spec.dry_run;
@@ -305,8 +305,8 @@ Classification KubeVirtEvictor::classify(const EvictorContext& context, const Ac
 /// to migrate needs none.
 bool KubeVirtEvictor::needs_capacity(const EvictorContext& context) const {
   if (!context.pod || api::machine_of(*context.pod).empty()) return false;
-  const View view = read_view(context);
-  if (view.sight != VmSight::kSeen) return true;
+  const VmState view = read_view(context);
+  if (view.sight != LookupResult::kSeen) return true;
   if (view.vmi.cannot_migrate) return false;
   return in_migration_mode(context) || fate_of(view) != MachineFate::kShutDown;
 }
@@ -317,7 +317,7 @@ bool KubeVirtEvictor::owner_decides(const EvictorContext& context) const {
 }
 
 std::vector<Action> KubeVirtEvictor::undo(const EvictorContext& context) const {
-  const View view = read_view(context);
+  const VmState view = read_view(context);
   if (!view.seen() || !asked_for_anything(context) || has_moved(context, view) || is_in_post_copy(view)) return {};
   const Migration* running = to_delete(context, view);
   if (!in_migration_mode(context)) {
@@ -333,10 +333,10 @@ std::vector<Action> KubeVirtEvictor::undo(const EvictorContext& context) const {
 
 Rollback KubeVirtEvictor::undone(const EvictorContext& context) const {
   if (!asked_for_anything(context)) return Rollback::kNothingToDo;
-  const View view = read_view(context);
+  const VmState view = read_view(context);
   const bool by_eviction = !in_migration_mode(context);
   if (by_eviction && !mark_is_ours(context)) return Rollback::kNothingToDo;
-  if (view.sight == VmSight::kGone) return Rollback::kComplete;
+  if (view.sight == LookupResult::kGone) return Rollback::kComplete;
   if (!view.seen() || has_moved(context, view) || is_in_post_copy(view)) return Rollback::kPending;
   if (by_eviction && is_marked_for_us(context, view))
     return cannot_cancel(context, view) ? Rollback::kRemoteMarkRemains : Rollback::kPending;

@@ -10,8 +10,8 @@
 #include "api/origin.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "evictors/kubevirt/calls.hpp"
-#include "evictors/kubevirt/claims.hpp"
 #include "evictors/kubevirt/kubevirt.hpp"
+#include "evictors/kubevirt/ownership.hpp"
 
 namespace evictors::kubevirt {
 namespace {
@@ -23,7 +23,7 @@ constexpr std::size_t kMaxKnown = 12;  // UIDs: what fits into a ref
 constexpr base::seconds kMarkVisibleWithin{30};
 constexpr int kSelectorSince = 6;  ///< addedNodeSelector
 
-std::string known_list(const View& view) {
+std::string known_list(const VmState& view) {
   std::string uids;
   std::size_t count = 0;
   for (const Migration& each : view.migrations) {
@@ -44,7 +44,7 @@ std::string unschedulable_before(const EvictorContext& context, const Migration&
   return note.starts_with(key) ? std::string(note.substr(key.size())) : std::string();
 }
 
-std::string failure_of(const EvictorContext& context, const Migration& migration, const View& view) {
+std::string failure_of(const EvictorContext& context, const Migration& migration, const VmState& view) {
   if (!migration.failure.empty()) return migration.failure;
   if (view.vmi.move.migration_uid == migration.uid && !view.vmi.move.failure.empty()) return view.vmi.move.failure;
   const std::string no_node = unschedulable_before(context, migration);
@@ -70,7 +70,7 @@ RemoteFailure migration_failed(std::string message) {
 }
 
 /// Of the labels that the target must have, the one that the VM itself wants otherwise: KubeVirt lets the VM's win.
-std::string contradicted_label(const EvictorContext& context, const View& view) {
+std::string contradicted_label(const EvictorContext& context, const VmState& view) {
   const auto wanted = parse_node_selector(context.parameter(kAddedNodeSelector, ""));
   if (!wanted) return {};
   for (const auto& [key, value] : *wanted) {
@@ -107,7 +107,7 @@ std::optional<RemoteFailure> creator_refused(const EvictorContext& context) {
 
 /// Whoever may not choose the target is refused. So is a limit that KubeVirt would silently drop: the VM would land
 /// anywhere.
-std::optional<RemoteFailure> selector_refused(const EvictorContext& context, const View& view) {
+std::optional<RemoteFailure> selector_refused(const EvictorContext& context, const VmState& view) {
   if (!in_migration_mode(context) || context.parameter(kAddedNodeSelector, "").empty()) return std::nullopt;
   if (chooses_target_by_hand(context)) {
     if (auto refused = creator_refused(context)) return refused;
@@ -124,7 +124,7 @@ std::optional<RemoteFailure> selector_refused(const EvictorContext& context, con
 }
 
 /// A policy does not end a guest on its own. Who asks for one Evacuation is taken at his word.
-std::optional<RemoteFailure> shutdown_refused(const EvictorContext& context, const View& view) {
+std::optional<RemoteFailure> shutdown_refused(const EvictorContext& context, const VmState& view) {
   const bool may = api::policy_of(context.evacuation).empty() || in_migration_mode(context) ||
                    context.parameter(kAllowShutdown, "") == "true";
   const MachineFate fate = fate_of(view);
@@ -145,7 +145,7 @@ std::optional<RemoteFailure> shutdown_refused(const EvictorContext& context, con
 }
 
 /// `view`, with the strategy that this attempt has judged before where the KubeVirt object cannot be read now.
-View with_known_strategy(const EvictorContext& context, View view) {
+VmState with_known_strategy(const EvictorContext& context, VmState view) {
   if (view.system.known || context.ref(kStrategyRef).empty()) return view;
   view.system.known = true;
   view.system.strategy = context.ref(kStrategyRef);
@@ -153,10 +153,10 @@ View with_known_strategy(const EvictorContext& context, View view) {
 }
 
 /// A call that is repeated: what was judged before the first one may have changed.
-std::optional<RemoteFailure> refused_in_request(const EvictorContext& context, const View& now) {
+std::optional<RemoteFailure> refused_in_request(const EvictorContext& context, const VmState& now) {
   if (context.evacuation.status.phase != EvacuationPhase::kRequesting || in_migration_mode(context))
     return std::nullopt;
-  const View view = with_known_strategy(context, now);
+  const VmState view = with_known_strategy(context, now);
   if (auto refused = shutdown_refused(context, view)) return refused;
   if (!might_shut_down(context, view)) return std::nullopt;
   return RemoteFailure{"MigratabilityUnknown",
@@ -166,20 +166,20 @@ std::optional<RemoteFailure> refused_in_request(const EvictorContext& context, c
 }
 
 /// Before anything is asked the VM must be seen: blind work on VMs is not done.
-std::optional<RemoteFailure> unseen(const View& view) {
+std::optional<RemoteFailure> unseen(const VmState& view) {
   const std::string why = view.problem.empty() ? "no answer" : view.problem;
   switch (view.sight) {
-    case VmSight::kNotRead:
-    case VmSight::kNotServed: return std::nullopt;
-    case VmSight::kGone:
+    case LookupResult::kNotRead:
+    case LookupResult::kNotServed: return std::nullopt;
+    case LookupResult::kGone:
       return RemoteFailure{"VirtualMachineGone", "its VirtualMachineInstance is gone; the pod should end by itself",
                            true};
-    case VmSight::kForbidden:
+    case LookupResult::kForbidden:
       return RemoteFailure{"VirtualMachineUnreadable", "may not read the VirtualMachineInstance: " + why, false, false,
                            api::Reason::kForbidden};
-    case VmSight::kUnreadable:
+    case LookupResult::kUnreadable:
       return RemoteFailure{"VirtualMachineUnreadable", "cannot read the VirtualMachineInstance: " + why, true};
-    case VmSight::kSeen: break;
+    case LookupResult::kSeen: break;
   }
   if (view.migrations_known) return std::nullopt;
   return RemoteFailure{"VirtualMachineUnreadable", "cannot list the VirtualMachineInstanceMigrations", true};
@@ -187,7 +187,7 @@ std::optional<RemoteFailure> unseen(const View& view) {
 
 /// A label of a target pod names the migration that it was made for. The migration may have failed before we looked, or
 /// be gone.
-bool is_unused_target_of(const EvictorContext& context, const View& view) {
+bool is_unused_target_of(const EvictorContext& context, const VmState& view) {
   const VmFacts& vmi = view.vmi;
   if (!context.pod || vmi.node.empty() || vmi.node == source_node(context)) return false;
   const std::string& made_for = context.pod->meta.labels.value("kubevirt.io/migrationJobUID");
@@ -199,13 +199,13 @@ bool is_unused_target_of(const EvictorContext& context, const View& view) {
 }
 
 /// Whether the guest has run in the pod. Only a move out of it is one that we wait for.
-void remember_hosting(const EvictorContext& context, const View& view, Refs& refs) {
+void remember_hosting(const EvictorContext& context, const VmState& view, Refs& refs) {
   const std::string_view known = context.ref(kHostedRef);
   if (view.vmi.node == source_node(context) && known != "true") refs.emplace_back(kHostedRef, "true");
   if (known.empty() && is_unused_target_of(context, view)) refs.emplace_back(kHostedRef, "false");
 }
 
-Refs facts_to_remember(const EvictorContext& context, const View& view) {
+Refs facts_to_remember(const EvictorContext& context, const VmState& view) {
   Refs refs = {{std::string(kVmiRef), view.vmi.name}, {std::string(kVmiUidRef), view.vmi.uid}};
   if (!view.vmi.machine.empty()) refs.emplace_back(kMachineRef, view.vmi.machine);
   const std::string& strategy = strategy_of(view);
@@ -219,7 +219,7 @@ Refs facts_to_remember(const EvictorContext& context, const View& view) {
   return refs;
 }
 
-void observe_current(const EvictorContext& context, const View& view, Observation& seen) {
+void observe_current(const EvictorContext& context, const VmState& view, Observation& seen) {
   const Migration* current = in_migration_mode(context) ? view.named(own_migration_name(context)) : view.current();
   if (!current || current->is_final()) return;
   seen.acknowledged = true;
@@ -247,7 +247,7 @@ void observe_current(const EvictorContext& context, const View& view, Observatio
 bool was_deleted(const Migration& migration) { return migration.terminating && migration.has_failed(); }
 
 /// One-shot: our own object is the whole story.
-void observe_migration(const EvictorContext& context, const View& view, Observation& seen) {
+void observe_migration(const EvictorContext& context, const VmState& view, Observation& seen) {
   const Migration* own = view.named(own_migration_name(context));
   const bool asked = context.evacuation.status.phase == EvacuationPhase::kInProgress;
   seen.requested = own != nullptr;
@@ -255,7 +255,7 @@ void observe_migration(const EvictorContext& context, const View& view, Observat
   seen.vanished = asked && (!own || was_deleted(*own)) && !has_moved(context, view);
 }
 
-void observe_failures(const EvictorContext& context, const View& view, Observation& seen) {
+void observe_failures(const EvictorContext& context, const VmState& view, Observation& seen) {
   if (context.ref(kKnownRef).empty()) return;
   for (const Migration& each : view.migrations) {
     if (!each.has_failed() || was_deleted(each) || !evacuates(context, each) || was_known(context, each)) continue;
@@ -268,7 +268,7 @@ void observe_failures(const EvictorContext& context, const View& view, Observati
 }
 
 /// Somebody took the mark away, and nothing is left that would move the VM.
-bool has_vanished(const EvictorContext& context, const View& view) {
+bool has_vanished(const EvictorContext& context, const VmState& view) {
   const api::EvacuationStatus& status = context.evacuation.status;
   if (status.phase != EvacuationPhase::kInProgress) return false;
   if (is_marked_for_us(context, view) || view.current() || has_moved(context, view)) return false;
@@ -277,7 +277,7 @@ bool has_vanished(const EvictorContext& context, const View& view) {
   return overdue || api::is_true(status.conditions, api::ConditionType::kHandoffAcknowledged);
 }
 
-void observe_evacuation(const EvictorContext& context, const View& view, Observation& seen) {
+void observe_evacuation(const EvictorContext& context, const VmState& view, Observation& seen) {
   const bool marked = is_marked_for_us(context, view);
   seen.requested = marked || std::ranges::any_of(view.migrations, [&](const Migration& each) {
                      return !each.is_final() && evacuates(context, each);
@@ -293,7 +293,7 @@ void observe_evacuation(const EvictorContext& context, const View& view, Observa
 
 Observation KubeVirtEvictor::observe(const EvictorContext& context) const {
   Observation seen;
-  const View view = read_view(context);
+  const VmState view = read_view(context);
   if (!view.seen()) {
     if (context.evacuation.status.phase == EvacuationPhase::kPreparing) seen.failed = unseen(view);
     return seen;

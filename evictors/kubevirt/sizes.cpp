@@ -19,16 +19,16 @@ namespace {
 using api::Json;
 
 constexpr std::int64_t kGb = 1'000'000'000;
-constexpr std::int64_t kMostGb = 64 * 1024;
-constexpr std::int64_t kMostBytes = kMostGb * kGb;
+constexpr std::int64_t kMaxGb = 64 * 1024;
+constexpr std::int64_t kMaxBytes = kMaxGb * kGb;
 constexpr std::int64_t kUsualPerGib = 150;
 constexpr std::int64_t kDisruptionFactor = 2;
-constexpr base::seconds kLeastTotal{1800};
+constexpr base::seconds kMinTotal{1800};
 constexpr base::seconds kSlack{900};
-constexpr base::seconds kMostTotal{7 * 86'400};
-constexpr std::size_t kMostVolumes = 256;
+constexpr base::seconds kMaxTotal{7 * 86'400};
+constexpr std::size_t kMaxVolumes = 256;
 
-std::int64_t bounded(std::int64_t bytes) { return std::clamp<std::int64_t>(bytes, 0, kMostBytes); }
+std::int64_t bounded(std::int64_t bytes) { return std::clamp<std::int64_t>(bytes, 0, kMaxBytes); }
 
 /// The quantity there in bytes, or nullopt.
 std::optional<std::int64_t> bytes_at(const Json& object, std::initializer_list<std::string_view> path) {
@@ -47,7 +47,7 @@ std::int64_t migrated_volumes(const Json& vmi) {
   std::int64_t bytes = 0;
   std::size_t count = 0;
   for (const Json& volume : api::items_at(vmi, {"status", "migratedVolumes"})) {
-    if (++count > kMostVolumes) break;
+    if (++count > kMaxVolumes) break;
     bytes = bounded(bytes + claim_size(volume, "sourcePVCInfo"));
   }
   return bytes;
@@ -67,7 +67,7 @@ std::int64_t ephemeral_disks(const Json& vmi) {
   std::int64_t bytes = 0;
   std::size_t count = 0;
   for (const Json& volume : api::items_at(vmi, {"spec", "volumes"})) {
-    if (++count > kMostVolumes) break;
+    if (++count > kMaxVolumes) break;
     const bool ephemeral =
         std::ranges::any_of(std::initializer_list<std::string_view>{"emptyDisk", "ephemeral", "containerDisk"},
                             [&](std::string_view kind) { return api::find_at(volume, {kind}); });
@@ -100,11 +100,11 @@ base::seconds migration_timeout(const VmFacts& vmi, const VmSystem& system, cons
   const std::int64_t bytes = bounded(memory + vmi.disk_bytes);
   const std::int64_t gb = bytes / kGb + (bytes % kGb > 0 ? 1 : 0);
   const std::int64_t per_gb = vmi.settings.per_gib.value_or(system.settings.per_gib.value_or(kUsualPerGib));
-  if (per_gb == 0) return kMostTotal;
+  if (per_gb == 0) return kMaxTotal;
   const bool disrupts = vmi.settings.disrupts.value_or(system.settings.disrupts.value_or(false));
   const std::int64_t factor = vmi.settings.factor.value_or(system.settings.factor.value_or(1));
   const base::seconds copying{per_gb * gb * (disrupts ? kDisruptionFactor : 1) * factor * tries};
-  return std::clamp(kSlack + copying, kLeastTotal, kMostTotal);
+  return std::clamp(kSlack + copying, kMinTotal, kMaxTotal);
 }
 
 }  // namespace evictors::kubevirt

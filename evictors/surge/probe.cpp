@@ -17,7 +17,7 @@ bool was_answered(const EvictorContext& context, std::string_view name) {
 }
 
 /// Why an eviction would be an outage; empty: it would not.
-std::string outage(const EvictorContext& context, const View& view, const std::optional<Budget>& budget) {
+std::string outage(const EvictorContext& context, const SurgeState& view, const std::optional<Budget>& budget) {
   const auto ready = std::count_if(view.pods.begin(), view.pods.end(), [&](const api::Pod& pod) {
     return pod.is_ready() && pod.meta.uid != context.pod->meta.uid;
   });
@@ -50,7 +50,7 @@ std::string forbidden(const EvictorContext& context, const Workload& workload) {
       volume);
 }
 
-std::string extra_replica_forbidden(const EvictorContext& context, const View& view,
+std::string extra_replica_forbidden(const EvictorContext& context, const SurgeState& view,
                                     const std::optional<Budget>& budget) {
   const auto autoscaler = autoscaler_of(context, view.workload);
   if (!autoscaler)
@@ -74,7 +74,8 @@ std::string restart_forbidden(const Workload& workload) {
 }
 
 /// The gentlest that may be done: one pod more; else, for a single replica, a restart.
-Choice choose_automatically(const EvictorContext& context, const View& view, const std::optional<Budget>& budget) {
+Choice choose_automatically(const EvictorContext& context, const SurgeState& view,
+                            const std::optional<Budget>& budget) {
   const std::string extra = extra_replica_forbidden(context, view, budget);
   if (extra.empty()) return {Mode::kExtraReplica, {}, false};
   const std::string restart = restart_forbidden(view.workload);
@@ -86,11 +87,12 @@ Choice choose_automatically(const EvictorContext& context, const View& view, con
 
 }  // namespace
 
-Choice choose(const EvictorContext& context, const View& view) {
+Choice choose(const EvictorContext& context, const SurgeState& view) {
   if (view.hopeless) return no(view.problem);
-  if (view.has(Found::kGone)) return no("the pod's workload is gone");
+  if (view.has(ReadResult::kGone)) return no("the pod's workload is gone");
   if (view.forbidden) return no(view.problem);
-  if (!view.has(Found::kYes)) return not_known(view.problem.empty() ? "the pod's workload was not read" : view.problem);
+  if (!view.has(ReadResult::kYes))
+    return not_known(view.problem.empty() ? "the pod's workload was not read" : view.problem);
   if (!view.pods_known) return not_known(fmt::format("the pods of {} cannot be read", view.workload.title()));
   if (!was_answered(context, kReadAutoscalers)) return not_known("HorizontalPodAutoscalers cannot be read now");
   if (!was_answered(context, kReadBudgets)) return not_known("PodDisruptionBudgets cannot be read now");

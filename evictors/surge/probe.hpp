@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "evictors/surge/view.hpp"
+#include "evictors/surge/surge_state.hpp"
 
 namespace evictors::surge {
 
@@ -18,6 +18,6 @@ struct Choice {
   bool unknown = false;  ///< without mode: what decides was not read (yet)
 };
 /// REQUIRES: context.pod != nullptr.
-Choice choose(const EvictorContext& context, const View& view);
+Choice choose(const EvictorContext& context, const SurgeState& view);
 
 }  // namespace evictors::surge

@@ -48,7 +48,7 @@ Json restarted_before(const Workload& workload, const Mark& mark) {
   return {{"template", {{"metadata", {{"annotations", nullptr}}}}}};
 }
 
-Mark new_mark(const EvictorContext& context, const View& view, Mode mode) {
+Mark new_mark(const EvictorContext& context, const SurgeState& view, Mode mode) {
   Mark mark;
   mark.token = surge_token(context);
   mark.evacuation = context.evacuation.meta.name;
@@ -61,7 +61,7 @@ Mark new_mark(const EvictorContext& context, const View& view, Mode mode) {
 }
 
 /// Puts the number back that we found, unless somebody has set another one meanwhile: theirs wins.
-Action end_extra_replica(const View& view, const Mark& mark, ActionRole role, std::string_view name) {
+Action end_extra_replica(const SurgeState& view, const Mark& mark, ActionRole role, std::string_view name) {
   const bool still_ours = view.workload.replicas == mark.to;
   return workload_patch(view.workload, role, name, {{kMark, nullptr}},
                         still_ours ? Json{{"replicas", mark.from}} : Json::object());
@@ -69,7 +69,7 @@ Action end_extra_replica(const View& view, const Mark& mark, ActionRole role, st
 
 /// Back to the old template, so that the old ReplicaSet with the leaving pod is the wanted one again; unless somebody
 /// has changed the template meanwhile, or the pod is already gone.
-Action end_restart(const View& view, const Mark& mark, bool revert, ActionRole role, std::string_view name) {
+Action end_restart(const SurgeState& view, const Mark& mark, bool revert, ActionRole role, std::string_view name) {
   const auto& workload = view.workload;
   const bool still_ours = workload.restarted_for == mark.token && !view.old_template.is_null() &&
                           view.old_template == workload.pod_template;
@@ -78,7 +78,7 @@ Action end_restart(const View& view, const Mark& mark, bool revert, ActionRole r
 }
 
 /// The surplus pod that a smaller number would not surely take: it is ready, like the others.
-const api::Pod* surplus_to_mark(const EvictorContext& context, const View& view, const Mark& mark,
+const api::Pod* surplus_to_mark(const EvictorContext& context, const SurgeState& view, const Mark& mark,
                                 std::string_view keep) {
   const api::Pod* chosen = nullptr;
   const auto& source = context.evacuation.spec.node_name;
@@ -120,8 +120,8 @@ Mode mode_of(const EvictorContext& context) {
   return parse_mode(context.evacuation.status.adapter).value_or(Mode::kExtraReplica);
 }
 
-bool is_ours(const EvictorContext& context, const View& view) {
-  return view.has(Found::kYes) && view.workload.mark && view.workload.mark->token == surge_token(context);
+bool is_ours(const EvictorContext& context, const SurgeState& view) {
+  return view.has(ReadResult::kYes) && view.workload.mark && view.workload.mark->token == surge_token(context);
 }
 
 bool intent_was(const EvictorContext& context, std::string_view action) {
@@ -134,7 +134,7 @@ bool was_begun(const EvictorContext& context) {
          intent_was(context, kMarkSurplus);
 }
 
-Action begin_action(const EvictorContext& context, const View& view, ActionRole role) {
+Action begin_action(const EvictorContext& context, const SurgeState& view, ActionRole role) {
   const Mark mark = new_mark(context, view, mode_of(context));
   Json spec = mark.mode == Mode::kExtraReplica ? Json{{"replicas", mark.to}} : restarted_for(mark.token);
   Action action = workload_patch(view.workload, role, kBegin, {{kMark, encode(mark)}}, std::move(spec));
@@ -142,7 +142,7 @@ Action begin_action(const EvictorContext& context, const View& view, ActionRole 
   return action;
 }
 
-Action end_action(const EvictorContext& context, const View& view, ActionRole role, std::string_view keep) {
+Action end_action(const EvictorContext& context, const SurgeState& view, ActionRole role, std::string_view keep) {
   const Mark& mark = *view.workload.mark;
   const bool undoing = keep.empty() && context.pod && !context.pod->meta.is_terminating();
   if (mark.mode == Mode::kRollingRestart) return end_restart(view, mark, undoing, role, kEnd);
@@ -153,7 +153,7 @@ Action end_action(const EvictorContext& context, const View& view, ActionRole ro
   return end_extra_replica(view, mark, role, kEnd);
 }
 
-std::string missing(const EvictorContext& context, const View& view) {
+std::string missing(const EvictorContext& context, const SurgeState& view) {
   const Workload& workload = view.workload;
   const Mark& mark = *workload.mark;
   if (mark.mode == Mode::kRollingRestart)
@@ -176,7 +176,7 @@ std::string missing(const EvictorContext& context, const View& view) {
   return {};
 }
 
-std::string not_now(const View& view) {
+std::string not_now(const SurgeState& view) {
   const Workload& workload = view.workload;
   if (workload.paused) return fmt::format("{} to be resumed: it is paused", workload.title());
   if (!workload.settled()) return fmt::format("the rollout or scaling of {} to end", workload.title());
@@ -184,10 +184,10 @@ std::string not_now(const View& view) {
   return {};
 }
 
-std::optional<RemoteFailure> what_failed(const EvictorContext& context, const View& view) {
+std::optional<RemoteFailure> what_failed(const EvictorContext& context, const SurgeState& view) {
   if (!was_begun(context) || context.evacuation.status.phase == EvacuationPhase::kPreparing) return std::nullopt;
-  if (view.has(Found::kGone)) return surge_failed("WorkloadGone", "the pod's workload was deleted", false);
-  if (!view.has(Found::kYes)) return std::nullopt;
+  if (view.has(ReadResult::kGone)) return surge_failed("WorkloadGone", "the pod's workload was deleted", false);
+  if (!view.has(ReadResult::kYes)) return std::nullopt;
   const Workload& workload = view.workload;
   if (!is_ours(context, view)) {
     return surge_failed("MarkRemoved", fmt::format("somebody removed annotation {} from {}", kMark, workload.title()),
@@ -209,7 +209,7 @@ std::optional<RemoteFailure> what_failed(const EvictorContext& context, const Vi
                       true);
 }
 
-const api::Pod* took_over(const EvictorContext& context, const View& view) {
+const api::Pod* took_over(const EvictorContext& context, const SurgeState& view) {
   const api::Pod* best = nullptr;
   const auto rank = [&](const api::Pod& pod) {
     const bool known = pod.meta.uid == context.ref(kRefReplacement);
@@ -223,7 +223,7 @@ const api::Pod* took_over(const EvictorContext& context, const View& view) {
   return best;
 }
 
-Verification verification_of(const EvictorContext& context, const View& view) {
+Verification verification_of(const EvictorContext& context, const SurgeState& view) {
   Verification verification;
   const auto before = std::atoi(std::string(context.ref(kRefReplicas)).c_str());
   const std::int32_t wanted = std::min(view.workload.replicas, before);
@@ -246,7 +246,7 @@ Verification verification_of(const EvictorContext& context, const View& view) {
   return verification;
 }
 
-Action release_action(const View& view) {
+Action release_action(const SurgeState& view) {
   const Mark& mark = *view.workload.mark;
   if (mark.mode == Mode::kExtraReplica) return end_extra_replica(view, mark, ActionRole::kPrepare, kReleaseOrphan);
   return end_restart(view, mark, false, ActionRole::kPrepare, kReleaseOrphan);

@@ -19,7 +19,7 @@ EvictionStep wait_for(std::string why) { return {NextMove::kWait, {}, "waits for
 EvictionStep act_on(Action action) { return {NextMove::kAct, std::move(action), {}}; }
 
 /// Another surge's mark is on the workload.
-EvictionStep plan_beside_another(const EvictorContext& context, const View& view) {
+EvictionStep plan_beside_another(const EvictorContext& context, const SurgeState& view) {
   const auto& mark = view.workload.mark;
   if (!mark) {
     return wait_for(fmt::format("annotation {} of {}, which cannot be read, to be removed by a person", kMark,
@@ -30,15 +30,15 @@ EvictionStep plan_beside_another(const EvictorContext& context, const View& view
   return act_on(release_action(view));
 }
 
-EvictionStep plan_preparing(const EvictorContext& context, const View& view) {
+EvictionStep plan_preparing(const EvictorContext& context, const SurgeState& view) {
   if (is_ours(context, view)) return {NextMove::kProceed, {}, {}};
-  if (!view.has(Found::kYes)) return wait_for("the pod's workload to be readable: " + view.problem);
+  if (!view.has(ReadResult::kYes)) return wait_for("the pod's workload to be readable: " + view.problem);
   if (view.workload.marked) return plan_beside_another(context, view);
   if (std::string why = not_now(view); !why.empty()) return wait_for(std::move(why));
   return act_on(begin_action(context, view, ActionRole::kPrepare));
 }
 
-void observe_replacement(const EvictorContext& context, const View& view, Observation& seen) {
+void observe_replacement(const EvictorContext& context, const SurgeState& view, Observation& seen) {
   const Mark& mark = *view.workload.mark;
   const auto found = replacement_in(view, mark, context.evacuation.spec.pod_ref.uid, context.evacuation.spec.node_name);
   seen.progress = 10;
@@ -48,7 +48,7 @@ void observe_replacement(const EvictorContext& context, const View& view, Observ
   if (found.best->is_ready()) seen.refs.emplace_back(kRefReplacement, found.best->meta.uid);
 }
 
-base::seconds total_of(const EvictorContext& context, const View& view) {
+base::seconds total_of(const EvictorContext& context, const SurgeState& view) {
   const auto most = context.evacuation.spec.timeouts.total;
   base::seconds patience = view.workload.progress_deadline;
   if (mode_of(context) == Mode::kRollingRestart) patience *= std::clamp(view.workload.replicas, 1, 10);
@@ -84,7 +84,7 @@ std::vector<Read> SurgeEvictor::reads(const EvictorContext& context) const {
 }
 
 Probe SurgeEvictor::probe(const EvictorContext& context) const {
-  const View view = view_of(context);
+  const SurgeState view = view_of(context);
   Probe probe;
   if (context.evacuation.status.evictor == kName) {  // chosen before: what holds now is observe()'s business
     probe.adapter = context.evacuation.status.adapter;
@@ -111,10 +111,10 @@ bool SurgeEvictor::needs_capacity(const EvictorContext& context) const {
 }
 
 EvictionStep SurgeEvictor::plan(const EvictorContext& context) const {
-  const View view = view_of(context);
+  const SurgeState view = view_of(context);
   if (context.evacuation.spec.dry_run) {
     if (context.evacuation.status.phase == api::EvacuationPhase::kPreparing) return {NextMove::kProceed, {}, {}};
-    if (!view.has(Found::kYes)) return wait_for("the pod's workload to be readable: " + view.problem);
+    if (!view.has(ReadResult::kYes)) return wait_for("the pod's workload to be readable: " + view.problem);
     return act_on(begin_action(context, view, ActionRole::kRequest));
   }
   if (context.evacuation.status.phase == api::EvacuationPhase::kPreparing) return plan_preparing(context, view);
@@ -126,9 +126,9 @@ EvictionStep SurgeEvictor::plan(const EvictorContext& context) const {
 Observation SurgeEvictor::observe(const EvictorContext& context) const {
   Observation seen;
   if (context.evacuation.spec.dry_run) return seen;
-  const View view = view_of(context);
+  const SurgeState view = view_of(context);
   seen.failed = what_failed(context, view);
-  if (!view.has(Found::kYes)) return seen;
+  if (!view.has(ReadResult::kYes)) return seen;
   const Workload& workload = view.workload;
   seen.refs = {{std::string(kRefKind), std::string(workload.type.kind)},
                {std::string(kRefName), workload.meta.name},
@@ -159,21 +159,21 @@ Classification SurgeEvictor::classify(const EvictorContext& context, const Actio
 }
 
 std::optional<Action> SurgeEvictor::departing(const EvictorContext& context) const {
-  const View view = view_of(context);
+  const SurgeState view = view_of(context);
   if (!is_ours(context, view) || view.workload.mark->mode != Mode::kExtraReplica) return std::nullopt;
   return end_action(context, view, ActionRole::kCleanUp, context.ref(kRefReplacement));
 }
 
 Verification SurgeEvictor::verify(const EvictorContext& context) const {
   if (context.ref(kRefName).empty()) return {};
-  const View view = view_of(context);
+  const SurgeState view = view_of(context);
   Verification verification;
-  if (view.has(Found::kGone)) {
+  if (view.has(ReadResult::kGone)) {
     verification.state = Verification::State::kNotExpected;
     verification.message = "the pod's workload was deleted";
     return verification;
   }
-  if (!view.has(Found::kYes)) {
+  if (!view.has(ReadResult::kYes)) {
     verification.state = Verification::State::kPending;
     verification.message = view.problem;
     verification.unfinished = true;
@@ -188,18 +188,18 @@ Verification SurgeEvictor::verify(const EvictorContext& context) const {
 }
 
 std::vector<Action> SurgeEvictor::undo(const EvictorContext& context) const {
-  const View view = view_of(context);
+  const SurgeState view = view_of(context);
   if (context.evacuation.spec.dry_run || !is_ours(context, view)) return {};
   return {end_action(context, view, ActionRole::kUndo, {})};
 }
 
 Rollback SurgeEvictor::undone(const EvictorContext& context) const {
   if (context.evacuation.spec.dry_run) return Rollback::kNothingToDo;
-  const View view = view_of(context);
+  const SurgeState view = view_of(context);
   if (is_ours(context, view)) return Rollback::kPending;
   const bool begun = was_begun(context);
   if (!begun) return Rollback::kNothingToDo;
-  if (view.has(Found::kUnreadable) || view.has(Found::kNotRead))
+  if (view.has(ReadResult::kUnreadable) || view.has(ReadResult::kNotRead))
     return view.hopeless ? Rollback::kComplete : Rollback::kPending;
   // A patch whose answer was lost may still be on its way.
   const auto& intent = context.evacuation.status.intent;
@@ -208,7 +208,7 @@ Rollback SurgeEvictor::undone(const EvictorContext& context) const {
 }
 
 std::vector<Action> SurgeEvictor::cleanup(const EvictorContext& context) const {
-  const View view = view_of(context);
+  const SurgeState view = view_of(context);
   if (context.evacuation.spec.dry_run || !is_ours(context, view)) return {};
   return {end_action(context, view, ActionRole::kCleanUp, {})};
 }

@@ -11,7 +11,7 @@ namespace kube {
 namespace {
 
 constexpr base::seconds kRenewBefore{10};
-constexpr base::seconds kLeastPause{5};
+constexpr base::seconds kMinPause{5};
 
 std::string exec_info(const ExecPlugin& plugin) {
   api::Json info = {{"kind", "ExecCredential"}, {"apiVersion", plugin.api_version}, {"spec", {{"interactive", false}}}};
@@ -71,7 +71,7 @@ class ExecCredentials final : public Credentials {
     const base::TimePoint now = clock_.now();
     if (current_ && !refused_ && !expires_within(now, kRenewBefore)) return current_->presented;
     // A plugin that fails, or whose credentials are refused, must not run for every request.
-    const bool just_ran = ran_at_ && now < *ran_at_ + kLeastPause && now >= *ran_at_;
+    const bool just_ran = ran_at_ && now < *ran_at_ + kMinPause && now >= *ran_at_;
     if (just_ran && (failure_ || refused_)) return last_resort(now);
     ran_at_ = now;
     auto answer = run_plugin(plugin_);

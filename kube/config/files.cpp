@@ -9,7 +9,7 @@
 namespace kube {
 namespace {
 
-constexpr std::size_t kLargestFile = 16 << 20;
+constexpr std::size_t kMaxFile = 16 << 20;
 
 base::Error file_error(const std::string& path, int code) {
   const base::ErrorCode kind = code == ENOENT   ? base::ErrorCode::kNotFound
@@ -32,7 +32,7 @@ base::Result<std::string> read_file(const std::string& path) {
   std::array<char, 16384> block;
   while (in.read(block.data(), block.size()) || in.gcount() > 0) {
     content.append(block.data(), static_cast<std::size_t>(in.gcount()));
-    if (content.size() > kLargestFile) return file_error(path, EFBIG);
+    if (content.size() > kMaxFile) return file_error(path, EFBIG);
   }
   if (in.bad()) return file_error(path, EIO);
   return content;

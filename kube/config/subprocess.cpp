@@ -21,8 +21,8 @@ namespace {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-constexpr std::size_t kLargestOutput = 1 << 20;
-constexpr std::size_t kLongestErrors = 300;
+constexpr std::size_t kMaxOutput = 1 << 20;
+constexpr std::size_t kMaxErrors = 300;
 
 /// A pipe whose ends are closed by themselves.
 class Pipe {
@@ -126,8 +126,8 @@ base::Status read_both(Pipe& output, std::string& out, Pipe& errors, std::string
     if (ready <= 0) return base::Error{base::ErrorCode::kTimeout, "it did not end in time and was killed"};
     if (wanted[0].revents != 0) drain(output, out);
     if (wanted[1].revents != 0) drain(errors, err);
-    if (out.size() > kLargestOutput) return base::invalid("it printed more than 1 MiB and was killed");
-    if (err.size() > 4 * kLongestErrors) err.resize(4 * kLongestErrors);
+    if (out.size() > kMaxOutput) return base::invalid("it printed more than 1 MiB and was killed");
+    if (err.size() > 4 * kMaxErrors) err.resize(4 * kMaxErrors);
   }
   return base::Done{};
 }
@@ -148,7 +148,7 @@ int reap(pid_t child, Deadline deadline) {
 
 std::string on_one_line(std::string_view text) {
   std::string line;
-  for (const char c : text.substr(0, kLongestErrors)) line += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  for (const char c : text.substr(0, kMaxErrors)) line += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
   while (!line.empty() && line.back() == ' ') line.pop_back();
   return line;
 }

@@ -14,7 +14,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr std::size_t kLargestRefusal = 1 << 20;
+constexpr std::size_t kMaxRefusal = 1 << 20;
 
 /// The lines read ahead, between the engine's thread and the one that calls next(). Thread-safe.
 class LineQueue {
@@ -190,7 +190,7 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
       return fed.ok();
     }
     refusal_.append(piece);
-    return refusal_.size() <= kLargestRefusal;
+    return refusal_.size() <= kMaxRefusal;
   }
 
   /// By the answer's content type. False: it cannot be read so, and refused_ says why.

@@ -12,7 +12,7 @@ namespace {
 namespace http = boost::beast::http;
 using BeastError = boost::beast::error_code;
 
-constexpr std::uint32_t kLargestHeader = 64 << 10;
+constexpr std::uint32_t kMaxHeader = 64 << 10;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ constexpr std::uint32_t kLargestHeader = 64 << 10;
 class ResponseParser final : public http::basic_parser<false> {
  public:
   ResponseParser(std::uint64_t limit, const ResponseReader::OnBody& on_body, bool expects_body) : on_body_(on_body) {
-    header_limit(kLargestHeader);
+    header_limit(kMaxHeader);
     body_limit(limit);
     eager(true);
     skip(!expects_body);

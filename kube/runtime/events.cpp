@@ -8,10 +8,10 @@
 namespace kube {
 namespace {
 
-constexpr std::size_t kLongestNote = 1024;
-constexpr std::size_t kLongestWord = 128;  // reason, action
-constexpr std::size_t kLongestPrefix = 230;
-constexpr std::size_t kMostObjects = 4096;
+constexpr std::size_t kMaxNote = 1024;
+constexpr std::size_t kMaxWord = 128;  // reason, action
+constexpr std::size_t kMaxPrefix = 230;
+constexpr std::size_t kMaxObjects = 4096;
 constexpr base::milliseconds kEventTimeout{5'000};
 constexpr base::milliseconds kSeriesCheck{1'000};  // while one is longer than the server knows
 constexpr base::minutes kWarnEvery{1};
@@ -54,7 +54,7 @@ EventObject event_object(const ResourceType& type, const api::ObjectKey& key, co
 EventCorrelator::EventCorrelator(EventOptions options) : options_(std::move(options)) {}
 
 bool EventCorrelator::may_speak(const EventObject& object, base::TimePoint now) {
-  if (buckets_.size() >= kMostObjects && !buckets_.contains(object)) buckets_.clear();  // forgiving beats growing
+  if (buckets_.size() >= kMaxObjects && !buckets_.contains(object)) buckets_.clear();  // forgiving beats growing
   const auto at = buckets_.try_emplace(object, options_.per_object_qps, options_.per_object_burst).first;
   return at->second.try_take(now);
 }
@@ -81,7 +81,7 @@ EventCorrelator::Correlation EventCorrelator::correlate(const Event& event, base
   // As upstream names them: the object's name and the time, so that a name is never used twice.
   const auto stamp = static_cast<std::uint64_t>(now.time_since_epoch().count()) * 1000 + (sequence_++ % 1000);
   const api::ObjectKey key{event.regarding.ns.empty() ? cluster_scoped_ns_ : event.regarding.ns,
-                           fmt::format("{}.{:x}", cut(event.regarding.name, kLongestPrefix), stamp)};
+                           fmt::format("{}.{:x}", cut(event.regarding.name, kMaxPrefix), stamp)};
   series_[identity] = Series{event, key, now, now, now, 1, 1};
   by_key_[key] = identity;
   return Create{key};
@@ -112,18 +112,17 @@ std::optional<std::string> EventCorrelator::body_of(const api::ObjectKey& key) c
   const Series* series = find(key);
   if (series == nullptr) return std::nullopt;
   const Event& told = series->event;
-  api::Json event = {
-      {"apiVersion", kEvents.api_version()},
-      {"kind", kEvents.kind},
-      {"metadata", {{"name", key.name}, {"namespace", key.ns}}},
-      {"eventTime", base::format_micro_time(series->first)},
-      {"reportingController", options_.controller},
-      {"reportingInstance", cut(options_.instance.empty() ? "unknown" : options_.instance, kLongestWord)},
-      {"type", to_string(told.kind)},
-      {"reason", cut(told.reason, kLongestWord)},
-      {"action", cut(told.action.empty() ? told.reason : told.action, kLongestWord)},
-      {"note", cut(told.note, kLongestNote)},
-      {"regarding", reference_to(told.regarding)}};
+  api::Json event = {{"apiVersion", kEvents.api_version()},
+                     {"kind", kEvents.kind},
+                     {"metadata", {{"name", key.name}, {"namespace", key.ns}}},
+                     {"eventTime", base::format_micro_time(series->first)},
+                     {"reportingController", options_.controller},
+                     {"reportingInstance", cut(options_.instance.empty() ? "unknown" : options_.instance, kMaxWord)},
+                     {"type", to_string(told.kind)},
+                     {"reason", cut(told.reason, kMaxWord)},
+                     {"action", cut(told.action.empty() ? told.reason : told.action, kMaxWord)},
+                     {"note", cut(told.note, kMaxNote)},
+                     {"regarding", reference_to(told.regarding)}};
   if (told.related) event["related"] = reference_to(*told.related);
   return event_text(event);
 }
@@ -212,18 +211,18 @@ base::Status EventRecorder::send(const Request& request, const api::ObjectKey& k
       continue;
     }
     const Event* event = correlator_.event_of(key);
-    if (!event || !is_misplaced(*event, correlator_, sent.error())) tell_lost(key, sent.error());
+    if (!event || !is_misplaced(*event, correlator_, sent.error())) log_lost(key, sent.error());
     correlator_.forget(key);  // an Event lives for an hour only; or it never got there
     return sent.error();
   }
 }
 
 /// A role that may not write Events would fill the log.
-void EventRecorder::tell_lost(const api::ObjectKey& key, const base::Error& error) {
+void EventRecorder::log_lost(const api::ObjectKey& key, const base::Error& error) {
   const Event* event = correlator_.event_of(key);
   const std::string kind = event ? event->regarding.kind : "";
   const std::string reason = event ? event->reason : "";
-  if (warned_.size() >= kMostObjects) warned_.clear();
+  if (warned_.size() >= kMaxObjects) warned_.clear();
   const base::TimePoint now = clock_.now();
   const auto [last, is_first] = warned_.try_emplace({kind, reason, key.ns}, now);
   const bool was_lately = !is_first && now >= last->second && now - last->second < kWarnEvery;

@@ -123,7 +123,7 @@ class EventRecorder final : public EventSink {
   base::Status write_series(bool all);
   base::Status create(const Event& event, const api::ObjectKey& key);
   base::Status send(const Request& request, const api::ObjectKey& key);
-  void tell_lost(const api::ObjectKey& key, const base::Error& error);
+  void log_lost(const api::ObjectKey& key, const base::Error& error);
   void enqueue(Event event);
   void pause(int tried);
   void add(std::uint64_t Stats::*counter, std::uint64_t by = 1);

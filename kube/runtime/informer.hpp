@@ -185,15 +185,15 @@ class Informer final : private ReflectorSink {
       try {
         handlers_[i](before, after);
       } catch (const std::exception& error) {
-        tell_thrown((after ? after : before)->meta.key(), i, error.what());
+        log_thrown((after ? after : before)->meta.key(), i, error.what());
         throw;
       } catch (...) {
-        tell_thrown((after ? after : before)->meta.key(), i, "not a std::exception");
+        log_thrown((after ? after : before)->meta.key(), i, "not a std::exception");
         throw;
       }
     }
   }
-  void tell_thrown(const api::ObjectKey& object, std::size_t handler, const char* what) const {
+  void log_thrown(const api::ObjectKey& object, std::size_t handler, const char* what) const {
     log_.error("a handler of this cache threw",
                {base::kv("object", object.to_string()), base::kv("handler", handler), base::kv("error", what)});
     log_.flush();

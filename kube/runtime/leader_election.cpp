@@ -14,8 +14,8 @@
 namespace kube {
 namespace {
 
-constexpr base::seconds kLongestForeignLease{300};
-constexpr base::milliseconds kShortestTimeout{250};
+constexpr base::seconds kMaxForeignLease{300};
+constexpr base::milliseconds kMinTimeout{250};
 constexpr base::Duration::rep kNever = std::numeric_limits<base::Duration::rep>::min();
 
 /// It counts the time that a suspended machine sleeps, in which a Lease expires.
@@ -87,7 +87,7 @@ LeaseMove decide(const std::optional<SeenLease>& seen, const LeaderOptions& opti
   if (seen->record.holder.empty()) return LeaseMove::kAcquire;
   // Its holder may have been configured with more patience than we were; nonsense is not waited for.
   const base::Duration patience =
-      std::max<base::Duration>(options.lease_duration, std::min(seen->record.duration, kLongestForeignLease));
+      std::max<base::Duration>(options.lease_duration, std::min(seen->record.duration, kMaxForeignLease));
   return now - seen->changed_at >= patience ? LeaseMove::kAcquire : LeaseMove::kWait;
 }
 
@@ -113,7 +113,7 @@ std::string LeaderElector::leader() const {
 base::milliseconds LeaderElector::request_timeout(base::Duration now) const {
   base::Duration left = options_.renew_deadline / 2;
   if (leading_) left = std::min(left, base::Duration(leading_until_.load()) - now);
-  return std::max(std::chrono::duration_cast<base::milliseconds>(left), kShortestTimeout);
+  return std::max(std::chrono::duration_cast<base::milliseconds>(left), kMinTimeout);
 }
 
 base::Status LeaderElector::read_lease(base::Duration now) {

@@ -13,13 +13,13 @@ namespace kube {
 namespace {
 
 // How long a wait may last before idle time and a manual clock are looked at again. A stop and a relist end it at once.
-constexpr base::milliseconds kLongestLook{1000};
+constexpr base::milliseconds kMaxPollInterval{1000};
 // Of a watch that stays open and is silent: news, a stop and a relist end it at once, and nobody counts idle seconds.
-constexpr base::milliseconds kLongestSilence{10'000};
+constexpr base::milliseconds kMaxSilence{10'000};
 constexpr base::Duration kAtOnce = base::seconds(1);
 // A list by a watch: silence after which it is given up, and how long it may take in all.
-constexpr base::Duration kLongestListSilence = base::seconds(10);
-constexpr base::Duration kLongestList = base::minutes(5);
+constexpr base::Duration kMaxListSilence = base::seconds(10);
+constexpr base::Duration kMaxList = base::minutes(5);
 constexpr const char* kInitialEventsEnd = "k8s.io/initial-events-end";  // an annotation of the bookmark
 
 /// What the server says of the request, not of its state: to ask in the same way once more would not help.
@@ -298,8 +298,7 @@ void Reflector::Impl::apply_line(const std::string& line) {
 
 /// Of a list by a watch.
 bool Reflector::Impl::is_overdue(base::TimePoint now) const {
-  return std::holds_alternative<Streaming>(state) &&
-         (now - heard_at >= kLongestListSilence || now - opened_at >= kLongestList);
+  return std::holds_alternative<Streaming>(state) && (now - heard_at >= kMaxListSilence || now - opened_at >= kMaxList);
 }
 
 /// Returns true.
@@ -363,8 +362,8 @@ void Reflector::Impl::begin_relist() {
 
 /// A young watch is looked at soon: that it stays open is contact.
 base::milliseconds Reflector::Impl::longest_wait() const {
-  const bool is_settled = std::holds_alternative<Watching>(state) && clock.now() - opened_at > kLongestSilence;
-  return is_settled ? std::min(kLongestSilence, std::max(kLongestLook, options.idle_timeout / 4)) : kLongestLook;
+  const bool is_settled = std::holds_alternative<Watching>(state) && clock.now() - opened_at > kMaxSilence;
+  return is_settled ? std::min(kMaxSilence, std::max(kMaxPollInterval, options.idle_timeout / 4)) : kMaxPollInterval;
 }
 
 bool Reflector::Impl::step(base::milliseconds wait) {
@@ -391,7 +390,7 @@ void Reflector::run(std::stop_token stop) {
   while (!stop.stop_requested()) {
     if (impl_->step(impl_->longest_wait()) || impl_->is_reading()) continue;
     const base::Duration left = impl_->not_before - impl_->clock.now();
-    base::sleep_unless_stopped(std::clamp<base::Duration>(left, base::milliseconds(1), kLongestLook), stop);
+    base::sleep_unless_stopped(std::clamp<base::Duration>(left, base::milliseconds(1), kMaxPollInterval), stop);
   }
   impl_->close_stream();
 }
@@ -404,7 +403,7 @@ base::Duration Reflector::take_turn(std::stop_token stop, const std::function<vo
   while (!stop.stop_requested() && impl_->step(wait())) {
   }
   if (impl_->is_reading()) return impl_->stream_tells ? impl_->longest_wait() : base::milliseconds(0);
-  return std::clamp<base::Duration>(impl_->not_before - impl_->clock.now(), base::milliseconds(1), kLongestLook);
+  return std::clamp<base::Duration>(impl_->not_before - impl_->clock.now(), base::milliseconds(1), kMaxPollInterval);
 }
 
 void Reflector::rest() { impl_->close_stream(); }

@@ -7,8 +7,8 @@
 namespace kube {
 namespace {
 
-constexpr int kSmallestPage = 20;
-constexpr int kLargestPage = 4000;
+constexpr int kMinPage = 20;
+constexpr int kMaxPage = 4000;
 // A version that lies ahead of the server's (etcd restored from a backup) is refused as a timeout indefinitely: after
 // so many refusals in a row only a fresh list helps.
 constexpr int kRefusalsBeforeList = 4;
@@ -110,7 +110,7 @@ int failures_of(const ReflectorState& state) {
 int page_limit(const MustList& state, int normal) {
   if (normal <= 0) return normal;  // no paging wanted
   const int scaled = state.page_shift < 0 ? normal >> -state.page_shift : normal << state.page_shift;
-  return std::clamp(scaled, std::min(normal, kSmallestPage), std::max(normal, kLargestPage));
+  return std::clamp(scaled, std::min(normal, kMinPage), std::max(normal, kMaxPage));
 }
 
 base::Duration reflector_backoff(int failures, base::Duration min, base::Duration max, double random) {

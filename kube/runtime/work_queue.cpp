@@ -6,7 +6,7 @@ namespace kube {
 namespace {
 
 // A manual clock does not wake us when it is moved, so who watches it looks at it this often.
-constexpr base::Duration kLongestSleep = base::milliseconds(500);
+constexpr base::Duration kMaxSleep = base::milliseconds(500);
 
 constexpr int kUrgentInARow = 3;
 
@@ -107,7 +107,7 @@ bool WorkQueue::wait_for_news(std::unique_lock<std::mutex>& lock, const std::sto
   }
   const base::TimePoint first = by_time_.begin()->first;
   const base::Duration until_due = std::max(first - clock_.now(), base::Duration::zero());
-  clock_wake_.wait_for(lock, stop, std::min(until_due, kLongestSleep),
+  clock_wake_.wait_for(lock, stop, std::min(until_due, kMaxSleep),
                        [&] { return has_ready() || by_time_.empty() || by_time_.begin()->first < first; });
   return true;
 }

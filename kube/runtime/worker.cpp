@@ -33,7 +33,7 @@ void Worker::work_on(const api::ObjectKey& key) {
       log_.error("reconcile failed", {base::kv("key", key.to_string()), base::kv("error", result.error())});
     }
     const base::Duration asked = result.error().retry_after.value_or(base::Duration::zero());
-    queue_.add_rate_limited(key, std::min<base::Duration>(asked, kLongestRetryAfter));
+    queue_.add_rate_limited(key, std::min<base::Duration>(asked, kMaxRetryAfter));
   }
   queue_.done(key);
 }

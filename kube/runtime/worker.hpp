@@ -22,7 +22,7 @@ struct WorkerCounts {
 
 /// A Retry-After is obeyed up to this long: a proxy may name a day, and deadlines go on meanwhile. It never shortens
 /// the queue's own back-off.
-inline constexpr base::seconds kLongestRetryAfter{60};
+inline constexpr base::seconds kMaxRetryAfter{60};
 
 /// Takes keys from a queue, reconciles them, and decides alone what follows: again after a while, again with back-off,
 /// or nothing until something changes. Catches everything. Run as many on one queue as calls may be in flight.

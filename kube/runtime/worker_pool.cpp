@@ -8,8 +8,8 @@
 namespace kube {
 
 void name_this_thread(const std::string& name) {
-  constexpr std::size_t kLongest = 15;
-  pthread_setname_np(pthread_self(), name.substr(0, kLongest).c_str());
+  constexpr std::size_t kMax = 15;
+  pthread_setname_np(pthread_self(), name.substr(0, kMax).c_str());
 }
 
 WorkerPool::WorkerPool(WorkQueue& queue, std::size_t most, Make make, std::string name, base::Duration patience)

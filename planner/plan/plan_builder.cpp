@@ -56,8 +56,8 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
       nodes_(nodes.begin(), nodes.end()),
       plan_(plan),
       cluster_(input.cluster),
-      overlay_(input.cluster),
-      replacements_(input.spec.is_upstream() ? std::make_optional(overlay_) : std::nullopt),
+      what_if_(input.cluster),
+      replacements_(input.spec.is_upstream() ? std::make_optional(what_if_) : std::nullopt),
       arrived_(input.cluster.node_count(), false),
       budgets_(input.cluster),
       limits_(input.spec.limits.per_cycle),
@@ -76,7 +76,7 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
     if (removal != scheduling::NodeRemoval::kNone) removed_.insert(node);
     if (removal == scheduling::NodeRemoval::kUnderWay) take_off_removed(node);
   }
-  pending_.place(overlay_, predictor_, input.options.heartbeat);  // before any replacement of this plan
+  pending_.place(what_if_, predictor_, input.options.heartbeat);  // before any replacement of this plan
 }
 
 void PlanBuilder::begin(std::string_view strategy, BalanceMeter* meter) {
@@ -108,7 +108,7 @@ NominationResult PlanBuilder::offer_whole(std::span<const PodIndex> pods, std::s
   together_ = pods;
   NominationResult result = NominationResult::kAccepted;
   for (std::size_t i = 0; i < pods.size() && result == NominationResult::kAccepted; ++i) {
-    if (!overlay_.is_moved(pods[i])) result = nominate(pods[i], reason, goal);  // else it went with its group
+    if (!what_if_.is_moved(pods[i])) result = nominate(pods[i], reason, goal);  // else it went with its group
   }
   together_ = {};
   if (result != NominationResult::kAccepted) return roll_back(before), result;
@@ -138,11 +138,11 @@ bool PlanBuilder::is_in_waves() const {
 bool PlanBuilder::avoid(std::string_view key, std::span<const NodeIndex> nodes) {
   if (key == api::well_known::kLoadedTaint && !pledged_.empty()) asked_.insert(nodes.begin(), nodes.end());
   if (replacements_) add_soft_taint(*replacements_, key, nodes);
-  return add_soft_taint(overlay_, key, nodes);
+  return add_soft_taint(what_if_, key, nodes);
 }
 
 std::optional<Refusal> PlanBuilder::objection(PodIndex pod) {
-  if (overlay_.is_moved(pod)) return Refusal{"AlreadyNominated", "it is nominated already in this cycle"};
+  if (what_if_.is_moved(pod)) return Refusal{"AlreadyNominated", "it is nominated already in this cycle"};
   if (auto refusal = staying(pod)) return refusal;
   if (pod_groups_.of(pod) != nullptr) return Refusal{"GroupMemberStays", "its PodGroup leaves together or not at all"};
   return input_.options.spend_pdbs ? budgets_.refusal(pod) : std::nullopt;
@@ -152,7 +152,7 @@ TargetChoice PlanBuilder::target_choice(PodIndex pod) const {
   return gives_hint_to(pod) ? TargetChoice::kPlan : TargetChoice::kScheduler;
 }
 
-std::unique_ptr<strategies::Rehearsal> PlanBuilder::rehearse() const {
+std::unique_ptr<strategies::WhatIfPlacement> PlanBuilder::try_placements() const {
   return std::make_unique<PlanRehearsal>(outcome(), predictor_, pending_,
                                          [this](PodIndex pod) { return target_choice(pod); });
 }
@@ -196,9 +196,9 @@ NominationResult PlanBuilder::nominate(PodIndex pod, std::string_view reason, co
     return refuse(pod, strategies::kCycleTimeout,
                   time_.is_over() ? NominationResult::kTotalLimit : NominationResult::kNamespaceLimit);
   }
-  const Goal sparing = removed_.empty() ? Goal() : spare_removed(wanted);
+  const Goal sparing = removed_.empty() ? Goal() : sparing_removed(wanted);
   const Goal& goal = removed_.empty() ? wanted : sparing;
-  if (overlay_.is_moved(pod)) return refuse(pod, {"AlreadyNominated", "it is nominated already in this cycle"});
+  if (what_if_.is_moved(pod)) return refuse(pod, {"AlreadyNominated", "it is nominated already in this cycle"});
   if (const auto refusal = staying(pod)) return refuse(pod, *refusal);
   if (const auto hit = limits_.hit(cluster_.node_of(pod), cluster_.namespace_of(pod)))
     return refuse(pod, hit->refusal, hit->result);
@@ -231,7 +231,7 @@ NominationResult PlanBuilder::nominate_alone(PodIndex pod, std::string_view reas
   if (input_.options.spend_pdbs) {
     if (const auto refusal = budgets_.refusal(pod)) return refuse(pod, *refusal);
   }
-  const SoftTaints before = may_avoid_ ? overlay_.soft_taints() : SoftTaints();
+  const SoftTaints before = may_avoid_ ? what_if_.soft_taints() : SoftTaints();
   const Placement placement = relocate(pod, goal);
   const bool needs_node = has_replacement(cluster_, pod) && !(needs_no_node_ && placement.fits_nowhere);
   if (!placement.node && needs_node && !input_.spec.is_upstream()) {
@@ -257,14 +257,14 @@ NominationResult PlanBuilder::nominate_group(const PodGroups::Members& pod_group
   if (const auto known = refused_pod_groups_.find(&pod_group); known != refused_pod_groups_.end())
     return refuse_group_member(pod, known->second);
   if (pod_group.pods.size() > api::kMaxPodsOfPodGroup) {
-    const auto why = PodGroupTrial::too_large(pod_group);
+    const auto why = PodGroupWhatIf::too_large(pod_group);
     return refuse_group_member(pod, refused_pod_groups_.emplace(&pod_group, why).first->second);
   }
-  PodGroupTrial trial({cluster_, input_.spec.limits.in_flight, evictability_, nodes_, input_.options.spend_pdbs},
-                      outcome(), limits_, budgets_);
+  PodGroupWhatIf trial({cluster_, input_.spec.limits.in_flight, evictability_, nodes_, input_.options.spend_pdbs},
+                       outcome(), limits_, budgets_);
   const auto goal_of = [&](PodIndex each) {
     const bool is_nominated = each == pod || std::ranges::find(together_, each) != together_.end();
-    return is_nominated ? goal : spare_removed({});
+    return is_nominated ? goal : sparing_removed({});
   };
   const auto moves = trial.run(
       pod_group, predictor_, [&](PodIndex each) { return staying(each); }, goal_of);
@@ -287,7 +287,7 @@ void PlanBuilder::accept_group(const PodGroups::Members& pod_group, const std::v
     if (move.to) arrive(move.pod, *move.to);
     record(move.pod, move.to, move.pod == nominated ? reason : with_it, score_of(move.pod, move.to));
   }
-  for (const Move& move : moves) pending_.take_room(overlay_, move.pod, cluster_.node_of(move.pod));
+  for (const Move& move : moves) pending_.take_capacity(what_if_, move.pod, cluster_.node_of(move.pod));
 }
 
 /// Stays where it is for now, whoever nominates it.
@@ -323,7 +323,7 @@ std::string PlanBuilder::why_no_placement(PodIndex pod, const Goal& goal) const 
 
 void PlanBuilder::avoid_as(const SoftTaints& before) {
   const auto count = [](const scheduling::SoftTaint& taint) { return taint.nodes.size(); };
-  if (std::ranges::equal(overlay_.soft_taints(), before, {}, count, count)) return;  // there can only be more
+  if (std::ranges::equal(what_if_.soft_taints(), before, {}, count, count)) return;  // there can only be more
   for (const scheduling::SoftTaint& taint : before) set_soft_taint(taint);
 }
 
@@ -333,7 +333,7 @@ void PlanBuilder::take_back(PodIndex pod, const SoftTaints& before) {
 }
 
 PlanBuilder::Savepoint PlanBuilder::savepoint() const {
-  return {limits_, budgets_, plan_.moves.size(), result_->nominated, overlay_.soft_taints()};
+  return {limits_, budgets_, plan_.moves.size(), result_->nominated, what_if_.soft_taints()};
 }
 
 void PlanBuilder::roll_back(const Savepoint& to) {
@@ -365,7 +365,7 @@ void PlanBuilder::begin_soft_taints() {
 }
 
 void PlanBuilder::set_soft_taint(const scheduling::SoftTaint& taint) {
-  overlay_.set_soft_taint(taint);
+  what_if_.set_soft_taint(taint);
   if (replacements_) replacements_->set_soft_taint(taint);
 }
 
@@ -393,7 +393,7 @@ void PlanBuilder::take_off_leaving(PodIndex pod, const PodIdentity& leaving) {
 /// Its pods leave, and their replacements need room elsewhere.
 void PlanBuilder::take_off_removed(NodeIndex node) {
   for (const PodIndex pod : cluster_.pods_on(node)) {
-    if (overlay_.is_moved(pod) || !cluster_.is_staying(pod) || !has_replacement(cluster_, pod)) continue;
+    if (what_if_.is_moved(pod) || !cluster_.is_staying(pod) || !has_replacement(cluster_, pod)) continue;
     beat();
     may_reserve(pod) ? void(relocate(pod)) : leave(pod);
   }
@@ -406,40 +406,40 @@ bool PlanBuilder::may_reserve(PodIndex pod) {
   return cost < kMaxReservedCost;
 }
 
-Goal PlanBuilder::spare_removed(const Goal& goal) const {
+Goal PlanBuilder::sparing_removed(const Goal& goal) const {
   if (removed_.empty()) return goal;
   return [this, goal](NodeIndex node) { return !removed_.contains(node) && (!goal || goal(node)); };
 }
 
 void PlanBuilder::leave(PodIndex pod) {
-  overlay_.move(pod, scheduling::kNoNode);
+  what_if_.move(pod, scheduling::kNoNode);
   if (replacements_) replacements_->move(pod, scheduling::kNoNode);
 }
 
-void PlanBuilder::arrive(PodIndex pod, NodeIndex to) { (replacements_ ? *replacements_ : overlay_).move(pod, to); }
+void PlanBuilder::arrive(PodIndex pod, NodeIndex to) { (replacements_ ? *replacements_ : what_if_).move(pod, to); }
 
 void PlanBuilder::restore(PodIndex pod) {
-  pending_.give_back(overlay_, pod);
-  overlay_.restore(pod);
+  pending_.give_back(what_if_, pod);
+  what_if_.restore(pod);
   if (replacements_) replacements_->restore(pod);
 }
 
 /// Takes the pod off its node and holds the place where its replacement is expected: at once, or if that has no place
 /// beside the old pod, once that is gone.
 Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
-  scheduling::Overlay& cluster = replacements_ ? *replacements_ : overlay_;
+  scheduling::WhatIf& cluster = replacements_ ? *replacements_ : what_if_;
   Placement placement = take_off(cluster, predictor_, pod, pending_, goal, target_choice(pod));
   while (goal && placement.competing_node && !placement.tied && avoids(*placement.competing_node)) {
     pending_.give_back(cluster, pod);
     cluster.restore(pod);
     placement = take_off(cluster, predictor_, pod, pending_, goal, target_choice(pod));
   }
-  if (replacements_) overlay_.move(pod, scheduling::kNoNode);
+  if (replacements_) what_if_.move(pod, scheduling::kNoNode);
   // Measured load is nothing that the scheduler sees: among nodes that it likes equally chance decides, and one that
   // helps is enough.
   if (placement.tied && meter_ != nullptr && meter_->is_by_load()) placement.node = placement.tied;
   if (placement.node) arrive(pod, *placement.node);
-  pending_.take_room(overlay_, pod, cluster_.node_of(pod));
+  pending_.take_capacity(what_if_, pod, cluster_.node_of(pod));
   return placement;
 }
 
@@ -491,14 +491,14 @@ NominationResult PlanBuilder::refuse(PodIndex pod, const Refusal& refusal, Nomin
 std::string PlanBuilder::words_of(PodIndex pod, const Refusal& refusal, const std::function<std::string()>& details) {
   std::string plain = refusal.message();
   if (details_left_ == 0) return plain;
-  std::string words = evictability_.explain(refusal, pod, overlay_);
+  std::string words = evictability_.explain(refusal, pod, what_if_);
   const std::string more = details ? details() : std::string();
   if (!more.empty()) words += ": " + more;
   if (words.size() > plain.size()) --details_left_;
   return words;
 }
 
-NominationResult PlanBuilder::refuse_group_member(PodIndex pod, const PodGroupTrial::Reason& why) {
+NominationResult PlanBuilder::refuse_group_member(PodIndex pod, const PodGroupWhatIf::Reason& why) {
   beat();
   count_refusal(why.reason);
   if (shows_refusals()) plan_.refusals.push_back(row_of(pod, why.reason, why.message));

@@ -15,13 +15,13 @@
 #include "planner/plan/balance/balance_meter.hpp"
 #include "planner/plan/cycle_limits.hpp"
 #include "planner/plan/migrating.hpp"
+#include "planner/plan/planned_placement.hpp"
 #include "planner/plan/planner.hpp"
 #include "planner/plan/pod_groups.hpp"
-#include "planner/plan/rehearsal.hpp"
 #include "planner/plan/target.hpp"
 #include "planner/scheduling/evictability_rules.hpp"
-#include "planner/scheduling/overlay.hpp"
 #include "planner/scheduling/pdb_budget.hpp"
+#include "planner/scheduling/what_if.hpp"
 #include "planner/strategies/strategy.hpp"
 
 namespace planning {
@@ -53,7 +53,7 @@ class PodSet {
 ///   2. it stays for now: cooling down (RecentlyEvacuated), Forbidden, moved by its owner (MigrationInProgress,
 ///      MigrationFinished);
 ///   3. the cycle's limits: TotalLimit, NodeLimit, NamespaceLimit. Only these and 0 give a result other than kRefused;
-///   4. of a pod in a PodGroup: what PodGroupTrial finds for the whole group, which leaves together or not at all;
+///   4. of a pod in a PodGroup: what PodGroupWhatIf finds for the whole group, which leaves together or not at all;
 ///   5. its PodDisruptionBudget, with PlanOptions::spend_pdbs;
 ///   6. the placement of its replacement, but not with Compatibility::kUpstream: NowhereToGo, NowhereBetter,
 ///      SchedulerDisagrees. A pod of offer_anyway() leaves if its replacement fits nowhere;
@@ -68,9 +68,9 @@ class PlanBuilder final : public strategies::NominationSink {
 
   /// What strategies see: the cluster after the moves so far. With Compatibility::kUpstream nothing is reserved for
   /// replacements.
-  const scheduling::Overlay& overlay() const { return overlay_; }
+  const scheduling::WhatIf& what_if() const { return what_if_; }
   /// The cluster once every replacement runs where it is expected.
-  const scheduling::Overlay& outcome() const { return replacements_ ? *replacements_ : overlay_; }
+  const scheduling::WhatIf& outcome() const { return replacements_ ? *replacements_ : what_if_; }
 
   /// How the cluster's scheduler is taken to choose.
   const scheduling::SchedulerRules& scheduler_rules() const { return rules_; }
@@ -105,8 +105,8 @@ class PlanBuilder final : public strategies::NominationSink {
   void report(strategies::CountReport report) override { result_->counts = std::move(report); }
   void report(api::NodeClasses classes) override { result_->classes = std::move(classes); }
   std::size_t node_rows() const override { return input_.options.max_node_rows; }
-  const scheduling::Overlay* expected_cluster() const override { return &outcome(); }
-  std::unique_ptr<strategies::Rehearsal> rehearse() const override;
+  const scheduling::WhatIf* expected_cluster() const override { return &outcome(); }
+  std::unique_ptr<strategies::WhatIfPlacement> try_placements() const override;
   void avoid_competitors(std::string_view key, strategies::Goal may) override;
   bool is_out_of_time(scheduling::PodIndex pod) override;
   bool is_pledged(std::string_view key, scheduling::NodeIndex node) const override;
@@ -122,12 +122,12 @@ class PlanBuilder final : public strategies::NominationSink {
   std::vector<api::ReasonCount> refusal_counts() const;
 
  private:
-  static constexpr std::size_t kMostDetails = 200;
+  static constexpr std::size_t kMaxDetails = 200;
   static constexpr std::size_t kMaxTimeWarnings = 10;  ///< about namespaces
   /// Sum of cost_of() over pods of one namespace that leave already and whose replacements hold a place.
   static constexpr std::size_t kMaxReservedCost = 10'000;
 
-  using Move = PodGroupTrial::Move;
+  using Move = PodGroupWhatIf::Move;
   using SoftTaints = std::vector<scheduling::SoftTaint>;
   struct Savepoint {
     CycleLimits limits;
@@ -175,7 +175,7 @@ class PlanBuilder final : public strategies::NominationSink {
   void take_off_removed(scheduling::NodeIndex node);
   bool may_reserve(scheduling::PodIndex pod);
   /// The same, but never a node that somebody is about to remove.
-  strategies::Goal spare_removed(const strategies::Goal& goal) const;
+  strategies::Goal sparing_removed(const strategies::Goal& goal) const;
   Placement relocate(scheduling::PodIndex pod, const strategies::Goal& goal = {});
   TargetChoice target_choice(scheduling::PodIndex pod) const;
   bool avoids(scheduling::NodeIndex competitor);
@@ -193,7 +193,7 @@ class PlanBuilder final : public strategies::NominationSink {
   std::string words_of(scheduling::PodIndex pod, const scheduling::Refusal& refusal,
                        const std::function<std::string()>& details);
   std::string why_no_placement(scheduling::PodIndex pod, const strategies::Goal& goal) const;
-  strategies::NominationResult refuse_group_member(scheduling::PodIndex pod, const PodGroupTrial::Reason& why);
+  strategies::NominationResult refuse_group_member(scheduling::PodIndex pod, const PodGroupWhatIf::Reason& why);
   void count_refusal(std::string_view reason);
   bool shows_refusals() const { return plan_.refusals.size() < input_.options.max_refusals; }
   /// Policy of the placement hint for that move; "": it gets none.
@@ -206,9 +206,9 @@ class PlanBuilder final : public strategies::NominationSink {
   const std::unordered_set<scheduling::NodeIndex> nodes_;
   Plan& plan_;
   const scheduling::ClusterSnapshot& cluster_;
-  scheduling::Overlay overlay_;
+  scheduling::WhatIf what_if_;
   /// With Compatibility::kUpstream: where replacements are placed, which the strategies do not see.
-  std::optional<scheduling::Overlay> replacements_;
+  std::optional<scheduling::WhatIf> replacements_;
   std::span<const scheduling::PodIndex> together_;   ///< of the offer_whole() under way
   bool needs_no_node_ = false;                       ///< during offer_anyway()
   std::vector<scheduling::PodIndex> moved_;          ///< one for each of plan_.moves
@@ -225,12 +225,12 @@ class PlanBuilder final : public strategies::NominationSink {
   MigratingPods migrating_;
   PodGroups pod_groups_;
   /// What the first try found holds for the rest of the cycle: it only gets tighter.
-  std::map<const PodGroups::Members*, PodGroupTrial::Reason> refused_pod_groups_;
+  std::map<const PodGroups::Members*, PodGroupWhatIf::Reason> refused_pod_groups_;
   PodSet cooling_;
   std::unordered_set<std::string_view> forbidden_;
   std::unordered_set<scheduling::NodeIndex> removed_;  ///< nodes that somebody is about to remove
   std::map<std::string_view, std::int32_t> refused_;   ///< reasons are static text
-  std::size_t details_left_ = kMostDetails;            ///< refusals that may still be explained node by node
+  std::size_t details_left_ = kMaxDetails;             ///< refusals that may still be explained node by node
   StrategyResult* result_ = nullptr;
   std::optional<WholePlan> whole_;  ///< between begin_plan() and end_plan()
   std::int32_t wave_ = 0;           ///< of what is offered

@@ -23,16 +23,16 @@ namespace {
 using scheduling::NodeIndex;
 using strategies::RoundPhase;
 
-bool is_looked_at(const PlanSpec& spec, const api::Node& node) {
+bool is_in_scope(const PlanSpec& spec, const api::Node& node) {
   // A node that is about to be removed is left to whatever removes it. Upstream has no such rule.
-  return scheduling::is_looked_at(spec.node_selector, node) &&
+  return scheduling::is_in_scope(spec.node_selector, node) &&
          (spec.is_upstream() || scheduling::removal_of(node) == scheduling::NodeRemoval::kNone);
 }
 
-std::vector<NodeIndex> nodes_looked_at(const PlanInput& input) {
+std::vector<NodeIndex> nodes_in_scope(const PlanInput& input) {
   std::vector<NodeIndex> nodes;
   for (const NodeIndex node : input.cluster.nodes()) {
-    if (is_looked_at(input.spec, input.cluster.node(node))) nodes.push_back(node);
+    if (is_in_scope(input.spec, input.cluster.node(node))) nodes.push_back(node);
   }
   return nodes;
 }
@@ -43,7 +43,7 @@ void complete_classes(const PlanInput& input, StrategyResult& result) {
   classes.strategy = result.strategy;
   for (const NodeIndex node : input.cluster.nodes()) {
     const api::Node& object = input.cluster.node(node);
-    if (is_looked_at(input.spec, object)) continue;
+    if (is_in_scope(input.spec, object)) continue;
     ++classes.not_considered;
     if (classes.nodes.size() < input.options.max_node_rows)
       classes.nodes.push_back({object.meta.name, api::NodeClass::kNotConsidered, object.unschedulable,
@@ -62,12 +62,12 @@ std::string row_name_of(const strategies::StrategySpec& spec, const std::vector<
 }
 
 std::vector<NodeTaint> taints_of(const PlanBuilder& builder) {
-  const scheduling::Overlay& overlay = builder.overlay();
+  const scheduling::WhatIf& what_if = builder.what_if();
   std::vector<NodeTaint> taints;
-  for (const scheduling::SoftTaint& taint : overlay.soft_taints()) {
+  for (const scheduling::SoftTaint& taint : what_if.soft_taints()) {
     for (const NodeIndex node : taint.nodes)
       taints.push_back(
-          {overlay.base().node(node).meta.name, taint.key, taint.value, builder.asks_for(taint.key, node)});
+          {what_if.base().node(node).meta.name, taint.key, taint.value, builder.asks_for(taint.key, node)});
   }
   std::ranges::sort(taints);
   return taints;
@@ -187,13 +187,13 @@ void run_phase(strategies::StrategyPhase phase, const PlanInput& input, const st
   }
 }
 
-std::vector<NodeUtilization> utilization_of(const std::vector<NodeIndex>& nodes, const scheduling::Overlay& overlay) {
-  const scheduling::ClusterSnapshot& base = overlay.base();
+std::vector<NodeUtilization> utilization_of(const std::vector<NodeIndex>& nodes, const scheduling::WhatIf& what_if) {
+  const scheduling::ClusterSnapshot& base = what_if.base();
   const auto amount = [&](NodeIndex node, scheduling::ResourceIndex resource) {
     using api::Quantity;
     return NodeUtilization::Amount{Quantity::from_milli(base.allocatable().get(node, resource)),
                                    Quantity::from_milli(base.used().get(node, resource)),
-                                   Quantity::from_milli(overlay.used().get(node, resource))};
+                                   Quantity::from_milli(what_if.used().get(node, resource))};
   };
   std::vector<NodeUtilization> rows;
   rows.reserve(nodes.size());
@@ -220,15 +220,15 @@ std::optional<api::FieldError> reason_to_idle(const PlanInput& input, std::size_
 }  // namespace
 
 std::string why_not_looked_at(const PlanSpec& spec, const api::Node& node) {
-  if (is_looked_at(spec, node)) return {};
-  if (scheduling::is_looked_at(spec.node_selector, node)) return "it is about to be removed";
+  if (is_in_scope(spec, node)) return {};
+  if (scheduling::is_in_scope(spec.node_selector, node)) return "it is about to be removed";
   const bool is_selected = !spec.node_selector || spec.node_selector->matches(node.meta.labels);
   return is_selected ? "it is not ready" : "spec.nodeSelector does not select it";
 }
 
 Plan plan_cycle(const PlanInput& input) {
   Plan plan;
-  const std::vector<NodeIndex> nodes = nodes_looked_at(input);
+  const std::vector<NodeIndex> nodes = nodes_in_scope(input);
   plan.nodes = static_cast<std::int32_t>(nodes.size());
   for (const NodeIndex node : nodes) plan.pods += static_cast<std::int32_t>(input.cluster.pods_on(node).size());
 
@@ -245,7 +245,7 @@ Plan plan_cycle(const PlanInput& input) {
   if (const auto reason = reason_to_idle(input, nodes.size())) {
     plan.notes.push_back(*reason);
     plan.idle = reason->to_string();
-    plan.utilization = utilization_of(nodes, scheduling::Overlay(input.cluster));
+    plan.utilization = utilization_of(nodes, scheduling::WhatIf(input.cluster));
     return plan;
   }
 
@@ -258,7 +258,7 @@ Plan plan_cycle(const PlanInput& input) {
   PlanBuilder builder(input, evictability, nodes, plan);
   plan.strategies.reserve(input.spec.strategy_specs.runnable.size());
   strategies::MeasuredEntriesMemo entries;
-  const strategies::StrategyContext context{builder.overlay(),
+  const strategies::StrategyContext context{builder.what_if(),
                                             nodes,
                                             evictability,
                                             input.now,

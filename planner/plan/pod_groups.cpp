@@ -55,21 +55,21 @@ const PodGroups::Members* PodGroups::of(PodIndex pod) {
   return at == by_pod_.end() ? nullptr : at->second;
 }
 
-PodGroupTrial::PodGroupTrial(Inputs inputs, const scheduling::Overlay& overlay, const CycleLimits& limits_now,
-                             const scheduling::PdbBudgets& budgets_now)
-    : limits(limits_now), budgets(budgets_now), inputs_(inputs), overlay_(overlay) {}
+PodGroupWhatIf::PodGroupWhatIf(Inputs inputs, const scheduling::WhatIf& what_if, const CycleLimits& limits_now,
+                               const scheduling::PdbBudgets& budgets_now)
+    : limits(limits_now), budgets(budgets_now), inputs_(inputs), what_if_(what_if) {}
 
-bool PodGroupTrial::stays(std::string_view reason, const PodGroups::Members& pod_group, std::string why) {
+bool PodGroupWhatIf::stays(std::string_view reason, const PodGroups::Members& pod_group, std::string why) {
   refusal_ = {reason, fmt::format("PodGroup {} stays: {}", pod_group.name, why)};
   return false;
 }
 
-PodGroupTrial::Reason PodGroupTrial::too_large(const PodGroups::Members& pod_group) {
+PodGroupWhatIf::Reason PodGroupWhatIf::too_large(const PodGroups::Members& pod_group) {
   return {"GroupOverLimit", fmt::format("PodGroup {} stays: it has {} pods, and a group has at most {}", pod_group.name,
                                         pod_group.pods.size(), api::kMaxPodsOfPodGroup)};
 }
 
-bool PodGroupTrial::member_may_go(const PodGroups::Members& pod_group, PodIndex pod, const Kept& kept) {
+bool PodGroupWhatIf::member_may_go(const PodGroups::Members& pod_group, PodIndex pod, const KeepRule& kept) {
   const ClusterSnapshot& cluster = inputs_.cluster;
   const std::string& name = cluster.pod(pod).meta.name;
   const NodeIndex from = cluster.node_of(pod);
@@ -92,14 +92,14 @@ bool PodGroupTrial::member_may_go(const PodGroups::Members& pod_group, PodIndex 
   return true;
 }
 
-std::string PodGroupTrial::why_nowhere(const std::string& pod, const Placement& placement) const {
+std::string PodGroupWhatIf::why_nowhere(const std::string& pod, const Placement& placement) const {
   if (!placement.competing_node) return "no node has free capacity for " + pod + " once the others are placed";
   return fmt::format("the scheduler would put {} on {}, where that does not help", pod,
                      inputs_.cluster.node(*placement.competing_node).meta.name);
 }
 
 /// More than the policy lets leave at the same time would wait indefinitely.
-bool PodGroupTrial::within_in_flight(const PodGroups::Members& pod_group, const std::vector<PodIndex>& leaving) {
+bool PodGroupWhatIf::within_in_flight(const PodGroups::Members& pod_group, const std::vector<PodIndex>& leaving) {
   const api::InFlightLimits& in_flight = inputs_.in_flight;
   const auto check = [&](const char* field, const std::optional<api::IntOrPercent>& limit, std::int64_t count) {
     const auto most = absolute(limit);
@@ -115,34 +115,34 @@ bool PodGroupTrial::within_in_flight(const PodGroups::Members& pod_group, const 
          check("perNode", in_flight.per_node, on_one_node);
 }
 
-std::optional<std::vector<PodGroupTrial::Move>> PodGroupTrial::run(const PodGroups::Members& pod_group,
-                                                                   TargetPredictor predictor, const Kept& kept,
-                                                                   const GoalOf& goal_of) {
+std::optional<std::vector<PodGroupWhatIf::Move>> PodGroupWhatIf::run(const PodGroups::Members& pod_group,
+                                                                     TargetPredictor predictor, const KeepRule& kept,
+                                                                     const GoalOf& goal_of) {
   std::vector<PodIndex> leaving;
   for (const PodIndex pod : pod_group.pods) {
     const bool waits_for_a_node = inputs_.cluster.node_of(pod) == scheduling::kNoNode;
-    if (overlay_.is_moved(pod) && !waits_for_a_node) continue;  // has an unfinished Evacuation
+    if (what_if_.is_moved(pod) && !waits_for_a_node) continue;  // has an unfinished Evacuation
     if (!member_may_go(pod_group, pod, kept)) return std::nullopt;
     leaving.push_back(pod);
   }
   if (!within_in_flight(pod_group, leaving)) return std::nullopt;
-  for (const PodIndex pod : leaving) overlay_.move(pod, scheduling::kNoNode);
+  for (const PodIndex pod : leaving) what_if_.move(pod, scheduling::kNoNode);
   std::vector<Move> moves;
   for (const PodIndex pod : leaving) {
     const std::string& name = inputs_.cluster.pod(pod).meta.name;
-    if (const auto refusal = inputs_.evictability.refusal_before_eviction(pod, overlay_)) {
+    if (const auto refusal = inputs_.evictability.refusal_before_eviction(pod, what_if_)) {
       stays("GroupMemberStays", pod_group, name + ": " + refusal->message());
       return std::nullopt;
     }
     std::optional<NodeIndex> to;
     if (has_replacement(inputs_.cluster, pod)) {
-      const Placement placement = predictor.predict(overlay_, pod, goal_of(pod));
+      const Placement placement = predictor.predict(what_if_, pod, goal_of(pod));
       if (!placement.node) {
         stays("GroupDoesNotFit", pod_group, why_nowhere(name, placement));
         return std::nullopt;
       }
       to = placement.node;
-      overlay_.move(pod, *to);
+      what_if_.move(pod, *to);
     }
     moves.push_back({pod, to});
   }

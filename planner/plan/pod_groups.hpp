@@ -14,8 +14,8 @@
 #include "planner/plan/cycle_limits.hpp"
 #include "planner/plan/target.hpp"
 #include "planner/scheduling/evictability_rules.hpp"
-#include "planner/scheduling/overlay.hpp"
 #include "planner/scheduling/pdb_budget.hpp"
+#include "planner/scheduling/what_if.hpp"
 #include "planner/snapshot/cached_selector.hpp"
 #include "planner/snapshot/cluster_snapshot.hpp"
 
@@ -45,7 +45,7 @@ class PodGroups {
 };
 
 /// Tries a PodGroup on copies of a plan's state, which are the plan's next state if all can leave.
-class PodGroupTrial {
+class PodGroupWhatIf {
  public:
   struct Inputs {
     const scheduling::ClusterSnapshot& cluster;
@@ -63,16 +63,16 @@ class PodGroupTrial {
     std::string_view reason;  ///< static: GroupNotRunning, GroupMemberStays, GroupOverLimit, GroupDoesNotFit
     std::string message;
   };
-  using Kept = std::function<std::optional<scheduling::Refusal>(scheduling::PodIndex)>;
+  using KeepRule = std::function<std::optional<scheduling::Refusal>(scheduling::PodIndex)>;
   using GoalOf = std::function<strategies::Goal(scheduling::PodIndex)>;
 
-  PodGroupTrial(Inputs inputs, const scheduling::Overlay& overlay, const CycleLimits& limits,
-                const scheduling::PdbBudgets& budgets);
+  PodGroupWhatIf(Inputs inputs, const scheduling::WhatIf& what_if, const CycleLimits& limits,
+                 const scheduling::PdbBudgets& budgets);
 
   /// Members that leave already are skipped. nullopt: the PodGroup stays, see refusal(). Call it once; `predictor` is
   /// the plan's own, as it stands; `goal_of` says where a member has to be placed; an empty goal: anywhere.
-  std::optional<std::vector<Move>> run(const PodGroups::Members& pod_group, TargetPredictor predictor, const Kept& kept,
-                                       const GoalOf& goal_of);
+  std::optional<std::vector<Move>> run(const PodGroups::Members& pod_group, TargetPredictor predictor,
+                                       const KeepRule& kept, const GoalOf& goal_of);
   const Reason& refusal() const { return refusal_; }
   /// Of a PodGroup with more than api::kMaxPodsOfPodGroup pods, which admission would never let begin.
   static Reason too_large(const PodGroups::Members& pod_group);
@@ -81,13 +81,13 @@ class PodGroupTrial {
   scheduling::PdbBudgets budgets;
 
  private:
-  bool member_may_go(const PodGroups::Members& pod_group, scheduling::PodIndex pod, const Kept& kept);
+  bool member_may_go(const PodGroups::Members& pod_group, scheduling::PodIndex pod, const KeepRule& kept);
   bool within_in_flight(const PodGroups::Members& pod_group, const std::vector<scheduling::PodIndex>& leaving);
   std::string why_nowhere(const std::string& pod, const Placement& placement) const;
   bool stays(std::string_view reason, const PodGroups::Members& pod_group, std::string why);
 
   const Inputs inputs_;
-  scheduling::Overlay overlay_;
+  scheduling::WhatIf what_if_;
   Reason refusal_;
 };
 

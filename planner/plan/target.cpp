@@ -17,10 +17,10 @@ using scheduling::Preferences;
 using scheduling::ResourceScores;
 
 // Above Preferences::kComparedNodes nodes, so that a move stays cheap:
-constexpr std::size_t kMostTies = 32;         // nodes with as much free capacity as the best one that are looked at
-constexpr std::size_t kMostDoubtful = 100;    // nodes with more free capacity, but not the best otherwise
-constexpr std::size_t kMostCandidates = 100;  // nodes that are compared in full
-constexpr std::size_t kMostAvoided = 16;      // of those, nodes with a soft taint beside others
+constexpr std::size_t kMaxTies = 32;         // nodes with as much free capacity as the best one that are looked at
+constexpr std::size_t kMaxDoubtful = 100;    // nodes with more free capacity, but not the best otherwise
+constexpr std::size_t kMaxCandidates = 100;  // nodes that are compared in full
+constexpr std::size_t kMaxAvoided = 16;      // of those, nodes with a soft taint beside others
 
 /// memchr, because std::find looks at one byte after the other.
 const std::uint8_t* next_with(int score, const std::uint8_t* first, const std::uint8_t* last) {
@@ -122,14 +122,14 @@ class NodeChoice {
     std::vector<std::pair<NodeIndex, int>> doubtful;
     const auto look_at = [&](NodeIndex node, int score) {
       if (score < capacity) return false;
-      if (placement.node && helps(node) && rank(node) > rank(*placement.node)) return is_exact_ || ++ties < kMostTies;
+      if (placement.node && helps(node) && rank(node) > rank(*placement.node)) return is_exact_ || ++ties < kMaxTies;
       if (!preferences_.is_best(node)) {
         if (is_exact_ || score != capacity) doubtful.emplace_back(node, score);
-        return is_exact_ || doubtful.size() < kMostDoubtful;
+        return is_exact_ || doubtful.size() < kMaxDoubtful;
       }
       consider(node, placement);
       if (placement.node || placement.competing_node) capacity = score;
-      return capacity < 0 || is_exact_ || ++ties < kMostTies;
+      return capacity < 0 || is_exact_ || ++ties < kMaxTies;
     };
     if (is_exact_)
       for_each_by_capacity(ranking_, look_at);
@@ -183,9 +183,9 @@ class NodeChoice {
       for_each_by_capacity(ranking_, Collector(*this, pool, ranking_.score.size()));
       return among(pool);
     }
-    Collector open(*this, pool, kMostCandidates);
+    Collector open(*this, pool, kMaxCandidates);
     for_each_not_avoided(open);
-    Collector avoided(*this, pool, pool.nodes.empty() ? kMostCandidates : pool.nodes.size() + kMostAvoided);
+    Collector avoided(*this, pool, pool.nodes.empty() ? kMaxCandidates : pool.nodes.size() + kMaxAvoided);
     for_each_by_capacity(ranking_,
                          [&](NodeIndex node, int score) { return !preferences_.avoids(node) || avoided(node, score); });
     return among(pool);
@@ -221,7 +221,7 @@ class NodeChoice {
   const bool is_exact_;
 };
 
-std::shared_ptr<const scheduling::FitQuery> query_for(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+std::shared_ptr<const scheduling::FitQuery> query_for(const scheduling::WhatIf& cluster, scheduling::PodIndex pod,
                                                       scheduling::OldPod old_pod) {
   if (old_pod == scheduling::OldPod::kGone) return cluster.fit_query(pod, scheduling::FitLevel::kScheduler);
   return std::make_shared<const scheduling::FitQuery>(cluster, pod, scheduling::FitLevel::kScheduler, old_pod);
@@ -254,7 +254,7 @@ TargetPredictor::TargetPredictor(const scheduling::ClusterSnapshot& cluster, sch
       static_cast<std::size_t>(std::ranges::count_if(cluster.nodes(), is_open)) <= Preferences::kComparedNodes;
 }
 
-void TargetPredictor::look_at_soft_taints(const scheduling::Overlay& cluster) {
+void TargetPredictor::look_at_soft_taints(const scheduling::WhatIf& cluster) {
   const auto is_same = [](const scheduling::SoftTaint& a, const scheduling::SoftTaint& b) {
     return a.key == b.key && a.value == b.value && a.nodes == b.nodes;
   };
@@ -264,7 +264,7 @@ void TargetPredictor::look_at_soft_taints(const scheduling::Overlay& cluster) {
 }
 
 /// The node anew.
-void TargetPredictor::rank(Ranking& ranking, const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+void TargetPredictor::rank(Ranking& ranking, const scheduling::WhatIf& cluster, scheduling::PodIndex pod,
                            NodeIndex node) const {
   constexpr std::uint8_t kNoCapacity = ResourceScores::kNoCapacity;
   const auto set = [&](std::vector<std::uint8_t>& scores, Ranking::Counts& with_score, std::uint8_t score) {
@@ -277,9 +277,9 @@ void TargetPredictor::rank(Ranking& ranking, const scheduling::Overlay& cluster,
   if (!ranking.open.empty()) set(ranking.open, ranking.with_open, cluster.bears_soft_taint(node) ? kNoCapacity : now);
 }
 
-TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::Overlay& cluster, scheduling::PodIndex pod) {
+TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::WhatIf& cluster, scheduling::PodIndex pod) {
   const std::uint32_t set = cluster.base().request_set_of(pod);
-  if (rankings_.size() >= kMostRankings && !rankings_.contains(set)) rankings_.clear();
+  if (rankings_.size() >= kMaxRankings && !rankings_.contains(set)) rankings_.clear();
   look_at_soft_taints(cluster);
   const auto& changes = cluster.changes();
   Ranking& ranking = rankings_[set];
@@ -298,7 +298,7 @@ TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::Overlay&
   return ranking;
 }
 
-Placement TargetPredictor::predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+Placement TargetPredictor::predict(const scheduling::WhatIf& cluster, scheduling::PodIndex pod,
                                    const strategies::Goal& goal, scheduling::OldPod old_pod) {
   const Ranking& ranking = ranking_of(cluster, pod);
   const auto query = query_for(cluster, pod, old_pod);
@@ -310,7 +310,7 @@ Placement TargetPredictor::predict(const scheduling::Overlay& cluster, schedulin
   return choice.make();
 }
 
-std::optional<NodeIndex> TargetPredictor::predict_hinted(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+std::optional<NodeIndex> TargetPredictor::predict_hinted(const scheduling::WhatIf& cluster, scheduling::PodIndex pod,
                                                          const strategies::Goal& goal, scheduling::OldPod old_pod) {
   const auto query = query_for(cluster, pod, old_pod);
   const auto pool = small_pool(ranking_of(cluster, pod), *query);

@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "planner/scheduling/overlay.hpp"
 #include "planner/scheduling/predicates.hpp"
 #include "planner/scheduling/scoring/resource_scores.hpp"
+#include "planner/scheduling/what_if.hpp"
 #include "planner/strategies/strategy.hpp"
 
 namespace planning {
@@ -28,7 +28,7 @@ struct Placement {
 /// name. Keeps the nodes' free capacity scores for each set of requests and looks again only at nodes that changed, so
 /// asking costs about as much as the nodes that are tried, mostly few. Where more than Preferences::kComparedNodes
 /// nodes pass the filters the scheduler itself looks only at some of them; so does this, at those with the best free
-/// capacity. Scores: one byte for each node and set of requests, at most kMostRankings sets.
+/// capacity. Scores: one byte for each node and set of requests, at most kMaxRankings sets.
 class TargetPredictor {
  public:
   TargetPredictor(const scheduling::ClusterSnapshot& cluster, scheduling::NodeScoring scoring,
@@ -37,14 +37,14 @@ class TargetPredictor {
   /// With a `goal` the node is one that it accepts, and so are all that the scheduler likes as well; without, all nodes
   /// will do. REQUIRES: `cluster` is over the same snapshot, and always the same one (a copy of this object goes with a
   /// copy of the overlay); the pod is on no node, unless it stays.
-  Placement predict(const scheduling::Overlay& cluster, scheduling::PodIndex pod, const strategies::Goal& goal = {},
+  Placement predict(const scheduling::WhatIf& cluster, scheduling::PodIndex pod, const strategies::Goal& goal = {},
                     scheduling::OldPod old_pod = scheduling::OldPod::kGone);
 
   /// Where the replacement goes when its new pod prefers one node by name (a placement hint): of the nodes that `goal`
   /// accepts the one that the scheduler likes best by itself, if it then takes that one. nullopt: it would still take
   /// another, chance decides, or more nodes pass the filters than the scheduler is sure to look at. REQUIRES: as
   /// predict().
-  std::optional<scheduling::NodeIndex> predict_hinted(const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+  std::optional<scheduling::NodeIndex> predict_hinted(const scheduling::WhatIf& cluster, scheduling::PodIndex pod,
                                                       const strategies::Goal& goal,
                                                       scheduling::OldPod old_pod = scheduling::OldPod::kGone);
 
@@ -60,12 +60,12 @@ class TargetPredictor {
   };
 
  private:
-  static constexpr std::size_t kMostRankings = 1024;
+  static constexpr std::size_t kMaxRankings = 1024;
 
-  Ranking& ranking_of(const scheduling::Overlay& cluster, scheduling::PodIndex pod);
-  void rank(Ranking& ranking, const scheduling::Overlay& cluster, scheduling::PodIndex pod,
+  Ranking& ranking_of(const scheduling::WhatIf& cluster, scheduling::PodIndex pod);
+  void rank(Ranking& ranking, const scheduling::WhatIf& cluster, scheduling::PodIndex pod,
             scheduling::NodeIndex node) const;
-  void look_at_soft_taints(const scheduling::Overlay& cluster);
+  void look_at_soft_taints(const scheduling::WhatIf& cluster);
 
   scheduling::SchedulerRules rules_;
   scheduling::ResourceScores scores_;

@@ -30,7 +30,7 @@ constexpr std::string_view kReplacementText = "\xEF\xBF\xBD";
 }  // namespace
 
 char32_t take_character(std::string_view& text) {
-  constexpr std::array<char32_t, 4> kLeast = {0, 0x80, 0x800, 0x10000};
+  constexpr std::array<char32_t, 4> kMin = {0, 0x80, 0x800, 0x10000};
   const auto lead = static_cast<unsigned char>(text.front());
   text.remove_prefix(1);
   const std::size_t more = bytes_after(lead);
@@ -42,7 +42,7 @@ char32_t take_character(std::string_view& text) {
     if ((byte & 0xC0U) != 0x80) return kReplacement;
     code = (code << 6U) | (byte & 0x3FU);
   }
-  if (code < kLeast[more] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return kReplacement;
+  if (code < kMin[more] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return kReplacement;
   text.remove_prefix(more);
   return code;
 }

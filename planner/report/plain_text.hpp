@@ -7,12 +7,12 @@
 namespace reporting {
 
 /// Longest text that a report shows of one field, in bytes.
-inline constexpr std::size_t kLongestText = 1024;
+inline constexpr std::size_t kMaxText = 1024;
 
 /// Text of unknown origin as one line that any medium may show: what steers a terminal, a line or the direction of
 /// writing (C0 and C1 controls, U+2028, bidirectional and zero-width marks) becomes a space, bytes that are no UTF-8
 /// and noncharacters become U+FFFD, and what is longer than `limit` bytes is cut at a character and ends in "…".
-std::string plain_text(std::string_view text, std::size_t limit = kLongestText);
+std::string plain_text(std::string_view text, std::size_t limit = kMaxText);
 
 /// The first character of UTF-8 `text`, which is taken off it; U+FFFD for a byte that begins none. REQUIRES: `text` is
 /// not empty.

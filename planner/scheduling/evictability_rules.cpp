@@ -47,17 +47,17 @@ std::vector<NodeIndex> candidate_nodes_of(const api::Evictability& spec, const C
   std::vector<NodeIndex> nodes;
   if (!spec.node_fit) return nodes;
   for (const NodeIndex node : cluster.nodes()) {
-    if (is_looked_at(spec.node_selector, cluster.node(node))) nodes.push_back(node);
+    if (is_in_scope(spec.node_selector, cluster.node(node))) nodes.push_back(node);
   }
   return nodes;
 }
 
 /// Why the nodes beside the pod's own are no candidates, where none of them is one.
-Misfits no_candidates(const Overlay& cluster, PodIndex pod) {
+Misfits no_candidates(const WhatIf& cluster, PodIndex pod) {
   Misfits misfits(cluster.base());
   for (const NodeIndex node : cluster.base().nodes()) {
     if (node == cluster.base().node_of(pod)) continue;
-    if (misfits.nodes() == kMostAsked) break;
+    if (misfits.nodes() == kMaxAsked) break;
     const bool is_ready = accepts_pods(cluster.base().node(node));
     misfits.add(node, is_ready ? Refusal{"NotSelected", "evictability.nodeSelector does not select the node"}
                                : Refusal{"NodeNotReady", "the node is not ready"});
@@ -166,7 +166,7 @@ std::optional<Refusal> EvictabilityRules::refusal(PodIndex pod) const {
   return first_objection(kEvictabilityRules, candidate);
 }
 
-std::optional<Refusal> EvictabilityRules::refusal_before_eviction(PodIndex pod, const Overlay& cluster) const {
+std::optional<Refusal> EvictabilityRules::refusal_before_eviction(PodIndex pod, const WhatIf& cluster) const {
   if (spec_->node_fit && !fits_another_node(pod, cluster)) {
     const bool counts_own = std::ranges::binary_search(candidate_nodes_, cluster.node_of(pod));
     const auto others = static_cast<std::int64_t>(candidate_nodes_.size()) - (counts_own ? 1 : 0);
@@ -177,7 +177,7 @@ std::optional<Refusal> EvictabilityRules::refusal_before_eviction(PodIndex pod, 
 }
 
 /// Nodes that are none of the candidates are asked only where there are no others.
-std::string EvictabilityRules::explain(const Refusal& refusal, PodIndex pod, const Overlay& cluster) const {
+std::string EvictabilityRules::explain(const Refusal& refusal, PodIndex pod, const WhatIf& cluster) const {
   std::string text = refusal.message();
   if (refusal.reason != kNoOtherNodeFits) return text;
   const auto is_candidate = [&](NodeIndex node) { return std::ranges::binary_search(candidate_nodes_, node); };
@@ -196,7 +196,7 @@ std::optional<Refusal> EvictabilityRules::refusal_by_namespace(PodIndex pod) con
                  cluster_->pod(pod).meta.ns};
 }
 
-bool EvictabilityRules::fits_another_node(PodIndex pod, const Overlay& cluster) const {
+bool EvictabilityRules::fits_another_node(PodIndex pod, const WhatIf& cluster) const {
   const auto found = find_other_node(cluster, pod, candidate_nodes_, fit_level(), last_fit_);
   last_fit_ = found.value_or(last_fit_);
   return found.has_value();

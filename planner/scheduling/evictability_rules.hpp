@@ -10,9 +10,9 @@
 
 #include "api/descheduler_policy.hpp"
 #include "api/json/field_path.hpp"
-#include "planner/scheduling/overlay.hpp"
 #include "planner/scheduling/predicates.hpp"
 #include "planner/scheduling/refusal.hpp"
+#include "planner/scheduling/what_if.hpp"
 
 namespace scheduling {
 
@@ -30,10 +30,10 @@ class EvictabilityRules {
   std::optional<Refusal> refusal(PodIndex pod) const;
   /// Upstream's PreEvictionFilter: somewhere else to go (nodeFit) and the namespace's labels. `cluster` is the cluster
   /// as it would be by now; it must be over the same snapshot.
-  std::optional<Refusal> refusal_before_eviction(PodIndex pod, const Overlay& cluster) const;
+  std::optional<Refusal> refusal_before_eviction(PodIndex pod, const WhatIf& cluster) const;
 
   /// message(), and of NoOtherNodeFits why, node by node.
-  std::string explain(const Refusal& refusal, PodIndex pod, const Overlay& cluster) const;
+  std::string explain(const Refusal& refusal, PodIndex pod, const WhatIf& cluster) const;
 
   /// Of these, what does not depend on where other pods are: the namespace's labels.
   std::optional<Refusal> refusal_by_namespace(PodIndex pod) const;
@@ -53,7 +53,7 @@ class EvictabilityRules {
   FitLevel fit_level() const;
 
  private:
-  bool fits_another_node(PodIndex pod, const Overlay& cluster) const;
+  bool fits_another_node(PodIndex pod, const WhatIf& cluster) const;
 
   const api::Evictability* spec_;
   const ClusterSnapshot* cluster_;

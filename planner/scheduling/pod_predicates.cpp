@@ -22,9 +22,9 @@ bool counts_every_node(const api::TopologySpreadConstraint& constraint, const ap
 
 }  // namespace
 
-void for_each_covered(const PodAffinityTerm& term, PodIndex owner, const Overlay& overlay,
+void for_each_covered(const PodAffinityTerm& term, PodIndex owner, const WhatIf& what_if,
                       const std::function<void(PodIndex)>& each) {
-  for (const PodIndex pod : overlay.selector_cache().covered_by(term, owner)) {
+  for (const PodIndex pod : what_if.selector_cache().covered_by(term, owner)) {
     if (pod != owner) each(pod);
   }
 }
@@ -108,7 +108,7 @@ void FitQuery::find_affinity() {
   for (WantedDomains& wanted : wanted_) wanted.open.assign(wanted.open.size(), true);
 }
 
-PatchyTopologies patchy_topologies(const api::Pod& pod, bool schedule_anyway, const Overlay& cluster) {
+PatchyTopologies patchy_topologies(const api::Pod& pod, bool schedule_anyway, const WhatIf& cluster) {
   PatchyTopologies patchy;
   for (const api::TopologySpreadConstraint& constraint : pod.topology_spread) {
     if (constraint.schedule_anyway != schedule_anyway) continue;

@@ -6,7 +6,7 @@
 
 namespace scheduling {
 
-FitQuery::FitQuery(const Overlay& cluster, PodIndex pod, FitLevel level, OldPod old_pod)
+FitQuery::FitQuery(const WhatIf& cluster, PodIndex pod, FitLevel level, OldPod old_pod)
     : cluster_(&cluster), pod_(pod), old_pod_(old_pod) {
   if (level == FitLevel::kScheduler) {  // the rules of the other level look at one node at a time
     find_own_anti_affinity();
@@ -20,7 +20,7 @@ FitQuery::FitQuery(const Overlay& cluster, PodIndex pod, FitLevel level, OldPod 
 }
 
 void FitQuery::choose_rules(FitLevel level) {
-  static_assert(kBasicPredicates.size() <= kMostRules && kSchedulerRules.size() <= kMostRules);
+  static_assert(kBasicPredicates.size() <= kMaxRules && kSchedulerRules.size() <= kMaxRules);
   if (level == FitLevel::kBasic) {
     for (const Predicate refuse : kBasicPredicates) rules_[rule_count_++] = refuse;
     return;
@@ -51,11 +51,11 @@ bool FitQuery::fits_beside_room_and_spread(NodeIndex node) const {
   });
 }
 
-std::optional<Refusal> first_refusal(const Overlay& cluster, PodIndex pod, NodeIndex node, FitLevel level) {
+std::optional<Refusal> first_refusal(const WhatIf& cluster, PodIndex pod, NodeIndex node, FitLevel level) {
   return FitQuery(cluster, pod, level).refusal(node);
 }
 
-std::optional<std::size_t> find_other_node(const Overlay& cluster, PodIndex pod, std::span<const NodeIndex> nodes,
+std::optional<std::size_t> find_other_node(const WhatIf& cluster, PodIndex pod, std::span<const NodeIndex> nodes,
                                            FitLevel level, std::size_t first) {
   const auto query = cluster.fit_query(pod, level);
   const NodeIndex here = cluster.node_of(pod);
@@ -85,17 +85,17 @@ std::string Misfits::text() const {
   std::vector<Group> sorted = groups_;
   std::ranges::stable_sort(sorted, std::ranges::greater{}, &Group::count);
   std::string text;
-  for (std::size_t i = 0; i < std::min(sorted.size(), kMostNamed); ++i) {
+  for (std::size_t i = 0; i < std::min(sorted.size(), kMaxNamed); ++i) {
     const Group& group = sorted[i];
     const std::string more = group.count > 1 ? fmt::format(" and {} more", group.count - 1) : "";
     text += fmt::format("{}{} of {} nodes: {} ({}{})", i == 0 ? "" : "; ", group.count, nodes_, group.refusal.message(),
                         cluster_.node(group.node).meta.name, more);
   }
-  if (sorted.size() > kMostNamed) text += fmt::format("; and {} other reasons", sorted.size() - kMostNamed);
+  if (sorted.size() > kMaxNamed) text += fmt::format("; and {} other reasons", sorted.size() - kMaxNamed);
   return text;
 }
 
-Misfits misfits_of(const Overlay& cluster, PodIndex pod, FitLevel level,
+Misfits misfits_of(const WhatIf& cluster, PodIndex pod, FitLevel level,
                    const std::function<bool(NodeIndex node)>& is_asked) {
   Misfits misfits(cluster.base());
   const auto query = cluster.fit_query(pod, level);
@@ -105,7 +105,7 @@ Misfits misfits_of(const Overlay& cluster, PodIndex pod, FitLevel level,
     if (!refusal) refusal = query->refusal(node);
     if (!refusal) return Misfits(cluster.base());
     misfits.add(node, *refusal);
-    if (misfits.nodes() == kMostAsked) break;
+    if (misfits.nodes() == kMaxAsked) break;
   }
   return misfits;
 }

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "planner/scheduling/overlay.hpp"
 #include "planner/scheduling/refusal.hpp"
+#include "planner/scheduling/what_if.hpp"
 #include "planner/snapshot/matching.hpp"
 
 namespace scheduling {
@@ -28,7 +28,7 @@ enum class FitLevel {
 enum class OldPod { kGone, kStays };
 
 /// Calls `each` with the active pods, `owner` left out, that its term speaks about.
-void for_each_covered(const api::PodAffinityTerm& term, PodIndex owner, const Overlay& cluster,
+void for_each_covered(const api::PodAffinityTerm& term, PodIndex owner, const WhatIf& cluster,
                       const std::function<void(PodIndex)>& each);
 
 /// The constraint of `pod` counts pods on this node: nodeAffinityPolicy and nodeTaintsPolicy.
@@ -37,18 +37,18 @@ bool is_counted_node(const api::TopologySpreadConstraint& constraint, const api:
 /// The topologies of a pod's spread constraints, hard or soft ones, that some node has no part in. kube-scheduler
 /// leaves a node that lacks one of them out of the counts of all.
 using PatchyTopologies = std::vector<const Topology*>;
-PatchyTopologies patchy_topologies(const api::Pod& pod, bool schedule_anyway, const Overlay& cluster);
+PatchyTopologies patchy_topologies(const api::Pod& pod, bool schedule_anyway, const WhatIf& cluster);
 bool has_all(const PatchyTopologies& topologies, NodeIndex node);
 
 class FitQuery;
 using Predicate = std::optional<Refusal> (*)(const FitQuery& query, NodeIndex node);
 
 /// Where one pod could run. Works out once what all nodes share, then judges node by node.
-/// Sees the overlay as it was when the query was made: make another one after a move (Overlay::fit_query does). The pod
+/// Sees the overlay as it was when the query was made: make another one after a move (WhatIf::fit_query does). The pod
 /// itself never stands in its own way at kScheduler, unless it stays; at kBasic only where upstream says so.
 class FitQuery {
  public:
-  FitQuery(const Overlay& cluster, PodIndex pod, FitLevel level, OldPod old_pod = OldPod::kGone);
+  FitQuery(const WhatIf& cluster, PodIndex pod, FitLevel level, OldPod old_pod = OldPod::kGone);
 
   /// The first rule that objects, in the order of the level's list; nullopt: the pod fits.
   std::optional<Refusal> refusal(NodeIndex node) const;
@@ -59,7 +59,7 @@ class FitQuery {
   /// constraints.
   bool fits_beside_room_and_spread(NodeIndex node) const;
 
-  const Overlay& cluster() const { return *cluster_; }
+  const WhatIf& cluster() const { return *cluster_; }
   const ClusterSnapshot& base() const { return cluster_->base(); }
   PodIndex index() const { return pod_; }
   const api::Pod& pod() const { return base().pod(pod_); }
@@ -121,12 +121,12 @@ class FitQuery {
 
   void choose_rules(FitLevel level);
 
-  static constexpr std::size_t kMostRules = 13;
+  static constexpr std::size_t kMaxRules = 13;
 
-  const Overlay* cluster_;
+  const WhatIf* cluster_;
   PodIndex pod_;
   OldPod old_pod_;
-  std::array<Predicate, kMostRules> rules_{};  ///< those that concern the pod, in their order
+  std::array<Predicate, kMaxRules> rules_{};  ///< those that concern the pod, in their order
   std::size_t rule_count_ = 0;
   std::vector<WaitingClaim> waiting_;
   std::vector<Attachment> attachments_;
@@ -198,10 +198,10 @@ inline constexpr std::array<SchedulerRule, 13> kSchedulerRules = {{
 }};
 
 /// One pod, one node.
-std::optional<Refusal> first_refusal(const Overlay& cluster, PodIndex pod, NodeIndex node, FitLevel level);
+std::optional<Refusal> first_refusal(const WhatIf& cluster, PodIndex pod, NodeIndex node, FitLevel level);
 /// Position in `nodes` of one that the pod fits, its present node left out: the first from position `first` on, round
 /// the end.
-std::optional<std::size_t> find_other_node(const Overlay& cluster, PodIndex pod, std::span<const NodeIndex> nodes,
+std::optional<std::size_t> find_other_node(const WhatIf& cluster, PodIndex pod, std::span<const NodeIndex> nodes,
                                            FitLevel level, std::size_t first = 0);
 
 /// Why a pod fits on none of some nodes, by rule. Keeps the views of the refusals: use it while the snapshot lives.
@@ -218,12 +218,12 @@ class Misfits {
     std::size_t count = 0;
   };
   const Group& largest() const;
-  /// "2 of 3 nodes: the pod does not tolerate the taint gpu (n-1 and 1 more); 1 of 3 nodes: …"; at most kMostNamed
+  /// "2 of 3 nodes: the pod does not tolerate the taint gpu (n-1 and 1 more); 1 of 3 nodes: …"; at most kMaxNamed
   /// rules. "" without nodes.
   std::string text() const;
 
  private:
-  static constexpr std::size_t kMostNamed = 3;
+  static constexpr std::size_t kMaxNamed = 3;
 
   const ClusterSnapshot& cluster_;
   std::vector<Group> groups_;  ///< by reason and subject
@@ -231,10 +231,10 @@ class Misfits {
 };
 
 /// Why the pod fits on none of the nodes that `is_asked` accepts, its own left out; a rule about anything but requests
-/// is named before the free capacity. Asks at most kMostAsked nodes. No nodes: none is asked, or one of them takes the
+/// is named before the free capacity. Asks at most kMaxAsked nodes. No nodes: none is asked, or one of them takes the
 /// pod.
-inline constexpr std::size_t kMostAsked = 1000;
-Misfits misfits_of(const Overlay& cluster, PodIndex pod, FitLevel level,
+inline constexpr std::size_t kMaxAsked = 1000;
+Misfits misfits_of(const WhatIf& cluster, PodIndex pod, FitLevel level,
                    const std::function<bool(NodeIndex node)>& is_asked);
 
 }  // namespace scheduling

@@ -65,8 +65,8 @@ class ClusterSnapshot {
   ClusterSnapshot(const ClusterSnapshot&) = delete;
   ClusterSnapshot& operator=(const ClusterSnapshot&) = delete;
 
-  // --- the next instant, in place (see SnapshotKeeper). Not while somebody reads; what was derived from the snapshot
-  // (an Overlay, numbers of pods) ends with it. Afterwards it equals one that is made again from the newest objects,
+  // --- the next instant, in place (see SnapshotCache). Not while somebody reads; what was derived from the snapshot
+  // (an WhatIf, numbers of pods) ends with it. Afterwards it equals one that is made again from the newest objects,
   // pods in the same order, but for the numbers themselves, and keeps no older object alive.
   /// Any changes of pods. Each costs some look-ups; now and then all pods get new numbers. So many that all anew costs
   /// less are taken so.

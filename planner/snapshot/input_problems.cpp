@@ -65,15 +65,15 @@ bool has_strange(const api::ResourceList& list) {
   return std::ranges::any_of(list, [](const auto& entry) { return is_strange(entry.second); });
 }
 
-void tell_strange(const std::string& object, const std::string& path, const api::ResourceList& list, Side side,
-                  Quantities quantities, InputProblems& problems) {
+void report_strange(const std::string& object, const std::string& path, const api::ResourceList& list, Side side,
+                    Quantities quantities, InputProblems& problems) {
   for (const auto& [name, quantity] : list) {
     if (is_strange(quantity))
       problems.add({object, fmt::format("{}.{}", path, name), words_for(quantity, side, quantities)});
   }
 }
 
-void tell_unread(const std::string& object, const api::UnreadFields& unread, InputProblems& problems) {
+void report_unread(const std::string& object, const api::UnreadFields& unread, InputProblems& problems) {
   if (!unread) return;
   for (const api::UnreadField& field : *unread) {
     problems.add({object, field.path,
@@ -81,7 +81,7 @@ void tell_unread(const std::string& object, const api::UnreadFields& unread, Inp
   }
 }
 
-void tell_about_node(const api::Node& node, InputProblems& problems) {
+void report_node(const api::Node& node, InputProblems& problems) {
   const std::string object = "Node " + node.meta.name;
   if (node.allocatable.empty()) {
     problems.add({object, "status.allocatable", "is not there: no pod fits on the node"});
@@ -99,7 +99,7 @@ Quantities quantities_of(api::Compatibility compatibility) {
 
 void InputProblems::add(InputProblem problem) {
   ++total_;
-  if (rows_.size() < kMost) rows_.push_back(std::move(problem));
+  if (rows_.size() < kMax) rows_.push_back(std::move(problem));
 }
 
 bool has_strange_quantities(const api::Pod& pod) {
@@ -112,9 +112,9 @@ std::shared_ptr<const api::Pod> with_sound_quantities(std::shared_ptr<const api:
                                                       InputProblems& problems) {
   if (!has_strange_quantities(*pod)) return pod;
   const std::string object = "Pod " + pod->meta.key().to_string();
-  tell_unread(object, pod->unread, problems);
+  report_unread(object, pod->unread, problems);
   for_each_pod_list(*pod, [&](const auto& path, const api::ResourceList& list) {
-    if (has_strange(list)) tell_strange(object, path(), list, Side::kPod, quantities, problems);
+    if (has_strange(list)) report_strange(object, path(), list, Side::kPod, quantities, problems);
   });
   if (quantities == Quantities::kAsWritten) return pod;
   api::Pod fixed = *pod;
@@ -124,7 +124,7 @@ std::shared_ptr<const api::Pod> with_sound_quantities(std::shared_ptr<const api:
   return std::make_shared<const api::Pod>(std::move(fixed));
 }
 
-void tell_oversized(const api::Pod& pod, InputProblems& problems) {
+void report_oversized(const api::Pod& pod, InputProblems& problems) {
   if (pod.oversized.empty()) return;
   const bool is_of_all = pod.oversized == api::kTermsOfNamespace;
   const std::string what = is_of_all
@@ -137,14 +137,14 @@ void tell_oversized(const api::Pod& pod, InputProblems& problems) {
 
 std::shared_ptr<const api::Node> with_sound_quantities(std::shared_ptr<const api::Node> node, Quantities quantities,
                                                        InputProblems& problems) {
-  tell_about_node(*node, problems);
+  report_node(*node, problems);
   const std::string object = "Node " + node->meta.name;
-  tell_unread(object, node->unread, problems);
+  report_unread(object, node->unread, problems);
   bool strange = false;
   for_each_node_list(*node, [&](const auto& path, const api::ResourceList& list) {
     if (!has_strange(list)) return;
     strange = true;
-    tell_strange(object, path(), list, Side::kNode, quantities, problems);
+    report_strange(object, path(), list, Side::kNode, quantities, problems);
   });
   if (!strange || quantities == Quantities::kAsWritten) return node;
   api::Node fixed = *node;
@@ -164,9 +164,9 @@ void find_owner_cycles(const std::vector<std::shared_ptr<const api::Workload>>& 
   };
   for (const auto& workload : workloads) {
     // A walk of as many steps as there are workloads would be square: real chains have two.
-    constexpr int kLongestChain = 16;
+    constexpr int kMaxChain = 16;
     const api::Workload* at = owner_of(*workload);
-    for (int steps = 0; at != nullptr && at != workload.get() && steps < kLongestChain; ++steps) at = owner_of(*at);
+    for (int steps = 0; at != nullptr && at != workload.get() && steps < kMaxChain; ++steps) at = owner_of(*at);
     if (at != workload.get()) continue;
     problems.add(
         {fmt::format("{} {}", workload->kind.empty() ? "Job" : workload->kind, workload->meta.key().to_string()),

@@ -32,10 +32,10 @@ struct InputProblem {
   friend bool operator==(const InputProblem&, const InputProblem&) = default;
 };
 
-/// Keeps the first kMost, counts all.
+/// Keeps the first kMax, counts all.
 class InputProblems {
  public:
-  static constexpr std::size_t kMost = 100;
+  static constexpr std::size_t kMax = 100;
   void add(InputProblem problem);
   const std::vector<InputProblem>& rows() const { return rows_; }
   std::int64_t total() const { return total_; }
@@ -57,7 +57,7 @@ std::shared_ptr<const api::Node> with_sound_quantities(std::shared_ptr<const api
 /// True if with_sound_quantities() would have something to tell.
 bool has_strange_quantities(const api::Pod& pod);
 /// Adds a problem if the pod is Pod::oversized.
-void tell_oversized(const api::Pod& pod, InputProblems& problems);
+void report_oversized(const api::Pod& pod, InputProblems& problems);
 
 /// Workloads and pods that own themselves, by whatever detour. Nobody follows owners further than the first, so this is
 /// for the record only.

@@ -41,7 +41,7 @@ bool accepts_pods(const api::Node& node) {
   });
 }
 
-bool is_looked_at(const std::optional<api::LabelSelector>& selector, const api::Node& node) {
+bool is_in_scope(const std::optional<api::LabelSelector>& selector, const api::Node& node) {
   return (!selector || selector->matches(node.meta.labels)) && accepts_pods(node);
 }
 

@@ -15,7 +15,7 @@ namespace scheduling {
 bool accepts_pods(const api::Node& node);
 
 /// Is it among the nodes that a selector chooses, and does it accept pods? No selector chooses all.
-bool is_looked_at(const std::optional<api::LabelSelector>& selector, const api::Node& node);
+bool is_in_scope(const std::optional<api::LabelSelector>& selector, const api::Node& node);
 
 /// Containers or sidecars of the pod ask for ports of the node.
 bool asks_for_host_ports(const api::Pod& pod);

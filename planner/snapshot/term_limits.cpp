@@ -133,9 +133,9 @@ void ClusterSnapshot::Update::heed_terms_of(PodIndex pod, std::shared_ptr<const 
   renew(pod, std::move(given));
 }
 
-void ClusterSnapshot::Update::tell_crowded() const {
+void ClusterSnapshot::Update::report_crowded() const {
   for (const auto& pod : cluster_.crowded_) {
-    if (const auto known = find(pod->meta)) tell_oversized(*cluster_.pods_[*known].object, cluster_.problems_);
+    if (const auto known = find(pod->meta)) report_oversized(*cluster_.pods_[*known].object, cluster_.problems_);
   }
 }
 

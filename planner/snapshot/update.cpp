@@ -113,7 +113,7 @@ void ClusterSnapshot::Update::finish() {
   nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
   for (const NodeIndex node : nodes_) sum_up(node);
   if (std::exchange(namespaces_due_, false)) derive_namespaces();
-  if (problems_due_) tell_problems();
+  if (problems_due_) report_problems();
   if (is_sparse()) spread();
 }
 
@@ -325,19 +325,19 @@ void ClusterSnapshot::Update::sum_up(NodeIndex node) {
   }
 }
 
-void ClusterSnapshot::Update::tell_problems() {
+void ClusterSnapshot::Update::report_problems() {
   cluster_.problems_ = cluster_.node_problems_;
   cluster_.fixed_ = cluster_.nodes_ != cluster_.given_nodes_;
   for (const auto& pod : cluster_.strange_) {
     const auto sound = with_sound_quantities(pod, cluster_.quantities_, cluster_.problems_);
     cluster_.fixed_ = cluster_.fixed_ || sound != pod;
-    tell_oversized(api::has_too_long_lists(*pod) ? *limited(*pod) : *pod, cluster_.problems_);
+    report_oversized(api::has_too_long_lists(*pod) ? *limited(*pod) : *pod, cluster_.problems_);
     const std::string& node = pod->node_name.value;
     if (!is_lost(*pod, cluster_.find_node(node).value_or(kNoNode))) continue;
     cluster_.problems_.add({"Pod " + pod->meta.key().to_string(), "spec.nodeName",
                             "names the node \"" + node + "\", which does not exist: the pod is left alone"});
   }
-  tell_crowded();
+  report_crowded();
   find_owner_cycles(cluster_.workloads_, cluster_.problems_);
 }
 

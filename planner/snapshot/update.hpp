@@ -58,7 +58,7 @@ class ClusterSnapshot::Update {
   void strike_from_owners(const PodEntry& entry);
   void touch(const PodEntry& entry);
   void sum_up(NodeIndex node);
-  void tell_problems();
+  void report_problems();
 
   // Their numbers (numbering.cpp).
   std::vector<NewPod> those_that_stay();
@@ -102,7 +102,7 @@ class ClusterSnapshot::Update {
   // Bounds on affinity terms (term_limits.cpp).
   void count_terms(const PodEntry& entry, int by);
   void limit_terms();
-  void tell_crowded() const;
+  void report_crowded() const;
   struct WithTerms;
   std::vector<WithTerms> pods_with_terms() const;
   std::set<std::size_t> uses_beyond_bounds(std::span<const WithTerms> pods, std::span<std::size_t> use_of) const;

@@ -47,12 +47,12 @@ std::optional<scheduling::Refusal> why_not_looked_at(const StrategyContext& cont
   return Refusal{"NotSelected", "spec.nodeSelector does not select the node"};
 }
 
-std::string why_on_none_of(const StrategyContext& context, const scheduling::Overlay& cluster, PodIndex pod,
+std::string why_on_none_of(const StrategyContext& context, const scheduling::WhatIf& cluster, PodIndex pod,
                            const Goal& is_better) {
   scheduling::Misfits misfits(cluster.base());
   const auto query = cluster.fit_query(pod, context.evictability.fit_level());
   for (const NodeIndex node : cluster.base().nodes()) {
-    if (misfits.nodes() == scheduling::kMostAsked) break;
+    if (misfits.nodes() == scheduling::kMaxAsked) break;
     if (node == cluster.base().node_of(pod) || !is_better(node)) continue;
     auto refusal = why_not_looked_at(context, node);
     if (!refusal) refusal = query->refusal_beside_room(node);

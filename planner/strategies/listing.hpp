@@ -38,7 +38,7 @@ bool may_leave(const StrategyContext& context, NominationSink& sink, PodIndex po
 std::optional<scheduling::Refusal> why_not_looked_at(const StrategyContext& context, NodeIndex node);
 /// Why the pod fits on none of the nodes that `is_better` accepts, by rule; nodes that the policy does not look at are
 /// among them, its own is not. `cluster`: where pods are by then. "": there is no such node, or one takes the pod.
-std::string why_on_none_of(const StrategyContext& context, const scheduling::Overlay& cluster, PodIndex pod,
+std::string why_on_none_of(const StrategyContext& context, const scheduling::WhatIf& cluster, PodIndex pod,
                            const Goal& is_better);
 
 /// The placement that the sink predicts for the pod after it accepted it; nullopt: it does not predict.

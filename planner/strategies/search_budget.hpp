@@ -40,9 +40,9 @@ class SearchBudget {
 };
 
 /// Numbers that look random and are the same for the same seed (SplitMix64).
-class Chance {
+class Rng {
  public:
-  explicit Chance(std::uint64_t seed) : state_(seed) {}
+  explicit Rng(std::uint64_t seed) : state_(seed) {}
   std::uint64_t next() {
     std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;

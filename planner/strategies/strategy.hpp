@@ -15,8 +15,8 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "planner/scheduling/evictability_rules.hpp"
-#include "planner/scheduling/overlay.hpp"
 #include "planner/scheduling/scoring/scheduler_rules.hpp"
+#include "planner/scheduling/what_if.hpp"
 #include "planner/snapshot/measured_usage.hpp"
 #include "planner/strategies/lifetime/restart_history.hpp"
 #include "planner/strategies/search_budget.hpp"
@@ -46,19 +46,19 @@ using Goal = std::function<bool(NodeIndex node)>;
 
 /// A cluster of its own on which moves are tried, with the same foresight as the sink that made it: what it says of
 /// moves in one order holds for offers in that order.
-class Rehearsal {
+class WhatIfPlacement {
  public:
-  virtual ~Rehearsal() = default;
-  virtual const scheduling::Overlay& cluster() const = 0;
+  virtual ~WhatIfPlacement() = default;
+  virtual const scheduling::WhatIf& cluster() const = 0;
   /// Moves the pod to where its replacement is expected, if `goal` accepts that, and says where. nullopt: nothing
   /// happened.
   virtual std::optional<NodeIndex> relocate(PodIndex pod, const Goal& goal) = 0;
   /// Takes that back.
   virtual void restore(PodIndex pod) = 0;
   /// Another one like this one, for the same thread.
-  virtual std::unique_ptr<Rehearsal> fork() const = 0;
+  virtual std::unique_ptr<WhatIfPlacement> fork() const = 0;
   /// The same for any other thread.
-  virtual std::unique_ptr<Rehearsal> detach() const = 0;
+  virtual std::unique_ptr<WhatIfPlacement> detach() const = 0;
   /// As NominationSink::avoid().
   virtual void avoid(std::string_view key, std::span<const NodeIndex> nodes) = 0;
 };
@@ -163,9 +163,9 @@ class NominationSink {
   virtual std::size_t node_rows() const { return 0; }
   /// The cluster once everything that was accepted is done and every replacement runs where it is expected; nullptr:
   /// the sink predicts nothing.
-  virtual const scheduling::Overlay* expected_cluster() const { return nullptr; }
+  virtual const scheduling::WhatIf* expected_cluster() const { return nullptr; }
   /// From the cluster as it is now; nullptr: the sink predicts nothing.
-  virtual std::unique_ptr<Rehearsal> rehearse() const { return nullptr; }
+  virtual std::unique_ptr<WhatIfPlacement> try_placements() const { return nullptr; }
   /// The same as the need arises, until the next call or the end of the strategy: where the scheduler would put a
   /// replacement on a node that does not help, and `may` says yes to that node, it is avoided and the offer judged
   /// anew. Never a node that an accepted replacement goes to.
@@ -212,7 +212,7 @@ struct RoundRules {
 struct StrategyContext {
   /// The cluster as it would be after everything accepted so far, this strategy's own offers included if the sink moves
   /// them. Pods that are leaving already are off their nodes.
-  const scheduling::Overlay& cluster;
+  const scheduling::WhatIf& cluster;
   std::span<const NodeIndex> nodes;  ///< the nodes looked at, in order
   const scheduling::EvictabilityRules& evictability;
   base::TimePoint now;

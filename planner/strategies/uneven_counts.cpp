@@ -20,12 +20,12 @@ void UnevenCounts::add(std::int64_t pods, std::int64_t most) {
 double UnevenCounts::deviation() const { return nodes_ == 0 ? 0 : std::sqrt(squares_ / static_cast<double>(nodes_)); }
 
 StrategyContext as_expected(const StrategyContext& context, const NominationSink& sink) {
-  const scheduling::Overlay* const expected = sink.expected_cluster();
+  const scheduling::WhatIf* const expected = sink.expected_cluster();
   return {expected != nullptr ? *expected : context.cluster, context.nodes, context.evictability, context.now};
 }
 
-void tell_counts(std::string_view counted, const UnevenCounts& before, const UnevenCounts& after,
-                 NominationSink& sink) {
+void report_counts(std::string_view counted, const UnevenCounts& before, const UnevenCounts& after,
+                   NominationSink& sink) {
   if (before.is_empty()) return;
   sink.report(CountReport{std::string(counted), before.deviation(), after.deviation(), before.peak(), after.peak()});
 }

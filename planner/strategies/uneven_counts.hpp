@@ -40,6 +40,7 @@ class UnevenCounts {
 StrategyContext as_expected(const StrategyContext& context, const NominationSink& sink);
 
 /// Tells the sink, unless there was no group.
-void tell_counts(std::string_view counted, const UnevenCounts& before, const UnevenCounts& after, NominationSink& sink);
+void report_counts(std::string_view counted, const UnevenCounts& before, const UnevenCounts& after,
+                   NominationSink& sink);
 
 }  // namespace strategies

@@ -13,7 +13,7 @@ namespace simulator::cel {
 namespace {
 
 constexpr int kDeepest = 60;
-constexpr int kMostOperators = 500;  // a chain of them is as deep as it is long
+constexpr int kMaxOperators = 500;  // a chain of them is as deep as it is long
 
 /// No names in CEL. A field of such a name is written with underscores around it (__namespace__), which our rules need
 /// not.
@@ -88,7 +88,7 @@ class Parser {
            contains(kLevels[level], peek().text)) {
       std::string op = peek().text;
       ++at_;
-      if (++operators_ > kMostOperators) return fail("too many operators");
+      if (++operators_ > kMaxOperators) return fail("too many operators");
       Expression right = binary(level + 1);
       left = {.kind = Kind::kBinary, .text = std::move(op), .operands = {std::move(left), std::move(right)}};
     }

@@ -19,8 +19,8 @@ using api::Json;
 
 constexpr base::seconds kClockSkew{30};
 constexpr base::Duration kFarFuture = std::chrono::hours(24 * 3653);
-constexpr std::size_t kMostResponders = 10;
-constexpr std::size_t kLongestMessage = 4000;
+constexpr std::size_t kMaxResponders = 10;
+constexpr std::size_t kMaxMessage = 4000;
 
 bool is_uuid(std::string_view text) {
   if (text.size() != 36) return false;
@@ -127,7 +127,7 @@ void check_responder(const Json& before, const Json& after, std::string_view nam
     errors.push_back(
         {path_of_responder(name, "expectedCompletionTime"), "Invalid value: must be in the future, within 10 years"});
   }
-  if (api::text_at(after, {"message"}).size() > kLongestMessage)
+  if (api::text_at(after, {"message"}).size() > kMaxMessage)
     errors.push_back({path_of_responder(name, "message"), "Too long: may not be more than 4000 bytes"});
 }
 
@@ -247,7 +247,7 @@ FieldErrors validate_eviction_responders(const Json& pod) {
   const Json* responders = api::find_at(pod, {"spec", "evictionResponders"});
   if (!responders) return errors;
   if (!responders->is_array()) return {{"spec.evictionResponders", "Invalid value: must be a list"}};
-  if (responders->size() > kMostResponders)
+  if (responders->size() > kMaxResponders)
     errors.push_back({"spec.evictionResponders", "Too many: must have at most 10 items"});
   if (!responders->empty() && api::find_at(pod, {"spec", "schedulingGroup"}))
     errors.push_back({"spec.evictionResponders", "Forbidden: may not be set together with schedulingGroup"});

@@ -20,7 +20,7 @@ namespace {
 using api::Json;
 
 constexpr int kDefaultPriority = 100;
-constexpr std::size_t kLongestName = 253;
+constexpr std::size_t kMaxName = 253;
 
 std::string condition_status(const Json& object, std::string_view type) {
   const Json* found = condition_of(object, type);
@@ -281,7 +281,7 @@ Json make_eviction(const TargetState& state) {
   int highest = 0;
   for (const Object& each : state.evictions) highest = std::max(highest, eviction_number(*each));
   std::string name = fmt::format("pod-{}-{}", highest + 1, state.target.pod);
-  if (name.size() > kLongestName) name.resize(kLongestName);
+  if (name.size() > kMaxName) name.resize(kMaxName);
   Json eviction = {{"apiVersion", kube::kNativeEvictions.api_version()},
                    {"kind", kube::kNativeEvictions.kind},
                    {"metadata", {{"name", name}, {"namespace", state.target.ns}}},

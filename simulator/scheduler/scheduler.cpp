@@ -34,7 +34,7 @@ bool Scheduler::tick(base::TimePoint now) {
   const std::vector<ObjectKey> queue = to_try(capacity, now);
   if (queue.empty()) return false;
   const scheduling::ClusterSnapshot snapshot(view_.input());
-  scheduling::Overlay overlay(snapshot);
+  scheduling::WhatIf overlay(snapshot);
   bool changed = false;
   for (const ObjectKey& key : queue) changed = place(overlay, key, now) || changed;
   return changed;
@@ -63,7 +63,7 @@ std::vector<ObjectKey> Scheduler::to_try(bool capacity, base::TimePoint now) {
   return queue;
 }
 
-bool Scheduler::place(scheduling::Overlay& overlay, const ObjectKey& key, base::TimePoint now) {
+bool Scheduler::place(scheduling::WhatIf& overlay, const ObjectKey& key, base::TimePoint now) {
   const auto index = overlay.base().find_pod(key.ns, key.name);
   if (!index) return false;
   const scheduling::FitQuery query(overlay, *index, scheduling::FitLevel::kScheduler);

@@ -35,13 +35,13 @@ class HttpsCaller {
   }
 
  private:
-  static constexpr std::size_t kMostKept = 16;
+  static constexpr std::size_t kMaxKept = 16;
 
   base::Result<TransportPtr> transport_to(const WebhookCall& call) {
     const std::scoped_lock lock(mutex_);
     const std::pair key(call.host, call.ca_pem);
     if (const auto known = transports_.find(key); known != transports_.end()) return known->second;
-    if (transports_.size() >= kMostKept) transports_.clear();
+    if (transports_.size() >= kMaxKept) transports_.clear();
     kube::Config config;
     const auto moved = hosts_.find(call.host);
     config.server = "https://" + (moved == hosts_.end() ? call.host : moved->second);

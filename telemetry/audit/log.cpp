@@ -39,17 +39,17 @@ void Log::record(Record record) {
   if (record.time == base::TimePoint{}) record.time = clock_.now();
   if (record.actor.empty()) record.actor = options_.actor;
   for (const auto& channel : channels_) channel->record(record);
-  tell_changes();
+  publish_changes();
 }
 
 void Log::sign_heads(HeadKey key) {
   for (const auto& channel : channels_) channel->sign_heads(key);
-  tell_changes();
+  publish_changes();
 }
 
 void Log::tick() {
   for (const auto& channel : channels_) channel->tick();
-  tell_changes();
+  publish_changes();
 }
 
 void Log::run(std::stop_token stop) {
@@ -62,7 +62,7 @@ void Log::run(std::stop_token stop) {
 
 void Log::flush() {
   for (const auto& channel : channels_) channel->flush();
-  tell_changes();
+  publish_changes();
 }
 
 std::optional<base::Error> Log::failure() const {
@@ -81,7 +81,7 @@ void Log::watch(Health health) {
 }
 
 /// Only the change between failing and not is news: the text of an error may differ at each try.
-void Log::tell_changes() {
+void Log::publish_changes() {
   const std::scoped_lock lock(told_mutex_);
   auto now = failure();
   if (now.has_value() == told_.has_value()) return;

@@ -86,7 +86,7 @@ class Log final : public Recorder {
   Head head(std::size_t index = 0) const;
 
  private:
-  void tell_changes();
+  void publish_changes();
 
   const LogOptions options_;
   const base::Clock& clock_;

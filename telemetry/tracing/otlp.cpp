@@ -16,7 +16,7 @@ using api::Json;
 
 constexpr int kStatusError = 2;
 
-Json text_value(std::string_view text) { return {{"stringValue", base::short_text(text, kLongestText)}}; }
+Json text_value(std::string_view text) { return {{"stringValue", base::short_text(text, kMaxText)}}; }
 
 Json value_json(const Attribute& attribute) {
   return std::visit(
@@ -45,26 +45,25 @@ std::string nanoseconds(base::TimePoint time) {
 void add_links(const Span& span, Json& json) {
   if (span.links.empty()) return;
   json["links"] = Json::array();
-  for (const SpanLink& each : std::span(span.links).first(std::min(span.links.size(), kMostLinks)))
+  for (const SpanLink& each : std::span(span.links).first(std::min(span.links.size(), kMaxLinks)))
     json["links"].push_back({{"traceId", each.trace_id}, {"spanId", each.span_id}});
-  if (span.links.size() > kMostLinks) json["droppedLinksCount"] = span.links.size() - kMostLinks;
+  if (span.links.size() > kMaxLinks) json["droppedLinksCount"] = span.links.size() - kMaxLinks;
 }
 
 Json span_json(const Span& span) {
-  const auto attributes = std::span(span.attributes).first(std::min(span.attributes.size(), kMostAttributes));
+  const auto attributes = std::span(span.attributes).first(std::min(span.attributes.size(), kMaxAttributes));
   Json json = {{"traceId", span.trace_id},
                {"spanId", span.id},
-               {"name", base::short_text(span.name, kLongestText)},
+               {"name", base::short_text(span.name, kMaxText)},
                {"kind", static_cast<int>(span.kind)},
                {"startTimeUnixNano", nanoseconds(span.start)},
                {"endTimeUnixNano", nanoseconds(std::max(span.start, span.end))},
                {"attributes", attributes_json(attributes)}};
   if (!span.parent.empty()) json["parentSpanId"] = span.parent;
-  if (span.attributes.size() > kMostAttributes)
-    json["droppedAttributesCount"] = span.attributes.size() - kMostAttributes;
+  if (span.attributes.size() > kMaxAttributes) json["droppedAttributesCount"] = span.attributes.size() - kMaxAttributes;
   add_links(span, json);
   if (!span.problem.empty())
-    json["status"] = {{"code", kStatusError}, {"message", base::short_text(span.problem, kLongestText)}};
+    json["status"] = {{"code", kStatusError}, {"message", base::short_text(span.problem, kMaxText)}};
   return json;
 }
 

@@ -13,10 +13,10 @@
 namespace tracing {
 
 /// Longer texts are cut, between characters; what is no UTF-8 is replaced.
-inline constexpr std::size_t kLongestText = 256;
+inline constexpr std::size_t kMaxText = 256;
 /// More attributes and links of one span are left out, and counted in it.
-inline constexpr std::size_t kMostAttributes = 32;
-inline constexpr std::size_t kMostLinks = 128;
+inline constexpr std::size_t kMaxAttributes = 32;
+inline constexpr std::size_t kMaxLinks = 128;
 
 /// The body of one request that tells all of them. Equal spans give equal bytes. Times before 1970 are told as 1970.
 std::string encode_otlp(const Resource& resource, std::span<const Span> spans);

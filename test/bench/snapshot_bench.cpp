@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/snapshot/snapshot_keeper.hpp"
+#include "planner/snapshot/snapshot_cache.hpp"
 #include "test/builders/bench_cluster.hpp"
 
 namespace {
@@ -146,7 +146,7 @@ BENCHMARK(BM_ThousandChanges)->Arg(1000)->Arg(5000)->Unit(benchmark::kMillisecon
 /// The next cycle's snapshot after a thousand changes, told by a list of all pods.
 void BM_NextSnapshotOfThousandChanges(benchmark::State& state) {
   auto input = bench_input(static_cast<int>(state.range(0)));
-  scheduling::SnapshotKeeper keeper;
+  scheduling::SnapshotCache keeper;
   keeper.at(input);
   MixedChanges mixed(input.pods);
   std::map<api::ObjectKey, std::shared_ptr<const api::Pod>> pods;
@@ -168,7 +168,7 @@ BENCHMARK(BM_NextSnapshotOfThousandChanges)->Arg(1000)->Arg(5000)->Unit(benchmar
 /// The next cycle's snapshot when one pod changed: lists compared, the pod replaced.
 void BM_NextSnapshot(benchmark::State& state) {
   auto input = bench_input(static_cast<int>(state.range(0)));
-  scheduling::SnapshotKeeper keeper;
+  scheduling::SnapshotCache keeper;
   keeper.at(input);
   int count = 0;
   for (auto _ : state) {

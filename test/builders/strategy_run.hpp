@@ -74,7 +74,7 @@ class RecordingSink final : public strategies::NominationSink {
 class StrategyRun {
  public:
   explicit StrategyRun(const ClusterBuilder& builder)
-      : cluster_(builder.build()), overlay_(*cluster_), sink(*cluster_) {}
+      : cluster_(builder.build()), what_if_(*cluster_), sink(*cluster_) {}
 
   api::Evictability evictability;
   api::Compatibility compatibility = api::Compatibility::kNone;
@@ -91,15 +91,15 @@ class StrategyRun {
     std::vector<scheduling::NodeIndex> nodes;
     for (const auto node : cluster_->nodes()) nodes.push_back(node);
     status =
-        parsed.runnable.front().strategy->nominate({overlay_, nodes, rules, kNoon, usage, restarts, measured}, sink);
+        parsed.runnable.front().strategy->nominate({what_if_, nodes, rules, kNoon, usage, restarts, measured}, sink);
     return *this;
   }
-  scheduling::Overlay& overlay() { return overlay_; }
+  scheduling::WhatIf& what_if() { return what_if_; }
   const scheduling::ClusterSnapshot& cluster() const { return *cluster_; }
 
  private:
   std::unique_ptr<const scheduling::ClusterSnapshot> cluster_;
-  scheduling::Overlay overlay_;
+  scheduling::WhatIf what_if_;
 
  public:
   RecordingSink sink;

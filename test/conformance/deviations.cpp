@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostDeviations = 12;
+constexpr std::size_t kMaxDeviations = 12;
 
 base::Result<Deviation> deviation_of(const json& item, const std::string& root) {
   Deviation deviation;
@@ -60,8 +60,8 @@ base::Result<std::vector<Deviation>> read_deviations(const std::string& path, co
     if (!deviation) return deviation.error().during(path);
     deviations.push_back(*std::move(deviation));
   }
-  if (deviations.size() > kMostDeviations) {
-    return base::invalid(fmt::format("{}: {} rules, at most {} are to be", path, deviations.size(), kMostDeviations));
+  if (deviations.size() > kMaxDeviations) {
+    return base::invalid(fmt::format("{}: {} rules, at most {} are to be", path, deviations.size(), kMaxDeviations));
   }
   return deviations;
 }

@@ -60,22 +60,22 @@ Judgement judge_filter(const Case& each) {
   if (each.wants_refused_args()) return errors.empty() ? failed("the arguments are not refused") : Judgement{};
   if (!errors.empty()) return failed(errors.front().to_string());
   const scheduling::PodIndex pod = target_of(each, *cluster);
-  const scheduling::Overlay overlay(*cluster);
-  const auto refusal = each.kind() == "filter" ? rules.refusal(pod) : rules.refusal_before_eviction(pod, overlay);
+  const scheduling::WhatIf what_if(*cluster);
+  const auto refusal = each.kind() == "filter" ? rules.refusal(pod) : rules.refusal_before_eviction(pod, what_if);
   return compare(each.expect().at("result").get<bool>(), refusal);
 }
 
 Judgement judge_node_fit(const Case& each) {
   const auto cluster = snapshot_of(each);
-  const scheduling::Overlay overlay(*cluster);
+  const scheduling::WhatIf what_if(*cluster);
   const scheduling::PodIndex pod = target_of(each, *cluster);
   const bool expected = each.expect().at("result").get<bool>();
   if (each.json.at("function") == "PodFitsAnyOtherNode") {
-    const bool fits = find_other_node(overlay, pod, nodes_in_order(each, *cluster), FitLevel::kBasic).has_value();
+    const bool fits = find_other_node(what_if, pod, nodes_in_order(each, *cluster), FitLevel::kBasic).has_value();
     return fits == expected ? Judgement{} : failed(fits ? "fits" : "does not fit");
   }
   const auto node = cluster->find_node(each.json.at("targetNode").get<std::string>()).value();
-  const auto refusal = first_refusal(overlay, pod, node, FitLevel::kBasic);
+  const auto refusal = first_refusal(what_if, pod, node, FitLevel::kBasic);
   const Judgement judgement = compare(expected, refusal);
   return judgement.outcome == Outcome::kPassed ? compare_words(each.expect(), refusal) : judgement;
 }

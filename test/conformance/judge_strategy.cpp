@@ -131,11 +131,11 @@ Judgement judge_strategy(const Case& each) {
   const scheduling::EvictabilityRules evictability(spec, *cluster, each.now(), errors, api::Compatibility::kUpstream);
   const bool wants_error = each.expect().contains("error");
   if (!errors.empty()) return wants_error ? Judgement{} : failed(errors.front().to_string());
-  const scheduling::Overlay overlay(*cluster);
+  const scheduling::WhatIf what_if(*cluster);
   CountingSink sink(*cluster, limits_of(each));
   const auto usage = usage_of(each);
   const base::Status done = parsed.runnable.front().strategy->nominate(
-      {overlay, nodes, evictability, each.now(), nullptr, nullptr, usage}, sink);
+      {what_if, nodes, evictability, each.now(), nullptr, nullptr, usage}, sink);
   if (!done && !wants_error) return failed(done.error().message);
   if (done && wants_error) return failed("no error, expected \"" + each.expect().at("error").get<std::string>() + "\"");
   return compare(each.expect(), sink);

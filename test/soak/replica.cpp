@@ -4,7 +4,7 @@ namespace soak {
 namespace {
 
 /// A watch that always has something to tell would never let the others go on.
-constexpr int kMostPolls = 1000;
+constexpr int kMaxPolls = 1000;
 
 controllers::OperatorConfig configured_for(const Neighbours& neighbours) {
   controllers::OperatorConfig config = operator_config();
@@ -53,7 +53,7 @@ Replica::Replica(simulator::ApiServer& server, const base::Clock& clock, std::st
                  .hints_in_force = [] { return true; }}) {}
 
 void Replica::follow() {
-  for (int i = 0; i < kMostPolls && operator_.poll_caches(); ++i) {
+  for (int i = 0; i < kMaxPolls && operator_.poll_caches(); ++i) {
   }
 }
 

@@ -73,7 +73,7 @@ wire::error_code read_node(std::string_view name, wire::Value& value, Rows& rows
 }
 
 /// It offers 5, 10 and 15 minutes.
-constexpr base::Duration kLongestWindow = std::chrono::hours(1);
+constexpr base::Duration kMaxWindow = std::chrono::hours(1);
 
 base::TimePoint time_of_unix(std::int64_t seconds) {
   if (seconds <= 0 || seconds > kLatestUnixSecond) return {};
@@ -109,7 +109,7 @@ base::Status read_load_watcher(std::string& answer, Rows& rows) {
   if (!done) return done;
   if (!has_nodes) return base::invalid("the answer is not load-watcher's: it has no data.NodeMetricsMap");
   const base::Duration window = time_of_unix(window_end) - time_of_unix(window_start);
-  if (window_start > 0 && window > base::Duration{} && window <= kLongestWindow) rows.window = window;
+  if (window_start > 0 && window > base::Duration{} && window <= kMaxWindow) rows.window = window;
   const base::TimePoint time = time_of_unix(window_end > 0 ? window_end : timestamp);
   for (std::size_t i = first; i < rows.rows.size(); ++i) rows.rows[i].time = time;
   return base::Done{};

@@ -10,7 +10,7 @@ namespace usage {
 namespace {
 
 /// Items are longer, so that a list in one piece has room from the start; not much longer, so that little is left over.
-constexpr std::size_t kLeastItemBytes = 250;
+constexpr std::size_t kMinItemBytes = 250;
 
 using Usage = std::array<double, kMetricsWidth>;
 
@@ -76,12 +76,12 @@ class WindowReader {
     if (error || text == text_) return error;
     text_ = text;
     const auto window = base::parse_duration(text).value_or(base::Duration{});
-    if (window <= kLongestWindow) longest = std::max(longest, window);
+    if (window <= kMaxWindow) longest = std::max(longest, window);
     return error;
   }
 
  private:
-  static constexpr base::Duration kLongestWindow = std::chrono::hours(1);
+  static constexpr base::Duration kMaxWindow = std::chrono::hours(1);
   std::string text_;
 };
 
@@ -129,7 +129,7 @@ base::Result<std::string> read_items(std::string& page, ReadOne&& read_one) {
 base::Result<std::string> read_list(std::string& page, Rows& rows, bool has_namespaces) {
   TimeReader times;
   WindowReader windows;
-  if (page.size() > kPageBytes) rows.reserve(page.size() / kLeastItemBytes);
+  if (page.size() > kPageBytes) rows.reserve(page.size() / kMinItemBytes);
   return read_items(page, [&](wire::Value& value) {
     Item item;
     const auto read_usage_of = [&](std::string_view key, wire::Value& member) {
@@ -163,7 +163,7 @@ wire::error_code read_named_containers(wire::Value& value, std::vector<NamedUsag
       if (key == "name") return read_view(member, read.name);
       return key == "usage" ? read_usage(member, read.usage, oddities) : simdjson::SUCCESS;
     });
-    if (read.name.empty() || containers.size() >= kMostContainersOfPod) {
+    if (read.name.empty() || containers.size() >= kMaxContainersOfPod) {
       ++oddities.nameless;
     } else {
       containers.push_back(read);

@@ -31,8 +31,8 @@ struct ContainerSample {
   double memory = kUnknown;
 };
 using EachContainer = std::function<void(const ContainerSample&)>;
-/// Every named container of a page of a PodMetricsList, at most kMostContainersOfPod a pod; returns its continue token.
-inline constexpr std::size_t kMostContainersOfPod = 100;
+/// Every named container of a page of a PodMetricsList, at most kMaxContainersOfPod a pod; returns its continue token.
+inline constexpr std::size_t kMaxContainersOfPod = 100;
 base::Result<std::string> read_container_metrics(std::string& page, const EachContainer& each, Oddities& oddities);
 
 }  // namespace usage

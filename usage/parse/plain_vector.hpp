@@ -100,7 +100,7 @@ bool PlainVector::read_numbers(TakeLabel&& take_label, TakeNumber&& take_number,
 /// [1763726400,"-47"],[1763726700,"-45"]: nine of ten points are like that. The string's final 0 stops every loop.
 template <typename TakeNumber>
 bool PlainVector::take_points(TakeNumber&& take_number) {
-  constexpr int kMostDigits = 8;
+  constexpr int kMaxDigits = 8;
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   while (true) {
     const char* at = rest_.data();
@@ -113,7 +113,7 @@ bool PlainVector::take_points(TakeNumber&& take_number) {
       at += is_negative ? 1 : 0;
       const char* const first = at;
       std::int32_t number = 0;
-      while (is_digit(*at) && at - first < kMostDigits) number = number * 10 + (*at++ - '0');
+      while (is_digit(*at) && at - first < kMaxDigits) number = number * 10 + (*at++ - '0');
       if (at != first && *at == '"' && at[1] == ']') {
         take_number(is_negative ? -number : number);
         rest_.remove_prefix(static_cast<std::size_t>(at + 2 - rest_.data()));

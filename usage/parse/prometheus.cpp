@@ -16,12 +16,12 @@ namespace usage {
 namespace {
 
 constexpr std::size_t kShownText = 200;
-constexpr std::size_t kMostWarnings = 3;
-constexpr std::size_t kLongestHead = 4096;  ///< before the result, where a server writes plainly
+constexpr std::size_t kMaxWarnings = 3;
+constexpr std::size_t kMaxHead = 4096;  ///< before the result, where a server writes plainly
 /// Series are longer, so that a large answer has room from the start; not much longer, so that little is left over.
-constexpr std::size_t kLeastSeriesBytes = 80;
+constexpr std::size_t kMinSeriesBytes = 80;
 /// Points are longer: [1763726400,"7"],
-constexpr std::size_t kLeastPointBytes = 17;
+constexpr std::size_t kMinPointBytes = 17;
 /// Beyond that a double has no microseconds and the calendar no year.
 constexpr double kLatestSecond = 253402300799.0;  // end of the year 9999
 
@@ -124,7 +124,7 @@ wire::error_code read_warnings(wire::Value& value, std::vector<std::string>& war
   return wire::for_elements(value, [&](wire::Value& item) {
     std::string_view text;
     const auto error = item.get_string().get(text);
-    if (!error && warnings.size() < kMostWarnings) warnings.push_back(shown(text));
+    if (!error && warnings.size() < kMaxWarnings) warnings.push_back(shown(text));
     return wire::unless_about_value(error);
   });
 }
@@ -204,7 +204,7 @@ double value_of(const Point& point, const api::UsageQuery& query, Oddities& oddi
 }
 
 std::size_t most_series(const api::UsageQuery& query) {
-  return query.of == api::UsageOf::kNode ? kMostNodeSeries : kMostPodSeries;
+  return query.of == api::UsageOf::kNode ? kMaxNodeSeries : kMaxPodSeries;
 }
 
 void add_row(const Element& element, const api::UsageQuery& query, Rows& rows) {
@@ -228,7 +228,7 @@ wire::error_code read_points(wire::Value& value, const api::UsageQuery& query, P
   return wire::for_elements(value, [&](wire::Value& item) {
     Point point;
     if (const auto error = read_point(item, point)) return error;
-    if (points.size() < kMostPoints)
+    if (points.size() < kMaxPoints)
       points.emplace_back(point.time, static_cast<float>(value_of(point, query, ignored)));
     return simdjson::SUCCESS;
   });
@@ -266,7 +266,7 @@ struct PlainRead {
 /// Where data.result begins, if the answer is written as Prometheus writes it; nullopt: it is not.
 std::optional<std::size_t> plain_array_of(const std::string& answer) {
   constexpr std::string_view kResult = R"("result":)";
-  const std::size_t key = std::string_view(answer).substr(0, kLongestHead).find(kResult);
+  const std::size_t key = std::string_view(answer).substr(0, kMaxHead).find(kResult);
   if (key == std::string_view::npos || !simdjson::validate_utf8(answer)) return std::nullopt;
   return key + kResult.size();
 }
@@ -297,7 +297,7 @@ std::optional<PlainRead> read_plain_rows(const std::string& answer, const api::U
     element = {};
     return ++count <= most_series(query);
   };
-  if (answer.size() > kPageBytes) rows.reserve(rows.rows.size() + answer.size() / kLeastSeriesBytes);
+  if (answer.size() > kPageBytes) rows.reserve(rows.rows.size() + answer.size() / kMinSeriesBytes);
   if (!vector.read(take_label, take_sample)) return std::nullopt;
   return rest_of(answer, *begin, vector);
 }
@@ -325,7 +325,7 @@ std::optional<NumberSeries> read_plain_numbers(const std::string& answer, const 
   const auto begin = plain_array_of(answer);
   if (!begin) return std::nullopt;
   NumberSeries read;
-  read.numbers.reserve(answer.size() / kLeastPointBytes);
+  read.numbers.reserve(answer.size() / kMinPointBytes);
   PlainVector matrix(std::string_view(answer).substr(*begin));
   Labels labels;
   std::size_t first = 0;
@@ -338,12 +338,12 @@ std::optional<NumberSeries> read_plain_numbers(const std::string& answer, const 
         end_series(node_of(labels, query), first, read);
         first = read.numbers.size();
         labels = {};
-        return read.series.size() <= kMostNodeSeries;
+        return read.series.size() <= kMaxNodeSeries;
       });
   if (!is_plain) return std::nullopt;
   Envelope envelope;
   PlainRead rest = rest_of(answer, *begin, matrix);
-  return is_around(rest, envelope, "matrix", kMostNodeSeries) ? std::optional(std::move(read)) : std::nullopt;
+  return is_around(rest, envelope, "matrix", kMaxNodeSeries) ? std::optional(std::move(read)) : std::nullopt;
 }
 
 wire::error_code add_numbers(wire::Value& value, NumberSeries& read) {
@@ -391,7 +391,7 @@ base::Result<PrometheusNotes> read_matrix(std::string& answer, const api::UsageQ
   std::size_t count = 0;
   Points points;
   const auto read_element = [&](wire::Value& value) {
-    if (++count > kMostNodeSeries || (series.size() + 1) * grid.points > kMostGridValues) {
+    if (++count > kMaxNodeSeries || (series.size() + 1) * grid.points > kMaxGridValues) {
       envelope.too_many = true;
       return simdjson::CAPACITY;
     }
@@ -407,7 +407,7 @@ base::Result<PrometheusNotes> read_matrix(std::string& answer, const api::UsageQ
     return error;
   };
   const auto walked = walk(answer, envelope, read_element);
-  const std::size_t most = std::min(kMostNodeSeries, kMostGridValues / std::max<std::size_t>(grid.points, 1));
+  const std::size_t most = std::min(kMaxNodeSeries, kMaxGridValues / std::max<std::size_t>(grid.points, 1));
   if (auto fine = outcome(walked, envelope, "matrix", most); !fine) return std::move(fine).error();
   return std::move(envelope.notes);
 }
@@ -417,7 +417,7 @@ base::Result<NumberSeries> read_numbers(std::string& answer, const api::UsageQue
   NumberSeries read;
   Envelope envelope;
   const auto read_element = [&](wire::Value& value) {
-    if (read.series.size() >= kMostNodeSeries) {
+    if (read.series.size() >= kMaxNodeSeries) {
       envelope.too_many = true;
       return simdjson::CAPACITY;
     }
@@ -432,7 +432,7 @@ base::Result<NumberSeries> read_numbers(std::string& answer, const api::UsageQue
     return error;
   };
   const auto walked = walk(answer, envelope, read_element);
-  if (auto fine = outcome(walked, envelope, "matrix", kMostNodeSeries); !fine) return std::move(fine).error();
+  if (auto fine = outcome(walked, envelope, "matrix", kMaxNodeSeries); !fine) return std::move(fine).error();
   return read;
 }
 

@@ -19,14 +19,14 @@
 namespace usage {
 
 /// Prometheus refuses range queries with more points a series.
-inline constexpr std::size_t kMostPoints = 11'000;
+inline constexpr std::size_t kMaxPoints = 11'000;
 
 /// A vector with more series than that is surely not one for each node or pod: an aggregation is missing.
-inline constexpr std::size_t kMostNodeSeries = 20'000;
-inline constexpr std::size_t kMostPodSeries = 400'000;
+inline constexpr std::size_t kMaxNodeSeries = 20'000;
+inline constexpr std::size_t kMaxPodSeries = 400'000;
 
 /// A history in memory: 64 MiB.
-inline constexpr std::size_t kMostGridValues = std::size_t{16} << 20;
+inline constexpr std::size_t kMaxGridValues = std::size_t{16} << 20;
 
 /// What an answer said beside its values.
 struct PrometheusNotes {
@@ -49,7 +49,7 @@ struct Grid {
 using GridSeries = std::map<std::string, std::vector<float>, std::less<>>;
 
 /// The same for a matrix of nodes, added to `series` (of which every one has grid.points values). Points off the grid
-/// are ignored. An error, too: more than kMostGridValues.
+/// are ignored. An error, too: more than kMaxGridValues.
 base::Result<PrometheusNotes> read_matrix(std::string& answer, const api::UsageQuery& query, const Grid& grid,
                                           GridSeries& series);
 

@@ -18,7 +18,7 @@ namespace usage {
 namespace {
 
 constexpr std::size_t kNamesShown = 3;
-constexpr std::size_t kLongestName = 253;
+constexpr std::size_t kMaxName = 253;
 constexpr std::size_t kAhead = 8;  ///< what lies anywhere in memory is fetched so many steps before
 
 struct Suffix {
@@ -34,10 +34,10 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// "1234n": at most 18 digits and one of these suffixes.
 std::optional<double> read_plain_quantity(std::string_view text) {
-  constexpr std::size_t kMostDigits = 18;
+  constexpr std::size_t kMaxDigits = 18;
   std::int64_t digits = 0;
   std::size_t end = 0;
-  for (; end < std::min(text.size(), kMostDigits) && is_digit(text[end]); ++end)
+  for (; end < std::min(text.size(), kMaxDigits) && is_digit(text[end]); ++end)
     digits = digits * 10 + (text[end] - '0');
   if (end == 0) return std::nullopt;
   const std::string_view rest = text.substr(end);
@@ -72,7 +72,7 @@ std::optional<double> read_plain_number(std::string_view text) {
 std::string shown(const Rows& rows, const Row& row) {
   const std::string_view ns = rows.ns_of(row);
   const std::string name = ns.empty() ? std::string(row.name()) : fmt::format("{}/{}", ns, row.name());
-  return base::short_text(name, kLongestName);
+  return base::short_text(name, kMaxName);
 }
 
 bool is_same(const Row& a, const Row& b) { return a.ns() == b.ns() && a.name() == b.name(); }

@@ -26,8 +26,8 @@ std::size_t NumberedTexts::place_of(std::string_view text) const {
 }
 
 void NumberedTexts::grow() {
-  constexpr std::size_t kLeast = 64;
-  table_.assign(std::max(kLeast, table_.size() * 2), kFree);
+  constexpr std::size_t kMin = 64;
+  table_.assign(std::max(kMin, table_.size() * 2), kFree);
   for (std::uint32_t i = 0; i < texts_.size(); ++i) table_[place_of(texts_[i])] = i;
 }
 

@@ -296,12 +296,12 @@ base::Status DailyHistory::numbers(const DailyExpression& expression, const Grid
   const auto series = count(expression.promql, last);
   if (!series) return series.error().during(expression.name);
   if (*series == 0) return base::Done{};
-  if (*series > kMostNodeSeries)
+  if (*series > kMaxNodeSeries)
     return base::invalid(
         fmt::format("{}: {} containers in one namespace are too many for single samples", expression.name, *series));
   const std::string promql =
       fmt::format("label_join({}, \"{}\", \"/\", \"namespace\", \"pod\", \"container\")", expression.promql, kJoined);
-  const std::size_t chunk = std::clamp<std::size_t>(kMostAnswerBytes / 2 / (*series * kBytesOfANumber), 1, kMostPoints);
+  const std::size_t chunk = std::clamp<std::size_t>(kMaxAnswerBytes / 2 / (*series * kBytesOfANumber), 1, kMaxPoints);
   for (std::size_t first = 0; first < grid.points; first += chunk) {
     const auto found = range(promql, {grid.start + static_cast<std::int64_t>(first) * grid.step, grid.step,
                                       std::min(chunk, grid.points - first)});

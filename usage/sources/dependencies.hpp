@@ -14,7 +14,7 @@
 namespace usage {
 
 /// No answer of a server may be larger.
-inline constexpr std::size_t kMostAnswerBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxAnswerBytes = std::size_t{64} << 20;
 
 /// Opens connections to somebody else's server; tests put fakes here.
 using Connect = std::function<base::Result<std::unique_ptr<kube::Transport>>(kube::Config, kube::HttpTransportOptions)>;

@@ -20,7 +20,7 @@ kube::HttpTransportOptions options_for(const api::UsageEndpoint& endpoint) {
   kube::HttpTransportOptions options;
   options.engine = kube::HttpEngine::kBeast;
   options.max_connections = 2;
-  options.max_body_bytes = kMostAnswerBytes;
+  options.max_body_bytes = kMaxAnswerBytes;
   options.headers = endpoint.headers;
   return options;
 }

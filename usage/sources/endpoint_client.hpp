@@ -19,7 +19,7 @@ class EndpointClient {
   EndpointClient(api::UsageEndpoint endpoint, Dependencies dependencies);
 
   /// Sends `request`, whose path continues the URL's; its timeout is the endpoint's. Any complete answer of at most
-  /// kMostAnswerBytes. Never retries, follows no redirect. Messages show no secret.
+  /// kMaxAnswerBytes. Never retries, follows no redirect. Messages show no secret.
   base::Result<kube::Response> send(kube::Request request);
 
   /// What a server says goes through this before anybody sees it: it may give back what it was sent.

@@ -8,7 +8,7 @@ namespace usage {
 namespace {
 
 constexpr int kPageSize = 1000;
-constexpr int kMostPages = 2000;
+constexpr int kMaxPages = 2000;
 
 base::Result<std::string> ask(kube::Client& client, const kube::ResourceType& type, const std::string& token) {
   kube::ListOptions options;
@@ -38,7 +38,7 @@ base::Result<std::string> ask(kube::Client& client, const kube::ResourceType& ty
 base::Status read_pages(kube::Client& client, const kube::ResourceType& type,
                         const std::function<base::Result<std::string>(std::string& page)>& read) {
   std::string token;
-  for (int pages = 0; pages < kMostPages; ++pages) {
+  for (int pages = 0; pages < kMaxPages; ++pages) {
     auto page = ask(client, type, token);
     if (!page) return std::move(page).error();
     auto next = read(*page);

@@ -13,12 +13,12 @@ namespace usage {
 namespace {
 
 /// Longer targets go as a form in a body: proxies limit lines to 8 KiB.
-constexpr std::size_t kLongestTarget = 4000;
+constexpr std::size_t kMaxTarget = 4000;
 /// What a point takes in an answer, roughly: [1435781430.781,"0.1234567890123456"],
 constexpr std::size_t kPointBytes = 48;
 
 /// So many queries without an answer in time: the server is overloaded, the others wait for the next sample.
-constexpr std::size_t kMostLate = 2;
+constexpr std::size_t kMaxLate = 2;
 
 std::string name_of(const api::UsageQuery& query) {
   return fmt::format("query {}{}", query.resource, query.of == api::UsageOf::kPod ? " of pods" : "");
@@ -75,7 +75,7 @@ base::Result<std::string> ask_prometheus(EndpointClient& client, const std::stri
   kube::Request request;
   request.path = path;
   request.query = std::move(query);
-  if (request.query.size() > kLongestTarget) {
+  if (request.query.size() > kMaxTarget) {
     request.method = "POST";
     request.content_type = "application/x-www-form-urlencoded";
     request.body = std::exchange(request.query, {});
@@ -133,7 +133,7 @@ base::Result<Samples> Prometheus::sample_all() {
     const std::size_t column = is_node ? node_column++ : pod_column++;
     auto rows = query_rows(query, samples.problems);
     if (!rows && rows.error().code == base::ErrorCode::kOutcomeUnknown) ++late;
-    if (!rows && (concerns_all(rows.error()) || ++failed == queries_.size() || late >= kMostLate))
+    if (!rows && (concerns_all(rows.error()) || ++failed == queries_.size() || late >= kMaxLate))
       return std::move(rows).error().during(name_of(query));
     if (!rows) {
       samples.problems.push_back(prefix_of(query) + rows.error().message);
@@ -151,8 +151,8 @@ base::Result<std::size_t> Prometheus::series_of(const api::UsageQuery& query) {
   if (!answer) return std::move(answer).error();
   const auto count = read_count(*answer);
   if (!count) return count.error();
-  if (*count > static_cast<double>(kMostNodeSeries))
-    return base::invalid(fmt::format("too many series (more than {}): aggregate by node", kMostNodeSeries));
+  if (*count > static_cast<double>(kMaxNodeSeries))
+    return base::invalid(fmt::format("too many series (more than {}): aggregate by node", kMaxNodeSeries));
   return static_cast<std::size_t>(*count);
 }
 
@@ -163,7 +163,7 @@ base::Status Prometheus::read_history(const api::UsageQuery& query, const Grid& 
   const std::size_t nodes = std::max<std::size_t>(*count, 1);
   if (nodes * grid.points > room) return too_much(nodes, grid);
   // Half of what fits: there may have been more series then than there are now.
-  const std::size_t chunk = std::clamp<std::size_t>(kMostAnswerBytes / 2 / (nodes * kPointBytes), 1, kMostPoints);
+  const std::size_t chunk = std::clamp<std::size_t>(kMaxAnswerBytes / 2 / (nodes * kPointBytes), 1, kMaxPoints);
   for (std::size_t first = 0; first < grid.points; first += chunk) {
     const Grid part = part_of(grid, first, std::min(chunk, grid.points - first));
     std::string text;
@@ -195,7 +195,7 @@ base::Result<std::vector<Series>> Prometheus::read_all(const Grid& grid) {
   for (const api::UsageQuery& query : queries_) {
     if (query.of != api::UsageOf::kNode) continue;
     GridSeries series;
-    const std::size_t room = kMostGridValues - std::min(kMostGridValues, result.size() * grid.points);
+    const std::size_t room = kMaxGridValues - std::min(kMaxGridValues, result.size() * grid.points);
     if (auto read = read_history(query, grid, room, series); !read)
       return std::move(read).error().during(prefix_of(query) + "history");
     for (auto& [node, values] : series)

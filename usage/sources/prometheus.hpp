@@ -21,8 +21,8 @@ class Prometheus final : public Source {
   Prometheus(const api::UsageSource& source, Dependencies dependencies);
 
   base::Result<Samples> sample() override;
-  /// Of the node queries. As many range queries as answers of at most kMostPoints a series and kMostAnswerBytes need.
-  /// kInvalid: more values than kMostGridValues in all.
+  /// Of the node queries. As many range queries as answers of at most kMaxPoints a series and kMaxAnswerBytes need.
+  /// kInvalid: more values than kMaxGridValues in all.
   base::Result<std::vector<Series>> history(base::TimePoint from, base::TimePoint to, base::Duration step) override;
 
  private:

@@ -21,8 +21,8 @@ constexpr kube::ResourceType kSecrets{"", "v1", "secrets", "Secret"};
 constexpr std::string_view kRedacted = "[redacted]";
 constexpr std::string_view kEllipsis = "…";
 /// Fewer characters of a secret at the end of a text are there by chance.
-constexpr std::size_t kLeastPart = 4;
-constexpr std::size_t kLargestSecret = std::size_t{2} << 20;  // the API allows 1 MiB of data
+constexpr std::size_t kMinPart = 4;
+constexpr std::size_t kMaxSecret = std::size_t{2} << 20;  // the API allows 1 MiB of data
 
 std::string where(const std::string& ns, const std::string& name) { return fmt::format("Secret {}/{}", ns, name); }
 
@@ -81,7 +81,7 @@ class SecretReader {
                          fmt::format("reading {}: {} (config/optional/usage-secrets.yaml gives the right, by name)",
                                      where(ns_, name), body.error().message)};
     if (!body) return body.error().during("reading " + where(ns_, name));
-    if (body->size() > kLargestSecret) return base::invalid(where(ns_, name) + " is too large");
+    if (body->size() > kMaxSecret) return base::invalid(where(ns_, name) + " is too large");
     api::Json secret = api::Json::parse(*body, nullptr, false);
     if (!secret.is_object()) return base::unavailable(where(ns_, name) + ": the answer is no JSON object");
     const api::Json* label = api::find_at(secret, {"metadata", "labels", std::string(kCredentialsLabel)});
@@ -118,7 +118,7 @@ void add_sent(std::vector<std::string>& sent, std::string_view secret) {
 
 /// So many bytes at the end of the text are the beginning of the secret.
 std::size_t part_at_end(std::string_view text, std::string_view secret) {
-  for (std::size_t part = std::min(text.size(), secret.size()); part >= kLeastPart; --part) {
+  for (std::size_t part = std::min(text.size(), secret.size()); part >= kMinPart; --part) {
     if (secret.starts_with(text.substr(text.size() - part))) return part;
   }
   return 0;

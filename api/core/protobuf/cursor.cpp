@@ -3,17 +3,17 @@
 namespace api::protobuf {
 namespace {
 
-constexpr int kLongestVarint = 10;
-constexpr std::uint64_t kLargestNumber = (1U << 29U) - 1;
+constexpr int kMaxVarint = 10;
+constexpr std::uint64_t kMaxNumber = (1U << 29U) - 1;
 
 }  // namespace
 
 Taken take_varint(std::string_view& bytes, std::uint64_t& value) {
   value = 0;
-  for (int i = 0; i < kLongestVarint; ++i) {
+  for (int i = 0; i < kMaxVarint; ++i) {
     if (static_cast<std::size_t>(i) == bytes.size()) return Taken::kShort;
     const auto byte = static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)]);
-    if (i == kLongestVarint - 1 && byte > 1) return Taken::kMalformed;  // beyond 64 bits
+    if (i == kMaxVarint - 1 && byte > 1) return Taken::kMalformed;  // beyond 64 bits
     value |= static_cast<std::uint64_t>(byte & 0x7fU) << (7 * static_cast<unsigned>(i));
     if (byte >= 0x80) continue;
     bytes.remove_prefix(static_cast<std::size_t>(i) + 1);
@@ -52,7 +52,7 @@ bool Cursor::next() {
   varint_ = 0;
   std::uint64_t tag = 0;
   if (take_varint(rest_, tag) != Taken::kYes) return fail();
-  if ((tag >> 3U) == 0 || (tag >> 3U) > kLargestNumber) return fail();
+  if ((tag >> 3U) == 0 || (tag >> 3U) > kMaxNumber) return fail();
   number_ = static_cast<std::uint32_t>(tag >> 3U);
   wire_type_ = static_cast<WireType>(tag & 7U);
   switch (wire_type_) {

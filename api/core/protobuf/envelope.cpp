@@ -9,8 +9,8 @@
 namespace api::protobuf {
 namespace {
 
-constexpr std::size_t kLongestKind = 256;
-constexpr std::size_t kLongestText = 1 << 20;
+constexpr std::size_t kMaxKind = 256;
+constexpr std::size_t kMaxText = 1 << 20;
 
 base::Error malformed(const char* what) {
   return base::invalid(std::string("decoding protobuf: ") + what + " is cut off or malformed");
@@ -19,13 +19,13 @@ base::Error malformed(const char* what) {
 bool read_type(std::string_view bytes, Envelope& envelope) {
   Cursor cursor(bytes);
   while (cursor.next()) {
-    if (cursor.number() == 1) envelope.api_version = base::short_text(cursor.bytes(), kLongestKind);
-    if (cursor.number() == 2) envelope.kind = base::short_text(cursor.bytes(), kLongestKind);
+    if (cursor.number() == 1) envelope.api_version = base::short_text(cursor.bytes(), kMaxKind);
+    if (cursor.number() == 2) envelope.kind = base::short_text(cursor.bytes(), kMaxKind);
   }
   return !cursor.failed();
 }
 
-std::string text_of(const Cursor& cursor) { return base::short_text(cursor.bytes(), kLongestText); }
+std::string text_of(const Cursor& cursor) { return base::short_text(cursor.bytes(), kMaxText); }
 
 Json causes_entry(std::string_view bytes) {
   Json cause = Json::object();

@@ -173,15 +173,15 @@ void print_problems(const scheduling::InputProblems& problems) {
 
 /// What of the dump was passed over; "" when nothing was.
 std::string skipped_line(const Dump& dump) {
-  constexpr std::size_t kMost = 8;
+  constexpr std::size_t kMax = 8;
   if (dump.skipped.empty() && dump.skipped_files == 0) return {};
   std::string text;
   std::size_t shown = 0;
   for (const auto& [kind, count] : dump.skipped) {
-    if (++shown <= kMost) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, reporting::plain_text(kind));
+    if (++shown <= kMax) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, reporting::plain_text(kind));
   }
-  if (shown > kMost)
-    text += fmt::format(" and {} more", reporting::plural(static_cast<std::int64_t>(shown - kMost), "kind"));
+  if (shown > kMax)
+    text += fmt::format(" and {} more", reporting::plural(static_cast<std::int64_t>(shown - kMax), "kind"));
   if (dump.skipped_files > 0)
     text += fmt::format("{}{} without Kubernetes objects that are read", text.empty() ? "" : ", ",
                         reporting::plural(dump.skipped_files, "file"));

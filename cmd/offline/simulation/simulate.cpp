@@ -8,7 +8,7 @@
 #include "api/descheduler_policy.hpp"
 #include "api/json/yaml.hpp"
 #include "api/meta/label_value.hpp"
-#include "base/side_by_side.hpp"
+#include "base/parallel.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/offline/block_style.hpp"
 #include "cmd/offline/dump.hpp"

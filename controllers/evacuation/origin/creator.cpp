@@ -18,7 +18,7 @@ using api::Json;
 
 constexpr std::string_view kCreatorPurpose = "evacuator.dev/creator/v1";
 /// More than what we write: who, and some hundred bytes.
-constexpr std::size_t kLongestRecord = 4 * kMostUserBytes;
+constexpr std::size_t kMaxRecord = 4 * kMaxUserBytes;
 constexpr std::int64_t kLatest = 253'402'300'799;  // the year 9999
 
 bool is_texts(const Json& value) {
@@ -41,7 +41,7 @@ struct Record {
 };
 
 std::optional<Record> parse_record(std::string_view text) {
-  if (text.size() > kLongestRecord) return std::nullopt;
+  if (text.size() > kMaxRecord) return std::nullopt;
   auto json = api::parse_json(text);
   if (!json || !json->is_object()) return std::nullopt;
   const auto time = api::number_at(*json, {"time"});
@@ -81,12 +81,12 @@ bool is_signed(const api::Evacuation& evacuation, const Record& record, const si
 base::Result<Json> subject_of(const Json& user_info) {
   const std::string user = api::text_at(user_info, {"username"});
   if (user.empty()) return base::invalid("the request names no user");
-  if (user.size() > kLongestUser) return base::invalid("the user's name is longer than 1024 bytes");
+  if (user.size() > kMaxUser) return base::invalid("the user's name is longer than 1024 bytes");
   Json subject = {{"user", user}};
   std::size_t bytes = 0;
   const auto add = [&](const char* name, const Json& value) {
     bytes += api::to_json_text(value).size();
-    if (bytes <= kMostUserBytes) subject[name] = value;
+    if (bytes <= kMaxUserBytes) subject[name] = value;
   };
   if (const std::string uid = api::text_at(user_info, {"uid"}); !uid.empty()) add("uid", uid);
   if (const Json* groups = api::find_at(user_info, {"groups"}); groups && is_texts(*groups)) add("groups", *groups);

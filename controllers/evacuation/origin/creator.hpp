@@ -18,12 +18,12 @@
 namespace controllers {
 
 /// Longer names of users are refused: cut, they would be somebody else's.
-inline constexpr std::size_t kLongestUser = 1024;
+inline constexpr std::size_t kMaxUser = 1024;
 /// What else is known of a user is left out beyond this: then less is allowed, never more.
-inline constexpr std::size_t kMostUserBytes = 8192;
+inline constexpr std::size_t kMaxUserBytes = 8192;
 
 /// `user_info` of an AdmissionReview as a SubjectAccessReview takes it: user, uid, groups, extra. kInvalid: it names
-/// nobody, or its name is longer than kLongestUser.
+/// nobody, or its name is longer than kMaxUser.
 base::Result<api::Json> subject_of(const api::Json& user_info);
 
 /// What is about to be made. Only the kind Evacuation is ever proven.

@@ -213,7 +213,7 @@ base::Duration clock_skew(base::TimePoint sent, base::TimePoint answered, std::s
 
 std::string clock_skew_warning(base::Duration skew) {
   const base::Duration size = skew < base::Duration::zero() ? -skew : skew;
-  if (size < kMostClockSkew) return {};
+  if (size < kMaxClockSkew) return {};
   return fmt::format(
       "the API server's clock is {} {} the operator's; what the operator makes counts as its own only within {}: "
       "synchronize the clocks of the nodes (NTP)",

@@ -17,7 +17,7 @@ namespace controllers {
 /// an old object again under the same name is too late.
 inline constexpr base::seconds kOriginWindow{60};
 /// Beyond this difference of the clocks the operator warns: it comes close to kOriginWindow.
-inline constexpr base::seconds kMostClockSkew{30};
+inline constexpr base::seconds kMaxClockSkew{30};
 
 /// `evacuation`, complete as it will be sent, with annotation evacuator.dev/origin. REQUIRES: podRef.uid is set.
 api::Evacuation with_origin(api::Evacuation evacuation, const signing::Key& key, base::TimePoint now);
@@ -57,7 +57,7 @@ bool origin_is_open(const api::Evacuation& evacuation);
 base::Duration clock_skew(base::TimePoint sent, base::TimePoint answered, base::TimePoint created);
 /// The same by the server's answer to a create; zero when that tells no time.
 base::Duration clock_skew(base::TimePoint sent, base::TimePoint answered, std::string_view created_object);
-/// What to tell people of a skew; empty when it is below kMostClockSkew.
+/// What to tell people of a skew; empty when it is below kMaxClockSkew.
 std::string clock_skew_warning(base::Duration skew);
 
 }  // namespace controllers

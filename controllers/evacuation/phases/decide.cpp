@@ -118,7 +118,7 @@ Step decide_phase(StatusBuilder& builder) {
 }
 
 /// Whose it is, and what it asks for, are stored with the first word about it. Not later: keys are rotated.
-void take_in(StatusBuilder& builder) {
+void adopt(StatusBuilder& builder) {
   if (builder.phase() != EvacuationPhase::kPending) return;
   const std::string& hash = builder.seen().spec_hash;
   const bool is_new = builder.status().spec_hash.empty() && !builder.status().signed_priority;
@@ -131,7 +131,7 @@ void take_in(StatusBuilder& builder) {
 
 Step step(StatusBuilder& builder) {
   builder.begin_step();
-  take_in(builder);
+  adopt(builder);
   if (!api::is_terminal(builder.phase())) {
     if (const auto departed = decide_departure(builder)) return *departed;
   }

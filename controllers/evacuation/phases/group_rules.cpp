@@ -102,7 +102,7 @@ std::optional<Step> wait_for_pod_group(StatusBuilder& builder) {
         builder, make_blocker(BlockerKind::kPodGroup, pod_group.name,
                               fmt::format("more pods of the group leave at the same time than any free slot will ever "
                                           "allow: a group has at most {}",
-                                          kLargestPodGroup)));
+                                          kMaxPodGroup)));
   }
   if (pod_group.alone()) return std::nullopt;
   if (const std::string missing = not_requested(pod_group); !missing.empty()) {

@@ -29,7 +29,7 @@ struct PodGroupView {
   std::string name;                     ///< empty: the pod leaves alone
   std::int32_t order = 0;               ///< of this pod
   std::vector<PodGroupMember> members;  ///< the others, by name of their pods
-  bool too_large = false;               ///< more than kLargestPodGroup pods before it has begun: nobody is looked at
+  bool too_large = false;               ///< more than kMaxPodGroup pods before it has begun: nobody is looked at
 
   bool alone() const { return members.empty(); }
 };

@@ -15,13 +15,13 @@ using api::EvacuationPhase;
 /// The spec's word, else the remote side's, else the default; where the workload's earlier evacuations took long,
 /// three times the longest of them.
 base::seconds total_timeout(const StatusBuilder& builder) {
-  constexpr std::chrono::hours kLongest{24};
+  constexpr std::chrono::hours kMax{24};
   if (!builder.evictor() || !builder.pod()) return builder.timeouts().total;
   if (const auto asked = builder.evictor()->probe(builder.context()).total) return *asked;
   const auto& past = builder.seen().past_durations;
   if (builder.spec().timeouts.total || past.empty()) return builder.timeouts().total;
   const auto scaled = std::chrono::duration_cast<base::seconds>(3 * past.back());
-  return std::clamp<base::seconds>(scaled, builder.timeouts().total, kLongest);
+  return std::clamp<base::seconds>(scaled, builder.timeouts().total, kMax);
 }
 
 // --- rules

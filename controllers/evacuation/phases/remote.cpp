@@ -44,12 +44,12 @@ void follow_life(StatusBuilder& builder, const evictors::Observation& remote) {
 constexpr std::string_view kQueuedRef = "queuedSeconds";
 
 base::seconds queued_before(const StatusBuilder& builder) {
-  constexpr std::int64_t kMost = 1'000'000'000;
+  constexpr std::int64_t kMax = 1'000'000'000;
   std::int64_t seconds = 0;
   for (const auto& [name, value] : builder.status().refs) {
     if (name == kQueuedRef) std::from_chars(value.data(), value.data() + value.size(), seconds);
   }
-  return base::seconds(std::clamp<std::int64_t>(seconds, 0, kMost));
+  return base::seconds(std::clamp<std::int64_t>(seconds, 0, kMax));
 }
 
 /// Waiting in the remote side's queue costs nothing of the total timeout; the clock is moved on when it ends. All

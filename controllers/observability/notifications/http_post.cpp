@@ -7,17 +7,17 @@
 namespace controllers {
 namespace {
 
-constexpr std::size_t kLongestUrl = 4096;
+constexpr std::size_t kMaxUrl = 4096;
 
 base::Result<std::string> url_of(const NotificationChannel& channel) {
   std::string text;
-  text.resize(kLongestUrl + 1);
+  text.resize(kMaxUrl + 1);
   std::ifstream file(channel.url_file, std::ios::binary);
   if (!file) return base::unavailable("urlFile cannot be read");
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   std::string url(kube::trim(text));
-  if (url.size() > kLongestUrl) return base::invalid("urlFile holds no usable URL: it is too long");
+  if (url.size() > kMaxUrl) return base::invalid("urlFile holds no usable URL: it is too long");
   return url;
 }
 

@@ -10,9 +10,9 @@
 namespace controllers {
 namespace {
 
-constexpr std::size_t kLongestMessage = 1024;
+constexpr std::size_t kMaxMessage = 1024;
 /// Slack cuts longer ones off by itself, in the middle of our markup.
-constexpr std::size_t kLongestSlackLine = 600;
+constexpr std::size_t kMaxSlackLine = 600;
 
 std::string event_name(const kube::Event& event) {
   if (event.reason == to_string(api::EventReason::kFailed)) return "Failed";
@@ -29,7 +29,7 @@ std::string place_of(const kube::EventObject& object) {
 /// By Slack's rule these three are all that can make markup: <!channel>, <url|text>, entities.
 std::string slack_text(std::string_view foreign) {
   std::string text;
-  for (const char c : base::short_text(foreign, kLongestSlackLine)) {
+  for (const char c : base::short_text(foreign, kMaxSlackLine)) {
     switch (c) {
       case '&': text += "&amp;"; break;
       case '<': text += "&lt;"; break;
@@ -84,7 +84,7 @@ std::optional<Notification> notification_of(const kube::Event& event, base::Time
   const std::string name = event_name(event);
   const bool is_ours = event.regarding.kind == kube::kEvacuations.kind || event.regarding.kind == kube::kPolicies.kind;
   if (name.empty() || !is_ours) return std::nullopt;
-  Notification told{name, now, event.regarding, {}, event.reason, base::short_text(event.note, kLongestMessage)};
+  Notification told{name, now, event.regarding, {}, event.reason, base::short_text(event.note, kMaxMessage)};
   if (event.regarding.kind == kube::kEvacuations.kind)
     told.rank = event.is_manual ? NotificationRank::kManual : NotificationRank::kEvacuationOfPolicy;
   told.is_refusal = event.is_refusal;

@@ -11,7 +11,7 @@
 namespace controllers {
 namespace {
 
-constexpr std::size_t kMostChannels = 8;
+constexpr std::size_t kMaxChannels = 8;
 
 constexpr std::array kNotificationFormats = {
     api::WireName<NotificationFormat>{NotificationFormat::kWebhook, "Webhook"},
@@ -63,8 +63,8 @@ void read_notifications(api::StrictObject& root, std::vector<NotificationChannel
 api::FieldErrors validate(const std::vector<NotificationChannel>& channels) {
   api::FieldErrors errors;
   const api::FieldPath at("notifications");
-  if (channels.size() > kMostChannels)
-    errors.push_back({at.text(), fmt::format("must have at most {} entries", kMostChannels)});
+  if (channels.size() > kMaxChannels)
+    errors.push_back({at.text(), fmt::format("must have at most {} entries", kMaxChannels)});
   for (std::size_t i = 0; i < channels.size(); ++i) {
     check_channel(channels[i], at.index(i), errors);
     const auto first = std::ranges::find(channels, channels[i].name, &NotificationChannel::name);

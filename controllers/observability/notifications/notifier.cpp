@@ -15,9 +15,9 @@ using base::kv;
 
 constexpr base::Backoff kNotifyAgain{base::seconds(2), base::minutes(2)};
 /// No receiver may ask for more patience.
-constexpr base::minutes kLongestPause{5};
+constexpr base::minutes kMaxPause{5};
 /// Objects whose last notification is remembered, for each channel.
-constexpr std::size_t kMostRemembered = 2000;
+constexpr std::size_t kMaxRemembered = 2000;
 
 bool is_taken(const base::Result<kube::Response>& answer) {
   return answer && answer->status >= 200 && answer->status < 300;
@@ -69,7 +69,7 @@ bool Notifier::is_news(const Channel& channel, const Notification& told, base::T
 /// Where very many objects are told of, the oldest are forgotten: they may be told of once more.
 void Notifier::remember(Channel& channel, const Notification& told, base::TimePoint now) {
   channel.told.insert_or_assign(told.key(), now);
-  if (channel.told.size() <= kMostRemembered) return;
+  if (channel.told.size() <= kMaxRemembered) return;
   channel.told.erase(std::ranges::min_element(channel.told, {}, [](const auto& each) { return each.second; }));
 }
 
@@ -91,10 +91,10 @@ void Notifier::count(const Channel& channel, const char* result, std::size_t by)
       .increment(static_cast<double>(by));
 }
 
-void Notifier::settle(Channel& channel, const std::vector<Notification>& sent, std::int64_t left_out,
-                      const base::Result<kube::Response>& answer) {
+void Notifier::finish_batch(Channel& channel, const std::vector<Notification>& sent, std::int64_t left_out,
+                            const base::Result<kube::Response>& answer) {
   const bool is_over =
-      is_taken(answer) || !may_be_taken_later(answer) || channel.pending.repeats() || ++channel.failures >= kMostTries;
+      is_taken(answer) || !may_be_taken_later(answer) || channel.pending.repeats() || ++channel.failures >= kMaxTries;
   if (!is_taken(answer)) {
     deps_.log.warning("a notification was not taken",
                       {kv("channel", channel.config.name), kv("answer", outcome_text(answer)), kv("givenUp", is_over)});
@@ -104,19 +104,19 @@ void Notifier::settle(Channel& channel, const std::vector<Notification>& sent, s
   channel.failures = 0;
   channel.next_try = {};
   if (!is_taken(answer)) return give_up(channel, may_be_taken_later(answer));
-  channel.pending.settle();
+  channel.pending.finish_batch();
   count(channel, "sent", sent.size());
 }
 
 void Notifier::give_up(Channel& channel, bool may_be_taken_later) {
-  auto lost = channel.pending.take(kMostAtOnce);
+  auto lost = channel.pending.take(kMaxAtOnce);
   if (may_be_taken_later) {
     const std::size_t tried = lost.size();
     const base::TimePoint now = deps_.steady.now();
     lost = channel.pending.give_up(now);
     if (lost.size() < tried && channel.pending.has_only_kept()) channel.next_try = now + kNotifyAgain.most;
   } else {
-    channel.pending.settle();
+    channel.pending.finish_batch();
   }
   for (const Notification& each : lost) channel.told.erase(each.key());
   if (!lost.empty()) count(channel, "failed", lost.size());
@@ -124,7 +124,7 @@ void Notifier::give_up(Channel& channel, bool may_be_taken_later) {
 
 void Notifier::pause(Channel& channel, const base::Result<kube::Response>& answer) {
   base::Duration pause = base::backoff_delay(kNotifyAgain, channel.failures);
-  if (answer && answer->retry_after) pause = std::clamp<base::Duration>(*answer->retry_after, pause, kLongestPause);
+  if (answer && answer->retry_after) pause = std::clamp<base::Duration>(*answer->retry_after, pause, kMaxPause);
   channel.next_try = deps_.steady.now() + pause;
 }
 
@@ -134,12 +134,12 @@ void Notifier::send_one(Channel& channel) {
   {
     const std::scoped_lock lock(mutex_);
     if (channel.pending.empty() || channel.next_try > deps_.steady.now()) return;
-    batch = channel.pending.take(kMostAtOnce);
+    batch = channel.pending.take(kMaxAtOnce);
     left_out = channel.left_out;
   }
   const auto answer = deps_.post(channel.config, body_of(channel.config.format, deps_.instance, batch, left_out));
   const std::scoped_lock lock(mutex_);
-  settle(channel, batch, left_out, answer);
+  finish_batch(channel, batch, left_out, answer);
 }
 
 std::optional<base::TimePoint> Notifier::next_due() const {
@@ -161,7 +161,7 @@ void Notifier::run(std::stop_token stop) {
     step();
     std::unique_lock lock(mutex_);
     const auto due = next_due();
-    const base::Duration pause = due ? *due - deps_.steady.now() : base::Duration(kLongestPause);
+    const base::Duration pause = due ? *due - deps_.steady.now() : base::Duration(kMaxPause);
     wake_.wait_for(lock, stop, std::max(pause, base::Duration::zero()), [&] {
       const auto now_due = next_due();
       return now_due && *now_due <= deps_.steady.now();

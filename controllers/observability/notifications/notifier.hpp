@@ -37,11 +37,11 @@ class Notifier final : public kube::EventSink {
     Post post;
   };
 
-  static constexpr std::size_t kMostPending = 256;  ///< of each channel
-  static constexpr std::size_t kMostAtOnce = 20;    ///< in one message
+  static constexpr std::size_t kMaxPending = 256;  ///< of each channel
+  static constexpr std::size_t kMaxAtOnce = 20;    ///< in one message
   /// Then a message is given up. Alerts of policies are tried once more every two minutes
   /// (NotificationQueue::kMaxKept).
-  static constexpr int kMostTries = 6;
+  static constexpr int kMaxTries = 6;
 
   Notifier(Dependencies dependencies, std::vector<NotificationChannel> channels);
 
@@ -55,7 +55,7 @@ class Notifier final : public kube::EventSink {
  private:
   struct Channel {
     NotificationChannel config;
-    NotificationQueue pending{kMostPending};
+    NotificationQueue pending{kMaxPending};
     std::map<std::string, base::TimePoint> told{};  ///< when, by key(): not again before repeat_after. Queued or sent
     std::int64_t left_out = 0;                      ///< since the last message
     int failures = 0;                               ///< of the message that is next
@@ -68,8 +68,8 @@ class Notifier final : public kube::EventSink {
   static bool is_news(const Channel& channel, const Notification& told, base::TimePoint now);
   static void remember(Channel& channel, const Notification& told, base::TimePoint now);
   std::optional<base::TimePoint> next_due() const;
-  void settle(Channel& channel, const std::vector<Notification>& sent, std::int64_t left_out,
-              const base::Result<kube::Response>& answer);
+  void finish_batch(Channel& channel, const std::vector<Notification>& sent, std::int64_t left_out,
+                    const base::Result<kube::Response>& answer);
   /// The receiver is away for long, or refuses the message.
   void give_up(Channel& channel, bool may_be_taken_later);
   void pause(Channel& channel, const base::Result<kube::Response>& answer);

@@ -9,41 +9,41 @@ std::optional<Notification> NotificationQueue::push(Notification told) {
   const Key key{told.rank, told.object.ns};
   std::optional<Notification> displaced;
   if (size_ >= most_) {
-    const auto yields = lane_that_yields_to(key);
+    const auto yields = queue_that_yields_to(key);
     if (!yields) return told;
-    const auto lane = lanes_.find(*yields);
-    displaced = std::move(lane->second.waiting.back().second);
-    lane->second.waiting.pop_back();
+    const auto queue = queues_.find(*yields);
+    displaced = std::move(queue->second.waiting.back().second);
+    queue->second.waiting.pop_back();
     --size_;
-    if (lane->second.waiting.empty()) lanes_.erase(lane);
+    if (queue->second.waiting.empty()) queues_.erase(queue);
   }
-  lanes_[key].waiting.emplace_back(next_number_++, std::move(told));
+  queues_[key].waiting.emplace_back(next_number_++, std::move(told));
   ++size_;
   return displaced;
 }
 
 /// The fullest of the last rank that may yield.
-std::optional<NotificationQueue::Key> NotificationQueue::lane_that_yields_to(const Key& key) const {
-  const auto own = lanes_.find(key);
-  const std::size_t own_size = own == lanes_.end() ? 0 : own->second.waiting.size();
+std::optional<NotificationQueue::Key> NotificationQueue::queue_that_yields_to(const Key& key) const {
+  const auto own = queues_.find(key);
+  const std::size_t own_size = own == queues_.end() ? 0 : own->second.waiting.size();
   std::optional<Key> best;
   std::size_t most = 0;
-  for (const auto& [each, lane] : lanes_) {
-    const bool may_yield = each.first > key.first || (each.first == key.first && lane.waiting.size() > own_size + 1);
-    if (!may_yield || lane.free() == 0) continue;
+  for (const auto& [each, queue] : queues_) {
+    const bool may_yield = each.first > key.first || (each.first == key.first && queue.waiting.size() > own_size + 1);
+    if (!may_yield || queue.free() == 0) continue;
     const bool is_later = best && each.first > best->first;
-    if (best && !is_later && lane.free() <= most) continue;
+    if (best && !is_later && queue.free() <= most) continue;
     best = each;
-    most = lane.free();
+    most = queue.free();
   }
   return best;
 }
 
 void NotificationQueue::take_in_turns(NotificationRank rank, std::size_t& left) {
-  const auto begin = lanes_.lower_bound({rank, ""});
-  const auto end = std::find_if(begin, lanes_.end(), [&](const auto& lane) { return lane.first.first != rank; });
-  const auto is_left = [](const auto& lane) { return lane.second.free() > 0; };
-  auto at = lanes_.upper_bound({rank, last_turn_[rank]});
+  const auto begin = queues_.lower_bound({rank, ""});
+  const auto end = std::find_if(begin, queues_.end(), [&](const auto& queue) { return queue.first.first != rank; });
+  const auto is_left = [](const auto& queue) { return queue.second.free() > 0; };
+  auto at = queues_.upper_bound({rank, last_turn_[rank]});
   while (left > 0 && std::any_of(begin, end, is_left)) {
     if (at == end) at = begin;
     if (is_left(*at)) {
@@ -56,9 +56,9 @@ void NotificationQueue::take_in_turns(NotificationRank rank, std::size_t& left) 
 }
 
 std::vector<Notification> NotificationQueue::take(std::size_t most) {
-  const bool has_batch = std::ranges::any_of(lanes_, [](const auto& lane) { return lane.second.taken > 0; });
+  const bool has_batch = std::ranges::any_of(queues_, [](const auto& queue) { return queue.second.taken > 0; });
   if (has_batch || kept_is_taken_) return taken();
-  kept_is_taken_ = !kept_.empty() && (kept_is_next_ || lanes_.empty());
+  kept_is_taken_ = !kept_.empty() && (kept_is_next_ || queues_.empty());
   kept_is_next_ = !kept_is_taken_;
   if (kept_is_taken_) return taken();
   for (const auto rank : {NotificationRank::kPolicy, NotificationRank::kEvacuationOfPolicy, NotificationRank::kManual})
@@ -69,8 +69,8 @@ std::vector<Notification> NotificationQueue::take(std::size_t most) {
 std::vector<Notification> NotificationQueue::taken() const {
   if (kept_is_taken_) return {kept_.front().told};
   std::vector<std::pair<std::uint64_t, const Notification*>> taken;
-  for (const auto& [key, lane] : lanes_) {
-    for (std::size_t i = 0; i < lane.taken; ++i) taken.emplace_back(lane.waiting[i].first, &lane.waiting[i].second);
+  for (const auto& [key, queue] : queues_) {
+    for (std::size_t i = 0; i < queue.taken; ++i) taken.emplace_back(queue.waiting[i].first, &queue.waiting[i].second);
   }
   std::ranges::sort(taken);
   std::vector<Notification> batch;
@@ -78,18 +78,18 @@ std::vector<Notification> NotificationQueue::taken() const {
   return batch;
 }
 
-void NotificationQueue::settle() {
+void NotificationQueue::finish_batch() {
   if (std::exchange(kept_is_taken_, false)) {
     kept_.pop_front();
     --size_;
     return;
   }
-  for (auto& [key, lane] : lanes_) {
-    lane.waiting.erase(lane.waiting.begin(), lane.waiting.begin() + static_cast<std::ptrdiff_t>(lane.taken));
-    size_ -= lane.taken;
-    lane.taken = 0;
+  for (auto& [key, queue] : queues_) {
+    queue.waiting.erase(queue.waiting.begin(), queue.waiting.begin() + static_cast<std::ptrdiff_t>(queue.taken));
+    size_ -= queue.taken;
+    queue.taken = 0;
   }
-  std::erase_if(lanes_, [](const auto& lane) { return lane.second.waiting.empty(); });
+  std::erase_if(queues_, [](const auto& queue) { return queue.second.waiting.empty(); });
 }
 
 std::vector<Notification> NotificationQueue::give_up(base::TimePoint now) {
@@ -104,15 +104,15 @@ std::vector<Notification> NotificationQueue::give_up(base::TimePoint now) {
       removed.push_back(std::move(each));
     }
   }
-  settle();
+  finish_batch();
   size_ += kept;
   return removed;
 }
 
 /// The others that are kept have their turn first.
 std::vector<Notification> NotificationQueue::give_up_kept(base::TimePoint now) {
-  Kept first = kept_.front();
-  settle();
+  KeptNotification first = kept_.front();
+  finish_batch();
   if (now - first.since >= kMaxKept) return {std::move(first.told)};
   kept_.push_back(std::move(first));
   ++size_;

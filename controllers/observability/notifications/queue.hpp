@@ -35,40 +35,40 @@ class NotificationQueue {
   /// Returns true if take() returned one that was given up before.
   bool repeats() const { return kept_is_taken_; }
   /// Removes what take() returned.
-  void settle();
+  void finish_batch();
   /// Removes what take() returned, except those about policies, which a later take() returns again, for kMaxKept: some
   /// of them are published only once. Returns what was removed. `now`: never goes back.
   std::vector<Notification> give_up(base::TimePoint now);
 
   bool empty() const { return size_ == 0; }
   /// Returns true if all that wait were given up before.
-  bool has_only_kept() const { return lanes_.empty(); }
+  bool has_only_kept() const { return queues_.empty(); }
 
  private:
   using Key = std::pair<NotificationRank, std::string>;  ///< rank and namespace
-  struct Lane {
+  struct NamespaceQueue {
     std::deque<std::pair<std::uint64_t, Notification>> waiting;  ///< with the order in which they came
     std::size_t taken = 0;                                       ///< from the front
     std::size_t free() const { return waiting.size() - taken; }
   };
 
   /// A notification about a policy that was given up.
-  struct Kept {
+  struct KeptNotification {
     base::TimePoint since;  ///< when it was given up first
     Notification told;
   };
 
   std::vector<Notification> give_up_kept(base::TimePoint now);
-  std::optional<Key> lane_that_yields_to(const Key& key) const;
+  std::optional<Key> queue_that_yields_to(const Key& key) const;
   void take_in_turns(NotificationRank rank, std::size_t& left);
   std::vector<Notification> taken() const;
 
   const std::size_t most_;
   std::size_t size_ = 0;
   std::uint64_t next_number_ = 0;
-  std::map<Key, Lane> lanes_;  ///< none is empty
+  std::map<Key, NamespaceQueue> queues_;  ///< none is empty
   std::map<NotificationRank, std::string> last_turn_;
-  std::deque<Kept> kept_;
+  std::deque<KeptNotification> kept_;
   bool kept_is_taken_ = false;  ///< the first of kept_
   bool kept_is_next_ = false;
 };

@@ -16,7 +16,7 @@ using base::kv;
 
 constexpr base::Backoff kExportAgain{base::seconds(1), base::seconds(60)};
 /// No collector may ask for more patience.
-constexpr base::minutes kLongestRest{5};
+constexpr base::minutes kMaxRest{5};
 
 bool was_taken(const base::Result<kube::Response>& answer) {
   return answer && answer->status >= 200 && answer->status < 300;
@@ -51,15 +51,15 @@ void SpanExporter::count(const char* result, std::size_t by) const {
 void SpanExporter::add(tracing::Span span) {
   if (!wants(span.trace_id)) return;
   const std::scoped_lock lock(mutex_);
-  if (pending_.size() >= kMostPending) return count("dropped", 1);
+  if (pending_.size() >= kMaxPending) return count("dropped", 1);
   if (pending_.empty()) gathered_since_ = deps_.steady.now();
   pending_.push_back(std::move(span));
-  if (pending_.size() == 1 || pending_.size() == kMostAtOnce) wake_.notify_one();
+  if (pending_.size() == 1 || pending_.size() == kMaxAtOnce) wake_.notify_one();
 }
 
 std::optional<base::TimePoint> SpanExporter::next_due() const {
   if (pending_.empty()) return std::nullopt;
-  const base::TimePoint gathered = pending_.size() >= kMostAtOnce ? gathered_since_ : gathered_since_ + kGathering;
+  const base::TimePoint gathered = pending_.size() >= kMaxAtOnce ? gathered_since_ : gathered_since_ + kGathering;
   return std::max(gathered, next_try_);
 }
 
@@ -74,12 +74,12 @@ void SpanExporter::tell(const base::Result<kube::Response>& answer, bool is_over
 }
 
 /// True: the batch is done with.
-bool SpanExporter::settle(std::size_t sent, const base::Result<kube::Response>& answer) {
-  const bool is_over = was_taken(answer) || !may_be_sent_again(answer) || ++failures_ >= kMostTries;
+bool SpanExporter::finish_batch(std::size_t sent, const base::Result<kube::Response>& answer) {
+  const bool is_over = was_taken(answer) || !may_be_sent_again(answer) || ++failures_ >= kMaxTries;
   tell(answer, is_over);
   if (!is_over) {
     base::Duration pause = base::backoff_delay(kExportAgain, failures_);
-    if (answer && answer->retry_after) pause = std::clamp<base::Duration>(*answer->retry_after, pause, kLongestRest);
+    if (answer && answer->retry_after) pause = std::clamp<base::Duration>(*answer->retry_after, pause, kMaxRest);
     next_try_ = deps_.steady.now() + pause;
     return false;
   }
@@ -104,7 +104,7 @@ bool SpanExporter::send(std::size_t most) {
   if (batch.empty()) return false;
   const auto answer = deps_.post(tracing::encode_otlp(deps_.resource, batch));
   const std::scoped_lock lock(mutex_);
-  return settle(batch.size(), answer) && was_taken(answer);
+  return finish_batch(batch.size(), answer) && was_taken(answer);
 }
 
 std::optional<base::TimePoint> SpanExporter::step() {
@@ -113,7 +113,7 @@ std::optional<base::TimePoint> SpanExporter::step() {
     const auto due = next_due();
     if (!due || *due > deps_.steady.now()) return due;
   }
-  send(kMostAtOnce);
+  send(kMaxAtOnce);
   const std::scoped_lock lock(mutex_);
   return next_due();
 }
@@ -123,13 +123,13 @@ void SpanExporter::run(std::stop_token stop) {
     step();
     std::unique_lock lock(mutex_);
     const auto due = next_due();
-    const base::Duration pause = due ? *due - deps_.steady.now() : base::Duration(kLongestRest);
+    const base::Duration pause = due ? *due - deps_.steady.now() : base::Duration(kMaxRest);
     wake_.wait_for(lock, stop, std::max(pause, base::Duration::zero()), [&] {
       const auto now_due = next_due();
       return now_due && (*now_due <= deps_.steady.now() || !due || *now_due < *due);
     });
   }
-  while (send(kMostAtOnce)) {
+  while (send(kMaxAtOnce)) {
   }
 }
 

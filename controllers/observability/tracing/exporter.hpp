@@ -44,10 +44,10 @@ class SpanExporter final : public SpanSink {
     double sampling_percent = 100;
   };
 
-  static constexpr std::size_t kMostPending = 8192;  ///< about 4 MB
-  static constexpr std::size_t kMostAtOnce = 512;    ///< in one request
-  static constexpr int kMostTries = 6;               ///< then a batch is given up
-  static constexpr base::seconds kGathering{2};      ///< a batch that is not full waits so long for more
+  static constexpr std::size_t kMaxPending = 8192;  ///< about 4 MB
+  static constexpr std::size_t kMaxAtOnce = 512;    ///< in one request
+  static constexpr int kMaxTries = 6;               ///< then a batch is given up
+  static constexpr base::seconds kGathering{2};     ///< a batch that is not full waits so long for more
 
   explicit SpanExporter(Dependencies dependencies) : deps_(std::move(dependencies)) {}
 
@@ -62,7 +62,7 @@ class SpanExporter final : public SpanSink {
  private:
   // REQUIRE mutex_ held.
   std::optional<base::TimePoint> next_due() const;
-  bool settle(std::size_t sent, const base::Result<kube::Response>& answer);
+  bool finish_batch(std::size_t sent, const base::Result<kube::Response>& answer);
   void tell(const base::Result<kube::Response>& answer, bool is_over);
 
   /// False: there was nothing, or it was not taken.

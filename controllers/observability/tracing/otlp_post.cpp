@@ -13,7 +13,7 @@
 namespace controllers {
 namespace {
 
-constexpr std::size_t kMostHeaderBytes = 8192;
+constexpr std::size_t kMaxHeaderBytes = 8192;
 
 /// No control character: one could end the header.
 bool is_header_value(std::string_view value) {
@@ -23,7 +23,7 @@ bool is_header_value(std::string_view value) {
 }  // namespace
 
 base::Result<std::vector<std::pair<std::string, std::string>>> parse_headers(const std::string& text) {
-  if (text.size() > kMostHeaderBytes) return base::invalid(fmt::format("more than {} bytes", kMostHeaderBytes));
+  if (text.size() > kMaxHeaderBytes) return base::invalid(fmt::format("more than {} bytes", kMaxHeaderBytes));
   std::vector<std::pair<std::string, std::string>> headers;
   std::string_view rest = text;
   for (int number = 1; !rest.empty(); ++number) {

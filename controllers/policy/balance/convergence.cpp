@@ -142,7 +142,7 @@ void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome, 
   if (const auto stopped = stopped_strategies(outcome.balance); !stopped.empty()) take_out(stopped, outcome);
 }
 
-void tell_convergence(api::DeschedulerPolicyStatus& status, std::int64_t generation, base::TimePoint now) {
+void set_converged_condition(api::DeschedulerPolicyStatus& status, std::int64_t generation, base::TimePoint now) {
   const std::set<std::string> stopped = stopped_strategies(status.balance);
   const bool moves = status.last_cycle && status.last_cycle->nominated > 0;
   api::Condition condition{

@@ -15,6 +15,6 @@ void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome, 
 /// Condition Converged where balance strategies have a word: True/Converged when nodes are as even as they are to be,
 /// False/Oscillating or False/NoProgress when a strategy has stopped; the message tells resource and deviation.
 /// REQUIRES: next_status() has written the condition of this cycle.
-void tell_convergence(api::DeschedulerPolicyStatus& status, std::int64_t generation, base::TimePoint now);
+void set_converged_condition(api::DeschedulerPolicyStatus& status, std::int64_t generation, base::TimePoint now);
 
 }  // namespace controllers

@@ -94,8 +94,8 @@ void count_made(CycleOutcome& outcome) {
   outcome.rounds->planned_at = std::chrono::floor<base::seconds>(outcome.summary.start);
 }
 
-void tell_rounds(api::DeschedulerPolicyStatus& status, const strategies::RoundRules& rules, std::int64_t generation,
-                 base::TimePoint now) {
+void set_rounds_condition(api::DeschedulerPolicyStatus& status, const strategies::RoundRules& rules,
+                          std::int64_t generation, base::TimePoint now) {
   if (!status.rounds) return;
   const api::RoundsStatus& rounds = *status.rounds;
   api::Condition condition{

@@ -39,8 +39,8 @@ void count_planned(CycleOutcome& outcome);
 void count_made(CycleOutcome& outcome);
 
 /// Condition Converged where rounds have a word: False/RoundRunning, or why they stopped. REQUIRES: next_status() and
-/// tell_convergence() have written the condition of this cycle.
-void tell_rounds(api::DeschedulerPolicyStatus& status, const strategies::RoundRules& rules, std::int64_t generation,
-                 base::TimePoint now);
+/// set_converged_condition() have written the condition of this cycle.
+void set_rounds_condition(api::DeschedulerPolicyStatus& status, const strategies::RoundRules& rules,
+                          std::int64_t generation, base::TimePoint now);
 
 }  // namespace controllers

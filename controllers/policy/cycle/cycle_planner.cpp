@@ -63,7 +63,7 @@ base::Result<CycleOutcome> CyclePlanner::plan(const api::DeschedulerPolicy& poli
   const std::string& name = policy.meta.name;
   const Cycle cycle{policy, spec, terms, deps_.traces.of(name)};
   auto planned = judged_plan(cycle);
-  if (!planned || !terms.may_move || deps_.taints.place(name, *planned, deps_.turns.progress())) return planned;
+  if (!planned || !terms.may_move || deps_.taints.place(name, *planned, deps_.policy_lock.progress())) return planned;
   return judged_plan(cycle);
 }
 
@@ -139,11 +139,11 @@ KnownPods CyclePlanner::known(const scheduling::ClusterSnapshot& snapshot, const
 void CyclePlanner::attend(KnownPods& known, const Cycle& cycle) const {
   const base::TimePoint begin = deps_.steady->now();  // of this plan: a cycle may make two
   known.elapsed = [&steady = *deps_.steady, begin] { return steady.now() - begin; };
-  known.is_cancelled = [this, &policy = cycle.policy, progress = deps_.turns.progress()] {
+  known.is_cancelled = [this, &policy = cycle.policy, progress = deps_.policy_lock.progress()] {
     progress();
     return !deps_.is_wanted(policy);
   };
-  known.heartbeat = [&steady = *deps_.steady, progress = deps_.turns.progress(), last = begin]() mutable {
+  known.heartbeat = [&steady = *deps_.steady, progress = deps_.policy_lock.progress(), last = begin]() mutable {
     const base::TimePoint at = steady.now();
     if (at < last + kHeartbeat) return;
     last = at;
@@ -162,7 +162,7 @@ void CyclePlanner::attend(KnownPods& known, const Cycle& cycle) const {
 CycleOutcome CyclePlanner::search(const scheduling::ClusterSnapshot& snapshot, KnownPods& known, const Cycle& cycle) {
   const strategies::RestartHistory restarts = restarts_;
   known.restarts = &restarts;
-  const Turns::Intermission others_turns(deps_.turns);
+  const PolicyLock::ScopedUnlock unlock(deps_.policy_lock);
   return run_cycle(cycle.spec, snapshot, known, cycle_id(cycle.policy, cycle.terms.now), cycle.terms.now);
 }
 

@@ -14,14 +14,14 @@
 #include "controllers/admission/cooldown.hpp"
 #include "controllers/policy/cycle.hpp"
 #include "controllers/policy/cycle/cycle_traces.hpp"
+#include "controllers/policy/cycle/policy_lock.hpp"
 #include "controllers/policy/cycle/policy_taints.hpp"
-#include "controllers/policy/cycle/turns.hpp"
 #include "controllers/policy/cycle/unused_hints.hpp"
 #include "controllers/policy/decide.hpp"
 #include "controllers/policy/usage/report.hpp"
 #include "kube/runtime/store.hpp"
 #include "planner/plan/plan_spec.hpp"
-#include "planner/snapshot/snapshot_keeper.hpp"
+#include "planner/snapshot/snapshot_cache.hpp"
 #include "planner/strategies/lifetime/restart_history.hpp"
 
 namespace controllers {
@@ -52,7 +52,7 @@ class CyclePlanner {
     base::Metrics& metrics;
     const PolicyTaints& taints;
     const CycleTraces& traces;
-    Turns& turns;
+    PolicyLock& policy_lock;
     /// False: nobody wants the policy's plan any more. Called from several threads.
     std::function<bool(const api::DeschedulerPolicy&)> is_wanted;
     // As in PolicyReconciler::Dependencies, and may be empty as there:
@@ -106,7 +106,7 @@ class CyclePlanner {
   strategies::Executor executor_;
   placement::RestingHints resting_hints_;
   strategies::RestartHistory restarts_;  ///< looked at in each cycle of any policy
-  scheduling::SnapshotKeeper snapshots_;
+  scheduling::SnapshotCache snapshots_;
 };
 
 }  // namespace controllers

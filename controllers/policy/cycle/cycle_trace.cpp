@@ -10,7 +10,7 @@ namespace controllers {
 namespace {
 
 /// A policy has at most some dozens of strategies, each asked a few times.
-constexpr std::size_t kMostSpans = 256;
+constexpr std::size_t kMaxSpans = 256;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ CycleTrace::CycleTrace(const std::string& policy, const std::string& uid, const 
 
 void CycleTrace::begin(std::map<std::string, tracing::Span, std::less<>>& open, std::string_view name,
                        std::string parent, base::TimePoint now) {
-  if (ended_.size() + open.size() >= kMostSpans) return;
+  if (ended_.size() + open.size() >= kMaxSpans) return;
   const std::string id =
       tracing::span_id_of(id_, fmt::format("{}/{}/{}", parent, name, now.time_since_epoch().count()));
   tracing::Span span{.trace_id = id_, .id = id, .parent = std::move(parent), .name = std::string(name)};

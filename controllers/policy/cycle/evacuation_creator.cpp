@@ -25,7 +25,7 @@ using base::kv;
 constexpr base::Backoff kThrottled{base::milliseconds(500), base::seconds(10)};
 /// So long each creator waits in one cycle for a server that has too much to do, whoever's 429 it is: other policies
 /// are not looked at meanwhile. Then the rest of a namespace that is refused is left to the next cycle.
-constexpr base::seconds kMostPaused{30};
+constexpr base::seconds kMaxPaused{30};
 
 /// A quota is full, the namespace is being deleted, or a webhook of it has no time.
 bool is_of_namespace(const base::Error& error) {
@@ -107,11 +107,11 @@ void EvacuationCreator::remove_expired(const api::ObjectKey& key) const {
 bool EvacuationCreator::waits_for_turn(const api::DeschedulerPolicy& policy, const base::Error& error, int tries) {
   if (error.code != base::ErrorCode::kThrottled) return false;
   const base::Duration asked =
-      std::min<base::Duration>(error.retry_after.value_or(base::Duration::zero()), kube::kLongestRetryAfter);
+      std::min<base::Duration>(error.retry_after.value_or(base::Duration::zero()), kube::kMaxRetryAfter);
   const base::Duration pause = std::max(asked, base::backoff_delay(kThrottled, tries));
   {
     const std::lock_guard lock(creating_);
-    if (paused_ + pause > kMostPaused * creators_) return false;
+    if (paused_ + pause > kMaxPaused * creators_) return false;
     paused_ += pause;
   }
   if (pause_ && !pause_(pause)) return false;

@@ -14,7 +14,7 @@ namespace controllers {
 std::shared_ptr<const ObservedPolicy> PolicyStatuses::as_stored(std::shared_ptr<const ObservedPolicy> cached) {
   const auto found = own_.find(cached->meta.uid);
   if (found == own_.end()) return cached;
-  Own& own = found->second;
+  SavedStatus& own = found->second;
   // A version that we did not replace is newer than all of ours: a write onto another one would have been refused.
   own.replaced.erase(own.replaced.begin(), std::ranges::find(own.replaced, cached->meta.resource_version));
   if (own.replaced.empty()) return cached;
@@ -49,7 +49,7 @@ base::Status PolicyStatuses::write(const ObservedPolicy& seen, const api::Desche
   auto [was, is] = api::encode_change(seen.status, next);
   const auto saved = client_.patch(kube::kPolicies, seen.meta.key(), kube::PatchType::kMerge,
                                    guarded_status_patch(seen.meta, was, std::move(is)), "status");
-  Own& own = own_[seen.meta.uid];
+  SavedStatus& own = own_[seen.meta.uid];
   own.status = next;
   own.stored = saved.ok();
   note_answer(own, seen.meta.resource_version, saved);
@@ -57,7 +57,8 @@ base::Status PolicyStatuses::write(const ObservedPolicy& seen, const api::Desche
   return base::Done{};
 }
 
-void PolicyStatuses::note_answer(Own& own, const std::string& replaced, const base::Result<std::string>& answer) {
+void PolicyStatuses::note_answer(SavedStatus& own, const std::string& replaced,
+                                 const base::Result<std::string>& answer) {
   const auto meta = answer ? api::decode_meta(*answer) : base::Result<api::ObjectMeta>(answer.error());
   if (!meta) return own.replaced.clear();  // only the cache can tell what is stored
   if (meta->resource_version != replaced) own.replaced.push_back(replaced);

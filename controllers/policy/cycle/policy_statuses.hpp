@@ -38,17 +38,17 @@ class PolicyStatuses {
   void forget(const std::string& uid) { own_.erase(uid); }
 
  private:
-  struct Own {
+  struct SavedStatus {
     api::DeschedulerPolicyStatus status;
     bool stored = false;                ///< false: the write failed
     std::string version;                ///< resourceVersion that the server gave to it
     std::vector<std::string> replaced;  ///< those before it, oldest first, that the cache may still show
   };
-  static void note_answer(Own& own, const std::string& replaced, const base::Result<std::string>& answer);
+  static void note_answer(SavedStatus& own, const std::string& replaced, const base::Result<std::string>& answer);
 
   kube::Client& client_;
   const base::Clock& clock_;
-  std::map<std::string, Own> own_;
+  std::map<std::string, SavedStatus> own_;
 };
 
 }  // namespace controllers

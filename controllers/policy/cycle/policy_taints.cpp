@@ -79,8 +79,8 @@ void PolicyTaints::tell(std::vector<api::Condition>& conditions, const api::Desc
                         const planning::PlanSpec& spec, base::TimePoint now) const {
   if (taints_ == nullptr) return;
   const std::string& name = policy.meta.name;
-  tell_soft_taints(conditions, spec.strategy_specs.soft_taints(), taints_->problem(name), taints_->nodes_of(name),
-                   policy.meta.generation, now);
+  set_soft_taints_condition(conditions, spec.strategy_specs.soft_taints(), taints_->problem(name),
+                            taints_->nodes_of(name), policy.meta.generation, now);
 }
 
 }  // namespace controllers

@@ -15,8 +15,8 @@ namespace {
 
 using api::Json;
 
-constexpr std::size_t kLongestName = 128;
-constexpr std::size_t kLongestMessage = 256;
+constexpr std::size_t kMaxName = 128;
+constexpr std::size_t kMaxMessage = 256;
 
 base::Result<Json> parsed(std::string_view body, std::size_t most) {
   if (body.size() > most) return base::invalid(fmt::format("the answer is longer than {} bytes", most));
@@ -85,7 +85,7 @@ bool is_suppressed(const Json& alert) {
 }  // namespace
 
 base::Result<GateAnswer> read_query_answer(std::string_view body) {
-  const auto json = parsed(body, kMostQueryBytes);
+  const auto json = parsed(body, kMaxQueryBytes);
   if (!json) return json.error();
   const std::string status = text_of(member(*json, "status"));
   if (status == "error") return base::invalid("the server cannot evaluate the expression");
@@ -99,7 +99,7 @@ base::Result<GateAnswer> read_query_answer(std::string_view body) {
 }
 
 base::Result<GateAnswer> read_alerts_answer(std::string_view body) {
-  const auto json = parsed(body, kMostAlertsBytes);
+  const auto json = parsed(body, kMaxAlertsBytes);
   if (!json) return json.error();
   if (!json->is_array()) return base::invalid("the answer is no list of alerts");
   std::size_t active = 0;
@@ -108,20 +108,20 @@ base::Result<GateAnswer> read_alerts_answer(std::string_view body) {
     const Json* labels = member(alert, "labels");
     if (!labels || !labels->is_object()) return base::invalid("an alert of the answer has no labels");
     if (is_suppressed(alert)) continue;
-    if (active++ == 0) first = shown(text_of(member(*labels, "alertname")), kLongestName);
+    if (active++ == 0) first = shown(text_of(member(*labels, "alertname")), kMaxName);
   }
   if (active == 0) return GateAnswer{false, "no alert"};
   return GateAnswer{true, active == 1 ? first : fmt::format("{} alerts, the first is {}", active, first)};
 }
 
 base::Result<GateAnswer> read_webhook_answer(std::string_view body) {
-  const auto json = parsed(body, kMostWebhookBytes);
+  const auto json = parsed(body, kMaxWebhookBytes);
   if (!json) return json.error();
   const Json* hold = member(*json, "hold");
   if (!hold || !hold->is_boolean()) return base::invalid("the answer has no \"hold\": true or false");
   const Json* message = member(*json, "message");
   if (message && !message->is_string()) return base::invalid("the answer's \"message\" is no text");
-  return GateAnswer{hold->get<bool>(), shown(text_of(message), kLongestMessage)};
+  return GateAnswer{hold->get<bool>(), shown(text_of(message), kMaxMessage)};
 }
 
 }  // namespace controllers

@@ -12,9 +12,9 @@
 namespace controllers {
 
 /// Longer answers count as none.
-inline constexpr std::size_t kMostQueryBytes = std::size_t{1} << 20;
-inline constexpr std::size_t kMostAlertsBytes = std::size_t{1} << 20;
-inline constexpr std::size_t kMostWebhookBytes = std::size_t{64} << 10;
+inline constexpr std::size_t kMaxQueryBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxAlertsBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxWebhookBytes = std::size_t{64} << 10;
 
 struct GateAnswer {
   bool holds = false;

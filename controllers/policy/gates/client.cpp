@@ -13,7 +13,7 @@ namespace controllers {
 namespace {
 
 /// Longer targets go as a form in a body: proxies limit lines to 8 KiB.
-constexpr std::size_t kLongestTarget = 4000;
+constexpr std::size_t kMaxTarget = 4000;
 
 class HttpGateClient final : public GateClient {
  public:
@@ -36,7 +36,7 @@ kube::Request query_request(const std::string& expression) {
   kube::Request request;
   request.path = "/api/v1/query";
   kube::append_query(request.query, "query", expression);
-  if (request.query.size() <= kLongestTarget) return request;
+  if (request.query.size() <= kMaxTarget) return request;
   request.method = "POST";
   request.content_type = "application/x-www-form-urlencoded";
   request.body = std::exchange(request.query, {});
@@ -89,11 +89,11 @@ GateClientFactory http_gate_clients(usage::Dependencies dependencies) {
 
 std::size_t most_answer_bytes(api::GateType type) {
   switch (type) {
-    case api::GateType::kPrometheus: return kMostQueryBytes;
-    case api::GateType::kAlertmanager: return kMostAlertsBytes;
-    case api::GateType::kWebhook: return kMostWebhookBytes;
+    case api::GateType::kPrometheus: return kMaxQueryBytes;
+    case api::GateType::kAlertmanager: return kMaxAlertsBytes;
+    case api::GateType::kWebhook: return kMaxWebhookBytes;
   }
-  return kMostWebhookBytes;
+  return kMaxWebhookBytes;
 }
 
 base::Result<GateAnswer> ask_gate(GateClient& client, const std::string& policy, const api::PolicyGate& gate,

@@ -24,7 +24,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kMacros =
                                                                                    {"@daily", "0 0 * * *"},
                                                                                    {"@midnight", "0 0 * * *"},
                                                                                    {"@hourly", "0 * * * *"}}};
-constexpr std::array<unsigned, 12> kLongestMonths = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+constexpr std::array<unsigned, 12> kMaxMonths = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 /// 29 February may be eight years away.
 constexpr std::chrono::hours kCronHorizon{24 * 3660};
 constexpr unsigned kSunday = 7;
@@ -172,8 +172,8 @@ base::Result<CronExpression> CronExpression::parse(std::string_view text) {
 bool CronExpression::ever_comes() const {
   if (!fields_.any_weekday && !fields_.any_day) return true;  // one of the weekdays is enough
   const auto first_day = static_cast<unsigned>(std::countr_zero(fields_.days));
-  for (unsigned month = 1; month <= kLongestMonths.size(); ++month) {
-    if (has(fields_.months, month) && first_day <= kLongestMonths[month - 1]) return true;
+  for (unsigned month = 1; month <= kMaxMonths.size(); ++month) {
+    if (has(fields_.months, month) && first_day <= kMaxMonths[month - 1]) return true;
   }
   return false;
 }

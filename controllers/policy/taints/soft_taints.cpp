@@ -44,7 +44,7 @@ bool SoftTaints::place(const std::string& policy, const std::vector<planning::No
   for (const planning::NodeTaint& taint : taints) wanted.insert(taint.node);
   std::size_t written = 0;
   for (const std::string& node : due()) {
-    const bool is_too_much = written++ >= kMostAtOnce;
+    const bool is_too_much = written++ >= kMaxAtOnce;
     const base::Status done = is_too_much ? base::Status(base::Done{}) : write(node);
     if (is_too_much || !done) deps_.enqueue(node);
     const bool misleads = !done && wanted.contains(node);
@@ -224,8 +224,8 @@ base::Status SoftTaints::try_to_write(const std::string& node) {
   return base::Done{};
 }
 
-void tell_soft_taints(std::vector<api::Condition>& conditions, bool asks, const SoftTaints::Problem& problem,
-                      std::size_t nodes, std::int64_t generation, base::TimePoint now) {
+void set_soft_taints_condition(std::vector<api::Condition>& conditions, bool asks, const SoftTaints::Problem& problem,
+                               std::size_t nodes, std::int64_t generation, base::TimePoint now) {
   const std::string type(to_string(api::ConditionType::kSoftTaints));
   if (!asks) {
     std::erase_if(conditions, [&](const api::Condition& each) { return each.type == type; });

@@ -33,7 +33,7 @@ class SoftTaints {
   /// So many cycles in a row that could not judge keep what the last good one wanted.
   static constexpr int kKeptCycles = 3;
   /// Nodes that place() writes itself; the rest is left to the queue.
-  static constexpr std::size_t kMostAtOnce = 500;
+  static constexpr std::size_t kMaxAtOnce = 500;
 
   struct Dependencies {
     kube::Client& client;
@@ -109,7 +109,7 @@ class SoftTaints {
 };
 
 /// Condition SoftTaints of a policy that asks for them; one that does not has none.
-void tell_soft_taints(std::vector<api::Condition>& conditions, bool asks, const SoftTaints::Problem& problem,
-                      std::size_t nodes, std::int64_t generation, base::TimePoint now);
+void set_soft_taints_condition(std::vector<api::Condition>& conditions, bool asks, const SoftTaints::Problem& problem,
+                               std::size_t nodes, std::int64_t generation, base::TimePoint now);
 
 }  // namespace controllers

@@ -10,9 +10,9 @@ namespace {
 
 using base::kv;
 
-constexpr std::size_t kMostArrivals = 10'000;
+constexpr std::size_t kMaxArrivals = 10'000;
 /// While the source does not answer.
-constexpr std::size_t kMostShifts = 100'000;
+constexpr std::size_t kMaxShifts = 100'000;
 /// A new pod that is not measured after so many times maxAge never will be.
 constexpr int kArrivalAges = 10;
 
@@ -48,8 +48,8 @@ std::shared_ptr<UsageCollector::Entry> UsageCollector::find(const std::string& k
 base::Result<kube::Requeue> UsageCollector::collect(const api::ObjectKey& key) {
   const std::shared_ptr<Entry> entry = find(key.name);
   if (!entry) return kube::Requeue::await_change();
-  const auto place = places_.take(entry->asked);
-  if (!place) return kube::Requeue::in(kube::AskingPlaces::kAgain);
+  const auto place = limiter_.take(entry->asked);
+  if (!place) return kube::Requeue::in(kube::SlowPeerLimiter::kAgain);
   const std::lock_guard asking(entry->asking);
   auto answer = ask(*entry);
   if (answer) place->note_answer();
@@ -116,7 +116,7 @@ void UsageCollector::note_pod(Entry& entry, const api::Pod* before, const api::P
   const api::Pod& pod = after != nullptr ? *after : *before;
   if (const bool comes = after != nullptr && !after->is_terminal(); comes) {
     if (pod.meta.creation_timestamp < *entry.forecasts_since) return;
-    if (entry.arrivals.size() >= kMostArrivals) entry.arrivals.pop_front();
+    if (entry.arrivals.size() >= kMaxArrivals) entry.arrivals.pop_front();
     entry.arrivals.push_back({pod.node_name.value, pod.meta.ns, pod.meta.name, deps_.clock.now()});
     return;
   }
@@ -124,7 +124,7 @@ void UsageCollector::note_pod(Entry& entry, const api::Pod* before, const api::P
   const auto is_it = [&](const Arrival& each) { return each.ns == pod.meta.ns && each.pod == pod.meta.name; };
   if (std::erase_if(entry.arrivals, is_it) > 0 || values.empty()) return;
   for (double& value : values) value = -value;
-  if (entry.shifts.size() < kMostShifts)
+  if (entry.shifts.size() < kMaxShifts)
     entry.shifts.push_back({before->node_name.value, std::move(values), answers_since});
 }
 
@@ -172,7 +172,7 @@ void UsageCollector::keep(Entry& entry, usage::Samples samples) {
     measure_arrivals(entry);
     complaints = entry.rounds.health().complaints;
   }
-  tell_complaints(entry, std::move(complaints));
+  publish_complaints(entry, std::move(complaints));
   if (!entry.settings.forecast) return;
   Foreseen foreseen = foresee(entry, samples);
   const auto quality = entry.history->quality(deps_.clock.now());
@@ -192,7 +192,7 @@ void UsageCollector::publish(const Entry& entry, const base::Status& done) {
                       {kv("source", name), kv("problem", done.error().message)});
 }
 
-void UsageCollector::tell_complaints(Entry& entry, std::vector<std::string> complaints) {
+void UsageCollector::publish_complaints(Entry& entry, std::vector<std::string> complaints) {
   if (complaints == entry.told) return;
   entry.told = std::move(complaints);
   for (const std::string& each : entry.told)

@@ -16,8 +16,8 @@
 #include "base/metrics.hpp"
 #include "controllers/policy/usage/rounds.hpp"
 #include "controllers/policy/usage/wanted.hpp"
-#include "kube/runtime/asking_places.hpp"
 #include "kube/runtime/requeue.hpp"
+#include "kube/runtime/slow_peer_limiter.hpp"
 #include "kube/runtime/work_queue.hpp"
 #include "usage/history.hpp"
 #include "usage/matching.hpp"
@@ -55,7 +55,7 @@ class UsageCollector {
 
   /// `queue` must outlive it.
   UsageCollector(Dependencies dependencies, kube::WorkQueue& queue)
-      : deps_(std::move(dependencies)), queue_(queue), places_(deps_.clock) {}
+      : deps_(std::move(dependencies)), queue_(queue), limiter_(deps_.clock) {}
 
   /// What `policy` wants from now on. Sources that nobody wants any more are dropped with what they said.
   void set(const std::string& policy, const std::vector<WantedUsage>& wanted);
@@ -91,7 +91,7 @@ class UsageCollector {
     const api::UsageSource settings;
     std::mutex asking;                      ///< held while the source is asked: by one worker at a time
     std::unique_ptr<usage::Source> source;  ///< guarded by asking, as is
-    kube::AskingPlaces::Asked asked;
+    kube::SlowPeerLimiter::Peer asked;
     std::optional<usage::History> history;           ///< where forecasts are wanted
     std::vector<std::string> told;                   ///< guarded by asking: complaints that are in the log
     UsageRounds rounds;                              ///< guarded by the collector's mutex_
@@ -130,11 +130,11 @@ class UsageCollector {
   std::vector<Shift> take_shifts(Entry& entry);
   void publish(const Entry& entry, const base::Status& done);
   /// Once for as long as they are the same. REQUIRES: entry.asking is held.
-  void tell_complaints(Entry& entry, std::vector<std::string> complaints);
+  void publish_complaints(Entry& entry, std::vector<std::string> complaints);
 
   Dependencies deps_;
   kube::WorkQueue& queue_;
-  kube::AskingPlaces places_;
+  kube::SlowPeerLimiter limiter_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;  ///< by their settings, as text
   std::map<std::string, std::vector<Wish>> wishes_;        ///< by policy

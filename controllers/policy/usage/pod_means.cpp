@@ -13,7 +13,7 @@ namespace {
 
 using scheduling::kUnknownUsage;
 
-constexpr double kLongestStep = 600;  ///< seconds that one answer may stand for: gaps are not filled
+constexpr double kMaxStep = 600;  ///< seconds that one answer may stand for: gaps are not filled
 constexpr double kFirstStep = 30;
 
 double seconds(base::Duration time) { return std::chrono::duration<double>(time).count(); }
@@ -45,7 +45,7 @@ std::vector<std::int64_t> PodMeans::take(const Pods& pods, const Amounts& amount
   if (pods.empty() || columns == 0) return {};
   columns_ = columns;
   if (!last_) first_ = now;
-  const double elapsed = last_ ? std::clamp(seconds(now - *last_), 0.0, kLongestStep) : kFirstStep;
+  const double elapsed = last_ ? std::clamp(seconds(now - *last_), 0.0, kMaxStep) : kFirstStep;
   last_ = now;
   Answer answer{std::vector<std::size_t>(pods.size()), {}};
   Table next = merged_with(pods, answer);
@@ -66,7 +66,7 @@ PodMeans::Table PodMeans::merged_with(const Pods& pods, Answer& answer) const {
   Table next;
   next.entries.reserve(pods.size());
   next.values.reserve(pods.size() * columns_);
-  std::size_t may_miss = pods.size() + kMostMissing;
+  std::size_t may_miss = pods.size() + kMaxMissing;
   std::size_t at = 0;
   const auto keep_missing = [&](std::uint64_t below) {
     for (; at < known_.entries.size() && known_.entries[at].key < below; ++at) {

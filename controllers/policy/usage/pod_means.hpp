@@ -13,13 +13,13 @@ namespace controllers {
 /// What pods use usually: the mean of each since it is measured, of about a day at most. A new pod begins with the mean
 /// of its workload's pods, which counts as kPrior of its own: those are pods of one namespace whose names are the same
 /// up to the last dash. A pod that answers lack is remembered for kRemembered; of such ones there are at most as many
-/// as the answer has, and kMostMissing. Memory: 24 bytes a pod, and 4 for each column. Not thread-safe.
+/// as the answer has, and kMaxMissing. Memory: 24 bytes a pod, and 4 for each column. Not thread-safe.
 class PodMeans {
  public:
   static constexpr base::Duration kSpan = std::chrono::hours(24);
   static constexpr base::Duration kPrior = std::chrono::hours(4);
   static constexpr base::Duration kRemembered = std::chrono::hours(1);
-  static constexpr std::size_t kMostMissing = 10'000;
+  static constexpr std::size_t kMaxMissing = 10'000;
 
   using Pods = scheduling::SharedVector<scheduling::MeasuredUsage::Pod>;
   using Amounts = scheduling::SharedVector<std::int64_t>;

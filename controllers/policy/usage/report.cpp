@@ -16,7 +16,7 @@ namespace {
 using scheduling::MeasuredUsage;
 
 constexpr std::size_t kExamples = 5;
-constexpr std::size_t kLongestMessage = 8192;  // of a condition
+constexpr std::size_t kMaxMessage = 8192;  // of a condition
 
 /// nullptr: the source does not know it.
 const MeasuredUsage::Node* find_node(const MeasuredUsage& measured, const std::string& name) {
@@ -128,7 +128,7 @@ void tell(std::vector<api::Condition>& conditions, api::ConditionType type, cons
                      {std::string(to_string(type)),
                       status,
                       std::string(to_string(word->reason)),
-                      base::short_text(word->message, kLongestMessage),
+                      base::short_text(word->message, kMaxMessage),
                       generation,
                       {}},
                      now);
@@ -144,7 +144,7 @@ UsageReport usage_report(const MeasuredUsage& measured, const UsageHealth& healt
       health.complaints, gaps_of(health)};
   for (const scheduling::NodeIndex node : cluster.nodes()) {
     const api::Node& object = cluster.node(node);
-    if (!scheduling::is_looked_at(node_selector, object)) continue;
+    if (!scheduling::is_in_scope(node_selector, object)) continue;
     ++report.nodes;
     const MeasuredUsage::Node* const known = find_node(measured, object.meta.name);
     const std::string problem = known == nullptr ? "the source does not know it" : known->problem;
@@ -159,14 +159,14 @@ UsageReport usage_report(const MeasuredUsage& measured, const UsageHealth& healt
   return report;
 }
 
-void tell_usage(std::vector<api::Condition>& conditions, const std::vector<UsageReport>& reports,
-                std::int64_t generation, base::TimePoint now) {
+void set_usage_condition(std::vector<api::Condition>& conditions, const std::vector<UsageReport>& reports,
+                         std::int64_t generation, base::TimePoint now) {
   tell(conditions, api::ConditionType::kUsageAvailable,
        reports.empty() ? std::nullopt : std::optional(word_on_usage(reports)), generation, now);
 }
 
-void tell_forecasts(std::vector<api::Condition>& conditions, const std::vector<ForecastReport>& reports,
-                    std::int64_t generation, base::TimePoint now) {
+void set_forecast_condition(std::vector<api::Condition>& conditions, const std::vector<ForecastReport>& reports,
+                            std::int64_t generation, base::TimePoint now) {
   tell(conditions, api::ConditionType::kForecastTrusted,
        reports.empty() ? std::nullopt : std::optional(word_on_forecasts(reports)), generation, now);
 }

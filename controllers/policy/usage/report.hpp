@@ -47,12 +47,12 @@ UsageReport usage_report(const scheduling::MeasuredUsage& measured, const UsageH
 
 /// Condition UsageAvailable: False names the first source that fails or has too few samples, with examples and with
 /// what its last answer was; True tells what is wrong all the same. A policy without sources does not have it.
-void tell_usage(std::vector<api::Condition>& conditions, const std::vector<UsageReport>& reports,
-                std::int64_t generation, base::TimePoint now);
+void set_usage_condition(std::vector<api::Condition>& conditions, const std::vector<UsageReport>& reports,
+                         std::int64_t generation, base::TimePoint now);
 
 /// Condition ForecastTrusted: whether forecasts are used, with their error as a share of each naive one's. A policy
 /// without forecasts does not have it.
-void tell_forecasts(std::vector<api::Condition>& conditions, const std::vector<ForecastReport>& reports,
-                    std::int64_t generation, base::TimePoint now);
+void set_forecast_condition(std::vector<api::Condition>& conditions, const std::vector<ForecastReport>& reports,
+                            std::int64_t generation, base::TimePoint now);
 
 }  // namespace controllers

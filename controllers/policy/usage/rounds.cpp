@@ -15,12 +15,12 @@ using scheduling::kUnknownUsage;
 using scheduling::MeasuredUsage;
 
 /// Of a node. Older ones are in its samples soon.
-constexpr std::size_t kMostDepartures = 200;
-constexpr std::size_t kMostVanished = 10'000;
+constexpr std::size_t kMaxDepartures = 200;
+constexpr std::size_t kMaxVanished = 10'000;
 /// A node that no answer names any more is forgotten after so many times maxAge.
 constexpr int kForgetAfterAges = 10;
-constexpr std::size_t kMostComplaints = 5;
-constexpr std::size_t kLongestText = 400;  ///< of a problem or a complaint, in bytes
+constexpr std::size_t kMaxProblems = 5;
+constexpr std::size_t kMaxText = 400;  ///< of a problem or a complaint, in bytes
 
 std::size_t rounds_in_window(const api::UsageSource& source) {
   return static_cast<std::size_t>(source.smoothing.window / source.interval) + 1;
@@ -66,15 +66,15 @@ bool has_value(const std::vector<float>& values) {
 }  // namespace
 
 std::int64_t thousandths(double value) {
-  constexpr double kMost = 9e15;  // beyond that doubles do not count in ones any more
-  if (!std::isfinite(value) || value < 0 || value * 1000 > kMost) return kUnknownUsage;
+  constexpr double kMax = 9e15;  // beyond that doubles do not count in ones any more
+  if (!std::isfinite(value) || value < 0 || value * 1000 > kMax) return kUnknownUsage;
   return std::llround(value * 1000);
 }
 
 UsageRounds::UsageRounds(api::UsageSource source) : source_(std::move(source)) {
   const std::size_t wanted = rounds_in_window(source_);
-  stride_ = (wanted + kMostRounds - 1) / kMostRounds;
-  most_ = std::clamp(wanted, kSamplesForHysteresis, kMostRounds);
+  stride_ = (wanted + kMaxRounds - 1) / kMaxRounds;
+  most_ = std::clamp(wanted, kSamplesForHysteresis, kMaxRounds);
 }
 
 void UsageRounds::foresee(Foreseen foreseen) {
@@ -95,7 +95,7 @@ void UsageRounds::take(usage::Samples& samples, base::TimePoint now) {
 }
 
 void UsageRounds::fail(const std::string& problem) {
-  problem_ = base::short_text(problem, kLongestText);
+  problem_ = base::short_text(problem, kMaxText);
   complaints_.clear();
 }
 
@@ -107,9 +107,9 @@ void UsageRounds::take_complaints(usage::Samples& samples) {
   samples.problems.clear();
   std::erase(complaints_, std::string());
   const std::size_t all = complaints_.size();
-  if (all > kMostComplaints) complaints_.resize(kMostComplaints);
-  for (std::string& each : complaints_) each = base::short_text(each, kLongestText);
-  if (all > kMostComplaints) complaints_.push_back(fmt::format("and {} more", all - kMostComplaints));
+  if (all > kMaxProblems) complaints_.resize(kMaxProblems);
+  for (std::string& each : complaints_) each = base::short_text(each, kMaxText);
+  if (all > kMaxProblems) complaints_.push_back(fmt::format("and {} more", all - kMaxProblems));
 }
 
 /// A load-watcher may have no figures of memory, and nobody asked for them by a query.
@@ -168,7 +168,7 @@ void UsageRounds::note_vanished(const usage::Samples& next, base::TimePoint now)
     return now - entry.second.time > source_.max_age || std::ranges::binary_search(next.pods, name, {}, key);
   });
   auto at = next.pods.begin();
-  for (std::size_t p = 0; p < pods_.size() && vanished_.size() < kMostVanished; ++p) {
+  for (std::size_t p = 0; p < pods_.size() && vanished_.size() < kMaxVanished; ++p) {
     const Name name(pods_[p].ns, pods_[p].name);
     while (at != next.pods.end() && key(*at) < name) ++at;
     const bool is_next = at != next.pods.end() && key(*at) == name;
@@ -347,7 +347,7 @@ void UsageRounds::leave(const std::string& node, const api::ObjectKey& pod, base
   for (Round& round : at->second.rounds) take_off(left, round);
   foresee_without(node, left.values);
   at->second.departures.push_back(left);
-  if (at->second.departures.size() > kMostDepartures) at->second.departures.pop_front();
+  if (at->second.departures.size() > kMaxDepartures) at->second.departures.pop_front();
 }
 
 base::TimePoint UsageRounds::good_until(const MeasuredUsage& figures, base::TimePoint now) const {

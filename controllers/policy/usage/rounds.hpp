@@ -18,7 +18,7 @@ namespace controllers {
 /// Samples of a node that MeasuredUsage::Node::samples holds.
 inline constexpr std::size_t kSamplesForHysteresis = 20;
 /// Rounds that are kept of a node. A longer smoothing window is thinned out to so many.
-inline constexpr std::size_t kMostRounds = 600;
+inline constexpr std::size_t kMaxRounds = 600;
 
 /// Highest values until the horizon in thousandths, by node and then by column; kUnknownUsage where no forecast is
 /// trusted.

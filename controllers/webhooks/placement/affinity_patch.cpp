@@ -62,7 +62,7 @@ Json require(const Json& pod, const std::string& node) {
     return patch;
   }
   const Json& terms = api::items_at(*required, {"nodeSelectorTerms"});
-  if (terms.size() > kMostNodeTerms || !std::ranges::all_of(terms, takes_a_field)) return Json::array();
+  if (terms.size() > kMaxNodeTerms || !std::ranges::all_of(terms, takes_a_field)) return Json::array();
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (matches_something(terms[i])) patch.push_back(narrow_term(i, terms[i], node));
   }
@@ -92,7 +92,7 @@ bool has_space_for(std::string_view mark, const Json& pod) {
   for (const auto& [key, value] : known->items()) {
     if (key != ours && value.is_string()) bytes += key.size() + value.get_ref<const std::string&>().size();
   }
-  return bytes <= kMostAnnotationBytes;
+  return bytes <= kMaxAnnotationBytes;
 }
 
 /// Where something stands that the patch would reach into, it is an object.

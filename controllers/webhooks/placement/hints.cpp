@@ -92,7 +92,7 @@ void Hints::keep_open(Found& found, const PodReview& review) const {
     return !is_meant_for(*each, review) || !is_open(*each, now) || is_given_to_another(*each, review);
   });
   std::ranges::sort(found, {}, [](const auto& each) { return order_of(*each); });
-  if (found.size() > kMostLookedAt) found.resize(kMostLookedAt);
+  if (found.size() > kMaxInScope) found.resize(kMaxInScope);
 }
 
 /// REQUIRES: mutex_ held.

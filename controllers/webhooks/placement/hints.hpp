@@ -38,7 +38,7 @@ bool takes_pods(const api::Node& node);
 /// The hints as the caches know them, so that every replica answers alike and a new leader needs to learn nothing. One
 /// hint is for one pod: who took it shows on the pod, and for as long as the caches need to bring that it is remembered
 /// here. Two replicas that are asked about two pods at the same instant may both give it away: then two pods have the
-/// same preference. Thread-safe. Of the open hints of one owner the kMostLookedAt oldest are looked at.
+/// same preference. Thread-safe. Of the open hints of one owner the kMaxInScope oldest are looked at.
 class Hints {
  public:
   /// The stores have add_placement_indexes(); all references must outlive it. `steady` measures how long ago a hint was
@@ -54,7 +54,7 @@ class Hints {
 
   /// A pod that was created shows in the caches within this time, or was refused after all.
   static constexpr base::seconds kShowsWithin{10};
-  static constexpr std::size_t kMostLookedAt = 64;
+  static constexpr std::size_t kMaxInScope = 64;
 
  private:
   struct Given {

@@ -75,7 +75,7 @@ void add_opponents(const std::string& name, const Spec& spec, const Surroundings
   const auto theirs = others(name, spec, around);
   for (std::size_t i = 0; i < spec.strategies.size(); ++i) {
     for (const auto& [strategy, policy] : theirs) {
-      if (risks.size() >= kMostRisks || !undo_each_other(spec.strategies[i].name, strategy)) continue;
+      if (risks.size() >= kMaxRisks || !undo_each_other(spec.strategies[i].name, strategy)) continue;
       risks.push_back(
           fmt::format("spec.strategies[{}]: {} undoes what {} of policy {} does, unless they have nodes of "
                       "their own (spec.nodeSelector)",

@@ -17,7 +17,7 @@ struct Surroundings {
 };
 
 /// More are not told: the API server keeps 4 KiB of warnings.
-inline constexpr std::size_t kMostRisks = 12;
+inline constexpr std::size_t kMaxRisks = 12;
 
 /// One sentence each, with the field first; empty: nothing stands out. `name`: of the policy. REQUIRES: `spec` is
 /// valid.

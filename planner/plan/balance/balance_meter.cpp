@@ -84,13 +84,13 @@ double BalanceMeter::gain_by(const Scale& scale, PodIndex pod, NodeIndex from, s
 
 /// 0 … 100. A node that is freed is worth as much however little was on it.
 double BalanceMeter::benefit(PodIndex pod, NodeIndex from, std::optional<NodeIndex> to) const {
-  constexpr double kMost = 100;
+  constexpr double kMax = 100;
   constexpr double kHalf = 100;  // points²
-  if (empties(from)) return kMost;
+  if (empties(from)) return kMax;
   double gain = gain_by(now_, pod, from, to);
   using strategies::kPartOfNow;
   if (means_) gain = kPartOfNow * gain + (1 - kPartOfNow) * gain_by(*means_, pod, from, to);
-  return gain > 0 ? kMost * gain / (gain + kHalf) : 0;
+  return gain > 0 ? kMax * gain / (gain + kHalf) : 0;
 }
 
 double BalanceMeter::cost(PodIndex pod, NodeIndex from) const {

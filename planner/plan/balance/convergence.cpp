@@ -10,9 +10,9 @@
 namespace planning {
 namespace {
 
-constexpr double kLeastGain = 0.5;      ///< percentage points, or, where less was promised,
+constexpr double kMinGain = 0.5;        ///< percentage points, or, where less was promised,
 constexpr double kPartOfPromise = 0.5;  ///< of what the plan promised
-constexpr double kLeastChange = 1;      ///< points of another imbalance
+constexpr double kMinChange = 1;        ///< points of another imbalance
 constexpr double kPartOfChange = 0.25;  ///< of the imbalance at the stop
 constexpr double kPartOfCounts = 0.1;   ///< the same of counts
 constexpr double kRounding = 0.001;     ///< of the figures in a row
@@ -25,13 +25,13 @@ bool has_moves(const api::BalanceRow& row) { return row.after != row.before; }
 bool has_moves(const BalanceCycle& cycle) { return is_of_counts(cycle.now) ? cycle.moves : has_moves(cycle.now); }
 
 bool is_another(const api::BalanceRow& row, double then) {
-  const double least = is_of_counts(row) ? kPartOfCounts * then : std::max(kLeastChange, kPartOfChange * then);
+  const double least = is_of_counts(row) ? kPartOfCounts * then : std::max(kMinChange, kPartOfChange * then);
   return std::abs(row.before.deviation - then) > least;
 }
 
 bool has_gained(const api::BalanceRow& now, const api::BalanceRow& previous) {
   const double promised = previous.before.deviation - previous.after.deviation;
-  const double least = promised > 0 ? std::min(kLeastGain, kPartOfPromise * promised) : kLeastGain;
+  const double least = promised > 0 ? std::min(kMinGain, kPartOfPromise * promised) : kMinGain;
   return now.before.deviation <= previous.before.deviation - least;
 }
 

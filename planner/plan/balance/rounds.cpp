@@ -11,7 +11,7 @@ namespace {
 using scheduling::NodeIndex;
 using scheduling::PodIndex;
 
-constexpr double kLeastDifference = 1;     // points of another imbalance
+constexpr double kMinDifference = 1;       // points of another imbalance
 constexpr double kPartOfImbalance = 0.25;  // of the imbalance at the stop
 
 bool is_in_use(const scheduling::ClusterSnapshot& cluster, NodeIndex node) {
@@ -59,7 +59,7 @@ bool are_others(std::int32_t then, std::int32_t now) { return std::abs(std::int6
 bool is_another(const api::RoundsStatus& then, const RoundsSeen& now) {
   return (now.nodes > then.nodes && are_others(then.nodes, now.nodes)) ||
          are_others(then.nodes_in_use, now.nodes_in_use) ||
-         std::abs(then.imbalance - now.imbalance) > std::max(kLeastDifference, kPartOfImbalance * then.imbalance);
+         std::abs(then.imbalance - now.imbalance) > std::max(kMinDifference, kPartOfImbalance * then.imbalance);
 }
 
 bool took_too_long(const api::RoundsStatus& rounds, const RoundsSeen& seen, const strategies::RoundRules& rules) {

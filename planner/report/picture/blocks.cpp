@@ -71,7 +71,7 @@ class BlockPicture {
 
   std::string draw() {
     std::vector<Row> rows = node_rows();
-    if (rows.size() > kMostBlockRows) rows = group_rows(rows);
+    if (rows.size() > kMaxBlockRows) rows = group_rows(rows);
     measure(rows);
     std::string text = heading();
     for (const Row& row : rows) text += line(row) + "\n";

@@ -15,7 +15,7 @@ struct BlockStyle {
 };
 
 /// Nodes that are drawn one by one; larger clusters are drawn as groups of nodes that look alike.
-inline constexpr std::size_t kMostBlockRows = 40;
+inline constexpr std::size_t kMaxBlockRows = 40;
 
 /// The cluster before and after as bars, a line for a node or a group of nodes, no line longer than `columns`; with the
 /// resource that is scarcer. Below 60 columns lines may be cut.

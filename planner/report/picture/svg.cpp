@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kWidth = 1200, kMargin = 24, kGutter = 28;
 constexpr double kHalf = (kWidth - 2 * kMargin - kGutter) / 2;
-constexpr std::size_t kMostHolds = 12;  // rows
+constexpr std::size_t kMaxHolds = 12;  // rows
 
 constexpr std::string_view kStyle = R"(
 text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif;font-size:12px;fill:#17222e}
@@ -178,7 +178,7 @@ class SvgPicture {
     const double top = y + grid_.body - tile.place.y * grid_.body - height;
     const double gap = std::min(width, height) > 4 ? 1 : std::min(width, height) * 0.15;
     const TileKind kind = kinds_[tile.pod];
-    if (report_.pods.size() <= kMostTooltips) {
+    if (report_.pods.size() <= kMaxTooltips) {
       svg_.rect(left, top, width - gap, height - gap, class_of(kind), 0, tooltip_of(tile.pod));
     } else {
       SvgWriter::add_to_path(paths[static_cast<std::size_t>(kind)], left, top, width - gap, height - gap);
@@ -243,7 +243,7 @@ class SvgPicture {
       counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, reason);
     svg_.text(kMargin, y_, "What holds nodes", "head");
     svg_.text(kMargin + 130, y_, counts, "faint", kWidth - 2 * kMargin - 130);
-    const std::size_t shown = std::min(report_.held.size(), kMostHolds);
+    const std::size_t shown = std::min(report_.held.size(), kMaxHolds);
     for (std::size_t i = 0; i < shown; ++i) {
       const ReportHold& hold = report_.held[i];
       y_ += 18;

@@ -36,7 +36,7 @@ std::vector<Tile> lay(std::vector<std::tuple<int, double, std::size_t>> pods, do
   std::ranges::sort(pods);
   std::vector<double> shares;
   for (const auto& [rank, negative_share, pod] : pods) shares.push_back(-negative_share);
-  const std::vector<Strip> strips = lay_strips(shares, aspect);
+  const std::vector<Rect> strips = layout_treemap(shares, aspect);
   std::vector<Tile> tiles;
   for (std::size_t i = 0; i < pods.size(); ++i) tiles.push_back({std::get<2>(pods[i]), strips[i]});
   return tiles;

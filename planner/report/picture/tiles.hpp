@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "planner/report/picture/strips.hpp"
+#include "planner/report/picture/treemap.hpp"
 #include "planner/report/report.hpp"
 
 namespace reporting {
@@ -26,7 +26,7 @@ std::vector<bool> held_open(const Report& report);
 
 struct Tile {
   std::size_t pod = 0;  ///< of Report::pods
-  Strip place;
+  Rect place;
 };
 
 /// The pods of each node as tiles, by node: before the plan, or after it. DaemonSet pods are at the bottom and pods

@@ -32,7 +32,7 @@ int percent(std::int64_t part, std::int64_t whole) {
 
 }  // namespace
 
-ResourceScores::Amounts ResourceScores::amounts(const Overlay& cluster, PodIndex pod, NodeIndex node,
+ResourceScores::Amounts ResourceScores::amounts(const WhatIf& cluster, PodIndex pod, NodeIndex node,
                                                 ResourceIndex resource) {
   const ClusterSnapshot& base = cluster.base();
   const std::int64_t used = cluster.used().column(resource)[node];
@@ -63,7 +63,7 @@ int ResourceScores::balance_points(const Amounts& cpu, const Amounts& memory) co
   return kMaxPoints / 2 + (kMaxPoints / 2 + with - without) / 2;
 }
 
-std::uint8_t ResourceScores::score(const Overlay& cluster, PodIndex pod, NodeIndex node) const {
+std::uint8_t ResourceScores::score(const WhatIf& cluster, PodIndex pod, NodeIndex node) const {
   const Amounts cpu = amounts(cluster, pod, node, kCpuIndex);
   const Amounts memory = amounts(cluster, pod, node, kMemoryIndex);
   if (cpu.used_with > cpu.all && cpu.used_with > cpu.used) return kNoCapacity;

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "planner/scheduling/overlay.hpp"
 #include "planner/scheduling/scoring/scheduler_rules.hpp"
+#include "planner/scheduling/what_if.hpp"
 
 namespace scheduling {
 
@@ -26,7 +26,7 @@ class ResourceScores {
   explicit ResourceScores(NodeScoring scoring, const SchedulerRules& rules = {}) : scoring_(scoring), rules_(rules) {}
 
   /// 0 to kBest, or kNoCapacity, for one more pod that asks for as much as `pod`.
-  std::uint8_t score(const Overlay& cluster, PodIndex pod, NodeIndex node) const;
+  std::uint8_t score(const WhatIf& cluster, PodIndex pod, NodeIndex node) const;
 
  private:
   /// One resource of one node, in the scheduler's units (comparable()): what there is, and what is requested and scored
@@ -36,7 +36,7 @@ class ResourceScores {
     std::int64_t used, used_with;
     std::int64_t scored_with;
   };
-  static Amounts amounts(const Overlay& cluster, PodIndex pod, NodeIndex node, ResourceIndex resource);
+  static Amounts amounts(const WhatIf& cluster, PodIndex pod, NodeIndex node, ResourceIndex resource);
   int fit_points(const Amounts& amounts) const;
   int balance_points(const Amounts& cpu, const Amounts& memory) const;
 

@@ -10,9 +10,9 @@
 namespace strategies {
 namespace {
 
-constexpr std::int32_t kMostRounds = 100;
-constexpr base::minutes kLeastTimeout{1};
-constexpr base::minutes kMostTimeout{24 * 60};
+constexpr std::int32_t kMaxRounds = 100;
+constexpr base::minutes kMinTimeout{1};
+constexpr base::minutes kMaxTimeout{24 * 60};
 
 /// Some pod of it would have to go elsewhere if the node went.
 bool is_in_use(const StrategyContext& context, NodeIndex node) {
@@ -40,11 +40,11 @@ void read_least_gain(api::StrictObject& args, RoundRules& rules) {
 RoundRules read_rounds(api::StrictObject& args) {
   RoundRules rules;
   args.read("maxRounds", rules.max_rounds);
-  if (rules.max_rounds < 1 || rules.max_rounds > kMostRounds)
-    args.complain("maxRounds", fmt::format("{} is not between 1 and {}", rules.max_rounds, kMostRounds));
+  if (rules.max_rounds < 1 || rules.max_rounds > kMaxRounds)
+    args.complain("maxRounds", fmt::format("{} is not between 1 and {}", rules.max_rounds, kMaxRounds));
   read_least_gain(args, rules);
   args.read_duration("settleTimeout", rules.settle_timeout);
-  if (rules.settle_timeout < kLeastTimeout || rules.settle_timeout > kMostTimeout)
+  if (rules.settle_timeout < kMinTimeout || rules.settle_timeout > kMaxTimeout)
     args.complain("settleTimeout",
                   fmt::format("{} is not between 1m and 24h", base::format_duration(rules.settle_timeout)));
   return rules;

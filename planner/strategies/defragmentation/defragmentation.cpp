@@ -13,8 +13,8 @@ namespace strategies {
 namespace {
 
 constexpr std::uint64_t kSeed = 1;
-constexpr std::int64_t kMostSteps = 4'000'000'000;  // of the greedy plan: no cluster needs as many
-constexpr std::size_t kMostHeld = 100;              // rows in the report
+constexpr std::int64_t kMaxSteps = 4'000'000'000;  // of the greedy plan: no cluster needs as many
+constexpr std::size_t kMaxHeld = 100;              // rows in the report
 
 std::function<bool()> stop_rule(const StrategyContext& context, base::Duration time_budget) {
   return [&context, time_budget, begin = context.elapsed ? context.elapsed() : base::Duration{}] {
@@ -108,7 +108,7 @@ base::Status Defragmentation::nominate(const StrategyContext& context, Nominatio
   report.busy = static_cast<std::int32_t>(bound.busy);
   report.bound = static_cast<std::int32_t>(bound.most_freed());
   report.bound_reason = bound.reason;
-  SearchBudget budget(kMostSteps, should_stop);
+  SearchBudget budget(kMaxSteps, should_stop);
   SearchLimits limits = limits_of(args_, bound, sink);
   if (limits.most_moves == 0) {
     limits.most_freed = 0;
@@ -118,7 +118,7 @@ base::Status Defragmentation::nominate(const StrategyContext& context, Nominatio
   limits.is_cancelled = context.is_cancelled;
   limits.should_stop = should_stop;
   limits.executor = context.executor;
-  const auto origin = sink.rehearse();
+  const auto origin = sink.try_placements();
   const Capacities capacities(problem);
   DefragmentationPlan plan =
       DefragmentationSearch(problem, capacities, origin.get(), sink.chooses_targets(), limits, budget, kSeed).run();
@@ -135,7 +135,7 @@ base::Status Defragmentation::nominate(const StrategyContext& context, Nominatio
   }
   for (const HeldNode& each : problem.held()) sink.refused(each.pod, each.refusal);
   report.freed = count_empty(problem, plan.emptied);
-  report.held = held_nodes(problem, context.cluster, plan.avoided, kMostHeld);
+  report.held = held_nodes(problem, context.cluster, plan.avoided, kMaxHeld);
   const std::string note = report.note;
   sink.report(std::move(report));
   if (is_undecided) return base::Error{base::ErrorCode::kTimeout, note};

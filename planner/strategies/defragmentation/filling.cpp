@@ -1,4 +1,4 @@
-/// Realization: fills what is free as exactly as the scheduler's own choice allows. It mostly takes the emptiest node,
+/// WavePlanner: fills what is free as exactly as the scheduler's own choice allows. It mostly takes the emptiest node,
 /// so what can be chosen is not where a pod goes but which one goes next: another size leaves another rest, and another
 /// owner is spread otherwise.
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "planner/scheduling/predicates.hpp"
-#include "planner/strategies/defragmentation/realization.hpp"
+#include "planner/strategies/defragmentation/wave_planner.hpp"
 
 namespace strategies {
 namespace {
@@ -23,17 +23,17 @@ constexpr double kExact = 1e-6;  // of a node: as good as nothing
 constexpr double kStrict = 0.1;  // waste for each part that a pod takes, as long as there are better ones
 constexpr double kLenient = 1e9;
 constexpr std::size_t kStepsOfNode = 4;  // for each node, when the scheduler's choice is foreseen
-constexpr std::size_t kMostHoles = 8;    // in vain in a wave
-constexpr int kMostTries = 12;           // for one of them
+constexpr std::size_t kMaxGaps = 8;      // in vain in a wave
+constexpr int kMaxTries = 12;            // for one of them
 constexpr std::size_t kLooksOfNode = 200;
 constexpr std::size_t kLooksOfStep = 4;
-constexpr int kMostWaves = 64;
+constexpr int kMaxWaves = 64;
 constexpr std::size_t kPodsOfStep = 16;  // of which a wave keeps where they were
 
 }  // namespace
 
 /// What is free on the node beside the headroom, once the pod has come there (kNoPod: nobody has), in parts of it.
-Realization::Room Realization::room_beside(NodeIndex node, PodIndex pod) const {
+WavePlanner::FreeShare WavePlanner::free_beside(NodeIndex node, PodIndex pod) const {
   const auto& base = problem_.base();
   const auto share = [&](scheduling::ResourceIndex resource) {
     const std::int64_t all = base.allocatable().get(node, resource);
@@ -48,15 +48,15 @@ Realization::Room Realization::room_beside(NodeIndex node, PodIndex pod) const {
 }
 
 /// Too little for most pods is lost; else another one may fill it.
-double Realization::waste_of(double free_share) const {
+double WavePlanner::waste_of(double free_share) const {
   if (free_share < kExact) return 0;
   const double small = problem_.small_size();
   return free_share < small * (1 - kExact) ? free_share : small * style_.open;
 }
 
 /// Of the nodes that are to be emptied.
-std::vector<Realization::Filler> Realization::fillers() {
-  std::vector<Filler> all;
+std::vector<WavePlanner::PodClass> WavePlanner::pod_classes() {
+  std::vector<PodClass> all;
   std::map<PodKind, std::size_t> known;
   for (const FreeableNode& each : problem_.freeable()) {
     if (!emptying_[each.node]) continue;
@@ -64,7 +64,7 @@ std::vector<Realization::Filler> Realization::fillers() {
       if (cluster().node_of(pod) != each.node) continue;
       const auto kind = kind_of(pod, problem_.base());
       const auto [at, is_new] = kind ? known.try_emplace(*kind, all.size()) : std::pair(known.end(), true);
-      if (is_new) all.push_back({{}, problem_.size(pod) * chance_.about_one(style_.noise)});
+      if (is_new) all.push_back({{}, problem_.size(pod) * rng_.about_one(style_.noise)});
       all[is_new ? all.size() - 1 : at->second].pods.push_back(pod);
     }
   }
@@ -72,34 +72,34 @@ std::vector<Realization::Filler> Realization::fillers() {
 }
 
 /// Where the scheduler would put it now, and how much of the room there would be lost.
-std::optional<std::pair<NodeIndex, double>> Realization::foresee(PodIndex pod, const Wave& wave) {
+std::optional<std::pair<NodeIndex, double>> WavePlanner::foresee(PodIndex pod, const Wave& wave) {
   budget_.spend(kStepsOfNode * problem_.base().node_count());
   if (!fits_somewhere(pod)) return std::nullopt;
-  const auto to = rehearsal_->relocate(pod, goal_of(pod));
+  const auto to = placement_->relocate(pod, goal_of(pod));
   if (!to) return std::nullopt;
-  const double share = room_beside(*to, scheduling::kNoPod).least();
-  rehearsal_->restore(pod);
+  const double share = free_beside(*to, scheduling::kNoPod).least();
+  placement_->restore(pod);
   if (share < -kExact || wave.is_left[*to] != 0) return std::nullopt;
   return std::pair(*to, waste_of(share));
 }
 
-void Realization::foresee(Filler& filler, const Wave& wave) {
-  const auto found = foresee(filler.pods.back(), wave);
-  filler.to.reset();
+void WavePlanner::foresee(PodClass& pod_class, const Wave& wave) {
+  const auto found = foresee(pod_class.pods.back(), wave);
+  pod_class.to.reset();
   if (!found) return;
-  filler.to = found->first;
-  filler.waste = found->second / std::max(filler.size, kExact);
+  pod_class.to = found->first;
+  pod_class.waste = found->second / std::max(pod_class.size, kExact);
 }
 
 /// What wastes the least first, and of equal ones the largest.
-void Realization::fill_gaps(Wave& wave, std::vector<Filler>& fillers, double most_waste) {
-  for (Filler& each : fillers) {
+void WavePlanner::fill_gaps(Wave& wave, std::vector<PodClass>& pod_classes, double most_waste) {
+  for (PodClass& each : pod_classes) {
     if (!each.to && !budget_.is_over()) foresee(each, wave);
   }
-  const auto rank = [](const Filler& each) { return std::pair(each.waste, -each.size); };
+  const auto rank = [](const PodClass& each) { return std::pair(each.waste, -each.size); };
   while (!budget_.is_over()) {
-    Filler* best = nullptr;
-    for (Filler& each : fillers) {
+    PodClass* best = nullptr;
+    for (PodClass& each : pod_classes) {
       if (each.to && each.waste <= most_waste && (best == nullptr || rank(each) < rank(*best))) best = &each;
     }
     if (best == nullptr) return;
@@ -112,16 +112,16 @@ void Realization::fill_gaps(Wave& wave, std::vector<Filler>& fillers, double mos
       continue;
     }
     best->pods.pop_back();
-    if (best->pods.empty()) std::erase_if(fillers, [](const Filler& each) { return each.pods.empty(); });
+    if (best->pods.empty()) std::erase_if(pod_classes, [](const PodClass& each) { return each.pods.empty(); });
   }
 }
 
 /// Who could leave a node, and where the scheduler would put them, as it was when they were asked about last in this
 /// wave.
-class Realization::Foresight {
+class WavePlanner::TargetForecast {
  public:
   /// One of a kind on its node.
-  struct Leaver {
+  struct Displaceable {
     PodIndex pod;
     double cpu;  ///< in parts of what its node offers
     double memory;
@@ -129,24 +129,24 @@ class Realization::Foresight {
   };
   static constexpr double kNowhere = std::numeric_limits<double>::max();
 
-  Foresight(Realization& realization, const Wave& wave)
+  TargetForecast(WavePlanner& realization, const Wave& wave)
       : realization_(realization), wave_(wave), leavers_(realization.problem_.base().node_count()) {}
 
   /// The largest first.
-  const std::vector<Leaver>& leavers(NodeIndex node) {
+  const std::vector<Displaceable>& displaceables(NodeIndex node) {
     if (!leavers_[node]) leavers_[node] = find_leavers(node);
     return *leavers_[node];
   }
   /// What its going elsewhere wastes.
-  double waste(const Leaver& leaver, NodeIndex on) {
-    std::optional<Found>& known = found_[leaver.kind];
-    if (!known) known = look(leaver.pod);
+  double waste(const Displaceable& displaceable, NodeIndex on) {
+    std::optional<Found>& known = found_[displaceable.kind];
+    if (!known) known = look(displaceable.pod);
     return waste_elsewhere(*known, on);
   }
   /// The same as it is now.
-  double waste_now(const Leaver& leaver, NodeIndex on) {
-    found_[leaver.kind] = look(leaver.pod);
-    return waste(leaver, on);
+  double waste_now(const Displaceable& displaceable, NodeIndex on) {
+    found_[displaceable.kind] = look(displaceable.pod);
+    return waste(displaceable, on);
   }
 
  private:
@@ -163,19 +163,19 @@ class Realization::Foresight {
     return found.to == scheduling::kNoNode || found.to == on || wave_.reserved[found.to] > 0 ? kNowhere : found.waste;
   }
 
-  std::vector<Leaver> find_leavers(NodeIndex node) {
+  std::vector<Displaceable> find_leavers(NodeIndex node) {
     const DefragmentationProblem& problem = realization_.problem_;
     const auto& base = problem.base();
     const auto share = [&](PodIndex pod, scheduling::ResourceIndex resource) {
       const auto all = static_cast<double>(base.allocatable().get(node, resource));
       return all <= 0 ? 0 : static_cast<double>(scheduling::amount_of(base.requests(pod), resource)) / all;
     };
-    std::vector<Leaver> found;
+    std::vector<Displaceable> found;
     for (const PodIndex pod : problem.pods_on(node)) {
       if (realization_.cluster().node_of(pod) != node || realization_.cluster().is_moved(pod)) continue;
       if (!problem.may_move(pod) || !realization_.counts_.allows(pod)) continue;
       const std::uint32_t kind = number_of(pod);
-      if (std::ranges::find(found, kind, &Leaver::kind) != found.end()) continue;
+      if (std::ranges::find(found, kind, &Displaceable::kind) != found.end()) continue;
       found.push_back({pod, share(pod, scheduling::kCpuIndex), share(pod, scheduling::kMemoryIndex), kind});
     }
     return found;
@@ -189,37 +189,37 @@ class Realization::Foresight {
     return is_new ? next : at->second;
   }
 
-  Realization& realization_;
+  WavePlanner& realization_;
   const Wave& wave_;
-  std::vector<std::optional<std::vector<Leaver>>> leavers_;  ///< by node
+  std::vector<std::optional<std::vector<Displaceable>>> leavers_;  ///< by node
   std::map<PodKind, std::uint32_t> numbers_;
   std::vector<std::optional<Found>> found_;  ///< by kind
 };
 
 /// Pods that leave a node so that another one has room there.
-struct Realization::Hole {
+struct WavePlanner::Gap {
   NodeIndex node = scheduling::kNoNode;
-  std::vector<Foresight::Leaver> by{};
-  double waste = Foresight::kNowhere;
+  std::vector<TargetForecast::Displaceable> by{};
+  double waste = TargetForecast::kNowhere;
 };
 
 /// Looks for pods of one node that leave there the room which a pod takes, and that waste little elsewhere.
-class Realization::HoleSearch {
+class WavePlanner::GapSearch {
  public:
-  HoleSearch(Realization& realization, PodIndex pod, Foresight& foresight)
+  GapSearch(WavePlanner& realization, PodIndex pod, TargetForecast& foresight)
       : realization_(realization),
         foresight_(foresight),
         pod_(pod),
         size_(realization.problem_.size(pod)),
         price_(realization.style_.price * realization.problem_.small_size()) {}
 
-  const Hole& best() const { return best_; }
+  const Gap& best() const { return best_; }
 
   void look_at(NodeIndex node) {
-    const Room room = realization_.room_beside(node, pod_);
+    const FreeShare room = realization_.free_beside(node, pod_);
     if (room.least() > -kExact) return;  // others attract it more
     node_ = node;
-    leavers_ = &foresight_.leavers(node);
+    leavers_ = &foresight_.displaceables(node);
     looks_ = kLooksOfNode;
     choose(0, 0, room);
     realization_.budget_.spend(1 + (kLooksOfNode - looks_) / kLooksOfStep);
@@ -227,19 +227,19 @@ class Realization::HoleSearch {
 
  private:
   /// One more, of those from `next` on, beside those that leave already and waste so much.
-  void choose(std::size_t next, double waste, const Room& room) {
+  void choose(std::size_t next, double waste, const FreeShare& room) {
     for (; next < leavers_->size() && looks_ > 0; ++next) {
       --looks_;
-      const Foresight::Leaver& leaver = (*leavers_)[next];
-      if (realization_.problem_.size(leaver.pod) >= size_) continue;
-      const Room more{room.cpu + leaver.cpu, room.memory + leaver.memory};
+      const TargetForecast::Displaceable& displaceable = (*leavers_)[next];
+      if (realization_.problem_.size(displaceable.pod) >= size_) continue;
+      const FreeShare more{room.cpu + displaceable.cpu, room.memory + displaceable.memory};
       const bool is_enough = more.least() > -kExact;
       const double rest = is_enough ? realization_.waste_of(more.least()) : 0;
       if (waste + price_ + rest >= best_.waste || (!is_enough && by_.size() + 1 >= realization_.style_.ejected))
         continue;
-      const double sum = waste + price_ + foresight_.waste(leaver, node_);
+      const double sum = waste + price_ + foresight_.waste(displaceable, node_);
       if (sum + rest >= best_.waste) continue;
-      by_.push_back(leaver);
+      by_.push_back(displaceable);
       if (is_enough) {
         best_ = {node_, by_, sum + rest};
       } else {
@@ -249,20 +249,20 @@ class Realization::HoleSearch {
     }
   }
 
-  Realization& realization_;
-  Foresight& foresight_;
+  WavePlanner& realization_;
+  TargetForecast& foresight_;
   PodIndex pod_;
   double size_;
   double price_;  ///< of a move, as waste
   NodeIndex node_ = scheduling::kNoNode;
-  const std::vector<Foresight::Leaver>* leavers_ = nullptr;
-  std::vector<Foresight::Leaver> by_;  ///< that leave
+  const std::vector<TargetForecast::Displaceable>* leavers_ = nullptr;
+  std::vector<TargetForecast::Displaceable> by_;  ///< that leave
   std::size_t looks_ = 0;
-  Hole best_{};
+  Gap best_{};
 };
 
-Realization::Hole Realization::find_hole(PodIndex pod, const Wave& wave, Foresight& foresight) {
-  HoleSearch search(*this, pod, foresight);
+WavePlanner::Gap WavePlanner::find_gap(PodIndex pod, const Wave& wave, TargetForecast& foresight) {
+  GapSearch search(*this, pod, foresight);
   const FitQuery query(cluster(), pod, FitLevel::kScheduler);
   budget_.spend(problem_.base().node_count());
   for (const NodeIndex node : problem_.taking()) {
@@ -274,18 +274,18 @@ Realization::Hole Realization::find_hole(PodIndex pod, const Wave& wave, Foresig
 }
 
 /// Some pods leave a node whose room is then what this one takes.
-bool Realization::make_hole(PodIndex pod, Wave& wave, Foresight& foresight) {
-  for (int tries = 0; tries < kMostTries; ++tries) {
-    const Hole hole = find_hole(pod, wave, foresight);
-    if (hole.by.empty()) return false;
-    const auto goes_as_foreseen = [&](const Foresight::Leaver& leaver) {
-      const double before = foresight.waste(leaver, hole.node);
-      return foresight.waste_now(leaver, hole.node) <= before + kExact;
+bool WavePlanner::make_gap(PodIndex pod, Wave& wave, TargetForecast& foresight) {
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    const Gap gap = find_gap(pod, wave, foresight);
+    if (gap.by.empty()) return false;
+    const auto goes_as_foreseen = [&](const TargetForecast::Displaceable& displaceable) {
+      const double before = foresight.waste(displaceable, gap.node);
+      return foresight.waste_now(displaceable, gap.node) <= before + kExact;
     };
-    if (!std::ranges::all_of(hole.by, goes_as_foreseen)) continue;
-    ++wave.reserved[hole.node];
-    for (const Foresight::Leaver& leaver : hole.by) {
-      if (!relocate(leaver.pod, {leaver.pod, hole.node, scheduling::kNoNode, false}, wave)) break;
+    if (!std::ranges::all_of(gap.by, goes_as_foreseen)) continue;
+    ++wave.reserved[gap.node];
+    for (const TargetForecast::Displaceable& displaceable : gap.by) {
+      if (!relocate(displaceable.pod, {displaceable.pod, gap.node, scheduling::kNoNode, false}, wave)) break;
     }
     return true;
   }
@@ -293,18 +293,18 @@ bool Realization::make_hole(PodIndex pod, Wave& wave, Foresight& foresight) {
 }
 
 /// For those that have no place, the largest first.
-void Realization::make_holes(Wave& wave, const std::vector<Filler>& fillers) {
-  std::vector<std::pair<double, const Filler*>> waiting;
-  for (const Filler& each : fillers) {
+void WavePlanner::make_gaps(Wave& wave, const std::vector<PodClass>& pod_classes) {
+  std::vector<std::pair<double, const PodClass*>> waiting;
+  for (const PodClass& each : pod_classes) {
     if (!each.pods.empty() && !each.to) waiting.emplace_back(-each.size, &each);
   }
   std::ranges::stable_sort(waiting, {}, [](const auto& each) { return each.first; });
-  Foresight foresight(*this, wave);
+  TargetForecast foresight(*this, wave);
   std::size_t failures = 0;
-  for (const auto& [size, filler] : waiting) {
-    for (const PodIndex pod : filler->pods) {
-      if (failures == kMostHoles || budget_.is_over()) return;
-      if (make_hole(pod, wave, foresight)) continue;
+  for (const auto& [size, pod_class] : waiting) {
+    for (const PodIndex pod : pod_class->pods) {
+      if (failures == kMaxGaps || budget_.is_over()) return;
+      if (make_gap(pod, wave, foresight)) continue;
       ++failures;
       break;
     }
@@ -312,22 +312,22 @@ void Realization::make_holes(Wave& wave, const std::vector<Filler>& fillers) {
 }
 
 /// How many moves were made.
-std::size_t Realization::fill_wave(std::vector<Filler>& fillers, double most_waste) {
+std::size_t WavePlanner::fill_wave(std::vector<PodClass>& pod_classes, double most_waste) {
   Wave wave(cluster());
   budget_.spend(problem_.base().pod_table_size() / kPodsOfStep);
   ++wave_;
   const std::size_t before = moves_.size();
-  fill_gaps(wave, fillers, most_waste);
-  make_holes(wave, fillers);
+  fill_gaps(wave, pod_classes, most_waste);
+  make_gaps(wave, pod_classes);
   if (moves_.size() == before) --wave_;
   return moves_.size() - before;
 }
 
 /// First what wastes little, and when nothing does, anything.
-void Realization::fill(std::size_t most_moves) {
-  std::vector<Filler> pods = fillers();
+void WavePlanner::fill(std::size_t most_moves) {
+  std::vector<PodClass> pods = pod_classes();
   double most_waste = kStrict;
-  for (int waves = 0; waves < kMostWaves && !pods.empty() && !budget_.is_over() && moves_.size() <= most_moves;
+  for (int waves = 0; waves < kMaxWaves && !pods.empty() && !budget_.is_over() && moves_.size() <= most_moves;
        ++waves) {
     if (fill_wave(pods, most_waste) > 0) {
       most_waste = kStrict;

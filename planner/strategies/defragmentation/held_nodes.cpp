@@ -18,7 +18,7 @@ using scheduling::Refusal;
 
 class HeldNodes {
  public:
-  HeldNodes(const DefragmentationProblem& problem, const scheduling::Overlay& cluster,
+  HeldNodes(const DefragmentationProblem& problem, const scheduling::WhatIf& cluster,
             const std::vector<NodeIndex>& avoided)
       : problem_(problem), cluster_(cluster), avoided_(avoided) {}
 
@@ -83,13 +83,13 @@ class HeldNodes {
   }
 
   const DefragmentationProblem& problem_;
-  const scheduling::Overlay& cluster_;
+  const scheduling::WhatIf& cluster_;
   const std::vector<NodeIndex>& avoided_;
 };
 
 }  // namespace
 
-std::vector<EmptyingReport::Held> held_nodes(const DefragmentationProblem& problem, const scheduling::Overlay& cluster,
+std::vector<EmptyingReport::Held> held_nodes(const DefragmentationProblem& problem, const scheduling::WhatIf& cluster,
                                              const std::vector<NodeIndex>& avoided, std::size_t most) {
   return HeldNodes(problem, cluster, avoided).list(most);
 }

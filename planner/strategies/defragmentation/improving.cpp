@@ -11,21 +11,21 @@
 namespace strategies {
 namespace {
 
-constexpr double kNoise = 0.3;              // of sizes at most, so that equal attempts end differently
-constexpr double kMostCapacityPrice = 100;  // moves for an average node's capacity, when nodes are exchanged
-constexpr std::size_t kExchanged = 2;       // nodes at most
+constexpr double kNoise = 0.3;             // of sizes at most, so that equal attempts end differently
+constexpr double kMaxCapacityPrice = 100;  // moves for an average node's capacity, when nodes are exchanged
+constexpr std::size_t kExchanged = 2;      // nodes at most
 constexpr std::size_t kExchangedOfUnlike = 4;
-constexpr std::size_t kAnew = 3;    // one of so many exchanges where much is missing begins with other nodes
-constexpr int kMostNeighbours = 8;  // that are looked at for one that leaves enough
-constexpr double kLeastHole = 1;
-constexpr double kMostHole = 3.5;
+constexpr std::size_t kAnew = 3;   // one of so many exchanges where much is missing begins with other nodes
+constexpr int kMaxNeighbours = 8;  // that are looked at for one that leaves enough
+constexpr double kMinGap = 1;
+constexpr double kMaxGap = 3.5;
 constexpr std::array kHoles = {2.0, 1.5, 3.0};  // PackingStyle::hole
-constexpr double kMostPrice = 0.2;              // PackingStyle::price
+constexpr double kMaxPrice = 0.2;               // PackingStyle::price
 constexpr double kFillsFar = 0.75;              // share of the attempts that begin with PackingStyle::fills
 constexpr double kFillsNear = 0.25;
-constexpr double kLeastTryMore = 0.15;  // of those after many that failed
-constexpr double kLessHope = 0.97;      // after each
-constexpr double kMostDropped = 0.5;    // share of the best plan's moves that are looked for anew
+constexpr double kMinTryMore = 0.15;  // of those after many that failed
+constexpr double kLessHope = 0.97;    // after each
+constexpr double kMaxDropped = 0.5;   // share of the best plan's moves that are looked for anew
 constexpr std::size_t kStepsOfAttempt = 500;
 constexpr int kFarPatience = 40;  // PackingStyle::patience
 
@@ -37,21 +37,21 @@ constexpr int kPatienceOfPerfect = 20;  // the same where nothing but disturbanc
 /// Mostly one node more than the best plan, else as many with fewer moves; or fewer where moves have a price.
 std::size_t DefragmentationSearch::wanted_now() {
   const std::size_t best = state_.best.emptied.size();
-  if (best < limits_.most_freed && chance_.fraction() < try_more_) return best + 1;
-  return problem_.rules().weight_of_move > 0 && best > 1 && chance_.fraction() < 0.5 ? best - 1 : best;
+  if (best < limits_.most_freed && rng_.fraction() < try_more_) return best + 1;
+  return problem_.rules().weight_of_move > 0 && best > 1 && rng_.fraction() < 0.5 ? best - 1 : best;
 }
 
 /// By position in freeable(): the lowest is emptied first. Mostly the effort; where nodes offer different amounts,
 /// often what is worth keeping as well.
 std::vector<double> DefragmentationSearch::random_keys() {
-  const bool by_capacity = capacities_.differ() && chance_.below(2) == 0;
-  const double price = by_capacity ? kMostCapacityPrice * chance_.fraction() : 0;
-  const double cpu = by_capacity ? chance_.fraction() : 0;
-  const CapacityWorth worth = by_capacity && chance_.below(4) == 0 ? kWorthOfPods : worth_of_mix(cpu);
+  const bool by_capacity = capacities_.differ() && rng_.below(2) == 0;
+  const double price = by_capacity ? kMaxCapacityPrice * rng_.fraction() : 0;
+  const double cpu = by_capacity ? rng_.fraction() : 0;
+  const CapacityWorth worth = by_capacity && rng_.below(4) == 0 ? kWorthOfPods : worth_of_mix(cpu);
   std::vector<double> keys;
   for (const FreeableNode& each : problem_.freeable()) {
     const double capacity = by_capacity ? price * capacities_.worth_of(each.node, worth) : 0;
-    keys.push_back((each.effort + capacity) * chance_.about_one(kKeyNoise));
+    keys.push_back((each.effort + capacity) * rng_.about_one(kKeyNoise));
   }
   return keys;
 }
@@ -59,7 +59,7 @@ std::vector<double> DefragmentationSearch::random_keys() {
 /// The best plan's nodes, or where much is missing now and then none of them, with a few exchanged and others added or
 /// taken out until there are `wanted`.
 DefragmentationSearch::Nodes DefragmentationSearch::any_neighbour(std::size_t wanted) {
-  Nodes nodes = capacities_.differ() && is_far() && chance_.below(kAnew) == 0 ? empty_nodes() : state_.best_nodes;
+  Nodes nodes = capacities_.differ() && is_far() && rng_.below(kAnew) == 0 ? empty_nodes() : state_.best_nodes;
   std::vector<std::tuple<std::uint32_t, double, NodeIndex>> in, out;
   const std::vector<double> keys = random_keys();
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -71,7 +71,7 @@ DefragmentationSearch::Nodes DefragmentationSearch::any_neighbour(std::size_t wa
   const bool may_exchange = problem_.rules().empty_first.empty();
   const std::size_t most_exchanged = capacities_.differ() ? kExchangedOfUnlike : kExchanged;
   std::size_t now = in.size();
-  std::size_t removed = may_exchange ? chance_.below(most_exchanged + 1) : 0;
+  std::size_t removed = may_exchange ? rng_.below(most_exchanged + 1) : 0;
   if (now > wanted) removed = std::max(removed, now - wanted);
   for (std::size_t i = 0; i < std::min(removed, in.size()); ++i, --now) nodes[std::get<2>(in[i])] = false;
   for (std::size_t i = 0; i < out.size() && now < wanted; ++i, ++now) nodes[std::get<2>(out[i])] = true;
@@ -81,25 +81,25 @@ DefragmentationSearch::Nodes DefragmentationSearch::any_neighbour(std::size_t wa
 /// One that leaves enough for everything that is requested, if it finds one.
 DefragmentationSearch::Nodes DefragmentationSearch::neighbour(std::size_t wanted) {
   Nodes nodes = any_neighbour(wanted);
-  for (int tries = 1; tries < kMostNeighbours && !capacities_.suffices_without(nodes); ++tries)
+  for (int tries = 1; tries < kMaxNeighbours && !capacities_.suffices_without(nodes); ++tries)
     nodes = any_neighbour(wanted);
   return nodes;
 }
 
 /// Mostly little noise, and now and then a closer look.
 PackingStyle DefragmentationSearch::random_style() {
-  const double luck = chance_.fraction();
-  PackingStyle style{.noise = kNoise * luck * luck, .direct_first = chance_.below(2) == 0};
-  style.by_shape = problem_.has_unlike_pods() && chance_.below(2) == 0;
+  const double luck = rng_.fraction();
+  PackingStyle style{.noise = kNoise * luck * luck, .direct_first = rng_.below(2) == 0};
+  style.by_shape = problem_.has_unlike_pods() && rng_.below(2) == 0;
   if (is_far()) style.patience = kFarPatience;
-  if (!chooses_targets_ && chance_.fraction() < (is_far() ? kFillsFar : kFillsNear)) {
+  if (!chooses_targets_ && rng_.fraction() < (is_far() ? kFillsFar : kFillsNear)) {
     style.fills = true;
-    style.open = chance_.fraction();
-    style.price = kMostPrice * chance_.fraction();
+    style.open = rng_.fraction();
+    style.price = kMaxPrice * rng_.fraction();
   }
-  if (chance_.below(4) == 0) ++style.depth;
-  if (chance_.below(4) == 0) style.hole = kLeastHole + (kMostHole - kLeastHole) * chance_.fraction();
-  if (chance_.below(3) != 0) return style;
+  if (rng_.below(4) == 0) ++style.depth;
+  if (rng_.below(4) == 0) style.gap = kMinGap + (kMaxGap - kMinGap) * rng_.fraction();
+  if (rng_.below(3) != 0) return style;
   style.tries *= 4;
   style.ejected += 2;
   return style;
@@ -107,24 +107,24 @@ PackingStyle DefragmentationSearch::random_style() {
 
 /// The same nodes, with larger holes that several pods share.
 void DefragmentationSearch::improve_by_holes() {
-  for (const double hole : kHoles) {
+  for (const double gap : kHoles) {
     if (budget_.is_over() || is_perfect()) return;
-    attempt(state_.best_nodes, {.hole = hole}, state_.best.moves.size() - 1, budget_);
+    attempt(state_.best_nodes, {.gap = gap}, state_.best.moves.size() - 1, budget_);
   }
 }
 
 /// The best plan's moves as far as they go with these nodes, but for some: mostly pods that make room, whose holes are
 /// then looked for anew.
 std::vector<WaveMove> DefragmentationSearch::most_of_best(const Nodes& emptying) {
-  const double dropped = kMostDropped * chance_.fraction() * chance_.fraction();
-  const bool by_node = chance_.below(2) == 0;
+  const double dropped = kMaxDropped * rng_.fraction() * rng_.fraction();
+  const bool by_node = rng_.below(2) == 0;
   Nodes shaken(by_node ? emptying.size() : 0, false);
-  for (auto&& is_shaken : shaken) is_shaken = chance_.fraction() < dropped;
+  for (auto&& is_shaken : shaken) is_shaken = rng_.fraction() < dropped;
   std::vector<WaveMove> kept;
   for (const WaveMove& move : state_.best.moves) {
     const bool makes_room = !emptying[move.from];
     if (makes_room && state_.best_nodes[move.from]) continue;
-    const bool is_dropped = by_node ? shaken[move.from] || shaken[move.to] : makes_room && chance_.fraction() < dropped;
+    const bool is_dropped = by_node ? shaken[move.from] || shaken[move.to] : makes_room && rng_.fraction() < dropped;
     if (!is_dropped) kept.push_back(move);
   }
   return kept;
@@ -135,10 +135,9 @@ void DefragmentationSearch::improve_once(std::int64_t most_steps) {
   const std::size_t wanted = wanted_now();
   const std::size_t most =
       wanted > state_.best.emptied.size() ? limits_.most_moves : std::min(state_.best.moves.size(), limits_.most_moves);
-  const bool is_same = wanted == state_.best.emptied.size() && chance_.below(2) == 0;
+  const bool is_same = wanted == state_.best.emptied.size() && rng_.below(2) == 0;
   const Nodes nodes = is_same ? state_.best_nodes : neighbour(wanted);
-  const std::vector<WaveMove> kept =
-      chance_.below(is_far() ? 2 : 8) == 0 ? std::vector<WaveMove>{} : most_of_best(nodes);
+  const std::vector<WaveMove> kept = rng_.below(is_far() ? 2 : 8) == 0 ? std::vector<WaveMove>{} : most_of_best(nodes);
   const std::int64_t given = std::min(kept.empty() || is_far() ? most_steps : most_steps / 4, budget_.left());
   SearchBudget leash(given, [this] { return budget_.is_over(); });
   attempt(nodes, random_style(), most, leash, kept);
@@ -161,7 +160,7 @@ int DefragmentationSearch::improve(std::int64_t most_steps, int failures) {
     const auto before = rank();
     improve_once(most_steps);
     const bool is_more = state_.best.emptied.size() > std::get<1>(before);
-    try_more_ = is_more || is_far() ? kTryMore : std::max(try_more_ * kLessHope, kLeastTryMore);
+    try_more_ = is_more || is_far() ? kTryMore : std::max(try_more_ * kLessHope, kMinTryMore);
     failures = rank() == before ? failures + 1 : 0;
   }
   return failures;

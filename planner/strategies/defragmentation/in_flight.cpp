@@ -1,18 +1,18 @@
-/// Realization: what pods that are on their way in one wave may do to one another.
+/// WavePlanner: what pods that are on their way in one wave may do to one another.
 
 #include <algorithm>
 #include <iterator>
 #include <vector>
 
 #include "planner/scheduling/predicates.hpp"
-#include "planner/strategies/defragmentation/realization.hpp"
+#include "planner/strategies/defragmentation/wave_planner.hpp"
 
 namespace strategies {
 namespace {
 
 using scheduling::FitLevel;
 using scheduling::FitQuery;
-using scheduling::Overlay;
+using scheduling::WhatIf;
 
 bool has_hard_spread(const api::Pod& pod) {
   return std::ranges::any_of(pod.topology_spread, [](const auto& each) { return !each.schedule_anyway; });
@@ -42,13 +42,13 @@ bool affinity_needs(PodIndex owner, PodIndex other, const scheduling::ClusterSna
 
 }  // namespace
 
-bool Realization::depends_on_others(PodIndex pod) const {
+bool WavePlanner::depends_on_others(PodIndex pod) const {
   const api::Pod& object = problem_.base().pod(pod);
   return has_hard_spread(object) || has_required_affinity(object);
 }
 
 /// So many that its topology spread counts are on their way from the same domain already that it would be in vain.
-bool Realization::meets_its_own(PodIndex pod, const Wave& wave) const {
+bool WavePlanner::meets_its_own(PodIndex pod, const Wave& wave) const {
   const auto& base = problem_.base();
   const NodeIndex from = cluster().node_of(pod);
   return std::ranges::any_of(base.pod(pod).topology_spread, [&](const api::TopologySpreadConstraint& constraint) {
@@ -63,7 +63,7 @@ bool Realization::meets_its_own(PodIndex pod, const Wave& wave) const {
 
 /// Whoever is on its way in this wave, the pod included, arrives where its topology spread allows it, whichever of the
 /// others are still on their old node, already on the new one, on both, or on neither.
-bool Realization::keeps_skew(PodIndex pod, const Wave& wave) const {
+bool WavePlanner::keeps_skew(PodIndex pod, const Wave& wave) const {
   const auto is_kept = [&](PodIndex owner) { return is_spread_in_flight(owner, pod, wave); };
   return is_kept(pod) && std::ranges::all_of(wave.depending, [&](PodIndex arrival) {
            return !spread_counts(arrival, pod, problem_.base()) || is_kept(arrival);
@@ -71,7 +71,7 @@ bool Realization::keeps_skew(PodIndex pod, const Wave& wave) const {
 }
 
 /// `latest`: is on its way as well.
-bool Realization::is_spread_in_flight(PodIndex owner, PodIndex latest, const Wave& wave) const {
+bool WavePlanner::is_spread_in_flight(PodIndex owner, PodIndex latest, const Wave& wave) const {
   if (!has_hard_spread(problem_.base().pod(owner))) return true;
   const FitQuery query(cluster(), owner, FitLevel::kScheduler);
   return std::ranges::all_of(query.spread_counts(), [&](const FitQuery::SpreadCount& count) {
@@ -96,26 +96,26 @@ bool Realization::is_spread_in_flight(PodIndex owner, PodIndex latest, const Wav
 }
 
 /// One that arrives in this wave has to find it where it is.
-bool Realization::is_counted_on(PodIndex pod, const Wave& wave) const {
+bool WavePlanner::is_counted_on(PodIndex pod, const Wave& wave) const {
   return std::ranges::any_of(wave.depending,
                              [&](PodIndex arrival) { return affinity_needs(arrival, pod, problem_.base()); });
 }
 
 /// It finds where it is what its affinity asks for, also while those that left before it are on neither of their nodes.
-bool Realization::follows_in_flight(PodIndex pod, const Wave& wave) const {
+bool WavePlanner::follows_in_flight(PodIndex pod, const Wave& wave) const {
   std::vector<PodIndex> needed;
   std::ranges::copy_if(wave.leaving, std::back_inserter(needed),
                        [&](PodIndex other) { return affinity_needs(pod, other, problem_.base()); });
   if (needed.empty()) return true;
-  Overlay flight = cluster();
+  WhatIf flight = cluster();
   for (const PodIndex other : needed) flight.move(other, scheduling::kNoNode);
   return !FitQuery(flight, pod, FitLevel::kScheduler).refusal_beside_room(cluster().node_of(pod));
 }
 
 /// Volumes stay attached to the old node until the pod is gone, and are attached to the new one before.
-bool Realization::attaches_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const {
+bool WavePlanner::attaches_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const {
   if (wave.is_left[node] == 0 || FitQuery(cluster(), pod, FitLevel::kScheduler).attachments().empty()) return true;
-  Overlay flight = cluster();
+  WhatIf flight = cluster();
   for (const PodIndex other : wave.leaving) {
     if (wave.before.node_of(other) == node) flight.move(other, node);
   }
@@ -123,7 +123,7 @@ bool Realization::attaches_in_flight(PodIndex pod, NodeIndex node, const Wave& w
 }
 
 /// Pods of other nodes than the one where it goes may be in its way.
-bool Realization::looks_beyond_node(PodIndex pod) const {
+bool WavePlanner::looks_beyond_node(PodIndex pod) const {
   const auto& base = problem_.base();
   const api::Pod& object = base.pod(pod);
   const auto is_wide = [&](const api::PodAffinityTerm& term) {
@@ -136,7 +136,7 @@ bool Realization::looks_beyond_node(PodIndex pod) const {
 }
 
 /// Beside what arrives, itself included, what has yet to leave, and the headroom.
-bool Realization::fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const {
+bool WavePlanner::fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const {
   const bool may_mind = wave.is_left[node] != 0 || looks_beyond_node(pod);  // else it is as the rehearsal saw it
   if (may_mind && FitQuery(wave.before, pod, FitLevel::kScheduler).refusal_beside_room(node)) return false;
   const auto has_room = [&](scheduling::ResourceIndex resource) {

@@ -13,14 +13,14 @@ namespace {
 constexpr std::array kResources = {scheduling::kCpuIndex, scheduling::kMemoryIndex, scheduling::kPodsIndex};
 constexpr std::array kPrices = {1.0, 3.0, 10.0, 30.0, 100.0, 1e6};  // moves for an average node's capacity
 constexpr int kMixes = 8;                                           // of cpu and memory, by which nodes are compared
-constexpr double kLeastShort = 1e-9;                                // shares: less is rounding
-constexpr double kLeastDifference = 0.05;
+constexpr double kMinShort = 1e-9;                                  // shares: less is rounding
+constexpr double kMinDifference = 0.05;
 
 class NodeChoice {
  public:
   NodeChoice(const DefragmentationProblem& problem, const Capacities& capacities, std::size_t most_moves,
-             SearchBudget& budget, Chance& chance)
-      : problem_(problem), capacities_(capacities), most_moves_(most_moves), budget_(budget), chance_(chance) {
+             SearchBudget& budget, Rng& rng)
+      : problem_(problem), capacities_(capacities), most_moves_(most_moves), budget_(budget), rng_(rng) {
     for (const FreeableNode& each : problem.freeable()) {
       if (is_worth_it(each)) queue_.push_back(each);
     }
@@ -34,7 +34,7 @@ class NodeChoice {
     for (const NodeIndex node : problem_.taking()) takes[node] = true;
     for (const FreeableNode& each : queue_) takes[each.node] = false;
     Packing packing(problem_, problem_.cluster(), std::move(takes), WorkloadCounts(problem_),
-                    {.by_shape = problem_.has_unlike_pods()}, budget_, chance_);
+                    {.by_shape = problem_.has_unlike_pods()}, budget_, rng_);
     while (!queue_.empty() && !budget_.is_over() && packing.moves().size() < most_moves_) {
       const NodeIndex next = queue_.front().node;
       if (packing.place_all(problem_.pods_on(next))) {
@@ -115,7 +115,7 @@ class NodeChoice {
   const Capacities& capacities_;
   std::size_t most_moves_;
   SearchBudget& budget_;
-  Chance& chance_;
+  Rng& rng_;
   std::deque<FreeableNode> queue_;
 };
 
@@ -124,7 +124,7 @@ void add(CapacityAmounts& to, const CapacityAmounts& amounts, double sign) {
 }
 
 bool is_short(const CapacityAmounts& room) {
-  return std::ranges::any_of(room, [](double amount) { return amount < -kLeastShort; });
+  return std::ranges::any_of(room, [](double amount) { return amount < -kMinShort; });
 }
 
 CapacityAmounts offered_by(const DefragmentationProblem& problem, NodeIndex node) {
@@ -167,7 +167,7 @@ Capacities::Capacities(const DefragmentationProblem& problem)
   for (const FreeableNode& each : problem.freeable()) {
     offered_[each.node] = in_shares(offered_by(problem, each.node));
     taken_[each.node] = in_shares(taken_by_emptying(problem, each.node));
-    const auto is_average = [](double share) { return std::abs(share - 1) < kLeastDifference; };
+    const auto is_average = [](double share) { return std::abs(share - 1) < kMinDifference; };
     differ_ = differ_ || !std::ranges::all_of(offered_[each.node], is_average);
   }
 }
@@ -195,8 +195,8 @@ std::size_t Capacities::most_of(std::span<const NodeIndex> nodes) const {
 }
 
 std::vector<bool> choose_nodes(const DefragmentationProblem& problem, const Capacities& capacities,
-                               std::size_t most_moves, SearchBudget& budget, Chance& chance) {
-  return NodeChoice(problem, capacities, most_moves, budget, chance).make();
+                               std::size_t most_moves, SearchBudget& budget, Rng& rng) {
+  return NodeChoice(problem, capacities, most_moves, budget, rng).make();
 }
 
 }  // namespace strategies

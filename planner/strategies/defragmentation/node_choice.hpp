@@ -45,6 +45,6 @@ class Capacities {
 /// many as the others could hold, those with the least to move; then each in turn, and where a pod finds no place one
 /// of the rest is kept open for it. By node, those included that are empty already.
 std::vector<bool> choose_nodes(const DefragmentationProblem& problem, const Capacities& capacities,
-                               std::size_t most_moves, SearchBudget& budget, Chance& chance);
+                               std::size_t most_moves, SearchBudget& budget, Rng& rng);
 
 }  // namespace strategies

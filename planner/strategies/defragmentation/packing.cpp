@@ -18,16 +18,16 @@ using scheduling::kCpuIndex;
 using scheduling::kMemoryIndex;
 using scheduling::kNoNode;
 using scheduling::kPodsIndex;
-using scheduling::Overlay;
+using scheduling::WhatIf;
 
 constexpr double kRounding = 1e-9;
-constexpr double kTightness = 0.1;        // PackingStyle::by_shape: of nodes that suit a pod the fullest
-constexpr std::size_t kMostEjected = 12;  // for one pod, where all are small
+constexpr double kTightness = 0.1;       // PackingStyle::by_shape: of nodes that suit a pod the fullest
+constexpr std::size_t kMaxEjected = 12;  // for one pod, where all are small
 
 }  // namespace
 
-Packing::Packing(const DefragmentationProblem& problem, const Overlay& cluster, std::vector<bool> takes,
-                 WorkloadCounts moved, PackingStyle style, SearchBudget& budget, Chance& chance)
+Packing::Packing(const DefragmentationProblem& problem, const WhatIf& cluster, std::vector<bool> takes,
+                 WorkloadCounts moved, PackingStyle style, SearchBudget& budget, Rng& rng)
     : problem_(problem),
       cluster_(cluster),
       takes_(std::move(takes)),
@@ -36,7 +36,7 @@ Packing::Packing(const DefragmentationProblem& problem, const Overlay& cluster, 
       counts_(std::move(moved)),
       style_(style),
       budget_(budget),
-      chance_(chance) {
+      rng_(rng) {
   for (const NodeIndex node : cluster.base().nodes()) {
     if (takes_[node]) order_.push_back(node);
     measure(node);
@@ -124,7 +124,7 @@ bool Packing::place_all(const std::vector<PodIndex>& pods) {
 
 void Packing::count_gone(const PackedMove& move, std::int64_t sign) {
   const scheduling::RequestSet& held = cluster_.requests_on(move.pod, move.from);
-  Gone& gone = gone_[move.from];
+  FreedSums& gone = gone_[move.from];
   gone.cpu += sign * scheduling::amount_of(held, kCpuIndex);
   gone.memory += sign * scheduling::amount_of(held, kMemoryIndex);
   gone.pods += static_cast<std::uint32_t>(sign);
@@ -132,7 +132,7 @@ void Packing::count_gone(const PackedMove& move, std::int64_t sign) {
 
 /// It would not fit there but for the moves made so far.
 bool Packing::needs_what_left(PodIndex pod, NodeIndex node) const {
-  const Gone& gone = gone_[node];
+  const FreedSums& gone = gone_[node];
   if (gone.pods == 0) return false;
   const auto is_short = [&](scheduling::ResourceIndex resource, std::int64_t left) {
     const std::int64_t amount = scheduling::amount_of(cluster_.base().requests(pod), resource);
@@ -222,7 +222,7 @@ Packing::Ejection Packing::without_needless(Ejection ejection, PodIndex pod) con
 
 /// How far `other` is from the size that is to make room for the pod.
 double Packing::misfit(PodIndex other, PodIndex pod) const {
-  return std::abs(problem_.size(other) - style_.hole * problem_.size(pod));
+  return std::abs(problem_.size(other) - style_.gap * problem_.size(pod));
 }
 
 /// The largest ones first until there is room; nullopt: too many, or none.
@@ -250,7 +250,7 @@ double Packing::shortage(const Need& need, NodeIndex node) const {
 /// All by itself.
 bool Packing::makes_room(PodIndex other, const Need& need, PodIndex pod, NodeIndex node) const {
   const scheduling::RequestSet& held = cluster_.requests_on(other, node);
-  Room room = room_[node];
+  FreeResources room = room_[node];
   room.cpu = scheduling::saturating_add(room.cpu, scheduling::amount_of(held, kCpuIndex));
   room.memory = scheduling::saturating_add(room.memory, scheduling::amount_of(held, kMemoryIndex));
   room.pods += 1000;
@@ -266,12 +266,12 @@ void Packing::add_ejections_on(NodeIndex node, PodIndex pod, std::size_t most_ej
   for (const PodIndex other : pods) {
     if (problem_.size(other) < missing) break;
     if (cluster_.node_of(other) != node || !makes_room(other, need, pod, node) || !is_free_to_leave(other)) continue;
-    found.push_back({node, {other}, misfit(other, pod) * chance_.about_one(style_.noise)});
+    found.push_back({node, {other}, misfit(other, pod) * rng_.about_one(style_.noise)});
   }
   if (found.size() > before) return;
   if (auto several = several_on(node, pod, most_ejected)) {
-    several->cost += style_.hole * problem_.size(pod);
-    several->cost *= 1.5 * chance_.about_one(style_.noise);  // more moves for one hole
+    several->cost += style_.gap * problem_.size(pod);
+    several->cost *= 1.5 * rng_.about_one(style_.noise);  // more moves for one hole
     found.push_back(*std::move(several));
   }
 }
@@ -293,7 +293,7 @@ void Packing::add_ejections(PodIndex pod, const FitQuery& query, std::size_t mos
 std::vector<Packing::Ejection> Packing::ejections_for(PodIndex pod, const FitQuery& query) {
   std::vector<Ejection> found;
   add_ejections(pod, query, style_.ejected, found);
-  if (found.empty()) add_ejections(pod, query, kMostEjected, found);
+  if (found.empty()) add_ejections(pod, query, kMaxEjected, found);
   std::ranges::stable_sort(found, {}, [this](const Ejection& each) {
     Disturbance disturbance;
     for (const PodIndex other : each.pods) disturbance += problem_.disturbance(other);

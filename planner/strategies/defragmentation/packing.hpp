@@ -15,7 +15,7 @@ struct PackedMove {
   PodIndex pod;
   NodeIndex from;
   NodeIndex to;
-  bool needs_hole;  ///< its place is free only once earlier ones of the moves have been made
+  bool needs_gap;  ///< its place is free only once earlier ones of the moves have been made
 };
 
 /// How a packing goes about it.
@@ -32,7 +32,7 @@ struct PackingStyle {
   bool by_shape = false;      ///< a pod goes where cpu and memory that are left get the most alike; else where least is
   /// What makes room for a pod is to be so many times as large, so that others find a place there, too; 0: the less,
   /// the better.
-  double hole = 0;
+  double gap = 0;
 };
 
 /// Finds places for the pods of nodes that are to be emptied, on an overlay of its own, by all filters of the
@@ -41,8 +41,8 @@ struct PackingStyle {
 class Packing {
  public:
   /// `takes`: by node, which ones take pods. `moved`: what was moved before.
-  Packing(const DefragmentationProblem& problem, const scheduling::Overlay& cluster, std::vector<bool> takes,
-          WorkloadCounts moved, PackingStyle style, SearchBudget& budget, Chance& chance);
+  Packing(const DefragmentationProblem& problem, const scheduling::WhatIf& cluster, std::vector<bool> takes,
+          WorkloadCounts moved, PackingStyle style, SearchBudget& budget, Rng& rng);
 
   /// Places all of them, or none: then stuck() says for which one there is no place.
   bool place_all(const std::vector<PodIndex>& pods);
@@ -57,13 +57,13 @@ class Packing {
 
  private:
   /// What has left a node.
-  struct Gone {
+  struct FreedSums {
     std::int64_t cpu = 0;
     std::int64_t memory = 0;
     std::uint32_t pods = 0;
   };
   /// What is free on a node beside the headroom, of what nearly every pod asks for. Looked up more often than anything.
-  struct Room {
+  struct FreeResources {
     std::int64_t cpu = 0;
     std::int64_t memory = 0;
     std::int64_t pods = 0;
@@ -73,7 +73,9 @@ class Packing {
     std::int64_t cpu;
     std::int64_t memory;
     bool is_all;  ///< it asks for nothing else
-    bool is_met(const Room& room) const { return room.cpu >= cpu && room.memory >= memory && room.pods >= 1000; }
+    bool is_met(const FreeResources& room) const {
+      return room.cpu >= cpu && room.memory >= memory && room.pods >= 1000;
+    }
   };
   /// Pods that could make room on a node.
   struct Ejection {
@@ -110,16 +112,16 @@ class Packing {
   bool has_room(PodIndex pod, NodeIndex node, std::span<const PodIndex> leaving) const;
 
   const DefragmentationProblem& problem_;
-  scheduling::Overlay cluster_;
+  scheduling::WhatIf cluster_;
   std::vector<bool> takes_;
   std::vector<NodeIndex> order_;  ///< the nodes that take
   std::vector<PackedMove> moves_;
-  std::vector<Gone> gone_;  ///< by node: by those moves
-  std::vector<Room> room_;  ///< by node
+  std::vector<FreedSums> gone_;      ///< by node: by those moves
+  std::vector<FreeResources> room_;  ///< by node
   WorkloadCounts counts_;
   PackingStyle style_;
   SearchBudget& budget_;
-  Chance& chance_;
+  Rng& rng_;
   PodIndex stuck_ = scheduling::kNoPod;
   std::size_t hint_ = 0;  ///< where in order_ the last look for swaps ended
 };

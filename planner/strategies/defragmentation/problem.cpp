@@ -15,9 +15,9 @@ using scheduling::kMemoryIndex;
 using scheduling::Refusal;
 using scheduling::ResourceIndex;
 
-constexpr std::int64_t kDefaultGrace = 30;               // seconds
-constexpr std::int64_t kLongestGrace = 365 * 24 * 3600;  // longer ones count as this: sums of many are to fit
-constexpr double kUnlike = 4;                            // times as much cpu for each byte
+constexpr std::int64_t kDefaultGrace = 30;           // seconds
+constexpr std::int64_t kMaxGrace = 365 * 24 * 3600;  // longer ones count as this: sums of many are to fit
+constexpr double kUnlike = 4;                        // times as much cpu for each byte
 constexpr double kEffortOfSize = 5;  // moves that make room for a pod as large as a node, beside its own
 
 double average(const std::vector<std::int64_t>& column, const std::vector<NodeIndex>& nodes) {
@@ -106,7 +106,7 @@ void DefragmentationProblem::find_disturbances() {
     const api::Pod& object = base().pod(pod);
     const std::int64_t grace = object.termination_grace_period_seconds.value_or(kDefaultGrace);
     all[pod] = {object.meta.annotations.contains(api::well_known::kPreferNoEviction) ? 1 : 0,
-                object.priority.value_or(0), std::clamp<std::int64_t>(grace, 0, kLongestGrace)};
+                object.priority.value_or(0), std::clamp<std::int64_t>(grace, 0, kMaxGrace)};
   }
   disturbances_ = std::make_shared<const std::vector<Disturbance>>(std::move(all));
 }

@@ -50,14 +50,14 @@ struct HeldNode {
 class DefragmentationProblem {
  public:
   DefragmentationProblem(const StrategyContext& context, NominationSink& sink, const DefragmentationRules& rules);
-  /// The same with a cluster of its own (Overlay::detached()), for another thread. REQUIRES: judge_all().
-  DefragmentationProblem(const DefragmentationProblem& of, const scheduling::Overlay& cluster)
+  /// The same with a cluster of its own (WhatIf::detached()), for another thread. REQUIRES: judge_all().
+  DefragmentationProblem(const DefragmentationProblem& of, const scheduling::WhatIf& cluster)
       : DefragmentationProblem(of) {
     cluster_ = &cluster;
   }
 
   const scheduling::ClusterSnapshot& base() const { return cluster_->base(); }
-  const scheduling::Overlay& cluster() const { return *cluster_; }
+  const scheduling::WhatIf& cluster() const { return *cluster_; }
   const DefragmentationRules& rules() const { return rules_; }
 
   // --- pods
@@ -117,7 +117,7 @@ class DefragmentationProblem {
   std::optional<scheduling::Refusal> find_objection(PodIndex pod) const;
 
   const StrategyContext& context_;
-  const scheduling::Overlay* cluster_;
+  const scheduling::WhatIf* cluster_;
   NominationSink& sink_;
   const DefragmentationRules& rules_;
   std::shared_ptr<const std::vector<Disturbance>> disturbances_;  ///< by pod

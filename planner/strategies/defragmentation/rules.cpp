@@ -11,9 +11,9 @@
 namespace strategies {
 namespace {
 
-constexpr base::Duration kLeastTime = std::chrono::milliseconds(100);
-constexpr double kMostWeight = 1e9;                            // sums of them stay exact enough to tell one move
-constexpr base::Duration kMostTime = std::chrono::minutes(2);  // other searches wait meanwhile
+constexpr base::Duration kMinTime = std::chrono::milliseconds(100);
+constexpr double kMaxWeight = 1e9;                            // sums of them stay exact enough to tell one move
+constexpr base::Duration kMaxTime = std::chrono::minutes(2);  // other searches wait meanwhile
 
 enum class Order { kHighestFirst, kLowestFirst };
 constexpr std::array kOrders = {api::WireName{Order::kHighestFirst, "HighestFirst"},
@@ -59,7 +59,7 @@ void read_limits(api::StrictObject& args, DefragmentationRules& rules) {
   if (rules.per_workload)
     check_positive(args, "maxDisruptionPerWorkload", rules.per_workload->value, "leave it out for no limit");
   args.read_duration("timeBudget", rules.time_budget);
-  if (rules.time_budget < kLeastTime || rules.time_budget > kMostTime)
+  if (rules.time_budget < kMinTime || rules.time_budget > kMaxTime)
     args.complain("timeBudget", "must be between 100ms and 2m");
 }
 
@@ -67,7 +67,7 @@ void read_weights(api::StrictObject& args, DefragmentationRules& rules) {
   args.with("weights", [&](api::StrictObject& weights) {
     weights.read("nodeFreed", rules.weight_of_node);
     weights.read("move", rules.weight_of_move);
-    if (rules.weight_of_node > kMostWeight) weights.complain("nodeFreed", "must not be above 1000000000");
+    if (rules.weight_of_node > kMaxWeight) weights.complain("nodeFreed", "must not be above 1000000000");
     if (rules.weight_of_node <= 0) weights.complain("nodeFreed", "must be above 0, or no node would be worth freeing");
     if (rules.weight_of_move < 0)
       weights.complain("move", "must not be below 0, or moves would be made for their own sake");

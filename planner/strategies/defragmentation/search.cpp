@@ -10,31 +10,32 @@
 namespace strategies {
 namespace {
 
-constexpr std::int64_t kLeash = 8;  // times as many steps as a plan took: an attempt that is worth it takes no more
-constexpr int kMostFailures = 12;   // further nodes in a row that cannot be emptied
-constexpr std::int64_t kLeastImproving = 30'000'000;  // for improvements: a second
-constexpr std::int64_t kMostImproving = 60'000'000;
+constexpr std::int64_t kMaxStepFactor =
+    8;                            // times as many steps as a plan took: an attempt that is worth it takes no more
+constexpr int kMaxFailures = 12;  // further nodes in a row that cannot be emptied
+constexpr std::int64_t kMinImproving = 30'000'000;  // for improvements: a second
+constexpr std::int64_t kMaxImproving = 60'000'000;
 constexpr std::int64_t kFarImproving = 300'000'000;
-constexpr std::int64_t kLeastSteps = 1'000'000;  // that an attempt may take
+constexpr std::int64_t kMinSteps = 1'000'000;  // that an attempt may take
 constexpr std::int64_t kFarSteps = 30'000'000;
-constexpr std::size_t kNearPercent = 95;     // of the bound
-constexpr std::size_t kCloseEnough = 500;    // of the bound: no closer look at how many nodes go
-constexpr std::int64_t kMoment = 2'000'000;  // for each try after the time has run out
-constexpr int kMostMoments = 12;
-constexpr std::size_t kMostAlone = 8;  // nodes that are tried one by one where several at once bring nothing
+constexpr std::size_t kNearPercent = 95;            // of the bound
+constexpr std::size_t kCloseEnough = 500;           // of the bound: no closer look at how many nodes go
+constexpr std::int64_t kFallbackSteps = 2'000'000;  // for each try after the time has run out
+constexpr int kMaxFallbacks = 12;
+constexpr std::size_t kMaxAlone = 8;  // nodes that are tried one by one where several at once bring nothing
 
 }  // namespace
 
 DefragmentationSearch::DefragmentationSearch(const DefragmentationProblem& problem, const Capacities& capacities,
-                                             const Rehearsal* origin, bool chooses_targets, const SearchLimits& limits,
-                                             SearchBudget& budget, std::uint64_t seed)
+                                             const WhatIfPlacement* origin, bool chooses_targets,
+                                             const SearchLimits& limits, SearchBudget& budget, std::uint64_t seed)
     : problem_(problem),
       capacities_(capacities),
       origin_(origin),
       chooses_targets_(chooses_targets),
       limits_(limits),
       budget_(budget),
-      chance_(seed),
+      rng_(seed),
       reached_(problem.base().node_count(), false),
       try_more_(kTryMore) {}
 
@@ -105,7 +106,7 @@ bool DefragmentationSearch::is_worse_than(const SearchState& other) const {
 bool DefragmentationSearch::attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves,
                                     SearchBudget& budget, const std::vector<WaveMove>& kept) {
   if (origin_ == nullptr) return false;
-  Realization realization(problem_, origin_->fork(), emptying, chooses_targets_, style, budget, chance_);
+  WavePlanner realization(problem_, origin_->fork(), emptying, chooses_targets_, style, budget, rng_);
   const std::int64_t before = budget.left();
   if (!kept.empty()) realization.repeat(kept, most_moves);
   const bool works = realization.run(most_moves);
@@ -129,20 +130,20 @@ bool DefragmentationSearch::attempt(const Nodes& emptying, PackingStyle style, s
 }
 
 /// Further nodes one by one, the least effort first, on top of what has been emptied: a try costs only its own moves.
-void DefragmentationSearch::extend(Realization& realization, PackingStyle style, std::size_t most_moves,
+void DefragmentationSearch::extend(WavePlanner& realization, PackingStyle style, std::size_t most_moves,
                                    SearchBudget& budget) {
   if (!problem_.rules().empty_first.empty()) return;
   std::vector<std::pair<double, NodeIndex>> others;
   for (const FreeableNode& each : problem_.freeable()) {
     if (!realization.emptying()[each.node] && !problem_.pods_on(each.node).empty())
-      others.emplace_back(each.effort * chance_.about_one(kKeyNoise), each.node);
+      others.emplace_back(each.effort * rng_.about_one(kKeyNoise), each.node);
   }
   std::ranges::sort(others);
   std::size_t freed = busy_in(realization.emptying());
   int failures = 0;
   bool is_longer = false;
   for (const auto& [effort, node] : others) {
-    if (freed >= limits_.most_freed || failures == kMostFailures || budget.is_over()) break;
+    if (freed >= limits_.most_freed || failures == kMaxFailures || budget.is_over()) break;
     const bool works = realization.extend(node, style, most_moves);
     failures = works ? 0 : failures + 1;
     freed += works ? 1 : 0;
@@ -153,15 +154,15 @@ void DefragmentationSearch::extend(Realization& realization, PackingStyle style,
 }
 
 /// Nodes that joined later bear the taint from the start when the plan is carried out.
-bool DefragmentationSearch::can_be_repeated(const Realization& realization) const {
-  const auto rehearsal = origin_->fork();
+bool DefragmentationSearch::can_be_repeated(const WavePlanner& realization) const {
+  const auto placement = origin_->fork();
   std::vector<NodeIndex> avoided;
   for (NodeIndex node = 0; node < realization.avoided().size(); ++node) {
     if (realization.avoided()[node]) avoided.push_back(node);
   }
-  rehearsal->avoid(api::well_known::kEmptyingTaint, avoided);
+  placement->avoid(api::well_known::kEmptyingTaint, avoided);
   return std::ranges::all_of(realization.moves(), [&](const WaveMove& move) {
-    const auto to = rehearsal->relocate(move.pod, [&](NodeIndex node) {
+    const auto to = placement->relocate(move.pod, [&](NodeIndex node) {
       return move.is_chosen ? node == move.to : problem_.takes(node) && !realization.avoided()[node];
     });
     return to == move.to;
@@ -234,7 +235,7 @@ DefragmentationSearch::Nodes DefragmentationSearch::empty_nodes() const {
 void DefragmentationSearch::start_small() {
   const Nodes empty = empty_nodes();
   const std::vector<NodeIndex> nodes = by_load(Nodes(empty.size(), true));
-  const std::size_t most = std::min(nodes.size(), kMostAlone);
+  const std::size_t most = std::min(nodes.size(), kMaxAlone);
   for (std::size_t i = 0; i < most && state_.best.moves.empty() && !budget_.is_over(); ++i) {
     Nodes alone = empty;
     alone[nodes[nodes.size() - 1 - i]] = true;
@@ -253,27 +254,27 @@ DefragmentationSearch::Nodes DefragmentationSearch::lightest_quarter(const Nodes
 
 /// The time has run out before any plan was complete: these nodes, or ever fewer, with a moment for each try.
 void DefragmentationSearch::settle(Nodes nodes) {
-  for (int tries = 0; tries < kMostMoments && busy_in(nodes) > 0; ++tries) {
-    SearchBudget moment(kMoment, limits_.is_cancelled);
-    if (moment.is_over() || attempt(nodes, first_style(), limits_.most_moves, moment)) return;
+  for (int tries = 0; tries < kMaxFallbacks && busy_in(nodes) > 0; ++tries) {
+    SearchBudget fallback(kFallbackSteps, limits_.is_cancelled);
+    if (fallback.is_over() || attempt(nodes, first_style(), limits_.most_moves, fallback)) return;
     nodes = busy_in(reached_) > 0 ? reached_ : lightest_quarter(nodes);
   }
 }
 
 void DefragmentationSearch::search() {
   const std::int64_t before = budget_.left();
-  const Nodes first = choose_nodes(problem_, capacities_, limits_.most_moves, budget_, chance_);
+  const Nodes first = choose_nodes(problem_, capacities_, limits_.most_moves, budget_, rng_);
   if (busy_in(first) > 0 && !attempt(first, first_style(), limits_.most_moves, budget_)) bisect(first, left_);
   if (state_.best.moves.empty()) start_small();
   if (state_.best.moves.empty() && budget_.is_stopped())
     settle(busy_in(reached_) > 0 ? reached_ : busy_in(first) > 0 ? first : lightest_quarter(Nodes(first.size(), true)));
   if (state_.best.moves.empty()) return;
   // About as long again: an attempt costs as much as it did. Longer as long as much is missing.
-  const std::int64_t steps = std::clamp(before - budget_.left(), kLeastImproving, kMostImproving);
+  const std::int64_t steps = std::clamp(before - budget_.left(), kMinImproving, kMaxImproving);
   const std::int64_t granted = std::min(budget_.left(), is_far() ? kFarImproving : steps);
   budget_.grant(granted);
   improve_by_holes();
-  improve_in_streams(budget_.left(), std::max(is_far() ? kFarSteps : kLeastSteps, kLeash * state_.steps_of_best));
+  improve_in_streams(budget_.left(), std::max(is_far() ? kFarSteps : kMinSteps, kMaxStepFactor * state_.steps_of_best));
   budget_.grant(granted);
   cheapen();
 }

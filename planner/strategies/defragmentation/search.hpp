@@ -7,7 +7,7 @@
 
 #include "planner/strategies/defragmentation/bound/bound.hpp"
 #include "planner/strategies/defragmentation/node_choice.hpp"
-#include "planner/strategies/defragmentation/realization.hpp"
+#include "planner/strategies/defragmentation/wave_planner.hpp"
 
 namespace strategies {
 
@@ -46,8 +46,9 @@ class DefragmentationSearch {
  public:
   /// `capacities`: the problem's. `origin`: the cluster as it is, where moves are tried on forks; nullptr: nobody
   /// foresees anything, so there is no plan. Keeps references to everything but the limits.
-  DefragmentationSearch(const DefragmentationProblem& problem, const Capacities& capacities, const Rehearsal* origin,
-                        bool chooses_targets, const SearchLimits& limits, SearchBudget& budget, std::uint64_t seed);
+  DefragmentationSearch(const DefragmentationProblem& problem, const Capacities& capacities,
+                        const WhatIfPlacement* origin, bool chooses_targets, const SearchLimits& limits,
+                        SearchBudget& budget, std::uint64_t seed);
 
   /// Without moves: nothing can be freed.
   DefragmentationPlan run();
@@ -102,16 +103,16 @@ class DefragmentationSearch {
   bool is_cheapest(const DefragmentationPlan& plan) const;
   std::vector<WaveMove> with_cheaper_pods(const DefragmentationPlan& plan, bool alike_only) const;
   void improve_by_holes();
-  void extend(Realization& realization, PackingStyle style, std::size_t most_moves, SearchBudget& budget);
-  bool can_be_repeated(const Realization& realization) const;
+  void extend(WavePlanner& realization, PackingStyle style, std::size_t most_moves, SearchBudget& budget);
+  bool can_be_repeated(const WavePlanner& realization) const;
 
   const DefragmentationProblem& problem_;
   const Capacities& capacities_;
-  const Rehearsal* origin_;
+  const WhatIfPlacement* origin_;
   bool chooses_targets_;
   SearchLimits limits_;
   SearchBudget& budget_;
-  Chance chance_;
+  Rng rng_;
   SearchState state_;
   Nodes reached_;                ///< what the last attempt that failed had emptied
   std::vector<NodeIndex> left_;  ///< what the last attempt that failed could do without

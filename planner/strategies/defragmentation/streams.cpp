@@ -11,14 +11,14 @@ namespace strategies {
 namespace {
 
 constexpr std::size_t kStreams = 4;  // of each search: never as many as there are cores, or plans would depend on that
-constexpr std::int64_t kMostRounds = 8;     // after each one all streams go on from the best plan of any
-constexpr std::int64_t kShares = 2;         // of the steps, one for each stream: mostly two of them run at a time
-constexpr std::int64_t kLeastAttempts = 2;  // from the beginning, for which the steps of a stream are to do
+constexpr std::int64_t kMaxRounds = 8;    // after each one all streams go on from the best plan of any
+constexpr std::int64_t kShares = 2;       // of the steps, one for each stream: mostly two of them run at a time
+constexpr std::int64_t kMinAttempts = 2;  // from the beginning, for which the steps of a stream are to do
 
 /// A search of its own, with a cluster, a budget and chances of its own.
 class Stream {
  public:
-  Stream(const DefragmentationProblem& problem, const Capacities& capacities, const Rehearsal& origin,
+  Stream(const DefragmentationProblem& problem, const Capacities& capacities, const WhatIfPlacement& origin,
          bool chooses_targets, const SearchLimits& limits, std::uint64_t seed)
       : cluster_(problem.cluster().detached()),
         problem_(problem, cluster_),
@@ -39,9 +39,9 @@ class Stream {
   }
 
  private:
-  scheduling::Overlay cluster_;
+  scheduling::WhatIf cluster_;
   DefragmentationProblem problem_;
-  std::unique_ptr<Rehearsal> origin_;
+  std::unique_ptr<WhatIfPlacement> origin_;
   SearchBudget budget_;
   DefragmentationSearch search_;
   int failures_ = 0;
@@ -57,11 +57,11 @@ void DefragmentationSearch::improve_in_streams(std::int64_t steps, std::int64_t 
   std::vector<std::unique_ptr<Stream>> streams;
   for (std::size_t i = 0; i < kStreams; ++i) {
     streams.push_back(
-        std::make_unique<Stream>(problem_, capacities_, *origin_, chooses_targets_, limits_, chance_.next()));
+        std::make_unique<Stream>(problem_, capacities_, *origin_, chooses_targets_, limits_, rng_.next()));
     streams.back()->go_on_from(state_, true);
   }
-  const std::int64_t share = std::max(steps / kShares, std::min(steps, kLeastAttempts * state_.steps_of_best));
-  const std::int64_t rounds = std::clamp<std::int64_t>(share / most_steps, 1, kMostRounds);
+  const std::int64_t share = std::max(steps / kShares, std::min(steps, kMinAttempts * state_.steps_of_best));
+  const std::int64_t rounds = std::clamp<std::int64_t>(share / most_steps, 1, kMaxRounds);
   std::vector<std::function<void()>> tasks;
   for (const auto& stream : streams) tasks.emplace_back([&] { stream->run(share / rounds, most_steps); });
   const auto has_more_to_try = [](const auto& stream) { return stream->has_more_to_try(); };

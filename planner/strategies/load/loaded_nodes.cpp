@@ -13,7 +13,7 @@ namespace {
 using api::well_known::kLoadedTaint;
 
 /// What one cycle can move, in points of the pool's mean load: planning for more would close nodes for nothing.
-constexpr double kMostDemand = 0.25;
+constexpr double kMaxDemand = 0.25;
 constexpr double kStep = 0.5;  ///< of the water level
 
 double percent_of(std::int64_t amount, std::int64_t all) {
@@ -99,7 +99,7 @@ std::vector<LoadedNodes::Node> LoadedNodes::open_to_pods() const {
 /// Up to which fullness the scheduler fills the nodes that have room for it, until the demand is met; where it is never
 /// met, the one that meets most of it.
 double LoadedNodes::water_level(std::span<const Node> nodes, const Demand& demand) {
-  const double wanted = std::min(demand.load, kMostDemand * static_cast<double>(nodes.size()));
+  const double wanted = std::min(demand.load, kMaxDemand * static_cast<double>(nodes.size()));
   double best = 0;
   double most = 0;
   for (double level = kStep; level <= 100 && most < wanted; level += kStep) {
@@ -116,7 +116,7 @@ double LoadedNodes::water_level(std::span<const Node> nodes, const Demand& deman
 }
 
 std::size_t LoadedNodes::least_open(std::size_t nodes) const {
-  return static_cast<std::size_t>(std::ceil(kLeastOpen * static_cast<double>(nodes)));
+  return static_cast<std::size_t>(std::ceil(kMinOpen * static_cast<double>(nodes)));
 }
 
 /// First those that the scheduler does not come to anyway, then those with most room.

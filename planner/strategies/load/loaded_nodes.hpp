@@ -17,11 +17,11 @@ struct LoadLimits {
 /// Which of a pool's nodes the scheduler is to avoid, so that replacements end on nodes with little load. The scheduler
 /// goes by requests and fills the nodes where least is asked for, one after the other. So it is enough to avoid those
 /// that come early in this order and have no room for the load that would meet them; all others stay as they are, which
-/// keeps taints from flapping. At least kLeastOpen of the nodes stay open. Made for a scheduler that prefers free
+/// keeps taints from flapping. At least kMinOpen of the nodes stay open. Made for a scheduler that prefers free
 /// nodes.
 class LoadedNodes {
  public:
-  static constexpr double kLeastOpen = 0.05;
+  static constexpr double kMinOpen = 0.05;
 
   /// `taking`: the pool's load, which is kept up to date by whoever moves pods. Keeps references to all of these.
   LoadedNodes(const StrategyContext& context, NominationSink& sink, const LoadTable& taking, LoadLimits limits);

@@ -10,7 +10,7 @@ namespace {
 
 using scheduling::MeasuredUsage;
 
-constexpr std::size_t kMostNamed = 5;
+constexpr std::size_t kMaxNamed = 5;
 
 }  // namespace
 
@@ -113,11 +113,11 @@ base::Status MeasuredLoad::check_known(std::span<const NodeIndex> nodes) const {
   if (unknown.size() * 100 <= static_cast<std::size_t>(std::max(measured_.max_unknown_percent, 0)) * nodes.size())
     return base::Done{};
   std::string named;
-  for (std::size_t i = 0; i < std::min(unknown.size(), kMostNamed); ++i)
+  for (std::size_t i = 0; i < std::min(unknown.size(), kMaxNamed); ++i)
     named += (i == 0 ? "" : ", ") + complaint_about(unknown[i]);
   return base::unavailable(fmt::format("usage source {}: {} of {} nodes have no good sample, at most {} % may: {}{}",
                                        measured_.source, unknown.size(), nodes.size(), measured_.max_unknown_percent,
-                                       named, unknown.size() > kMostNamed ? ", …" : ""));
+                                       named, unknown.size() > kMaxNamed ? ", …" : ""));
 }
 
 }  // namespace strategies

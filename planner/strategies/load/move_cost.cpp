@@ -10,7 +10,7 @@
 namespace strategies {
 namespace {
 
-constexpr std::size_t kMostBudgets = 64;  ///< looked at in one namespace
+constexpr std::size_t kMaxBudgets = 64;  ///< looked at in one namespace
 
 double cost_of_priority(const api::Pod& pod) {
   constexpr double kDigitsOfHighest = 9;  // one thousand million
@@ -38,7 +38,7 @@ double cost_of_vm(const scheduling::ClusterSnapshot& cluster, scheduling::PodInd
 double cost_of_budgets(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
   double most = 0;
   const auto budgets = cluster.pdbs_in(cluster.namespace_of(pod));
-  for (const std::uint32_t at : budgets.first(std::min(budgets.size(), kMostBudgets))) {
+  for (const std::uint32_t at : budgets.first(std::min(budgets.size(), kMaxBudgets))) {
     const api::PodDisruptionBudget& pdb = *cluster.pdbs()[at];
     if (!pdb.covers(cluster.pod(pod))) continue;
     most = std::max(most, pdb.disruptions_allowed <= 0 ? 2.0 : 1.0 / pdb.disruptions_allowed);

@@ -6,15 +6,15 @@
 #include "planner/scheduling/predicates.hpp"
 #include "planner/strategies/listing.hpp"
 #include "planner/strategies/load/move_cost.hpp"
-#include "planner/strategies/trial.hpp"
+#include "planner/strategies/strategy_what_if.hpp"
 
 namespace strategies {
 namespace {
 
 constexpr double kNegligible = 0.1;  ///< percent of a node: moving so little helps nobody
 
-constexpr std::size_t kMostRemembered = 64;
-constexpr double kMostGain = 1e9;  ///< points², more than any
+constexpr std::size_t kMaxRemembered = 64;
+constexpr double kMaxGain = 1e9;  ///< points², more than any
 
 /// A pod that may leave its node. Its loads are in the lists of that node.
 struct Candidate {
@@ -115,7 +115,7 @@ class LoadMover {
   double rank(std::size_t candidate, std::size_t resource, NodeIndex node, double excess) const {
     const double share = share_of(candidate, resource);
     const double cost = candidates_[candidate].cost;
-    if (share > excess) return -kMostGain - share * cost;
+    if (share > excess) return -kMaxGain - share * cost;
     if (!usual_) return share / excess / cost;
     const double gain = gain_for(candidate, resource, node, excess);
     return gain > 0 ? gain / cost : gain * cost;
@@ -230,7 +230,7 @@ class LoadMover {
       hint_ = at + 1;
       return to;
     }
-    if (!has_place_for_load && too_large_.size() < kMostRemembered * resource_count())
+    if (!has_place_for_load && too_large_.size() < kMaxRemembered * resource_count())
       too_large_.insert(too_large_.end(), departure.wanted.begin(), departure.wanted.end());
     return std::nullopt;
   }
@@ -241,7 +241,7 @@ class LoadMover {
     const auto query = trial_.cluster().fit_query(departure.pod, context_.evictability.fit_level());
     scheduling::Misfits misfits(context_.cluster.base());
     for (const NodeIndex node : rules_.destinations) {
-      if (misfits.nodes() == scheduling::kMostAsked) break;
+      if (misfits.nodes() == scheduling::kMaxAsked) break;
       auto refusal = query->refusal_beside_room(node);
       if (!refusal) refusal = query->refusal(node);
       if (!refusal && may_take(node, departure)) return {};
@@ -254,7 +254,7 @@ class LoadMover {
   std::string why_no_destination(const Departure& departure) const {
     scheduling::Misfits misfits(context_.cluster.base());
     for (const NodeIndex node : context_.cluster.base().nodes()) {
-      if (misfits.nodes() == scheduling::kMostAsked) break;
+      if (misfits.nodes() == scheduling::kMaxAsked) break;
       const auto refusal = node == departure.from ? std::nullopt : why_no_destination(node);
       if (refusal) misfits.add(node, *refusal);
     }
@@ -284,7 +284,7 @@ class LoadMover {
   LoadTable& taking_;
   const LoadRules& rules_;
   std::optional<UsualLoad> usual_;
-  Trial trial_;
+  StrategyWhatIf trial_;
   std::vector<bool> takes_;  ///< by node: is a destination
   std::size_t hint_ = 0;
   std::vector<Candidate> candidates_;    ///< of the node that is relieved

@@ -16,7 +16,7 @@ base::Status RemoveDuplicates::nominate(const StrategyContext& context, Nominati
   if (context.is_upstream()) {
     const UnevenCounts before = count_duplicates(context, sink, args_);
     spread_duplicates_upstream(context, sink, args_);
-    tell_counts(kCountsOfDuplicates, before, count_duplicates(as_expected(context, sink), sink, args_), sink);
+    report_counts(kCountsOfDuplicates, before, count_duplicates(as_expected(context, sink), sink, args_), sink);
   } else {
     spread_duplicates(context, sink, args_);
   }

@@ -157,7 +157,7 @@ class Conflicts {
   /// take the memory of the plans of all others.
   static constexpr std::size_t kMaxPairs = std::size_t{1} << 22;
 
-  const scheduling::Overlay& cluster_;
+  const scheduling::WhatIf& cluster_;
   const ClusterSnapshot& base_;
   std::vector<bool> gone_;
   std::unordered_map<scheduling::NamespaceIndex, std::size_t> pairs_left_;  ///< of terms of pods of that namespace

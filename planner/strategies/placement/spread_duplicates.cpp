@@ -12,7 +12,7 @@
 #include "planner/strategies/eviction_order.hpp"
 #include "planner/strategies/lifetime/criteria.hpp"
 #include "planner/strategies/listing.hpp"
-#include "planner/strategies/trial.hpp"
+#include "planner/strategies/strategy_what_if.hpp"
 #include "planner/strategies/uneven_counts.hpp"
 
 namespace strategies {
@@ -313,7 +313,7 @@ class DuplicateSpreader {
 
   const StrategyContext& context_;
   NominationSink& sink_;
-  Trial trial_;
+  StrategyWhatIf trial_;
   TargetNodes targets_;
   std::vector<bool> is_target_;
   Holdings held_;  ///< of the set under way
@@ -329,7 +329,7 @@ void spread_duplicates(const StrategyContext& context, NominationSink& sink, con
   const DuplicateFinder finder(context, args);
   DuplicateSpreader spreader(context, sink);
   finder.for_each_set([&](DuplicateSpan set) { spreader.thin_out(set); });
-  tell_counts(kCountsOfDuplicates, spreader.before(), spreader.after(), sink);
+  report_counts(kCountsOfDuplicates, spreader.before(), spreader.after(), sink);
 }
 
 UnevenCounts count_duplicates(const StrategyContext& context, NominationSink& sink,

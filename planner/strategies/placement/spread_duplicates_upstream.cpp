@@ -78,7 +78,7 @@ class AllowedNodes {
   const std::vector<NodeIndex>& allowed_for(const api::Pod& pod) {
     const auto known = std::ranges::find_if(known_, [&](const Known& each) { return is_same(*each.pod, pod); });
     if (known != known_.end()) return known->nodes;
-    if (known_.size() >= kMostKnown) known_.clear();
+    if (known_.size() >= kMaxKnown) known_.clear();
     return known_.emplace_back(Known{&pod, nodes_for(pod)}).nodes;
   }
 
@@ -94,7 +94,7 @@ class AllowedNodes {
     const api::Pod* pod;
     std::vector<NodeIndex> nodes;
   };
-  static constexpr std::size_t kMostKnown = 64;
+  static constexpr std::size_t kMaxKnown = 64;
 
   /// nullptr: it has none.
   static const std::vector<api::NodeSelectorTerm>* required_terms(const api::Pod& pod) {

@@ -49,15 +49,15 @@ scheduling::SchedulerRules PreferenceGain::rules_for(const api::Pod& pod) const 
   return rules;
 }
 
-PreferenceGain::Gains PreferenceGain::of(const scheduling::Overlay& cluster, PodIndex pod) const {
+PreferenceGain::Gains PreferenceGain::of(const scheduling::WhatIf& cluster, PodIndex pod) const {
   return gains(cluster, pod, Among::kWhereItFits);
 }
 
-PreferenceGain::Gains PreferenceGain::if_it_fit(const scheduling::Overlay& cluster, PodIndex pod) const {
+PreferenceGain::Gains PreferenceGain::if_it_fit(const scheduling::WhatIf& cluster, PodIndex pod) const {
   return gains(cluster, pod, Among::kAll);
 }
 
-PreferenceGain::Gains PreferenceGain::gains(const scheduling::Overlay& cluster, PodIndex pod, Among among) const {
+PreferenceGain::Gains PreferenceGain::gains(const scheduling::WhatIf& cluster, PodIndex pod, Among among) const {
   const NodeIndex here = cluster.node_of(pod);
   const scheduling::SchedulerRules rules = rules_for(cluster.base().pod(pod));
   const auto query = cluster.fit_query(pod, scheduling::FitLevel::kScheduler);

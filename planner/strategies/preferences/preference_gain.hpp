@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "planner/scheduling/overlay.hpp"
 #include "planner/scheduling/scoring/scheduler_rules.hpp"
+#include "planner/scheduling/what_if.hpp"
 
 namespace strategies {
 
@@ -30,17 +30,17 @@ class PreferenceGain {
     double at(scheduling::NodeIndex node) const { return points.empty() ? kNowhere : points[node]; }
   };
   /// REQUIRES: the pod is on a node of `cluster`, and states() is true.
-  Gains of(const scheduling::Overlay& cluster, scheduling::PodIndex pod) const;
+  Gains of(const scheduling::WhatIf& cluster, scheduling::PodIndex pod) const;
 
   /// The same as if the pod fit on all nodes.
-  Gains if_it_fit(const scheduling::Overlay& cluster, scheduling::PodIndex pod) const;
+  Gains if_it_fit(const scheduling::WhatIf& cluster, scheduling::PodIndex pod) const;
 
   /// The pod has a preference that counts.
   bool states(const api::Pod& pod) const;
 
  private:
   enum class Among { kWhereItFits, kAll };
-  Gains gains(const scheduling::Overlay& cluster, scheduling::PodIndex pod, Among among) const;
+  Gains gains(const scheduling::WhatIf& cluster, scheduling::PodIndex pod, Among among) const;
   scheduling::SchedulerRules rules_for(const api::Pod& pod) const;
 
   scheduling::SchedulerRules rules_;

@@ -3,17 +3,17 @@
 namespace strategies {
 namespace {
 
-constexpr int kMostTries = 20;               // with more pods that stay each time
-constexpr int kMostRounds = 8;               // until nothing moves any more
-constexpr int kMostPasses = 50;              // over all pods, in one try
+constexpr int kMaxTries = 20;                // with more pods that stay each time
+constexpr int kMaxRounds = 8;                // until nothing moves any more
+constexpr int kMaxPasses = 50;               // over all pods, in one try
 constexpr std::size_t kStepsOfContent = 50;  // to see that a pod is content; else one for each node
 
 }  // namespace
 
-PreferredMoves::PreferredMoves(const StrategyContext& context, std::unique_ptr<Rehearsal> rehearsal,
+PreferredMoves::PreferredMoves(const StrategyContext& context, std::unique_ptr<WhatIfPlacement> placement,
                                const PreferenceGain& gain, double least_gain, std::vector<PodIndex> pods,
                                std::function<bool(PodIndex)> may_go, SearchBudget& budget)
-    : rehearsal_(std::move(rehearsal)),
+    : placement_(std::move(placement)),
       gain_(gain),
       least_gain_(least_gain),
       pods_(std::move(pods)),
@@ -29,7 +29,7 @@ PreferredMoves::PreferredMoves(const StrategyContext& context, std::unique_ptr<R
 std::vector<PreferredMove> PreferredMoves::find() {
   std::vector<PreferredMove> all;
   Pods moved;
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     const auto more = settle(moved);
     if (!more || budget_.is_over()) return {};
     if (more->empty()) return all;
@@ -43,11 +43,11 @@ std::vector<PreferredMove> PreferredMoves::find() {
 /// for each pod.
 std::optional<std::vector<PreferredMove>> PreferredMoves::settle(const Pods& moved_before) {
   Pods staying;
-  for (int i = 0; i < kMostTries && !budget_.is_over(); ++i) {
+  for (int i = 0; i < kMaxTries && !budget_.is_over(); ++i) {
     Pods restless;
     std::vector<PreferredMove> moves = run_passes(moved_before, staying, restless);
     if (restless.empty()) return moves;
-    for (const PreferredMove& move : moves) rehearsal_->restore(move.pod);
+    for (const PreferredMove& move : moves) placement_->restore(move.pod);
     for (const PodIndex pod : restless) {
       if (moved_before.contains(pod)) return std::nullopt;
       staying.insert(pod);
@@ -68,7 +68,7 @@ std::vector<PreferredMove> PreferredMoves::run_passes(const Pods& moved_before, 
       const auto move = moved.contains(pod) ? relocate(pod) : try_to_move(pod);
       if (!move) continue;
       has_changed = true;
-      if (!moved.insert(pod).second || pass >= kMostPasses) restless.insert(pod);
+      if (!moved.insert(pod).second || pass >= kMaxPasses) restless.insert(pod);
       if (!moved_before.contains(pod)) moves.push_back(*move);
     }
   }
@@ -79,16 +79,16 @@ std::vector<PreferredMove> PreferredMoves::run_passes(const Pods& moved_before, 
 std::optional<PreferredMove> PreferredMoves::try_to_move(PodIndex pod) {
   const auto move = relocate(pod);
   if (!move || !relocate(pod)) return move;
-  rehearsal_->restore(pod);
+  placement_->restore(pod);
   return std::nullopt;
 }
 
 std::optional<PreferredMove> PreferredMoves::relocate(PodIndex pod) {
-  const PreferenceGain::Gains gains = gain_.of(rehearsal_->cluster(), pod);
+  const PreferenceGain::Gains gains = gain_.of(placement_->cluster(), pod);
   budget_.spend(kStepsOfContent + gains.points.size());
   if (gains.most < least_gain_ || !may_go(pod)) return std::nullopt;
   const auto helps = [&](NodeIndex node) { return is_looked_at_[node] && gains.at(node) >= least_gain_; };
-  const auto to = rehearsal_->relocate(pod, helps);
+  const auto to = placement_->relocate(pod, helps);
   if (!to) return std::nullopt;
   return PreferredMove{pod, *to};
 }

@@ -25,7 +25,7 @@ class PreferredMoves {
  public:
   /// `pods` in an order that does not depend on where they are. `may_go` is asked of each at most once, when it would
   /// move.
-  PreferredMoves(const StrategyContext& context, std::unique_ptr<Rehearsal> rehearsal, const PreferenceGain& gain,
+  PreferredMoves(const StrategyContext& context, std::unique_ptr<WhatIfPlacement> placement, const PreferenceGain& gain,
                  double least_gain, std::vector<PodIndex> pods, std::function<bool(PodIndex)> may_go,
                  SearchBudget& budget);
 
@@ -41,7 +41,7 @@ class PreferredMoves {
   std::optional<PreferredMove> relocate(PodIndex pod);
   bool may_go(PodIndex pod);
 
-  std::unique_ptr<Rehearsal> rehearsal_;
+  std::unique_ptr<WhatIfPlacement> placement_;
   const PreferenceGain& gain_;
   double least_gain_;
   std::vector<PodIndex> pods_;

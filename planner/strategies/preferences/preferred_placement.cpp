@@ -48,7 +48,7 @@ class StuckPods {
         is_looked_at_(looked_at(context)) {}
 
   void refuse(NominationSink& sink, PodIndex pod) const {
-    const Overlay& cluster = context_.cluster;
+    const WhatIf& cluster = context_.cluster;
     if (cluster.is_moved(pod) || !by_affinity_.states(cluster.base().pod(pod))) return;
     const PreferenceGain::Gains wished = by_affinity_.if_it_fit(cluster, pod);
     const auto is_better = [&](NodeIndex node) { return is_looked_at_[node] && wished.at(node) >= least_gain_; };
@@ -64,7 +64,7 @@ class StuckPods {
   }
 
  private:
-  using Overlay = scheduling::Overlay;
+  using WhatIf = scheduling::WhatIf;
 
   const StrategyContext& context_;
   const PreferenceGain& gain_;
@@ -92,11 +92,11 @@ PreferredPlacement::Args PreferredPlacement::Args::read(api::StrictObject& args)
 std::vector<PodIndex> PreferredPlacement::pods_with_preferences(const StrategyContext& context,
                                                                 const PreferenceGain& gain) const {
   const scheduling::ClusterSnapshot& base = context.cluster.base();
-  const std::vector<bool> is_looked_at = looked_at(context);
+  const std::vector<bool> is_in_scope = looked_at(context);
   std::vector<PodIndex> pods;
   for (const PodIndex pod : base.pods_by_name()) {
     const NodeIndex node = context.cluster.node_of(pod);
-    if (node == scheduling::kNoNode || !is_looked_at[node] || context.cluster.is_moved(pod)) continue;
+    if (node == scheduling::kNoNode || !is_in_scope[node] || context.cluster.is_moved(pod)) continue;
     if (!base.is_staying(pod) || !base.owner_of(pod) || base.is_daemon_set(pod) || base.is_mirror(pod)) continue;
     if (gain.states(base.pod(pod)) && args_.scope.includes(base.pod(pod))) pods.push_back(pod);
   }
@@ -106,7 +106,7 @@ std::vector<PodIndex> PreferredPlacement::pods_with_preferences(const StrategyCo
 /// Each is looked at again: one before it may have been refused.
 void PreferredPlacement::offer(const StrategyContext& context, NominationSink& sink, const PreferenceGain& gain,
                                const std::vector<PreferredMove>& moves) const {
-  const std::vector<bool> is_looked_at = looked_at(context);
+  const std::vector<bool> is_in_scope = looked_at(context);
   std::int32_t made = 0;
   for (const PreferredMove& move : moves) {
     if (args_.max_moves && made >= *args_.max_moves) return;
@@ -114,7 +114,7 @@ void PreferredPlacement::offer(const StrategyContext& context, NominationSink& s
     if (gains.at(move.to) < args_.min_gain) continue;
     const NominationResult result = sink.offer_towards(
         move.pod, fmt::format("its preferences are met better elsewhere: by {:.0f} points", gains.at(move.to)),
-        [&](NodeIndex node) { return is_looked_at[node] && gains.at(node) >= args_.min_gain; });
+        [&](NodeIndex node) { return is_in_scope[node] && gains.at(node) >= args_.min_gain; });
     if (result == NominationResult::kTotalLimit) return;
     if (result == NominationResult::kAccepted) ++made;
   }
@@ -123,11 +123,11 @@ void PreferredPlacement::offer(const StrategyContext& context, NominationSink& s
 base::Status PreferredPlacement::nominate(const StrategyContext& context, NominationSink& sink) const {
   const PreferenceGain gain(context.scheduler, args_.counted);
   const std::vector<PodIndex> pods = pods_with_preferences(context, gain);
-  auto rehearsal = sink.rehearse();
-  if (pods.empty() || !rehearsal) return base::Done{};  // without foresight nothing can be said
+  auto placement = sink.try_placements();
+  if (pods.empty() || !placement) return base::Done{};  // without foresight nothing can be said
   SearchBudget budget(most_steps_, context.is_cancelled);
   PreferredMoves search(
-      context, std::move(rehearsal), gain, args_.min_gain, pods,
+      context, std::move(placement), gain, args_.min_gain, pods,
       [&](PodIndex pod) { return may_go(context, sink, pod); }, budget);
   const std::vector<PreferredMove> moves = search.find();
   if (moves.empty() && budget.is_over())

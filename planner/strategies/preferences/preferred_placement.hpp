@@ -30,9 +30,9 @@ class PreferredPlacement final : public Strategy {
     static Args read(api::StrictObject& args);
   };
 
-  static constexpr std::int64_t kMostSteps = 100'000'000;  ///< of a search: looks at nodes, the same everywhere
+  static constexpr std::int64_t kMaxSteps = 100'000'000;  ///< of a search: looks at nodes, the same everywhere
 
-  explicit PreferredPlacement(Args args, std::int64_t most_steps = kMostSteps)
+  explicit PreferredPlacement(Args args, std::int64_t most_steps = kMaxSteps)
       : args_(std::move(args)), most_steps_(most_steps) {}
   std::string_view name() const override { return kName; }
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }

@@ -78,7 +78,7 @@ class SpreadBalancer {
              sink,
              args,
              pods_in(args.scope, context),
-             Trial(context),
+             StrategyWhatIf(context),
              std::vector<bool>(cluster_.node_count(), false),
              std::vector<bool>(cluster_.node_count(), false)},
         nodes_(every_node(cluster_)),
@@ -98,7 +98,7 @@ class SpreadBalancer {
       }
       add_to(after_, spread);
     });
-    tell_counts(kCountsByDomain, before_, after_, run_.sink);
+    report_counts(kCountsByDomain, before_, after_, run_.sink);
   }
 
   /// Moves nothing.

@@ -29,7 +29,7 @@ using DomainPods = std::vector<PodIndex>;
 /// and the answer for pods that ask for the same.
 class CapacityBelow {
  public:
-  CapacityBelow(const scheduling::Overlay& cluster, std::vector<NodeIndex> nodes)
+  CapacityBelow(const scheduling::WhatIf& cluster, std::vector<NodeIndex> nodes)
       : cluster_(cluster), nodes_(std::move(nodes)) {}
 
   bool fits(PodIndex pod) {
@@ -65,7 +65,7 @@ class CapacityBelow {
     return false;
   }
 
-  const scheduling::Overlay& cluster_;
+  const scheduling::WhatIf& cluster_;
   std::vector<NodeIndex> nodes_;
   static constexpr std::size_t kMaxKnown = 64;  // they are compared one by one
 

@@ -19,7 +19,7 @@ namespace {
 
 using scheduling::Topology;
 
-constexpr std::size_t kMostSlots = 256;  ///< that are tried for one move
+constexpr std::size_t kMaxSlots = 256;  ///< that are tried for one move
 
 const scheduling::Refusal kNowhereBetter{"NoDomainHasCapacity",
                                          "it fits on no node where it would even out its constraints"};
@@ -132,7 +132,7 @@ class ComponentMoves {
     };
     std::ranges::make_heap(order, comes_later);
     bool some_stay = false;
-    for (std::size_t tried = 0; !order.empty() && tried < kMostSlots; order.pop_back()) {
+    for (std::size_t tried = 0; !order.empty() && tried < kMaxSlots; order.pop_back()) {
       std::ranges::pop_heap(order, comes_later);
       const Outcome outcome = advance(slots_[order.back().second]);
       if (outcome == Outcome::kMoved || is_over()) return true;
@@ -196,7 +196,7 @@ class ComponentMoves {
     is_namespace_full_ = result == NominationResult::kNamespaceLimit;
     if (result == NominationResult::kNodeLimit) fill(slot.node);
     if (result != NominationResult::kAccepted) return stay(slot);
-    const NodeIndex to = run_.trial.place(pod, target);
+    const NodeIndex to = run_.what_if.place(pod, target);
     for (const std::uint32_t group : slot.groups) groups_[group].put(to);
     slot.pods.pop_back();
     return Outcome::kMoved;
@@ -290,17 +290,17 @@ class ComponentMoves {
   std::string why_not_better(const Slot& slot, PodIndex pod) {
     if (!run_.args.node_fit) return {};
     const auto is_better = [&](NodeIndex node) { return helps(slot, node); };
-    return scheduling::misfits_of(run_.trial.cluster(), pod, run_.context.evictability.fit_level(), is_better).text();
+    return scheduling::misfits_of(run_.what_if.cluster(), pod, run_.context.evictability.fit_level(), is_better).text();
   }
 
   /// Of the nodes that help and that the pod fits, one in the emptiest domains; ties by the number of pods, then by
   /// name.
   std::optional<NodeIndex> find_target(const Slot& slot, PodIndex pod) {
     using Key = std::tuple<SpreadCounts, std::int64_t, NodeIndex>;
-    const auto& pods = run_.trial.cluster().used().column(scheduling::kPodsIndex);
+    const auto& pods = run_.what_if.cluster().used().column(scheduling::kPodsIndex);
     std::shared_ptr<const scheduling::FitQuery> query;
     if (run_.args.node_fit) {
-      query = run_.trial.cluster().fit_query(pod, run_.context.evictability.fit_level());
+      query = run_.what_if.cluster().fit_query(pod, run_.context.evictability.fit_level());
     }
     std::vector<Key> order;
     for (const NodeIndex node : cluster_.nodes()) {

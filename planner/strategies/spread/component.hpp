@@ -6,7 +6,7 @@
 #include "planner/strategies/spread/remove_pods_violating_topology_spread_constraint.hpp"
 #include "planner/strategies/spread/state.hpp"
 #include "planner/strategies/strategy.hpp"
-#include "planner/strategies/trial.hpp"
+#include "planner/strategies/strategy_what_if.hpp"
 
 namespace strategies {
 
@@ -16,7 +16,7 @@ struct SpreadRun {
   NominationSink& sink;
   const RemovePodsViolatingTopologySpreadConstraint::Args& args;
   scheduling::CachedSelector in_scope;
-  Trial trial;
+  StrategyWhatIf what_if;
   std::vector<bool> looked_at;  ///< by node
   std::vector<bool> full;       ///< by node: at its limit
   bool is_stopped = false;      ///< at the total limit

@@ -9,13 +9,13 @@
 namespace strategies {
 namespace {
 
-constexpr std::size_t kMostSizes = 4;  ///< of pods whose capacity is asked for
+constexpr std::size_t kMaxSizes = 4;  ///< of pods whose capacity is asked for
 constexpr std::int64_t kAnyRoom = std::numeric_limits<std::int32_t>::max();
 
 std::vector<PodIndex> one_of_each_size(const scheduling::ClusterSnapshot& cluster, const std::vector<PodIndex>& pods) {
   std::map<std::uint32_t, PodIndex> by_size;
   for (const PodIndex pod : pods) {
-    if (by_size.size() < kMostSizes) by_size.emplace(cluster.request_set_of(pod), pod);
+    if (by_size.size() < kMaxSizes) by_size.emplace(cluster.request_set_of(pod), pod);
   }
   std::vector<PodIndex> samples;
   for (const auto& [size, pod] : by_size) samples.push_back(pod);
@@ -23,7 +23,7 @@ std::vector<PodIndex> one_of_each_size(const scheduling::ClusterSnapshot& cluste
 }
 
 /// Further pods with these requests that fit on the node.
-std::int64_t room_for(const scheduling::Overlay& cluster, const scheduling::RequestSet& requests, NodeIndex node) {
+std::int64_t room_for(const scheduling::WhatIf& cluster, const scheduling::RequestSet& requests, NodeIndex node) {
   std::int64_t room = cluster.free(node, scheduling::kPodsIndex) / 1000;
   for (const auto& [resource, milli] : requests) {
     if (milli > 0) room = std::min(room, cluster.free(node, resource) / milli);
@@ -31,7 +31,7 @@ std::int64_t room_for(const scheduling::Overlay& cluster, const scheduling::Requ
   return std::max<std::int64_t>(room, 0);
 }
 
-void add_room(const scheduling::Overlay& cluster, PodIndex sample, std::vector<NodePods>& nodes) {
+void add_room(const scheduling::WhatIf& cluster, PodIndex sample, std::vector<NodePods>& nodes) {
   const auto query = cluster.fit_query(sample, scheduling::FitLevel::kScheduler);
   const scheduling::RequestSet& requests = cluster.base().requests(sample);
   for (NodeIndex node = 0; node < nodes.size(); ++node) {
@@ -47,7 +47,7 @@ bool leaves_out(const SpreadState& state, NodeIndex node) {
 }  // namespace
 
 std::vector<NodePods> pods_and_room(const StrategyContext& context, const SpreadMembers& members, bool node_fit) {
-  const scheduling::Overlay& cluster = context.cluster;
+  const scheduling::WhatIf& cluster = context.cluster;
   std::vector<NodePods> nodes(cluster.base().node_count());
   for (const PodIndex pod : members.pods) ++nodes[cluster.node_of(pod)].pods;
   if (node_fit) {

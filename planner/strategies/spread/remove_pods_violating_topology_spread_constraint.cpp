@@ -33,7 +33,7 @@ base::Status RemovePodsViolatingTopologySpreadConstraint::nominate(const Strateg
     const auto before = count_by_domain(context, sink, args_);
     balance_upstream(context, sink, args_);
     const auto after = count_by_domain(as_expected(context, sink), sink, args_);
-    if (before && after) tell_counts(kCountsByDomain, *before, *after, sink);
+    if (before && after) report_counts(kCountsByDomain, *before, *after, sink);
   } else {
     balance(context, sink, args_);
   }

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "api/core/kinds.hpp"
-#include "planner/scheduling/overlay.hpp"
+#include "planner/scheduling/what_if.hpp"
 #include "planner/strategies/strategy.hpp"
 
 namespace strategies {
@@ -81,7 +81,7 @@ struct SpreadDomains {
 class SpreadDomainCache {
  public:
   /// `exact`: leaves out nodes that lack the topology of another constraint of the same pod, as kube-scheduler does.
-  SpreadDomainCache(const scheduling::Overlay& cluster, std::span<const NodeIndex> nodes, bool exact)
+  SpreadDomainCache(const scheduling::WhatIf& cluster, std::span<const NodeIndex> nodes, bool exact)
       : cluster_(&cluster), nodes_(nodes), exact_(exact) {}
 
   const SpreadDomains& domains_of(const SpreadRule& rule);
@@ -103,7 +103,7 @@ class SpreadDomainCache {
     SpreadRule rule;
     SpreadDomains domains;
   };
-  const scheduling::Overlay* cluster_;
+  const scheduling::WhatIf* cluster_;
   std::span<const NodeIndex> nodes_;
   bool exact_;
   std::unordered_multimap<std::size_t, std::unique_ptr<Entry>> entries_;

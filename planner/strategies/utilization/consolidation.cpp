@@ -12,8 +12,8 @@ namespace strategies {
 namespace {
 
 using scheduling::kNoNode;
-using scheduling::Overlay;
 using scheduling::Refusal;
+using scheduling::WhatIf;
 
 class Consolidation {
  public:
@@ -172,7 +172,7 @@ class Consolidation {
     const scheduling::FitQuery query(trial_, pod, context_.evictability.fit_level());
     scheduling::Misfits misfits(context_.cluster.base());
     for (const NodeIndex node : context_.nodes) {
-      if (node == context_.cluster.base().node_of(pod) || misfits.nodes() == scheduling::kMostAsked) continue;
+      if (node == context_.cluster.base().node_of(pod) || misfits.nodes() == scheduling::kMaxAsked) continue;
       auto refusal = query.refusal_beside_room(node);
       if (!refusal && !takes_[node]) refusal = Refusal{"NodeTakesNoPods", "the node is to be emptied itself"};
       if (!refusal) refusal = query.refusal(node);
@@ -201,7 +201,7 @@ class Consolidation {
   const StrategyContext& context_;
   NominationSink& sink_;
   const ConsolidationRules& rules_;
-  Overlay trial_;                 ///< the cluster with everything done so far
+  WhatIf trial_;                  ///< the cluster with everything done so far
   std::vector<NodeIndex> order_;  ///< nodes that may take pods, the fullest first
   std::size_t hint_ = 0;          ///< place in `order_` where the last pod went
   std::vector<bool> takes_;       ///< by node: may take pods now

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kEvictionModes = {"OnlyThresholdingResources"};
 
-constexpr double kMostByDefault = 80;  ///< percent of measured load up to which nodes are filled
+constexpr double kMaxByDefault = 80;  ///< percent of measured load up to which nodes are filled
 
 std::vector<double> percents_in(const Percentages& percentages) {
   std::vector<double> percents;
@@ -59,7 +59,7 @@ Thresholds read_emptying(api::StrictObject& object, const std::optional<UsageArg
   const ResourceRule rule = resource_rule_of(usage ? std::optional(usage->need) : std::nullopt);
   Thresholds parsed;
   parsed.low = read_percentages(object, "thresholds", rule);
-  for (const auto& [resource, percent] : parsed.low) parsed.high.emplace_back(resource, kMostByDefault);
+  for (const auto& [resource, percent] : parsed.low) parsed.high.emplace_back(resource, kMaxByDefault);
   if (object.find("targetThresholds") == nullptr) return parsed;
   if (!usage) {
     object.complain("targetThresholds", "does nothing without usage");

@@ -21,8 +21,8 @@ using scheduling::saturating_add;
 constexpr base::seconds kWarmUp{120};
 
 std::int64_t scaled(std::int64_t amount, double factor) {
-  constexpr double kMost = 9e18;
-  return static_cast<std::int64_t>(std::clamp(static_cast<double>(amount) * factor, 0.0, kMost));
+  constexpr double kMax = 9e18;
+  return static_cast<std::int64_t>(std::clamp(static_cast<double>(amount) * factor, 0.0, kMax));
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ base::Result<const MeasuredUsage*> find_measured(const StrategyContext& context,
   return base::unavailable(fmt::format("usage source {}: nothing is measured", key));
 }
 
-MeasuredView::MeasuredView(const MeasuredUsage& measured, const scheduling::Overlay& cluster, Options options,
+MeasuredView::MeasuredView(const MeasuredUsage& measured, const scheduling::WhatIf& cluster, Options options,
                            MeasuredEntriesMemo* memo)
     : measured_(measured),
       cluster_(cluster),

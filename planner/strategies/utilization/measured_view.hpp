@@ -43,7 +43,7 @@ class MeasuredView final : public UsageView {
     bool by_means = false;
   };
   /// Entries of no memo are searched for.
-  MeasuredView(const scheduling::MeasuredUsage& measured, const scheduling::Overlay& cluster, Options options,
+  MeasuredView(const scheduling::MeasuredUsage& measured, const scheduling::WhatIf& cluster, Options options,
                MeasuredEntriesMemo* memo = nullptr);
   /// The same by another figure. Costs a copy, no look-ups.
   MeasuredView by(Figure figure) const;
@@ -91,7 +91,7 @@ class MeasuredView final : public UsageView {
   std::int64_t share_of_node(PodIndex pod, std::size_t column) const;
 
   const scheduling::MeasuredUsage& measured_;
-  const scheduling::Overlay& cluster_;
+  const scheduling::WhatIf& cluster_;
   Options options_;
   std::vector<std::optional<scheduling::ResourceIndex>> known_;  ///< by column: the cluster's number of the resource
   std::vector<char> converts_;  ///< by column: percentages of what nodes publish, so that they become amounts

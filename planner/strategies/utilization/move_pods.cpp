@@ -6,7 +6,7 @@
 #include "planner/scheduling/predicates.hpp"
 #include "planner/strategies/eviction_order.hpp"
 #include "planner/strategies/listing.hpp"
-#include "planner/strategies/trial.hpp"
+#include "planner/strategies/strategy_what_if.hpp"
 
 namespace strategies {
 namespace {
@@ -165,7 +165,7 @@ class MoveLoop {
   std::string why_no_place(PodIndex pod, const Amounts& wanted) const {
     const auto query = trial_.cluster().fit_query(pod, context_.evictability.fit_level());
     scheduling::Misfits misfits(context_.cluster.base());
-    for (std::size_t at = 0; at < std::min(rules_.destinations.size(), scheduling::kMostAsked); ++at) {
+    for (std::size_t at = 0; at < std::min(rules_.destinations.size(), scheduling::kMaxAsked); ++at) {
       const NodeIndex node = rules_.destinations[at].node;
       auto refusal = query->refusal_beside_room(node);
       if (!refusal) refusal = query->refusal(node);
@@ -181,7 +181,7 @@ class MoveLoop {
   const std::vector<std::string>& resources_;
   std::size_t thresholds_;
   MoveRules rules_;
-  Trial trial_;
+  StrategyWhatIf trial_;
   std::vector<std::size_t> place_of_;  ///< by node: among the destinations
   Amounts allowed_;                    ///< by destination and resource
   std::size_t hint_ = 0;

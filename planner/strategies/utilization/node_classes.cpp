@@ -9,7 +9,7 @@
 namespace strategies {
 namespace {
 
-constexpr std::size_t kMostNamed = 3;
+constexpr std::size_t kMaxNamed = 3;
 
 std::int32_t api::NodeClasses::*count_of(api::NodeClass node_class) {
   using enum api::NodeClass;
@@ -46,7 +46,7 @@ void NodeClassification::add(NodeIndex node, api::NodeClass node_class, const st
   const api::Node& object = context_.cluster.base().node(node);
   if (object.unschedulable && node_class == api::NodeClass::kUnderutilized) {
     ++classes_.cordoned_under;
-    if (cordoned_under_.size() < kMostNamed) cordoned_under_.push_back(object.meta.name);
+    if (cordoned_under_.size() < kMaxNamed) cordoned_under_.push_back(object.meta.name);
   }
   std::vector<api::ClassifiedNode>& rows = rows_[static_cast<std::size_t>(node_class)];
   if (rows.size() < sink_.node_rows()) rows.push_back({object.meta.name, node_class, object.unschedulable, reason()});

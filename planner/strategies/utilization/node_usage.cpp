@@ -39,7 +39,7 @@ double NodeUsage::raw_sum(const std::vector<std::string>& resources) const {
   return sum;
 }
 
-base::Result<std::vector<NodeUsage>> measure(const scheduling::Overlay& cluster, std::span<const NodeIndex> nodes,
+base::Result<std::vector<NodeUsage>> measure(const scheduling::WhatIf& cluster, std::span<const NodeIndex> nodes,
                                              const UsageView& usage, const std::vector<std::string>& resources) {
   std::vector<NodeUsage> all;
   all.reserve(nodes.size());

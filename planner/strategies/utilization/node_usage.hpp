@@ -38,7 +38,7 @@ struct NodeUsage {
 
 /// Usage of `nodes`, in their order. Capacity is allocatable, or capacity where no allocatable is published. An error
 /// names the node whose usage is not known.
-base::Result<std::vector<NodeUsage>> measure(const scheduling::Overlay& cluster,
+base::Result<std::vector<NodeUsage>> measure(const scheduling::WhatIf& cluster,
                                              std::span<const scheduling::NodeIndex> nodes, const UsageView& usage,
                                              const std::vector<std::string>& resources);
 

@@ -11,7 +11,7 @@
 namespace strategies {
 namespace {
 
-constexpr std::size_t kMostPools = 100;
+constexpr std::size_t kMaxPools = 100;
 
 enum class MetricsSource { kNone, kKubernetesMetrics, kPrometheus };
 constexpr std::array kMetricsSources = {
@@ -54,9 +54,9 @@ void read_hysteresis(api::StrictObject& object, UsageArgs& usage) {
   object.with("hysteresis", [&](api::StrictObject& hysteresis) {
     hysteresis.read("samples", usage.samples);
     hysteresis.read("of", usage.of);
-    if (usage.of < 1 || usage.of > kMostHysteresisSamples)
+    if (usage.of < 1 || usage.of > kMaxHysteresisSamples)
       return hysteresis.complain("of", fmt::format("{} is not between 1 and {}: no more samples are kept of a node",
-                                                   usage.of, kMostHysteresisSamples));
+                                                   usage.of, kMaxHysteresisSamples));
     if (usage.samples < 0 || usage.samples > usage.of)
       hysteresis.complain("samples", fmt::format("{} is not between 0 and of, which is {}", usage.samples, usage.of));
   });
@@ -133,7 +133,7 @@ std::vector<NodePool> read_node_pools(api::StrictObject& args,
     entry.finish();
     pools.push_back(std::move(pool));
   });
-  if (pools.size() > kMostPools) args.complain("nodePools", fmt::format("has more than {} entries", kMostPools));
+  if (pools.size() > kMaxPools) args.complain("nodePools", fmt::format("has more than {} entries", kMaxPools));
   return pools;
 }
 

@@ -15,7 +15,7 @@
 namespace strategies {
 
 /// Samples of a node that hysteresis can look at: so many are kept.
-inline constexpr std::int32_t kMostHysteresisSamples = 20;
+inline constexpr std::int32_t kMaxHysteresisSamples = 20;
 
 /// args.usage: whose figures a strategy goes by.
 struct UsageArgs {

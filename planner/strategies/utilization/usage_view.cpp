@@ -41,7 +41,7 @@ std::optional<std::int64_t> RequestedUsage::of_pod_by(std::size_t number, schedu
   return scheduling::amount_of(cluster_->base().requests(pod), static_cast<scheduling::ResourceIndex>(number));
 }
 
-UsageWithoutPods::UsageWithoutPods(const UsageView& all, const scheduling::Overlay& cluster, IsLeftOut is_left_out)
+UsageWithoutPods::UsageWithoutPods(const UsageView& all, const scheduling::WhatIf& cluster, IsLeftOut is_left_out)
     : all_(all) {
   if (!all.has_pod_usage()) return;
   for (const scheduling::PodIndex pod : cluster.base().pods()) {

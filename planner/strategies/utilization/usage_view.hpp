@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "planner/scheduling/overlay.hpp"
+#include "planner/scheduling/what_if.hpp"
 
 namespace strategies {
 
@@ -46,13 +46,13 @@ class UsageView {
 /// Usage by effective requests; "pods" is the number of active pods of a node, and 1 for a pod.
 class RequestedUsage final : public UsageView {
  public:
-  explicit RequestedUsage(const scheduling::Overlay& cluster) : cluster_(&cluster) {}
+  explicit RequestedUsage(const scheduling::WhatIf& cluster) : cluster_(&cluster) {}
   std::optional<std::int64_t> of_node(scheduling::NodeIndex node, std::string_view resource) const override;
   std::optional<std::int64_t> of_pod_by(std::size_t number, scheduling::PodIndex pod) const override;
   std::size_t number_of(std::string_view resource) const override;
 
  private:
-  const scheduling::Overlay* cluster_;
+  const scheduling::WhatIf* cluster_;
 };
 
 /// Usage of nodes without some of their pods. One pass over all pods.
@@ -60,8 +60,8 @@ class UsageWithoutPods final : public UsageView {
  public:
   using IsLeftOut = bool (*)(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
   /// Keeps a reference to `all`.
-  UsageWithoutPods(const UsageView& all, const scheduling::Overlay& cluster, IsLeftOut is_left_out);
-  UsageWithoutPods(std::shared_ptr<const UsageView> all, const scheduling::Overlay& cluster, IsLeftOut is_left_out)
+  UsageWithoutPods(const UsageView& all, const scheduling::WhatIf& cluster, IsLeftOut is_left_out);
+  UsageWithoutPods(std::shared_ptr<const UsageView> all, const scheduling::WhatIf& cluster, IsLeftOut is_left_out)
       : UsageWithoutPods(*all, cluster, is_left_out) {
     kept_ = std::move(all);
   }

@@ -4,14 +4,14 @@
 
 #include <cmath>
 
-#include "controllers/advice/book.hpp"
+#include "controllers/advice/advice_store.hpp"
 
 /// What ResourceAdvice takes of the operator: two weeks of a cluster of 150,000 pods, and then one round of samples
 /// after the other. Argument: workloads, each with as many pods as every other one, of one container.
 
 namespace {
 
-using controllers::advice::Book;
+using controllers::advice::AdviceStore;
 using controllers::advice::Cluster;
 
 constexpr int kPods = 150'000;
@@ -61,7 +61,7 @@ class World {
   Cluster cluster_;
   base::TimePoint now_ = kStart;
   int rounds_ = 0;
-  Book book_{{.interval = base::minutes(30), .startup = base::minutes(5), .max_age = base::minutes(10)}};
+  AdviceStore book_{{.interval = base::minutes(30), .startup = base::minutes(5), .max_age = base::minutes(10)}};
 };
 
 double megabytes() { return static_cast<double>(mallinfo2().uordblks + mallinfo2().hblkhd) / kMega; }

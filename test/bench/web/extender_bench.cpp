@@ -33,7 +33,7 @@ struct World {
     }
     measured->pods = scheduling::SharedVector(std::move(rows));
     measured->pod_amounts = scheduling::SharedVector(std::move(amounts));
-    keeper.replace(extending::make_load_board(measured, keeper.resources(), nodes, pods), clock.now());
+    keeper.replace(extending::make_load_model(measured, keeper.resources(), nodes, pods), clock.now());
     for (int i = 0; i < kNewPods; ++i) place_new(i, i % count);
   }
 
@@ -80,7 +80,7 @@ struct World {
     made.max_body_bytes = std::int64_t{64} << 20;
     return made;
   }();
-  extending::LoadKeeper keeper{config.resources()};
+  extending::LoadPoller keeper{config.resources()};
   cmd::ExtenderService service{config, keeper, {}, clock, metrics, {}};
 };
 

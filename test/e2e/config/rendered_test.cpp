@@ -13,8 +13,8 @@ class Rendered : public ::testing::Test {
     if (probe.exit_code == 127 || !probe.ok()) GTEST_SKIP() << "no kubectl with a kustomize: " << probe.err;
   }
 
-  static std::map<std::string, Json> render(const std::string& overlay) {
-    const Finished done = run({"kubectl", "kustomize", below_config(overlay)});
+  static std::map<std::string, Json> render(const std::string& what_if) {
+    const Finished done = run({"kubectl", "kustomize", below_config(what_if)});
     EXPECT_TRUE(done.ok()) << done.err;
     std::map<std::string, Json> objects;
     for (Json& object : documents(done.out)) {

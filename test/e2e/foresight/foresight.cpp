@@ -71,17 +71,17 @@ Foresight foresee(const std::vector<Json>& nodes, const std::vector<Json>& pods,
   input.pods.push_back(decoded(api::decode_pod(pod.dump())));
   const api::ObjectKey key = input.pods.back()->meta.key();
   const scheduling::ClusterSnapshot cluster(std::move(input));
-  const scheduling::Overlay overlay(cluster);
+  const scheduling::WhatIf what_if(cluster);
   const auto index = cluster.find_pod(key.ns, key.name);
   if (!index) throw Failure("the pod " + key.name + " is not in its own snapshot");
-  const scheduling::FitQuery query(overlay, *index, scheduling::FitLevel::kScheduler);
+  const scheduling::FitQuery query(what_if, *index, scheduling::FitLevel::kScheduler);
   const scheduling::ResourceScores scores(profile.scoring, rules);
   std::vector<NodeIndex> candidates;
   std::vector<int> capacity;
   for (const NodeIndex node : cluster.nodes()) {
     if (!query.fits(node)) continue;
     candidates.push_back(node);
-    capacity.push_back(scores.score(overlay, *index, node));
+    capacity.push_back(scores.score(what_if, *index, node));
   }
   const auto best = scheduling::best_nodes(scheduling::Preferences(query, rules), candidates, capacity);
   return {names_of(cluster, candidates), names_of(cluster, best)};

@@ -13,7 +13,7 @@
 namespace e2e {
 namespace extender_test {
 
-constexpr int kLeastNodes = 12;
+constexpr int kMinNodes = 12;
 constexpr int kPods = 200;
 constexpr int kMorePods = 60;
 constexpr double kUse = 0.02;     ///< what a pod uses of a node, and requests
@@ -155,7 +155,7 @@ class Extender : public Scenario {
 TEST_F(Extender, SendsNewPodsWhereLoadIsLowAndIsNotNeededToSchedule) {
   if (!cluster().has_rbac())
     GTEST_SKIP() << "the simulator has no kube-scheduler; test/integration/extender has the rest";
-  if (static_cast<int>(nodes().size()) < kLeastNodes) GTEST_SKIP() << "wants " << kLeastNodes << " nodes";
+  if (static_cast<int>(nodes().size()) < kMinNodes) GTEST_SKIP() << "wants " << kMinNodes << " nodes";
   grant("usage-metrics-server");
   await_quiet();
   Meter meter(api(), kubectl(),

@@ -13,15 +13,15 @@
 
 namespace {
 
-void check(const advising::RunningHistory& history, base::TimePoint now) {
-  if (history.parts().closed.size() > advising::RunningHistory::kMostDays) std::abort();
+void check(const advising::RollingHistory& history, base::TimePoint now) {
+  if (history.parts().closed.size() > advising::RollingHistory::kMaxDays) std::abort();
   advising::Rules rules{advising::Profile::kPercentile, 95, 0, advising::day_of(now)};
   const auto advice = advising::advise_container({}, history.history(), rules);
   for (const auto& amount : {advice.recommended.cpu_request, advice.recommended.cpu_limit}) {
-    if (amount && !(*amount > 0 && *amount <= advising::kMostCores * 1.1)) std::abort();
+    if (amount && !(*amount > 0 && *amount <= advising::kMaxCores * 1.1)) std::abort();
   }
   const auto& memory = advice.recommended.memory_limit;
-  if (memory && !(*memory > 0 && *memory <= advising::kMostBytes * 1.2)) std::abort();
+  if (memory && !(*memory > 0 && *memory <= advising::kMaxBytes * 1.2)) std::abort();
   const auto again = advising::decode_history(advising::encode_history(history), now);
   if (!again || advising::encode_history(*again) != advising::encode_history(history)) std::abort();
 }
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // As bytes, so that the fuzzer does not have to find Base64 first; and as the text itself.
   if (const auto read = advising::decode_history(base::encode_base64(bytes), now)) {
     check(*read, now);
-    advising::RunningHistory next;
+    advising::RollingHistory next;
     next.add(now, 0.5, 1e8, false);
     next.merge(*read);
     if (next.parts().samples != read->parts().samples + 1) std::abort();

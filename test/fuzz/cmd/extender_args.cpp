@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "cmd/extender/decision.hpp"
-#include "cmd/extender/load_keeper.hpp"
+#include "cmd/extender/load_poller.hpp"
 
 namespace {
 
@@ -33,7 +33,7 @@ std::vector<std::optional<extending::NodeLoad>> some_loads(std::size_t count) {
 
 void check(const extending::ExtenderArgs& args) {
   const auto rules = config();
-  extending::LoadBoard board;
+  extending::LoadModel board;
   board.resources = {"cpu"};
   board.columns = {0};
   const auto loads = some_loads(args.nodes.size());
@@ -45,7 +45,7 @@ void check(const extending::ExtenderArgs& args) {
   const auto scored = extending::prioritize(rules, args, &board, loads, extending::PodHint{"a", false, "x/y"});
   const Json list = Json::parse(extending::priorities_answer(args.nodes, scored.scores));
   for (const Json& each : list) require(each["Score"] >= 0 && each["Score"] <= extending::kBestScore);
-  extending::LoadKeeper keeper({"cpu", "memory"});
+  extending::LoadPoller keeper({"cpu", "memory"});
   for (const std::string& node : args.nodes) keeper.expect(args.pod, node, base::TimePoint());
   require(keeper.placed() <= 1);
 }
@@ -55,7 +55,7 @@ void check(const extending::ExtenderArgs& args) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto args = extending::parse_args({reinterpret_cast<const char*>(data), size});
   if (!args) return 0;
-  require(args->nodes.size() <= extending::kMostNodes);
+  require(args->nodes.size() <= extending::kMaxNodes);
   require(std::set<std::string>(args->nodes.begin(), args->nodes.end()).size() == args->nodes.size());
   require(!args->has_objects || args->objects.size() == args->nodes.size());
   check(*args);

@@ -17,7 +17,7 @@ namespace {
 using api::Json;
 using controllers::webhooks::AdmissionReview;
 
-constexpr std::size_t kMostAnnotation = 64 * 1024;
+constexpr std::size_t kMaxAnnotation = 64 * 1024;
 const base::TimePoint kNow = *base::parse_time("2026-11-21T12:00:00Z");
 
 void require(bool holds) {
@@ -48,7 +48,7 @@ void check_new(const AdmissionReview& review) {
   Json after = changed(review.object, *change);
   if (!review.object.contains("metadata") || !review.object["metadata"].is_object()) return;
   const std::string record = after["metadata"]["annotations"]["evacuator.dev/creator"];
-  require(record.size() <= kMostAnnotation);
+  require(record.size() <= kMaxAnnotation);
   const auto evacuation = api::decode_evacuation(after);
   if (!evacuation || review.resource != "evacuations" || evacuation->meta.ns != review.ns) return;
   if (evacuation->meta.name.empty() || !evacuation->spec_problem.empty()) return;

@@ -24,7 +24,7 @@ void require(bool holds) {
 
 void check(const placement::PodReview& review, api::PlacementPolicy policy) {
   const Json patch = placement::hint_patch(review.pod, {{"node-b"}, policy, base::seconds(60)}, "mark");
-  require(patch.size() <= placement::kMostNodeTerms + 1);
+  require(patch.size() <= placement::kMaxNodeTerms + 1);
   const Json after = review.pod.patch(patch);  // throws when it does not apply
   require(patch.empty() == (after == review.pod));
   if (review.pod.contains("/spec/containers"_json_pointer))

@@ -19,8 +19,8 @@ namespace {
 
 using evictors::Classification;
 
-constexpr std::size_t kMostMessage = 512;
-constexpr std::size_t kMostRef = 512;
+constexpr std::size_t kMaxMessage = 512;
+constexpr std::size_t kMaxRef = 512;
 constexpr const char* kToken = "e5b3.1";
 
 void require(bool holds) {
@@ -28,9 +28,9 @@ void require(bool holds) {
 }
 
 void check_kept(const Classification& meaning) {
-  require(meaning.message.size() <= kMostMessage);
-  if (meaning.blocker) require(meaning.blocker->message.size() <= kMostMessage && meaning.blocker->name.size() <= 253);
-  for (const auto& [name, value] : meaning.refs) require(!name.empty() && value.size() <= kMostRef);
+  require(meaning.message.size() <= kMaxMessage);
+  if (meaning.blocker) require(meaning.blocker->message.size() <= kMaxMessage && meaning.blocker->name.size() <= 253);
+  for (const auto& [name, value] : meaning.refs) require(!name.empty() && value.size() <= kMaxRef);
   if (!evictors::is_blocked(meaning.answer)) return;
   for (const int times : {1, 1000}) require(evictors::blocked_delay(meaning, times, 7) > base::Duration::zero());
 }
@@ -93,7 +93,7 @@ void check_memory(std::string_view text) {
   const auto hooks = recalled_hooks(text);
   if (!hooks) return;
   const std::string again = remembered_hooks(*hooks);
-  require(again.size() <= kMostRef);
+  require(again.size() <= kMaxRef);
   require(recalled_hooks(again) == hooks);
 }
 

@@ -26,8 +26,8 @@ using evictors::Document;
 using evictors::Evictor;
 using evictors::EvictorContext;
 
-constexpr int kMostRounds = 10;
-constexpr std::size_t kMostReads = 64;
+constexpr int kMaxRounds = 10;
+constexpr std::size_t kMaxReads = 64;
 constexpr const char* kSource = "node-a";
 
 void require(bool holds) {
@@ -107,17 +107,17 @@ void check_actions(const World& world, const std::vector<Action>& actions) {
 /// As the controller does: until nothing new is wanted.
 std::vector<Document> read_all(const Evictor& evictor, const World& world, EvictorContext context) {
   std::vector<Document> documents;
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     context.documents = documents;
     std::vector<Document> fresh;
     for (const evictors::Read& read : evictor.reads(context)) {
-      require(read.pods.size() <= kMostReads);
+      require(read.pods.size() <= kMaxReads);
       if (read.pods.empty()) check_request(read.request);
       if (context.document(read.name) == nullptr) fresh.push_back(document_of(world, read.name));
     }
     if (fresh.empty()) return documents;
     std::ranges::move(fresh, std::back_inserter(documents));
-    require(documents.size() <= kMostReads);
+    require(documents.size() <= kMaxReads);
   }
   std::abort();  // it never has enough
 }

@@ -24,14 +24,14 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using Peer = asio::local::stream_protocol::socket;
 
-constexpr std::size_t kMostBody = 4096;
+constexpr std::size_t kMaxBody = 4096;
 
 void require(bool holds) {
   if (!holds) std::abort();
 }
 
 void check(const serving::Request& request) {
-  require(!request.method.empty() && request.body.size() <= kMostBody);
+  require(!request.method.empty() && request.body.size() <= kMaxBody);
   require(request.path.find_first_of("? \r\n") == std::string::npos);
   require(request.query.find_first_of(" \r\n") == std::string::npos);
   for (const auto& [name, value] : request.headers) {
@@ -88,8 +88,8 @@ void serve(std::string_view first, std::string_view second) {
   std::atomic<std::size_t> handled = 0;
   auto shared = std::make_shared<serving::SharedByConnections>();
   shared->options.max_header_bytes = 1024;
-  shared->options.max_body_bytes = kMostBody;
-  shared->options.max_all_body_bytes = kMostBody;
+  shared->options.max_body_bytes = kMaxBody;
+  shared->options.max_all_body_bytes = kMaxBody;
   shared->handlers = &handlers;
   shared->close_slow_bodies = [](std::size_t) { return false; };
   shared->handler = [&](const serving::Request& request) {

@@ -284,8 +284,8 @@ TEST_F(KeptAdvice, IsWrittenAtTheEndOfAProcess) {
       EXPECT_TRUE(pod);
       seen.pods.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
     }
-    return std::make_unique<controllers::advice::Keeper>(
-        controllers::advice::Keeper::Dependencies{
+    return std::make_unique<controllers::advice::AdvicePoller>(
+        controllers::advice::AdvicePoller::Dependencies{
             .client = *client,
             .clock = clock,
             .cluster = [seen] { return seen; },
@@ -297,7 +297,7 @@ TEST_F(KeptAdvice, IsWrittenAtTheEndOfAProcess) {
   const base::TimePoint first = clock.now();
   auto one = keeper();
   for (int i = 0; i < 5; ++i) {
-    ASSERT_TRUE(one->reconcile(controllers::advice::Keeper::key()));
+    ASSERT_TRUE(one->reconcile(controllers::advice::AdvicePoller::key()));
     cluster->advance(minutes(5));
   }
   one->flush(base::seconds(5));
@@ -309,13 +309,13 @@ TEST_F(KeptAdvice, IsWrittenAtTheEndOfAProcess) {
   };
   EXPECT_EQ(samples(), 10U);
   auto two = keeper();
-  ASSERT_TRUE(two->reconcile(controllers::advice::Keeper::key()));
+  ASSERT_TRUE(two->reconcile(controllers::advice::AdvicePoller::key()));
   two->flush(base::seconds(5));
   EXPECT_EQ(samples(), 12U);
   EXPECT_EQ(*advice(name)->status.containers.at(0).first_sample, first);
   transport->die();
   cluster->advance(minutes(5));
-  ASSERT_TRUE(two->reconcile(controllers::advice::Keeper::key()));
+  ASSERT_TRUE(two->reconcile(controllers::advice::AdvicePoller::key()));
   two->flush(base::seconds(5));
   EXPECT_EQ(samples(), 12U) << "who may not act any more ends at once";
 }

@@ -21,7 +21,7 @@ using testing::Not;
 using testing::SizeIs;
 using tracing::Span;
 
-struct Kept : controllers::SpanSink {
+struct RecordedSpans : controllers::SpanSink {
   bool wants(std::string_view trace_id) const override { return tracing::is_sampled(trace_id, percent); }
   void add(Span span) override { all.push_back(std::move(span)); }
 
@@ -84,7 +84,7 @@ class Traces : public Rig {
          {"spec", {{"mode", "Automatic"}, {"schedule", {{"interval", "1h"}}}, {"strategies", strategies}}}});
   }
 
-  Kept kept;
+  RecordedSpans kept;
 };
 
 TEST_F(Traces, AnEvacuationIsOneTraceFromItsCreationToItsVerdict) {

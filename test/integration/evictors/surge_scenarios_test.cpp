@@ -4,7 +4,7 @@
 
 #include "api/vocabulary/reasons.hpp"
 #include "controllers/admission/request.hpp"
-#include "evictors/surge/view.hpp"
+#include "evictors/surge/surge_state.hpp"
 #include "simulator/behaviour.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/crash.hpp"

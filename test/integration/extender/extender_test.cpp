@@ -78,7 +78,7 @@ class Extender : public ::testing::Test {
   }
 
   void measure(scheduling::MeasuredUsage measured) {
-    keeper_.replace(extending::make_load_board(std::make_shared<const scheduling::MeasuredUsage>(std::move(measured)),
+    keeper_.replace(extending::make_load_model(std::make_shared<const scheduling::MeasuredUsage>(std::move(measured)),
                                                keeper_.resources(), nodes_.list(), pods_.list()),
                     kNow);
   }
@@ -147,7 +147,7 @@ class Extender : public ::testing::Test {
   kube::Store<api::Pod> pods_;
   kube::Store<api::Evacuation> evacuations_;
   cmd::HintGiver hints_{evacuations_, pods_, nodes_, clock_, clock_};
-  extending::LoadKeeper keeper_{config_.resources()};
+  extending::LoadPoller keeper_{config_.resources()};
   cmd::ExtenderService service_{config_, keeper_,  [this](const api::Pod& pod) { return hints_.hint_for(pod); },
                                 clock_,  metrics_, {}};
   std::unique_ptr<serving::Server> server_;
@@ -257,7 +257,7 @@ TEST_F(Extender, PodsThatWereJustPlacedCount) {
   }
   const auto expected = keeper_.loads({"a", "b"}, api::Pod(), false, kNow);
   EXPECT_NEAR(expected[0]->mean.front(), expected[1]->mean.front(), 11) << "not all of them to the emptiest";
-  clock_.advance(extending::LoadKeeper::kExpectedFor);
+  clock_.advance(extending::LoadPoller::kExpectedFor);
   EXPECT_DOUBLE_EQ(keeper_.loads({"a"}, api::Pod(), false, clock_.now())[0]->mean.front(), 20);
 }
 

@@ -20,8 +20,8 @@ using api::Json;
 using controllers::webhooks::aside_patch;
 using controllers::webhooks::kMutating;
 using controllers::webhooks::kValidating;
+using controllers::webhooks::ServingState;
 using controllers::webhooks::StandAside;
-using controllers::webhooks::Standing;
 
 constexpr const char* kName = "evacuator-admission-webhook.second.svc";
 
@@ -83,13 +83,13 @@ class AdmissionStandsAside : public testing::Test {
 TEST_F(AdmissionStandsAside, WhileAnotherInstallationServesTheCluster) {
   install(kMutating, Json::array({webhook("a.evacuator.dev", "second"), webhook("b.evacuator.dev", "second")}));
   install(kValidating, Json::array({webhook("c.evacuator.dev", "second")}));
-  aside.refresh(Standing::kUnknown);
+  aside.refresh(ServingState::kUnknown);
   EXPECT_EQ(looks, 0);
-  aside.refresh(Standing::kStaysOut);
+  aside.refresh(ServingState::kStaysOut);
   EXPECT_TRUE(selects_nothing(selector(kMutating, 0))) << selector(kMutating, 0);
   EXPECT_TRUE(selects_nothing(selector(kMutating, 1))) << selector(kMutating, 1);
   EXPECT_TRUE(selects_nothing(selector(kValidating))) << selector(kValidating);
-  aside.refresh(Standing::kServes);
+  aside.refresh(ServingState::kServes);
   EXPECT_EQ(selector(kMutating, 0), Json::object());
   EXPECT_EQ(selector(kMutating, 1), Json::object());
   EXPECT_EQ(selector(kValidating), Json::object());
@@ -97,22 +97,22 @@ TEST_F(AdmissionStandsAside, WhileAnotherInstallationServesTheCluster) {
 
 TEST_F(AdmissionStandsAside, AndLooksEachMinuteOnly) {
   install(kMutating, Json::array({webhook("a.evacuator.dev", "second")}));
-  aside.refresh(Standing::kStaysOut);
+  aside.refresh(ServingState::kStaysOut);
   const int before = looks;
   clock.advance(StandAside::kLookEvery - base::seconds(1));
-  aside.refresh(Standing::kStaysOut);
+  aside.refresh(ServingState::kStaysOut);
   EXPECT_EQ(looks, before);
   ASSERT_TRUE(cluster.store().remove(kMutating, {"", "evacuator-admission"}));
   install(kMutating, Json::array({webhook("a.evacuator.dev", "second")}));
   clock.advance(base::seconds(1));
-  aside.refresh(Standing::kStaysOut);
+  aside.refresh(ServingState::kStaysOut);
   EXPECT_TRUE(selects_nothing(selector(kMutating))) << "somebody has installed it again";
 }
 
 /// With kustomize both installations call their configuration the same: the newer one says whose pods are asked.
 TEST_F(AdmissionStandsAside, ButNotThoseOfTheOtherInstallation) {
   install(kMutating, Json::array({webhook("a.evacuator.dev", "first")}));
-  aside.refresh(Standing::kStaysOut);
+  aside.refresh(ServingState::kStaysOut);
   EXPECT_EQ(selector(kMutating), Json());
 }
 
@@ -120,22 +120,22 @@ TEST_F(AdmissionStandsAside, AndWhatItsSelectorAsksForBesideStays) {
   const Json others = {{"matchLabels", {{"team", "shop"}}},
                        {"matchExpressions", Json::array({{{"key", "x"}, {"operator", "Exists"}}})}};
   install(kMutating, Json::array({webhook("a.evacuator.dev", "second", others)}));
-  aside.refresh(Standing::kStaysOut);
+  aside.refresh(ServingState::kStaysOut);
   EXPECT_TRUE(selects_nothing(selector(kMutating)));
   EXPECT_EQ(selector(kMutating)["matchLabels"], others["matchLabels"]);
   EXPECT_EQ(selector(kMutating)["matchExpressions"].size(), 3U);
-  aside.refresh(Standing::kServes);
+  aside.refresh(ServingState::kServes);
   EXPECT_EQ(selector(kMutating), others);
 }
 
 TEST_F(AdmissionStandsAside, OnceItMay) {
   install(kMutating, Json::array({webhook("a.evacuator.dev", "second")}));
   is_refused = true;
-  aside.refresh(Standing::kStaysOut);
+  aside.refresh(ServingState::kStaysOut);
   EXPECT_EQ(selector(kMutating), Json());
   is_refused = false;
   clock.advance(StandAside::kRetryEvery);
-  aside.refresh(Standing::kStaysOut);
+  aside.refresh(ServingState::kStaysOut);
   EXPECT_TRUE(selects_nothing(selector(kMutating)));
 }
 

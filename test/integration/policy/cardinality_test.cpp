@@ -50,8 +50,8 @@ class Cardinality : public integration::Rig {
 
 TEST_F(Cardinality, OfAThousandNodesAndTwoHundredPoliciesIsBounded) {
   constexpr std::size_t kPolicies = 200;
-  constexpr std::size_t kMostPerPolicy = 30;
-  constexpr std::size_t kMostOfTheRest = 300;
+  constexpr std::size_t kMaxPerPolicy = 30;
+  constexpr std::size_t kMaxOfOthers = 300;
   stage(6);
   nodes(23);
   start_operator();
@@ -70,7 +70,7 @@ TEST_F(Cardinality, OfAThousandNodesAndTwoHundredPoliciesIsBounded) {
   RecordProperty("series", static_cast<int>(all));
   std::printf("series at 1000 nodes and %zu policies: %zu, %.1f a policy, %zu with one policy and 23 nodes\n",
               kPolicies, all, static_cast<double>(all - with_few_nodes) / (kPolicies - 1), with_few_nodes);
-  EXPECT_LE(all, kPolicies * kMostPerPolicy + kMostOfTheRest);
+  EXPECT_LE(all, kPolicies * kMaxPerPolicy + kMaxOfOthers);
 
   for (std::size_t i = 1; i < kPolicies; ++i)
     server->handle(kube::delete_request(kube::kPolicies, {"", fmt::format("policy-{:03}", i)}, ""),

@@ -21,20 +21,20 @@ using strategy_worlds::Tried;
 /// that is gone where it has to wait for it.
 std::map<std::string, std::string> placements(const ClusterSnapshot& cluster, const planning::Plan& plan,
                                               scheduling::NodeScoring scoring) {
-  scheduling::Overlay overlay(cluster);
+  scheduling::WhatIf what_if(cluster);
   std::map<std::string, std::string> nodes;
   for (const api::PlannedMove& move : plan.moves) {
     const scheduling::PodIndex pod = cluster.find_pod(move.ns, move.pod).value();
     std::optional<scheduling::NodeIndex> node;
     if (!move.to.empty() && planning::is_replaced_at_once(cluster, pod)) {
       node =
-          simulator::choose_node({overlay, pod, scheduling::FitLevel::kScheduler, scheduling::OldPod::kStays}, scoring);
+          simulator::choose_node({what_if, pod, scheduling::FitLevel::kScheduler, scheduling::OldPod::kStays}, scoring);
     }
-    overlay.move(pod, scheduling::kNoNode);
+    what_if.move(pod, scheduling::kNoNode);
     if (move.to.empty()) continue;  // nobody makes a replacement
-    if (!node) node = simulator::choose_node({overlay, pod, scheduling::FitLevel::kScheduler}, scoring);
+    if (!node) node = simulator::choose_node({what_if, pod, scheduling::FitLevel::kScheduler}, scoring);
     if (!node) continue;
-    overlay.move(pod, *node);
+    what_if.move(pod, *node);
     nodes[move.uid] = cluster.node(*node).meta.name;
   }
   return nodes;
@@ -49,7 +49,7 @@ scheduling::NodeScoring scoring_for(const Tried& tried) {
 }
 
 void becomes_quiet(const Tried& tried, unsigned seed) {
-  constexpr int kMostCycles = 200;
+  constexpr int kMaxCycles = 200;
   RandomWorld world(seed);
   api::DeschedulerPolicySpec spec;
   spec.strategies = {{tried.strategy, tried.args}};
@@ -57,7 +57,7 @@ void becomes_quiet(const Tried& tried, unsigned seed) {
   const planning::PlanSpec plan_spec(spec);
   scheduling::SnapshotInput objects = world.objects();
   std::int64_t before = tried.violations(ClusterSnapshot(objects));
-  for (int cycle = 0; cycle < kMostCycles; ++cycle) {
+  for (int cycle = 0; cycle < kMaxCycles; ++cycle) {
     const ClusterSnapshot cluster(objects);
     const auto plan = planning::plan_cycle({.spec = plan_spec, .cluster = cluster, .leaving = {}, .now = kNoon});
     if (plan.moves.empty()) return;
@@ -71,7 +71,7 @@ void becomes_quiet(const Tried& tried, unsigned seed) {
     ASSERT_LE(after, before) << "in cycle " << cycle;
     before = after;
   }
-  FAIL() << "moves in each of " << kMostCycles << " cycles";
+  FAIL() << "moves in each of " << kMaxCycles << " cycles";
 }
 
 class StrategySimulation : public testing::TestWithParam<std::size_t> {};

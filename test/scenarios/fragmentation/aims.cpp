@@ -28,7 +28,7 @@ constexpr std::array kExceptions = {
     Exception{"zoned", 60, false, {.most_moves = 140}},
 };
 
-constexpr int kMostOnClassicPercent = 220;  // moves a freed node
+constexpr int kMaxOnClassicPercent = 220;  // moves a freed node
 
 class Aims {
  public:
@@ -38,7 +38,7 @@ class Aims {
     for (const std::string& rule : ours_.broken) missed_.push_back("broken: " + rule);
     check_bound();
     check_promise();
-    if (attempt_.kind == "classic" && ours_.moves * 100 > ours_.freed() * kMostOnClassicPercent)
+    if (attempt_.kind == "classic" && ours_.moves * 100 > ours_.freed() * kMaxOnClassicPercent)
       missed_.push_back(fmt::format("{} moves for {} nodes: more than 2.2 a node", ours_.moves, ours_.freed()));
     if (attempt_.optimum && attempt_.optimum->moves) check_moves("an exact solver", *attempt_.optimum->moves);
     for (const Rival& rival : attempt_.rivals) check_rival(rival);

@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Fragmented, testing::ValuesIn(fragmentation::kin
 class Adverse : public testing::TestWithParam<std::string_view> {};
 
 /// What an exact solver frees of the same clusters (frag_proof --adverse --nodes 12 --seeds 1 --exact 60), by kind.
-constexpr std::array<std::pair<std::string_view, int>, 16> kMostFreed = {{
+constexpr std::array<std::pair<std::string_view, int>, 16> kMaxFreed = {{
     {"talls", 6},
     {"shapes", 7},
     {"limits", 4},
@@ -73,8 +73,8 @@ constexpr std::array<std::pair<std::string_view, int>, 16> kMostFreed = {{
 TEST_P(Adverse, IsFreedAsFarAsItCanBe) {
   const auto input = fragmentation::make_cluster(GetParam(), 12, 1);
   const auto ours = fragmentation::judge(input, plan(input, "Defragmentation", "{}"));
-  const auto most = std::ranges::find(kMostFreed, GetParam(), [](const auto& each) { return each.first; });
-  ASSERT_NE(most, kMostFreed.end());
+  const auto most = std::ranges::find(kMaxFreed, GetParam(), [](const auto& each) { return each.first; });
+  ASSERT_NE(most, kMaxFreed.end());
   EXPECT_THAT(ours.broken, testing::IsEmpty());
   EXPECT_EQ(ours.freed(), most->second);
   EXPECT_LE(ours.freed(), ours.bound);

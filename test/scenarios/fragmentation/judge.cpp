@@ -14,7 +14,7 @@
 namespace fragmentation {
 namespace {
 
-constexpr std::size_t kMostBroken = 5;
+constexpr std::size_t kMaxBroken = 5;
 constexpr std::int32_t kSystemCritical = 2'000'000'000;
 using Amounts = std::vector<std::int64_t>;  // by resource, as Replay::resources_ names them
 
@@ -90,7 +90,7 @@ class Replay {
     return app == nullptr ? "" : *app;
   }
   void complain(std::string text) {
-    if (broken_.size() < kMostBroken) broken_.push_back(std::move(text));
+    if (broken_.size() < kMaxBroken) broken_.push_back(std::move(text));
   }
 
   void put(const std::string& pod, const std::string& node) {

@@ -23,7 +23,7 @@ namespace {
 
 using fragmentation::Verdict;
 
-constexpr std::size_t kMostNodesForMoves = 12;  // of clusters that an exact solver is asked for the fewest moves
+constexpr std::size_t kMaxNodesForMoves = 12;  // of clusters that an exact solver is asked for the fewest moves
 
 struct Run {
   Verdict verdict;
@@ -99,7 +99,7 @@ struct Solver {
     if (seconds == 0) return std::nullopt;
     ++asked;
     const auto nodes = fragmentation::solve(fragmentation::exact_problem(input, {}), seconds);
-    if (input.nodes.size() > kMostNodesForMoves) return ask_for_nodes(nodes, ours);
+    if (input.nodes.size() > kMaxNodesForMoves) return ask_for_nodes(nodes, ours);
     const auto moves =
         fragmentation::solve(fragmentation::exact_problem(input, {.most_busy = ours.busy_after}), seconds);
     unanswered += nodes && moves ? 0 : 1;

@@ -11,7 +11,7 @@
 namespace fragmentation {
 namespace {
 
-constexpr int kMostCycles = 200;
+constexpr int kMaxCycles = 200;
 
 /// Names stay: the judge goes by them.
 void carry_out(const std::vector<api::PlannedMove>& moves, scheduling::SnapshotInput& cluster) {
@@ -53,7 +53,7 @@ Course run_to_the_end(scheduling::SnapshotInput cluster, const Policy& policy) {
   const int busy_before = judge(cluster, {}).busy_before;
   std::optional<api::RoundsStatus> rounds;
   Course course;
-  for (; course.cycles < kMostCycles; ++course.cycles) {
+  for (; course.cycles < kMaxCycles; ++course.cycles) {
     const scheduling::ClusterSnapshot snapshot(cluster);
     planning::Plan plan = planning::plan_cycle({.spec = spec,
                                                 .cluster = snapshot,

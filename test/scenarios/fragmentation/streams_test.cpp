@@ -7,7 +7,7 @@
 #include <functional>
 #include <span>
 
-#include "base/side_by_side.hpp"
+#include "base/parallel.hpp"
 #include "planner/plan/planner.hpp"
 #include "test/builders/cluster.hpp"
 #include "test/scenarios/fragmentation/clusters.hpp"
@@ -37,7 +37,7 @@ TEST_P(Streams, MakeTheSamePlanOnAnyNumberOfThreads) {
     planning::PlanOptions options;
     options.executor = [&](Tasks tasks) {
       streams = tasks.size();
-      base::run_side_by_side(tasks, threads);
+      base::run_parallel(tasks, threads);
     };
     EXPECT_EQ(plan(GetParam(), 40, options), alone) << threads << " threads";
     EXPECT_GT(streams, 1U);
@@ -70,7 +70,7 @@ TEST(Streams, AllEndWhenTheSearchIsCancelled) {
     ++rounds;
     streams = tasks.size();
     is_cancelled = true;
-    base::run_side_by_side(tasks, 4);
+    base::run_parallel(tasks, 4);
     EXPECT_EQ(looks_since, static_cast<int>(streams)) << "each looks once, and then it ends";
   };
   plan("crowded", 40, options);

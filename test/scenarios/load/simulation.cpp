@@ -303,7 +303,7 @@ void World::taint(const std::vector<planning::NodeTaint>& taints) {
 }
 
 /// As kube-scheduler does: the best by soft taints and free capacity, the pod that leaves still being there.
-int World::place_by_chance(scheduling::Overlay& cluster, const api::PlannedMove& move) {
+int World::place_by_chance(scheduling::WhatIf& cluster, const api::PlannedMove& move) {
   const scheduling::ClusterSnapshot& base = cluster.base();
   const scheduling::ResourceScores scores(scheduling::NodeScoring::kLeastAllocated);
   const scheduling::PodIndex pod = base.find_pod(move.ns, move.pod).value();
@@ -323,15 +323,15 @@ int World::place_by_chance(scheduling::Overlay& cluster, const api::PlannedMove&
 }
 
 void World::apply(const controllers::CycleOutcome& outcome, const scheduling::ClusterSnapshot& cluster) {
-  scheduling::Overlay overlay(cluster);
+  scheduling::WhatIf what_if(cluster);
   avoided_.clear();
   std::vector<std::size_t> moved;
   for (const auto& taint : outcome.taints) avoided_.insert(taint.node);
   for (const api::PlannedMove& planned : outcome.moves) {
     const bool by_chance = settings_.by_chance || planned.to.empty();
-    const int to = by_chance ? place_by_chance(overlay, planned) : std::stoi(planned.to.substr(1));
+    const int to = by_chance ? place_by_chance(what_if, planned) : std::stoi(planned.to.substr(1));
     if (!by_chance)
-      overlay.move(cluster.find_pod(planned.ns, planned.pod).value(), static_cast<scheduling::NodeIndex>(to));
+      what_if.move(cluster.find_pod(planned.ns, planned.pod).value(), static_cast<scheduling::NodeIndex>(to));
     outcome_.room += planned.reason.starts_with("asks for much") ? 1 : 0;
     moved.push_back(static_cast<std::size_t>(std::stoul(planned.pod.substr(planned.pod.rfind('-') + 1, 6))));
     move(moved.back(), to);

@@ -13,8 +13,8 @@
 
 #include "controllers/policy/decide.hpp"
 #include "controllers/policy/usage/pod_means.hpp"
-#include "planner/scheduling/overlay.hpp"
-#include "planner/snapshot/snapshot_keeper.hpp"
+#include "planner/scheduling/what_if.hpp"
+#include "planner/snapshot/snapshot_cache.hpp"
 #include "test/scenarios/load/load_model.hpp"
 #include "usage/history.hpp"
 
@@ -128,7 +128,7 @@ class World {
   void move(std::size_t pod, int to);
   void count_return(std::size_t pod, int to);
   double share_of(std::size_t pod) const;
-  int place_by_chance(scheduling::Overlay& cluster, const api::PlannedMove& move);
+  int place_by_chance(scheduling::WhatIf& cluster, const api::PlannedMove& move);
 
   Rule rule_;
   Settings settings_;
@@ -137,7 +137,7 @@ class World {
   api::DeschedulerPolicy policy_;  ///< with what its status remembers
   std::optional<planning::PlanSpec> spec_;
   scheduling::SnapshotInput input_;
-  scheduling::SnapshotKeeper keeper_;
+  scheduling::SnapshotCache keeper_;
   std::optional<usage::History> history_;
   Chance chance_;                  ///< of the scheduler
   Chance measuring_;               ///< of the source: the same errors for every rule

@@ -21,7 +21,7 @@ constexpr const char* kTokenKey = "evacuator.dev/evacuation-token";
 constexpr const char* kRequestKey = "handoff.evacuator.dev/request";
 constexpr const char* kAbortKey = "handoff.evacuator.dev/abort";
 constexpr const char* kSurgeKey = "surge.evacuator.dev/in-progress";
-constexpr base::milliseconds kLeastGap{150};  // I15: between two calls about one pod
+constexpr base::milliseconds kMinGap{150};  // I15: between two calls about one pod
 
 /// Our own bookkeeping needs no intent.
 bool is_bookkeeping(const std::string& plural) {
@@ -206,7 +206,7 @@ void CallWatch::check_pace(const Call& call) {
   if (server_.journal().count() == call.journal || !entry || entry->code == 201) return;
   const std::string pod = entry->key.to_string();
   const auto before = refused_.find(pod);
-  if (before != refused_.end() && entry->time - before->second.time < kLeastGap) {
+  if (before != refused_.end() && entry->time - before->second.time < kMinGap) {
     report_(fmt::format("I15: pod {} was asked for again at {} (answer {}) right after {} (answer {})", pod,
                         base::format_micro_time(entry->time), entry->code, base::format_micro_time(before->second.time),
                         before->second.code));

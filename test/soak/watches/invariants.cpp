@@ -75,7 +75,7 @@ void Invariants::look_at_pods(bool is_current) {
 }
 
 /// Checks each Evacuation that is new or changed; returns their UIDs.
-std::vector<std::string> Invariants::take_in(const std::vector<simulator::Object>& stored) {
+std::vector<std::string> Invariants::adopt(const std::vector<simulator::Object>& stored) {
   std::vector<std::string> changed;
   for (const auto& object : stored) {
     const auto& evacuation = evacuations_.of(object);
@@ -96,7 +96,7 @@ void Invariants::check() {
   const std::uint64_t revision = server_.store().revision();
   if (std::exchange(checked_at_, revision) == revision) return;
   const auto stored = server_.store().list(kube::kEvacuations);
-  const auto changed = take_in(stored);
+  const auto changed = adopt(stored);
   if (changed.empty()) return;
   Holders holders;
   std::map<std::string, std::string> acting;  // pod uid → Evacuation
@@ -116,7 +116,7 @@ void Invariants::check() {
 
 /// I5, I6, and I16 at the moment of the claim.
 void Invariants::check_change(const api::Evacuation& evacuation) {
-  Known& before = known_[evacuation.meta.uid];
+  KnownState& before = known_[evacuation.meta.uid];
   const auto& status = evacuation.status;
   const std::string& name = evacuation.meta.name;
   if (api::is_terminal(before.phase) && status.phase != before.phase) {
@@ -143,7 +143,7 @@ void Invariants::check_change(const api::Evacuation& evacuation) {
 }
 
 /// I11: what the owner of a handoff is said to have said stands on the pod, with the token of this attempt.
-void Invariants::check_words(const api::Evacuation& evacuation, const Known& before) {
+void Invariants::check_words(const api::Evacuation& evacuation, const KnownState& before) {
   static const std::vector<std::pair<std::string, std::vector<std::string>>> kWords = {
       {"HandoffAcknowledged/Acknowledged", {"ack", "heartbeat", "progress", "pre-done", "ready-to-evict", "failed"}},
       {"ReadyToEvict/Ready", {"ready-to-evict"}},
@@ -173,7 +173,7 @@ void Invariants::check_words(const api::Evacuation& evacuation, const Known& bef
 }
 
 /// I14: after an incomplete rollback there is no other attempt.
-void Invariants::check_stuck(const api::Evacuation& evacuation, Known& known) {
+void Invariants::check_stuck(const api::Evacuation& evacuation, KnownState& known) {
   const auto& status = evacuation.status;
   if (known.stuck && (status.attempt != known.attempt || !api::is_terminal(status.phase)))
     violated(fmt::format("I14: {} goes on ({}) after a rollback that was not complete", evacuation.meta.name,

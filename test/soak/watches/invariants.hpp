@@ -43,7 +43,7 @@ class Invariants {
   const std::map<std::string, int>& endings() const { return endings_; }
 
  private:
-  struct Known {
+  struct KnownState {
     api::EvacuationPhase phase = api::EvacuationPhase::kPending;
     std::int32_t attempt = 0;
     bool stuck = false;                  ///< what it began was not taken back
@@ -59,10 +59,10 @@ class Invariants {
     std::map<std::string, std::map<std::string, std::string>> by_workload;
   };
 
-  std::vector<std::string> take_in(const std::vector<simulator::Object>& stored);
+  std::vector<std::string> adopt(const std::vector<simulator::Object>& stored);
   void check_change(const api::Evacuation& evacuation);
-  void check_words(const api::Evacuation& evacuation, const Known& before);
-  void check_stuck(const api::Evacuation& evacuation, Known& known);
+  void check_words(const api::Evacuation& evacuation, const KnownState& before);
+  void check_stuck(const api::Evacuation& evacuation, KnownState& known);
   void check_terminal(const api::Evacuation& evacuation);
   void count(const api::Evacuation& evacuation, Holders& holders) const;
   void check_limits(const Holders& holders);
@@ -82,7 +82,7 @@ class Invariants {
   std::uint64_t checked_at_ = 0;                  ///< revision of the store
   std::uint64_t looked_at_ = 0;                   ///< … at the pods
   const controllers::OperatorConfig config_ = operator_config();
-  std::map<std::string, Known> known_;  // by uid
+  std::map<std::string, KnownState> known_;  // by uid
   std::map<std::string, api::Evacuation> latest_;
   std::set<std::string> ended_;
   std::set<std::string> not_rolled_back_;  // uids

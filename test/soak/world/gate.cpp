@@ -50,7 +50,7 @@ base::Result<std::string> Gate::answer(const std::string& replica, const std::st
   if (mood_ == Mood::kSilent) return base::unavailable("connection refused");
   if (mood_ == Mood::kNonsense) return std::string(R"({"hold": "perhaps"})");
   const bool holds = mood_ == Mood::kHolds;
-  Told& told = told_[{replica, policy}];
+  LastAnswer& told = told_[{replica, policy}];
   if (!told.holds) told.since = clock_.now();
   told.holds = holds;
   told.last = clock_.now();

@@ -33,7 +33,7 @@ class Gate {
  private:
   class Client;
   enum class Mood { kOpen, kHolds, kSilent, kNonsense };
-  struct Told {
+  struct LastAnswer {
     bool holds = false;
     base::TimePoint since{};  ///< of the first one in a row that said so
     base::TimePoint last{};
@@ -42,7 +42,8 @@ class Gate {
 
   const base::Clock& clock_;
   Mood mood_ = Mood::kOpen;
-  std::map<std::pair<std::string, std::string>, Told> told_;  ///< by replica and policy; an entry: it was answered
+  std::map<std::pair<std::string, std::string>, LastAnswer>
+      told_;  ///< by replica and policy; an entry: it was answered
 };
 
 }  // namespace soak

@@ -171,7 +171,7 @@ bool PostgresOperators::obey(State& state, base::TimePoint now) {
 }
 
 /// Patroni's leader key, where PGO keeps it.
-bool PostgresOperators::tell_leader_key(const State& state) {
+bool PostgresOperators::publish_leader_key(const State& state) {
   if (state.database.kind != PostgresKind::kCrunchy) return false;
   const api::ObjectKey name{kNamespace, leader_key_of(state.database)};
   const auto key = store_.get(kEndpoints, name);
@@ -185,7 +185,7 @@ bool PostgresOperators::tell_leader_key(const State& state) {
 
 /// The roles on the pods.
 bool PostgresOperators::tell(const State& state) {
-  bool changed = tell_leader_key(state);
+  bool changed = publish_leader_key(state);
   const std::string key = role_label_of(state.database.kind);
   for (const auto& pod : store_.list(kube::kPods, kNamespace)) {
     if (api::text_at(*pod, {"metadata", "labels", "app"}) != state.database.name) continue;
@@ -202,7 +202,7 @@ bool PostgresOperators::tell(const State& state) {
 }
 
 /// The status of the operator's own object.
-bool PostgresOperators::tell_cluster(const State& state) {
+bool PostgresOperators::publish_cluster(const State& state) {
   const auto type = cluster_type(state.database.kind);
   if (!type) return false;
   const bool cnpg = state.database.kind == PostgresKind::kCloudNativePg;
@@ -224,7 +224,7 @@ bool PostgresOperators::tick(base::TimePoint now) {
   bool changed = patroni_.tick(now);
   for (State& state : states_) {
     const bool moved = fail_over(state) || obey(state, now);
-    if (moved) changed |= tell_cluster(state);
+    if (moved) changed |= publish_cluster(state);
     changed |= tell(state);
   }
   return changed;

@@ -63,9 +63,9 @@ class PostgresOperators final : public simulator::Actor {
   bool fail_over(State& state);
   std::string asked_for(const State& state) const;
   bool obey(State& state, base::TimePoint now);
-  bool tell_leader_key(const State& state);
+  bool publish_leader_key(const State& state);
   bool tell(const State& state);
-  bool tell_cluster(const State& state);
+  bool publish_cluster(const State& state);
 
   simulator::Store& store_;
   simulator::Patroni patroni_;  ///< in the pods of Zalando's clusters

@@ -56,7 +56,7 @@ std::vector<std::string> World::run() {
   calm();
   const base::TimePoint end = clock_.now() + kPatience;
   while (!at_rest() && clock_.now() < end && invariants_->violations().empty()) advance(base::minutes(10));
-  // Turns of native evictions end after Evacuations, and so do taints.
+  // PolicyLock of native evictions end after Evacuations, and so do taints.
   if (invariants_->violations().empty()) advance(base::minutes(30));
   if (invariants_->violations().empty()) invariants_->check_end();  // else it was stopped in the middle of things
   std::vector<std::string> all = invariants_->violations();

@@ -100,7 +100,7 @@ TEST(BucketFold, FillsTheSketchesOfWorkloads) {
   const Owners owners = advising_test::web_owners();
   Histories all;
   BucketFold fold(owners, all);
-  QuantileSketch want(kSmallestCores);
+  QuantileSketch want(kMinSketchCores);
   std::vector<std::int32_t> buckets;
   for (int i = 1; i <= 400; ++i) {
     want.add(0.001 * i);
@@ -125,7 +125,7 @@ TEST(BucketFold, CountsNothingAndLeavesOutWhatIsAbsurd) {
   constexpr auto kNothing = std::numeric_limits<std::int32_t>::min();
   constexpr auto kEverything = std::numeric_limits<std::int32_t>::max();
   const std::vector<std::int32_t> buckets = {kNothing, kNothing, QuantileSketch::index_of(0.5), kEverything,
-                                             QuantileSketch::index_of(kMostCores) + 1};
+                                             QuantileSketch::index_of(kMaxCores) + 1};
   fold.add("shop", kPod, "app", buckets);
   const ContainerHistory& history = all.containers.at(kApp);
   EXPECT_EQ(history.cpu->count(), 3U);
@@ -191,7 +191,7 @@ TEST(Histories, ADayThatIsToldCountsWhereItCanBeTrue) {
   EXPECT_EQ(told(&DayUsage::memory_peak, INFINITY).oddities.not_finite, 288U);
   for (const auto& [member, value] :
        {std::pair(&DayUsage::cpu_peak, 5'000.0), std::pair(&DayUsage::cpu_startup_peak, 5'000.0),
-        std::pair(&DayUsage::memory_peak, 2 * kMostBytes), std::pair(&DayUsage::throttled, 57.0),
+        std::pair(&DayUsage::memory_peak, 2 * kMaxBytes), std::pair(&DayUsage::throttled, 57.0),
         std::pair(&DayUsage::cpu_mean, 1.6), std::pair(&DayUsage::cpu_p95, 1.6),
         std::pair(&DayUsage::memory_mean, 2e9)}) {
     const ContainerHistory history = told(member, value);

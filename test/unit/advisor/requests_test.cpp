@@ -77,7 +77,7 @@ TEST(Profiles, MeetTheKnownTruth) {
     EXPECT_GE(*standard.recommended.cpu_request, 0.6 * peaks - 0.001) << truth.name;
     for (const double p : {50.0, 90.0, 95.0, 99.0}) {
       const Advice percentile = advise_container(spec_of(), history, rules_of(Profile::kPercentile, 14, p));
-      const double exact = std::max(advising_test::exact_quantile(cpu, p / 100), kLeastCores);
+      const double exact = std::max(advising_test::exact_quantile(cpu, p / 100), kMinCores);
       EXPECT_NEAR(*percentile.recommended.cpu_request, exact, 0.02 * exact + 0.001) << truth.name << " p" << p;
       EXPECT_GE(*percentile.recommended.cpu_limit, *percentile.recommended.cpu_request);
       EXPECT_LE(*percentile.percentile_low, *percentile.percentile_high);

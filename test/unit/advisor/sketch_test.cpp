@@ -27,14 +27,14 @@ TEST(QuantileSketch, IsWithinTwoPercentOfExactQuantiles) {
   tables.emplace_back("exponential", exponential);
   tables.emplace_back("two peaks", two_peaks);
   for (const auto& [name, values] : tables) {
-    QuantileSketch sketch(advising::kSmallestCores);
+    QuantileSketch sketch(advising::kMinSketchCores);
     for (const double value : values) sketch.add(value);
     for (const double q : {0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0}) {
       const double exact = exact_quantile(values, q);
-      if (exact < advising::kSmallestCores) continue;
+      if (exact < advising::kMinSketchCores) continue;
       EXPECT_NEAR(sketch.quantile(q) / exact, 1, kPromised) << name << " p" << q * 100;
     }
-    EXPECT_LE(sketch.bucket_count(), QuantileSketch::kMostBuckets) << name;
+    EXPECT_LE(sketch.bucket_count(), QuantileSketch::kMaxBuckets) << name;
   }
 }
 
@@ -43,13 +43,13 @@ TEST(QuantileSketch, KeepsItsMemoryAndItsUpperQuantilesWhateverTheRange) {
   std::vector<double> values;
   for (int i = 0; i < 30'000; ++i) values.push_back(std::pow(10.0, -4 + 19.0 * i / 30'000));
   for (const double value : values) sketch.add(value);
-  EXPECT_LE(sketch.bucket_count(), QuantileSketch::kMostBuckets);
+  EXPECT_LE(sketch.bucket_count(), QuantileSketch::kMaxBuckets);
   for (const double q : {0.6, 0.9, 0.99}) EXPECT_NEAR(sketch.quantile(q) / exact_quantile(values, q), 1, kPromised);
   std::ranges::reverse(values);
   QuantileSketch downwards(1e-4);
   for (const double value : values) downwards.add(value);
   EXPECT_EQ(downwards.quantile(0.9), sketch.quantile(0.9));
-  EXPECT_LE(downwards.bucket_count(), QuantileSketch::kMostBuckets);
+  EXPECT_LE(downwards.bucket_count(), QuantileSketch::kMaxBuckets);
 }
 
 /// As Prometheus computes them: ceil(ln(value) / width).

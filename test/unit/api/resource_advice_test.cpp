@@ -108,7 +108,7 @@ TEST(ResourceAdvice, HasNoSpecAndAStatusSubresource) {
   EXPECT_TRUE(crd().at("spec").at("versions").at(0).at("subresources").contains("status"));
   EXPECT_EQ(crd().at("spec").at("scope"), "Namespaced");
   EXPECT_EQ(schema().at("properties").at("status").at("properties").at("containers").at("maxItems"),
-            api::kMostAdvisedContainers);
+            api::kMaxAdvisedContainers);
   EXPECT_EQ(file_text(std::string("legacy/") + kFile), api_reference::legacy_file(crd(), kFile)) << "run make generate";
 }
 
@@ -123,8 +123,8 @@ TEST(ResourceAdvice, OfHostileTypesReadsAsAbsentAndBounded) {
   for (int i = 0; i < 1000; ++i)
     many.push_back({{"name", 5}, {"samples", 1e300}, {"notes", Json(100, "x")}, {"current", Json::array()}});
   const auto bounded = read({{"containers", many}});
-  EXPECT_EQ(bounded.containers.size(), api::kMostAdvisedContainers);
-  EXPECT_EQ(bounded.containers[0].notes.size(), api::kMostAdviceNotes);
+  EXPECT_EQ(bounded.containers.size(), api::kMaxAdvisedContainers);
+  EXPECT_EQ(bounded.containers[0].notes.size(), api::kMaxAdviceNotes);
   EXPECT_FALSE(api::decode_resource_advice(Json::array()));
   EXPECT_FALSE(api::decode_resource_advice({{"metadata", 3}}));
 }

@@ -12,7 +12,7 @@ TEST(MetricsBounds, AFamilyHasAnEnd) {
   const auto count = [&](const std::string& reason) {
     metrics.counter("hits_total", "Hits.", {{"reason", reason}, {"kind", "a"}}).increment();
   };
-  for (std::size_t i = 0; i < base::Metrics::kMostSeries + 5; ++i) count(std::to_string(i));
+  for (std::size_t i = 0; i < base::Metrics::kMaxSeries + 5; ++i) count(std::to_string(i));
   count("0");  // a known one
   std::string text = metrics.render();
   EXPECT_THAT(text, HasSubstr("hits_total{kind=\"other\",reason=\"other\"} 5\n"));

@@ -18,7 +18,7 @@ namespace {
 
 using scheduling::ClusterSnapshot;
 
-constexpr std::size_t kMostGroups = 64;  // that are compared with one another
+constexpr std::size_t kMaxGroups = 64;  // that are compared with one another
 
 /// How the nodes looked at are divided by one label.
 struct Division {
@@ -66,7 +66,7 @@ class Repelling {
 
   void add_to(std::vector<PodsApart>& all) const {
     for (const Group& group : groups_) all.push_back(together({&group}));
-    if (groups_.size() > kMostGroups) return;
+    if (groups_.size() > kMaxGroups) return;
     for (const Group& first : groups_) {
       const std::vector<const Group*> several = with_others(first);
       if (several.size() > 1 && *std::ranges::min_element(several) == &first) all.push_back(together(several));

@@ -24,7 +24,7 @@ LowerBound lower_bound_of(const DefragmentationProblem& problem, const std::func
 
 /// What keeps the nodes that stay, once the plan is carried out: the first `most` of them by name. `cluster`: as it is
 /// then; `avoided`: sorted, nodes that take no pods.
-std::vector<EmptyingReport::Held> held_nodes(const DefragmentationProblem& problem, const scheduling::Overlay& cluster,
+std::vector<EmptyingReport::Held> held_nodes(const DefragmentationProblem& problem, const scheduling::WhatIf& cluster,
                                              const std::vector<NodeIndex>& avoided, std::size_t most);
 
 }  // namespace strategies

@@ -13,9 +13,9 @@ namespace {
 
 using scheduling::ResourceIndex;
 
-constexpr std::size_t kMostSets = 50;         // of pods that are apart; the largest
-constexpr std::size_t kMostSizes = 4;         // of pods in one of them
-constexpr std::int64_t kMostDepartures = 12;  // that are told apart: for more of them no pod makes room
+constexpr std::size_t kMaxSets = 50;         // of pods that are apart; the largest
+constexpr std::size_t kMaxSizes = 4;         // of pods in one of them
+constexpr std::int64_t kMaxDepartures = 12;  // that are told apart: for more of them no pod makes room
 constexpr std::array kResources = {scheduling::kCpuIndex, scheduling::kMemoryIndex, scheduling::kPodsIndex};
 
 /// How many pods leave a node until another has room there.
@@ -27,14 +27,14 @@ class Departures {
     }
   }
 
-  /// At least; kMostDepartures: that many, more, or it never has.
+  /// At least; kMaxDepartures: that many, more, or it never has.
   std::int64_t needed(NodeIndex node, PodIndex pod) const {
-    if (!problem_.takes(node)) return kMostDepartures;
+    if (!problem_.takes(node)) return kMaxDepartures;
     std::int64_t most = 0;
-    for (std::size_t i = 0; i < kResources.size() && most < kMostDepartures; ++i) {
+    for (std::size_t i = 0; i < kResources.size() && most < kMaxDepartures; ++i) {
       const std::int64_t wanted = scheduling::taken_of(problem_.base().requests(pod), kResources[i]);
       const std::vector<std::int64_t>& rooms = room_[node][i];
-      while (wanted > 0 && most < kMostDepartures &&
+      while (wanted > 0 && most < kMaxDepartures &&
              rooms[std::min(static_cast<std::size_t>(most), rooms.size() - 1)] < wanted)
         ++most;
     }
@@ -49,7 +49,7 @@ class Departures {
       amounts.push_back(scheduling::taken_of(problem_.cluster().requests_on(pod, node), resource));
     std::ranges::sort(amounts, std::greater{});
     std::vector<std::int64_t> rooms = {problem_.cluster().free(node, resource)};
-    for (std::size_t i = 0; i < amounts.size() && i + 1 < kMostDepartures; ++i)
+    for (std::size_t i = 0; i < amounts.size() && i + 1 < kMaxDepartures; ++i)
       rooms.push_back(scheduling::saturating_add(rooms.back(), amounts[i]));
     return rooms;
   }
@@ -75,7 +75,7 @@ class FewestMoves {
   void raise_by(const std::vector<PodIndex>& apart) {
     std::set<std::uint32_t> sizes;
     for (const PodIndex pod : apart) {
-      if (sizes.size() == kMostSizes) return;
+      if (sizes.size() == kMaxSizes) return;
       if (sizes.insert(problem_.base().request_set_of(pod)).second) raise_by(apart, pod);
     }
   }
@@ -85,15 +85,15 @@ class FewestMoves {
  private:
   void raise_by(const std::vector<PodIndex>& apart, PodIndex least) {
     std::vector<std::int64_t> leaving(problem_.base().node_count(), 0);
-    std::vector<std::int64_t> departures(leaving.size(), kMostDepartures);
+    std::vector<std::int64_t> departures(leaving.size(), kMaxDepartures);
     for (const NodeIndex node : problem_.nodes()) departures[node] = departures_.needed(node, least);
     for (const PodIndex pod : apart) {
       const NodeIndex node = problem_.cluster().node_of(pod);
       const bool counts = asks_for_as_much(pod, least);
       leaving[node] += counts ? 1 : 0;
-      departures[node] = counts ? kMostDepartures : std::max<std::int64_t>(departures[node], 1);
+      departures[node] = counts ? kMaxDepartures : std::max<std::int64_t>(departures[node], 1);
     }
-    for (std::int64_t price = 1; price <= kMostDepartures; ++price) raise_by(leaving, departures, price);
+    for (std::int64_t price = 1; price <= kMaxDepartures; ++price) raise_by(leaving, departures, price);
   }
 
   /// The bound's dual: `leaving` pods take the nodes with the fewest departures, which cost no less than `price` for
@@ -148,7 +148,7 @@ std::vector<std::size_t> fewest_moves(const DefragmentationProblem& problem, con
     if (each.is_by_node && each.pods.size() > 1) sets.push_back(&each);
   }
   std::ranges::stable_sort(sets, std::greater{}, [](const PodsApart* each) { return each->pods.size(); });
-  for (std::size_t i = 0; i < std::min(sets.size(), kMostSets) && !should_stop(); ++i) moves.raise_by(sets[i]->pods);
+  for (std::size_t i = 0; i < std::min(sets.size(), kMaxSets) && !should_stop(); ++i) moves.raise_by(sets[i]->pods);
   return moves.result();
 }
 

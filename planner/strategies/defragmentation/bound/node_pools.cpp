@@ -16,17 +16,17 @@ namespace {
 
 using scheduling::ResourceIndex;
 
-constexpr std::size_t kMostPools = 32;
-constexpr std::size_t kMostFootprints = 1000;  // that are worked out; pods of further ones count as unrestricted
-constexpr std::size_t kMostResources = 8;      // the first ones: cpu, memory and pods are among them
-constexpr std::size_t kWholeCluster = 0;       // of footprints
-using Nodes = std::vector<bool>;               // by node
+constexpr std::size_t kMaxPools = 32;
+constexpr std::size_t kMaxFootprints = 1000;  // that are worked out; pods of further ones count as unrestricted
+constexpr std::size_t kMaxResources = 8;      // the first ones: cpu, memory and pods are among them
+constexpr std::size_t kWholeCluster = 0;      // of footprints
+using Nodes = std::vector<bool>;              // by node
 
 /// What is free on each node once all pods that may have to move have left it.
 class EmptiedNodes {
  public:
   explicit EmptiedNodes(const DefragmentationProblem& problem)
-      : resources_(std::min(problem.base().resources().size(), kMostResources)) {
+      : resources_(std::min(problem.base().resources().size(), kMaxResources)) {
     for (ResourceIndex r = 0; r < resources_; ++r) by_resource_.push_back(column(problem, r));
   }
   std::size_t resources() const { return resources_; }
@@ -122,7 +122,7 @@ class Pools {
   /// So many in each domain, and the rest in any.
   void add(const EvenPods& even) {
     const PodIndex first = even.pods.front();
-    if (is_even_[first] || even.least == 0 || even.domains() > kMostPools) return;
+    if (is_even_[first] || even.least == 0 || even.domains() > kMaxPools) return;
     const std::uint32_t requests = problem_.base().request_set_of(first);
     one_of_[requests] = first;
     std::vector<Nodes> domains(even.domains(), Nodes(problem_.base().node_count(), false));
@@ -142,7 +142,7 @@ class Pools {
                   problem_.base().request_set_of(pod)};
     const auto known = by_key_.find(key);
     if (known != by_key_.end()) return known->second;
-    if (by_key_.size() == kMostFootprints) return kWholeCluster;
+    if (by_key_.size() == kMaxFootprints) return kWholeCluster;
     return by_key_[key] = footprint(nodes_for(pod));
   }
 
@@ -186,7 +186,7 @@ class Pools {
       const auto is_clear = [&, i = i](const Pool& pool) {
         return is_inside(pool.is_in, footprints_[i].is_in) || are_apart(pool.is_in, footprints_[i].is_in);
       };
-      if (pools_.size() < kMostPools && std::ranges::all_of(pools_, is_clear)) {
+      if (pools_.size() < kMaxPools && std::ranges::all_of(pools_, is_clear)) {
         append(footprints_[i]);
       } else {
         left_out.push_back(i);

@@ -10,7 +10,7 @@ namespace {
 using scheduling::ClusterSnapshot;
 using scheduling::Topology;
 
-constexpr std::size_t kMostSelections = 200;  // groups that selectors are held against
+constexpr std::size_t kMaxSelections = 200;  // groups that selectors are held against
 
 /// Finds them one constraint after the other.
 class EvenSpread {
@@ -60,7 +60,7 @@ class EvenSpread {
                     scheduling::NamespaceIndex ns) {
     if (!scheduling::asks_for_pods(constraint, base_.pod(group.pods.front()))) return false;
     if (!constraint.label_selector->matches(*group.labels)) return false;
-    if (selections_ == kMostSelections) return false;
+    if (selections_ == kMaxSelections) return false;
     ++selections_;
     return std::ranges::none_of(base_.label_groups(ns), [&](const ClusterSnapshot::LabelGroup& other) {
       return &other != &group && constraint.label_selector->matches(*other.labels);

@@ -15,7 +15,7 @@ using api::well_known::kHostnameLabel;
 using api::well_known::kZoneLabel;
 
 constexpr Size kAgent = {100, kGibi / 4};
-constexpr int kMostPods = 200;  // that are tried for one node
+constexpr int kMaxPods = 200;  // that are tried for one node
 
 std::string app(std::string_view name, int number) { return fmt::format("{}{}", name, number); }
 std::string any_app(Site& site, std::string_view name, int apps) { return app(name, site.random().below(apps)); }
@@ -35,7 +35,7 @@ void fill(Site& site, int node, const std::array<std::int64_t, N>& sizes, int ap
 /// The same until so much of the cpu is taken; `add` puts one there.
 template <std::size_t N, typename F>
 void fill_up_to(Site& site, int node, double load, const std::array<std::int64_t, N>& sizes, F&& add) {
-  for (int tries = 0; tries < kMostPods; ++tries) {
+  for (int tries = 0; tries < kMaxPods; ++tries) {
     const Size size = web_size(site.random().pick(sizes));
     if (site.cpu_load(node) > load || !site.fits(node, size)) return;
     add(size);
@@ -57,7 +57,7 @@ void talls(Site& site, int nodes) {
   Random& random = site.random();
   for (int i = 0; i < nodes; ++i) {
     const bool is_cpu = i % 2 == 1;
-    for (int tries = 0; tries < kMostPods; ++tries) {
+    for (int tries = 0; tries < kMaxPods; ++tries) {
       const Size size = is_cpu ? Size{random.pick(std::array<std::int64_t, 3>{1000, 2000, 3000}), kGibi}
                                : Size{random.pick(std::array<std::int64_t, 3>{100, 200, 300}),
                                       random.pick(std::array<std::int64_t, 3>{4, 8, 12}) * kGibi};
@@ -76,7 +76,7 @@ void shapes(Site& site, int nodes) {
   Random& random = site.random();
   for (int i = 0; i < nodes; ++i) {
     const double load = random.between(.15, .95);
-    for (int tries = 0; tries < kMostPods; ++tries) {
+    for (int tries = 0; tries < kMaxPods; ++tries) {
       const int shape = random.below(3);
       const std::int64_t scale = random.pick(std::array<std::int64_t, 4>{1, 1, 2, 4});
       const Size size = std::array{Size{1000 * scale, scale * kGibi / 2}, Size{500 * scale, 2 * scale * kGibi},

@@ -58,8 +58,8 @@ Key key(char filler) { return *Key::from_bytes(std::string(Key::kBytes, filler))
 
 TEST(Key, IsNeitherTooShortNorTooLong) {
   EXPECT_FALSE(Key::from_bytes(std::string(Key::kBytes - 1, 'x')));
-  EXPECT_FALSE(Key::from_bytes(std::string(Key::kMostBytes + 1, 'x')));
-  EXPECT_TRUE(Key::from_bytes(std::string(Key::kMostBytes, 'x')));
+  EXPECT_FALSE(Key::from_bytes(std::string(Key::kMaxBytes + 1, 'x')));
+  EXPECT_TRUE(Key::from_bytes(std::string(Key::kMaxBytes, 'x')));
 }
 
 TEST(Key, HasAnIdThatTellsItFromOthers) {

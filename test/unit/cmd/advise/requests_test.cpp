@@ -98,7 +98,7 @@ TEST_F(AdviseRequests, DaysThatCannotBeTrueGiveNoAdvice) {
 }
 
 TEST_F(AdviseRequests, GoByWhatTheOperatorKept) {
-  advising::RunningHistory history;
+  advising::RollingHistory history;
   const base::TimePoint start = *base::parse_time("2026-11-02T00:00:00Z");
   for (int minute = 0; minute < 4 * 24 * 60; minute += 10)
     history.add(start + base::minutes(minute), minute % (24 * 60) == 720 ? 0.5 : 0.1, 200.0 * 1024 * 1024, false);

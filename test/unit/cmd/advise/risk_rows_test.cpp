@@ -52,9 +52,9 @@ TEST(RiskRows, OfFiveHundredWorkloadsFitOnAScreen) {
     report.findings.push_back(single);
   }
   const auto rows = risk_rows(report.findings);
-  ASSERT_THAT(rows, SizeIs(kMostRiskNamespaces + 1));
+  ASSERT_THAT(rows, SizeIs(kMaxRiskNamespaces + 1));
   EXPECT_EQ(rows[0].what, "team-00: 13 workloads (w0, w120, w160 and 10 more)");
-  EXPECT_EQ(rows[kMostRiskNamespaces - 1].what, "33 more namespaces: 409 workloads");
+  EXPECT_EQ(rows[kMaxRiskNamespaces - 1].what, "33 more namespaces: 409 workloads");
   EXPECT_EQ(rows.back().what, "lone: 30 workloads (s0, s1, s10 and 27 more)");
   std::int32_t pods = 0;
   for (const RiskRow& row : rows) pods += row.pods;

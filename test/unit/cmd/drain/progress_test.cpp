@@ -41,7 +41,7 @@ api::Evacuation suspended(const std::string& name) {
 struct StandingCase {
   const char* name;
   api::Evacuation evacuation;
-  Standing want;
+  PodProgress want;
 };
 void PrintTo(const StandingCase& c, std::ostream* out) { *out << c.name; }
 class StandingTest : public testing::TestWithParam<StandingCase> {};
@@ -51,15 +51,15 @@ TEST_P(StandingTest, IsToldInOneWord) { EXPECT_EQ(standing_of(GetParam().evacuat
 INSTANTIATE_TEST_SUITE_P(
     Evacuation, StandingTest,
     testing::Values(
-        StandingCase{"QueuedIsWaiting", evacuation("a", EvacuationPhase::kPending), Standing::kWaiting},
-        StandingCase{"UnapprovedIsSuspended", suspended("a"), Standing::kSuspended},
-        StandingCase{"BetweenAttemptsIsWaiting", evacuation("a", EvacuationPhase::kBackoff), Standing::kWaiting},
-        StandingCase{"BlockedIsWaiting", blocked("a"), Standing::kWaiting},
-        StandingCase{"RequestingIsMoving", evacuation("a", EvacuationPhase::kRequesting), Standing::kMoving},
-        StandingCase{"VerifyingIsMoving", evacuation("a", EvacuationPhase::kVerifying), Standing::kMoving},
-        StandingCase{"SucceededIsGone", evacuation("a", EvacuationPhase::kSucceeded), Standing::kGone},
-        StandingCase{"FailedIsFailed", evacuation("a", EvacuationPhase::kFailed), Standing::kFailed},
-        StandingCase{"CancelledIsCancelled", evacuation("a", EvacuationPhase::kCancelled), Standing::kCancelled}),
+        StandingCase{"QueuedIsWaiting", evacuation("a", EvacuationPhase::kPending), PodProgress::kWaiting},
+        StandingCase{"UnapprovedIsSuspended", suspended("a"), PodProgress::kSuspended},
+        StandingCase{"BetweenAttemptsIsWaiting", evacuation("a", EvacuationPhase::kBackoff), PodProgress::kWaiting},
+        StandingCase{"BlockedIsWaiting", blocked("a"), PodProgress::kWaiting},
+        StandingCase{"RequestingIsMoving", evacuation("a", EvacuationPhase::kRequesting), PodProgress::kMoving},
+        StandingCase{"VerifyingIsMoving", evacuation("a", EvacuationPhase::kVerifying), PodProgress::kMoving},
+        StandingCase{"SucceededIsGone", evacuation("a", EvacuationPhase::kSucceeded), PodProgress::kGone},
+        StandingCase{"FailedIsFailed", evacuation("a", EvacuationPhase::kFailed), PodProgress::kFailed},
+        StandingCase{"CancelledIsCancelled", evacuation("a", EvacuationPhase::kCancelled), PodProgress::kCancelled}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Progress, CountsAndGroupsWhatBlocks) {

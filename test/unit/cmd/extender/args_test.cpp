@@ -71,7 +71,7 @@ TEST_P(BadArgs, IsRefused) { EXPECT_FALSE(parse_args(GetParam().body).ok()); }
 
 std::string too_many() {
   Json names = Json::array();
-  for (std::size_t i = 0; i <= kMostNodes; ++i) names.push_back("n" + std::to_string(i));
+  for (std::size_t i = 0; i <= kMaxNodes; ++i) names.push_back("n" + std::to_string(i));
   return named(names);
 }
 

@@ -30,8 +30,8 @@ TEST(ExtenderScores, AreRelativeAndNeutralWhereNothingIsKnown) {
   EXPECT_TRUE(extender_scores({}).empty());
 }
 
-LoadBoard board() {
-  LoadBoard made;
+LoadModel board() {
+  LoadModel made;
   made.resources = {"cpu", "memory"};
   made.columns = {0, std::nullopt};
   return made;
@@ -72,14 +72,14 @@ const PodHint kRequired{"b", true, "shop/e1"};
 const PodHint kPreferred{"b", false, "shop/e1"};
 
 TEST(Filter, KeepsPodsFromNodesWithCriticalLoad) {
-  const LoadBoard known = board();
+  const LoadModel known = board();
   const auto decision = filter(config(), args({"a", "b", "c"}), &known, {load(91), load(90), std::nullopt}, {});
   EXPECT_THAT(decision.reasons, ElementsAre("measured cpu is critical (above 90 %)", "", ""));
   EXPECT_EQ(decision.critical, 1U);
 }
 
 TEST(Filter, NeverRefusesAllNodesForLoad) {
-  const LoadBoard known = board();
+  const LoadModel known = board();
   const auto decision = filter(config(), args({"a", "b"}), &known, {load(99), load(98)}, {});
   EXPECT_THAT(decision.reasons, ElementsAre("", ""));
   EXPECT_TRUE(decision.all_critical);
@@ -92,7 +92,7 @@ TEST(Filter, PassesEverythingWithoutUsage) {
 }
 
 TEST(Filter, LetsGoWhereTheyLikeWhoMustRun) {
-  const LoadBoard known = board();
+  const LoadModel known = board();
   ExtenderArgs system = args({"a", "b"});
   system.pod.meta.ns = "kube-system";
   ExtenderArgs critical = args({"a", "b"});
@@ -104,7 +104,7 @@ TEST(Filter, LetsGoWhereTheyLikeWhoMustRun) {
 }
 
 TEST(Filter, ARequiredHintLeavesItsNodeAlone) {
-  const LoadBoard known = board();
+  const LoadModel known = board();
   const auto decision = filter(config(), args({"a", "b"}), &known, {load(1), load(99)}, kRequired);
   EXPECT_THAT(decision.reasons, ElementsAre(HasSubstr("shop/e1 requires node b"), ""));
   EXPECT_THAT(filter(config(), args({"a"}), &known, {load(1)}, kRequired).reasons, ElementsAre(HasSubstr("requires")))
@@ -112,12 +112,12 @@ TEST(Filter, ARequiredHintLeavesItsNodeAlone) {
 }
 
 TEST(Filter, APreferredHintFiltersNothing) {
-  const LoadBoard known = board();
+  const LoadModel known = board();
   EXPECT_THAT(filter(config(), args({"a", "b"}), &known, {load(1), load(2)}, kPreferred).reasons, ElementsAre("", ""));
 }
 
 TEST(Prioritize, LikesLowLoadAndSaysWhatIsUnknown) {
-  const LoadBoard known = board();
+  const LoadModel known = board();
   const auto decision = prioritize(config(), args({"a", "b", "c"}), &known, {load(80), load(20), std::nullopt}, {});
   EXPECT_THAT(decision.scores, ElementsAre(0, 10, 5));
   EXPECT_EQ(decision.unknown, 1U);
@@ -125,13 +125,13 @@ TEST(Prioritize, LikesLowLoadAndSaysWhatIsUnknown) {
 }
 
 TEST(Prioritize, LikesStillNodesBetter) {
-  const LoadBoard known = board();
+  const LoadModel known = board();
   const auto decision = prioritize(config(), args({"a", "b"}), &known, {load(50, 30), load(50, 0)}, {});
   EXPECT_THAT(decision.scores, ElementsAre(0, 10));
 }
 
 TEST(Prioritize, AHintsNodeIsTheBest) {
-  const LoadBoard known = board();
+  const LoadModel known = board();
   const auto decision = prioritize(config(), args({"a", "b"}), &known, {load(10), load(90)}, kPreferred);
   EXPECT_THAT(decision.scores, ElementsAre(5, 10));
   EXPECT_EQ(decision.best, 1U);

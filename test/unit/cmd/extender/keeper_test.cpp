@@ -1,4 +1,4 @@
-#include "cmd/extender/load_keeper.hpp"
+#include "cmd/extender/load_poller.hpp"
 
 #include <gtest/gtest.h>
 
@@ -60,19 +60,19 @@ MeasuredUsage usage(bool has_pods = true) {
   return measured;
 }
 
-std::shared_ptr<const LoadBoard> board(MeasuredUsage measured = usage(), std::vector<std::string> resources = {"cpu"}) {
+std::shared_ptr<const LoadModel> board(MeasuredUsage measured = usage(), std::vector<std::string> resources = {"cpu"}) {
   const std::vector<std::shared_ptr<const api::Pod>> pods = {std::make_shared<const api::Pod>(old("old-1", "n1")),
                                                              std::make_shared<const api::Pod>(old("old-2", "n2"))};
-  return make_load_board(std::make_shared<const MeasuredUsage>(std::move(measured)), std::move(resources),
+  return make_load_model(std::make_shared<const MeasuredUsage>(std::move(measured)), std::move(resources),
                          {node("n1"), node("n2"), node("n3")}, pods);
 }
 
-double cpu_of(LoadKeeper& keeper, const std::string& name, base::TimePoint now = kNow) {
+double cpu_of(LoadPoller& keeper, const std::string& name, base::TimePoint now = kNow) {
   const auto loads = keeper.loads({name}, pod("asked", ""), false, now);
   return loads.front() ? loads.front()->mean.front() : -1;
 }
 
-TEST(LoadBoard, HasMeanDeviationAndWhatWorkloadsUse) {
+TEST(LoadModel, HasMeanDeviationAndWhatWorkloadsUse) {
   const auto made = board();
   ASSERT_TRUE(made->nodes.contains("n1"));
   EXPECT_DOUBLE_EQ(made->nodes.at("n1").load.mean.front(), 50);
@@ -83,13 +83,13 @@ TEST(LoadBoard, HasMeanDeviationAndWhatWorkloadsUse) {
   EXPECT_EQ(made->use_of("shop", "old-3"), std::vector<double>{-1});
 }
 
-TEST(LoadBoard, TakesTheNewestSampleWhereItIsHigher) {
+TEST(LoadModel, TakesTheNewestSampleWhereItIsHigher) {
   MeasuredUsage measured = usage();
   measured.nodes[0].samples = {2'000, 3'000};
   EXPECT_DOUBLE_EQ(board(measured)->nodes.at("n1").load.mean.front(), 75);
 }
 
-TEST(LoadBoard, APercentageNeedsNoCapacity) {
+TEST(LoadModel, APercentageNeedsNoCapacity) {
   MeasuredUsage measured = usage(false);
   measured.resources = {{"io", true}};
   measured.nodes[0].now = {30'000};
@@ -97,14 +97,14 @@ TEST(LoadBoard, APercentageNeedsNoCapacity) {
   EXPECT_DOUBLE_EQ(board(measured, {"io"})->nodes.at("n1").load.mean.front(), 30);
 }
 
-TEST(LoadBoard, AResourceThatNobodyMeasuresCountsNowhere) {
+TEST(LoadModel, AResourceThatNobodyMeasuresCountsNowhere) {
   const auto made = board(usage(), {"cpu", "memory"});
   EXPECT_TRUE(made->is_measured(0));
   EXPECT_FALSE(made->is_measured(1));
   EXPECT_TRUE(made->nodes.contains("n1"));
 }
 
-TEST(LoadBoard, AnUnusableSourceKnowsNothing) {
+TEST(LoadModel, AnUnusableSourceKnowsNothing) {
   MeasuredUsage measured = usage();
   measured.problem = "no answer";
   EXPECT_TRUE(board(measured)->nodes.empty());
@@ -113,13 +113,13 @@ TEST(LoadBoard, AnUnusableSourceKnowsNothing) {
   EXPECT_FALSE(board(unknown)->nodes.contains("n1"));
 }
 
-TEST(LoadKeeper, KnowsNothingBeforeSomethingIsMeasured) {
-  LoadKeeper keeper({"cpu"});
+TEST(LoadPoller, KnowsNothingBeforeSomethingIsMeasured) {
+  LoadPoller keeper({"cpu"});
   EXPECT_FALSE(keeper.loads({"n1"}, pod("p", ""), true, kNow).front());
 }
 
 /// n1 is measured at `time`, when it has `used` of its cores; the new pod's own figure is `of_pod`.
-std::shared_ptr<const LoadBoard> later_board(base::TimePoint time, std::int64_t used,
+std::shared_ptr<const LoadModel> later_board(base::TimePoint time, std::int64_t used,
                                              std::optional<std::int64_t> of_pod = {}, base::Duration window = {},
                                              base::Duration lag = {}) {
   MeasuredUsage measured = usage();
@@ -155,7 +155,7 @@ class NewPod : public ::testing::TestWithParam<Sampled> {};
 /// It asks for a core of four, which is 25 %, and comes to a node that is half full.
 TEST_P(NewPod, CountsAsFarAsTheNodesSampleDoesNotShowIt) {
   const Sampled& row = GetParam();
-  LoadKeeper keeper({"cpu"});
+  LoadPoller keeper({"cpu"});
   keeper.replace(board(), kNow);
   const api::Pod waiting = pod("new", "");
   const api::Pod bound = pod("new", "n1");
@@ -168,7 +168,7 @@ TEST_P(NewPod, CountsAsFarAsTheNodesSampleDoesNotShowIt) {
 
 using base::seconds;
 INSTANTIATE_TEST_SUITE_P(
-    LoadKeeper, NewPod,
+    LoadPoller, NewPod,
     ::testing::Values(
         Sampled{.name = "TheSampleIsOfBefore", .running = seconds(10), .sample = seconds(5), .want = 75},
         Sampled{.name = "ItsOwnFigureIsNewerThanTheNodes",
@@ -217,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
                 .want = 55}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST(LoadKeeper, AnUnknownWorkloadUsesOfItsRequestsWhatOthersUseOfTheirs) {
+TEST(LoadPoller, AnUnknownWorkloadUsesOfItsRequestsWhatOthersUseOfTheirs) {
   MeasuredUsage measured = usage();
   std::vector<MeasuredUsage::Pod> names;
   std::vector<std::int64_t> amounts;
@@ -225,8 +225,8 @@ TEST(LoadKeeper, AnUnknownWorkloadUsesOfItsRequestsWhatOthersUseOfTheirs) {
   const auto own = [&] {
     measured.pods = scheduling::SharedVector(names);
     measured.pod_amounts = scheduling::SharedVector(amounts);
-    LoadKeeper keeper({"cpu"});
-    keeper.replace(make_load_board(std::make_shared<const MeasuredUsage>(measured), {"cpu"}, {node("n1")}, pods), kNow);
+    LoadPoller keeper({"cpu"});
+    keeper.replace(make_load_model(std::make_shared<const MeasuredUsage>(measured), {"cpu"}, {node("n1")}, pods), kNow);
     return keeper.loads({"n1"}, pod("asked", ""), true, kNow).front()->mean.front() - 50;
   };
   for (int i = 10; i < 30; ++i) {
@@ -240,8 +240,8 @@ TEST(LoadKeeper, AnUnknownWorkloadUsesOfItsRequestsWhatOthersUseOfTheirs) {
   EXPECT_NEAR(own(), 2.5, 1e-9) << "a tenth at least";
 }
 
-TEST(LoadKeeper, ALoadThatRoseBecausePodsCameIsNoVariation) {
-  LoadKeeper keeper({"cpu"});
+TEST(LoadPoller, ALoadThatRoseBecausePodsCameIsNoVariation) {
+  LoadPoller keeper({"cpu"});
   keeper.replace(board(), kNow);
   const api::Pod waiting = pod("new", "");
   const api::Pod started = running(pod("new", "n1"));
@@ -254,8 +254,8 @@ TEST(LoadKeeper, ALoadThatRoseBecausePodsCameIsNoVariation) {
   EXPECT_EQ(keeper.placed(), 1U) << "a sample of before is kept";
 }
 
-TEST(LoadKeeper, APodIsOverOnceAllSamplesShowIt) {
-  LoadKeeper keeper({"cpu"});
+TEST(LoadPoller, APodIsOverOnceAllSamplesShowIt) {
+  LoadPoller keeper({"cpu"});
   keeper.replace(board(), kNow);
   const api::Pod waiting = pod("new", "");
   const api::Pod started = running(pod("new", "n1"));
@@ -265,16 +265,16 @@ TEST(LoadKeeper, APodIsOverOnceAllSamplesShowIt) {
   EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 75);
 }
 
-TEST(LoadKeeper, PodsThatStartedAMomentAgoDoNotSayWhatIsUsual) {
+TEST(LoadPoller, PodsThatStartedAMomentAgoDoNotSayWhatIsUsual) {
   MeasuredUsage measured = usage();
   measured.pods = {{"shop", "young"}};
   measured.pod_amounts = {100};
   const auto made = [&](std::int64_t of_pod) {
     measured.pod_amounts = {of_pod};
-    return make_load_board(std::make_shared<const MeasuredUsage>(measured), {"cpu"}, {node("n1")},
+    return make_load_model(std::make_shared<const MeasuredUsage>(measured), {"cpu"}, {node("n1")},
                            {std::make_shared<const api::Pod>(running(pod("young", "n2")))});
   };
-  LoadKeeper keeper({"cpu"});
+  LoadPoller keeper({"cpu"});
   const auto own = [&] { return keeper.loads({"n1"}, pod("asked", ""), true, kNow).front()->mean.front() - 50; };
   keeper.replace(made(100), kNow);
   EXPECT_DOUBLE_EQ(own(), 25) << "its request";
@@ -282,8 +282,8 @@ TEST(LoadKeeper, PodsThatStartedAMomentAgoDoNotSayWhatIsUsual) {
   EXPECT_DOUBLE_EQ(own(), 35) << "it uses more already";
 }
 
-TEST(LoadKeeper, WhatItsWorkloadUsesWinsOverRequests) {
-  LoadKeeper keeper({"cpu"});
+TEST(LoadPoller, WhatItsWorkloadUsesWinsOverRequests) {
+  LoadPoller keeper({"cpu"});
   keeper.replace(board(), kNow);
   const api::Pod waiting = pod("new", "", "known");
   const api::Pod bound = pod("new", "n1", "known");
@@ -291,8 +291,8 @@ TEST(LoadKeeper, WhatItsWorkloadUsesWinsOverRequests) {
   EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 55);
 }
 
-TEST(LoadKeeper, TheAskedPodIsAddedToEachCandidateAndNeverTwice) {
-  LoadKeeper keeper({"cpu"});
+TEST(LoadPoller, TheAskedPodIsAddedToEachCandidateAndNeverTwice) {
+  LoadPoller keeper({"cpu"});
   keeper.replace(board(), kNow);
   const api::Pod asked = pod("p", "");
   keeper.expect(asked, "n1", kNow);
@@ -303,8 +303,8 @@ TEST(LoadKeeper, TheAskedPodIsAddedToEachCandidateAndNeverTwice) {
   EXPECT_FALSE(loads[3]);
 }
 
-TEST(LoadKeeper, AnExpectedPodCountsUntilItShowsElsewhereOrLongEnoughNowhere) {
-  LoadKeeper keeper({"cpu"});
+TEST(LoadPoller, AnExpectedPodCountsUntilItShowsElsewhereOrLongEnoughNowhere) {
+  LoadPoller keeper({"cpu"});
   keeper.replace(board(), kNow);
   keeper.expect(pod("p", ""), "n1", kNow);
   keeper.expect(pod("q", ""), "n1", kNow);
@@ -314,11 +314,11 @@ TEST(LoadKeeper, AnExpectedPodCountsUntilItShowsElsewhereOrLongEnoughNowhere) {
   keeper.on_pod(&waiting, &bound, kNow);
   EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 75);
   EXPECT_DOUBLE_EQ(cpu_of(keeper, "n2"), 75);
-  EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1", kNow + LoadKeeper::kExpectedFor), 50);
+  EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1", kNow + LoadPoller::kExpectedFor), 50);
 }
 
-TEST(LoadKeeper, APodThatLeavesOrEndsCountsNoMore) {
-  LoadKeeper keeper({"cpu"});
+TEST(LoadPoller, APodThatLeavesOrEndsCountsNoMore) {
+  LoadPoller keeper({"cpu"});
   keeper.replace(board(), kNow);
   const api::Pod waiting = pod("p", "");
   const api::Pod bound = pod("p", "n1");
@@ -332,8 +332,8 @@ TEST(LoadKeeper, APodThatLeavesOrEndsCountsNoMore) {
   EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 50);
 }
 
-TEST(LoadKeeper, APodThatIsRemovedBeforeItHasANodeIsExpectedNoMore) {
-  LoadKeeper keeper({"cpu"});
+TEST(LoadPoller, APodThatIsRemovedBeforeItHasANodeIsExpectedNoMore) {
+  LoadPoller keeper({"cpu"});
   keeper.replace(board(), kNow);
   const api::Pod waiting = pod("p", "");
   keeper.expect(waiting, "n1", kNow);
@@ -343,8 +343,8 @@ TEST(LoadKeeper, APodThatIsRemovedBeforeItHasANodeIsExpectedNoMore) {
   EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 50);
 }
 
-TEST(LoadKeeper, SiblingsAreTheBoundAndTheExpectedPodsOfAWorkload) {
-  LoadKeeper keeper({"cpu"});
+TEST(LoadPoller, SiblingsAreTheBoundAndTheExpectedPodsOfAWorkload) {
+  LoadPoller keeper({"cpu"});
   keeper.replace(board(), kNow);
   const auto siblings = [&](const std::string& of) { return keeper.siblings({"n1", "n2", "n9"}, pod(of, "")); };
   const api::Pod waiting = pod("p", "");
@@ -370,21 +370,21 @@ TEST(LoadKeeper, SiblingsAreTheBoundAndTheExpectedPodsOfAWorkload) {
   EXPECT_EQ(siblings("asked"), (std::vector<std::size_t>{0, 0, 0}));
 }
 
-TEST(LoadKeeper, AnExpectedSiblingEndsWithItsExpectation) {
-  LoadKeeper keeper({"cpu"});
+TEST(LoadPoller, AnExpectedSiblingEndsWithItsExpectation) {
+  LoadPoller keeper({"cpu"});
   keeper.replace(board(), kNow);
   const auto siblings = [&] { return keeper.siblings({"n1"}, pod("asked", "")).front(); };
   keeper.expect(pod("p", ""), "n1", kNow);
   EXPECT_EQ(siblings(), 1U);
-  keeper.replace(board(), kNow + LoadKeeper::kExpectedFor);
+  keeper.replace(board(), kNow + LoadPoller::kExpectedFor);
   EXPECT_EQ(siblings(), 0U);
   keeper.expect(pod("p", ""), "n1", kNow);
   cpu_of(keeper, "n1", kNow + base::minutes(1));
   EXPECT_EQ(siblings(), 0U) << "without an answer of the source, too";
 }
 
-TEST(LoadKeeper, OldPodsOfTheFirstListAreMeasuredAlready) {
-  LoadKeeper keeper({"cpu"});
+TEST(LoadPoller, OldPodsOfTheFirstListAreMeasuredAlready) {
+  LoadPoller keeper({"cpu"});
   api::Pod old = pod("p", "n1");
   old.start_time = kNow - base::minutes(20);
   keeper.on_pod(nullptr, &old, kNow);

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "cmd/extender/decision.hpp"
-#include "cmd/extender/load_keeper.hpp"
+#include "cmd/extender/load_poller.hpp"
 
 namespace extending {
 namespace placement_test {
@@ -158,7 +158,7 @@ class World {
     measured->resources = {{"cpu", false, length(setting_.told_window < 0 ? setting_.window : setting_.told_window)}};
     for (std::size_t i = 0; i < past_.size(); ++i) sample(i, *measured);
     if (setting_.has_pods) add_pods(*measured);
-    keeper_.replace(make_load_board(measured, {"cpu"}, nodes_, running_pods()), at(now_));
+    keeper_.replace(make_load_model(measured, {"cpu"}, nodes_, running_pods()), at(now_));
   }
   void sample(std::size_t node, MeasuredUsage& measured) {
     const double time = scraped(node, now_ - setting_.delay);
@@ -299,7 +299,7 @@ class World {
   std::vector<int> counts_ = std::vector<int>(static_cast<std::size_t>(setting_.nodes));  ///< of pods, by node
   std::normal_distribution<double> normal_;
   ExtenderConfig config_;
-  LoadKeeper keeper_{{"cpu"}};
+  LoadPoller keeper_{{"cpu"}};
 };
 
 double deviation_of(const std::vector<double>& loads) {

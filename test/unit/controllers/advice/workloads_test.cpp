@@ -128,7 +128,7 @@ TEST(AdvisedWorkloads, HaveTheContainersOfTheirNewestPodAndTheirKills) {
   EXPECT_EQ(containers[0].oom_kills, 1U);
   EXPECT_EQ(containers[1].name, "mesh");
   new_pod->containers.resize(50);
-  EXPECT_THAT(stage.advised().workloads.begin()->second.containers, SizeIs(api::kMostAdvisedContainers));
+  EXPECT_THAT(stage.advised().workloads.begin()->second.containers, SizeIs(api::kMaxAdvisedContainers));
 }
 
 TEST(FairShare, GivesEveryNamespaceAsMuchAsTheOthers) {

@@ -16,11 +16,11 @@ TEST(Freshness, BeginsWithTheCaches) {
 
 TEST(Freshness, DoesNotTrustTheCacheAgainAfterAConflict) {
   evacuation::Freshness fresh;
-  fresh.evacuation_arrived();
+  fresh.mark_live();
   fresh.write_conflicted();
   EXPECT_FALSE(fresh.evacuation_is_live());
   EXPECT_FALSE(fresh.may_write_cached());
-  fresh.evacuation_arrived();
+  fresh.mark_live();
   EXPECT_TRUE(fresh.evacuation_is_live());
 }
 
@@ -29,7 +29,7 @@ TEST(Freshness, TellsARefusalFromAnEvacuationThatIsGone) {
   fresh.write_refused();
   EXPECT_TRUE(fresh.write_was_refused());
   EXPECT_FALSE(fresh.evacuation_is_gone());
-  fresh.evacuation_went();
+  fresh.mark_gone();
   EXPECT_TRUE(fresh.evacuation_is_gone());
   EXPECT_FALSE(fresh.write_was_refused());
 }

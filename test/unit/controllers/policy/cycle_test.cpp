@@ -12,14 +12,14 @@ namespace cycle_test {
 
 using Phase = api::EvacuationPhase;
 
-struct Kept {
+struct KeptCase {
   Phase phase = Phase::kPending;
   bool suspend = false;
   bool dry_run = false;
   std::string policy{};  ///< empty: manual
 };
 
-std::shared_ptr<const api::Evacuation> evacuation(const Kept& kept) {
+std::shared_ptr<const api::Evacuation> evacuation(const KeptCase& kept) {
   auto made = std::make_shared<api::Evacuation>();
   made->meta.ns = "shop";
   made->meta.name = "evac";
@@ -40,7 +40,7 @@ api::DeschedulerPolicy policy_in(api::PolicyMode mode) {
 
 struct Case {
   const char* name;
-  Kept kept;
+  KeptCase kept;
   bool leaving;
   api::PolicyMode mode = api::PolicyMode::kAutomatic;
 };

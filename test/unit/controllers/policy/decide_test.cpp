@@ -32,12 +32,12 @@ api::DeschedulerPolicy planned(base::TimePoint start) {
 
 TEST(AuditHealth, IsToldWhileItFailsAndOnceItIsOver) {
   api::DeschedulerPolicyStatus status;
-  tell_audit_health(status, "", 1, kNoon);
+  set_audit_condition(status, "", 1, kNoon);
   EXPECT_TRUE(status.conditions.empty()) << "nothing to tell";
-  tell_audit_health(status, "No space left on device", 1, kNoon);
+  set_audit_condition(status, "No space left on device", 1, kNoon);
   ASSERT_TRUE(api::is_true(status.conditions, "AuditLogFailing"));
   EXPECT_EQ(status.conditions[0].message, "No space left on device");
-  tell_audit_health(status, "", 1, kNoon + seconds(60));
+  set_audit_condition(status, "", 1, kNoon + seconds(60));
   EXPECT_FALSE(api::is_true(status.conditions, "AuditLogFailing"));
   EXPECT_EQ(status.conditions[0].reason, "Written");
 }

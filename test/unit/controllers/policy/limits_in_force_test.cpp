@@ -25,7 +25,7 @@ class PolicyBrake : public testing::TestWithParam<BrakeCase> {};
 
 TEST_P(PolicyBrake, HoldsWhatWaits) {
   PolicyLimitsInForce known;
-  EXPECT_EQ(known.take(policy(GetParam().spec), kNoon).brake, GetParam().want);
+  EXPECT_EQ(known.take(policy(GetParam().spec), kNoon).hold_reason, GetParam().want);
 }
 INSTANTIATE_TEST_SUITE_P(Policies, PolicyBrake,
                          testing::Values(BrakeCase{"Automatic", R"({"mode":"Automatic"})", ""},
@@ -61,20 +61,20 @@ INSTANTIATE_TEST_SUITE_P(Policies, PolicyBrake,
 TEST(PolicyLimitsInForce, AnOpenCircuitIsABrake) {
   ObservedPolicy open = policy(R"({"mode":"Automatic"})");
   open.status.circuit.opened_at = base::TimePoint{};
-  EXPECT_EQ(PolicyLimitsInForce().take(open, kNoon).brake,
+  EXPECT_EQ(PolicyLimitsInForce().take(open, kNoon).hold_reason,
             "the circuit breaker of policy p is open: nothing more of it is admitted");
 }
 
 TEST(PolicyLimitsInForce, ADeletionThatIsUnderWayIsABrake) {
   ObservedPolicy doomed = policy(R"({"mode":"Automatic"})");
   doomed.meta.deletion_timestamp = base::TimePoint{} + base::seconds(1);
-  EXPECT_EQ(PolicyLimitsInForce().take(doomed, kNoon).brake,
+  EXPECT_EQ(PolicyLimitsInForce().take(doomed, kNoon).hold_reason,
             "policy p is being deleted: nothing more of it is admitted");
 }
 
 TEST(PolicyLimitsInForce, AGateThatHoldsIsABrake) {
   const GateVerdict holds{GateVerdict::Kind::kHolds, false, "gate freeze holds: a freeze"};
-  EXPECT_EQ(PolicyLimitsInForce().take(policy(R"({"mode":"Automatic"})"), kNoon, holds).brake,
+  EXPECT_EQ(PolicyLimitsInForce().take(policy(R"({"mode":"Automatic"})"), kNoon, holds).hold_reason,
             "gate freeze holds: a freeze: nothing more of policy p is admitted");
 }
 
@@ -82,7 +82,7 @@ TEST(PolicyLimitsInForce, ASpecThatDoesNotDecodeKeepsTheLimitsThatDo) {
   PolicyLimitsInForce known;
   const auto now = known.take(policy(R"({"mode":"Automatic","strategies":7,)" + kLimited + "}"), kNoon);
   EXPECT_EQ(now.limits.in_flight.total, (api::IntOrPercent{3, false}));
-  EXPECT_EQ(now.brake, "");
+  EXPECT_EQ(now.hold_reason, "");
 }
 
 TEST(PolicyLimitsInForce, LimitsThatDoNotDecodeAreThoseReadLast) {
@@ -91,9 +91,9 @@ TEST(PolicyLimitsInForce, LimitsThatDoNotDecodeAreThoseReadLast) {
   const auto broken = policy(R"({"mode":"Automatic","limits":{"inFlight":{"total":"many"}}})");
   EXPECT_FALSE(broken.limits_are_readable);
   EXPECT_EQ(known.take(broken, kNoon).limits.in_flight.total, (api::IntOrPercent{3, false}));
-  EXPECT_EQ(known.take(broken, kNoon).brake, "");
+  EXPECT_EQ(known.take(broken, kNoon).hold_reason, "");
   known.forget("p");
-  EXPECT_NE(known.take(broken, kNoon).brake.find("the limits of policy p cannot be read: "), std::string::npos)
+  EXPECT_NE(known.take(broken, kNoon).hold_reason.find("the limits of policy p cannot be read: "), std::string::npos)
       << "a new leader has never read them: nothing is admitted";
 }
 

@@ -182,7 +182,7 @@ TEST_P(RoundsTell, WhereTheyAre) {
   api::DeschedulerPolicyStatus status;
   status.rounds = c.rounds;
   status.active = c.active;
-  tell_rounds(status, {}, 1, kNoon);
+  set_rounds_condition(status, {}, 1, kNoon);
   const api::Condition* told = api::find_condition(status.conditions, api::ConditionType::kConverged);
   ASSERT_NE(told, nullptr);
   EXPECT_EQ(to_string(told->status), c.status);
@@ -207,7 +207,7 @@ TEST(Rounds, DoNotSayConvergedWhileOtherStrategiesMove) {
   api::DeschedulerPolicyStatus status;
   status.rounds = stopped("Converged");
   status.active = 1;
-  tell_rounds(status, {}, 1, kNoon);
+  set_rounds_condition(status, {}, 1, kNoon);
   EXPECT_TRUE(status.conditions.empty());
 }
 

@@ -59,7 +59,7 @@ TEST(AdmissionReview, IsLookedAtBeforeItIsParsed) {
   EXPECT_FALSE(is_review_shaped("[" + head + "{}}]"));
   EXPECT_FALSE(is_review_shaped(R"({"apiVersion":"v1","kind":"Pod"})"));
   std::string heavy = head + "[1";
-  for (std::size_t i = 0; i < kMostReviewElements; ++i) heavy += ",1";
+  for (std::size_t i = 0; i < kMaxReviewElements; ++i) heavy += ",1";
   EXPECT_FALSE(is_review_shaped(heavy + "]}"));
   EXPECT_FALSE(parse_admission_review(heavy + "]}"));
 }
@@ -96,18 +96,18 @@ TEST(AdmissionAnswers, Allow) {
   EXPECT_EQ(said["response"]["uid"], "r-1");
   EXPECT_EQ(said["response"]["allowed"], true);
   EXPECT_EQ(Json::parse(*base::decode_base64(said["response"]["patch"].get<std::string>())), patch);
-  EXPECT_EQ(said["response"]["warnings"], Json::array({"careful", std::string(kMostWarning, 'w')}));
+  EXPECT_EQ(said["response"]["warnings"], Json::array({"careful", std::string(kMaxWarning, 'w')}));
   EXPECT_FALSE(Json::parse(allow("r-1", nullptr))["response"].contains("patch"));
   EXPECT_FALSE(Json::parse(allow("r-1", Json::array()))["response"].contains("warnings"));
 }
 
 TEST(AdmissionAnswers, DenyInWholeCharacters) {
-  std::string text(kMostMessage - 1, 'a');
+  std::string text(kMaxMessage - 1, 'a');
   text += "ä and more";
   const Json status = Json::parse(deny("r-1", {text}))["response"]["status"];
   EXPECT_EQ(status["code"], 422);
   EXPECT_EQ(status["reason"], "Invalid");
-  EXPECT_EQ(status["message"], std::string(kMostMessage - 1, 'a'));
+  EXPECT_EQ(status["message"], std::string(kMaxMessage - 1, 'a'));
 }
 
 }  // namespace admission_review_test

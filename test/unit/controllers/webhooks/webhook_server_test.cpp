@@ -62,7 +62,7 @@ TEST_F(WebhookServerTest, RefusesWhatIsNoReviewAndTells) {
   EXPECT_EQ(status_of("/echo", "no"), 400);
   EXPECT_EQ(status_of("/else", "{}"), 404);
   EXPECT_EQ(status_of("/echo", ""), 405);
-  EXPECT_EQ(status_of("/echo", std::string(kMostReviewBytes + 1, ' ')), 413);
+  EXPECT_EQ(status_of("/echo", std::string(kMaxReviewBytes + 1, ' ')), 413);
   EXPECT_EQ(refused, 4);
 }
 

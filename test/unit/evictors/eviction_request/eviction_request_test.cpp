@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "evictors/eviction_request/view.hpp"
+#include "evictors/eviction_request/request_state.hpp"
 #include "evictors/registry.hpp"
 #include "test/unit/evictors/objects.hpp"
 

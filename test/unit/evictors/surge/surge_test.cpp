@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "evictors/surge/view.hpp"
+#include "evictors/surge/surge_state.hpp"
 #include "test/unit/evictors/objects.hpp"
 
 namespace surge_test {

@@ -1,12 +1,12 @@
-/// Overlay::fit_query and what it remembers: shortcuts must not change an answer.
+/// WhatIf::fit_query and what it remembers: shortcuts must not change an answer.
 
 #include <gmock/gmock.h>
 
 #include <random>
 #include <vector>
 
-#include "planner/scheduling/overlay.hpp"
 #include "planner/scheduling/predicates.hpp"
+#include "planner/scheduling/what_if.hpp"
 #include "test/unit/planner/plan/strategy_worlds.hpp"
 
 namespace fit_query_memory_test {
@@ -15,8 +15,8 @@ using scheduling::ClusterSnapshot;
 using scheduling::FitLevel;
 using scheduling::FitQuery;
 using scheduling::NodeIndex;
-using scheduling::Overlay;
 using scheduling::PodIndex;
+using scheduling::WhatIf;
 
 struct Move {
   PodIndex pod;
@@ -34,9 +34,9 @@ std::vector<std::string> answers(const ClusterSnapshot& cluster, const FitQuery&
 
 /// Asked on an overlay that remembers nothing yet.
 std::vector<std::string> answers_anew(const ClusterSnapshot& cluster, const std::vector<Move>& moves, PodIndex pod) {
-  Overlay overlay(cluster);
-  for (const Move& move : moves) overlay.move(move.pod, move.to);
-  return answers(cluster, FitQuery(overlay, pod, FitLevel::kScheduler));
+  WhatIf what_if(cluster);
+  for (const Move& move : moves) what_if.move(move.pod, move.to);
+  return answers(cluster, FitQuery(what_if, pod, FitLevel::kScheduler));
 }
 
 class RandomMoves : public testing::TestWithParam<unsigned> {};
@@ -45,15 +45,15 @@ TEST_P(RandomMoves, AnswerAsIfAskedForTheFirstTime) {
   std::mt19937 random(GetParam());
   const auto below = [&](std::size_t limit) { return static_cast<std::uint32_t>(random() % limit); };
   const ClusterSnapshot cluster(strategy_worlds::RandomWorld(GetParam()).objects());
-  Overlay overlay(cluster);
+  WhatIf what_if(cluster);
   std::vector<Move> moves;
   for (int step = 0; step < 40; ++step) {
     const PodIndex pod = below(cluster.pod_count());
-    ASSERT_EQ(answers(cluster, *overlay.fit_query(pod, FitLevel::kScheduler)), answers_anew(cluster, moves, pod));
+    ASSERT_EQ(answers(cluster, *what_if.fit_query(pod, FitLevel::kScheduler)), answers_anew(cluster, moves, pod));
     const PodIndex mover = below(3) == 0 ? below(cluster.pod_count()) : pod;
     moves.push_back({mover, below(4) == 0 ? scheduling::kNoNode : below(cluster.node_count())});
-    overlay.move(moves.back().pod, moves.back().to);
-    ASSERT_EQ(answers(cluster, *overlay.fit_query(pod, FitLevel::kScheduler)), answers_anew(cluster, moves, pod))
+    what_if.move(moves.back().pod, moves.back().to);
+    ASSERT_EQ(answers(cluster, *what_if.fit_query(pod, FitLevel::kScheduler)), answers_anew(cluster, moves, pod))
         << "step " << step;
   }
 }
@@ -67,34 +67,34 @@ class SharedQuery : public testing::Test {
     for (const char* pod : {"a", "b"}) builder_.add(builders::PodBuilder(pod).on("n1"));
     cluster_ = builder_.build();
   }
-  auto ask(const Overlay& overlay) const { return overlay.fit_query(0, FitLevel::kScheduler); }
+  auto ask(const WhatIf& what_if) const { return what_if.fit_query(0, FitLevel::kScheduler); }
 
   builders::ClusterBuilder builder_;
   std::shared_ptr<const ClusterSnapshot> cluster_;
 };
 
 TEST_F(SharedQuery, IsKeptWhileOnlyThePodItselfMoves) {
-  Overlay overlay(*cluster_);
-  const auto first = ask(overlay);
-  EXPECT_EQ(ask(overlay), first);
-  overlay.move(0, scheduling::kNoNode);
-  EXPECT_EQ(ask(overlay), first);
+  WhatIf what_if(*cluster_);
+  const auto first = ask(what_if);
+  EXPECT_EQ(ask(what_if), first);
+  what_if.move(0, scheduling::kNoNode);
+  EXPECT_EQ(ask(what_if), first);
 }
 
 TEST_F(SharedQuery, IsMadeAnewAfterAMoveOfAnother) {
-  Overlay overlay(*cluster_);
-  const auto first = ask(overlay);
-  overlay.move(1, 1);
-  EXPECT_NE(ask(overlay), first);
+  WhatIf what_if(*cluster_);
+  const auto first = ask(what_if);
+  what_if.move(1, 1);
+  EXPECT_NE(ask(what_if), first);
 }
 
 TEST_F(SharedQuery, IsNotThatOfACopyThatWentItsOwnWay) {
-  Overlay overlay(*cluster_);
-  Overlay copy = overlay;
-  const auto first = ask(overlay);
+  WhatIf what_if(*cluster_);
+  WhatIf copy = what_if;
+  const auto first = ask(what_if);
   copy.move(1, 1);
   EXPECT_EQ(&ask(copy)->cluster(), &copy);
-  EXPECT_EQ(&ask(overlay)->cluster(), &overlay);
+  EXPECT_EQ(&ask(what_if)->cluster(), &what_if);
 }
 
 }  // namespace fit_query_memory_test

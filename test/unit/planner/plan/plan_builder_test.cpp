@@ -66,8 +66,8 @@ class Cycle {
     for (const std::string& name : names) pods.push_back(pod(name));
     return builder_.offer_whole(pods, "why", goal(towards));
   }
-  std::int64_t pods_on(const scheduling::Overlay& overlay, std::string_view name) const {
-    return overlay.used().get(node(name), scheduling::kPodsIndex) / 1000;
+  std::int64_t pods_on(const scheduling::WhatIf& what_if, std::string_view name) const {
+    return what_if.used().get(node(name), scheduling::kPodsIndex) / 1000;
   }
 
   PlanBuilder& builder() { return builder_; }
@@ -400,8 +400,8 @@ TEST(PlanBuilder, RefusesASetOfWhichOneIsMisplacedAlready) {
 TEST(PlanBuilder, ShowsReplacementsInTheirPlaces) {
   Cycle cycle(three_pods());
   cycle.offer("a");
-  EXPECT_EQ(cycle.pods_on(cycle.builder().overlay(), "n1"), 1);
-  EXPECT_EQ(cycle.pods_on(cycle.builder().overlay(), "n3"), 1);
+  EXPECT_EQ(cycle.pods_on(cycle.builder().what_if(), "n1"), 1);
+  EXPECT_EQ(cycle.pods_on(cycle.builder().what_if(), "n3"), 1);
 }
 
 TEST(PlanBuilder, HidesReplacementsAsUpstream) {
@@ -409,8 +409,8 @@ TEST(PlanBuilder, HidesReplacementsAsUpstream) {
   setup.spec.compatibility = api::Compatibility::kUpstream;
   Cycle cycle(setup);
   cycle.offer("a");
-  EXPECT_EQ(cycle.pods_on(cycle.builder().overlay(), "n1"), 1);
-  EXPECT_EQ(cycle.pods_on(cycle.builder().overlay(), "n3"), 0);
+  EXPECT_EQ(cycle.pods_on(cycle.builder().what_if(), "n1"), 1);
+  EXPECT_EQ(cycle.pods_on(cycle.builder().what_if(), "n3"), 0);
   EXPECT_EQ(cycle.pods_on(cycle.builder().outcome(), "n3"), 1);
 }
 
@@ -418,7 +418,7 @@ TEST(PlanBuilder, TakesLeavingPodsOffBeforeTheFirstOffer) {
   CycleSetup setup = three_pods();
   setup.leaving = {{"default", {"uid-a"}}, {"default", {"uid-of-nobody"}}};
   Cycle cycle(setup);
-  EXPECT_EQ(cycle.pods_on(cycle.builder().overlay(), "n1"), 1);
+  EXPECT_EQ(cycle.pods_on(cycle.builder().what_if(), "n1"), 1);
   EXPECT_THAT(cycle.plan().moves, IsEmpty());
 }
 
@@ -514,7 +514,7 @@ TEST(SoftTaint, IsPutOnACompetitorThatMayBeAvoided) {
   Cycle cycle(competing());
   EXPECT_EQ(offer_away_from_n2(cycle, [](NodeIndex) { return true; }), NominationResult::kAccepted);
   EXPECT_EQ(cycle.plan().moves.at(0).to, "n3");
-  EXPECT_THAT(cycle.builder().overlay().soft_taints().at(1).nodes, ElementsAre(cycle.node("n2")));
+  EXPECT_THAT(cycle.builder().what_if().soft_taints().at(1).nodes, ElementsAre(cycle.node("n2")));
   EXPECT_TRUE(cycle.plan().refused.empty());
 }
 
@@ -525,14 +525,14 @@ TEST(SoftTaint, IsPutOnACompetitorOnce) {
   cycle.builder().avoid(api::well_known::kLoadedTaint, others);
   EXPECT_EQ(offer_away_from_n2(cycle, [](NodeIndex) { return true; }), NominationResult::kRefused);
   EXPECT_EQ(cycle.plan().refusals.back().reason, "SchedulerDisagrees");
-  EXPECT_EQ(cycle.builder().overlay().soft_taints().at(1).nodes, others) << "in vain on n2";
+  EXPECT_EQ(cycle.builder().what_if().soft_taints().at(1).nodes, others) << "in vain on n2";
 }
 
 TEST(SoftTaint, IsNotPutOnACompetitorThatIsWelcome) {
   Cycle cycle(competing());
   EXPECT_EQ(offer_away_from_n2(cycle, [](NodeIndex) { return false; }), NominationResult::kRefused);
   EXPECT_EQ(offer_away_from_n2(cycle, {}), NominationResult::kRefused);
-  EXPECT_THAT(cycle.builder().overlay().soft_taints().at(1).nodes, IsEmpty());
+  EXPECT_THAT(cycle.builder().what_if().soft_taints().at(1).nodes, IsEmpty());
 }
 
 TEST(SoftTaint, IsNotPutOnANodeThatAReplacementGoesTo) {
@@ -574,14 +574,14 @@ TEST(SoftTaint, GoesWithTheOfferThatIsRefusedAfterAll) {
   strategies::BalanceSubject subject;
   subject.resources = {"cpu"};
   subject.pools = {{{cycle.node("n1"), cycle.node("n2"), cycle.node("n3")}}};
-  subject.usage = std::make_shared<strategies::RequestedUsage>(cycle.builder().overlay());
-  BalanceMeter meter(cycle.builder().overlay().base(), std::move(subject));
+  subject.usage = std::make_shared<strategies::RequestedUsage>(cycle.builder().what_if());
+  BalanceMeter meter(cycle.builder().what_if().base(), std::move(subject));
   cycle.builder().begin("T", &meter);
   for (int i = 0; i < 2; ++i) {
     cycle.builder().avoid_competitors(api::well_known::kLoadedTaint, [](NodeIndex) { return true; });
     EXPECT_EQ(cycle.builder().offer_towards(cycle.pod("a"), "why", cycle.goal("n3")), NominationResult::kRefused);
     EXPECT_EQ(cycle.plan().refusals.back().reason, "ScoreTooLow");
-    EXPECT_THAT(cycle.builder().overlay().soft_taints().at(1).nodes, IsEmpty());
+    EXPECT_THAT(cycle.builder().what_if().soft_taints().at(1).nodes, IsEmpty());
   }
 }
 
@@ -614,7 +614,7 @@ TEST(SoftTaint, AddsToThoseNamedBefore) {
     const NodeIndex nodes[] = {cycle.node(name)};
     EXPECT_TRUE(cycle.builder().avoid(api::well_known::kEmptyingTaint, nodes));
   }
-  EXPECT_THAT(cycle.builder().overlay().soft_taints().at(1).nodes, ElementsAre(cycle.node("n1"), cycle.node("n3")));
+  EXPECT_THAT(cycle.builder().what_if().soft_taints().at(1).nodes, ElementsAre(cycle.node("n1"), cycle.node("n3")));
 }
 
 }  // namespace plan_builder_test

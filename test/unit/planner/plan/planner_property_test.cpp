@@ -21,7 +21,7 @@ using builders::NodeBuilder;
 using builders::PodBuilder;
 using scheduling::ClusterSnapshot;
 using scheduling::kNoNode;
-using scheduling::Overlay;
+using scheduling::WhatIf;
 
 class RandomCluster {
  public:
@@ -157,15 +157,15 @@ TEST_P(PlanProperties, KeepsEveryBudget) {
 
 TEST_P(PlanProperties, PredictsPlacesThatTheSchedulerWouldAllow) {
   if (!leaving_.empty()) leaving_.clear();  // their places are predicted too, and not told
-  Overlay overlay(cluster_);
+  WhatIf what_if(cluster_);
   for (const api::PlannedMove& move : plan().moves) {
     const auto pod = index_of(move);
-    overlay.move(pod, kNoNode);
+    what_if.move(pod, kNoNode);
     if (move.to.empty()) continue;
     const auto to = cluster_.find_node(move.to).value();
-    const auto refusal = scheduling::first_refusal(overlay, pod, to, scheduling::FitLevel::kScheduler);
+    const auto refusal = scheduling::first_refusal(what_if, pod, to, scheduling::FitLevel::kScheduler);
     EXPECT_FALSE(refusal) << move.pod << " to " << move.to << ": " << refusal->message();
-    overlay.move(pod, to);
+    what_if.move(pod, to);
   }
 }
 

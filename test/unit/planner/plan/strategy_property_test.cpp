@@ -90,10 +90,10 @@ TEST_P(StrategyProperties, PlansTheSameOnASnapshotThatWasChanged) {
 }
 
 TEST_P(StrategyProperties, BecomesQuietAndNeverMakesItWorse) {
-  constexpr int kMostCycles = 200;
+  constexpr int kMaxCycles = 200;
   scheduling::SnapshotInput objects = world_.objects();
   std::int64_t before = tried().violations(ClusterSnapshot(objects));
-  for (int cycle = 0; cycle < kMostCycles; ++cycle) {
+  for (int cycle = 0; cycle < kMaxCycles; ++cycle) {
     const Plan plan = plan_of(ClusterSnapshot(objects));
     if (plan.moves.empty()) return;
     objects = applied(std::move(objects), plan, std::mem_fn(&api::PlannedMove::to));
@@ -101,7 +101,7 @@ TEST_P(StrategyProperties, BecomesQuietAndNeverMakesItWorse) {
     ASSERT_LE(after, before) << "in cycle " << cycle;
     before = after;
   }
-  FAIL() << "moves in each of " << kMostCycles << " cycles";
+  FAIL() << "moves in each of " << kMaxCycles << " cycles";
 }
 
 /// The properties above say little about a strategy that never does anything on these clusters.

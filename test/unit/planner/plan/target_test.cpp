@@ -19,10 +19,10 @@ using scheduling::NodeScoring::kLeastAllocated;
 
 std::string target_of(const ClusterBuilder& builder, const std::string& pod) {
   const auto cluster = builder.build();
-  scheduling::Overlay overlay(*cluster);
+  scheduling::WhatIf what_if(*cluster);
   const auto index = cluster->find_pod("default", pod).value();
-  overlay.move(index, kNoNode);
-  const auto node = TargetPredictor(*cluster, kLeastAllocated).predict(overlay, index).node;
+  what_if.move(index, kNoNode);
+  const auto node = TargetPredictor(*cluster, kLeastAllocated).predict(what_if, index).node;
   return node ? cluster->node(*node).meta.name : "";
 }
 
@@ -98,10 +98,10 @@ TEST_P(TowardsAGoal, TheFavouriteMustLieInIt) {
   builder.add(NodeBuilder("n1").sized(4000, 4000, 20)).add(NodeBuilder("n2").sized(4000, 4000, 20));
   GetParam().edit(builder);
   const auto cluster = builder.build();
-  const scheduling::Overlay overlay(*cluster);
+  const scheduling::WhatIf what_if(*cluster);
   const auto goal = [&](NodeIndex node) { return cluster->node(node).meta.name == GetParam().goal; };
   TargetPredictor predictor(*cluster, GetParam().scoring);
-  const Placement placement = predictor.predict(overlay, cluster->find_pod("default", "p").value(), goal);
+  const Placement placement = predictor.predict(what_if, cluster->find_pod("default", "p").value(), goal);
   const auto name_of = [&](std::optional<NodeIndex> node) { return node ? cluster->node(*node).meta.name : ""; };
   EXPECT_EQ(name_of(placement.node), GetParam().node);
   EXPECT_EQ(name_of(placement.competing_node), GetParam().competing_node);
@@ -172,12 +172,12 @@ TEST_P(WithAHint, TheSchedulerTakesTheBestThatHelps) {
   builder.add(NodeBuilder("n1").sized(4000, 4000, 20)).add(NodeBuilder("n2").sized(4000, 4000, 20));
   GetParam().edit(builder);
   const auto cluster = builder.build();
-  const scheduling::Overlay overlay(*cluster);
+  const scheduling::WhatIf what_if(*cluster);
   const auto goal = [&](NodeIndex node) {
     return std::ranges::find(GetParam().goal, cluster->node(node).meta.name) != GetParam().goal.end();
   };
   TargetPredictor predictor(*cluster, kLeastAllocated);
-  const auto node = predictor.predict_hinted(overlay, cluster->find_pod("default", "p").value(), goal);
+  const auto node = predictor.predict_hinted(what_if, cluster->find_pod("default", "p").value(), goal);
   EXPECT_EQ(node ? cluster->node(*node).meta.name : "", GetParam().node);
 }
 
@@ -264,22 +264,22 @@ class FullComparison : public testing::TestWithParam<Agreement> {};
 TEST_P(FullComparison, ComesToTheSame) {
   std::mt19937 random(4711);
   const auto cluster = crowd(random, GetParam().nodes, GetParam().nodes * 10);
-  scheduling::Overlay overlay(*cluster);
+  scheduling::WhatIf what_if(*cluster);
   TargetPredictor predictor(*cluster, kLeastAllocated);
   const scheduling::ResourceScores scores(kLeastAllocated);
   int agreed = 0;
   for (int step = 0; step < 200; ++step) {
     const auto pod = static_cast<scheduling::PodIndex>(random() % cluster->pod_count());
     const auto goal = [&](NodeIndex node) { return node % 8 != static_cast<NodeIndex>(step) % 8; };
-    overlay.move(pod, kNoNode);
-    const Placement placement = predictor.predict(overlay, pod, goal);
-    const scheduling::FitQuery query(overlay, pod, scheduling::FitLevel::kScheduler);
+    what_if.move(pod, kNoNode);
+    const Placement placement = predictor.predict(what_if, pod, goal);
+    const scheduling::FitQuery query(what_if, pod, scheduling::FitLevel::kScheduler);
     std::vector<NodeIndex> nodes;
     std::vector<int> capacity;
     for (const NodeIndex node : cluster->nodes()) {
       if (!query.fits(node)) continue;
       nodes.push_back(node);
-      capacity.push_back(scores.score(overlay, pod, node));
+      capacity.push_back(scores.score(what_if, pod, node));
     }
     const auto best = scheduling::best_nodes(scheduling::Preferences(query), nodes, capacity);
     const bool some_help = std::ranges::any_of(nodes, goal);
@@ -288,7 +288,7 @@ TEST_P(FullComparison, ComesToTheSame) {
     const bool is_among_best = expected && std::ranges::find(best, *expected) != best.end();
     // Where no node that fits would help, the favourite need not be named.
     if (is_among_best || (!some_help && !placement.node && !placement.competing_node)) ++agreed;
-    overlay.move(pod, best.empty() ? kNoNode : best.front());
+    what_if.move(pod, best.empty() ? kNoNode : best.front());
   }
   EXPECT_GE(agreed, GetParam().at_least);
 }
@@ -324,9 +324,9 @@ TEST(TargetPredictor, ComparesAPoolWholeInALargeCluster) {
                     affinity.preferred_pod_affinity = {{1, term}};
                   }));
   const auto cluster = builder.build();
-  const scheduling::Overlay overlay(*cluster);
+  const scheduling::WhatIf what_if(*cluster);
   const auto pod = cluster->find_pod("default", "p").value();
-  const Placement placement = TargetPredictor(*cluster, kLeastAllocated).predict(overlay, pod);
+  const Placement placement = TargetPredictor(*cluster, kLeastAllocated).predict(what_if, pod);
   ASSERT_TRUE(placement.node);
   EXPECT_EQ(cluster->node(*placement.node).meta.name, "n296");
 }
@@ -352,10 +352,10 @@ TEST(TargetPredictor, LooksBehindManyNodesOfWhichNoneIsTheBest) {
   }
   for (int i = 0; i < 100; ++i) builder.add(NodeBuilder(number("b", i)).sized(64000, 64000, 110));
   const auto cluster = builder.add(web("p")).build();
-  scheduling::Overlay overlay(*cluster);
+  scheduling::WhatIf what_if(*cluster);
   const auto is_empty = [&](NodeIndex node) { return cluster->node(node).meta.name.front() == 'b'; };
   const Placement placement =
-      TargetPredictor(*cluster, kLeastAllocated).predict(overlay, cluster->find_pod("default", "p").value(), is_empty);
+      TargetPredictor(*cluster, kLeastAllocated).predict(what_if, cluster->find_pod("default", "p").value(), is_empty);
   EXPECT_TRUE(placement.node.has_value()) << "it would say that the scheduler disagrees";
 }
 
@@ -368,19 +368,19 @@ TEST(TargetPredictor, KeepsUpWithEveryChangeOfTheOverlay) {
     builder.add(PodBuilder("p" + std::to_string(i)).on("n" + std::to_string(below(12))).cpu(100 * (1 + i % 5)));
   }
   const auto cluster = builder.build();
-  scheduling::Overlay overlay(*cluster);
+  scheduling::WhatIf what_if(*cluster);
   TargetPredictor kept(*cluster, kLeastAllocated);
   for (int step = 0; step < 500; ++step) {
     const auto pod = static_cast<scheduling::PodIndex>(below(60));
     const auto odd = [](NodeIndex node) { return node % 2 == 1; };
     const strategies::Goal goal = step % 3 == 0 ? strategies::Goal(odd) : strategies::Goal();
-    overlay.move(pod, kNoNode);
-    const auto target = kept.predict(overlay, pod, goal).node;
-    ASSERT_EQ(target, TargetPredictor(*cluster, kLeastAllocated).predict(overlay, pod, goal).node) << "step " << step;
+    what_if.move(pod, kNoNode);
+    const auto target = kept.predict(what_if, pod, goal).node;
+    ASSERT_EQ(target, TargetPredictor(*cluster, kLeastAllocated).predict(what_if, pod, goal).node) << "step " << step;
     if (step % 7 == 0) {
-      overlay.restore(pod);
+      what_if.restore(pod);
     } else if (target) {
-      overlay.move(pod, *target);
+      what_if.move(pod, *target);
     }
   }
 }

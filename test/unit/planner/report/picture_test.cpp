@@ -7,10 +7,10 @@
 
 #include "planner/report/html.hpp"
 #include "planner/report/picture/blocks.hpp"
-#include "planner/report/picture/strips.hpp"
 #include "planner/report/picture/svg.hpp"
 #include "planner/report/picture/svg_writer.hpp"
 #include "planner/report/picture/tiles.hpp"
+#include "planner/report/picture/treemap.hpp"
 #include "planner/report/plain_text.hpp"
 #include "test/unit/planner/report/report_fixture.hpp"
 
@@ -52,7 +52,7 @@ TEST(StripsTest, AreasAreSharesInsideTheBoxWithoutOverlap) {
     std::vector<double> shares;
     const int count = 1 + static_cast<int>(random() % 60);
     for (int i = 0; i < count; ++i) shares.push_back(0.004 + (random() % 1000) / 1000.0 * 0.9 / count);
-    const auto strips = lay_strips(shares, 1.36);
+    const auto strips = layout_treemap(shares, 1.36);
     ASSERT_THAT(strips, SizeIs(shares.size()));
     for (std::size_t i = 0; i < strips.size(); ++i) {
       const Strip& a = strips[i];
@@ -73,13 +73,13 @@ TEST(StripsTest, AreasAreSharesInsideTheBoxWithoutOverlap) {
 TEST(StripsTest, OverfullAndHostileSharesFitAllTheSame) {
   const std::vector<double> shares = {0.9, 0.9, std::nan(""), -1, 1e300, 0};
   double area = 0;
-  for (const Strip& strip : lay_strips(shares, 1)) area += strip.w * strip.h;
+  for (const Strip& strip : layout_treemap(shares, 1)) area += strip.w * strip.h;
   EXPECT_LE(area, 1 + 1e-9);
-  EXPECT_TRUE(lay_strips({}, 1).empty());
+  EXPECT_TRUE(layout_treemap({}, 1).empty());
 }
 
 TEST(StripsTest, EqualTilesAreNearToSquares) {
-  for (const Strip& strip : lay_strips(std::vector<double>(16, 1.0 / 16), 1)) EXPECT_NEAR(strip.w, strip.h, 1e-9);
+  for (const Strip& strip : layout_treemap(std::vector<double>(16, 1.0 / 16), 1)) EXPECT_NEAR(strip.w, strip.h, 1e-9);
 }
 
 // --- tiles
@@ -131,7 +131,7 @@ TEST(BlocksTest, NoLineIsWiderThanTheTerminal) {
 
 TEST(BlocksTest, LargeClustersAreGroupedAndEveryNodeIsCounted) {
   const std::string text = block_picture(large_report(100), {.columns = 100});
-  EXPECT_THAT(lines_of(text), SizeIs(testing::Le(kMostBlockRows)));
+  EXPECT_THAT(lines_of(text), SizeIs(testing::Le(kMaxBlockRows)));
   EXPECT_THAT(line_with(text, "50 nodes"), HasSubstr("freed"));
   int counted = 0;
   for (const std::string& line : lines_of(text)) {

@@ -105,7 +105,7 @@ TEST(PlainTextTest, CutsLongTextAtACharacter) {
   EXPECT_EQ(plain_text("abcdef", 3), "abc…");
   EXPECT_EQ(plain_text("aäb", 2), "a…");
   EXPECT_EQ(plain_text("abc", 3), "abc");
-  EXPECT_EQ(plain_text(std::string(1 << 20, 'x')).size(), kLongestText + 3);
+  EXPECT_EQ(plain_text(std::string(1 << 20, 'x')).size(), kMaxText + 3);
 }
 
 TEST(PlainTextTest, MarkupIsEscaped) {

@@ -453,8 +453,8 @@ TEST_P(BeforeEvictionTest, Judges) {
   const auto cluster = rest.add(pod).build();
   api::FieldErrors errors;
   const EvictabilityRules rules(spec, *cluster, kNoon, errors);
-  const Overlay overlay(*cluster);
-  const auto refusal = rules.refusal_before_eviction(cluster->find_pod("default", "p").value(), overlay);
+  const WhatIf what_if(*cluster);
+  const auto refusal = rules.refusal_before_eviction(cluster->find_pod("default", "p").value(), what_if);
   EXPECT_EQ(refusal ? refusal->reason : "", GetParam().want);
 }
 

@@ -26,15 +26,15 @@ TEST_P(OldPodTest, CountsUntilItIsGone) {
   pod.on("n1").label("app", "web");
   GetParam().edit(pod);
   const auto cluster = ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(pod).build();
-  const Overlay overlay(*cluster);
+  const WhatIf what_if(*cluster);
   const PodIndex index = cluster->find_pod("default", "p").value();
   const auto reason = [&](OldPod old_pod) {
-    const auto refusal = FitQuery(overlay, index, FitLevel::kScheduler, old_pod).refusal(0);
+    const auto refusal = FitQuery(what_if, index, FitLevel::kScheduler, old_pod).refusal(0);
     return refusal ? std::string(refusal->reason) : "";
   };
   EXPECT_EQ(reason(OldPod::kGone), "");
   EXPECT_EQ(reason(OldPod::kStays), GetParam().stays);
-  EXPECT_TRUE(FitQuery(overlay, index, FitLevel::kScheduler, OldPod::kStays).fits(1));
+  EXPECT_TRUE(FitQuery(what_if, index, FitLevel::kScheduler, OldPod::kStays).fits(1));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -76,10 +76,10 @@ TEST(OldPod, KeepsItsDomainTheOnlyOneThatItsAffinityWants) {
                              affinity.required_pod_affinity = {own_kind()};
                            }))
                            .build();
-  const Overlay overlay(*cluster);
-  EXPECT_TRUE(FitQuery(overlay, 0, FitLevel::kScheduler).fits(1)) << "the first of its kind goes anywhere";
-  EXPECT_FALSE(FitQuery(overlay, 0, FitLevel::kScheduler, OldPod::kStays).fits(1));
-  EXPECT_TRUE(FitQuery(overlay, 0, FitLevel::kScheduler, OldPod::kStays).fits(0));
+  const WhatIf what_if(*cluster);
+  EXPECT_TRUE(FitQuery(what_if, 0, FitLevel::kScheduler).fits(1)) << "the first of its kind goes anywhere";
+  EXPECT_FALSE(FitQuery(what_if, 0, FitLevel::kScheduler, OldPod::kStays).fits(1));
+  EXPECT_TRUE(FitQuery(what_if, 0, FitLevel::kScheduler, OldPod::kStays).fits(0));
 }
 
 TEST(OldPod, CountsInPreferencesAboutPods) {
@@ -91,11 +91,11 @@ TEST(OldPod, CountsInPreferencesAboutPods) {
             affinity.preferred_pod_anti_affinity = {{10, own_kind()}};
           }))
           .build();
-  const Overlay overlay(*cluster);
+  const WhatIf what_if(*cluster);
   SchedulerRules rules;
   rules.weights = {.fit = 0, .balance = 0, .taints = 0, .node_affinity = 0, .pod_affinity = 1, .spread = 0};
   const auto scores = [&](OldPod old_pod) {
-    const FitQuery query(overlay, 0, FitLevel::kScheduler, old_pod);
+    const FitQuery query(what_if, 0, FitLevel::kScheduler, old_pod);
     return Preferences(query, rules).scores(std::vector<NodeIndex>{0, 1});
   };
   EXPECT_EQ(scores(OldPod::kGone), (std::vector<int>{0, 0}));

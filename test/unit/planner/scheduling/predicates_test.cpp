@@ -19,9 +19,9 @@ using builders::PodBuilder;
 /// May the pod "p" run on the node "n"? "" = yes, else the reason.
 std::string reason_on_n(const ClusterBuilder& builder, FitLevel level) {
   const auto cluster = builder.build();
-  const Overlay overlay(*cluster);
+  const WhatIf what_if(*cluster);
   const auto refusal =
-      first_refusal(overlay, cluster->find_pod("default", "p").value(), cluster->find_node("n").value(), level);
+      first_refusal(what_if, cluster->find_pod("default", "p").value(), cluster->find_node("n").value(), level);
   if (!refusal) return "";
   EXPECT_FALSE(refusal->message().empty());
   EXPECT_THAT(refusal->message(), testing::Not(testing::HasSubstr("{")));
@@ -50,8 +50,8 @@ ClusterBuilder arranged(const FitCase& fit) {
 
 TEST_P(FitTest, LeavesOutOnlyRulesThatWouldNotObject) {
   const auto cluster = arranged(GetParam()).build();
-  const Overlay overlay(*cluster);
-  const FitQuery query(overlay, cluster->find_pod("default", "p").value(), FitLevel::kScheduler);
+  const WhatIf what_if(*cluster);
+  const FitQuery query(what_if, cluster->find_pod("default", "p").value(), FitLevel::kScheduler);
   for (std::size_t i = 0; i < kSchedulerRules.size(); ++i) {
     const SchedulerRule& rule = kSchedulerRules[i];
     if (rule.concerns == nullptr || rule.concerns(query)) continue;
@@ -397,28 +397,28 @@ TEST(Predicates, StandInTheOrderOfTheContract) {
 TEST(FirstRefusal, NamesTheFirstOfSeveralObjections) {
   const auto cluster =
       ClusterBuilder().add(NodeBuilder("n").cordoned().taint("gpu")).add(PodBuilder("p").cpu(9000)).build();
-  const Overlay overlay(*cluster);
-  EXPECT_EQ(first_refusal(overlay, 0, 0, FitLevel::kBasic)->reason, "NodeCordoned");
+  const WhatIf what_if(*cluster);
+  EXPECT_EQ(first_refusal(what_if, 0, 0, FitLevel::kBasic)->reason, "NodeCordoned");
 }
 
 TEST(FirstRefusal, TellsTheNumbers) {
   const auto cluster = ClusterBuilder().add(NodeBuilder("n")).add(PodBuilder("p").cpu(9000)).build();
-  const Overlay overlay(*cluster);
-  EXPECT_EQ(first_refusal(overlay, 0, 0, FitLevel::kBasic)->message(), "needs 9000m of cpu, 4000m are free");
+  const WhatIf what_if(*cluster);
+  EXPECT_EQ(first_refusal(what_if, 0, 0, FitLevel::kBasic)->message(), "needs 9000m of cpu, 4000m are free");
 }
 
 TEST(FirstRefusal, SkipsResourcesOnThePodsOwnNodeAtBasic) {
   const auto cluster = ClusterBuilder().add(NodeBuilder("n")).add(PodBuilder("p").on("n").cpu(9000)).build();
-  const Overlay overlay(*cluster);
-  EXPECT_FALSE(first_refusal(overlay, 0, 0, FitLevel::kBasic));
-  EXPECT_TRUE(first_refusal(overlay, 0, 0, FitLevel::kScheduler));
+  const WhatIf what_if(*cluster);
+  EXPECT_FALSE(first_refusal(what_if, 0, 0, FitLevel::kBasic));
+  EXPECT_TRUE(first_refusal(what_if, 0, 0, FitLevel::kScheduler));
 }
 
 TEST(FirstRefusal, DoesNotCountThePodAgainstItself) {
   const auto cluster =
       ClusterBuilder().add(NodeBuilder("n").sized(4000, 4000, 1)).add(PodBuilder("p").on("n").cpu(3000)).build();
-  const Overlay overlay(*cluster);
-  EXPECT_FALSE(first_refusal(overlay, 0, 0, FitLevel::kScheduler));
+  const WhatIf what_if(*cluster);
+  EXPECT_FALSE(first_refusal(what_if, 0, 0, FitLevel::kScheduler));
 }
 
 TEST(FirstRefusal, SeesMovesOfTheOverlay) {
@@ -428,20 +428,20 @@ TEST(FirstRefusal, SeesMovesOfTheOverlay) {
                            .add(PodBuilder("big").on("m").cpu(3000))
                            .add(PodBuilder("p").cpu(2000))
                            .build();
-  Overlay overlay(*cluster);
+  WhatIf what_if(*cluster);
   const PodIndex pod = cluster->find_pod("default", "p").value();
   const NodeIndex n = cluster->find_node("n").value();
-  EXPECT_FALSE(first_refusal(overlay, pod, n, FitLevel::kScheduler));
-  overlay.move(cluster->find_pod("default", "big").value(), n);
-  EXPECT_TRUE(first_refusal(overlay, pod, n, FitLevel::kScheduler));
+  EXPECT_FALSE(first_refusal(what_if, pod, n, FitLevel::kScheduler));
+  what_if.move(cluster->find_pod("default", "big").value(), n);
+  EXPECT_TRUE(first_refusal(what_if, pod, n, FitLevel::kScheduler));
 }
 
 TEST(FitsAnotherNode, LeavesThePresentNodeOut) {
   const auto cluster =
       ClusterBuilder().add(NodeBuilder("n")).add(NodeBuilder("m").cordoned()).add(PodBuilder("p").on("n")).build();
-  const Overlay overlay(*cluster);
+  const WhatIf what_if(*cluster);
   const std::vector<NodeIndex> nodes = {0, 1};
-  EXPECT_FALSE(find_other_node(overlay, 0, nodes, FitLevel::kBasic));
+  EXPECT_FALSE(find_other_node(what_if, 0, nodes, FitLevel::kBasic));
 }
 
 struct TermsCase {
@@ -521,7 +521,7 @@ TEST(HostPorts, AreTakenByThoseThatOverlap) {
       return std::ranges::any_of(held, [&](const api::HostPort& other) { return overlap(port, other); });
     });
     const auto refusal =
-        first_refusal(Overlay(*cluster), cluster->find_pod("default", "wanted").value(), 0, FitLevel::kScheduler);
+        first_refusal(WhatIf(*cluster), cluster->find_pod("default", "wanted").value(), 0, FitLevel::kScheduler);
     EXPECT_EQ(refusal.has_value(), want) << "seed " << seed;
     taken += want ? 1 : 0;
   }
@@ -533,19 +533,19 @@ TEST(HostPorts, AreTakenByThoseThatOverlap) {
 
 TEST(Topologies, OfLabelsThatNoNodeHasAreOne) {
   const auto cluster = ClusterBuilder().add(NodeBuilder("n").label("zone", "a")).add(NodeBuilder("m")).build();
-  const Overlay overlay(*cluster);
-  EXPECT_EQ(&overlay.topology("rack"), &overlay.topology("row"));
-  EXPECT_NE(&overlay.topology("rack"), &overlay.topology("zone"));
-  EXPECT_FALSE(overlay.topology("rack").covers_all);
-  EXPECT_THAT(overlay.topology("rack").domain_of, testing::Each(Topology::kNone));
+  const WhatIf what_if(*cluster);
+  EXPECT_EQ(&what_if.topology("rack"), &what_if.topology("row"));
+  EXPECT_NE(&what_if.topology("rack"), &what_if.topology("zone"));
+  EXPECT_FALSE(what_if.topology("rack").covers_all);
+  EXPECT_THAT(what_if.topology("rack").domain_of, testing::Each(Topology::kNone));
 }
 
 TEST(Topologies, OfLabelsThatNoNodeHasCloseAndScoreNothing) {
   PodBuilder pod("p");
   for (int i = 0; i < 200; ++i) pod.anti_affinity("app", "web", "key-" + std::to_string(i));
   const auto cluster = ClusterBuilder().add(NodeBuilder("n")).add(pod.label("app", "web")).build();
-  const Overlay overlay(*cluster);
-  const FitQuery query(overlay, 0, FitLevel::kScheduler);
+  const WhatIf what_if(*cluster);
+  const FitQuery query(what_if, 0, FitLevel::kScheduler);
   EXPECT_TRUE(query.closed_domains().empty());
   EXPECT_TRUE(query.fits(0));
 }
@@ -561,7 +561,7 @@ TEST(Topologies, ConstraintsOverLabelsThatNoNodeHasShareOneTopology) {
                              }
                            }))
                            .build();
-  EXPECT_EQ(patchy_topologies(cluster->pod(0), false, Overlay(*cluster)).size(), 1U);
+  EXPECT_EQ(patchy_topologies(cluster->pod(0), false, WhatIf(*cluster)).size(), 1U);
 }
 
 }  // namespace predicates_test

@@ -94,10 +94,10 @@ TEST_P(VolumeTest, DecidesAsTheScheduler) {
   const auto cluster = builder.add(pod).build();
   const auto index = cluster->find_pod("default", "p").value();
   const NodeIndex node = cluster->find_node("n").value();
-  const auto refusal = first_refusal(Overlay(*cluster), index, node, FitLevel::kScheduler);
+  const auto refusal = first_refusal(WhatIf(*cluster), index, node, FitLevel::kScheduler);
   EXPECT_EQ(refusal ? std::string(refusal->reason) : "", GetParam().want);
   EXPECT_THAT(refusal ? refusal->message() : "", testing::Not(testing::HasSubstr("{")));
-  EXPECT_FALSE(first_refusal(Overlay(*cluster), index, node, FitLevel::kBasic));
+  EXPECT_FALSE(first_refusal(WhatIf(*cluster), index, node, FitLevel::kBasic));
 }
 
 using P = PodBuilder;
@@ -405,11 +405,11 @@ TEST(Row6, ForgetsTheVolumeOfAPodThatMoves) {
   const auto cluster = builder.add(pod.on("home")).build();
   const auto index = [&](const char* name) { return cluster->find_pod("default", name).value(); };
   const NodeIndex node = cluster->find_node("n").value();
-  Overlay overlay(*cluster);
-  EXPECT_EQ(first_refusal(overlay, index("p"), node, FitLevel::kScheduler)->reason, "TooManyVolumes");
-  overlay.move(index("x"), kNoNode);
-  overlay.move(index("y"), kNoNode);
-  EXPECT_FALSE(first_refusal(overlay, index("p"), node, FitLevel::kScheduler));
+  WhatIf what_if(*cluster);
+  EXPECT_EQ(first_refusal(what_if, index("p"), node, FitLevel::kScheduler)->reason, "TooManyVolumes");
+  what_if.move(index("x"), kNoNode);
+  what_if.move(index("y"), kNoNode);
+  EXPECT_FALSE(first_refusal(what_if, index("p"), node, FitLevel::kScheduler));
 }
 
 /// The driver makes volumes of class "wait", and says how much storage it has left in a zone.

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "planner/scheduling/overlay.hpp"
+#include "planner/scheduling/what_if.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace scheduling {
@@ -232,7 +232,7 @@ INSTANTIATE_TEST_SUITE_P(
                                     NodeBuilder("n").taint("k", api::TaintEffect::kPreferNoSchedule), true}),
     [](const auto& info) { return info.param.name; });
 
-// --- Overlay
+// --- WhatIf
 
 class OverlayTest : public testing::Test {
  protected:
@@ -244,61 +244,61 @@ class OverlayTest : public testing::Test {
                                                         .add(PodBuilder("b").on("n1").cpu(100))
                                                         .add(PodBuilder("p"))
                                                         .build();
-  Overlay overlay_{*cluster_};
+  WhatIf what_if_{*cluster_};
   PodIndex a_ = find(*cluster_, "a");
   PodIndex pending_ = find(*cluster_, "p");
 
   std::vector<std::string> on(NodeIndex node) const {
     std::vector<std::string> names;
-    overlay_.for_each_on(node, [&](PodIndex pod) { names.push_back(cluster_->pod(pod).meta.name); });
+    what_if_.for_each_on(node, [&](PodIndex pod) { names.push_back(cluster_->pod(pod).meta.name); });
     return names;
   }
 };
 
 TEST_F(OverlayTest, StartsAsTheSnapshot) {
   EXPECT_THAT(on(0), ElementsAre("a", "b"));
-  EXPECT_FALSE(overlay_.is_moved(a_));
-  EXPECT_EQ(overlay_.used().get(0, kCpuIndex), 400);
+  EXPECT_FALSE(what_if_.is_moved(a_));
+  EXPECT_EQ(what_if_.used().get(0, kCpuIndex), 400);
 }
 
 TEST_F(OverlayTest, MovesAPodWithAllThatItHolds) {
   const ResourceIndex gpu = cluster_->resources().find("x/gpu").value();
-  overlay_.move(a_, 1);
+  what_if_.move(a_, 1);
   EXPECT_THAT(on(0), ElementsAre("b"));
   EXPECT_THAT(on(1), ElementsAre("a"));
-  EXPECT_EQ(overlay_.used().get(0, kCpuIndex), 100);
-  EXPECT_EQ(overlay_.used().get(0, gpu), 0);
-  EXPECT_EQ(overlay_.used().get(1, gpu), 2000);
-  EXPECT_EQ(overlay_.used().get(1, kPodsIndex), 1000);
+  EXPECT_EQ(what_if_.used().get(0, kCpuIndex), 100);
+  EXPECT_EQ(what_if_.used().get(0, gpu), 0);
+  EXPECT_EQ(what_if_.used().get(1, gpu), 2000);
+  EXPECT_EQ(what_if_.used().get(1, kPodsIndex), 1000);
   EXPECT_EQ(cluster_->used().get(0, kCpuIndex), 400) << "the snapshot must not change";
 }
 
 TEST_F(OverlayTest, RemembersAPodThatCameBack) {
-  overlay_.move(a_, 1);
-  overlay_.move(a_, 0);
+  what_if_.move(a_, 1);
+  what_if_.move(a_, 0);
   EXPECT_THAT(on(0), ElementsAre("a", "b"));
   EXPECT_THAT(on(1), IsEmpty());
-  EXPECT_TRUE(overlay_.is_moved(a_));
-  EXPECT_EQ(overlay_.used().get(0, kCpuIndex), 400);
+  EXPECT_TRUE(what_if_.is_moved(a_));
+  EXPECT_EQ(what_if_.used().get(0, kCpuIndex), 400);
 }
 
 TEST_F(OverlayTest, MovesOnFromAnArrival) {
-  overlay_.move(a_, 1);
-  overlay_.move(a_, 2);
+  what_if_.move(a_, 1);
+  what_if_.move(a_, 2);
   EXPECT_THAT(on(1), IsEmpty());
   EXPECT_THAT(on(2), ElementsAre("a"));
 }
 
 TEST_F(OverlayTest, TakesAPodOffAndPlacesAPendingOne) {
-  overlay_.move(a_, kNoNode);
-  overlay_.move(pending_, 0);
-  EXPECT_EQ(overlay_.node_of(a_), kNoNode);
+  what_if_.move(a_, kNoNode);
+  what_if_.move(pending_, 0);
+  EXPECT_EQ(what_if_.node_of(a_), kNoNode);
   EXPECT_THAT(on(0), ElementsAre("b", "p"));
-  EXPECT_EQ(overlay_.used().get(0, kPodsIndex), 2000);
+  EXPECT_EQ(what_if_.used().get(0, kPodsIndex), 2000);
 }
 
 TEST_F(OverlayTest, DividesNodesByALabel) {
-  const Topology& zones = overlay_.topology("zone");
+  const Topology& zones = what_if_.topology("zone");
   EXPECT_THAT(zones.domain_names, ElementsAre("z1"));
   EXPECT_THAT(zones.domain_of, ElementsAre(0U, 0U, Topology::kNone));
 }

@@ -7,7 +7,7 @@
 #include "api/core/codec.hpp"
 #include "planner/scheduling/predicates.hpp"
 #include "planner/snapshot/cluster_snapshot.hpp"
-#include "planner/snapshot/snapshot_keeper.hpp"
+#include "planner/snapshot/snapshot_cache.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace scheduling {
@@ -140,7 +140,7 @@ TEST(InputProblems, ANegativeRequestMakesNoCapacityForOthers) {
   builder.add(PodBuilder("evil").on("n1").memory(-2000)).add(PodBuilder("big").on("n2").memory(5000));
   const auto refused = [&](Quantities quantities) {
     const ClusterSnapshot cluster(builder.input(), quantities);
-    return first_refusal(Overlay(cluster), *cluster.find_pod("default", "big"), 0, FitLevel::kScheduler).has_value();
+    return first_refusal(WhatIf(cluster), *cluster.find_pod("default", "big"), 0, FitLevel::kScheduler).has_value();
   };
   EXPECT_TRUE(refused(Quantities::kSound));
   EXPECT_FALSE(refused(Quantities::kAsWritten));
@@ -152,16 +152,16 @@ TEST(InputProblems, ABoundlessPodDoesNotWashAwayTheSumsOfItsNode) {
                            .add(PodBuilder("evil").on("n1").request("memory", std::numeric_limits<std::int64_t>::max()))
                            .add(PodBuilder("web").on("n1").memory(1000))
                            .build();
-  Overlay overlay(*cluster);
-  overlay.move(*cluster->find_pod("default", "evil"), kNoNode);
-  EXPECT_EQ(overlay.used().get(0, kMemoryIndex), 1'000'000);
+  WhatIf what_if(*cluster);
+  what_if.move(*cluster->find_pod("default", "evil"), kNoNode);
+  EXPECT_EQ(what_if.used().get(0, kMemoryIndex), 1'000'000);
 }
 
 TEST(InputProblems, KeepsTheFirstAndCountsAll) {
   ClusterBuilder builder;
   for (int i = 0; i < 150; ++i) builder.add(PodBuilder("p" + std::to_string(i)).on("gone"));
   const auto cluster = builder.build();
-  EXPECT_EQ(cluster->problems().rows().size(), InputProblems::kMost);
+  EXPECT_EQ(cluster->problems().rows().size(), InputProblems::kMax);
   EXPECT_EQ(cluster->problems().total(), 150);
 }
 
@@ -192,7 +192,7 @@ TEST(InputProblems, OwnersInACircleAreToldOnce) {
 }
 
 TEST(InputProblems, ChangesOfAStrangePodAreToldByTheNextSnapshot) {
-  SnapshotKeeper keeper;
+  SnapshotCache keeper;
   SnapshotInput input = with_text(kPlainNode, asking("\"-5Gi\""));
   EXPECT_EQ(words_of(keeper.at(input)).size(), 1U);
   input.pods = with_text(kPlainNode, asking("\"1Gi\"")).pods;

@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "planner/scheduling/overlay.hpp"
+#include "planner/scheduling/what_if.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace scheduling {
@@ -105,13 +105,13 @@ TEST(HeldRequests, AreWhatTheContainerWasGiven) {
   EXPECT_EQ(cluster->used().get(0, kCpuIndex), 900);
   EXPECT_EQ(cluster->scored().of(kCpuIndex)[0], 900);
   EXPECT_EQ(amount_of(cluster->requests(0), kCpuIndex), 300) << "its replacement asks for what the spec says";
-  Overlay overlay(*cluster);
-  overlay.move(0, 1);
-  EXPECT_EQ(overlay.used().get(0, kCpuIndex), 0);
-  EXPECT_EQ(overlay.used().get(1, kCpuIndex), 300);
-  overlay.restore(0);
-  EXPECT_EQ(overlay.used().get(0, kCpuIndex), 900);
-  EXPECT_EQ(overlay.used().get(1, kCpuIndex), 0);
+  WhatIf what_if(*cluster);
+  what_if.move(0, 1);
+  EXPECT_EQ(what_if.used().get(0, kCpuIndex), 0);
+  EXPECT_EQ(what_if.used().get(1, kCpuIndex), 300);
+  what_if.restore(0);
+  EXPECT_EQ(what_if.used().get(0, kCpuIndex), 900);
+  EXPECT_EQ(what_if.used().get(1, kCpuIndex), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -239,12 +239,12 @@ TEST(Comparable, RoundsUpAllButCpu) {
 }
 
 TEST(SaturatingArithmetic, StaysAtTheEnds) {
-  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
-  EXPECT_EQ(saturating_add(kMost, 1), kMost);
-  EXPECT_EQ(saturating_add(kLeast, -1), kLeast);
-  EXPECT_EQ(saturating_subtract(kLeast, 1), kLeast);
-  EXPECT_EQ(saturating_subtract(0, kLeast), kMost);
+  constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+  constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
+  EXPECT_EQ(saturating_add(kMax, 1), kMax);
+  EXPECT_EQ(saturating_add(kMin, -1), kMin);
+  EXPECT_EQ(saturating_subtract(kMin, 1), kMin);
+  EXPECT_EQ(saturating_subtract(0, kMin), kMax);
 }
 
 }  // namespace resources_test

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "planner/snapshot/cluster_snapshot.hpp"
-#include "planner/snapshot/snapshot_keeper.hpp"
+#include "planner/snapshot/snapshot_cache.hpp"
 #include "test/builders/cluster.hpp"
 #include "test/builders/snapshot_picture.hpp"
 
@@ -180,7 +180,7 @@ TEST_P(SnapshotUpdateProperty, BatchesLeaveWhatASnapshotMadeAnewWouldBe) {
 
 TEST_P(SnapshotUpdateProperty, TheKeeperSeesTheSameInLists) {
   Turmoil world(GetParam());
-  SnapshotKeeper keeper;
+  SnapshotCache keeper;
   for (int cycle = 0; cycle < 8; ++cycle) {
     world.next_batch();
     ASSERT_EQ(picture_of(keeper.at(world.input())), picture_of(ClusterSnapshot(world.input()))) << "cycle " << cycle;
@@ -191,7 +191,7 @@ TEST_P(SnapshotUpdateProperty, TheKeeperSeesTheSameInLists) {
 TEST_P(SnapshotUpdateProperty, PodsBesideTheListsAreGoneWithTheNextLists) {
   Turmoil world(GetParam());
   Turmoil other(GetParam() + 1000);
-  SnapshotKeeper keeper;
+  SnapshotCache keeper;
   for (int cycle = 0; cycle < 4; ++cycle) {
     world.next_batch();
     SnapshotInput input = world.input();

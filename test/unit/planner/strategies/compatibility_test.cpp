@@ -450,7 +450,7 @@ TEST(Compatibility, AsksUpstreamsWayBeforeTheFirstPodLeaves) {
     run.compatibility = compatibility;
     run.evictability.node_fit = true;
     run.sink.answer = [&](const api::Pod& pod) {
-      run.overlay().move(*run.cluster().find_pod("default", pod.meta.name), scheduling::kNoNode);
+      run.what_if().move(*run.cluster().find_pod("default", pod.meta.name), scheduling::kNoNode);
       return NominationResult::kAccepted;
     };
     EXPECT_THAT(run.run("PodLifeTime", R"({"maxPodLifeTimeSeconds":60})").sink.accepted, SizeIs(want));

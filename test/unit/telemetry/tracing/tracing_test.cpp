@@ -98,8 +98,8 @@ TEST(Otlp, ForeignTextIsBoundedAndMakesNoInvalidJson) {
   const Json json = Json::parse(body, nullptr, false);
   ASSERT_TRUE(json.is_object());
   const Json& told = json["resourceSpans"][0]["scopeSpans"][0]["spans"][0];
-  EXPECT_EQ(told["droppedAttributesCount"], 101 - tracing::kMostAttributes);
-  EXPECT_EQ(told["droppedLinksCount"], 1000 - tracing::kMostLinks);
+  EXPECT_EQ(told["droppedAttributesCount"], 101 - tracing::kMaxAttributes);
+  EXPECT_EQ(told["droppedLinksCount"], 1000 - tracing::kMaxLinks);
   EXPECT_EQ(told["startTimeUnixNano"], "0");
   EXPECT_EQ(told["endTimeUnixNano"], "0");
 }

@@ -136,7 +136,7 @@ TEST(ContainersOfAPod, AreBounded) {
   usage::Oddities oddities;
   ASSERT_TRUE(usage::read_container_metrics(
       page, [&](const auto&) { ++count; }, oddities));
-  EXPECT_EQ(count, usage::kMostContainersOfPod);
+  EXPECT_EQ(count, usage::kMaxContainersOfPod);
 }
 
 }  // namespace usage_metrics_server_parse_test

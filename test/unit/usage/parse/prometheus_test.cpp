@@ -199,13 +199,13 @@ TEST(Prometheus, PodsNeedNamespaceAndName) {
 
 TEST(Prometheus, TooManySeriesEndTheReading) {
   std::string result = sample(kN1, "1");
-  for (std::size_t i = 0; i < usage::kMostNodeSeries; ++i) result += "," + sample(kN1, "1");
+  for (std::size_t i = 0; i < usage::kMaxNodeSeries; ++i) result += "," + sample(kN1, "1");
   usage::Rows rows(1);
   std::string answer = vector_of(result);
   const auto notes = usage::read_vector(answer, {}, rows);
   ASSERT_FALSE(notes);
   EXPECT_EQ(notes.error().message, "too many series (more than 20000): aggregate by node or by namespace and pod");
-  EXPECT_LE(rows.rows.size(), usage::kMostNodeSeries);
+  EXPECT_LE(rows.rows.size(), usage::kMaxNodeSeries);
 }
 
 TEST(Prometheus, ErrorsThatMayHealAreTold) {

@@ -53,7 +53,7 @@ TEST_F(EndpointClient, ReadsNoSecretWithoutNeed) {
   EXPECT_TRUE(world_.api_server.requests.empty());
   EXPECT_EQ(world_.configs[0].tls_server_name, "prom.example");
   EXPECT_EQ(world_.options[0].headers, endpoint_.headers);
-  EXPECT_EQ(world_.options[0].max_body_bytes, usage::kMostAnswerBytes);
+  EXPECT_EQ(world_.options[0].max_body_bytes, usage::kMaxAnswerBytes);
   EXPECT_EQ(world_.server.requests[0].timeout, base::seconds(7));
   EXPECT_EQ(authorization(), "");
 }

@@ -155,15 +155,15 @@ TEST(Subject, IsWhatASubjectAccessReviewTakes) {
 TEST(Subject, LeavesOutWhatMakesNoSenseOrIsTooMuch) {
   Json info = {{"username", "alice"}, {"groups", Json::array({1})}, {"extra", Json::array()}};
   EXPECT_EQ(*subject_of(info), (Json{{"user", "alice"}}));
-  info["groups"] = Json::array({std::string(kMostUserBytes, 'g')});
+  info["groups"] = Json::array({std::string(kMaxUserBytes, 'g')});
   EXPECT_EQ(*subject_of(info), (Json{{"user", "alice"}}));
 }
 
 TEST(Subject, NeedsAName) {
   EXPECT_FALSE(subject_of({}));
   EXPECT_FALSE(subject_of({{"username", ""}}));
-  EXPECT_TRUE(subject_of({{"username", std::string(kLongestUser, 'a')}}));
-  EXPECT_FALSE(subject_of({{"username", std::string(kLongestUser + 1, 'a')}}));
+  EXPECT_TRUE(subject_of({{"username", std::string(kMaxUser, 'a')}}));
+  EXPECT_FALSE(subject_of({{"username", std::string(kMaxUser + 1, 'a')}}));
 }
 
 }  // namespace creator_test

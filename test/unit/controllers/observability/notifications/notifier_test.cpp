@@ -145,7 +145,7 @@ TEST_F(NotifierTest, GivesUpInTheEndAndAtOnceWhereNobodyWantsIt) {
   answers = {answer(500)};
   notifier.publish(event_of(api::EventReason::kFailed, "one"));
   for (auto due = notifier.step(); due; due = notifier.step()) clock.advance(*due - clock.now());
-  EXPECT_EQ(posts.size(), static_cast<std::size_t>(Notifier::kMostTries));
+  EXPECT_EQ(posts.size(), static_cast<std::size_t>(Notifier::kMaxTries));
   answers = {answer(404)};
   notifier.publish(event_of(api::EventReason::kFailed, "two"));
   EXPECT_EQ(notifier.step(), std::nullopt);
@@ -197,10 +197,10 @@ TEST_F(NotifierTest, AFloodIsBoundedAndToldOf) {
   for (std::size_t i = 0; i < 3000; ++i) notifier.publish(event_of(api::EventReason::kFailed, "e" + std::to_string(i)));
   for (auto due = notifier.step(); due; due = notifier.step()) {
   }
-  EXPECT_EQ(posts.size(), (Notifier::kMostPending + Notifier::kMostAtOnce - 1) / Notifier::kMostAtOnce);
-  EXPECT_EQ(Json::parse(posts[0].second).at("leftOut"), 3000 - Notifier::kMostPending);
+  EXPECT_EQ(posts.size(), (Notifier::kMaxPending + Notifier::kMaxAtOnce - 1) / Notifier::kMaxAtOnce);
+  EXPECT_EQ(Json::parse(posts[0].second).at("leftOut"), 3000 - Notifier::kMaxPending);
   EXPECT_EQ(Json::parse(posts[1].second).at("leftOut"), 0) << "told once";
-  EXPECT_EQ(counted("sent"), std::to_string(Notifier::kMostPending));
+  EXPECT_EQ(counted("sent"), std::to_string(Notifier::kMaxPending));
 }
 
 kube::Event manual(const std::string& ns, int number, bool is_refusal = true) {

@@ -35,11 +35,11 @@ TEST(NotificationQueue, NamespacesTakeTurnsAndKeepTheirOrder) {
   EXPECT_EQ(left_out(queue, manual("b", 0)), "");
   EXPECT_EQ(left_out(queue, manual("c", 0)), "");
   EXPECT_THAT(names(queue.take(3)), ElementsAre("a0", "b0", "c0"));
-  queue.settle();
+  queue.finish_batch();
   EXPECT_THAT(names(queue.take(2)), ElementsAre("a1", "a2"));
-  queue.settle();
+  queue.finish_batch();
   queue.take(9);
-  queue.settle();
+  queue.finish_batch();
   EXPECT_TRUE(queue.empty());
 }
 
@@ -69,7 +69,7 @@ TEST(NotificationQueue, WhatIsUnderWayIsNotDisplaced) {
   queue.push(manual("a", 1));
   queue.take(2);
   EXPECT_EQ(left_out(queue, of(NotificationRank::kPolicy, "", "p")), "p");
-  queue.settle();
+  queue.finish_batch();
   EXPECT_TRUE(queue.empty());
 }
 
@@ -80,7 +80,7 @@ TEST(NotificationQueue, ABatchStaysTheSameUntilItSettles) {
   EXPECT_THAT(names(queue.take(2)), ElementsAre("a0", "b0"));
   queue.push(of(NotificationRank::kPolicy, "", "p"));
   EXPECT_THAT(names(queue.take(2)), ElementsAre("a0", "b0")) << "the same message is tried again";
-  queue.settle();
+  queue.finish_batch();
   EXPECT_THAT(names(queue.take(2)), ElementsAre("a1", "p"));
 }
 
@@ -94,7 +94,7 @@ TEST(NotificationQueue, GivesUpAllButAlertsOfPolicies) {
   EXPECT_THAT(names(queue.give_up(kNow)), ElementsAre("a0"));
   EXPECT_THAT(names(queue.take(2)), ElementsAre("p"));
   EXPECT_TRUE(queue.repeats());
-  queue.settle();
+  queue.finish_batch();
   EXPECT_TRUE(queue.empty());
 }
 
@@ -114,7 +114,7 @@ TEST(NotificationQueue, KeptAlertsAreTakenOneByOneInTurnsWithTheOthers) {
     if (queue.repeats()) {
       EXPECT_TRUE(queue.give_up(kNow).empty());
     } else {
-      queue.settle();
+      queue.finish_batch();
     }
   }
   EXPECT_THAT(order, ElementsAre("p", "r", "q", "a0", "p", "q"));

@@ -92,10 +92,10 @@ TEST_F(SpanExporterTest, GathersAMomentAndSendsAllAtOnce) {
 
 TEST_F(SpanExporterTest, AFullBatchDoesNotWait) {
   SpanExporter& exporter = start();
-  for (std::size_t i = 0; i < SpanExporter::kMostAtOnce + 1; ++i) exporter.add(span_of(std::to_string(i)));
+  for (std::size_t i = 0; i < SpanExporter::kMaxAtOnce + 1; ++i) exporter.add(span_of(std::to_string(i)));
   const auto due = exporter.step();
   ASSERT_EQ(posts.size(), 1U);
-  EXPECT_EQ(spans_in(posts[0]).size(), SpanExporter::kMostAtOnce);
+  EXPECT_EQ(spans_in(posts[0]).size(), SpanExporter::kMaxAtOnce);
   EXPECT_EQ(due, clock.now() + SpanExporter::kGathering) << "the one that is left waits for others";
 }
 
@@ -134,8 +134,8 @@ INSTANTIATE_TEST_SUITE_P(With, SpansRefused,
                          testing::Values(Refusal{"BadRequest", 400, 1}, Refusal{"Forbidden", 403, 1},
                                          Refusal{"TooLarge", 413, 1}, Refusal{"ServerError", 500, 1},
                                          Refusal{"ARedirect", 302, 1},
-                                         Refusal{"Unavailable", 503, SpanExporter::kMostTries},
-                                         Refusal{"TooMany", 429, SpanExporter::kMostTries}),
+                                         Refusal{"Unavailable", 503, SpanExporter::kMaxTries},
+                                         Refusal{"TooMany", 429, SpanExporter::kMaxTries}),
                          [](const auto& info) { return info.param.name; });
 
 TEST_F(SpanExporterTest, CountsWhatACollectorDidNotTakeOfABatch) {
@@ -154,7 +154,7 @@ TEST_F(SpanExporterTest, CountsWhatACollectorDidNotTakeOfABatch) {
 TEST_F(SpanExporterTest, AFloodIsBoundedAndCounted) {
   SpanExporter& exporter = start();
   answers = {base::unavailable("no connection")};
-  for (std::size_t i = 0; i < SpanExporter::kMostPending + 100; ++i) exporter.add(span_of("one"));
+  for (std::size_t i = 0; i < SpanExporter::kMaxPending + 100; ++i) exporter.add(span_of("one"));
   EXPECT_EQ(counted("dropped"), "100");
 }
 
@@ -193,12 +193,12 @@ TEST_F(SpanExporterTest, TheEndSendsWhatIsLeftAndHangsOnNothing) {
     thread.request_stop();
     thread.join();
   };
-  for (std::size_t i = 0; i < 2 * SpanExporter::kMostAtOnce; ++i) exporter.add(span_of(std::to_string(i)));
+  for (std::size_t i = 0; i < 2 * SpanExporter::kMaxAtOnce; ++i) exporter.add(span_of(std::to_string(i)));
   end();
-  EXPECT_EQ(counted("sent"), std::to_string(2 * SpanExporter::kMostAtOnce));
+  EXPECT_EQ(counted("sent"), std::to_string(2 * SpanExporter::kMaxAtOnce));
   posts.clear();
   answers = {answer(503)};
-  for (std::size_t i = 0; i < 2 * SpanExporter::kMostAtOnce; ++i) exporter.add(span_of(std::to_string(i)));
+  for (std::size_t i = 0; i < 2 * SpanExporter::kMaxAtOnce; ++i) exporter.add(span_of(std::to_string(i)));
   end();
   EXPECT_LE(posts.size(), 3U) << "it does not try on and on";
 }
@@ -302,7 +302,7 @@ TEST_F(CollectorTest, ThatStallsHoldsUpNothingButItsOwnThread) {
          return post(body);
        }});
   std::jthread thread([&](std::stop_token stop) { exporter.run(stop); });
-  for (std::size_t i = 0; i < SpanExporter::kMostAtOnce; ++i) exporter.add(span_of(std::to_string(i)));
+  for (std::size_t i = 0; i < SpanExporter::kMaxAtOnce; ++i) exporter.add(span_of(std::to_string(i)));
   const auto reached = [&] {
     const std::scoped_lock lock(mutex);
     return !seen.empty();
@@ -311,7 +311,7 @@ TEST_F(CollectorTest, ThatStallsHoldsUpNothingButItsOwnThread) {
   while (!reached() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   ASSERT_TRUE(reached());
   const auto before = std::chrono::steady_clock::now();
-  for (std::size_t i = 0; i < 2 * SpanExporter::kMostPending; ++i) exporter.add(span_of("more"));
+  for (std::size_t i = 0; i < 2 * SpanExporter::kMaxPending; ++i) exporter.add(span_of("more"));
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(900)) << "while the call hangs";
   EXPECT_THAT(metrics.render(), HasSubstr("evacuator_trace_spans_total{result=\"dropped\"}"));
   stalls = false;

@@ -53,7 +53,7 @@ class Policy {
     policy_.status = next_status(policy_, {}, &outcome, kNoon);
     policy_.status.last_cycle->created = outcome.summary.nominated;
     policy_.status.balance = outcome.balance;
-    tell_convergence(policy_.status, 1, kNoon);
+    set_converged_condition(policy_.status, 1, kNoon);
     for (const api::PlannedMove& move : outcome.moves) replace(move.pod);
     return outcome;
   }

@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadCase{"AValueThatIsNone", vector(series("many")), "no number"},
                     BadCase{"AnEmptyValue", vector(series("")), "no number"},
                     BadCase{"ANumberWithoutQuotes", vector(R"({"value":[1,1]})"), "no number"},
-                    BadCase{"TooLong", std::string(kMostQueryBytes + 1, ' '), "longer than 1048576 bytes"}),
+                    BadCase{"TooLong", std::string(kMaxQueryBytes + 1, ' '), "longer than 1048576 bytes"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 class AlertsAnswer : public testing::TestWithParam<AnswerCase> {};
@@ -101,7 +101,7 @@ TEST(WebhookAnswer, IsReadStrictly) {
   for (const char* body : {"", "true", "{}", R"({"hold":"true"})", R"({"hold":1})", R"({"hold":null})",
                            R"({"hold":false,"message":{}})", "<html>", "[]"})
     EXPECT_FALSE(read_webhook_answer(body)) << body;
-  EXPECT_FALSE(read_webhook_answer(R"({"hold":false,"message":")" + std::string(kMostWebhookBytes, 'x') + "\"}"));
+  EXPECT_FALSE(read_webhook_answer(R"({"hold":false,"message":")" + std::string(kMaxWebhookBytes, 'x') + "\"}"));
 }
 
 TEST(WebhookAnswer, IsShownShort) {

@@ -23,7 +23,7 @@ TEST(GateClient, ShowsNoTokenThatTheServerGivesBack) {
   api::UsageEndpoint endpoint;
   endpoint.url = "https://hook";
   endpoint.bearer_token = api::SecretKey{"hook", "token"};
-  const auto client = http_gate_clients(world.dependencies())(endpoint, kMostWebhookBytes);
+  const auto client = http_gate_clients(world.dependencies())(endpoint, kMaxWebhookBytes);
   const auto whole = ask_gate(*client, "balance", gate, endpoint);
   ASSERT_TRUE(whole) << whole.error().message;
   EXPECT_EQ(whole->value, "not for Bearer [redacted]");

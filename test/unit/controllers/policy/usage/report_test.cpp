@@ -17,7 +17,7 @@ using testing::Not;
 
 std::string usage_condition(const std::vector<UsageReport>& reports) {
   std::vector<api::Condition> conditions;
-  controllers::tell_usage(conditions, reports, 3, {});
+  controllers::set_usage_condition(conditions, reports, 3, {});
   return conditions.empty() ? std::string("none") : conditions[0].reason + ": " + conditions[0].message;
 }
 
@@ -91,7 +91,7 @@ TEST(UsageReport, CountsNodesByWhatTheyLack) {
 
 std::string forecast_condition(const usage::ForecastQuality& quality) {
   std::vector<api::Condition> conditions;
-  controllers::tell_forecasts(conditions, {{"prom", quality}}, 3, {});
+  controllers::set_forecast_condition(conditions, {{"prom", quality}}, 3, {});
   return conditions.at(0).reason + ": " + conditions.at(0).message;
 }
 

@@ -17,7 +17,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using usage::kUnknown;
 
-static_assert(controllers::kSamplesForHysteresis >= strategies::kMostHysteresisSamples, "else some are never kept");
+static_assert(controllers::kSamplesForHysteresis >= strategies::kMaxHysteresisSamples, "else some are never kept");
 
 const base::TimePoint kNoon = base::parse_time("2026-11-23T12:00:00Z").value();
 
@@ -176,7 +176,7 @@ TEST(UsageRounds, OfALongWindowAreThinnedOutAndHaveTheNewest) {
   EXPECT_EQ(node.samples.back(), 2000);
   EXPECT_EQ(node.samples.size(), controllers::kSamplesForHysteresis);
   EXPECT_EQ(node.time, end);
-  EXPECT_NEAR(static_cast<double>(node.now[0]), 1000 + 1000.0 / controllers::kMostRounds, 1);
+  EXPECT_NEAR(static_cast<double>(node.now[0]), 1000 + 1000.0 / controllers::kMaxRounds, 1);
 }
 
 TEST(UsageRounds, StartOverWhenTheColumnsChange) {

@@ -165,7 +165,7 @@ TEST(HintPatch, LeavesAPodAloneThatOurAnnotationWouldMakeInvalid) {
     Json pod = {{"metadata", Json::object()}, {"spec", Json::object()}};
     Json& annotations = pod["metadata"]["annotations"];
     annotations["evacuator.dev/placement"] = std::string(1000, 'c');  // ours takes its place
-    annotations["big"] = std::string(kMostAnnotationBytes - ours - 3 + (fits ? 0 : 1), 'x');
+    annotations["big"] = std::string(kMaxAnnotationBytes - ours - 3 + (fits ? 0 : 1), 'x');
     EXPECT_EQ(hint_patch(pod, hint(kPreferred), mark).empty(), !fits);
   }
 }
@@ -173,12 +173,12 @@ TEST(HintPatch, LeavesAPodAloneThatOurAnnotationWouldMakeInvalid) {
 TEST(HintPatch, IsBoundedByTheNumberOfTerms) {
   Json terms = Json::array();
   const Json term = {{"matchExpressions", Json::array({{{"key", "a"}, {"operator", "Exists"}}})}};
-  for (std::size_t i = 0; i < kMostNodeTerms; ++i) terms.push_back(term);
+  for (std::size_t i = 0; i < kMaxNodeTerms; ++i) terms.push_back(term);
   Json pod = {{"metadata", Json::object()}, {"spec", Json::object()}};
   Json& list =
       pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
   list = terms;
-  EXPECT_EQ(hint_patch(pod, hint(kRequired), "m").size(), kMostNodeTerms + 1);
+  EXPECT_EQ(hint_patch(pod, hint(kRequired), "m").size(), kMaxNodeTerms + 1);
   list.push_back(term);
   EXPECT_TRUE(hint_patch(pod, hint(kRequired), "m").empty());
 }

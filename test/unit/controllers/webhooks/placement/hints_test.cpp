@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(HintsTest, ThoseBeyondTheOldestAreNotLookedAt) {
   add(ready_node("node-c"));
-  for (std::size_t i = 0; i < Hints::kMostLookedAt; ++i) {
+  for (std::size_t i = 0; i < Hints::kMaxInScope; ++i) {
     api::Evacuation changed = leaving(fmt::format("changed-{:02}", i));
     changed.status.started_at = kNoon - base::seconds(1);
     changed.spec.placement->node_name = {"node-c"};
@@ -179,8 +179,8 @@ TEST_F(HintsTest, ThoseBeyondTheOldestAreNotLookedAt) {
 }
 
 TEST_F(HintsTest, ManyOfOneOwnerAreGivenOneByOne) {
-  for (std::size_t i = 0; i <= Hints::kMostLookedAt; ++i) add(leaving(fmt::format("e-{:02}", i)));
-  for (std::size_t i = 0; i <= Hints::kMostLookedAt; ++i)
+  for (std::size_t i = 0; i <= Hints::kMaxInScope; ++i) add(leaving(fmt::format("e-{:02}", i)));
+  for (std::size_t i = 0; i <= Hints::kMaxInScope; ++i)
     EXPECT_EQ(take(creation(fmt::format("r{}", i))), fmt::format("e-{:02}", i));
 }
 

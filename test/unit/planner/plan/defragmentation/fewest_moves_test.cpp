@@ -124,7 +124,7 @@ Search search(const DefragmentationGround& ground, const std::vector<std::size_t
     return false;
   };
   strategies::SearchBudget budget(1'000'000'000, limits.should_stop);
-  const auto origin = ground.rehearse();
+  const auto origin = ground.try_placements();
   found.plan =
       strategies::DefragmentationSearch(ground.problem(), capacities, origin.get(), false, limits, budget, 1).run();
   return found;

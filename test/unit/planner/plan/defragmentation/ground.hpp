@@ -10,7 +10,7 @@
 #include "planner/plan/plan_builder.hpp"
 #include "planner/strategies/defragmentation/node_choice.hpp"
 #include "planner/strategies/defragmentation/packing.hpp"
-#include "planner/strategies/defragmentation/realization.hpp"
+#include "planner/strategies/defragmentation/wave_planner.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace planning {
@@ -27,12 +27,12 @@ class DefragmentationGround {
   }
 
   const strategies::DefragmentationProblem& problem() const { return problem_; }
-  std::unique_ptr<strategies::Rehearsal> rehearse() const { return builder_.rehearse(); }
+  std::unique_ptr<strategies::WhatIfPlacement> try_placements() const { return builder_.try_placements(); }
   scheduling::NodeIndex node(std::string_view name) const { return cluster_->find_node(name).value(); }
 
   std::vector<std::string> chosen(std::size_t most_moves = SIZE_MAX) {
     const strategies::Capacities capacities(problem_);
-    return names_of(strategies::choose_nodes(problem_, capacities, most_moves, budget_, chance_));
+    return names_of(strategies::choose_nodes(problem_, capacities, most_moves, budget_, rng_));
   }
 
   /// "pod > node" for each move that empties the node; nothing: it does not work.
@@ -40,7 +40,7 @@ class DefragmentationGround {
     std::vector<bool> takes(cluster_->node_count(), true);
     takes[node(emptied)] = false;
     strategies::Packing packing(problem_, problem_.cluster(), takes, strategies::WorkloadCounts(problem_), style,
-                                budget_, chance_);
+                                budget_, rng_);
     if (!packing.place_all(problem_.pods_on(node(emptied)))) return {};
     std::vector<std::string> moves;
     for (const strategies::PackedMove& move : packing.moves())
@@ -52,8 +52,8 @@ class DefragmentationGround {
   std::vector<std::string> empty(std::string_view name) {
     std::vector<bool> emptying(cluster_->node_count(), false);
     emptying[node(name)] = true;
-    strategies::Realization realization(problem_, rehearse(), emptying, builder_.chooses_targets(), {}, budget_,
-                                        chance_);
+    strategies::WavePlanner realization(problem_, try_placements(), emptying, builder_.chooses_targets(), {}, budget_,
+                                        rng_);
     EXPECT_TRUE(realization.run(SIZE_MAX));
     std::vector<std::string> moves;
     for (const strategies::WaveMove& move : realization.moves()) {
@@ -84,11 +84,11 @@ class DefragmentationGround {
   scheduling::EvictabilityRules evictability_;
   Plan plan_;
   PlanBuilder builder_;
-  strategies::StrategyContext context_{builder_.overlay(), nodes_, evictability_, builders::kNoon};
+  strategies::StrategyContext context_{builder_.what_if(), nodes_, evictability_, builders::kNoon};
   strategies::DefragmentationRules rules_;
   strategies::DefragmentationProblem problem_{context_, builder_, rules_};
   strategies::SearchBudget budget_{1'000'000'000, {}};
-  strategies::Chance chance_{1};
+  strategies::Rng rng_{1};
 };
 
 }  // namespace planning

@@ -157,13 +157,13 @@ class SchedulerArithmetic : public testing::TestWithParam<ScoreOf> {
     rules.weights.balance = what.of_balance ? 1 : 0;
     const ResourceScores scores(what.scoring, rules);
     const auto cluster = world.cluster();
-    const Overlay overlay(*cluster);
+    const WhatIf what_if(*cluster);
     int compared = 0;
     for (int p = 0; p < kPodsOfAWorld; ++p) {
       const PodIndex pod = cluster->find_pod("default", World::pod_name(p)).value();
       for (int n = 0; n < kNodesOfAWorld; ++n) {
         const NodeIndex node = cluster->find_node(World::node_name(n)).value();
-        const std::uint8_t score = scores.score(overlay, pod, node);
+        const std::uint8_t score = scores.score(what_if, pod, node);
         ++compared;
         if (score == ResourceScores::kNoCapacity) continue;
         EXPECT_EQ(score, want(world, p, n)) << World::pod_name(p) << " on " << World::node_name(n);
@@ -188,15 +188,16 @@ TEST_P(SchedulerArithmetic, IsThatOfKubeSchedulerOverTenThousandPairs) {
   EXPECT_EQ(compared, 10'000);
 }
 
-constexpr auto kLeast = NodeScoring::kLeastAllocated;
-constexpr auto kMost = NodeScoring::kMostAllocated;
+constexpr auto kMin = NodeScoring::kLeastAllocated;
+constexpr auto kMax = NodeScoring::kMostAllocated;
 
-INSTANTIATE_TEST_SUITE_P(
-    Scores, SchedulerArithmetic,
-    testing::Values(ScoreOf{"LeastAllocated", kLeast, 36, false}, ScoreOf{"MostAllocated", kMost, 36, false},
-                    ScoreOf{"BalanceAt21", kLeast, 21, true}, ScoreOf{"BalanceAt22", kLeast, 22, true},
-                    ScoreOf{"BalanceAt35", kLeast, 35, true}, ScoreOf{"BalanceAt36", kLeast, 36, true}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Scores, SchedulerArithmetic,
+                         testing::Values(ScoreOf{"LeastAllocated", kMin, 36, false},
+                                         ScoreOf{"MostAllocated", kMax, 36, false},
+                                         ScoreOf{"BalanceAt21", kMin, 21, true}, ScoreOf{"BalanceAt22", kMin, 22, true},
+                                         ScoreOf{"BalanceAt35", kMin, 35, true},
+                                         ScoreOf{"BalanceAt36", kMin, 36, true}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace scheduler_arithmetic_test
 }  // namespace scheduling

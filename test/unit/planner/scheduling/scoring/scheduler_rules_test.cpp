@@ -104,7 +104,7 @@ TEST_P(BalanceScore, IsThatOfItsVersion) {
   SchedulerRules rules = scheduler_rules(want.minor);
   rules.weights.fit = 0;
   const ResourceScores scores(NodeScoring::kLeastAllocated, rules);
-  EXPECT_EQ(scores.score(Overlay(*cluster), cluster->find_pod("default", "pod").value(), 0), want.points);
+  EXPECT_EQ(scores.score(WhatIf(*cluster), cluster->find_pod("default", "pod").value(), 0), want.points);
 }
 
 INSTANTIATE_TEST_SUITE_P(Formulas, BalanceScore,
@@ -129,8 +129,8 @@ std::vector<int> sibling_scores(int minor) {
   builder.add(NodeBuilder("n1").label("topology.kubernetes.io/zone", "b")).add(NodeBuilder("n2"));
   builder.add(PodBuilder("s0").on("n0")).add(PodBuilder("s1").on("n0")).add(PodBuilder("s2").on("n1"));
   const auto cluster = builder.add(PodBuilder("pod")).build();
-  const Overlay overlay(*cluster);
-  const FitQuery query(overlay, cluster->find_pod("default", "pod").value(), FitLevel::kScheduler);
+  const WhatIf what_if(*cluster);
+  const FitQuery query(what_if, cluster->find_pod("default", "pod").value(), FitLevel::kScheduler);
   SchedulerRules rules = scheduler_rules(minor);
   rules.weights = {.fit = 0, .balance = 0, .taints = 0, .node_affinity = 0, .pod_affinity = 0, .spread = 1};
   return Preferences(query, rules).scores(std::vector<NodeIndex>{0, 1, 2});
@@ -161,8 +161,8 @@ TEST(SchedulerRules, CountAffinityAsTheirVersion) {
                              affinity.preferred_pod_affinity = {{10, towards("a")}, {40, towards("b")}};
                            }))
                            .build();
-  const Overlay overlay(*cluster);
-  const FitQuery query(overlay, cluster->find_pod("default", "pod").value(), FitLevel::kScheduler);
+  const WhatIf what_if(*cluster);
+  const FitQuery query(what_if, cluster->find_pod("default", "pod").value(), FitLevel::kScheduler);
   const auto scores = [&](int minor) {
     SchedulerRules rules = scheduler_rules(minor);
     rules.weights = {.fit = 0, .balance = 0, .taints = 0, .node_affinity = 0, .pod_affinity = 1, .spread = 0};

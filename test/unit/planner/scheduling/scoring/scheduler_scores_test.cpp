@@ -37,26 +37,26 @@ TEST_P(CapacityScore, IsThatOfKubeScheduler) {
   if (want.wanted_cpu >= 0) pod.cpu(want.wanted_cpu);
   if (want.wanted_memory >= 0) pod.memory(want.wanted_memory);
   const auto cluster = builder.add(pod).build();
-  const scheduling::Overlay overlay(*cluster);
+  const scheduling::WhatIf what_if(*cluster);
   const auto pod_index = cluster->find_pod("default", "pod").value();
-  EXPECT_EQ(scheduling::ResourceScores(want.scoring).score(overlay, pod_index, 0), want.score);
+  EXPECT_EQ(scheduling::ResourceScores(want.scoring).score(what_if, pod_index, 0), want.score);
 }
 
-constexpr auto kLeast = NodeScoring::kLeastAllocated;
-constexpr auto kMost = NodeScoring::kMostAllocated;
+constexpr auto kMin = NodeScoring::kLeastAllocated;
+constexpr auto kMax = NodeScoring::kMostAllocated;
 
 INSTANTIATE_TEST_SUITE_P(
     Capacity, CapacityScore,
-    testing::Values(CapacityCase{"AsksForNothing", kLeast, 0, 0, 0, 0, 100 + 0},
-                    CapacityCase{"HalfOfBoth", kLeast, 300, 300, 200, 200, 50 + 75},
-                    CapacityCase{"HalfOfBothPacked", kMost, 300, 300, 200, 200, 50 + 75},
-                    CapacityCase{"OutOfBalance", kLeast, 400, 0, 200, 0, (40 + 100) / 2 + 70},
-                    CapacityCase{"OutOfBalancePacked", kMost, 400, 0, 200, 0, (60 + 0) / 2 + 70},
-                    CapacityCase{"BringsBalance", kLeast, 400, 0, 0, 400, (60 + 60) / 2 + 85},
-                    CapacityCase{"CutsOffHalfAPoint", kLeast, 0, 0, 100, 0, (90 + 100) / 2 + 72},
-                    CapacityCase{"NoCpuWrittenCountsAsATenthOfACore", kLeast, 0, 0, -1, 0, (90 + 100) / 2 + 0},
-                    CapacityCase{"JustFits", kLeast, 500, 0, 500, 0, (0 + 100) / 2 + 62},
-                    CapacityCase{"DoesNotFit", kLeast, 501, 0, 500, 0, scheduling::ResourceScores::kNoCapacity}),
+    testing::Values(CapacityCase{"AsksForNothing", kMin, 0, 0, 0, 0, 100 + 0},
+                    CapacityCase{"HalfOfBoth", kMin, 300, 300, 200, 200, 50 + 75},
+                    CapacityCase{"HalfOfBothPacked", kMax, 300, 300, 200, 200, 50 + 75},
+                    CapacityCase{"OutOfBalance", kMin, 400, 0, 200, 0, (40 + 100) / 2 + 70},
+                    CapacityCase{"OutOfBalancePacked", kMax, 400, 0, 200, 0, (60 + 0) / 2 + 70},
+                    CapacityCase{"BringsBalance", kMin, 400, 0, 0, 400, (60 + 60) / 2 + 85},
+                    CapacityCase{"CutsOffHalfAPoint", kMin, 0, 0, 100, 0, (90 + 100) / 2 + 72},
+                    CapacityCase{"NoCpuWrittenCountsAsATenthOfACore", kMin, 0, 0, -1, 0, (90 + 100) / 2 + 0},
+                    CapacityCase{"JustFits", kMin, 500, 0, 500, 0, (0 + 100) / 2 + 62},
+                    CapacityCase{"DoesNotFit", kMin, 501, 0, 500, 0, scheduling::ResourceScores::kNoCapacity}),
     [](const auto& info) { return info.param.name; });
 
 TEST(CapacityScore, CountsWhatItsWeightsSay) {
@@ -65,10 +65,10 @@ TEST(CapacityScore, CountsWhatItsWeightsSay) {
                            .add(PodBuilder("there").on("n").cpu(400).memory(0))
                            .add(PodBuilder("pod").cpu(200).memory(0))
                            .build();
-  const scheduling::Overlay overlay(*cluster);
+  const scheduling::WhatIf what_if(*cluster);
   const auto pod = cluster->find_pod("default", "pod").value();
   const auto score = [&](const scheduling::ScoreWeights& weights) {
-    return scheduling::ResourceScores(kLeast, {.weights = weights}).score(overlay, pod, 0);
+    return scheduling::ResourceScores(kMin, {.weights = weights}).score(what_if, pod, 0);
   };
   EXPECT_EQ(score({.balance = 0}), (40 + 100) / 2);
   EXPECT_EQ(score({.fit = 0}), 70);
@@ -80,7 +80,7 @@ TEST(CapacityScore, KnowsWhenThereIsNoPlaceForOneMorePod) {
                            .add(PodBuilder("there").on("n"))
                            .add(PodBuilder("pod"))
                            .build();
-  EXPECT_EQ(scheduling::ResourceScores(kLeast).score(scheduling::Overlay(*cluster), 1, 0),
+  EXPECT_EQ(scheduling::ResourceScores(kMin).score(scheduling::WhatIf(*cluster), 1, 0),
             scheduling::ResourceScores::kNoCapacity);
 }
 
@@ -90,11 +90,11 @@ TEST(CapacityScore, CountsRunningPodsWithoutRequestsAsWell) {
   for (const char* node : {"n0", "n1"}) builder.add(NodeBuilder(node).sized(4000, std::int64_t{16} << 30, 110));
   for (int i = 0; i < 10; ++i) builder.add(PodBuilder("idle-" + std::to_string(i)).on("n0"));
   const auto cluster = builder.add(PodBuilder("pod").cpu(0).memory(0)).build();
-  const scheduling::Overlay overlay(*cluster);
+  const scheduling::WhatIf what_if(*cluster);
   const auto pod = cluster->find_pod("default", "pod").value();
-  const scheduling::ResourceScores scores(kLeast);
-  EXPECT_EQ(scores.score(overlay, pod, 1), 100);
-  EXPECT_EQ(scores.score(overlay, pod, 0), (75 + 87) / 2);
+  const scheduling::ResourceScores scores(kMin);
+  EXPECT_EQ(scores.score(what_if, pod, 1), 100);
+  EXPECT_EQ(scores.score(what_if, pod, 0), (75 + 87) / 2);
 }
 
 // --- preferences
@@ -139,8 +139,8 @@ TEST_P(PreferenceScore, IsThatOfKubeScheduler) {
   }
   GetParam().edit(builder, pod);
   const auto cluster = builder.add(pod).build();
-  const scheduling::Overlay overlay(*cluster);
-  const scheduling::FitQuery query(overlay, cluster->find_pod("default", "pod").value(),
+  const scheduling::WhatIf what_if(*cluster);
+  const scheduling::FitQuery query(what_if, cluster->find_pod("default", "pod").value(),
                                    scheduling::FitLevel::kScheduler);
   const scheduling::Preferences preferences(query);
   std::vector<NodeIndex> nodes;
@@ -277,9 +277,9 @@ TEST(Preferences, TaintsThatSayPreferNotCountAgainstANode) {
                            .add(PodBuilder("pod").bare())
                            .add(PodBuilder("tolerant").bare().tolerate("x"))
                            .build();
-  const scheduling::Overlay overlay(*cluster);
+  const scheduling::WhatIf what_if(*cluster);
   const auto scores_of = [&](const char* pod) {
-    const scheduling::FitQuery query(overlay, cluster->find_pod("default", pod).value(),
+    const scheduling::FitQuery query(what_if, cluster->find_pod("default", pod).value(),
                                      scheduling::FitLevel::kScheduler);
     return scheduling::Preferences(query).scores(std::vector<NodeIndex>{0, 1, 2});
   };
@@ -293,8 +293,8 @@ TEST(Preferences, ACandidateWithoutAZoneCountsAsAZoneOfItsOwnForTheBuiltInSpread
   builder.add(NodeBuilder("n1").label("topology.kubernetes.io/zone", "b")).add(NodeBuilder("n2"));
   for (const char* name : {"s0", "s1", "s2"}) builder.add(PodBuilder(name).on("n0"));
   const auto cluster = builder.add(PodBuilder("pod")).build();
-  const scheduling::Overlay overlay(*cluster);
-  const scheduling::FitQuery query(overlay, cluster->find_pod("default", "pod").value(),
+  const scheduling::WhatIf what_if(*cluster);
+  const scheduling::FitQuery query(what_if, cluster->find_pod("default", "pod").value(),
                                    scheduling::FitLevel::kScheduler);
   scheduling::ScoreWeights spread_only{.fit = 0, .balance = 0, .taints = 0, .node_affinity = 0, .pod_affinity = 0};
   spread_only.spread = 1;
@@ -314,8 +314,8 @@ TEST(Preferences, NodesOutsideOfOneOfItsSpreadsCountForNone) {
   spread(pod.bare().label("app", "web"), kZone, 1);
   spread(pod, "rack", 1);
   const auto cluster = builder.add(pod).build();
-  const scheduling::Overlay overlay(*cluster);
-  const scheduling::FitQuery query(overlay, cluster->find_pod("default", "pod").value(),
+  const scheduling::WhatIf what_if(*cluster);
+  const scheduling::FitQuery query(what_if, cluster->find_pod("default", "pod").value(),
                                    scheduling::FitLevel::kScheduler);
   // n0: ln 3 for its rack, 1; n1: ln 4 more for its zone, 2
   EXPECT_EQ(scheduling::Preferences(query).scores(std::vector<NodeIndex>{0, 1, 2}),
@@ -329,8 +329,8 @@ TEST(Preferences, FavouritesAreAllThatShareTheBestSum) {
                            .add(NodeBuilder("n2"))
                            .add(PodBuilder("pod").bare())
                            .build();
-  const scheduling::Overlay overlay(*cluster);
-  const scheduling::FitQuery query(overlay, 0, scheduling::FitLevel::kScheduler);
+  const scheduling::WhatIf what_if(*cluster);
+  const scheduling::FitQuery query(what_if, 0, scheduling::FitLevel::kScheduler);
   const std::vector<NodeIndex> nodes = {0, 1, 2};
   EXPECT_THAT(scheduling::best_nodes(scheduling::Preferences(query), nodes, std::vector<int>{70, 90, 90}),
               testing::ElementsAre(1, 2));

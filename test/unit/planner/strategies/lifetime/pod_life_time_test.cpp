@@ -218,7 +218,7 @@ TEST(PodLifeTime, ReportsProtectedPods) {
 
 TEST(PodLifeTime, LeavesPodsAloneThatMoveAlready) {
   StrategyRun run(four_old_pods());
-  run.overlay().move(run.cluster().find_pod("default", "b").value(), 0);
+  run.what_if().move(run.cluster().find_pod("default", "b").value(), 0);
   EXPECT_THAT(run.run("PodLifeTime", kOld).sink.accepted, ElementsAre("c", "d", "a"));
 }
 

@@ -217,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Foreseen,
 TEST(LevelLoad, CountsWhatMovesBeforeItInTheSameCycle) {
   StrategyRun done(three_nodes());
   done.measured = {usage().share()};
-  done.overlay().move(done.cluster().find_pod("default", "p3").value(), scheduling::kNoNode);
+  done.what_if().move(done.cluster().find_pod("default", "p3").value(), scheduling::kNoNode);
   EXPECT_THAT(done.run("LowNodeUtilization", kStatic).sink.accepted, IsEmpty()) << "80 % less 50 %";
 }
 

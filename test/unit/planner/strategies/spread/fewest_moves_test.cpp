@@ -102,7 +102,7 @@ std::optional<int> shortest(const World& world) {
 /// Puts each pod on a node that the goal and the scheduler's filters accept, drawn by lot.
 class RandomScheduler final : public NominationSink {
  public:
-  RandomScheduler(scheduling::Overlay& cluster, std::mt19937& random, std::size_t most)
+  RandomScheduler(scheduling::WhatIf& cluster, std::mt19937& random, std::size_t most)
       : cluster_(cluster), random_(random), left_(most) {}
 
   NominationResult offer(PodIndex, std::string_view) override { return NominationResult::kRefused; }
@@ -131,7 +131,7 @@ class RandomScheduler final : public NominationSink {
   std::vector<Counts> states;  ///< after each move
 
  private:
-  scheduling::Overlay& cluster_;
+  scheduling::WhatIf& cluster_;
   std::mt19937& random_;
   std::size_t left_;
 };
@@ -175,15 +175,15 @@ Outcome run_cycles(World world, std::uint32_t seed, std::size_t most) {
   Outcome outcome;
   for (int cycle = 0; cycle < 100; ++cycle) {
     const auto cluster = cluster_of(world).build();
-    scheduling::Overlay overlay(*cluster);
-    RandomScheduler sink(overlay, random, most);
+    scheduling::WhatIf what_if(*cluster);
+    RandomScheduler sink(what_if, random, most);
     const StrategySpecs parsed = parse_strategies({{kSpread, R"({"constraints":["DoNotSchedule","ScheduleAnyway"]})"}});
     api::FieldErrors errors;
     const api::Evictability evictability;
     const scheduling::EvictabilityRules rules(evictability, *cluster, builders::kNoon, errors);
     std::vector<NodeIndex> nodes(world.pods.size());
     std::iota(nodes.begin(), nodes.end(), NodeIndex{0});
-    const auto done = parsed.runnable.front().strategy->nominate({overlay, nodes, rules, builders::kNoon}, sink);
+    const auto done = parsed.runnable.front().strategy->nominate({what_if, nodes, rules, builders::kNoon}, sink);
     EXPECT_TRUE(static_cast<bool>(done));
     outcome.states.insert(outcome.states.end(), sink.states.begin(), sink.states.end());
     world.pods = sink.counts();

@@ -199,7 +199,7 @@ class ImpatientSink final : public NominationSink {
 
 ImpatientSink ask(const ClusterBuilder& builder, api::Compatibility compatibility, std::size_t questions) {
   const auto cluster = builder.build();
-  const scheduling::Overlay overlay(*cluster);
+  const scheduling::WhatIf what_if(*cluster);
   api::FieldErrors errors;
   const api::Evictability evictability;
   const scheduling::EvictabilityRules rules(evictability, *cluster, builders::kNoon, errors, compatibility);
@@ -208,7 +208,7 @@ ImpatientSink ask(const ClusterBuilder& builder, api::Compatibility compatibilit
   const StrategySpecs parsed = parse_strategies({{kSpread, "{}"}});
   ImpatientSink sink(questions);
   EXPECT_TRUE(
-      static_cast<bool>(parsed.runnable.front().strategy->nominate({overlay, nodes, rules, builders::kNoon}, sink)));
+      static_cast<bool>(parsed.runnable.front().strategy->nominate({what_if, nodes, rules, builders::kNoon}, sink)));
   return sink;
 }
 
@@ -253,13 +253,13 @@ TEST(TopologySpread, BoundsTheMemoryOfDomains) {
   ClusterBuilder builder;
   for (std::size_t i = 0; i < 1000; ++i) builder.add(NodeBuilder("n" + number(i)));
   const auto cluster = builder.build();
-  const scheduling::Overlay overlay(*cluster);
+  const scheduling::WhatIf what_if(*cluster);
   const std::vector<NodeIndex> nodes = [&] {
     std::vector<NodeIndex> all;
     for (const NodeIndex node : cluster->nodes()) all.push_back(node);
     return all;
   }();
-  SpreadDomainCache cache(overlay, nodes, false);
+  SpreadDomainCache cache(what_if, nodes, false);
   const auto constraint = over("kubernetes.io/hostname");
   std::vector<api::Pod> owners(2000);
   std::size_t entries = 0;

@@ -224,7 +224,7 @@ TEST(LowNodeUtilization, EndsAtTheTotalLimit) {
 TEST(LowNodeUtilization, TakesLeavingPodsForGone) {
   StrategyRun run(full_and_empty());
   for (const char* name : {"p1", "p2"})
-    run.overlay().move(run.cluster().find_pod("default", name).value(), scheduling::kNoNode);
+    run.what_if().move(run.cluster().find_pod("default", name).value(), scheduling::kNoNode);
   EXPECT_THAT(run.run("LowNodeUtilization", kArgs).sink.accepted, ElementsAre("p3"));
 }
 

@@ -26,16 +26,16 @@ class MeasuredViewTest : public testing::Test {
                      .add(PodBuilder("a").on("n1").cpu(1000))
                      .add(std::move(b))
                      .build()),
-        overlay_(*cluster_) {}
+        what_if_(*cluster_) {}
 
   PodIndex pod(const char* name) const { return cluster_->find_pod("default", name).value(); }
   NodeIndex node(const char* name) const { return cluster_->find_node(name).value(); }
   MeasuredView view(const MeasuredUsage& measured, MeasuredView::Options options = {}) const {
-    return {measured, overlay_, options};
+    return {measured, what_if_, options};
   }
 
   std::unique_ptr<const scheduling::ClusterSnapshot> cluster_;
-  scheduling::Overlay overlay_;
+  scheduling::WhatIf what_if_;
 };
 
 TEST_F(MeasuredViewTest, FindsNodesAndPodsByName) {
@@ -64,7 +64,7 @@ TEST_F(MeasuredViewTest, TakesTheHigherOfNowAndForeseen) {
 
 TEST_F(MeasuredViewTest, MovesTheUsageOfMovedPods) {
   const MeasuredUsage measured = Measured("s", {"cpu"}).node("n1", {3000}).node("n2", {100}).pod("a", {800}).build();
-  overlay_.move(pod("a"), node("n2"));
+  what_if_.move(pod("a"), node("n2"));
   EXPECT_EQ(view(measured).of_node(node("n1"), "cpu"), 2200);
   EXPECT_EQ(view(measured).of_node(node("n2"), "cpu"), 900);
   const MeasuredView plain = view(measured, {.corrects = false});
@@ -73,7 +73,7 @@ TEST_F(MeasuredViewTest, MovesTheUsageOfMovedPods) {
 
 TEST_F(MeasuredViewTest, KeepsPodsThatLeftForNowhereOffTheirNode) {
   const MeasuredUsage measured = Measured("s", {"cpu"}).node("n1", {500}).pod("a", {800}).build();
-  overlay_.move(pod("a"), kNoNode);
+  what_if_.move(pod("a"), kNoNode);
   EXPECT_EQ(view(measured).of_node(node("n1"), "cpu"), 0) << "not below 0 when figures disagree";
 }
 
@@ -87,7 +87,7 @@ TEST_F(JustStarted, CountsWithItsRequestsUntilMeasured) {
   EXPECT_EQ(view(measured).of_node(node("n1"), "cpu"), 1500);
   EXPECT_EQ(view(measured).of_pod(pod("b"), "cpu"), 500);
   EXPECT_EQ(view(measured, {.corrects = false}).of_pod(pod("b"), "cpu"), std::nullopt);
-  overlay_.move(pod("b"), node("n2"));
+  what_if_.move(pod("b"), node("n2"));
   EXPECT_EQ(view(measured).of_node(node("n1"), "cpu"), 1000) << "its figure does not have it";
 }
 

@@ -1,0 +1,159 @@
+#include "controllers/advice/advice_poller.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "api/json/lenient.hpp"
+#include "controllers/advice/status.hpp"
+#include "kube/classify.hpp"
+
+namespace controllers::advice {
+namespace {
+
+using advising::WorkloadKey;
+using api::Json;
+using base::kv;
+using kube::kResourceAdvices;
+
+/// A sample is of a moment ago: metrics-server asks kubelets every 15 s to 60 s.
+constexpr base::minutes kMaxAge{5};
+/// Not sooner again, whatever is overdue.
+constexpr base::seconds kMinPause{1};
+
+api::ObjectKey object_of(const WorkloadKey& key) { return {key.ns, advice_name(key)}; }
+
+}  // namespace
+
+AdvicePoller::AdvicePoller(Dependencies dependencies, const ResourceAdviceConfig& config)
+    : deps_(std::move(dependencies)),
+      config_(config),
+      book_({.interval = config.interval, .startup = config.startup, .max_age = kMaxAge}) {}
+
+base::Result<kube::Requeue> AdvicePoller::reconcile(const api::ObjectKey&) {
+  const base::TimePoint now = deps_.clock.now();
+  const bool is_far = next_sample_ && *next_sample_ - now > config_.sample_interval;  // the clock was set back
+  if (!next_sample_ || is_far || now >= *next_sample_) {
+    sample(now);
+    next_sample_ = now + config_.sample_interval;
+  }
+  write_due(now);
+  base::TimePoint next = *next_sample_;
+  if (const auto due = book_.next_due(); due && now >= refused_until_) next = std::min(next, *due);
+  return kube::Requeue::in(std::max<base::Duration>(next - now, kMinPause));
+}
+
+void AdvicePoller::sample(base::TimePoint now) {
+  Advised found = advised_workloads(deps_.cluster(), static_cast<std::size_t>(config_.max_workloads));
+  const std::size_t left_out = found.left_out;
+  book_.follow(std::move(found), now);
+  const auto told = deps_.sample([&](const usage::ContainerSample& sample) { book_.sample(sample, now); });
+  deps_.metrics
+      .counter("evacuator_advice_questions_total", "Questions to metrics.k8s.io for advice, by result.",
+               {{"result", told ? "answered" : "failed"}})
+      .increment();
+  std::string problem = told ? "" : told.error().message;
+  if (told && !told->empty()) problem = told->front();
+  tell("containers could not be measured for advice", problem, told_sample_);
+  publish(left_out);
+}
+
+/// Once for as long as it is the same.
+void AdvicePoller::tell(const char* what, const std::string& text, std::string& told) const {
+  if (text == told) return;
+  told = text;
+  if (!text.empty()) deps_.log.warning(what, {kv("problem", text)});
+}
+
+void AdvicePoller::publish(std::size_t left_out) {
+  const auto gauge = [&](const char* state, std::size_t count) {
+    deps_.metrics
+        .gauge("evacuator_advice_workloads", "Workloads that get advice, or do not for resourceAdvice.maxWorkloads.",
+               {{"state", state}})
+        .set(static_cast<double>(count));
+  };
+  gauge("followed", book_.size());
+  gauge("left_out", left_out);
+}
+
+void AdvicePoller::write_due(base::TimePoint now) {
+  if (now < refused_until_) return;
+  std::vector<WorkloadKey> due = book_.due(now);
+  if (due.size() > kMaxWrites) due.resize(kMaxWrites);
+  std::string problem;
+  for (const WorkloadKey& key : due) {
+    const base::Status done = write(key, *book_.find(key), now);
+    book_.written(key, now, done.ok());
+    deps_.metrics
+        .counter("evacuator_advice_writes_total", "Writes of a ResourceAdvice, by result.",
+                 {{"result", done ? "succeeded" : "failed"}})
+        .increment();
+    if (done) continue;
+    problem = done.error().message;
+    if (!kube::is_right_missing(done.error())) continue;
+    refused_until_ = now + kRefusedFor;
+    break;
+  }
+  if (!due.empty()) tell("a ResourceAdvice could not be written", problem, told_write_);
+}
+
+void AdvicePoller::flush(base::Duration time) {
+  const base::TimePoint end = deps_.clock.now() + time;
+  for (const WorkloadKey& key : book_.with_news()) {
+    const base::TimePoint now = deps_.clock.now();
+    if (now >= end || !write(key, *book_.find(key), now)) return;
+    book_.written(key, now, true);
+  }
+}
+
+base::Status AdvicePoller::load(const WorkloadKey& key, StoredAdvice& kept, base::TimePoint now, bool& is_there) {
+  const auto text = deps_.client.get(kResourceAdvices, object_of(key));
+  is_there = text.ok();
+  if (!text) return base::is_not_found(text.error()) ? base::Status(base::Done{}) : text.error();
+  const auto json = api::parse_json(*text);
+  if (!json) return json.error();
+  const auto object = api::decode_resource_advice(*json);
+  if (!object) return object.error();
+  for (const std::string& problem : load_histories(object->status, kept, now))
+    deps_.log.warning("the kept history of a workload cannot be read and begins anew",
+                      {kv("namespace", key.ns), kv("name", advice_name(key)), kv("problem", problem)});
+  return base::Done{};
+}
+
+base::Status AdvicePoller::create(const WorkloadKey& key, const StoredAdvice& kept) {
+  api::ObjectMeta meta;
+  meta.name = advice_name(key);
+  meta.ns = key.ns;
+  meta.owner_references = {kept.workload.owner};
+  meta.owner_references.front().controller = false;  // it is nobody's to reconcile
+  const Json body = {{"apiVersion", kResourceAdvices.api_version()},
+                     {"kind", std::string(kResourceAdvices.kind)},
+                     {"metadata", api::encode_meta(meta)}};
+  const auto made = deps_.client.create(kResourceAdvices, key.ns, body);
+  if (!made && made.error().code != base::ErrorCode::kAlreadyExists) return made.error();
+  return base::Done{};
+}
+
+base::Status AdvicePoller::write(const WorkloadKey& key, StoredAdvice& kept, base::TimePoint now) {
+  bool is_there = true;
+  if (!kept.is_loaded) {
+    if (auto loaded = load(key, kept, now, is_there); !loaded) return loaded;
+    kept.is_loaded = true;
+  }
+  const auto status = advice_status(key, kept, {config_.profile, config_.percentile, 0, 0}, now);
+  const auto patch = [&] {
+    return deps_.client.patch(kResourceAdvices, object_of(key), kube::PatchType::kMerge,
+                              {{"status", api::encode_status(status)}}, "status");
+  };
+  auto done = is_there ? patch() : base::Result<std::string>(base::Error{base::ErrorCode::kNotFound, "not made yet"});
+  if (!done && base::is_not_found(done.error())) {
+    if (!kept.is_there && is_there) return base::Done{};  // it went with its workload
+    if (auto made = create(key, kept); !made) return made;
+    done = patch();
+  }
+  if (!done) return done.error();
+  kept.conditions = status.conditions;
+  return base::Done{};
+}
+
+}  // namespace controllers::advice

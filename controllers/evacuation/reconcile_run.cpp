@@ -1,0 +1,598 @@
+#include "controllers/evacuation/reconcile_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/core/claim_risk.hpp"
+#include "api/core/codec.hpp"
+#include "api/origin.hpp"
+#include "api/vocabulary/blockers.hpp"
+#include "api/vocabulary/condition_types.hpp"
+#include "evictors/eviction_api.hpp"
+#include "evictors/eviction_call.hpp"
+#include "evictors/timeouts.hpp"
+#include "kube/classify.hpp"
+
+namespace controllers::evacuation {
+namespace {
+
+using api::ConditionType;
+using api::EvacuationPhase;
+using base::kv;
+
+/// Writes and calls of one reconcile. More would be a circle; the rest is done at the next one.
+constexpr int kMaxRounds = 24;
+/// How often an answer is recorded again on top of somebody else's write.
+constexpr int kConflictRetries = 4;
+/// A PDB that shows allowance right after it refused is asked again that many times.
+constexpr int kRetriesOnAllowance = 3;
+/// Without the keys that tell who made an Evacuation.
+constexpr base::seconds kNoKeysRetry{10};
+/// A grant is stored so soon at the latest.
+constexpr base::seconds kStoredWithin{1};
+/// A pod that has left is told so soon at the latest, where nobody waits for its slot: often its replacement is Ready
+/// then.
+constexpr base::seconds kLeavingToldWithin{1};
+/// Which new pod is awaited is told with the next write, and after so long by itself.
+constexpr base::seconds kCandidateToldAfter{30};
+/// The pod of a deleted Evacuation is looked at so often, and so long after its grace.
+constexpr base::seconds kLookAtDeparting{5};
+constexpr base::seconds kSlowestEnd{120};
+/// A call that has less time left than this is not begun.
+constexpr base::milliseconds kMinCall{1000};
+
+const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
+  for (const api::Blocker& each : evacuation.status.blocked_by) {
+    if (each.kind == api::BlockerKind::kPodDisruptionBudget && !each.name.empty()) return &each;
+  }
+  return nullptr;
+}
+
+/// How many pods the PDB that holds its PodGroup, as seen, has to let go at once; 0: none holds it.
+std::int32_t needed_of_budget(const Observed& seen) {
+  const api::Blocker* blocker = pdb_blocker(seen.evacuation);
+  if (!blocker || seen.evacuation.status.phase != EvacuationPhase::kPending) return 0;
+  for (const auto& pdb : seen.pdbs) {
+    if (pdb->meta.name != blocker->name) continue;
+    const std::int32_t needed = covered_together(seen.pod_group, *pdb);
+    return pdb->disruptions_allowed < needed ? needed : 0;
+  }
+  return 0;
+}
+
+/// Neither refused nor based on an old version. One that is cut off by the end of this process is the next one's.
+bool may_have_been_stored(const base::Error& error) {
+  return error.code != base::ErrorCode::kInvalid && error.code != base::ErrorCode::kConflict &&
+         error.code != base::ErrorCode::kNotFound && error.code != base::ErrorCode::kCancelled;
+}
+
+/// Names of the fields that were written and are not as they were written.
+std::string unkept_fields(const api::EvacuationStatus& written, const api::EvacuationStatus& stored) {
+  const api::Json wanted = api::encode_status(written);
+  const api::Json kept = api::encode_status(stored);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : wanted.items()) {
+    const auto at = kept.find(name);
+    if (at == kept.end() || *at != value) names.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+base::Status Reconciler::ReconcileRun::check_leader() const {
+  if (deps_.may_act()) return base::Done{};
+  return base::Error{base::ErrorCode::kCancelled, "this replica does not lead (any more)"};
+}
+
+/// A 404 to a POST is for the evictor to judge, and a live read follows it. Any other that does not name the object
+/// says nothing about it.
+evictors::CallResult Reconciler::ReconcileRun::send_action(const evictors::Action& action) {
+  auto answer = send_limited(action);
+  const bool is_judged = !action.service.empty() || action.request.method == "POST";
+  auto doubt = answer && !is_judged ? kube::doubtful_absence(action.request, *answer) : std::nullopt;
+  if (doubt) return *std::move(doubt);
+  return answer;
+}
+
+/// No more evictions at once than configured, whatever the number of workers.
+evictors::CallResult Reconciler::ReconcileRun::send_limited(const evictors::Action& action) {
+  const auto fence = [&] { return time_for_call(action.request.timeout); };
+  const ServiceCall target{action.service, action.service_use, key_.ns};
+  if (action.name != evictors::kPostEviction || !deps_.eviction_slots) return send(target, action.request, fence);
+  deps_.eviction_slots->acquire();
+  struct Release {
+    std::counting_semaphore<>& slots;
+    ~Release() { slots.release(); }
+  } release{*deps_.eviction_slots};
+  return send(target, action.request, fence);
+}
+
+base::Result<base::milliseconds> Reconciler::ReconcileRun::time_for_call(base::milliseconds wanted) const {
+  if (auto leader = check_leader(); !leader) return leader.error();
+  const auto& intent = seen_.evacuation.status.intent;
+  if (!intent) return base::unavailable("the server did not store the intent: no call without it");
+  const base::milliseconds most = std::max<base::milliseconds>(evictors::kCallTimeout, wanted);
+  const base::Duration left = intent->time + most - deps_.clock.now();
+  if (left >= kMinCall) return std::chrono::floor<base::milliseconds>(left);
+  return base::Error{base::ErrorCode::kTimeout, "the call's turn came too late: it was not sent"};
+}
+
+/// Nothing tells us when a document changes: the evictor says how often to read it.
+kube::Requeue Reconciler::ReconcileRun::poll_documents(const kube::Requeue& requeue) const {
+  const evictors::Evictor* evictor = deps_.evictors.find(seen_.evacuation.status.evictor);
+  if (!freshness_.has_documents() || !evictor || api::is_terminal(seen_.evacuation.status.phase)) return requeue;
+  const base::Duration poll = evictor->poll_interval({seen_.evacuation, seen_.pod.get(), deps_.clock.now(), {}});
+  return kube::Requeue::in(requeue.after ? std::min(*requeue.after, poll) : poll);
+}
+
+base::Result<kube::Requeue> Reconciler::ReconcileRun::finish_round(const Decision& decision) {
+  const auto phase = decision.status.phase;
+  const bool may_wait = phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
+  // It waits for something else now (a person, its back-off, its owner): others may have its slot.
+  const bool gives_back = seen_.slot.state == Slot::State::kNotAsked;
+  if (gives_back && (may_wait || goes_on_without_slot(seen_.evacuation)))
+    deps_.admission.withdraw(key_, seen_.evacuation.status.attempt);
+  // A pod that leaves needs no further attempt. The slot of this attempt stays: the queue may see it later than we do.
+  if (gives_back && (phase == EvacuationPhase::kEvicting || phase == EvacuationPhase::kVerifying))
+    deps_.admission.withdraw_later_attempts(key_, seen_.evacuation.status.attempt);
+  if (gives_back && may_wait && deps_.reservations) deps_.reservations->release_unused(key_);
+  if (api::is_terminal(phase)) forget_asked();
+  remember_blocked();
+  if (budget_opened_meanwhile()) return kube::Requeue::in(base::Duration::zero());
+  // Too soon after the last call: not forgotten. In any other phase nothing would ever take it.
+  if (seen_.woken && phase == EvacuationPhase::kRequesting && pdb_blocker(seen_.evacuation))
+    reconciler_.pdb_waiters_.wake_waiter(key_);
+  return poll_documents(decision.requeue);
+}
+
+base::Result<kube::Requeue> Reconciler::ReconcileRun::settle_for(const Decision& decision, base::Duration most) {
+  auto finished = finish_round(decision);
+  if (!finished) return finished;
+  return kube::Requeue::in(finished->after ? std::min(*finished->after, most) : most);
+}
+
+/// The server takes what we write and drops it: it has the CRD of an older version. The same write again would bring no
+/// more, so it waits as it is, and is tried again later and later.
+base::Result<kube::Requeue> Reconciler::ReconcileRun::finish_unsaved(const Decision& decision) {
+  if (auto finished = finish_round(decision); !finished) return finished;
+  return base::unavailable(fmt::format("the API server does not keep {} of the status: its CRD is of another version",
+                                       unkept_fields(decision.status, seen_.evacuation.status)));
+}
+
+/// Who waits for a PDB is woken once that allows more.
+void Reconciler::ReconcileRun::remember_blocked() {
+  const api::Evacuation& evacuation = seen_.evacuation;
+  const api::Blocker* blocker = pdb_blocker(evacuation);
+  const std::int32_t together = needed_of_budget(seen_);
+  const bool waits = blocker && (together > 0 || evacuation.status.phase == EvacuationPhase::kRequesting);
+  const api::ObjectKey key = evacuation.meta.key();
+  if (!waits) return reconciler_.pdb_waiters_.leave(key);
+  reconciler_.pdb_waiters_.wait(
+      key, {key.ns, blocker->name},
+      {effective_priority(evacuation, deps_.rules.manual_priority), blocker->since, together});
+}
+
+/// Between the read of the PodGroup's budget and our entry in its wait list nobody would have woken us.
+bool Reconciler::ReconcileRun::budget_opened_meanwhile() const {
+  const std::int32_t needed = needed_of_budget(seen_);
+  if (needed == 0) return false;
+  const auto pdb = deps_.pdbs.get({key_.ns, pdb_blocker(seen_.evacuation)->name});
+  return !pdb || pdb->disruptions_allowed >= needed;
+}
+
+void Reconciler::ReconcileRun::mark_dead(const std::string& evictor) {
+  const bool is_trusted = api::origin_is_verified(seen_.evacuation);
+  const base::TimePoint now = deps_.clock.now();
+  if (reconciler_.mark_dead(evictor, key_.ns, is_trusted, now)) seen_.dead_until[evictor] = now + kDeadFor;
+}
+
+/// It may have been deleted while an earlier reconcile asked for its slot: then the queue heard of the deletion first.
+kube::Requeue Reconciler::ReconcileRun::forget_deleted() {
+  reconciler_.pdb_waiters_.forget(key_);
+  reconciler_.refused_.forget(key_);
+  reconciler_.forget_own(key_);
+  if (pod_still_departs()) return kube::Requeue::in(kLookAtDeparting);
+  forget_asked();
+  return kube::Requeue::await_change();
+}
+
+/// Nobody records any more what becomes of its pod, but while that leaves its slot is taken.
+bool Reconciler::ReconcileRun::pod_still_departs() const {
+  const auto departing = deps_.admission.departing(key_);
+  const auto pod = departing ? deps_.pods.get({key_.ns, departing->pod}) : nullptr;
+  if (!pod || pod->meta.uid != departing->pod_uid || pod->is_terminal()) return false;
+  const base::TimePoint now = deps_.clock.now();
+  const base::Duration most = departure_counts_for(deps_.rules, {}, pod.get());
+  const bool is_late =
+      deps_.rules.slot_without_progress > base::Duration::zero() && now >= departing->leaving_since + most;
+  if (is_late && deps_.admission.is_departure_waited_for(key_)) deps_.admission.stop_counting_departing(key_);
+  const auto& deletion = pod->meta.deletion_timestamp;
+  return now < (deletion ? *deletion + kSlowestEnd : departing->since + evictors::kCallTimeout);
+}
+
+/// What was asked for by what the cache showed before the end: nobody else will give it back.
+void Reconciler::ReconcileRun::forget_asked() {
+  deps_.admission.forget(key_);
+  if (deps_.reservations) deps_.reservations->release_unused(key_);
+}
+
+base::Result<kube::Requeue> Reconciler::ReconcileRun::run() {
+  if (!observe_cached()) return forget_deleted();
+  if (waits_for_keys()) return kube::Requeue::in(kNoKeysRetry);
+  // The caches do not hold what this evictor reads.
+  if (!wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) {
+    if (auto live = refresh(); !live) return live.error();
+  }
+  for (int round = 0; round < kMaxRounds && !freshness_.evacuation_is_gone(); ++round) {
+    forget_old_slot();
+    const Decision decision = decide(seen_, deps_.evictors, deps_.clock.now());
+    if (decision.wants_slot && seen_.slot.state == Slot::State::kNotAsked) {
+      if (auto asked = take_slot(decision); !asked) return asked.error();
+      continue;
+    }
+    if (!decision.dead.empty()) mark_dead(decision.dead);
+    if (!claims_replacement(decision)) {
+      observe_surroundings();  // another one was faster: it counts as claimed from now on
+      continue;
+    }
+    if (const auto left = may_still_wait(decision)) return settle_for(decision, *left);
+    if (!unsaved_ && !decision.acts(seen_.evacuation.status)) return finish_round(decision);
+    auto step = act_or_refresh(decision);
+    if (!step) return step.error();
+    if (*step == Continue::kNo) break;
+    if (write_kept_nothing_) return finish_unsaved(decision);
+  }
+  if (!freshness_.evacuation_is_gone() && stored_) return kube::Requeue::in(base::Duration::zero());
+  reconciler_.pdb_waiters_.forget(key_);
+  return kube::Requeue::await_change();
+}
+
+base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::act_or_refresh(const Decision& decision) {
+  if (may_carry_out() || is_bound_to_cached(decision) || follows_from_cached(decision)) return carry_out(decision);
+  return refresh();
+}
+
+/// That a pod leaves, or has left, is never taken back, and the write is guarded by the Evacuation's version: no read
+/// would tell more.
+bool Reconciler::ReconcileRun::follows_from_cached(const Decision& decision) {
+  if (!only_records_plain(decision) || !seen_.pod_is_cached) return false;
+  const EvacuationPhase before = seen_.evacuation.status.phase;
+  const EvacuationPhase after = decision.status.phase;
+  const bool ends = after == EvacuationPhase::kVerifying || after == EvacuationPhase::kSucceeded;
+  const bool has_left = before == EvacuationPhase::kVerifying && (ends || after == EvacuationPhase::kFailed);
+  const bool leaves = before == EvacuationPhase::kRequesting || before == EvacuationPhase::kEvicting;
+  const bool is_there = seen_.pod && seen_.pod->uid() == seen_.evacuation.spec.pod_ref.uid;
+  const bool is_told = has_left || (leaves && ends && is_seen_to_have_left()) ||
+                       (leaves && after == EvacuationPhase::kEvicting && is_there);
+  return is_told && wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty() && (stored_ || take_cached());
+}
+
+/// Of an evictor that leaves no marks, and nothing but the status is written.
+bool Reconciler::ReconcileRun::only_records_plain(const Decision& decision) const {
+  const bool does_more =
+      decision.action || decision.fill || decision.add_finalizer || decision.remove_finalizer || decision.remove_object;
+  return !does_more && decision.status.evictor == evictors::EvictionApi::kName && !seen_.evacuation.spec.dry_run;
+}
+
+/// By the cache alone.
+bool Reconciler::ReconcileRun::is_seen_to_have_left() const {
+  const api::PodUid& uid = seen_.evacuation.spec.pod_ref.uid;
+  if (seen_.pod && seen_.pod->uid() == uid) return seen_.pod->is_terminal();
+  return reconciler_.departures_.has_shown(key_, uid.value);
+}
+
+/// A plain eviction carries the pod's UID and resourceVersion, and the write before it the Evacuation's. Where a budget
+/// covers the pod it is read first all the same: some servers charge the budget before they look at the versions. So it
+/// is where a grant showed no effect: the cache may have heard nothing for long.
+bool Reconciler::ReconcileRun::is_bound_to_cached(const Decision& decision) {
+  const bool is_plain = decision.action && decision.action->name == evictors::kPostEviction &&
+                        decision.status.evictor == evictors::EvictionApi::kName && !decision.fill &&
+                        !decision.add_finalizer && !decision.remove_finalizer;
+  const bool is_granted = seen_.evacuation.status.phase == EvacuationPhase::kEvicting;
+  if (!is_plain || is_granted || !seen_.pod_is_cached || !seen_.pod || seen_.pod->meta.resource_version.empty())
+    return false;
+  if (!seen_.pdbs.empty() || seen_.evacuation.spec.dry_run || !seen_.pod_group.name.empty()) return false;
+  if (!wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) return false;
+  return stored_ || take_cached();
+}
+
+/// Asks for the slot; with it decide() wants to know more than before.
+base::Status Reconciler::ReconcileRun::take_slot(const Decision& decision) {
+  if (auto asked = obtain_slot(decision); !asked) return asked;
+  return may_carry_out() ? read_documents() : base::Done{};
+}
+
+base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::carry_out(const Decision& decision) {
+  if (auto leader = check_leader(); !leader) return leader.error();
+  if (decision.fill || decision.add_finalizer || decision.remove_finalizer) return change_main(decision);
+  if (decision.remove_object) return remove_evacuation();
+  if (passes_pod_group_gate(seen_.evacuation.status, decision.status) && !freshness_.pod_group_is_live())
+    return refresh_pod_group();
+  if (auto looked = check_before_call(decision)) return *std::move(looked);
+  const bool writes = unsaved_ || !(decision.status == seen_.evacuation.status);
+  if (!writes && !freshness_.evacuation_is_live())
+    return refresh_evacuation();  // no guarded write would come before the call
+  if (writes) {
+    auto stored = store_status(decision);
+    if (!stored || *stored == Continue::kNo) return stored;
+    if (!stored_) return Continue::kYes;  // somebody else wrote meanwhile: decide again on what is there now
+    if (decision.action && decision.status.intent != seen_.evacuation.status.intent)
+      return Continue::kYes;  // no call whose intent the server has not kept (I3)
+    if (decision.action) write_kept_nothing_ = false;
+  }
+  return decision.action ? call(*decision.action) : base::Result<Continue>(Continue::kYes);
+}
+
+/// What has to be known before the pod, or whoever moves it, is told anything; decide() is asked again with it.
+/// nullopt: the call may be made, as far as we can see.
+std::optional<base::Result<Reconciler::ReconcileRun::Continue>> Reconciler::ReconcileRun::check_before_call(
+    const Decision& decision) {
+  const auto& action = decision.action;
+  if (!action || !evictors::leads_away(action->role)) return std::nullopt;
+  if (!action->service.empty() && deps_.services)
+    seen_.not_allowed = deps_.services->refusal({action->service, action->service_use, key_.ns});
+  if (!seen_.not_allowed.empty()) return Continue::kYes;  // no intent is stored of what is not sent
+  const bool has_claims = seen_.pod && std::ranges::any_of(seen_.pod->volumes, api::uses_claim);
+  if ((has_claims || has_unknown_group()) && !freshness_.claims_are_live()) return refresh_claims();
+  return std::nullopt;
+}
+
+base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::remove_evacuation() {
+  const auto removed = deps_.client.remove(kube::kEvacuations, key_, seen_.evacuation.meta.uid);
+  if (!removed && base::is_not_found(removed.error())) return confirm_gone();
+  if (!removed) return removed.error().during("removing the finished Evacuation");
+  freshness_.mark_gone();
+  return Continue::kNo;
+}
+
+base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::after_write(
+    base::Result<StoredEvacuation> written) {
+  if (written) {
+    reconciler_.refused_.forget(key_);
+    reconciler_.note_write(key_, *written, {cached_version_, stored_->evacuation.meta.resource_version});
+    adopt(*std::move(written));
+    return Continue::kYes;
+  }
+  const base::ErrorCode code = written.error().code;
+  if (code == base::ErrorCode::kInvalid) freshness_.write_refused();
+  if (code == base::ErrorCode::kNotFound) return confirm_gone();
+  if (code != base::ErrorCode::kConflict) return written.error();
+  stored_.reset();
+  freshness_.write_conflicted();
+  return Continue::kYes;
+}
+
+base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::confirm_gone() {
+  const auto there = refresh_evacuation();
+  if (!there || *there == Continue::kNo) return there;
+  return base::unavailable("the server answers a write with 404, and has the Evacuation when it is read");
+}
+
+base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::change_main(const Decision& decision) {
+  auto written = after_write(write_main(deps_.client, *stored_, decision));
+  if (!written) return written.error().during("writing the Evacuation");
+  if (*written == Continue::kYes) observe_surroundings();
+  return written;
+}
+
+base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::store_status(const Decision& decision) {
+  const api::Evacuation before = stored_->evacuation;
+  write_kept_nothing_ = false;
+  auto answer = write_status(deps_.client, *stored_, decision.status);
+  if (answer) forget_unsaved();
+  if (!answer && may_have_been_stored(answer.error()))
+    reconciler_.unconfirmed_.note({before, decision.status, news_of(decision)});
+  if (answer) reconciler_.unconfirmed_.forget(key_);
+  auto written = after_write(std::move(answer));
+  if (!written) return written.error().during("writing the Evacuation's status");
+  if (!stored_ || freshness_.evacuation_is_gone()) return written;
+  write_kept_nothing_ = before.meta.resource_version == seen_.evacuation.meta.resource_version;
+  if (write_kept_nothing_) return written;  // nothing has happened
+  notify_stored({before, seen_.evacuation.status, news_of(decision)});
+  unsaved_events_.clear();
+  return written;
+}
+
+std::vector<kube::Event> Reconciler::ReconcileRun::news_of(const Decision& decision) const {
+  std::vector<kube::Event> news = unsaved_events_;
+  news.insert(news.end(), decision.events.begin(), decision.events.end());
+  return news;
+}
+
+/// The answers to writes were lost, and the object shows them now.
+void Reconciler::ReconcileRun::confirm_write() {
+  for (const UnconfirmedWrite& each : reconciler_.unconfirmed_.take_shown(seen_.evacuation)) notify_stored(each);
+}
+
+/// Metrics, audit records, Events and the log of a status that is stored. `seen_` shows it.
+void Reconciler::ReconcileRun::notify_stored(const UnconfirmedWrite& write) {
+  api::Evacuation after = seen_.evacuation;
+  after.status = write.after;
+  const base::TimePoint now = deps_.clock.now();
+  deps_.metrics.on_status(write.before, after, now);
+  deps_.audit.on_status(write.before, after, now);
+  recorded_intent_ = after.status.intent;
+  for (const kube::Event& event : write.events) publish(after, event);
+  if (write.before.status.phase == after.status.phase) return;
+  log_.info("phase changed",
+            {kv("from", api::to_string(write.before.status.phase)), kv("to", api::to_string(after.status.phase)),
+             kv("reason", after.status.reason), kv("token", after.status.token)});
+}
+
+/// A call without its record would look like one of an intruder, whatever became of the write that came before it.
+void Reconciler::ReconcileRun::record_intent() {
+  const auto& intent = seen_.evacuation.status.intent;
+  if (intent == recorded_intent_) return;
+  api::Evacuation before = seen_.evacuation;
+  before.status.intent.reset();
+  deps_.audit.on_status(before, seen_.evacuation, deps_.clock.now());
+  recorded_intent_ = intent;
+}
+
+void Reconciler::ReconcileRun::publish(const api::Evacuation& evacuation, kube::Event event) const {
+  const auto& pod = evacuation.spec.pod_ref;
+  event.related = kube::event_object(kube::kPods, {evacuation.meta.ns, pod.name}, pod.uid.value);
+  event.is_manual = api::policy_of(evacuation).empty();
+  event.is_refusal = evacuation.status.phase == api::EvacuationPhase::kFailed && evacuation.status.attempt == 0;
+  deps_.events.publish(std::move(event).about(kube::event_object(kube::kEvacuations, evacuation.meta), "Evacuate"));
+}
+
+base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::call(evictors::Action action) {
+  if (auto leader = check_leader(); !leader) return leader.error();
+  record_intent();
+  action.request.traceparent = deps_.audit.context_of_call(seen_.evacuation, action, deps_.clock.now());
+  const evictors::CallResult answer = send_action(action);
+  if (!answer && answer.error().code == base::ErrorCode::kCancelled)
+    return answer.error();  // shutting down: resumed later
+  auto recorded = record_answer(action, answer);
+  if (recorded) return recorded;
+  deps_.metrics.on_answer(action.name, answer ? answer->status : 0, "NotRecorded");
+  reconciler_.back_off_after_lost_record(key_);
+  return recorded.error().during("recording the answer to " + action.name);
+}
+
+/// The answer must not be lost to somebody else's write: it is recorded on top of that.
+base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::record_answer(
+    const evictors::Action& action, const evictors::CallResult& answer) {
+  for (int i = 0; i < kConflictRetries; ++i) {
+    const Decision decision = decide_answer(seen_, deps_.evictors, action, answer, deps_.clock.now());
+    if (i == 0) {
+      const auto& response = decision.status.last_response;
+      deps_.metrics.on_answer(action.name, answer ? answer->status : 0, response ? response->response_class : "");
+      deps_.audit.on_answer(seen_.evacuation, action, answer, response, deps_.clock.now());
+    }
+    if (i == 0 && may_store_later(decision, action)) {
+      store_later(action, answer);
+      return Continue::kYes;
+    }
+    auto stored = store_status(decision);
+    if (!stored || *stored == Continue::kNo) return stored;
+    if (!stored_) {  // conflict
+      auto again = refresh_evacuation();
+      if (!again || *again == Continue::kNo) return again;
+      continue;
+    }
+    freshness_.pod_may_differ();
+    if (decision.look_again || freshness_.has_documents()) return refresh();
+    take_pod_from(action, answer);
+    retry_on_allowance();
+    return Continue::kYes;
+  }
+  return base::Error{base::ErrorCode::kConflict, "the Evacuation keeps changing while its status is written"};
+}
+
+/// The pod of a plain eviction is often gone within the second, and then one write tells all. Nothing is lost with it:
+/// the stored intent is unresolved, and whoever takes over finds out as after a lost answer.
+bool Reconciler::ReconcileRun::may_store_later(const Decision& answered, const evictors::Action& action) const {
+  const evictors::Evictor* evictor = deps_.evictors.find(answered.status.evictor);
+  return action.name == evictors::kPostEviction && evictor && !evictor->leaves_marks() &&
+         answered.status.phase == EvacuationPhase::kEvicting && !seen_.evacuation.spec.cancel.requested;
+}
+
+void Reconciler::ReconcileRun::store_later(const evictors::Action& action, const evictors::CallResult& answer) {
+  unsaved_ = UnsavedGrant{action, answer, deps_.clock.now(), reconciler_.steady_now() + kStoredWithin};
+  reconciler_.note_unsaved(key_, *unsaved_);
+  freshness_.pod_may_differ();
+  seen_.pod_is_cached = true;
+  show_unsaved();
+}
+
+/// How long what is new may stay unstored, until more of it can be told at once; nullopt: it has to be stored now.
+std::optional<base::Duration> Reconciler::ReconcileRun::may_still_wait(const Decision& decision) {
+  if (decision.action || seen_.evacuation.spec.cancel.requested || seen_.evacuation.meta.is_terminating())
+    return std::nullopt;
+  const auto due = store_by(decision);
+  if (!due) return std::nullopt;
+  const base::Duration left = *due - reconciler_.steady_now();
+  return left > base::Duration::zero() ? std::optional(left) : std::nullopt;
+}
+
+/// A crash loses no more than an answer that got lost, and what the pods show anyway.
+std::optional<base::TimePoint> Reconciler::ReconcileRun::store_by(const Decision& decision) {
+  const EvacuationPhase before = seen_.evacuation.status.phase;
+  const EvacuationPhase after = decision.status.phase;
+  if (unsaved_ && after == EvacuationPhase::kEvicting) return unsaved_->due;
+  if (!only_records_plain(decision) || after != EvacuationPhase::kVerifying) return std::nullopt;
+  if (before == EvacuationPhase::kVerifying) {
+    if (!shows_only_another_candidate(decision)) return std::nullopt;
+    const base::TimePoint entered = decision.status.phase_entered_at.value_or(base::TimePoint{});
+    return reconciler_.steady_now() + (entered + kCandidateToldAfter - deps_.clock.now());
+  }
+  if (!seen_.pod_is_cached || seen_.slot_is_waited_for || !is_seen_to_have_left()) return std::nullopt;
+  return reconciler_.departures_.left_at(key_, reconciler_.steady_now()) + kLeavingToldWithin;
+}
+
+/// Another new pod is awaited, or is on a node now.
+bool Reconciler::ReconcileRun::shows_only_another_candidate(const Decision& decision) const {
+  const api::EvacuationStatus& stored = seen_.evacuation.status;
+  const auto* told = api::find_condition(stored.conditions, ConditionType::kReplacementReady);
+  api::EvacuationStatus rest = decision.status;
+  if (!told || !rest.outcome || !stored.outcome || rest == stored) return false;
+  rest.outcome->replacement = stored.outcome->replacement;
+  rest.observed_generation = stored.observed_generation;
+  for (api::Condition& each : rest.conditions) {
+    if (each.type == told->type && each.status == told->status && each.reason == told->reason) each = *told;
+  }
+  return rest == stored;
+}
+
+/// False: another Evacuation has counted that pod meanwhile.
+bool Reconciler::ReconcileRun::claims_replacement(const Decision& decision) {
+  const auto& outcome = decision.status.outcome;
+  if (!outcome || !outcome->replacement) return true;
+  const std::string& uid = outcome->replacement->uid;
+  const auto sibling =
+      std::ranges::find_if(seen_.siblings, [&](const Sibling& each) { return each.pod->meta.uid == uid; });
+  if (sibling == seen_.siblings.end() || sibling->claimed) return true;
+  return reconciler_.departures_.claim(key_, uid);
+}
+
+void Reconciler::ReconcileRun::forget_unsaved() {
+  unsaved_.reset();
+  reconciler_.forget_unsaved(key_);
+}
+
+/// A patch answers with the pod as it is now: without it the next decision would ask to patch again.
+void Reconciler::ReconcileRun::take_pod_from(const evictors::Action& action, const evictors::CallResult& answer) {
+  if (action.request.method != "PATCH" || !answer || answer->status != 200) return;
+  auto pod = api::decode_pod(answer->body);
+  if (pod && pod->meta.name == seen_.evacuation.spec.pod_ref.name) {
+    seen_.pod = std::make_shared<const api::Pod>(*std::move(pod));
+  }
+}
+
+/// The PDB's allowance may have risen between its refusal and our record of it: nobody would wake us then.
+void Reconciler::ReconcileRun::retry_on_allowance() {
+  seen_.woken = false;
+  const api::Evacuation& evacuation = seen_.evacuation;
+  const api::Blocker* blocker = pdb_blocker(evacuation);
+  if (!blocker) return;
+  remember_blocked();
+  const auto pdb = deps_.pdbs.get({key_.ns, blocker->name});
+  if (pdb && pdb->disruptions_allowed > 0 && evacuation.status.blocked_count <= kRetriesOnAllowance)
+    reconciler_.pdb_waiters_.wake_waiter(key_);
+}
+
+/// No attempt goes on whose next step cannot be written down first (I3). Whoever fixes the spec wakes it by that.
+kube::Requeue Reconciler::ReconcileRun::give_up(const base::Error& refusal) {
+  const api::Evacuation& evacuation = stored_->evacuation;
+  const base::TimePoint now = deps_.clock.now();
+  const std::string problem = refusal_text(evacuation, refusal.message);
+  deps_.admission.abandon(key_, evacuation.meta.resource_version);
+  if (deps_.reservations) deps_.reservations->abandon(key_, evacuation.meta.resource_version);
+  reconciler_.pdb_waiters_.leave(key_);
+  if (!reconciler_.refused_.note(evacuation, problem, reconciler_.steady_now()))
+    return kube::Requeue::in(kRefusedRetry);
+  log_.error("the server refuses to store the Evacuation", {kv("error", refusal)});
+  kube::Event event = kube::Event::warning(api::EventReason::kWriteRefused, problem);
+  event.also_on_related = true;
+  publish(evacuation, std::move(event));
+  deps_.metrics.on_refused_write();
+  deps_.audit.on_refused_write(evacuation, problem, now);
+  return kube::Requeue::in(kRefusedRetry);
+}
+
+}  // namespace controllers::evacuation

@@ -1,0 +1,155 @@
+#pragma once
+
+/// One reconcile of one Evacuation. Internal to this folder: reconciliation.cpp acts, observe.cpp reads, slot.cpp asks
+/// for the slot.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "controllers/evacuation/freshness.hpp"
+#include "controllers/evacuation/io.hpp"
+#include "controllers/evacuation/reconciler.hpp"
+
+namespace controllers::evacuation {
+
+/// Made for one call of Reconciler::reconcile(), used by its thread alone, and thrown away.
+class Reconciler::ReconcileRun {
+ public:
+  /// `reconciler` and `key` must outlive it.
+  ReconcileRun(Reconciler& reconciler, const api::ObjectKey& key)
+      : reconciler_(reconciler),
+        deps_(reconciler.deps_),
+        key_(key),
+        log_(deps_.log.with({base::kv("evacuation", key.to_string())})),
+        keys_(deps_.keys.keys()) {}
+
+  /// Errors as reconcile(): each is worth a retry, except when was_refused().
+  base::Result<kube::Requeue> run();
+  /// After run() failed: the server said that it will never store this.
+  bool was_refused() const { return freshness_.write_was_refused(); }
+  /// Gives up slot, free capacity and wait for a PDB; tells it once for each version. REQUIRES: was_refused().
+  kube::Requeue give_up(const base::Error& refusal);
+
+ private:
+  /// Whether there still is an Evacuation to go on with.
+  enum class Continue { kYes, kNo };
+
+  // --- observe.cpp: what is seen, first in the caches, then live
+  bool observe_cached();
+  void note_departure(const api::Evacuation& cached);
+  void observe_surroundings();
+  bool yields_to_us(const api::Evacuation& other) const;
+  void observe_past();
+  bool is_of_a_wave() const;
+  std::set<std::string> nodes_emptied_with_it() const;
+  void check_spec();
+  std::string placement_problem() const;
+  bool policy_gone() const;
+  void adopt(StoredEvacuation stored);
+  void restore_unsaved();
+  void show_unsaved();
+  void observe_origin();
+  void observe_creator();
+  bool waits_for_keys() const;
+  base::Result<Continue> refresh();
+  base::Result<Continue> refresh_evacuation();
+  bool take_cached();
+  base::Status refresh_pod();
+  base::Result<Continue> refresh_pod_group();
+  base::Status read_documents();
+  base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
+  evictors::Document evacuated_pods(const evictors::Read& read) const;
+  evictors::CallResult send(const ServiceCall& call, const kube::Request& request,
+                            const kube::Client::Fence& fence = {});
+  evictors::CallResult send_to_service(const ServiceCall& call, const kube::Request& request,
+                                       const kube::Client::Fence& fence);
+  /// Whether the end of the pod would cost its data, as its claims tell.
+  void observe_budgets();
+  void observe_claims();
+  void observe_scheduling_group();
+  base::Result<Continue> refresh_claims();
+  bool has_unknown_group() const;
+  base::Status refresh_scheduling_group();
+
+  // --- slot.cpp: asking for a slot, and for free capacity with it
+  base::Status obtain_slot(const Decision& decision);
+  void confirm_destination(const AdmissionRequest& request);
+  base::Result<Admission> add_capacity(const AdmissionRequest& request, std::optional<bool> needed, Admission granted);
+  base::Result<bool> needs_capacity_by_reading();
+  void forget_old_slot();
+  AdmissionRequest request_for(const Decision& decision) const;
+  SurgePod surge_pod() const;
+
+  // --- reconciliation.cpp: what is done about it
+  kube::Requeue forget_deleted();
+  bool pod_still_departs() const;
+  void forget_asked();
+  base::Status take_slot(const Decision& decision);
+  evictors::CallResult send_action(const evictors::Action& action);
+  evictors::CallResult send_limited(const evictors::Action& action);
+  base::Result<kube::Requeue> finish_round(const Decision& decision);
+  base::Result<kube::Requeue> settle_for(const Decision& decision, base::Duration most);
+  base::Result<kube::Requeue> finish_unsaved(const Decision& decision);
+  void remember_blocked();
+  bool budget_opened_meanwhile() const;
+  kube::Requeue poll_documents(const kube::Requeue& requeue) const;
+  void mark_dead(const std::string& evictor);
+  base::Result<Continue> carry_out(const Decision& decision);
+  std::optional<base::Result<Continue>> check_before_call(const Decision& decision);
+  base::Result<Continue> remove_evacuation();
+  base::Result<Continue> change_main(const Decision& decision);
+  base::Result<Continue> store_status(const Decision& decision);
+  std::vector<kube::Event> news_of(const Decision& decision) const;
+  void confirm_write();
+  void notify_stored(const UnconfirmedWrite& write);
+  void record_intent();
+  base::Result<Continue> call(evictors::Action action);
+  base::Result<Continue> record_answer(const evictors::Action& action, const evictors::CallResult& answer);
+  bool may_store_later(const Decision& answered, const evictors::Action& action) const;
+  void forget_unsaved();
+  void store_later(const evictors::Action& action, const evictors::CallResult& answer);
+  std::optional<base::Duration> may_still_wait(const Decision& decision);
+  std::optional<base::TimePoint> store_by(const Decision& decision);
+  bool shows_only_another_candidate(const Decision& decision) const;
+  bool claims_replacement(const Decision& decision);
+  base::Result<Continue> after_write(base::Result<StoredEvacuation> written);
+  /// A write was answered with 404. An admission webhook may have said so: only a read tells.
+  base::Result<Continue> confirm_gone();
+  /// Whether a call may begin now, and how long it may take: it has ended, or is lost, when kCallTimeout has passed
+  /// since its intent, or what it wants if that is more (Evictor::call_timeout).
+  base::Result<base::milliseconds> time_for_call(base::milliseconds wanted) const;
+  /// Fills in the objects that the Event is about.
+  void publish(const api::Evacuation& evacuation, kube::Event event) const;
+  void take_pod_from(const evictors::Action& action, const evictors::CallResult& answer);
+  void retry_on_allowance();
+  base::Status check_leader() const;
+  /// Pod and Evacuation are such that what decide() says may be carried out.
+  bool may_carry_out() const { return stored_ && freshness_.pod_is_live(); }
+  /// Evacuation and eviction are bound to what the caches show of them: the server refuses them if that is old.
+  bool is_bound_to_cached(const Decision& decision);
+  /// It only records what the caches show for good.
+  bool follows_from_cached(const Decision& decision);
+  bool only_records_plain(const Decision& decision) const;
+  bool is_seen_to_have_left() const;
+  base::Result<Continue> act_or_refresh(const Decision& decision);
+
+  Reconciler& reconciler_;
+  const Dependencies& deps_;
+  const api::ObjectKey& key_;
+  const base::Log log_;
+  const std::shared_ptr<const signing::KeyRing>
+      keys_;                                ///< the same from the first question to the last; may be nullptr
+  Observed seen_;                           ///< what decide() gets
+  Freshness freshness_;                     ///< how fresh that is
+  std::optional<StoredEvacuation> stored_;  ///< what the next write is based on
+  bool write_kept_nothing_ = false;         ///< the newest status write left the object as it was
+  std::optional<UnsavedGrant> unsaved_;     ///< seen_ shows it, stored_ does not
+  std::vector<kube::Event> unsaved_events_;
+  std::optional<api::EvacuationIntent> recorded_intent_;  ///< in the audit log, by this reconcile
+  std::string cached_version_;                            ///< resourceVersion that the cache showed
+  std::int32_t slot_after_ = 0;                           ///< seen_.slot was asked for after that many attempts
+};
+
+}  // namespace controllers::evacuation
