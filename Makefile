@@ -27,11 +27,11 @@ setup: ## Install what is missing from Debian's packages
 
 build: setup ## Build evacuator and kubectl-evacuator (PRESET=release|package|debug|asan-ubsan|tsan)
 	@cmake --preset $(PRESET) >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
-	@cmake --build $(BUILD) --parallel $(JOBS) --target evacuator kubectl-evacuator
+	@cmake --build $(BUILD) --parallel $(JOBS) --target evacuator kubectl-evacuator evacuator-demo
 
 install: build ## Copy both to $(PREFIX)/bin, where kubectl finds its plugin (PREFIX=/usr/local, DESTDIR)
 	@install -d $(DESTDIR)$(PREFIX)/bin
-	@install $(BIN) $(BUILD)/cmd/kubectl-evacuator hack/kubectl_complete-evacuator $(DESTDIR)$(PREFIX)/bin
+	@install $(BIN) $(BUILD)/cmd/kubectl-evacuator $(BUILD)/cmd/evacuator-demo hack/kubectl_complete-evacuator $(DESTDIR)$(PREFIX)/bin
 
 test: setup ## Build everything and run the unit and integration tests (no cluster needed)
 	@cmake --preset $(PRESET) >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }; rm -f build-configure.log
@@ -39,7 +39,7 @@ test: setup ## Build everything and run the unit and integration tests (no clust
 	@ctest --test-dir $(BUILD) --parallel $(JOBS) --output-on-failure
 
 demo: build ## Watch the operator move pods on the built-in cluster
-	@$(BIN) demo $(DEMO_FLAGS)
+	@$(BUILD)/cmd/evacuator-demo $(DEMO_FLAGS)
 
 run: build ## Run the operator against the current kubeconfig context
 	@$(BIN) run --leader-elect=false $(RUN_FLAGS)

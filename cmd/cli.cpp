@@ -16,7 +16,6 @@ namespace {
 
 constexpr const char* kExamples = R"(
 Examples:
-  evacuator demo                                       watch it move pods on the built-in cluster
   evacuator simulate --snapshot dump/ --policy p.yaml  what would it do to my cluster?
   evacuator explain pod/web-1 --snapshot dump/ --policy p.yaml   and why (not) this pod?
   evacuator validate policy.yaml                       is my policy right?
@@ -63,7 +62,6 @@ void add_completion(CLI::App& app, std::string& shell) {
 /// What the flags fill in, for one run.
 struct Arguments {
   RunOptions run;
-  DemoOptions demo;
   UninstallFlags uninstall;
   UsageFlags usage;
   SimulateOptions simulate;
@@ -81,7 +79,6 @@ struct Arguments {
 
 void add_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   add_run(app, arguments.run, exit_code);
-  add_demo(app, arguments.demo, exit_code);
   add_uninstall(app, arguments.uninstall, exit_code);
   add_usage(app, arguments.usage, exit_code);
   add_simulate(app, arguments.simulate, exit_code);

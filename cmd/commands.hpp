@@ -32,15 +32,6 @@ struct RunOptions {
 };
 int run_operator(const RunOptions& options);
 
-struct DemoOptions {
-  int port = 0;                ///< 0: a free one
-  std::string duration;        ///< empty: until the script is over; "forever": keep serving until Ctrl-C
-  std::string kubeconfig_out;  ///< where to write the kubeconfig; empty: a temporary file
-  bool plain = false;          ///< no colours, no redrawing
-  double speed = 1.0;          ///< of the script
-};
-int run_demo(const DemoOptions& options);
-
 struct UninstallFlags {
   std::string kubeconfig;
   std::string context;

@@ -90,7 +90,7 @@ compile() {
   fi
   say "compiling (preset $preset)"
   cmake "${arguments[@]}" >"$work/configure.log" 2>&1 || { cat "$work/configure.log" >&2; fail "cmake failed"; }
-  cmake --build "build/$preset" --parallel "${JOBS:-$(nproc)}" --target evacuator kubectl-evacuator >"$work/build.log" 2>&1 ||
+  cmake --build "build/$preset" --parallel "${JOBS:-$(nproc)}" --target evacuator kubectl-evacuator evacuator-demo >"$work/build.log" 2>&1 ||
     { tail -n 40 "$work/build.log" >&2; fail "the build failed"; }
   programs=build/$preset
   hack/verify-hardening.sh "$programs/cmd/evacuator" "$programs/cmd/kubectl-evacuator" >&2

@@ -138,13 +138,15 @@ authorities_are_there() {
   ((found > 100)) || { echo "$found certificates"; return 1; }
 }
 
-# inside COMMAND...: in the image's root file system, mounted read-only but for a fresh /tmp with the samples, as its user.
+# inside COMMAND...: in the image's root file system, mounted read-only but for a fresh /tmp with the samples and the
+# demo, as its user.
 inside() {
   # shellcheck disable=SC2016  # the inner shell's
   local prepare='set -e; root=$1 user=$2; shift 2
     mount --bind "$root" "$root"; mount -o remount,bind,ro "$root"
     mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"; cp -r config/samples "$root/tmp"; chmod -R a+rX "$root/tmp/samples"
     sed "s|Europe/Berlin|Nowhere/City|" config/samples/policy-scheduled.yaml >"$root/tmp/samples/nowhere.yaml"
+    cp "$demo_program" "$root/tmp/evacuator-demo"
     mount --rbind /proc "$root/proc"'
   if [[ $(id -u) == 0 ]]; then
     timeout "$most_seconds" unshare --mount bash -c "$prepare"'
@@ -178,10 +180,11 @@ validates() {
   inside /usr/local/bin/evacuator validate /tmp/samples/nowhere.yaml >"$work/said" 2>&1 && return 1
   grep -q "Nowhere/City" "$work/said"
 }
-demonstrates() { inside /usr/local/bin/evacuator demo --plain --speed 20 --duration 60s; }
+# The operator with all its libraries; the demo itself is not in the image.
+demonstrates() { inside /tmp/evacuator-demo --plain --speed 20 --duration 60s; }
 cannot_write() {
   local said
-  said=$(inside /usr/local/bin/evacuator demo --plain --speed 20 --duration 1s --kubeconfig-out /etc/kubeconfig 2>&1) && return 1
+  said=$(inside /tmp/evacuator-demo --plain --speed 20 --duration 1s --kubeconfig-out /etc/kubeconfig 2>&1) && return 1
   echo "$said"
   [[ $said == *"Read-only file system"* ]]
 }
@@ -251,6 +254,7 @@ build_again() {
   programs=$PWD/build/package
   [[ $native ]] || programs=$programs-$arch
   programs=${IMAGE_PROGRAMS:-$programs}
+  export demo_program=$programs/cmd/evacuator-demo
   openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$work/key" 2>/dev/null
   openssl pkey -in "$work/key" -pubout -out "$work/key.pub"
   mkdir -p "$work/second" "$work/temporary"

@@ -17,7 +17,6 @@ namespace cmd {
 
 // Against a cluster: operator_commands.cpp.
 void add_run(CLI::App& app, RunOptions& options, int& exit_code);
-void add_demo(CLI::App& app, DemoOptions& options, int& exit_code);
 void add_uninstall(CLI::App& app, UninstallFlags& flags, int& exit_code);
 void add_usage(CLI::App& app, UsageFlags& flags, int& exit_code);
 void add_extender(CLI::App& app, ExtenderOptions& options, int& exit_code);

@@ -11,11 +11,6 @@ Examples:
   evacuator run --config operator.yaml --leader-elect=false
   evacuator run --once --once-timeout 30m           # for a CronJob
 )";
-constexpr const char* kDemoExamples = R"(
-Examples:
-  evacuator demo                                    # until the script is over
-  evacuator demo --duration forever --port 6443 --kubeconfig-out /tmp/demo.kubeconfig
-)";
 constexpr const char* kUninstallExamples = R"(
 Examples:
   evacuator uninstall --dry-run
@@ -87,25 +82,6 @@ void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
       ->type_name("DURATION");
   run->footer(kRunExamples);
   run->callback([&] { exit_code = run_operator(options); });
-}
-
-void add_demo(CLI::App& app, DemoOptions& options, int& exit_code) {
-  CLI::App* demo = app.add_subcommand("demo", "A simulated cluster, the operator and a script in one process");
-  demo->add_option("--port", options.port,
-                   "Serve the simulated Kubernetes API on this loopback port (default: a free one)")
-      ->check(CLI::Range(0, 65535))
-      ->type_name("PORT");
-  demo->add_option("--duration", options.duration,
-                   "Stop after this long, such as 2m; 'forever' serves until Ctrl-C (default: when the script is over)")
-      ->type_name("DURATION");
-  demo->add_option("--kubeconfig-out", options.kubeconfig_out, "Write the kubeconfig for kubectl here")
-      ->type_name("FILE");
-  demo->add_option("--speed", options.speed, "Play the script faster or slower")
-      ->check(CLI::Range(0.1, 20.0))
-      ->type_name("X");
-  demo->add_flag("--plain", options.plain, "No colours, no redrawing (default when not on a terminal)");
-  demo->footer(kDemoExamples);
-  demo->callback([&] { exit_code = run_demo(options); });
 }
 
 void add_uninstall(CLI::App& app, UninstallFlags& flags, int& exit_code) {

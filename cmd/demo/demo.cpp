@@ -7,8 +7,8 @@
 
 #include "api/core/codec.hpp"
 #include "api/descheduler_policy.hpp"
-#include "cmd/commands.hpp"
 #include "cmd/demo/cluster.hpp"
+#include "cmd/demo/demo.hpp"
 #include "cmd/demo/script.hpp"
 #include "cmd/evacuation_view.hpp"
 #include "cmd/output.hpp"
@@ -230,7 +230,7 @@ base::Status demo(const DemoOptions& options) {
 
 int run_demo(const DemoOptions& options) {
   if (const auto done = demo(options); !done) {
-    print_err("evacuator demo: {}\n", done.error().message);
+    print_err("evacuator-demo: {}\n", done.error().message);
     return 1;
   }
   return 0;

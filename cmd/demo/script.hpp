@@ -1,6 +1,6 @@
 #pragma once
 
-/// The script of `evacuator demo`: what happens when, and the words for it. Acts through the Kubernetes API
+/// The script of `evacuator-demo`: what happens when, and the words for it. Acts through the Kubernetes API
 /// only, as a person with kubectl would.
 
 #include <functional>

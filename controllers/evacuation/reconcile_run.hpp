@@ -1,6 +1,6 @@
 #pragma once
 
-/// One reconcile of one Evacuation. Internal to this folder: reconciliation.cpp acts, observe.cpp reads, slot.cpp asks
+/// One reconcile of one Evacuation. Internal to this folder: reconcile_run.cpp acts, observe.cpp reads, slot.cpp asks
 /// for the slot.
 
 #include <optional>
@@ -82,7 +82,7 @@ class Reconciler::ReconcileRun {
   AdmissionRequest request_for(const Decision& decision) const;
   SurgePod surge_pod() const;
 
-  // --- reconciliation.cpp: what is done about it
+  // --- reconcile_run.cpp: what is done about it
   kube::Requeue forget_deleted();
   bool pod_still_departs() const;
   void forget_asked();

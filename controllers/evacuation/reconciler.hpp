@@ -142,7 +142,7 @@ class Reconciler {
                                                const api::PersistentVolumeClaim* after) const;
 
  private:
-  class ReconcileRun;  // one reconcile: reconciliation.hpp
+  class ReconcileRun;  // one reconcile: reconcile_run.hpp
 
   /// An answer could not be stored: the next try would be the same call again, so it backs off, longer each time.
   void back_off_after_lost_record(const api::ObjectKey& key);

@@ -244,7 +244,7 @@ class Demo:
     def __init__(self, binaries, folder):
         self.kubeconfig = folder / "kubeconfig"
         self.log = open(folder / "demo.log", "w")
-        self.process = subprocess.Popen([str(binaries / "evacuator"), "demo", "--plain", "--duration", "forever", "--speed", "5",
+        self.process = subprocess.Popen([str(binaries / "evacuator-demo"), "--plain", "--duration", "forever", "--speed", "5",
                                          "--kubeconfig-out", str(self.kubeconfig)], stdout=self.log, stderr=self.log)
         asks = ["kubectl", f"--kubeconfig={self.kubeconfig}", "get", "evacuations", "-A", "-o", "name"]
         for _ in range(600):

@@ -83,9 +83,9 @@ TEST_F(EvacuatorCli, TakesFilesAsKubectlDoes) {
 }
 
 TEST_F(EvacuatorCli, HelpOfACommandShowsItsOwnExamplesOnly) {
-  const std::vector<std::string> commands = {"run",      "demo",    "simulate",      "explain",
-                                             "validate", "convert", "webhook-check", "extender",
-                                             "advise",   "version", "audit",         "completion"};
+  const std::vector<std::string> commands = {"run",     "simulate",      "explain",   "validate",
+                                             "convert", "webhook-check", "extender",  "advise",
+                                             "version", "audit",         "completion"};
   for (const std::string& command : commands) {
     EXPECT_EQ(run({command, "--help"}), 0) << err_;
     for (const std::string& other : commands) {
@@ -99,7 +99,7 @@ TEST_F(EvacuatorCli, HelpOfACommandShowsItsOwnExamplesOnly) {
   EXPECT_EQ(run({"audit", "query", "--help"}), 0);
   EXPECT_THAT(out_, HasSubstr("Examples:\n  evacuator audit query "));
   EXPECT_EQ(run({"--help"}), 0);
-  EXPECT_THAT(out_, HasSubstr("evacuator demo "));
+  EXPECT_THAT(out_, HasSubstr("evacuator simulate "));
 }
 
 TEST_F(EvacuatorCli, HelpOfAPluginCommandShowsItsOwnExamplesOnly) {
