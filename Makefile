@@ -111,7 +111,7 @@ proof: bare-root ## What takes longer than the gate may: the bare root, clang-ti
 	@$(BUILD)/test/scenarios/frag_proof --check --nodes 12 --seeds 2 --exact 60
 	@$(BUILD)/test/scenarios/frag_proof --check --adverse --nodes 12 60 --seeds 1 --exact 60
 	@test/scenarios/fragmentation/compare.py --check --rules-only --maker test/scenarios/fragmentation/mixtures/maker.py \
-	  --kinds estate,ledger,harbour,brim,bazaar --sizes 12,60 --evacuator $(BUILD)/cmd/evacuator
+	  --kinds tainted_pools,zonal_databases,host_ports,nearly_full,mixed_affinity --sizes 12,60 --evacuator $(BUILD)/cmd/evacuator
 	@if [[ -n "$$FRAGMENTATION_MAKER" ]]; then \
 	  test/scenarios/fragmentation/compare.py --check --evacuator $(BUILD)/cmd/evacuator; \
 	else echo "proof: FRAGMENTATION_MAKER names no maker of clusters: test/scenarios/fragmentation/compare.py did not run"; fi

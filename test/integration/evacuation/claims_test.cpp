@@ -91,7 +91,7 @@ class RiskyClaim : public WithClaims<Rig> {
   }
 };
 
-TEST_F(RiskyClaim, AttackByAHandMadeEvacuationDoesNotCostTheVolumeOfAClaimThatIsBeingDeleted) {
+TEST_F(RiskyClaim, AttackByAManualEvacuationDoesNotCostTheVolumeOfAClaimThatIsBeingDeleted) {
   const std::string pod = begin();
   delete_claim();
   const std::string name = evacuate(pod);

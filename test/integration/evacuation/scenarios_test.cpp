@@ -71,7 +71,7 @@ TEST_F(Scenario, S01_PlainSuccess) {
   EXPECT_TRUE(has_event("Evicted"));
 }
 
-TEST_F(Scenario, S01_HandMadeWithoutUidAndNode) {
+TEST_F(Scenario, S01_ManualWithoutUidAndNode) {
   const std::string pod = begin();
   const std::string name = evacuate(pod, [](Json& spec) { spec["podRef"].erase("uid"); });
   expect_end(name, Phase::kSucceeded, "Evicted");

@@ -65,7 +65,7 @@ TEST_P(EvictionAnswer, HasOneMeaning) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Protocols53, EvictionAnswer,
+    EvictionAnswers, EvictionAnswer,
     testing::Values(
         AnswerCase{"Created", answer(201, R"({"kind":"Status","status":"Success","code":201})"), Class::kGranted},
         AnswerCase{"BudgetSpent",

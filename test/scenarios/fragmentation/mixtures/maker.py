@@ -13,7 +13,7 @@ from rules import HOST, ZONE
 from sites import Site, apart_from, beside, on_nodes_with, spread
 
 
-def estate(site):
+def tainted_pools(site):
     """Two pools, one of them tainted, four groups apart, apps spread over zones, budgets of one, six DaemonSets."""
     chance = site.random
     is_batch = lambda number: number % 4 == 3
@@ -47,7 +47,7 @@ def estate(site):
         site.add_budget(app, 1)
 
 
-def ledger(site):
+def zonal_databases(site):
     """Databases with volumes in their zone, apart, with budgets of one; huge pods on every third node; two machines."""
     chance = site.random
     for number in range(site.size):
@@ -71,7 +71,7 @@ def ledger(site):
         site.add_budget(f"db{group}", 1)
 
 
-def harbour(site):
+def host_ports(site):
     """Host ports, also of a DaemonSet; two groups that repel each other, others that repel in six zones; bare pods."""
     chance = site.random
     for number in range(site.size):
@@ -100,7 +100,7 @@ def harbour(site):
             site.add(number, "bare", 100, .25, kind=None)
 
 
-def brim(site):
+def nearly_full(site):
     """Nearly full of cpu, memory and pods at once, on four machines, with eight DaemonSets and apps spread over nodes."""
     chance = site.random
     for number in range(site.size):
@@ -122,7 +122,7 @@ def brim(site):
         site.add_budget(f"web{app}", 1)
 
 
-def bazaar(site):
+def mixed_affinity(site):
     """Namespaces that repel one another, followers, init containers, overhead, node affinities, control planes, cordons."""
     chance, control_plane = site.random, "node-role.kubernetes.io/control-plane"
     is_master = lambda number: number % 10 == 9
@@ -159,7 +159,7 @@ def bazaar(site):
         site.add_budget(f"svc{app}", 1, ["shop", "pay", "ops"][app % 3])
 
 
-KINDS = {kind.__name__: kind for kind in (estate, ledger, harbour, brim, bazaar)}
+KINDS = {kind.__name__: kind for kind in (tainted_pools, zonal_databases, host_ports, nearly_full, mixed_affinity)}
 
 
 def main():

@@ -174,7 +174,7 @@ TEST(Opinion, Row16PlansWithPlacementHintsWhereTheLastCycleDid) {
   EXPECT_EQ(nominated(true), 2);
 }
 
-TEST(Budgets, Row15CountOnNoPodThatHasEnded) {
+TEST(Budgets, CountOnNoPodThatHasEnded) {
   const api::Pod pod = PodBuilder("web").label("app", "web").build();
   api::PodDisruptionBudget budget = builders::pdb("web", "web", 0);
   budget.expected_pods = 2;

@@ -144,7 +144,7 @@ TEST(CooldownLedger, TheLongerOfClusterAndPolicyHolds) {
   EXPECT_EQ(until("unknown"), kNoon + minutes(15));
 }
 
-TEST(CooldownLedger, RecordsItsOwnAndHandMadeOnesAsLongAsTheyMatter) {
+TEST(CooldownLedger, RecordsItsOwnAndManualOnesAsLongAsTheyMatter) {
   CooldownLedger ledger(kVms);
   ledger.note(finished(kNoon, "db-1"));
   ledger.note(finished(kNoon + minutes(1), "db-2", ""));

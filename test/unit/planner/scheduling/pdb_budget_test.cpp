@@ -92,9 +92,9 @@ struct EndedCase {
   std::int64_t ended;
   bool is_hopeless;  ///< five pods are expected
 };
-class Row15 : public testing::TestWithParam<EndedCase> {};
+class EndedPods : public testing::TestWithParam<EndedCase> {};
 
-TEST_P(Row15, CountsOnNoPodThatHasEnded) {
+TEST_P(EndedPods, CountsOnNoPodThatHasEnded) {
   api::PodDisruptionBudget pdb;
   pdb.meta.name = "web";
   pdb.expected_pods = 5;
@@ -107,14 +107,14 @@ TEST_P(Row15, CountsOnNoPodThatHasEnded) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Pdb, Row15,
+INSTANTIATE_TEST_SUITE_P(Pdb, EndedPods,
                          testing::Values(EndedCase{"NoneHas", {3, false}, 0, false},
                                          EndedCase{"OneIsLeftOver", {3, false}, 1, false},
                                          EndedCase{"NoneIsLeftOver", {3, false}, 2, true},
                                          EndedCase{"OfAPercentageOwnersAreAsked", {60, true}, 2, false}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(Row15Too, ClaimsNoMoreEndedPodsThanAreExpected) {
+TEST(EndedPodsInBudgets, ClaimsNoMoreEndedPodsThanAreExpected) {
   api::PodDisruptionBudget pdb;
   pdb.min_available = IntOrPercent{1, false};
   pdb.expected_pods = 1;

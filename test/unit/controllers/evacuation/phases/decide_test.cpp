@@ -256,7 +256,7 @@ TEST(DecideRequesting, TellsTheBlockInReasonAndMessage) {
   EXPECT_EQ(life.status().reason, "EvictionGranted");
 }
 
-TEST(DecideRequesting, Row15NamesABudgetThatCountsOnPodsThatHaveEnded) {
+TEST(DecideRequesting, NamesABudgetThatCountsOnPodsThatHaveEnded) {
   for (const std::int64_t ended : {0, 2}) {
     Life life = posted();
     auto pdb = std::make_shared<api::PodDisruptionBudget>();
@@ -296,7 +296,7 @@ TEST(DecideRequesting, NamesABudgetThatNeverAllowsAndTheFix) {
 class CapaciousEvictor final : public evictors::Evictor {
  public:
   explicit CapaciousEvictor(const evictors::Evictor& inner) : inner_(inner) {}
-  std::string_view name() const override { return "roomy"; }
+  std::string_view name() const override { return "needs-capacity"; }
   api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>&,
                             const api::FieldPath&) const override {
     return {};
@@ -322,7 +322,7 @@ class CapaciousEvictor final : public evictors::Evictor {
 Life capacious() {
   Life life;
   life.registry().add(std::make_unique<CapaciousEvictor>(*life.registry().find("eviction-api")));
-  life.spec().evictors = {{"roomy", {}}};
+  life.spec().evictors = {{"needs-capacity", {}}};
   return life;
 }
 
