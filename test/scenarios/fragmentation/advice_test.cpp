@@ -81,7 +81,7 @@ fragmentation::Verdict simulated(const SnapshotInput& cluster) {
 
 /// What its shape in clusters.cpp holds open most; nullopt: nothing but what is requested.
 std::optional<Cause> true_cause(std::string_view kind) {
-  if (kind == "crowded" || kind == "nearly-full" || kind == "memory") return std::nullopt;
+  if (kind == "crowded" || kind == "nearly_full" || kind == "memory") return std::nullopt;
   if (kind == "zonal") return Cause::kZoneSpread;
   return Cause::kRequiredAntiAffinity;
 }

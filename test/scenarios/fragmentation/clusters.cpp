@@ -64,7 +64,7 @@ constexpr std::array kShapes = {
     Shape{.name = "unmovable", .groups = 2, .loose = true, .unmovable = true},
     Shape{.name = "crowded", .groups = 2, .full = 0.85},
     Shape{.name = "sparse", .groups = 2, .loose = true, .full = 0.2},
-    Shape{.name = "nearly-full", .groups = 2, .loose = true, .full = 0.93},
+    Shape{.name = "nearly_full", .groups = 2, .loose = true, .full = 0.93},
     Shape{.name = "zonal", .groups = 2, .loose = true, .zonal = true},
     Shape{.name = "peers", .groups = 3, .peers = true},
     Shape{.name = "stateful", .groups = 2, .loose = true, .volumes = true, .stateful = true},

@@ -92,7 +92,7 @@ TEST_P(NearlyFull, IsFreedWithoutHints) {
   EXPECT_THAT(fragmentation::missed_aims({GetParam(), ours}), testing::IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, NearlyFull, testing::Values("crowded", "nearly-full"),
+INSTANTIATE_TEST_SUITE_P(Kinds, NearlyFull, testing::Values("crowded", "nearly_full"),
                          [](const auto& info) { return std::string(info.param); });
 
 /// More nodes than a scheduler compares: of those it takes the hinted one only by chance, and so goes by itself.
