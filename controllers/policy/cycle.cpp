@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "controllers/policy/audit_records.hpp"
-#include "planner/plan/evacuating_pods.hpp"
 #include "planner/plan/planner.hpp"
 
 namespace controllers {
@@ -38,46 +37,17 @@ void add_emptying(const strategies::EmptyingReport& report, api::LastCycle& summ
 
 }  // namespace
 
-KnownPods known_pods(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
-                     const api::DeschedulerPolicy& policy) {
-  planning::EvacuatingPods pods(policy.meta.name, policy.spec.mode);
-  for (const auto& evacuation : evacuations) pods.add(*evacuation);
-  return {std::move(pods.leaving), std::move(pods.cooling)};
-}
-
-CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& snapshot,
-                       const KnownPods& known, std::string id, base::TimePoint now) {
-  std::vector<std::string> forbidden;
-  for (const ForbiddenNamespace& each : known.forbidden) forbidden.push_back(each.ns);
+planning::PlanOptions cycle_options() {
   planning::PlanOptions options;
-  // A blocked pod is nominated all the same: its Evacuation waits in the open for its budget.
+  // A blocked pod is nominated, too: its Evacuation waits for the budget where users see it.
   options.spend_pdbs = false;
-  options.taint_value = known.taint_value;
-  options.pledged = known.pledged;
-  options.placement_hints = known.placement_hints;
-  if (!known.namespaces_without_hints.empty()) options.namespaces_without_hints = known.namespaces_without_hints;
-  options.elapsed = known.elapsed;
-  options.is_cancelled = known.is_cancelled;
-  options.heartbeat = known.heartbeat;
-  options.time_limit = known.time_limit;
-  options.executor = known.executor;
-  options.on_strategy = known.on_strategy;
-  options.continues_plan = known.continues_plan;
   options.max_refusals = kMaxAuditedPods;
   options.max_node_rows = api::kMaxPublishedClassifiedNodes;
-  planning::Plan plan = planning::plan_cycle({.spec = spec,
-                                              .cluster = snapshot,
-                                              .leaving = known.leaving,
-                                              .now = now,
-                                              .options = std::move(options),
-                                              .cooling = known.cooling,
-                                              .forbidden = std::move(forbidden),
-                                              .restarts = known.restarts,
-                                              .usage = known.usage,
-                                              .server_minor = known.server_minor,
-                                              .rounds = known.rounds,
-                                              .is_settled = known.is_settled,
-                                              .may_time_out = known.may_time_out});
+  return options;
+}
+
+CycleOutcome make_plan(const planning::PlanInput& input, std::string id) {
+  planning::Plan plan = planning::plan_cycle(input);
   CycleOutcome outcome;
   outcome.is_judged = plan.errors.empty();
   outcome.taints = std::move(plan.taints);
@@ -87,8 +57,8 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
   outcome.summary.refused = std::move(plan.refused);
   outcome.refusals = std::move(plan.refusals);
   outcome.summary.id = std::move(id);
-  outcome.summary.start = now;
-  outcome.summary.placement_hints = known.placement_hints;
+  outcome.summary.start = input.now;
+  outcome.summary.placement_hints = input.options.placement_hints;
   outcome.summary.nodes = plan.nodes;
   outcome.summary.pods = plan.pods;
   count_moves(outcome);
@@ -96,7 +66,6 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
     outcome.is_judged = outcome.is_judged && result.problem.empty();
     if (!result.problem.empty()) outcome.problems.push_back(result.strategy + ": " + result.problem);
   }
-  for (const ForbiddenNamespace& each : known.forbidden) outcome.problems.push_back(each.problem);
   for (const api::FieldErrors& list : {plan.errors, plan.warnings}) {
     for (const api::FieldError& error : list) outcome.problems.push_back(error.to_string());
   }
@@ -108,7 +77,7 @@ CycleOutcome run_cycle(const planning::PlanSpec& spec, const scheduling::Cluster
   }
   for (const api::FieldError& note : plan.notes) outcome.warnings.push_back(note.to_string());
   outcome.strategies = std::move(plan.strategies);
-  const scheduling::InputProblems& problems = snapshot.problems();
+  const scheduling::InputProblems& problems = input.cluster.problems();
   for (const scheduling::InputProblem& problem : problems.rows()) outcome.warnings.push_back(problem.to_string());
   outcome.more_warnings = problems.total() - static_cast<std::int64_t>(problems.rows().size());
   return outcome;

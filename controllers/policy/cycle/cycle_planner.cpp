@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "api/meta/label_value.hpp"
@@ -11,6 +12,7 @@
 #include "controllers/policy/cycle/phase_timer.hpp"
 #include "controllers/policy/forbidden.hpp"
 #include "controllers/policy/waves.hpp"
+#include "planner/plan/evacuating_pods.hpp"
 #include "planner/strategies/catalog.hpp"
 #include "planner/strategies/preferences/preferred_placement.hpp"
 
@@ -23,12 +25,12 @@ constexpr base::minutes kMaxPlanningTime{3};
 constexpr base::seconds kHeartbeat{1};
 
 /// Pods whose VM, name or workload was evacuated so lately that this policy excludes them.
-void add_cooling(KnownPods& known, const scheduling::ClusterSnapshot& snapshot, const CooldownLedger& cooldowns,
-                 const std::string& policy, base::TimePoint now) {
+void add_cooling(std::vector<planning::PodIdentity>& cooling, const scheduling::ClusterSnapshot& snapshot,
+                 const CooldownLedger& cooldowns, const std::string& policy, base::TimePoint now) {
   if (cooldowns.empty()) return;
   for (const scheduling::PodIndex index : snapshot.pods()) {
     const api::Pod& pod = snapshot.pod(index);
-    if (cooldowns.cooling(cooldown_subjects(pod), policy, now)) known.cooling.push_back({pod.meta.ns, pod.uid()});
+    if (cooldowns.cooling(cooldown_subjects(pod), policy, now)) cooling.push_back({pod.meta.ns, pod.uid()});
   }
 }
 
@@ -61,109 +63,120 @@ void CyclePlanner::look_at_hints(const api::DeschedulerPolicy& policy,
 base::Result<CycleOutcome> CyclePlanner::plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                               const CycleTerms& terms) {
   const std::string& name = policy.meta.name;
-  const Cycle cycle{policy, spec, terms, deps_.traces.of(name)};
-  auto planned = judged_plan(cycle);
+  const Cycle cycle{policy, spec, terms, deps_.traces.of(name), searches(spec.strategy_specs)};
+  auto planned = plan_once(cycle);
   if (!planned || !terms.may_move || deps_.taints.place(name, *planned, deps_.policy_lock.progress())) return planned;
-  return judged_plan(cycle);
+  return plan_once(cycle);  // the taints that the plan counts on cannot be written: without any
 }
 
-/// Without the moves that are not to be made, and without the taints for them.
-base::Result<CycleOutcome> CyclePlanner::judged_plan(const Cycle& cycle) {
-  const api::DeschedulerPolicy& policy = cycle.policy;
-  CycleOutcome outcome = plan_on_caches(cycle);
-  if (!deps_.is_wanted(policy)) return base::Error{base::ErrorCode::kCancelled, "nobody wants the plan any more"};
-  judge_balance(policy, outcome, cycle.terms.continues);
-  if (cycle.terms.continues) end_if_it_does_not_shrink(outcome, policy.status.last_cycle->waves);
-  return outcome;
+base::Result<CycleOutcome> CyclePlanner::plan_once(const Cycle& cycle) {
+  std::optional<scheduling::ClusterSnapshot> own;
+  const scheduling::ClusterSnapshot& snapshot = take_snapshot(cycle, own);
+  Collected collected = collect(snapshot, cycle);
+  return judge(make(collected, cycle), cycle);
 }
 
-CycleOutcome CyclePlanner::plan_on_caches(const Cycle& cycle) {
-  return searches(cycle.spec.strategy_specs) ? plan_on(own_snapshot(cycle), cycle)
-                                             : plan_on(kept_snapshot(cycle), cycle);
-}
-
-/// For a search: others update the kept one meanwhile.
-scheduling::ClusterSnapshot CyclePlanner::own_snapshot(const Cycle& cycle) const {
+const scheduling::ClusterSnapshot& CyclePlanner::take_snapshot(const Cycle& cycle,
+                                                               std::optional<scheduling::ClusterSnapshot>& own) {
   const PhaseTimer timer(deps_.metrics, deps_.clock, "snapshot", cycle.trace);
-  return scheduling::ClusterSnapshot(deps_.snapshot(), scheduling::quantities_of(cycle.policy.spec.compatibility));
+  const auto quantities = scheduling::quantities_of(cycle.policy.spec.compatibility);
+  return cycle.searches ? own.emplace(deps_.snapshot(), quantities) : snapshots_.at(deps_.snapshot(), quantities);
 }
 
-const scheduling::ClusterSnapshot& CyclePlanner::kept_snapshot(const Cycle& cycle) {
-  const PhaseTimer timer(deps_.metrics, deps_.clock, "snapshot", cycle.trace);
-  return snapshots_.at(deps_.snapshot(), scheduling::quantities_of(cycle.policy.spec.compatibility));
-}
-
-CycleOutcome CyclePlanner::plan_on(const scheduling::ClusterSnapshot& snapshot, const Cycle& cycle) {
-  const api::DeschedulerPolicy& policy = cycle.policy;
-  const base::TimePoint now = cycle.terms.now;
-  const PhaseTimer timer(deps_.metrics, deps_.clock, "strategies", cycle.trace);
-  KnownPods pods = known(snapshot, cycle);
-  const bool hints_in_force = deps_.hints_in_force && deps_.hints_in_force();
-  const std::string hints_rest = hints_in_force ? resting_hints_.why(policy.meta.uid, now) : std::string();
-  pods.placement_hints = hints_in_force && hints_rest.empty();
-  UsageFigures figures = deps_.usage ? deps_.usage(policy.meta.name) : UsageFigures{};
-  pods.usage = figures.measured;
-  attend(pods, cycle);
-  CycleOutcome outcome = searches(cycle.spec.strategy_specs)
-                             ? search(snapshot, pods, cycle)
-                             : run_cycle(cycle.spec, snapshot, pods, cycle_id(policy, now), now);
-  add_usage(outcome, std::move(figures), snapshot, policy);
-  if (!hints_rest.empty()) outcome.warnings.insert(outcome.warnings.begin(), hints_rest);
-  add_remarks(outcome, policy.meta.name);
-  return outcome;
-}
-
-/// All but what is measured, and hints.
-KnownPods CyclePlanner::known(const scheduling::ClusterSnapshot& snapshot, const Cycle& cycle) {
-  const auto& [policy, spec, terms, trace] = cycle;
-  KnownPods known = known_pods(deps_.evacuations.list(), policy);
-  known.forbidden = forbidden_namespaces(deps_.evacuations.list(), terms.now);
-  add_cooling(known, snapshot, deps_.cooldowns, policy.meta.name, terms.now);
+CyclePlanner::Collected CyclePlanner::collect(const scheduling::ClusterSnapshot& snapshot, const Cycle& cycle) {
+  const auto& [policy, spec, terms, trace, searches] = cycle;
+  const std::string& name = policy.meta.name;
+  const auto evacuations = deps_.evacuations.list();
+  planning::EvacuatingPods pods(name, policy.spec.mode);
+  for (const auto& evacuation : evacuations) pods.add(*evacuation);
+  add_cooling(pods.cooling, snapshot, deps_.cooldowns, name, terms.now);
   restarts_.restore(policy.status.restarts, terms.now);  // what an earlier leader saw
   restarts_.observe(snapshot, terms.now);
-  known.restarts = &restarts_;
-  known.server_minor = deps_.server_minor;
-  known.namespaces_without_hints = deps_.namespaces_without_hints;
-  if (deps_.taints.may_plan_with(policy)) {
-    known.taint_value = api::soft_taint_value(policy.meta.name);
-    known.pledged = deps_.taints.pledged(policy.meta.name, spec, terms.now);
+  Collected collected{.input = {.spec = spec,
+                                .cluster = snapshot,
+                                .leaving = std::move(pods.leaving),
+                                .now = terms.now,
+                                .options = cycle_options(),
+                                .cooling = std::move(pods.cooling),
+                                .restarts = &restarts_,
+                                .server_minor = deps_.server_minor,
+                                .is_settled = terms.is_settled,
+                                .may_time_out = policy.spec.mode == api::PolicyMode::kAutomatic},
+                      .figures = deps_.usage ? deps_.usage(name) : UsageFigures{},
+                      .problems = {},
+                      .hints_rest = {}};
+  planning::PlanInput& input = collected.input;
+  for (ForbiddenNamespace& each : forbidden_namespaces(evacuations, terms.now)) {
+    input.forbidden.push_back(std::move(each.ns));
+    collected.problems.push_back(std::move(each.problem));
   }
-  known.continues_plan = terms.continues;
-  if (policy.status.observed_generation == policy.meta.generation) known.rounds = policy.status.rounds;
-  known.is_settled = terms.is_settled;
-  known.may_time_out = policy.spec.mode == api::PolicyMode::kAutomatic;
-  return known;
+  input.usage = collected.figures.measured;
+  if (policy.status.observed_generation == policy.meta.generation) input.rounds = policy.status.rounds;
+  const bool hints_in_force = deps_.hints_in_force && deps_.hints_in_force();
+  if (hints_in_force) collected.hints_rest = resting_hints_.why(policy.meta.uid, terms.now);
+  input.options.placement_hints = hints_in_force && collected.hints_rest.empty();
+  if (!deps_.namespaces_without_hints.empty()) input.options.namespaces_without_hints = deps_.namespaces_without_hints;
+  input.options.continues_plan = terms.continues;
+  add_taints(input.options, cycle);
+  add_progress(input.options, cycle);
+  return collected;
 }
 
-/// Whom a plan in the making tells how it gets on, who runs it, and who ends it.
-void CyclePlanner::attend(KnownPods& known, const Cycle& cycle) const {
+void CyclePlanner::add_taints(planning::PlanOptions& options, const Cycle& cycle) const {
+  if (!deps_.taints.may_plan_with(cycle.policy)) return;
+  options.taint_value = api::soft_taint_value(cycle.policy.meta.name);
+  options.pledged = deps_.taints.pledged(cycle.policy.meta.name, cycle.spec, cycle.terms.now);
+}
+
+/// Heartbeats, cancellation, time limit and threads of the plan.
+void CyclePlanner::add_progress(planning::PlanOptions& options, const Cycle& cycle) const {
   const base::TimePoint begin = deps_.steady->now();  // of this plan: a cycle may make two
-  known.elapsed = [&steady = *deps_.steady, begin] { return steady.now() - begin; };
-  known.is_cancelled = [this, &policy = cycle.policy, progress = deps_.policy_lock.progress()] {
+  options.elapsed = [&steady = *deps_.steady, begin] { return steady.now() - begin; };
+  options.is_cancelled = [this, &policy = cycle.policy, progress = deps_.policy_lock.progress()] {
     progress();
     return !deps_.is_wanted(policy);
   };
-  known.heartbeat = [&steady = *deps_.steady, progress = deps_.policy_lock.progress(), last = begin]() mutable {
+  options.heartbeat = [&steady = *deps_.steady, progress = deps_.policy_lock.progress(), last = begin]() mutable {
     const base::TimePoint at = steady.now();
     if (at < last + kHeartbeat) return;
     last = at;
     progress();
   };
-  known.time_limit = kMaxPlanningTime;
-  known.executor = executor_;
+  options.time_limit = kMaxPlanningTime;
+  options.executor = executor_;
   if (cycle.trace == nullptr) return;
-  known.on_strategy = [this, trace = cycle.trace](std::string_view strategy, bool begins) {
+  options.on_strategy = [this, trace = cycle.trace](std::string_view strategy, bool begins) {
     const base::TimePoint at = deps_.clock.now();
     begins ? trace->begin_strategy(strategy, at) : trace->end_strategy(strategy, at);
   };
 }
 
-/// Beside the turns of other policies, on what belongs to nobody else.
-CycleOutcome CyclePlanner::search(const scheduling::ClusterSnapshot& snapshot, KnownPods& known, const Cycle& cycle) {
-  const strategies::RestartHistory restarts = restarts_;
-  known.restarts = &restarts;
-  const PolicyLock::ScopedUnlock unlock(deps_.policy_lock);
-  return run_cycle(cycle.spec, snapshot, known, cycle_id(cycle.policy, cycle.terms.now), cycle.terms.now);
+CycleOutcome CyclePlanner::make(Collected& collected, const Cycle& cycle) const {
+  const PhaseTimer timer(deps_.metrics, deps_.clock, "strategies", cycle.trace);
+  const api::DeschedulerPolicy& policy = cycle.policy;
+  CycleOutcome outcome;
+  if (cycle.searches) {
+    const strategies::RestartHistory restarts = restarts_;  // other policies add to restarts_ meanwhile
+    collected.input.restarts = &restarts;
+    const PolicyLock::ScopedUnlock unlock(deps_.policy_lock);
+    outcome = make_plan(collected.input, cycle_id(policy, cycle.terms.now));
+  } else {
+    outcome = make_plan(collected.input, cycle_id(policy, cycle.terms.now));
+  }
+  std::ranges::move(collected.problems, std::back_inserter(outcome.problems));
+  add_usage(outcome, std::move(collected.figures), collected.input.cluster, policy);
+  if (!collected.hints_rest.empty()) outcome.warnings.insert(outcome.warnings.begin(), collected.hints_rest);
+  add_remarks(outcome, policy.meta.name);
+  return outcome;
+}
+
+/// Drops the moves of strategies that have stopped gaining, and of a plan in waves that does not shrink.
+base::Result<CycleOutcome> CyclePlanner::judge(CycleOutcome outcome, const Cycle& cycle) const {
+  if (!deps_.is_wanted(cycle.policy))
+    return base::Error{base::ErrorCode::kCancelled, "the plan is not wanted any more"};
+  judge_balance(cycle.policy, outcome, cycle.terms.continues);
+  if (cycle.terms.continues) end_if_it_does_not_shrink(outcome, cycle.policy.status.last_cycle->waves);
+  return outcome;
 }
 
 /// What plans have to do without, and what Evacuations cannot tell themselves.

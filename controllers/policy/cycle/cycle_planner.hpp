@@ -90,16 +90,25 @@ class CyclePlanner {
     const planning::PlanSpec& spec;
     const CycleTerms& terms;
     CycleTrace* trace;  ///< nullptr: it is not traced
+    bool searches;      ///< the plan may take long: other policies reconcile meanwhile
   };
 
-  base::Result<CycleOutcome> judged_plan(const Cycle& cycle);
-  CycleOutcome plan_on_caches(const Cycle& cycle);
-  scheduling::ClusterSnapshot own_snapshot(const Cycle& cycle) const;
-  const scheduling::ClusterSnapshot& kept_snapshot(const Cycle& cycle);
-  CycleOutcome plan_on(const scheduling::ClusterSnapshot& snapshot, const Cycle& cycle);
-  KnownPods known(const scheduling::ClusterSnapshot& snapshot, const Cycle& cycle);
-  void attend(KnownPods& known, const Cycle& cycle) const;
-  CycleOutcome search(const scheduling::ClusterSnapshot& snapshot, KnownPods& known, const Cycle& cycle);
+  /// Everything that a plan depends on, and what the status reports of it beside the plan.
+  struct Collected {
+    planning::PlanInput input;
+    UsageFigures figures;
+    std::vector<std::string> problems;  ///< of namespaces in which the API server forbids evictions
+    std::string hints_rest;             ///< why no hints are given although the webhook is in force; empty: they are
+  };
+
+  base::Result<CycleOutcome> plan_once(const Cycle& cycle);
+  /// A search works on a snapshot of its own, put into `own`: other policies update the cached one meanwhile.
+  const scheduling::ClusterSnapshot& take_snapshot(const Cycle& cycle, std::optional<scheduling::ClusterSnapshot>& own);
+  Collected collect(const scheduling::ClusterSnapshot& snapshot, const Cycle& cycle);
+  void add_taints(planning::PlanOptions& options, const Cycle& cycle) const;
+  void add_progress(planning::PlanOptions& options, const Cycle& cycle) const;
+  CycleOutcome make(Collected& collected, const Cycle& cycle) const;
+  base::Result<CycleOutcome> judge(CycleOutcome outcome, const Cycle& cycle) const;
   void add_remarks(CycleOutcome& outcome, const std::string& policy) const;
 
   Dependencies deps_;

@@ -260,10 +260,11 @@ void World::cycle() {
 
 /// As the operator plans.
 controllers::CycleOutcome World::planned(const scheduling::ClusterSnapshot& cluster) {
-  controllers::KnownPods known;
-  if (rule_.soft_taints) known.taint_value = kSource;
-  known.usage.push_back(measured(spec_->is_upstream() ? "KubernetesMetrics" : kSource));
-  controllers::CycleOutcome outcome = controllers::run_cycle(*spec_, cluster, known, "", now());
+  planning::PlanInput input{
+      .spec = *spec_, .cluster = cluster, .leaving = {}, .now = now(), .options = controllers::cycle_options()};
+  if (rule_.soft_taints) input.options.taint_value = kSource;
+  input.usage.push_back(measured(spec_->is_upstream() ? "KubernetesMetrics" : kSource));
+  controllers::CycleOutcome outcome = controllers::make_plan(input, "");
   if (rule_.is_guarded) controllers::judge_balance(policy_, outcome);
   return outcome;
 }

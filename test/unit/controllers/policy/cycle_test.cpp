@@ -31,11 +31,11 @@ std::shared_ptr<const api::Evacuation> evacuation(const KeptCase& kept) {
   return made;
 }
 
-api::DeschedulerPolicy policy_in(api::PolicyMode mode) {
-  api::DeschedulerPolicy policy;
-  policy.meta.name = "balance";
-  policy.spec.mode = mode;
-  return policy;
+planning::EvacuatingPods known_pods(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
+                                    api::PolicyMode mode) {
+  planning::EvacuatingPods pods("balance", mode);
+  for (const auto& each : evacuations) pods.add(*each);
+  return pods;
 }
 
 struct Case {
@@ -46,7 +46,7 @@ struct Case {
 };
 class PlannerAttacksRow : public testing::TestWithParam<Case> {};
 TEST_P(PlannerAttacksRow, CountAsLeavingOnlyWhenTheyMayGoAnyMoment) {
-  const auto known = controllers::known_pods({evacuation(GetParam().kept)}, policy_in(GetParam().mode));
+  const auto known = known_pods({evacuation(GetParam().kept)}, GetParam().mode);
   EXPECT_EQ(known.leaving.size(), GetParam().leaving ? 1U : 0U);
   EXPECT_EQ(known.cooling.size(), GetParam().leaving ? 0U : 1U) << "it is not nominated all the same";
 }
@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(PlannerAttacks, ASuspendedOneDoesNotMakeItsPodCountAsGone) {
   std::vector<std::shared_ptr<const api::Evacuation>> all(100, evacuation({.suspend = true}));
-  const auto known = controllers::known_pods(all, policy_in(api::PolicyMode::kManual));
+  const auto known = known_pods(all, api::PolicyMode::kManual);
   EXPECT_TRUE(known.leaving.empty());
   EXPECT_EQ(known.cooling.size(), 100U);
 }
@@ -113,9 +113,13 @@ TEST(CycleOutcome, TellsWhatBecameOfEmptyingNodes) {
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({"Defragmentation", R"({"minNodesFreed": 2})"});
   const planning::PlanSpec spec(policy);
-  controllers::KnownPods known;
-  known.taint_value = "p";
-  const auto outcome = controllers::run_cycle(spec, *cluster, known, "id", builders::kNoon);
+  planning::PlanInput input{.spec = spec,
+                            .cluster = *cluster,
+                            .leaving = {},
+                            .now = builders::kNoon,
+                            .options = controllers::cycle_options()};
+  input.options.taint_value = "p";
+  const auto outcome = controllers::make_plan(input, "id");
   EXPECT_EQ(outcome.summary.nodes_freed, 0);
   EXPECT_EQ(outcome.summary.nodes_bound, 1);
   EXPECT_FALSE(outcome.summary.placement_hints);
@@ -131,7 +135,13 @@ TEST(CycleOutcome, SaysNothingOfFreedNodesWhereNoStrategyEmptiesThem) {
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({"RemoveFailedPods", "{}"});
   const planning::PlanSpec spec(policy);
-  const auto outcome = controllers::run_cycle(spec, *builder.build(), {}, "id", builders::kNoon);
+  const auto cluster = builder.build();
+  const auto outcome = controllers::make_plan({.spec = spec,
+                                               .cluster = *cluster,
+                                               .leaving = {},
+                                               .now = builders::kNoon,
+                                               .options = controllers::cycle_options()},
+                                              "id");
   EXPECT_EQ(outcome.summary.nodes_freed, std::nullopt);
   EXPECT_EQ(outcome.summary.nodes_bound, std::nullopt);
 }

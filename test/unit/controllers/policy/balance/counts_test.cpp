@@ -48,7 +48,8 @@ class Policy {
   }
   CycleOutcome cycle() {
     const scheduling::ClusterSnapshot snapshot(input_);
-    CycleOutcome outcome = run_cycle(*spec_, snapshot, {}, "", kNoon);
+    CycleOutcome outcome =
+        make_plan({.spec = *spec_, .cluster = snapshot, .leaving = {}, .now = kNoon, .options = cycle_options()}, "");
     judge_balance(policy_, outcome);
     policy_.status = next_status(policy_, {}, &outcome, kNoon);
     policy_.status.last_cycle->created = outcome.summary.nominated;
