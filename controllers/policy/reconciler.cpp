@@ -43,51 +43,39 @@ kube::Event gate_event(api::EventKind kind, const api::Condition& condition) {
 
 PolicyReconciler::PolicyReconciler(Dependencies dependencies)
     : deps_(std::move(dependencies)),
-      policy_lock_(deps_.progress),
+      policy_lock_(deps_.leadership.progress),
       metrics_(deps_.metrics),
-      statuses_(deps_.client, deps_.clock),
-      taints_(deps_.taints, deps_.evacuations, deps_.clock),
+      statuses_(deps_.client, deps_.clocks.wall),
+      taints_(deps_.steering.taints, deps_.caches.evacuations, deps_.clocks.wall),
       traces_(deps_.spans),
-      observer_({.clock = deps_.clock,
-                 .evacuations = deps_.evacuations,
-                 .snapshot = deps_.snapshot,
-                 .stale = deps_.stale,
-                 .triggers = deps_.triggers,
-                 .once = deps_.once}),
-      planner_({.clock = deps_.clock,
-                .evacuations = deps_.evacuations,
-                .snapshot = deps_.snapshot,
-                .cooldowns = deps_.cooldowns,
+      observer_(deps_.clocks.wall, deps_.caches, deps_.steering),
+      planner_({.clocks = deps_.clocks,
+                .caches = deps_.caches,
+                .measured = deps_.measured,
+                .steering = deps_.steering,
                 .metrics = deps_.metrics,
                 .taints = taints_,
                 .traces = traces_,
                 .policy_lock = policy_lock_,
-                .is_wanted = [this](const api::DeschedulerPolicy& policy) { return is_wanted(policy); },
-                .stuck = deps_.stuck,
-                .unknown = deps_.unknown,
-                .usage = deps_.usage,
-                .steady = deps_.steady ? deps_.steady : &deps_.clock,
-                .server_minor = deps_.server_minor,
-                .hints_in_force = deps_.hints_in_force,
-                .namespaces_without_hints = deps_.namespaces_without_hints}),
+                .is_wanted = [this](const api::DeschedulerPolicy& policy) { return is_wanted(policy); }}),
       creator_({.client = deps_.client,
-                .clock = deps_.clock,
-                .evacuations = deps_.evacuations,
+                .clock = deps_.clocks.wall,
+                .evacuations = deps_.caches.evacuations,
                 .keys = deps_.keys,
                 .audit = deps_.audit,
                 .log = deps_.log,
                 .traces = traces_,
-                .once = deps_.once,
+                .once = deps_.steering.once,
                 .may_go_on = [this](const api::DeschedulerPolicy& policy) { return may_go_on(policy); },
                 .progress = [this] { policy_lock_.progress()(); }}) {}
 
 base::Result<kube::Requeue> PolicyReconciler::reconcile(const api::ObjectKey& key) {
   const PolicyLock::Guard turn(policy_lock_);
-  return reconcile_in_turn(key);
+  return reconcile_locked(key);
 }
 
-base::Result<kube::Requeue> PolicyReconciler::reconcile_in_turn(const api::ObjectKey& key) {
-  auto seen = deps_.policies.get(key);
+base::Result<kube::Requeue> PolicyReconciler::reconcile_locked(const api::ObjectKey& key) {
+  auto seen = deps_.caches.policies.get(key);
   forget_earlier(key.name, seen ? seen->meta.uid : std::string());
   if (!seen || seen->meta.is_terminating() || !seen->plan_spec) taints_.drop(key.name);
   if (!seen || seen->meta.is_terminating()) return kube::Requeue::await_change();
@@ -104,7 +92,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_in_turn(const api::Objec
   }
   api::DeschedulerPolicy policy = statuses_.with_own_writes(*seen);
   const api::DeschedulerPolicyStatus known = policy.status;
-  api::correct_times(policy.status, deps_.clock.now());
+  api::correct_times(policy.status, deps_.clocks.wall.now());
   return reconcile_valid(*seen, with_circuit(std::move(policy)), known);
 }
 
@@ -148,17 +136,17 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   auto saved = save(seen, known, next);
   if (saved) verdicts_[name].stored = verdicts_[name].judged;
   if (outcome) end_trace(name, *outcome, saved);
-  if (deps_.once && !put_off) notify_once(policy, situation, outcome ? &*outcome : nullptr);
+  if (deps_.steering.once && !put_off) notify_once(policy, situation, outcome ? &*outcome : nullptr);
   if (!saved) return saved.error();
   return put_off ? kube::Requeue::in(kStaleRetry) : next_look(next, situation);
 }
 
-base::Result<CycleOutcome> PolicyReconciler::plan_cycle(const api::DeschedulerPolicy& policy,
-                                                        const planning::PlanSpec& spec, const Situation& situation,
-                                                        bool may_move) {
+base::Result<CycleOutcome> PolicyReconciler::plan_traced(const api::DeschedulerPolicy& policy,
+                                                         const planning::PlanSpec& spec, const Situation& situation,
+                                                         bool may_move) {
   const std::string& name = policy.meta.name;
   std::optional<api::TriggerKind> trigger;
-  if (deps_.triggers) trigger = deps_.triggers->take(name);  // what happens now is for the next cycle
+  if (deps_.steering.triggers) trigger = deps_.steering.triggers->take(name);  // what happens now is for the next cycle
   traces_.begin(policy.meta, cycle_id(policy, situation.now), situation.now);
   auto planned = planner_.plan(policy, spec,
                                {.now = situation.now,
@@ -170,7 +158,7 @@ base::Result<CycleOutcome> PolicyReconciler::plan_cycle(const api::DeschedulerPo
   if (planned) {
     note_trigger(name, *trigger);
   } else {
-    deps_.triggers->give_back(name, *trigger);
+    deps_.steering.triggers->give_back(name, *trigger);
   }
   return planned;
 }
@@ -179,7 +167,7 @@ base::Result<CycleOutcome> PolicyReconciler::run_due_cycle(const api::Deschedule
                                                            const planning::PlanSpec& spec, const Situation& situation,
                                                            bool may_move) {
   const std::string& name = policy.meta.name;
-  auto planned = plan_cycle(policy, spec, situation, may_move);
+  auto planned = plan_traced(policy, spec, situation, may_move);
   if (!planned) return planned;
   CycleOutcome outcome = *std::move(planned);
   count_planned(outcome);
@@ -188,7 +176,7 @@ base::Result<CycleOutcome> PolicyReconciler::run_due_cycle(const api::Deschedule
   if (may_move) carry_out(policy, outcome);
   count_made(outcome);
   if (outcome.summary.created == 0 && outcome.existing == 0) taints_.stop_emptying(name);
-  outcome.summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clock.now() - situation.now);
+  outcome.summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clocks.wall.now() - situation.now);
   note_cycle(policy, outcome);
   deps_.audit.on_cycle(policy, outcome);
   return outcome;
@@ -197,12 +185,12 @@ base::Result<CycleOutcome> PolicyReconciler::run_due_cycle(const api::Deschedule
 void PolicyReconciler::end_trace(const std::string& policy, const CycleOutcome& outcome, const base::Status& saved) {
   std::string problem = outcome.is_judged ? "" : "a strategy could not judge";
   if (!saved) problem = "the status was not saved: " + std::string(to_string(saved.error().code));
-  traces_.end(policy, outcome.summary, std::move(problem), deps_.clock.now());
+  traces_.end(policy, outcome.summary, std::move(problem), deps_.clocks.wall.now());
 }
 
 void PolicyReconciler::note_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) const {
   const std::string& name = policy.meta.name;
-  metrics_.on_cycle(policy, outcome, traces_.id_of(name), deps_.clock.now());
+  metrics_.on_cycle(policy, outcome, traces_.id_of(name), deps_.clocks.wall.now());
   deps_.log.info("cycle planned", {kv("policy", name), kv("cycle", outcome.summary.id),
                                    kv("nodes", outcome.summary.nodes), kv("pods", outcome.summary.pods),
                                    kv("nominated", outcome.summary.nominated), kv("created", outcome.summary.created)});
@@ -215,10 +203,10 @@ api::DeschedulerPolicyStatus PolicyReconciler::status_after(const api::Deschedul
   const std::string& name = policy.meta.name;
   const std::int64_t generation = policy.meta.generation;
   const base::TimePoint now = situation.now;
-  const auto counts = tally(deps_.evacuations.by_index(kByPolicy, name),
+  const auto counts = tally(deps_.caches.evacuations.by_index(kByPolicy, name),
                             {policy.status.evicted_counted, policy.status.evicted_until}, now);
   auto next = next_status(policy, counts, outcome, now, situation.gates);
-  next.cooldowns = deps_.cooldowns.records(name, now);
+  next.cooldowns = deps_.measured.cooldowns.records(name, now);
   if (outcome != nullptr) {
     next.restarts = planner_.remembered_restarts(spec.strategy_specs);
     next.balance = outcome->balance;
@@ -240,11 +228,11 @@ api::DeschedulerPolicyStatus PolicyReconciler::status_after(const api::Deschedul
 
 /// When its next cycle is due, or something else changes by itself.
 kube::Requeue PolicyReconciler::next_look(const api::DeschedulerPolicyStatus& next, const Situation& situation) const {
-  std::optional<base::TimePoint> at = deps_.once ? std::nullopt : next.next_cycle_time;
+  std::optional<base::TimePoint> at = deps_.steering.once ? std::nullopt : next.next_cycle_time;
   const auto changes = situation.changes(next);
   if (changes && (!at || *changes < *at)) at = changes;
   if (!at) return kube::Requeue::await_change();
-  return kube::Requeue::in(std::max<base::Duration>(*at - deps_.clock.now(), base::milliseconds(1)));
+  return kube::Requeue::in(std::max<base::Duration>(*at - deps_.clocks.wall.now(), base::milliseconds(1)));
 }
 
 /// Whatever was decided is written, or is going to be. `outcome`: nullptr: no cycle ran in this reconcile.
@@ -255,18 +243,19 @@ void PolicyReconciler::notify_once(const api::DeschedulerPolicy& policy, const S
                        : policy.status.circuit.opened_at            ? "the circuit breaker is open: nothing is made"
                        : situation.gates.stops()                    ? "a gate holds: nothing is made"
                                                                     : "";
-    deps_.once->on_cycle(policy.meta, *outcome, held, policy.status.circuit.opened_at.has_value());
+    deps_.steering.once->on_cycle(policy.meta, *outcome, held, policy.status.circuit.opened_at.has_value());
   } else if (policy.spec.suspend) {
-    deps_.once->on_no_cycle(policy.meta, "no cycle: spec.suspend is true", false);
+    deps_.steering.once->on_no_cycle(policy.meta, "no cycle: spec.suspend is true", false);
   } else if (situation.timing.opening != Opening::kOpen) {
-    deps_.once->on_no_cycle(policy.meta, "no cycle: outside of its windows, or in a blackout", false);
-  } else if (deps_.once->has_cycled(policy.meta.uid) && std::ranges::none_of(situation.evacuations, is_unfinished)) {
+    deps_.steering.once->on_no_cycle(policy.meta, "no cycle: outside of its windows, or in a blackout", false);
+  } else if (deps_.steering.once->has_cycled(policy.meta.uid) &&
+             std::ranges::none_of(situation.evacuations, is_unfinished)) {
     taints_.drop(policy.meta.name);  // nobody would at the end
   }
 }
 
 GateVerdict PolicyReconciler::gates_of(const std::string& policy) const {
-  return deps_.gates ? deps_.gates(policy) : GateVerdict{};
+  return deps_.measured.gates ? deps_.measured.gates(policy) : GateVerdict{};
 }
 
 void PolicyReconciler::set_gates_condition(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
@@ -288,7 +277,7 @@ void PolicyReconciler::note_trigger(const std::string& policy, api::TriggerKind 
 }
 
 void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {
-  const PhaseTimer timer(deps_.metrics, deps_.clock, "create", traces_.of(policy.meta.name));
+  const PhaseTimer timer(deps_.metrics, deps_.clocks.wall, "create", traces_.of(policy.meta.name));
   creator_.create(policy, outcome);
   if (outcome.summary.created == 0) return;
   publish(policy.meta,
@@ -300,9 +289,9 @@ void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutc
 
 bool PolicyReconciler::is_wanted(const api::DeschedulerPolicy& policy) const {
   if (is_stopping_ && is_stopping_()) return false;
-  const auto now = deps_.policies.get(policy.meta.key());
-  return deps_.may_act() && now && now->meta.uid == policy.meta.uid && now->meta.generation == policy.meta.generation &&
-         !now->meta.is_terminating();
+  const auto now = deps_.caches.policies.get(policy.meta.key());
+  return deps_.leadership.may_act() && now && now->meta.uid == policy.meta.uid &&
+         now->meta.generation == policy.meta.generation && !now->meta.is_terminating();
 }
 
 bool PolicyReconciler::may_go_on(const api::DeschedulerPolicy& policy) const {
@@ -310,8 +299,9 @@ bool PolicyReconciler::may_go_on(const api::DeschedulerPolicy& policy) const {
 }
 
 base::Status PolicyReconciler::reject(const ObservedPolicy& seen, const std::string& problem) {
-  if (deps_.once) deps_.once->on_no_cycle(seen.meta, "no cycle: the policy is invalid: " + problem, true);
-  const auto next = invalid_status(seen.status, seen.meta.generation, problem, deps_.clock.now());
+  if (deps_.steering.once)
+    deps_.steering.once->on_no_cycle(seen.meta, "no cycle: the policy is invalid: " + problem, true);
+  const auto next = invalid_status(seen.status, seen.meta.generation, problem, deps_.clocks.wall.now());
   metrics_.on_status(seen.meta.name, next);
   if (next == seen.status) return base::Done{};
   deps_.audit.on_invalid(seen.meta, problem);
@@ -323,8 +313,8 @@ base::Status PolicyReconciler::reject(const ObservedPolicy& seen, const std::str
 base::Status PolicyReconciler::save(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
                                     const api::DeschedulerPolicyStatus& next) {
   if (!statuses_.must_write(seen, known, next)) return base::Done{};
-  if (!deps_.may_act()) return base::Error{base::ErrorCode::kCancelled, "not the leader"};
-  const PhaseTimer timer(deps_.metrics, deps_.clock, "status", traces_.of(seen.meta.name));
+  if (!deps_.leadership.may_act()) return base::Error{base::ErrorCode::kCancelled, "not the leader"};
+  const PhaseTimer timer(deps_.metrics, deps_.clocks.wall, "status", traces_.of(seen.meta.name));
   return statuses_.write(seen, next);
 }
 
@@ -337,8 +327,8 @@ api::DeschedulerPolicy PolicyReconciler::with_circuit(api::DeschedulerPolicy pol
   const bool was_open = policy.status.circuit.opened_at.has_value();
   Verdicts& verdicts = verdicts_[policy.meta.name];
   verdicts.judged = verdicts.stored;
-  policy.status.circuit = next_circuit(policy, deps_.evacuations.by_index(kByPolicy, policy.meta.name),
-                                       deps_.clock.now(), &verdicts.judged);
+  policy.status.circuit = next_circuit(policy, deps_.caches.evacuations.by_index(kByPolicy, policy.meta.name),
+                                       deps_.clocks.wall.now(), &verdicts.judged);
   const bool open = policy.status.circuit.opened_at.has_value();
   metrics_.on_circuit(policy.meta.name, open);
   if (open && !was_open) {

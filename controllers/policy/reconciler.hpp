@@ -26,6 +26,7 @@
 #include "controllers/policy/cycle/policy_taints.hpp"
 #include "controllers/policy/cycle/situation.hpp"
 #include "controllers/policy/decide.hpp"
+#include "controllers/policy/ports.hpp"
 #include "controllers/policy/taints/soft_taints.hpp"
 #include "controllers/policy/triggers.hpp"
 #include "controllers/policy/usage/report.hpp"
@@ -37,8 +38,6 @@
 
 namespace controllers {
 
-class OnceRun;
-
 /// Drives DeschedulerPolicies: plans a cycle when one is due, makes the Evacuations, writes the status once.
 /// Observe → decide (decide.hpp, cycle.hpp) → act. reconcile() may be called by several threads, by each for another
 /// policy: they take turns, but for a search, beside which other policies have theirs. One searches at a time.
@@ -46,46 +45,18 @@ class PolicyReconciler {
  public:
   struct Dependencies {
     kube::Client& client;
-    const base::Clock& clock;
-    const kube::Store<ObservedPolicy>& policies;
-    const kube::Store<api::Evacuation>& evacuations;      ///< with the index kByPolicy
-    std::function<scheduling::SnapshotInput()> snapshot;  ///< of the caches
+    PolicyClocks clocks;
+    PolicyCaches caches;
+    PolicyMeasurements measured;
+    PolicySteering steering;
+    PolicyLeadership leadership;
     const evictors::EvictorRegistry& evictors;
-    const CooldownLedger& cooldowns;
-    std::function<bool()> may_act;  ///< false: not the leader (any more)
     kube::EventSink& events;
     base::Metrics& metrics;
     base::Log log;
     PolicyAudit& audit = no_policy_audit();
-    /// Problems of a policy's Evacuations that they cannot tell themselves, for condition Degraded. May be empty.
-    std::function<std::vector<std::string>(const std::string& policy)> stuck = {};
-    /// What plans have to do without, for condition Warnings. May be empty.
-    std::function<std::vector<std::string>()> unknown = {};
     KeySource& keys = keys_in_memory();  ///< with which it signs the Evacuations that it makes
-    /// Caches that the server does not feed any more: while there is one, no cycle runs, and condition Degraded says
-    /// so. May be empty. Whoever knows when that changes enqueues the policies.
-    std::function<std::vector<std::string>()> stale = {};
-    /// Asked in the thread of reconcile() for what is told, by any thread, that its work gets on: after each creation
-    /// and in a search, so that a long cycle is not taken for one that hangs. May be empty.
-    std::function<std::function<void()>()> progress = {};
-    /// What was measured for a policy; never waits. May be empty.
-    std::function<UsageFigures(const std::string& policy)> usage = {};
-    /// What a policy's gates say. Whoever knows when that changes enqueues the policy. Empty: no gate holds.
-    std::function<GateVerdict(const std::string& policy)> gates = {};
-    Triggers* triggers = nullptr;  ///< what makes cycles run before their time; nullptr: nothing
-    SoftTaints* taints = nullptr;  ///< nullptr: no node gets any
-    /// Measures how long plans take; nullptr: `clock`.
-    const base::Clock* steady = nullptr;
-    /// The server is Kubernetes 1.`server_minor`; nullopt: it does not say.
-    std::optional<int> server_minor = {};
-    /// New pods are given the hints of their Evacuations: plans may count on that. Empty: they are not.
-    std::function<bool()> hints_in_force = {};
-    /// Namespaces whose new pods get no hints.
-    std::vector<std::string> namespaces_without_hints = {};
-    /// Where the traces of cycles go; nullptr: there are none.
-    SpanSink* spans = nullptr;
-    /// Not nullptr: each policy has one cycle, now, whatever its interval or cron expression says, and this is told.
-    OnceRun* once = nullptr;
+    SpanSink* spans = nullptr;           ///< of the traces of cycles; nullptr: there are none
   };
 
   explicit PolicyReconciler(Dependencies dependencies);
@@ -112,13 +83,13 @@ class PolicyReconciler {
 
  private:
   /// In its turn.
-  base::Result<kube::Requeue> reconcile_in_turn(const api::ObjectKey& key);
+  base::Result<kube::Requeue> reconcile_locked(const api::ObjectKey& key);
   /// REQUIRES: seen.plan_spec.
   base::Result<kube::Requeue> reconcile_valid(const ObservedPolicy& seen, const api::DeschedulerPolicy& policy,
                                               const api::DeschedulerPolicyStatus& known);
   /// Begins the cycle's trace, and takes what called for it. An error: neither is left.
-  base::Result<CycleOutcome> plan_cycle(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
-                                        const Situation& situation, bool may_move);
+  base::Result<CycleOutcome> plan_traced(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+                                         const Situation& situation, bool may_move);
   base::Result<CycleOutcome> run_due_cycle(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                            const Situation& situation, bool may_move);
   /// Sends it. `saved`: what became of the status.

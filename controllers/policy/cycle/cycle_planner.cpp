@@ -57,7 +57,7 @@ bool searches(const strategies::StrategySpecs& specs) {
 void CyclePlanner::look_at_hints(const api::DeschedulerPolicy& policy,
                                  const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
                                  base::TimePoint now) {
-  if (deps_.hints_in_force) resting_hints_.look(policy.meta.uid, evacuations, policy.status.plan, now);
+  if (deps_.steering.hints_in_force) resting_hints_.look(policy.meta.uid, evacuations, policy.status.plan, now);
 }
 
 base::Result<CycleOutcome> CyclePlanner::plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
@@ -78,18 +78,19 @@ base::Result<CycleOutcome> CyclePlanner::plan_once(const Cycle& cycle) {
 
 const scheduling::ClusterSnapshot& CyclePlanner::take_snapshot(const Cycle& cycle,
                                                                std::optional<scheduling::ClusterSnapshot>& own) {
-  const PhaseTimer timer(deps_.metrics, deps_.clock, "snapshot", cycle.trace);
+  const PhaseTimer timer(deps_.metrics, deps_.clocks.wall, "snapshot", cycle.trace);
   const auto quantities = scheduling::quantities_of(cycle.policy.spec.compatibility);
-  return cycle.searches ? own.emplace(deps_.snapshot(), quantities) : snapshots_.at(deps_.snapshot(), quantities);
+  return cycle.searches ? own.emplace(deps_.caches.snapshot(), quantities)
+                        : snapshots_.at(deps_.caches.snapshot(), quantities);
 }
 
 CyclePlanner::Collected CyclePlanner::collect(const scheduling::ClusterSnapshot& snapshot, const Cycle& cycle) {
   const auto& [policy, spec, terms, trace, searches] = cycle;
   const std::string& name = policy.meta.name;
-  const auto evacuations = deps_.evacuations.list();
+  const auto evacuations = deps_.caches.evacuations.list();
   planning::EvacuatingPods pods(name, policy.spec.mode);
   for (const auto& evacuation : evacuations) pods.add(*evacuation);
-  add_cooling(pods.cooling, snapshot, deps_.cooldowns, name, terms.now);
+  add_cooling(pods.cooling, snapshot, deps_.measured.cooldowns, name, terms.now);
   restarts_.restore(policy.status.restarts, terms.now);  // what an earlier leader saw
   restarts_.observe(snapshot, terms.now);
   Collected collected{.input = {.spec = spec,
@@ -99,10 +100,10 @@ CyclePlanner::Collected CyclePlanner::collect(const scheduling::ClusterSnapshot&
                                 .options = cycle_options(),
                                 .cooling = std::move(pods.cooling),
                                 .restarts = &restarts_,
-                                .server_minor = deps_.server_minor,
+                                .server_minor = deps_.measured.server_minor,
                                 .is_settled = terms.is_settled,
                                 .may_time_out = policy.spec.mode == api::PolicyMode::kAutomatic},
-                      .figures = deps_.usage ? deps_.usage(name) : UsageFigures{},
+                      .figures = deps_.measured.usage ? deps_.measured.usage(name) : UsageFigures{},
                       .problems = {},
                       .hints_rest = {}};
   planning::PlanInput& input = collected.input;
@@ -112,10 +113,11 @@ CyclePlanner::Collected CyclePlanner::collect(const scheduling::ClusterSnapshot&
   }
   input.usage = collected.figures.measured;
   if (policy.status.observed_generation == policy.meta.generation) input.rounds = policy.status.rounds;
-  const bool hints_in_force = deps_.hints_in_force && deps_.hints_in_force();
+  const bool hints_in_force = deps_.steering.hints_in_force && deps_.steering.hints_in_force();
   if (hints_in_force) collected.hints_rest = resting_hints_.why(policy.meta.uid, terms.now);
   input.options.placement_hints = hints_in_force && collected.hints_rest.empty();
-  if (!deps_.namespaces_without_hints.empty()) input.options.namespaces_without_hints = deps_.namespaces_without_hints;
+  if (!deps_.steering.namespaces_without_hints.empty())
+    input.options.namespaces_without_hints = deps_.steering.namespaces_without_hints;
   input.options.continues_plan = terms.continues;
   add_taints(input.options, cycle);
   add_progress(input.options, cycle);
@@ -130,13 +132,13 @@ void CyclePlanner::add_taints(planning::PlanOptions& options, const Cycle& cycle
 
 /// Heartbeats, cancellation, time limit and threads of the plan.
 void CyclePlanner::add_progress(planning::PlanOptions& options, const Cycle& cycle) const {
-  const base::TimePoint begin = deps_.steady->now();  // of this plan: a cycle may make two
-  options.elapsed = [&steady = *deps_.steady, begin] { return steady.now() - begin; };
+  const base::TimePoint begin = deps_.clocks.steady.now();  // of this plan: a cycle may make two
+  options.elapsed = [&steady = deps_.clocks.steady, begin] { return steady.now() - begin; };
   options.is_cancelled = [this, &policy = cycle.policy, progress = deps_.policy_lock.progress()] {
     progress();
     return !deps_.is_wanted(policy);
   };
-  options.heartbeat = [&steady = *deps_.steady, progress = deps_.policy_lock.progress(), last = begin]() mutable {
+  options.heartbeat = [&steady = deps_.clocks.steady, progress = deps_.policy_lock.progress(), last = begin]() mutable {
     const base::TimePoint at = steady.now();
     if (at < last + kHeartbeat) return;
     last = at;
@@ -146,13 +148,13 @@ void CyclePlanner::add_progress(planning::PlanOptions& options, const Cycle& cyc
   options.executor = executor_;
   if (cycle.trace == nullptr) return;
   options.on_strategy = [this, trace = cycle.trace](std::string_view strategy, bool begins) {
-    const base::TimePoint at = deps_.clock.now();
+    const base::TimePoint at = deps_.clocks.wall.now();
     begins ? trace->begin_strategy(strategy, at) : trace->end_strategy(strategy, at);
   };
 }
 
 CycleOutcome CyclePlanner::make(Collected& collected, const Cycle& cycle) const {
-  const PhaseTimer timer(deps_.metrics, deps_.clock, "strategies", cycle.trace);
+  const PhaseTimer timer(deps_.metrics, deps_.clocks.wall, "strategies", cycle.trace);
   const api::DeschedulerPolicy& policy = cycle.policy;
   CycleOutcome outcome;
   if (cycle.searches) {
@@ -181,17 +183,17 @@ base::Result<CycleOutcome> CyclePlanner::judge(CycleOutcome outcome, const Cycle
 
 /// What plans have to do without, and what Evacuations cannot tell themselves.
 void CyclePlanner::add_remarks(CycleOutcome& outcome, const std::string& policy) const {
-  if (deps_.unknown) {
-    std::vector<std::string> unknown = deps_.unknown();
+  if (deps_.caches.unknown) {
+    std::vector<std::string> unknown = deps_.caches.unknown();
     outcome.warnings.insert(outcome.warnings.begin(), unknown.begin(), unknown.end());
   }
-  if (!deps_.stuck) return;
-  for (std::string& each : deps_.stuck(policy)) outcome.problems.push_back(std::move(each));
+  if (!deps_.caches.stuck) return;
+  for (std::string& each : deps_.caches.stuck(policy)) outcome.problems.push_back(std::move(each));
 }
 
 std::vector<api::RestartRecord> CyclePlanner::remembered_restarts(const strategies::StrategySpecs& specs) const {
   const auto window = specs.restart_window();
-  return window ? restarts_.records(*window, deps_.clock.now()) : std::vector<api::RestartRecord>();
+  return window ? restarts_.records(*window, deps_.clocks.wall.now()) : std::vector<api::RestartRecord>();
 }
 
 }  // namespace controllers

@@ -11,15 +11,13 @@
 #include "base/clock.hpp"
 #include "base/metrics.hpp"
 #include "base/result.hpp"
-#include "controllers/admission/cooldown.hpp"
 #include "controllers/policy/cycle.hpp"
 #include "controllers/policy/cycle/cycle_traces.hpp"
 #include "controllers/policy/cycle/policy_lock.hpp"
 #include "controllers/policy/cycle/policy_taints.hpp"
 #include "controllers/policy/cycle/unused_hints.hpp"
 #include "controllers/policy/decide.hpp"
-#include "controllers/policy/usage/report.hpp"
-#include "kube/runtime/store.hpp"
+#include "controllers/policy/ports.hpp"
 #include "planner/plan/plan_spec.hpp"
 #include "planner/snapshot/snapshot_cache.hpp"
 #include "planner/strategies/lifetime/restart_history.hpp"
@@ -45,24 +43,16 @@ bool searches(const strategies::StrategySpecs& specs);
 class CyclePlanner {
  public:
   struct Dependencies {
-    const base::Clock& clock;
-    const kube::Store<api::Evacuation>& evacuations;
-    std::function<scheduling::SnapshotInput()> snapshot;  ///< of the caches
-    const CooldownLedger& cooldowns;
+    PolicyClocks clocks;
+    const PolicyCaches& caches;
+    const PolicyMeasurements& measured;
+    const PolicySteering& steering;
     base::Metrics& metrics;
     const PolicyTaints& taints;
     const CycleTraces& traces;
     PolicyLock& policy_lock;
-    /// False: nobody wants the policy's plan any more. Called from several threads.
+    /// Returns false if the policy's plan is not wanted any more. Called from several threads.
     std::function<bool(const api::DeschedulerPolicy&)> is_wanted;
-    // As in PolicyReconciler::Dependencies, and may be empty as there:
-    std::function<std::vector<std::string>(const std::string& policy)> stuck;
-    std::function<std::vector<std::string>()> unknown;
-    std::function<UsageFigures(const std::string& policy)> usage;
-    const base::Clock* steady;
-    std::optional<int> server_minor;
-    std::function<bool()> hints_in_force;
-    std::vector<std::string> namespaces_without_hints;
   };
 
   explicit CyclePlanner(Dependencies dependencies) : deps_(std::move(dependencies)) {}

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "controllers/policy/once_run.hpp"
+#include "controllers/policy/triggers.hpp"
 
 namespace controllers {
 namespace {
@@ -24,9 +25,9 @@ std::optional<base::TimePoint> Situation::changes(const api::DeschedulerPolicySt
 Situation SituationObserver::observe(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                      GateVerdict gates) const {
   Situation seen;
-  seen.now = deps_.clock.now();
+  seen.now = clock_.now();
   seen.gates = std::move(gates);
-  seen.evacuations = deps_.evacuations.by_index(kByPolicy, policy.meta.name);
+  seen.evacuations = caches_.evacuations.by_index(kByPolicy, policy.meta.name);
   seen.wave = wave_progress(policy, seen.evacuations, seen.now);
   if (spec.strategy_specs.in_rounds() != nullptr) {
     seen.moved = state_of_moves(policy, seen.evacuations, seen.now);
@@ -39,7 +40,7 @@ Situation SituationObserver::observe(const api::DeschedulerPolicy& policy, const
 }
 
 std::vector<std::string> SituationObserver::stale_caches() const {
-  return deps_.stale ? deps_.stale() : std::vector<std::string>();
+  return caches_.stale ? caches_.stale() : std::vector<std::string>();
 }
 
 /// REQUIRES: a strategy works in rounds.
@@ -49,20 +50,20 @@ Settlement SituationObserver::settlement(const api::DeschedulerPolicy& policy, c
   if (one_runs) return {false, false};
   const auto& rounds = policy.status.rounds;
   if (!are_running(rounds) || !rounds->planned_at) return {};
-  return settlement_of(situation.evacuations, deps_.snapshot().pods, *rounds->planned_at, situation.now);
+  return settlement_of(situation.evacuations, caches_.snapshot().pods, *rounds->planned_at, situation.now);
 }
 
 CycleTiming SituationObserver::timing_with_triggers(const api::DeschedulerPolicy& policy, bool continues,
                                                     base::TimePoint now) const {
-  if (deps_.once) return timing_once(policy, now);
+  if (steering_.once) return timing_once(policy, now);
   CycleTiming timing = cycle_timing(policy, now);
   if (continues && !policy.spec.suspend && timing.opening == Opening::kOpen) timing.due = true;
-  const auto in = deps_.triggers ? deps_.triggers->due_in(policy.meta.name) : std::nullopt;
+  const auto in = steering_.triggers ? steering_.triggers->due_in(policy.meta.name) : std::nullopt;
   if (!in) return timing;
   if (*in > base::Duration::zero()) {
     timing.changes = std::min(timing.changes.value_or(now + *in), now + *in);
   } else if (policy.spec.suspend || timing.opening != Opening::kOpen) {
-    deps_.triggers->take(policy.meta.name);  // not kept for the time when cycles may start again
+    steering_.triggers->take(policy.meta.name);  // not kept for the time when cycles may start again
   } else {
     timing.due = true;
   }
@@ -72,7 +73,7 @@ CycleTiming SituationObserver::timing_with_triggers(const api::DeschedulerPolicy
 /// The schedule says when cycles may run; that one is to run now says whoever started us.
 CycleTiming SituationObserver::timing_once(const api::DeschedulerPolicy& policy, base::TimePoint now) const {
   CycleTiming timing = cycle_timing(policy, now);
-  timing.due = !policy.spec.suspend && timing.opening == Opening::kOpen && !deps_.once->has_cycled(policy.meta.uid);
+  timing.due = !policy.spec.suspend && timing.opening == Opening::kOpen && !steering_.once->has_cycled(policy.meta.uid);
   return timing;
 }
 

@@ -12,15 +12,11 @@
 #include "controllers/policy/balance/rounds.hpp"
 #include "controllers/policy/decide.hpp"
 #include "controllers/policy/gates/verdict.hpp"
-#include "controllers/policy/triggers.hpp"
+#include "controllers/policy/ports.hpp"
 #include "controllers/policy/waves.hpp"
-#include "kube/runtime/store.hpp"
 #include "planner/plan/plan_spec.hpp"
-#include "planner/snapshot/cluster_snapshot.hpp"
 
 namespace controllers {
-
-class OnceRun;
 
 /// What a policy's next step depends on, as it is now.
 struct Situation {
@@ -46,16 +42,9 @@ struct Situation {
 /// Looks at policies; changes nothing but triggers that came at a time when no cycle may start.
 class SituationObserver {
  public:
-  struct Dependencies {
-    const base::Clock& clock;
-    const kube::Store<api::Evacuation>& evacuations;      ///< with the index kByPolicy
-    std::function<scheduling::SnapshotInput()> snapshot;  ///< of the caches
-    std::function<std::vector<std::string>()> stale;      ///< caches; may be empty
-    Triggers* triggers = nullptr;                         ///< nullptr: there are none
-    const OnceRun* once = nullptr;                        ///< nullptr: cycles run by the schedule
-  };
-
-  explicit SituationObserver(Dependencies dependencies) : deps_(std::move(dependencies)) {}
+  /// The arguments must outlive it.
+  SituationObserver(const base::Clock& clock, const PolicyCaches& caches, const PolicySteering& steering)
+      : clock_(clock), caches_(caches), steering_(steering) {}
 
   Situation observe(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, GateVerdict gates) const;
   std::vector<std::string> stale_caches() const;
@@ -65,7 +54,9 @@ class SituationObserver {
   CycleTiming timing_with_triggers(const api::DeschedulerPolicy& policy, bool continues, base::TimePoint now) const;
   CycleTiming timing_once(const api::DeschedulerPolicy& policy, base::TimePoint now) const;
 
-  Dependencies deps_;
+  const base::Clock& clock_;
+  const PolicyCaches& caches_;
+  const PolicySteering& steering_;
 };
 
 }  // namespace controllers

@@ -84,28 +84,26 @@ class Leader {
         registry_(evictors::EvictorRegistry::builtin()),
         cooldowns_(api::CooldownLimits{}) {
     evacuations_.add_index(std::string(kByPolicy), [](const api::Evacuation&) { return std::vector<std::string>(); });
-    reconciler_.emplace(PolicyReconciler::Dependencies{.client = client_,
-                                                       .clock = clock,
-                                                       .policies = policies_,
-                                                       .evacuations = evacuations_,
-                                                       .snapshot = [&cluster] { return cluster; },
-                                                       .evictors = registry_,
-                                                       .cooldowns = cooldowns_,
-                                                       .may_act = [] { return true; },
-                                                       .events = events_,
-                                                       .metrics = metrics_,
-                                                       .log = {},
-                                                       .stale = [this] { return stale; },
-                                                       .progress =
-                                                           [this] {
-                                                             return [this] {
-                                                               ++progress;
-                                                               if (meanwhile) meanwhile();
-                                                             };
-                                                           },
-                                                       .triggers = &triggers,
-                                                       .steady = steady,
-                                                       .hints_in_force = [this] { return has_hints; }});
+    const auto bound_progress = [this] {
+      return [this] {
+        ++progress;
+        if (meanwhile) meanwhile();
+      };
+    };
+    reconciler_.emplace(PolicyReconciler::Dependencies{
+        .client = client_,
+        .clocks = {.wall = clock, .steady = steady ? *steady : clock},
+        .caches = {.policies = policies_,
+                   .evacuations = evacuations_,
+                   .snapshot = [&cluster] { return cluster; },
+                   .stale = [this] { return stale; }},
+        .measured = {.cooldowns = cooldowns_},
+        .steering = {.triggers = &triggers, .hints_in_force = [this] { return has_hints; }},
+        .leadership = {.may_act = [] { return true; }, .progress = bound_progress},
+        .evictors = registry_,
+        .events = events_,
+        .metrics = metrics_,
+        .log = {}});
     reconciler_->set_stopping([this] { return is_stopping.load(); });
   }
 
