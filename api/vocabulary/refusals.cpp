@@ -74,7 +74,9 @@ constexpr std::array kPodRefusals = {
                 "The annotation `cluster-autoscaler.kubernetes.io/safe-to-evict` of the pod is \"false\", or "
                 "\"on-completion\" and the pod has not ended.",
                 "Remove it, or set `spec.evictability.autoscalerAnnotations: Ignore`."},
-    RefusalTerm{"NowhereBetter", "No node where the move would help takes the replacement.", kMessage},
+    RefusalTerm{"NowhereBetter",
+                "No node where the move would help takes the replacement, or the pod would have to move again.",
+                kMessage},
     RefusalTerm{"NowhereToGo", "The replacement fits on no node.", kMessage},
     RefusalTerm{"OptedOut", "An annotation that `spec.evictability.optOuts` lists asks to stay.",
                 "The message says for how long."},
