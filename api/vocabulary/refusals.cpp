@@ -55,8 +55,11 @@ constexpr std::array kPodRefusals = {
                 kMessage},
     RefusalTerm{"NoDestinationTolerated",
                 "With compatibility Upstream: the pod tolerates the taints of no node that has free capacity.", ""},
-    RefusalTerm{"NoDomainHasCapacity",
-                "The pod fits on no node where it would even out its topology spread constraints.", kMessage},
+    RefusalTerm{
+        "NoDomainHasCapacity",
+        "No node where the pod would even out its topology spread constraints takes it: it does not fit, or its "
+        "replacement would leave no node where the constraints allow a further pod.",
+        "The message tells these cases apart and names the nodes."},
     RefusalTerm{"NoMatchingNodeFits",
                 "The pod violates its node affinity or nodeSelector, and fits on no node that meets it.",
                 "The message names the nodes' reasons. Label or add a node, or correct the pod's affinity."},
@@ -71,7 +74,9 @@ constexpr std::array kPodRefusals = {
                 "The annotation `cluster-autoscaler.kubernetes.io/safe-to-evict` of the pod is \"false\", or "
                 "\"on-completion\" and the pod has not ended.",
                 "Remove it, or set `spec.evictability.autoscalerAnnotations: Ignore`."},
-    RefusalTerm{"NowhereBetter", "No node where the move would help takes the replacement.", kMessage},
+    RefusalTerm{"NowhereBetter",
+                "No node where the move would help takes the replacement, or the pod would have to move again.",
+                kMessage},
     RefusalTerm{"NowhereToGo", "The replacement fits on no node.", kMessage},
     RefusalTerm{"OptedOut", "An annotation that `spec.evictability.optOuts` lists asks to stay.",
                 "The message says for how long."},

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <utility>
 
 #include "api/evacuation_parts.hpp"
 #include "api/json/json_access.hpp"
@@ -117,8 +118,13 @@ class DeckhouseReader {
       }
     }
     put_args(strategy, args, params);
-    const Json enabled = entry.is_object() ? entry.value("enabled", Json(true)) : Json(false);
-    return {{"enabled", enabled}, {"params", std::move(params)}};
+    return {{"enabled", enabled_of(members)}, {"params", std::move(params)}};
+  }
+
+  /// Default false, in its CRD.
+  static Json enabled_of(const Json& members) {
+    const auto at = members.find("enabled");
+    return at == members.end() || at->is_null() ? Json(false) : *at;
   }
 
   /// Where v1alpha1 has args of most strategies; "": beside the others.
@@ -199,6 +205,15 @@ class LowNodeLoadReader {
 
   using Members = std::vector<std::pair<std::string, FieldPath>>;
 
+  /// Pods that one policy may move.
+  struct PodsOfPolicy {
+    std::string name;  ///< may be empty
+    Json selector;
+    FieldPath at;
+  };
+  /// Has an entry for each policy that is needed, after read(); empty: one, for all pods.
+  const std::vector<PodsOfPolicy>& pods() const { return pods_; }
+
   StrategySource read(Draft& draft) {
     for (const char* of_type : {"apiVersion", "kind"}) args_.find(of_type);
     StrategySource source{"LowNodeUtilization", Json::object(), args_.path(), {}, false, true};
@@ -209,6 +224,7 @@ class LowNodeLoadReader {
     read_namespaces(draft, source.args);
     read_hysteresis(source.args);
     read_scope(draft);
+    read_pods();
     draft.spec["evictability"]["nodeFit"] = true;
     if (const Json* fit = args_.find("nodeFit")) draft.spec["evictability"]["nodeFit"] = *fit;
     draft.spec["usageSources"] = Json::array({source_of_usage()});
@@ -273,18 +289,20 @@ class LowNodeLoadReader {
     });
   }
 
-  /// consecutiveAbnormalities: number of rounds in a row that make a node abnormal.
+  /// consecutiveAbnormalities: number of rounds in a row that make a node abnormal. 0 and none are the default.
   void read_hysteresis(Json& to) {
-    constexpr std::int32_t kMaxSamples = 20;
+    constexpr std::uint32_t kDefaultRounds = 5;
+    constexpr std::uint32_t kMaxSamples = 20;
+    std::uint32_t rounds = 0;
     with_leniently(args_, "anomalyCondition", bench_, [&](StrictObject& condition) {
-      std::int32_t rounds = 0;
       condition.read("consecutiveAbnormalities", rounds);
-      if (rounds > 0) {
-        const std::int32_t samples = std::min(rounds, kMaxSamples);
-        to["usage"]["hysteresis"] = {{"samples", samples}, {"of", samples}};
-      }
+      if (rounds > kMaxSamples)
+        bench_.note(NoteKind::kChanged, condition.path().field("consecutiveAbnormalities"),
+                    fmt::format("{} samples are not kept: {} must agree", rounds, kMaxSamples));
       for (const char* other : {"timeout", "consecutiveNormalities"}) condition.find(other);
     });
+    const std::uint32_t samples = std::min(rounds == 0 ? kDefaultRounds : rounds, kMaxSamples);
+    to["usage"]["hysteresis"] = {{"samples", samples}, {"of", samples}};
   }
 
   void read_scope(Draft& draft) {
@@ -292,15 +310,43 @@ class LowNodeLoadReader {
       draft.spec["nodeSelector"] = *nodes;
       draft.origins.push_back({"spec.nodeSelector", args_.path().field("nodeSelector").text()});
     }
-    const Json* pods = args_.find("podSelectors");
-    if (pods == nullptr || pods->empty()) return;
-    const Json* only = pods->is_array() && pods->size() == 1 ? find_at(pods->front(), {"selector"}) : nullptr;
-    if (only == nullptr)
-      return bench_.note(NoteKind::kDropped, args_.path().field("podSelectors"), "only one selector has an equal",
-                         "set spec.evictability.labelSelector");
-    draft.spec["evictability"]["labelSelector"] = *only;
-    draft.origins.push_back(
-        {"spec.evictability.labelSelector", args_.path().field("podSelectors").index(0).field("selector").text()});
+  }
+
+  /// A pod may leave if any of the selectors selects it.
+  void read_pods() {
+    std::vector<PodsOfPolicy> pods;
+    std::vector<Json> selectors;
+    args_.for_each("podSelectors", [&](const Json& item, const FieldPath& path) {
+      StrictObject object(item, path, bench_.errors());
+      PodsOfPolicy& each = pods.emplace_back(PodsOfPolicy{{}, {}, path.field("selector")});
+      object.read("name", each.name);
+      const Json* selector = object.find("selector");
+      finish_leniently(object, bench_);
+      if (selector != nullptr) return selectors.push_back(*selector);
+      pods.pop_back();
+      bench_.note(NoteKind::kIgnored, path, "has no selector, which selects nothing there");
+    });
+    for (EitherSelector& either : either_selectors(std::move(selectors))) {
+      if (either.is_joined)
+        pods_.push_back({{}, std::move(either.selector), args_.path().field("podSelectors")});
+      else
+        pods_.push_back({pods[either.first].name, std::move(either.selector), pods[either.first].at});
+    }
+    check_count_of_policies();
+  }
+
+  void check_count_of_policies() {
+    constexpr std::size_t kMaxPolicies = 16;
+    const FieldPath at = args_.path().field("podSelectors");
+    if (pods_.size() > kMaxPolicies)
+      return bench_.error(at, fmt::format("would be {} policies, more than {}; give the pods one label that "
+                                          "podSelectors selects",
+                                          std::exchange(pods_, {}).size(), kMaxPolicies));
+    if (pods_.size() > 1)
+      bench_.note(NoteKind::kChanged, at,
+                  fmt::format("becomes {} policies, one for each selector: each evens out the same nodes by itself",
+                              pods_.size()),
+                  "give the pods one label, and select it in spec.evictability.labelSelector of one policy");
   }
 
   Json source_of_usage() {
@@ -312,6 +358,7 @@ class LowNodeLoadReader {
 
   StrictObject args_;
   Workbench& bench_;
+  std::vector<PodsOfPolicy> pods_;
 };
 
 struct MigrationLimit {
@@ -526,13 +573,29 @@ class KoordinatorProfileReader {
     const bool is_load = strategy.plugin == "LowNodeLoad";
     const FieldPath missing = profile_.path().field("pluginConfig").field("LowNodeLoad").field("args");
     const FieldPath at = config != nullptr ? config->at : is_load ? missing : strategy.at;
-    Draft& draft = drafts_.emplace_back();
+    Draft draft;
     draft.name = name_;
     draft.source = profile_.path().text();
-    if (is_load)
-      bench_.add_strategy(draft, LowNodeLoadReader(args, at, bench_).read(draft));
-    else
-      bench_.add_strategy(draft, {strategy.plugin, args, at, {}});
+    if (is_load) return add_load(std::move(draft), args, at);
+    bench_.add_strategy(draft, {strategy.plugin, args, at, {}});
+    add_draft(std::move(draft));
+  }
+
+  void add_load(Draft draft, const Json& args, const FieldPath& at) {
+    LowNodeLoadReader reader(args, at, bench_);
+    bench_.add_strategy(draft, reader.read(draft));
+    if (reader.pods().empty()) return add_draft(std::move(draft));
+    for (const auto& pods : reader.pods()) {
+      Draft part = draft;
+      if (reader.pods().size() > 1 && !pods.name.empty()) part.name = fmt::format("{}-{}", name_, pods.name);
+      part.spec["evictability"]["labelSelector"] = pods.selector;
+      part.origins.push_back({"spec.evictability.labelSelector", pods.at.text()});
+      add_draft(std::move(part));
+    }
+  }
+
+  void add_draft(Draft own) {
+    Draft& draft = drafts_.emplace_back(std::move(own));
     put_evictor(draft);
     if (nodes_ == nullptr) return;
     draft.spec["nodeSelector"] =

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
+#include <optional>
 
 #include "api/core/selector_codec.hpp"
 #include "api/meta/selector_text.hpp"
@@ -37,6 +40,120 @@ Json both_selectors(Json one, Json other) {
       one["matchExpressions"].push_back({{"key", key}, {"operator", "In"}, {"values", Json::array({value})}});
   }
   return one;
+}
+
+namespace {
+
+/// Requirements of a selector, sorted, each with sorted values.
+using Requirements = std::vector<Json>;
+
+Json requirement_of(const Json& key, const Json& op, Json values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return {{"key", key}, {"operator", op}, {"values", std::move(values)}};
+}
+
+bool is_expression(const Json& json) {
+  if (!json.is_object() || !json.contains("key") || !json.contains("operator")) return false;
+  const auto values = json.find("values");
+  if (json.size() > (values == json.end() ? 2U : 3U)) return false;
+  return json["key"].is_string() && json["operator"].is_string() && (values == json.end() || values->is_array());
+}
+
+/// nullopt: the selector has a wrong form.
+std::optional<Requirements> requirements_of(const Json& selector) {
+  if (!selector.is_object()) return std::nullopt;
+  Requirements all;
+  for (const auto& [part, value] : selector.items()) {
+    if (part == "matchLabels" && value.is_object()) {
+      for (const auto& [key, label] : value.items()) {
+        if (!label.is_string()) return std::nullopt;
+        all.push_back(requirement_of(key, "In", Json::array({label})));
+      }
+    } else if (part == "matchExpressions" && value.is_array() && std::ranges::all_of(value, is_expression)) {
+      for (const Json& each : value)
+        all.push_back(requirement_of(each["key"], each["operator"], each.value("values", Json::array())));
+    } else if (!value.is_null()) {
+      return std::nullopt;
+    }
+  }
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+/// Requirements for what `a` or `b` select; nullopt: one selector cannot have them.
+std::optional<Requirements> joined(const Requirements& a, const Requirements& b) {
+  if (std::ranges::includes(b, a)) return a;
+  if (std::ranges::includes(a, b)) return b;
+  Requirements common;
+  Requirements only_a;
+  Requirements only_b;
+  std::ranges::set_intersection(a, b, std::back_inserter(common));
+  std::ranges::set_difference(a, b, std::back_inserter(only_a));
+  std::ranges::set_difference(b, a, std::back_inserter(only_b));
+  if (only_a.size() != 1 || only_b.size() != 1) return std::nullopt;
+  const Json& one = only_a.front();
+  const Json& other = only_b.front();
+  if (one["operator"] != "In" || other["operator"] != "In" || one["key"] != other["key"]) return std::nullopt;
+  Json values = one["values"];
+  values.insert(values.end(), other["values"].begin(), other["values"].end());
+  common.push_back(requirement_of(one["key"], "In", std::move(values)));
+  std::ranges::sort(common);
+  return common;
+}
+
+Json selector_of(const Requirements& requirements) {
+  Json selector = Json::object();
+  for (const Json& each : requirements) {
+    const bool is_label = each["operator"] == "In" && each["values"].size() == 1;
+    if (is_label && selector["matchLabels"].emplace(each["key"].get<std::string>(), each["values"][0]).second) continue;
+    Json expression = each;
+    if (expression["values"].empty()) expression.erase("values");
+    selector["matchExpressions"].push_back(std::move(expression));
+  }
+  return selector;
+}
+
+struct EitherPart {
+  EitherSelector selector;
+  std::optional<Requirements> requirements;
+};
+
+/// Joins the first two that can be; false: none can.
+bool join_two(std::vector<EitherPart>& parts) {
+  for (auto a = parts.begin(); a != parts.end(); ++a) {
+    for (auto b = a + 1; a->requirements && b != parts.end(); ++b) {
+      auto both = b->requirements ? joined(*a->requirements, *b->requirements) : std::nullopt;
+      if (!both) continue;
+      if (*both == *b->requirements) {
+        *a = std::move(*b);
+      } else if (*both != *a->requirements) {
+        a->selector.selector = selector_of(*both);
+        a->selector.is_joined = true;
+        a->requirements = std::move(both);
+      }
+      parts.erase(b);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<EitherSelector> either_selectors(std::vector<Json> selectors) {
+  constexpr std::size_t kMaxJoined = 256;  // the effort grows with the cube of their number
+  std::vector<EitherPart> parts;
+  for (std::size_t i = 0; i < selectors.size(); ++i) {
+    auto requirements = i < kMaxJoined ? requirements_of(selectors[i]) : std::nullopt;
+    parts.push_back({{std::move(selectors[i]), i, false}, std::move(requirements)});
+  }
+  while (join_two(parts)) {
+  }
+  std::vector<EitherSelector> result;
+  for (EitherPart& part : parts) result.push_back(std::move(part.selector));
+  return result;
 }
 
 namespace {

@@ -89,6 +89,17 @@ void put_selector_text(const Json* text, const FieldPath& at, Json& to, const ch
 /// A selector for what both select.
 Json both_selectors(Json one, Json other);
 
+/// A selector for what one or several of a list select.
+struct EitherSelector {
+  Json selector;
+  std::size_t first = 0;   ///< index in the list
+  bool is_joined = false;  ///< selects what several of the list do
+};
+/// Selectors that together select what any of `selectors` does. Two that differ in one requirement, In on the same key,
+/// become one. A selector whose matches another one covers goes. Selectors of a wrong form stay, to be complained
+/// about.
+std::vector<EitherSelector> either_selectors(std::vector<Json> selectors);
+
 /// DefaultEvictor's args → spec.evictability, deprecated spellings included.
 void read_evictor_args(const Json& args, const FieldPath& at, Draft& draft, Workbench& bench);
 

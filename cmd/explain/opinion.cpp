@@ -109,6 +109,32 @@ std::string words_about_node(const planning::Plan& plan, const std::string& node
   return words;
 }
 
+/// What keeps a node from being emptied: the strategy's report has the first nodes only, its refusals name a protected
+/// pod of each.
+std::string keeper_of(const planning::Plan& plan, const planning::StrategyResult& result, const std::string& node) {
+  const auto& held = result.emptying->held;
+  const auto row = std::ranges::find(held, node, &strategies::EmptyingReport::Held::node);
+  if (row != held.end()) {
+    const std::string pod = row->pod.empty() ? "" : fmt::format("pod {}/{} keeps it: ", row->ns, row->pod);
+    return fmt::format("{}{}: {}", pod, row->reason, row->message);
+  }
+  const auto refusal = std::ranges::find_if(plan.refusals, [&](const api::RefusedPod& each) {
+    return each.node == node && each.strategy == result.strategy;
+  });
+  if (refusal == plan.refusals.end()) return result.emptying->note;
+  return fmt::format("pod {}/{} keeps it: {}: {}", refusal->ns, refusal->pod, refusal->reason, refusal->message);
+}
+
+/// Why strategies that empty nodes leave this one as it is; "": there are none, or they do not report it.
+std::string words_about_emptying(const planning::Plan& plan, const std::string& node) {
+  std::string words;
+  for (const planning::StrategyResult& result : plan.strategies) {
+    const std::string why = result.emptying ? keeper_of(plan, result, node) : "";
+    if (!why.empty()) words += fmt::format("; {}: its node is not emptied: {}", result.strategy, why);
+  }
+  return words;
+}
+
 /// What comes of a nomination.
 std::string nominated_words(const PolicyOpinion& opinion) {
   const bool only_says_so = opinion.suspended || opinion.mode == api::PolicyMode::kDryRun;
@@ -173,8 +199,10 @@ PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling:
     return opinion;
   }
   take_from_rules(policy.spec, cluster, pod, now, opinion);
-  if (opinion.verdict == PolicyVerdict::kContent)
-    opinion.message += words_about_node(plan, cluster.node(cluster.node_of(pod)).meta.name);
+  if (opinion.verdict == PolicyVerdict::kContent) {
+    const std::string& node = cluster.node(cluster.node_of(pod)).meta.name;
+    opinion.message += words_about_node(plan, node) + words_about_emptying(plan, node);
+  }
   return opinion;
 }
 

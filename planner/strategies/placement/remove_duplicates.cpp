@@ -15,8 +15,9 @@ RemoveDuplicates::Args RemoveDuplicates::Args::read(api::StrictObject& args) {
 base::Status RemoveDuplicates::nominate(const StrategyContext& context, NominationSink& sink) const {
   if (context.is_upstream()) {
     const UnevenCounts before = count_duplicates(context, sink, args_);
-    spread_duplicates_upstream(context, sink, args_);
-    report_counts(kCountsOfDuplicates, before, count_duplicates(as_expected(context, sink), sink, args_), sink);
+    const auto judged = spread_duplicates_upstream(context, sink, args_);
+    report_counts(kCountsOfDuplicates, before, explain_duplicates(as_expected(context, sink), sink, args_, judged),
+                  sink);
   } else {
     spread_duplicates(context, sink, args_);
   }

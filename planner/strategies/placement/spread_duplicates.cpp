@@ -204,6 +204,22 @@ class DuplicateSpreader {
     });
   }
 
+  /// Thins nothing out, and reports what keeps pods of nodes that hold more than their share.
+  void explain(DuplicateSpan set, const std::unordered_set<PodIndex>& judged) {
+    const auto is_judged = [&](const Placed& each) { return judged.contains(each.pod); };
+    const Share share = count(set);
+    if (share.has_no_choice && std::ranges::none_of(set, is_judged)) refuse_all(set);
+    if (share.is_kept) return;
+    for_each_node(set, [&](DuplicateSpan pods) {
+      before_.add(static_cast<std::int64_t>(pods.size()), static_cast<std::int64_t>(share.most));
+      if (pods.size() <= share.most) return true;
+      for (const Placed& each : pods) {
+        if (!is_judged(each) && !context_.cluster.is_moved(each.pod)) may_leave(context_, sink_, each.pod);
+      }
+      return true;
+    });
+  }
+
   const UnevenCounts& before() const { return before_; }
   const UnevenCounts& after() const { return after_; }
 
@@ -337,6 +353,14 @@ UnevenCounts count_duplicates(const StrategyContext& context, NominationSink& si
   const DuplicateFinder finder(context, args);
   DuplicateSpreader spreader(context, sink);
   finder.for_each_set([&](DuplicateSpan set) { spreader.count_only(set); });
+  return spreader.before();
+}
+
+UnevenCounts explain_duplicates(const StrategyContext& context, NominationSink& sink,
+                                const RemoveDuplicates::Args& args, const std::unordered_set<PodIndex>& judged) {
+  const DuplicateFinder finder(context, args);
+  DuplicateSpreader spreader(context, sink);
+  finder.for_each_set([&](DuplicateSpan set) { spreader.explain(set, judged); });
   return spreader.before();
 }
 

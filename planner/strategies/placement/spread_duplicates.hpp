@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unordered_set>
+
 #include "planner/strategies/placement/remove_duplicates.hpp"
 #include "planner/strategies/uneven_counts.hpp"
 
@@ -12,5 +14,10 @@ void spread_duplicates(const StrategyContext& context, NominationSink& sink, con
 
 /// How unevenly nodes hold duplicates as the context has them, counted in the same way. Offers nothing.
 UnevenCounts count_duplicates(const StrategyContext& context, NominationSink& sink, const RemoveDuplicates::Args& args);
+
+/// As count_duplicates(), and reports what keeps pods on nodes that hold more than their share. `judged`: pods that the
+/// sink has judged; they are not reported.
+UnevenCounts explain_duplicates(const StrategyContext& context, NominationSink& sink,
+                                const RemoveDuplicates::Args& args, const std::unordered_set<PodIndex>& judged);
 
 }  // namespace strategies

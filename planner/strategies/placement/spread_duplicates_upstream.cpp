@@ -140,15 +140,16 @@ std::size_t count_targets(const StrategyContext& context, AllowedNodes& allowed_
   return count;
 }
 
-/// Offers what a node has above its share. False: stop.
+/// Offers what a node has above its share, and adds it to `judged`. False: stop.
 bool thin_out(const StrategyContext& context, NominationSink& sink, AllowedNodes& allowed_nodes,
-              const DuplicateSet& set) {
+              const DuplicateSet& set, std::unordered_set<PodIndex>& judged) {
   const std::size_t targets = count_targets(context, allowed_nodes, set);
   if (targets < 2) return true;
   const std::size_t share = (static_cast<std::size_t>(set.occurrences) + targets - 1) / targets;
   for (const auto& [node, pods] : set.duplicates) {
     if (pods.size() + 1 <= share) continue;
     const std::vector<PodIndex> surplus(pods.begin() + static_cast<std::ptrdiff_t>(share) - 1, pods.end());
+    judged.insert(surplus.begin(), surplus.end());
     const std::string reason =
         fmt::format("{} pods of its owner and images are on its node, its share is {}", pods.size() + 1, share);
     if (!offer_all(sink, surplus, [&](PodIndex) { return reason; })) return false;
@@ -182,8 +183,8 @@ std::unordered_map<std::string, DuplicateSet> find_duplicates(const StrategyCont
 
 }  // namespace
 
-void spread_duplicates_upstream(const StrategyContext& context, NominationSink& sink,
-                                const RemoveDuplicates::Args& args) {
+std::unordered_set<PodIndex> spread_duplicates_upstream(const StrategyContext& context, NominationSink& sink,
+                                                        const RemoveDuplicates::Args& args) {
   const auto sets = find_duplicates(context, sink, args);
   using KeyedSet = std::pair<std::string_view, const DuplicateSet*>;
   std::vector<KeyedSet> in_order;
@@ -192,9 +193,11 @@ void spread_duplicates_upstream(const StrategyContext& context, NominationSink& 
   }
   std::ranges::sort(in_order, {}, &KeyedSet::first);
   AllowedNodes allowed_nodes(context);
+  std::unordered_set<PodIndex> judged;
   for (const auto& [key, set] : in_order) {
-    if (!thin_out(context, sink, allowed_nodes, *set)) break;
+    if (!thin_out(context, sink, allowed_nodes, *set, judged)) break;
   }
+  return judged;
 }
 
 }  // namespace strategies

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <unordered_set>
 
 #include "planner/strategies/listing.hpp"
 
@@ -37,40 +39,95 @@ bool may_go(const StrategyContext& context, NominationSink& sink, PodIndex pod) 
   return !objection;
 }
 
-/// Pods whose preferred node affinity alone asks for other nodes, none of which takes them.
+using scheduling::Refusal;
+using scheduling::WhatIf;
+
+/// Reports why pods stay whose preferences would be met better on other nodes.
 class StuckPods {
  public:
-  StuckPods(const StrategyContext& context, const PreferenceGain& gain, const PreferredPlacement::Args& args)
+  /// `told`: pods that have been reported.
+  StuckPods(const StrategyContext& context, const PreferenceGain& gain, const PreferredPlacement::Args& args,
+            const std::unordered_set<PodIndex>& told)
       : context_(context),
         gain_(gain),
-        by_affinity_(context.scheduler, {args.counted.node_affinity, false, false}),
+        told_(told),
+        wishes_{Wish{{context.scheduler, {args.counted.node_affinity, false, false}},
+                     {"NoMatchingNodeFits",
+                      "other nodes match its preferred node affinity better, but it fits on none of them"}},
+                Wish{{context.scheduler, {false, args.counted.pod_affinity, false}},
+                     {"NowhereBetter",
+                      "its preferred pod affinity is met better on other nodes, but it fits on none of them"}},
+                Wish{{context.scheduler, {false, false, args.counted.topology_spread}},
+                     {"NowhereBetter",
+                      "its topology spread constraints (ScheduleAnyway) are met better on other nodes, but it fits on "
+                      "none of them"}}},
         least_gain_(args.min_gain),
         is_looked_at_(looked_at(context)) {}
 
-  void refuse(NominationSink& sink, PodIndex pod) const {
-    const WhatIf& cluster = context_.cluster;
-    if (cluster.is_moved(pod) || !by_affinity_.states(cluster.base().pod(pod))) return;
-    const PreferenceGain::Gains wished = by_affinity_.if_it_fit(cluster, pod);
-    const auto is_better = [&](NodeIndex node) { return is_looked_at_[node] && wished.at(node) >= least_gain_; };
-    if (std::ranges::none_of(context_.nodes, is_better) || gain_.of(cluster, pod).most >= least_gain_) return;
-    const auto query = cluster.fit_query(pod, scheduling::FitLevel::kScheduler);
-    if (std::ranges::any_of(context_.nodes, [&](NodeIndex node) { return is_better(node) && query->fits(node); }))
-      return;
-    if (!may_go(context_, sink, pod)) return;
-    sink.refused_because(
-        pod,
-        {"NoMatchingNodeFits", "other nodes match its preferred node affinity better, but it fits on none of them"},
-        [&] { return why_on_none_of(context_, cluster, pod, is_better); });
+  /// `is_done`: all moves that the search found are made.
+  void refuse(NominationSink& sink, PodIndex pod, bool is_done) {
+    if (context_.cluster.is_moved(pod) || told_.contains(pod)) return;
+    const PreferenceGain::Gains gains = gain_.of(context_.cluster, pod);
+    if (gains.most < least_gain_)
+      refuse_misfit(sink, pod);
+    else if (is_done)
+      refuse_kept(sink, pod, gains);
   }
 
  private:
-  using WhatIf = scheduling::WhatIf;
+  /// What a pod prefers, looked at by itself.
+  struct Wish {
+    PreferenceGain gain;
+    Refusal refusal;  ///< where only misfits keep the pod from it
+  };
+
+  bool is_better(const PreferenceGain::Gains& gains, NodeIndex node) const {
+    return is_looked_at_[node] && gains.at(node) >= least_gain_;
+  }
+
+  void refuse_misfit(NominationSink& sink, PodIndex pod) const {
+    const WhatIf& cluster = context_.cluster;
+    for (const Wish& wish : wishes_) {
+      if (!wish.gain.states(cluster.base().pod(pod))) continue;
+      const PreferenceGain::Gains wished = wish.gain.if_it_fit(cluster, pod);
+      const auto helps = [&](NodeIndex node) { return is_better(wished, node); };
+      if (std::ranges::none_of(context_.nodes, helps)) continue;
+      const auto query = cluster.fit_query(pod, scheduling::FitLevel::kScheduler);
+      if (std::ranges::any_of(context_.nodes, [&](NodeIndex node) { return helps(node) && query->fits(node); }))
+        continue;
+      if (may_go(context_, sink, pod))
+        sink.refused_because(pod, wish.refusal, [&] { return why_on_none_of(context_, cluster, pod, helps); });
+      return;
+    }
+  }
+
+  /// A pod that fits on a better node and was not moved there.
+  void refuse_kept(NominationSink& sink, PodIndex pod, const PreferenceGain::Gains& gains) {
+    const auto helps = [&](NodeIndex node) { return is_better(gains, node); };
+    if (std::ranges::none_of(context_.nodes, helps) || !may_go(context_, sink, pod)) return;
+    if (!placement_) placement_ = sink.try_placements();
+    if (const auto to = placement_->relocate(pod, helps)) {
+      placement_->restore(pod);
+      return sink.refused(
+          pod, {"NowhereBetter", "its preferences are met better on {subject}, but it would have to move again",
+                context_.cluster.base().node(*to).meta.name});
+    }
+    const auto to = placement_->relocate(pod, [](NodeIndex) { return true; });
+    if (!to) return sink.refused(pod, {"NowhereBetter", "no node where its preferences are met better takes it"});
+    placement_->restore(pod);
+    sink.refused(pod, {"SchedulerDisagrees",
+                       "its preferences are met better elsewhere, but the scheduler would put its replacement on "
+                       "{subject}, where that does not help",
+                       context_.cluster.base().node(*to).meta.name});
+  }
 
   const StrategyContext& context_;
   const PreferenceGain& gain_;
-  PreferenceGain by_affinity_;
+  const std::unordered_set<PodIndex>& told_;
+  std::array<Wish, 3> wishes_;
   double least_gain_;
   std::vector<bool> is_looked_at_;
+  std::unique_ptr<WhatIfPlacement> placement_;  ///< of the cluster after all offers
 };
 
 }  // namespace
@@ -103,21 +160,22 @@ std::vector<PodIndex> PreferredPlacement::pods_with_preferences(const StrategyCo
   return pods;
 }
 
-/// Each is looked at again: one before it may have been refused.
-void PreferredPlacement::offer(const StrategyContext& context, NominationSink& sink, const PreferenceGain& gain,
+/// Each is looked at again: one before it may have been refused. Returns true if all were accepted.
+bool PreferredPlacement::offer(const StrategyContext& context, NominationSink& sink, const PreferenceGain& gain,
                                const std::vector<PreferredMove>& moves) const {
   const std::vector<bool> is_in_scope = looked_at(context);
   std::int32_t made = 0;
   for (const PreferredMove& move : moves) {
-    if (args_.max_moves && made >= *args_.max_moves) return;
+    if (args_.max_moves && made >= *args_.max_moves) return false;
     const PreferenceGain::Gains gains = gain.of(context.cluster, move.pod);
     if (gains.at(move.to) < args_.min_gain) continue;
     const NominationResult result = sink.offer_towards(
         move.pod, fmt::format("its preferences are met better elsewhere: by {:.0f} points", gains.at(move.to)),
         [&](NodeIndex node) { return is_in_scope[node] && gains.at(node) >= args_.min_gain; });
-    if (result == NominationResult::kTotalLimit) return;
+    if (result == NominationResult::kTotalLimit) return false;
     if (result == NominationResult::kAccepted) ++made;
   }
+  return static_cast<std::size_t>(made) == moves.size();
 }
 
 base::Status PreferredPlacement::nominate(const StrategyContext& context, NominationSink& sink) const {
@@ -125,17 +183,24 @@ base::Status PreferredPlacement::nominate(const StrategyContext& context, Nomina
   const std::vector<PodIndex> pods = pods_with_preferences(context, gain);
   auto placement = sink.try_placements();
   if (pods.empty() || !placement) return base::Done{};  // without foresight nothing can be said
+  std::unordered_set<PodIndex> told;
   SearchBudget budget(most_steps_, context.is_cancelled);
   PreferredMoves search(
       context, std::move(placement), gain, args_.min_gain, pods,
-      [&](PodIndex pod) { return may_go(context, sink, pod); }, budget);
+      [&](PodIndex pod) {
+        const bool may = may_go(context, sink, pod);
+        if (!may) told.insert(pod);
+        return may;
+      },
+      budget);
   const std::vector<PreferredMove> moves = search.find();
   if (moves.empty() && budget.is_over())
     return base::Error{base::ErrorCode::kTimeout,
                        "the search took too many steps, nothing moves: narrow namespaces or labelSelector"};
-  offer(context, sink, gain, moves);
-  const StuckPods stuck(context, gain, args_);
-  for (const PodIndex pod : pods) stuck.refuse(sink, pod);
+  const bool is_done = offer(context, sink, gain, moves);
+  for (const PreferredMove& move : moves) told.insert(move.pod);
+  StuckPods stuck(context, gain, args_, told);
+  for (const PodIndex pod : pods) stuck.refuse(sink, pod, is_done);
   return base::Done{};
 }
 

@@ -40,7 +40,7 @@ class PreferredPlacement final : public Strategy {
 
  private:
   std::vector<PodIndex> pods_with_preferences(const StrategyContext& context, const PreferenceGain& gain) const;
-  void offer(const StrategyContext& context, NominationSink& sink, const PreferenceGain& gain,
+  bool offer(const StrategyContext& context, NominationSink& sink, const PreferenceGain& gain,
              const std::vector<PreferredMove>& moves) const;
 
   Args args_;

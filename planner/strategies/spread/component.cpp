@@ -22,7 +22,7 @@ using scheduling::Topology;
 constexpr std::size_t kMaxSlots = 256;  ///< that are tried for one move
 
 const scheduling::Refusal kNowhereBetter{"NoDomainHasCapacity",
-                                         "it fits on no node where it would even out its constraints"};
+                                         "no node where it would even out its constraints takes it"};
 
 bool has_hard_rules(const api::Pod& pod) {
   return std::ranges::any_of(pod.topology_spread,
@@ -286,11 +286,33 @@ class ComponentMoves {
     return false;
   }
 
-  /// What keeps the pod, which is taken off its node, from the nodes that help; "": none of them helps.
+  /// Why no node takes the pod: "" if none would even out its constraints. The pod must be off its node.
   std::string why_not_better(const Slot& slot, PodIndex pod) {
-    if (!run_.args.node_fit) return {};
-    const auto is_better = [&](NodeIndex node) { return helps(slot, node); };
-    return scheduling::misfits_of(run_.what_if.cluster(), pod, run_.context.evictability.fit_level(), is_better).text();
+    std::vector<NodeIndex> closing;
+    const auto is_unfit = [&](NodeIndex node) {
+      if (!lets_in_and_evens_out(slot, node)) return false;
+      const bool closes = takes(slot, node) && !helps(slot, node);
+      if (closes) closing.push_back(node);
+      return !closes;
+    };
+    const auto level = run_.context.evictability.fit_level();
+    // Without nodeFit every node has capacity.
+    std::string text = scheduling::misfits_of(run_.what_if.cluster(), pod, level, is_unfit).text();
+    if (!run_.args.node_fit) text.clear();
+    if (closing.empty()) return text;
+    const std::string more = closing.size() > 1 ? fmt::format(" and {} more", closing.size() - 1) : "";
+    return fmt::format(
+        "{}{}on {}{} the replacement would leave no node where the constraints (DoNotSchedule) allow a further pod",
+        text, text.empty() ? "" : "; ", cluster_.node(closing.front()).meta.name, more);
+  }
+  /// Free capacity aside.
+  bool lets_in_and_evens_out(const Slot& slot, NodeIndex node) const {
+    SpreadDistance after;
+    for (const std::uint32_t group : slot.groups) {
+      if (is_filtered_ && !groups_[group].lets_in(node)) return false;
+      after += groups_[group].distance_if_put(node);
+    }
+    return after < before_;
   }
 
   /// Of the nodes that help and that the pod fits, one in the emptiest domains; ties by the number of pods, then by

@@ -174,6 +174,64 @@ TEST(Opinion, Row16PlansWithPlacementHintsWhereTheLastCycleDid) {
   EXPECT_EQ(nominated(true), 2);
 }
 
+struct KeptNodeCase {
+  const char* name;
+  void (*arrange)(builders::ClusterBuilder&);  ///< beside the pod web on n1
+  std::vector<const char*> says;
+};
+class KeptNode : public testing::TestWithParam<KeptNodeCase> {};
+
+TEST_P(KeptNode, IsExplainedByThePodThatKeepsIt) {
+  builders::ClusterBuilder builder;
+  builder.add(NodeBuilder("n1")).add(PodBuilder("web").on("n1").cpu(1000));
+  GetParam().arrange(builder);
+  const auto cluster = builder.build();
+  api::DeschedulerPolicy policy;
+  policy.meta.name = "defragment";
+  policy.spec.strategies = {{"Defragmentation", "{}"}};
+  const PolicyOpinion got = opinion_of(policy, *cluster, {}, *cluster->find_pod("default", "web"), kNoon);
+  EXPECT_EQ(to_string(got.verdict), to_string(PolicyVerdict::kContent)) << got.message;
+  for (const char* words : GetParam().says) EXPECT_THAT(got.message, HasSubstr(words));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    By, KeptNode,
+    testing::Values(
+        KeptNodeCase{"AProtectedPod",
+                     [](builders::ClusterBuilder& c) {
+                       c.add(NodeBuilder("n2")).add(PodBuilder("other").on("n2").bare());
+                       c.add(PodBuilder("db").ns("shop").on("n1").annotate("karpenter.sh/do-not-disrupt", "true"));
+                     },
+                     {"; Defragmentation: its node is not emptied: pod shop/db keeps it: DoNotDisrupt: "}},
+        KeptNodeCase{"APodThatFitsNowhereElse",
+                     [](builders::ClusterBuilder& c) {
+                       c.add(NodeBuilder("n2").sized(1500, 4000, 10)).add(PodBuilder("other").on("n2").bare());
+                       c.add(PodBuilder("big").on("n1").cpu(2500));
+                     },
+                     {"its node is not emptied: pod default/big keeps it: InsufficientResource: 1 of 1 other nodes"}},
+        KeptNodeCase{"ItsPodsTogether",
+                     [](builders::ClusterBuilder& c) {
+                       c.add(NodeBuilder("n2").sized(1500, 4000, 10)).add(PodBuilder("other").on("n2").bare());
+                       c.add(PodBuilder("web-2").on("n1").cpu(1000));
+                     },
+                     {"; Defragmentation: its node is not emptied: NoRoomTogether: its 2 pods"}}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+/// The strategy's report names the first 100 nodes.
+TEST(Opinion, NamesThePodThatKeepsANodeBeyondTheRowsOfTheReport) {
+  builders::ClusterBuilder builder;
+  for (int i = 100; i < 250; ++i) {
+    const std::string node = "n" + std::to_string(i);
+    builder.add(NodeBuilder(node)).add(PodBuilder("web-" + node).on(node).cpu(100));
+    builder.add(PodBuilder("db-" + node).on(node).annotate("karpenter.sh/do-not-disrupt", "true"));
+  }
+  const auto cluster = builder.build();
+  api::DeschedulerPolicy policy;
+  policy.spec.strategies = {{"Defragmentation", "{}"}};
+  const PolicyOpinion got = opinion_of(policy, *cluster, {}, *cluster->find_pod("default", "web-n249"), kNoon);
+  EXPECT_THAT(got.message, HasSubstr("its node is not emptied: pod default/db-n249 keeps it: DoNotDisrupt: "));
+}
+
 TEST(Budgets, CountOnNoPodThatHasEnded) {
   const api::Pod pod = PodBuilder("web").label("app", "web").build();
   api::PodDisruptionBudget budget = builders::pdb("web", "web", 0);

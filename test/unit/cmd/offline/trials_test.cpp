@@ -218,6 +218,35 @@ spec:
   EXPECT_EQ(spec["evictability"]["priorityThreshold"]["value"], 1000);
 }
 
+struct EnabledCase {
+  const char* duplicates;  ///< beside a strategy that is enabled
+  bool want;
+};
+
+/// "default: false" in the CRD of v1alpha2; v1alpha1 requires the member.
+TEST(ConvertTrials, DeckhousesStrategiesAreOffUnlessEnabled) {
+  const EnabledCase cases[] = {
+      {"{enabled: true}", true},  {"{enabled: false}", false}, {"{}", false},
+      {"{enabled: null}", false}, {"{nodeFit: true}", false},
+  };
+  for (const EnabledCase& each : cases) {
+    for (const char* version : {"v1alpha1", "v1alpha2"}) {
+      const bool is_first = std::string_view(version) == "v1alpha1";
+      const auto conversion =
+          convert("apiVersion: deckhouse.io/" + std::string(version) + "\nkind: Descheduler\nspec: {" +
+                      (is_first ? "deschedulerPolicy: {" : "") + "strategies: {removeDuplicates: " + each.duplicates +
+                      ", lowNodeUtilization: {enabled: true}}}" + (is_first ? "}" : "") + "\n",
+                  fixed());
+      convert_test::expect_valid(conversion);
+      EXPECT_EQ(std::ranges::count(convert_test::strategies_of(conversion), "RemoveDuplicates"), each.want ? 1 : 0)
+          << version << each.duplicates;
+      if (!each.want) {
+        EXPECT_THAT(notes_of(conversion), Contains(HasSubstr("strategies.removeDuplicates: is not enabled")));
+      }
+    }
+  }
+}
+
 struct ThresholdsCase {
   const char* strategy;
   const char* want;  ///< thresholds
@@ -358,6 +387,102 @@ INSTANTIATE_TEST_SUITE_P(
                      "matchExpressions": [{"key": "pool", "operator": "In", "values": ["b"]}]})"}),
     [](const auto& info) { return std::string(info.param.name); });
 
+struct HysteresisCase {
+  const char* load;
+  std::uint32_t want;  ///< samples that must agree
+};
+
+/// SetDefaults_LowNodeLoadArgs of koordinator v1alpha2.
+TEST(ConvertTrials, KoordinatorsHysteresisHasItsDefault) {
+  const HysteresisCase cases[] = {
+      {"", 5},
+      {"anomalyCondition: {timeout: 2m}", 5},
+      {"anomalyCondition: {consecutiveAbnormalities: 0}", 5},
+      {"anomalyCondition: {consecutiveAbnormalities: 1}", 1},
+      {"anomalyCondition: {consecutiveAbnormalities: 50}", 20},
+  };
+  for (const HysteresisCase& each : cases) {
+    const auto conversion = convert(koordinator("", each.load), fixed());
+    convert_test::expect_valid(conversion);
+    EXPECT_EQ(spec_of(conversion)["strategies"][0]["args"]["usage"]["hysteresis"],
+              Json({{"samples", each.want}, {"of", each.want}}))
+        << each.load;
+  }
+  EXPECT_THAT(notes_of(convert(koordinator("", cases[4].load), fixed())),
+              Contains(HasSubstr("args.anomalyCondition.consecutiveAbnormalities: 50 samples are not kept")));
+  EXPECT_THAT(
+      convert_test::errors_of(convert(koordinator("", "anomalyCondition: {consecutiveAbnormalities: -1}"), fixed())),
+      Contains(HasSubstr("args.anomalyCondition.consecutiveAbnormalities: ")));
+}
+
+struct SelectorsCase {
+  const char* selectors;
+  std::vector<const char*> want;  ///< labelSelector of each policy; "null": none
+};
+
+TEST(ConvertTrials, KoordinatorsPodSelectorsSelectWhatAnyOfThemDoes) {
+  const SelectorsCase cases[] = {
+      {"", {"null"}},
+      {"{name: a}", {"null"}},
+      {"{name: a}, {selector: {matchLabels: {app: b}}}", {R"({"matchLabels": {"app": "b"}})"}},
+      {"{selector: {}}, {selector: {matchLabels: {app: b}}}", {"{}"}},
+      {"{selector: {matchLabels: {app: a}}}, {selector: {matchLabels: {app: b}}}",
+       {R"({"matchExpressions": [{"key": "app", "operator": "In", "values": ["a", "b"]}]})"}},
+      {"{selector: {matchLabels: {app: a, tier: c}}}, {selector: {matchLabels: {tier: c}, matchExpressions: "
+       "[{key: app, operator: In, values: [d, b]}]}}",
+       {R"({"matchLabels": {"tier": "c"},
+            "matchExpressions": [{"key": "app", "operator": "In", "values": ["a", "b", "d"]}]})"}},
+      {"{selector: {matchLabels: {app: a, tier: c}}}, {selector: {matchLabels: {app: b, tier: d}}}, "
+       "{selector: {matchLabels: {app: b, tier: c}}}, {selector: {matchLabels: {app: a, tier: d}}}",
+       {R"({"matchExpressions": [{"key": "app", "operator": "In", "values": ["a", "b"]},
+                                 {"key": "tier", "operator": "In", "values": ["c", "d"]}]})"}},
+      {"{selector: {matchLabels: {app: a}}}, {selector: {matchLabels: {app: a, tier: c}}}",
+       {R"({"matchLabels": {"app": "a"}})"}},
+      {"{name: web, selector: {matchLabels: {app: a}}}, {name: batch, selector: {matchLabels: {tier: c}}}",
+       {R"({"matchLabels": {"app": "a"}})", R"({"matchLabels": {"tier": "c"}})"}},
+      {"{selector: {matchExpressions: [{key: app, operator: Exists}]}}, {selector: {matchExpressions: [{key: app, "
+       "operator: NotIn, values: [a]}]}}",
+       {R"({"matchExpressions": [{"key": "app", "operator": "Exists"}]})",
+        R"({"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["a"]}]})"}},
+  };
+  for (const SelectorsCase& each : cases) {
+    const auto conversion = convert(koordinator("", std::string("podSelectors: [") + each.selectors + "]"), fixed());
+    convert_test::expect_valid(conversion);
+    ASSERT_EQ(conversion.policies.size(), each.want.size()) << each.selectors;
+    for (std::size_t i = 0; i < each.want.size(); ++i) {
+      const Json spec = spec_of(conversion, i);
+      EXPECT_EQ(spec["evictability"].value("labelSelector", Json()), Json::parse(each.want[i])) << each.selectors;
+      EXPECT_EQ(spec["strategies"].size(), 1U);
+      EXPECT_EQ(spec["usageSources"].size(), 1U);
+    }
+    EXPECT_THAT(notes_of(conversion), Not(Contains(HasSubstr("dropped")))) << each.selectors;
+  }
+}
+
+TEST(ConvertTrials, PoliciesOfSeveralPodSelectorsAreNamedAndNoted) {
+  const auto conversion = convert(
+      koordinator(
+          "labelSelector: {matchLabels: {env: p}}, evictQPS: 10",
+          "podSelectors: [{name: web, selector: {matchLabels: {app: a}}}, {selector: {matchLabels: {tier: c}}}]"),
+      fixed());
+  convert_test::expect_valid(conversion);
+  EXPECT_EQ(convert_test::names_of(conversion), (std::vector<std::string>{"k-web", "k"}));
+  EXPECT_EQ(spec_of(conversion, 1)["evictability"]["labelSelector"],
+            Json::parse(R"({"matchLabels": {"env": "p", "tier": "c"}})"));
+  EXPECT_THAT(notes_of(conversion),
+              AllOf(Contains(HasSubstr("args.podSelectors: becomes 2 policies, one for each selector")),
+                    Contains(HasSubstr("args.evictQPS: holds for each of the 2 policies"))));
+}
+
+TEST(ConvertTrials, PodSelectorsThatWouldBeTooManyPoliciesAreRefused) {
+  std::string selectors;
+  for (int i = 0; i < 17; ++i)
+    selectors += std::string(i == 0 ? "" : ", ") + "{selector: {matchLabels: {key" + std::to_string(i) + ": a}}}";
+  EXPECT_THAT(convert_test::errors_of(convert(koordinator("", "podSelectors: [" + selectors + "]"), fixed())),
+              testing::ElementsAre(AllOf(HasSubstr("args.podSelectors: would be 17 policies"),
+                                         HasSubstr("give the pods one label that podSelectors selects"))));
+}
+
 /// Also the place that the note about it names.
 struct UnknownCase {
   const char* migration;
@@ -412,10 +537,17 @@ TEST(ConvertTrials, KoordinatorsLimitsHoldForEachPolicy) {
 }
 
 TEST(ConvertTrials, SelectorsOfWrongTypesAreComplainedAbout) {
-  for (const auto& text : {koordinator("", "nodeSelector: [a]", "nodeSelector: {matchLabels: {a: b}}\n"),
-                           koordinator("", "nodeSelector: {matchLabels: {a: b}}", "nodeSelector: true\n"),
-                           koordinator("labelSelector: {matchLabels: {a: b}}", "podSelectors: [{selector: [a]}]"),
-                           koordinator("labelSelector: text", "podSelectors: [{selector: {matchLabels: {a: b}}}]")})
+  for (const auto& text :
+       {koordinator("", "nodeSelector: [a]", "nodeSelector: {matchLabels: {a: b}}\n"),
+        koordinator("", "nodeSelector: {matchLabels: {a: b}}", "nodeSelector: true\n"),
+        koordinator("labelSelector: {matchLabels: {a: b}}", "podSelectors: [{selector: [a]}]"),
+        koordinator("", "podSelectors: {selector: {matchLabels: {a: b}}}"),
+        koordinator("", "podSelectors: [{selector: {matchLabels: {a: b}}}, {selector: [a]}]"),
+        koordinator("", "podSelectors: [{selector: {matchLabels: {a: b}}}, {selector: {matchLabels: {a: 1}}}]"),
+        koordinator("",
+                    "podSelectors: [{selector: {matchExpressions: [{key: 1, operator: In, values: [a]}]}}, "
+                    "{selector: {matchExpressions: [{key: 1, operator: In, values: [b]}]}}]"),
+        koordinator("labelSelector: text", "podSelectors: [{selector: {matchLabels: {a: b}}}]")})
     EXPECT_FALSE(convert(text, fixed()).errors.empty()) << text;
 }
 

@@ -115,6 +115,14 @@ void crowded_zone(ClusterBuilder& cluster) {
   for (const char* name : {"p1", "p2", "p3", "p4"}) cluster.add(spreads(pod(name, "a"), "x"));
 }
 
+/// The emptier zone has so little free capacity that the scheduler would not choose it.
+void fuller_zone(ClusterBuilder& cluster) {
+  cluster.add(NodeBuilder("a").label("zone", "z1")).add(NodeBuilder("b").label("zone", "z2"));
+  cluster.add(PodBuilder("w").on("b").cpu(3200).memory(3600));
+  for (int i = 0; i < 9; ++i) cluster.add(spreads(pod("p" + std::to_string(i), "a"), "x"));
+  for (int i = 0; i < 7; ++i) cluster.add(spreads(pod("q" + std::to_string(i), "b"), "x"));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Preferences, PreferredPlacementTest,
     testing::Values(
@@ -149,15 +157,7 @@ INSTANTIATE_TEST_SUITE_P(
                       },
                       "{}",
                       {}},
-        PlacementCase{"NotAgainstTheScheduler",  // which counts free capacity more than a far smaller preference
-                      [](ClusterBuilder& c) {
-                        c.add(NodeBuilder("a").label("zone", "z1")).add(NodeBuilder("b").label("zone", "z2"));
-                        for (int i = 0; i < 3; ++i) c.add(pod("w" + std::to_string(i), "b").cpu(1100).memory(1200));
-                        for (int i = 0; i < 5; ++i) c.add(spreads(pod("p" + std::to_string(i), "a"), "x"));
-                        for (int i = 5; i < 9; ++i) c.add(spreads(pod("p" + std::to_string(i), "b"), "x"));
-                      },
-                      R"({"minGain":1})",
-                      {}},
+        PlacementCase{"NotAgainstTheScheduler", fuller_zone, "{}", {}},
         PlacementCase{"NotAPodWithoutOwner",
                       [](ClusterBuilder& c) {
                         c.add(NodeBuilder("old")).add(NodeBuilder("ssd").label("disk", "ssd"));
@@ -175,6 +175,111 @@ TEST(PreferredPlacement, TellsWhatKeepsAPod) {
   EXPECT_THAT(plan.moves, IsEmpty());
   ASSERT_THAT(plan.refusals, SizeIs(1)) << "once";
   EXPECT_EQ(plan.refusals[0].reason, "DoNotDisrupt");
+}
+
+struct StuckCase {
+  std::string name;
+  void (*arrange)(ClusterBuilder&);
+  std::string reason;  ///< of the pod p, which stays
+  std::string says;
+};
+
+class StuckPreferences : public testing::TestWithParam<StuckCase> {};
+
+TEST_P(StuckPreferences, AreReported) {
+  ClusterBuilder cluster;
+  GetParam().arrange(cluster);
+  const Plan plan = plan_of(cluster);
+  EXPECT_THAT(plan.moves, IsEmpty());
+  ASSERT_THAT(plan.refusals, SizeIs(GetParam().reason.empty() ? 0 : 1));
+  if (GetParam().reason.empty()) return;
+  EXPECT_EQ(plan.refusals[0].pod, "p");
+  EXPECT_EQ(plan.refusals[0].reason, GetParam().reason);
+  EXPECT_THAT(plan.refusals[0].message, testing::HasSubstr(GetParam().says));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, StuckPreferences,
+    testing::Values(
+        StuckCase{"NodeAffinityWithoutCapacity",
+                  [](ClusterBuilder& c) {
+                    c.add(NodeBuilder("old")).add(NodeBuilder("ssd").label("disk", "ssd").sized(50, 4000, 10));
+                    c.add(prefers_node(pod("p", "old"), "ssd"));
+                  },
+                  "NoMatchingNodeFits", "other nodes match its preferred node affinity better"},
+        StuckCase{
+            "PodAffinityWithoutCapacity",
+            [](ClusterBuilder& c) {
+              c.add(NodeBuilder("a")).add(NodeBuilder("b").sized(50, 4000, 10));
+              c.add(prefers_pod(pod("p", "a"), "cache")).add(pod("cache", "b").cpu(10).label("app", "cache"));
+            },
+            "NowhereBetter",
+            "its preferred pod affinity is met better on other nodes, but it fits on none of them: 1 of 1 nodes: "},
+        StuckCase{"PodAntiAffinityToACordonedNode",
+                  [](ClusterBuilder& c) {
+                    c.add(NodeBuilder("a")).add(NodeBuilder("b").cordoned());
+                    c.add(avoids_pod(pod("p", "a"), "noisy")).add(pod("noise", "a").label("app", "noisy"));
+                  },
+                  "NowhereBetter", "the node is cordoned (b)"},
+        StuckCase{"SpreadToACordonedNode",
+                  [](ClusterBuilder& c) {
+                    c.add(NodeBuilder("a").label("zone", "z1")).add(NodeBuilder("b").label("zone", "z2").cordoned());
+                    for (const char* name : {"q", "r", "s"}) c.add(pod(name, "a").label("app", "x"));
+                    c.add(spreads(pod("p", "a"), "x"));
+                  },
+                  "NowhereBetter", "its topology spread constraints (ScheduleAnyway) are met better on other nodes"},
+        StuckCase{"BothButOneRow",
+                  [](ClusterBuilder& c) {
+                    c.add(NodeBuilder("old")).add(NodeBuilder("ssd").label("disk", "ssd").cordoned());
+                    c.add(prefers_pod(prefers_node(pod("p", "old"), "ssd"), "cache"));
+                    c.add(pod("cache", "ssd").label("app", "cache"));
+                  },
+                  "NoMatchingNodeFits", ""},
+        StuckCase{"NoPodToBeNear",
+                  [](ClusterBuilder& c) {
+                    c.add(NodeBuilder("a")).add(NodeBuilder("b").cordoned()).add(prefers_pod(pod("p", "a"), "cache"));
+                  },
+                  "", ""},
+        StuckCase{"ProtectedPodsOnce",
+                  [](ClusterBuilder& c) {
+                    c.add(NodeBuilder("a")).add(NodeBuilder("b").cordoned());
+                    c.add(prefers_pod(pod("p", "a"), "cache").annotate("karpenter.sh/do-not-disrupt", "true"));
+                    c.add(pod("cache", "b").label("app", "cache"));
+                  },
+                  "DoNotDisrupt", ""}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(PreferredPlacement, ReportsPodsThatTheSchedulerWouldPutElsewhere) {
+  ClusterBuilder cluster;
+  fuller_zone(cluster);
+  const Plan plan = plan_of(cluster);
+  ASSERT_THAT(plan.refusals, SizeIs(9));
+  for (const api::RefusedPod& row : plan.refusals) {
+    EXPECT_EQ(row.node, "a");
+    EXPECT_EQ(row.reason, "SchedulerDisagrees");
+    EXPECT_THAT(row.message, testing::HasSubstr("the scheduler would put its replacement on a, where"));
+  }
+}
+
+TEST(PreferredPlacement, ReportsPodsThatWouldHaveToMoveAgain) {
+  // The chaser follows the shy pod, which goes away from it.
+  ClusterBuilder cluster;
+  for (const char* name : {"a", "b", "c"}) cluster.add(NodeBuilder(name).label("zone", name));
+  cluster.add(spreads(pod("shy", "a"), "chaser").label("app", "shy"));
+  cluster.add(prefers_pod(pod("chaser", "b").label("app", "chaser"), "shy"));
+  const Plan plan = plan_of(cluster);
+  ASSERT_THAT(plan.refusals, SizeIs(1));
+  EXPECT_EQ(plan.refusals[0].pod, "chaser");
+  EXPECT_EQ(plan.refusals[0].reason, "NowhereBetter");
+  EXPECT_THAT(plan.refusals[0].message, testing::HasSubstr("but it would have to move again"));
+}
+
+TEST(PreferredPlacement, ReportsNoPodThatALimitKeepsForTheNextCycle) {
+  ClusterBuilder cluster;
+  crowded_zone(cluster);
+  const Plan plan = plan_of(cluster, R"({"maxMoves":1})");
+  EXPECT_THAT(plan.moves, SizeIs(1));
+  EXPECT_THAT(plan.refusals, IsEmpty());
 }
 
 TEST(PreferredPlacement, SaysByHowMuch) {
@@ -277,7 +382,8 @@ TEST(PreferredPlacement, APlanOnTheOutcomeOfAPlanMovesNothing) {
       moved += first.moves.size();
       plans += first.moves.empty() ? 0 : 1;
       for (const api::RefusedPod& row : first.refusals)
-        EXPECT_NE(row.reason, "SchedulerDisagrees") << "seed " << seed << ": " << row.message;
+        EXPECT_FALSE(row.reason == "SchedulerDisagrees" && row.message.starts_with("it would leave"))
+            << "seed " << seed << ": an offer is refused: " << row.message;
       const auto after = strategy_worlds::applied(before, first, std::mem_fn(&api::PlannedMove::to));
       const Plan second = plan_of(after, policy_of(args));
       EXPECT_THAT(moves_of(second), IsEmpty())

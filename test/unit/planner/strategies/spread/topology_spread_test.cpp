@@ -140,6 +140,51 @@ TEST(TopologySpread, LetsTheNextPodGoWhereOneFitsNowhere) {
   EXPECT_THAT(run.sink.details.at("a-huge"), testing::HasSubstr("1 of 1 nodes: ")) << "why it does not fit there";
 }
 
+struct StuckCase {
+  std::string name;
+  std::int64_t capacity;  ///< CPU of the empty zone's node, in thousandths; a pod asks for 10
+  bool is_cordoned;       ///< the full zone's node
+  std::string says;       ///< details of the refusal
+};
+
+class StuckSpreadTest : public testing::TestWithParam<StuckCase> {};
+
+TEST_P(StuckSpreadTest, NamesWhatKeepsPodsWhereTheyAre) {
+  ClusterBuilder cluster;
+  NodeBuilder full = zoned("n0", "z0");
+  cluster.add(GetParam().is_cordoned ? full.cordoned() : full);
+  cluster.add(zoned("n1", "z1").sized(GetParam().capacity, 100000, 1000));
+  for (const char* pod : {"a", "b", "c", "d"}) cluster.add(web(pod, "n0", {over("zone")}));
+  StrategyRun run(cluster);
+  run.run(kSpread, "{}");
+  EXPECT_THAT(run.sink.accepted, IsEmpty());
+  ASSERT_THAT(run.sink.refusals, SizeIs(4));
+  for (const auto& [pod, reason] : run.sink.refusals) {
+    EXPECT_EQ(reason, "NoDomainHasCapacity") << pod;
+    EXPECT_THAT(run.sink.details.at(pod), testing::HasSubstr(GetParam().says)) << pod;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Where, StuckSpreadTest,
+    testing::Values(StuckCase{"NothingFits", 5, false, "1 of 1 nodes: "},
+                    StuckCase{"TheMoveClosesTheLastNode", 15, true,
+                              "on n1 the replacement would leave no node where the constraints (DoNotSchedule) allow a "
+                              "further pod"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(TopologySpread, NamesEachReasonThatKeepsPodsFromNodes) {
+  // n1 takes one pod, which would close it; n2 takes none.
+  ClusterBuilder cluster;
+  cluster.add(zoned("n0", "z0").cordoned());
+  cluster.add(zoned("n1", "z1").sized(15, 100000, 1000)).add(zoned("n2", "z1").sized(5, 100000, 1000));
+  for (const char* pod : {"a", "b", "c", "d"}) cluster.add(web(pod, "n0", {over("zone")}));
+  StrategyRun run(cluster);
+  run.run(kSpread, "{}");
+  EXPECT_THAT(run.sink.details.at("a"), testing::AllOf(testing::HasSubstr("1 of 1 nodes: "), testing::HasSubstr("(n2)"),
+                                                       testing::HasSubstr("; on n1 the replacement would leave")));
+}
+
 TEST(TopologySpread, SolvesSeveralConstraintsTogether) {
   // Zones 4 and 2 want one move; hosts are n0:2 n1:2 n2:2 n3:0. Only n3 helps both constraints.
   const std::vector<api::TopologySpreadConstraint> both = {over("zone"), over("kubernetes.io/hostname", 2)};

@@ -57,12 +57,12 @@ class Taints : public testing::TestWithParam<TaintCase> {};
 
 TEST_P(Taints, LetAPodIn) {
   ClusterBuilder builder;
-  std::vector<NodeIndex> nodes;
+  std::vector<scheduling::NodeIndex> nodes;
   for (const auto& taints : GetParam().taints) {
     NodeBuilder node("n" + std::to_string(nodes.size()));
     for (const std::string& taint : taints) node.taint(taint);
     builder.add(node);
-    nodes.push_back(static_cast<NodeIndex>(nodes.size()));
+    nodes.push_back(static_cast<scheduling::NodeIndex>(nodes.size()));
   }
   PodBuilder pod("p");
   for (const std::string& key : GetParam().tolerated) pod.tolerate(key);
