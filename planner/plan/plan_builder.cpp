@@ -153,7 +153,7 @@ TargetChoice PlanBuilder::target_choice(PodIndex pod) const {
 }
 
 std::unique_ptr<strategies::WhatIfPlacement> PlanBuilder::try_placements() const {
-  return std::make_unique<PlanRehearsal>(outcome(), predictor_, pending_,
+  return std::make_unique<PlannedPlacement>(outcome(), predictor_, pending_,
                                          [this](PodIndex pod) { return target_choice(pod); });
 }
 

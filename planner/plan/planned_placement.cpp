@@ -185,7 +185,7 @@ bool add_soft_taint(scheduling::WhatIf& cluster, std::string_view key, std::span
   return true;
 }
 
-std::optional<NodeIndex> PlanRehearsal::relocate(PodIndex pod, const strategies::Goal& goal) {
+std::optional<NodeIndex> PlannedPlacement::relocate(PodIndex pod, const strategies::Goal& goal) {
   const NodeIndex from = cluster_.node_of(pod);
   const bool was_moved = cluster_.is_moved(pod);
   const Placement placement = take_off(cluster_, predictor_, pod, pending_, goal, choice_of_(pod));
@@ -199,12 +199,12 @@ std::optional<NodeIndex> PlanRehearsal::relocate(PodIndex pod, const strategies:
   return std::nullopt;
 }
 
-void PlanRehearsal::restore(PodIndex pod) {
+void PlannedPlacement::restore(PodIndex pod) {
   pending_.give_back(cluster_, pod);
   cluster_.restore(pod);
 }
 
-void PlanRehearsal::avoid(std::string_view key, std::span<const NodeIndex> nodes) {
+void PlannedPlacement::avoid(std::string_view key, std::span<const NodeIndex> nodes) {
   add_soft_taint(cluster_, key, nodes);
 }
 

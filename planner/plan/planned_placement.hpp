@@ -66,18 +66,18 @@ Placement take_off(scheduling::WhatIf& cluster, TargetPredictor& predictor, sche
                    TargetChoice choice = TargetChoice::kScheduler);
 
 /// A copy of a plan's state for a strategy to try moves on. Refers to the snapshot, and to what `choice_of` does.
-class PlanRehearsal final : public strategies::WhatIfPlacement {
+class PlannedPlacement final : public strategies::WhatIfPlacement {
  public:
   using ChoiceOf = std::function<TargetChoice(scheduling::PodIndex)>;
-  PlanRehearsal(const scheduling::WhatIf& cluster, const TargetPredictor& predictor, const PendingPods& pending,
+  PlannedPlacement(const scheduling::WhatIf& cluster, const TargetPredictor& predictor, const PendingPods& pending,
                 ChoiceOf choice_of)
       : cluster_(cluster), predictor_(predictor), pending_(pending), choice_of_(std::move(choice_of)) {}
   const scheduling::WhatIf& cluster() const override { return cluster_; }
   std::optional<scheduling::NodeIndex> relocate(scheduling::PodIndex pod, const strategies::Goal& goal) override;
   void restore(scheduling::PodIndex pod) override;
-  std::unique_ptr<strategies::WhatIfPlacement> fork() const override { return std::make_unique<PlanRehearsal>(*this); }
+  std::unique_ptr<strategies::WhatIfPlacement> fork() const override { return std::make_unique<PlannedPlacement>(*this); }
   std::unique_ptr<strategies::WhatIfPlacement> detach() const override {
-    return std::make_unique<PlanRehearsal>(cluster_.detached(), predictor_, pending_, choice_of_);
+    return std::make_unique<PlannedPlacement>(cluster_.detached(), predictor_, pending_, choice_of_);
   }
   void avoid(std::string_view key, std::span<const scheduling::NodeIndex> nodes) override;
 

@@ -34,7 +34,7 @@ DefragmentationProblem::DefragmentationProblem(const StrategyContext& context, N
       cluster_(&context.cluster),
       sink_(sink),
       rules_(rules),
-      is_looked_at_(base().node_count(), false),
+      is_in_scope_(base().node_count(), false),
       is_held_(base().node_count(), false),
       pods_(base().node_count()),
       takes_(base().node_count(), false),
@@ -54,7 +54,7 @@ DefragmentationProblem::DefragmentationProblem(const StrategyContext& context, N
 
 void DefragmentationProblem::find_taking() {
   for (const NodeIndex node : context_.nodes) {
-    is_looked_at_[node] = true;
+    is_in_scope_[node] = true;
     if (base().node(node).unschedulable) continue;
     takes_[node] = true;
     taking_.push_back(node);
@@ -124,7 +124,7 @@ bool DefragmentationProblem::goes_with_node(PodIndex pod) const {
 
 bool DefragmentationProblem::has_to_stay_somewhere(PodIndex pod) const {
   const NodeIndex node = cluster().node_of(pod);
-  return node != scheduling::kNoNode && is_looked_at_[node] && !goes_with_node(pod);
+  return node != scheduling::kNoNode && is_in_scope_[node] && !goes_with_node(pod);
 }
 
 std::size_t DefragmentationProblem::most_of_workload(PodIndex pod) const {

@@ -126,7 +126,7 @@ class DefragmentationProblem {
   bool has_unlike_pods_ = false;
   double average_cpu_ = 1;  ///< of the nodes that take pods
   double average_memory_ = 1;
-  std::vector<bool> is_looked_at_;
+  std::vector<bool> is_in_scope_;
   std::vector<bool> is_held_;
   std::size_t held_nodes_ = 0;
   std::vector<std::vector<PodIndex>> pods_;  ///< by node

@@ -20,8 +20,8 @@ PreferredMoves::PreferredMoves(const StrategyContext& context, std::unique_ptr<W
       asks_(std::move(may_go)),
       budget_(budget),
       answers_(context.cluster.base().pod_table_size(), 0),
-      is_looked_at_(context.cluster.base().node_count(), false) {
-  for (const NodeIndex node : context.nodes) is_looked_at_[node] = true;
+      is_in_scope_(context.cluster.base().node_count(), false) {
+  for (const NodeIndex node : context.nodes) is_in_scope_[node] = true;
 }
 
 /// Half of a plan is none: pods would move on in the next cycle. What settle() finds on the outcome of all moves before
@@ -87,7 +87,7 @@ std::optional<PreferredMove> PreferredMoves::relocate(PodIndex pod) {
   const PreferenceGain::Gains gains = gain_.of(placement_->cluster(), pod);
   budget_.spend(kStepsOfContent + gains.points.size());
   if (gains.most < least_gain_ || !may_go(pod)) return std::nullopt;
-  const auto helps = [&](NodeIndex node) { return is_looked_at_[node] && gains.at(node) >= least_gain_; };
+  const auto helps = [&](NodeIndex node) { return is_in_scope_[node] && gains.at(node) >= least_gain_; };
   const auto to = placement_->relocate(pod, helps);
   if (!to) return std::nullopt;
   return PreferredMove{pod, *to};

@@ -48,7 +48,7 @@ class PreferredMoves {
   std::function<bool(PodIndex)> asks_;
   SearchBudget& budget_;
   std::vector<char> answers_;       ///< by pod: 0 not asked, 1 no, 2 yes
-  std::vector<bool> is_looked_at_;  ///< by node
+  std::vector<bool> is_in_scope_;  ///< by node
 };
 
 }  // namespace strategies

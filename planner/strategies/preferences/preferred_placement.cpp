@@ -62,7 +62,7 @@ class StuckPods {
                       "its topology spread constraints (ScheduleAnyway) are met better on other nodes, but it fits on "
                       "none of them"}}},
         least_gain_(args.min_gain),
-        is_looked_at_(looked_at(context)) {}
+        is_in_scope_(looked_at(context)) {}
 
   /// `is_done`: all moves that the search found are made.
   void refuse(NominationSink& sink, PodIndex pod, bool is_done) {
@@ -82,7 +82,7 @@ class StuckPods {
   };
 
   bool is_better(const PreferenceGain::Gains& gains, NodeIndex node) const {
-    return is_looked_at_[node] && gains.at(node) >= least_gain_;
+    return is_in_scope_[node] && gains.at(node) >= least_gain_;
   }
 
   void refuse_misfit(NominationSink& sink, PodIndex pod) const {
@@ -126,7 +126,7 @@ class StuckPods {
   const std::unordered_set<PodIndex>& told_;
   std::array<Wish, 3> wishes_;
   double least_gain_;
-  std::vector<bool> is_looked_at_;
+  std::vector<bool> is_in_scope_;
   std::unique_ptr<WhatIfPlacement> placement_;  ///< of the cluster after all offers
 };
 
