@@ -98,8 +98,7 @@ base::Status ClusterClaim::read(base::Duration now) {
 }
 
 base::Status ClusterClaim::write(LeaseMove move, base::Duration now) {
-  if (move != LeaseMove::kCreate &&
-      seen_->record.resource_version.empty())  // Without it the write would be unconditional.
+  if (move != LeaseMove::kCreate && seen_->record.resource_version.empty())  // else the write would be unconditional
     return base::invalid("the server sent a Lease without resourceVersion");
   // A PUT also creates a Lease. Unlike a POST, its URL contains the name, so RBAC can restrict the right to one name.
   kube::Request request = kube::update_request(kube::kLeases, {options_.ns, kName},
