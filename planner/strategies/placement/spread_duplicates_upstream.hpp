@@ -4,8 +4,8 @@
 
 namespace strategies {
 
-/// Chooses as upstream does (upstream-semantics.md#remove-duplicates): counts only pods that may leave, takes cordoned
-/// and unready nodes for targets, and offers a pod once for each of its owners.
+/// Upstream's selection (upstream-semantics.md#remove-duplicates): counts only pods that may leave, accepts cordoned
+/// and unready nodes as destinations, and offers a pod once for each of its owners.
 void spread_duplicates_upstream(const StrategyContext& context, NominationSink& sink,
                                 const RemoveDuplicates::Args& args);
 

@@ -29,7 +29,7 @@ std::vector<bool> looked_at(const StrategyContext& context) {
   return nodes;
 }
 
-/// Whatever says no to its move, and is told; true: nothing does.
+/// Returns whether the pod may move, and reports the refusal if not.
 bool may_go(const StrategyContext& context, NominationSink& sink, PodIndex pod) {
   if (!may_leave(context, sink, pod)) return false;
   const auto objection = sink.objection(pod);
@@ -37,7 +37,7 @@ bool may_go(const StrategyContext& context, NominationSink& sink, PodIndex pod) 
   return !objection;
 }
 
-/// Pods whose preferred node affinity alone asks for other nodes, none of which takes them.
+/// Pods whose preferred node affinity favors other nodes, none of which accepts them.
 class StuckPods {
  public:
   StuckPods(const StrategyContext& context, const PreferenceGain& gain, const PreferredPlacement::Args& args)
@@ -88,7 +88,7 @@ PreferredPlacement::Args PreferredPlacement::Args::read(api::StrictObject& args)
   return parsed;
 }
 
-/// By name: the outcome of a search must not depend on where pods are.
+/// Ordered by name, because the result of a search must not depend on the positions of pods.
 std::vector<PodIndex> PreferredPlacement::pods_with_preferences(const StrategyContext& context,
                                                                 const PreferenceGain& gain) const {
   const scheduling::ClusterSnapshot& base = context.cluster.base();
@@ -103,7 +103,7 @@ std::vector<PodIndex> PreferredPlacement::pods_with_preferences(const StrategyCo
   return pods;
 }
 
-/// Each is looked at again: one before it may have been refused.
+/// Checks each move again, because an earlier one may have been refused.
 void PreferredPlacement::offer(const StrategyContext& context, NominationSink& sink, const PreferenceGain& gain,
                                const std::vector<PreferredMove>& moves) const {
   const std::vector<bool> is_in_scope = looked_at(context);
@@ -124,7 +124,7 @@ base::Status PreferredPlacement::nominate(const StrategyContext& context, Nomina
   const PreferenceGain gain(context.scheduler, args_.counted);
   const std::vector<PodIndex> pods = pods_with_preferences(context, gain);
   auto placement = sink.try_placements();
-  if (pods.empty() || !placement) return base::Done{};  // without foresight nothing can be said
+  if (pods.empty() || !placement) return base::Done{};  // the search needs predicted placements
   SearchBudget budget(most_steps_, context.is_cancelled);
   PreferredMoves search(
       context, std::move(placement), gain, args_.min_gain, pods,
