@@ -21,7 +21,7 @@ struct ResourceAdviceConfig {
   base::Duration interval = base::minutes(10);        ///< Interval between two writes of a workload's status
   base::Duration sample_interval = base::minutes(1);  ///< Interval between two queries of metrics.k8s.io
   base::Duration startup = base::minutes(5);          ///< Startup time of a pod, whose CPU peaks are ignored
-  std::optional<api::LabelSelector> namespaces{};     ///< nullopt: all
+  std::optional<api::LabelSelector> namespaces{};     ///< nullopt means all
   std::int32_t max_workloads = 1000;                  ///< Divided evenly among the namespaces
   friend bool operator==(const ResourceAdviceConfig&, const ResourceAdviceConfig&) = default;
 };

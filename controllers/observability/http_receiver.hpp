@@ -18,7 +18,7 @@ namespace controllers {
 /// Options of an HTTP receiver of JSON outside of the cluster's API.
 struct ReceiverOptions {
   std::string url{};          ///< URL with https; a secret that errors and logs must not contain
-  std::string ca_file{};      ///< Empty: the system's roots
+  std::string ca_file{};      ///< Empty means the system's roots
   std::string name{};         ///< Name used in errors
   bool may_be_plain = false;  ///< Allow http to any host, not only to loopback
   std::vector<std::pair<std::string, std::string>> headers{};

@@ -19,7 +19,7 @@ namespace controllers {
 
 struct MetricsServerOptions {
   std::string address;                  ///< host:port
-  std::string cert_file{}, key_file{};  ///< PEM; both empty: generate an in-memory certificate for `names`
+  std::string cert_file{}, key_file{};  ///< PEM; if both are empty, an in-memory certificate for `names` is generated
   std::vector<std::string> names{};     ///< Host names and IP addresses in the generated certificate
   serving::OnEnd on_end{};              ///< Called after each request; may be empty
   std::function<void()> refresh{};      ///< Called before each response, by one thread at a time; may be empty

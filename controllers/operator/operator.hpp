@@ -44,7 +44,8 @@ class Operator {
     audit::Recorder& audit = audit::nowhere();
     evacuation::ServiceCaller* services = nullptr;  ///< Nullptr if no service is configured
     KeySource& keys = keys_in_memory();             ///< Keys that sign the objects that the operator creates
-    /// Clock for delays, backoffs and ages. A wall clock may be set back or forward at any time. nullptr: use `clock`.
+    /// Clock for delays, backoffs and ages. A wall clock may be set back or forward at any time. If nullptr, use
+    /// `clock`.
     const base::Clock* steady = nullptr;
     /// Creates the sources that measure usage. If empty, the usage sources of policies return no data.
     UsageSourceFactory usage_sources = {};

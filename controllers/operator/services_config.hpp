@@ -15,7 +15,7 @@ namespace controllers {
 struct ServiceConfig {
   std::string name;                            ///< DNS label; value of the parameter `service` of an evictor
   std::string url;                             ///< https://host[:port][/base]; http only to loopback
-  std::string ca_file;                         ///< Empty: the system's roots
+  std::string ca_file;                         ///< Empty means the system's roots
   std::string token_file;                      ///< Bearer token, reloaded when rotated. Alternative to cert_file.
   std::string cert_file;                       ///< Client certificate for mTLS
   std::string key_file;                        ///< Key of cert_file

@@ -18,10 +18,10 @@ namespace controllers::webhooks {
 struct CertificateOptions {
   std::string ns;
   std::string secret = "evacuator-webhook-tls";
-  /// Name of the MutatingWebhookConfiguration that in_force() checks. Empty: none.
+  /// Name of the MutatingWebhookConfiguration that in_force() checks. Empty means none.
   std::string configuration = "evacuator-placement";
   /// Name of a MutatingWebhookConfiguration and a ValidatingWebhookConfiguration whose caBundles are managed, too.
-  /// Empty: none.
+  /// Empty means none.
   std::string admission_configuration{};
   CertificateRules rules;
   /// Paths of an external certificate and key. If set, they are served while they are a valid pair, and their provider

@@ -18,8 +18,8 @@ struct NotificationChannel {
   std::string name{};  ///< DNS label, used in logs and metrics
   NotificationFormat format = NotificationFormat::kWebhook;
   std::string url_file{};             ///< File with the URL, which is a secret; read for each message
-  std::string ca_file{};              ///< Empty: the system's roots
-  std::vector<std::string> events{};  ///< Subset of notification_events(); empty: all
+  std::string ca_file{};              ///< Empty means the system's roots
+  std::vector<std::string> events{};  ///< Subset of notification_events(); empty means all
   /// Minimum time between notifications of the same event about the same object.
   base::Duration repeat_after = std::chrono::hours(1);
   base::Duration timeout = base::seconds(10);  ///< Per message, 1s … 30s

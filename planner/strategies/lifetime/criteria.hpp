@@ -65,7 +65,7 @@ struct ConditionCriterion {
 /// Total restarts of all containers in scope.
 struct RestartCriterion {
   std::int64_t at_least = 1;
-  std::optional<base::seconds> within;  ///< nullopt: since the pod's creation
+  std::optional<base::seconds> within;  ///< nullopt means since the pod's creation
   ContainerScope containers{};
   friend bool operator==(const RestartCriterion& a, const RestartCriterion& b) {
     return a.at_least == b.at_least && a.within == b.within && a.containers.init == b.containers.init &&

@@ -23,7 +23,7 @@ class RemoveFailedPods final : public Strategy {
     std::vector<std::string> reasons;  ///< Pod reasons, or waiting or terminated reasons of containers
     std::vector<std::int32_t> exit_codes;
     bool init_containers = false;
-    TerminalPods terminal_pods;  ///< Evict is set: that is what the strategy is for
+    TerminalPods terminal_pods;  ///< `evict` is set by default, which is the purpose of the strategy
     friend bool operator==(const Args&, const Args&) = default;
 
     /// Errors are added to the errors of `args`.

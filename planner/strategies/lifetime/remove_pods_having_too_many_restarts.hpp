@@ -17,7 +17,7 @@ class RemovePodsHavingTooManyRestarts final : public Strategy {
   struct Args {
     PodScope scope;
     RestartCriterion restarts{0, std::nullopt, {}};  ///< This number of restarts or more
-    std::vector<std::string> states;                 ///< Running, CrashLoopBackOff; empty: any
+    std::vector<std::string> states;                 ///< Running, CrashLoopBackOff; empty means any
     friend bool operator==(const Args&, const Args&) = default;
 
     /// Errors are added to the errors of `args`.

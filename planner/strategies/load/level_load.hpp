@@ -26,7 +26,7 @@ struct LoadBand {
 LoadBand load_band_of(const Thresholds& thresholds, const LoadTable& load);
 
 struct LevelArgs {
-  std::int32_t number_of_nodes = 0;  ///< Act in a pool only if more nodes than this are underutilized; 0: always
+  std::int32_t number_of_nodes = 0;  ///< Act in a pool only if more nodes than this are underutilized; 0 means always
   std::vector<std::string> excluded_namespaces;
   std::optional<std::uint32_t> evictions_per_node;
   bool soft_taint = false;  ///< UsageArgs::soft_taint

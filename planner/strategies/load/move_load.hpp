@@ -18,8 +18,8 @@ struct LoadRules {
   std::vector<NodeIndex> destinations;  ///< In the order of preference
   std::vector<double> high;             ///< Percentage above which a source is relieved in a resource
   std::vector<double> level;            ///< Percentage down to which sources are relieved
-  /// Returns whether a destination may take a pod; `after` contains its percentages after the move. Empty: if they
-  /// stay at or below the level.
+  /// Returns whether a destination may take a pod; `after` contains its percentages after the move. If empty, they
+  /// must stay at or below the level.
   std::function<bool(NodeIndex from, std::span<const double> after)> accepts;
   std::vector<std::string> excluded_namespaces;
   std::optional<std::uint32_t> evictions_per_node;

@@ -29,7 +29,7 @@ class TargetLoadPacking final : public Strategy {
 
   struct Args {
     UsageArgs usage;
-    Thresholds target;  ///< Only `high` is used; empty: nodes in no pool are left alone
+    Thresholds target;  ///< Only `high` is used; if empty, nodes in no pool are left alone
     double margin = 5;  ///< Minimum improvement of the score, 0 … 100
     bool pack = true;   ///< If false, only load above the target is spread
     std::vector<NodePool> pools;

@@ -19,7 +19,7 @@ class RemovePodsViolatingNodeTaints final : public Strategy {
     PodScope scope;
     bool include_prefer_no_schedule = false;
     std::vector<std::string> excluded;                 ///< "key" or "key=value"
-    std::optional<std::vector<std::string>> included;  ///< nullopt: all; empty: none
+    std::optional<std::vector<std::string>> included;  ///< nullopt means all; empty means none
     friend bool operator==(const Args&, const Args&) = default;
 
     /// Errors are added to the errors of `args`.

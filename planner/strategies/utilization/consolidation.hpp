@@ -19,11 +19,11 @@ struct ConsolidationRules {
   std::vector<NodeUsage> sources;  ///< In the order in which they are emptied: the emptiest first
   std::vector<NodeUsage> others;   ///< Nodes that only receive pods
   std::vector<std::string> excluded_namespaces;
-  /// An unwanted pod keeps its node from being emptied; empty: all pods are wanted.
+  /// An unwanted pod keeps its node from being emptied; if empty, all pods are wanted.
   std::function<bool(const api::Pod&)> wants;
-  /// Measured load of all these nodes, updated by moves. nullptr: requests alone decide where pods fit.
+  /// Measured load of all these nodes, updated by moves. If nullptr, requests alone decide where pods fit.
   LoadTable* load = nullptr;
-  /// Key of a soft taint that keeps replacements off the emptied nodes, if the sink allows it; "": none.
+  /// Key of a soft taint that keeps replacements off the emptied nodes, if the sink allows it; "" means none.
   std::string_view taint{};
   std::vector<double> most_percent{};  ///< Maximum load of nodes, by resource of `load`
 };

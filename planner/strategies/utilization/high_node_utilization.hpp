@@ -25,9 +25,9 @@ class HighNodeUtilization final : public Strategy {
 
   struct Args {
     /// A node at or below all of `low` is underutilized. With measured load, nodes are filled up to `high`. Applies to
-    /// nodes in no pool; empty: those nodes are left alone.
+    /// nodes in no pool; if empty, those nodes are left alone.
     Thresholds thresholds;
-    std::optional<UsageArgs> usage;  ///< nullopt: by requests
+    std::optional<UsageArgs> usage;  ///< nullopt means by requests
     std::vector<NodePool> pools;
     std::int32_t number_of_nodes = 0;  ///< Act only if more nodes than this are underutilized
     std::vector<std::string> excluded_namespaces;

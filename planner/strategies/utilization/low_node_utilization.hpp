@@ -25,7 +25,7 @@ class LowNodeUtilization final : public Strategy {
   static constexpr std::string_view kName = "LowNodeUtilization";
 
   struct Args {
-    Thresholds thresholds;             ///< For nodes in no pool; empty: those nodes are left alone
+    Thresholds thresholds;             ///< For nodes in no pool; if empty, those nodes are left alone
     std::int32_t number_of_nodes = 0;  ///< Act only if more nodes than this are underutilized
     std::vector<std::string> excluded_namespaces;
     std::optional<std::uint32_t> evictions_per_node;

@@ -14,12 +14,12 @@ namespace strategies {
 struct MoveRules {
   std::vector<NodeUsage> sources;  ///< In the order in which they are relieved
   std::vector<NodeUsage> destinations;
-  /// Maximum usage of a node per tracked resource, in percent; nullopt: the whole capacity.
+  /// Maximum usage of a node per tracked resource, in percent; nullopt means the whole capacity.
   std::vector<std::optional<double>> target_percent;
   bool drain = false;  ///< Continue below the target while there is free capacity
   std::vector<std::string> excluded_namespaces;
   std::optional<std::uint32_t> evictions_per_node;
-  std::function<bool(const api::Pod&)> wants;  ///< Filter of pods; empty: all pods are wanted
+  std::function<bool(const api::Pod&)> wants;  ///< Filter of pods; if empty, all pods are wanted
   std::function<std::string(const NodeUsage&)> reason;
 };
 

@@ -53,7 +53,7 @@ Thresholds read_thresholds(api::StrictObject& args, ResourceRule rule);
 /// Entry of args.nodePools: nodes that are balanced among each other.
 struct NodePool {
   std::string name;
-  std::optional<api::LabelSelector> nodes;  ///< nullopt: all
+  std::optional<api::LabelSelector> nodes;  ///< nullopt means all
   Thresholds thresholds;
   friend bool operator==(const NodePool&, const NodePool&) = default;
 };
