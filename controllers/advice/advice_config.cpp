@@ -14,7 +14,8 @@ const std::array kProfiles = {api::WireName<Profile>{Profile::kCore, advising::t
                               api::WireName<Profile>{Profile::kStandard, advising::to_string(Profile::kStandard)},
                               api::WireName<Profile>{Profile::kPercentile, advising::to_string(Profile::kPercentile)}};
 
-/// The one source so far, named so that another one does not change what a file means.
+/// Only one source exists so far. It is a named value so that adding another does not change the meaning of existing
+/// files.
 enum class AdviceSource { kMetricsServer };
 constexpr std::array kSources = {api::WireName<AdviceSource>{AdviceSource::kMetricsServer, "MetricsServer"}};
 

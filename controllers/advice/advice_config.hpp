@@ -1,6 +1,6 @@
 #pragma once
 
-/// `resourceAdvice:` of the operator's configuration: advice on requests and limits that it keeps current.
+/// Section `resourceAdvice:` of the operator's configuration: continuous advice on requests and limits.
 
 #include <cstdint>
 #include <optional>
@@ -17,18 +17,18 @@ namespace controllers {
 struct ResourceAdviceConfig {
   bool enabled = false;
   advising::Profile profile = advising::Profile::kStandard;
-  double percentile = 95;                             ///< of profile Percentile
-  base::Duration interval = base::minutes(10);        ///< between two writes of a workload's status
-  base::Duration sample_interval = base::minutes(1);  ///< between two questions to metrics.k8s.io
-  base::Duration startup = base::minutes(5);          ///< of a pod: peaks of CPU in it do not count
-  std::optional<api::LabelSelector> namespaces{};     ///< absent: all
-  std::int32_t max_workloads = 1000;                  ///< shared out evenly among the namespaces
+  double percentile = 95;                             ///< For profile Percentile
+  base::Duration interval = base::minutes(10);        ///< Interval between two writes of a workload's status
+  base::Duration sample_interval = base::minutes(1);  ///< Interval between two queries of metrics.k8s.io
+  base::Duration startup = base::minutes(5);          ///< Startup time of a pod, whose CPU peaks are ignored
+  std::optional<api::LabelSelector> namespaces{};     ///< nullopt means all
+  std::int32_t max_workloads = 1000;                  ///< Divided evenly among the namespaces
   friend bool operator==(const ResourceAdviceConfig&, const ResourceAdviceConfig&) = default;
 };
 
-/// Reads the object, strictly; complaints go where the object's go.
+/// Reads the section. Unknown fields are errors. Errors are added to the errors of `object`.
 void read_resource_advice(api::StrictObject& object, ResourceAdviceConfig& target);
-/// What no type can tell: bounds. Paths start at "resourceAdvice".
+/// Checks bounds. Paths of errors start at "resourceAdvice".
 void check_resource_advice(const ResourceAdviceConfig& config, api::FieldErrors& errors);
 
 }  // namespace controllers

@@ -16,9 +16,9 @@ using api::Json;
 using base::kv;
 using kube::kResourceAdvices;
 
-/// A sample is of a moment ago: metrics-server asks kubelets every 15 s to 60 s.
+/// Maximum age of a sample: metrics-server scrapes kubelets every 15 s to 60 s.
 constexpr base::minutes kMaxAge{5};
-/// Not sooner again, whatever is overdue.
+/// Minimum delay between two reconciles, whatever is overdue.
 constexpr base::seconds kMinPause{1};
 
 api::ObjectKey object_of(const WorkloadKey& key) { return {key.ns, advice_name(key)}; }
@@ -58,7 +58,7 @@ void AdvicePoller::sample(base::TimePoint now) {
   publish(left_out);
 }
 
-/// Once for as long as it is the same.
+/// Logs each problem once while it is unchanged.
 void AdvicePoller::tell(const char* what, const std::string& text, std::string& told) const {
   if (text == told) return;
   told = text;
@@ -125,7 +125,7 @@ base::Status AdvicePoller::create(const WorkloadKey& key, const StoredAdvice& ke
   meta.name = advice_name(key);
   meta.ns = key.ns;
   meta.owner_references = {kept.workload.owner};
-  meta.owner_references.front().controller = false;  // it is nobody's to reconcile
+  meta.owner_references.front().controller = false;  // no controller reconciles it
   const Json body = {{"apiVersion", kResourceAdvices.api_version()},
                      {"kind", std::string(kResourceAdvices.kind)},
                      {"metadata", api::encode_meta(meta)}};
@@ -147,7 +147,7 @@ base::Status AdvicePoller::write(const WorkloadKey& key, StoredAdvice& kept, bas
   };
   auto done = is_there ? patch() : base::Result<std::string>(base::Error{base::ErrorCode::kNotFound, "not made yet"});
   if (!done && base::is_not_found(done.error())) {
-    if (!kept.is_there && is_there) return base::Done{};  // it went with its workload
+    if (!kept.is_there && is_there) return base::Done{};  // the object was deleted with its workload
     if (auto made = create(key, kept); !made) return made;
     done = patch();
   }

@@ -21,25 +21,26 @@
 
 namespace controllers::advice {
 
-/// What containers use now, as usage::sample_containers() tells it.
+/// Reads the current usage of containers, like usage::sample_containers().
 using ContainerSampler = std::function<base::Result<std::vector<std::string>>(const usage::EachContainer& each)>;
 
-/// Keeps a ResourceAdvice current for every workload: samples what containers use, and writes each status at most once
-/// an interval, at the workload's own moment in it, and only with news. Whose pods they are it takes from pods and
-/// their owners alone; of a ResourceAdvice that is there it believes nothing but its status, which nobody else may
-/// write, and writes only into the namespace whose pods were measured. It applies nothing. One thread at a time.
+/// Maintains a ResourceAdvice for each workload: samples container usage, and writes each status at most once per
+/// interval, at the workload's fixed offset, and only if there is news. Determines workloads from pods and their
+/// owners only. Of an existing ResourceAdvice it trusts only the status, which no other client may write. Writes only
+/// to the namespace whose pods were measured. Applies no advice. Use from one thread at a time.
 ///
-/// What came after the last write of a workload is lost when the process ends without flush().
+/// Samples after a workload's last write are lost if the process ends without flush().
 class AdvicePoller {
  public:
-  /// Writes of one reconcile(), which is once a second at most: others get their turn at the client's rate limit.
+  /// Maximum number of writes per reconcile(), at most once per second, so that other writes get their share of the
+  /// client's rate limit.
   static constexpr std::size_t kMaxWrites = 5;
-  /// After the server said that a right or the kind is missing.
+  /// Pause after the server reported a missing right or a missing kind.
   static constexpr base::minutes kRefusedFor{10};
 
   struct Dependencies {
     kube::Client& client;
-    const base::Clock& clock;  ///< that samples are dated by
+    const base::Clock& clock;  ///< Clock for dating samples
     std::function<Cluster()> cluster;
     ContainerSampler sample;
     base::Metrics& metrics;
@@ -48,9 +49,10 @@ class AdvicePoller {
 
   AdvicePoller(Dependencies dependencies, const ResourceAdviceConfig& config);
 
-  /// Samples when it is time, writes what is due, and says when to come again. There is one key: kKey.
+  /// Samples if it is time, writes what is due, and returns when to requeue. The only key is key().
   base::Result<kube::Requeue> reconcile(const api::ObjectKey& key);
-  /// Writes the news of as many as fit into `time`, for a process that ends in good order; the first failure ends it.
+  /// Writes as many workloads with news as possible within `time`, for an orderly shutdown. Stops at the first
+  /// failure.
   void flush(base::Duration time);
   static api::ObjectKey key() { return {"", "resourceadvices"}; }
 
@@ -68,15 +70,15 @@ class AdvicePoller {
   AdviceStore book_;
   std::optional<base::TimePoint> next_sample_;
   base::TimePoint refused_until_{};
-  std::string told_sample_;  ///< the newest complaint of each sort that is in the log
+  std::string told_sample_;  ///< Last logged problem of each sort
   std::string told_write_;
 };
 
-/// Queue, keeper and counts, for whoever assembles a process.
+/// Queue, poller and counters of the advice controller.
 struct Service {
   Service(AdvicePoller::Dependencies dependencies, const base::Clock& steady, const ResourceAdviceConfig& config)
       : queue(steady), log(dependencies.log), keeper(std::move(dependencies), config) {}
-  /// What run() spends at its end.
+  /// Time limit of the flush at the end of run().
   static constexpr base::seconds kFlushTime{5};
 
   kube::Worker worker() {
@@ -84,7 +86,7 @@ struct Service {
         queue, [this](const api::ObjectKey& key) { return keeper.reconcile(key); }, counts, log);
   }
 
-  /// Works until stopped, and leaves nothing unwritten as far as time allows.
+  /// Works until stopped, then writes the remaining news within kFlushTime.
   void run(std::stop_token stop) {
     worker().run(stop);
     keeper.flush(kFlushTime);

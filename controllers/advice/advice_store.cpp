@@ -10,7 +10,7 @@ namespace {
 
 using advising::WorkloadKey;
 
-/// PolicyLock are the same in every process.
+/// A hash that is equal in every process, so that all leaders use the same schedule.
 std::uint64_t spread_of(const WorkloadKey& key) { return base::fnv1a(key.ns + "/" + key.kind + "/" + key.name + "/"); }
 
 bool has_container(const AdvisedWorkload& workload, std::string_view name) {
@@ -19,7 +19,7 @@ bool has_container(const AdvisedWorkload& workload, std::string_view name) {
 
 }  // namespace
 
-/// Each workload has its moment in the interval, wherever the process began.
+/// Each workload has a fixed offset in the interval, independent of the start of the process.
 base::TimePoint AdviceStore::next_turn(const WorkloadKey& key, base::TimePoint now) const {
   const auto interval = static_cast<std::uint64_t>(settings_.interval.count());
   const auto phase = static_cast<base::Duration::rep>(spread_of(key) % interval);
@@ -49,8 +49,8 @@ void AdviceStore::follow(Advised found, base::TimePoint now) {
   leave(now, found.workloads.size());
 }
 
-/// Whoever has left is written at once. Of one that was never written nothing is left behind, but for CronJobs, whose
-/// pods come and go. They are no more than those that stay.
+/// Schedules workloads that have left for an immediate write. Drops those that were never written, except CronJobs,
+/// whose pods come and go. The number of leaving workloads is limited to that of the running ones, at least 100.
 void AdviceStore::leave(base::TimePoint now, std::size_t most) {
   std::size_t leaving = 0;
   for (auto at = kept_.begin(); at != kept_.end();) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What is kept of every workload that gets advice, and when it is written. Pure.
+/// Usage histories of the workloads that get advice, and the schedule of their status writes. Pure.
 
 #include <cstdint>
 #include <map>
@@ -19,38 +19,39 @@ namespace controllers::advice {
 
 struct StoredAdvice {
   AdvisedWorkload workload;
-  std::map<std::string, advising::RollingHistory, std::less<>> histories{};  ///< by container; as many as those
-  base::TimePoint due{};                     ///< when its status is written next, if there is news
-  bool has_news = false;                     ///< samples that are in no status
-  bool is_loaded = false;                    ///< what an earlier leader kept is in the histories
-  bool is_there = true;                      ///< a pod of it runs
-  std::vector<api::Condition> conditions{};  ///< as written last
+  /// By container; at most one per container of the workload.
+  std::map<std::string, advising::RollingHistory, std::less<>> histories{};
+  base::TimePoint due{};                     ///< Time of the next status write, if has_news
+  bool has_news = false;                     ///< Whether it has samples that are in no status yet
+  bool is_loaded = false;                    ///< Whether the histories include those stored by an earlier leader
+  bool is_there = true;                      ///< Whether a pod of the workload is running
+  std::vector<api::Condition> conditions{};  ///< Conditions of the last write
 };
 
-/// Follows workloads and their samples. A workload that has no pods any more is kept until its news is written, and
-/// then forgotten: what is known of it is in its status, where the next one of its pods finds it. Not thread-safe.
+/// Tracks workloads and their samples. A workload without pods is kept until its news is written, then forgotten. Its
+/// history remains in its status and is loaded again if new pods appear. Not thread-safe.
 class AdviceStore {
  public:
   struct Settings {
-    base::Duration interval{};  ///< between two writes of one workload
+    base::Duration interval{};  ///< Interval between two writes of one workload
     base::Duration startup{};
-    base::Duration max_age{};  ///< a sample that differs more from now counts for nothing
+    base::Duration max_age{};  ///< Samples whose time differs from now by more than this are ignored
   };
   explicit AdviceStore(Settings settings) : settings_(settings) {}
 
-  /// Before the samples of each round.
+  /// Updates the workloads and pods. Call before the samples of each round.
   void follow(Advised found, base::TimePoint now);
   void sample(const usage::ContainerSample& sample, base::TimePoint now);
 
-  /// Whose news is to be written now, the longest overdue first.
+  /// Returns the workloads whose news is due, the longest overdue first.
   std::vector<advising::WorkloadKey> due(base::TimePoint now) const;
-  /// The same of all news, due or not.
+  /// Returns all workloads with news, due or not.
   std::vector<advising::WorkloadKey> with_news() const { return due(base::TimePoint::max()); }
-  /// When the next one is; nullopt: there is no news.
+  /// Returns the time of the next due write, or nullopt if there is no news.
   std::optional<base::TimePoint> next_due() const;
-  /// nullptr: it is not kept.
+  /// Returns nullptr if the workload is not stored.
   StoredAdvice* find(const advising::WorkloadKey& key);
-  /// It was written, or could not be and is to be tried in its next turn.
+  /// Schedules the next write after a write that succeeded or failed.
   void written(const advising::WorkloadKey& key, base::TimePoint now, bool has_succeeded);
   void forget(const advising::WorkloadKey& key) { kept_.erase(key); }
 
@@ -59,8 +60,8 @@ class AdviceStore {
  private:
   struct Pod {
     AdvisedPod pod;
-    base::TimePoint last{};   ///< time of its newest sample
-    std::uint64_t round = 0;  ///< that this came in
+    base::TimePoint last{};   ///< Time of the newest sample
+    std::uint64_t round = 0;  ///< Round of the newest sample
   };
   base::TimePoint next_turn(const advising::WorkloadKey& key, base::TimePoint now) const;
   void leave(base::TimePoint now, std::size_t most);

@@ -57,7 +57,8 @@ api::ContainerAdvice container_of(const Advice& advice, const advising::RollingH
   return container;
 }
 
-/// "500m → 250m" over all containers; of what only some have, or have advice for, less is said.
+/// Formats "500m → 250m" summed over all containers. Omits the arrow if a container has no advice, and shows "none" if
+/// no container has a current value.
 std::string column(const std::vector<Advice>& all, Amount advising::Resources::*amount, Quantity quantity) {
   double now = 0;
   double then = 0;

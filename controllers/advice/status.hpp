@@ -10,17 +10,19 @@
 
 namespace controllers::advice {
 
-/// Of all sketches of a workload together.
+/// Maximum total size of all sketches of a workload.
 inline constexpr std::size_t kMaxSketchBytes = 32 * 1024;
 
-/// What is said about the workload now, by the days before `now`: the rules are those of `advise requests`
-/// (advisor/requests.hpp). Pure. Texts are bounded as the CRD has it, and the sketches of all containers together by
-/// kMaxSketchBytes: one that does not fit is left out, and that container's past begins anew with the next leader.
+/// Returns the advice for the workload, based on the days before `now`, by the rules of `advise requests`
+/// (advisor/requests.hpp). Pure. Texts are cut to the CRD's limits, and the sketches of all containers to
+/// kMaxSketchBytes in total. A sketch that does not fit is omitted, and that container's history starts again with the
+/// next leader.
 api::ResourceAdviceStatus advice_status(const advising::WorkloadKey& key, const StoredAdvice& kept,
                                         advising::Rules rules, base::TimePoint now);
 
-/// Takes the histories of an earlier leader out of its status. Returns why those are begun anew that could not be read,
-/// for people: such a text is nobody's who may write there.
+/// Loads the histories that an earlier leader stored in the status. Returns a human-readable problem for each history
+/// that cannot be decoded and starts again. Only the operator may write the status, so a malformed history indicates
+/// an unauthorized write.
 std::vector<std::string> load_histories(const api::ResourceAdviceStatus& status, StoredAdvice& kept,
                                         base::TimePoint now);
 

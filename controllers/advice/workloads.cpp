@@ -27,13 +27,13 @@ bool is_advised_kind(std::string_view kind) {
          std::ranges::find(kWithoutPast, kind) == kWithoutPast.end();
 }
 
-/// Names are a tenant's: what makes no name of an object has no advice.
+/// Tenants choose names. A name that cannot be part of an object name gets no advice.
 bool is_advised(const Owned& owned) {
   return is_advised_kind(owned.key.kind) && owned.key.name == owned.owner.name && owned.key.kind == owned.owner.kind &&
          !owned.owner.uid.empty() && !owned.owner.api_version.empty() && api::is_dns_subdomain(advice_name(owned.key));
 }
 
-/// The reference that names the workload is the pod's, or that of the ReplicaSet or Job between them.
+/// The workload is named by the pod's owner reference, or by that of the ReplicaSet or Job in between.
 std::optional<Owned> owned_by(const api::Pod& pod, const Cluster& cluster) {
   const api::OwnerReference* owner = pod.meta.controller();
   if (owner == nullptr || pod.is_mirror()) return std::nullopt;
@@ -92,7 +92,7 @@ bool is_newer(const api::Pod& pod, const api::Pod& other) {
          std::tie(other.meta.creation_timestamp, other.meta.name);
 }
 
-/// The pods of one workload.
+/// Pods of one workload.
 struct Group {
   api::OwnerReference owner;
   std::vector<const api::Pod*> pods;

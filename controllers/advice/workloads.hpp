@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which workloads get advice, and whose a pod is. Pure.
+/// Selection of the workloads that get advice, and mapping of pods to workloads. Pure.
 
 #include <cstddef>
 #include <functional>
@@ -18,18 +18,18 @@
 
 namespace controllers::advice {
 
-/// What the caches know.
+/// Cluster state from the caches.
 struct Cluster {
   std::vector<std::shared_ptr<const api::Pod>> pods;
-  /// ReplicaSets and Jobs, by kind; nullptr: none of that name.
+  /// Returns a ReplicaSet or Job by kind and key, or nullptr if it does not exist.
   std::function<std::shared_ptr<const api::Workload>(std::string_view kind, const api::ObjectKey& key)> workload;
   std::function<bool(const std::string& ns)> is_selected;
 };
 
 struct AdvisedWorkload {
-  api::OwnerReference owner;  ///< the workload itself, as an owner of objects in its namespace
-  int replicas = 0;           ///< pods that are not over
-  /// Of its newest pod; at most api::kMaxAdvisedContainers.
+  api::OwnerReference owner;  ///< Reference to the workload, for objects that it owns in its namespace
+  int replicas = 0;           ///< Number of pods that are not finished
+  /// Containers of the newest pod; at most api::kMaxAdvisedContainers.
   std::vector<advising::ContainerSpec> containers;
 };
 
@@ -40,20 +40,20 @@ struct AdvisedPod {
 
 struct Advised {
   std::map<advising::WorkloadKey, AdvisedWorkload> workloads;
-  std::unordered_map<std::string, AdvisedPod> pods;  ///< by pod_key()
-  std::size_t left_out = 0;                          ///< workloads beyond `most`
+  std::unordered_map<std::string, AdvisedPod> pods;  ///< By pod_key()
+  std::size_t left_out = 0;                          ///< Number of workloads beyond `most`
 };
 
-/// At most `most` workloads: every namespace gets as many as every other one, as far as it has them, in the order of
-/// kinds and names. So nobody who makes workloads takes advice away from another namespace that has its share.
-/// Bare pods, mirror pods and Jobs of nobody get none: a name that comes once has no past.
+/// Returns at most `most` workloads. Each namespace gets an equal share, as far as it has workloads, in the order of
+/// kinds and names. Users who create many workloads therefore take no advice away from other namespaces within their
+/// share. Bare pods, mirror pods and Jobs without an owner get no advice: a name that is used once has no history.
 Advised advised_workloads(const Cluster& cluster, std::size_t most);
 
-/// The same of keys alone.
+/// Returns the fair share of advised_workloads() for a set of keys.
 std::set<advising::WorkloadKey> fair_share(const std::set<advising::WorkloadKey>& wanted, std::size_t most);
 
 std::string pod_key(std::string_view ns, std::string_view pod);
-/// "deployment-web": the name of the workload's ResourceAdvice.
+/// Returns the name of the workload's ResourceAdvice, such as "deployment-web".
 std::string advice_name(const advising::WorkloadKey& key);
 
 }  // namespace controllers::advice

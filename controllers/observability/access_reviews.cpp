@@ -36,10 +36,10 @@ base::Result<Json> ask(kube::Client& client, const kube::Request& request) {
   return answer;
 }
 
-/// "10.0.0.7:40112" and "[fd00::7]:40112" without their ports.
+/// Removes the port: "10.0.0.7:40112", "[fd00::7]:40112".
 std::string_view address_of(std::string_view peer) { return peer.substr(0, peer.rfind(':')); }
 
-/// The reviewed user as a SubjectAccessReview takes it.
+/// Converts the user of a TokenReview for a SubjectAccessReview.
 Json subject_of(const Json& user) {
   Json subject = {{"user", api::text_at(user, {"username"})}};
   for (const char* field : {"uid", "groups", "extra"}) {
@@ -66,7 +66,7 @@ Access AccessReviews::may_get(std::string_view path, const std::string& token, s
   return *reviewed;
 }
 
-/// What need not be asked: what was answered lately, and strangers beyond their rate.
+/// Returns a result that needs no review: a cached one, or kTooMany for an unknown token beyond its rate limit.
 std::optional<Access> AccessReviews::remembered_access(const std::string& key, std::string_view peer) {
   const base::TimePoint now = clock_.now();
   const std::scoped_lock lock(mutex_);
@@ -77,7 +77,8 @@ std::optional<Access> AccessReviews::remembered_access(const std::string& key, s
   return std::nullopt;
 }
 
-/// REQUIRES: mutex_ held. A flood from one address takes nothing of what all share beyond its own rate.
+/// REQUIRES: mutex_ held. Takes from the shared limit only within the address's own rate, so one address cannot
+/// exhaust it.
 bool AccessReviews::may_ask(std::string_view peer, base::TimePoint now) {
   auto known = peers_.find(peer);
   if (known == peers_.end()) {
@@ -89,7 +90,7 @@ bool AccessReviews::may_ask(std::string_view peer, base::TimePoint now) {
   return known->second.bucket.try_take(now) && strangers_.try_take(now);
 }
 
-/// The one whose time ends first makes room: refused ones before allowed ones.
+/// Evicts the entry that expires first, refused entries before allowed ones.
 void AccessReviews::remember(const std::string& key, Access access) {
   const base::TimePoint now = clock_.now();
   const std::scoped_lock lock(mutex_);

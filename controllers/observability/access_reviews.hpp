@@ -16,19 +16,19 @@
 
 namespace controllers {
 
-/// What the API server says of somebody who asks us for something.
+/// Result of an access check.
 enum class Access {
   kAllowed,
-  kUnauthenticated,  ///< no token, or one that the API server does not know
-  kForbidden,        ///< known, and not allowed
-  kUnknown,          ///< the API server gave no answer
-  kTooMany,          ///< too many strangers ask at the moment
+  kUnauthenticated,  ///< No token, or one that the API server does not know
+  kForbidden,        ///< Authenticated, but not authorized
+  kUnknown,          ///< The API server did not answer
+  kTooMany,          ///< Rate limit for unknown tokens exceeded
 };
 
-/// Asks the API server who the bearer of a token is (TokenReview) and whether they may `get` a path that is no resource
-/// (SubjectAccessReview). Answers are remembered for a short time, of so many tokens at most, by the tokens' hashes.
-/// Who floods it with tokens gets kTooMany, and leaves others their chance; whoever was allowed before is asked about
-/// all the same. Thread-safe; blocking.
+/// Authenticates bearer tokens (TokenReview) and checks whether their users may `get` a non-resource path
+/// (SubjectAccessReview) with the API server. Caches results for kAllowedFor or kRefusedFor, keyed by token hash, for
+/// at most kMaxRemembered entries. Floods of unknown tokens get kTooMany, limited per address, so that other clients
+/// are still reviewed. A token that was allowed before is not rate-limited. Thread-safe; blocking.
 class AccessReviews {
  public:
   static constexpr base::seconds kAllowedFor{60};
@@ -36,10 +36,10 @@ class AccessReviews {
   static constexpr std::size_t kMaxRemembered = 256;
   static constexpr std::size_t kMaxPeers = 256;
 
-  /// `client` and `clock` (a steady one) must outlive it.
+  /// `client` and `clock` must outlive this object. `clock` must be steady.
   AccessReviews(kube::Client& client, const base::Clock& clock, base::Log log);
 
-  /// `peer`: "address:port" of who asks; each address has a rate of its own, and all of them together have one.
+  /// `peer` is the client's "address:port". Each address has its own rate limit, and all addresses share one.
   Access may_get(std::string_view path, const std::string& token, std::string_view peer = {});
 
   std::size_t remembered() const;
@@ -62,12 +62,12 @@ class AccessReviews {
   const base::Clock& clock_;
   const base::Log log_;
   mutable std::mutex mutex_;
-  std::map<std::string, CachedReview> known_;  ///< by hash of path and token
+  std::map<std::string, CachedReview> known_;  ///< By hash of path and token
   kube::TokenBucket strangers_;
-  std::map<std::string, Peer, std::less<>> peers_;  ///< by address, those seen last
+  std::map<std::string, Peer, std::less<>> peers_;  ///< By address, the most recently seen ones
 };
 
-/// The token of "Bearer <token>"; empty: there is none.
+/// Returns the token of "Bearer <token>", or an empty string.
 std::string bearer_token(std::string_view authorization);
 
 }  // namespace controllers

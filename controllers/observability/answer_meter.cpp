@@ -5,7 +5,7 @@
 namespace controllers {
 namespace {
 
-/// Not 503: so answers readiness, and so does whoever cannot ask the API server.
+/// Excludes 503, which failing readiness checks and failing API server calls return.
 bool is_refusal(int status) { return status == serving::kNoAnswer || (status >= 400 && status < 500); }
 
 std::string code_of(int status) { return status == serving::kNoAnswer ? "none" : std::to_string(status); }

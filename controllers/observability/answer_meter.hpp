@@ -11,18 +11,18 @@
 
 namespace controllers {
 
-/// Counts what one server of the process answers, by code, and logs what it refuses: for each code a line a minute at
-/// most, with how many there were since the line before and who asked last. Nothing of a request is logged. Codes are
-/// our own, so the series are few. Thread-safe.
+/// Counts the responses of one of the operator's servers by code, and logs rejected requests: at most one line per
+/// code and minute, with the number of requests since the previous line and the latest peer. Logs no content of
+/// requests. All codes are our own, so the number of series is bounded. Thread-safe.
 class AnswerMeter {
  public:
   static constexpr base::seconds kToldEvery{60};
 
-  /// `metrics` and `steady` must outlive it. `server`: "metrics", "webhook", "health".
+  /// `metrics` and `steady` must outlive this object. `server` is "metrics", "webhook" or "health".
   AnswerMeter(std::string server, base::Metrics& metrics, const base::Clock& steady, base::Log log)
       : server_(std::move(server)), metrics_(metrics), steady_(steady), log_(std::move(log)) {}
 
-  /// As serving::OnEnd.
+  /// Implements serving::OnEnd.
   void count(int status, const std::string& peer);
 
  private:
@@ -36,10 +36,10 @@ class AnswerMeter {
   const base::Clock& steady_;
   const base::Log log_;
   std::mutex mutex_;
-  std::map<int, Refused> refused_;  ///< by code; guarded by mutex_
+  std::map<int, Refused> refused_;  ///< By code; guarded by mutex_
 };
 
-/// What ServerOptions::on_end may be. It keeps its meter.
+/// Returns a callback for ServerOptions::on_end that owns its meter.
 serving::OnEnd metered_answers(std::string server, base::Metrics& metrics, const base::Clock& steady, base::Log log);
 
 }  // namespace controllers

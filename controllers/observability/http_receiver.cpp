@@ -53,7 +53,7 @@ base::Result<kube::Response> HttpReceiver::post(const std::string& body, base::D
   request.path = path_;
   request.query = query_;
   request.content_type = "application/json";
-  request.accept = "*/*";  // chats answer in text, many servers with nothing
+  request.accept = "*/*";  // chat services respond with text, many servers with an empty body
   request.body = body;
   request.timeout = std::chrono::duration_cast<base::milliseconds>(timeout);
   auto answer = transport_->round_trip(request);

@@ -15,23 +15,23 @@ class HttpTransport;
 
 namespace controllers {
 
-/// Where bodies of JSON are posted to, outside of the cluster's API.
+/// Options of an HTTP receiver of JSON outside of the cluster's API.
 struct ReceiverOptions {
-  std::string url{};          ///< https://…; a secret: neither errors nor logs hold it
-  std::string ca_file{};      ///< empty: the system's roots
-  std::string name{};         ///< what errors may call it
-  bool may_be_plain = false;  ///< http to any host; else only to this machine
+  std::string url{};          ///< URL with https; a secret that errors and logs must not contain
+  std::string ca_file{};      ///< Empty means the system's roots
+  std::string name{};         ///< Name used in errors
+  bool may_be_plain = false;  ///< Allow http to any host, not only to loopback
   std::vector<std::pair<std::string, std::string>> headers{};
 };
 
-/// One receiver and the connection to it, which is kept. Of one thread.
+/// One receiver and its persistent connection. Use from one thread.
 class HttpReceiver {
  public:
-  /// Opens no connection yet. `clock` must outlive it. kInvalid: the URL or a file cannot be used.
+  /// Opens no connection yet. `clock` must outlive the result. Returns kInvalid if the URL or a file cannot be used.
   static base::Result<std::unique_ptr<HttpReceiver>> create(const ReceiverOptions& options, const base::Clock& clock);
   ~HttpReceiver();
 
-  /// Any HTTP answer is one. An error says no more than that none came.
+  /// Returns the response, whatever its status. An error means that no response came, without details.
   base::Result<kube::Response> post(const std::string& body, base::Duration timeout);
 
  private:

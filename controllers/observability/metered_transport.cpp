@@ -16,7 +16,7 @@ const std::vector<double>& latency_buckets() {
 
 constexpr int kNoCode = 0;
 
-/// One of few literals.
+/// Returns a string literal, so views of it stay valid.
 std::string_view verb_of(const kube::Request& request) {
   if (request.method == "GET") return request.flow == kube::Flow::kList ? "list" : "get";
   if (request.method == "POST") return request.path.ends_with("/eviction") ? "evict" : "create";
@@ -25,7 +25,7 @@ std::string_view verb_of(const kube::Request& request) {
   return request.method == "DELETE" ? "delete" : "other";
 }
 
-/// What no API server sends is one code, so that nobody can make many series.
+/// Label for codes that no API server sends, which bounds the number of series.
 constexpr int kOtherCode = 1000;
 int known_code(int status) { return status >= 100 && status <= 599 ? status : kOtherCode; }
 
@@ -34,7 +34,7 @@ std::string code_label(int code) {
   return code == kOtherCode ? "other" : std::to_string(code);
 }
 
-/// It answers by itself, in plain text, before anything that knows of budgets is asked.
+/// API Priority and Fairness responds in plain text, before eviction budgets are checked. The 429 of a budget is JSON.
 bool is_refused_by_fairness(const kube::Response& response, std::string_view verb) {
   return response.status == 429 && (verb != "evict" || response.content_type.find("json") == std::string::npos);
 }
@@ -117,7 +117,7 @@ base::Result<std::unique_ptr<kube::WatchStream>> MeteredTransport::watch(const k
       std::make_unique<MeteredWatch>(*std::move(stream), open_watches(metrics_, kind)));
 }
 
-/// Until the list begins: how long it takes to read it is up to us, too.
+/// Measures the time until the list begins. The rest also depends on how fast the client reads.
 base::Result<std::unique_ptr<kube::WatchStream>> MeteredTransport::list(const kube::Request& request) {
   const base::TimePoint began = steady_.now();
   auto stream = inner_.list(request);

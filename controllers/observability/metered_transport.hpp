@@ -12,12 +12,13 @@
 
 namespace controllers {
 
-/// Sends by another transport and counts: how long answers took by verb and code, what API Priority and Fairness
-/// refused, which watches are open and since when. Labels are of fixed sets: verbs, codes from 100 to 599, kinds that
-/// this program watches. Thread-safe. Streams may outlive neither it nor the metrics.
+/// Transport decorator that records metrics: latency by verb and code, rejections by API Priority and Fairness, and
+/// open watches with their start times. Label values are bounded: verbs, codes from 100 to 599, and kinds that this
+/// program watches. Thread-safe. Streams must not outlive this object or the metrics.
 class MeteredTransport final : public kube::Transport {
  public:
-  /// All must outlive it. `steady`: what durations go by; `wall`: what Prometheus compares with its own time.
+  /// All references must outlive this object. `steady` measures durations; `wall` provides timestamps that Prometheus
+  /// compares with its own clock.
   MeteredTransport(kube::Transport& inner, base::Metrics& metrics, const base::Clock& steady, const base::Clock& wall)
       : inner_(inner), metrics_(metrics), steady_(steady), wall_(wall) {}
 
@@ -26,7 +27,7 @@ class MeteredTransport final : public kube::Transport {
   base::Result<std::unique_ptr<kube::WatchStream>> list(const kube::Request& request) override;
 
  private:
-  /// `code`: kNoCode where no answer came.
+  /// `code` is kNoCode if no response came.
   void count(std::string_view verb, int code, base::TimePoint began);
   base::Histogram durations_of(std::string_view verb, int code);
 
@@ -35,7 +36,7 @@ class MeteredTransport final : public kube::Transport {
   const base::Clock& steady_;
   const base::Clock& wall_;
   std::mutex mutex_;
-  std::map<std::pair<std::string_view, int>, base::Histogram> durations_;  ///< guarded by mutex_
+  std::map<std::pair<std::string_view, int>, base::Histogram> durations_;  ///< Guarded by mutex_
 };
 
 }  // namespace controllers

@@ -29,7 +29,7 @@ serving::Response refusal(Access access) {
 constexpr std::string_view kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
 constexpr std::string_view kOpenMetricsFormat = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Takes what is before the mark off the text.
+/// Removes the part before `mark` from `text`, including the mark, and returns it trimmed.
 std::string_view take_until(std::string_view& text, char mark) {
   const auto at = text.find(mark);
   const std::string_view part = text.substr(0, at);
@@ -37,7 +37,7 @@ std::string_view take_until(std::string_view& text, char mark) {
   return kube::trim(part);
 }
 
-/// One media range of the header Accept.
+/// One media range of the Accept header.
 struct Accepted {
   std::string_view type;
   std::string_view version;

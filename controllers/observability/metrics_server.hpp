@@ -19,32 +19,32 @@ namespace controllers {
 
 struct MetricsServerOptions {
   std::string address;                  ///< host:port
-  std::string cert_file{}, key_file{};  ///< PEM; both empty: a certificate is made, in memory, for `names`
-  std::vector<std::string> names{};     ///< host names and IP addresses of the certificate that is made
-  serving::OnEnd on_end{};              ///< of each request; may be empty
-  std::function<void()> refresh{};      ///< before each answer, by one thread at a time; may be empty
+  std::string cert_file{}, key_file{};  ///< PEM; if both are empty, an in-memory certificate for `names` is generated
+  std::vector<std::string> names{};     ///< Host names and IP addresses in the generated certificate
+  serving::OnEnd on_end{};              ///< Called after each request; may be empty
+  std::function<void()> refresh{};      ///< Called before each response, by one thread at a time; may be empty
 };
 
-/// Whether the header Accept asks for OpenMetrics 1.0.0 and not rather for the text format. Any text is answered.
+/// Returns whether the Accept header prefers OpenMetrics 1.0.0 to the text format. Accepts any text.
 bool prefers_openmetrics(std::string_view accept);
 
-/// Serves /metrics: over HTTPS, and only to those who may `get` that path; on a loopback address in plain HTTP to
-/// everybody, for there is nobody else.
+/// Serves /metrics over HTTPS to clients that may `get` that path. On a loopback address it serves plain HTTP without
+/// authentication, because only local processes can connect.
 class MetricsServer {
  public:
-  /// Whether the bearer of the token, who asks from `peer` ("address:port"), may read /metrics.
+  /// Returns whether the bearer of the token may read /metrics. `peer` is the client's "address:port".
   using MayRead = std::function<Access(const std::string& token, const std::string& peer)>;
 
   /// `metrics` and `clock` must outlive the server.
   MetricsServer(MetricsServerOptions options, base::Metrics& metrics, MayRead may_read, const base::Clock& clock,
                 base::Log log);
 
-  /// kInvalid names the configuration field that is wrong.
+  /// Returns kInvalid with the name of the invalid configuration field.
   base::Status start();
   std::uint16_t port() const { return server_->port(); }
   void stop();
-  /// Takes the certificate's files over when they changed. Files that cannot be used are an error each time, and the
-  /// old certificate stays. Does nothing without files.
+  /// Reloads the certificate if its files changed. Returns an error each time while the files are unusable; the old
+  /// certificate stays in use. No-op without files.
   base::Status reload();
 
   bool is_plain() const { return is_plain_; }
@@ -61,7 +61,7 @@ class MetricsServer {
   const base::Log log_;
   serving::Certificate certificate_;
   mutable std::mutex refreshing_;
-  std::optional<serving::Server> server_;  ///< since start()
+  std::optional<serving::Server> server_;  ///< Set by start()
 };
 
 }  // namespace controllers

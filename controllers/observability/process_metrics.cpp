@@ -11,7 +11,7 @@
 namespace controllers {
 namespace {
 
-/// Fields of /proc/self/stat behind the program's name, which may hold blanks and brackets: number 3 comes first.
+/// Fields of /proc/self/stat after the program's name, which may contain blanks and brackets. Field 3 comes first.
 struct Stat {
   double cpu_ticks = 0;
   double threads = 0;
@@ -37,7 +37,7 @@ bool read(const std::string& path, Stat& stat) {
   return static_cast<bool>(rest);
 }
 
-/// Unix time of the machine's start; 0: not known.
+/// Returns the Unix time of the machine's boot, or 0 if unknown.
 double boot_time(const std::string& path) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

@@ -6,13 +6,13 @@
 
 namespace controllers {
 
-/// What the kernel says of this process, under the names that every Prometheus client uses. Of one thread at a time.
+/// Process metrics from the kernel, under the standard names of Prometheus clients. Use from one thread at a time.
 class ProcessMetrics {
  public:
-  /// `metrics` must outlive it. `proc`: for tests.
+  /// `metrics` must outlive this object. `proc` is for tests.
   explicit ProcessMetrics(base::Metrics& metrics, std::string proc = "/proc") : metrics_(metrics), proc_(proc) {}
 
-  /// Reads them anew; what cannot be read stays as it was.
+  /// Reads all values again. Values that cannot be read are left unchanged.
   void refresh();
 
  private:
@@ -21,10 +21,10 @@ class ProcessMetrics {
 
   base::Metrics& metrics_;
   const std::string proc_;
-  double cpu_seconds_ = 0;  ///< told so far
+  double cpu_seconds_ = 0;  ///< Published so far
 };
 
-/// A series that is 1 for ever and says which build this is.
+/// Publishes a series with value 1 whose labels identify the build.
 void publish_build_info(base::Metrics& metrics, std::string_view version, std::string_view commit);
 
 }  // namespace controllers

@@ -44,7 +44,7 @@ AuditTrail::AuditTrail(audit::Recorder& recorder, GenerationOf generation_of, bo
 void AuditTrail::send(audit::Record record, const api::Evacuation& evacuation) {
   const std::string& policy = api::policy_of(evacuation);
   if (!policy.empty()) record.policy.generation = generation_of_(policy);
-  // Of what the operator made itself the origin says so.
+  // Evacuations made by the operator name their creator in the origin.
   const std::string creator = creator_of_ && policy.empty() ? creator_of_(evacuation) : std::string();
   if (!creator.empty()) record.detail["creator"] = creator;
   recorder_.record(std::move(record));

@@ -14,14 +14,14 @@
 
 namespace controllers {
 
-/// What both reconcilers decide, as records of the audit log. The words are chosen by pure functions
+/// Writes the decisions of both reconcilers to the audit log. Pure functions choose the words of the records
 /// (controllers/evacuation/audit_records.hpp, controllers/policy/audit_records.hpp). Thread-safe.
 class AuditTrail final : public evacuation::Audit, public PolicyAudit {
  public:
-  /// The edition of a policy that is in force; 0: unknown.
+  /// Returns the generation of a policy that is in force, or 0 if unknown.
   using GenerationOf = std::function<std::int64_t(const std::string& policy)>;
 
-  /// `recorder` must outlive it. `stops_admissions`: admission_blocker() is set while the log fails.
+  /// `recorder` must outlive this object. If `stops_admissions`, admission_blocker() is set while the log fails.
   AuditTrail(audit::Recorder& recorder, GenerationOf generation_of, bool stops_admissions);
 
   void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) override;
@@ -38,13 +38,14 @@ class AuditTrail final : public evacuation::Audit, public PolicyAudit {
   void forget(const std::string& policy) override;
   std::string failing() const override;
 
-  /// Records name the user who made a hand-made Evacuation. REQUIRES: before the first record. Empty: nobody knows.
+  /// Returns the user who created a manual Evacuation, or an empty string if unknown. Records contain this user. Call
+  /// name_creators_with() before the first record.
   using CreatorOf = std::function<std::string(const api::Evacuation&)>;
   void name_creators_with(CreatorOf creator_of) { creator_of_ = std::move(creator_of); }
 
-  /// This replica begins to act on an Evacuation that it has not seen before: how it stands.
+  /// Records the current state of an Evacuation that this replica takes over and has not seen before.
   void on_taken_over(const api::Evacuation& evacuation, base::TimePoint now);
-  /// From audit::Recorder::watch().
+  /// Handles the health reports of audit::Recorder::watch().
   void set_failure(const std::optional<base::Error>& failure, base::TimePoint now);
 
  private:
@@ -55,9 +56,9 @@ class AuditTrail final : public evacuation::Audit, public PolicyAudit {
   const bool stops_admissions_;
   CreatorOf creator_of_;
   mutable std::mutex mutex_;
-  std::string failing_;  ///< empty: it can be written
+  std::string failing_;  ///< Empty while the log can be written
   std::optional<api::Blocker> blocker_;
-  std::map<std::string, CycleMemory> last_cycles_;  ///< by policy name
+  std::map<std::string, CycleMemory> last_cycles_;  ///< By policy name
 };
 
 }  // namespace controllers

@@ -3,12 +3,12 @@
 namespace controllers {
 namespace {
 
-/// A reconcile that takes longer hangs: its calls time out after 34 s each.
+/// Limit after which a reconcile counts as hanging. Its calls time out after 34 s each.
 constexpr base::minutes kStuckAfter{5};
 
 }  // namespace
 
-/// Notes since when a worker is busy, and that it no longer is however its work ends.
+/// Marks a worker as busy, and as idle on destruction, however its work ends.
 class BusyWorkers::Busy {
  public:
   Busy(Since& since, base::Duration::rep now) : since_(since) {
@@ -22,7 +22,7 @@ class BusyWorkers::Busy {
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
 
-  static thread_local Since* of_this_thread;  ///< nullptr: it is not busy
+  static thread_local Since* of_this_thread;  ///< Start time of the calling worker, nullptr if the thread is not busy
 
  private:
   Since& since_;

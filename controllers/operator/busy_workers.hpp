@@ -12,20 +12,21 @@
 
 namespace controllers {
 
-/// Since when each worker has had its key in hand, so that one that hangs is noticed. Thread-safe.
+/// Start times of the running reconciles, for detecting workers that hang. Thread-safe.
 class BusyWorkers {
  public:
-  /// `clock`: a steady one.
+  /// `clock` must be steady.
   BusyWorkers(std::size_t workers, const base::Clock& clock) : since_(workers), clock_(clock) {}
 
-  /// `reconcile`, timed as the work of worker number `index`.
+  /// Wraps `reconcile` so that its calls are timed as the work of worker `index`.
   kube::Worker::Reconcile timed(kube::Worker::Reconcile reconcile, std::size_t index);
 
-  /// What a worker calls, in any thread, to say that its work gets on: for the worker of the calling thread, as long as
-  /// it is at the present key. In a thread that is no timed worker's it does nothing.
+  /// Returns a heartbeat callback bound to the calling worker. Any thread working on its current reconcile may call
+  /// it; without it the liveness probe takes a long cycle for a hang. Returns a no-op in threads that are not timed
+  /// workers.
   std::function<void()> progress_of_this_thread() const;
 
-  /// An error names how long a reconcile has not returned, nor got on, if that is for minutes.
+  /// Returns an error with the age of a reconcile that has neither returned nor sent a heartbeat for five minutes.
   base::Status alive() const;
 
  private:
@@ -34,7 +35,7 @@ class BusyWorkers {
 
   base::Duration::rep ticks() const { return clock_.now().time_since_epoch().count(); }
 
-  std::vector<Since> since_;  ///< per worker; 0: idle
+  std::vector<Since> since_;  ///< Per worker: start of the reconcile or last heartbeat, 0 if idle
   const base::Clock& clock_;
 };
 

@@ -33,7 +33,8 @@ kube::Worker CacheFollowers::follower(const base::Log& log) {
   return {queue_, [this](const api::ObjectKey& key) { return kube::Requeue::in(take_turn(key)); }, counts_, log};
 }
 
-/// What a handler of a cache has done by half nobody can repair: one that throws ends the process.
+/// noexcept on purpose: a cache handler that throws halfway leaves a state that cannot be repaired, so the process
+/// must end.
 base::Duration CacheFollowers::take_turn(const api::ObjectKey& key) noexcept {
   return reflectors_[number_of(key)]->take_turn(stop_, [this, key] { queue_.add(key); });
 }

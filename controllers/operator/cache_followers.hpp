@@ -13,19 +13,19 @@
 
 namespace controllers {
 
-/// Keeps caches current on as many threads as have something to do. A kind that waits for news of its watch needs none;
-/// one that lists, or waits for an answer, has its own, so that a list or a watch that hangs holds up no other kind.
+/// Follows all caches with as few threads as possible. A kind that only waits for watch events needs no thread. A kind
+/// that lists or waits for a response has its own thread, so a list or watch that hangs delays no other kind.
 class CacheFollowers {
  public:
-  /// `clock`: a steady one. The reflectors must outlive this.
+  /// `clock` must be steady. The reflectors must outlive this object.
   CacheFollowers(std::vector<kube::Reflector*> reflectors, const base::Clock& clock, const base::Log& log,
                  base::Duration patience = kube::WorkerPool::kPatience);
-  /// Closes the watches. REQUIRES: the token of start() was told to stop.
+  /// Closes the watches. REQUIRES: the stop token passed to start() has been stopped.
   ~CacheFollowers();
   CacheFollowers(const CacheFollowers&) = delete;
   CacheFollowers& operator=(const CacheFollowers&) = delete;
 
-  /// Once.
+  /// Starts the threads. Call once.
   void start(std::stop_token stop);
   std::size_t threads() const { return pool_->size(); }
 
@@ -34,7 +34,7 @@ class CacheFollowers {
   base::Duration take_turn(const api::ObjectKey& key) noexcept;
 
   const std::vector<kube::Reflector*> reflectors_;
-  kube::WorkQueue queue_;  ///< of their numbers
+  kube::WorkQueue queue_;  ///< Keys are indexes into reflectors_
   kube::WorkerCounts counts_;
   std::stop_token stop_;
   std::unique_ptr<kube::WorkerPool> pool_;

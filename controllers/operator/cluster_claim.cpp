@@ -19,9 +19,9 @@ using base::kv;
 using kube::LeaseMove;
 
 constexpr base::Duration::rep kNever = std::numeric_limits<base::Duration::rep>::min();
-/// What a Lease says of its holder may be anything.
+/// Limit for the holder's name, which is arbitrary text in the Lease.
 constexpr std::size_t kMaxHolder = 256;
-/// While it is not known who serves the cluster, and after a write that met another's.
+/// Retry delay while the serving installation is unknown, and after a write conflict.
 constexpr base::milliseconds kSoon{1'000};
 
 constexpr std::array<std::pair<ClusterClaim::State, const char*>, 4> kStateNames = {{
@@ -90,7 +90,7 @@ base::Status ClusterClaim::read(base::Duration now) {
   const base::Duration changed_before = seen_ ? seen_->changed_at : base::Duration{};
   seen_ = kube::observe(seen_, *std::move(record), local_());
   lease_json_ = *std::move(body);
-  // Another replica of ours has renewed it, at some time after we read it last.
+  // Another replica of this installation has renewed the Lease, at some time after our previous read.
   if (!is_first && seen_->changed_at != changed_before && read_before)
     renewed_ = std::max(renewed_.value_or(*read_before), *read_before);
   if (seen_->record.holder != lease_.identity) renewed_.reset();
@@ -98,9 +98,9 @@ base::Status ClusterClaim::read(base::Duration now) {
 }
 
 base::Status ClusterClaim::write(LeaseMove move, base::Duration now) {
-  if (move != LeaseMove::kCreate && seen_->record.resource_version.empty())  // the write would be unconditional
+  if (move != LeaseMove::kCreate && seen_->record.resource_version.empty())  // else the write would be unconditional
     return base::invalid("the server sent a Lease without resourceVersion");
-  // A PUT also makes a Lease; unlike a POST it names what it makes, so that the right to it can be narrowed to a name.
+  // A PUT also creates a Lease. Unlike a POST, its URL contains the name, so RBAC can restrict the right to one name.
   kube::Request request = kube::update_request(kube::kLeases, {options_.ns, kName},
                                                kube::next_lease(lease_json_, move, lease_, clock_.now()));
   request.timeout = options_.period;
@@ -110,7 +110,7 @@ base::Status ClusterClaim::write(LeaseMove move, base::Duration now) {
   if (!record) return std::move(record).error();
   seen_ = kube::observe(seen_, *std::move(record), local_());
   lease_json_ = *std::move(written);
-  renewed_ = now;  // counted from before the sending
+  renewed_ = now;  // Counted from before the request was sent, which is the safe side.
   return base::Done{};
 }
 
@@ -139,7 +139,7 @@ base::Status ClusterClaim::look(base::Duration now) {
   return base::Done{};
 }
 
-/// Whoever has seen another installation at work does not take a right that is missing since for permission.
+/// A right that disappears after another installation was seen does not count as permission to act.
 bool ClusterClaim::is_locked_out(const base::Error& error) const {
   const bool may_be_alone = state_ == State::kUnknown || state_ == State::kUnguarded;
   return may_be_alone && (error.code == base::ErrorCode::kForbidden || error.code == base::ErrorCode::kNotFound);

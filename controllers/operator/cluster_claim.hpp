@@ -17,45 +17,47 @@
 namespace controllers {
 
 struct ClusterClaimOptions {
-  std::string ns = "kube-system";  ///< of the Lease that all installations know
-  api::ObjectKey lease;            ///< of this installation's leader election: who it is, and where its Events go
-  base::milliseconds lease_duration{60'000};  ///< others wait so long after the last change they saw
-  base::milliseconds renew_deadline{40'000};  ///< we stop acting so long after the last renewal that we know of
-  base::milliseconds period{10'000};          ///< between looks
+  std::string ns = "kube-system";  ///< Namespace of the Lease that all installations share
+  /// Lease of this installation's leader election: identifies the installation and receives its Events.
+  api::ObjectKey lease;
+  base::milliseconds lease_duration{60'000};  ///< Time that other installations wait after the last change they saw
+  base::milliseconds renew_deadline{40'000};  ///< Time after our last known renewal at which we stop acting
+  base::milliseconds period{10'000};          ///< Interval between two steps
 };
 
-/// Which of several installations serves the cluster: it holds the Lease kName in a namespace that no tenant writes to.
-/// The holder is an installation, "<namespace>/<Lease of its leader election>", not a replica: each replica of it
-/// renews the Lease, so that neither a fail-over nor an upgrade gives it away. Within the installation the leader
-/// election decides. Fenced as that is: may_act() turns false by itself, by the local clock, before another
-/// installation can have taken over. Where the Lease may not be read or made, it says so and acts: a missing right must
-/// not stop an operator that is alone.
+/// Decides which of several installations serves the cluster: the holder of the Lease kName in a namespace that no
+/// tenant writes to. The holder is an installation, "<namespace>/<Lease of its leader election>", not a replica. Each
+/// of its replicas renews the Lease, so neither a failover nor an upgrade releases it. Leader election decides within
+/// the installation. Fencing works as in leader election: may_act() turns false by the local clock before another
+/// installation can take over. If the right to read or create the Lease is missing, the state is kUnguarded and the
+/// installation acts, because a missing right must not stop an operator that is alone.
 class ClusterClaim {
  public:
   static constexpr const char* kName = "evacuator-operator";
   enum class State {
-    kUnknown,    ///< the server has not answered yet
-    kOurs,       ///< this installation serves the cluster
-    kOthers,     ///< another one does
-    kUnguarded,  ///< nobody can tell: the right to the Lease is missing
+    kUnknown,    ///< The server has not answered yet
+    kOurs,       ///< This installation serves the cluster
+    kOthers,     ///< Another installation serves the cluster
+    kUnguarded,  ///< Cannot be determined: the right to the Lease is missing
   };
-  /// Time since some fixed moment, never set back.
+  /// Time since a fixed moment. Monotonic.
   using LocalClock = kube::LeaderElector::LocalClock;
 
-  /// All must outlive it. `local` is for tests.
+  /// All references must outlive this object. `local` replaces the local clock in tests.
   ClusterClaim(kube::Client& client, const base::Clock& clock, kube::EventSink& events, base::Metrics& metrics,
                base::Log log, ClusterClaimOptions options, LocalClock local = {});
 
-  /// Looks until stopped. The Lease is not given back: the next replica of the installation goes on with it. Never
-  /// throws.
+  /// Calls step() until stopped. Does not release the Lease, because the next replica of the installation continues
+  /// with it. Never throws.
   void run(std::stop_token stop);
-  /// One look; returns how long to wait for the next. For virtual time; do not mix with run().
+  /// Reads the Lease and renews it if needed. Returns the delay until the next step. For virtual time; do not mix with
+  /// run().
   base::Duration step();
 
-  /// Cheap; ask right before each write. Thread-safe.
+  /// Returns whether this installation may write. Cheap: call it immediately before each write. Thread-safe.
   bool may_act() const;
   State state() const { return state_; }
-  /// An error names the installation that serves the cluster, or says that it is not known. Thread-safe.
+  /// Returns an error that names the installation that serves the cluster, or reports that it is unknown. Thread-safe.
   base::Status ready() const;
 
  private:
@@ -63,7 +65,7 @@ class ClusterClaim {
   base::Status read(base::Duration now);
   base::Status write(kube::LeaseMove move, base::Duration now);
   base::Status renew(base::Duration now);
-  /// The server does not let us: true.
+  /// Returns whether `error` means that the right to the Lease is missing.
   bool is_locked_out(const base::Error& error) const;
   void become(State state, const std::string& holder);
   void tell(State before, State after, const std::string& holder);
@@ -78,16 +80,16 @@ class ClusterClaim {
   const kube::LeaderOptions lease_;
   const LocalClock local_;
 
-  // Of the one thread that runs or steps.
+  // Used only by the thread that calls run() or step().
   std::optional<kube::SeenLease> seen_;
   std::string lease_json_;
-  std::optional<base::Duration> last_read_;  ///< when the last read that was answered was sent
-  std::optional<base::Duration> renewed_;    ///< the Lease was ours and renewed at this time or later
+  std::optional<base::Duration> last_read_;  ///< Send time of the last read that got a response
+  std::optional<base::Duration> renewed_;    ///< Lower bound of the last time at which our Lease was renewed
 
   std::atomic<State> state_ = State::kUnknown;
-  std::atomic<base::Duration::rep> acts_until_;  ///< local clock; while it is ours
+  std::atomic<base::Duration::rep> acts_until_;  ///< Deadline on the local clock while the Lease is ours
   mutable std::mutex mutex_;
-  std::string holder_;  ///< guarded by mutex_
+  std::string holder_;  ///< Guarded by mutex_
 };
 
 }  // namespace controllers

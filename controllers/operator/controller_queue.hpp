@@ -6,16 +6,16 @@
 
 namespace controllers {
 
-/// A queue of keys of one kind, and what its workers have done.
+/// Queue and counters of one controller.
 struct ControllerQueue {
-  /// `clock`: a steady one.
+  /// `clock` must be steady.
   explicit ControllerQueue(const base::Clock& clock) : queue(clock) {}
 
   kube::WorkQueue queue;
   kube::WorkerCounts counts;
 };
 
-/// A lane under the name that metrics know it by, whoever owns it.
+/// Reference to a queue and its counters, with the name used in metrics.
 struct NamedQueue {
   const char* name;
   const kube::WorkQueue& queue;

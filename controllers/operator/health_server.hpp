@@ -10,20 +10,20 @@
 
 namespace controllers {
 
-/// What probes ask. An error's message is shown to whoever asks.
+/// Checks behind the probe endpoints. Error messages are visible to every client.
 struct HealthChecks {
-  std::function<base::Status()> alive;  ///< /healthz and /livez: restart me when this fails
-  std::function<base::Status()> ready;  ///< /readyz: the caches are filled, and the API server feeds them
+  std::function<base::Status()> alive;  ///< For /healthz and /livez. The kubelet restarts the operator when it fails.
+  std::function<base::Status()> ready;  ///< For /readyz. The caches are filled and receive updates from the API server.
 };
 
-/// Serves /healthz, /livez and /readyz in plain HTTP, to probes: on a port of its own, so that nobody's scrapes and no
-/// held connections keep the kubelet out.
+/// Serves /healthz, /livez and /readyz over plain HTTP. It has its own port, so that neither scrapes nor open
+/// connections of other clients can block the kubelet's probes.
 class HealthServer {
  public:
-  /// `address` is host:port. `on_end` is told of each request.
+  /// `address` is host:port. `on_end` is called after each request.
   HealthServer(std::string address, HealthChecks checks, base::Log log, serving::OnEnd on_end = {});
 
-  /// kInvalid names the configuration field of a wrong address.
+  /// Returns kInvalid with the name of the configuration field if the address is invalid.
   base::Status start();
   std::uint16_t port() const { return server_.port(); }
   void stop() { server_.stop(); }

@@ -16,19 +16,21 @@ class HttpTransport;
 
 namespace controllers {
 
-/// Answers of a service beyond this are cut off and count as lost.
+/// Maximum size of a service response, in bytes. A longer response is cut off and counts as lost.
 inline constexpr std::size_t kMaxServiceAnswer = std::size_t{1} << 20;
 
-/// The configured services over HTTPS, one pool of connections each. Redirects are not followed; token, certificate and
-/// roots are read again as they are rotated and after a 401; a call takes at most the service's timeout. Thread-safe.
+/// Calls the configured services over HTTPS, with one connection pool per service. Does not follow redirects. Reloads
+/// token, certificate and CA roots when they are rotated and after a 401. A call takes at most the timeout of its
+/// service. Thread-safe.
 class HttpServices final : public evacuation::ServiceCaller {
  public:
-  /// Who says that a service may be sent the credentials of its configuration.
+  /// Authority that allows a service to receive the credentials of its configuration.
   enum class Trust {
-    kSecrets,  ///< the Secret that they are mounted from: kube::may_send_file()
-    kCaller,   ///< the user of a command, who named both
+    kSecrets,  ///< The Secret from which they are mounted, see kube::may_send_file()
+    kCaller,   ///< The user of a command, who passed both the service and its credentials
   };
-  /// Checks URLs and roots, opens nothing. REQUIRES: validate(services) had no complaint. `clock` must outlive it.
+  /// Checks URLs and CA roots without opening a connection. REQUIRES: validate(services) returned no error. `clock`
+  /// must outlive the result.
   static base::Result<std::unique_ptr<HttpServices>> create(const std::vector<ServiceConfig>& services,
                                                             const base::Clock& clock, Trust trust = Trust::kSecrets);
   ~HttpServices() override;
@@ -37,7 +39,7 @@ class HttpServices final : public evacuation::ServiceCaller {
   evictors::CallResult send(const evacuation::ServiceCall& call, const kube::Request& request) override;
   const std::vector<std::string>& names() const override { return names_; }
 
-  /// Every running and later call returns kCancelled. Idempotent.
+  /// Makes every current and later call return kCancelled. Idempotent.
   void shut_down();
 
  private:

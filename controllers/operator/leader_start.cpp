@@ -5,10 +5,11 @@
 namespace controllers {
 namespace {
 
-/// A verdict older than this was recorded by whoever made it.
+/// The replica that made a verdict has recorded it after this time.
 constexpr base::minutes kRecentVerdict{10};
 
-/// Evacuations that an earlier process has begun, or has finished so lately that it may not have recorded the verdict.
+/// Returns whether an earlier process started the Evacuation, or finished it so recently that its verdict may be
+/// unrecorded.
 bool is_taken_over(const api::Evacuation& evacuation, base::TimePoint now) {
   if (!api::is_terminal(evacuation.status.phase)) return evacuation.status.attempt > 0;
   const auto& finished = evacuation.status.finished_at;
@@ -32,7 +33,6 @@ LeaderStart::Step LeaderStart::step() {
   return Step::kBegun;
 }
 
-/// This replica acts from now on.
 void LeaderStart::resume() {
   const base::TimePoint now = parts_.deps.clock.now();
   parts_.evacuations.resume(now);

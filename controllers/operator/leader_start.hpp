@@ -8,28 +8,28 @@
 
 namespace controllers {
 
-/// What is done once before the first reconcile of a leader. One thread at a time.
+/// Steps that a new leader performs once before its first reconcile. Use from one thread at a time.
 class LeaderStart {
  public:
   explicit LeaderStart(OperatorParts& parts) : parts_(parts) {}
 
   enum class Step {
-    kWaits,  ///< for the caches, or for the new list
-    kAsked,  ///< for a new list of the Evacuations, just now
-    kBegun,  ///< this replica may act
+    kWaits,  ///< Waiting for the caches or for the new list
+    kAsked,  ///< A new list of the Evacuations was requested in this step
+    kBegun,  ///< This replica may act
   };
-  /// The next step, without waiting: the caches are filled, and the Evacuations are listed anew. A half-open watch
-  /// would hide what the predecessor admitted, and a whole set of slots would be granted again (I7).
+  /// Performs the next step without waiting. The caches must be filled and the Evacuations listed again before acting.
+  /// A half-open watch would hide what the predecessor admitted, and a full set of slots would be granted again (I7).
   Step step();
 
-  /// Until kBegun, or stopped.
+  /// Blocks until kBegun or until stopped.
   void wait(std::stop_token stop);
 
  private:
   void resume();
 
   OperatorParts& parts_;
-  std::optional<std::uint64_t> relist_;  ///< of the Evacuations, by this leader
+  std::optional<std::uint64_t> relist_;  ///< Number of the relist of Evacuations that this leader requested
   bool resumed_ = false;
 };
 

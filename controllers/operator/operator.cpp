@@ -16,7 +16,7 @@
 namespace controllers {
 namespace {
 
-/// Seconds after the start of the workers: not before the first evictions.
+/// Seconds after the start of the workers, so that the first evictions do not wait for the release of memory.
 constexpr int kTidyTurn = 10;
 
 }  // namespace
@@ -48,7 +48,7 @@ void Operator::run_workers(std::stop_token stop) {
   impl_->parts.deps.log.info("reconciling", {base::kv("workers", impl_->parts.deps.config.workers)});
   impl_->workers.run(stop, [&] {
     for (int turn = 0; !stop.stop_requested(); ++turn) {
-      if (turn == kTidyTurn) return_free_memory();  // of the first lists
+      if (turn == kTidyTurn) return_free_memory();  // memory of the first lists
       impl_->periodic_tasks.publish();
       impl_->periodic_tasks.follow();
       base::sleep_unless_stopped(base::seconds(1), stop);

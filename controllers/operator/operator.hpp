@@ -24,10 +24,11 @@
 
 namespace controllers {
 
-/// Everything between the API server and the reconcilers: caches, queues, workers, and who wakes whom. It serves no
-/// HTTP and takes no part in the election of the leader: whoever runs it says through `may_act` whether it leads. All
-/// methods may be called by different threads, but run_caches() and run_workers() by one each, and step() and its
-/// halves by one thread and not beside those.
+/// Everything between the API server and the reconcilers: caches, queues, workers and their event wiring. An Operator
+/// serves no HTTP and takes no part in leader election; the caller reports leadership through `may_act`. All methods
+/// are thread-safe with these exceptions: run_caches() and run_workers() may each be called by one thread only, and
+/// step(), poll_caches() and reconcile_one() must share one thread and must not run concurrently with run_caches() or
+/// run_workers().
 class Operator {
  public:
   struct Dependencies {
@@ -35,67 +36,72 @@ class Operator {
     const base::Clock& clock;
     kube::Discovery discovery;
     OperatorConfig config;
-    std::string identity;           ///< of this replica: history, events
-    std::function<bool()> may_act;  ///< checked before every call that changes something
+    std::string identity;           ///< Identity of this replica in history entries and Events
+    std::function<bool()> may_act;  ///< Checked before every call that changes something in the cluster
     kube::EventSink& events;
     base::Metrics& metrics;
     base::Log log;
     audit::Recorder& audit = audit::nowhere();
-    evacuation::ServiceCaller* services = nullptr;  ///< nullptr: none is configured
-    KeySource& keys = keys_in_memory();             ///< with which it signs what it makes
-    /// What delays, back-offs and ages go by; a wall clock may be set at any time. nullptr: `clock`.
+    evacuation::ServiceCaller* services = nullptr;  ///< Nullptr if no service is configured
+    KeySource& keys = keys_in_memory();             ///< Keys that sign the objects that the operator creates
+    /// Clock for delays, backoffs and ages. A wall clock may be set back or forward at any time. If nullptr, use
+    /// `clock`.
     const base::Clock* steady = nullptr;
-    /// Makes what measures usage. Empty: policies' usage sources say nothing.
+    /// Creates the sources that measure usage. If empty, the usage sources of policies return no data.
     UsageSourceFactory usage_sources = {};
-    /// Makes what asks policies' gates. Empty: they are never answered.
+    /// Creates the clients that query the gates of policies. If empty, gates never get an answer.
     GateClientFactory gates = {};
-    /// The placement webhook is installed and called, as far as is known. Empty: it is not, and no policy relies on it.
+    /// Returns whether the placement webhook is installed and called, as far as is known. If empty, the webhook counts
+    /// as not installed and no policy relies on it.
     std::function<bool()> hints_in_force = {};
-    /// What containers use, for resourceAdvice. Empty: metrics.k8s.io is asked.
+    /// Samples the resource usage of containers for resourceAdvice. If empty, metrics.k8s.io is queried.
     advice::ContainerSampler container_samples = {};
-    /// Each policy has one cycle, at once; see once_report().
+    /// If true, each policy runs exactly one cycle, immediately. See once_report().
     bool once = false;
-    SpanSink* spans = nullptr;  ///< where traces go; nullptr: nothing is traced
+    SpanSink* spans = nullptr;  ///< Destination of traces. nullptr disables tracing.
   };
 
   /// All references must outlive the operator.
   explicit Operator(Dependencies dependencies);
   ~Operator();
 
-  /// Fills and follows the caches until stopped, and publishes how old they are. Also for standbys: a new leader starts
-  /// warm.
+  /// Fills and follows the caches until stopped, and publishes their ages. Standbys also run it, so that a new leader
+  /// starts with warm caches.
   void run_caches(std::stop_token stop);
 
-  /// Reconciles until stopped: waits for the caches, lists the Evacuations anew (what a standby's watch shows of slots
-  /// may be old), then runs the workers. Returns when all have ended.
+  /// Reconciles until stopped. Waits for the caches, lists the Evacuations again (a standby's watch may show stale
+  /// slots), then runs the workers. Returns when all workers have ended.
   void run_workers(std::stop_token stop);
 
-  /// Virtual time instead of threads: one pass over caches and queues without waiting. True if anything happened.
+  /// For virtual time instead of threads: makes one pass over caches and queues without waiting. Returns true if there
+  /// was work.
   bool step();
-  /// Its halves, for tests that stop between them. Takes in what the watches bring.
+  /// Cache half of step(), for tests that stop between the halves: applies pending watch events.
   bool poll_caches();
-  /// Reconciles one key. False: the caches are not filled, or nothing is ready.
+  /// Queue half of step(): reconciles one key. Returns false if the caches are not filled or no key is ready.
   bool reconcile_one();
-  /// When a queue has something to do by itself, by the steady clock; nullopt: never. For virtual time.
+  /// Earliest time, on the steady clock, at which a queue has a delayed key ready; nullopt if there is none. For
+  /// virtual time.
   std::optional<base::TimePoint> next_due() const;
 
-  /// The answer of the placement webhook to an AdmissionReview; nullopt: it could not be read. Any thread, also of a
-  /// standby.
+  /// Returns the placement webhook's response to an AdmissionReview, or nullopt if the review cannot be decoded. Any
+  /// thread may call it, on standbys too.
   std::optional<std::string> review_pod(std::string_view review) const;
 
-  /// How a run of one cycle stands. REQUIRES: Dependencies::once.
+  /// Progress of a run with one cycle per policy. REQUIRES: Dependencies::once.
   OnceReport once_report() const;
 
-  /// The answers of the webhooks about policies and Evacuations; as review_pod().
+  /// Responses of the webhooks for policies and Evacuations to an AdmissionReview, or nullopt if the review cannot be
+  /// decoded. Any thread may call them, on standbys too.
   std::optional<std::string> validate_object(std::string_view review) const;
   std::optional<std::string> record_creator(std::string_view review) const;
 
-  /// All caches hold their first list.
+  /// Returns whether all caches hold their first list.
   bool has_synced() const;
-  /// An error names the first cache that is not filled, or that has lost its server for five minutes; or says that
-  /// there are no keys.
+  /// Returns an error that names the first cache that is not filled or has not heard from its server for five minutes,
+  /// or that reports missing signing keys.
   base::Status ready() const;
-  /// An error names a worker that has not come back for minutes, and has made no progress meanwhile.
+  /// Returns an error that names a worker whose reconcile has neither returned nor reported progress for minutes.
   base::Status alive() const;
 
  private:

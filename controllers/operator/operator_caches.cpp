@@ -9,22 +9,24 @@
 namespace controllers {
 namespace {
 
-/// Kubernetes 1.32 does so by default. One that is older, or switched off, refuses it.
+/// Kubernetes 1.32 enables streaming lists by default. An older server, or one with the feature disabled, refuses
+/// them.
 constexpr int kStreamsListsSince = 32;
 
-/// Items of a list do not say their version, and the two versions read an empty selector differently.
+/// List items do not contain their version, and the two versions interpret an empty selector differently.
 auto pdb_decoder(const kube::Discovery& discovery) {
   return discovery.pdbs == kube::kPdbsV1beta1 ? api::decode_pdb_v1beta1 : api::decode_pdb;
 }
 
-/// Each with a jitter of its own.
+/// Each seed gives a different jitter.
 kube::ReflectorOptions reflector_options(std::uint64_t seed) {
   kube::ReflectorOptions chosen;
   chosen.jitter_seed = seed;
   return chosen;
 }
 
-/// Of Kubernetes' own kinds. What we write ourselves is listed from the store: a cache could hide it from a new leader.
+/// Options for built-in kinds. Kinds that we write ourselves are listed from the store, because the API server's watch
+/// cache could hide recent writes from a new leader.
 kube::ReflectorOptions core_options(std::uint64_t seed, const std::shared_ptr<kube::StreamedLists>& streamed_lists) {
   kube::ReflectorOptions chosen = reflector_options(seed);
   chosen.streamed_lists = streamed_lists;
@@ -33,7 +35,7 @@ kube::ReflectorOptions core_options(std::uint64_t seed, const std::shared_ptr<ku
   return chosen;
 }
 
-/// Tenants decide how big these are: a page of them has to fit into memory, too.
+/// Tenants control the size of Evacuations, so the page size must bound memory.
 kube::ReflectorOptions evacuation_options() {
   kube::ReflectorOptions chosen = reflector_options(10);
   chosen.list.limit = 100;
@@ -150,7 +152,7 @@ scheduling::SnapshotInput OperatorCaches::snapshot() const {
           .priority_classes = priority_classes.store().list(),
           .claims = claims.store().list(),
           .volumes = volumes.store().list(),
-          .workloads = jobs.store().list(),  // strategies ask who clears away terminal pods
+          .workloads = jobs.store().list(),  // for strategies that check which controller cleans up terminal pods
           .storage_classes = storage_classes.store().list(),
           .csi_nodes = csi_nodes.store().list(),
           .resource_claims =

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the operator knows of the cluster; internal to operator.cpp.
+/// Caches of cluster objects; internal to the operator.
 
 #include <cstdint>
 #include <functional>
@@ -21,46 +21,47 @@
 
 namespace controllers {
 
-/// A cache that has not heard from the server for this long is stale: nothing new is planned on it. In contact its age
-/// stays below three minutes.
+/// A cache without contact to the server for this time is stale, and no new cycle is planned on it. The contact age of
+/// a connected cache stays below three minutes.
 inline constexpr base::minutes kCacheStaleAfter{5};
 
-/// The caches, each with the kind that it follows.
 struct OperatorCaches {
-  /// All references must outlive them. `clock` should be a steady one.
+  /// All references must outlive the caches. `clock` should be steady.
   OperatorCaches(kube::Client& client, const base::Clock& clock, const kube::Discovery& discovery,
                  const base::Log& log);
 
   struct Named {
     const char* name;
     kube::Reflector* reflector;
-    /// Decisions can do without, and this is what they then do: a server that refuses the list (an older role, no such
-    /// API) does not stop the operator. nullptr: they cannot.
+    /// Consequence of planning without this kind. A kind with this text is optional: a server that refuses the list
+    /// (an older role, a missing API) does not stop the operator. nullptr if the kind is required.
     const char* without = nullptr;
-    std::function<std::size_t()> size = {};  ///< objects in it; may be empty
+    std::function<std::size_t()> size = {};  ///< Number of objects in the cache. May be empty.
 
     bool is_settled() const { return reflector->has_synced() || refusal(); }
-    /// Why there is nothing to wait for.
+    /// Error with which the server refused the list of an optional kind, so that waiting for it is pointless.
     std::optional<base::Error> refusal() const;
-    /// How long ago it heard from the server; nullopt: there is nothing to wait for, so that no age alarms anybody.
+    /// Time since the last contact with the server; nullopt if the list was refused, so that no alert fires on its
+    /// age.
     std::optional<base::Duration> contact_age() const;
-    /// It was filled, and has not heard from the server for kCacheStaleAfter: says so, with the last error.
+    /// Message with the last error if the cache was filled and has had no contact for kCacheStaleAfter; otherwise
+    /// nullopt.
     std::optional<std::string> staleness() const;
   };
   std::vector<Named> all();
 
-  /// Which kinds plans have to do without, and what that means, with the server's answer about the first: one note, so
-  /// that none of them is left out of a condition that shows only a few.
+  /// Message about the kinds that plans cannot use and the consequences, with the server's error for the first of
+  /// them. One message for all kinds, because a condition shows only a few messages.
   std::vector<std::string> unknown();
-  /// Which kinds are stale. The same as long as the same is wrong.
+  /// Messages about the stale kinds. Stable while the problem is unchanged.
   std::vector<std::string> stale();
 
   scheduling::SnapshotInput snapshot() const;
 
-  /// spec.replicas of the kinds that keep a number of pods.
+  /// Returns spec.replicas of a ReplicaSet or StatefulSet; nullopt for other kinds and unknown owners.
   std::optional<std::int32_t> replicas_of(const std::string& ns, const api::OwnerReference& owner) const;
 
-  std::shared_ptr<kube::StreamedLists> streamed_lists;  ///< of Kubernetes' own kinds
+  std::shared_ptr<kube::StreamedLists> streamed_lists;  ///< Shared by the caches of built-in kinds
   kube::Informer<api::Pod> pods;
   kube::Informer<api::Node> nodes;
   kube::Informer<api::Namespace> namespaces;
@@ -76,8 +77,8 @@ struct OperatorCaches {
   kube::Informer<api::VolumeAttachment> volume_attachments;
   kube::Informer<api::CsiDriver> csi_drivers;
   kube::Informer<api::CsiStorageCapacity> storage_capacities;
-  std::optional<kube::Informer<api::ResourceClaim>> resource_claims;  ///< only where the server has them
-  std::optional<kube::Informer<api::SchedulingPodGroup>> pod_groups;  ///< the same
+  std::optional<kube::Informer<api::ResourceClaim>> resource_claims;  ///< Only if the server has the API
+  std::optional<kube::Informer<api::SchedulingPodGroup>> pod_groups;  ///< Only if the server has the API
   kube::Informer<api::Evacuation> evacuations;
   kube::Informer<ObservedPolicy> policies;
 };

@@ -121,7 +121,7 @@ void check_webhook(const OperatorConfig::Webhook& webhook, const Require& requir
           "must be given together with webhook.keyFile");
 }
 
-/// How long something may stay that others would like to have gone.
+/// Checks the limits on how long slots, suspended and finished Evacuations are kept.
 template <typename Require>
 void check_stay(const OperatorConfig& config, const Require& require) {
   constexpr base::Duration kNever{0};

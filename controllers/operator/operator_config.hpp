@@ -18,17 +18,17 @@
 
 namespace controllers {
 
-/// What the operator itself is told (--config): limits over all policies and manual Evacuations, and how it runs.
-/// The defaults here are the documented ones (docs/operations.md).
+/// Configuration of the operator (--config): limits over all policies and manual Evacuations, and runtime settings.
+/// The defaults are documented in docs/operations.md.
 struct OperatorConfig {
   struct LeaderElection {
     bool enabled = true;
-    std::string ns;  ///< empty: the service account's namespace, else evacuator-system
+    std::string ns;  ///< Empty means the service account's namespace, else evacuator-system
     std::string name = "evacuator";
     base::Duration lease_duration = base::seconds(15);
     base::Duration renew_deadline = base::seconds(10);
     base::Duration retry_period = base::seconds(2);
-    /// Of the Lease by which installations tell that they serve this cluster; empty: they do not
+    /// Namespace of the Lease that decides which installation serves this cluster; empty disables it
     /// (controllers/operator/cluster_claim.hpp).
     std::string claim_ns = "kube-system";
     friend bool operator==(const LeaderElection&, const LeaderElection&) = default;
@@ -40,41 +40,42 @@ struct OperatorConfig {
     bool to_file = false;
     bool to_stdout = true;
     std::string path = "/var/log/evacuator/audit.log";
-    std::int64_t max_size = std::int64_t{100} << 20;   ///< bytes of one file
-    std::int32_t max_files = 10;                       ///< the current one included
-    base::Duration fsync_interval = base::seconds(1);  ///< 0: every record
-    std::int32_t buffer_size = 10'000;                 ///< records kept while a sink fails
+    std::int64_t max_size = std::int64_t{100} << 20;   ///< Bytes per file
+    std::int32_t max_files = 10;                       ///< Including the current file
+    base::Duration fsync_interval = base::seconds(1);  ///< 0 means after every record
+    std::int32_t buffer_size = 10'000;                 ///< Number of records buffered while a sink fails
     OnAuditFailure on_failure = OnAuditFailure::kContinue;
     friend bool operator==(const Audit&, const Audit&) = default;
   };
 
-  /// The keys with which the operator signs what it makes (docs/operations.md).
+  /// Keys with which the operator signs the objects that it creates (docs/operations.md).
   struct Signing {
-    std::string secret = "evacuator-signing";               ///< in leader_election.ns
-    base::Duration rotate_after = std::chrono::hours(720);  ///< 0: never
+    std::string secret = "evacuator-signing";               ///< In leader_election.ns
+    base::Duration rotate_after = std::chrono::hours(720);  ///< 0 means never
     friend bool operator==(const Signing&, const Signing&) = default;
   };
 
-  /// Manual Evacuations: those that the operator did not make itself (api::origin_is_verified). Whoever may create them
-  /// in a namespace must not hold up the others.
+  /// Limits for manual Evacuations, those that the operator did not create itself (api::origin_is_verified). They keep
+  /// users who may create Evacuations in one namespace from blocking the other namespaces.
   struct Manual {
-    std::int32_t priority = 1000;                                 ///< the highest that counts
-    base::Duration suspended = std::chrono::hours(168);           ///< one that nobody releases ends then; 0: never
-    base::Duration ttl_after_finished = std::chrono::hours(168);  ///< the longest
+    std::int32_t priority = 1000;  ///< Higher values are lowered to this
+    /// Maximum time that an Evacuation stays suspended before it ends. 0 means unlimited.
+    base::Duration suspended = std::chrono::hours(168);
+    base::Duration ttl_after_finished = std::chrono::hours(168);  ///< Maximum
     friend bool operator==(const Manual&, const Manual&) = default;
   };
 
-  /// Over the whole cluster; they win over a policy's own limits.
+  /// Limits for the whole cluster. They take precedence over the limits of a policy.
   api::InFlightLimits in_flight{.total = api::IntOrPercent{5, false},
                                 .per_node = api::IntOrPercent{2, false},
                                 .per_namespace = api::IntOrPercent{2, false},
                                 .per_workload = api::IntOrPercent{1, false},
                                 .per_target_node = api::IntOrPercent{2, false},
                                 .per_zone = std::nullopt};
-  std::optional<api::RateLimit> rate;  ///< of admissions; absent: as fast as slots allow
-  /// A slot without progress for so long goes to those that wait for it (T36); 0: never.
+  std::optional<api::RateLimit> rate;  ///< Rate of admissions; nullopt limits admissions by slots only
+  /// A slot without progress for this long is released to waiting Evacuations (T36). 0 means never.
   base::Duration slot_without_progress = base::minutes(10);
-  /// Of a pod's grace period, and of an attempt, at most this counts as progress.
+  /// Maximum part of a pod's grace period, and of an attempt, that counts as progress.
   base::Duration max_progress = std::chrono::hours(1);
   Manual manual;
   api::CooldownLimits cooldown{.pod = {}, .virtual_machine = base::minutes(15), .workload = {}};
@@ -82,11 +83,11 @@ struct OperatorConfig {
   Signing signing;
   double qps = 50;
   std::int32_t burst = 100;
-  /// Where the operator listens.
+  /// Listen addresses.
   struct Server {
-    std::string health_address = "0.0.0.0:8081";   ///< plain HTTP, for probes
+    std::string health_address = "0.0.0.0:8081";   ///< Plain HTTP, for probes
     std::string metrics_address = "0.0.0.0:8443";  ///< HTTPS with authentication; plain HTTP on a loopback address
-    std::string cert_file, key_file;               ///< of /metrics, PEM; empty: made at the start
+    std::string cert_file, key_file;  ///< PEM certificate of /metrics; if empty, it is generated at startup
     friend bool operator==(const Server&, const Server&) = default;
   };
   Server server;
@@ -94,20 +95,21 @@ struct OperatorConfig {
   struct Webhook {
     bool enabled = false;
     std::string address = "0.0.0.0:9443";
-    std::string service = "evacuator-webhook";          ///< the Service in leader_election.ns: names the certificate
-    std::string configuration = "evacuator-placement";  ///< the MutatingWebhookConfiguration
-    std::string secret = "evacuator-webhook-tls";       ///< in leader_election.ns
+    std::string service = "evacuator-webhook";  ///< Service in leader_election.ns; determines the certificate's names
+    std::string configuration = "evacuator-placement";  ///< Name of the MutatingWebhookConfiguration
+    std::string secret = "evacuator-webhook-tls";       ///< In leader_election.ns
     base::Duration rotate_after = std::chrono::hours(1440);
-    bool allow_required = false;      ///< policy Required of Evacuations that no policy made
-    std::string cert_file, key_file;  ///< PEM, given by others (cert-manager); empty: our own
-    std::string client_ca_file{};     ///< PEM; not empty: the API server shows a certificate that one of these signed
-    /// The webhooks about our own objects (docs/concepts/admission.md); served whether or not `enabled`.
+    bool allow_required = false;      ///< Allow policy Required for Evacuations that no policy created
+    std::string cert_file, key_file;  ///< PEM, provided externally (cert-manager); if empty, the operator generates it
+    /// PEM; if not empty, the API server must present a client certificate signed by one of these CAs.
+    std::string client_ca_file{};
+    /// Webhooks for Evacuator's own objects (docs/concepts/admission.md). Independent of Webhook::enabled.
     struct Admission {
       bool enabled = false;
-      std::string service = "evacuator-admission-webhook";  ///< in leader_election.ns: the certificate is for it, too
-      /// The MutatingWebhookConfiguration and the ValidatingWebhookConfiguration.
+      std::string service = "evacuator-admission-webhook";  ///< In leader_election.ns; also a name in the certificate
+      /// Name of both the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration.
       std::string configuration = "evacuator-admission";
-      /// What is recorded of who made an Evacuation counts. Only where nobody but the API server reaches the webhook.
+      /// Trust the recorded creator of an Evacuation. Enable it only if the API server alone can reach the webhook.
       bool trust_creators = false;
       friend bool operator==(const Admission&, const Admission&) = default;
     };
@@ -116,26 +118,27 @@ struct OperatorConfig {
     friend bool operator==(const Webhook&, const Webhook&) = default;
   };
   Webhook webhook;
-  /// kube-scheduler asks `evacuator extender` (docs/extender.md), which serves placement hints.
+  /// kube-scheduler calls `evacuator extender` (docs/extender.md), which serves placement hints.
   bool extender_serves_hints = false;
-  /// The webhook or the extender.
+  /// Whether the webhook or the extender serves placement hints.
   bool serves_hints() const { return webhook.enabled || extender_serves_hints; }
   base::LogLevel log_level = base::LogLevel::kInfo;
   base::LogFormat log_format = base::LogFormat::kText;
   std::int32_t workers = 32;
   Audit audit;
-  std::vector<ServiceConfig> services;             ///< whom evictors may call by name
-  std::vector<NotificationChannel> notifications;  ///< whom to tell of what needs a person
+  std::vector<ServiceConfig> services;             ///< Services that evictors may call by name
+  std::vector<NotificationChannel> notifications;  ///< Recipients of notifications about what needs a manual action
   ResourceAdviceConfig resource_advice;
   TracingConfig tracing;
-  bool responder_enabled = false;  ///< answer native Evictions of pods that name evacuator.dev/responder
+  bool responder_enabled = false;  ///< Answer EvictionRequests for pods that name evacuator.dev/responder
 };
 
-/// Reads the YAML file's text, strictly; absent fields keep their defaults. Errors carry field paths.
+/// Parses the text of the YAML file. Unknown fields are errors; absent fields keep their defaults. Errors contain
+/// field paths.
 base::Result<OperatorConfig> parse_operator_config(std::string_view yaml);
 base::Result<OperatorConfig> decode_operator_config(const api::Json& json);
 
-/// What no single field can tell: renewDeadline < leaseDuration and so on. Empty = fine.
+/// Checks across fields, such as renewDeadline < leaseDuration. Returns an empty list if valid.
 api::FieldErrors validate(const OperatorConfig& config);
 
 std::optional<base::LogLevel> parse_log_level(std::string_view text);

@@ -17,7 +17,8 @@
 namespace controllers {
 namespace {
 
-/// Of so many threads of the Evacuations one is there for the writes that would keep the next eviction waiting.
+/// Number of eviction workers per additional worker. The additional workers do the writes that would delay the next
+/// eviction.
 constexpr std::size_t kEvictionsPerWriter = 4;
 
 evacuation::OperatorRules rules_of(const OperatorConfig& config) {
@@ -29,19 +30,19 @@ evacuation::OperatorRules rules_of(const OperatorConfig& config) {
           .extender_serves_hints = config.extender_serves_hints};
 }
 
-/// Nobody can ask kube-scheduler whether it has an extender: what the configuration says counts, and a policy whose
-/// hints nobody takes does without them for a while.
+/// kube-scheduler offers no way to query its extenders, so the configuration decides. A policy whose hints are not
+/// applied suspends their use for a while.
 std::function<bool()> hints_in_force(const Operator::Dependencies& deps) {
   if (deps.config.extender_serves_hints) return [] { return true; };
   return deps.config.webhook.enabled ? deps.hints_in_force : std::function<bool()>();
 }
 
-/// New pods of these get no hints.
+/// Namespaces whose new pods get no hints.
 std::vector<std::string> namespaces_without_hints(const OperatorConfig& config) {
   return {"kube-system", config.leader_election.ns};
 }
 
-/// What has a lane looked at a key of it again after a while.
+/// Returns a callback that enqueues a key with a delay.
 auto enqueue_after(ControllerQueue& queue) {
   return [&queue](const api::ObjectKey& key, base::Duration after) { queue.queue.add_after(key, after); };
 }
@@ -95,7 +96,8 @@ OperatorParts::OperatorParts(Operator::Dependencies dependencies)
       hints(caches.evacuations.store(), caches.pods.store(), caches.nodes.store(), deps.clock, steady),
       placement_webhook(hints, namespaces_without_hints(deps.config), deps.metrics, deps.log),
       object_webhook(webhook_dependencies()) {
-  // Before anything looks at one, also through an index: who made it. That is asked of all of it, trimmed later.
+  // Determines each Evacuation's origin before any reader or index sees the object. It needs the whole object, so
+  // trimming comes after it.
   caches.evacuations.complete_with([this](api::Evacuation& each) {
     settle_origin(each, deps.keys.keys().get(), &origins);
     evacuation::trim(each);
@@ -257,7 +259,7 @@ void OperatorParts::add_responder() {
                                                   .keys = deps.keys});
 }
 
-/// A run of one cycle is too short for it.
+/// A run with one cycle per policy is too short for resource advice.
 void OperatorParts::add_adviser() {
   if (!deps.config.resource_advice.enabled || deps.once) return;
   advice::ContainerSampler sample = deps.container_samples;
@@ -304,14 +306,14 @@ void OperatorParts::enqueue_policies() {
   for (const auto& each : caches.policies.store().list()) policy_lane.queue.add(each->meta.key());
 }
 
-/// The user who made it; empty: nobody can tell.
+/// Returns the user who created the Evacuation, or an empty string if unknown.
 std::string OperatorParts::creator_of(const api::Evacuation& evacuation) {
   const auto keys = deps.keys.keys();
   const auto subject = keys ? proven_creator(evacuation, *keys, &origins) : std::nullopt;
   return subject ? api::text_at(*subject, {"user"}) : std::string();
 }
 
-/// What risks of a policy depend on.
+/// Cluster state on which the risks of a policy depend.
 validation::Surroundings OperatorParts::surroundings() const {
   validation::Surroundings around;
   around.has_budgets = !caches.pdbs.has_synced() || caches.pdbs.store().size() > 0;
@@ -319,7 +321,7 @@ validation::Surroundings OperatorParts::surroundings() const {
   return around;
 }
 
-/// nullptr: there is none.
+/// Returns nullptr if the policy does not exist.
 std::shared_ptr<const ObservedPolicy> OperatorParts::policy_of(const std::string& name) const {
   return caches.policies.store().get({"", name});
 }
@@ -340,7 +342,7 @@ advice::Cluster OperatorParts::advised_cluster() const {
               }};
 }
 
-/// The log is written again, or not any more: it stops or releases admissions and says so.
+/// Called when the audit log starts or stops failing. Blocks or unblocks admissions and publishes an Event.
 void OperatorParts::on_audit_health(const std::optional<base::Error>& failure) {
   trail.set_failure(failure, deps.clock.now());
   if (!failure && !audit_failed) return;

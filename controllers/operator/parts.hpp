@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the operator is made of; internal to it.
+/// Components of the operator; internal to it.
 
 #include <atomic>
 #include <cstddef>
@@ -34,23 +34,22 @@
 
 namespace controllers {
 
-/// Everything that the operator consists of but its threads, in the order of dependency; connected (wiring.hpp), so
-/// that it works as soon as the caches are filled.
+/// All components of the operator except its threads, in the order of their dependencies. They are connected
+/// (wiring.hpp), so the operator works as soon as the caches are filled.
 struct OperatorParts {
-  /// All references must outlive it.
+  /// All references must outlive this object.
   explicit OperatorParts(Operator::Dependencies dependencies);
   ~OperatorParts();
   OperatorParts(const OperatorParts&) = delete;
   OperatorParts& operator=(const OperatorParts&) = delete;
 
-  /// The responder's included.
+  /// Returns all caches, including the responder's.
   std::vector<OperatorCaches::Named> all_caches();
   std::vector<kube::Reflector*> all_reflectors();
-  /// All caches hold their first list.
+  /// Returns whether all caches hold their first list.
   bool have_caches_synced();
-  /// Those of optional parts included, if there are any.
+  /// Returns all queues, including those of enabled optional components.
   std::vector<NamedQueue> all_lanes() const;
-  /// All policies are reconciled again.
   void enqueue_policies();
 
   Operator::Dependencies deps;
@@ -82,8 +81,8 @@ struct OperatorParts {
   placement::Hints hints;
   placement::Webhook placement_webhook;
   validation::Webhook object_webhook;
-  std::optional<NativeResponder> responder;  ///< only when enabled and served
-  std::optional<advice::Service> adviser;    ///< only when enabled
+  std::optional<NativeResponder> responder;  ///< Only if enabled and served
+  std::optional<advice::Service> adviser;    ///< Only if enabled
 
  private:
   UsageCollector::Dependencies usage_dependencies();
@@ -103,20 +102,20 @@ struct OperatorParts {
   void on_audit_health(const std::optional<base::Error>& failure);
 };
 
-/// Which workers of an operator are which, by their numbers in OperatorParts::busy.
+/// Assigns numbers in OperatorParts::busy to the workers.
 class WorkerNumbers {
  public:
-  /// While one of them searches the other one has all other policies.
+  /// While one worker searches, the other one handles the remaining policies.
   static constexpr std::size_t kPolicyWorkers = 2;
 
-  /// `evictions`: calls that may be in flight.
+  /// `evictions` is the maximum number of eviction calls in flight.
   explicit WorkerNumbers(std::int32_t evictions);
 
-  /// One for each eviction call that may be in flight, and a few for what else is written. Nothing deadlocks with
-  /// fewer: who waits for its turn to evict holds no lock, and whoever has the turn has a thread, and gives it back
-  /// when its call has ended or timed out.
+  /// One worker for each eviction call that may be in flight, plus a few for other writes. Fewer workers would not
+  /// deadlock: a worker that waits for an eviction slot holds no lock, and the worker that has the slot has a thread
+  /// and releases the slot when its call ends or times out.
   std::size_t evacuation_workers() const { return evacuation_workers_; }
-  /// `index` below kPolicyWorkers.
+  /// `index` must be below kPolicyWorkers.
   std::size_t of_policy_worker(std::size_t index) const { return evacuation_workers_ + index; }
   std::size_t of_responder() const { return evacuation_workers_ + kPolicyWorkers; }
   std::size_t count() const { return of_responder() + 1; }

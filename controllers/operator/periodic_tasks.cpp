@@ -13,8 +13,8 @@ void PeriodicTasks::follow() {
   parts_.admission_rules.follow_time();
 }
 
-/// Times that were stored while the clock was ahead are corrected by the next reconcile, and nothing else would wake
-/// those that wait for one of them.
+/// Enqueues everything after the clock was set back. The next reconcile corrects times that were stored while the
+/// clock was ahead, and no other event would enqueue objects that wait for such a time.
 void PeriodicTasks::follow_clock() {
   const base::Duration ahead = parts_.deps.clock.now() - parts_.steady.now();
   const base::Duration before = std::exchange(ahead_, ahead).value_or(ahead);
@@ -78,7 +78,7 @@ void PeriodicTasks::publish_slots() {
   }
 }
 
-/// Other keys prove other things: what the cache shows was proved by those that were known when it was read.
+/// Relists the Evacuations when the keys change: the cached origins were verified with the keys of that time.
 void PeriodicTasks::follow_keys() {
   const auto before = parts_.deps.keys.keys();
   parts_.deps.keys.refresh(parts_.deps.may_act());

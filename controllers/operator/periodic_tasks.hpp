@@ -10,18 +10,18 @@
 
 namespace controllers {
 
-/// What an operator looks after by the clock, beside its workers. One thread at a time, but check_caches(), which
-/// has a thread of its own.
+/// Time-driven tasks of the operator, separate from its workers. Call all methods from one thread, except
+/// check_caches(), which has its own thread.
 class PeriodicTasks {
  public:
   explicit PeriodicTasks(OperatorParts& parts) : parts_(parts) {}
 
-  /// Blackouts and gates that come and go by themselves, and stale caches: cycles are put off while a cache is stale,
-  /// and whoever plans hears at once when that begins and ends. To be called every second, or before each step.
+  /// Updates blackouts, gates and stale caches, which change over time without an event. Cycles are postponed while a
+  /// cache is stale, and policies are enqueued when staleness begins and ends. Call every second, or before each step.
   void follow();
-  /// The series of queues, workers and slots.
+  /// Publishes the metrics of queues, workers and slots.
   void publish();
-  /// Renews the keys when it is time, and publishes how old the caches are.
+  /// Renews the signing keys when due, and publishes the ages of the caches.
   void check_caches();
 
  private:
@@ -33,8 +33,8 @@ class PeriodicTasks {
 
   OperatorParts& parts_;
   bool was_stale_ = false;
-  std::optional<base::Duration> ahead_;                                               ///< the clock, of the steady one
-  std::map<std::pair<std::string, std::string>, std::int64_t> published_reconciles_;  ///< by queue and result
+  std::optional<base::Duration> ahead_;  ///< Offset of the wall clock from the steady clock
+  std::map<std::pair<std::string, std::string>, std::int64_t> published_reconciles_;  ///< By queue and result
 };
 
 }  // namespace controllers

@@ -16,7 +16,7 @@ constexpr std::size_t kMaxServices = 64;
 constexpr std::size_t kMaxNamespaces = 1000;
 constexpr std::string_view kEveryNamespace = "*";
 constexpr base::Duration kMinTimeout = base::seconds(1);
-/// Below the time that an unanswered call is taken to be on its way (evictors::kCallTimeout).
+/// Must stay below the time after which an unanswered call counts as in flight (evictors::kCallTimeout).
 constexpr base::Duration kMaxTimeout = base::seconds(30);
 
 bool is_dns_label(std::string_view name) {
@@ -57,7 +57,8 @@ void check_namespaces(const ServiceConfig& service, const api::FieldPath& at, ap
       errors.push_back(
           {at.index(i).text(), fmt::format("must be the name of a namespace, or \"*\", not \"{}\"", name)});
   }
-  // Patroni believes the names in the request: who may call it for two namespaces lets each switch the other's cluster.
+  // Patroni trusts the names in the request. A service allowed for two namespaces would let each of them switch the
+  // other's cluster.
   const bool is_of_one = service.namespaces.size() <= 1 && !lists(service.namespaces, kEveryNamespace);
   if (!is_of_one && lists(service.uses, api::kServiceAsPatroni))
     errors.push_back({at.text(), "must be the one namespace of the cluster whose Patroni it is: uses has patroni"});

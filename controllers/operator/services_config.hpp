@@ -1,6 +1,6 @@
 #pragma once
 
-/// `services:` of the operator's configuration: HTTPS endpoints that evictors call by name.
+/// Section `services:` of the operator's configuration: HTTPS endpoints that evictors call by name.
 
 #include <string>
 #include <string_view>
@@ -13,26 +13,27 @@
 namespace controllers {
 
 struct ServiceConfig {
-  std::string name;                            ///< DNS label; what parameter `service` of an evictor names
+  std::string name;                            ///< DNS label; value of the parameter `service` of an evictor
   std::string url;                             ///< https://host[:port][/base]; http only to loopback
-  std::string ca_file;                         ///< empty: the system's roots
-  std::string token_file;                      ///< Bearer token, read again as it is rotated; or
-  std::string cert_file;                       ///< client certificate for mTLS, with
-  std::string key_file;                        ///< its key
-  base::Duration timeout = base::seconds(10);  ///< of one call: 1s … 30s
-  std::vector<std::string> namespaces{};       ///< for whose Evacuations it may be called; "*": all; none: nobody's
-  std::vector<std::string> uses{};             ///< as what, of api::kServiceUses; none: as nothing
+  std::string ca_file;                         ///< Empty means the system's roots
+  std::string token_file;                      ///< Bearer token, reloaded when rotated. Alternative to cert_file.
+  std::string cert_file;                       ///< Client certificate for mTLS
+  std::string key_file;                        ///< Key of cert_file
+  base::Duration timeout = base::seconds(10);  ///< Per call, 1s … 30s
+  /// Namespaces whose Evacuations may use the service; "*" allows all, empty allows none.
+  std::vector<std::string> namespaces{};
+  std::vector<std::string> uses{};  ///< Allowed uses, from api::kServiceUses; empty allows none
   friend bool operator==(const ServiceConfig&, const ServiceConfig&) = default;
 };
 
-/// Reads the list, strictly; complaints go where the object's go.
+/// Reads the list. Unknown fields are errors. Errors are added to the errors of `root`.
 void read_services(api::StrictObject& root, std::vector<ServiceConfig>& services);
 
-/// Why `service` may not be called as `use` for an Evacuation in `ns`: it names all three and the field that forbids
-/// it. Empty: it may.
+/// Explains why `service` may not be called as `use` for an Evacuation in `ns`. Names all three and the field that
+/// forbids it. Returns an empty string if the call is allowed.
 std::string refusal(const ServiceConfig& service, std::string_view use, std::string_view ns);
 
-/// What no type can tell: names, schemes, pairs, bounds. Paths start at "services".
+/// Checks names, schemes, pairs and bounds. Paths of errors start at "services".
 api::FieldErrors validate(const std::vector<ServiceConfig>& services);
 
 }  // namespace controllers

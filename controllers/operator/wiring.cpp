@@ -23,7 +23,7 @@ void add_indexes(OperatorCaches& caches) {
                                        });
 }
 
-/// In this order: admission knows what holds an Evacuation before anybody is woken for it.
+/// The order of the handlers matters: admission must know what blocks an Evacuation before the Evacuation is enqueued.
 void connect_evacuations(OperatorParts& parts) {
   OperatorCaches& caches = parts.caches;
   caches.evacuations.add_handler([&parts](const auto& before, const auto& after) {
@@ -35,7 +35,7 @@ void connect_evacuations(OperatorParts& parts) {
   caches.evacuations.add_handler([&parts](const auto& before, const auto& after) {
     parts.evacuation_metrics.on_cached(before.get(), after.get());
     if (parts.deps.once) parts.once.on_evacuation(before.get(), after.get());
-    // Many Evacuations change together: the policy's counts may lag by half a second.
+    // Many Evacuations change together, so the policy's counts may lag by half a second.
     for (const auto* each : {before.get(), after.get()}) {
       const std::string policy = each ? api::policy_of(*each) : std::string();
       if (!policy.empty()) parts.policy_lane.queue.add_after({"", policy}, kPolicySettleTime);

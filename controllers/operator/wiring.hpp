@@ -4,9 +4,9 @@ namespace controllers {
 
 struct OperatorParts;
 
-/// Gives the caches the indexes that parts ask of them, and has what changes in them wake whom it concerns. The
-/// handlers run on the reflectors' threads: they count and enqueue, nothing more. REQUIRES: before the first run() or
-/// poll() of a cache; once.
+/// Adds the indexes that components need to the caches, and connects cache events to the queues. The handlers run on
+/// the reflectors' threads and only count and enqueue. REQUIRES: called once, before the first run() or poll() of a
+/// cache.
 void connect_caches(OperatorParts& parts);
 
 }  // namespace controllers

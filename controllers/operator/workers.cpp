@@ -14,12 +14,12 @@
 namespace controllers {
 namespace {
 
-/// Sources that may be asked at the same time: a slow one must not keep the others waiting.
+/// Number of usage sources queried concurrently, so that a slow source does not delay the others.
 constexpr std::size_t kUsageWorkers = 4;
-/// Gates whose servers may hang at the same time before others wait.
+/// Number of gates whose servers may hang at the same time without delaying other gates.
 constexpr std::size_t kGateThreads = 4;
-/// Evacuations of a plan that are created at a time, by the workers that go on with them: a creation is one call, and
-/// an eviction at least three.
+/// Evacuations of a plan are created concurrently: one creation per this many evacuation workers, because a creation
+/// is one call and an eviction is at least three.
 constexpr std::int32_t kWorkersPerCreator = 3;
 constexpr std::int32_t kMaxCreators = 16;
 
@@ -75,7 +75,7 @@ bool OperatorWorkers::step_all() {
   return busy;
 }
 
-/// In the order in which their keys are taken: what decides how plans come out first.
+/// In the order in which the queues are served. Workers whose results affect plans come first.
 std::vector<kube::Worker> OperatorWorkers::one_each() {
   std::vector<kube::Worker> workers = {gate_worker(), usage_worker(), taint_worker(), evacuation_worker(0),
                                        policy_worker(0)};
@@ -122,7 +122,7 @@ kube::Worker OperatorWorkers::responder_worker() {
   return {responder.queue, parts_.busy.timed(reconcile, numbers_.of_responder()), responder.counts, parts_.deps.log};
 }
 
-/// Of all sources: they are few, and what is no news counts for nothing.
+/// Checks all sources. There are few of them, and unchanged measurements have no effect.
 void OperatorWorkers::look_for_spikes() {
   const NodeLookup node = [this](const std::string& name) { return parts_.caches.nodes.store().get({"", name}); };
   for (const auto& policy : parts_.caches.policies.store().list()) {

@@ -10,18 +10,18 @@
 
 namespace controllers {
 
-/// Who takes the keys of an operator's queues. Either run() by one thread, or the steps by one thread.
+/// Workers that process the keys of the operator's queues. Use either run() or the steps, from one thread.
 class OperatorWorkers {
  public:
   explicit OperatorWorkers(OperatorParts& parts) : parts_(parts), numbers_(parts.deps.config.workers) {}
 
-  /// All of them work on threads of their own while `meanwhile` runs, which returns soon after `stop`; then their keys
-  /// in hand are finished. REQUIRES: once.
+  /// Starts all workers on their own threads, then calls `meanwhile`, which must return soon after `stop`. Then waits
+  /// until the workers have finished their current keys. Call once.
   void run(std::stop_token stop, const std::function<void()>& meanwhile);
 
-  /// Virtual time: one key that is ready now. False: there is none.
+  /// For virtual time: reconciles one ready key. Returns false if no key is ready.
   bool step_one();
-  /// The same with all that are ready, queue by queue. False: there was none.
+  /// For virtual time: reconciles all ready keys, queue by queue. Returns false if no key was ready.
   bool step_all();
 
  private:

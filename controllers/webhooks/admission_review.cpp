@@ -22,7 +22,7 @@ std::string answer(Json response) {
   return api::to_json_text(review);
 }
 
-/// Not in the middle of a character.
+/// Cuts `text` at a character boundary, to at most `most` bytes.
 std::string cut(std::string_view text, std::size_t most) {
   if (text.size() <= most) return std::string(text);
   std::size_t end = most;
@@ -50,7 +50,7 @@ base::Result<AdmissionReview> parse_admission_review(std::string_view body) {
   if (!is_review_shaped(body)) return base::invalid("no AdmissionReview of admission.k8s.io/v1, or too many elements");
   auto review = api::parse_json(body);
   if (!review) return review.error();
-  const auto request = review->find("request");  // end() of what is no object
+  const auto request = review->find("request");  // end() if it is not an object
   if (request == review->end() || !request->is_object() || api::text_at(*review, {"apiVersion"}) != kVersion)
     return base::invalid("no AdmissionReview of admission.k8s.io/v1 with a request");
   AdmissionReview asked;

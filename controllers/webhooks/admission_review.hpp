@@ -1,7 +1,7 @@
 #pragma once
 
-/// AdmissionReviews (admission.k8s.io/v1) as the API server sends them to a webhook, and the answers. Pure; whatever
-/// they hold was written by somebody who may write such objects.
+/// AdmissionReviews (admission.k8s.io/v1) that the API server sends to a webhook, and the responses. Pure. Treat their
+/// content as untrusted: any user with write access to the objects may have written it.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,37 +13,40 @@
 
 namespace controllers::webhooks {
 
-/// What the API server asks.
+/// Request part of an AdmissionReview.
 struct AdmissionReview {
-  std::string uid;        ///< of the request: the answer has to name it
+  std::string uid;        ///< UID of the request, repeated in the response
   std::string operation;  ///< CREATE, UPDATE, DELETE, CONNECT
   std::string group, resource, subresource;
   std::string ns;
-  api::Json user;        ///< userInfo: who asks, as the API server has authenticated it; an object, or null
-  api::Json object;      ///< an object, or null
-  api::Json old_object;  ///< likewise
+  api::Json user;        ///< UserInfo of the requester, authenticated by the API server; an object, or null
+  api::Json object;      ///< An object, or null
+  api::Json old_object;  ///< An object, or null
   bool dry_run = false;
 
-  /// About objects of that kind themselves, not their subresources.
+  /// Returns whether the request is for an object of this kind itself, not for a subresource.
   bool is_about(std::string_view its_group, std::string_view its_resource) const {
     return group == its_group && resource == its_resource && subresource.empty();
   }
 };
 
-/// More members and items than an honest object of kMaxReviewBytes has. Parsing is what they cost.
+/// Maximum number of members and items. A well-formed object of kMaxReviewBytes has fewer. The limit bounds the cost
+/// of parsing.
 inline constexpr std::size_t kMaxReviewElements = 40'000;
-/// Cheap: whether `body` is worth parsing. Every AdmissionReview of an API server is, up to kMaxReviewElements.
+/// Cheap check before parsing. Returns true for every AdmissionReview of an API server with at most
+/// kMaxReviewElements.
 bool is_review_shaped(std::string_view body);
 
-/// kInvalid says what is wrong: no JSON, no review, no UID to answer to.
+/// Returns kInvalid with the cause: no JSON, no AdmissionReview, or no UID to respond to.
 base::Result<AdmissionReview> parse_admission_review(std::string_view body);
 
-/// "allowed", with `patch` (JSON patch; empty or null: none) and what kubectl prints as warnings, each cut to
-/// kMaxWarning: the API server would cut them itself, in the middle of a character.
+/// Response "allowed" with `patch` (JSON patch, may be empty or null) and the warnings that kubectl prints. Each
+/// warning is cut to kMaxWarning bytes, because the API server would cut it in the middle of a character.
 std::string allow(std::string_view uid, const api::Json& patch, const std::vector<std::string>& warnings = {});
 inline constexpr std::size_t kMaxWarning = 256;
 
-/// Why something is refused. The message follows `admission webhook "…" denied the request: `, cut to kMaxMessage.
+/// Reason for a denial. kubectl shows the message after `admission webhook "…" denied the request: `. The message is
+/// cut to kMaxMessage bytes.
 struct Denial {
   std::string message;
   int code = 422;

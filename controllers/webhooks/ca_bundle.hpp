@@ -1,6 +1,6 @@
 #pragma once
 
-/// The caBundle of a MutatingWebhookConfiguration: by whose certificates the API server recognises us. Pure.
+/// The caBundle of webhook configurations, from which the API server knows which certificates to trust. Pure.
 
 #include <optional>
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace controllers::webhooks {
 
-/// JSON patch that makes all webhooks of `configuration` trust `trusted` (PEM), guarded by the version that was read;
-/// nullopt: they do.
+/// Returns a JSON patch that makes all webhooks of `configuration` trust `trusted` (PEM), guarded by the
+/// resourceVersion that was read. Returns nullopt if they already do.
 std::optional<api::Json> ca_patch(const api::Json& configuration, const std::string& trusted);
 
-/// It has webhooks, and the caBundle of each holds `ca` (PEM). "": any that is not empty, since who signed the
-/// certificate is somebody else's business.
+/// Returns whether the configuration has webhooks and each caBundle contains `ca` (PEM). If `ca` is empty, any
+/// non-empty caBundle is sufficient, because the CA is managed externally.
 bool trusts(const api::Json& configuration, const std::string& ca);
 
-/// Under which names and addresses the API server calls the webhooks: those of their Services, or the hosts of their
-/// URLs. Sorted, each once.
+/// Names and addresses under which the API server calls the webhooks: names of their Services, or hosts of their URLs.
+/// Sorted and unique.
 std::vector<std::string> called_names(const api::Json& configuration);
 
 }  // namespace controllers::webhooks

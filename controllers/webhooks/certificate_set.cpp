@@ -17,7 +17,7 @@ using serving::ServerIdentity;
 constexpr std::size_t kMaxPem = 64 * 1024;
 constexpr const char* kCommonName = "evacuator-webhook";
 
-/// data.<name>; "" when it is not there.
+/// Returns data.<name>, or an empty string if absent.
 base::Result<std::string> text_of(const Json& secret, std::string_view name) {
   const Json* text = api::find_at(secret, {"data", name});
   if (text == nullptr || text->is_null()) return std::string();
@@ -73,7 +73,7 @@ bool is_empty(const ServerIdentity& identity) {
 
 base::TimePoint made_at(const serving::Validity& validity) { return validity.not_before + serving::kBackdated; }
 
-/// REQUIRES: why_unusable() found nothing.
+/// REQUIRES: why_unusable() returned an empty string.
 base::Duration age_of(const ServerIdentity& identity, base::TimePoint now) {
   const auto validity = serving::validity_of(identity.certificate);
   return validity ? now - made_at(*validity) : base::Duration::max();

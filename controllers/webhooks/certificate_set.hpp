@@ -1,7 +1,7 @@
 #pragma once
 
-/// The certificates under which the operator's webhooks are served, as they stand in a Secret, and what is to be done
-/// with them. Pure but for random numbers.
+/// Certificates of the operator's webhooks as stored in a Secret, and the steps of their rotation. Pure except for
+/// random numbers.
 
 #include <optional>
 #include <string>
@@ -14,47 +14,49 @@
 
 namespace controllers::webhooks {
 
-/// Each certificate has an authority of its own, whose key is thrown away: nobody can make another one with it.
+/// Certificates of one Secret. Each has its own CA whose key is discarded, so no further certificate can be signed
+/// with it.
 struct CertificateSet {
-  serving::ServerIdentity current;                ///< what is served
-  std::optional<serving::ServerIdentity> next{};  ///< trusted already, and served once everybody trusts it
-  std::string previous_ca{};                      ///< trusted still: a replica may serve its certificate for a while
+  serving::ServerIdentity current;  ///< Served certificate
+  /// Next certificate: its CA is already trusted; it is served once every configuration trusts it.
+  std::optional<serving::ServerIdentity> next{};
+  std::string previous_ca{};  ///< Still trusted, because another replica may serve its certificate for a while
 
-  /// All authorities to trust, PEM: for caBundle.
+  /// All trusted CAs as PEM, for caBundle.
   std::string trusted() const;
 };
 
-/// A Secret of type kubernetes.io/tls: tls.crt, tls.key, ca.crt; and next.crt, next.key, next-ca.crt, previous-ca.crt.
-/// An error says which part makes no sense.
+/// Decodes a Secret of type kubernetes.io/tls with entries tls.crt, tls.key, ca.crt, and next.crt, next.key,
+/// next-ca.crt, previous-ca.crt. The error names the invalid entry.
 base::Result<CertificateSet> decode_certificates(const api::Json& secret);
-/// `secret` (null: a new one of that name) with these. All else that is in it stays.
+/// Returns `secret` with these certificates; null creates a new Secret of that name. Other entries are preserved.
 api::Json encode_certificates(api::Json secret, const std::string& ns, const std::string& name,
                               const CertificateSet& set);
 
 struct CertificateRules {
-  std::vector<std::string> names;  ///< that it is for: host names and IP addresses
+  std::vector<std::string> names;  ///< Host names and IP addresses in the certificate
   base::Duration valid_for = std::chrono::hours(24 * 90);
   base::Duration rotate_after = std::chrono::hours(24 * 60);
 };
 
-/// At least so long both authorities are trusted before the next certificate is served.
+/// Minimum time during which both CAs are trusted before the next certificate is served.
 inline constexpr base::minutes kOverlap{10};
 
 enum class CertificateStep {
   kKeep,
-  kMake,     ///< there is none that can be served: a new one, at once
-  kStage,    ///< the next one is made and trusted
-  kPromote,  ///< the next one is served; the authority before it stays trusted
+  kMake,     ///< No usable certificate exists: create one and serve it immediately
+  kStage,    ///< Create the next certificate and trust its CA
+  kPromote,  ///< Serve the next certificate; its predecessor's CA stays trusted
 };
-/// `set`: nullptr when there is none that makes sense. `next_is_trusted`: those who call know the next authority. Ages
-/// count from the time at which a certificate was made. One that is not valid yet cannot be served.
+/// Returns the next step. `set` is nullptr if no valid set exists. `next_is_trusted` means that all callers trust the
+/// next CA. Ages count from the creation of a certificate. A certificate that is not valid yet cannot be served.
 CertificateStep next_step(const CertificateSet* set, const CertificateRules& rules, bool next_is_trusted,
                           base::TimePoint now);
 
-/// Why the certificate that is served cannot be; empty: it can.
+/// Explains why the current certificate cannot be served. Returns an empty string if it can.
 std::string why_unusable(const CertificateSet& set, const CertificateRules& rules, base::TimePoint now);
 
-/// The set after that step. `set`: as for next_step(). An error: OpenSSL has no random numbers.
+/// Returns the set after `step`. `set` as in next_step(). Returns an error if OpenSSL has no random numbers.
 base::Result<CertificateSet> after_step(CertificateStep step, const CertificateSet* set, const CertificateRules& rules,
                                         base::TimePoint now);
 

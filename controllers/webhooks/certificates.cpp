@@ -27,7 +27,7 @@ const char* name_of(CertificateStep step) {
   return "";
 }
 
-/// The time in which all of it is valid.
+/// Returns the period in which both certificate and CA are valid.
 std::optional<serving::Validity> validity_of(const serving::ServerIdentity& identity) {
   const auto leaf = serving::validity_of(identity.certificate);
   if (!leaf) return std::nullopt;
@@ -41,7 +41,7 @@ bool is_valid(const serving::Validity& validity, base::TimePoint now) {
   return validity.not_before <= now && now < validity.not_after;
 }
 
-/// Of a pair in files. Who calls, and by which name, is not known here.
+/// Checks a pair from files. The names under which it is called are unknown here.
 base::Status check_files(const serving::ServerIdentity& identity, base::TimePoint now) {
   if (auto pair = serving::check_pair(identity, {}); !pair) return pair;
   const auto validity = validity_of(identity);
@@ -81,19 +81,19 @@ void Certificates::refresh(bool leads) {
   conclude(options_.cert_file.empty() ? look(leads) : look_at_files(), leads);
 }
 
-/// What is known is served and trusted though it could not be written what comes after it.
+/// Serves and trusts the certificates that were read even if writing their successor fails.
 base::Status Certificates::look(bool leads) {
-  // What was seen at the last look holds for this one only.
+  // The trusted next CA of the last check applies to this check only.
   const FoundSecret found = read_secret(leads, std::exchange(trusted_next_, {}));
   const base::Status served = found.set ? serve(found.set->current) : base::Done{};
-  // Who was faster than we has written newer authorities than we know.
+  // After a write conflict, another replica has written CAs that are newer than ours.
   const bool is_behind = !found.done && found.done.error().code == base::ErrorCode::kConflict;
   const base::Status injected = inject(found.set ? &*found.set : nullptr, leads && !is_behind);
   if (!found.done) return found.done.error().during(fmt::format("Secret {}/{}", options_.ns, options_.secret));
   return served ? injected : served;
 }
 
-/// A pair that is none, or that is not valid, does not take the place of one that is served.
+/// An invalid or mismatched pair does not replace the served one.
 base::Status Certificates::look_at_files() {
   auto chain = kube::read_file(options_.cert_file);
   auto key = kube::read_file(options_.key_file);
@@ -112,7 +112,7 @@ base::Status Certificates::look_at_files() {
   return done ? injected : done;
 }
 
-/// The certificates as they are after whatever was due is done. A replica that does not lead takes what there is.
+/// Returns the certificates after the due step. A replica that does not lead uses the stored ones.
 Certificates::FoundSecret Certificates::read_secret(bool leads, const std::string& trusted_next) {
   const auto body = client_.get(kSecrets, {options_.ns, options_.secret});
   if (!body && !base::is_not_found(body.error())) return {std::nullopt, body.error()};
@@ -139,8 +139,8 @@ Certificates::FoundSecret Certificates::read_secret(bool leads, const std::strin
                                           (set ? why_unusable(*set, options_.rules, now) : set.error().message))};
 }
 
-/// An update is guarded by the resourceVersion that was read; of two that create it one is first, and the other reads
-/// that at its next look.
+/// An update is guarded by the resourceVersion that was read. If two replicas create the Secret at once, the slower
+/// one gets a conflict and reads the other's Secret at its next check.
 base::Result<CertificateSet> Certificates::store(const Json& secret, CertificateStep step,
                                                  const CertificateSet* before) {
   auto set = after_step(step, before, options_.rules, clock_.now());
@@ -172,7 +172,7 @@ base::Result<std::optional<Json>> Certificates::read(const Configuration& config
   return std::optional(*std::move(parsed));
 }
 
-/// All of them; the first problem is told. The next certificate is served once all trust it.
+/// Updates all configurations and returns the first problem. The next certificate is served once all of them trust it.
 base::Status Certificates::inject(const CertificateSet* set, bool may_write) {
   base::Status done = base::Done{};
   bool is_trusted = false;
@@ -193,7 +193,7 @@ Certificates::Trust Certificates::inject(const Configuration& configuration, con
                                          bool may_write) {
   const auto found = read(configuration);
   if (!found) return {false, false, found.error()};
-  if (!*found) {  // nobody is to trust the next one
+  if (!*found) {  // a configuration that is not installed does not delay the next certificate
     return {false, true,
             base::Error{base::ErrorCode::kNotFound,
                         fmt::format("{} is not installed: nobody calls the webhook", configuration.to_string())}};

@@ -18,46 +18,49 @@ namespace controllers::webhooks {
 struct CertificateOptions {
   std::string ns;
   std::string secret = "evacuator-webhook-tls";
-  /// The MutatingWebhookConfiguration that in_force() is about; empty: none.
+  /// Name of the MutatingWebhookConfiguration that in_force() checks. Empty means none.
   std::string configuration = "evacuator-placement";
-  /// MutatingWebhookConfiguration and ValidatingWebhookConfiguration of this name trust us as well; empty: none.
+  /// Name of a MutatingWebhookConfiguration and a ValidatingWebhookConfiguration whose caBundles are managed, too.
+  /// Empty means none.
   std::string admission_configuration{};
   CertificateRules rules;
-  /// Given: their content is served if it is a valid pair, and who puts it there (cert-manager) fills the caBundle. No
-  /// Secret is touched.
+  /// Paths of an external certificate and key. If set, they are served while they are a valid pair, and their provider
+  /// (cert-manager) fills the caBundle. The Secret is not used.
   std::string cert_file{}, key_file{};
 };
 
-/// Certificate and trust of the operator's webhooks, shared by all replicas through a Secret of its namespace: the
-/// leader makes it, makes it again when it is lost, broken, expired or for other names, rotates it, and puts the
-/// authorities into the webhook configurations; the others only read. A Secret holds nothing here that could not
-/// be made again, so a broken one is overwritten. Thread-safe.
+/// Certificate and CAs of the operator's webhooks, shared by all replicas through a Secret in the operator's
+/// namespace. The leader creates it, replaces it when it is lost, broken, expired or for other names, rotates it, and
+/// writes the CAs to the webhook configurations. Other replicas only read. Everything in the Secret can be
+/// regenerated, so a broken one is overwritten. Thread-safe.
 class Certificates {
  public:
-  /// Serves a certificate from now on. An error: it cannot, and serves the one before.
+  /// Starts serving a certificate. On error, the previous certificate stays in use.
   using Serve = std::function<base::Status(const serving::ServerIdentity&)>;
 
-  /// `serve` gets each certificate that is to be served from now on; on the thread of refresh(). The references must
-  /// outlive it. Ages of certificates go by `clock`, the time between two looks by `steady`.
+  /// `serve` receives each new certificate to serve, on the thread of refresh(). The references must outlive this
+  /// object. Ages of certificates use `clock`; refresh intervals use `steady`.
   Certificates(kube::Client& client, const base::Clock& clock, const base::Clock& steady, CertificateOptions options,
                Serve serve, base::Log log);
 
-  /// Called every second or so; cheap while nothing is due. `leads`: it may write.
+  /// Checks and rotates the certificates if due. Call about every second; cheap while nothing is due. `leads`: may
+  /// write.
   void refresh(bool leads);
-  /// The API server calls us, and trusts us, as far as can be known from here: what is served is valid now, and as of
-  /// the last look the configuration is installed, calls us by a name that the certificate has, and has its authority.
+  /// Returns whether the API server calls and trusts this webhook, as far as known: the served certificate is valid
+  /// now, and at the last check the configuration was installed, called a name in the certificate, and contained its
+  /// CA.
   bool in_force() const;
-  /// What is wrong; empty: nothing.
+  /// Current problem, empty if there is none.
   std::string problem() const;
 
-  /// What others change is noticed within this time; after a failure it is looked at again sooner.
+  /// Interval between checks for external changes. After a failure the next check follows after kRetryEvery.
   static constexpr base::seconds kLookEvery{60};
   static constexpr base::seconds kRetryEvery{5};
 
  private:
   struct FoundSecret {
-    std::optional<CertificateSet> set;  ///< nullopt: there is none that can be served
-    base::Status done;                  ///< what went wrong
+    std::optional<CertificateSet> set;  ///< nullopt if no usable certificate exists
+    base::Status done;                  ///< Error of reading or storing
   };
 
   base::Status look(bool leads);
@@ -70,16 +73,16 @@ class Certificates {
     std::string name;
     std::string to_string() const { return std::string(type.kind) + " " + name; }
   };
-  /// How one of them stands, after what was due is done.
+  /// State of one webhook configuration after the due changes.
   struct Trust {
-    bool in_us = false;       ///< it calls us by a name that is served, and trusts what is served
-    bool in_the_next = true;  ///< and what comes after that, or it is not there
+    bool in_us = false;       ///< Calls a served name and trusts the served certificate
+    bool in_the_next = true;  ///< Trusts the next certificate, or is not installed
     base::Status done = base::Done{};
   };
   static std::vector<Configuration> configurations_of(const CertificateOptions& options);
-  /// nullopt: it is not installed.
+  /// Returns nullopt if the configuration is not installed.
   base::Result<std::optional<api::Json>> read(const Configuration& configuration);
-  /// `set` nullptr: which authorities are to be trusted is not known here, or somebody else's business.
+  /// `set` is nullptr if the CAs to trust are unknown or managed externally.
   base::Status inject(const CertificateSet* set, bool may_write);
   Trust inject(const Configuration& configuration, const CertificateSet* set, bool may_write);
   base::Status write_bundle(const Configuration& configuration, const api::Json& patch);
@@ -93,15 +96,16 @@ class Certificates {
   const Serve serve_;
   const base::Log log_;
 
-  std::mutex refreshing_;  ///< one look at a time; of what follows
+  std::mutex refreshing_;  ///< Serializes refresh(); guards the fields below up to mutex_
   base::TimePoint next_look_ = base::TimePoint::min();
   bool led_ = false;
-  std::string trusted_next_;        ///< authority of the next certificate, if it was trusted as of the last look
-  serving::ServerIdentity served_;  ///< empty: none is yet
+  std::string trusted_next_;        ///< CA of the next certificate, if it was trusted at the last check
+  serving::ServerIdentity served_;  ///< Empty before the first certificate is served
 
-  mutable std::mutex mutex_;                   ///< of what follows
-  std::optional<serving::Validity> validity_;  ///< of what is served; nullopt: nothing is, or it cannot be told
-  bool is_trusted_ = false;                    ///< what is served
+  mutable std::mutex mutex_;  ///< Guards the fields below
+  /// Validity of the served certificate; nullopt if none is served or it cannot be determined.
+  std::optional<serving::Validity> validity_;
+  bool is_trusted_ = false;  ///< Whether the served certificate is trusted
   std::string problem_;
 };
 

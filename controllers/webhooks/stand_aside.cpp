@@ -16,13 +16,13 @@ namespace {
 using api::Json;
 using base::kv;
 
-/// No object has a label and has it not.
+/// Requiring the label to both exist and not exist matches no object.
 constexpr const char* kMark = "evacuator.dev/another-installation-serves";
 constexpr const char* kContradiction[] = {"Exists", "DoesNotExist"};
 
 bool is_mark(const Json& requirement) { return api::text_at(requirement, {"key"}) == kMark; }
 
-/// The objectSelector as it is to be.
+/// Returns the objectSelector with or without the contradiction.
 Json selector_of(const Json& webhook, bool aside) {
   const Json* found = api::find_at(webhook, {"objectSelector"});
   Json selector = found != nullptr && found->is_object() ? *found : Json::object();
@@ -88,7 +88,7 @@ base::Status StandAside::look(bool aside) {
 base::Status StandAside::look(const kube::ResourceType& type, bool aside) {
   const std::string name = fmt::format("{} {}", type.kind, options_.configuration);
   const auto body = client_.get(type, {"", options_.configuration});
-  if (!body && base::is_not_found(body.error())) return base::Done{};  // nobody is asked
+  if (!body && base::is_not_found(body.error())) return base::Done{};  // not installed, so the webhook is not called
   if (!body) return body.error().during("reading " + name);
   const auto parsed = api::parse_json(*body);
   if (!parsed) return parsed.error().during(name);

@@ -11,35 +11,36 @@
 
 namespace controllers::webhooks {
 
-/// JSON patch, guarded by the version that was read, after which those webhooks of `configuration` that the API server
-/// calls by one of `names` concern no object (`aside`), or again all that they concerned before. What else their
-/// objectSelector asks for stays. nullopt: it is so already. Pure.
+/// Returns a JSON patch, guarded by the resourceVersion that was read, for the webhooks of `configuration` that the
+/// API server calls by one of `names`. With `aside`, they match no object afterwards; otherwise they match the objects
+/// that they matched originally. Other requirements of their objectSelector are preserved. Returns nullopt if nothing
+/// changes. Pure.
 std::optional<api::Json> aside_patch(const api::Json& configuration, const std::vector<std::string>& names, bool aside);
 
-/// Where this installation stands among those on the cluster.
+/// State of this installation among those on the cluster.
 enum class ServingState {
-  kUnknown,   ///< nothing is written
-  kServes,    ///< it serves the cluster, and this replica may write
-  kStaysOut,  ///< another installation serves the cluster
+  kUnknown,   ///< Unknown; nothing is written
+  kServes,    ///< Serves the cluster, and this replica may write
+  kStaysOut,  ///< Another installation serves the cluster
 };
 
-/// The admission webhooks of an installation that stays out would refuse every creation, since no replica of it is
-/// Ready; and their answers would displace the records that the other installation signs. So they stand aside: the API
-/// server asks them about no object until their installation serves the cluster. Not thread-safe.
+/// Disables the admission webhooks of an installation that does not serve the cluster. They would reject every
+/// creation, because none of its replicas is Ready, and would overwrite records that the other installation signs. The
+/// API server sends them no object until their installation serves the cluster. Not thread-safe.
 class StandAside {
  public:
   struct Options {
-    std::string configuration;  ///< name of the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration
-    std::vector<std::string>
-        names;  ///< by which the API server calls us; a webhook that it calls otherwise is not ours
+    std::string configuration;  ///< Name of the MutatingWebhookConfiguration and the ValidatingWebhookConfiguration
+    /// Names under which the API server calls this operator; webhooks with other names are ignored.
+    std::vector<std::string> names;
   };
-  /// `client` writes also while this replica does not act. All references must outlive it.
+  /// `client` must be able to write even while this replica may not act. All references must outlive this object.
   StandAside(kube::Client& client, const base::Clock& steady, Options options, base::Log log);
 
-  /// Called every second or so; cheap while nothing is due.
+  /// Checks the configurations if due. Call about every second; cheap while nothing is due.
   void refresh(ServingState serving_state);
 
-  /// What others change is noticed within this time; after a failure it is looked at again sooner.
+  /// Interval between checks for external changes. After a failure the next check follows after kRetryEvery.
   static constexpr base::seconds kLookEvery{60};
   static constexpr base::seconds kRetryEvery{5};
 
@@ -53,7 +54,7 @@ class StandAside {
   const base::Log log_;
   base::TimePoint next_look_ = base::TimePoint::min();
   ServingState seen_state_ = ServingState::kUnknown;
-  std::string problem_;  ///< of the last look
+  std::string problem_;  ///< Problem of the last check
 };
 
 }  // namespace controllers::webhooks

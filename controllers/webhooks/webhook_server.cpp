@@ -6,10 +6,10 @@
 namespace controllers {
 namespace {
 
-/// The API server waits for a second.
+/// Limits are generous: the API server waits for one second.
 serving::ServerOptions webhook_options(const std::string& address) {
   serving::ServerOptions options = server_options(address);
-  options.io_threads = 2;  // a huge body must not keep the others waiting
+  options.io_threads = 2;  // a large body must not delay the others
   options.handler_threads = 4;
   options.max_connections = 256;
   options.max_body_bytes = kMaxReviewBytes;

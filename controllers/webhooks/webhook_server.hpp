@@ -16,30 +16,32 @@
 
 namespace controllers {
 
-/// A larger request is refused unread: the API server then goes on without us (failurePolicy Ignore). A pod has at most
-/// 256 KiB of annotations, and as much again is more than an honest one is.
+/// Maximum size of a request. A larger one is rejected unread, and the API server continues without the webhook
+/// (failurePolicy Ignore). A pod has at most 256 KiB of annotations; the rest of a real pod is smaller than that.
 inline constexpr std::size_t kMaxReviewBytes = 512 * 1024;
-/// Of all requests at a time: whoever reaches the port must not use up the operator's memory.
+/// Maximum total size of all concurrent requests, so that clients of the port cannot exhaust the operator's memory.
 inline constexpr std::size_t kMaxReviewsBytes = 32 * 1024 * 1024;
 
-/// Serves admission webhooks over HTTPS, one path each. Any peer that reaches the port may ask, unless client
-/// certificates are demanded: the API server shows none by default.
+/// Serves admission webhooks over HTTPS, one path per webhook. Any client that reaches the port may send reviews,
+/// unless client certificates are required; the API server presents none by default.
 class WebhookServer {
  public:
-  /// The body of the answer to an AdmissionReview; nullopt: it could not be read. Called by several threads at a time.
+  /// Returns the response body to an AdmissionReview, or nullopt if it cannot be read. Called from several threads
+  /// concurrently.
   using Answer = std::function<std::optional<std::string>(std::string_view body)>;
 
-  /// `address` is host:port; `names` are what the certificate is for until the first real one comes. `on_end` is told
-  /// of each request. `client_ca_file`: PEM; not empty: only who shows a certificate of one of these authorities may
-  /// ask. It is read by start() and with each new certificate.
+  /// `address` is host:port. `names` are the names in the temporary certificate until serve() is called. `on_end` is
+  /// called after each request. `client_ca_file` is a PEM file; if not empty, clients must present a certificate from
+  /// one of its CAs. The file is read by start() and with each new certificate.
   WebhookServer(std::string address, std::vector<std::string> names, std::map<std::string, Answer> answers,
                 base::Log log, serving::OnEnd on_end = {}, std::string client_ca_file = {});
 
-  /// kInvalid names the configuration field of a wrong address or of authorities that cannot be used.
+  /// Returns kInvalid with the name of the configuration field if the address is invalid or the client CAs are
+  /// unusable.
   base::Status start(base::TimePoint now);
   std::uint16_t port() const { return server_->port(); }
   void stop();
-  /// New connections get this certificate. An error: it makes no sense, and the one before stays.
+  /// Uses this certificate for new connections. On error, the previous certificate stays in use.
   base::Status serve(const serving::ServerIdentity& identity);
 
  private:
@@ -52,7 +54,7 @@ class WebhookServer {
   const base::Log log_;
   const serving::OnEnd on_end_;
   const std::string client_ca_file_;
-  std::optional<serving::Server> server_;  ///< since start()
+  std::optional<serving::Server> server_;  ///< Set by start()
 };
 
 }  // namespace controllers

@@ -12,11 +12,12 @@
 
 namespace controllers {
 
-/// Posts messages to the URLs of channels' files: https, or http to a loopback address. A file is read for each
-/// message, so that a rotated one counts at once. Errors never hold the URL, which is a secret. Of one thread.
+/// Posts messages to the URLs in the channels' URL files: https, or http to a loopback address. Reads the file for
+/// each message, so a rotated URL applies immediately. Errors never contain the URL, which is a secret. Use from one
+/// thread.
 class HttpPost {
  public:
-  /// `clock` must outlive it.
+  /// `clock` must outlive this object.
   explicit HttpPost(const base::Clock& clock) : clock_(clock) {}
 
   base::Result<kube::Response> operator()(const NotificationChannel& channel, const std::string& body);
@@ -28,7 +29,7 @@ class HttpPost {
   };
 
   const base::Clock& clock_;
-  std::map<std::string, Connection> connections_;  ///< by channel
+  std::map<std::string, Connection> connections_;  ///< By channel name
 };
 
 }  // namespace controllers

@@ -11,7 +11,7 @@ namespace controllers {
 namespace {
 
 constexpr std::size_t kMaxMessage = 1024;
-/// Slack cuts longer ones off by itself, in the middle of our markup.
+/// Slack truncates longer lines in the middle of our markup.
 constexpr std::size_t kMaxSlackLine = 600;
 
 std::string event_name(const kube::Event& event) {
@@ -26,7 +26,7 @@ std::string place_of(const kube::EventObject& object) {
   return object.ns.empty() ? object.name : object.ns + "/" + object.name;
 }
 
-/// By Slack's rule these three are all that can make markup: <!channel>, <url|text>, entities.
+/// In Slack's format only these three characters can form markup: <!channel>, <url|text>, entities.
 std::string slack_text(std::string_view foreign) {
   std::string text;
   for (const char c : base::short_text(foreign, kMaxSlackLine)) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What is told to people, and how it is written. Pure.
+/// Notifications for human operators and their message formats. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -13,29 +13,30 @@
 
 namespace controllers {
 
-/// Which notifications get places and are sent first. Tenants make as many manual Evacuations as they like.
+/// Order in which notifications are queued and sent. Manual Evacuations come last, because tenants can create any
+/// number of them.
 enum class NotificationRank { kPolicy, kEvacuationOfPolicy, kManual };
 
-/// One thing that needs a person.
+/// One event that needs manual action.
 struct Notification {
-  std::string event;  ///< of notification_events()
+  std::string event;  ///< One of notification_events()
   base::TimePoint time;
-  kube::EventObject object;  ///< an Evacuation or a DeschedulerPolicy
-  std::string pod;           ///< namespace/name; empty: there is none
-  std::string reason;        ///< of the Event
-  std::string message;       ///< at most 1 KiB
+  kube::EventObject object;  ///< An Evacuation or a DeschedulerPolicy
+  std::string pod;           ///< Namespace/name; empty if there is none
+  std::string reason;        ///< Reason of the Event
+  std::string message;       ///< At most 1 KiB
   NotificationRank rank = NotificationRank::kPolicy;
-  bool is_refusal = false;  ///< an Evacuation that failed before its first attempt
+  bool is_refusal = false;  ///< Whether an Evacuation failed before its first attempt
 
-  /// The same thing of the same object.
+  /// Identifies the notification's event and object, for detecting repetitions.
   std::string key() const { return event + "/" + object.kind + "/" + object.uid + "/" + object.ns + "/" + object.name; }
 };
 
-/// What the Event tells a person; nullopt: nothing that needs one.
+/// Returns the notification for an Event, or nullopt if it needs no manual action.
 std::optional<Notification> notification_of(const kube::Event& event, base::TimePoint now);
 
-/// The body of one message that tells all of them. `left_out`: so many were not kept. Any text is written safely: it
-/// makes no markup, no mention and no invalid JSON.
+/// Returns the body of one message with all notifications. `left_out` is the number of notifications that were
+/// dropped. Any text is escaped: it cannot inject markup or mentions, and the JSON is always valid.
 std::string body_of(NotificationFormat format, const std::string& instance, const std::vector<Notification>& all,
                     std::int64_t left_out);
 

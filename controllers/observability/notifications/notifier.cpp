@@ -14,23 +14,23 @@ namespace {
 using base::kv;
 
 constexpr base::Backoff kNotifyAgain{base::seconds(2), base::minutes(2)};
-/// No receiver may ask for more patience.
+/// Upper bound of the Retry-After that a receiver may request.
 constexpr base::minutes kMaxPause{5};
-/// Objects whose last notification is remembered, for each channel.
+/// Number of objects per channel whose last notification is remembered.
 constexpr std::size_t kMaxRemembered = 2000;
 
 bool is_taken(const base::Result<kube::Response>& answer) {
   return answer && answer->status >= 200 && answer->status < 300;
 }
 
-/// A receiver that says no will say no again; one that is away or busy may come back.
+/// A rejection is permanent. A receiver that is unavailable or busy may accept the message later.
 bool may_be_taken_later(const base::Result<kube::Response>& answer) {
   if (!answer)
     return base::is_retriable(answer.error().code) || answer.error().code == base::ErrorCode::kOutcomeUnknown;
   return answer->status >= 500 || answer->status == 429 || answer->status == 408 || answer->status == 425;
 }
 
-/// Neither the URL nor anything that the receiver said. Errors of HttpPost hold none of it.
+/// Contains neither the URL nor the receiver's response. Errors of HttpPost contain none of them.
 std::string outcome_text(const base::Result<kube::Response>& answer) {
   if (!answer) return fmt::format("{}: {}", to_string(answer.error().code), answer.error().message);
   return fmt::format("{}: {}", answer->status,
@@ -66,7 +66,7 @@ bool Notifier::is_news(const Channel& channel, const Notification& told, base::T
   return known == channel.told.end() || now - known->second >= channel.config.repeat_after;
 }
 
-/// Where very many objects are told of, the oldest are forgotten: they may be told of once more.
+/// Forgets the oldest key if there are too many, so it may be notified again early.
 void Notifier::remember(Channel& channel, const Notification& told, base::TimePoint now) {
   channel.told.insert_or_assign(told.key(), now);
   if (channel.told.size() <= kMaxRemembered) return;

@@ -19,46 +19,48 @@
 
 namespace controllers {
 
-/// Tells people of the Events that need them, and passes all Events on. publish() may be called by any thread and never
-/// waits: what is told stands in a bounded queue for each channel, and one thread of its own sends it. What does not
-/// fit is counted; the next message says how many. Neither URLs nor answers are logged.
+/// Sends notifications for Events that need manual action, and forwards all Events. publish() is thread-safe and never
+/// blocks: notifications go to a bounded queue per channel, from which the thread of run() sends them. Notifications
+/// that do not fit are counted, and the next message contains their number. Logs contain neither URLs nor responses.
 class Notifier final : public kube::EventSink {
  public:
-  /// Sends one message; any HTTP answer is one. Errors hold neither the URL nor what was answered: they are logged.
-  /// Called by the thread of run() or step().
+  /// Sends one message and returns the response, whatever its status. Errors are logged, so they must contain neither
+  /// the URL nor the response. Called on the thread of run() or step().
   using Post = std::function<base::Result<kube::Response>(const NotificationChannel&, const std::string& body)>;
   struct Dependencies {
     kube::EventSink& inner;
-    const base::Clock& clock;   ///< of the time that messages tell
-    const base::Clock& steady;  ///< what pauses go by
+    const base::Clock& clock;   ///< Time in messages
+    const base::Clock& steady;  ///< Clock for pauses
     base::Metrics& metrics;
     base::Log log;
-    std::string instance;  ///< who tells
+    std::string instance;  ///< Sender named in messages
     Post post;
   };
 
-  static constexpr std::size_t kMaxPending = 256;  ///< of each channel
-  static constexpr std::size_t kMaxAtOnce = 20;    ///< in one message
-  /// Then a message is given up. Alerts of policies are tried once more every two minutes
-  /// (NotificationQueue::kMaxKept).
+  static constexpr std::size_t kMaxPending = 256;  ///< Per channel
+  static constexpr std::size_t kMaxAtOnce = 20;    ///< Per message
+  /// Number of tries before a message is given up. Notifications about policies are retried every two minutes after
+  /// that (NotificationQueue::kMaxKept).
   static constexpr int kMaxTries = 6;
 
   Notifier(Dependencies dependencies, std::vector<NotificationChannel> channels);
 
   void publish(kube::Event event) override;
 
-  /// Sends until stopped; what is left is tried once more then. Never throws.
+  /// Sends until stopped, then tries once more to send the rest. Never throws.
   void run(std::stop_token stop);
-  /// Sends what is due, one message for each channel. When the next one is: nullopt: nothing waits. For virtual time.
+  /// Sends what is due, one message per channel. Returns the time of the next message, or nullopt if none is pending.
+  /// For virtual time.
   std::optional<base::TimePoint> step();
 
  private:
   struct Channel {
     NotificationChannel config;
     NotificationQueue pending{kMaxPending};
-    std::map<std::string, base::TimePoint> told{};  ///< when, by key(): not again before repeat_after. Queued or sent
-    std::int64_t left_out = 0;                      ///< since the last message
-    int failures = 0;                               ///< of the message that is next
+    /// Time of the last notification, by key(), for repeat_after; it may be queued or sent.
+    std::map<std::string, base::TimePoint> told{};
+    std::int64_t left_out = 0;  ///< Number of notifications dropped since the last message
+    int failures = 0;           ///< Failed tries of the next message
     base::TimePoint next_try{};
   };
 
@@ -70,7 +72,7 @@ class Notifier final : public kube::EventSink {
   std::optional<base::TimePoint> next_due() const;
   void finish_batch(Channel& channel, const std::vector<Notification>& sent, std::int64_t left_out,
                     const base::Result<kube::Response>& answer);
-  /// The receiver is away for long, or refuses the message.
+  /// Gives up the next message, after too many tries or because the receiver rejects it.
   void give_up(Channel& channel, bool may_be_taken_later);
   void pause(Channel& channel, const base::Result<kube::Response>& answer);
 
@@ -80,7 +82,7 @@ class Notifier final : public kube::EventSink {
   const Dependencies deps_;
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::vector<Channel> channels_;  ///< as many as there are; what they hold is guarded by mutex_
+  std::vector<Channel> channels_;  ///< Fixed size; the contents are guarded by mutex_
 };
 
 }  // namespace controllers

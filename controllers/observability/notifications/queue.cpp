@@ -22,7 +22,7 @@ std::optional<Notification> NotificationQueue::push(Notification told) {
   return displaced;
 }
 
-/// The fullest of the last rank that may yield.
+/// Returns the fullest queue of the last rank that may lose a notification.
 std::optional<NotificationQueue::Key> NotificationQueue::queue_that_yields_to(const Key& key) const {
   const auto own = queues_.find(key);
   const std::size_t own_size = own == queues_.end() ? 0 : own->second.waiting.size();
@@ -109,7 +109,7 @@ std::vector<Notification> NotificationQueue::give_up(base::TimePoint now) {
   return removed;
 }
 
-/// The others that are kept have their turn first.
+/// Moves the notification to the end of kept_, so that the others there are retried first.
 std::vector<Notification> NotificationQueue::give_up_kept(base::TimePoint now) {
   KeptNotification first = kept_.front();
   finish_batch();

@@ -14,47 +14,48 @@
 
 namespace controllers {
 
-/// Notifications that wait for one receiver, bounded. Those about policies come first, then those about Evacuations of
-/// policies, then those about manual ones. Within a rank namespaces take turns. If the queue is full, the
-/// namespace with the most waiting, of a later rank or of the same, loses one: no namespace can take places from
-/// policies, or more than its share from another namespace. Not thread-safe.
+/// Bounded queue of notifications for one receiver. Notifications about policies come first, then Evacuations of
+/// policies, then manual ones. Within a rank, namespaces take turns. A full queue drops a notification of the
+/// namespace with the most pending ones, of a later rank or of the same. A namespace therefore cannot displace
+/// policies, and cannot take more than its share from another namespace. Not thread-safe.
 class NotificationQueue {
  public:
   explicit NotificationQueue(std::size_t most) : most_(most) {}
 
-  /// Returns the notification that was left out: `told`, or the one that it displaced. nullopt: none was.
+  /// Returns the notification that was dropped: `told`, or the one that it displaced. Returns nullopt if none was
+  /// dropped.
   std::optional<Notification> push(Notification told);
 
-  /// A notification about a policy is kept for this long after it was given up first.
+  /// Time that a notification about a policy is kept after it was first given up.
   static constexpr base::Duration kMaxKept = std::chrono::hours(24);
 
-  /// The next ones to send, at most `most`, in the order in which they came. Notifications that give_up() kept follow
-  /// one by one, in turns with the others: a message that the receiver never takes holds up no other. Returns the same
-  /// ones, and none of them is displaced, until settle() or give_up().
+  /// Returns up to `most` next notifications, in the order of arrival. Notifications kept by give_up() follow one by
+  /// one, alternating with the others, so that a message that the receiver never accepts delays no other message.
+  /// Repeated calls return the same notifications, and none of them is displaced, until finish_batch() or give_up().
   std::vector<Notification> take(std::size_t most);
-  /// Returns true if take() returned one that was given up before.
+  /// Returns whether take() returned a notification that was given up before.
   bool repeats() const { return kept_is_taken_; }
-  /// Removes what take() returned.
+  /// Removes the notifications that take() returned.
   void finish_batch();
-  /// Removes what take() returned, except those about policies, which a later take() returns again, for kMaxKept: some
-  /// of them are published only once. Returns what was removed. `now`: never goes back.
+  /// Removes and returns the notifications that take() returned. Those about policies stay for up to kMaxKept and a
+  /// later take() returns them again, because some of them are published only once. `now` must be monotonic.
   std::vector<Notification> give_up(base::TimePoint now);
 
   bool empty() const { return size_ == 0; }
-  /// Returns true if all that wait were given up before.
+  /// Returns whether all pending notifications were given up before.
   bool has_only_kept() const { return queues_.empty(); }
 
  private:
-  using Key = std::pair<NotificationRank, std::string>;  ///< rank and namespace
+  using Key = std::pair<NotificationRank, std::string>;  ///< Rank and namespace
   struct NamespaceQueue {
-    std::deque<std::pair<std::uint64_t, Notification>> waiting;  ///< with the order in which they came
-    std::size_t taken = 0;                                       ///< from the front
+    std::deque<std::pair<std::uint64_t, Notification>> waiting;  ///< With numbers in order of arrival
+    std::size_t taken = 0;  ///< Number of notifications at the front that take() returned
     std::size_t free() const { return waiting.size() - taken; }
   };
 
   /// A notification about a policy that was given up.
   struct KeptNotification {
-    base::TimePoint since;  ///< when it was given up first
+    base::TimePoint since;  ///< Time at which it was first given up
     Notification told;
   };
 
@@ -66,10 +67,10 @@ class NotificationQueue {
   const std::size_t most_;
   std::size_t size_ = 0;
   std::uint64_t next_number_ = 0;
-  std::map<Key, NamespaceQueue> queues_;  ///< none is empty
+  std::map<Key, NamespaceQueue> queues_;  ///< Contains no empty queue
   std::map<NotificationRank, std::string> last_turn_;
   std::deque<KeptNotification> kept_;
-  bool kept_is_taken_ = false;  ///< the first of kept_
+  bool kept_is_taken_ = false;  ///< take() returned the first of kept_
   bool kept_is_next_ = false;
 };
 

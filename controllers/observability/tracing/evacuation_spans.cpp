@@ -12,7 +12,7 @@ namespace {
 using tracing::Attribute;
 using tracing::Span;
 
-/// What ended earlier than this before a takeover was sent by whoever saw it end.
+/// Spans that ended earlier than this before a takeover were sent by the previous process.
 constexpr base::minutes kMayBeUnsent{2};
 
 std::int64_t microseconds(base::TimePoint time) { return time.time_since_epoch().count(); }
@@ -23,7 +23,7 @@ struct Stay {
   std::int32_t attempt = 0;
   base::TimePoint entered{};
   base::TimePoint left{};
-  std::string reason;  ///< why it was left
+  std::string reason;  ///< Reason for leaving the phase
 };
 
 std::string id_of(const std::string& trace, const Stay& stay) {
@@ -31,7 +31,7 @@ std::string id_of(const std::string& trace, const Stay& stay) {
                              fmt::format("phase/{}/{}/{}", stay.attempt, stay.phase, microseconds(stay.entered)));
 }
 
-/// By its newest transition.
+/// The stay that began with the newest transition.
 Stay current_stay(const api::Evacuation& evacuation) {
   const auto& history = evacuation.status.history;
   if (history.empty())
@@ -39,7 +39,8 @@ Stay current_stay(const api::Evacuation& evacuation) {
   return {history.back().to, history.back().attempt, history.back().time, {}, {}};
 }
 
-/// The stays that these entries of the history end, as far as it tells when they began. One write may end several.
+/// Returns the stays that ended in history entries from `first_entry` on, if the history shows their start. One write
+/// may end several stays.
 std::vector<Stay> stays_ended(const api::Evacuation& evacuation, std::size_t first_entry) {
   std::vector<Stay> stays;
   const auto& history = evacuation.status.history;
@@ -48,14 +49,14 @@ std::vector<Stay> stays_ended(const api::Evacuation& evacuation, std::size_t fir
     if (i > 0 && history[i - 1].to == left.from) {
       stays.push_back({left.from, history[i - 1].attempt, history[i - 1].time, left.time, left.reason});
     } else if (i == 0 && left.from == to_string(api::EvacuationPhase::kPending) && evacuation.status.attempt <= 1) {
-      // A cached one that has ended lacks most entries: after more attempts this may be a later stay.
+      // A cached finished Evacuation lacks most entries. After more attempts, this entry may belong to a later stay.
       stays.push_back({left.from, 0, evacuation.meta.creation_timestamp, left.time, left.reason});
     }
   }
   return stays;
 }
 
-/// Index of the first entry that `before` does not have.
+/// Returns the index of the first entry that `before` does not contain.
 std::size_t first_new_entry(const api::EvacuationStatus& before, const api::EvacuationStatus& after) {
   if (before.history.empty()) return 0;
   const auto known = std::find(after.history.rbegin(), after.history.rend(), before.history.back());
@@ -76,7 +77,7 @@ Span span_of_stay(const api::Evacuation& evacuation, const Stay& stay) {
   return span;
 }
 
-/// Of what it is about, no texts of people or pods.
+/// Returns identifying attributes only, without free text of users or pods.
 std::vector<Attribute> identity_of(const api::Evacuation& evacuation) {
   std::vector<Attribute> attributes;
   add_text(attributes, "evacuator.evacuation", evacuation.meta.key().to_string());
@@ -91,7 +92,7 @@ std::vector<Attribute> identity_of(const api::Evacuation& evacuation) {
   return attributes;
 }
 
-/// REQUIRES: it has ended.
+/// REQUIRES: the Evacuation has ended.
 Span span_of_life(const api::Evacuation& evacuation, base::TimePoint now) {
   const api::EvacuationStatus& status = evacuation.status;
   const std::string trace = trace_id_of(evacuation);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The spans of an Evacuation's life. Pure. Its trace and the ids of its spans follow from what is stored of it alone,
-/// so that another process goes on with the same trace, and tells what was told before with the same ids.
+/// Spans of an Evacuation. Pure. The trace id and span ids are derived from stored data only, so another process
+/// continues the same trace and sends repeated spans with the same ids.
 
 #include <optional>
 #include <string>
@@ -14,23 +14,23 @@
 namespace controllers {
 
 std::string trace_id_of(const api::Evacuation& evacuation);
-/// The span of its whole life: from its creation to its verdict.
+/// Id of the span from the Evacuation's creation to its verdict.
 std::string life_span_id_of(const std::string& trace_id);
 
-/// What a stored status change ends: the phase that was left, and with the verdict its life.
+/// Returns the spans that end with a stored status change: the phases left, and with a verdict the whole life.
 std::vector<tracing::Span> spans_of_status(const api::Evacuation& before, const api::Evacuation& after,
                                            base::TimePoint now);
 
-/// The span of a call that is sent now.
+/// Returns the id of the span for a call that is sent at `now`.
 std::string call_span_id_of(const api::Evacuation& evacuation, const evictors::Action& action, base::TimePoint now);
-/// A call of which the answer has come, or will not: from its stored intent on. It is the span that the request's
-/// traceparent names.
+/// Returns the span of a call that was answered or will not be. It starts at the stored intent. Its id is the one in
+/// the request's traceparent.
 tracing::Span span_of_answer(const api::Evacuation& evacuation, const evictors::Action& action,
                              const evictors::CallResult& answer, const std::optional<api::LastResponse>& meaning,
                              base::TimePoint now);
 
-/// Another process goes on with it, or has its verdict to look after: a mark, and once more what ended so lately that
-/// the process before may not have sent it.
+/// Returns the spans when another process takes over the Evacuation or its verdict: a marker, and the recently ended
+/// spans that the previous process may not have sent.
 std::vector<tracing::Span> spans_of_takeover(const api::Evacuation& evacuation, const std::string& replica,
                                              base::TimePoint now);
 

@@ -8,10 +8,11 @@
 
 namespace controllers {
 
-/// Traces what the Evacuation controller tells the audit log, and passes it on. Thread-safe; waits for nobody.
+/// Converts what the Evacuation controller sends to the audit log into spans, and forwards it. Thread-safe; never
+/// blocks.
 class EvacuationTracer final : public evacuation::Audit {
  public:
-  /// All must outlive it. `spans` nullptr: nothing is traced.
+  /// All references must outlive this object. `spans` nullptr disables tracing.
   EvacuationTracer(evacuation::Audit& inner, SpanSink* spans, std::string replica)
       : inner_(inner), spans_(spans), replica_(std::move(replica)) {}
 
@@ -25,10 +26,10 @@ class EvacuationTracer final : public evacuation::Audit {
   }
   std::optional<api::Blocker> admission_blocker() const override { return inner_.admission_blocker(); }
 
-  /// This replica begins to act on an Evacuation that it has not seen before.
+  /// Adds the spans of an Evacuation that this replica takes over and has not seen before.
   void on_taken_over(const api::Evacuation& evacuation, base::TimePoint now);
 
-  /// Of its trace, as long as that is sent; empty: it is not.
+  /// Returns the Evacuation's trace id, or an empty string if its trace is not sent.
   std::string trace_of(const api::Evacuation& evacuation) const;
 
  private:

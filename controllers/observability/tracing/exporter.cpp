@@ -15,15 +15,14 @@ namespace {
 using base::kv;
 
 constexpr base::Backoff kExportAgain{base::seconds(1), base::seconds(60)};
-/// No collector may ask for more patience.
+/// Upper bound of the Retry-After that a collector may request.
 constexpr base::minutes kMaxRest{5};
 
 bool was_taken(const base::Result<kube::Response>& answer) {
   return answer && answer->status >= 200 && answer->status < 300;
 }
 
-/// As OTLP says: these may be sent again, no others. A batch whose answer got lost may come twice; its ids are the
-/// same.
+/// OTLP allows retries for these statuses only. A batch whose response was lost may arrive twice, with the same ids.
 bool may_be_sent_again(const base::Result<kube::Response>& answer) {
   if (!answer)
     return base::is_retriable(answer.error().code) || answer.error().code == base::ErrorCode::kOutcomeUnknown;
@@ -31,7 +30,7 @@ bool may_be_sent_again(const base::Result<kube::Response>& answer) {
   return status == 429 || status == 502 || status == 503 || status == 504;
 }
 
-/// Nothing that the collector said. Errors of OtlpPost hold no secret.
+/// Contains nothing of the collector's response. Errors of OtlpPost contain no secret.
 std::string outcome_text(const base::Result<kube::Response>& answer) {
   if (!answer) return fmt::format("{}: {}", to_string(answer.error().code), answer.error().message);
   return fmt::format("{}: {}", answer->status,
@@ -63,7 +62,7 @@ std::optional<base::TimePoint> SpanExporter::next_due() const {
   return std::max(gathered, next_try_);
 }
 
-/// Once when it begins and once when it ends: a collector may be away for days.
+/// Logs the begin and the end of an outage only, because a collector may be unavailable for days.
 void SpanExporter::tell(const base::Result<kube::Response>& answer, bool is_over) {
   if (was_taken(answer)) {
     if (std::exchange(is_down_, false)) deps_.log.info("the collector takes traces again");
@@ -73,7 +72,7 @@ void SpanExporter::tell(const base::Result<kube::Response>& answer, bool is_over
   deps_.log.warning("traces were not taken", {kv("answer", outcome_text(answer)), kv("givenUp", is_over)});
 }
 
-/// True: the batch is done with.
+/// Returns true if the batch is done and removed.
 bool SpanExporter::finish_batch(std::size_t sent, const base::Result<kube::Response>& answer) {
   const bool is_over = was_taken(answer) || !may_be_sent_again(answer) || ++failures_ >= kMaxTries;
   tell(answer, is_over);

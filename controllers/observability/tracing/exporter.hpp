@@ -19,24 +19,24 @@
 
 namespace controllers {
 
-/// Takes spans. Never blocks and never fails: losing one costs nothing but a gap in a picture. Thread-safe.
+/// Receiver of spans. Never blocks and never fails; a lost span only leaves a gap in the trace. Thread-safe.
 class SpanSink {
  public:
   virtual ~SpanSink() = default;
-  /// Whether anybody wants the spans of that trace.
+  /// Returns whether spans of this trace are sampled.
   virtual bool wants(std::string_view trace_id) const = 0;
-  /// One of a trace that nobody wants is forgotten.
+  /// Adds a span. Discards it if its trace is not sampled.
   virtual void add(tracing::Span span) = 0;
 };
 
-/// Sends spans to a collector, in batches. add() puts them into a bounded queue; one thread of its own sends them. What
-/// does not fit is dropped and counted. Neither the endpoint nor answers are logged.
+/// Sends spans to a collector, in batches. add() puts them into a bounded queue, from which the thread of run() sends
+/// them. Spans that do not fit are dropped and counted. Logs contain neither the endpoint nor responses.
 class SpanExporter final : public SpanSink {
  public:
-  /// Posts one body; any HTTP answer is one. Called by the thread of run() or step().
+  /// Posts one body and returns the response, whatever its status. Called on the thread of run() or step().
   using Post = std::function<base::Result<kube::Response>(const std::string& body)>;
   struct Dependencies {
-    const base::Clock& steady;  ///< what pauses go by
+    const base::Clock& steady;  ///< Clock for pauses
     base::Metrics& metrics;
     base::Log log;
     tracing::Resource resource;
@@ -44,19 +44,19 @@ class SpanExporter final : public SpanSink {
     double sampling_percent = 100;
   };
 
-  static constexpr std::size_t kMaxPending = 8192;  ///< about 4 MB
-  static constexpr std::size_t kMaxAtOnce = 512;    ///< in one request
-  static constexpr int kMaxTries = 6;               ///< then a batch is given up
-  static constexpr base::seconds kGathering{2};     ///< a batch that is not full waits so long for more
+  static constexpr std::size_t kMaxPending = 8192;  ///< About 4 MB
+  static constexpr std::size_t kMaxAtOnce = 512;    ///< Per request
+  static constexpr int kMaxTries = 6;               ///< Number of tries before a batch is given up
+  static constexpr base::seconds kGathering{2};     ///< Time that a partial batch waits for more spans
 
   explicit SpanExporter(Dependencies dependencies) : deps_(std::move(dependencies)) {}
 
   bool wants(std::string_view trace_id) const override { return tracing::is_sampled(trace_id, deps_.sampling_percent); }
   void add(tracing::Span span) override;
 
-  /// Sends until stopped; then what is left, up to the first failure. Never throws.
+  /// Sends until stopped, then sends the rest up to the first failure. Never throws.
   void run(std::stop_token stop);
-  /// Sends one batch if that is due. When the next one is: nullopt: nothing waits. For virtual time.
+  /// Sends one batch if due. Returns the time of the next batch, or nullopt if none is pending. For virtual time.
   std::optional<base::TimePoint> step();
 
  private:
@@ -65,18 +65,18 @@ class SpanExporter final : public SpanSink {
   bool finish_batch(std::size_t sent, const base::Result<kube::Response>& answer);
   void tell(const base::Result<kube::Response>& answer, bool is_over);
 
-  /// False: there was nothing, or it was not taken.
+  /// Returns false if the queue was empty or the batch was not accepted.
   bool send(std::size_t most);
   void count(const char* result, std::size_t by) const;
 
   const Dependencies deps_;
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
-  // All guarded by mutex_.
+  // The following fields are guarded by mutex_.
   std::deque<tracing::Span> pending_;
-  base::TimePoint gathered_since_{};  ///< when the first of pending_ came
+  base::TimePoint gathered_since_{};  ///< Arrival time of the first span in pending_
   base::TimePoint next_try_{};
-  int failures_ = 0;  ///< of the batch that is next
+  int failures_ = 0;  ///< Failed tries of the next batch
   bool is_down_ = false;
 };
 

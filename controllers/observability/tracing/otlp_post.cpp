@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxHeaderBytes = 8192;
 
-/// No control character: one could end the header.
+/// Excludes control characters, which could end the header.
 bool is_header_value(std::string_view value) {
   return !value.empty() && std::ranges::all_of(value, [](char c) { return c == '\t' || (c >= ' ' && c <= '~'); });
 }

@@ -13,16 +13,16 @@
 
 namespace controllers {
 
-/// The headers of that text, one "Name: value" a line; empty lines and those that begin with # are skipped. An error
-/// names the line by its number: what it holds is a secret.
+/// Parses headers, one "Name: value" per line. Skips empty lines and lines that begin with #. Errors name the line
+/// number only, because the content is secret.
 base::Result<std::vector<std::pair<std::string, std::string>>> parse_headers(const std::string& text);
 
-/// Posts bodies to the endpoint of the configuration. The file of headers is read for each of them, so that a rotated
-/// one counts at once; it is sent only to a server that the Secret which it is mounted from lists
-/// (kube::may_send_file()). Errors hold neither headers nor the path of the endpoint. Of one thread.
+/// Posts bodies to the configured endpoint. Reads the headers file for each request, so rotated headers apply
+/// immediately. Sends them only to a server listed in the Secret that they are mounted from (kube::may_send_file()).
+/// Errors contain neither headers nor the path of the endpoint. Use from one thread.
 class OtlpPost {
  public:
-  /// `clock` must outlive it.
+  /// `clock` must outlive this object.
   OtlpPost(TracingConfig config, const base::Clock& clock) : config_(std::move(config)), clock_(clock) {}
 
   base::Result<kube::Response> operator()(const std::string& body);
@@ -32,7 +32,7 @@ class OtlpPost {
 
   const TracingConfig config_;
   const base::Clock& clock_;
-  std::string headers_;  ///< of receiver_, as read
+  std::string headers_;  ///< Headers text with which receiver_ was created
   std::unique_ptr<HttpReceiver> receiver_;
 };
 

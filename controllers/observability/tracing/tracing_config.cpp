@@ -5,7 +5,7 @@
 namespace controllers {
 namespace {
 
-/// Errors never quote the endpoint: somebody may have written a secret into it.
+/// Errors never quote the endpoint, because a user may have put a secret into it.
 std::string complaint_about_endpoint(const TracingConfig& config) {
   if (config.endpoint.find_first_of("?#") != std::string::npos) return "must not have a query or fragment";
   const auto url = kube::parse_url(config.endpoint);

@@ -29,7 +29,7 @@ Json requirement_of(const std::string& node) {
 }
 Json term_of(const std::string& node) { return {{"matchFields", Json::array({requirement_of(node)})}}; }
 
-/// Adds `value` as member `name` of the pod's node affinity, making what is missing above it.
+/// Adds `value` as member `name` of the pod's node affinity, and creates missing parents.
 Json add_to_node_affinity(const Json& pod, const char* name, Json value) {
   if (is_absent(api::find_at(pod, {"spec", "affinity"})))
     return add("/spec/affinity", {{"nodeAffinity", {{name, std::move(value)}}}});
@@ -38,7 +38,7 @@ Json add_to_node_affinity(const Json& pod, const char* name, Json value) {
   return add(fmt::format("{}/{}", kNodeAffinity, name), std::move(value));
 }
 
-/// An empty term matches no node, and one more requirement would make it match one.
+/// An empty term matches no node. Adding a requirement would make it match one.
 bool matches_something(const Json& term) {
   return !api::items_at(term, {"matchExpressions"}).empty() || !api::items_at(term, {"matchFields"}).empty();
 }
@@ -83,7 +83,7 @@ Json annotate(const Json& pod, std::string_view mark) {
   return add("/metadata/annotations/evacuator.dev~1placement", mark);
 }
 
-/// With our annotation, in place of one of that name, the pod has no more annotations than it may have.
+/// Returns whether the annotations fit after ours is added or replaces an older value.
 bool has_space_for(std::string_view mark, const Json& pod) {
   const std::string_view ours = api::well_known::kPlacementAnnotation;
   std::size_t bytes = ours.size() + mark.size();
@@ -95,7 +95,7 @@ bool has_space_for(std::string_view mark, const Json& pod) {
   return bytes <= kMaxAnnotationBytes;
 }
 
-/// Where something stands that the patch would reach into, it is an object.
+/// Returns whether everything on the patch's paths is absent or an object.
 bool has_sound_shape(const Json& pod) {
   const auto is_object = [&](std::initializer_list<std::string_view> path) {
     const Json* value = api::find_at(pod, path);

@@ -15,7 +15,7 @@ std::string owner_key(std::string_view ns, std::string_view owner_uid) {
   return std::string(ns).append("/").append(owner_uid);
 }
 
-/// The eviction is written ahead or done, or the pod's owner works on it.
+/// Returns whether the eviction is recorded or done, or the pod's owner is handling it.
 bool is_leaving(const api::EvacuationStatus& status) {
   switch (status.phase) {
     case EvacuationPhase::kRequesting: return status.intent && !status.intent->resolved;
@@ -33,7 +33,7 @@ bool is_leaving(const api::EvacuationStatus& status) {
   return false;
 }
 
-/// A StatefulSet makes the very pod again that left, others any.
+/// A StatefulSet recreates a pod with the same name; other controllers choose new names.
 bool is_meant_for(const api::Evacuation& evacuation, const PodReview& review) {
   if (review.owner.kind != "StatefulSet") return true;
   return review.pod_name == evacuation.spec.pod_ref.name;
@@ -85,7 +85,7 @@ std::shared_ptr<const api::Evacuation> Hints::take(const PodReview& review) {
   return *usable;
 }
 
-/// The oldest of them, in order. REQUIRES: mutex_ held.
+/// Keeps the oldest open hints for the pod, in order. REQUIRES: mutex_ held.
 void Hints::keep_open(Found& found, const PodReview& review) const {
   const base::TimePoint now = clock_.now();
   std::erase_if(found, [&](const auto& each) {

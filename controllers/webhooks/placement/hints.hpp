@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which Evacuation's placement hint a new pod is given.
+/// Assignment of placement hints to new pods.
 
 #include <functional>
 #include <map>
@@ -18,47 +18,48 @@
 
 namespace controllers::placement {
 
-/// Names of the indexes that Hints asks: Evacuations whose pod leaves, by namespace and UID of its controller; pods, by
-/// the mark that they bear.
+/// Names of the indexes that Hints uses: Evacuations whose pod is leaving, by namespace and UID of its controller; and
+/// pods, by their mark.
 inline constexpr std::string_view kHintsByOwner = "placementHintsByOwner";
 inline constexpr std::string_view kPodsByMark = "podsByPlacementMark";
-/// `mark_of` tells the mark of a pod that does not bear it itself, or ""; it is asked whenever the pod changes.
+/// Returns the mark of a pod that has no annotation with it, or an empty string. Called whenever the pod changes.
 using MarkOf = std::function<std::string(const api::Pod& pod)>;
 void add_placement_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods, MarkOf mark_of = {});
 
-/// Its pod is on its way out, or is about to be asked to go, and its hint is untaken and not expired at `now`. Pure.
+/// Returns whether the pod is leaving or its eviction is about to be sent, and the hint is unused and not expired at
+/// `now`. Pure.
 bool is_open(const api::Evacuation& evacuation, base::TimePoint now);
 
-/// Its spec is what the operator accepted, which is what it is allowed to do. Takes a hash. Pure.
+/// Returns whether the spec is the one that the operator accepted; no other spec is authorized. Computes a hash. Pure.
 bool is_as_accepted(const api::Evacuation& evacuation);
 
-/// A pod may be sent there: Ready, not cordoned, not on its way out. Pure.
+/// Returns whether the node accepts new pods: Ready, not cordoned, not being deleted. Pure.
 bool takes_pods(const api::Node& node);
 
-/// The hints as the caches know them, so that every replica answers alike and a new leader needs to learn nothing. One
-/// hint is for one pod: who took it shows on the pod, and for as long as the caches need to bring that it is remembered
-/// here. Two replicas that are asked about two pods at the same instant may both give it away: then two pods have the
-/// same preference. Thread-safe. Of the open hints of one owner the kMaxInScope oldest are looked at.
+/// Placement hints in the caches. All replicas give the same answers, and a new leader starts without further state.
+/// Each hint is for one pod. The pod's annotation shows that the hint is used; until the caches show the pod, this
+/// class remembers it. Two replicas that review two pods at the same instant may both use a hint; then two pods have
+/// the same preference. Only the kMaxInScope oldest open hints of an owner are considered. Thread-safe.
 class Hints {
  public:
-  /// The stores have add_placement_indexes(); all references must outlive it. `steady` measures how long ago a hint was
-  /// given.
+  /// The stores must have the indexes of add_placement_indexes(). All references must outlive this object. `steady`
+  /// measures the time since a hint was given.
   Hints(const kube::Store<api::Evacuation>& evacuations, const kube::Store<api::Pod>& pods,
         const kube::Store<api::Node>& nodes, const base::Clock& clock, const base::Clock& steady)
       : evacuations_(evacuations), pods_(pods), nodes_(nodes), clock_(clock), steady_(steady) {}
 
-  /// The hint for that pod: of its namespace and its controller, for a StatefulSet's pod also of its name; the oldest
-  /// first. Only for a node that takes pods. The same request gets the same answer again. A dry run takes nothing.
-  /// nullptr: there is none.
+  /// Returns the oldest usable hint for the pod, or nullptr. The hint must be for the pod's namespace and controller,
+  /// for a StatefulSet's pod also for its name, and for a node that accepts pods. A repeated request gets the same
+  /// hint. A dry run does not use up the hint.
   std::shared_ptr<const api::Evacuation> take(const PodReview& review);
 
-  /// A pod that was created shows in the caches within this time, or was refused after all.
+  /// Time within which a created pod appears in the caches. After it, the pod counts as rejected.
   static constexpr base::seconds kShowsWithin{10};
   static constexpr std::size_t kMaxInScope = 64;
 
  private:
   struct Given {
-    std::string request;  ///< UID
+    std::string request;  ///< UID of the review request
     base::TimePoint until;
   };
   using Found = std::vector<std::shared_ptr<const api::Evacuation>>;
@@ -73,7 +74,7 @@ class Hints {
   const base::Clock& clock_;
   const base::Clock& steady_;
   std::mutex mutex_;
-  std::map<std::string, Given> given_;  ///< by UID of the Evacuation; guarded by mutex_
+  std::map<std::string, Given> given_;  ///< By UID of the Evacuation; guarded by mutex_
 };
 
 }  // namespace controllers::placement

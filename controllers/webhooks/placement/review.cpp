@@ -10,7 +10,7 @@ namespace {
 
 using api::Json;
 
-/// The one that says it is the controller; the first, should several say so.
+/// Returns the owner marked as controller; the first one if several are.
 api::OwnerReference controller_of(const Json& pod) {
   for (const Json& owner : api::items_at(pod, {"metadata", "ownerReferences"})) {
     if (api::flag_at(owner, {"controller"}))

@@ -1,6 +1,7 @@
 #pragma once
 
-/// AdmissionReviews about new pods. Pure; whatever they hold was written by somebody who may create pods.
+/// AdmissionReviews of new pods. Pure. Treat their content as untrusted: any user who may create pods may have written
+/// it.
 
 #include <string>
 #include <string_view>
@@ -13,18 +14,18 @@
 
 namespace controllers::placement {
 
-/// What the placement webhook is asked about one new pod.
+/// Review request of the placement webhook for one new pod.
 struct PodReview {
-  std::string uid;  ///< of the request: the answer has to name it
+  std::string uid;  ///< UID of the request, repeated in the response
   std::string ns;
-  std::string pod_name;       ///< "" while the server has still to make one from generateName
-  api::OwnerReference owner;  ///< the pod's controller; its UID is empty when there is none
+  std::string pod_name;       ///< Empty while the server has yet to generate it from generateName
+  api::OwnerReference owner;  ///< Controller of the pod; its UID is empty if there is none
   bool dry_run = false;
-  bool creates_pod = false;  ///< false: about something else, which is none of the webhook's business
-  api::Json pod;             ///< an object when creates_pod
+  bool creates_pod = false;  ///< False if the request is for anything else, which the webhook allows unchanged
+  api::Json pod;             ///< An object if creates_pod
 };
 
-/// kInvalid says what is wrong: no JSON, no review, no UID to answer to.
+/// Returns kInvalid with the cause: no JSON, no AdmissionReview, or no UID to respond to.
 base::Result<PodReview> parse_review(std::string_view body);
 
 }  // namespace controllers::placement

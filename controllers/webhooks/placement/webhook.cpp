@@ -32,7 +32,7 @@ std::string Webhook::answer_to(const PodReview& review) {
     count(Result::kNone);
     return webhooks::allow(review.uid, nullptr);
   }
-  // Nothing of the pod: nobody has checked yet how long its names are.
+  // Logs no field of the pod, because the lengths of its names are not validated yet.
   log_.info("placement hint given",
             {kv("evacuation", evacuation->meta.key().to_string()), kv("request", review.uid),
              kv("node", evacuation->spec.placement->node_name.value),

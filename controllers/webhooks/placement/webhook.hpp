@@ -11,15 +11,15 @@
 
 namespace controllers::placement {
 
-/// Answers the API server about new pods: always "allowed", with a patch when there is a hint for the pod. Whatever
-/// goes wrong, the pod is created as it was sent. Thread-safe.
+/// Responds to reviews of new pods. Always allows the pod, with a patch if there is a hint for the pod. On any error
+/// the pod is created unchanged. Thread-safe.
 class Webhook {
  public:
-  /// Pods of `spared` namespaces are left alone, whatever the MutatingWebhookConfiguration says: servers before 1.21 do
-  /// not label namespaces with their names. `hints` and `metrics` must outlive it.
+  /// Pods in `spared` namespaces get no hint even if the MutatingWebhookConfiguration selects them, because servers
+  /// before 1.21 do not label namespaces with their names. `hints` and `metrics` must outlive this object.
   Webhook(Hints& hints, std::vector<std::string> spared, base::Metrics& metrics, base::Log log);
 
-  /// The body of an answer 200 to a body; nullopt: that was no AdmissionReview that can be answered.
+  /// Returns the body of a 200 response, or nullopt if `body` is no AdmissionReview that can be answered.
   std::optional<std::string> answer(std::string_view body);
 
  private:

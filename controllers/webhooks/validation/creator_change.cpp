@@ -17,13 +17,13 @@ using api::Json;
 using webhooks::AdmissionReview;
 namespace names = api::well_known;
 
-/// nullopt: there is none.
+/// Returns the record in the annotation, or nullopt.
 std::optional<std::string> record_in(const Json& object) {
   const Json* value = api::find_at(object, {"metadata", "annotations", names::kCreatorAnnotation});
   return value != nullptr && value->is_string() ? std::optional(value->get<std::string>()) : std::nullopt;
 }
 
-/// So that the record of `object` is `wanted`; nullopt: none.
+/// Returns a patch that sets the record of `object` to `wanted`, or removes it if nullopt.
 Json record_patch(const Json& object, const std::optional<std::string>& wanted) {
   const Json* meta = api::find_at(object, {"metadata"});
   if (meta == nullptr || !meta->is_object() || record_in(object) == wanted) return Json::array();
@@ -44,7 +44,7 @@ CreatorChange change_to(const Json& object, const std::optional<std::string>& wa
   return change;
 }
 
-/// Empty: the spec makes no sense, and the record names who sent it all the same.
+/// Returns the hash of the spec; empty if the spec is invalid. The record then still contains the requester.
 std::string hash_of(const AdmissionReview& review) {
   if (review.resource != kube::kEvacuations.plural) return {};
   const auto evacuation = api::decode_evacuation(review.object);

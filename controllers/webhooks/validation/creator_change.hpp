@@ -1,6 +1,6 @@
 #pragma once
 
-/// Who made an object is written on it. Pure.
+/// Record of an object's creator in an annotation. Pure.
 
 #include <string>
 #include <vector>
@@ -13,16 +13,16 @@
 
 namespace controllers::validation {
 
-/// The annotation evacuator.dev/creator as it has to be, whatever was sent.
+/// Change that sets the annotation evacuator.dev/creator to its only valid value.
 struct CreatorChange {
-  api::Json patch;                      ///< JSON patch; empty: it is as it has to be
-  std::vector<std::string> warnings{};  ///< of a value that was sent and does not count
+  api::Json patch;                      ///< JSON patch; empty if the annotation is already correct
+  std::vector<std::string> warnings{};  ///< Warnings about a submitted value that is ignored
 };
-/// Of a new object: the signed record of who makes it (controllers/evacuation/origin/creator.hpp). kInvalid: nobody can
-/// tell.
+/// For a new object: sets the signed record of the requester (controllers/evacuation/origin/creator.hpp). Returns
+/// kInvalid if the requester cannot be determined.
 base::Result<CreatorChange> record_new(const webhooks::AdmissionReview& review, const signing::Key& key,
                                        base::TimePoint now);
-/// Of an update: what it was.
+/// For an update: restores the previous value.
 CreatorChange keep_record(const webhooks::AdmissionReview& review);
 
 }  // namespace controllers::validation

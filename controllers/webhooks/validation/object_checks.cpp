@@ -12,7 +12,7 @@ namespace {
 using api::Json;
 using webhooks::AdmissionReview;
 
-/// What of a spec is checked: not what people change to hold or to end something.
+/// Returns the spec without the fields that users change to pause or end an operation.
 Json checked_part(const Json& object, std::initializer_list<const char*> unchecked) {
   const Json* spec = api::find_at(object, {"spec"});
   if (spec == nullptr || !spec->is_object()) return spec != nullptr ? *spec : Json();
@@ -23,7 +23,7 @@ Json checked_part(const Json& object, std::initializer_list<const char*> uncheck
 
 bool is_let_through(const AdmissionReview& review, std::initializer_list<const char*> unchecked) {
   if (!review.old_object.is_object()) return false;
-  // Of the stored one: what is sent with a creation says nothing.
+  // The stored object decides, because a client can send any deletionTimestamp in a creation.
   return api::find_at(review.old_object, {"metadata", "deletionTimestamp"}) != nullptr ||
          checked_part(review.object, unchecked) == checked_part(review.old_object, unchecked);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What is said of our objects before they are stored. Pure.
+/// Checks of Evacuator's own objects before they are stored. Pure.
 
 #include <string>
 #include <vector>
@@ -12,12 +12,12 @@
 namespace controllers::validation {
 
 struct Opinion {
-  std::string problem;                  ///< why it is refused: each field with what is wrong; empty: it is not
-  std::vector<std::string> warnings{};  ///< that kubectl prints
+  std::string problem;                  ///< Reason for the denial, with the invalid fields; empty if allowed
+  std::vector<std::string> warnings{};  ///< Warnings that kubectl prints
 };
 
-/// A write that changes nothing that is checked, or touches what is being deleted, is never refused: an object that
-/// older rules let through can still be labelled, suspended, cancelled, finished and removed.
+/// Writes that change no checked field, and writes to objects being deleted, are always allowed. Objects accepted by
+/// older rules can therefore still be labelled, suspended, cancelled, finished and removed.
 Opinion check_policy(const webhooks::AdmissionReview& review, const evictors::EvictorRegistry& registry,
                      const Surroundings& surroundings);
 Opinion check_evacuation(const webhooks::AdmissionReview& review, const evictors::EvictorRegistry& registry);

@@ -47,7 +47,7 @@ void add_lost_data(const Spec& spec, Risks& risks) {
       "in their emptyDir and hostPath volumes");
 }
 
-/// Policies that say the same of their nodes, or one of them nothing, may meet on a node.
+/// Two policies may share nodes if their nodeSelectors are equal or one of them has none.
 bool may_share_nodes(const Spec& a, const Spec& b) {
   return !a.node_selector || !b.node_selector || a.node_selector == b.node_selector;
 }
@@ -57,7 +57,7 @@ bool undo_each_other(const std::string& mine, const std::string& theirs) {
   return !strategies::parse_strategies({{mine, "{}"}, {theirs, "{}"}}).conflicts.empty();
 }
 
-/// Strategies of other policies at work, each with the first policy that has it.
+/// Strategies of other active policies, each with the first policy that uses it.
 std::map<std::string, std::string> others(const std::string& name, const Spec& spec, const Surroundings& around) {
   std::map<std::string, std::string> found;
   for (const auto& each : around.policies) {

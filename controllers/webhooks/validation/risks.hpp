@@ -1,6 +1,6 @@
 #pragma once
 
-/// Settings that are valid and that few people want: warned of when a policy is written. Pure.
+/// Warnings about valid but risky settings of a policy. Pure.
 
 #include <memory>
 #include <string>
@@ -10,17 +10,16 @@
 
 namespace controllers::validation {
 
-/// What else there is in the cluster, as far as is known.
+/// Other objects of the cluster, as far as known.
 struct Surroundings {
-  bool has_budgets = true;  ///< a PodDisruptionBudget, or they are not known yet
-  std::vector<std::shared_ptr<const api::DeschedulerPolicy>> policies{};  ///< may hold the one that is asked about
+  bool has_budgets = true;  ///< Whether a PodDisruptionBudget exists; true until they are known
+  std::vector<std::shared_ptr<const api::DeschedulerPolicy>> policies{};  ///< May include the policy under review
 };
 
-/// More are not told: the API server keeps 4 KiB of warnings.
+/// Maximum number of warnings: the API server keeps 4 KiB of them.
 inline constexpr std::size_t kMaxRisks = 12;
 
-/// One sentence each, with the field first; empty: nothing stands out. `name`: of the policy. REQUIRES: `spec` is
-/// valid.
+/// Returns one sentence per risk, starting with the field. `name` is the policy's name. REQUIRES: `spec` is valid.
 std::vector<std::string> risks_of(const std::string& name, const api::DeschedulerPolicySpec& spec,
                                   const Surroundings& around);
 

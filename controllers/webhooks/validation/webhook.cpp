@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kValidate = "validate";
 constexpr const char* kRecordCreator = "record-creator";
 
-/// Objects of our kinds that are made or changed.
+/// Returns whether a DeschedulerPolicy or Evacuation is created or updated.
 bool is_ours(const AdmissionReview& review) {
   const bool is_known = review.is_about(kube::kPolicies.group, kube::kPolicies.plural) ||
                         review.is_about(kube::kEvacuations.group, kube::kEvacuations.plural);

@@ -14,24 +14,25 @@
 
 namespace controllers::validation {
 
-/// Answers the API server about our own objects: whether they make sense, and who made them. Thread-safe.
+/// Responds to reviews of Evacuator's own objects: validates them and records their creators. Thread-safe.
 class Webhook {
  public:
   struct Dependencies {
     const evictors::EvictorRegistry& registry;
     KeySource& keys;
-    const base::Clock& clock;            ///< the wall clock
-    std::function<Surroundings()> look;  ///< called for each policy that is written, by any thread
+    const base::Clock& clock;            ///< Wall clock
+    std::function<Surroundings()> look;  ///< Called for each review of a policy, from any thread
     base::Metrics& metrics;
     base::Log log;
   };
-  /// All references must outlive it.
+  /// All references must outlive this object.
   explicit Webhook(Dependencies dependencies) : deps_(std::move(dependencies)) {}
 
-  /// The body of an answer 200 to a body; nullopt: that was no AdmissionReview that can be answered. What is about
-  /// other objects is allowed.
+  /// Returns the body of a 200 response, or nullopt if `body` is no AdmissionReview that can be answered. Requests for
+  /// other kinds are allowed.
   std::optional<std::string> validate(std::string_view body);
-  /// Refused while there is no key: who made an object has to be known.
+  /// Like validate(), with the creator's record as a patch. Denies creations while no signing key exists, because
+  /// creators must be known.
   std::optional<std::string> record_creator(std::string_view body);
 
  private:

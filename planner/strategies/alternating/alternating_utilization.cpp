@@ -14,7 +14,7 @@ constexpr std::int32_t kMaxRounds = 100;
 constexpr base::minutes kMinTimeout{1};
 constexpr base::minutes kMaxTimeout{24 * 60};
 
-/// Some pod of it would have to go elsewhere if the node went.
+/// Returns whether the node has a pod that would have to move if the node were removed.
 bool is_in_use(const StrategyContext& context, NodeIndex node) {
   const scheduling::ClusterSnapshot& base = context.cluster.base();
   bool is_used = false;

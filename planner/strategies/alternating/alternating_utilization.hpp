@@ -15,7 +15,7 @@
 namespace strategies {
 
 /// Levels nodes and then packs them, in rounds, while that frees nodes (docs/strategies/alternating-utilization.md).
-/// Nodes that are free stay so: nothing is leveled onto them.
+/// Free nodes stay free: nothing is leveled onto them.
 class AlternatingUtilization final : public Strategy {
  public:
   static constexpr std::string_view kName = "AlternatingUtilization";
@@ -26,7 +26,7 @@ class AlternatingUtilization final : public Strategy {
     RoundRules rounds;
     friend bool operator==(const Args&, const Args&) = default;
 
-    /// Complaints go to the object's list.
+    /// Errors are added to the errors of `args`.
     static Args read(api::StrictObject& args);
   };
 
@@ -34,13 +34,13 @@ class AlternatingUtilization final : public Strategy {
       : rules_(args.rounds), low_(std::move(args.low)), high_(std::move(args.high)) {}
   std::string_view name() const override { return kName; }
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
-  /// One half of a round: StrategyContext::round_phase.
+  /// Runs one half of a round, by StrategyContext::round_phase.
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
   std::vector<scheduling::UsageNeed> usage_needs() const override;
   std::string_view soft_taint() const override { return api::well_known::kEmptyingTaint; }
   std::optional<RoundRules> rounds() const override { return rules_; }
   std::string caution(bool is_upstream) const override { return high_.caution(is_upstream); }
-  /// Of the half that levels.
+  /// Returns the subject of the leveling half.
   std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
 
  private:

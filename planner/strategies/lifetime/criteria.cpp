@@ -8,12 +8,12 @@
 namespace strategies {
 namespace {
 
-/// Rounded down, also below zero.
+/// Rounds down, also below zero.
 std::int64_t whole_seconds(base::Duration duration) { return std::chrono::floor<base::seconds>(duration).count(); }
 
 std::string age_text(std::int64_t seconds) { return base::format_age(base::seconds(seconds)); }
 
-/// Both as kubectl shows ages; exactly where they would read alike ("8d is above 8d").
+/// Formats both like kubectl; exactly if the texts would be equal ("8d is above 8d").
 std::string age_above(std::int64_t age, std::int64_t limit) {
   std::string own = age_text(age);
   std::string other = age_text(limit);
@@ -28,7 +28,8 @@ bool lists(const std::vector<std::string>& values, std::string_view value) {
   return !value.empty() && std::ranges::find(values, value) != values.end();
 }
 
-/// The first of `reasons` that is the pod's or that of a container in scope, waiting or terminated; "" when none is.
+/// Returns the first of `reasons` found as the pod's reason or as waiting or terminated reason of a container in
+/// scope, or "".
 std::string_view matching_reason(const std::vector<std::string>& reasons, const api::Pod& pod, ContainerScope scope) {
   if (lists(reasons, pod.status_reason.get())) return pod.status_reason.get();
   for (const api::ContainerStatus& status : pod.container_statuses) {
@@ -66,7 +67,7 @@ std::optional<std::int32_t> matching_exit_code(const std::vector<std::int32_t>& 
   return std::nullopt;
 }
 
-/// The first condition of the pod that one of the criteria matches, or nullptr.
+/// Returns the first condition of the pod that a criterion matches, or nullptr.
 const api::PodCondition* matching_condition(const std::vector<ConditionCriterion>& criteria, const Subject& subject) {
   for (const ConditionCriterion& criterion : criteria) {
     const auto matches = [&](const api::PodCondition& condition) { return criterion.matches(condition, subject.now); };

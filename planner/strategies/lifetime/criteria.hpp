@@ -1,7 +1,7 @@
 #pragma once
 
-/// Criteria about a pod's life that strategies combine: age, phase, reason, exit code, restarts, owner, condition.
-/// All pure. PodLifeTime, RemoveFailedPods, RemovePodsHavingTooManyRestarts and PodCriteria are lists of these.
+/// Criteria of a pod's lifecycle that strategies combine: age, phase, reason, exit code, restarts, owner, condition.
+/// Pure. PodLifeTime, RemoveFailedPods, RemovePodsHavingTooManyRestarts and PodCriteria are lists of criteria.
 
 #include <cstdint>
 #include <functional>
@@ -18,40 +18,40 @@
 
 namespace strategies {
 
-/// The pod that a criterion judges.
+/// Pod to be judged by a criterion.
 struct Subject {
   const api::Pod& pod;
   base::TimePoint now;
-  const RestartHistory* history = nullptr;  ///< nullptr: nobody looked before
+  const RestartHistory* history = nullptr;  ///< nullptr if there is no restart history
 };
 
-/// One test of a pod. `words` says why it holds; it is called only then, and may be empty.
+/// One test of a pod. `words` explains why it holds; it is called only if it holds, and may return an empty text.
 struct Criterion {
   std::function<bool(const Subject&)> holds;
   std::function<std::string(const Subject&)> words;
 };
 
-/// All of its criteria must hold; without any, every pod meets it. Put the cheap and telling ones first.
+/// Conjunction of criteria. An empty list accepts every pod. Put cheap and selective criteria first.
 class Criteria {
  public:
   Criteria& add(Criterion criterion);
   bool hold_for(const Subject& subject) const;
-  /// "age 3h is above 1h, exit code 137". REQUIRES: hold_for(subject).
+  /// Returns text such as "age 3h is above 1h, exit code 137". REQUIRES: hold_for(subject).
   std::string words_for(const Subject& subject) const;
 
  private:
   std::vector<Criterion> all_;
 };
 
-/// Which container statuses a criterion looks at beside those of ordinary containers, and beside their present state.
+/// Container statuses that a criterion considers, in addition to the current state of ordinary containers.
 struct ContainerScope {
   bool init = false;
   bool ephemeral = false;
-  bool last_state = false;  ///< reasons and exit codes: how a container ended the last time counts, too
+  bool last_state = false;  ///< For reasons and exit codes: also consider the previous termination
   bool includes(const api::ContainerStatus& status) const;
 };
 
-/// All fields that are set must agree with one and the same condition of the pod.
+/// All set fields must match the same condition of the pod.
 struct ConditionCriterion {
   std::string type;
   std::string status;
@@ -62,10 +62,10 @@ struct ConditionCriterion {
   friend bool operator==(const ConditionCriterion&, const ConditionCriterion&) = default;
 };
 
-/// Restarts of all containers in scope together.
+/// Total restarts of all containers in scope.
 struct RestartCriterion {
   std::int64_t at_least = 1;
-  std::optional<base::seconds> within;  ///< absent: since the pod exists
+  std::optional<base::seconds> within;  ///< nullopt means since the pod's creation
   ContainerScope containers{};
   friend bool operator==(const RestartCriterion& a, const RestartCriterion& b) {
     return a.at_least == b.at_least && a.within == b.within && a.containers.init == b.containers.init &&
@@ -73,31 +73,31 @@ struct RestartCriterion {
   }
 };
 
-// --- the criteria. Lists that are empty are the caller's to leave out.
-Criterion older_than(std::int64_t seconds);    ///< whole seconds of age above this
-Criterion at_least_old(std::int64_t seconds);  ///< whole seconds of age, this or more
+// --- criteria; callers must omit criteria whose list is empty
+Criterion older_than(std::int64_t seconds);    ///< Age in whole seconds above this
+Criterion at_least_old(std::int64_t seconds);  ///< Age in whole seconds at or above this
 Criterion in_phase(std::vector<api::PodPhase> phases);
 /// The pod's phase or reason, or a waiting or terminated reason of a container, is one of `states`.
 Criterion in_state(std::vector<std::string> states, ContainerScope containers);
-/// The same without the phase.
+/// The pod's reason, or a waiting or terminated reason of a container, is one of `reasons`.
 Criterion for_reason(std::vector<std::string> reasons, ContainerScope containers);
-/// The pod's phase, or what a container waits for; why one terminated does not count.
+/// The pod's phase, or a waiting reason of a container, is one of `states`. Ignores terminated reasons.
 Criterion in_phase_or_waiting(std::vector<std::string> states, ContainerScope containers);
-/// A container in scope is terminated, or was the last time where that counts, with one of the codes.
+/// A container in scope terminated with one of the codes, now or, with last_state, previously.
 Criterion with_exit_code(std::vector<std::int32_t> codes, ContainerScope containers);
 Criterion in_condition(std::vector<ConditionCriterion> conditions);
 Criterion restarted(RestartCriterion restarts);
-/// include: some owner is of one of the kinds; exclude: none is, pods without owners pass.
+/// Include: at least one owner is of a listed kind. Exclude: no owner is; pods without owners pass.
 Criterion owned_by(api::NamespaceFilter kinds);
 
-// --- what they are made of
-/// Whole seconds since creation, rounded down; nullopt when the creation is unknown (a dump without
-/// creationTimestamp) or lies in the future.
+// --- building blocks
+/// Returns the whole seconds since creation, rounded down. Returns nullopt if the creation time is missing (a dump
+/// without creationTimestamp) or in the future.
 std::optional<std::int64_t> age_in_seconds(const api::Pod& pod, base::TimePoint now);
-/// Some owner is of one of the kinds.
+/// Returns whether an owner is of one of the kinds.
 bool has_owner_of_kind(const api::Pod& pod, const std::vector<std::string>& kinds);
-/// Restarts of the containers in scope; with a window only those that are known to lie in it: all of a pod that is
-/// younger than the window, what `history` saw, or else the last one when it ended inside.
+/// Returns the restarts of the containers in scope. With a window, counts only those known to be in it: all restarts
+/// if the pod is younger than the window, those in `history`, or else the last one if it ended in the window.
 std::int64_t count_restarts(const RestartCriterion& restarts, const Subject& subject);
 
 std::vector<ConditionCriterion> read_conditions(api::StrictObject& args, std::string_view name);

@@ -16,7 +16,7 @@ LifeTimeListing::LifeTimeListing(const StrategyContext& context, NominationSink&
       criteria_(criteria),
       terminal_(terminal_pods, context) {}
 
-/// Asks what is cheapest first.
+/// Cheapest checks first.
 bool LifeTimeListing::is_wanted(PodIndex pod) {
   return !context_.cluster.is_moved(pod) && in_scope_(pod) && criteria_.hold_for(subject_of(context_, pod));
 }
@@ -42,7 +42,7 @@ bool LifeTimeListing::goes_nowhere(PodIndex pod) {
   return refusal.has_value();
 }
 
-/// Objects are looked at last and fetched ahead: each is a kilobyte somewhere in memory.
+/// Reads objects last and prefetches them: each is about a kilobyte, scattered in memory.
 std::vector<LifeTimeListing::AgedPod> LifeTimeListing::pods_on_all_nodes() {
   std::vector<AgedPod> pods;
   for (const NodeIndex node : context_.nodes) {
@@ -61,7 +61,7 @@ std::vector<LifeTimeListing::AgedPod> LifeTimeListing::pods_on_all_nodes() {
   return pods;
 }
 
-/// Ties stay in the order of the nodes, then by name.
+/// Ties keep the order of nodes, then names.
 void LifeTimeListing::sort_oldest_first(std::vector<AgedPod>& pods) {
   std::ranges::stable_sort(pods, {}, &AgedPod::created);
 }

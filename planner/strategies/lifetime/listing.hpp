@@ -1,6 +1,6 @@
 #pragma once
 
-/// How the lifetime strategies go through the cluster.
+/// Pod iteration shared by the lifetime strategies.
 
 #include <vector>
 
@@ -13,22 +13,22 @@ namespace strategies {
 
 Subject subject_of(const StrategyContext& context, PodIndex pod);
 
-/// One strategy's way through the cluster. Keeps references to everything.
+/// Iteration of one strategy over the cluster. Keeps references to all arguments.
 class LifeTimeListing {
  public:
   LifeTimeListing(const StrategyContext& context, NominationSink& sink, const PodScope& scope, const Criteria& criteria,
                   const TerminalPods& terminal_pods);
 
-  /// Pods of `node`, in any state, that are in scope, meet the criteria, may leave and have somewhere to go, by name.
-  /// Pods that are protected or have nowhere to go are reported.
+  /// Returns the pods on `node`, in any state, that are in scope, meet the criteria, may leave and fit elsewhere, by
+  /// name. Reports protected pods and pods that fit nowhere.
   std::vector<PodIndex> movable_pods_on(NodeIndex node);
 
-  /// Offers such pods of all nodes, the oldest first. A node or namespace at its limit does not end it: the next pod
-  /// may be elsewhere.
+  /// Offers matching pods of all nodes, the oldest first. Continues after a node or namespace reaches its limit,
+  /// because the next pod may be elsewhere.
   void offer_oldest_first();
-  /// The same, but asks of all pods whether they have somewhere to go before the first one leaves.
+  /// Like offer_oldest_first(), but checks all pods for other nodes before the first offer.
   void offer_oldest_first_upstream();
-  /// One of the two, by the policy's compatibility.
+  /// Calls the variant for the policy's compatibility.
   void offer_compatibly();
 
  private:
@@ -40,7 +40,7 @@ class LifeTimeListing {
   bool is_wanted(PodIndex pod);
   bool is_kept(PodIndex pod);
   bool goes_nowhere(PodIndex pod);
-  /// Whether or not they have somewhere to go.
+  /// Includes pods that fit nowhere else.
   std::vector<AgedPod> pods_on_all_nodes();
   static void sort_oldest_first(std::vector<AgedPod>& pods);
   void prefetch_ahead(const std::vector<AgedPod>& pods, std::size_t at) const;

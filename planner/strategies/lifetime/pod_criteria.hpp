@@ -11,26 +11,26 @@
 
 namespace strategies {
 
-/// Nominates pods by any combination of criteria, the oldest first: what the lifetime strategies are made of, for
-/// whom none of them fits.
+/// Nominates pods by any combination of criteria, the oldest first. For cases that no specialized lifetime strategy
+/// covers.
 class PodCriteria final : public Strategy {
  public:
   static constexpr std::string_view kName = "PodCriteria";
 
-  /// All criteria that are given must hold; at least one beside scope and owners is given.
+  /// All given criteria must hold. At least one criterion other than scope and owners is required.
   struct Args {
     PodScope scope;
     api::NamespaceFilter owner_kinds;
-    std::optional<std::int64_t> min_age_seconds;  ///< at least this old
+    std::optional<std::int64_t> min_age_seconds;  ///< Minimum age
     std::vector<api::PodPhase> phases;
-    std::vector<std::string> reasons;  ///< of the pod, or why a container waits or was terminated; any text
+    std::vector<std::string> reasons;  ///< Pod reasons, or waiting or terminated reasons of containers; any text
     std::vector<std::int32_t> exit_codes;
     std::vector<ConditionCriterion> conditions;
     std::optional<RestartCriterion> restarts;
     ContainerScope containers;
     TerminalPods terminal_pods;
 
-    /// Complaints go to the object's list.
+    /// Errors are added to the errors of `args`.
     static Args read(api::StrictObject& args);
     Criteria criteria() const;
   };

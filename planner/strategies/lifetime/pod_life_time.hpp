@@ -11,26 +11,26 @@
 
 namespace strategies {
 
-/// Nominates pods that are too old, or in a state, condition or with an exit code that is not wanted; oldest first
-/// (upstream-semantics.md#pod-life-time). Terminal pods only with terminalPods.evict.
+/// Nominates pods that are too old or have an unwanted state, condition or exit code, the oldest first
+/// (upstream-semantics.md#pod-life-time). Nominates terminal pods only with terminalPods.evict.
 class PodLifeTime final : public Strategy {
  public:
   static constexpr std::string_view kName = "PodLifeTime";
 
-  /// All criteria that are given must hold; at least one of age, states, conditions and exit codes is given.
+  /// All given criteria must hold. At least one of age, states, conditions and exit codes is required.
   struct Args {
     PodScope scope;
-    api::NamespaceFilter owner_kinds;         ///< kinds of owners to include or exclude
-    std::optional<std::int64_t> max_seconds;  ///< older than this
+    api::NamespaceFilter owner_kinds;         ///< Kinds of owners to include or exclude
+    std::optional<std::int64_t> max_seconds;  ///< Age limit; older pods match
     std::vector<std::string> states;
     std::vector<ConditionCriterion> conditions;
     std::vector<std::int32_t> exit_codes;
     bool init_containers = false;
-    bool ephemeral_containers = false;  ///< for states only
+    bool ephemeral_containers = false;  ///< For states only
     TerminalPods terminal_pods;
     friend bool operator==(const Args&, const Args&) = default;
 
-    /// Complaints go to the object's list.
+    /// Errors are added to the errors of `args`.
     static Args read(api::StrictObject& args);
     Criteria criteria() const;
   };

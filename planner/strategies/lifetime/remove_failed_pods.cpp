@@ -8,8 +8,8 @@
 namespace strategies {
 namespace {
 
-/// Upstream converts the age to an unsigned number, so that a creation in the future, from one second on, counts as
-/// ages ago.
+/// Upstream converts the age to an unsigned number. A creation time at least one second in the future therefore counts
+/// as very old.
 Criterion at_least_old_upstream(std::uint32_t least) {
   Criterion criterion = at_least_old(least);
   criterion.holds = [least](const Subject& subject) {
@@ -52,13 +52,13 @@ Criteria RemoveFailedPods::Args::criteria_with(Criterion age) const {
   return all;
 }
 
-/// The oldest first.
+/// Offers the oldest first.
 void RemoveFailedPods::clear_pods(const StrategyContext& context, NominationSink& sink) const {
   const Criteria criteria = args_.criteria();
   LifeTimeListing(context, sink, args_.scope, criteria, args_.terminal_pods).offer_oldest_first();
 }
 
-/// Node by node.
+/// Offers node by node.
 void RemoveFailedPods::clear_pods_upstream(const StrategyContext& context, NominationSink& sink) const {
   const Criteria criteria = args_.criteria_upstream();
   LifeTimeListing listing(context, sink, args_.scope, criteria, args_.terminal_pods);

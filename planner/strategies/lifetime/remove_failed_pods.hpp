@@ -10,24 +10,23 @@
 
 namespace strategies {
 
-/// Nominates pods in phase Failed, so that what they leave behind is cleared away
-/// (upstream-semantics.md#remove-failed-pods); the oldest first.
+/// Nominates pods in phase Failed for cleanup, the oldest first (upstream-semantics.md#remove-failed-pods).
 class RemoveFailedPods final : public Strategy {
  public:
   static constexpr std::string_view kName = "RemoveFailedPods";
 
-  /// All criteria that are given must hold.
+  /// All given criteria must hold.
   struct Args {
     PodScope scope;
     std::vector<std::string> exclude_owner_kinds;
-    std::uint32_t min_seconds = 3600;  ///< at least this old
-    std::vector<std::string> reasons;  ///< of the pod or of a container, waiting or terminated
+    std::uint32_t min_seconds = 3600;  ///< Minimum age
+    std::vector<std::string> reasons;  ///< Pod reasons, or waiting or terminated reasons of containers
     std::vector<std::int32_t> exit_codes;
     bool init_containers = false;
-    TerminalPods terminal_pods;  ///< evict is set: that is what the strategy is for
+    TerminalPods terminal_pods;  ///< `evict` is set by default, which is the purpose of the strategy
     friend bool operator==(const Args&, const Args&) = default;
 
-    /// Complaints go to the object's list.
+    /// Errors are added to the errors of `args`.
     static Args read(api::StrictObject& args);
     Criteria criteria() const;
     Criteria criteria_upstream() const;

@@ -8,7 +8,7 @@
 
 namespace strategies {
 
-/// Nominates pods whose containers restarted too often, the worst of a node first
+/// Nominates pods whose containers restarted too often, the most restarts of a node first
 /// (upstream-semantics.md#too-many-restarts).
 class RemovePodsHavingTooManyRestarts final : public Strategy {
  public:
@@ -16,11 +16,11 @@ class RemovePodsHavingTooManyRestarts final : public Strategy {
 
   struct Args {
     PodScope scope;
-    RestartCriterion restarts{0, std::nullopt, {}};  ///< this many and more
-    std::vector<std::string> states;                 ///< Running, CrashLoopBackOff; empty: any
+    RestartCriterion restarts{0, std::nullopt, {}};  ///< This number of restarts or more
+    std::vector<std::string> states;                 ///< Running, CrashLoopBackOff; empty means any
     friend bool operator==(const Args&, const Args&) = default;
 
-    /// Complaints go to the object's list.
+    /// Errors are added to the errors of `args`.
     static Args read(api::StrictObject& args);
     Criteria criteria() const;
   };

@@ -19,7 +19,7 @@ void RestartHistory::observe(const scheduling::ClusterSnapshot& cluster, base::T
       if (track.looks.empty() || track.looks.back().total != status.restart_count) {
         track.looks.push_back({now, status.restart_count});
       }
-      // One look from before the horizon stays: it says where the window begins.
+      // Keeps one observation from before the horizon as the base of the window.
       while (track.looks.size() > 1 && track.looks[1].time <= now - kept_) track.looks.erase(track.looks.begin());
     }
   }
@@ -35,7 +35,7 @@ std::vector<api::RestartRecord> RestartHistory::records(base::Duration window, b
     for (const auto& [container, track] : containers) {
       api::RestartRecord& record = records.emplace_back(api::RestartRecord{uid, container, {}});
       for (const Look& look : track.looks) {
-        // The newest look from before the window says where the window begins.
+        // Keeps the newest observation from before the window as its base.
         if (look.time <= now - window) record.looks.clear();
         record.looks.push_back({std::chrono::floor<base::seconds>(look.time), look.total});
       }

@@ -12,25 +12,26 @@
 
 namespace strategies {
 
-/// How often containers had restarted when somebody looked. A pod's status tells only the total, so "five restarts
-/// within the hour" needs earlier totals. Fed once a cycle by whoever keeps it between cycles; forgets what is older
-/// than `kept` and pods that are gone.
+/// Observed restart totals of containers. A pod's status contains only the total, so "five restarts within the hour"
+/// needs earlier totals. The owner must call observe() once per cycle. Forgets observations older than `kept` and
+/// deleted pods.
 class RestartHistory {
  public:
   explicit RestartHistory(base::Duration kept = std::chrono::hours(24)) : kept_(kept) {}
 
-  /// Takes down the totals of the pods that restarted at all.
+  /// Records the totals of the pods that have restarted.
   void observe(const scheduling::ClusterSnapshot& cluster, base::TimePoint now);
 
-  /// The total that the container had at `then`: that of the last look before it. Without one, the total of the first
-  /// look, so that what happened before anybody looked counts for nothing; absent: never seen.
+  /// Returns the container's total at `then`, from the last observation before it. Without one, returns the first
+  /// observed total, so that restarts before the first observation are not counted. Returns nullopt if the container
+  /// was never observed.
   std::optional<std::int32_t> total_at(std::string_view uid, std::string_view container, base::TimePoint then) const;
 
-  /// What the next leader needs to go on with windows of this length: at most kMaxRestartRecords containers, those
-  /// that restarted last first chosen, with their newest kMaxRestartLooks looks (older ones are lost to it, so it
-  /// counts less, never more). Sorted by pod and container.
+  /// Returns the data that the next leader needs for windows of this length: at most kMaxRestartRecords containers,
+  /// the most recently restarted first chosen, each with its newest kMaxRestartLooks observations. Older ones are
+  /// lost, so the next leader counts fewer restarts, never more. Sorted by pod and container.
   std::vector<api::RestartRecord> records(base::Duration window, base::TimePoint now) const;
-  /// Takes over what somebody else remembered; what is known already stays. Idempotent.
+  /// Merges the records of an earlier leader. Existing data takes precedence. Idempotent.
   void restore(const std::vector<api::RestartRecord>& records, base::TimePoint now);
 
  private:
@@ -39,7 +40,7 @@ class RestartHistory {
     std::int32_t total;
   };
   struct Track {
-    std::vector<Look> looks;  ///< oldest first; one for each change
+    std::vector<Look> looks;  ///< Oldest first; one per change
     base::TimePoint last_seen{};
   };
   base::Duration kept_;

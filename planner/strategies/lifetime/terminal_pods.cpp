@@ -11,8 +11,8 @@
 namespace strategies {
 namespace {
 
-/// A StatefulSet and a DaemonSet delete their terminal pods to make new ones; Argo's and Tekton's controllers have
-/// clean-up of their own. Jobs are asked one by one.
+/// StatefulSets and DaemonSets delete their terminal pods to replace them; the controllers of Argo and Tekton have
+/// their own cleanup. Jobs are checked individually.
 constexpr std::array<std::string_view, 5> kCleanedUpBy = {"StatefulSet", "DaemonSet", "Workflow", "TaskRun",
                                                           "PipelineRun"};
 constexpr std::array<std::string_view, 2> kTerminalPhases = {"Succeeded", "Failed"};
@@ -27,7 +27,7 @@ std::int64_t whole_seconds_of(base::Duration duration) {
   return std::chrono::duration_cast<base::seconds>(duration).count();
 }
 
-/// Equal for pods of one owner, and for pods without owners of one namespace.
+/// Returns equal keys for pods of one owner, and for pods without owners in one namespace.
 std::string owner_key_of(const api::Pod& pod) {
   return pod.meta.owner_references.empty() ? "ns/" + pod.meta.ns : pod.meta.owner_references.front().uid;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Terminal pods (Succeeded, Failed): how long they are kept, and who clears them away if not we.
+/// Terminal pods (Succeeded, Failed): their retention, and owners that clean them up themselves.
 
 #include <cstdint>
 #include <map>
@@ -13,37 +13,37 @@
 
 namespace strategies {
 
-/// args.terminalPods.
+/// Arguments args.terminalPods.
 struct TerminalPods {
-  /// How long, and how many, for the pods that it speaks about.
+  /// Retention time and number of the pods that match.
   struct Retention {
     PodScope scope;
     api::NamespaceFilter owner_kinds;
-    base::seconds keep{0};          ///< since the pod ended
-    std::uint32_t keep_newest = 0;  ///< of each owner, in one namespace for pods without
+    base::seconds keep{0};          ///< Time since the pod ended
+    std::uint32_t keep_newest = 0;  ///< Per owner; per namespace for pods without owner
     friend bool operator==(const Retention&, const Retention&) = default;
   };
   bool evict = false;
-  Retention otherwise;                     ///< for pods that no entry of `retention` speaks about
-  std::vector<Retention> retention;        ///< the first that speaks about a pod decides
-  std::vector<std::string> cleaned_up_by;  ///< kinds of owners that clear away their terminal pods themselves
+  Retention otherwise;                     ///< For pods that match no entry of `retention`
+  std::vector<Retention> retention;        ///< The first matching entry decides
+  std::vector<std::string> cleaned_up_by;  ///< Kinds of owners that clean up their terminal pods themselves
   friend bool operator==(const TerminalPods&, const TerminalPods&) = default;
 
-  /// Reads the member terminalPods; complaints go to the object's list. `evict`: what it is when not written.
+  /// Reads the member terminalPods. Errors are added to the errors of `args`. `evict` is its default.
   static TerminalPods read(api::StrictObject& args, bool evict = false);
 };
 
-/// "states[1]: Failed selects pods that have ended…" for every terminal phase while evict is not set: a
-/// safety catch against mistakes.
+/// Adds an error such as "states[1]: Failed selects pods that have ended…" for each terminal phase if evict is not
+/// set, as a safeguard against mistakes.
 void require_consent(api::StrictObject& args, std::string_view name, const std::vector<std::string>& states,
                      const TerminalPods& terminal);
 
-/// Says of terminal pods whether they may be cleared away. Looks at the snapshot once, when it is made.
+/// Decides whether terminal pods may be cleaned up. Reads the snapshot once, at construction.
 class TerminalPodRules {
  public:
   TerminalPodRules(const TerminalPods& spec, const StrategyContext& context);
 
-  /// nullopt: it may, or it is not terminal. With upstream's decisions every pod may.
+  /// Returns nullopt if the pod may be cleaned up or is not terminal. In upstream mode every pod may.
   std::optional<scheduling::Refusal> refusal(PodIndex pod) const;
 
  private:
@@ -53,10 +53,10 @@ class TerminalPodRules {
 
   const TerminalPods& spec_;
   const StrategyContext& context_;
-  std::map<PodIndex, std::uint32_t> rank_;  ///< among the terminal pods of its owner, the newest first
+  std::map<PodIndex, std::uint32_t> rank_;  ///< Rank among the terminal pods of its owner, the newest first
 };
 
-/// When its last container stopped; of a pod that never had one, its creation.
+/// Returns the time at which the pod's last container stopped, or its creation if it never had one.
 base::TimePoint end_of(const api::Pod& pod);
 
 }  // namespace strategies

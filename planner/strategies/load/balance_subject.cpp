@@ -6,7 +6,7 @@
 namespace strategies {
 namespace {
 
-/// False: nothing is measured.
+/// Returns false if nothing is measured.
 bool take_views(BalanceSubject& subject, const StrategyContext& context,
                 const std::optional<scheduling::UsageNeed>& need, bool with_means) {
   if (!need) {

@@ -8,8 +8,9 @@
 
 namespace strategies {
 
-/// What a strategy with these pools evens out: by the need's figures, or by requests where there is none. nullopt:
-/// nothing is measured. `with_means` false: BalanceSubject::means stays empty, which saves a walk through all pods.
+/// Returns what a strategy with these pools balances: measurements for `need`, or requests without it. Returns nullopt
+/// if nothing is measured. With `with_means` false, BalanceSubject::means stays empty, which saves a pass over all
+/// pods.
 std::optional<BalanceSubject> subject_of(const StrategyContext& context,
                                          const std::optional<scheduling::UsageNeed>& need,
                                          const std::vector<NodePool>& pools, const Thresholds& own,

@@ -17,7 +17,7 @@ bool is_above(std::span<const double> percent, std::span<const double> limit) {
   return !std::ranges::equal(percent, limit, std::ranges::less_equal{});
 }
 
-/// How far the node is above the limit, in the resource where that is most; which may be below 0.
+/// Excess over the limit in the worst resource; negative if below.
 double worst_excess(std::span<const double> percent, std::span<const double> limit) {
   double worst = percent[0] - limit[0];
   for (std::size_t r = 1; r < percent.size(); ++r) worst = std::max(worst, percent[r] - limit[r]);
@@ -68,13 +68,13 @@ class Leveller {
     return UsualLoad{*std::move(load), std::move(level)};
   }
 
-  /// Also while pods that will leave are still there: their replacements are to meet the same taints.
+  /// Includes pods that are leaving, because their replacements need the same taints.
   bool is_uneven() const {
     return std::ranges::any_of(taking_.known(),
                                [&](NodeIndex node) { return is_above(taking_.percents(node), band_.high); });
   }
 
-  /// Of a node that is not overutilized; pods that are leaving may make it look so.
+  /// Describes a node that is not overutilized, although leaving pods may make it look so.
   std::string describe_below(NodeIndex node) const {
     std::string text = describe_load(taking_, node, band_.low, "thresholds");
     if (!is_above(taking_.percents(node), band_.high)) return text;

@@ -12,9 +12,10 @@ namespace {
 
 using api::well_known::kLoadedTaint;
 
-/// What one cycle can move, in points of the pool's mean load: planning for more would close nodes for nothing.
+/// Maximum load that one cycle moves, in points of the pool's mean load. Planning for more would taint nodes
+/// needlessly.
 constexpr double kMaxDemand = 0.25;
-constexpr double kStep = 0.5;  ///< of the water level
+constexpr double kStep = 0.5;  ///< Step of the water level
 
 double percent_of(std::int64_t amount, std::int64_t all) {
   return all > 0 ? std::clamp(static_cast<double>(amount) / static_cast<double>(all) * 100, 0.0, 100.0) : 100;
@@ -40,7 +41,7 @@ bool LoadedNodes::is_low(NodeIndex node) const {
   return true;
 }
 
-/// As NodeResourcesFit scores it.
+/// Fullness as scored by NodeResourcesFit.
 double LoadedNodes::fullness_of(NodeIndex node) const {
   const auto percent = [&](scheduling::ResourceIndex resource) {
     return percent_of(context_.cluster.scored().of(resource)[node],
@@ -56,7 +57,7 @@ double LoadedNodes::worst_excess(const LoadTable& giving, NodeIndex node) const 
   return worst;
 }
 
-/// The pod of each source that uses most without going beyond is the one that leaves first.
+/// Assumes that of each source the pod with the highest usage within the excess leaves first.
 LoadedNodes::Demand LoadedNodes::demand_of(const LoadTable& giving, std::span<const NodeIndex> sources) const {
   Demand demand;
   double load = 0;
@@ -96,8 +97,8 @@ std::vector<LoadedNodes::Node> LoadedNodes::open_to_pods() const {
   return nodes;
 }
 
-/// Up to which fullness the scheduler fills the nodes that have room for it, until the demand is met; where it is never
-/// met, the one that meets most of it.
+/// Returns the fullness up to which the scheduler fills the nodes with enough capacity, until the demand is met. If it
+/// is never met, returns the level that meets most of it.
 double LoadedNodes::water_level(std::span<const Node> nodes, const Demand& demand) {
   const double wanted = std::min(demand.load, kMaxDemand * static_cast<double>(nodes.size()));
   double best = 0;
@@ -119,7 +120,7 @@ std::size_t LoadedNodes::least_open(std::size_t nodes) const {
   return static_cast<std::size_t>(std::ceil(kMinOpen * static_cast<double>(nodes)));
 }
 
-/// First those that the scheduler does not come to anyway, then those with most room.
+/// Reopens first the nodes that the scheduler does not reach anyway, then those with the most free capacity.
 void LoadedNodes::keep_some_open(std::vector<Node>& nodes, double water) const {
   const auto open = static_cast<std::size_t>(std::ranges::count_if(nodes, &Node::is_open));
   std::size_t missing = least_open(nodes.size()) - std::min(open, least_open(nodes.size()));
@@ -154,7 +155,7 @@ void LoadedNodes::avoid(const LoadTable& giving, std::span<const NodeIndex> sour
   if (!sink_.avoid(kLoadedTaint, avoided)) return;
   std::vector<NodeIndex> pool;
   for (const Node& node : nodes) pool.push_back(node.node);
-  // Counted at each turn: a node that was avoided for an offer that is refused is open again.
+  // Counts on each call, because a node that was avoided for a refused offer is open again.
   sink_.avoid_competitors(kLoadedTaint, [this, pool = std::move(pool)](NodeIndex node) {
     const auto open =
         std::ranges::count_if(pool, [&](NodeIndex each) { return !context_.cluster.bears_soft_taint(each); });

@@ -8,41 +8,42 @@
 
 namespace strategies {
 
-/// Percent by resource.
+/// Percentages by resource.
 struct LoadLimits {
-  std::vector<double> low;    ///< a node at or below all of them is always welcome
-  std::vector<double> level;  ///< up to which nodes may be filled
+  std::vector<double> low;    ///< A node at or below all of them never gets the taint
+  std::vector<double> level;  ///< Maximum load up to which nodes are filled
 };
 
-/// Which of a pool's nodes the scheduler is to avoid, so that replacements end on nodes with little load. The scheduler
-/// goes by requests and fills the nodes where least is asked for, one after the other. So it is enough to avoid those
-/// that come early in this order and have no room for the load that would meet them; all others stay as they are, which
-/// keeps taints from flapping. At least kMinOpen of the nodes stay open. Made for a scheduler that prefers free
-/// nodes.
+/// Selects the nodes of a pool that the scheduler should avoid, so that replacements go to nodes with low load. The
+/// scheduler scores by requests and fills the least requested nodes first, one after the other. Tainting the nodes
+/// that come early in this order and lack capacity for the expected load is therefore sufficient. Others keep their
+/// state, which prevents taints from flapping. At least kMinOpen of the nodes stay open. Designed for a scheduler that
+/// prefers free nodes.
 class LoadedNodes {
  public:
   static constexpr double kMinOpen = 0.05;
 
-  /// `taking`: the pool's load, which is kept up to date by whoever moves pods. Keeps references to all of these.
+  /// `taking` is the load of the pool, which the caller updates when pods move. Keeps references to all arguments
+  /// except `limits`.
   LoadedNodes(const StrategyContext& context, NominationSink& sink, const LoadTable& taking, LoadLimits limits);
   ~LoadedNodes() { sink_.avoid_competitors({}, {}); }
   LoadedNodes(const LoadedNodes&) = delete;
   LoadedNodes& operator=(const LoadedNodes&) = delete;
 
-  /// Has nodes avoided, and more as the need arises, while pods leave `sources`, whose load is `giving`.
+  /// Taints nodes, and more when needed, while pods leave `sources`, whose load is `giving`.
   void avoid(const LoadTable& giving, std::span<const NodeIndex> sources);
 
  private:
   struct Node {
     NodeIndex node;
-    double room;      ///< percent of load in its tightest resource, below 0: above the level
-    double fullness;  ///< percent that is asked for: the scheduler begins with the lowest
+    double room;      ///< Free percentage in the tightest resource, negative above the level
+    double fullness;  ///< Requested percentage; the scheduler starts with the lowest
     bool is_low;
     bool is_avoided;
-    bool is_pledged;  ///< bears the taint whatever is decided here
+    bool is_pledged;  ///< Has the taint regardless of the decision here
     bool is_open() const { return !is_avoided && !is_pledged; }
   };
-  /// What leaves the sources: percent of load in all, and for each percent of fullness that it brings.
+  /// Load that leaves the sources: total percentage, and percentage per percent of fullness.
   struct Demand {
     double load = 0;
     double per_fullness = 1;

@@ -10,7 +10,7 @@ using scheduling::ClusterSnapshot;
 using scheduling::MeasuredUsage;
 using scheduling::PodIndex;
 
-/// Objects and their names lie anywhere in memory: so many are fetched ahead.
+/// Number of pods to prefetch ahead: objects and their names are scattered in memory.
 constexpr std::size_t kAhead = 16;
 
 void fetch_ahead(const ClusterSnapshot& cluster, std::span<const PodIndex> pods, std::size_t at) {
@@ -35,12 +35,12 @@ bool is_before(const MeasuredUsage::Pod& entry, const api::ObjectMeta& pod) {
   return by_namespace != 0 ? by_namespace < 0 : entry.name.compare(pod.name) < 0;
 }
 
-/// Both sides are sorted, and mostly the same. Pods of one name have one entry.
+/// Both sides are sorted and mostly equal. Pods of the same name share one entry.
 std::vector<std::uint32_t> entries_of_pods(const MeasuredUsage& measured, const ClusterSnapshot& cluster) {
   std::vector<std::uint32_t> entries(cluster.pod_table_size(), MeasuredEntries::kNone);
   const std::vector<PodIndex> pods = cluster.pods_by_name();
   const auto count = static_cast<std::uint32_t>(measured.pods.size());
-  std::uint32_t next = 0;  // behind the last one that was found, or passed
+  std::uint32_t next = 0;  // after the last entry that was found or skipped
   for (std::size_t i = 0; i < pods.size(); ++i) {
     fetch_ahead(cluster, pods, i);
     const api::ObjectMeta& meta = cluster.pod(pods[i]).meta;

@@ -10,21 +10,21 @@
 
 namespace strategies {
 
-/// Whose the entries of a measurement are: found by name, in one pass over nodes and pods.
+/// Maps nodes and pods to the entries of a measurement, by name, in one pass over both.
 struct MeasuredEntries {
   static constexpr std::uint32_t kNone = 0xffffffff;
 
   MeasuredEntries(const scheduling::MeasuredUsage& measured, const scheduling::ClusterSnapshot& cluster);
 
-  std::vector<std::uint32_t> of_node;            ///< by node: the place in MeasuredUsage::nodes, or kNone
-  std::vector<std::uint32_t> of_pod;             ///< by pod: the place in MeasuredUsage::pods, or kNone
-  std::vector<scheduling::PodIndex> unmeasured;  ///< pods that have none
+  std::vector<std::uint32_t> of_node;            ///< By node: index in MeasuredUsage::nodes, or kNone
+  std::vector<std::uint32_t> of_pod;             ///< By pod: index in MeasuredUsage::pods, or kNone
+  std::vector<scheduling::PodIndex> unmeasured;  ///< Pods without an entry
 };
 
-/// Remembers them for one snapshot, so that all who look at the same measurement share one search. Not thread-safe.
+/// Caches MeasuredEntries for one snapshot, so that all users of a measurement share one search. Not thread-safe.
 class MeasuredEntriesMemo {
  public:
-  /// REQUIRES: always the same cluster; the measurement outlives the memo.
+  /// REQUIRES: `cluster` is the same in all calls; the measurement outlives the memo.
   std::shared_ptr<const MeasuredEntries> of(const scheduling::MeasuredUsage& measured,
                                             const scheduling::ClusterSnapshot& cluster);
 

@@ -43,7 +43,8 @@ void MeasuredLoad::compare_forecasts_among(std::span<const NodeIndex> nodes) {
   higher_.compare_forecasts_among(nodes);
 }
 
-/// nullopt: unknown. What is counted and not measured is as it is now. LoadTable::kNone: the node has none of it.
+/// Returns nullopt if unknown, and LoadTable::kNone if the node has none of the resource. A counted resource has its
+/// current value.
 std::optional<double> MeasuredLoad::percentage(NodeIndex node, std::size_t resource,
                                                std::span<const std::int64_t> amounts) const {
   const std::string& name = resources_[resource];
@@ -56,7 +57,7 @@ std::optional<double> MeasuredLoad::percentage(NodeIndex node, std::size_t resou
   return static_cast<double>(*used) / static_cast<double>(capacity) * 100;
 }
 
-/// False: one of the amounts is unknown, or `says` says no.
+/// Returns false if an amount is unknown or `says` returns false.
 bool MeasuredLoad::holds(NodeIndex node, std::span<const std::int64_t> amounts, const Says& says) const {
   constexpr std::size_t kUsual = 8;
   std::array<double, kUsual> few{};

@@ -14,7 +14,7 @@
 
 namespace strategies {
 
-/// What one source says about how full nodes are, and how sure that is. Keeps references to the context and the usage.
+/// Load of nodes by one usage source, with hysteresis. Keeps references to the context and the measurement.
 class MeasuredLoad {
  public:
   MeasuredLoad(const StrategyContext& context, const scheduling::MeasuredUsage& measured, const UsageArgs& args,
@@ -22,29 +22,30 @@ class MeasuredLoad {
   MeasuredLoad(const MeasuredLoad&) = delete;
   MeasuredLoad& operator=(const MeasuredLoad&) = delete;
 
-  /// See MeasuredView.
+  /// See MeasuredView::compare_forecasts_among().
   void compare_forecasts_among(std::span<const NodeIndex> nodes);
 
-  /// The load that nodes are relieved by: not what left them a moment ago, or is on its way out.
+  /// Load of nodes as sources: without pods that left recently or are leaving.
   LoadTable giving(std::span<const NodeIndex> nodes) const { return {cluster_, staying_, resources_, nodes}; }
-  /// The load that nodes are filled by: with what came a moment ago.
+  /// Load of nodes as destinations: with pods that arrived recently.
   LoadTable taking(std::span<const NodeIndex> nodes) const { return {cluster_, higher_, resources_, nodes}; }
-  /// Makes usual() known, where somebody keeps means: it takes a walk through all pods.
+  /// Enables usual() if means are available. Costs a pass over all pods.
   void take_means(const StrategyContext& context);
-  /// The load that nodes have usually, by the means of their pods; nullopt: not known.
+  /// Returns the usual load of nodes, by the means of their pods, or nullopt if unknown.
   std::optional<LoadTable> usual(std::span<const NodeIndex> nodes) const;
   const UsageView& usage() const { return lower_; }
-  /// Whose figures taking() has.
+  /// Usage view of taking().
   const UsageView& taking_usage() const { return higher_; }
   const std::vector<std::string>& resources() const { return resources_; }
 
-  /// Hysteresis: the newest sample and enough of the last ones say so, or the forecast does. `says` takes percentages
-  /// by resource. A source that keeps no samples is believed at once; an unknown figure says nothing.
+  /// Hysteresis: returns whether the newest sample and enough of the last samples satisfy `says`, or the forecast
+  /// does. `says` takes percentages by resource. Returns true for a source that keeps no samples; an unknown value
+  /// does not satisfy.
   using Says = std::function<bool(std::span<const double> percents)>;
   bool confirms(NodeIndex node, const Says& says) const;
 
-  /// Fails when more of `nodes` than the source may miss have no usable figure: the message names the source and up to
-  /// five of them.
+  /// Returns an error if more of `nodes` have no usable measurement than the source tolerates. The message names the
+  /// source and up to five of the nodes.
   base::Status check_known(std::span<const NodeIndex> nodes) const;
 
  private:
@@ -59,8 +60,8 @@ class MeasuredLoad {
   const std::vector<std::string> resources_;
   MeasuredView lower_;
   MeasuredView higher_;
-  UsageWithoutPods staying_;                ///< lower_ without pods that are on their way out
-  std::shared_ptr<const UsageView> usual_;  ///< nullptr: not known
+  UsageWithoutPods staying_;                ///< lower_ without leaving pods
+  std::shared_ptr<const UsageView> usual_;  ///< nullptr if unknown
 };
 
 }  // namespace strategies

@@ -10,7 +10,7 @@
 namespace strategies {
 namespace {
 
-constexpr std::size_t kMaxBudgets = 64;  ///< looked at in one namespace
+constexpr std::size_t kMaxBudgets = 64;  ///< Maximum number of budgets checked per namespace
 
 double cost_of_priority(const api::Pod& pod) {
   constexpr double kDigitsOfHighest = 9;  // one thousand million

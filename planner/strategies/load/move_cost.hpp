@@ -4,16 +4,16 @@
 
 namespace strategies {
 
-/// How much it disturbs when the pod moves, at least 1: 1 for a pod of no priority without limits, more for priority
-/// (up to 1 for the highest), for QoS (Burstable a quarter, Guaranteed a half), for a wish to stay (1), for a VM (1,
-/// and 1 for each 16 GiB of memory that a migration copies, up to 4), and for a PodDisruptionBudget (its tightness: 2
-/// where it allows nothing now, else one share of what it allows).
+/// Disruption cost of moving the pod, at least 1: 1 for a pod without priority and limits, plus priority (up to 1 for
+/// the highest), QoS (Burstable 0.25, Guaranteed 0.5), a preference not to be evicted (1), a VM (1, plus 1 for each 16
+/// GiB of memory that a migration copies, up to 4), and a PodDisruptionBudget (2 if it allows no disruption now, else
+/// 1 divided by the number of allowed disruptions).
 double move_cost(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
 
-/// It ends with its node, or counts for nothing on it: a DaemonSet's pod, a mirror pod, one that is on its way out.
+/// Returns whether the pod ends with its node or is leaving it: DaemonSet pods, mirror pods and leaving pods.
 bool goes_with_node(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
 
-/// How much it disturbs to empty the node: the sum over the pods that do not go with it.
+/// Disruption cost of emptying the node: the sum over the pods that do not end with it.
 double emptying_cost(const scheduling::ClusterSnapshot& cluster, scheduling::NodeIndex node);
 
 }  // namespace strategies

@@ -11,23 +11,23 @@
 namespace strategies {
 namespace {
 
-constexpr double kNegligible = 0.1;  ///< percent of a node: moving so little helps nobody
+constexpr double kNegligible = 0.1;  ///< Percentage of a node below which a move has no benefit
 
 constexpr std::size_t kMaxRemembered = 64;
-constexpr double kMaxGain = 1e9;  ///< points², more than any
+constexpr double kMaxGain = 1e9;  ///< Points²; more than any gain
 
-/// A pod that may leave its node. Its loads are in the lists of that node.
+/// A pod that may leave its node. Its loads are in LoadMover::shares_ and usual_shares_.
 struct Candidate {
   PodIndex pod;
   double cost;
   bool is_tried = false;
 };
 
-/// A candidate that is about to leave `from` for the sake of the resource `worst`.
+/// A candidate that is about to leave `from` because of the resource `worst`.
 struct Departure {
   NodeIndex from;
   PodIndex pod;
-  std::span<const std::int64_t> wanted;  ///< of a destination, by resource, in thousandths of the unit
+  std::span<const std::int64_t> wanted;  ///< Usage at a destination, by resource, in thousandths of the unit
   std::size_t worst;
 };
 
@@ -64,7 +64,7 @@ class LoadMover {
     return over;
   }
 
-  /// Of these resources the one that is farthest above its level; nullopt: none is above.
+  /// Returns the resource among these that is furthest above its level, or nullopt if none is above.
   std::optional<std::size_t> worst_resource(NodeIndex node, const std::vector<bool>& among) const {
     std::optional<std::size_t> worst;
     for (std::size_t r = 0; r < resource_count(); ++r) {
@@ -74,7 +74,7 @@ class LoadMover {
     return worst;
   }
 
-  /// A pod whose load is not known in all resources is none.
+  /// Adds no candidate if the pod's load is unknown in a resource.
   void add_candidate(PodIndex pod, NodeIndex node) {
     for (std::size_t r = 0; r < resource_count(); ++r) {
       const auto share = giving_.share(pod, node, r);
@@ -96,7 +96,7 @@ class LoadMover {
     return scheduling::Refusal{"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
   }
 
-  /// By namespace, name and UID, as the snapshot numbers them, so that equal ones keep that order.
+  /// Ordered by namespace, name and UID, like the snapshot's indexes, so that ties keep that order.
   void find_candidates_on(NodeIndex node) {
     candidates_.clear();
     drop_loads_behind(0);
@@ -111,7 +111,7 @@ class LoadMover {
     return shares_[candidate * resource_count() + resource];
   }
 
-  /// What goes beyond comes after all that does not, the smallest first.
+  /// Ranks pods that exceed the excess after all others, the smallest first.
   double rank(std::size_t candidate, std::size_t resource, NodeIndex node, double excess) const {
     const double share = share_of(candidate, resource);
     const double cost = candidates_[candidate].cost;
@@ -121,7 +121,7 @@ class LoadMover {
     return gain > 0 ? gain / cost : gain * cost;
   }
 
-  /// By how much the squared excess shrinks when it goes.
+  /// Reduction of the squared excess if the candidate leaves.
   double gain_for(std::size_t candidate, std::size_t resource, NodeIndex node, double excess) const {
     const auto gain = [](double share, double above) { return share * (2 * above - share); };
     const double usually = usual_->load.percent(node, resource) - usual_->level[resource];
@@ -129,7 +129,7 @@ class LoadMover {
            (1 - kPartOfNow) * gain(usual_shares_[candidate * resource_count() + resource], usually);
   }
 
-  /// Beyond the level only while the node is above what made it a source.
+  /// Allows going below the level only while the node is above the limit that made it a source.
   std::optional<std::size_t> next_of(NodeIndex node, std::size_t resource) const {
     const double gap = excess(node, resource);
     const bool may_go_beyond = giving_.percent(node, resource) > rules_.high[resource];
@@ -150,7 +150,7 @@ class LoadMover {
     return rules_.evictions_per_node && evicted >= *rules_.evictions_per_node;
   }
 
-  /// False: the cycle's total limit is reached.
+  /// Returns false if the cycle's total limit is reached.
   bool relieve(NodeIndex node) {
     const std::vector<bool> over = resources_over(node);
     if (!worst_resource(node, over)) return true;
@@ -170,13 +170,14 @@ class LoadMover {
     return true;
   }
 
-  /// A view until the next call.
+  /// The result is valid until the next call.
   std::span<const std::int64_t> wanted_by(PodIndex pod) {
     for (std::size_t r = 0; r < resource_count(); ++r) wanted_[r] = taking_.amount(pod, r).value_or(0);
     return wanted_;
   }
 
-  /// Where one found no place for its load, one that uses as much or more finds none: destinations only get fuller.
+  /// A pod that uses at least as much as one that found no destination finds none either, because destinations only
+  /// get fuller.
   bool is_hopeless(std::span<const std::int64_t> wanted) const {
     for (std::size_t at = 0; at < too_large_.size(); at += resource_count()) {
       const auto known = std::span(too_large_).subspan(at, resource_count());
@@ -203,7 +204,7 @@ class LoadMover {
     return result;
   }
 
-  /// The move must leave the destination below where the source is now: it would be the next source otherwise.
+  /// The destination must stay below the source's current load. Otherwise it would be the next source.
   bool may_take(NodeIndex to, const Departure& departure) {
     bool is_level = true;
     for (std::size_t r = 0; r < resource_count(); ++r) {
@@ -214,7 +215,7 @@ class LoadMover {
     return rules_.accepts ? rules_.accepts(departure.from, after_) : is_level;
   }
 
-  /// Begins after the last one, so that the load is dealt out and full nodes are not asked again and again.
+  /// Starts after the last destination, which spreads the load and avoids checking full nodes repeatedly.
   std::optional<NodeIndex> find_place(const Departure& departure) {
     if (is_hopeless(departure.wanted)) return std::nullopt;
     std::shared_ptr<const scheduling::FitQuery> query;
@@ -235,7 +236,7 @@ class LoadMover {
     return std::nullopt;
   }
 
-  /// The scheduler's rules come before the load.
+  /// Lists the scheduler's rules before the load.
   std::string why_no_place(const Departure& departure) {
     if (rules_.destinations.empty()) return why_no_destination(departure);
     const auto query = trial_.cluster().fit_query(departure.pod, context_.evictability.fit_level());
@@ -250,7 +251,7 @@ class LoadMover {
     return misfits.text();
   }
 
-  /// Nodes of other pools are left out as far as they are looked at.
+  /// Explains for nodes outside the destinations. Omits nodes in scope that belong to other pools.
   std::string why_no_destination(const Departure& departure) const {
     scheduling::Misfits misfits(context_.cluster.base());
     for (const NodeIndex node : context_.cluster.base().nodes()) {
@@ -285,14 +286,14 @@ class LoadMover {
   const LoadRules& rules_;
   std::optional<UsualLoad> usual_;
   StrategyWhatIf trial_;
-  std::vector<bool> takes_;  ///< by node: is a destination
+  std::vector<bool> takes_;  ///< By node: whether it is a destination
   std::size_t hint_ = 0;
-  std::vector<Candidate> candidates_;    ///< of the node that is relieved
-  std::vector<double> shares_;           ///< percent of their node, by candidate and resource
-  std::vector<double> usual_shares_;     ///< the same, of what they use usually
-  std::vector<std::int64_t> wanted_;     ///< what the one that is about to leave uses elsewhere, by resource
-  std::vector<std::int64_t> too_large_;  ///< what no destination could take, one after the other
-  std::vector<double> after_;            ///< of may_take(), so that it needs no memory
+  std::vector<Candidate> candidates_;    ///< Candidates on the node being relieved
+  std::vector<double> shares_;           ///< Percentages of the node, by candidate and resource
+  std::vector<double> usual_shares_;     ///< Percentages of the node by usual usage, by candidate and resource
+  std::vector<std::int64_t> wanted_;     ///< Usage of the leaving pod at a destination, by resource
+  std::vector<std::int64_t> too_large_;  ///< Usage that no destination could take, concatenated
+  std::vector<double> after_;            ///< Buffer of may_take(), to avoid allocations
 };
 
 }  // namespace

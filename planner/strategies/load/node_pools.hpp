@@ -11,17 +11,17 @@ namespace strategies {
 
 /// The nodes of one pool.
 struct PoolNodes {
-  std::string_view name;         ///< "": nodes in no pool
-  const Thresholds* thresholds;  ///< the pool's
-  std::vector<NodeIndex> nodes;  ///< in the order given
+  std::string_view name;         ///< Empty for nodes in no pool
+  const Thresholds* thresholds;  ///< The pool's
+  std::vector<NodeIndex> nodes;  ///< In the order given
 };
 
-/// Deals the nodes out: each belongs to the first pool that selects it. Nodes in no pool come last, with the strategy's
-/// own thresholds; they are left out when it has none.
+/// Divides the nodes: each belongs to the first pool that selects it. Nodes in no pool come last, with the strategy's
+/// own thresholds. They are omitted if the strategy has none.
 std::vector<PoolNodes> divide_into_pools(const scheduling::ClusterSnapshot& cluster, std::span<const NodeIndex> nodes,
                                          const std::vector<NodePool>& pools, const Thresholds& own);
 
-/// All nodes of the pools.
+/// Returns the nodes of all pools.
 std::vector<NodeIndex> nodes_in(const std::vector<PoolNodes>& pools);
 
 }  // namespace strategies

@@ -15,12 +15,12 @@
 namespace strategies {
 namespace {
 
-constexpr double kDefaultTarget = 40;  ///< percent of cpu, as Trimaran has it
+constexpr double kDefaultTarget = 40;  ///< Percent of cpu, Trimaran's default
 
 using Percents = std::vector<double>;
 
-constexpr double kAlwaysWelcome = 0.75;  ///< of the target: a node below gets no soft taint
-constexpr double kEmptied = 0.5;         ///< of the target: two nodes at or below fit on one
+constexpr double kAlwaysWelcome = 0.75;  ///< Fraction of the target; a node below gets no soft taint
+constexpr double kEmptied = 0.5;         ///< Fraction of the target; two nodes at or below fit on one
 
 Percents targets_of(const Thresholds& thresholds) {
   Percents targets;
@@ -28,11 +28,11 @@ Percents targets_of(const Thresholds& thresholds) {
   return targets;
 }
 
-/// The worst of the resources decides.
+/// Score of the worst resource.
 double score_of(std::span<const double> percent, const Percents& targets) {
   double worst = 100;
   for (std::size_t r = 0; r < percent.size(); ++r) {
-    if (percent[r] >= 0) worst = std::min(worst, target_load_score(percent[r], targets[r]));  // else it has none of it
+    if (percent[r] >= 0) worst = std::min(worst, target_load_score(percent[r], targets[r]));  // else it has none
   }
   return worst;
 }
@@ -50,7 +50,7 @@ bool has_any_over(const LoadTable& load, const Percents& targets) {
   return std::ranges::any_of(load.known(), [&](NodeIndex node) { return is_over(load.percents(node), targets); });
 }
 
-/// The class of a node that is not above its target: only packing empties nodes.
+/// Class of a node that is not above its target. Only packing empties nodes.
 api::NodeClass class_below(std::span<const double> percent, const Percents& targets, bool packs) {
   const bool is_low = packs && !is_over(percent, part_of(targets, kEmptied));
   return is_low ? api::NodeClass::kUnderutilized : api::NodeClass::kAppropriate;
@@ -61,7 +61,7 @@ std::string describe_class(const LoadTable& load, NodeIndex node, const Percents
   return describe_load(load, node, part_of(targets, kEmptied), "half of target");
 }
 
-/// Sources, the fullest first; destinations, the best score first.
+/// Picks sources, the fullest first, and destinations, the best score first.
 void pick(const StrategyContext& context, const MeasuredLoad& load, const LoadTable& giving, const LoadTable& taking,
           const Percents& targets, LoadRules& rules, bool packs, NodeClassification& classes) {
   const auto says_over = [&](std::span<const double> percent) { return is_over(percent, targets); };
@@ -85,7 +85,7 @@ void pick(const StrategyContext& context, const MeasuredLoad& load, const LoadTa
   std::ranges::stable_sort(rules.destinations, std::ranges::greater{}, by_taking);
 }
 
-/// Why no node is relieved; "": one may be.
+/// Returns why no node is relieved, or "" if one may be.
 std::string why_not_relieved(const LoadTable& giving, const Percents& targets, const LoadRules& rules) {
   if (giving.known().empty()) return "no node has usable figures of a resource that has a target";
   if (rules.sources.empty() && has_any_over(giving, targets))
@@ -94,7 +94,7 @@ std::string why_not_relieved(const LoadTable& giving, const Percents& targets, c
   return rules.destinations.empty() ? "no node that takes pods is below the target" : "";
 }
 
-/// Why no node is emptied; "": one may be.
+/// Returns why no node is emptied, or "" if one may be.
 std::string why_not_emptied(const LoadTable& load, const ConsolidationRules& rules, bool has_unconfirmed) {
   if (load.known().empty()) return "no node has usable figures of a resource that has a target";
   if (rules.sources.empty() && has_unconfirmed)
@@ -192,14 +192,14 @@ base::Status TargetLoadPacking::nominate(const StrategyContext& context, Nominat
   return base::Done{};
 }
 
-/// Not when it would take more moves than a node's limit.
+/// A node that needs more moves than the limit per node cannot be emptied.
 bool TargetLoadPacking::may_be_emptied(const StrategyContext& context, NodeIndex node) const {
   std::vector<PodIndex> pods = pods_on(context, node, PodStates::kActive);
   std::erase_if(pods, [&](PodIndex pod) { return is_no_work(context.cluster.base(), pod); });
   return !pods.empty() && (!args_.evictions_per_node || pods.size() <= *args_.evictions_per_node);
 }
 
-/// A node that is empty already takes nothing.
+/// A node that is already empty takes no pods.
 void TargetLoadPacking::empty(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load,
                               const PoolNodes& pool, NodeClassification& classes) const {
   LoadTable taking = load.taking(pool.nodes);

@@ -14,29 +14,30 @@
 
 namespace strategies {
 
-/// Trimaran's score of a node that is `percent` full: it grows from `target` to 100 until the target is reached, then
-/// falls to 0 at 100 %, steeply at first: nodes are packed up to the target, and what does not fit below is spread.
+/// Trimaran's score of a node at `percent` load. It grows from `target` to 100 until the target is reached, then falls
+/// to 0 at 100 %, with a drop right above the target. Nodes are therefore packed up to the target, and the rest is
+/// spread.
 double target_load_score(double percent, double target);
 
-/// Packs nodes up to a target percentage of measured load and spreads what is above
-/// (docs/strategies/target-load-packing.md): pods of nodes above the target move to where target_load_score() is better
-/// by a margin. In a pool without such nodes those with at most half of the target are emptied, whole or not at all,
-/// onto the fullest nodes below the target.
+/// Packs nodes up to a target percentage of measured load and spreads the load above it
+/// (docs/strategies/target-load-packing.md). Pods of nodes above the target move to nodes where target_load_score() is
+/// better by a margin. In a pool without such nodes, nodes with at most half of the target are emptied, completely or
+/// not at all, onto the fullest nodes below the target.
 class TargetLoadPacking final : public Strategy {
  public:
   static constexpr std::string_view kName = "TargetLoadPacking";
 
   struct Args {
     UsageArgs usage;
-    Thresholds target;  ///< `high` alone is used; empty: nodes in no pool are left alone
-    double margin = 5;  ///< by how much the score of the new node has to be better, 0 … 100
-    bool pack = true;   ///< false: only what is above the target is spread
+    Thresholds target;  ///< Only `high` is used; if empty, nodes in no pool are left alone
+    double margin = 5;  ///< Minimum improvement of the score, 0 … 100
+    bool pack = true;   ///< If false, only load above the target is spread
     std::vector<NodePool> pools;
     std::vector<std::string> excluded_namespaces;
     std::optional<std::uint32_t> evictions_per_node;
     friend bool operator==(const Args&, const Args&) = default;
 
-    /// Complaints go to the object's list.
+    /// Errors are added to the errors of `args`.
     static Args read(api::StrictObject& args);
   };
 

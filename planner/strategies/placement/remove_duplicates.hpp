@@ -8,18 +8,18 @@
 
 namespace strategies {
 
-/// Nominates pods of one owner and images that share a node while others have fewer
+/// Nominates pods of the same owner and images that share a node while other nodes have fewer
 /// (upstream-semantics.md#remove-duplicates).
 class RemoveDuplicates final : public Strategy {
  public:
   static constexpr std::string_view kName = "RemoveDuplicates";
 
   struct Args {
-    PodScope scope;  ///< labelSelector is ours
+    PodScope scope;  ///< `labelSelector` is an extension of upstream
     std::vector<std::string> exclude_owner_kinds;
     friend bool operator==(const Args&, const Args&) = default;
 
-    /// Complaints go to the object's list.
+    /// Errors are added to the errors of `args`.
     static Args read(api::StrictObject& args);
   };
 

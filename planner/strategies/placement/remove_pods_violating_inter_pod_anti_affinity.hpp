@@ -5,17 +5,17 @@
 
 namespace strategies {
 
-/// Nominates pods that share a topology domain with a pod which their required anti-affinity excludes, or whose
-/// excludes them; as upstream only the former (upstream-semantics.md#anti-affinity).
+/// Nominates pods that share a topology domain with a pod that either side's required anti-affinity excludes. In
+/// upstream mode, nominates only the pod with the term (upstream-semantics.md#anti-affinity).
 class RemovePodsViolatingInterPodAntiAffinity final : public Strategy {
  public:
   static constexpr std::string_view kName = "RemovePodsViolatingInterPodAntiAffinity";
 
   struct Args {
-    PodScope scope;  ///< of victims and of the pods they conflict with
+    PodScope scope;  ///< Scope of victims; in upstream mode also of the pods that they conflict with
     friend bool operator==(const Args&, const Args&) = default;
 
-    /// Complaints go to the object's list.
+    /// Errors are added to the errors of `args`.
     static Args read(api::StrictObject& args) { return {read_scope(args)}; }
   };
 

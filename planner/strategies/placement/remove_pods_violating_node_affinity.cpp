@@ -14,20 +14,20 @@ constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExe
 constexpr std::string_view kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
 constexpr std::array<std::string_view, 2> kAffinityTypes = {kRequired, kPreferred};
 
-/// Node fit on any node looked at, its own included; asked here whatever evictability says.
+/// Basic fit on any node in scope, its own included. Checked here regardless of the evictability settings.
 bool fits_some_node(const StrategyContext& context, PodIndex pod) {
   const scheduling::FitQuery query(context.cluster, pod, scheduling::FitLevel::kBasic);
   return std::ranges::any_of(context.nodes, [&](NodeIndex node) { return query.fits(node); });
 }
 
-/// The pod fits a node that is better than its own.
+/// Returns whether the pod fits a node that is better than its own.
 bool fits_a_better_node(const StrategyContext& context, PodIndex pod, const Goal& is_better) {
   if (std::ranges::none_of(context.nodes, is_better)) return false;
   const auto query = context.cluster.fit_query(pod, context.evictability.fit_level());
   return std::ranges::any_of(context.nodes, [&](NodeIndex node) { return is_better(node) && query->fits(node); });
 }
 
-/// Details of a refusal; "": none.
+/// Returns the details of a refusal, may be empty.
 std::string why_no_better_node(const StrategyContext& context, PodIndex pod, const Goal& is_better) {
   if (std::ranges::none_of(context.cluster.base().nodes(), is_better)) return "no node matches";
   return why_on_none_of(context, context.cluster, pod, is_better);
@@ -46,7 +46,7 @@ bool violates_required(const StrategyContext& context, PodIndex pod, NodeIndex n
   return !scheduling::matches_node_terms(object, context.cluster.base().node(node));
 }
 
-/// Upstream does not look at pods with only a nodeSelector, though it is part of what must match.
+/// Upstream ignores pods that have only a nodeSelector, although matching includes it.
 bool violates_required_upstream(const StrategyContext& context, PodIndex pod, NodeIndex node) {
   return has_required_terms(context.cluster.base().pod(pod)) && violates_required(context, pod, node);
 }
@@ -87,7 +87,7 @@ RemovePodsViolatingNodeAffinity::Args RemovePodsViolatingNodeAffinity::Args::rea
   return parsed;
 }
 
-/// Why is reported where it may not.
+/// Reports the refusal if the pod may not move.
 bool RemovePodsViolatingNodeAffinity::may_move(const Type& type, PodIndex pod, NodeIndex node,
                                                const StrategyContext& context, NominationSink& sink) const {
   auto refusal = protection_of(context, sink, pod);
@@ -105,7 +105,7 @@ bool RemovePodsViolatingNodeAffinity::may_move(const Type& type, PodIndex pod, N
   return !refusal;
 }
 
-/// Those that are in scope and may leave. The others are reported.
+/// Returns the violating pods that are in scope and may leave, and reports those that may not.
 std::vector<PodIndex> RemovePodsViolatingNodeAffinity::violating_pods_on(NodeIndex node, const Type& type,
                                                                          scheduling::CachedSelector& in_scope,
                                                                          const StrategyContext& context,

@@ -9,7 +9,7 @@
 
 namespace strategies {
 
-/// Nominates pods whose node affinity is not met, or would be met better elsewhere
+/// Nominates pods whose node affinity is violated, or would be met better elsewhere
 /// (upstream-semantics.md#node-affinity).
 class RemovePodsViolatingNodeAffinity final : public Strategy {
  public:
@@ -17,10 +17,10 @@ class RemovePodsViolatingNodeAffinity final : public Strategy {
 
   struct Args {
     PodScope scope;
-    std::vector<std::string> types;  ///< worked through in this order
+    std::vector<std::string> types;  ///< Processed in this order
     friend bool operator==(const Args&, const Args&) = default;
 
-    /// Complaints go to the object's list.
+    /// Errors are added to the errors of `args`.
     static Args read(api::StrictObject& args);
   };
 
@@ -32,17 +32,17 @@ class RemovePodsViolatingNodeAffinity final : public Strategy {
  private:
   struct Type {
     std::string_view reason;
-    /// The pod's node breaks the affinity, or another one meets it better.
+    /// Returns whether the node violates the pod's affinity, or another node meets it better.
     bool (*violates)(const StrategyContext& context, PodIndex pod, NodeIndex node);
-    /// Nodes that are better than `here`.
+    /// Returns the predicate of nodes that are better than `here`.
     Goal (*goal)(const StrategyContext& context, PodIndex pod, NodeIndex here);
     bool (*violates_upstream)(const StrategyContext& context, PodIndex pod, NodeIndex node);
-    /// Refusal of a pod that violates the affinity and fits on no better node.
+    /// Refusal of a pod that violates the affinity and fits no better node.
     scheduling::Refusal no_better_node;
   };
-  /// The lowest priority first, and only for a better node.
+  /// Nominates the lowest priority first, and only for a better node.
   void nominate_by(const Type& type, const StrategyContext& context, NominationSink& sink) const;
-  /// In the order of the listing, wherever the replacement is placed.
+  /// Nominates in the order of the listing, for any destination.
   void nominate_by_upstream(const Type& type, const StrategyContext& context, NominationSink& sink) const;
   std::vector<PodIndex> violating_pods_on(NodeIndex node, const Type& type, scheduling::CachedSelector& in_scope,
                                           const StrategyContext& context, NominationSink& sink) const;

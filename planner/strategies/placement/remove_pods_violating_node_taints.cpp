@@ -12,7 +12,7 @@
 namespace strategies {
 namespace {
 
-/// By key, or by key and value. The effect is not part of the match.
+/// Matches the key, or key and value. The effect is not part of the match.
 bool names_taint(const std::vector<std::string>& entries, const api::Taint& taint) {
   return std::ranges::any_of(entries, [&](const std::string& entry) {
     return entry == taint.key || (!taint.value.empty() && entry == taint.key + "=" + taint.value);
@@ -37,13 +37,13 @@ RemovePodsViolatingNodeTaints::Args RemovePodsViolatingNodeTaints::Args::read(ap
   return parsed;
 }
 
-/// By excludedTaints and includedTaints.
+/// Applies excludedTaints and includedTaints.
 bool RemovePodsViolatingNodeTaints::is_chosen(const api::Taint& taint) const {
   return !names_taint(args_.excluded, taint) && (!args_.included || names_taint(*args_.included, taint));
 }
 
-/// A cordon is a taint: it counts only when includedTaints names it. A policy's own soft taint keeps pods off that are
-/// to come, not those that are there.
+/// A cordon is a taint; it counts only if includedTaints names it. A policy's own soft taint repels new pods, not
+/// existing ones.
 bool RemovePodsViolatingNodeTaints::is_considered(const api::Taint& taint) const {
   using enum api::TaintEffect;
   if (api::is_soft_taint(taint)) return false;
@@ -52,7 +52,7 @@ bool RemovePodsViolatingNodeTaints::is_considered(const api::Taint& taint) const
   return by_effect && is_chosen(taint) && (args_.included || taint.key != api::well_known::kUnschedulableTaint);
 }
 
-/// Upstream never looks at NoExecute; and a cordon, which is a taint, makes it drain the node.
+/// Upstream ignores NoExecute. A cordon, which is a taint, makes it drain the node.
 bool RemovePodsViolatingNodeTaints::is_considered_upstream(const api::Taint& taint) const {
   using enum api::TaintEffect;
   const bool by_effect =
@@ -69,7 +69,7 @@ const api::Taint* RemovePodsViolatingNodeTaints::violation(const api::Pod& pod, 
   return at == node.taints.end() ? nullptr : &*at;
 }
 
-/// Those that are in scope and may leave. The others are reported.
+/// Returns the violating pods that are in scope and may leave, and reports those that may not.
 std::vector<PodIndex> RemovePodsViolatingNodeTaints::violating_pods_on(NodeIndex node, IsConsidered is_considered,
                                                                        scheduling::CachedSelector& in_scope,
                                                                        const StrategyContext& context,
@@ -90,7 +90,8 @@ void RemovePodsViolatingNodeTaints::clear_nodes(const StrategyContext& context, 
   constexpr IsConsidered kConsidered = &RemovePodsViolatingNodeTaints::is_considered;
   const auto& cluster = context.cluster.base();
   auto in_scope = pods_in(args_.scope, context);
-  // A taint with PreferNoSchedule does not keep the scheduler from putting the pod back.
+  // A PreferNoSchedule taint does not prevent the scheduler from placing the pod back, so the goal excludes such
+  // nodes.
   const auto goal = [&](PodIndex pod) -> Goal {
     return [&, pod](NodeIndex to) { return violation(cluster.pod(pod), cluster.node(to), kConsidered) == nullptr; };
   };

@@ -19,10 +19,10 @@ class RemovePodsViolatingNodeTaints final : public Strategy {
     PodScope scope;
     bool include_prefer_no_schedule = false;
     std::vector<std::string> excluded;                 ///< "key" or "key=value"
-    std::optional<std::vector<std::string>> included;  ///< absent: all; empty: none
+    std::optional<std::vector<std::string>> included;  ///< nullopt means all; empty means none
     friend bool operator==(const Args&, const Args&) = default;
 
-    /// Complaints go to the object's list.
+    /// Errors are added to the errors of `args`.
     static Args read(api::StrictObject& args);
   };
 
@@ -37,14 +37,14 @@ class RemovePodsViolatingNodeTaints final : public Strategy {
   bool is_considered(const api::Taint& taint) const;
   bool is_considered_upstream(const api::Taint& taint) const;
   bool is_chosen(const api::Taint& taint) const;
-  /// The first considered taint of the node that the pod does not tolerate, or nullptr.
+  /// Returns the node's first considered taint that the pod does not tolerate, or nullptr.
   const api::Taint* violation(const api::Pod& pod, const api::Node& node, IsConsidered is_considered) const;
   std::vector<PodIndex> violating_pods_on(NodeIndex node, IsConsidered is_considered,
                                           scheduling::CachedSelector& in_scope, const StrategyContext& context,
                                           NominationSink& sink) const;
-  /// The lowest priority first, and only for a node without such a taint.
+  /// Nominates the lowest priority first, and only for a node without such a taint.
   void clear_nodes(const StrategyContext& context, NominationSink& sink) const;
-  /// In the order of the listing, wherever the replacement is placed.
+  /// Nominates in the order of the listing, for any destination.
   void clear_nodes_upstream(const StrategyContext& context, NominationSink& sink) const;
 
   Args args_;

@@ -17,13 +17,13 @@ namespace {
 using scheduling::ClusterSnapshot;
 using scheduling::Topology;
 
-/// A required anti-affinity term as pods of one kind carry it, with the pods that it speaks about by topology domain.
-/// Pods of one workload share their affinity and so the term.
+/// A required anti-affinity term of pods of one kind, with the pods that it selects by topology domain. Pods of one
+/// workload have the same affinity and therefore share the term.
 struct SharedTerm {
   const api::PodAffinityTerm* term;
   const Topology* topology;
-  std::unordered_map<std::uint32_t, std::vector<PodIndex>> owners;  ///< who carry it, by domain
-  std::unordered_map<std::uint32_t, std::vector<PodIndex>> others;  ///< whom it speaks about, by domain
+  std::unordered_map<std::uint32_t, std::vector<PodIndex>> owners;  ///< Pods with the term, by domain
+  std::unordered_map<std::uint32_t, std::vector<PodIndex>> others;  ///< Pods that the term selects, by domain
 };
 
 class Conflicts {
@@ -35,11 +35,11 @@ class Conflicts {
     }
     for (std::uint32_t i = 0; i < terms_.size(); ++i) {
       find_others(terms_[i], sink);
-      note_parties(i);  // in the time of the term's namespace, too
+      note_parties(i);  // inside the time limit of the term's namespace
     }
   }
 
-  /// Pods that have a part in some conflict, or may have one if their namespace is out of time.
+  /// Pods in a conflict, or possibly in one if their namespace has run out of time.
   std::vector<PodIndex> parties(NominationSink& sink) const {
     std::vector<PodIndex> pods;
     for (const auto& [pod, terms] : terms_of_) pods.push_back(pod);
@@ -49,7 +49,7 @@ class Conflicts {
     return pods;
   }
 
-  /// A pod that is still there and that `pod` may not be with, or kNoPod.
+  /// Returns a remaining pod that conflicts with `pod`, or kNoPod.
   PodIndex conflict_of(PodIndex pod) const {
     const auto at = terms_of_.find(pod);
     if (at == terms_of_.end()) return scheduling::kNoPod;
@@ -106,7 +106,7 @@ class Conflicts {
     }
   }
 
-  /// Only domains where some pod carries the term matter.
+  /// Only domains with a pod that has the term matter.
   void find_others(SharedTerm& term, NominationSink& sink) {
     const PodIndex owner = first_owner_[static_cast<std::size_t>(&term - terms_.data())];
     std::size_t& left = pairs_left_.try_emplace(base_.namespace_of(owner), kMaxPairs).first->second;
@@ -135,7 +135,7 @@ class Conflicts {
     }
   }
 
-  /// Says no quickly; a namespaceSelector is asked for each group of labels.
+  /// Quick check without labels. A namespaceSelector is evaluated for each label group later.
   bool may_cover(const api::PodAffinityTerm& term, PodIndex owner, scheduling::NamespaceIndex ns) const {
     if (term.namespace_selector) return true;
     if (term.namespaces.empty()) return ns == base_.namespace_of(owner);
@@ -153,17 +153,17 @@ class Conflicts {
     }
   }
 
-  /// Pairs of a term and a pod that the terms of one namespace may be in. Conflicts beyond are not seen: they would
-  /// take the memory of the plans of all others.
+  /// Maximum number of pairs of a term and a pod for the terms of one namespace. Further conflicts are ignored,
+  /// because they would exhaust the memory for planning other namespaces.
   static constexpr std::size_t kMaxPairs = std::size_t{1} << 22;
 
   const scheduling::WhatIf& cluster_;
   const ClusterSnapshot& base_;
   std::vector<bool> gone_;
-  std::unordered_map<scheduling::NamespaceIndex, std::size_t> pairs_left_;  ///< of terms of pods of that namespace
+  std::unordered_map<scheduling::NamespaceIndex, std::size_t> pairs_left_;  ///< By namespace of the pods with the term
   std::map<std::tuple<const api::PodAffinityTerm*, scheduling::NamespaceIndex, const void*>, std::uint32_t> known_;
   std::vector<SharedTerm> terms_;
-  std::vector<PodIndex> first_owner_;  ///< of each term: whose namespace and labels it is seen with
+  std::vector<PodIndex> first_owner_;  ///< By term: pod whose namespace and labels are used to evaluate it
   std::unordered_map<PodIndex, std::vector<std::uint32_t>> terms_of_;
 };
 
@@ -191,7 +191,8 @@ void resolve_anti_affinity(const StrategyContext& context, NominationSink& sink,
     if (other == scheduling::kNoPod || !may_leave(context, sink, pod)) continue;
     const api::ObjectMeta& meta = cluster.pod(other).meta;
     const auto reason = fmt::format("a required anti-affinity keeps it and {}/{} apart", meta.ns, meta.name);
-    // Predicates see to it that it breaks none in its new place; its own node is not better while the other is there.
+    // The scheduler predicates ensure that the pod violates none on its new node. Its own node is no better while the
+    // other pod is there.
     const NominationResult result = sink.offer_towards(pod, reason, [&](NodeIndex to) { return to != node; });
     if (result == NominationResult::kAccepted) conflicts.remove(pod);
     if (result == NominationResult::kNodeLimit) full[node] = true;

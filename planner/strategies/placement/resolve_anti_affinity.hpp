@@ -5,9 +5,9 @@
 
 namespace strategies {
 
-/// Nominates pods of `scope` until no two pods of the cluster break a required anti-affinity, as far as they may leave:
-/// either side of a conflict, the lowest priority first; namespaceSelector, matchLabelKeys and mismatchLabelKeys count;
-/// the other side may be any active pod. A pod leaves only for a node where it breaks none.
+/// Nominates pods of `scope` until no two pods of the cluster violate a required anti-affinity, as far as pods may
+/// leave. Either side of a conflict may leave, the lowest priority first. Considers namespaceSelector, matchLabelKeys
+/// and mismatchLabelKeys. The other side may be any active pod. A pod leaves only for a node where it violates none.
 void resolve_anti_affinity(const StrategyContext& context, NominationSink& sink, const PodScope& scope);
 
 }  // namespace strategies

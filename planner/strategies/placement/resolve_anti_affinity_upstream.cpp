@@ -13,7 +13,7 @@ namespace {
 
 using scheduling::ClusterSnapshot;
 
-/// The pods that count on either side of a conflict. Shrinks as pods are nominated.
+/// Pods that count on either side of a conflict. Shrinks as pods are nominated.
 class PresentPods {
  public:
   PresentPods(const StrategyContext& context, const PodScope& scope)
@@ -27,8 +27,7 @@ class PresentPods {
   bool contains(PodIndex pod) const { return present_[pod]; }
   void remove(PodIndex pod) { present_[pod] = false; }
 
-  /// The first pod that one of `pod`'s own terms excludes, or kNoPod. A selector that does not parse ends the
-  /// search.
+  /// Returns the first pod that one of `pod`'s own terms excludes, or kNoPod. An invalid selector ends the search.
   PodIndex conflict_of(PodIndex pod) const {
     const api::Pod& object = cluster_.pod(pod);
     if (!object.affinity) return scheduling::kNoPod;
@@ -65,7 +64,7 @@ class PresentPods {
     return found;
   }
 
-  /// The same node counts even without the label.
+  /// Two pods on the same node share a domain even without the label.
   bool share_domain(const scheduling::Topology& topology, PodIndex a, PodIndex b) const {
     const NodeIndex first = cluster_.node_of(a);
     const NodeIndex second = cluster_.node_of(b);

@@ -5,8 +5,8 @@
 
 namespace strategies {
 
-/// Chooses as upstream does (upstream-semantics.md#anti-affinity): only the pod that carries the term leaves, both
-/// sides are in `scope`, and pods of the same name never conflict.
+/// Upstream's selection (upstream-semantics.md#anti-affinity): only the pod with the term leaves, both sides are in
+/// `scope`, and pods with the same name never conflict.
 void resolve_anti_affinity_upstream(const StrategyContext& context, NominationSink& sink, const PodScope& scope);
 
 }  // namespace strategies

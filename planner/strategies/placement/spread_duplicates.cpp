@@ -20,13 +20,13 @@ namespace {
 
 using scheduling::ClusterSnapshot;
 
-/// A pod, and where it was before the strategy's first offer.
+/// A pod and its node before the strategy's first offer.
 struct Placed {
   PodIndex pod;
   NodeIndex node;
 };
 
-/// Pods of one owner with the same images, in the order of their nodes.
+/// Pods of one owner with the same images, ordered by node.
 using DuplicateSpan = std::span<const Placed>;
 
 const api::OwnerReference& main_owner(const api::Pod& pod) {
@@ -35,7 +35,7 @@ const api::OwnerReference& main_owner(const api::Pod& pod) {
   return at == owners.end() ? owners.front() : *at;
 }
 
-/// Sorts the pods into sets of duplicates, in the order in which the sets are met.
+/// Groups pods into sets of duplicates, in the order of their first pods.
 class DuplicateFinder {
  public:
   DuplicateFinder(const StrategyContext& context, const RemoveDuplicates::Args& args)
@@ -59,13 +59,13 @@ class DuplicateFinder {
 
  private:
   struct Entry {
-    PodIndex first;  ///< whose owner and images it is
+    PodIndex first;  ///< Pod with the owner and images of the set
     std::uint32_t count = 0;
-    std::uint32_t next = kNone;  ///< another set of the same owner
+    std::uint32_t next = kNone;  ///< Next set of the same owner
   };
   static constexpr std::uint32_t kNone = 0xffffffff;
 
-  /// Looks at no object where numbers say it all: in a big cluster that is what costs.
+  /// Avoids reading objects if indexes are sufficient, because that dominates the cost in large clusters.
   void take(Placed placed) {
     if (!base_.is_staying(placed.pod) || !in_scope_(placed.pod) || !base_.owner_of(placed.pod)) return;
     const auto& excluded = args_.exclude_owner_kinds;
@@ -86,7 +86,7 @@ class DuplicateFinder {
     return last = static_cast<std::uint32_t>(sets_.size() - 1);
   }
 
-  /// By uid. Owners without one are told apart by kind and name, and numbered after all others.
+  /// By UID. Owners without UID are distinguished by API version, kind and name, and numbered after all others.
   std::size_t owner_number(PodIndex pod) {
     if (const auto known = base_.main_owner_of(pod)) return *known;
     const api::OwnerReference& owner = main_owner(base_.pod(pod));
@@ -96,7 +96,7 @@ class DuplicateFinder {
     return at->second;
   }
 
-  /// Counting sort: inside a set the order of the nodes stays.
+  /// Counting sort: keeps the order of nodes within a set.
   void sort_by_set() {
     std::vector<std::size_t> next(sets_.size() + 1, 0);
     for (std::size_t set = 0; set < sets_.size(); ++set) next[set + 1] = next[set] + sets_[set].count;
@@ -108,18 +108,18 @@ class DuplicateFinder {
   const RemoveDuplicates::Args& args_;
   scheduling::CachedSelector in_scope_;
   std::vector<Entry> sets_;
-  std::vector<std::uint32_t> last_of_owner_;               ///< the set found last, by owner
-  std::unordered_map<std::string, std::size_t> nameless_;  ///< owners without uid
-  std::vector<std::pair<std::uint32_t, Placed>> taken_;    ///< with the number of its set
+  std::vector<std::uint32_t> last_of_owner_;               ///< By owner: the set found last
+  std::unordered_map<std::string, std::size_t> nameless_;  ///< Owners without UID
+  std::vector<std::pair<std::uint32_t, Placed>> taken_;    ///< With the index of its set
   std::vector<Placed> pods_;
 };
 
-/// Nodes where the scheduler could put the pod, free capacity aside.
+/// Nodes that the scheduler would accept for a pod, ignoring free capacity.
 class TargetNodes {
  public:
   explicit TargetNodes(const StrategyContext& context) : context_(context) {}
 
-  /// As many as a set of duplicates can be spread over.
+  /// Number of nodes over which a set of duplicates can be spread.
   std::size_t count_for(const api::Pod& pod) {
     const bool is_plain =
         pod.node_selector.empty() && pod.tolerations.empty() && !(pod.affinity && pod.affinity->required_node_terms);
@@ -142,7 +142,7 @@ class TargetNodes {
   std::optional<std::size_t> plain_;
 };
 
-/// How many pods of one set each node holds.
+/// Number of pods of one set per node.
 class Holdings {
  public:
   explicit Holdings(std::size_t nodes) : pods_(nodes, 0) {}
@@ -165,8 +165,8 @@ class Holdings {
   }
 
  private:
-  std::vector<std::size_t> pods_;   ///< by node
-  std::vector<NodeIndex> touched_;  ///< all that hold some, and others
+  std::vector<std::size_t> pods_;   ///< By node
+  std::vector<NodeIndex> touched_;  ///< All nodes with pods, possibly others
 };
 
 class DuplicateSpreader {
@@ -181,7 +181,7 @@ class DuplicateSpreader {
     for (const NodeIndex node : context.nodes) is_target_[node] = true;
   }
 
-  /// After a limit that stops it, it counts only.
+  /// Counts only, once a limit has stopped it.
   void thin_out(DuplicateSpan set) {
     const Share share = count(set);
     if (share.has_no_choice && !stopped_) refuse_all(set);
@@ -195,7 +195,7 @@ class DuplicateSpreader {
     held_.add_to(after_, share.most);
   }
 
-  /// Thins nothing out.
+  /// Counts the set without offering pods.
   void count_only(DuplicateSpan set) {
     const Share share = count(set);
     if (share.is_kept) return;
@@ -224,14 +224,14 @@ class DuplicateSpreader {
   const UnevenCounts& after() const { return after_; }
 
  private:
-  /// What each node may hold of a set.
+  /// Maximum number of pods of a set per node.
   struct Share {
     std::size_t most = 0;
-    bool is_kept = true;         ///< no node holds more
-    bool has_no_choice = false;  ///< some share a node, and at most one node may hold any
+    bool is_kept = true;         ///< No node has more
+    bool has_no_choice = false;  ///< Some pods share a node, and at most one node may take them
   };
 
-  /// Begins the set's group in the figures.
+  /// Begins the set's group in the counts.
   Share count(DuplicateSpan set) {
     std::size_t most = 0;
     for_each_node(set, [&](DuplicateSpan pods) { return most = std::max(most, pods.size()), true; });
@@ -243,7 +243,7 @@ class DuplicateSpreader {
     return {share, most <= share};
   }
 
-  /// Calls `each` with the pods of each node until it says false; false: it did.
+  /// Calls `each` with the pods of each node until it returns false. Returns false if it did.
   template <typename F>
   bool for_each_node(DuplicateSpan set, F&& each) const {
     while (!set.empty()) {
@@ -255,7 +255,7 @@ class DuplicateSpreader {
     return true;
   }
 
-  /// Duplicates that no node but their own may hold. Alone in its cluster a node has no duplicates to give away.
+  /// Reports duplicates that only their own node accepts. A cluster with one node has no duplicates to move.
   void refuse_all(DuplicateSpan set) {
     if (context_.cluster.base().nodes().size() < 2) return;
     for_each_node(set, [&](DuplicateSpan pods) {
@@ -282,7 +282,7 @@ class DuplicateSpreader {
     }
   }
 
-  /// False: stop.
+  /// Returns false to stop.
   bool relieve(DuplicateSpan pods_here, std::size_t share) {
     const NodeIndex node = pods_here.front().node;
     const auto reason = [&] {
@@ -315,7 +315,7 @@ class DuplicateSpreader {
     return true;
   }
 
-  /// Begins where the last one was found, so that the same full nodes are not tried for each pod.
+  /// Starts after the last destination, so that full nodes are not checked again for each pod.
   std::optional<NodeIndex> find_target(PodIndex pod, const Goal& goal) {
     const auto query = trial_.cluster().fit_query(pod, context_.evictability.fit_level());
     for (std::size_t i = 0; i < context_.nodes.size(); ++i) {
@@ -332,7 +332,7 @@ class DuplicateSpreader {
   StrategyWhatIf trial_;
   TargetNodes targets_;
   std::vector<bool> is_target_;
-  Holdings held_;  ///< of the set under way
+  Holdings held_;  ///< For the current set
   std::size_t hint_ = 0;
   bool stopped_ = false;
   UnevenCounts before_{context_.nodes.size()};

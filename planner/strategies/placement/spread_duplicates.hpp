@@ -7,12 +7,12 @@
 
 namespace strategies {
 
-/// Takes pods of one owner and images off nodes that hold more than their share, to nodes that hold less. Counts all
-/// active pods of the owner, cordoned and unready nodes are no targets, the lowest priority leaves first, and nobody is
-/// nominated twice. Tells the sink how uneven nodes are before and after.
+/// Moves pods of the same owner and images from nodes with more than their share to nodes with less. Counts all active
+/// pods of the owner. Cordoned and unready nodes are no destinations. The lowest priority leaves first, and each pod
+/// is nominated at most once. Reports the imbalance before and after to the sink.
 void spread_duplicates(const StrategyContext& context, NominationSink& sink, const RemoveDuplicates::Args& args);
 
-/// How unevenly nodes hold duplicates as the context has them, counted in the same way. Offers nothing.
+/// Counts the imbalance of duplicates in the context, as spread_duplicates() does. Offers no pods.
 UnevenCounts count_duplicates(const StrategyContext& context, NominationSink& sink, const RemoveDuplicates::Args& args);
 
 /// As count_duplicates(), and reports what keeps pods on nodes that hold more than their share. `judged`: pods that the

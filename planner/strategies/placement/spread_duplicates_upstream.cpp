@@ -17,7 +17,7 @@ namespace {
 
 using scheduling::ClusterSnapshot;
 
-/// As fmt::join, without the cost of a format: every pod of the cluster is looked at.
+/// Like fmt::join, without the cost of formatting. Runs for every pod of the cluster.
 std::string join(std::span<const std::string_view> parts, char separator) {
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -31,7 +31,7 @@ std::string key_of(const api::Pod& pod, const api::OwnerReference& owner, std::s
   return join(std::array<std::string_view, 4>{pod.meta.ns, owner.kind, owner.name, images}, '/');
 }
 
-/// Namespace, owner and images as one text for each owner: who is a duplicate of whom.
+/// Namespace, owner and images as one text per owner. Duplicates have equal keys.
 std::vector<std::string> owner_keys(const api::Pod& pod) {
   std::vector<std::string_view> images;
   for (const api::Container& container : pod.containers) images.push_back(container.image);
@@ -44,7 +44,7 @@ std::vector<std::string> owner_keys(const api::Pod& pod) {
   return keys;
 }
 
-/// What must be equal for two pods of a node to be duplicates: every owner with every image.
+/// Signature of a pod: every owner with every image. Duplicates on one node have equal signatures.
 std::string signature_of(const api::Pod& pod) {
   std::vector<std::string> parts;
   for (const api::OwnerReference& owner : pod.meta.owner_references) {
@@ -59,8 +59,8 @@ std::string signature_of(const api::Pod& pod) {
 
 /// All pods of one owner and images.
 struct DuplicateSet {
-  int occurrences = 0;                                                  ///< originals included
-  std::vector<std::pair<NodeIndex, std::vector<PodIndex>>> duplicates;  ///< nodes in the order looked at
+  int occurrences = 0;                                                  ///< Including originals
+  std::vector<std::pair<NodeIndex, std::vector<PodIndex>>> duplicates;  ///< Nodes in the order of the listing
 
   std::vector<PodIndex>& on(NodeIndex node) {
     if (duplicates.empty() || duplicates.back().first != node) duplicates.push_back({node, {}});
@@ -68,12 +68,12 @@ struct DuplicateSet {
   }
 };
 
-/// Which nodes a pod's labels, affinity and tolerations allow, worked out once for all pods with equal ones.
+/// Nodes that a pod's labels, affinity and tolerations allow, cached for pods with equal ones.
 class AllowedNodes {
  public:
   explicit AllowedNodes(const StrategyContext& context) : context_(context) {}
 
-  /// Terms that do not parse allow all, as upstream has it. Resources and cordons are not looked at. Valid until the
+  /// Invalid terms allow all nodes, as upstream does. Ignores resources and cordons. The result is valid until the
   /// next call.
   const std::vector<NodeIndex>& allowed_for(const api::Pod& pod) {
     const auto known = std::ranges::find_if(known_, [&](const Known& each) { return is_same(*each.pod, pod); });
@@ -96,7 +96,7 @@ class AllowedNodes {
   };
   static constexpr std::size_t kMaxKnown = 64;
 
-  /// nullptr: it has none.
+  /// Returns nullptr if the pod has none.
   static const std::vector<api::NodeSelectorTerm>* required_terms(const api::Pod& pod) {
     return pod.affinity && pod.affinity->required_node_terms ? &*pod.affinity->required_node_terms : nullptr;
   }
@@ -116,7 +116,7 @@ class AllowedNodes {
   std::vector<Known> known_;
 };
 
-/// How many nodes the set can be spread over. A pod that is bound to one node does not count.
+/// Number of nodes over which the set can be spread. Ignores pods that are restricted to one node.
 std::size_t count_targets(const StrategyContext& context, AllowedNodes& allowed_nodes, const DuplicateSet& set) {
   std::vector<const api::Pod*> kinds;  // one pod of each kind
   for (const auto& [node, pods] : set.duplicates) {

@@ -22,7 +22,7 @@ bool states_spread(const api::Pod& pod) {
   return std::ranges::any_of(pod.topology_spread, &api::TopologySpreadConstraint::schedule_anyway);
 }
 
-/// Where the replacement could be, its present node included whatever that says to new pods.
+/// Possible nodes of the replacement, including the current node even if it rejects new pods.
 std::vector<NodeIndex> candidates_of(const scheduling::FitQuery& query, NodeIndex here) {
   std::vector<NodeIndex> nodes;
   for (const NodeIndex node : query.base().nodes()) {
@@ -38,7 +38,7 @@ bool PreferenceGain::states(const api::Pod& pod) const {
   return weights.node_affinity + weights.pod_affinity + weights.spread > 0;
 }
 
-/// The scheduler's, with the weights of what counts alone.
+/// The scheduler's rules with the weights of the counted preferences only.
 scheduling::SchedulerRules PreferenceGain::rules_for(const api::Pod& pod) const {
   scheduling::SchedulerRules rules = rules_;
   const scheduling::ScoreWeights& all = rules_.weights;

@@ -4,9 +4,9 @@ namespace strategies {
 namespace {
 
 constexpr int kMaxTries = 20;                // with more pods that stay each time
-constexpr int kMaxRounds = 8;                // until nothing moves any more
+constexpr int kMaxRounds = 8;                // until nothing moves
 constexpr int kMaxPasses = 50;               // over all pods, in one try
-constexpr std::size_t kStepsOfContent = 50;  // to see that a pod is content; else one for each node
+constexpr std::size_t kStepsOfContent = 50;  // to see that a pod is settled; otherwise one per node
 
 }  // namespace
 
@@ -24,8 +24,8 @@ PreferredMoves::PreferredMoves(const StrategyContext& context, std::unique_ptr<W
   for (const NodeIndex node : context.nodes) is_in_scope_[node] = true;
 }
 
-/// Half of a plan is none: pods would move on in the next cycle. What settle() finds on the outcome of all moves before
-/// has to be nothing, because the next cycle looks there.
+/// Returns no partial plan, because pods would move again in the next cycle. The next cycle starts from the outcome of
+/// all moves, so settle() must find no further move there.
 std::vector<PreferredMove> PreferredMoves::find() {
   std::vector<PreferredMove> all;
   Pods moved;
@@ -39,8 +39,8 @@ std::vector<PreferredMove> PreferredMoves::find() {
   return {};
 }
 
-/// Moves until all are content. Depends on where pods are and on nothing else. nullopt: it cannot be had with one move
-/// for each pod.
+/// Moves pods until all are settled. Depends only on the positions of pods. Returns nullopt if that needs more than
+/// one move per pod.
 std::optional<std::vector<PreferredMove>> PreferredMoves::settle(const Pods& moved_before) {
   Pods staying;
   for (int i = 0; i < kMaxTries && !budget_.is_over(); ++i) {
@@ -56,7 +56,8 @@ std::optional<std::vector<PreferredMove>> PreferredMoves::settle(const Pods& mov
   return std::nullopt;
 }
 
-/// `restless`: pods that would move twice. Then all pods but those of earlier rounds have to be put back.
+/// `restless` receives pods that would move twice. The caller must then restore all pods except those of earlier
+/// rounds.
 std::vector<PreferredMove> PreferredMoves::run_passes(const Pods& moved_before, const Pods& staying, Pods& restless) {
   std::vector<PreferredMove> moves;
   Pods moved = moved_before;
@@ -75,7 +76,7 @@ std::vector<PreferredMove> PreferredMoves::run_passes(const Pods& moved_before, 
   return moves;
 }
 
-/// Not where it would not be content: while the old pod terminates its node looks fuller than it will be.
+/// Rejects nodes where the pod would not be settled: the old pod's node looks fuller while the pod terminates.
 std::optional<PreferredMove> PreferredMoves::try_to_move(PodIndex pod) {
   const auto move = relocate(pod);
   if (!move || !relocate(pod)) return move;

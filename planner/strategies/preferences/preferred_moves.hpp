@@ -18,18 +18,18 @@ struct PreferredMove {
   NodeIndex to;
 };
 
-/// Finds moves after which every pod is content: no preference would be met better, by `least_gain` points, on a node
-/// where the scheduler would put the pod. So the same search on the outcome finds nothing. Each pod moves once. A pod
-/// that would have to move on because of the moves of others stays, and if no such order is found nothing moves.
+/// Searches moves after which every pod is settled: no preference would be met better, by `least_gain` points, on a
+/// node where the scheduler would place the pod. The same search on the result finds no moves. Each pod moves at most
+/// once. A pod that would have to move again because of other moves stays. If no such sequence is found, the result is
+/// empty.
 class PreferredMoves {
  public:
-  /// `pods` in an order that does not depend on where they are. `may_go` is asked of each at most once, when it would
-  /// move.
+  /// The order of `pods` must not depend on their nodes. `may_go` is called at most once per pod, when it would move.
   PreferredMoves(const StrategyContext& context, std::unique_ptr<WhatIfPlacement> placement, const PreferenceGain& gain,
                  double least_gain, std::vector<PodIndex> pods, std::function<bool(PodIndex)> may_go,
                  SearchBudget& budget);
 
-  /// In the order they are to be made; none once the budget is over. Call it once.
+  /// Returns the moves in the order in which they must be made, or none if the budget is exhausted. Call once.
   std::vector<PreferredMove> find();
 
  private:

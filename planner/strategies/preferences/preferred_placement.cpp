@@ -31,7 +31,7 @@ std::vector<bool> looked_at(const StrategyContext& context) {
   return nodes;
 }
 
-/// Whatever says no to its move, and is told; true: nothing does.
+/// Returns whether the pod may move, and reports the refusal if not.
 bool may_go(const StrategyContext& context, NominationSink& sink, PodIndex pod) {
   if (!may_leave(context, sink, pod)) return false;
   const auto objection = sink.objection(pod);
@@ -145,7 +145,7 @@ PreferredPlacement::Args PreferredPlacement::Args::read(api::StrictObject& args)
   return parsed;
 }
 
-/// By name: the outcome of a search must not depend on where pods are.
+/// Ordered by name, because the result of a search must not depend on the positions of pods.
 std::vector<PodIndex> PreferredPlacement::pods_with_preferences(const StrategyContext& context,
                                                                 const PreferenceGain& gain) const {
   const scheduling::ClusterSnapshot& base = context.cluster.base();

@@ -13,24 +13,25 @@
 
 namespace strategies {
 
-/// Moves pods whose preferences (affinity and ScheduleAnyway spread) are met better elsewhere by now, where the
-/// scheduler's own scores take them there (docs/strategies/preferred-placement.md).
+/// Moves pods whose preferences (affinity and ScheduleAnyway spread) are now met better elsewhere, if the scheduler's
+/// scores place them there (docs/strategies/preferred-placement.md).
 class PreferredPlacement final : public Strategy {
  public:
   static constexpr std::string_view kName = "PreferredPlacement";
 
   struct Args {
     CountedPreferences counted;
-    double min_gain = 10;  ///< points, above 0 to 100
+    double min_gain = 10;  ///< In points, from 1 to 100
     std::optional<std::int32_t> max_moves;
     PodScope scope;
     friend bool operator==(const Args&, const Args&) = default;
 
-    /// Complaints go to the object's list.
+    /// Errors are added to the errors of `args`.
     static Args read(api::StrictObject& args);
   };
 
-  static constexpr std::int64_t kMaxSteps = 100'000'000;  ///< of a search: looks at nodes, the same everywhere
+  /// Limit of a search in node evaluations, independent of the machine.
+  static constexpr std::int64_t kMaxSteps = 100'000'000;
 
   explicit PreferredPlacement(Args args, std::int64_t most_steps = kMaxSteps)
       : args_(std::move(args)), most_steps_(most_steps) {}

@@ -24,7 +24,7 @@ class Consolidation {
         trial_(context.cluster),
         takes_(context.cluster.base().node_count(), false),
         took_(context.cluster.base().node_count(), false) {
-    // The fullest first: others in order, then the sources from the back.
+    // The fullest first: others in order, then the sources in reverse.
     const auto node_of = std::mem_fn(&NodeUsage::node);
     std::transform(rules.others.begin(), rules.others.end(), std::back_inserter(order_), node_of);
     std::transform(rules.sources.rbegin(), rules.sources.rend(), std::back_inserter(order_), node_of);
@@ -36,7 +36,7 @@ class Consolidation {
     if (!rules_.taint.empty() && sink_.avoid(rules_.taint, {})) return run_tainted();
     for (const NodeUsage& source : rules_.sources) {
       if (!may_be_emptied(source.node)) continue;
-      takes_[source.node] = false;  // emptier ones than the next source, and itself, take nothing from here on
+      takes_[source.node] = false;  // from here on neither this node nor emptier ones take pods
       if (took_[source.node]) {
         takes_[source.node] = true;
         continue;
@@ -46,8 +46,8 @@ class Consolidation {
   }
 
  private:
-  /// First which nodes can be emptied at all, so that the scheduler can be kept off all of them, and off those that are
-  /// empty. Nodes that stay anyway take pods.
+  /// Determines all nodes that can be emptied before moving pods, so that the taint keeps the scheduler off all of
+  /// them and off empty nodes. Nodes that stay take pods.
   void run_tainted() {
     std::vector<NodeIndex> closed = choose();
     const std::vector<NodeIndex> chosen = closed;
@@ -61,7 +61,7 @@ class Consolidation {
     }
   }
 
-  /// As run() would empty them if the scheduler went along.
+  /// Returns the nodes that run() would empty if the scheduler followed the plan.
   std::vector<NodeIndex> choose() {
     std::vector<NodeIndex> chosen;
     std::vector<std::pair<PodIndex, NodeIndex>> placed;
@@ -81,7 +81,7 @@ class Consolidation {
     return chosen;
   }
 
-  /// False: nothing is gained by it, which is told.
+  /// Returns false and reports the refusal if emptying the node gains nothing.
   bool may_be_emptied(NodeIndex source) {
     const auto objection = context_.evictability.refusal_to_empty(source);
     if (!objection) return true;
@@ -90,7 +90,7 @@ class Consolidation {
     return false;
   }
 
-  /// Neither pods that go with their node nor those that are on their way out.
+  /// Excludes pods that belong to their node and pods that are leaving.
   std::vector<PodIndex> pods_to_move(NodeIndex source) const {
     std::vector<PodIndex> pods = pods_on(context_, source, PodStates::kActive);
     std::erase_if(pods, [&](PodIndex pod) { return is_no_work(context_.cluster.base(), pod); });
@@ -98,7 +98,7 @@ class Consolidation {
     return pods;
   }
 
-  /// False: the cycle's total limit is reached.
+  /// Returns false if the cycle's total limit is reached.
   bool empty(NodeIndex source) {
     const std::vector<PodIndex> pods = pods_to_move(source);
     std::vector<NodeIndex> places;
@@ -106,7 +106,7 @@ class Consolidation {
     return offer_all_of(source, pods, places);
   }
 
-  /// Tries every pod on the trial overlay. False: one has to stay; it is reported and the trial taken back.
+  /// Places all pods in the WhatIf. If a pod must stay, reports it, undoes all moves and returns false.
   bool place_all(const std::vector<PodIndex>& pods, std::vector<NodeIndex>& places) {
     for (const PodIndex pod : pods) {
       auto refusal = objection_to(pod);
@@ -155,7 +155,7 @@ class Consolidation {
     return context_.evictability.refusal_before_eviction(pod, context_.cluster);
   }
 
-  /// Begins where the last pod went: the fuller nodes before it are full by then, or nearly so.
+  /// Starts at the last destination, because the fuller nodes before it are full or nearly full.
   std::optional<NodeIndex> find_place(PodIndex pod) {
     const scheduling::FitQuery query(trial_, pod, context_.evictability.fit_level());
     for (std::size_t i = 0; i < order_.size(); ++i) {
@@ -167,7 +167,7 @@ class Consolidation {
     return std::nullopt;
   }
 
-  /// REQUIRES: the pods before it in the node are where they were placed.
+  /// REQUIRES: the previous pods of the node are at their planned places.
   std::string why_no_place(PodIndex pod) const {
     const scheduling::FitQuery query(trial_, pod, context_.evictability.fit_level());
     scheduling::Misfits misfits(context_.cluster.base());
@@ -183,7 +183,7 @@ class Consolidation {
   }
 
   bool offer_all_of(NodeIndex source, const std::vector<PodIndex>& pods, const std::vector<NodeIndex>& places) {
-    const Goal goal = [&](NodeIndex to) { return to != source && takes_[to]; };  // places[] shows that the load fits
+    const Goal goal = [&](NodeIndex to) { return to != source && takes_[to]; };  // places[] proves that the load fits
     const NominationResult result = sink_.offer_whole(pods, std::string(kEmptiedWhole), goal);
     if (result != NominationResult::kAccepted) {
       for (std::size_t i = 0; i < pods.size(); ++i) take_back(pods[i], places[i]);
@@ -201,11 +201,11 @@ class Consolidation {
   const StrategyContext& context_;
   NominationSink& sink_;
   const ConsolidationRules& rules_;
-  WhatIf trial_;                  ///< the cluster with everything done so far
-  std::vector<NodeIndex> order_;  ///< nodes that may take pods, the fullest first
-  std::size_t hint_ = 0;          ///< place in `order_` where the last pod went
-  std::vector<bool> takes_;       ///< by node: may take pods now
-  std::vector<bool> took_;        ///< by node: pods are on their way there
+  WhatIf trial_;                  ///< Cluster with all moves so far
+  std::vector<NodeIndex> order_;  ///< Possible destinations, the fullest first
+  std::size_t hint_ = 0;          ///< Index in order_ of the last destination
+  std::vector<bool> takes_;       ///< By node: may take pods now
+  std::vector<bool> took_;        ///< By node: has received pods
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kEvictionModes = {"OnlyThresholdingResources"};
 
-constexpr double kMaxByDefault = 80;  ///< percent of measured load up to which nodes are filled
+constexpr double kMaxByDefault = 80;  ///< Default percentage of measured load up to which nodes are filled
 
 std::vector<double> percents_in(const Percentages& percentages) {
   std::vector<double> percents;
@@ -30,7 +30,7 @@ double sum_of_loads(const LoadTable& load, NodeIndex node) {
   return sum;
 }
 
-/// Percentages of a sample without what `judged` leaves out of `all` now. A view until the next call.
+/// Removes from a sample the current difference between `all` and `judged`. The result is valid until the next call.
 class SampleWithout {
  public:
   std::span<const double> operator()(std::span<const double> sample, const LoadTable& all, const LoadTable& judged,
@@ -46,7 +46,8 @@ class SampleWithout {
   std::vector<double> percents_;
 };
 
-/// What else keeps a node full: " (with the pods that do not count 57.0 %)"; "": nothing that matters.
+/// Returns text such as " (all pods: cpu 57.0 % of allocatable)" if only ignored pods raise the node above a
+/// threshold, else "".
 std::string beside(const NodeUsage& node, const NodeUsage& seen, const std::vector<double>& low,
                    const std::vector<std::string>& resources) {
   const auto above = resource_above(node, low, resources);
@@ -54,7 +55,7 @@ std::string beside(const NodeUsage& node, const NodeUsage& seen, const std::vect
   return fmt::format(" (all pods: {})", describe_share(node, *above, resources[*above]));
 }
 
-/// thresholds, and with measured usage targetThresholds.
+/// Reads thresholds and, with measured usage, targetThresholds.
 Thresholds read_emptying(api::StrictObject& object, const std::optional<UsageArgs>& usage) {
   const ResourceRule rule = resource_rule_of(usage ? std::optional(usage->need) : std::nullopt);
   Thresholds parsed;
@@ -72,7 +73,7 @@ Thresholds read_emptying(api::StrictObject& object, const std::optional<UsageArg
   return parsed;
 }
 
-/// Why nothing is moved with compatibility Upstream; "": pods may be.
+/// Returns why nothing is moved with compatibility Upstream, or "".
 std::string why_upstream_idle(const StrategyContext& context, const MoveRules& rules) {
   if (rules.sources.size() == context.nodes.size())
     return "all nodes are underutilized, and then compatibility Upstream moves nothing";
@@ -104,10 +105,11 @@ std::vector<scheduling::UsageNeed> HighNodeUtilization::usage_needs() const {
   return args_.usage ? std::vector{args_.usage->need} : std::vector<scheduling::UsageNeed>{};
 }
 
-/// Where replacements go is for the scheduler to say, whatever is measured: it decides by requests which nodes fill.
+/// By requests even if usage is measured: the scheduler chooses destinations by requests, which decides which nodes
+/// fill up.
 std::optional<BalanceSubject> HighNodeUtilization::balances(const StrategyContext& context) const {
   const auto need = args_.usage ? std::optional(args_.usage->need) : std::nullopt;
-  auto subject = subject_of(context, need, args_.pools, args_.thresholds, false);  // a node that is freed counts whole
+  auto subject = subject_of(context, need, args_.pools, args_.thresholds, false);  // a freed node counts whole
   if (!subject) return subject;
   subject->by_load = false;
   if (args_.ignore_daemon_sets)
@@ -118,7 +120,7 @@ std::optional<BalanceSubject> HighNodeUtilization::balances(const StrategyContex
   return subject;
 }
 
-/// With OnlyThresholdingResources: an entry in the requests of a container, even of zero.
+/// With OnlyThresholdingResources: pods with an entry in the requests of a container, even zero.
 std::function<bool(const api::Pod&)> HighNodeUtilization::wanted_pods() const {
   if (!args_.only_thresholding_resources) return {};
   return [names = resources_of(args_.pools, args_.thresholds)](const api::Pod& pod) {
@@ -131,7 +133,7 @@ std::function<bool(const api::Pod&)> HighNodeUtilization::wanted_pods() const {
   };
 }
 
-/// With every threshold at 100 % all nodes are underused.
+/// With every threshold at 100 %, all nodes are underutilized.
 std::string HighNodeUtilization::caution(bool is_upstream) const {
   const auto is_extreme = [](const Thresholds& thresholds) {
     return !thresholds.low.empty() &&
@@ -182,7 +184,7 @@ void HighNodeUtilization::relieve_by_load(const StrategyContext& context, Nomina
   SampleWithout without;
   for (const NodeIndex node : judged.known()) {
     const bool looks_low = is_low(judged.percents(node));
-    // Samples have the pods in them that do not count.
+    // Samples include the pods that do not count.
     const auto says_low = [&](std::span<const double> sample) { return is_low(without(sample, taking, judged, node)); };
     const bool is_source = looks_low && load.confirms(node, says_low);
     if (is_source) {
@@ -217,7 +219,7 @@ void HighNodeUtilization::relieve_upstream(const StrategyContext& context, Nomin
   move_pods_upstream(context, sink, RequestedUsage(context.cluster), resources, std::move(rules));
 }
 
-/// Nodes that are not underutilized only because of pods that go with them.
+/// Number of nodes that are not underutilized only because of DaemonSet and mirror pods.
 std::size_t HighNodeUtilization::low_without_daemon_sets(const StrategyContext& context,
                                                          const std::vector<NodeUsage>& counting,
                                                          const std::vector<double>& low,

@@ -16,29 +16,28 @@
 
 namespace strategies {
 
-/// Empties underutilized nodes onto the others, so that an autoscaler can take them away
-/// (upstream-semantics.md#high-node-utilization); whole ones only, and with all nodes low the emptier ones onto the
-/// fuller.
+/// Empties underutilized nodes onto the others, so that an autoscaler can remove them
+/// (upstream-semantics.md#high-node-utilization). Empties whole nodes only. If all nodes are underutilized, empties
+/// the emptier ones onto the fuller ones.
 class HighNodeUtilization final : public Strategy {
  public:
   static constexpr std::string_view kName = "HighNodeUtilization";
 
   struct Args {
-    /// At or below all of `low`: underutilized. Up to `high` nodes are filled by measured load. Of nodes in no pool;
-    /// empty: these are left alone.
+    /// A node at or below all of `low` is underutilized. With measured load, nodes are filled up to `high`. Applies to
+    /// nodes in no pool; if empty, those nodes are left alone.
     Thresholds thresholds;
-    std::optional<UsageArgs> usage;  ///< absent: by requests
+    std::optional<UsageArgs> usage;  ///< nullopt means by requests
     std::vector<NodePool> pools;
-    std::int32_t number_of_nodes = 0;  ///< act only when more nodes than this are underutilized
+    std::int32_t number_of_nodes = 0;  ///< Act only if more nodes than this are underutilized
     std::vector<std::string> excluded_namespaces;
-    bool only_thresholding_resources = false;  ///< only pods that request one of the resources
-    bool ignore_daemon_sets = false;           ///< thresholds are about what pods use that do not go with their node
-    /// No argument of its own: replacements are kept off the nodes that are emptied, and off empty ones, by soft
-    /// taints.
+    bool only_thresholding_resources = false;  ///< Only pods that request one of the resources
+    bool ignore_daemon_sets = false;  ///< Compare thresholds with the usage of pods that do not belong to their node
+    /// Internal, not an argument: use soft taints to keep replacements off emptied and empty nodes.
     bool soft_taint = false;
     friend bool operator==(const Args&, const Args&) = default;
 
-    /// Complaints go to the object's list.
+    /// Errors are added to the errors of `args`.
     static Args read(api::StrictObject& args);
   };
 
@@ -53,21 +52,21 @@ class HighNodeUtilization final : public Strategy {
  private:
   base::Status empty_by_requests(const StrategyContext& context, NominationSink& sink, const PoolNodes& pool,
                                  NodeClassification& classes) const;
-  /// Which pods do not count when it is judged whether a node is underutilized.
+  /// Returns the filter of pods that are ignored when judging whether a node is underutilized.
   UsageWithoutPods::IsLeftOut left_out() const { return args_.ignore_daemon_sets ? is_no_work : is_on_its_way_out; }
   std::size_t low_without_daemon_sets(const StrategyContext& context, const std::vector<NodeUsage>& counting,
                                       const std::vector<double>& low, const std::vector<std::string>& resources) const;
   base::Status empty_by_load(const StrategyContext& context, NominationSink& sink) const;
   bool is_too_few(std::size_t underused) const;
-  /// "": nodes are to be emptied. Of `judged` nodes.
+  /// Returns why nothing is moved, or "" if nodes are to be emptied. `judged` is the number of judged nodes.
   std::string why_idle(std::size_t underused, std::size_t judged, const NodeClassification& classes) const;
-  /// Empties whole nodes.
+  /// Empties whole nodes, by requests.
   void relieve(const StrategyContext& context, NominationSink& sink, const std::vector<std::string>& resources,
                MoveRules rules) const;
-  /// The same by what is measured.
+  /// Empties whole nodes, by measured load.
   void relieve_by_load(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load,
                        const PoolNodes& pool, NodeClassification& classes) const;
-  /// Takes what it can from nodes that then stay.
+  /// Moves as many pods as possible from nodes that may then stay, as upstream does.
   void relieve_upstream(const StrategyContext& context, NominationSink& sink, const std::vector<std::string>& resources,
                         std::size_t thresholds, MoveRules rules) const;
   std::function<bool(const api::Pod&)> wanted_pods() const;

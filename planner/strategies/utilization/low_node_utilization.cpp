@@ -12,7 +12,7 @@
 namespace strategies {
 namespace {
 
-/// Percent below which a node counts as under, above which as over, per threshold resource.
+/// Per threshold resource: percentages at or below which a node is underutilized, and above which it is overutilized.
 struct Band {
   std::vector<double> low;
   std::vector<double> high;
@@ -20,7 +20,7 @@ struct Band {
 
 double clamp_percent(double percent) { return std::clamp(percent, 0.0, 100.0); }
 
-/// Mean over the nodes that publish the resource. Upstream counts those that publish 0 of it as well.
+/// Mean over the nodes that publish the resource. Upstream includes nodes that publish 0 of it.
 double mean_percent(const std::vector<NodeUsage>& nodes, std::size_t resource, std::string_view name,
                     bool as_upstream) {
   double sum = 0;
@@ -58,7 +58,7 @@ std::string describe_overuse(const NodeUsage& node, const Band& band, const std:
                      band.high[*r]);
 }
 
-/// A node once as its pods leave it, without those that are on their way out, and once as pods come to it.
+/// Usage of a node as a source, without leaving pods, and as a destination.
 struct NodeStates {
   NodeUsage giving;
   NodeUsage taking;
@@ -72,7 +72,7 @@ api::NodeClass class_of(const NodeStates& node, const Band& band, const std::vec
   return resource_above(node.giving, band.high, resources) ? kOverutilized : kAppropriate;
 }
 
-/// The threshold that decides about the node's class.
+/// Describes the threshold that decides the node's class.
 std::string describe_class(const NodeStates& node, api::NodeClass node_class, const Band& band,
                            const std::vector<std::string>& resources) {
   if (node_class == api::NodeClass::kOutOfScope)
@@ -122,7 +122,7 @@ std::optional<UsageArgs> LowNodeUtilization::measured_by(const StrategyContext& 
   return usage;
 }
 
-/// A query says nothing about other resources.
+/// A custom query provides no other resources.
 std::vector<std::string> LowNodeUtilization::tracked(const Thresholds& thresholds) const {
   const bool by_query = args_.metrics && !args_.metrics->query.empty();
   return by_query ? std::vector<std::string>{scheduling::kMetricResource} : tracked_resources(thresholds.low);
@@ -233,7 +233,7 @@ std::string LowNodeUtilization::why_idle(const MoveRules& rules, std::size_t jud
   return rules.sources.empty() ? "no node is overutilized" : "";
 }
 
-/// The fullest node first.
+/// Relieves the fullest node first.
 void LowNodeUtilization::relieve(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
                                  const std::vector<std::string>& resources, std::size_t thresholds,
                                  MoveRules rules) const {
@@ -242,7 +242,7 @@ void LowNodeUtilization::relieve(const StrategyContext& context, NominationSink&
   move_pods(context, sink, usage, resources, thresholds, std::move(rules));
 }
 
-/// Upstream adds millicores to bytes, so that memory alone decides who goes first.
+/// Upstream adds millicores and bytes, so memory alone decides the order.
 void LowNodeUtilization::relieve_upstream(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
                                           const std::vector<std::string>& resources, MoveRules rules) const {
   std::ranges::stable_sort(rules.sources, std::ranges::greater{},

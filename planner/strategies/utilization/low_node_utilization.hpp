@@ -17,24 +17,24 @@
 
 namespace strategies {
 
-/// Moves pods from overutilized nodes while underutilized ones have free capacity, by requests or, with
+/// Moves pods from overutilized nodes while underutilized nodes have free capacity, by requests or, with
 /// metricsUtilization, by measured usage (upstream-semantics.md#low-node-utilization). With `usage`, and with
-/// metricsUtilization but for Compatibility::kUpstream, it levels the measured load in its own way: level_load().
+/// metricsUtilization except in Compatibility::kUpstream, it calls level_load() to level the measured load.
 class LowNodeUtilization final : public Strategy {
  public:
   static constexpr std::string_view kName = "LowNodeUtilization";
 
   struct Args {
-    Thresholds thresholds;             ///< of nodes in no pool; empty: these are left alone
-    std::int32_t number_of_nodes = 0;  ///< act only when more nodes than this are underutilized
+    Thresholds thresholds;             ///< For nodes in no pool; if empty, those nodes are left alone
+    std::int32_t number_of_nodes = 0;  ///< Act only if more nodes than this are underutilized
     std::vector<std::string> excluded_namespaces;
     std::optional<std::uint32_t> evictions_per_node;
     std::optional<scheduling::UsageNeed> metrics;  ///< metricsUtilization
-    std::optional<UsageArgs> usage;                ///< with neither: by requests
+    std::optional<UsageArgs> usage;                ///< Without it and `metrics`: by requests
     std::vector<NodePool> pools;
     friend bool operator==(const Args&, const Args&) = default;
 
-    /// Complaints go to the object's list.
+    /// Errors are added to the errors of `args`.
     static Args read(api::StrictObject& args);
   };
 
@@ -49,13 +49,13 @@ class LowNodeUtilization final : public Strategy {
   std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
 
  private:
-  /// Whose figures the own mode goes by; nullopt: it does not go by measured load.
+  /// Returns the usage source for level_load(), or nullopt if measured load is not levelled.
   std::optional<UsageArgs> measured_by(const StrategyContext& context) const;
   base::Status level(const StrategyContext& context, NominationSink& sink, const UsageArgs& usage) const;
   base::Status balance_pools(const StrategyContext& context, NominationSink& sink, const UsageView& usage) const;
   base::Status balance(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
                        const PoolNodes& pool, NodeClassification& classes) const;
-  /// "": there are nodes to relieve, and nodes that may take.
+  /// Returns why nothing is moved, or "" if there are nodes to relieve and destinations.
   std::string why_idle(const MoveRules& rules, std::size_t judged, const NodeClassification& classes) const;
   std::vector<std::string> tracked(const Thresholds& thresholds) const;
   void relieve(const StrategyContext& context, NominationSink& sink, const UsageView& usage,

@@ -17,7 +17,7 @@ using scheduling::kUnknownUsage;
 using scheduling::MeasuredUsage;
 using scheduling::saturating_add;
 
-/// A sample that is taken so shortly after a pod's start hardly shows it.
+/// Time after a pod's start during which a sample hardly shows its usage.
 constexpr base::seconds kWarmUp{120};
 
 std::int64_t scaled(std::int64_t amount, double factor) {
@@ -69,7 +69,7 @@ std::optional<std::size_t> MeasuredView::column_of(std::string_view resource) co
   return static_cast<std::size_t>(at - measured_.resources.begin());
 }
 
-/// Figures may know already that a pod is gone which terminates and has none of its own.
+/// A terminating pod without measurements may already be missing in the node's value.
 bool MeasuredView::has_in_node(PodIndex pod) const {
   return has_entry(pod) || measured_.pods.empty() || !cluster_.base().pod(pod).meta.is_terminating();
 }
@@ -96,7 +96,7 @@ std::optional<std::int64_t> MeasuredView::of_node(NodeIndex node, std::string_vi
   return std::max<std::int64_t>(saturating_add(amounts_[at], correction_[at]), 0);
 }
 
-/// Columns, and behind them what is counted, and what nobody measures.
+/// Numbers are: measured columns, then "pods", which is counted, then one for all unmeasured resources.
 std::size_t MeasuredView::number_of(std::string_view resource) const {
   if (const auto column = column_of(resource)) return *column;
   return known_.size() + (resource == api::well_known::kPods ? 0 : 1);
@@ -149,7 +149,7 @@ std::int64_t MeasuredView::foreseen_of(NodeIndex node, std::size_t column) const
   return std::max<std::int64_t>(amount - std::llround(whole * common / 100), 0);
 }
 
-/// In percent, from what is measured now; nullopt: nobody knows.
+/// Forecast rise from the current value, in percent of the node. Returns nullopt if unknown.
 std::optional<double> MeasuredView::rise_of(NodeIndex node, std::size_t column) const {
   const auto* const entry = entry_of(node);
   if (entry == nullptr || !entry->problem.empty() || column >= entry->now.size()) return std::nullopt;
@@ -210,10 +210,10 @@ bool MeasuredView::is_new_on(PodIndex pod, NodeIndex node) const {
   return started + kWarmUp > entry->time;
 }
 
-/// Nearly all are measured where they are.
+/// Almost all pods are measured on their current node and need no correction.
 void MeasuredView::correct_for_pods() {
   for (const PodIndex pod : entries_->unmeasured) correct_for(pod);
-  if (cluster_.changes().empty()) return;  // nobody has left
+  if (cluster_.changes().empty()) return;  // no pod was moved
   for (const PodIndex pod : cluster_.base().pods()) {
     if (cluster_.node_of(pod) != cluster_.base().node_of(pod) && has_entry(pod)) correct_for(pod);
   }
@@ -227,7 +227,7 @@ void MeasuredView::correct_for(PodIndex pod) {
   const bool is_new = is_new_on(pod, from);
   if (from == to && !is_new) return;
   for (std::size_t c = 0; c < known_.size(); ++c) {
-    if (is_new) {  // no figure has it: nothing to take away
+    if (is_new) {  // no measurement includes the pod, so nothing is subtracted
       add_to(to, c, requested(pod, c));
       continue;
     }
@@ -237,7 +237,7 @@ void MeasuredView::correct_for(PodIndex pod) {
   }
 }
 
-/// Nodes' figures are about what their pods use now. Nearly all pods come here: without detours.
+/// Replaces the current usage of each pod in its node's value by its mean. Hot path: it visits nearly all pods.
 void MeasuredView::correct_for_means() {
   const std::size_t columns = known_.size();
   const std::vector<std::int64_t>& amounts = measured_.pod_amounts.get();
@@ -257,7 +257,7 @@ void MeasuredView::correct_for_means() {
 
 // --- figures of pods
 
-/// What was measured of it in units; kUnknownUsage: nobody knows.
+/// Converts a pod's measurement to the view's unit; kUnknownUsage if unknown.
 std::int64_t MeasuredView::amount_of(PodIndex pod, std::size_t column, std::int64_t measured) const {
   const NodeIndex node = cluster_.base().node_of(pod);
   return node == kNoNode ? measured : in_units(node, column, measured);
@@ -276,13 +276,14 @@ std::optional<std::int64_t> MeasuredView::of_pod_in(PodIndex pod, std::size_t co
   return knows_pods || node == kNoNode || is_new_on(pod, node) ? requested(pod, column) : share_of_node(pod, column);
 }
 
-/// 0 of what nobody can request.
+/// Returns 0 for a resource that cannot be requested.
 std::int64_t MeasuredView::requested(PodIndex pod, std::size_t column) const {
   if (!known_[column]) return 0;
   return scheduling::taken_of(cluster_.base().requests(pod), *known_[column]);
 }
 
-/// By requests of the resource, or of cpu where nobody can request it; by heads where nobody requests anything.
+/// Divides the node's usage by requests of the resource, of cpu if it cannot be requested, or equally if there are no
+/// requests.
 std::int64_t MeasuredView::share_of_node(PodIndex pod, std::size_t column) const {
   const scheduling::ClusterSnapshot& base = cluster_.base();
   const NodeIndex node = base.node_of(pod);

@@ -13,43 +13,43 @@
 
 namespace strategies {
 
-/// What was measured for the need. An error names the source and says what is wrong with it: nobody measured it, or
-/// nothing of it is usable.
+/// Returns the measurements for the need. The error names the source and the problem: it was not measured, or nothing
+/// of it is usable.
 base::Result<const scheduling::MeasuredUsage*> find_measured(const StrategyContext& context,
                                                              const scheduling::UsageNeed& need);
 
-/// Measured usage under the snapshot's numbers. "pods" is counted, not measured, unless the source has it. Percentages
-/// of a resource that the node publishes become amounts of it; others keep 100 % as their capacity. Keeps references to
-/// what it is made of; sees the moves that the overlay had when it was made. One pass over nodes and pods, and one more
-/// where nobody has found their entries before.
+/// Measured usage by the snapshot's indexes. "pods" is counted, not measured, unless the source provides it.
+/// Percentages of a resource that the node publishes are converted to amounts; others keep 100 % as their capacity.
+/// Keeps references to its arguments, and reflects the moves in `cluster` at construction. Makes one pass over nodes
+/// and pods, plus one if the memo does not have their entries yet.
 class MeasuredView final : public UsageView {
  public:
-  /// Which figure of a node counts. The smoothed one lags behind what was moved a moment ago; the newest sample does
-  /// not.
+  /// Value used for a node. The smoothed value lags behind recent moves; the newest sample does not.
   enum class Figure {
     kSmoothed,
-    kLower,   ///< of the smoothed one and the newest sample: for nodes that may have to give
-    kHigher,  ///< of both: for nodes that are to take
+    kLower,   ///< Lower of smoothed value and newest sample, for possible source nodes
+    kHigher,  ///< Higher of both, for destination nodes
   };
   struct Options {
     Figure figure = Figure::kSmoothed;
-    bool forecast = false;  ///< the higher of that and what is foreseen, where that is
-    /// Pods that the overlay has moved take their usage along. Pods that nobody measured yet count with their requests:
-    /// on their node those that started after its sample or so shortly before that it hardly shows them. Where the
-    /// source knows nodes only, pods share what their node uses by their requests. Off: figures as they came.
+    bool forecast = false;  ///< Use the higher of that and the forecast, where one exists
+    /// Correct the measurements. Pods moved in the WhatIf take their usage along. Unmeasured pods count with their
+    /// requests if they started after their node's sample or too shortly before it to show. If the source knows only
+    /// nodes, pods share their node's usage in proportion to their requests. If false, measurements are used as they
+    /// are.
     bool corrects = true;
-    bool has_pod_usage = true;  ///< without `corrects`: is there usage of pods at all
-    /// Pods count with their means where these are known, and nodes with those of their pods. REQUIRES: corrects
+    bool has_pod_usage = true;  ///< Without `corrects`: whether usage of pods is known
+    /// Use the mean usage of pods where known, for nodes as well. REQUIRES: corrects
     bool by_means = false;
   };
-  /// Entries of no memo are searched for.
+  /// Without a memo, entries are looked up again.
   MeasuredView(const scheduling::MeasuredUsage& measured, const scheduling::WhatIf& cluster, Options options,
                MeasuredEntriesMemo* memo = nullptr);
-  /// The same by another figure. Costs a copy, no look-ups.
+  /// Returns a view with another figure. Costs a copy, without look-ups.
   MeasuredView by(Figure figure) const;
-  /// For nodes of which only the differences matter: what is foreseen of them counts as far as it is above what they
-  /// are foreseen to rise by on the mean, in percent of their capacity. Or those with a forecast would look fuller than
-  /// those without one by the rise that all have in common.
+  /// For comparing nodes: reduces each node's forecast by the mean forecast rise of `nodes`, in percent of capacity.
+  /// Without this, nodes with a forecast would look fuller than nodes without one by the rise that all nodes have in
+  /// common.
   void compare_forecasts_among(std::span<const NodeIndex> nodes);
 
   std::optional<std::int64_t> of_node(NodeIndex node, std::string_view resource) const override;
@@ -59,14 +59,14 @@ class MeasuredView final : public UsageView {
   bool has_in_node(PodIndex pod) const override;
   bool is_percent(std::string_view resource) const override;
 
-  /// The node's entry; nullptr: the source does not know it.
+  /// Returns the node's measurements, or nullptr if the source does not know the node.
   const scheduling::MeasuredUsage::Node* entry_of(NodeIndex node) const;
   const scheduling::MeasuredUsage& measured() const { return measured_; }
-  /// The place of the resource in MeasuredUsage::resources.
+  /// Returns the index of the resource in MeasuredUsage::resources.
   std::optional<std::size_t> column_of(std::string_view resource) const;
-  /// What is foreseen of the node, in MeasuredUsage's unit; kUnknownUsage: nothing.
+  /// Returns the node's forecast in MeasuredUsage's unit, or kUnknownUsage.
   std::int64_t foreseen_of(NodeIndex node, std::size_t column) const;
-  /// An amount of MeasuredUsage in percent of the node: `amount` of `column`. nullopt: unknown, or no capacity.
+  /// Converts an amount of MeasuredUsage to percent of the node. Returns nullopt if it or the capacity is unknown.
   std::optional<double> percent_of(NodeIndex node, std::size_t column, std::int64_t amount) const;
 
  private:
@@ -93,12 +93,12 @@ class MeasuredView final : public UsageView {
   const scheduling::MeasuredUsage& measured_;
   const scheduling::WhatIf& cluster_;
   Options options_;
-  std::vector<std::optional<scheduling::ResourceIndex>> known_;  ///< by column: the cluster's number of the resource
-  std::vector<char> converts_;  ///< by column: percentages of what nodes publish, so that they become amounts
+  std::vector<std::optional<scheduling::ResourceIndex>> known_;  ///< By column: the snapshot's index of the resource
+  std::vector<char> converts_;  ///< By column: whether percentages are converted to amounts
   std::shared_ptr<const MeasuredEntries> entries_;
-  std::vector<std::int64_t> amounts_;     ///< by node and column, as they came
-  std::vector<double> common_rise_;       ///< the same, in percent: of forecasts it does not count
-  std::vector<std::int64_t> correction_;  ///< to be added
+  std::vector<std::int64_t> amounts_;     ///< By node and column, uncorrected
+  std::vector<double> common_rise_;       ///< By node and column, in percent: part of the forecast that is not counted
+  std::vector<std::int64_t> correction_;  ///< By node and column: added to amounts_
 };
 
 }  // namespace strategies

@@ -57,7 +57,7 @@ class MoveLoop {
     return false;
   }
 
-  /// The pod uses something of which its node uses too much. Where usage of pods is not known, every pod does.
+  /// Returns whether the pod uses a resource that is above its target. If usage of pods is unknown, every pod helps.
   bool helps(const NodeUsage& node, const Amounts& freed) const {
     if (!usage_.has_pod_usage()) return true;
     for (std::size_t r = 0; r < thresholds_; ++r) {
@@ -101,7 +101,7 @@ class MoveLoop {
     return pods;
   }
 
-  /// False: the cycle's total limit is reached.
+  /// Returns false if the cycle's total limit is reached.
   bool relieve(NodeUsage& node) {
     std::uint32_t evicted = 0;
     for (const PodIndex pod : movable_pods(node)) {
@@ -113,7 +113,7 @@ class MoveLoop {
       if (result == NominationResult::kNodeLimit) return true;
       if (result != NominationResult::kAccepted) continue;
       ++evicted;
-      if (!usage_.has_pod_usage() && !rules_.evictions_per_node) return true;  // one, where the effect is not known
+      if (!usage_.has_pod_usage() && !rules_.evictions_per_node) return true;  // unknown effect: one pod
     }
     return true;
   }
@@ -146,7 +146,7 @@ class MoveLoop {
     }
   }
 
-  /// Begins after the last one, so that the load is dealt out and full nodes are not asked again and again.
+  /// Starts after the last destination, which spreads the load and avoids checking full nodes repeatedly.
   std::optional<std::size_t> find_place(PodIndex pod, const Amounts& wanted) {
     std::shared_ptr<const scheduling::FitQuery> query;
     const std::size_t count = rules_.destinations.size();
@@ -161,7 +161,7 @@ class MoveLoop {
     return std::nullopt;
   }
 
-  /// The scheduler's rules come before the target.
+  /// Lists the scheduler's rules before the target.
   std::string why_no_place(PodIndex pod, const Amounts& wanted) const {
     const auto query = trial_.cluster().fit_query(pod, context_.evictability.fit_level());
     scheduling::Misfits misfits(context_.cluster.base());
@@ -182,8 +182,8 @@ class MoveLoop {
   std::size_t thresholds_;
   MoveRules rules_;
   StrategyWhatIf trial_;
-  std::vector<std::size_t> place_of_;  ///< by node: among the destinations
-  Amounts allowed_;                    ///< by destination and resource
+  std::vector<std::size_t> place_of_;  ///< By node: index among the destinations
+  Amounts allowed_;                    ///< By destination and resource
   std::size_t hint_ = 0;
 };
 

@@ -8,14 +8,15 @@
 
 namespace strategies {
 
-/// The eviction loop of LowNodeUtilization. Free capacity is looked at node by node. Resources that no pod requests
-/// stop nobody. A pod leaves only when that brings its node nearer to the target and some destination can take it.
-/// REQUIRES: `thresholds` of the tracked resources, the first ones, have target percentages.
+/// Eviction loop of LowNodeUtilization. Checks free capacity per node. A resource that the pod does not use never
+/// blocks a move. A pod leaves only if that brings its node closer to the target and a destination can take it.
+/// REQUIRES: the first `thresholds` tracked resources have target percentages.
 void move_pods(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
                const std::vector<std::string>& resources, std::size_t thresholds, MoveRules rules);
 
 /// Upstream's eviction loop of both utilization strategies (upstream-semantics.md#low-node-utilization step 10,
-/// upstream-semantics.md#high-node-utilization step 6). Free capacity is one pool of all destinations; it only shrinks.
+/// upstream-semantics.md#high-node-utilization step 6). Free capacity is the sum over all destinations and only
+/// decreases.
 void move_pods_upstream(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
                         const std::vector<std::string>& resources, MoveRules rules);
 

@@ -69,7 +69,7 @@ class UpstreamMoveLoop {
     return pods;
   }
 
-  /// Takes pods from one node. False: the cycle's total limit is reached.
+  /// Takes pods from one node. Returns false if the cycle's total limit is reached.
   bool relieve(NodeUsage& node) {
     const std::vector<PodIndex> pods = removable_pods(node);
     if (!goes_on(node)) return true;
@@ -85,7 +85,7 @@ class UpstreamMoveLoop {
       if (result == NominationResult::kNodeLimit) return true;
       if (result != NominationResult::kAccepted) continue;
       ++evicted;
-      if (!usage_.has_pod_usage()) {  // the effect cannot be foreseen: one pod, unless a number was asked for
+      if (!usage_.has_pod_usage()) {  // the effect is unknown: one pod, unless evictions_per_node is set
         if (!rules_.evictions_per_node) return true;
         continue;
       }
@@ -109,7 +109,7 @@ class UpstreamMoveLoop {
     return !refusal;
   }
 
-  /// nullopt: measured usage is missing, so the pod is left alone.
+  /// Returns nullopt if measured usage is missing, so that the pod is left alone.
   std::optional<std::vector<std::int64_t>> usage_of(PodIndex pod) const {
     std::vector<std::int64_t> used(resources_.size(), 0);
     if (!usage_.has_pod_usage()) return used;

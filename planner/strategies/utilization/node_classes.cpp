@@ -24,7 +24,7 @@ std::int32_t api::NodeClasses::*count_of(api::NodeClass node_class) {
   return &api::NodeClasses::not_considered;
 }
 
-/// The published resource whose use is closest to its percentage.
+/// Returns the published resource whose usage is closest to its percentage.
 std::size_t closest_to(const NodeUsage& node, const std::vector<double>& percents,
                        const std::vector<std::string>& resources) {
   std::optional<std::size_t> closest;
@@ -124,7 +124,7 @@ std::string describe_against(const NodeUsage& node, const std::vector<double>& p
 std::string describe_load(const LoadTable& load, NodeIndex node, const std::vector<double>& percents,
                           std::string_view thresholds) {
   std::size_t decides = 0;
-  for (std::size_t r = 1; r < percents.size(); ++r) {  // the one that is most above, or closest
+  for (std::size_t r = 1; r < percents.size(); ++r) {  // furthest above, or closest
     if (!load.has(node, r)) continue;
     const auto excess = [&](std::size_t each) { return load.percent(node, each) - percents[each]; };
     if (!load.has(node, decides) || excess(r) > excess(decides)) decides = r;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How full nodes are: what the utilization strategies share (upstream-semantics.md#utilization).
+/// Utilization of nodes, shared by the utilization strategies (upstream-semantics.md#utilization).
 
 #include <cstdint>
 #include <optional>
@@ -16,40 +16,40 @@
 
 namespace strategies {
 
-/// The resources that are followed: those with thresholds first, then cpu, memory and pods where they are missing.
+/// Returns the tracked resources: those with thresholds first, then cpu, memory and pods if missing.
 std::vector<std::string> tracked_resources(const Percentages& thresholds);
 
-/// The number in which percentages and sums are computed: cpu in thousandths, the rest in whole units, rounded up.
+/// Converts an amount to the unit of percentages and sums: cpu in thousandths, others in whole units, rounded up.
 std::int64_t comparable_amount(std::string_view resource, std::int64_t milli);
 
-/// One node as a utilization strategy sees it. Vectors run parallel to the tracked resources; amounts in thousandths.
+/// Utilization of one node. Vectors are parallel to the tracked resources; amounts are in thousandths.
 struct NodeUsage {
   scheduling::NodeIndex node;
   std::vector<std::int64_t> used;
-  std::vector<std::optional<std::int64_t>> capacity;  ///< nullopt: the node does not publish it
+  std::vector<std::optional<std::int64_t>> capacity;  ///< nullopt if the node does not publish it
 
-  /// False: it publishes none of the resource, and is out of scope for it.
+  /// Returns whether the node has some of the resource. If not, it is out of scope for it.
   bool publishes(std::size_t resource) const { return capacity[resource].value_or(0) > 0; }
-  /// used / capacity * 100. 0 of a capacity of 0; nullopt when not published.
+  /// Returns used / capacity * 100, 0 for a capacity of 0, and nullopt if not published.
   std::optional<double> percent(std::size_t resource, std::string_view name) const;
-  /// Sum over the resources in comparable numbers: how nodes are put in order.
+  /// Sum over the resources in comparable_amount() units; used for sorting nodes.
   double raw_sum(const std::vector<std::string>& resources) const;
 };
 
-/// Usage of `nodes`, in their order. Capacity is allocatable, or capacity where no allocatable is published. An error
-/// names the node whose usage is not known.
+/// Returns the usage of `nodes`, in their order. Capacity is allocatable, or capacity if no allocatable is published.
+/// The error names the node whose usage is unknown.
 base::Result<std::vector<NodeUsage>> measure(const scheduling::WhatIf& cluster,
                                              std::span<const scheduling::NodeIndex> nodes, const UsageView& usage,
                                              const std::vector<std::string>& resources);
 
-/// Mean of the percentages of what it publishes: how full a node is, whatever the units.
+/// Mean percentage over the published resources, which compares nodes independently of units.
 double mean_fullness(const NodeUsage& node, const std::vector<std::string>& resources);
 
-/// trunc(percent/100 * capacity), in comparable numbers, as thousandths.
+/// Returns trunc(percent/100 * capacity), computed in comparable_amount() units, in thousandths.
 std::int64_t share_of(std::int64_t capacity_milli, double percent, std::string_view resource);
 
-/// Could the pod be tolerated by one of the destinations? Upstream's rough test (A.3.3): as many tolerations as taints,
-/// and every taint tolerated.
+/// Checks whether at least one destination's taints allow the pod. Upstream's rough test (A.3.3): at least as many
+/// tolerations as taints, and every taint tolerated.
 class DestinationTaints {
  public:
   DestinationTaints(const scheduling::ClusterSnapshot& cluster, std::span<const scheduling::NodeIndex> destinations);
@@ -57,7 +57,7 @@ class DestinationTaints {
 
  private:
   bool some_untainted_ = false;
-  std::vector<const std::vector<api::Taint>*> taints_;  ///< of tainted destinations, without repeats
+  std::vector<const std::vector<api::Taint>*> taints_;  ///< Distinct taints of tainted destinations
 };
 
 }  // namespace strategies

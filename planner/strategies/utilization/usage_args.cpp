@@ -19,7 +19,7 @@ constexpr std::array kMetricsSources = {
     api::WireName{MetricsSource::kPrometheus, "Prometheus"},
 };
 
-/// metricsUtilization as it is written.
+/// Fields of metricsUtilization as written.
 struct MetricsUtilization {
   MetricsSource source = MetricsSource::kNone;
   bool metrics_server = false;
@@ -38,7 +38,7 @@ MetricsUtilization read_metrics(api::StrictObject& object) {
   return metrics;
 }
 
-/// In upstream's order; the first one counts.
+/// Checks in upstream's order and reports the first problem only.
 void check_metrics(api::StrictObject& object, const MetricsUtilization& metrics) {
   if (metrics.metrics_server && metrics.source != MetricsSource::kNone)
     return object.complain("metricsServer", "is the old spelling of source: KubernetesMetrics; only one can be set");

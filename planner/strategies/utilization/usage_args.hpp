@@ -14,55 +14,57 @@
 
 namespace strategies {
 
-/// Samples of a node that hysteresis can look at: so many are kept.
+/// Maximum number of samples that are kept per node, which is the limit of hysteresis.of.
 inline constexpr std::int32_t kMaxHysteresisSamples = 20;
 
-/// args.usage: whose figures a strategy goes by.
+/// Arguments args.usage: the usage source of a strategy.
 struct UsageArgs {
   scheduling::UsageNeed need;
-  bool forecast = true;  ///< the higher of what is and what is foreseen, where a trusted forecast is
-  /// A node becomes a source only when so many of its last `of` samples say so, beside its smoothed figure.
+  bool forecast = true;  ///< Use the higher of measured and forecast usage, where a trusted forecast exists
+  /// Number of the last `of` samples that must exceed the threshold, in addition to the smoothed value, before a node
+  /// becomes a source.
   std::int32_t samples = 3;
   std::int32_t of = 5;
-  /// Ask the scheduler by soft taints to place pods on nodes that are not loaded.
+  /// Use soft taints so that the scheduler prefers nodes that are not loaded.
   bool soft_taint = false;
   friend bool operator==(const UsageArgs&, const UsageArgs&) = default;
 };
 
-/// `usage`: {source, forecast, hysteresis: {samples, of}, softTaint}; nullopt: by requests.
+/// Reads `usage`: {source, forecast, hysteresis: {samples, of}, softTaint}. Returns nullopt if absent: usage by
+/// requests.
 std::optional<UsageArgs> read_usage(api::StrictObject& args);
 
-/// `metricsUtilization` as upstream has it (upstream-semantics.md#measured-usage); nullopt: it is not set.
+/// Reads upstream's `metricsUtilization` (upstream-semantics.md#measured-usage). Returns nullopt if absent.
 std::optional<scheduling::UsageNeed> read_metrics_utilization(api::StrictObject& args);
 
-/// Which names thresholds may have.
+/// Returns the rule for the resource names that thresholds may contain.
 ResourceRule resource_rule_of(const std::optional<scheduling::UsageNeed>& need);
 
-/// Upstream's 0 % to 100 % band, or one as distances from the mean.
+/// Upstream's thresholds, as percentages from 0 to 100 or as deviations from the mean.
 struct Thresholds {
-  Percentages low;   ///< at or below all of them: underutilized
-  Percentages high;  ///< above any of them: overutilized; the same resources
+  Percentages low;   ///< A node at or below all of them is underutilized
+  Percentages high;  ///< A node above any of them is overutilized; same resources as `low`
   bool use_deviation = false;
   friend bool operator==(const Thresholds&, const Thresholds&) = default;
 };
-/// thresholds, targetThresholds and useDeviationThresholds of the object.
+/// Reads thresholds, targetThresholds and useDeviationThresholds.
 Thresholds read_thresholds(api::StrictObject& args, ResourceRule rule);
 
-/// One of args.nodePools: nodes that are balanced among themselves.
+/// Entry of args.nodePools: nodes that are balanced among each other.
 struct NodePool {
   std::string name;
-  std::optional<api::LabelSelector> nodes;  ///< absent: all
+  std::optional<api::LabelSelector> nodes;  ///< nullopt means all
   Thresholds thresholds;
   friend bool operator==(const NodePool&, const NodePool&) = default;
 };
-/// `read_rest` reads what else an entry has.
+/// Reads args.nodePools. `read_rest` reads the remaining fields of an entry.
 std::vector<NodePool> read_node_pools(api::StrictObject& args,
                                       const std::function<void(api::StrictObject& entry, NodePool& pool)>& read_rest);
 
-/// Complains about pools that do not name the resources of the strategy's own thresholds, or of the first pool.
+/// Reports pools whose resources differ from those of the strategy's own thresholds, or else of the first pool.
 void check_pool_resources(api::StrictObject& args, const std::vector<NodePool>& pools, const Thresholds& own);
 
-/// The resources of the strategy's own thresholds, or of the first pool.
+/// Returns the resources of the strategy's own thresholds, or else of the first pool.
 std::vector<std::string> resources_of(const std::vector<NodePool>& pools, const Thresholds& own);
 
 }  // namespace strategies

@@ -12,38 +12,38 @@
 
 namespace strategies {
 
-inline constexpr std::int64_t kWholeNode = 100'000;  ///< 100 % of a node in thousandths: see UsageView::is_percent()
+inline constexpr std::int64_t kWholeNode = 100'000;  ///< 100 % of a node in thousandths, see UsageView::is_percent()
 
-/// Where utilization comes from: requests, or measurements that were collected before the cycle. Amounts in
-/// thousandths. A view of data that is there already: no I/O.
+/// Source of utilization: requests, or measurements collected before the cycle. Amounts are in thousandths. A view of
+/// existing data without I/O.
 class UsageView {
  public:
   virtual ~UsageView() = default;
 
-  /// nullopt: not known for this node, so that the strategy cannot judge.
+  /// Returns nullopt if the node's usage is unknown, so that the strategy cannot judge the node.
   virtual std::optional<std::int64_t> of_node(scheduling::NodeIndex node, std::string_view resource) const = 0;
-  /// nullopt: not known for this pod, which is then left alone.
+  /// Returns nullopt if the pod's usage is unknown; such a pod is left alone.
   std::optional<std::int64_t> of_pod(scheduling::PodIndex pod, std::string_view resource) const {
     return of_pod_by(number_of(resource), pod);
   }
-  /// The same by the view's own number of the resource: who asks of many pods looks the name up once.
+  /// Like of_pod(), with the number from number_of(). Callers that query many pods look up the name once.
   virtual std::optional<std::int64_t> of_pod_by(std::size_t number, scheduling::PodIndex pod) const = 0;
   virtual std::size_t number_of(std::string_view resource) const = 0;
-  /// False: there is usage of nodes only, and the effect of a move cannot be foreseen.
+  /// Returns false if only usage of nodes is known, so that the effect of a move cannot be predicted.
   virtual bool has_pod_usage() const { return true; }
-  /// False: of_node() may not have the pod in it, although it is on that node.
+  /// Returns false if of_node() may not include the pod although it is on that node.
   virtual bool has_in_node(scheduling::PodIndex pod) const {
     static_cast<void>(pod);
     return true;
   }
-  /// Its amounts are thousandths of a percent: each node has 100 %.
+  /// Returns whether amounts are thousandths of a percent, with a capacity of 100 % per node.
   virtual bool is_percent(std::string_view resource) const {
     static_cast<void>(resource);
     return false;
   }
 };
 
-/// Usage by effective requests; "pods" is the number of active pods of a node, and 1 for a pod.
+/// Usage by effective requests. "pods" is the number of active pods of a node, and 1 for a pod.
 class RequestedUsage final : public UsageView {
  public:
   explicit RequestedUsage(const scheduling::WhatIf& cluster) : cluster_(&cluster) {}
@@ -55,7 +55,7 @@ class RequestedUsage final : public UsageView {
   const scheduling::WhatIf* cluster_;
 };
 
-/// Usage of nodes without some of their pods. One pass over all pods.
+/// Usage of nodes without some of their pods. Construction makes one pass over all pods.
 class UsageWithoutPods final : public UsageView {
  public:
   using IsLeftOut = bool (*)(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
@@ -77,17 +77,17 @@ class UsageWithoutPods final : public UsageView {
 
  private:
   const UsageView& all_;
-  std::shared_ptr<const UsageView> kept_{};  ///< what all_ refers to; nullptr: the caller keeps it
+  std::shared_ptr<const UsageView> kept_{};  ///< Owner of all_; nullptr if the caller owns it
   std::unordered_map<scheduling::NodeIndex, std::vector<scheduling::PodIndex>> left_out_;
 };
 
-/// Pods that are on their way out: they count where pods come to, not where pods leave.
+/// Returns whether the pod is leaving. Leaving pods count in the usage of destinations, not of sources.
 bool is_on_its_way_out(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
-/// Pods that are on their way out, and pods that go with their node: DaemonSet and mirror pods.
+/// Returns whether the pod is leaving, or belongs to its node: DaemonSet and mirror pods.
 bool is_no_work(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
 
-/// What the node has of the resource, in thousandths: 100 % where usage is in percent, else its allocatable, or its
-/// capacity where no allocatable is published. nullopt: it does not publish it.
+/// Returns the node's capacity of the resource in thousandths: 100 % if usage is in percent, else its allocatable, or
+/// its capacity if it publishes no allocatable. Returns nullopt if the node does not publish the resource.
 std::optional<std::int64_t> capacity_in(const scheduling::ClusterSnapshot& cluster, const UsageView& usage,
                                         scheduling::NodeIndex node, std::string_view resource);
 
