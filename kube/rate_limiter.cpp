@@ -7,7 +7,7 @@ namespace kube {
 namespace {
 
 constexpr std::array<double, 4> kWeights = {8, 4, 2, 1};
-constexpr base::Duration kMaxSleep = base::milliseconds(100);  // a manual clock does not wake us
+constexpr base::Duration kMaxNap = base::milliseconds(100);  // a manual clock does not wake us
 
 RateLimiterOptions sensible(RateLimiterOptions options) {
   options.qps = std::isfinite(options.qps) ? std::max(options.qps, 0.1) : 0.1;
@@ -51,7 +51,7 @@ RateLimiter::Permit::~Permit() {
   if (limiter_ != nullptr) limiter_->release(flow_);
 }
 
-std::size_t RateLimiter::lane_of(Flow flow) {
+std::size_t RateLimiter::index_of(Flow flow) {
   switch (flow) {
     case Flow::kLease:
     case Flow::kEviction: return 0;
@@ -62,54 +62,54 @@ std::size_t RateLimiter::lane_of(Flow flow) {
   std::abort();
 }
 
-/// Flow i and all less urgent ones together may hold (4 - i) quarters of the slots.
-bool RateLimiter::has_slot(std::size_t flow) const {
+/// FlowQueue i and all less urgent ones together may hold (4 - i) quarters of the slots.
+bool RateLimiter::has_slot(std::size_t queue) const {
   int held = 0;
   for (std::size_t i = kFlows; i-- > 0;) {
-    held += flows_[i].in_flight;
+    held += queues_[i].in_flight;
     const int share = options_.max_in_flight * static_cast<int>(kFlows - i) / static_cast<int>(kFlows);
-    if (i <= flow && held >= share) return false;
+    if (i <= queue && held >= share) return false;
   }
   return true;
 }
 
-RateLimiter::Flow* RateLimiter::next_flow() {
-  Flow* best = nullptr;
+RateLimiter::FlowQueue* RateLimiter::next_queue() {
+  FlowQueue* best = nullptr;
   for (std::size_t i = 0; i < kFlows; ++i) {
-    if (flows_[i].waiting.empty() || !has_slot(i)) continue;
-    if (best == nullptr || flows_[i].pass < best->pass) best = &flows_[i];
+    if (queues_[i].waiting.empty() || !has_slot(i)) continue;
+    if (best == nullptr || queues_[i].pass < best->pass) best = &queues_[i];
   }
   return best;
 }
 
 void RateLimiter::grant_ready(base::TimePoint now) {
-  while (Flow* flow = next_flow()) {
+  while (FlowQueue* queue = next_queue()) {
     if (!bucket_.try_take(now)) return;
-    Waiter* const waiter = flow->waiting.front();
-    flow->waiting.pop_front();
-    pass_ = flow->pass;
-    flow->pass += 1 / kWeights[static_cast<std::size_t>(flow - flows_.data())];
-    ++flow->in_flight;
+    Waiter* const waiter = queue->waiting.front();
+    queue->waiting.pop_front();
+    pass_ = queue->pass;
+    queue->pass += 1 / kWeights[static_cast<std::size_t>(queue - queues_.data())];
+    ++queue->in_flight;
     waiter->granted = true;
     waiter->wake.notify_one();
   }
 }
 
-void RateLimiter::join(std::size_t flow, Waiter* waiter) {
-  // A lane that was idle saved nothing up: it starts level with the one served last.
-  if (flows_[flow].waiting.empty()) flows_[flow].pass = std::max(flows_[flow].pass, pass_);
-  flows_[flow].waiting.push_back(waiter);
+void RateLimiter::join(std::size_t queue, Waiter* waiter) {
+  // A queue that was idle saved nothing up: it starts level with the one served last.
+  if (queues_[queue].waiting.empty()) queues_[queue].pass = std::max(queues_[queue].pass, pass_);
+  queues_[queue].waiting.push_back(waiter);
 }
 
-void RateLimiter::leave(std::size_t flow, Waiter* waiter) {
-  std::erase(flows_[flow].waiting, waiter);
+void RateLimiter::leave(std::size_t queue, Waiter* waiter) {
+  std::erase(queues_[queue].waiting, waiter);
   if (timekeeper_ == waiter) timekeeper_ = nullptr;
   if (timekeeper_ == nullptr) wake_one_waiter();
 }
 
 void RateLimiter::wake_one_waiter() {
-  for (const Flow& flow : flows_) {
-    if (!flow.waiting.empty()) return flow.waiting.front()->wake.notify_one();
+  for (const FlowQueue& queue : queues_) {
+    if (!queue.waiting.empty()) return queue.waiting.front()->wake.notify_one();
   }
 }
 
@@ -123,20 +123,20 @@ void RateLimiter::sleep(std::unique_lock<std::mutex>& lock, Waiter* waiter, std:
   timekeeper_ = waiter;
   const base::Duration next = bucket_.until_next(clock_.now());
   const bool blocked_by_slots = next == base::Duration::zero();
-  waiter->wake.wait_for(lock, stop, blocked_by_slots ? kMaxSleep : std::min(next, kMaxSleep), ended);
+  waiter->wake.wait_for(lock, stop, blocked_by_slots ? kMaxNap : std::min(next, kMaxNap), ended);
 }
 
 base::Result<RateLimiter::Permit> RateLimiter::wait_for_turn(std::unique_lock<std::mutex>& lock, Flow flow,
                                                              std::stop_token stop) {
-  const std::size_t flow = lane_of(flow);
+  const std::size_t queue = index_of(flow);
   Waiter waiter;
-  join(flow, &waiter);
+  join(queue, &waiter);
   grant_ready(clock_.now());
   while (!waiter.granted && !shut_down_ && !stop.stop_requested()) {
     sleep(lock, &waiter, stop);
     if (!waiter.granted) grant_ready(clock_.now());
   }
-  leave(flow, &waiter);
+  leave(queue, &waiter);
   if (!waiter.granted) return shutting_down();
   return Permit(this, flow);
 }
@@ -156,24 +156,24 @@ base::Result<RateLimiter::Permit> RateLimiter::acquire(Flow flow, std::stop_toke
 
 void RateLimiter::release(Flow flow) {
   const std::scoped_lock lock(mutex_);
-  --flows_[lane_of(flow)].in_flight;
+  --queues_[index_of(flow)].in_flight;
   grant_ready(clock_.now());
 }
 
 void RateLimiter::shut_down() {
   const std::scoped_lock lock(mutex_);
   shut_down_ = true;
-  for (const Flow& flow : flows_) {
-    for (Waiter* waiter : flow.waiting) waiter->wake.notify_one();
+  for (const FlowQueue& queue : queues_) {
+    for (Waiter* waiter : queue.waiting) waiter->wake.notify_one();
   }
 }
 
 RateLimiter::Stats RateLimiter::stats() const {
   const std::scoped_lock lock(mutex_);
   Stats stats = stats_;
-  for (const Flow& flow : flows_) {
-    stats.waiting += flow.waiting.size();
-    stats.in_flight += static_cast<std::size_t>(flow.in_flight);
+  for (const FlowQueue& queue : queues_) {
+    stats.waiting += queue.waiting.size();
+    stats.in_flight += static_cast<std::size_t>(queue.in_flight);
   }
   return stats;
 }

@@ -88,19 +88,19 @@ class RateLimiter {
     std::condition_variable_any wake;
     bool granted = false;
   };
-  struct Flow {
+  struct FlowQueue {
     std::deque<Waiter*> waiting;
-    double pass = 0;  // stride scheduling: the lane with the smallest pass goes next
+    double pass = 0;  // stride scheduling: the queue with the smallest pass goes next
     int in_flight = 0;
   };
 
-  static std::size_t lane_of(Flow flow);
+  static std::size_t index_of(Flow flow);
   // REQUIRES, of all below: mutex_ held.
-  bool has_slot(std::size_t flow) const;
-  Flow* next_flow();
+  bool has_slot(std::size_t queue) const;
+  FlowQueue* next_queue();
   void grant_ready(base::TimePoint now);
-  void join(std::size_t flow, Waiter* waiter);
-  void leave(std::size_t flow, Waiter* waiter);
+  void join(std::size_t queue, Waiter* waiter);
+  void leave(std::size_t queue, Waiter* waiter);
   base::Result<Permit> wait_for_turn(std::unique_lock<std::mutex>& lock, Flow flow, std::stop_token stop);
   void sleep(std::unique_lock<std::mutex>& lock, Waiter* waiter, std::stop_token stop);
   void wake_one_waiter();
@@ -110,8 +110,8 @@ class RateLimiter {
   const RateLimiterOptions options_;
   mutable std::mutex mutex_;
   TokenBucket bucket_;
-  std::array<Flow, kFlows> flows_;
-  double pass_ = 0;               // of the lane served last
+  std::array<FlowQueue, kFlows> queues_;
+  double pass_ = 0;               // of the queue served last
   Waiter* timekeeper_ = nullptr;  // the one waiter that wakes for the next token
   bool shut_down_ = false;
   Stats stats_;
