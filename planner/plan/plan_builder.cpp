@@ -86,6 +86,7 @@ void PlanBuilder::begin(std::string_view strategy, BalanceMeter* meter) {
   for (const api::PlannedMove& move : plan_.moves) waves_before_ = std::max({waves_before_, move.wave, 1});
   wave_ = is_in_waves() ? waves_before_ + 1 : 0;
   may_avoid_ = {};
+  on_disagreement_ = {};
   result_ = &plan_.strategies.emplace_back();
   result_->strategy = strategy;
 }
@@ -154,7 +155,7 @@ TargetChoice PlanBuilder::target_choice(PodIndex pod) const {
 
 std::unique_ptr<strategies::WhatIfPlacement> PlanBuilder::try_placements() const {
   return std::make_unique<PlannedPlacement>(outcome(), predictor_, pending_,
-                                         [this](PodIndex pod) { return target_choice(pod); });
+                                            [this](PodIndex pod) { return target_choice(pod); });
 }
 
 void PlanBuilder::avoid_competitors(std::string_view key, Goal may) {
@@ -236,7 +237,9 @@ NominationResult PlanBuilder::nominate_alone(PodIndex pod, std::string_view reas
   const bool needs_node = has_replacement(cluster_, pod) && !(needs_no_node_ && placement.fits_nowhere);
   if (!placement.node && needs_node && !input_.spec.is_upstream()) {
     take_back(pod, before);
-    return refuse(pod, no_placement(goal, placement), NominationResult::kRefused,
+    const Refusal why = no_placement(goal, placement);
+    if (placement.competing_node && on_disagreement_) return on_disagreement_(why), NominationResult::kRefused;
+    return refuse(pod, why, NominationResult::kRefused,
                   [&] { return placement.competing_node ? std::string() : why_no_placement(pod, goal); });
   }
   const std::optional<double> score = score_of(pod, placement.node);

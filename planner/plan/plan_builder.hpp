@@ -111,6 +111,8 @@ class PlanBuilder final : public strategies::NominationSink {
   bool is_out_of_time(scheduling::PodIndex pod) override;
   bool is_pledged(std::string_view key, scheduling::NodeIndex node) const override;
   bool bears(std::string_view key, scheduling::NodeIndex node) const override;
+  /// Covers pods that leave alone. The refusals of a PodGroup are always recorded.
+  void defer_disagreements(strategies::DisagreementHandler handler) override { on_disagreement_ = std::move(handler); }
   void refused(scheduling::PodIndex pod, const scheduling::Refusal& refusal) override;
   void refused_because(scheduling::PodIndex pod, const scheduling::Refusal& refusal,
                        const std::function<std::string()>& details) override;
@@ -217,6 +219,7 @@ class PlanBuilder final : public strategies::NominationSink {
   std::unordered_set<scheduling::NodeIndex> asked_;  ///< of these, those that a strategy wants avoided, too
   std::string_view avoided_by_;                      ///< the key of what the strategy avoids as the need arises
   strategies::Goal may_avoid_;
+  strategies::DisagreementHandler on_disagreement_;  ///< empty: disagreements are recorded
   scheduling::PdbBudgets budgets_;
   CycleLimits limits_;
   const scheduling::SchedulerRules rules_;

@@ -44,6 +44,9 @@ enum class NominationResult {
 /// True for the nodes where the pod's replacement would help.
 using Goal = std::function<bool(NodeIndex node)>;
 
+/// Receives the reason why the scheduler would put the replacement of an offered pod where that does not help.
+using DisagreementHandler = std::function<void(const scheduling::Refusal& refusal)>;
+
 /// A cluster of its own on which moves are tried, with the same foresight as the sink that made it: what it says of
 /// moves in one order holds for offers in that order.
 class WhatIfPlacement {
@@ -185,6 +188,10 @@ class NominationSink {
     static_cast<void>(node);
     return false;
   }
+  /// Passes the reason to `handler` instead of recording it when an offer is refused with SchedulerDisagrees, until the
+  /// next call or the end of the strategy. The strategy must report the reason with refused() or offer the pod again.
+  /// An empty handler restores recording. A sink that predicts no placements ignores the call.
+  virtual void defer_disagreements(DisagreementHandler handler) { static_cast<void>(handler); }
   /// Reports a pod that meets the strategy's criteria but is protected. For the record only.
   virtual void refused(PodIndex pod, const scheduling::Refusal& refusal) = 0;
   /// refused() with more words: `details` is called only where the record shows the refusal; "" adds nothing.

@@ -53,17 +53,50 @@ class ComponentMoves {
   }
 
   void run() {
-    while (!is_over()) {
-      if (!(has_moves() && (advance(Openness::kForFurtherPods) || advance(Openness::kForOwnPods))) && !reconsider())
-        break;
+    run_.sink.defer_disagreements([this](const scheduling::Refusal& refusal) { disagreement_ = refusal; });
+    move_pods();
+    run_.sink.defer_disagreements({});
+    if (!is_over() && !disagreements_.empty() && is_violated()) {
+      relax();
+      move_pods();
     }
+    for (const Disagreement& each : disagreements_) run_.sink.refused(each.pod, each.refusal);
     if (!is_over()) report_stuck();
   }
 
  private:
   enum class Outcome { kMoved, kKept, kNowhere, kUnneeded };
+  /// A pod that the strict pass could not move because the scheduler prefers a node that does not help.
+  struct Disagreement {
+    Slot* slot;
+    PodIndex pod;
+    scheduling::Refusal refusal;
+  };
   /// For whom the filter is to have a node after a move. What the first one refuses is tried again with the second one.
   enum class Openness { kForFurtherPods, kForOwnPods };
+
+  void move_pods() {
+    while (!is_over()) {
+      if (!(has_moves() && (advance(Openness::kForFurtherPods) || advance(Openness::kForOwnPods))) && !reconsider())
+        break;
+    }
+  }
+
+  /// Begins the relaxed pass. It judges the pods in `disagreements_` anew, so its refusals replace theirs.
+  void relax() {
+    is_relaxed_ = true;
+    for (auto each = disagreements_.rbegin(); each != disagreements_.rend(); ++each) {
+      each->slot->pods.push_back(each->pod);
+      for (const std::uint32_t group : each->slot->groups) groups_[group].release(each->slot->node);
+    }
+    disagreements_.clear();
+    is_plan_outdated_ = true;
+    reconsider();
+  }
+
+  bool is_violated() const {
+    return std::ranges::any_of(groups_, [](const SpreadGroup& each) { return each.excess() > 0; });
+  }
 
   /// A limit lets no further pod go.
   bool is_over() const { return run_.is_stopped || is_namespace_full_; }
@@ -164,6 +197,11 @@ class ComponentMoves {
     for (const std::uint32_t group : slot.groups) distance += groups_[group].distance();
     return distance;
   }
+  std::int64_t excess_of(const Slot& slot) const {
+    std::int64_t excess = 0;
+    for (const std::uint32_t group : slot.groups) excess += groups_[group].excess();
+    return excess;
+  }
   bool comes_nearer_without(const Slot& slot) const {
     SpreadDistance without;
     for (const std::uint32_t group : slot.groups) without += groups_[group].distance_if_taken(slot.node);
@@ -190,11 +228,13 @@ class ComponentMoves {
 
   Outcome offer(Slot& slot, PodIndex pod, const std::string& reason, NodeIndex target) {
     const Goal goal = [&](NodeIndex node) { return helps(slot, node); };
+    disagreement_.reset();
     const NominationResult result =
         run_.args.node_fit ? run_.sink.offer_towards(pod, reason, goal) : run_.sink.offer_anyway(pod, reason, goal);
     run_.is_stopped = result == NominationResult::kTotalLimit;
     is_namespace_full_ = result == NominationResult::kNamespaceLimit;
     if (result == NominationResult::kNodeLimit) fill(slot.node);
+    if (disagreement_) disagreements_.push_back({&slot, pod, *disagreement_});
     if (result != NominationResult::kAccepted) return stay(slot);
     const NodeIndex to = run_.what_if.place(pod, target);
     for (const std::uint32_t group : slot.groups) groups_[group].put(to);
@@ -234,6 +274,7 @@ class ComponentMoves {
     is_filtered_ = has_hard_rules(cluster_.pod(pod));
     was_open_ = !is_filtered_ || has_way_in(slot);
     before_ = distance_of(slot);
+    excess_before_ = excess_of(slot);
     std::ranges::fill(helps_, Answer::kUnknown);
   }
 
@@ -245,7 +286,16 @@ class ComponentMoves {
     if (!takes(slot, node)) return false;
     SpreadDistance after;
     for (const std::uint32_t group : slot.groups) after += groups_[group].distance_if_put(node);
-    return after < before_ && (!was_open_ || !is_filtered_ || stays_open(slot, node));
+    const bool is_nearer = after < before_ || (is_relaxed_ && after == before_ && lowers_excess(slot, node));
+    return is_nearer && (!was_open_ || !is_filtered_ || stays_open(slot, node));
+  }
+  /// A move that the scheduler prefers may leave the distance as it is. Requiring fewer pods above limits keeps such
+  /// moves from going round in circles.
+  bool lowers_excess(const Slot& slot, NodeIndex node) {
+    for (const std::uint32_t group : slot.groups) groups_[group].put(node);
+    const std::int64_t excess = excess_of(slot);
+    for (const std::uint32_t group : slot.groups) groups_[group].remove(node);
+    return excess < excess_before_;
   }
   bool takes(const Slot& slot, NodeIndex node) const {
     return std::ranges::all_of(slot.groups, [&](std::uint32_t group) {
@@ -409,12 +459,16 @@ class ComponentMoves {
   std::vector<Slot> protected_;  ///< pods that may not leave
   std::vector<SpreadGroup> groups_;
   bool is_plan_outdated_ = false;
-  bool is_namespace_full_ = false;  ///< or out of time
-  NodeIndex way_in_ = 0;            ///< where the filter let a pod in last
+  bool is_namespace_full_ = false;           ///< or out of time
+  NodeIndex way_in_ = 0;                     ///< where the filter let a pod in last
+  std::vector<Disagreement> disagreements_;  ///< of the strict pass, in the order of the offers
+  bool is_relaxed_ = false;                  ///< during the relaxed pass
   // The move in hand.
-  bool is_filtered_ = false;  ///< the pod has DoNotSchedule rules
-  bool was_open_ = true;      ///< has_way_in() before it
+  std::optional<scheduling::Refusal> disagreement_;  ///< reason of the last offer
+  bool is_filtered_ = false;                         ///< the pod has DoNotSchedule rules
+  bool was_open_ = true;                             ///< has_way_in() before it
   SpreadDistance before_{};
+  std::int64_t excess_before_ = 0;
   Openness openness_ = Openness::kForFurtherPods;
   std::vector<Answer> helps_;  ///< by node
   PodIndex first_pod_;         ///< all pods are of its namespace

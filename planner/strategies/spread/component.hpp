@@ -36,8 +36,10 @@ using SpreadComponent = std::vector<SpreadMembers>;
 /// move shortens the distance (SpreadDistance) of all rules that count the pod; where all rules count the same pods and
 /// their domains are nested, the distance is the fewest moves that are left. The scheduler's filter lets the
 /// replacement in with the pods of that moment. No move leads to a state in which a rule is broken and the filter has
-/// no node for a further pod. Lowest eviction rank first, then from the fullest domains. A move costs O(pods + nodes *
-/// rules).
+/// no node for a further pod. Where pods stay above limits because the scheduler prefers other nodes, a second pass
+/// offers these pods again and also accepts a node that lowers the number of pods above limits while the distance
+/// stays. Each pod moves at most once and is offered at most once per pass. Lowest eviction rank first, then from the
+/// fullest domains. A move costs O(pods + nodes * rules).
 void even_out(SpreadRun& run, const SpreadComponent& component);
 
 }  // namespace strategies

@@ -82,6 +82,12 @@ void SpreadGroup::remove(NodeIndex node) {
   for (SpreadState* state : states_) state->move(state->domain_of(node), Topology::kNone);
 }
 
+std::int64_t SpreadGroup::excess() const {
+  std::int64_t excess = 0;
+  for (const SpreadState* state : states_) excess += state->excess();
+  return excess;
+}
+
 bool SpreadGroup::holds() const {
   return std::ranges::all_of(states_,
                              [](const SpreadState* state) { return !state->is_hard() || state->excess() == 0; });

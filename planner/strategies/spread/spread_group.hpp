@@ -53,6 +53,8 @@ class SpreadGroup {
   void keep(NodeIndex node) { set_movable(node, -1); }
   void release(NodeIndex node) { set_movable(node, +1); }
 
+  /// Pods above the limits of all rules: the sum of SpreadState::excess().
+  std::int64_t excess() const;
   /// Every DoNotSchedule rule holds.
   bool holds() const;
   /// kube-scheduler's filter lets one more pod onto the node by all DoNotSchedule rules, with the pods of now.

@@ -497,17 +497,23 @@ TEST(SoftTaint, OfAnEarlierCycleIsNotThere) {
   EXPECT_EQ(target_of_a({.taint_value = "p"}, {}, kStale), "n1") << "that is another policy's";
 }
 
+/// The scheduler prefers n2 for the replacement of "a".
+CycleSetup with_preference_for_n2() {
+  CycleSetup setup;
+  setup.cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(NodeBuilder("n3"));
+  setup.cluster.add(single("a").on("n1").cpu(500)).add(single("b").on("n1").cpu(2000));
+  return setup.cluster.add(single("c").on("n3").cpu(1000)), setup;
+}
+
 /// n2 is where the scheduler puts the replacement of "a", and n1 does not help.
 NominationResult offer_away_from_n2(Cycle& cycle, const Goal& may) {
   cycle.builder().avoid_competitors(api::well_known::kLoadedTaint, may);
   return cycle.builder().offer_towards(cycle.pod("a"), "why", cycle.goal("n3"));
 }
 CycleSetup competing() {
-  CycleSetup setup;
+  CycleSetup setup = with_preference_for_n2();
   setup.options.taint_value = "p";
-  setup.cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(NodeBuilder("n3"));
-  setup.cluster.add(single("a").on("n1").cpu(500)).add(single("b").on("n1").cpu(2000));
-  return setup.cluster.add(single("c").on("n3").cpu(1000)), setup;
+  return setup;
 }
 
 TEST(SoftTaint, IsPutOnACompetitorThatMayBeAvoided) {
@@ -615,6 +621,38 @@ TEST(SoftTaint, AddsToThoseNamedBefore) {
     EXPECT_TRUE(cycle.builder().avoid(api::well_known::kEmptyingTaint, nodes));
   }
   EXPECT_THAT(cycle.builder().what_if().soft_taints().at(1).nodes, ElementsAre(cycle.node("n1"), cycle.node("n3")));
+}
+
+// --- deferred disagreements
+
+TEST(DeferredDisagreements, GoToTheHandlerInsteadOfTheRecord) {
+  Cycle cycle(with_preference_for_n2());
+  std::vector<std::string> reasons;
+  cycle.builder().defer_disagreements([&](const scheduling::Refusal& why) { reasons.emplace_back(why.reason); });
+  EXPECT_EQ(cycle.offer("a", "n3"), NominationResult::kRefused);
+  EXPECT_THAT(reasons, ElementsAre("SchedulerDisagrees"));
+  EXPECT_THAT(cycle.plan().refusals, IsEmpty());
+  EXPECT_THAT(cycle.builder().refusal_counts(), IsEmpty());
+  EXPECT_EQ(cycle.offer("a", "n2"), NominationResult::kAccepted) << "the pod may be offered again";
+}
+
+TEST(DeferredDisagreements, LeaveOtherRefusalsOnRecord) {
+  CycleSetup setup = with_preference_for_n2();
+  setup.cluster.add(builders::pdb("none", "a", 0)).add(single("guarded").on("n1").label("app", "a"));
+  Cycle cycle(setup);
+  cycle.builder().defer_disagreements([](const scheduling::Refusal& why) { FAIL() << why.message(); });
+  EXPECT_EQ(cycle.offer("guarded", "n3"), NominationResult::kRefused);
+  EXPECT_THAT(cycle.plan().refusals, SizeIs(1));
+}
+
+TEST(DeferredDisagreements, EndWithAnEmptyHandlerAndWithTheStrategy) {
+  for (const bool ends_with_strategy : {false, true}) {
+    Cycle cycle(with_preference_for_n2());
+    cycle.builder().defer_disagreements([](const scheduling::Refusal& why) { FAIL() << why.message(); });
+    ends_with_strategy ? cycle.builder().begin("T") : cycle.builder().defer_disagreements({});
+    EXPECT_EQ(cycle.offer("a", "n3"), NominationResult::kRefused);
+    EXPECT_THAT(cycle.plan().refusals, SizeIs(1));
+  }
 }
 
 }  // namespace plan_builder_test

@@ -32,6 +32,8 @@ struct Workload {
   std::size_t nodes_of_rack;
   bool schedule_anyway = false;
   std::vector<std::string> keys{kRack, kHost};
+  std::int32_t max_skew = 1;
+  std::vector<std::int64_t> milli_cpus{};  ///< by node; empty: 16 CPUs each
 };
 
 /// A replacement has another name than its pod.
@@ -46,9 +48,10 @@ class Cluster {
   ClusterBuilder build() const {
     ClusterBuilder builder;
     for (std::size_t i = 0; i < workload_.pods.size(); ++i) {
-      builder.add(NodeBuilder(node_name(i))
-                      .sized(16000, std::int64_t{64} << 30, 110)
-                      .label(kRack, "rack" + std::to_string(i / workload_.nodes_of_rack)));
+      builder.add(
+          NodeBuilder(node_name(i))
+              .sized(workload_.milli_cpus.empty() ? 16000 : workload_.milli_cpus[i], std::int64_t{64} << 30, 110)
+              .label(kRack, "rack" + std::to_string(i / workload_.nodes_of_rack)));
     }
     for (const auto& [name, node] : node_of_) {
       builder.add(PodBuilder(name).on(node).cpu(200).memory(200 << 20).label("app", "web").with([&](api::Pod& pod) {
@@ -84,7 +87,7 @@ class Cluster {
   api::TopologySpreadConstraint constraint(const std::string& key) const {
     api::TopologySpreadConstraint constraint;
     constraint.topology_key = key;
-    constraint.max_skew = 1;
+    constraint.max_skew = workload_.max_skew;
     constraint.schedule_anyway = workload_.schedule_anyway;
     constraint.label_selector = builders::labels_in("app", {"web"});
     return constraint;
@@ -163,6 +166,48 @@ TEST(TopologySpreadPlan, MovesNothingWhereBothConstraintsHold) {
   Cluster cluster({{2, 1, 2, 1, 1, 2}, 3}, 1);
   EXPECT_EQ(run_cycles(cluster, 0, false), 0U);
 }
+
+// --- the scheduler prefers nodes that the chosen outcome does not want
+
+struct OtherPreference {
+  const char* name;
+  Workload workload;
+  std::size_t fewest_moves;
+  std::size_t max_moves;  ///< where the scheduler's choices do not lead to the nearest outcome
+};
+
+class SchedulerPrefersOtherNodes : public testing::TestWithParam<OtherPreference> {};
+
+std::size_t excess_of(const std::vector<int>& counts, std::int32_t max_skew) {
+  const int limit = *std::ranges::min_element(counts) + max_skew;
+  std::size_t excess = 0;
+  for (const int count : counts) excess += static_cast<std::size_t>(std::max(count - limit, 0));
+  return excess;
+}
+
+TEST_P(SchedulerPrefersOtherNodes, MakesTheConstraintsHoldInOneCycle) {
+  const OtherPreference& each = GetParam();
+  Cluster cluster(each.workload, 1);
+  const Plan plan = plan_of(cluster.build(), 0, false, kBothKinds);
+  EXPECT_THAT(plan.moves, SizeIs(testing::AllOf(testing::Ge(each.fewest_moves), testing::Le(each.max_moves))));
+  EXPECT_THAT(plan.refusals, IsEmpty()) << "no pod stays above a limit";
+  cluster.carry_out(plan);
+  for (const std::string& key : each.workload.keys) {
+    const std::vector<int> counts = key == kRack ? cluster.by_rack() : cluster.by_node();
+    EXPECT_EQ(excess_of(counts, each.workload.max_skew), 0U) << key << " " << testing::PrintToString(counts);
+  }
+  EXPECT_THAT(plan_of(cluster.build(), 0, false, kBothKinds).moves, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, SchedulerPrefersOtherNodes,
+    testing::Values(OtherPreference{"ThreeEqualNodes", {{5, 0, 0}, 3, false, {kHost}, 2}, 2, 3},
+                    OtherPreference{"ThreeEqualNodesScheduleAnyway", {{5, 0, 0}, 3, true, {kHost}, 2}, 2, 3},
+                    OtherPreference{"ThreeEqualRacks", {{5, 0, 0}, 1, false, {kRack}, 2}, 2, 3},
+                    OtherPreference{"RacksOfTwoNodes", {{4, 4, 0, 0, 0, 0}, 2, false, {kRack}, 3}, 3, 4},
+                    OtherPreference{"TwoConstraints", {{6, 0, 0}, 1, false, {kRack, kHost}, 3}, 2, 3},
+                    OtherPreference{"UnequalNodes", {{8, 0, 0}, 3, false, {kHost}, 2, {4000, 16000, 8000}}, 4, 5}),
+    [](const auto& info) { return info.param.name; });
 
 // --- topologyBalanceNodeFit: false
 

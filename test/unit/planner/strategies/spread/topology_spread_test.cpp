@@ -242,7 +242,7 @@ class ImpatientSink final : public NominationSink {
   std::size_t questions_;
 };
 
-ImpatientSink ask(const ClusterBuilder& builder, api::Compatibility compatibility, std::size_t questions) {
+void nominate_to(NominationSink& sink, const ClusterBuilder& builder, api::Compatibility compatibility) {
   const auto cluster = builder.build();
   const scheduling::WhatIf what_if(*cluster);
   api::FieldErrors errors;
@@ -251,9 +251,13 @@ ImpatientSink ask(const ClusterBuilder& builder, api::Compatibility compatibilit
   std::vector<NodeIndex> nodes;
   for (const NodeIndex node : cluster->nodes()) nodes.push_back(node);
   const StrategySpecs parsed = parse_strategies({{kSpread, "{}"}});
-  ImpatientSink sink(questions);
   EXPECT_TRUE(
       static_cast<bool>(parsed.runnable.front().strategy->nominate({what_if, nodes, rules, builders::kNoon}, sink)));
+}
+
+ImpatientSink ask(const ClusterBuilder& builder, api::Compatibility compatibility, std::size_t questions) {
+  ImpatientSink sink(questions);
+  nominate_to(sink, builder, compatibility);
   return sink;
 }
 
@@ -359,6 +363,62 @@ TEST(TopologySpread, EndsAtTheTotalLimit) {
     EXPECT_THAT(run.run(kSpread, "{}").sink.offered, SizeIs(1));
   }
 }
+
+// --- refusals of the strict and of the relaxed pass
+
+/// Refuses the first offers with SchedulerDisagrees and accepts the others.
+class DisagreeingSink final : public NominationSink {
+ public:
+  explicit DisagreeingSink(std::size_t disagreements) : disagreements_(disagreements) {}
+  NominationResult offer(PodIndex pod, std::string_view) override {
+    if (++offers > disagreements_) return NominationResult::kAccepted;
+    constexpr scheduling::Refusal kDisagrees{"SchedulerDisagrees", "the scheduler prefers another node"};
+    handler_ ? handler_(kDisagrees) : refused(pod, kDisagrees);
+    return NominationResult::kRefused;
+  }
+  void defer_disagreements(DisagreementHandler handler) override { handler_ = std::move(handler); }
+  void refused(PodIndex pod, const scheduling::Refusal& refusal) override {
+    refusals.emplace_back(pod, refusal.reason);
+  }
+
+  std::size_t offers = 0;
+  std::vector<std::pair<PodIndex, std::string_view>> refusals;
+
+ private:
+  std::size_t disagreements_;
+  DisagreementHandler handler_;
+};
+
+struct PassesCase {
+  const char* name;
+  std::size_t disagreements;
+  std::size_t offers;
+  std::size_t refusals;
+};
+
+class SpreadPasses : public testing::TestWithParam<PassesCase> {};
+
+/// Zones with 0 and 3 pods and maxSkew 1 need one move.
+TEST_P(SpreadPasses, ReportTheDisagreementsOfTheLastPass) {
+  DisagreeingSink sink(GetParam().disagreements);
+  nominate_to(sink, zones_of({0, 3}, {over("zone")}), api::Compatibility::kNone);
+  EXPECT_EQ(sink.offers, GetParam().offers);
+  EXPECT_THAT(sink.refusals, SizeIs(GetParam().refusals));
+  std::set<PodIndex> pods;
+  for (const auto& [pod, reason] : sink.refusals) {
+    EXPECT_EQ(reason, "SchedulerDisagrees");
+    pods.insert(pod);
+  }
+  EXPECT_THAT(pods, SizeIs(GetParam().refusals)) << "each pod is reported once";
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, SpreadPasses,
+                         testing::Values(PassesCase{"NoDisagreement", 0, 1, 0},
+                                         PassesCase{"StrictPassSucceedsAfterADisagreement", 1, 2, 1},
+                                         PassesCase{"RelaxedPassReplacesTheRefusals", 3, 4, 0},
+                                         PassesCase{"RelaxedPassSucceedsAfterADisagreement", 4, 5, 1},
+                                         PassesCase{"NeitherPassSucceeds", 100, 6, 3}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace topology_spread_test
 }  // namespace strategies
