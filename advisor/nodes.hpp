@@ -60,8 +60,8 @@ struct Reservation {
   int days = 0;  ///< smallest number of usable days of any node
   std::uint64_t samples = 0;
   std::string why_not;  ///< why there is no advice, empty if there is
-  bool is_split =
-      false;  ///< true if kubelet and runtime were measured separately; otherwise system-reserved includes them
+  /// True if kubelet and runtime were measured separately; otherwise system-reserved includes them.
+  bool is_split = false;
   double kube_cpu = 0, kube_memory = 0;
   double system_cpu = 0, system_memory = 0;
   double eviction_memory = 0;

@@ -22,7 +22,7 @@ class QuantileSketch {
 
   /// `value` must be finite. Negative values count as 0.
   void add(double value, std::uint32_t times = 1);
-  /// Adds values of one bucket. `index` is the index_of() each of them.
+  /// Adds values of one bucket. `index` is the index_of() of each of them.
   void add_bucket(int index, std::uint32_t times);
   /// Returns ceil(ln(value) / bucket_width()). `value` must be > 0.
   static int index_of(double value);

@@ -40,8 +40,8 @@ struct ContainerSpec {
   Resources resources;
   HeapFlags heap;
   bool is_sidecar = false;  ///< init container with restartPolicy Always
-  bool is_in_template =
-      false;  ///< false if a webhook adds it to the pods, so that a patch of the template cannot change it
+  /// False if a webhook adds it to the pods, so that a patch of the template cannot change it.
+  bool is_in_template = false;
   std::uint32_t oom_kills = 0;  ///< number of pods in which its last termination was OOMKilled
 };
 

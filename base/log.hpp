@@ -31,7 +31,7 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError, kOff };
 enum class LogFormat { kText, kJson };
 
 /// Structured log: a constant message plus fields. Cheap to copy, thread-safe.
-/// error = an operator must act; info = the cluster was changed or a decision was made; debug = everything else.
+/// error = an administrator must act; info = the cluster was changed or a decision was made; debug = everything else.
 class Log {
  public:
   /// Discards everything. Used by tests and simulations.

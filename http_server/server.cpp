@@ -23,8 +23,8 @@ using tcp = asio::ip::tcp;
 using boost::system::error_code;
 
 void demand_client_certificates(ssl::context& tls, const std::string& authorities) {
-  constexpr unsigned char kSessions[] =
-      "clients";  // OpenSSL cannot resume sessions of verified clients without a session id context
+  // OpenSSL cannot resume sessions of verified clients without a session id context.
+  constexpr unsigned char kSessions[] = "clients";
   tls.add_certificate_authority(asio::buffer(authorities));
   tls.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
   SSL_CTX_set_session_id_context(tls.native_handle(), kSessions, sizeof kSessions - 1);

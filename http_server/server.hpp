@@ -92,12 +92,12 @@ struct ServerOptions {
   /// Connections whose request is being handled are never closed.
   std::size_t max_connections = 1024;
   std::size_t max_streams = 512;
-  base::milliseconds header_timeout{
-      5'000};  ///< from the first byte of a request to the end of its header; also for the TLS handshake
+  /// From the first byte of a request to the end of its header; also for the TLS handshake.
+  base::milliseconds header_timeout{5'000};
   base::milliseconds body_timeout{30'000};
   base::milliseconds write_timeout{10'000};  ///< maximum time without progress
-  base::milliseconds answer_timeout{
-      30'000};  ///< from the first byte of a response to its last, regardless of progress; not for streams
+  /// From the first byte of a response to its last, regardless of progress; not for streams.
+  base::milliseconds answer_timeout{30'000};
   base::milliseconds idle_timeout{60'000};  ///< maximum time between requests
   int io_threads = 1;
   int handler_threads = 8;

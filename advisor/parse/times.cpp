@@ -40,8 +40,7 @@ std::optional<base::TimePoint> epoch_time(std::string_view text) {
 }
 
 std::optional<base::TimePoint> parse_history_time(std::string_view text) {
-  if (text.empty() || text.front() < '0' || text.front() > '9')
-    return std::nullopt;  // fast path for most words of a log
+  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;  // fast path
   if (const auto epoch = epoch_time(text)) return epoch;
   std::string usual(text);
   if (usual.size() > kDateLength && usual[kDateLength] == ' ') usual[kDateLength] = 'T';

@@ -8,8 +8,8 @@
 
 #include "base/result.hpp"
 
-/// Keys that sign what the operator writes, so that it recognizes its own data. Pure: controllers/signing stores the
-/// keys. Key bytes are never logged; logs identify a key by its id.
+/// Keys that sign what the operator writes, so that it recognizes its own data. Pure:
+/// controllers/evacuation/origin/keys.hpp stores the keys. Key bytes are never logged; logs identify a key by its id.
 namespace signing {
 
 /// Returns the text that is signed: `purpose` and the fields in order, each as "<length in bytes>:<bytes>,". The

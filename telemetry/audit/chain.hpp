@@ -14,8 +14,8 @@ namespace audit {
 /// Actions of the records that the log writes about itself.
 namespace action {
 inline constexpr std::string_view kLogOpened = "LogOpened";  ///< the log was opened, at startup or after a failure
-inline constexpr std::string_view kRecordsLost =
-    "RecordsLost";  ///< the buffer overflowed while the log could not be written
+/// The buffer overflowed while the log could not be written.
+inline constexpr std::string_view kRecordsLost = "RecordsLost";
 }  // namespace action
 
 /// Incomplete lines left by a crash or a full disk. The following LogOpened record vouches for them.

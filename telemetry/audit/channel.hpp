@@ -10,8 +10,8 @@
 
 namespace audit {
 
-/// Writes records to one sink. Thread-safe. Buffered records are unsealed: a record gets its number when it is written,
-/// lost records therefore leave no gap in the chain.
+/// Writes records to one sink. Thread-safe. Buffered records are unsealed: a record gets its number when it is written.
+/// Records that are lost from the buffer therefore leave no gap in the chain.
 class Channel {
  public:
   /// `clock` gives the times of records; `steady` measures delays.
@@ -49,8 +49,8 @@ class Channel {
   mutable std::mutex mutex_;
   std::unique_ptr<Sink> sink_;
   bool is_open_ = false;
-  bool was_open_ =
-      false;  ///< true once the sink was opened, so that `head_` is the last record written by this process
+  /// True once the sink was opened, so that `head_` is the last record written by this process.
+  bool was_open_ = false;
   Head head_;
   std::deque<Record> buffer_;
   struct Lost {

@@ -49,8 +49,8 @@ struct SignatureReport {
 struct VerifyOptions {
   std::optional<Head> anchor{};  ///< head noted earlier that the chain must contain
   bool from_first = false;       ///< the chain must begin with record 1
-  std::vector<signing::KeyRing>
-      keys{};  ///< keys that must verify the newest signed head; empty = signatures are not checked
+  /// Keys that must verify the newest signed head; empty = signatures are not checked.
+  std::vector<signing::KeyRing> keys{};
 };
 
 struct VerifyReport {
