@@ -10,7 +10,7 @@
 namespace advising {
 namespace {
 
-/// "512m" → 512 MiB, as the JVM reads it.
+/// Parses a size as the JVM does: "512m" is 512 MiB.
 std::optional<double> heap_size(std::string_view text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -50,7 +50,7 @@ void read_metric(const api::Json& metric, Autoscaler& autoscaler) {
   const char* member = is_pod ? "resource" : "containerResource";
   const bool is_share = api::text_at(metric, {member, "target", "type"}) == "Utilization" ||
                         api::number_at(metric, {member, "targetAverageUtilization"}).has_value();
-  if (!is_share) return;  // an amount does not depend on requests
+  if (!is_share) return;  // an absolute target does not depend on requests
   const std::string resource = api::text_at(metric, {member, "name"});
   autoscaler.by_cpu = autoscaler.by_cpu || resource == "cpu";
   autoscaler.by_memory = autoscaler.by_memory || resource == "memory";
@@ -83,7 +83,7 @@ HeapFlags heap_flags_of(const api::Json& container) {
   const auto read = [&](const api::Json& value) {
     if (value.is_string()) read_heap_flags(value.get_ref<const std::string&>(), flags);
   };
-  // The command line is read last: it beats JAVA_TOOL_OPTIONS.
+  // Read the command line last, because it overrides JAVA_TOOL_OPTIONS.
   for (const api::Json& variable : api::items_at(container, {"env"})) {
     if (const api::Json* value = api::find_at(variable, {"value"})) read(*value);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What else decides about a container's resources, and so contradicts a change of them. Pure.
+/// Autoscalers and JVM heap flags that depend on a container's resources and so conflict with a change of them. Pure.
 
 #include <optional>
 #include <string>
@@ -11,37 +11,37 @@
 
 namespace advising {
 
-/// A JVM's heap by the command line or the environment of a container; the last one of each kind counts, as for the
+/// JVM heap size set by the command line or environment of a container. For repeated flags the last one wins, as in the
 /// JVM.
 struct HeapFlags {
   std::optional<double> max_heap_bytes;   ///< -Xmx, -XX:MaxHeapSize
-  std::optional<double> max_ram_percent;  ///< -XX:MaxRAMPercentage, of the memory limit
+  std::optional<double> max_ram_percent;  ///< -XX:MaxRAMPercentage, percentage of the memory limit
   friend bool operator==(const HeapFlags&, const HeapFlags&) = default;
 };
-/// Of a container as in a pod's spec: command, args and the values of env.
+/// Reads the flags of a container in a pod spec: command, args and values of env.
 HeapFlags heap_flags_of(const api::Json& container);
-/// Of one text; what is no number counts for nothing.
+/// Updates `flags` from one text. Ignores malformed values.
 void read_heap_flags(std::string_view text, HeapFlags& flags);
 
-/// A HorizontalPodAutoscaler or VerticalPodAutoscaler, as far as it concerns requests.
+/// Part of a HorizontalPodAutoscaler or VerticalPodAutoscaler that depends on or writes requests.
 struct Autoscaler {
-  std::string kind;  ///< "HorizontalPodAutoscaler", "VerticalPodAutoscaler"
+  std::string kind;  ///< "HorizontalPodAutoscaler" or "VerticalPodAutoscaler"
   std::string ns;
   std::string name;
   std::string target_kind;
   std::string target_name;
-  bool by_cpu = false;  ///< HPA: scales by the percentage of the request; VPA: writes it
+  bool by_cpu = false;  ///< HPA: scales by utilization of the request; VPA: writes the request
   bool by_memory = false;
-  std::string mode;  ///< VPA: updateMode
+  std::string mode;  ///< updateMode of a VPA
 };
-/// nullopt: it is none of these, names no target, or leaves requests alone (a VPA in mode Off).
+/// Returns nullopt if `object` is not an HPA or VPA, has no target, or leaves requests alone (a VPA in mode Off).
 std::optional<Autoscaler> autoscaler_of(const api::Json& object);
 
-/// Why a change of that resource wants more than a patch.
+/// Why a change of a resource needs more than a patch.
 struct Conflict {
-  std::string resource;  ///< "cpu", "memory"
+  std::string resource;  ///< "cpu" or "memory"
   std::string with;      ///< "HPA web", "VPA web", "-Xmx", "MaxRAMPercentage"
-  std::string text;      ///< for people
+  std::string text;      ///< human-readable
   friend bool operator==(const Conflict&, const Conflict&) = default;
 };
 

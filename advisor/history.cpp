@@ -11,7 +11,7 @@ namespace advising {
 namespace {
 
 constexpr std::size_t kMaxExamples = 5;
-constexpr double kMaxPerDay = 86'400;  ///< samples, or kills
+constexpr double kMaxPerDay = 86'400;  ///< maximum of samples, or of OOM kills
 
 void raise(double& peak, double value) {
   if (!std::isnan(value) && !(peak >= value)) peak = value;
@@ -21,7 +21,7 @@ void make_key(std::string& key, std::string_view ns, std::string_view pod, std::
   key.assign(ns).append(1, '/').append(pod).append(1, '/').append(container);
 }
 
-/// Without a workload a note is taken.
+/// Returns the owner. A pod without a workload is counted in `told`.
 Owner owner_of(const Owners& owners, std::string_view ns, std::string_view pod, Histories& told) {
   const Owner owner = owners.of(ns, pod);
   if (owner.workload != nullptr) return owner;
@@ -71,10 +71,10 @@ Figures checked_figures(double cpu, double memory, Oddities& oddities) {
 
 namespace {
 
-/// A mean and a percentile are no higher than the peak, but for rounding.
+/// Mean and percentile cannot exceed the peak, except for rounding.
 bool is_within(double value, double peak) { return std::isnan(value) || std::isnan(peak) || value <= peak * 1.01; }
 
-/// One of the day's figures for each that cannot be true.
+/// Counts each implausible figure of the day.
 Oddities oddities_of(const DayUsage& usage) {
   Oddities found;
   for (const double cores : {usage.cpu_peak, usage.cpu_mean, usage.cpu_p95, usage.cpu_startup_peak})
@@ -120,7 +120,7 @@ void add_histories(Histories& all, Histories other) {
   }
 }
 
-// --- Single samples
+// --- Samples
 
 void DaySamples::add(base::Duration since_midnight, double cpu_used, double memory_used, bool is_startup) {
   ++samples;
@@ -211,7 +211,7 @@ Histories SampleFold::finish() && {
 
 // --- Buckets
 
-/// The days tell who is nobody's.
+/// Does not count pods without a workload: the daily figures already do.
 ContainerHistory* BucketFold::history_of(std::string_view ns, std::string_view pod, std::string_view container) {
   make_key(key_, ns, pod, container);
   if (const auto at = known_.find(key_); at != known_.end()) return at->second;
@@ -290,7 +290,7 @@ std::map<ContainerKey, DayUsage> DayFold::finish(Histories& told) {
   std::map<ContainerKey, DayUsage> days;
   for (auto& [key, sums] : sums_) {
     DayUsage usage = sums.usage;
-    // A hundred pods of minutes are no day; pods that take turns are one.
+    // Minutes of a hundred pods are not a day, but pods that follow one another during the day are.
     const double points = std::max(sums.longest, static_cast<double>(usage.samples) / sums.replicas);
     const auto covered = base::Duration(static_cast<base::Duration::rep>(points * static_cast<double>(step_.count())));
     usage.covered = std::min<base::Duration>(covered, std::chrono::hours(24));

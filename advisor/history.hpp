@@ -1,6 +1,6 @@
 #pragma once
 
-/// What containers used, day by day: the past as advice needs it. Pure; no clock.
+/// Daily usage of containers, the input of advice. Pure; takes no clock.
 
 #include <cstdint>
 #include <limits>
@@ -18,64 +18,64 @@
 
 namespace advising {
 
-/// No figure. Never 0.
+/// Marks an unknown figure. Never 0.
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// No container uses more: such a sample is a fault of whoever measured.
+/// Upper bounds of plausible samples. Larger values are measurement errors.
 inline constexpr double kMaxCores = 4096;
 inline constexpr double kMaxBytes = 256.0 * (std::uint64_t{1} << 40);
 
-/// Less counts as nothing.
+/// Smallest CPU usage in a sketch, in cores. Smaller values count as 0.
 inline constexpr double kMinSketchCores = 1e-4;
 
 /// Days since 1970-01-01, UTC.
 using Day = std::int32_t;
 Day day_of(base::TimePoint time);
 base::TimePoint start_of(Day day);
-/// "2026-11-21"; nullopt: no such day.
+/// "2026-11-21". parse_day() returns nullopt if the text is not a date.
 std::string text_of(Day day);
 std::optional<Day> parse_day(std::string_view text);
 
-/// What one container of all of a workload's pods used on one day. CPU in cores and memory in bytes, of one pod;
-/// kUnknown where nothing was told. CPU figures are without start-ups.
+/// Usage of one container on one day, over all pods of its workload. CPU in cores and memory in bytes, per pod;
+/// kUnknown if not reported. CPU figures exclude start-up unless noted.
 struct DayUsage {
   std::uint64_t samples = 0;
-  base::Duration covered{};            ///< how much of the day the samples stand for, 24 h at most
-  double cpu_peak = kUnknown;          ///< of the pod that used most
-  double cpu_mean = kUnknown;          ///< over all pods and samples
-  double cpu_p95 = kUnknown;           ///< over all samples; from Prometheus the mean of the pods'
-  double cpu_startup_peak = kUnknown;  ///< within the start-up time
-  double memory_peak = kUnknown;       ///< start-ups included: memory that is missing then kills
+  base::Duration covered{};            ///< part of the day that the samples cover, at most 24 h
+  double cpu_peak = kUnknown;          ///< of the pod with the highest peak
+  double cpu_mean = kUnknown;          ///< mean over all pods and samples
+  double cpu_p95 = kUnknown;           ///< over all samples; from Prometheus: mean over pods of their p95
+  double cpu_startup_peak = kUnknown;  ///< peak within the start-up time
+  double memory_peak = kUnknown;       ///< including start-up, because insufficient memory then causes OOM kills
   double memory_mean = kUnknown;
-  double throttled = kUnknown;  ///< share of CFS periods, of the pod that had most
+  double throttled = kUnknown;  ///< share of throttled CFS periods, of the pod with the highest share
   std::uint32_t oom_kills = 0;
 };
 
-/// Samples that count for nothing, and why.
+/// Number of discarded samples by reason.
 struct Oddities {
   std::uint64_t negative = 0;
   std::uint64_t not_finite = 0;
   std::uint64_t absurd = 0;      ///< above kMaxCores or kMaxBytes
-  std::uint64_t duplicates = 0;  ///< not newer than the one before it of the same container
+  std::uint64_t duplicates = 0;  ///< not newer than the previous sample of the container
   std::uint64_t total() const { return negative + not_finite + absurd + duplicates; }
   Oddities& operator+=(const Oddities& other);
 };
 
-/// The value itself, or kUnknown, which is counted, when it cannot be true: `most` is kMaxCores or kMaxBytes.
+/// Returns `value`, or kUnknown if it is implausible, which is counted in `oddities`. `most` is kMaxCores or kMaxBytes.
 double checked(double value, double most, Oddities& oddities);
 
-/// Cores and bytes of one sample as checked() lets them through. A sample of which both are odd is counted once, by the
-/// reason of its CPU.
+/// Cores and bytes of one sample after checked(). A sample with two implausible values is counted once, by the reason
+/// of its CPU value.
 struct Figures {
   double cpu = kUnknown;
   double memory = kUnknown;
-  bool is_known() const;  ///< one of them at least
+  bool is_known() const;  ///< true if at least one is known
 };
 Figures checked_figures(double cpu, double memory, Oddities& oddities);
 
-/// The samples of one day of one container, as they come.
+/// Accumulates the samples of one container on one day.
 struct DaySamples {
-  std::uint32_t hours = 0;  ///< bit by hour
+  std::uint32_t hours = 0;  ///< one bit per hour with samples
   std::uint64_t samples = 0;
   std::uint64_t cpu_count = 0;
   double cpu_sum = 0;
@@ -86,16 +86,16 @@ struct DaySamples {
   double memory_peak = kUnknown;
   QuantileSketch cpu{kMinSketchCores};
 
-  /// Figures as checked() lets them through, at least one of them known.
+  /// Adds a sample after checked(), with at least one known figure.
   void add(base::Duration since_midnight, double cpu_used, double memory_used, bool is_startup);
-  /// The same day as another has seen it: no sample is in both.
+  /// Merges samples of the same day from another source. No sample may be in both.
   void merge(const DaySamples& other);
   DayUsage usage() const;
 };
 
 struct ContainerHistory {
   std::map<Day, DayUsage> days;
-  std::optional<QuantileSketch> cpu;  ///< all samples outside start-ups; absent: only days were told
+  std::optional<QuantileSketch> cpu;  ///< all samples outside start-up, nullopt if the source has only daily figures
   Oddities oddities;
 };
 
@@ -105,19 +105,19 @@ struct ContainerKey {
   friend auto operator<=>(const ContainerKey&, const ContainerKey&) = default;
 };
 
-/// The past of every container, and what of it is nobody's.
+/// Histories of all containers, and series without a workload.
 struct Histories {
   std::map<ContainerKey, ContainerHistory> containers;
-  std::uint64_t unknown_pods = 0;     ///< series of pods that belong to no workload of the cluster
-  std::uint64_t ambiguous_pods = 0;   ///< whose names fit several workloads
-  std::vector<std::string> examples;  ///< some of both, for people
+  std::uint64_t unknown_pods = 0;     ///< number of series of pods that belong to no workload of the cluster
+  std::uint64_t ambiguous_pods = 0;   ///< number of series of pods whose names match several workloads
+  std::vector<std::string> examples;  ///< some pods of both kinds, human-readable
 };
 
-/// Adds what another source told. A day that both told: the one that covers more of it counts.
+/// Merges the histories of another source. For a day in both, the one that covers more of the day wins.
 void add_histories(Histories& all, Histories other);
 
-/// Adds a day as somebody else tells it. Where one of its figures cannot be true none counts, and all of its samples
-/// are odd. Of a day that is told twice the one that covers more of it counts.
+/// Adds a day with figures from another source. If one figure is implausible, the whole day is discarded and its
+/// samples are counted as oddities. If the day already exists, the one that covers more of the day wins.
 void add_told_day(Histories& all, const ContainerKey& key, Day day, const DayUsage& usage);
 
 /// One measurement of one container.
@@ -130,19 +130,20 @@ struct Sample {
   double memory = kUnknown;  ///< bytes
 };
 
-/// From single samples to days. Keeps a sketch for each container and day, not the samples. Not thread-safe; `owners`
-/// outlives it.
+/// Aggregates single samples to days. Keeps a sketch for each container and day instead of the samples. Not
+/// thread-safe; `owners` must outlive it.
 class SampleFold {
  public:
   struct Window {
     base::TimePoint from{};
     base::TimePoint to{};
-    base::Duration startup{};  ///< a pod's first samples for so long are its start-up
+    base::Duration startup{};  ///< length of a pod's start-up time
   };
   SampleFold(const Owners& owners, Window window) : owners_(owners), window_(window) {}
 
-  /// Samples of one container come in the order of time; others count as duplicates. A pod that was not there in the
-  /// first samples of all started when it was first seen, unless the cluster tells when.
+  /// Adds a sample. Samples of one container must be in chronological order; others count as duplicates. The start of a
+  /// pod is taken from the cluster if known. Otherwise the pod started with its first sample, unless that sample is
+  /// among the very first of all, in which case its start-up is considered over.
   void add(const Sample& sample);
   Histories finish() &&;
 
@@ -151,9 +152,9 @@ class SampleFold {
     std::map<Day, DaySamples> days;
     Oddities oddities;
   };
-  /// One container of one pod.
+  /// State of one container of one pod.
   struct Series {
-    Container* container = nullptr;  ///< nullptr: nobody's
+    Container* container = nullptr;  ///< nullptr if the pod has no known workload
     base::TimePoint start{};
     base::TimePoint last{};
   };
@@ -170,12 +171,12 @@ class SampleFold {
   std::string key_;
 };
 
-/// From samples that were told as buckets of sketches (QuantileSketch::index_of()) to the sketches. Not thread-safe;
-/// `owners` and `histories` outlive it.
+/// Adds CPU samples that were reported as bucket indices (QuantileSketch::index_of()) to the sketches of `histories`.
+/// Not thread-safe; `owners` and `histories` must outlive it.
 class BucketFold {
  public:
   BucketFold(const Owners& owners, Histories& histories) : owners_(owners), histories_(histories) {}
-  /// Of one container, in cores.
+  /// Adds the samples of one container. Buckets are of cores.
   void add(std::string_view ns, std::string_view pod, std::string_view container,
            std::span<const std::int32_t> buckets);
 
@@ -184,12 +185,12 @@ class BucketFold {
 
   const Owners& owners_;
   Histories& histories_;
-  std::unordered_map<std::string, ContainerHistory*> known_;  ///< nullptr: nobody's
+  std::unordered_map<std::string, ContainerHistory*> known_;  ///< nullptr if the pod has no known workload
   std::string key_;
-  std::vector<std::uint32_t> counts_;  ///< of one call
+  std::vector<std::uint32_t> counts_;  ///< reused by add()
 };
 
-/// What a metrics server computes for one day and each container of each pod.
+/// Daily figure of a container of a pod, computed by a metrics server.
 enum class DayMetric {
   kSamples,
   kCpuPeak,
@@ -202,13 +203,14 @@ enum class DayMetric {
   kOomKills
 };
 
-/// From one day's rows by pod to DayUsage by workload. kSamples comes first: other rows weigh by it. Not thread-safe.
+/// Aggregates the per-pod rows of one day to DayUsage by container of a workload. Rows of kSamples must come first,
+/// because they are the weights of the others. Not thread-safe.
 class DayFold {
  public:
-  /// A sample stands for `step`.
+  /// `step` is the time between samples.
   DayFold(const Owners& owners, base::Duration step) : owners_(owners), step_(step) {}
   void add(DayMetric metric, std::string_view ns, std::string_view pod, std::string_view container, double value);
-  /// The day's usage by container; what is wrong with it goes to `told`. Begins again with nothing.
+  /// Returns the usage of the day by container, adds problems to `told`, and resets this object for the next day.
   std::map<ContainerKey, DayUsage> finish(Histories& told);
 
  private:
@@ -216,12 +218,12 @@ class DayFold {
     DayUsage usage;
     Oddities oddities;
     double replicas = 1;
-    double longest = 0;  ///< samples of the pod that has most
+    double longest = 0;  ///< number of samples of the pod with the most samples
     double mean_sum = 0, mean_weight = 0;
     double p95_sum = 0, p95_weight = 0;
     double memory_sum = 0, memory_weight = 0;
   };
-  /// One container of one pod.
+  /// State of one container of one pod.
   struct Series {
     Sums* sums = nullptr;
     double samples = 0;

@@ -16,7 +16,7 @@ namespace advising {
 namespace {
 
 constexpr double kMebibyte = 1024.0 * 1024;
-constexpr double kMinEviction = 100 * kMebibyte;  ///< the kubelet's default
+constexpr double kMinEviction = 100 * kMebibyte;  ///< default of the kubelet
 constexpr double kMaxEvictionShare = 0.1;
 constexpr double kRoundBytes = 64 * kMebibyte;
 constexpr double kRoundCores = 0.01;
@@ -28,10 +28,11 @@ double amount(const api::Json& node, const char* list, const char* resource) {
 
 double up(double value, double step) { return std::ceil(value / step - 1e-9) * step; }
 
-/// The difference where both are known, never below 0.
+/// Returns the difference, at least 0, or kUnknown if one operand is unknown.
 double minus(double whole, double part) { return std::isnan(part) ? kUnknown : std::max(whole - part, 0.0); }
 
-/// Rates are extrapolated, so that they may be a little above what there is. `most` 0: nobody knows.
+/// Returns true for unknown or plausible values. Rates are extrapolated, so they may slightly exceed the maximum.
+/// `most` is 0 if the maximum is unknown.
 bool is_possible(double value, double most) {
   constexpr double kTolerance = 1.1;
   return std::isnan(value) || (value >= 0 && std::isfinite(value) && (most <= 0 || value <= most * kTolerance));
@@ -47,7 +48,7 @@ bool is_possible(const NodeDay& day, const NodeSpec& node) {
          all({NodeMetric::kSamples, NodeMetric::kMemoryGrowth}, 0);
 }
 
-/// The days that can be true.
+/// Returns the days without implausible figures.
 std::map<Day, NodeDay> possible_days(const std::map<Day, NodeDay>& days, const NodeSpec& node) {
   std::map<Day, NodeDay> possible;
   std::ranges::copy_if(days, std::inserter(possible, possible.end()),
@@ -55,7 +56,7 @@ std::map<Day, NodeDay> possible_days(const std::map<Day, NodeDay>& days, const N
   return possible;
 }
 
-/// The days of a node that count.
+/// Returns the days of a node that have enough samples.
 std::vector<const NodeDay*> sound_days(const std::map<Day, NodeDay>& days, double samples_a_day) {
   std::vector<const NodeDay*> sound;
   for (const auto& [day, values] : days) {
@@ -64,7 +65,7 @@ std::vector<const NodeDay*> sound_days(const std::map<Day, NodeDay>& days, doubl
   return sound;
 }
 
-/// One figure a day → its mean and its maximum; kUnknown without any.
+/// Mean and maximum of one figure per day, kUnknown without days.
 struct Figure {
   double sum = 0, most = kUnknown;
   int count = 0;
@@ -77,16 +78,16 @@ struct Figure {
   double mean() const { return count > 0 ? sum / count : kUnknown; }
 };
 
-/// What one node keeps for itself, by its days.
+/// Daily usage of a node outside its pods.
 struct NodeNeed {
-  Figure other_cpu, other_memory;  ///< all that is not pods'
+  Figure other_cpu, other_memory;  ///< everything outside the cgroup of pods
   Figure agents_cpu, agents_memory, growth;
 };
 
 NodeNeed need_of(const std::vector<const NodeDay*>& days) {
   NodeNeed need;
   for (const NodeDay* day : days) {
-    // Peaks of the two need not fall together: the difference of peaks is an estimate (docs/advise/nodes.md).
+    // The two peaks need not coincide: the difference of peaks is an estimate (docs/advise/nodes.md).
     need.other_cpu.add(minus(day->at(NodeMetric::kRootCpu), day->at(NodeMetric::kPodsCpu)));
     need.other_memory.add(minus(day->at(NodeMetric::kRootMemory), day->at(NodeMetric::kPodsMemory)));
     need.agents_cpu.add(day->at(NodeMetric::kAgentsCpu));
@@ -100,11 +101,11 @@ void at_least(double& target, double value) {
   if (!std::isnan(value)) target = std::max(target, value);
 }
 
-/// A group while its nodes come.
+/// Accumulates the nodes of a group.
 struct Group {
   Reservation result;
   double other_cpu = 0, other_memory = 0, agents_cpu = 0, agents_memory = 0, growth = 0;
-  double capacity = 0;  ///< memory, of the smallest
+  double capacity = 0;  ///< memory of the smallest node
   int short_nodes = 0;
   bool has_other = false, has_agents = false;
 
@@ -243,7 +244,7 @@ std::string kubelet_configuration(const Reservation& reservation) {
   };
   if (reservation.is_split) object["kubeReserved"] = amounts(reservation.kube_cpu, reservation.kube_memory);
   object["systemReserved"] = amounts(reservation.system_cpu, reservation.system_memory);
-  // One of them replaces all defaults, so all of them stand here.
+  // Setting one threshold disables all defaults, so set all of them.
   object["evictionHard"] = {{"memory.available", memory_quantity(reservation.eviction_memory)},
                             {"nodefs.available", "10%"},
                             {"nodefs.inodesFree", "5%"},

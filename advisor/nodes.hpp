@@ -1,6 +1,6 @@
 #pragma once
 
-/// From nodes' past to kubelet reservations, and which nodes are in trouble. Pure.
+/// Recommends kubelet reservations from the usage history of nodes, and reports overloaded nodes. Pure.
 
 #include <map>
 #include <string>
@@ -12,17 +12,17 @@
 
 namespace advising {
 
-/// What is measured of a node each day: the day's peak, if nothing else is said. Cores, bytes, shares of the time.
+/// Daily figures of a node: peak of the day unless noted. Units: cores, bytes, share of time.
 enum class NodeMetric {
   kSamples,
-  kRootCpu,    ///< the cgroup /
-  kPodsCpu,    ///< the cgroup of all pods
+  kRootCpu,    ///< cgroup /
+  kPodsCpu,    ///< cgroup of all pods
   kAgentsCpu,  ///< kubelet and container runtime
   kRootMemory,
   kPodsMemory,
   kAgentsMemory,
-  kMemoryGrowth,  ///< most that memory in use grew within a minute
-  kPressureCpu,   ///< mean of the day
+  kMemoryGrowth,  ///< maximum growth of used memory within a minute
+  kPressureCpu,   ///< mean of the day, for all kPressure metrics
   kPressureMemory,
   kPressureIo,
 };
@@ -35,59 +35,61 @@ struct NodeDay {
   double at(NodeMetric metric) const { return values[static_cast<std::size_t>(metric)]; }
 };
 
-/// A node as the cluster tells it: cores and bytes.
+/// Capacity and allocatable resources of a node, in cores and bytes.
 struct NodeSpec {
   std::string name;
-  std::string group;  ///< nodes that share a kubelet configuration: instance type, else its capacity
+  std::string group;  ///< nodes with the same kubelet configuration: instance type, or capacity if the label is missing
   double cpu_capacity = 0, cpu_allocatable = 0;
   double memory_capacity = 0, memory_allocatable = 0;
 };
 NodeSpec node_spec_of(const api::Json& node);
 
-/// By node.
+/// Key: node name.
 using NodeDays = std::map<std::string, std::map<Day, NodeDay>>;
 
-/// Less than all the kubelet's samples of half a day: no day.
+/// Minimum share of the kubelet's samples of a day; days with fewer samples are ignored.
 inline constexpr double kNodeDayShare = 0.5;
-/// Of the time that something waits; above: a hot spot.
+/// Share of time in which some task stalls, above which a node is a hot spot. CPU and I/O.
 inline constexpr double kHotPressure = 0.10;
 inline constexpr double kHotMemoryPressure = 0.05;
 
-/// What a group of nodes should keep for itself.
+/// Recommended reservation of a group of nodes.
 struct Reservation {
   std::string group;
   int nodes = 0;
-  int days = 0;  ///< fewest of its nodes that count
+  int days = 0;  ///< smallest number of usable days of any node
   std::uint64_t samples = 0;
-  std::string why_not;    ///< no advice; "": there is
-  bool is_split = false;  ///< kubelet and runtime were measured on their own; else all is in system-reserved
+  std::string why_not;  ///< why there is no advice, empty if there is
+  /// True if kubelet and runtime were measured separately; otherwise system-reserved includes them.
+  bool is_split = false;
   double kube_cpu = 0, kube_memory = 0;
   double system_cpu = 0, system_memory = 0;
   double eviction_memory = 0;
-  double reserved_cpu = 0, reserved_memory = 0;  ///< now: capacity − allocatable, the most of its nodes
+  double reserved_cpu = 0, reserved_memory = 0;  ///< current reservation: capacity − allocatable, maximum of the group
 };
 
-/// What is wrong with a node.
+/// A problem of a node.
 struct NodeFinding {
   std::string node;
   std::string reason;  ///< "PodsAboveAllocatableCPU", "NodeAboveAllocatableMemory", "MemoryPressure"…
-  double value = 0;    ///< highest day
+  double value = 0;    ///< highest daily value
   double limit = 0;
   std::string text;
 };
 
 struct NodeAdvice {
   std::vector<Reservation> reservations;  ///< by group
-  std::vector<NodeFinding> findings;      ///< by node, then reason
-  int odd_days = 0;                       ///< of single nodes, with a figure that cannot be true: they are not used
+  std::vector<NodeFinding> findings;      ///< sorted by node, then reason
+  int odd_days = 0;                       ///< days of single nodes that were discarded because of an implausible figure
 };
 
-/// CPU: the mean of the daily peaks of what is not pods', of the node of the group that needs most. Memory: the highest
-/// peak + 15 %. eviction-hard: what memory grew by in a minute at most, between 100 MiB and a tenth of the node's.
-/// Fewer than three days: no advice. `samples_a_day`: how many a day has when none is missing.
+/// Computes reservations and findings. CPU: mean of the daily peaks of non-pod usage, of the node with the highest mean
+/// in the group. Memory: highest peak + 15 %. eviction-hard: maximum memory growth within a minute, between 100 MiB and
+/// a tenth of the node's memory. Groups with fewer than three days get no advice. `samples_a_day` is the number of
+/// samples of a complete day.
 NodeAdvice advise_nodes(const std::vector<NodeSpec>& nodes, const NodeDays& days, double samples_a_day);
 
-/// A KubeletConfiguration with nothing but these settings.
+/// Returns a KubeletConfiguration with only these settings.
 std::string kubelet_configuration(const Reservation& reservation);
 
 }  // namespace advising

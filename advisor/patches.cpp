@@ -13,14 +13,15 @@
 namespace advising {
 namespace {
 
-/// Letters, digits, dashes and dots, as names of objects are: none of them leads out of a folder.
+/// Returns true if the name consists of letters, digits, dashes and dots, like Kubernetes names, so that it cannot
+/// leave the folder.
 bool is_plain(std::string_view name) {
   return !name.empty() && name.size() <= 253 && name.front() != '.' && std::ranges::all_of(name, [](unsigned char c) {
     return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '.';
   });
 }
 
-/// The pod's spec inside the object's.
+/// Wraps a pod spec in the spec of a workload of this kind.
 api::Json around_pod_spec(const std::string& kind, api::Json pod_spec) {
   api::Json spec = {{"template", {{"spec", std::move(pod_spec)}}}};
   if (kind != "CronJob") return spec;

@@ -9,20 +9,20 @@ namespace advising {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024;
-/// A heap is not all of a JVM: metaspace, threads, buffers.
+/// Share of the memory limit that a heap may use. The JVM also needs memory for metaspace, threads and buffers.
 constexpr double kHeapShare = 0.8;
 constexpr double kHighBurstiness = 0.7;
-/// Memory that grew by so much from the first days to the last ones, day by day, has not found its maximum.
+/// Memory whose daily peak grows every day and by this factor in total has probably not reached its maximum.
 constexpr double kLeakGrowth = 1.2;
-/// Samples beyond the percentile without which it is a guess.
+/// Minimum number of samples above a percentile for a reliable estimate.
 constexpr double kMinBeyond = 10;
 constexpr double kTwoSigma = 1.96;
 
-/// The days that count, as the rules see them.
+/// Usable days within the requested period.
 struct Window {
   std::vector<const DayUsage*> days;  ///< in order
   std::vector<Day> dates;
-  int thin_days = 0;  ///< with samples, but too few
+  int thin_days = 0;  ///< days with samples, but less coverage than kMinCovered
   std::uint64_t samples = 0;
   base::Duration covered{};
 };
@@ -73,11 +73,11 @@ double burstiness(double p95, double mean) {
   return std::clamp((p95 - mean) / p95, 0.0, 1.0);
 }
 
-/// Full thousandths of a core and full MiB, upwards.
+/// Round up to thousandths of a core and to MiB.
 double whole_cores(double cores) { return std::max(kMinCores, std::ceil(cores * 1000 - 1e-6) / 1000); }
 double whole_bytes(double bytes) { return std::max(kMinBytes, std::ceil(bytes / kMiB - 1e-9) * kMiB); }
 
-/// Every day above the one before, and in all by kLeakGrowth.
+/// Returns true if each daily memory peak exceeds the previous one, and the last exceeds the first by kLeakGrowth.
 bool grows(const Window& window) {
   double last = 0;
   double first = kUnknown;
@@ -97,7 +97,7 @@ Level lower(Level level) {
   return level == Level::kHigh ? Level::kMedium : (level == Level::kNone ? Level::kNone : Level::kLow);
 }
 
-/// Collects what is said about one container.
+/// Builds the advice for one container.
 class Adviser {
  public:
   Adviser(const ContainerSpec& spec, const ContainerHistory& history, const Rules& rules)
@@ -165,14 +165,14 @@ class Adviser {
     return (0.9 - 0.3 * b) * peaks_;
   }
 
-  /// Where the true percentile is, 19 times in 20, if samples were independent: ranks around it (binomial).
+  /// Computes the percentile with its 95 % confidence interval from binomial ranks, assuming independent samples.
   double percentile_request() {
     const double q = rules_.percentile / 100;
     const auto count = static_cast<double>(history_.cpu->count());
     const double spread = kTwoSigma * std::sqrt(q * (1 - q) / count);
     advice_.percentile_low = history_.cpu->quantile(std::max(q - spread, 0.0));
     advice_.percentile_high = history_.cpu->quantile(std::min(q + spread, 1.0));
-    // A sketch may be a little above what was ever seen.
+    // The sketch is approximate and may exceed the observed peak.
     double peak = kUnknown;
     for (const auto& [day, usage] : history_.days) {
       if (!std::isnan(usage.cpu_peak) && !(peak >= usage.cpu_peak)) peak = usage.cpu_peak;
@@ -207,7 +207,7 @@ class Adviser {
   void recommend_memory() {
     if (memory_days_ < kMinDays) return note_untold("memory", memory_days_);
     double most = advice_.memory_peak;
-    // What was killed wanted more than it got.
+    // A container that was OOM-killed needed more than its limit.
     if (advice_.oom_kills > 0) most = std::max(most, advice_.current.memory_limit.value_or(0));
     advice_.recommended.memory_request = advice_.recommended.memory_limit = whole_bytes(most * (1 + kMemoryMargin));
   }
@@ -293,7 +293,7 @@ class Adviser {
   const Rules& rules_;
   const Window window_;
   double peaks_ = kUnknown;
-  int cpu_days_ = 0;  ///< that tell a peak
+  int cpu_days_ = 0;  ///< number of days with a CPU peak
   int memory_days_ = 0;
   Advice advice_;
 };

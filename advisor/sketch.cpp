@@ -8,7 +8,7 @@
 namespace advising {
 namespace {
 
-/// A bucket reaches from bound to bound · kGamma; its middle is within kRelativeError of all of it.
+/// A bucket extends from its bound to bound · kGamma. Its middle is within kRelativeError of all its values.
 constexpr double kGamma = (1 + QuantileSketch::kRelativeError) / (1 - QuantileSketch::kRelativeError);
 
 std::uint32_t saturated(std::uint64_t sum) {
@@ -50,7 +50,7 @@ void QuantileSketch::add_at(int index, std::uint32_t times) {
   buckets_[at] = saturated(std::uint64_t{buckets_[at]} + times);
 }
 
-/// Grows to either side; beyond kMaxBuckets the lowest are joined.
+/// Extends the buckets to include `index`. Beyond kMaxBuckets, merges the lowest ones.
 void QuantileSketch::make_room(int index) {
   if (buckets_.empty()) first_ = index;
   const int last = std::max(index, first_ + static_cast<int>(buckets_.size()) - 1);

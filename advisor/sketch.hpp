@@ -1,6 +1,6 @@
 #pragma once
 
-/// Quantiles of a stream in bounded memory.
+/// Approximate quantiles of a stream in bounded memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,11 +9,10 @@
 
 namespace advising {
 
-/// Counts values in buckets whose bounds grow by a constant factor, so that every quantile is within kRelativeError of
-/// an exact one (nearest rank), however many values there were: the published idea of DDSketch. Values below `smallest`
-/// count as 0. At most kMaxBuckets buckets, 4 KB: nine decades in full; where values span more, the lowest buckets are
-/// joined and only quantiles that fall into these lose their precision. Merging two sketches gives the sketch of all
-/// values. Not thread-safe.
+/// Counts values in buckets whose bounds grow by a constant factor (DDSketch), so that every quantile is within
+/// kRelativeError of the exact one (nearest rank), for any number of values. Values below `smallest` count as 0. Has at
+/// most kMaxBuckets buckets (4 KB), which cover nine decades; for a wider range the lowest buckets are merged, and only
+/// quantiles within them lose precision. Merging two sketches gives the sketch of all values. Not thread-safe.
 class QuantileSketch {
  public:
   static constexpr double kRelativeError = 0.01;
@@ -21,29 +20,29 @@ class QuantileSketch {
 
   explicit QuantileSketch(double smallest) : smallest_(smallest) {}
 
-  /// REQUIRES: value is finite; negative ones count as 0.
+  /// `value` must be finite. Negative values count as 0.
   void add(double value, std::uint32_t times = 1);
-  /// Values of one bucket, that is index_of() of each of them.
+  /// Adds values of one bucket. `index` is the index_of() of each of them.
   void add_bucket(int index, std::uint32_t times);
-  /// ceil(ln(value) / bucket_width()). REQUIRES: value > 0.
+  /// Returns ceil(ln(value) / bucket_width()). `value` must be > 0.
   static int index_of(double value);
   static double bucket_width();
-  /// REQUIRES: both have the same `smallest`.
+  /// Both sketches must have equal `smallest`.
   void merge(const QuantileSketch& other);
 
   std::uint64_t count() const { return count_; }
-  /// 0 ≤ q ≤ 1. 0 when there are no values.
+  /// Returns the quantile for 0 ≤ q ≤ 1, or 0 without values.
   double quantile(double q) const;
   std::size_t bucket_count() const { return buckets_.size(); }
 
-  /// What it is made of, for whoever stores it.
+  /// State of a sketch, for storage.
   struct Parts {
     int first = 0;  ///< index of buckets[0]
     std::vector<std::uint32_t> buckets{};
     std::uint64_t zeros = 0;
   };
   Parts parts() const { return {first_, buckets_, zeros_}; }
-  /// nullopt: no sketch of values up to `largest` has such parts.
+  /// Restores a sketch. Returns nullopt if `parts` are not those of a sketch of values up to `largest`.
   static std::optional<QuantileSketch> of(double smallest, double largest, Parts parts);
 
  private:

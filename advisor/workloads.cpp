@@ -10,7 +10,7 @@ namespace advising {
 
 namespace inventory {
 
-/// What is known of a pod until all objects are there.
+/// Data of a pod that is kept until all objects were added.
 struct PodSeen {
   std::string ns, name;
   ControllerName owner;
@@ -31,9 +31,9 @@ std::string pod_key(std::string_view ns, std::string_view pod) {
   return key.append(1, '/').append(pod);
 }
 
-// --- How controllers name their pods
+// --- Naming conventions of controllers
 
-/// The letters that Kubernetes' generated names are made of.
+/// Returns true if the text has only characters of Kubernetes' generated names.
 bool is_generated(std::string_view text) {
   return !text.empty() && text.find_first_not_of("bcdfghjklmnpqrstvwxz2456789") == std::string_view::npos;
 }
@@ -43,7 +43,7 @@ bool is_number(std::string_view text) {
 
 struct Split {
   std::string_view head;
-  std::string_view tail;  ///< behind the last dash
+  std::string_view tail;  ///< after the last dash
 };
 std::optional<Split> split_at_dash(std::string_view name) {
   const auto dash = name.rfind('-');
@@ -59,7 +59,7 @@ struct Candidate {
   std::string_view name;
 };
 
-/// Every workload that may have made a pod of this name.
+/// Returns every workload that may have created a pod with this name.
 std::vector<Candidate> candidates_of(std::string_view pod) {
   std::vector<Candidate> found = {{"Pod", pod}};
   const auto first = split_at_dash(pod);
@@ -86,7 +86,7 @@ std::optional<double> amount_at(const api::Json& container, const char* list, co
 Resources resources_of(const api::Json& container) {
   Resources resources{amount_at(container, "requests", "cpu"), amount_at(container, "limits", "cpu"),
                       amount_at(container, "requests", "memory"), amount_at(container, "limits", "memory")};
-  // As the API server defaults them.
+  // The API server sets these defaults.
   if (!resources.cpu_request) resources.cpu_request = resources.cpu_limit;
   if (!resources.memory_request) resources.memory_request = resources.memory_limit;
   return resources;
@@ -227,7 +227,7 @@ Owner Owners::guess(std::string_view ns, std::string_view pod) const {
 
 struct InventoryBuilder::State {
   std::vector<PodSeen> pods;
-  std::map<WorkloadKey, ControllerName> owned;  ///< ReplicaSets and Jobs that are somebody's
+  std::map<WorkloadKey, ControllerName> owned;  ///< ReplicaSets and Jobs with a controlling owner
   Inventory inventory;
 
   void add_workload(const api::Json& object, const std::string& kind) {
@@ -244,7 +244,7 @@ struct InventoryBuilder::State {
     if (const api::Json* spec = template_of(object, kind)) workload.containers = containers_of(*spec, true);
   }
 
-  /// One that two versions of the API tell counts once, as the first tells it.
+  /// An autoscaler listed in two API versions counts once, with its first version.
   void add_autoscaler(Autoscaler autoscaler) {
     const auto is_same = [&](const Autoscaler& other) {
       return other.kind == autoscaler.kind && other.ns == autoscaler.ns && other.name == autoscaler.name;
@@ -261,7 +261,7 @@ struct InventoryBuilder::State {
                        });
   }
 
-  /// What a pod has beside its template, or instead of one that nobody showed.
+  /// Adds containers that the pod has in addition to its template, or all if the template is unknown.
   static void take_containers(const PodSeen& pod, Workload& workload) {
     for (const ContainerSpec& seen : pod.containers) {
       const auto known = std::ranges::find(workload.containers, seen.name, &ContainerSpec::name);

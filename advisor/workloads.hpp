@@ -1,6 +1,6 @@
 #pragma once
 
-/// The workloads of a cluster as advice sees them: their containers, what these ask for, and whose a pod is. Pure.
+/// Workloads of a cluster: their containers with resources, and the owners of pods. Pure.
 
 #include <compare>
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace advising {
 
-/// "shop", "Deployment", "web". Pods of nobody are workloads of kind Pod.
+/// "shop", "Deployment", "web". A pod without an owner is a workload of kind Pod.
 struct WorkloadKey {
   std::string ns;
   std::string kind;
@@ -29,7 +29,7 @@ struct WorkloadKey {
   friend auto operator<=>(const WorkloadKey&, const WorkloadKey&) = default;
 };
 
-/// Cores and bytes; absent: not set.
+/// Cores and bytes, nullopt if not set.
 struct Resources {
   std::optional<double> cpu_request, cpu_limit, memory_request, memory_limit;
   friend bool operator==(const Resources&, const Resources&) = default;
@@ -39,50 +39,51 @@ struct ContainerSpec {
   std::string name;
   Resources resources;
   HeapFlags heap;
-  bool is_sidecar = false;      ///< an init container that stays (restartPolicy Always)
-  bool is_in_template = false;  ///< false: something adds it to the pods, so a patch cannot reach it
-  std::uint32_t oom_kills = 0;  ///< pods whose last end of it was OOMKilled
+  bool is_sidecar = false;  ///< init container with restartPolicy Always
+  /// False if a webhook adds it to the pods, so that a patch of the template cannot change it.
+  bool is_in_template = false;
+  std::uint32_t oom_kills = 0;  ///< number of pods in which its last termination was OOMKilled
 };
 
 struct Workload {
   WorkloadKey key;
-  std::string api_version;  ///< of the object; "": only pods of it were seen
+  std::string api_version;  ///< of the workload object, "" if only its pods were seen
   std::vector<ContainerSpec> containers;
-  int replicas = 0;  ///< pods that run now
-  /// Nullptr: none of that name.
+  int replicas = 0;  ///< number of running pods
+  /// Returns nullptr if no container has this name.
   const ContainerSpec* container(std::string_view name) const;
 };
 
-/// By which a ReplicaSet and its pods tell what revision of a Deployment they are.
+/// Label of ReplicaSets and pods that identifies the revision of a Deployment.
 inline constexpr std::string_view kTemplateHashLabel = "pod-template-hash";
 
-/// The managing owner of an object; kind "": nobody's.
+/// Controlling owner of an object. `kind` is "" if it has none.
 struct ControllerName {
   std::string kind;
   std::string name;
 };
-/// A pod, as far as it tells whose it is.
+/// Data of a pod that identifies its owner.
 struct PodOrigin {
   std::string_view ns;
   std::string_view name;
   ControllerName controller;
   std::string_view template_hash;  ///< label pod-template-hash
 };
-/// The managing owner of a workload that is there; nullopt: it is not known.
+/// Returns the controlling owner of a workload that exists, nullopt if the workload is unknown.
 using FindController = std::function<std::optional<ControllerName>(const WorkloadKey& workload)>;
-/// Whose pod it is, by its owner references: of a ReplicaSet or Job that somebody manages, that one's. Where the
-/// ReplicaSet is not known, the names tell.
+/// Returns the workload of a pod by owner references. Follows ReplicaSets and Jobs to their owners. For an unknown
+/// ReplicaSet, derives the Deployment from the names.
 WorkloadKey workload_of(const PodOrigin& pod, const FindController& find);
 
-/// Whose a pod is.
+/// Owner of a pod.
 struct Owner {
-  const WorkloadKey* workload = nullptr;  ///< nullptr: nobody's that is known
-  bool is_ambiguous = false;              ///< its name fits several
+  const WorkloadKey* workload = nullptr;  ///< nullptr if no known workload matches
+  bool is_ambiguous = false;              ///< the pod's name matches several workloads
   int replicas = 0;
 };
 
-/// Finds a pod's workload: by its owner references where the pod is there, else, for pods of the past, by the way in
-/// which controllers name pods. A name that fits two workloads fits none. Remembers answers: 100 bytes a pod.
+/// Finds the workload of a pod: by owner references if the pod exists, otherwise by the naming conventions of
+/// controllers. A name that matches two workloads has no owner. Caches results, about 100 bytes per pod.
 class Owners {
  public:
   void add_workload(const WorkloadKey& key, int replicas);
@@ -90,7 +91,7 @@ class Owners {
                std::optional<base::TimePoint> started);
 
   Owner of(std::string_view ns, std::string_view pod) const;
-  /// When the pod started; nullopt: it is not there.
+  /// Returns the start time of the pod, nullopt if the pod does not exist.
   std::optional<base::TimePoint> started(std::string_view ns, std::string_view pod) const;
 
  private:
@@ -101,7 +102,7 @@ class Owners {
   mutable std::unordered_map<std::string, Owner> known_;
 };
 
-/// What is there. `owners` points into `workloads`' keys, which do not move.
+/// Result of InventoryBuilder. `owners` points to the keys of `workloads`, whose addresses are stable.
 struct Inventory {
   std::map<WorkloadKey, Workload> workloads;
   std::vector<Autoscaler> autoscalers;
@@ -109,14 +110,14 @@ struct Inventory {
   std::vector<std::string> problems;
 };
 
-/// Collects Kubernetes objects: Pods, Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs,
-/// HorizontalPodAutoscalers and VerticalPodAutoscalers; others are passed over. Reads leniently.
+/// Collects Pods, Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs, HorizontalPodAutoscalers and
+/// VerticalPodAutoscalers. Ignores other kinds. Parses leniently.
 class InventoryBuilder {
  public:
   InventoryBuilder();
   ~InventoryBuilder();
   void add(const api::Json& object);
-  /// Only this namespace counts; "": all.
+  /// Returns the inventory of one namespace, or of all if `ns` is "".
   Inventory finish(std::string_view ns) &&;
 
  private:
@@ -124,9 +125,9 @@ class InventoryBuilder {
   std::unique_ptr<State> state_;
 };
 
-/// Cores or bytes of a resource.Quantity, which may be negative; nullopt: it is none.
+/// Parses a resource.Quantity as cores or bytes. May be negative. Returns nullopt if malformed.
 std::optional<double> number_of_text(std::string_view text);
-/// The same; nullopt also if it is negative.
+/// Parses a non-negative resource.Quantity as cores or bytes. Returns nullopt if malformed or negative.
 std::optional<double> amount_of_text(std::string_view text);
 
 }  // namespace advising

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The part that a row of status.refusals and one of status.history have in common, on the wire.
+/// JSON members that rows of status.refusals and status.history have in common.
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The DeschedulerPolicy kind (evacuator.dev/v1alpha1, cluster-scoped): what a good placement is.
-/// Shape and meaning: docs/concepts/policy.md. Evictability and strategies: upstream-semantics.md.
+/// The DeschedulerPolicy kind (evacuator.dev/v1alpha1, cluster-scoped): defines a good placement. Fields:
+/// docs/concepts/policy.md. Evictability and strategies: upstream-semantics.md.
 
 #include <cstdint>
 #include <memory>
@@ -37,7 +37,7 @@ struct NamespaceFilter {
   friend bool operator==(const NamespaceFilter&, const NamespaceFilter&) = default;
 };
 
-/// By value or by PriorityClass name; exactly one.
+/// By value or by PriorityClass name; exactly one is set.
 struct PriorityThreshold {
   std::optional<std::int32_t> value;
   std::string name;
@@ -62,7 +62,7 @@ struct PodProtections {
   std::vector<PodProtection> default_disabled;
   std::vector<PodProtection> extra_enabled;
   std::vector<std::string> protected_storage_classes;  ///< config.PodsWithPVC.protectedStorageClasses[].name
-  /// config.PodsWithLocalStorage.ignoredVolumes: names in spec.volumes of pods that protect no pod.
+  /// config.PodsWithLocalStorage.ignoredVolumes: names in a pod's spec.volumes. Such volumes do not protect the pod.
   std::vector<std::string> ignored_volumes{};
   friend bool operator==(const PodProtections&, const PodProtections&) = default;
 };
@@ -70,53 +70,53 @@ struct PodProtections {
 enum class NoEvictionPolicy { kPreferred, kMandatory };
 std::string_view to_string(NoEvictionPolicy policy);
 
-/// How much nodeFit asks of a node: what upstream's descheduler does, or all that the scheduler's filters do.
+/// What nodeFit checks: the checks of upstream's descheduler, or all filters of the scheduler.
 enum class NodeFitLevel { kBasic, kScheduler };
 std::string_view to_string(NodeFitLevel level);
 
-/// Whose decisions a policy makes. docs/compatibility.md lists the differences.
+/// Whose decision rules a policy follows. docs/compatibility.md lists the differences.
 enum class Compatibility {
-  kNone,      ///< ours: upstream's rules with its known faults fixed
-  kUpstream,  ///< upstream's, faults included
+  kNone,      ///< Evacuator's rules: upstream's with known bugs fixed
+  kUpstream,  ///< upstream's rules, bugs included
 };
 std::string_view to_string(Compatibility compatibility);
 
 /// How kube-scheduler scores free capacity: scoringStrategy.type in the arguments of its plugin NodeResourcesFit.
 enum class ScoringStrategyType {
-  kLeastAllocated,  ///< spreads: the emptier node is the better one
+  kLeastAllocated,  ///< spreads: prefers the emptier node
   kMostAllocated,   ///< packs
 };
 std::string_view to_string(ScoringStrategyType type);
 
-/// What the policy's plans assume of the cluster's scheduler.
+/// Settings of the cluster's scheduler that plans assume.
 struct AssumedScheduler {
-  std::optional<ScoringStrategyType>
-      scoring;                         ///< absent: kMostAllocated with HighNodeUtilization, else kLeastAllocated
-  std::optional<int> minor_version{};  ///< of Kubernetes 1; absent: the server's (Auto)
+  /// Scoring strategy; nullopt = kMostAllocated with HighNodeUtilization, otherwise kLeastAllocated.
+  std::optional<ScoringStrategyType> scoring;
+  std::optional<int> minor_version{};  ///< minor version of Kubernetes 1; nullopt = the server's (Auto)
   friend bool operator==(const AssumedScheduler&, const AssumedScheduler&) = default;
 };
 
-/// An annotation by which a pod asks to stay for a while.
+/// Annotation with which a pod asks to stay for a limited time.
 struct OptOut {
   std::string annotation;
-  base::Duration max_duration{};  ///< longest that it counts, from the pod's creation
+  base::Duration max_duration{};  ///< maximum duration, from the creation of the pod
   friend bool operator==(const OptOut&, const OptOut&) = default;
 };
 
-/// What is made of the annotations by which pods and nodes ask cluster-autoscaler and Karpenter to leave them alone.
+/// How to treat annotations of pods and nodes that forbid disruption by cluster-autoscaler and Karpenter.
 enum class AutoscalerAnnotations {
-  kRespect,  ///< such pods stay, and such nodes are not emptied
+  kRespect,  ///< pods with them stay, and nodes with them are not emptied
   kIgnore,
 };
 std::string_view to_string(AutoscalerAnnotations annotations);
 
-/// Which pods may be moved at all: upstream's DefaultEvictor in upstream's words.
+/// Which pods may be moved: the settings of upstream's DefaultEvictor, with upstream's names.
 struct Evictability {
   bool node_fit = false;
-  std::optional<NodeFitLevel> node_fit_level;  ///< absent: kScheduler, with Compatibility::kUpstream kBasic
+  std::optional<NodeFitLevel> node_fit_level;  ///< nullopt = kScheduler, or kBasic with Compatibility::kUpstream
   std::optional<LabelSelector> node_selector;  ///< candidate nodes of node_fit
-  std::uint32_t min_replicas = 0;              ///< active when > 1
-  std::optional<base::Duration> min_pod_age;   ///< against status.startTime
+  std::uint32_t min_replicas = 0;              ///< in effect when > 1
+  std::optional<base::Duration> min_pod_age;   ///< since status.startTime
   std::optional<PriorityThreshold> priority_threshold;
   std::optional<LabelSelector> label_selector;
   std::optional<LabelSelector> namespace_label_selector;
@@ -124,19 +124,19 @@ struct Evictability {
   PodProtections pod_protections;
   NoEvictionPolicy no_eviction_policy = NoEvictionPolicy::kPreferred;
   std::vector<OptOut> opt_outs;
-  std::optional<AutoscalerAnnotations>
-      autoscaler_annotations{};  ///< absent: kRespect, with Compatibility::kUpstream kIgnore
+  /// Annotations of autoscalers; nullopt = kRespect, or kIgnore with Compatibility::kUpstream.
+  std::optional<AutoscalerAnnotations> autoscaler_annotations{};
   friend bool operator==(const Evictability&, const Evictability&) = default;
 };
 
-/// One entry of spec.strategies. Args stay raw here; strategies::parse_strategies() parses them strictly.
+/// One entry of spec.strategies. strategies::parse_strategies() parses the raw args strictly.
 struct StrategyChoice {
   std::string name;
   std::string args_json;  ///< compact JSON object text; "{}" when left out
   friend bool operator==(const StrategyChoice&, const StrategyChoice&) = default;
 };
 
-/// Template of the Evacuations that the policy makes.
+/// Template of the Evacuations that the policy creates.
 struct EvacuationTemplate {
   std::vector<EvictorChoice> evictors;
   EvacuationTimeouts timeouts;
@@ -147,19 +147,19 @@ struct EvacuationTemplate {
   bool require_replacement = false;
   std::optional<base::seconds> ttl_after_finished;
   std::int32_t priority = 0;
-  EvacuationHooks hooks;  ///< of this template only: an Evacuation has none of its own
+  EvacuationHooks hooks;  ///< only in this template; an Evacuation has no hooks
   friend bool operator==(const EvacuationTemplate&, const EvacuationTemplate&) = default;
 };
 
-/// Stops a policy whose evacuations keep leaving workloads without a Ready replacement.
+/// Stops a policy when workloads repeatedly get no Ready replacement after an evacuation.
 struct CircuitBreaker {
-  std::int32_t failures = 5;  ///< failed verifications in a row that open it; 0: never
+  std::int32_t failures = 5;  ///< consecutive failed verifications that open the circuit; 0 = never
   friend bool operator==(const CircuitBreaker&, const CircuitBreaker&) = default;
 };
 
-/// What the status remembers for `explain`.
+/// Data that the status keeps for `explain`.
 struct ExplainSettings {
-  std::int32_t cycles = 10;  ///< past cycles in status.history, 0 to 50
+  std::int32_t cycles = 10;  ///< number of past cycles in status.history, 0 to 50
   friend bool operator==(const ExplainSettings&, const ExplainSettings&) = default;
 };
 
@@ -196,71 +196,72 @@ struct LastCycle {
   std::int32_t pods = 0;
   std::int32_t nominated = 0;
   std::int32_t created = 0;
-  std::int32_t waves = 0;                     ///< of the plan, of which the first was made; 0: it has none
-  std::vector<ReasonCount> refused;           ///< sorted by reason
-  std::optional<std::int32_t> nodes_freed{};  ///< that the whole plan empties; absent: no strategy empties nodes
-  std::optional<std::int32_t> nodes_bound{};  ///< no plan could free more
-  bool placement_hints = false;               ///< it was planned with them: the placement webhook was in force
+  std::int32_t waves = 0;  ///< number of waves in the plan, of which the first was created; 0 = the plan has no waves
+  std::vector<ReasonCount> refused;  ///< sorted by reason
+  /// Number of nodes that the whole plan empties; nullopt if no strategy empties nodes.
+  std::optional<std::int32_t> nodes_freed{};
+  std::optional<std::int32_t> nodes_bound{};  ///< upper bound of nodes_freed for any plan
+  bool placement_hints = false;  ///< planned with placement hints, because the placement webhook was active
   friend bool operator==(const LastCycle&, const LastCycle&) = default;
 };
 
-/// One row of status.plan: a move that would be or was asked for. At most 100 rows are published.
+/// One row of status.plan: a planned or requested move. At most kMaxPublishedPlan rows are published.
 struct PlannedMove {
   std::string ns;
   std::string pod;
   std::string uid;
   std::string from;  ///< source node
-  std::string to;    ///< predicted node, "" when unknown
+  std::string to;    ///< predicted node, "" if unknown
   std::string strategy;
   std::string reason;
-  std::optional<double> score{};  ///< benefit for disruption, 0 … 100, of a balance strategy's move
-  /// Moves of one wave run together, and what they leave is free only for the next wave; 0: the strategy plans none.
+  std::optional<double> score{};  ///< balance strategies: benefit relative to disruption, 0 … 100
+  /// Moves of one wave run concurrently; the capacity that they free is available to the next wave. 0 = no waves.
   std::int32_t wave = 0;
-  std::string hint{};  ///< policy of the placement hint that its Evacuation carries: "Preferred"; "": none
+  std::string hint{};  ///< policy of the placement hint in its Evacuation: "Preferred"; "" if none
   friend bool operator==(const PlannedMove&, const PlannedMove&) = default;
 };
 
-/// A pod that a strategy wanted to move, and why it stays.
+/// A pod that a strategy wanted to move but that stays.
 struct RefusedPod {
   std::string ns;
   std::string pod;
   std::string uid;
   std::string node;
   std::string strategy;
-  std::string reason;                       ///< CamelCase, the rule
-  std::string message;                      ///< with the numbers
-  std::string subject{};                    ///< the budget, taint, label… that the rule is about; "": the pod itself
-  std::optional<std::int64_t> wanted{};     ///< what the rule asks for, in the unit of `message`
-  std::optional<std::int64_t> available{};  ///< what there is
+  std::string reason;                       ///< CamelCase name of the rule
+  std::string message;                      ///< with numbers
+  std::string subject{};                    ///< budget, taint, label… that the rule is about; "" for the pod itself
+  std::optional<std::int64_t> wanted{};     ///< required amount, in the unit of `message`
+  std::optional<std::int64_t> available{};  ///< available amount
   friend bool operator==(const RefusedPod&, const RefusedPod&) = default;
 };
 
-/// One of the last cycles, as status.history has it.
+/// One row of status.history.cycles.
 struct PastCycle {
-  std::int64_t number = 0;  ///< counts up by one
+  std::int64_t number = 0;  ///< sequence number
   base::TimePoint start{};
   std::int32_t nominated = 0;
   std::int32_t created = 0;
   std::vector<ReasonCount> refused;  ///< sorted by reason
-  std::int32_t left_out = 0;         ///< nominations and refusals that are not among the decisions
+  std::int32_t left_out = 0;         ///< number of nominations and refusals without a row in `decisions`
   friend bool operator==(const PastCycle&, const PastCycle&) = default;
 };
 
-/// What cycles said about a pod. Cycles that said the same share a row.
+/// Decision about a pod. Cycles with an equal decision share a row.
 struct PastDecision {
   std::string ns;
   std::string pod;
   std::string uid;
-  bool nominated = false;  ///< else refused
-  std::string node;        ///< where it ran
-  std::string to;          ///< nominated: the predicted node, "" when unknown
+  bool nominated = false;  ///< false if refused
+  std::string node;        ///< node of the pod
+  std::string to;          ///< nominated: predicted node, "" if unknown
   std::string strategy;
-  std::string reason;   ///< refused: the rule
-  std::string message;  ///< with the numbers
+  std::string reason;   ///< refused: name of the rule
+  std::string message;  ///< with numbers
   std::string subject;
   std::optional<std::int64_t> wanted;
   std::optional<std::int64_t> available;
-  std::vector<std::int64_t> cycles;  ///< their numbers, ascending
+  std::vector<std::int64_t> cycles;  ///< cycle numbers, ascending
   friend bool operator==(const PastDecision&, const PastDecision&) = default;
 };
 
@@ -272,8 +273,7 @@ struct PolicyHistory {
 inline constexpr std::int32_t kMaxPastCycles = 50;
 inline constexpr std::size_t kMaxPastDecisions = 300;
 
-/// How often a container had restarted when somebody looked: what criteria with a time window need across a change of
-/// leader.
+/// Observed restart count of a container. Criteria with a time window need past counts after a change of leader.
 struct RestartLook {
   base::TimePoint time{};  ///< whole seconds
   std::int32_t total = 0;
@@ -286,25 +286,25 @@ struct RestartRecord {
   friend bool operator==(const RestartRecord&, const RestartRecord&) = default;
 };
 inline constexpr std::size_t kMaxRestartLooks = 12;
-/// Rows of status.restarts.
+/// Maximum number of rows in status.restarts.
 inline constexpr std::size_t kMaxRestartRecords = 200;
 
-/// When something was evacuated lately, kept because Evacuations are deleted after their time to live.
+/// Recent evacuations of a subject, kept because Evacuations are deleted after their TTL.
 struct CooldownRecord {
   std::string subject;                 ///< "vm/<ns>/<name>", "pod/<ns>/<name>", "workload/<ns>/<group>"
   std::vector<base::TimePoint> times;  ///< oldest first, whole seconds, at most kMaxCooldownTimes
   friend bool operator==(const CooldownRecord&, const CooldownRecord&) = default;
 };
 inline constexpr std::size_t kMaxCooldownTimes = 8;
-/// Rows of status.cooldowns.
+/// Maximum number of rows in status.cooldowns.
 inline constexpr std::size_t kMaxCooldowns = 500;
 
 struct PolicyCircuit {
-  std::int32_t failures = 0;                     ///< failed verifications in a row
+  std::int32_t failures = 0;                     ///< consecutive failed verifications
   std::string last_failure;                      ///< "<namespace>/<name>" of the Evacuation
-  std::string reset;                             ///< value of the reset annotation that was obeyed last
-  std::optional<base::TimePoint> counted_until;  ///< Evacuations that finished until then are in `failures`
-  std::optional<base::TimePoint> opened_at;      ///< absent: closed
+  std::string reset;                             ///< last processed value of the reset annotation
+  std::optional<base::TimePoint> counted_until;  ///< Evacuations that finished until then are counted in `failures`
+  std::optional<base::TimePoint> opened_at;      ///< nullopt = closed
   friend bool operator==(const PolicyCircuit&, const PolicyCircuit&) = default;
 };
 
@@ -313,10 +313,10 @@ struct DeschedulerPolicyStatus {
   std::vector<Condition> conditions;  ///< Ready, Converged, Degraded, Suspended
   std::optional<LastCycle> last_cycle;
   std::optional<base::TimePoint> next_cycle_time;
-  std::int32_t active = 0;   ///< unfinished Evacuations of this policy
-  std::int64_t evicted = 0;  ///< pods moved under this policy, ever
-  std::int64_t evicted_counted =
-      0;  ///< of those, the ones that finished until evicted_until: their Evacuations may be gone
+  std::int32_t active = 0;   ///< number of unfinished Evacuations of this policy
+  std::int64_t evicted = 0;  ///< total number of pods moved by this policy
+  /// Part of `evicted` that finished until evicted_until; those Evacuations may be deleted.
+  std::int64_t evicted_counted = 0;
   std::optional<base::TimePoint> evicted_until;
   PolicyCircuit circuit;
   std::vector<PlannedMove> plan;
@@ -326,7 +326,7 @@ struct DeschedulerPolicyStatus {
   std::vector<RestartRecord> restarts;    ///< sorted by pod and container
   PolicyHistory history;                  ///< of the last spec.explain.cycles cycles
   std::vector<BalanceRow> balance;        ///< sorted by strategy and resource
-  std::optional<RoundsStatus> rounds;     ///< of a strategy that works in rounds
+  std::optional<RoundsStatus> rounds;     ///< of the strategy that works in rounds
   std::vector<NodeClasses> node_classes;  ///< of the last cycle's utilization strategies, in the order of the spec
   friend bool operator==(const DeschedulerPolicyStatus&, const DeschedulerPolicyStatus&) = default;
 };
@@ -335,15 +335,16 @@ struct DeschedulerPolicy {
   ObjectMeta meta;
   DeschedulerPolicySpec spec;
   DeschedulerPolicyStatus status;
-  std::string spec_problem;  ///< the spec as stored does not decode: why. `spec` then has what of it does
+  /// Why the stored spec does not decode, empty if it does; `spec` then contains the parts that decode.
+  std::string spec_problem;
   friend bool operator==(const DeschedulerPolicy&, const DeschedulerPolicy&) = default;
 };
 
-/// What a server has stored, for those who must go on with it: a spec that does not decode is told in spec_problem.
-/// Fails only on what is no object.
+/// Decodes a stored policy. Reports a spec that does not decode in spec_problem, so that callers can continue with the
+/// rest. Fails only if `json` is not an object.
 base::Result<DeschedulerPolicy> decode_stored_descheduler_policy(const Json& json);
 
-/// Strict for spec: all problems found are reported together, each with its path. Bounds are validate()'s business.
+/// Decodes spec strictly. Reports all problems together, each with its path. validate() checks bounds.
 base::Result<DeschedulerPolicy> decode_descheduler_policy(std::string_view json);
 base::Result<DeschedulerPolicy> decode_descheduler_policy(const Json& json);
 inline base::Result<DeschedulerPolicy> decode_descheduler_policy(const std::string& json) {
@@ -357,13 +358,13 @@ Json encode_status(const DeschedulerPolicyStatus& status);
 Json encode_refused_pod(const RefusedPod& refused);
 Json encode_descheduler_policy(const DeschedulerPolicy& policy);
 
-/// Everything the CRD's schema and CEL rules say, plus what they cannot, without the strategies' args
-/// (strategies::validate does those); empty = valid.
+/// Checks all rules of the CRD's schema and CEL rules, and those that they cannot express. Does not check the
+/// strategies' args (strategies::validate()). Returns an empty list if valid.
 FieldErrors validate(const DeschedulerPolicySpec& spec, const std::vector<std::string_view>& known_evictors);
-/// Every complaint about a whole object at once, decoding's and validate()'s; empty = valid.
+/// Checks a whole object: returns all errors of decoding and validate(), empty if valid.
 FieldErrors check_descheduler_policy(const Json& object, const std::vector<std::string_view>& known_evictors);
 
-/// Rows of status.plan that are published.
+/// Maximum numbers of published rows in status.plan and status.refusals.
 inline constexpr std::size_t kMaxPublishedPlan = 100;
 inline constexpr std::size_t kMaxPublishedRefusals = 100;
 

@@ -48,7 +48,7 @@ void check_namespaces(const NamespaceFilter& filter, const FieldPath& at, FieldE
 
 bool is_on_by_default(PodProtection protection) { return protection < PodProtection::kPodsWithPVC; }
 
-/// Each list has its own set of names, and names each only once.
+/// Each list has its own set of names, without duplicates.
 void check_protection_list(const std::vector<PodProtection>& list, bool wants_default, const FieldPath& at,
                            FieldErrors& errors) {
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -136,7 +136,7 @@ void check_strategies(const std::vector<StrategyChoice>& strategies, const Field
   }
 }
 
-/// Hooks are that evictor's work: without it they would be ignored in silence.
+/// Hooks are run by stateful-handoff. Without that evictor they would be ignored silently.
 void check_hooks_have_evictor(const EvacuationTemplate& wanted, const FieldPath& at, FieldErrors& errors) {
   if (wanted.hooks.empty()) return;
   if (std::ranges::find(wanted.evictors, "stateful-handoff", &EvictorChoice::name) != wanted.evictors.end()) return;

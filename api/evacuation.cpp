@@ -73,7 +73,7 @@ bool origin_is_verified(const Evacuation& evacuation) {
 }
 
 std::string evacuation_name(std::string_view pod_name, const PodUid& uid) {
-  std::string suffix;  // of a real UID: 8 hex digits
+  std::string suffix;  // 8 hex digits for a real UID
   for (const char c : uid.value.substr(0, 8)) {
     const auto lower = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     if (is_dns_label(std::string_view(&lower, 1)) || (lower == '-' && !suffix.empty())) suffix.push_back(lower);
@@ -81,7 +81,7 @@ std::string evacuation_name(std::string_view pod_name, const PodUid& uid) {
   while (suffix.ends_with('-')) suffix.pop_back();
   if (suffix.empty()) suffix = "0";
   std::string_view head = pod_name.substr(0, bounds::kMaxName - suffix.size() - 1);
-  while (head.ends_with('.') || head.ends_with('-')) head.remove_suffix(1);  // "a.-1f" would be no DNS name
+  while (head.ends_with('.') || head.ends_with('-')) head.remove_suffix(1);  // "a.-1f" would be an invalid DNS name
   return fmt::format("{}-{}", head, suffix);
 }
 
@@ -117,7 +117,7 @@ bool spec_decodes(const Json& spec) {
   return decode_evacuation(probe).ok();
 }
 
-/// Of podRef what can be read. null: not even which pod it is about.
+/// Returns a spec with the readable part of podRef, or null if the pod cannot be identified.
 Json readable_pod_reference(const Json& spec) {
   Json start = {{"podRef", Json::object()}};
   const Json* pod = lenient::object(spec, "podRef");

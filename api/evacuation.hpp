@@ -1,7 +1,7 @@
 #pragma once
 
-/// The Evacuation kind (evacuator.dev/v1alpha1): one pod's tracked, possibly slow, departure.
-/// Shape and meaning: docs/concepts/evacuation.md and state-machine.md#shape.
+/// The Evacuation kind (evacuator.dev/v1alpha1): the tracked, possibly slow, departure of one pod. Fields:
+/// docs/concepts/evacuation.md and state-machine.md#shape.
 
 #include <cstdint>
 #include <optional>
@@ -19,13 +19,13 @@ namespace api {
 
 enum class EvacuationPhase {
   kPending,     ///< stored; waits for a slot, an approval or a not-before time. Holds no slot
-  kPreparing,   ///< evictor resolved, pre-flight checks and `pre` hooks
-  kRequesting,  ///< intent written ahead; the call is being made or its outcome determined
-  kInProgress,  ///< the remote side accepted and works on it
-  kEvicting,    ///< the pod has a deletionTimestamp or its eviction was granted: no way back
-  kVerifying,   ///< the pod is gone or terminal; waiting for its replacement
-  kAborting,    ///< undoing remote work; status.abort.next says where to go
-  kBackoff,     ///< waiting for the next attempt. Holds no slot
+  kPreparing,   ///< evictor resolved; pre-flight checks and `pre` hooks run
+  kRequesting,  ///< intent stored; the call is in progress, or its outcome is being determined
+  kInProgress,  ///< the remote side accepted the request and is working on it
+  kEvicting,    ///< the pod has a deletionTimestamp, or its eviction was granted: cannot be undone
+  kVerifying,   ///< the pod is gone or terminal; waits for its replacement
+  kAborting,    ///< remote work is being undone; status.abort.next is the following phase
+  kBackoff,     ///< waits for the next attempt. Holds no slot
   kSucceeded,
   kFailed,
   kCancelled,
@@ -33,14 +33,14 @@ enum class EvacuationPhase {
 /// "Pending", "Preparing"…
 std::string_view to_string(EvacuationPhase phase);
 std::optional<EvacuationPhase> parse_evacuation_phase(std::string_view text);
-/// Succeeded, Failed or Cancelled: never left again.
+/// Returns true for the final phases Succeeded, Failed and Cancelled.
 bool is_terminal(EvacuationPhase phase);
 
 enum class OnTimeout { kCancel, kFail, kNextEvictor };
 enum class HoldSlotUntil { kPodGone, kReplacementReady };
 enum class PlacementPolicy {
   kPreferred,  ///< the scheduler may choose another node
-  kRequired,   ///< that node or none: a new pod that does not fit there stays Pending
+  kRequired,   ///< that node only: a new pod that does not fit there stays Pending
 };
 std::string_view to_string(OnTimeout action);
 std::string_view to_string(HoldSlotUntil hold);
@@ -48,28 +48,28 @@ std::string_view to_string(PlacementPolicy policy);
 
 struct PodReference {
   std::string name;
-  PodUid uid;  ///< empty until the controller fills it in from a live read
+  PodUid uid;  ///< empty until the controller sets it from a live read
   friend bool operator==(const PodReference&, const PodReference&) = default;
 };
 
-/// One way to leave, with its own parameters (checked by the evictor's registry entry).
+/// An evictor with its parameters, which the evictor's registry entry checks.
 struct EvictorChoice {
   std::string name;
-  std::vector<std::pair<std::string, std::string>> parameters;  ///< decoded in order of their names
+  std::vector<std::pair<std::string, std::string>> parameters;  ///< sorted by name
   friend bool operator==(const EvictorChoice&, const EvictorChoice&) = default;
 };
 
-/// Deadlines; each absent one takes the default of state-machine.md#timeouts (resolve with effective_timeouts()).
+/// Deadlines. effective_timeouts() replaces nullopt with the defaults of state-machine.md#timeouts.
 struct EvacuationTimeouts {
   std::optional<base::seconds> decision_ttl;  ///< Pending, default 600
   std::optional<base::seconds> prepare;       ///< Preparing, default 300
-  std::optional<base::seconds> acknowledge;   ///< handoff ack, default 60
-  std::optional<base::seconds> heartbeat;     ///< silence while InProgress, default 1200
+  std::optional<base::seconds> acknowledge;   ///< handoff acknowledgement, default 60
+  std::optional<base::seconds> heartbeat;     ///< without a heartbeat while InProgress, default 1200
   std::optional<base::seconds> total;         ///< from first InProgress, default 3600
-  std::optional<base::seconds> queue;         ///< waiting in the remote side's own queue, default 3600
-  std::optional<base::seconds> blocked;  ///< PDB, webhook, throttling… per attempt, default 900; 0 = fail at first
-  std::optional<base::seconds> termination;  ///< from deletionTimestamp, default pod grace + 120
-  std::optional<base::seconds> verify;       ///< from gone, default 600
+  std::optional<base::seconds> queue;         ///< in the remote side's own queue, default 3600
+  std::optional<base::seconds> blocked;  ///< PDB, webhook, throttling… per attempt, default 900; 0 = fail at the first
+  std::optional<base::seconds> termination;  ///< from deletionTimestamp, default: the pod's grace period + 120
+  std::optional<base::seconds> verify;       ///< from the pod's end, default 600
   std::optional<base::seconds> abort;        ///< Aborting, default 300
   friend bool operator==(const EvacuationTimeouts&, const EvacuationTimeouts&) = default;
 };
@@ -82,9 +82,9 @@ struct EvacuationRetry {
 };
 
 struct EvacuationSource {
-  std::string policy;     ///< DeschedulerPolicy name; empty for manual ones
+  std::string policy;     ///< DeschedulerPolicy name; empty for manual Evacuations
   std::string strategy;   ///< strategy that nominated the pod
-  std::string requester;  ///< user or program that asked
+  std::string requester;  ///< user or program that requested it
   friend bool operator==(const EvacuationSource&, const EvacuationSource&) = default;
 };
 
@@ -94,25 +94,25 @@ struct CancelRequest {
   friend bool operator==(const CancelRequest&, const CancelRequest&) = default;
 };
 
-/// Where the pod that takes this one's place should go. The placement webhook gives it to one new pod of the same
-/// controller (docs/concepts/placement.md).
+/// Node for the pod that replaces this one. The placement webhook adds the hint to one new pod of the same controller
+/// (docs/concepts/placement.md).
 struct PlacementHint {
   NodeName node_name;
   PlacementPolicy policy = PlacementPolicy::kPreferred;
-  base::seconds expires_after{600};  ///< counted from status.startedAt: later it is given to nobody
+  base::seconds expires_after{600};  ///< from status.startedAt; no pod gets the hint later
   friend bool operator==(const PlacementHint&, const PlacementHint&) = default;
 };
 
 struct EvacuationSpec {
   PodReference pod_ref;
-  NodeName node_name;  ///< source node; filled in by the controller when left out
+  NodeName node_name;  ///< source node; set by the controller if left out
   std::string reason;
   EvacuationSource source;
   std::vector<EvictorChoice> evictors;               ///< ordered; empty = automatic choice
   std::optional<std::int64_t> grace_period_seconds;  ///< >= 1
-  std::string concurrency_group;                     ///< empty: the pod's controller UID
+  std::string concurrency_group;                     ///< empty = UID of the pod's controller
   std::int32_t priority = 0;                         ///< higher goes first
-  bool suspend = false;                              ///< stay Pending until a person releases it
+  bool suspend = false;                              ///< stay Pending until released
   EvacuationTimeouts timeouts;
   EvacuationRetry retry;
   OnTimeout on_timeout = OnTimeout::kCancel;
@@ -125,15 +125,15 @@ struct EvacuationSpec {
   friend bool operator==(const EvacuationSpec&, const EvacuationSpec&) = default;
 };
 
-/// The write-ahead record: stored before a mutating call, resolved after its outcome is known
+/// Write-ahead record: stored before a mutating call, resolved once its outcome is known
 /// (state-machine.md#crash-safety).
 struct EvacuationIntent {
   std::string action;  ///< evictors::Action kind, such as "PostEviction"
   std::string token;   ///< "<evacuation uid>.<attempt>"
   base::TimePoint time{};
   bool resolved = false;
-  std::string result;     ///< response class once resolved
-  std::string pre_state;  ///< what a live read showed before (pod resourceVersion…)
+  std::string result;     ///< response class, set when resolved
+  std::string pre_state;  ///< state in a live read before the call (pod resourceVersion…)
   friend bool operator==(const EvacuationIntent&, const EvacuationIntent&) = default;
 };
 
@@ -163,17 +163,17 @@ struct EvacuationOutcome {
 };
 
 struct LastResponse {
-  std::int32_t code = 0;       ///< HTTP status; 0 = no answer
-  std::string response_class;  ///< evictors::ResponseClass name
+  std::int32_t code = 0;       ///< HTTP status; 0 = no response
+  std::string response_class;  ///< name of the evictors::ResponseClass
   std::string message;         ///< at most 512 bytes
   base::TimePoint time{};
   friend bool operator==(const LastResponse&, const LastResponse&) = default;
 };
 
-/// What holds the Evacuation up: a PDB with its numbers, a limit, a webhook.
+/// What blocks the Evacuation: a PDB with its numbers, a limit, a webhook.
 struct Blocker {
   std::string kind;     ///< api/vocabulary/blockers.hpp
-  std::string name;     ///< PDB or webhook name, or the limit's scope ("node", "total", …)
+  std::string name;     ///< name of the PDB or webhook, or scope of the limit ("node", "total", …)
   std::string message;  ///< "needs 3 healthy pods and has 3 currently (0 disruptions allowed)"
   std::optional<std::int32_t> disruptions_allowed;
   std::optional<std::int32_t> current_healthy;
@@ -193,7 +193,7 @@ struct HistoryEntry {
   friend bool operator==(const HistoryEntry&, const HistoryEntry&) = default;
 };
 
-/// The new pod that was given spec.placement.
+/// New pod that received spec.placement.
 struct PlacedPod {
   std::string name;
   std::string uid;
@@ -202,37 +202,39 @@ struct PlacedPod {
 
 struct EvacuationStatus {
   EvacuationPhase phase = EvacuationPhase::kPending;
-  std::string reason;  ///< of the newest transition, or of what blocks it now
+  std::string reason;  ///< of the latest transition or the current blocker
   std::string message;
   std::int64_t observed_generation = 0;
   std::string evictor;  ///< resolved name; empty before Preparing
   std::string adapter;
-  std::int32_t evictor_index = 0;  ///< position in spec.evictors of the current one
+  std::int32_t evictor_index = 0;  ///< index into spec.evictors of the current evictor
   std::int32_t attempt = 0;
   std::string token;
-  std::string spec_hash;  ///< of the spec's immutable fields, taken when it was accepted; empty before
-  std::optional<std::int32_t> signed_priority;  ///< spec.priority as the operator signed it; absent: made by hand
-  std::string workload_group;                   ///< resolved concurrency group (owner UID)
-  std::string group;  ///< PodGroup that the pod leaves with (api/pod_group.hpp); empty: it leaves alone
-  std::optional<OwnerReference> pod_owner;    ///< the pod's controller, kept because the pod will be gone
+  std::string spec_hash;  ///< hash of the immutable spec fields, set on acceptance; empty before
+  /// Value of spec.priority as signed by the operator; nullopt for manual Evacuations.
+  std::optional<std::int32_t> signed_priority;
+  std::string workload_group;  ///< resolved concurrency group (owner UID)
+  std::string group;           ///< PodGroup that the pod leaves with (api/pod_group.hpp); empty if it leaves alone
+  std::optional<OwnerReference> pod_owner;    ///< the pod's controller, kept for the time after the pod's end
   std::optional<base::TimePoint> started_at;  ///< slot acquired
   std::optional<base::TimePoint> attempt_started_at;
   std::optional<base::TimePoint> phase_entered_at;
-  std::optional<base::TimePoint> in_progress_since;  ///< first InProgress of the attempt; total deadline counts from it
-  std::optional<base::TimePoint> blocked_since;      ///< first blocked answer of the attempt
+  std::optional<base::TimePoint> in_progress_since;  ///< first InProgress of the attempt; start of the total deadline
+  std::optional<base::TimePoint> blocked_since;      ///< first blocked response of the attempt
   std::optional<base::TimePoint> deadline;           ///< of the current phase
-  std::optional<base::TimePoint> request_sent_at;    ///< handoff request or eviction first sent in any attempt
-  std::optional<base::TimePoint> last_heartbeat_at;  ///< our receive time of a changed value
-  std::optional<base::TimePoint> queued_since;       ///< the remote side queues it: the total deadline stands still
-  std::string last_heartbeat_value;                  ///< newest of ack, heartbeat, progress as read: tells a change
-  std::optional<std::int32_t> progress;              ///< 0..100
+  std::optional<base::TimePoint> request_sent_at;    ///< first handoff request or eviction of any attempt
+  std::optional<base::TimePoint> last_heartbeat_at;  ///< local time at which a changed value was received
+  /// Set while the remote side queues the work; suspends the total deadline.
+  std::optional<base::TimePoint> queued_since;
+  std::string last_heartbeat_value;  ///< latest ack, heartbeat or progress as read; a different value is a heartbeat
+  std::optional<std::int32_t> progress;  ///< 0..100
   std::optional<base::TimePoint> expected_completion_at;
   std::optional<base::TimePoint> next_action_at;
-  std::int32_t blocked_count = 0;           ///< consecutive blocked answers of one class: grows the delay
+  std::int32_t blocked_count = 0;           ///< consecutive blocked responses of one class; increases the delay
   std::int32_t granted_without_delete = 0;  ///< T31
-  std::int32_t remote_failures = 0;         ///< failed tries of the remote side in this attempt (T19)
-  NodeName target_node;                     ///< where it goes, as far as the remote side shows it
-  /// What the evictor has to remember of this attempt, by its own keys: names and UIDs of what it made or relies on.
+  std::int32_t remote_failures = 0;         ///< failed attempts of the remote side in this attempt (T19)
+  NodeName target_node;                     ///< destination node, as far as the remote side reports it
+  /// State of the evictor for this attempt, by its own keys: names and UIDs of objects that it created or relies on.
   std::vector<std::pair<std::string, std::string>> refs;
   std::optional<EvacuationIntent> intent;
   std::optional<EvacuationAbort> abort;
@@ -241,7 +243,7 @@ struct EvacuationStatus {
   std::optional<LastResponse> last_response;
   std::vector<Blocker> blocked_by;
   std::vector<Condition> conditions;
-  std::vector<HistoryEntry> history;  ///< first 2 and newest 18
+  std::vector<HistoryEntry> history;  ///< first 2 and latest 18
   std::optional<base::TimePoint> finished_at;
   friend bool operator==(const EvacuationStatus&, const EvacuationStatus&) = default;
 };
@@ -250,26 +252,27 @@ struct Evacuation {
   ObjectMeta meta;
   EvacuationSpec spec;
   EvacuationStatus status;
-  std::string spec_problem;  ///< the spec as stored does not decode: why. `spec` then has what of it does
+  /// Why the stored spec does not decode, empty if it does; `spec` then contains the parts that decode.
+  std::string spec_problem;
 
   /// "<uid>.<attempt>" of the current attempt.
   std::string current_token() const;
   friend bool operator==(const Evacuation&, const Evacuation&) = default;
 };
 
-/// The operator made it, as its signature proved (condition OriginVerified). Everything else is made by hand: its
-/// spec.source is shown and never trusted.
+/// Returns true if the operator created the Evacuation, proved by its signature (condition OriginVerified). Any other
+/// Evacuation is manual: its spec.source is displayed but never trusted.
 bool origin_is_verified(const Evacuation& evacuation);
 
-/// Name of the Evacuation that a policy makes for a pod: "<pod name>-<first 8 hex of the uid>", cut to 253.
+/// Returns the name of a policy's Evacuation for a pod: "<pod name>-<first 8 hex of the uid>", cut to 253.
 std::string evacuation_name(std::string_view pod_name, const PodUid& uid);
 
-/// "<name>/<uid>/<policy>/<node>": annotation evacuator.dev/placement of the pod that was given its hint. REQUIRES:
-/// one.
+/// Returns "<name>/<uid>/<policy>/<node>", the value of annotation evacuator.dev/placement on the pod that received the
+/// hint. Requires spec.placement.
 std::string placement_mark(const Evacuation& evacuation);
 
-/// Strict for spec (unknown or wrongly typed fields are errors with their path), lenient for status.
-/// Bounds are validate()'s business.
+/// Decodes spec strictly (unknown or wrongly typed fields are errors with their path) and status leniently. validate()
+/// checks bounds.
 base::Result<Evacuation> decode_evacuation(std::string_view json);
 base::Result<Evacuation> decode_evacuation(const Json& json);
 inline base::Result<Evacuation> decode_evacuation(const std::string& json) {
@@ -278,24 +281,27 @@ inline base::Result<Evacuation> decode_evacuation(const std::string& json) {
 inline base::Result<Evacuation> decode_evacuation(const char* json) {
   return decode_evacuation(std::string_view(json));
 }
-/// What a server has stored, for those who must go on with it: a spec that does not decode (an older or newer CRD let
-/// it through) is told in spec_problem. Fails only on what is no object.
+/// Decodes a stored Evacuation. Reports a spec that does not decode (an older or newer CRD accepted it) in
+/// spec_problem, so that callers can continue with the rest. Fails only if `json` is not an object.
 base::Result<Evacuation> decode_stored_evacuation(const Json& json);
 Json encode_spec(const EvacuationSpec& spec);
 Json encode_status(const EvacuationStatus& status);
-/// Both, encoded as far as a merge patch from the first to the second needs. It is the same patch that encode_status()
-/// of both would give.
+/// Encodes both statuses with only the parts needed for a merge patch from the first to the second. The patch equals
+/// that between the results of encode_status().
 std::pair<Json, Json> encode_change(const EvacuationStatus& before, const EvacuationStatus& after);
-/// apiVersion, kind, metadata (name, namespace, labels, annotations, finalizers) and spec: the body of a create.
+/// Encodes apiVersion, kind, metadata (name, namespace, labels, annotations, finalizers) and spec: the body of a
+/// create.
 Json encode_evacuation(const Evacuation& evacuation);
 
-/// Everything the CRD's schema and CEL rules say, plus what they cannot; empty = valid. `known_evictors` are the
-/// registry's names. Fields of features that are not built yet are refused with "not supported yet".
+/// Checks all rules of the CRD's schema and CEL rules, and those that they cannot express. Returns an empty list if
+/// valid. `known_evictors` are the names in the registry. Fields of unimplemented features are refused with "not
+/// supported yet".
 FieldErrors validate(const EvacuationSpec& spec, const std::vector<std::string_view>& known_evictors);
-/// Every complaint about a whole object at once, decoding's and validate()'s; empty = valid. For people who wait for an
-/// answer (webhook, `evacuator validate`).
+/// Checks a whole object: returns all errors of decoding and validate(), empty if valid. For interactive use (webhook,
+/// `evacuator validate`).
 FieldErrors check_evacuation(const Json& object, const std::vector<std::string_view>& known_evictors);
-/// Immutability: only suspend, priority and cancel (false → true) may change; podRef.uid and nodeName may be filled in.
+/// Checks immutability: only suspend, priority and cancel (false → true) may change; podRef.uid and nodeName may be set
+/// if empty.
 FieldErrors validate_update(const EvacuationSpec& before, const EvacuationSpec& after);
 
 }  // namespace api

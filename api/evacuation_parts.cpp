@@ -11,7 +11,7 @@
 namespace api {
 namespace {
 
-/// Evictors that the CRD names. Those that the registry does not have yet are "not supported yet".
+/// Evictors in the CRD. Those that are missing in the registry are reported as "not supported yet".
 constexpr std::array<std::string_view, 7> kDesignedEvictors = {
     "eviction-api", "annotation", "kubevirt", "stateful-handoff", "eviction-request", "surge", "webhook"};
 
@@ -69,7 +69,8 @@ void check_evictor_name(FieldErrors& errors, const FieldPath& at, const std::str
   }
 }
 
-/// Names and values of all parameters together: what bounds the size of an Evacuation. The CRD has it as a CEL rule.
+/// Maximum total length of parameter names and values, which bounds the size of an Evacuation. The CRD has a CEL rule
+/// for it.
 constexpr std::size_t kMaxParameterCharacters = 4096;
 
 void check_parameter_total(FieldErrors& errors, const FieldPath& at, const std::vector<EvictorChoice>& evictors) {

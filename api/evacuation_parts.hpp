@@ -1,6 +1,6 @@
 #pragma once
 
-/// What an Evacuation's spec and a policy's template of it share on the wire. Internal to api/.
+/// Codec and validation of the fields that EvacuationSpec and a policy's EvacuationTemplate share. Internal to api/.
 
 #include <cstdint>
 #include <optional>
@@ -51,10 +51,10 @@ void encode_shared_parts(const ConstSharedParts& from, Json& to);
 void check_shared_parts(const ConstSharedParts& parts, const FieldPath& at,
                         const std::vector<std::string_view>& known_evictors, FieldErrors& errors);
 
-/// Reads spec of a policy as far as it goes, in descheduler_policy.cpp. Validation reads through it, too.
+/// Reads the valid fields of a policy's spec (descheduler_policy.cpp). Also used for validation.
 DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors);
 
-/// Names of the timeouts with the members they stand for, in wire order.
+/// Names of the timeouts and their members, in wire order. `least` is the minimum in seconds.
 struct TimeoutField {
   std::string_view name;
   std::optional<base::seconds> EvacuationTimeouts::*member;
@@ -62,15 +62,15 @@ struct TimeoutField {
 };
 std::span<const TimeoutField> timeout_fields();
 
-/// "120 is above 100", "0 is below 1".
+/// Reports "120 is above 100", "0 is below 1".
 void check_range(FieldErrors& errors, const FieldPath& at, std::int64_t value, std::int64_t least, std::int64_t most);
-/// "is longer than 253 characters".
+/// Reports "is longer than 253 characters".
 void check_length(FieldErrors& errors, const FieldPath& at, std::string_view text, std::size_t most);
-/// "must have at most 8 items".
+/// Reports "must have at most 8 items".
 void check_count(FieldErrors& errors, const FieldPath& at, std::size_t count, std::size_t most);
 void check_subdomain(FieldErrors& errors, const FieldPath& at, std::string_view text);
 
-/// Bounds that the CRDs repeat (test/unit/api holds them together).
+/// Bounds. The CRDs repeat them; test/unit/api checks that both are equal.
 namespace bounds {
 inline constexpr std::int64_t kWeekSeconds = 604800;
 inline constexpr std::int64_t kYearSeconds = 31536000;
@@ -85,7 +85,8 @@ inline constexpr std::size_t kMaxName = 253;
 inline constexpr std::size_t kMaxReason = 1024;
 inline constexpr std::size_t kMaxUid = 128;
 inline constexpr std::int64_t kMinIntervalSeconds = 5;
-inline constexpr std::int64_t kMaxThreshold = 2000000000;  // system-cluster-critical and up are never moved by priority
+/// Pods of system-cluster-critical and above are never moved by priority.
+inline constexpr std::int64_t kMaxThreshold = 2000000000;
 inline constexpr std::int64_t kMaxLimit = 1000000;
 inline constexpr std::int64_t kMaxRate = 10000;
 inline constexpr std::int64_t kMaxReplicas = 1000000;

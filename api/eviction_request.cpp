@@ -18,7 +18,7 @@ constexpr std::array kResponderStates = {
     WireName<ResponderState>{ResponderState::kCompleted, "Completed"},
 };
 
-/// An object that is always there, to read absent members from.
+/// Returns the member, or an empty object if absent.
 const Json& member(const Json& json, std::string_view name) {
   static const Json kEmpty = Json::object();
   const Json* found = lenient::object(json, name);
@@ -42,7 +42,7 @@ base::Result<Json> parse_named(std::string_view text) {
   return json;
 }
 
-/// Merges status.responders[] into what targetResponders[] said; one that only the second list has comes last.
+/// Merges an entry of status.responders[] into the entries of targetResponders[]. New names are appended.
 void read_responder(const Json& json, std::vector<NativeResponder>& to) {
   const std::string name = lenient::text(json, "name");
   if (name.empty()) return;

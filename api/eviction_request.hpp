@@ -1,8 +1,8 @@
 #pragma once
 
-/// Kubernetes' EvictionRequest API (KEP-4563, lifecycle.k8s.io/v1alpha1) as far as we read it: EvictionRequest, owned
-/// by who wants a pod to leave, and Eviction, by which its responders make it leave. Decoding is lenient (wrong types
-/// count as absent) and knows the spellings of the drafts, too. Wire facts: docs/evictors/eviction-request.md.
+/// Kubernetes' EvictionRequest API (KEP-4563, lifecycle.k8s.io/v1alpha1): EvictionRequest, owned by a component that
+/// wants a pod to leave, and Eviction, through which responders make it leave. Decoding is lenient (fields of a wrong
+/// type count as absent) and accepts the spellings of drafts. Wire format: docs/evictors/eviction-request.md.
 
 #include <cstdint>
 #include <optional>
@@ -22,14 +22,14 @@ struct EvictionRequest {
   PodUid pod_uid;
   std::string requester;  ///< spec.requester; drafts: requesterName
   bool withdrawn = false;
-  std::vector<Condition> conditions;     ///< Failed, TargetEvicted; both may flip back
-  std::int64_t observed_generation = 0;  ///< 0: no controller has looked at it yet
+  std::vector<Condition> conditions;     ///< Failed, TargetEvicted; both may become False again
+  std::int64_t observed_generation = 0;  ///< 0 if no controller has processed it yet
 };
 
 enum class ResponderState { kInactive, kActive, kInterrupted, kCanceled, kCompleted };
 std::string_view to_string(ResponderState state);
 
-/// One responder of an Eviction: status.targetResponders[] and status.responders[] of the same name together.
+/// One responder of an Eviction, merged from status.targetResponders[] and status.responders[] by name.
 struct NativeResponder {
   std::string name;
   std::int64_t priority = 0;
@@ -53,24 +53,25 @@ struct NativeEviction {
   std::string pod_name;
   PodUid pod_uid;
   std::vector<NativeRequester> requesters;
-  std::vector<NativeResponder> responders;  ///< in the order in which they get their turn
+  std::vector<NativeResponder> responders;  ///< in the order in which they become active
   std::vector<Condition> conditions;        ///< final once True
 
-  /// Condition Failed or TargetEvicted is True: nothing more happens.
+  /// Returns true if condition Failed or TargetEvicted is True; the Eviction no longer changes.
   bool is_final() const;
-  /// nullptr: none has its turn.
+  /// Returns nullptr if no responder is active.
   const NativeResponder* active() const;
-  /// nullptr: not among them.
+  /// Returns nullptr if no responder has this name.
   const NativeResponder* responder(std::string_view name) const;
 };
 
-/// Errors: no JSON object, or one without a name.
+/// Return an error if the text is not a JSON object or has no name.
 base::Result<EvictionRequest> decode_eviction_request(std::string_view json);
 base::Result<NativeEviction> decode_native_eviction(std::string_view json);
-/// Items of an EvictionList; those that make no sense are skipped.
+/// Decodes the items of an EvictionList; skips invalid items.
 base::Result<std::vector<NativeEviction>> decode_native_evictions(std::string_view json);
 
-/// Label values of an Eviction, under a requester's or responder's name as the key; the drafts' spelling is the last.
+/// Label values of an Eviction, with the name of a requester or responder as the key. The last spelling is that of
+/// drafts.
 inline constexpr std::string_view kRequesterRoles = "(requester,requester-responder,requesterresponder)";
 inline constexpr std::string_view kResponderRoles = "(responder,requester-responder,requesterresponder)";
 

@@ -1,8 +1,8 @@
 #pragma once
 
-/// spec.evacuation.hooks of a policy: what the evictor stateful-handoff runs around a move for workloads without an
-/// operator of their own. Never part of an Evacuation: who may only ask for evacuations must not be able to make the
-/// operator run pods (ADR 0008).
+/// spec.evacuation.hooks of a policy: run by the evictor stateful-handoff around a move, for workloads without an
+/// operator of their own. Evacuations have no hooks, because users who may only request evacuations must not be able to
+/// make the operator run pods (ADR 0008).
 
 #include <cstdint>
 #include <optional>
@@ -19,13 +19,13 @@ class StrictObject;
 enum class HookFailurePolicy { kAbort, kIgnore };
 std::string_view to_string(HookFailurePolicy policy);
 
-/// One hook: a service of the operator's configuration, or a Job in the pod's namespace; exactly one of them.
+/// One hook: either a service in the operator's configuration or a Job in the pod's namespace.
 struct Hook {
-  std::string service;            ///< webhook.service; empty: a Job
-  std::string job_template_json;  ///< job.template: a PodTemplateSpec as compact JSON; empty: a webhook
+  std::string service;            ///< webhook.service; empty for a Job
+  std::string job_template_json;  ///< job.template: a PodTemplateSpec as compact JSON; empty for a webhook
   base::seconds job_ttl{3600};    ///< job.ttlSecondsAfterFinished
-  base::seconds timeout{300};     ///< from the first call or the Job's start to its end, all tries included
-  std::int32_t retries = 2;       ///< tries after the first failed one
+  base::seconds timeout{300};     ///< total, from the first call or the start of the Job, retries included
+  std::int32_t retries = 2;       ///< retries after the first failure
   HookFailurePolicy on_failure = HookFailurePolicy::kAbort;
 
   bool is_job() const { return service.empty(); }
@@ -33,10 +33,10 @@ struct Hook {
 };
 
 struct EvacuationHooks {
-  std::optional<Hook> pre;      ///< before anything is asked of anybody
-  std::optional<Hook> migrate;  ///< after pre, before the eviction; a Job, for pods that no adapter looks after
+  std::optional<Hook> pre;      ///< before any request to the workload
+  std::optional<Hook> migrate;  ///< after pre, before the eviction; a Job, for pods without an adapter
   std::optional<Hook> post;     ///< once the replacement is Ready
-  std::optional<Hook> undo;     ///< when an attempt is taken back after pre or migrate has begun
+  std::optional<Hook> undo;     ///< when an attempt is aborted after pre or migrate has started
 
   bool empty() const { return !pre && !migrate && !post && !undo; }
   friend bool operator==(const EvacuationHooks&, const EvacuationHooks&) = default;
@@ -44,7 +44,7 @@ struct EvacuationHooks {
 
 void read_hooks(StrictObject& hooks, EvacuationHooks& to);
 Json encode_hooks(const EvacuationHooks& hooks);
-/// Bounds, and what must not be in a Job's template.
+/// Checks bounds, and that a Job's template contains nothing forbidden.
 void check_hooks(const EvacuationHooks& hooks, const FieldPath& at, FieldErrors& errors);
 
 namespace bounds {

@@ -13,11 +13,11 @@
 namespace api {
 namespace {
 
-/// The in-flight limits by their names on the wire.
+/// In-flight limits with their JSON names.
 struct InFlightField {
   const char* name;
   std::optional<IntOrPercent> InFlightLimits::*member;
-  bool has_whole;  ///< something that a percentage could be of
+  bool has_whole;  ///< a percentage is possible
 };
 constexpr std::array kInFlightFields = {InFlightField{"total", &InFlightLimits::total, true},
                                         InFlightField{"perNode", &InFlightLimits::per_node, true},

@@ -1,7 +1,7 @@
 #pragma once
 
-/// How much may happen: per planning cycle and at the same time. In policies (spec.limits) and, over all of
-/// them, in the operator's configuration. docs/concepts/limits.md.
+/// Limits per planning cycle and on concurrent evacuations: in policies (spec.limits) and, across all policies, in the
+/// operator's configuration. docs/concepts/limits.md.
 
 #include <cstdint>
 #include <optional>
@@ -21,34 +21,34 @@ struct PerCycleLimits {
   friend bool operator==(const PerCycleLimits&, const PerCycleLimits&) = default;
 };
 
-/// Evacuations that hold a slot at the same time. Absent: no limit; 0: none. A percentage counts against the cluster's
-/// nodes (total), the node's allocatable pods (per_node, per_target_node), the workload's replicas (per_workload), the
-/// zone's nodes (per_zone), and never rounds down to none; per_namespace has no whole and is a number.
-/// Cluster-wide limits of the operator's configuration win over a policy's.
+/// Maximum number of Evacuations that hold a slot concurrently. nullopt = unlimited; 0 = none. A percentage refers to
+/// the cluster's nodes (total), the node's allocatable pods (per_node, per_target_node), the workload's replicas
+/// (per_workload) or the zone's nodes (per_zone), and never rounds down to 0; per_namespace has no reference and must
+/// be a number. Cluster-wide limits of the operator's configuration take precedence over a policy's.
 struct InFlightLimits {
   std::optional<IntOrPercent> total;
-  std::optional<IntOrPercent> per_node;  ///< that the pods leave
+  std::optional<IntOrPercent> per_node;  ///< source node
   std::optional<IntOrPercent> per_namespace;
   std::optional<IntOrPercent> per_workload;
-  std::optional<IntOrPercent> per_target_node = std::nullopt;  ///< that the pods are expected on
-  std::optional<IntOrPercent> per_zone = std::nullopt;         ///< of the node that they leave
+  std::optional<IntOrPercent> per_target_node = std::nullopt;  ///< predicted node
+  std::optional<IntOrPercent> per_zone = std::nullopt;         ///< zone of the source node
   friend bool operator==(const InFlightLimits&, const InFlightLimits&) = default;
 };
 
-/// Token bucket over admissions: one more each `interval`, at most `burst` saved up.
+/// Token bucket for admissions: one token per `interval`, at most `burst` tokens.
 struct RateLimit {
-  std::optional<std::int32_t> per_second;  ///< exactly one of these two
+  std::optional<std::int32_t> per_second;  ///< exactly one of per_second and per_minute is set
   std::optional<std::int32_t> per_minute;
   std::int32_t burst = 1;
-  /// Time for one token, rounded up to whole µs. REQUIRES: one of the two is set and positive.
+  /// Returns the time for one token, rounded up to whole µs. One of the two rates must be set and positive.
   base::Duration interval() const;
   friend bool operator==(const RateLimit&, const RateLimit&) = default;
 };
 
-/// How long what was evacuated is excluded (cooling down): base × 2^(n−1) after the n-th evacuation within `window`, at
-/// most `maximum`. Absent bases: no cooldown.
+/// Cooldown after an evacuation: base × 2^(n−1) after the n-th evacuation within `window`, at most `maximum`. nullopt =
+/// no cooldown.
 struct CooldownLimits {
-  std::optional<base::Duration> pod;              ///< pods that keep their name (StatefulSet)
+  std::optional<base::Duration> pod;              ///< pods with a stable name (StatefulSet)
   std::optional<base::Duration> virtual_machine;  ///< pods of a VirtualMachineInstance, by its name
   std::optional<base::Duration> workload;         ///< all pods of one controller or concurrency group
   base::Duration maximum = std::chrono::hours(6);
@@ -64,7 +64,7 @@ struct PolicyLimits {
   friend bool operator==(const PolicyLimits&, const PolicyLimits&) = default;
 };
 
-/// What admission goes by: a policy's, or the operator's over all policies.
+/// Limits used by admission: those of a policy, or the operator's across all policies.
 struct AdmissionLimits {
   InFlightLimits in_flight;
   std::optional<RateLimit> rate = std::nullopt;
@@ -75,7 +75,8 @@ inline AdmissionLimits admission_limits(const PolicyLimits& limits) {
   return {limits.in_flight, limits.rate, limits.cooldown};
 }
 
-/// Strict: complaints go to the object's errors. Absent fields leave the target as it was. Bounds are validate()'s.
+/// Strict: errors are added to the object's list. An absent field leaves the target unchanged. The validate functions
+/// check bounds.
 void read_in_flight(StrictObject& object, InFlightLimits& limits);
 void read_rate(StrictObject& limits, std::optional<RateLimit>& rate);
 void read_cooldown(StrictObject& limits, CooldownLimits& cooldown);

@@ -35,7 +35,7 @@ std::optional<PodGroup> of_indexed_job(const Pod& pod) {
   return indexed ? std::optional(PodGroup{"Job/" + owner->name}) : std::nullopt;
 }
 
-/// Anything but a whole number counts as not stated.
+/// Returns nullopt for anything but an integer.
 std::optional<std::int32_t> stated_order(const Pod& pod) {
   const std::string& text = pod.meta.annotations.value(names::kPodGroupOrder);
   std::int32_t order = 0;

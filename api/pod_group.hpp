@@ -1,6 +1,6 @@
 #pragma once
 
-/// PodGroups: pods that leave together or in a stated order (docs/concepts/pod-groups.md, ADR 7).
+/// PodGroups: pods that leave together or in a declared order (docs/concepts/pod-groups.md, ADR 7).
 
 #include <cstddef>
 #include <cstdint>
@@ -11,31 +11,31 @@
 
 namespace api {
 
-/// What a pod declares.
+/// PodGroup declared by a pod.
 struct PodGroup {
   std::string name;        ///< unique in the pod's namespace: "trainer", "LeaderWorkerSet/llm/0", "Job/train"
   std::int32_t order = 0;  ///< lower ones leave before higher ones; equal ones together
   friend bool operator==(const PodGroup&, const PodGroup&) = default;
 };
 
-/// Pods of a PodGroup; larger ones never leave. One reconcile, and one plan, look at each pod together with all others.
+/// Maximum number of pods in a PodGroup; larger ones never leave. Each reconcile and each plan compares every pod of a
+/// PodGroup with all others.
 inline constexpr std::size_t kMaxPodsOfPodGroup = 64;
 
-/// nullopt: the pod leaves alone. The first of these that the pod shows counts: evacuator.dev/group as annotation, as
-/// label (an empty value takes the pod out of every group); LeaderWorkerSet (group by group, workers before the
-/// leader); a Job with completion indexes. The annotation evacuator.dev/group-order overrules the order.
+/// Returns the pod's PodGroup, nullopt if it leaves alone. The first match wins: evacuator.dev/group as annotation,
+/// then as label (an empty value removes the pod from every group); LeaderWorkerSet (group by group, workers before the
+/// leader); a Job with completion indexes. Annotation evacuator.dev/group-order overrides the order.
 std::optional<PodGroup> pod_group_of(const Pod& pod);
 
-/// False: with these labels, and with these annotations, no pod is in a PodGroup. Cheaper to ask.
+/// Returns false if no pod with these labels or annotations can be in a PodGroup. Cheaper than pod_group_of().
 bool may_tell_pod_group(const StringMap& labels_or_annotations);
 
-/// Why the pod may not leave alone for the sake of the PodGroup of scheduling.k8s.io that its spec names; "": it may,
-/// as a pod that has ended.
-/// `group`: that one; nullptr: it is not known, and may be one that leaves as a whole. Do not ask where the server has
-/// no such PodGroups.
+/// Returns why the pod may not leave alone because of the scheduling.k8s.io PodGroup in its spec, "" if it may
+/// (terminal pods always may). `group` is that PodGroup; nullptr means unknown, and is treated as one that leaves as a
+/// whole. Do not call if the server has no such PodGroups.
 std::string objection_of_scheduling_group(const Pod& pod, const SchedulingPodGroup* group);
 
-/// One of its PodGroup that still has to leave or to stay: neither ended nor on its way out.
+/// Returns true if the pod still counts as a member of its PodGroup: neither terminal nor terminating.
 bool counts_in_pod_group(const Pod& pod);
 
 }  // namespace api

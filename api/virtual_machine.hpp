@@ -1,6 +1,6 @@
 #pragma once
 
-/// The part of a pod in a virtual machine of KubeVirt, by its labels and annotations.
+/// Role of a pod in a KubeVirt virtual machine, by labels and annotations.
 
 #include <string>
 
@@ -8,18 +8,19 @@
 
 namespace api {
 
-/// The pod is a virt-launcher: one machine runs in it.
+/// Returns true for a virt-launcher pod, which runs one machine.
 bool is_launcher(const Pod& pod);
 
-/// Name of the VirtualMachineInstance behind a launcher pod. Empty: the pod is no launcher, or does not say.
+/// Returns the name of the VirtualMachineInstance of a launcher pod. Empty if the pod is not a launcher or lacks the
+/// annotation.
 const std::string& machine_of(const Pod& pod);
 
-/// The pod attaches hot-plugged disks to a machine. KubeVirt makes and removes it with the machine's launcher pod; its
-/// eviction would take the disks away from a running guest.
+/// Returns true for a pod that attaches hot-plugged disks to a machine. KubeVirt creates and removes it with the
+/// launcher pod of the machine; its eviction would detach disks from a running guest.
 bool is_hotplug_pod(const Pod& pod);
 
-/// Data in the pod's emptyDir volumes is lost when the pod goes. False for a launcher pod: what it keeps there is
-/// KubeVirt's own or travels with the live migration. The pod does not show whether the machine migrates.
+/// Returns true if the pod has emptyDir volumes whose data would be lost. Returns false for a launcher pod, whose data
+/// belongs to KubeVirt or is transferred by the live migration. The pod does not show whether the machine migrates.
 bool loses_empty_dirs(const Pod& pod);
 
 }  // namespace api

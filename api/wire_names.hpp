@@ -1,6 +1,6 @@
 #pragma once
 
-/// Every enumerator of our kinds with its spelling on the wire; the CRD's enums list the same (test/unit/api).
+/// JSON names of all enumerators. The CRD's enums must list the same names (test/unit/api).
 
 #include <array>
 
@@ -65,11 +65,11 @@ inline constexpr std::array kConditionStatusNames = {WireName{ConditionStatus::k
                                                      WireName{ConditionStatus::kFalse, "False"},
                                                      WireName{ConditionStatus::kUnknown, "Unknown"}};
 
-/// The operators that a label selector may use; Gt and Lt are for node selectors.
+/// Operators of label selectors. Gt and Lt are for node selectors only.
 inline constexpr std::array kLabelOperatorNames = {
     WireName{SelectorOperator::kIn, "In"}, WireName{SelectorOperator::kNotIn, "NotIn"},
     WireName{SelectorOperator::kExists, "Exists"}, WireName{SelectorOperator::kDoesNotExist, "DoesNotExist"}};
-/// Those of a selector of nodes.
+/// Operators of node selectors.
 inline constexpr std::array kNodeOperatorNames = {
     WireName{SelectorOperator::kIn, "In"},         WireName{SelectorOperator::kNotIn, "NotIn"},
     WireName{SelectorOperator::kExists, "Exists"}, WireName{SelectorOperator::kDoesNotExist, "DoesNotExist"},

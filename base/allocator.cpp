@@ -5,9 +5,10 @@
 namespace controllers {
 namespace {
 
-/// More would only hold more that is free: whoever waits for an arena waits less than for the API server.
+/// Each arena keeps free memory for itself. Waiting for an arena is short compared with waiting for the API server.
 constexpr int kMaxArenas = 2;
-/// A page of a list is larger: it leaves no hole among what the caches keep of it.
+/// Smaller than a page of a list response, so that freeing a page leaves no gap between the objects that the caches
+/// keep.
 constexpr int kOwnMapping = 512 << 10;
 
 }  // namespace

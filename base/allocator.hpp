@@ -2,11 +2,11 @@
 
 namespace controllers {
 
-/// Settings of the allocator for a process with many threads: few arenas instead of one for each thread, and what is
-/// large goes back to the system as soon as it is freed. Call it before the first thread starts.
+/// Configures malloc for a process with many threads: a small fixed number of arenas instead of one per thread, and
+/// large blocks are returned to the system when they are freed. Call before the first thread starts.
 void prepare_allocator();
 
-/// Gives free memory back to the system. Other threads that allocate may wait for it: tens of milliseconds.
+/// Returns free memory to the system. Other threads that allocate meanwhile may block for tens of milliseconds.
 void return_free_memory();
 
 }  // namespace controllers

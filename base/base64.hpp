@@ -6,9 +6,9 @@
 
 namespace base {
 
-/// Standard Base64 with padding.
+/// Encodes as standard Base64 with padding.
 std::string encode_base64(std::string_view bytes);
-/// Blanks and line breaks are skipped. nullopt if it is anything else than standard Base64 with padding.
+/// Decodes standard Base64 with padding; skips blanks and line breaks. Returns nullopt for any other input.
 std::optional<std::string> decode_base64(std::string_view text);
 
 }  // namespace base

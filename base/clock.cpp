@@ -15,7 +15,7 @@ namespace {
 using std::chrono::days;
 using std::chrono::hours;
 
-/// Reads exactly `width` digits at `*at`; advances on success.
+/// Reads exactly `width` digits at `*at` and advances `*at` on success.
 std::optional<int> take_digits(std::string_view text, std::size_t* at, std::size_t width) {
   if (text.size() < *at + width) return std::nullopt;
   int value = 0;
@@ -81,7 +81,7 @@ std::optional<Duration> take_offset(std::string_view text, std::size_t* at) {
   return minus ? -offset : offset;
 }
 
-/// Length and size in µs of a Go unit at the start of `text`; nanoseconds count as thousandths.
+/// Returns length and size in µs of the Go unit at the start of `text`. A nanosecond is 0.001 µs.
 std::optional<std::pair<std::size_t, double>> duration_unit(std::string_view text) {
   struct Unit {
     std::string_view name;
@@ -95,7 +95,7 @@ std::optional<std::pair<std::size_t, double>> duration_unit(std::string_view tex
   return std::nullopt;
 }
 
-/// One "<decimal><unit>" term in µs; removes it from `*text`.
+/// Reads one "<decimal><unit>" term and removes it from `*text`. Returns the value in µs.
 std::optional<double> take_duration_term(std::string_view* text) {
   double value = 0;
   double scale = 1;
@@ -120,7 +120,7 @@ std::optional<double> take_duration_term(std::string_view* text) {
   return value * unit->second;
 }
 
-/// Over the zeros that end `from_end` characters before the end.
+/// Overwrites the zeros that end `from_end` characters before the end of `text`.
 void put_digits(std::string& text, std::size_t from_end, std::int64_t number) {
   for (std::size_t at = text.size() - from_end; number > 0; number /= 10)
     text[at--] = static_cast<char>('0' + number % 10);
@@ -177,7 +177,7 @@ std::optional<Duration> parse_duration(std::string_view text) {
     if (!term) return std::nullopt;
     micros += *term;
   }
-  // Go's int64 nanoseconds end after about 292 years.
+  // Go's int64 nanoseconds overflow after about 292 years.
   if (micros > static_cast<double>(std::numeric_limits<std::int64_t>::max()) / 1000) return std::nullopt;
   const auto ticks = static_cast<std::int64_t>(std::llround(micros));
   return Duration(minus ? -ticks : ticks);
@@ -189,7 +189,7 @@ std::string format_duration(Duration duration) {
     return duration == Duration::zero() ? "0s" : fmt::format("{}\u00b5s", duration.count());
   }
   if (duration < seconds(1)) return fmt::format("{}ms", static_cast<double>(duration.count()) / 1e3);
-  // Put together manually: a plan tells the age of many thousand pods.
+  // Avoids fmt for speed: a plan formats the ages of many thousand pods.
   std::string text;
   const auto put = [&](std::int64_t number, char unit) {
     std::array<char, 20> digits;

@@ -9,7 +9,7 @@
 namespace base {
 
 using Duration = std::chrono::microseconds;
-/// Wall-clock instants, UTC, microseconds: the precision of Kubernetes' MicroTime.
+/// Wall-clock time in UTC with the precision of Kubernetes' MicroTime (microseconds).
 using TimePoint = std::chrono::sys_time<Duration>;
 
 using std::chrono::milliseconds;
@@ -23,13 +23,13 @@ class Clock {
   virtual TimePoint now() const = 0;
 };
 
-/// The machine's clock.
+/// The system clock.
 class SystemClock final : public Clock {
  public:
   TimePoint now() const override;
 };
 
-/// A clock that only moves when told to: the simulator's and the tests'. Thread-safe.
+/// Clock that moves only by advance() and set(), for the simulator and tests. Thread-safe.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(TimePoint start) : ticks_(start.time_since_epoch().count()) {}
@@ -41,18 +41,19 @@ class ManualClock final : public Clock {
   std::atomic<Duration::rep> ticks_;
 };
 
-/// RFC 3339 in UTC with whole seconds, as metav1.Time writes it: "2026-11-21T03:35:40Z".
+/// Formats as metav1.Time does: RFC 3339 in UTC with whole seconds, "2026-11-21T03:35:40Z".
 std::string format_time(TimePoint time);
-/// RFC 3339 in UTC with six decimals, as metav1.MicroTime writes it.
+/// Formats as metav1.MicroTime does: RFC 3339 in UTC with six decimals.
 std::string format_micro_time(TimePoint time);
-/// Reads RFC 3339 with any offset and up to nine decimals (truncated to µs). nullopt if it is anything else.
+/// Parses RFC 3339 with any offset and up to nine decimals, truncated to µs. Returns nullopt if malformed.
 std::optional<TimePoint> parse_time(std::string_view text);
 
-/// Go's time.Duration syntax: "300ms", "1h30m", "1.5h", "0", "-5s". nullopt if malformed or out of range.
+/// Parses Go's time.Duration syntax: "300ms", "1h30m", "1.5h", "0", "-5s". Returns nullopt if malformed or out of
+/// range.
 std::optional<Duration> parse_duration(std::string_view text);
-/// Go's spelling of a duration: "1h30m0s", "5m0s", "1.5s", "0s".
+/// Formats as Go's time.Duration does: "1h30m0s", "5m0s", "1.5s", "0s".
 std::string format_duration(Duration duration);
-/// kubectl's spelling of an age: "5s", "3m20s", "4h", "12d".
+/// Formats as kubectl prints an age: "5s", "3m20s", "4h", "12d".
 std::string format_age(Duration age);
 
 }  // namespace base

@@ -8,8 +8,8 @@
 
 namespace base {
 
-/// Items in the order in which they came, where their owners (namespaces, peers) take turns: one item of each, then the
-/// next of each. An owner with thousands of items delays one of another owner by one item. Not thread-safe.
+/// Queue that is fair between owners (namespaces, peers): pop() takes one item of each owner in turn, and each owner's
+/// items in order of arrival. An owner with thousands of items delays another owner by one item. Not thread-safe.
 template <typename Item>
 class FairLane {
  public:
@@ -39,8 +39,8 @@ class FairLane {
   std::size_t size() const { return size_; }
 
  private:
-  std::map<std::string, std::deque<Item>> by_owner_;  ///< none is empty
-  std::deque<std::string> turns_;                     ///< its keys
+  std::map<std::string, std::deque<Item>> by_owner_;  ///< no deque is empty
+  std::deque<std::string> turns_;                     ///< owners in the order in which they are served
   std::size_t size_ = 0;
 };
 

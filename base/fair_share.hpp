@@ -7,8 +7,9 @@
 
 namespace base {
 
-/// Max-min fairness: the largest share that keeps the sum of all amounts, each cut off at the share, within `max`.
-/// nullopt: the amounts fit as they are. `Amount`: an unsigned number or a duration, none below zero.
+/// Max-min fairness: returns the largest share for which the sum of all amounts, each capped at the share, is within
+/// `max`. Returns nullopt if the uncapped amounts fit. `Amount` is an unsigned number or a duration; amounts must not
+/// be negative.
 template <typename Amount>
 std::optional<Amount> fair_share(std::vector<Amount> amounts, Amount max) {
   std::ranges::sort(amounts);

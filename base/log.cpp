@@ -28,11 +28,11 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   std::abort();
 }
 
-/// C0, DEL and C1: a terminal obeys them.
+/// C0, DEL and C1: terminals interpret these characters.
 bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0); }
 
-/// Returns the control character of UTF-8 text that begins at `at`, and how many bytes it has; 0 bytes: none begins
-/// there.
+/// Returns the control character that begins at `at` in UTF-8 text, and its length in bytes. The length is 0 if no
+/// control character begins there.
 std::pair<char32_t, std::size_t> control_at(std::string_view text, std::size_t at) {
   const auto byte = static_cast<unsigned char>(text[at]);
   if (byte < 0x80) return {byte, is_control(byte) ? 1 : 0};
@@ -41,7 +41,7 @@ std::pair<char32_t, std::size_t> control_at(std::string_view text, std::size_t a
   return {c, is_control(c) ? 2 : 0};
 }
 
-/// Without anything that steers a terminal or ends a line, and with U+FFFD for what is no UTF-8.
+/// Escapes control characters (terminal sequences, line ends) and replaces invalid UTF-8 with U+FFFD.
 std::string escaped(std::string_view foreign, std::string_view also_escaped) {
   const std::string text = short_text(foreign, std::string::npos);
   std::string out;

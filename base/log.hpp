@@ -11,7 +11,7 @@
 
 namespace base {
 
-/// One key with its value, already rendered. `quoted` says that JSON output needs quotes.
+/// One key with its rendered value. `quoted` is true if JSON output needs quotes.
 struct Field {
   std::string key;
   std::string value;
@@ -31,16 +31,16 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError, kOff };
 enum class LogFormat { kText, kJson };
 
 /// Structured log: a constant message plus fields. Cheap to copy, thread-safe.
-/// error = someone must look; info = the cluster was changed or a decision was made; debug = the rest.
+/// error = an administrator must act; info = the cluster was changed or a decision was made; debug = everything else.
 class Log {
  public:
-  /// Discards everything: what tests and simulations run under.
+  /// Discards everything. Used by tests and simulations.
   Log();
 
   /// Writes to standard error through spdlog.
   static Log to_stderr(LogLevel level, LogFormat format);
 
-  /// A child that adds `fields` to every line. Make one per reconcile, pass it down.
+  /// Returns a child logger that adds `fields` to every line. Make one per reconcile and pass it down.
   Log with(std::initializer_list<Field> fields) const;
 
   void debug(std::string_view message, std::initializer_list<Field> fields = {}) const;

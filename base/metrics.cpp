@@ -18,9 +18,9 @@
 namespace base {
 namespace {
 
-using SeriesKey = std::pair<std::string, prometheus::Labels>;  // the name of the family, and the labels
+using SeriesKey = std::pair<std::string, prometheus::Labels>;  // name of the family, and labels
 
-/// Those of one histogram.
+/// Newest exemplar of each bucket of one histogram.
 struct Exemplars {
   Exemplars(SeriesKey series, std::vector<double> of)
       : key(std::move(series)), bounds(std::move(of)), newest(bounds.size() + 1) {}
@@ -47,7 +47,7 @@ prometheus::Labels labels_of(MetricLabels labels) {
   return all;
 }
 
-/// Of a series that there is: registering and adding it again gives the same one.
+/// Removes an existing series. Registry and family return the existing instance when it is registered or added again.
 template <typename Builder, typename... Options>
 void remove_series(prometheus::Registry& registry, Builder builder, const prometheus::MetricFamily& family,
                    const prometheus::Labels& labels, const Options&... options) {
@@ -64,7 +64,7 @@ void remove_series(prometheus::Registry& registry, const prometheus::MetricFamil
       return remove_series(registry, prometheus::BuildHistogram(), family, labels,
                            prometheus::Histogram::BucketBoundaries{});
     case prometheus::MetricType::Summary:
-    case prometheus::MetricType::Untyped: return;  // we have none
+    case prometheus::MetricType::Untyped: return;  // not used here
   }
 }
 
@@ -79,7 +79,7 @@ MetricFamily::Kind kind_of(prometheus::MetricType type) {
   return type == prometheus::MetricType::Histogram ? MetricFamily::Kind::kHistogram : MetricFamily::Kind::kGauge;
 }
 
-/// Without exemplars.
+/// Converts a series; exemplars stay empty.
 MetricFamily::Series series_of(const prometheus::ClientMetric& metric, MetricFamily::Kind kind) {
   MetricFamily::Series series;
   for (const auto& label : metric.label) series.labels.emplace_back(label.name, label.value);
@@ -93,7 +93,7 @@ MetricFamily::Series series_of(const prometheus::ClientMetric& metric, MetricFam
 
 }  // namespace
 
-/// Those that were asked for, by name. The registry would walk through all families each time.
+/// Families by name. Caches them because the registry would walk over all families at each lookup.
 template <typename Metric>
 class Families {
  public:
@@ -112,17 +112,17 @@ class Families {
 };
 
 struct Metrics::Impl {
-  // Same name and help give the same family back (Registry::InsertBehavior::Merge).
+  // Registry::InsertBehavior::Merge returns the existing family for an equal name and help.
   prometheus::Registry registry;
-  Families<prometheus::Counter> counters;  // guarded by mutex, like the next two
+  Families<prometheus::Counter> counters;  // guarded by mutex, like gauges and histograms
   Families<prometheus::Gauge> gauges;
   Families<prometheus::Histogram> histograms;
-  std::mutex mutex;                           // of forget() and of what makes series
-  std::map<std::string, std::size_t> series;  // of each family
-  /// Guarded by mutex, and so is what makes and drops them.
+  std::mutex mutex;                           // also held by forget() and while series are created
+  std::map<std::string, std::size_t> series;  // number of series by family
+  /// Guarded by mutex. Callers must hold it to create or remove a histogram.
   std::unordered_map<const prometheus::Histogram*, std::unique_ptr<Exemplars>> exemplars;
 
-  /// REQUIRES: mutex is held. Each observation asks for a histogram: names and labels are copied the first time only.
+  /// Callers must hold the mutex. Runs at each observation, so names and labels are copied only for a new histogram.
   Exemplars& exemplars_of(const prometheus::Histogram& histogram, const std::string& name,
                           const prometheus::Labels& labels, const std::vector<double>& buckets) {
     auto& found = exemplars[&histogram];
@@ -136,7 +136,7 @@ struct Metrics::Impl {
     return newest;
   }
 
-  /// REQUIRES: mutex is held. The labels under which it is told.
+  /// Callers must hold the mutex. Returns the labels to use: `wanted`, or "other" for each label if the family is full.
   template <typename Family>
   prometheus::Labels admit(Family& family, MetricLabels wanted) {
     prometheus::Labels labels = labels_of(wanted);

@@ -11,11 +11,11 @@
 
 namespace base {
 
-/// Label names and values of one time series. No pod names, ever: cardinality is bounded.
+/// Label names and values of one time series. Pod names are not allowed as values, because they have no bounded number.
 using MetricLabels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
-/// Handles are cheap to copy, thread-safe and live as long as their registry. Obtaining one costs a look-up
-/// (about half a microsecond); keep it where the code is hot.
+/// Handles are cheap to copy, thread-safe, and valid as long as their registry. Obtaining a handle costs a lookup
+/// (about half a microsecond); keep the handle in hot code.
 class Counter {
  public:
   void increment(double by = 1) const;
@@ -37,10 +37,10 @@ class Gauge {
   void* gauge_;
 };
 
-/// The trace to which an observation belongs. Told in the OpenMetrics format only, the newest of each bucket.
+/// Trace to which an observation belongs. Rendered in the OpenMetrics format only, the newest one of each bucket.
 struct Exemplar {
-  std::string trace_id;  ///< 32 hex digits; empty: there is none
-  TimePoint at;          ///< of the observation
+  std::string trace_id;  ///< 32 hex digits, empty if the observation has no trace
+  TimePoint at;          ///< time of the observation
 };
 
 class Histogram {
@@ -55,15 +55,14 @@ class Histogram {
   void* exemplars_;
 };
 
-/// A registry of Prometheus time series (prometheus-cpp behind it). Thread-safe.
+/// Registry of Prometheus time series, implemented with prometheus-cpp. Thread-safe.
 class Metrics {
  public:
   Metrics();
   ~Metrics();
 
-  /// `name` and `help` must be the same at each call with that name.
-  /// The same goes for the names of labels. A family holds at most kMaxSeries series: what would be one more is told
-  /// by one whose labels are all "other", whoever chose the values.
+  /// Calls with equal `name` must pass the same `help` and the same label names. A family holds at most kMaxSeries
+  /// series. Further label sets are folded into one series whose labels are all "other".
   static constexpr std::size_t kMaxSeries = 10'000;
   Counter counter(std::string_view name, std::string_view help, MetricLabels labels = {});
   Gauge gauge(std::string_view name, std::string_view help, MetricLabels labels = {});
@@ -71,13 +70,13 @@ class Metrics {
   Histogram histogram(std::string_view name, std::string_view help, const std::vector<double>& buckets,
                       MetricLabels labels = {});
 
-  /// Drops the series with that label, of every name: what they told about is gone. No handle of theirs may be used
-  /// after that. Costs a walk over all series.
+  /// Removes the series with this label from all families, after the labelled object is gone. Handles of removed series
+  /// must not be used afterwards. Walks over all series.
   void forget(std::string_view label, std::string_view value);
 
-  /// The text exposition format, version 0.0.4.
+  /// Renders the Prometheus text exposition format, version 0.0.4.
   std::string render() const;
-  /// The OpenMetrics text format, version 1.0.0: the same series, with exemplars.
+  /// Renders the OpenMetrics text format, version 1.0.0: all series, with exemplars.
   std::string render_openmetrics() const;
 
  private:

@@ -6,7 +6,7 @@
 
 namespace base {
 
-/// A string that knows what it names, so that a node's name cannot be passed for a pod's.
+/// String typed by what it names, so that a node name cannot be passed for a pod name.
 template <typename Tag>
 struct Name {
   std::string value;

@@ -29,7 +29,7 @@ std::string number(double value) {
   return fmt::format("{}", value);
 }
 
-/// Bounds are told as floating point numbers even where they are whole.
+/// Formats a bucket bound as a floating-point number, with ".0" if it is an integer.
 std::string bound(double value) {
   std::string text = number(value);
   if (text.find_first_of(".eIN") == std::string::npos) text += ".0";
@@ -58,7 +58,7 @@ void add_histogram(std::string& out, const std::string& name, const MetricFamily
   out += fmt::format("{}_sum{} {}\n", name, braces(series.labels), number(series.value));
 }
 
-/// The name of the family in this format, and its type.
+/// Returns the name of the family in the OpenMetrics format, and its type.
 std::pair<std::string, std::string_view> head_of(const MetricFamily& family) {
   if (family.kind == MetricFamily::Kind::kGauge) return {family.name, "gauge"};
   if (family.kind == MetricFamily::Kind::kHistogram) return {family.name, "histogram"};

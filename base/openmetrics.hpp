@@ -12,25 +12,25 @@
 
 namespace base {
 
-/// The newest observation of one bucket that said to which trace it belongs.
+/// Newest observation of one bucket that has a trace.
 struct BucketExemplar {
   double value = 0;
   Exemplar exemplar;
 };
 
-/// One family of series, as it stands at this moment.
+/// Snapshot of one family of series.
 struct MetricFamily {
   enum class Kind { kCounter, kGauge, kHistogram };
   struct Bucket {
-    double bound = 0;         ///< the last one's is infinite
-    std::uint64_t count = 0;  ///< of all up to here
+    double bound = 0;         ///< upper bound, infinite for the last bucket
+    std::uint64_t count = 0;  ///< number of observations up to `bound`
     std::optional<BucketExemplar> exemplar{};
   };
   struct Series {
     std::vector<std::pair<std::string, std::string>> labels;
-    double value = 0;               ///< a histogram's: the sum
-    std::uint64_t count = 0;        ///< of a histogram
-    std::vector<Bucket> buckets{};  ///< of a histogram
+    double value = 0;               ///< value, or sum of a histogram
+    std::uint64_t count = 0;        ///< number of observations, histograms only
+    std::vector<Bucket> buckets{};  ///< histograms only
   };
   std::string name;
   std::string help;
@@ -38,7 +38,8 @@ struct MetricFamily {
   std::vector<Series> series;
 };
 
-/// A counter whose name does not end in _total has no name in this format: it is told as of unknown type.
+/// Renders the text format. A counter whose name does not end in _total is invalid in this format and gets type
+/// "unknown".
 std::string render_openmetrics(const std::vector<MetricFamily>& families);
 
 }  // namespace base

@@ -11,8 +11,8 @@
 
 namespace base {
 
-/// Calls all of them on at most `threads` threads, the caller's among them, in any order, and returns when all have
-/// ended. An exception of one comes out then; the others are called all the same.
+/// Runs all tasks in any order on at most `threads` threads including the calling thread, and returns after the last
+/// one. An exception does not stop the other tasks; the first one is rethrown at the end.
 inline void run_parallel(std::span<const std::function<void()>> tasks, std::size_t threads) {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
@@ -35,12 +35,12 @@ inline void run_parallel(std::span<const std::function<void()>> tasks, std::size
   if (thrown) std::rethrow_exception(thrown);
 }
 
-/// As many threads as the machine has cores.
+/// Number of cores, at least 1.
 inline std::size_t core_count() {
   return std::thread::hardware_concurrency() > 0 ? std::thread::hardware_concurrency() : 1;
 }
 
-/// On as many threads as that.
+/// Runs all tasks on core_count() threads.
 inline void run_on_all_cores(std::span<const std::function<void()>> tasks) { run_parallel(tasks, core_count()); }
 
 }  // namespace base

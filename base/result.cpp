@@ -29,7 +29,7 @@ bool is_retriable(ErrorCode code) {
     case ErrorCode::kUnavailable:
     case ErrorCode::kOutcomeUnknown:
     case ErrorCode::kTimeout:
-    case ErrorCode::kUnauthorized: return true;  // a rotated token heals it
+    case ErrorCode::kUnauthorized: return true;  // succeeds after token rotation
     case ErrorCode::kInvalid:
     case ErrorCode::kForbidden:
     case ErrorCode::kNotFound:

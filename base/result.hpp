@@ -11,34 +11,33 @@
 
 namespace base {
 
-/// Why a call failed, in as few words as callers need to tell apart.
-/// The wire-level table (HTTP status → code) is kube/classify.cpp.
+/// Why a call failed, with only the distinctions that callers need. kube/classify.cpp maps HTTP status to code.
 enum class ErrorCode {
-  kInvalid,         ///< the request or the input is wrong; the same call can never succeed (400, 422, parse errors)
+  kInvalid,         ///< the request or the input is wrong; repeating it cannot succeed (400, 422, parse errors)
   kUnauthorized,    ///< 401: credentials missing or expired
-  kForbidden,       ///< 403: RBAC or a quota refuses
+  kForbidden,       ///< 403: denied by RBAC or quota
   kNotFound,        ///< 404
   kAlreadyExists,   ///< 409 with reason AlreadyExists
-  kConflict,        ///< 409: stale resourceVersion or a failed precondition; observe again
+  kConflict,        ///< 409: stale resourceVersion or failed precondition; read the object again
   kGone,            ///< 410: the resourceVersion is too old; list again
   kThrottled,       ///< 429
-  kUnavailable,     ///< 5xx, or the request never reached the server; may heal by itself
-  kOutcomeUnknown,  ///< the request may have been carried out, its answer was lost
+  kUnavailable,     ///< 5xx, or the request never reached the server; may recover without intervention
+  kOutcomeUnknown,  ///< the request may have been executed, but its response was lost
   kTimeout,         ///< our own deadline passed before anything was sent
-  kCancelled,       ///< we stopped it ourselves (shutdown)
-  kUnsupported,     ///< the server or this build does not have the feature
+  kCancelled,       ///< cancelled by this process (shutdown)
+  kUnsupported,     ///< the server or this build does not support the feature
 };
 
-/// CamelCase name as used in logs, conditions and metrics labels, for example "NotFound".
+/// CamelCase name used in logs, conditions and metric labels, for example "NotFound".
 std::string_view to_string(ErrorCode code);
 
-/// A failure as a value. `message` is for people and never parsed.
+/// A failure as a value. `message` is human-readable and never parsed.
 struct Error {
   ErrorCode code = ErrorCode::kInvalid;
   std::string message;
-  std::optional<Duration> retry_after{};  ///< what the server asked for, if it did
+  std::optional<Duration> retry_after{};  ///< delay requested by the server, if any
 
-  /// Adds the step that failed in front: "reading kubeconfig: no such file".
+  /// Prepends the step that failed: "reading kubeconfig: no such file".
   Error during(std::string_view step) && {
     message.insert(0, ": ").insert(0, step);
     return std::move(*this);
@@ -52,10 +51,10 @@ inline Error invalid(std::string message) { return {ErrorCode::kInvalid, std::mo
 inline Error unavailable(std::string message) { return {ErrorCode::kUnavailable, std::move(message)}; }
 inline bool is_not_found(const Error& error) { return error.code == ErrorCode::kNotFound; }
 
-/// True if the same call may succeed later with nothing changed by the user.
+/// Returns true if the same call may succeed later without a change by the user.
 bool is_retriable(ErrorCode code);
 
-/// A value or the Error that prevented it. Dereferencing an error aborts: check first.
+/// A value, or the Error that prevented it. Dereferencing an error aborts; check ok() first.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -86,13 +85,13 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-/// What a step without a value returns.
+/// Value of a successful step that returns nothing.
 struct Done {
   friend bool operator==(Done, Done) = default;
 };
 using Status = Result<Done>;
 
-/// For std::visit over our own variants.
+/// Overload set for std::visit.
 template <typename... F>
 struct Overload : F... {
   using F::operator()...;

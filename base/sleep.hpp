@@ -6,7 +6,7 @@
 
 namespace base {
 
-/// Sleeps for `delay`, or until stop is requested if that is sooner. False once stop is requested.
+/// Sleeps for `delay` or until stop is requested, whichever comes first. Returns false if stop is requested.
 bool sleep_unless_stopped(Duration delay, std::stop_token stop);
 
 }  // namespace base

@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::string_view kNoCharacter = "\xEF\xBF\xBD";  // U+FFFD
 
-/// Bytes of the UTF-8 character at the start of `text` (RFC 3629: no overlong forms, no surrogates); 0: there is none.
+/// Returns the length in bytes of the UTF-8 character at the start of `text` (RFC 3629: no overlong forms, no
+/// surrogates), or 0 if it is invalid.
 std::size_t character_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0; };
   const auto within = [&](std::size_t i, int low, int high) { return byte(i) >= low && byte(i) <= high; };

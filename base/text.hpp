@@ -6,12 +6,12 @@
 
 namespace base {
 
-/// The beginning of foreign text as one can store it: at most `most` bytes, cut between characters, and U+FFFD for
-/// every byte that is no UTF-8. A JSON server gives such text back as it is; anything else it would change, and whoever
-/// compares the two would write it again indefinitely.
+/// Returns the beginning of untrusted text in a storable form: at most `most` bytes, cut between characters, with
+/// U+FFFD for each byte that is not valid UTF-8. A JSON server would replace invalid bytes itself; a controller that
+/// compares stored and intended text would then write it again indefinitely.
 std::string short_text(std::string_view text, std::size_t most);
 
-/// FNV-1a: the same in every process and version. It protects nothing.
+/// FNV-1a, stable across processes and versions. Not cryptographic.
 std::uint64_t fnv1a(std::string_view text);
 
 }  // namespace base

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Addresses that the operator's servers listen on.
+/// Addresses on which the operator's servers listen.
 
 #include <string>
 
@@ -8,14 +8,14 @@
 
 namespace controllers {
 
-/// What is wrong with host:port; empty: nothing.
+/// Returns what is wrong with a "host:port" address, empty if it is valid.
 std::string address_problem(const std::string& address);
 
-/// A small server on a valid address: requests have no bodies, and few ask at once. "localhost" is 127.0.0.1, no host
-/// is all addresses.
+/// Options for a small server on a valid address: few concurrent clients, request bodies up to 1 KiB. "localhost" means
+/// 127.0.0.1; an empty host means all addresses.
 serving::ServerOptions server_options(const std::string& address);
 
-/// Only processes of the same machine (or pod) reach it.
+/// Returns true if only processes of the same machine (or pod) can reach the address.
 bool is_loopback(const std::string& address);
 
 }  // namespace controllers

@@ -40,14 +40,14 @@ bool add_extension(X509* certificate, X509* issuer, int nid, const std::string& 
   return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
-/// Subject, serial, validity and key; unsigned.
+/// Sets subject, serial number, validity and public key; does not sign.
 X509Ptr make_certificate(EVP_PKEY* key, const char* common_name, const Validity& valid) {
   X509Ptr certificate(X509_new());
   if (!certificate) return nullptr;
   X509_set_version(certificate.get(), X509_VERSION_3);
   unsigned char serial[16];
   if (RAND_bytes(serial, sizeof serial) != 1) return nullptr;
-  serial[0] &= 0x7f;  // positive
+  serial[0] &= 0x7f;  // serial numbers must be positive
   const std::unique_ptr<BIGNUM, Deleter<BN_free>> number(BN_bin2bn(serial, sizeof serial, nullptr));
   BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate.get()));
   ASN1_TIME_set(X509_getm_notBefore(certificate.get()), seconds_of(valid.not_before));

@@ -55,10 +55,10 @@ Reply call_handler(const SharedByConnections& shared, const Request& request) {
   return Response{.status = 500, .body = "internal error\n"};
 }
 
-/// The chunks of a streaming answer on their way from the producer's thread to the socket. Closed by either side.
+/// Queue of chunks from the producer thread of a streaming response to the socket. Either side may close it.
 class ChunkQueue {
  public:
-  /// Waits for free capacity. False: closed.
+  /// Blocks until the queue has free capacity. Returns false once the queue is closed.
   bool push(std::string chunk) {
     std::unique_lock lock(mutex_);
     capacity_.wait(lock, [&] { return closed_ || unsent_ < kUnsentLimit; });
@@ -67,7 +67,7 @@ class ChunkQueue {
     chunks_.push_back(std::move(chunk));
     return true;
   }
-  /// Everything that waits, as one piece; empty: nothing.
+  /// Returns all queued chunks as one string, empty if there are none.
   std::string take_all() {
     const std::scoped_lock lock(mutex_);
     std::string all;
@@ -95,7 +95,7 @@ class ChunkQueue {
   bool closed_ = false;
 };
 
-/// One connection; everything but close() runs on its strand. `Wire` is beast::tcp_stream or an ssl_stream over one.
+/// One connection. Everything but close() runs on its strand. `Wire` is beast::tcp_stream or an ssl_stream over it.
 template <typename Wire>
 class Session final : public Connection, public std::enable_shared_from_this<Session<Wire>> {
  public:
@@ -154,7 +154,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     }
   }
 
-  /// Waits for the first byte of the next request: idling is allowed for longer than dawdling.
+  /// Waits for the first byte of the next request. Uses idle_timeout, which is longer than header_timeout.
   void await_request() {
     if (closed_) return;
     waiting_since_ = ++shared_->waits;
@@ -181,7 +181,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     });
   }
 
-  /// What a chunked one will have is not known before its end.
+  /// Returns the size to reserve for the body. A chunked body has no announced length, so it reserves the maximum.
   std::size_t announced_bytes() const {
     if (parser_->chunked()) return options().max_body_bytes;
     return static_cast<std::size_t>(parser_->content_length().value_or(0));
@@ -189,7 +189,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   bool begin_body() {
     const std::size_t bytes = announced_bytes();
-    waiting_since_ = ++shared_->waits;  // a peer that idled before it asked has not dawdled with its body
+    waiting_since_ = ++shared_->waits;  // the time for the body starts now, without the idle time before the request
     if (bytes > 0 && !shared_->begin_body(bytes)) return false;
     body_bytes_ = bytes;
     return true;
@@ -216,7 +216,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     send("HTTP/1.1 100 Continue\r\n\r\n", [self = this->shared_from_this()] { self->read_body(); });
   }
 
-  /// A request that cannot be read: say why where that helps, then close.
+  /// Answers an unreadable request with an error status if the peer can understand one, then closes.
   void refuse(error_code error) {
     int status = 0;
     if (error == http::error::header_limit) status = 431;
@@ -264,7 +264,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     for (const auto& [name, value] : response.headers) head += fmt::format("{}: {}\r\n", name, value);
     head += keep_alive_ ? "\r\n" : "Connection: close\r\n\r\n";
     if (!is_head_) head += response.body;
-    waiting_since_ = ++shared_->waits;  // for its peer, to read it
+    waiting_since_ = ++shared_->waits;  // waits for the peer to read the response
     answer_until_ = std::chrono::steady_clock::now() + options().answer_timeout;
     send(std::move(head), [self = this->shared_from_this()] {
       if (self->keep_alive_) return self->await_request();
@@ -277,7 +277,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     send_from(0, std::move(then));
   }
 
-  /// In pieces, so that the time-out is about progress and not about size.
+  /// Sends in pieces, so that the write timeout limits the time without progress, not the total time.
   void send_from(std::size_t offset, std::function<void()> then) {
     if (closed_) return;
     if (offset >= outgoing_.size()) return then();
@@ -323,11 +323,11 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
         std::string(http::obsolete_reason(http::int_to_status(static_cast<unsigned>(reply.status)))),
         reply.content_type);
     sending_ = true;
-    // The read that waits for the peer's end must start without a deadline: it keeps the one it was started with.
+    // Clear the deadline first: the read that detects the end of the peer keeps the deadline with which it was started.
     lowest().expires_never();
     watch_peer();
     send_from(0, [self = this->shared_from_this()] { self->chunks_sent(); });
-    // Counted in shared_->streams; stop() waits for the count, so the thread never outlives the server.
+    // shared_->streams counts this thread, and stop() waits until it is 0, so the thread never outlives the server.
     std::thread([self = this->shared_from_this(), shared = shared_, produce = std::move(reply.produce)]() mutable {
       self->run_producer(produce);
       self.reset();
@@ -357,7 +357,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     send_chunks();
   }
 
-  /// Sends what waits, unless a send is under way; after the producer's last word the closing chunk, then the end.
+  /// Sends queued chunks unless a send is in progress. After the producer's last chunk, sends the closing chunk and
+  /// ends.
   void send_chunks() {
     if (closed_ || sending_) return;
     outgoing_ = queue_->take_all();
@@ -371,7 +372,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     send_from(0, [self = this->shared_from_this()] { self->chunks_sent(); });
   }
 
-  /// While streaming the peer has nothing to say; a read that ends means it has gone.
+  /// The peer sends nothing while it receives a stream. A read that fails means that it has disconnected.
   void watch_peer() {
     wire_.async_read_some(buffer_.prepare(512), [self = this->shared_from_this()](error_code error, std::size_t) {
       if (error) return self->shut();
@@ -382,7 +383,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void shut() {
     if (closed_) return;
     closed_ = true;
-    if (waiting_since_ != 0) drop_body();  // else the handler has it still
+    if (waiting_since_ != 0) drop_body();  // otherwise the handler still owns the body
     if (queue_) queue_->close();
     error_code ignored;
     lowest().socket().shutdown(tcp::socket::shutdown_both, ignored);

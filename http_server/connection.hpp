@@ -1,6 +1,6 @@
 #pragma once
 
-/// One accepted connection; internal to the server.
+/// One accepted connection. Internal to the server.
 
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
@@ -19,26 +19,26 @@
 
 namespace serving {
 
-/// What every connection shares with the server.
+/// State that all connections share with the server.
 struct SharedByConnections {
   ServerOptions options;
   Handler handler;
   base::Log log;
   boost::asio::thread_pool* handlers = nullptr;
-  base::FairLane<std::function<void()>> jobs;  ///< for handlers, by the peer's address; guarded by mutex
+  base::FairLane<std::function<void()>> jobs;  ///< handler jobs by peer address; guarded by mutex
 
   std::mutex mutex;
   std::condition_variable streams_done;
   std::size_t streams = 0;  // guarded by mutex
   bool stopping = false;    // guarded by mutex
 
-  std::atomic<std::uint64_t> waits = 0;     ///< that have begun, over all connections
-  std::atomic<std::size_t> body_bytes = 0;  ///< of all connections
-  /// Closes connections that wait for bodies of that many bytes together, those that have waited longest. False: there
-  /// are not so many, and none was closed.
+  std::atomic<std::uint64_t> waits = 0;     ///< number of waits for peers begun so far by all connections
+  std::atomic<std::size_t> body_bytes = 0;  ///< sum over all connections
+  /// Closes the connections that have waited longest for the rest of their bodies, until `bytes` are freed. Returns
+  /// false, and closes none, if the waiting bodies are smaller than that.
   std::function<bool(std::size_t bytes)> close_slow_bodies;
 
-  /// A body of that size may be read. end_body() must follow.
+  /// Reserves `bytes` for a body. Returns false if the limit is reached; otherwise end_body() must follow.
   bool begin_body(std::size_t bytes) {
     const std::size_t all = body_bytes += bytes;
     if (all <= options.max_all_body_bytes || close_slow_bodies(all - options.max_all_body_bytes)) return true;
@@ -47,8 +47,8 @@ struct SharedByConnections {
   }
   void end_body(std::size_t bytes) { body_bytes -= bytes; }
 
-  /// Runs `job` on a handler thread. Addresses take turns: one that sends heavy requests over many connections delays
-  /// those of others by no more than one of them for each thread.
+  /// Runs `job` on a handler thread. Peer addresses take turns: a peer that sends expensive requests over many
+  /// connections delays the requests of other peers by at most one job per thread.
   void run_fairly(std::string_view peer, std::function<void()> job) {
     {
       const std::scoped_lock lock(mutex);
@@ -75,19 +75,20 @@ struct SharedByConnections {
   }
 };
 
-/// A connection as the server's list of them sees it.
+/// A connection as seen by the server.
 class Connection {
  public:
   virtual ~Connection() = default;
   virtual void start() = 0;
-  virtual void close() = 0;  // any thread
-  /// Which of all waits for a peer it is in: the smallest began first. 0: a request is in hand. Any thread.
+  virtual void close() = 0;  // thread-safe
+  /// Sequence number of the current wait for the peer; smaller is older. Returns 0 while a handler runs. Thread-safe.
   virtual std::uint64_t waiting_since() const = 0;
-  /// Of the body that it reads or has in hand. Any thread.
+  /// Size of the body that is being read or handled. Thread-safe.
   virtual std::size_t body_bytes() const = 0;
 };
 
-/// Speaks TLS with `tls`, plain text without. `on_end` gets the connection that is about to go; any thread.
+/// Makes a connection with TLS if `tls` is set, otherwise plain text. Any thread may call `on_end`, with the connection
+/// that is about to be destroyed.
 std::shared_ptr<Connection> make_connection(boost::asio::ip::tcp::socket socket,
                                             std::shared_ptr<boost::asio::ssl::context> tls,
                                             std::shared_ptr<SharedByConnections> shared,

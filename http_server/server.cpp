@@ -23,7 +23,8 @@ using tcp = asio::ip::tcp;
 using boost::system::error_code;
 
 void demand_client_certificates(ssl::context& tls, const std::string& authorities) {
-  constexpr unsigned char kSessions[] = "clients";  // without a name, sessions of verified clients cannot be resumed
+  // OpenSSL cannot resume sessions of verified clients without a session id context.
+  constexpr unsigned char kSessions[] = "clients";
   tls.add_certificate_authority(asio::buffer(authorities));
   tls.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
   SSL_CTX_set_session_id_context(tls.native_handle(), kSessions, sizeof kSessions - 1);
@@ -98,12 +99,12 @@ base::Status Server::Impl::listen() {
   return base::Done{};
 }
 
-/// Handlers hold no reference to us: one that io never comes to run would keep both for ever. stop() joins the threads
-/// of io before we go.
+/// Completion handlers hold no reference to Impl: a handler that io never runs would keep both alive forever. stop()
+/// joins the io threads before Impl is destroyed.
 void Server::Impl::accept() {
   acceptor.async_accept(asio::make_strand(io), [this](error_code error, tcp::socket socket) {
     if (error == asio::error::operation_aborted) return;
-    if (error) {  // out of descriptors, most likely: give others time to close theirs
+    if (error) {  // probably out of file descriptors; wait for others to be closed
       accept_pause.expires_after(base::milliseconds(50));
       accept_pause.async_wait([this](error_code cancelled) {
         if (!cancelled) accept();
@@ -115,8 +116,9 @@ void Server::Impl::accept() {
   });
 }
 
-/// Takes it off the list; nullptr: each has a request in hand. REQUIRES: mutex held. The references go to `held`, which
-/// has to outlive the lock: the last one calls forget().
+/// Removes the longest-waiting connection from `open` and returns it, or nullptr if each has a request in progress.
+/// Callers must hold the mutex, and release it before they destroy `held`: the last reference to a connection calls
+/// forget().
 std::shared_ptr<Connection> Server::Impl::take_longest_waiting(std::vector<std::shared_ptr<Connection>>& held) {
   std::shared_ptr<Connection> longest;
   for (const auto& [_, weak] : open) {
@@ -131,8 +133,9 @@ std::shared_ptr<Connection> Server::Impl::take_longest_waiting(std::vector<std::
 }
 
 bool Server::Impl::close_slow_bodies(std::size_t bytes) {
-  std::vector<std::shared_ptr<Connection>> held;  // outlives the lock: the last reference calls forget()
-  std::map<std::uint64_t, Connection*> slow;      // by the beginning of their wait
+  std::vector<std::shared_ptr<Connection>>
+      held;                                   // destroyed after the unlock, because the last reference calls forget()
+  std::map<std::uint64_t, Connection*> slow;  // by start of their wait
   std::size_t closing = 0;
   const std::scoped_lock lock(mutex);
   for (const auto& [_, weak] : open) {
@@ -161,7 +164,7 @@ void Server::Impl::admit(tcp::socket socket) {
   };
   {
     const std::scoped_lock lock(mutex);
-    if (stopped) return;  // the socket closes
+    if (stopped) return;  // closes the socket
     if (open.size() >= shared->options.max_connections) {
       victim = take_longest_waiting(held);
       if (!victim) return;
@@ -226,7 +229,7 @@ void Server::stop() {
       if (auto connection = weak.lock()) running.push_back(std::move(connection));
     }
   }
-  if (!impl_->started) return;  // nobody would run what is posted, and it would hold the server indefinitely
+  if (!impl_->started) return;  // without threads, a posted job would never run and would keep the server alive
   asio::post(impl_->io, [impl = impl_.get()] {
     error_code ignored;
     impl->acceptor.close(ignored);
@@ -243,7 +246,7 @@ void Server::stop() {
   impl_->io.stop();
   for (std::thread& thread : impl_->threads) thread.join();
   impl_->threads.clear();
-  const auto left = [&] {  // came too late for a handler; each holds its connection
+  const auto left = [&] {  // jobs that came too late for a handler; each holds its connection
     const std::scoped_lock lock(impl_->shared->mutex);
     return std::exchange(impl_->shared->jobs, {});
   }();

@@ -24,7 +24,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-/// Names and amounts of Kubernetes hold no comma, so quotes need not be understood, only taken off.
+/// Splits at commas and strips quotes. Quoted commas are not supported, because Kubernetes names and amounts contain
+/// none.
 std::vector<std::string_view> cells_of(std::string_view line) {
   std::vector<std::string_view> cells;
   for (;;) {
@@ -41,7 +42,7 @@ std::string in_lower_case(std::string_view text) {
   return lower;
 }
 
-/// A row under its header.
+/// A row with access by column name.
 class Row {
  public:
   Row(const std::vector<std::string>& header, const std::vector<std::string_view>& cells)
@@ -51,7 +52,8 @@ class Row {
     const auto at = std::ranges::find(header_, column);
     return at == header_.end() ? std::string_view() : cells_[static_cast<std::size_t>(at - header_.begin())];
   }
-  /// A quantity or a plain number, negative ones and "NaN" included; kUnknown: an empty cell.
+  /// Parses a quantity or plain number, including negative numbers and "NaN". Returns kUnknown for an empty cell; sets
+  /// `wrong` for anything else.
   double amount(std::string_view column, std::string& wrong) const {
     const std::string_view cell = text(column);
     if (cell.empty()) return kUnknown;
@@ -160,7 +162,7 @@ base::Status read_day(const Row& row, const CsvTargets& targets) {
 
 std::string cell(double value) {
   if (std::isnan(value)) return "";
-  // from_chars reads it back; Quantity would round it.
+  // Written as a plain number for from_chars, because Quantity would round it.
   return value >= 1e6 ? fmt::format("{:.0f}", value) : fmt::format("{:.3f}", std::ceil(value * 1000) / 1000);
 }
 

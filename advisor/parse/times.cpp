@@ -11,7 +11,7 @@ constexpr std::size_t kDateLength = std::string_view("2026-11-21").size();
 constexpr std::size_t kOffsetLength = std::string_view("+0000").size();
 constexpr std::size_t kSecondsLength = 10;
 constexpr std::size_t kMillisecondsLength = 13;
-constexpr std::int64_t kFirstOfLength = 1'000'000'000;  ///< with so many digits
+constexpr std::int64_t kFirstOfLength = 1'000'000'000;  ///< smallest number of kSecondsLength digits
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t number = 0;
@@ -19,7 +19,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
-/// ".25" is 250 ms; nullopt: no decimals.
+/// ".25" is 250 ms, "" is 0. Returns nullopt if malformed.
 std::optional<base::Duration> fraction_of(std::string_view text) {
   if (text.empty()) return base::Duration(0);
   if (text.size() < 2 || text.size() > 10 || text.find_first_not_of("0123456789", 1) != std::string_view::npos)
@@ -40,7 +40,7 @@ std::optional<base::TimePoint> epoch_time(std::string_view text) {
 }
 
 std::optional<base::TimePoint> parse_history_time(std::string_view text) {
-  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;  // most words of a log
+  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;  // fast path
   if (const auto epoch = epoch_time(text)) return epoch;
   std::string usual(text);
   if (usual.size() > kDateLength && usual[kDateLength] == ' ') usual[kDateLength] = 'T';

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Times as people's logs and tables write them. Pure.
+/// Parses the time formats of logs and tables. Pure.
 
 #include <optional>
 #include <string_view>
@@ -9,12 +9,12 @@
 
 namespace advising {
 
-/// RFC 3339, also with an offset without a colon (`date +%FT%T%z`) or a blank for the T (spreadsheets, data frames), or
-/// an epoch_time(). A time without an offset is none: whose midnight it counts from is not known.
+/// Parses RFC 3339, also with an offset without colon (`date +%FT%T%z`) or a space instead of T (spreadsheets, data
+/// frames), or an epoch_time(). Returns nullopt for a time without an offset, because its time zone is unknown.
 std::optional<base::TimePoint> parse_history_time(std::string_view text);
 
-/// Seconds (ten digits, and decimals as in Prometheus' answers) or milliseconds (thirteen digits) since 1970: 2001 to
-/// 2286. nullopt if it is anything else.
+/// Parses seconds (ten digits, optional decimals as in Prometheus responses) or milliseconds (thirteen digits) since
+/// 1970, which covers 2001 to 2286. Returns nullopt otherwise.
 std::optional<base::TimePoint> epoch_time(std::string_view text);
 
 }  // namespace advising

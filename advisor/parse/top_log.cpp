@@ -11,13 +11,13 @@ namespace advising {
 namespace {
 
 constexpr std::size_t kMaxWords = 7;     ///< a time and six columns
-constexpr std::size_t kSampleWords = 5;  ///< of a sample with its namespace
+constexpr std::size_t kSampleWords = 5;  ///< sample with namespace
 
-/// The words of a line; one more than fit means that it is something else.
+/// Words of a line. Keeps one more than kMaxWords, to detect longer lines.
 struct Words {
   std::array<std::string_view, kMaxWords + 1> words;
   std::size_t count = 0;
-  std::size_t first = 0;  ///< that is not taken yet
+  std::size_t first = 0;  ///< first unread word
   std::size_t left() const { return count - first; }
   std::string_view at(std::size_t i) const { return words[first + i]; }
 };
@@ -38,10 +38,11 @@ bool is_header(const Words& words) {
   return (first == "NAMESPACE" || first == "POD" || first == "NAME") && words.left() >= 3;
 }
 
-/// "<unknown>" is no amount.
+/// Returns kUnknown for "<unknown>" and other text that is not an amount.
 double amount(std::string_view text) { return amount_of_text(text).value_or(kUnknown); }
 
-/// Of a line that begins with one. A namespace can be called as seconds are written.
+/// Reads the time at the start of a line, if any. A namespace may look like epoch seconds, so a line of exactly the
+/// columns of a sample has no epoch time.
 void take_time(Words& words, std::optional<base::TimePoint>& time) {
   if (words.left() > 0 && words.at(0) == "#") ++words.first;
   if (words.left() == 0) return;
@@ -55,7 +56,7 @@ void take_time(Words& words, std::optional<base::TimePoint>& time) {
   ++words.first;
 }
 
-/// Four or five columns of which the last two are amounts; nullopt: something else.
+/// Parses four or five columns of which the last two are amounts. Returns nullopt for anything else.
 std::optional<Sample> sample_of(const Words& words, std::string_view ns) {
   if (words.left() != kSampleWords - 1 && words.left() != kSampleWords) return std::nullopt;
   const std::size_t names = words.left() - 4;
@@ -76,7 +77,7 @@ class LogReader {
  public:
   LogReader(std::string_view ns, const std::function<void(const Sample&)>& each) : ns_(ns), each_(each) {}
 
-  /// The error without its line.
+  /// Parses one line. The caller adds the line number to an error.
   base::Status take(std::string_view line, std::size_t number) {
     Words words = words_of(line);
     take_time(words, time_);
@@ -118,7 +119,7 @@ class LogReader {
   const std::function<void(const Sample&)>& each_;
   LogNotes notes_;
   std::optional<base::TimePoint> time_;
-  bool has_swap_ = false;  ///< the newest header has a column that is left out
+  bool has_swap_ = false;  ///< the latest header has a swap column, which is ignored
 };
 
 }  // namespace

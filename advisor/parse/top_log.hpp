@@ -1,6 +1,7 @@
 #pragma once
 
-/// Logs of `kubectl top pods --containers` (docs/advise/requests.md says how to take one). Pure; survives any input.
+/// Reads logs of `kubectl top pods --containers` (docs/advise/requests.md describes how to record one). Pure; safe for
+/// any input.
 
 #include <cstddef>
 #include <functional>
@@ -13,19 +14,19 @@
 
 namespace advising {
 
-/// What of a log was no sample.
+/// Statistics of a parsed log.
 struct LogNotes {
   std::size_t samples = 0;
-  std::size_t unreadable = 0;  ///< lines that are neither a time, a header nor a sample: errors of kubectl, mostly
-  std::size_t first_unreadable = 0;  ///< its line, from 1
+  std::size_t unreadable = 0;  ///< number of lines that are neither time, header nor sample, mostly errors of kubectl
+  std::size_t first_unreadable = 0;  ///< its line number, from 1
 };
 
-/// Reads blocks of lines. A time (parse_history_time()) stands on a line of its own before a block, with "#" before
-/// it or not, or in front of every line. The columns are NAMESPACE POD NAME CPU MEMORY; without NAMESPACE, as `-n`
-/// prints them, pods are of `ns`; a column of swap behind them, which a header names, is left out. Headers may be
-/// there. each(sample) gets what is read, in order; its texts live during the call. An error names the line: a sample
-/// before any time, one without a namespace when `ns` is empty, or a header of a list of something else than
-/// containers.
+/// Reads blocks of lines. A time (parse_history_time()) is either on its own line before a block, optionally preceded
+/// by "#", or at the start of every line. The columns are NAMESPACE POD NAME CPU MEMORY. Without NAMESPACE (output of
+/// `kubectl -n`) the pods are in namespace `ns`. A header may precede the samples; if it names a swap column, that
+/// column is ignored. Calls each(sample) in the order of the log; texts of a sample are valid during the call only.
+/// Returns an error with the line for a sample before any time, a sample without namespace when `ns` is empty, or a
+/// header of a list of something other than containers.
 base::Result<LogNotes> read_top_log(std::string_view text, std::string_view ns,
                                     const std::function<void(const Sample&)>& each);
 

@@ -33,7 +33,7 @@ class Adviser {
   }
 
  private:
-  /// Without a name, the pods and nodes of all.
+  /// Returns one finding for all causes: no name, sum of their pods and nodes.
   static Finding all_of(const std::vector<const FoundCause*>& causes) {
     Finding finding = causes.front()->finding;
     finding.ns = finding.kind = finding.name = "";
@@ -51,7 +51,7 @@ class Adviser {
     ++plans_;
     return outcome_of(with_changes(question_.cluster, causes, grade), question_);
   }
-  /// With the constraint softened; where that gains nothing and it can be dropped, without it.
+  /// Plans with the softened constraint. If that gains nothing and the constraint can be dropped, plans without it.
   void plan_into(Finding& finding, const std::vector<const FoundCause*>& causes) {
     finding.then = plan(causes, Grade::kPreferred);
     if (gains(finding) || !has_grades(finding.cause) || !may_plan()) return;
@@ -81,7 +81,7 @@ class Adviser {
     return cause == Cause::kBlockingBudget || cause == Cause::kOverlappingBudgets;
   }
 
-  /// Those with the most pods first.
+  /// Plans each finding alone, those with the most pods first.
   void plan_alone() {
     std::vector<const FoundCause*> left;
     for (const FoundCause& each : causes_) {
@@ -111,7 +111,7 @@ class Adviser {
     }
   }
 
-  /// The largest gain first; what nobody planned after it, risks last.
+  /// Sorts by gain, largest first, then findings that were not planned, then risks.
   std::tuple<int, std::int32_t, std::int32_t, int> order_of(const Finding& finding) const {
     const int rank = !has_effect(finding.cause) ? 2 : finding.then ? 0 : 1;
     return {rank, -gained_nodes(finding, report_.now), -saved_moves(finding, report_.now),
@@ -121,7 +121,7 @@ class Adviser {
   const PlacementQuestion& question_;
   const std::vector<FoundCause> causes_;
   std::map<Cause, std::vector<const FoundCause*>> by_cause_;
-  std::vector<Cause> idle_;  ///< changed all together, they gain nothing
+  std::vector<Cause> idle_;  ///< causes that gain nothing even if all their findings are changed together
   std::size_t plans_ = 0;
   PlacementReport report_;
 };

@@ -13,23 +13,25 @@ namespace advising {
 struct PlacementQuestion {
   const scheduling::SnapshotInput& cluster;
   base::TimePoint now;
-  const scheduling::MeasuredUsage* measured = nullptr;  ///< nullptr: nobody measured
+  const scheduling::MeasuredUsage* measured = nullptr;  ///< nullptr if usage was not measured
   std::size_t most_plans = 40;
-  /// Starts a watch that tells the time since; empty: only steps bound a plan's search, which are the same everywhere.
+  /// Starts a stopwatch and returns a function that reads it. If empty, only the number of steps limits a plan's
+  /// search, which makes results reproducible.
   std::function<std::function<base::Duration()>()> stopwatch{};
 };
 
-/// What holds the cluster fragmented or at risk. What a change frees is worked out by a plan of Defragmentation with
-/// its defaults on a changed copy, beside the plan without any change. Pods that their budgets never let go stay in
-/// both. Where several findings have one cause, they are also changed together, and one by one only if that gains
-/// something. Findings that were planned and gain nothing are left out, but for budgets that block drains.
+/// Finds what keeps the cluster fragmented or at risk. To estimate the effect of a change, plans Defragmentation with
+/// default settings on a changed copy of the cluster and compares it with the plan for the unchanged cluster. Pods
+/// whose budgets never allow an eviction stay in both. Several findings with one cause are first changed together, and
+/// then one by one only if that gains something. Planned findings without a gain are left out, except for budgets that
+/// block drains.
 PlacementReport advise_placement(const PlacementQuestion& question);
 
-/// The plan of Defragmentation.
+/// Plans Defragmentation and returns its outcome. Sets `*busy` to the number of nodes with pods, if not nullptr.
 Outcome outcome_of(const scheduling::SnapshotInput& cluster, const PlacementQuestion& question,
                    std::int32_t* busy = nullptr);
 
-/// Thresholds of utilisation for a cluster of this size.
+/// Returns utilization alerts with thresholds for the size of this cluster.
 std::vector<Alert> alerts_for(const scheduling::SnapshotInput& cluster);
 
 }  // namespace advising

@@ -8,7 +8,7 @@
 namespace advising {
 namespace {
 
-/// Of what the nodes could hold without the largest of them: pods come in pieces, and never fill nodes to the brim.
+/// Usable share of the capacity without the largest node: pods have discrete sizes, so nodes are never completely full.
 constexpr double kFillable = 0.8;
 constexpr double kMax = 95;
 
@@ -18,7 +18,8 @@ constexpr const char* kRequested =
     R"( / sum by (resource) (kube_node_status_allocatable{resource=~"cpu|memory"})))";
 constexpr const char* kNodeLoad = R"(100 * (1 - avg by (instance) (rate(node_cpu_seconds_total{mode="idle"}[5m]))))";
 
-/// What is left of the cluster without its largest node, in percent: of the resource of which least is left.
+/// Returns the percentage of the cluster's capacity that remains without its largest node, for the scarcer of CPU and
+/// memory.
 double left_without_largest(const scheduling::SnapshotInput& cluster) {
   double left = 100;
   for (const char* resource : {"cpu", "memory"}) {

@@ -8,16 +8,17 @@
 
 namespace advising {
 
-/// A budget with the pods that it covers, as places in SnapshotInput::pods.
+/// A budget and the pods that it covers, as indices into SnapshotInput::pods.
 struct CoveredPods {
   const api::PodDisruptionBudget* budget = nullptr;
   std::vector<std::size_t> pods;
 };
 
-/// One for each budget, in their order; pods that have ended are left out.
+/// Returns one entry for each budget, in their order. Terminal pods are left out.
 std::vector<CoveredPods> covered_pods(const scheduling::SnapshotInput& cluster);
 
-/// Why the budget never lets anybody go, however healthy its pods are; "": at times it does, or it covers nobody.
+/// Returns why the budget never allows an eviction, even if all its pods are healthy. Returns "" if it sometimes does,
+/// or covers no pod.
 std::string why_blocking(const CoveredPods& covered);
 
 }  // namespace advising

@@ -22,11 +22,11 @@ namespace {
 using scheduling::MeasuredUsage;
 using scheduling::SnapshotInput;
 
-/// A stateful set with at most so many pods may well be a quorum.
+/// A StatefulSet with at most this number of pods is probably a quorum.
 constexpr std::size_t kQuorum = 7;
-/// Less than this share of the requests is used: they are oversized.
+/// Requests of which less than this share is used are oversized.
 constexpr double kOversized = 0.5;
-/// Of what is used, to be requested.
+/// Recommended request as a multiple of the usage.
 constexpr double kHeadroom = 1.3;
 constexpr std::int32_t kSystemPriority = 2'000'000'000;
 
@@ -79,7 +79,7 @@ class Finder {
     return pods;
   }
 
-  /// How much is lost when pods may share a node: a quorum that does loses all of it with one node.
+  /// Risk if pods may share a node. A quorum on one node loses all members with it.
   static Risk risk_of_sharing(const PodGroup& group) {
     if (group.kind == "StatefulSet") return group.pods.size() <= kQuorum ? Risk::kHigh : Risk::kMedium;
     return group.pods.size() <= 2 ? Risk::kMedium : Risk::kLow;
@@ -163,7 +163,8 @@ class Finder {
     return measured_
         ->pod_amounts[static_cast<std::size_t>(at - measured_->pods.begin()) * measured_->resources.size() + column];
   }
-  /// Used of what is requested, over the pods that are measured; nullopt: none is, or they request nothing.
+  /// Returns the used share of the requests of all measured pods, nullopt if no pod is measured or they request
+  /// nothing.
   std::optional<double> share_used(const PodGroup& group, const char* resource,
                                    scheduling::ResourceIndex number) const {
     const auto column = column_of(resource);
@@ -276,7 +277,7 @@ void change_budget(SnapshotInput& cluster, const Finding& finding) {
   changed.min_available.reset();
   changed.max_unavailable = api::IntOrPercent{1, false};
   changed.sync_failure.clear();
-  changed.desired_healthy = std::max(changed.expected_pods - 1, 0);  // as its controller will say
+  changed.desired_healthy = std::max(changed.expected_pods - 1, 0);  // as the budget's controller will set it
   changed.disruptions_allowed = std::max(changed.disruptions_allowed, 1);
   *at = std::make_shared<const api::PodDisruptionBudget>(std::move(changed));
 }

@@ -9,27 +9,28 @@
 
 namespace advising {
 
-/// A finding with the pods that it is about, as places in SnapshotInput::pods.
+/// A finding with its pods, as indices into SnapshotInput::pods.
 struct FoundCause {
   Finding finding;
   std::vector<std::size_t> pods;
-  double cpu_factor = 1;  ///< of kOversizedRequests: what requests are to be multiplied by
+  double cpu_factor = 1;  ///< kOversizedRequests: factor for requests
   double memory_factor = 1;
 };
 
-/// What there is to say about the cluster, without any plan: in the order of the causes, the most pods first. Terminal
-/// pods and those of DaemonSets are left out. `measured`: nullptr, nobody measured.
+/// Returns all findings without planning, in the order of causes, those with the most pods first. Ignores terminal pods
+/// and pods of DaemonSets. `measured` is nullptr if usage was not measured.
 std::vector<FoundCause> find_causes(const scheduling::SnapshotInput& cluster,
                                     const scheduling::MeasuredUsage* measured);
 
-/// Pods that no drain gets off their nodes for their budgets: as places, sorted.
+/// Returns the pods that no drain can evict because of their budgets, as sorted indices.
 std::vector<std::size_t> blocked_pods(const scheduling::SnapshotInput& cluster);
 
-/// The cluster with these changes made. REQUIRES: they are of find_causes() for the same cluster.
+/// Returns a copy of the cluster with these changes applied. `causes` must come from find_causes() for the same
+/// cluster.
 scheduling::SnapshotInput with_changes(const scheduling::SnapshotInput& cluster,
                                        const std::vector<const FoundCause*>& causes, Grade grade);
 
-/// The finding as it reads with the constraint dropped: its change and risk.
+/// Changes the texts and risk of the finding to those of dropping the constraint.
 void drop_constraint(Finding& finding);
 
 }  // namespace advising

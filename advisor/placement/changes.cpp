@@ -20,7 +20,7 @@ void relax_anti_affinity(api::Pod& pod, Grade grade) {
   pod.affinity = std::move(affinity);
 }
 
-/// Over zones instead of hosts; what is over zones or more already becomes a wish.
+/// Widens hard spread constraints from hosts to zones; those over zones become ScheduleAnyway. kDropped removes them.
 void widen_spread(api::Pod& pod, bool over_hosts, Grade grade) {
   if (grade == Grade::kDropped) {
     std::erase_if(pod.topology_spread.edit(), [&](const api::TopologySpreadConstraint& each) {

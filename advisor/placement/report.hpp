@@ -1,6 +1,6 @@
 #pragma once
 
-/// What advice on placement says. Texts are for people; names in them are of the cluster's tenants and not yet plain.
+/// Report of placement advice. Texts are human-readable and contain unescaped names chosen by tenants.
 
 #include <cstdint>
 #include <optional>
@@ -10,42 +10,42 @@
 
 namespace advising {
 
-/// What holds a cluster fragmented, or at risk.
+/// What keeps a cluster fragmented or at risk.
 enum class Cause {
   kRequiredAntiAffinity,  ///< could be preferred
   kHostnameSpread,        ///< could be over zones
   kZoneSpread,            ///< could be ScheduleAnyway
   kNodeSelector,          ///< pins pods to some nodes
-  kBlockingBudget,        ///< lets nobody go, ever
-  kOverlappingBudgets,    ///< two of a pod: the eviction API refuses it
-  kLocalVolume,           ///< a disk of one node
-  kZonalVolume,           ///< a disk of one zone
-  kBarePod,               ///< nobody starts it again
-  kOversizedRequests,     ///< far above what is used
+  kBlockingBudget,        ///< never allows an eviction
+  kOverlappingBudgets,    ///< two budgets cover a pod, so the eviction API refuses it
+  kLocalVolume,           ///< volume on one node
+  kZonalVolume,           ///< volume in one zone
+  kBarePod,               ///< no controller would recreate it
+  kOversizedRequests,     ///< far above usage
   kSingleReplica,
   kMissingBudget,
   kEmptyBudget,   ///< covers no pod
-  kIdlePriority,  ///< would never preempt anybody
+  kIdlePriority,  ///< would never preempt a pod
 };
 std::string_view to_string(Cause cause);
-/// Of those that a plan on a changed copy can judge; the others are risks.
+/// Returns true if a plan on a changed copy can show the effect of a change; other causes are risks.
 bool has_effect(Cause cause);
 
-/// How far a constraint is given up.
+/// How far a constraint is relaxed.
 enum class Grade {
-  kPreferred,  ///< the scheduler still does what it can
-  kDropped,    ///< where that is not enough
+  kPreferred,  ///< the scheduler still prefers it
+  kDropped,    ///< if kPreferred has no effect
 };
 
-/// How much is given up by the change.
+/// Risk of a change.
 enum class Risk { kLow, kMedium, kHigh };
 std::string_view to_string(Risk risk);
 
-/// What Defragmentation comes to.
+/// Result of a Defragmentation plan.
 struct Outcome {
-  std::int32_t freed = 0;  ///< nodes
+  std::int32_t freed = 0;  ///< number of nodes freed
   std::int32_t moves = 0;
-  std::int32_t bound = 0;  ///< no plan could free more
+  std::int32_t bound = 0;  ///< upper bound of `freed` for any plan
   std::string bound_reason;
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
@@ -53,19 +53,19 @@ struct Outcome {
 struct Finding {
   Cause cause = Cause::kRequiredAntiAffinity;
   std::string ns;
-  std::string kind;  ///< "Deployment"; "" with several
-  std::string name;  ///< "": all of this cause together
+  std::string kind;  ///< "Deployment"; "" for several workloads
+  std::string name;  ///< "" for all findings of this cause
   std::int32_t pods = 0;
-  std::int32_t nodes = 0;  ///< that these pods are on
+  std::int32_t nodes = 0;  ///< number of nodes with these pods
   Grade grade = Grade::kPreferred;
   Risk risk = Risk::kLow;
   std::string why;                ///< "10 pods keep off one another, one a node"
   std::string change;             ///< "make it preferred (weight 100)"
-  std::optional<Outcome> then{};  ///< with this change alone; absent: nobody planned it
+  std::optional<Outcome> then{};  ///< outcome with this change alone, nullopt if not planned
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
-/// A threshold with the PromQL that tells whether it is passed.
+/// A threshold with a PromQL expression that is true beyond it.
 struct Alert {
   std::string name;
   double percent = 0;
@@ -76,14 +76,14 @@ struct Alert {
 
 struct PlacementReport {
   std::int32_t nodes = 0;
-  std::int32_t busy = 0;          ///< nodes with pods that do not go with their node
+  std::int32_t busy = 0;          ///< nodes with pods other than DaemonSet and mirror pods
   Outcome now;                    ///< without any change
-  std::vector<Finding> findings;  ///< those with the largest effect first, then the risks
-  std::int32_t unplanned = 0;     ///< findings with an effect that nobody worked out, for there were too many
+  std::vector<Finding> findings;  ///< largest effect first, then risks
+  std::int32_t unplanned = 0;     ///< findings with an effect that were not planned because there are too many
   std::vector<Alert> alerts;
 };
 
-/// Nodes that the change frees beyond what is free to have, and moves that it saves; both may be negative.
+/// Additional nodes freed and moves saved by the change, compared with the unchanged cluster. May be negative.
 std::int32_t gained_nodes(const Finding& finding, const Outcome& now);
 std::int32_t saved_moves(const Finding& finding, const Outcome& now);
 

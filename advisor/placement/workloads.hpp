@@ -8,18 +8,18 @@
 
 namespace advising {
 
-/// Pods of one controller, as places in SnapshotInput::pods.
+/// Pods of one controller, as indices into SnapshotInput::pods.
 struct PodGroup {
   std::string ns;
-  std::string kind;  ///< "Deployment" where the ReplicaSet is one's; "Pod" without a controller
+  std::string kind;  ///< "Deployment" for ReplicaSets of a Deployment; "Pod" for pods without a controller
   std::string name;
   std::vector<std::size_t> pods;
 };
 
-/// Those that run on a node and do not go with it (no DaemonSet's, no mirror pods), by namespace, kind and name.
+/// Returns all bound pods except terminal, DaemonSet and mirror pods, sorted by namespace, kind and name.
 std::vector<PodGroup> pod_groups(const scheduling::SnapshotInput& cluster);
 
-/// How many different nodes these pods are on.
+/// Returns the number of distinct nodes of these pods.
 std::size_t nodes_of(const scheduling::SnapshotInput& cluster, const std::vector<std::size_t>& pods);
 
 }  // namespace advising

@@ -16,7 +16,7 @@
 namespace advising {
 namespace {
 
-/// Another meaning of the bytes is another version.
+/// Increment when the meaning of the bytes changes.
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 48;
 constexpr std::uint64_t kAllHours = (std::uint64_t{1} << 24) - 1;
@@ -35,7 +35,7 @@ std::uint64_t seconds_of(base::TimePoint time) {
 class Writer {
  public:
   void byte(std::uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
-  /// Seven bits a byte, lowest first.
+  /// Varint: seven bits per byte, lowest first.
   void number(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) byte(static_cast<std::uint8_t>(value | 0x80));
     byte(static_cast<std::uint8_t>(value));
@@ -44,7 +44,7 @@ class Writer {
     const auto bits = std::bit_cast<std::uint64_t>(value);
     for (int shift = 0; shift < 64; shift += 8) byte(static_cast<std::uint8_t>(bits >> shift));
   }
-  /// Which are known, then these.
+  /// Writes a bit mask of the known values, then the known values.
   void reals(const std::vector<double>& values) {
     std::uint8_t known = 0;
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -90,7 +90,7 @@ void write_open(Day day, const DaySamples& open, Writer& out) {
 
 // --- Reading
 
-/// After the first thing that is wrong all that is read is 0, and good() is false.
+/// After the first error, all reads return 0 and good() is false.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
@@ -116,7 +116,7 @@ class Reader {
     }
     return fail(), 0;
   }
-  /// In 0 … most.
+  /// Reads a value in 0 … most.
   double real(double most) {
     std::uint64_t bits = 0;
     for (int shift = 0; shift < 64; shift += 8) bits |= static_cast<std::uint64_t>(byte()) << shift;
@@ -186,7 +186,7 @@ DaySamples read_open(Reader& in) {
   return open;
 }
 
-/// Days and sketches in ascending order, each once.
+/// Reads days and sketches, which must be strictly ascending.
 RollingHistory::Parts read_parts(Reader& in, Day today) {
   RollingHistory::Parts parts;
   parts.first = base::TimePoint(base::seconds(in.number(static_cast<std::uint64_t>(kLastDay) * 86'400)));

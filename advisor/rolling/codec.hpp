@@ -1,6 +1,6 @@
 #pragma once
 
-/// RollingHistory as a text that an object's status can keep. Pure.
+/// Encodes a RollingHistory as text for the status of an object. Pure.
 
 #include <cstddef>
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace advising {
 
-/// No honest text is longer, and a longer one is not looked at.
+/// Maximum size of a text. Encoded histories are shorter; decode_history() rejects longer texts.
 inline constexpr std::size_t kMaxHistoryText = 24 * 1024;
 
-/// Base64 of a version, then of days and sketches; 1 to 3 KB for two weeks of an ordinary container.
+/// Encodes a history: Base64 of a version byte, days and sketches. 1 to 3 KB for two weeks of a typical container.
 std::string encode_history(const RollingHistory& history);
 
-/// Survives any input: what no encode_history() writes, or what lies after the day of `now`, is refused as a whole, and
-/// the error says why. What it returns is as bounded as what was encoded.
+/// Decodes a history. Safe for any input: returns an error for text that encode_history() cannot produce or that has
+/// days after the day of `now`. The result has the same size limits as an encoded history.
 base::Result<RollingHistory> decode_history(std::string_view text, base::TimePoint now);
 
 }  // namespace advising

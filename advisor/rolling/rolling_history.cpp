@@ -15,7 +15,7 @@ void merge_into(std::map<int, QuantileSketch>& sketches, int at, const QuantileS
 
 }  // namespace
 
-/// Faults fade as days go by: they have no days of their own.
+/// Closes the open day. Halves the oddities, which are not stored by day, so that old errors lose weight.
 void RollingHistory::close() {
   if (!parts_.day) return;
   parts_.closed.emplace(*parts_.day, parts_.open.usage());

@@ -1,6 +1,7 @@
 #pragma once
 
-/// One container's past as it comes in, for whoever has no history to ask. Pure; no clock.
+/// Usage history of one container, accumulated from live samples when no metrics server has a history. Pure; takes no
+/// clock.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,37 +13,36 @@
 
 namespace advising {
 
-/// Takes samples in the order of days and keeps days, not samples: kMaxDays closed ones, the newest with its sketch,
-/// and sketches of two times kSketchDays for percentiles. About 8 KB, however many samples there were. Not thread-safe.
+/// Aggregates samples, in the order of days, into kMaxDays closed days, the open day with its sketch, and sketches of
+/// kMaxSketches periods of kSketchDays for percentiles. Bounded to about 8 KB. Not thread-safe.
 class RollingHistory {
  public:
   static constexpr int kMaxDays = 14;
-  /// A sketch that is older than the one before the newest is forgotten as a whole.
+  /// Sketches older than the kMaxSketches newest periods are dropped completely.
   static constexpr int kSketchDays = 7;
   static constexpr std::size_t kMaxSketches = 2;
 
   struct Parts {
-    std::map<Day, DayUsage> closed{};  ///< kMaxDays at most
-    std::optional<Day> day{};          ///< of `open`; newer than all of `closed`
+    std::map<Day, DayUsage> closed{};  ///< at most kMaxDays
+    std::optional<Day> day{};          ///< date of `open`; later than all of `closed`
     DaySamples open{};
-    std::map<int, QuantileSketch> sketches{};  ///< of the closed days, by day / kSketchDays; kMaxSketches at most
+    std::map<int, QuantileSketch> sketches{};  ///< sketches of closed days, by day / kSketchDays; at most kMaxSketches
     Oddities oddities{};
-    base::TimePoint first{};  ///< sample
+    base::TimePoint first{};  ///< first sample
     base::TimePoint last{};
-    std::uint64_t samples = 0;  ///< in all, forgotten ones included
+    std::uint64_t samples = 0;  ///< total, including dropped ones
   };
 
   RollingHistory() = default;
-  /// REQUIRES: `parts` are as a RollingHistory has them.
+  /// `parts` must come from parts() of a RollingHistory.
   explicit RollingHistory(Parts parts) : parts_(std::move(parts)) {}
 
-  /// Of any of the workload's pods. Figures that cannot be true count as oddities, and so does a sample of a day that
-  /// is closed already.
+  /// Adds a sample of any pod of the workload. Implausible figures and samples of closed days count as oddities.
   void add(base::TimePoint time, double cpu, double memory, bool is_startup);
-  /// Adds what a predecessor kept of the same container: no sample is in both.
+  /// Adds what a previous process recorded of the same container. No sample may be in both.
   void merge(const RollingHistory& earlier);
 
-  /// As advice is computed from, today included.
+  /// Returns the input of advice, including the open day.
   ContainerHistory history() const;
   const Parts& parts() const { return parts_; }
   bool empty() const { return parts_.samples == 0; }

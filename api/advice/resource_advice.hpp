@@ -1,7 +1,7 @@
 #pragma once
 
-/// ResourceAdvice: what the operator says about a workload's requests and limits (docs/advise/resource-advice.md). It
-/// has no spec, and nobody but the operator writes its status.
+/// ResourceAdvice: recommended requests and limits of a workload (docs/advise/resource-advice.md). The kind has no
+/// spec, and only the operator writes its status.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,11 +17,11 @@
 
 namespace api {
 
-/// Containers of a workload that are followed, and notes of one that are kept.
+/// Maximum number of containers per workload, and of notes per container.
 inline constexpr std::size_t kMaxAdvisedContainers = 10;
 inline constexpr std::size_t kMaxAdviceNotes = 8;
 
-/// Quantities as text; "": not set.
+/// Quantities as text, "" if not set.
 struct AdvisedResources {
   std::string cpu_request, cpu_limit, memory_request, memory_limit;
   friend bool operator==(const AdvisedResources&, const AdvisedResources&) = default;
@@ -30,16 +30,16 @@ struct AdvisedResources {
 struct ContainerAdvice {
   std::string name;
   AdvisedResources current;
-  std::optional<AdvisedResources> recommended;  ///< absent: there is no advice
-  std::string why_not;                          ///< the same, for people
+  std::optional<AdvisedResources> recommended;  ///< nullopt if there is no advice
+  std::string why_not;                          ///< why there is no advice, human-readable
   std::string confidence;                       ///< Low, Medium, High
-  std::string risk;                             ///< of following the advice: the same
-  std::vector<std::string> notes;               ///< kMaxAdviceNotes at most, for people
-  std::int64_t samples = 0;                     ///< of the days that count
-  std::int32_t days = 0;                        ///< that count
+  std::string risk;                             ///< of following the advice: Low, Medium, High
+  std::vector<std::string> notes;               ///< at most kMaxAdviceNotes, human-readable
+  std::int64_t samples = 0;                     ///< number of samples on usable days
+  std::int32_t days = 0;                        ///< number of usable days
   std::optional<base::TimePoint> first_sample;
   std::optional<base::TimePoint> last_sample;
-  std::string sketch;  ///< the past, for the operator's next leader (advisor/rolling/codec.hpp)
+  std::string sketch;  ///< encoded history, for the operator's next leader (advisor/rolling/codec.hpp)
   friend bool operator==(const ContainerAdvice&, const ContainerAdvice&) = default;
 };
 
@@ -50,11 +50,11 @@ struct ResourceAdviceStatus {
   };
   Workload workload;
   std::string profile;
-  std::int32_t replicas = 0;  ///< pods that run
+  std::int32_t replicas = 0;  ///< number of running pods
   std::int32_t container_count = 0;
-  // For columns: "Deployment/web"; sums over the containers of one pod, "500m → 250m".
+  // Printer columns: "Deployment/web"; sums over the containers of one pod, "500m → 250m".
   std::string workload_text, cpu_text, memory_text;
-  std::string confidence;  ///< the lowest of its containers
+  std::string confidence;  ///< lowest of all containers
   std::vector<ContainerAdvice> containers;
   std::vector<Condition> conditions;
   friend bool operator==(const ResourceAdviceStatus&, const ResourceAdviceStatus&) = default;
@@ -66,7 +66,7 @@ struct ResourceAdvice {
 };
 
 Json encode_status(const ResourceAdviceStatus& status);
-/// Lenient: what has another type counts as absent. An error only when it has no name.
+/// Lenient: fields of a wrong type count as absent. Returns an error only if the object has no name.
 base::Result<ResourceAdvice> decode_resource_advice(const Json& object);
 
 }  // namespace api

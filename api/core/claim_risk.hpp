@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the end of a pod would do to its data, as its PersistentVolumeClaims tell.
+/// Risk that the end of a pod destroys its data, derived from its PersistentVolumeClaims.
 
 #include <string>
 #include <string_view>
@@ -9,24 +9,24 @@
 
 namespace api {
 
-/// volume_name of a claim in phase Lost, whatever its spec says. No volume can have that name: whoever looks for the
-/// claim's volume finds none.
+/// Value of volume_name for a claim in phase Lost, whatever its spec says. Not a valid volume name, so a lookup of the
+/// claim's volume finds nothing.
 inline constexpr std::string_view kLostVolume = "(lost)";
 
 enum class ClaimRisk {
   kNone,
-  kBeingDeleted,  ///< only the pods that use it keep the claim, and with reclaim policy Delete its volume, in existence
-  kLost,          ///< its volume is gone: a replacement would never start
+  kBeingDeleted,  ///< exists only as long as pods use it; reclaim policy Delete then also deletes its volume
+  kLost,          ///< its volume is gone, so a replacement pod would never start
 };
 
-/// Pure. A claim that was made for the pod's own generic ephemeral volume is never a risk: it goes with the pod by
-/// contract, and the replacement gets another one.
+/// Pure. A claim made for the pod's own generic ephemeral volume is never a risk, because it ends with the pod by
+/// contract and the replacement gets a new one.
 ClaimRisk claim_risk(const PersistentVolumeClaim& claim, const Pod& pod);
 
-/// Does `volume` use a PersistentVolumeClaim, which is then called volume.source?
+/// Returns true if `volume` uses a PersistentVolumeClaim; volume.source is then its name.
 bool uses_claim(const Volume& volume);
 
-/// For people: why the pod must stay. REQUIRES: not kNone.
+/// Returns a human-readable reason why the pod must stay. `risk` must not be kNone.
 std::string explain_claim_risk(ClaimRisk risk, std::string_view claim);
 
 }  // namespace api

@@ -1,4 +1,4 @@
-/// Nodes, budgets, workloads and the small kinds; pods and storage have files of their own.
+/// Decoders of nodes, budgets, workloads and small kinds. Pods and storage have their own files.
 
 #include "api/core/codec.hpp"
 
@@ -40,7 +40,7 @@ error_code read_node_status(V& value, Node& node) {
   return error;
 }
 
-/// "50%"; anything else is absent.
+/// Reads "50%"; ignores anything else.
 void read_percent(std::string_view text, std::optional<IntOrPercent>& target) {
   if (!text.ends_with('%')) return;
   IntOrPercent percent{0, true};
@@ -61,7 +61,7 @@ error_code read_amount_or_percent(ProtoValue& value, std::optional<IntOrPercent>
   return simdjson::SUCCESS;
 }
 
-/// 3 or "50%"; anything else is absent.
+/// Reads 3 or "50%"; ignores anything else.
 error_code read_amount_or_percent(Value& value, std::optional<IntOrPercent>& target) {
   simdjson::ondemand::json_type type{};
   if (const error_code error = value.type().get(type)) return unless_about_value(error);
@@ -91,7 +91,7 @@ error_code read_pdb_spec(V& value, PodDisruptionBudget& pdb) {
   return error;
 }
 
-/// What the disruption controller says when it cannot tell how many pods there should be.
+/// Reads the message of the disruption controller when it cannot compute the expected number of pods.
 template <typename V>
 error_code read_sync_failure(V& value, std::string& target) {
   std::vector<Condition> conditions;
@@ -117,10 +117,10 @@ error_code read_pdb_status(V& value, PodDisruptionBudget& pdb) {
   });
 }
 
-/// Job counts parallelism and active; DaemonSet has no spec.replicas at all.
+/// Reads spec of a workload. Jobs have parallelism instead of replicas; DaemonSets have neither.
 template <typename V>
 error_code read_workload_spec(V& value, Workload& workload) {
-  workload.replicas = 1;  // the API server's default, which hand-written dumps leave out
+  workload.replicas = 1;  // default of the API server, often omitted in manual dumps
   return for_members(value, [&](std::string_view key, auto& member) {
     if (key == "replicas" || key == "parallelism") return read(member, workload.replicas);
     if (key == "ttlSecondsAfterFinished") return read(member, workload.ttl_seconds_after_finished);

@@ -20,7 +20,7 @@ wire::error_code read_list_meta(V& value, ListMeta& meta) {
   });
 }
 
-/// The text of an object as it stands in the buffer. INCORRECT_TYPE when the value is none.
+/// Returns the text of an object in the parser's buffer, or INCORRECT_TYPE if the value is not an object.
 wire::error_code raw_object(wire::Value& value, std::string_view& text) {
   wire::Object object;
   if (const auto error = value.get_object().get(object)) return error;
@@ -41,7 +41,7 @@ base::Result<ListMeta> for_each_enveloped_item(std::string_view list,
   return decode_list_meta(envelopes.back());
 }
 
-/// {type, object: {raw}} as protobuf; `object` is an envelope.
+/// Splits a protobuf frame {type, object: {raw}}; `object` is an envelope.
 base::Result<WatchLine> split_watch_frame(std::string_view frame) {
   WatchLine watch;
   protobuf::Cursor cursor(frame);
@@ -65,7 +65,8 @@ base::Result<WatchLine> complete(WatchLine watch) {
   return watch;
 }
 
-/// No JSON text begins so, and the line splitter leaves no such line: the head of field 1 or 2.
+/// Detects a protobuf frame by the tag of field 1 or 2. Neither JSON text nor a line of the line splitter can begin
+/// with it.
 bool is_watch_frame(std::string_view line) { return line.starts_with('\x0a') || line.starts_with('\x12'); }
 
 }  // namespace
@@ -103,7 +104,7 @@ base::Result<ListMeta> for_each_item(std::string_view list_json,
     auto done = each(text);
     if (done) return simdjson::SUCCESS;
     stopped = std::move(done).error();
-    return simdjson::INCORRECT_TYPE;  // any error ends the walk; `stopped` says which it was
+    return simdjson::INCORRECT_TYPE;  // any error stops the iteration; `stopped` contains the actual one
   };
 
   wire::Lease lease;
@@ -134,7 +135,7 @@ base::Result<WatchLine> split_watch_line(std::string_view line) {
       if (key != "object") return simdjson::SUCCESS;
       std::string_view text;
       const auto error = raw_object(value, text);
-      // The parser read a copy: the same place in the caller's line outlives it.
+      // Translate to the caller's line, because the parser's copy does not outlive this function.
       if (!error) watch.object = line.substr(static_cast<std::size_t>(text.data() - lease->text.get()), text.size());
       return wire::unless_about_value(error);
     });

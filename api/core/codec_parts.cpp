@@ -1,4 +1,4 @@
-/// Metadata, quantities and conditions: what objects of every kind have.
+/// Readers of metadata, quantities and conditions, which objects of every kind have.
 
 #include "api/core/codec_parts.hpp"
 
@@ -43,7 +43,7 @@ error_code read_owner(V& value, OwnerReference& owner) {
 
 namespace {
 
-/// An object is an owner even if it says nothing: protections and limits ask how many there are.
+/// Counts even an empty object as an owner, because protections and limits ask for the number of owners.
 template <typename V>
 error_code add_owner(V& value, std::vector<OwnerReference>& target) {
   bool is_one = false;
@@ -75,7 +75,7 @@ error_code read_meta(V& value, ObjectMeta& meta) {
     if (key == "ownerReferences") {
       return for_elements(member, [&](auto& item) { return add_owner(item, meta.owner_references.edit()); });
     }
-    return simdjson::SUCCESS;  // managedFields above all: half of the text, skipped unparsed
+    return simdjson::SUCCESS;  // skips managedFields, half of the text, without parsing it
   });
   meta.share_owners();
   return read_all;
@@ -85,7 +85,7 @@ namespace {
 
 constexpr std::size_t kMaxUnreadText = 1 << 20;
 
-/// "250m" or, from hand-written files, 2. `text`: what stood there; "" for null.
+/// Reads "250m" or a plain number from a manually written file. `text` is set to the original text, "" for null.
 error_code read_quantity(Value& value, std::optional<Quantity>& target, std::string& text) {
   simdjson::ondemand::json_type type{};
   if (const error_code error = value.type().get(type)) return unless_about_value(error);
@@ -145,7 +145,7 @@ void add_unread(UnreadFields& target, Unread unread, const std::string& prefix) 
 
 namespace {
 
-/// Servers write the names in order. The last amount of a repeated name wins.
+/// Sorts, because only servers write names in order. The last amount of a repeated name wins.
 void sort_by_name(ResourceList& list) {
   const auto is_ordered = [](const auto& a, const auto& b) { return a.first < b.first; };
   if (std::ranges::adjacent_find(list, std::not_fn(is_ordered)) == list.end()) return;
@@ -157,7 +157,7 @@ void sort_by_name(ResourceList& list) {
 
 }  // namespace
 
-/// `field`: the list's name, in front of the names of those that cannot be read.
+/// `field` is the name of the list, the prefix of unread names.
 template <typename V>
 error_code read_resources(V& value, ResourceList& target, Unread& unread, std::string_view field) {
   const error_code read_all = for_entries(value, [&](std::string_view name, auto& entry) {

@@ -1,8 +1,9 @@
 #pragma once
 
-/// Readers of parts that several kinds share, and the frame around all of them. Internal to api/core/codec*.cpp and
-/// api/evacuation/stored.cpp. Each reads its value once and in document order; what has a wrong type stays as it was
-/// (codec_reader.hpp). V is a Value of JSON or a ProtoValue; both are instantiated where the template is.
+/// Readers of parts that several kinds share, and the frame around all decoders. Internal to api/core/codec*.cpp and
+/// api/evacuation/stored.cpp. Each function reads its value once and in document order; a field of a wrong type leaves
+/// the target unchanged (codec_reader.hpp). V is a Value of JSON or a ProtoValue; templates are explicitly instantiated
+/// for both in their source file.
 
 #include <initializer_list>
 #include <string>
@@ -16,13 +17,13 @@
 
 namespace api::wire {
 
-/// Maps repeat from pod to pod of one workload: equal ones share their storage. `annotations`: only those that somebody
-/// looks at are kept.
+/// Reads labels or annotations. Maps are equal for all pods of a workload, so equal ones share their storage. With
+/// `annotations`, keeps only the annotations that keeps_annotation() accepts.
 template <typename V>
 error_code read_map(V& value, bool annotations, StringMap& target);
 template <typename V>
 error_code read_meta(V& value, ObjectMeta& meta);
-/// Not whether keeps_owner() keeps it.
+/// Does not check keeps_owner().
 template <typename V>
 error_code read_owner(V& value, OwnerReference& owner);
 template <typename V>
@@ -30,17 +31,17 @@ error_code read_condition(V& value, Condition& condition);
 template <typename V>
 error_code read_conditions(V& value, std::vector<Condition>& target);
 
-/// What could not be read below the path, which is known only further up.
+/// Fields that could not be read. Paths are relative, because the prefix is known to the caller only.
 using Unread = std::vector<UnreadField>;
 void add_unread(UnreadFields& target, Unread unread, const std::string& prefix);
 
-/// `field`: the list's name, in front of the names of those that cannot be read.
+/// `field` is the name of the list, the prefix of unread names.
 template <typename V>
 error_code read_resources(V& value, ResourceList& target, Unread& unread, std::string_view field);
 template <typename V>
 error_code read_requests_and_limits(V& value, ResourceList& requests, ResourceList& limits, Unread& unread);
 
-/// What the API server would not take never widens a selector: such a requirement holds for nobody.
+/// A requirement that the API server would refuse never widens a selector: it matches nothing.
 template <typename V>
 error_code read_selector(V& value, std::optional<LabelSelector>& target);
 template <typename V>
@@ -48,7 +49,7 @@ error_code read_node_term(V& value, NodeSelectorTerm& term);
 /// {nodeSelectorTerms: […]}
 template <typename V>
 error_code read_node_selector(V& value, std::vector<NodeSelectorTerm>& target);
-/// Those of one workload are equal and share their storage. nullptr: it says nothing.
+/// Equal affinities, such as those of one workload, share their storage. Returns nullptr for an empty affinity.
 std::shared_ptr<const Affinity> share(Affinity affinity);
 template <typename V>
 error_code read_affinity(V& value, std::shared_ptr<const Affinity>& target);
@@ -59,20 +60,20 @@ error_code read_taint(V& value, std::vector<Taint>& target);
 template <typename V>
 error_code read_spread(V& value, std::vector<TopologySpreadConstraint>& target);
 
-/// Of a claim, or of the template of one. `pvc` is a new one.
+/// Reads the spec of a claim or claim template into a new `pvc`.
 template <typename V>
 error_code read_pvc_spec(V& value, PersistentVolumeClaim& pvc);
 
-/// Of decode_object(): an envelope of any kind, of which only metadata is read.
+/// Kind for decode_object() that accepts an envelope of any kind and reads its metadata only.
 inline constexpr std::string_view kAnyKind = "*";
 
-/// The message of the envelope's kind, if it is one of them.
+/// Returns the message of the envelope's kind, or nullptr if the kind is not in `kinds`.
 const protobuf::Message* message_for(const protobuf::Envelope& envelope, std::initializer_list<std::string_view> kinds);
 base::Error wrong_kind(const char* what, const protobuf::Envelope& envelope);
 base::Error malformed_protobuf(const char* what);
 base::Error while_decoding(const char* what, base::Error error);
 
-/// decode_object() of a protobuf envelope.
+/// Implements decode_object() for a protobuf envelope.
 template <typename T, typename F>
 base::Result<T> decode_envelope(std::string_view bytes, const char* what, std::initializer_list<std::string_view> kinds,
                                 F& read) {
@@ -94,8 +95,8 @@ base::Result<T> decode_envelope(std::string_view bytes, const char* what, std::i
   return decoded;
 }
 
-/// Decodes an object of which T has `meta`, from JSON or from an envelope of one of those kinds;
-/// `read(key, value, T&)` takes the other members of either.
+/// Decodes an object from JSON or from an envelope of one of `kinds`. T must have a member `meta`, which is read here;
+/// `read(key, value, T&)` reads all other members.
 template <typename T, typename F>
 base::Result<T> decode_object(std::string_view bytes, const char* what, std::initializer_list<std::string_view> kinds,
                               F&& read) {

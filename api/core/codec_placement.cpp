@@ -1,4 +1,4 @@
-/// Selectors, affinity, tolerations and spreading: what says where a pod may go.
+/// Readers of selectors, affinity, tolerations and spread constraints.
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,8 @@ std::optional<SelectorOperator> selector_operator(std::string_view text) {
   return std::nullopt;
 }
 
-/// The API server takes no such requirement, so it must not widen the selector: In of no values holds for nobody.
+/// Makes an invalid requirement match nothing (In without values), so that it cannot widen the selector. The API server
+/// accepts no such requirement.
 void break_requirement(SelectorRequirement& requirement) {
   requirement.op = SelectorOperator::kIn;
   requirement.values.clear();
@@ -107,7 +108,7 @@ error_code read_node_selector(V& value, std::vector<NodeSelectorTerm>& target) {
 
 namespace {
 
-/// Affinities that some pod still has, each in the slot of its hash. Thread-safe.
+/// Affinities in use by some pod, in slots by hash. Thread-safe.
 class AffinityPool {
  public:
   std::shared_ptr<const Affinity> pooled(Affinity affinity) {
@@ -129,7 +130,7 @@ class AffinityPool {
 }  // namespace
 
 std::shared_ptr<const Affinity> share(Affinity affinity) {
-  static auto* const kPool = new AffinityPool;  // outlives the threads that decode
+  static auto* const kPool = new AffinityPool;  // never destroyed: decoding threads may outlive static destruction
   if (affinity == Affinity{}) return nullptr;
   return kPool->pooled(std::move(affinity));
 }

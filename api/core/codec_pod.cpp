@@ -1,4 +1,4 @@
-/// Pods.
+/// Decoder of pods.
 
 #include <algorithm>
 #include <map>
@@ -92,14 +92,14 @@ error_code read_pod_claims(V& value, Pod& pod) {
   });
 }
 
-/// Names of the others are left out: those of tokens differ from pod to pod, so that pods could not share their
-/// volumes.
+/// Kinds of volumes whose names are kept. Names of token volumes differ from pod to pod and would prevent sharing of
+/// volume lists.
 bool may_be_local(VolumeKind kind) {
   using enum VolumeKind;
   return kind == kHostPath || kind == kEmptyDir || kind == kEphemeral || kind == kPersistentVolumeClaim;
 }
 
-/// The source of an ephemeral volume is its own name until finish_volumes() knows the pod's.
+/// Reads a volume. The source of an ephemeral volume is its own name until finish_volumes() adds the pod's name.
 template <typename V>
 error_code read_volume(V& value, std::vector<Volume>& target) {
   Volume& volume = target.emplace_back();
@@ -235,14 +235,14 @@ error_code read_container_state(V& value, ContainerStatus& status) {
   });
 }
 
-/// What the containers, or the pod itself, hold by their status.
+/// Resources that the containers, or the pod as a whole, hold according to their status.
 struct HeldResources {
-  std::map<std::string, ResourceList> of_container;  ///< the larger of what is given and what is set aside, by name
+  std::map<std::string, ResourceList> of_container;  ///< by container name: maximum of resources and allocatedResources
   std::optional<ResourceList> of_pod;
-  bool may_not_grow = false;  ///< what the spec asks for is infeasible
+  bool may_not_grow = false;  ///< the resize requested by the spec is infeasible
 };
 
-/// Both lists are sorted by name.
+/// Raises each resource to at least the amount in `least`. Both lists must be sorted by name.
 void raise_to(ResourceList& resources, const ResourceList& least) {
   ResourceList raised;
   raised.reserve(resources.size() + least.size());
@@ -259,12 +259,12 @@ void raise_to(ResourceList& resources, const ResourceList& least) {
   resources = std::move(raised);
 }
 
-/// One of resources (requests in it) and allocatedResources.
+/// Reads `resources` (its requests) or `allocatedResources`.
 template <typename V>
 error_code read_held(std::string_view key, V& member, std::optional<ResourceList>& target) {
   ResourceList requests;
   ResourceList limits;
-  Unread unread;  // what cannot be read is not held
+  Unread unread;  // unreadable amounts count as not held
   const error_code error = key == "resources" ? read_requests_and_limits(member, requests, limits, unread)
                                               : read_resources(member, requests, unread, "");
   if (requests.empty()) return error;
@@ -273,12 +273,13 @@ error_code read_held(std::string_view key, V& member, std::optional<ResourceList
   return error;
 }
 
-/// The requests of the spec beside what is held; nullptr: they are the same.
+/// Returns the resources held on the node: the maximum of requested and held amounts, or with `may_not_grow` the held
+/// amounts where known. Returns nullptr if they equal the requests.
 std::shared_ptr<const ResourceList> held_beside(const ResourceList& requests, const ResourceList& held,
                                                 bool may_not_grow) {
   ResourceList all = may_not_grow ? ResourceList() : requests;
   raise_to(all, held);
-  if (may_not_grow) {  // the status has only resources that can be resized
+  if (may_not_grow) {  // resources that cannot be resized are missing in the status
     const auto is_before = [](const auto& a, const auto& b) { return a.first < b.first; };
     ResourceList rest;
     std::ranges::set_difference(requests, held, std::back_inserter(rest), is_before);
@@ -346,7 +347,7 @@ ContainerStatus ephemeral_status() {
   return status;
 }
 
-/// Those of init containers first, as servers write them in JSON; in protobuf they stand behind.
+/// Puts statuses of init containers first, as in a server's JSON. Protobuf has them last.
 void sort_statuses(std::vector<ContainerStatus>& statuses) {
   std::ranges::stable_sort(statuses, {}, [](const ContainerStatus& status) {
     return status.is_init ? 0 : status.is_ephemeral ? 2 : 1;

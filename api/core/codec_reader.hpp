@@ -1,10 +1,10 @@
 #pragma once
 
-/// What the decoders of codec*.cpp, of Evacuations and of usage/parse share. Not for other folders or files: simdjson
-/// stays there (docs/adr/0003-simdjson-in-api.md).
+/// Shared by the decoders of codec*.cpp, of Evacuations and of usage/parse. Other files must not include it, so that
+/// simdjson remains contained (docs/adr/0003-simdjson-in-api.md).
 ///
-/// On-demand rules kept by everything below: each value is read at most once and in document order; after an error that
-/// is not about one value's type the whole document is given up.
+/// Rules of simdjson's On-demand API that all functions follow: each value is read at most once and in document order.
+/// After an error other than a wrong type of one value, the whole document is rejected.
 
 #include <simdjson.h>
 
@@ -30,7 +30,7 @@ using Array = simdjson::ondemand::array;
 using Object = simdjson::ondemand::object;
 using Document = simdjson::ondemand::document;
 
-/// Buffers above this are given back after use, so that one giant page does not stay resident indefinitely.
+/// Larger buffers are freed after use, so that a single giant page does not remain resident.
 inline constexpr std::size_t kKeptCapacity = 64U << 10U;
 
 /// A parser with its padded copy of the text.
@@ -57,7 +57,7 @@ struct Slot {
   }
 };
 
-/// Slots that nobody uses: few are in use at a time, however many threads there are. Thread-safe.
+/// Pool of unused slots. Only few are in use concurrently, however many threads there are. Thread-safe.
 class SlotPool {
  public:
   std::unique_ptr<Slot> take() {
@@ -83,7 +83,7 @@ class SlotPool {
   std::vector<std::unique_ptr<Slot>> free_;
 };
 
-/// A slot for as long as it lives. They nest: the decoder of an item runs inside for_each_item.
+/// Scoped use of a slot. Leases can nest: the decoder of an item runs inside for_each_item.
 class Lease {
  public:
   Lease() : slot_(SlotPool::shared().take()) {}
@@ -100,7 +100,7 @@ class Lease {
   std::unique_ptr<Slot> slot_;
 };
 
-/// What an error about one value costs: only that value. Everything else breaks the document.
+/// Ignores an error that concerns one value only. All other errors break the document.
 inline error_code unless_about_value(error_code error) {
   switch (error) {
     case simdjson::INCORRECT_TYPE:
@@ -111,16 +111,16 @@ inline error_code unless_about_value(error_code error) {
   }
 }
 
-/// The key as written between the quotes, found from its value's begin: between them are a quote, a colon and perhaps
-/// spaces. Keys of ours have no escapes, so an escaped one is simply no known key.
+/// Returns the key as written between its quotes. Its end is found backwards from the value; between them are a quote,
+/// a colon and possibly spaces. Known keys need no escapes, so an escaped key is an unknown key.
 inline std::string_view raw_key(simdjson::ondemand::raw_json_string key, Value& value) {
   const char* end = value.raw_json_token().data() - 1;
   while (*end != '"') --end;
   return {key.raw(), static_cast<std::size_t>(end - key.raw())};
 }
 
-/// Calls each(key, value) for the members of an object; each returns an error_code. Results are used in place, here and
-/// below: the processor waits for the parts of a value that is copied as soon as it is made.
+/// Calls each(key, value) for the members of an object; `each` returns an error_code. Results are used in place, here
+/// and in the functions below, because copying a value stalls the processor until it is written.
 template <typename F>
 error_code for_members(Object& object, F&& each) {
   for (auto field : object) {
@@ -131,7 +131,7 @@ error_code for_members(Object& object, F&& each) {
   return simdjson::SUCCESS;
 }
 
-/// The same for a value that may be no object: then there are no members.
+/// Calls each(key, value) for the members of `value`. A value that is not an object has no members.
 template <typename F>
 error_code for_members(Value& value, F&& each) {
   auto object = value.get_object();
@@ -139,7 +139,7 @@ error_code for_members(Value& value, F&& each) {
   return for_members(object.value_unsafe(), each);
 }
 
-/// Calls each(key, value) with unescaped keys, for maps with keys of the user's.
+/// Calls each(key, value) with unescaped keys, for maps with keys chosen by users.
 template <typename F>
 error_code for_entries(Value& value, F&& each) {
   auto object = value.get_object();
@@ -149,13 +149,13 @@ error_code for_entries(Value& value, F&& each) {
     std::string_view key;
     const error_code key_error = field.value_unsafe().unescaped_key().get(key);
     if (unless_about_value(key_error)) return key_error;
-    if (key_error) continue;  // an escape sequence that is none
+    if (key_error) continue;  // invalid escape sequence
     if (const error_code error = each(key, field.value_unsafe().value())) return error;
   }
   return simdjson::SUCCESS;
 }
 
-/// Calls each(value) for the elements of an array; none if the value is no array.
+/// Calls each(value) for the elements of an array. A value that is not an array has no elements.
 template <typename F>
 error_code for_elements(Value& value, F&& each) {
   auto array = value.get_array();
@@ -167,7 +167,7 @@ error_code for_elements(Value& value, F&& each) {
   return simdjson::SUCCESS;
 }
 
-/// An error when the value is no text.
+/// Returns an error if the value is not a string.
 inline error_code text_of(Value& value, std::string_view& text) { return value.get_string().get(text); }
 
 inline error_code is_object(Value& value, bool& target) {
@@ -246,7 +246,7 @@ inline error_code read(Value& value, std::vector<std::string>& target) {
   });
 }
 
-/// True if the value is an array or object with something in it.
+/// Sets `target` to true if the value is a non-empty array or object.
 inline error_code read_non_empty(Value& value, bool& target) {
   simdjson::ondemand::json_type type{};
   if (const error_code error = value.type().get(type)) return error;
@@ -259,7 +259,8 @@ inline error_code read_non_empty(Value& value, bool& target) {
   return simdjson::SUCCESS;
 }
 
-/// A whole text that must be one JSON object. read(object) returns an error_code; its message ends in ours.
+/// Parses `json`, which must be exactly one JSON object, and calls read(root), which returns an error_code. The
+/// returned error contains its message.
 template <typename F>
 base::Status read_document(Slot& slot, std::string_view json, const char* what, F&& read) {
   Document document;
@@ -276,7 +277,7 @@ base::Status read_document(Slot& slot, std::string_view json, const char* what, 
   return base::invalid(std::move(message));
 }
 
-/// The whole value, in object_json.cpp. Every error breaks the document.
+/// Copies the whole value (object_json.cpp). Any error breaks the document.
 error_code copy_json(Value& value, Json& target);
 
 }  // namespace api::wire

@@ -1,4 +1,4 @@
-/// Claims, volumes, their classes and drivers, and devices.
+/// Decoders of claims, volumes, storage classes, drivers and devices.
 
 #include <algorithm>
 
@@ -8,17 +8,17 @@
 namespace api::wire {
 namespace {
 
-/// {storage: …} among other members; of others nothing is taken.
+/// Reads `storage` from a list of resources.
 template <typename V>
 error_code read_storage(V& value, Quantity& target) {
   ResourceList amounts;
-  Unread unread;  // a volume of no known size holds no claim
+  Unread unread;  // a volume of unknown size satisfies no claim
   const error_code error = read_resources(value, amounts, unread, "");
   target = amount_of(amounts, "storage");
   return error;
 }
 
-/// volumeMode; Filesystem when left out.
+/// Reads volumeMode, default Filesystem.
 template <typename V>
 error_code read_is_block(V& value, bool& target) {
   std::string mode;
@@ -27,7 +27,7 @@ error_code read_is_block(V& value, bool& target) {
   return error;
 }
 
-/// Volume plugins of Kubernetes that CSI drivers have taken over, with their drivers.
+/// In-tree volume plugins that were migrated to CSI, with their drivers.
 constexpr std::pair<std::string_view, std::string_view> kMigratedPlugins[] = {
     {"awsElasticBlockStore", "ebs.csi.aws.com"},
     {"azureDisk", "disk.csi.azure.com"},
@@ -38,7 +38,7 @@ constexpr std::pair<std::string_view, std::string_view> kMigratedPlugins[] = {
     {"vsphereVolume", "csi.vsphere.vmware.com"},
 };
 
-/// Takes the driver if the volume is of such a plugin.
+/// Sets `driver` if the volume uses a migrated plugin.
 template <typename V>
 error_code read_migrated(std::string_view key, V& member, std::string& driver) {
   const auto plugin = std::ranges::find(kMigratedPlugins, key, &std::pair<std::string_view, std::string_view>::first);
@@ -61,11 +61,11 @@ error_code read_claim_ref(V& value, PersistentVolume& pv) {
   return error;
 }
 
-/// Maximum number of access modes kept of one object, which are compared with those of each free volume. Kubernetes has
+/// Maximum number of access modes kept per object; they are compared with those of each free volume. Kubernetes defines
 /// four.
 constexpr std::size_t kMaxAccessModes = 8;
 
-/// Reads each mode once.
+/// Reads access modes without duplicates.
 template <typename V>
 error_code read_access_modes(V& value, std::vector<std::string>& modes) {
   std::vector<std::string> all;
@@ -122,7 +122,7 @@ error_code read_pv_spec(V& value, PersistentVolume& pv) {
   });
 }
 
-/// {matchLabelExpressions: [{key, values}]}: one of the values each.
+/// {matchLabelExpressions: [{key, values}]}; each key must have one of its values.
 template <typename V>
 error_code read_topology_term(V& value, NodeSelectorTerm& term) {
   return for_members(value, [&](std::string_view key, auto& member) {
@@ -158,7 +158,7 @@ error_code read_allocation(V& value, ResourceClaim& claim) {
   });
 }
 
-/// v1alpha3 has an object with the member "all" or "single", v1alpha2 the text "PodGroup" or "Pod".
+/// v1alpha3 has an object with the member "all" or "single", v1alpha2 has the text "PodGroup" or "Pod".
 template <typename V>
 error_code read_disruption_mode(V& value, bool& is_whole) {
   std::string text;

@@ -14,7 +14,7 @@ auto find_resource(auto& resources, std::string_view name) {
   return std::ranges::lower_bound(resources, name, {}, [](const auto& entry) { return std::string_view(entry.first); });
 }
 
-/// "-5", "0", "42": no sign but minus, no leading zeros, within int64.
+/// Parses "-5", "0", "42": no plus sign, no leading zeros, within int64.
 std::optional<std::int64_t> canonical_integer(const std::string& text) {
   std::int64_t value = 0;
   const char* last = text.data() + text.size();
@@ -81,7 +81,7 @@ void add_to(Hasher& hasher, const SharedResources::value_type& resource) {
   hasher.add(resource.first).add(resource.second.milli());
 }
 
-// Nearly all that can differ is in: values with one hash are compared one by one.
+// Hashes cover nearly all members, because values with equal hashes are compared one by one.
 
 template <typename T>
 std::int64_t number_of(const std::optional<T>& value) {
@@ -140,7 +140,7 @@ void Pod::share_parts() {
   share(resource_claims);
   share(eviction_responders);
   share(container_statuses);
-  // Volumes that are equal may still have claims of their own.
+  // Equal volumes may have different claim templates, which operator== ignores.
   const auto has_template = [](const Volume& volume) { return volume.claim_template != nullptr; };
   if (std::ranges::none_of(volumes.get(), has_template)) share(volumes);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The parts of Kubernetes' own kinds that we read, as compact values. Decoding is lenient: unknown fields are
-/// skipped, wrong types count as absent (api/core/codec.hpp).
+/// Compact values for the parts of Kubernetes' kinds that the operator reads. Decoding is lenient: unknown fields are
+/// skipped, fields of a wrong type count as absent (api/core/codec.hpp).
 
 #include <cstdint>
 #include <memory>
@@ -18,25 +18,25 @@
 
 namespace api {
 
-/// Resource name ("cpu", "memory", "nvidia.com/gpu") with its amount, sorted by name.
+/// Resource names ("cpu", "memory", "nvidia.com/gpu") and amounts, sorted by name.
 using ResourceList = std::vector<std::pair<std::string, Quantity>>;
 using SharedResources = SharedList<std::pair<std::string, Quantity>>;
 
-/// The amount of `name`, or zero.
+/// Returns the amount of `name`, or zero.
 Quantity amount_of(const ResourceList& resources, std::string_view name);
-/// Adds to the amount of `name`, inserting it in order when absent.
+/// Adds to the amount of `name`; inserts it in order if absent.
 void add_amount(ResourceList& resources, std::string_view name, Quantity amount);
 
-/// A field that could not be read, so that it counts as absent, with what stood there.
+/// A field that could not be read and counts as absent.
 struct UnreadField {
   std::string path;  ///< "spec.containers[0].resources.requests.memory"
   std::string text;
   friend bool operator==(const UnreadField&, const UnreadField&) = default;
 };
-/// nullptr: everything could be read, as with nearly all objects.
+/// nullptr if all fields could be read, which is true for nearly all objects.
 using UnreadFields = std::shared_ptr<const std::vector<UnreadField>>;
 
-enum class TaintEffect { kNoSchedule, kPreferNoSchedule, kNoExecute, kOther };  ///< kOther: none that we know
+enum class TaintEffect { kNoSchedule, kPreferNoSchedule, kNoExecute, kOther };  ///< kOther: unknown effect
 struct Taint {
   std::string key;
   std::string value;
@@ -44,14 +44,14 @@ struct Taint {
   friend bool operator==(const Taint&, const Taint&) = default;
 };
 
-/// How a toleration with a value compares the taint's with it. Lt and Gt want whole numbers on both sides. kNever: of
-/// an operator or effect that we do not know, so it tolerates nothing.
+/// How a toleration with a value compares with the value of a taint. Lt and Gt need integers on both sides. kNever is
+/// for an unknown operator or effect: the toleration tolerates nothing.
 enum class TolerationComparison { kEqual, kLessThan, kGreaterThan, kNever };
 struct Toleration {
-  std::string key;      ///< empty with Exists: every key
-  bool exists = false;  ///< operator Exists; otherwise `comparison`
+  std::string key;      ///< empty with Exists = every key
+  bool exists = false;  ///< operator Exists; otherwise `comparison` applies
   std::string value;
-  std::optional<TaintEffect> effect;  ///< absent: every effect
+  std::optional<TaintEffect> effect;  ///< nullopt = every effect
   std::optional<base::seconds> toleration_seconds;
   TolerationComparison comparison = TolerationComparison::kEqual;
 
@@ -59,7 +59,7 @@ struct Toleration {
   friend bool operator==(const Toleration&, const Toleration&) = default;
 };
 
-/// One nodeSelectorTerm: all of its requirements must hold. A term with none matches nothing.
+/// One nodeSelectorTerm: all requirements must hold. A term without requirements matches nothing.
 struct NodeSelectorTerm {
   std::vector<SelectorRequirement> match_expressions;
   std::vector<SelectorRequirement> match_fields;  ///< metadata.name only
@@ -73,16 +73,16 @@ struct PreferredNodeTerm {
 };
 
 struct PodAffinityTerm {
-  std::optional<LabelSelector> label_selector;  ///< absent matches no pod
+  std::optional<LabelSelector> label_selector;  ///< nullopt matches no pod
   std::vector<std::string> namespaces;
-  std::optional<LabelSelector> namespace_selector;  ///< absent and no namespaces: the pod's own
+  std::optional<LabelSelector> namespace_selector;  ///< nullopt and no namespaces = the pod's own namespace
   std::string topology_key;
   std::vector<std::string> match_label_keys;
   std::vector<std::string> mismatch_label_keys;
   friend bool operator==(const PodAffinityTerm&, const PodAffinityTerm&) = default;
 };
 
-/// Required and preferred affinities. Most pods have none, so a Pod holds a pointer to it.
+/// Required and preferred affinities. Most pods have none, so Pod stores a pointer.
 struct Affinity {
   std::optional<std::vector<NodeSelectorTerm>> required_node_terms;  ///< ORed
   std::vector<PreferredNodeTerm> preferred_node_terms;
@@ -90,7 +90,7 @@ struct Affinity {
   std::vector<PodAffinityTerm> required_pod_anti_affinity;
   std::vector<std::pair<int, PodAffinityTerm>> preferred_pod_affinity;
   std::vector<std::pair<int, PodAffinityTerm>> preferred_pod_anti_affinity;
-  bool has_node_affinity = false;  ///< the pod writes nodeAffinity, if only an empty one
+  bool has_node_affinity = false;  ///< the pod has nodeAffinity, even if empty
   friend bool operator==(const Affinity&, const Affinity&) = default;
 };
 
@@ -119,8 +119,8 @@ struct Container {
   ResourceList requests;
   ResourceList limits;
   std::vector<HostPort> host_ports;
-  bool restart_always = false;  ///< an init container with restartPolicy Always: a sidecar
-  /// What it holds of its node while it is being resized (in-place resize); nullptr: as much as it requests.
+  bool restart_always = false;  ///< sidecar: an init container with restartPolicy Always
+  /// Resources held on the node during an in-place resize, nullptr if equal to the requests.
   std::shared_ptr<const ResourceList> held{};
   friend bool operator==(const Container&, const Container&) = default;
 };
@@ -130,17 +130,17 @@ struct PersistentVolumeClaim;
 enum class VolumeKind { kOther, kPersistentVolumeClaim, kHostPath, kEmptyDir, kSecret, kConfigMap, kEphemeral };
 struct Volume {
   VolumeKind kind = VolumeKind::kOther;
-  std::string source{};         ///< claim name for PVC; "<pod>-<volume>" for ephemeral
-  std::string storage_class{};  ///< ephemeral: what its claims ask for; "" the default class
-  /// Ephemeral: the claim that each pod gets; nullptr: its template says no more than the class.
+  std::string source{};         ///< claim name for PVC; "<pod>-<volume>" for ephemeral volumes
+  std::string storage_class{};  ///< ephemeral: class of its claims, "" for the default class
+  /// Ephemeral: claim that each pod gets, nullptr if its template contains only the class.
   std::shared_ptr<const PersistentVolumeClaim> claim_template{};
-  std::string name{};  ///< in spec.volumes; only of host paths, emptyDirs, ephemeral volumes and claims
+  std::string name{};  ///< name in spec.volumes; only for host paths, emptyDirs, ephemeral volumes and claims
   friend bool operator==(const Volume& a, const Volume& b) {
     return a.kind == b.kind && a.source == b.source && a.storage_class == b.storage_class && a.name == b.name;
   }
 };
 
-/// kNone: not written yet, or a phase that we do not know. Such a pod is active; its text is "".
+/// kNone means not written yet or unknown; its text is "". Such a pod is active.
 enum class PodPhase { kNone, kPending, kRunning, kSucceeded, kFailed, kUnknown };
 std::string_view to_string(PodPhase phase);
 
@@ -160,7 +160,7 @@ struct ContainerStatus {
   friend bool operator==(const ContainerStatus&, const ContainerStatus&) = default;
 };
 
-/// As Condition, but its texts are of few kinds.
+/// Like Condition, with shared texts, because few different texts exist.
 struct PodCondition {
   SharedText type;
   ConditionStatus status = ConditionStatus::kUnknown;
@@ -171,7 +171,7 @@ struct PodCondition {
   friend bool operator==(const PodCondition&, const PodCondition&) = default;
 };
 
-/// An entry of spec.evictionResponders: who wants a say when the EvictionRequest API moves the pod.
+/// Entry of spec.evictionResponders: a component that responds when the EvictionRequest API moves the pod.
 struct PodResponder {
   std::string name;
   std::int64_t priority = 0;  ///< higher goes first
@@ -180,20 +180,21 @@ struct PodResponder {
 
 /// Maximum length of each list of a pod that limit_lists() checks. Real pods have a few entries.
 inline constexpr std::size_t kMaxPodTerms = 256;
-/// Expressions, values, namespaces and label keys of a pod's affinity and spread constraints, all together.
+/// Maximum number of expressions, values, namespaces and label keys in a pod's affinity and spread constraints
+/// together.
 inline constexpr std::size_t kMaxPodTermParts = 4096;
 
-/// What the pods of a workload have alike is Shared: one in memory for all of them, once share_parts() was called.
+/// A pod. Parts that all pods of a workload have in common are Shared, and stored once after share_parts().
 struct Pod {
   ObjectMeta meta;
 
-  NodeName node_name;       ///< empty: not scheduled
-  NodeName nominated_node;  ///< where the scheduler has made room for it; empty once it is scheduled
+  NodeName node_name;       ///< empty if not scheduled
+  NodeName nominated_node;  ///< node on which the scheduler preempts pods for this one; empty once scheduled
   SharedText scheduler_name;
   std::optional<std::int32_t> priority;
   SharedText priority_class_name;
   StringMap node_selector;
-  std::shared_ptr<const Affinity> affinity;  ///< nullptr: none
+  std::shared_ptr<const Affinity> affinity;  ///< nullptr if none
   SharedList<Toleration> tolerations;
   SharedList<TopologySpreadConstraint> topology_spread;
   SharedList<Container> containers;
@@ -202,14 +203,15 @@ struct Pod {
   SharedResources overhead;
   SharedResources pod_requests;  ///< spec.resources.requests (pod level)
   SharedResources pod_limits;
-  std::shared_ptr<const ResourceList> held_pod_requests;  ///< as Container::held
+  /// Pod-level resources held on the node, like Container::held.
+  std::shared_ptr<const ResourceList> held_pod_requests;
   bool host_network = false;
   bool uses_resource_claims = false;
-  bool makes_resource_claims = false;       ///< one of them by a template: each pod gets a claim of its own
-  SharedList<std::string> resource_claims;  ///< the ResourceClaims that it names, shared with others
+  bool makes_resource_claims = false;       ///< at least one claim comes from a template, so each pod gets its own
+  SharedList<std::string> resource_claims;  ///< names of existing ResourceClaims, possibly shared with other pods
   bool has_scheduling_gates = false;
   bool has_scheduling_group = false;
-  SharedText scheduling_group;  ///< spec.schedulingGroup.podGroupName: a SchedulingPodGroup of its namespace
+  SharedText scheduling_group;  ///< spec.schedulingGroup.podGroupName: a SchedulingPodGroup in the pod's namespace
   SharedList<PodResponder> eviction_responders;
   SharedText restart_policy;
   std::optional<std::int64_t> termination_grace_period_seconds;
@@ -221,19 +223,19 @@ struct Pod {
   std::vector<PodCondition> conditions;
   SharedList<ContainerStatus> container_statuses;
 
-  UnreadFields unread;  ///< quantities
-  /// Path of the list that is longer than kMaxPodTerms, such as "spec.tolerations"; empty: none is. Such a pod is never
-  /// moved, and has no affinity, tolerations and spread constraints here. Static text.
+  UnreadFields unread;  ///< quantities that could not be read
+  /// Path of a list longer than kMaxPodTerms, such as "spec.tolerations"; empty if none. Such a pod is never moved, and
+  /// its affinity, tolerations and spread constraints are empty here. Static text.
   std::string_view oversized{};
 
   PodUid uid() const { return {meta.uid}; }
   bool is_terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
-  /// Condition Ready is True.
+  /// Returns true if condition Ready is True.
   bool is_ready() const;
-  bool is_mirror() const;      ///< static pod's shadow: annotation kubernetes.io/config.mirror
-  bool is_daemon_set() const;  ///< an ownerReference of kind DaemonSet
+  bool is_mirror() const;      ///< mirror of a static pod: annotation kubernetes.io/config.mirror
+  bool is_daemon_set() const;  ///< has an ownerReference of kind DaemonSet
 
-  /// Makes its parts one in memory with equal ones of other pods that did the same. For pods that are kept.
+  /// Shares the storage of equal parts with other pods. Call it for pods that are kept.
   void share_parts();
 };
 
@@ -245,12 +247,12 @@ struct Node {
   ResourceList capacity;
   ResourceList allocatable;
   std::vector<Condition> conditions;
-  std::vector<std::string> addresses{};  ///< IPs and host names by which others may know it, at most kMaxNodeAddresses
-  UnreadFields unread;                   ///< quantities
+  std::vector<std::string> addresses{};  ///< IPs and host names of the node, at most kMaxNodeAddresses
+  UnreadFields unread;                   ///< quantities that could not be read
 
   NodeName name() const { return {meta.name}; }
   bool is_ready() const;            ///< condition Ready is True
-  const std::string& zone() const;  ///< topology.kubernetes.io/zone, else the label's old name; "": none
+  const std::string& zone() const;  ///< label topology.kubernetes.io/zone, or its legacy name; "" if none
 };
 
 /// Number or percentage, as in maxUnavailable and limits.
@@ -262,7 +264,8 @@ struct IntOrPercent {
 
 struct PodDisruptionBudget {
   ObjectMeta meta;
-  std::optional<LabelSelector> selector;  ///< policy/v1: absent none, empty all; v1beta1: both none
+  /// In policy/v1, nullopt matches no pod, and empty matches all; in v1beta1, both match none.
+  std::optional<LabelSelector> selector;
   std::optional<IntOrPercent> min_available;
   std::optional<IntOrPercent> max_unavailable;
   bool always_allow_unhealthy = false;  ///< unhealthyPodEvictionPolicy: AlwaysAllow
@@ -272,7 +275,7 @@ struct PodDisruptionBudget {
   std::int32_t current_healthy = 0;
   std::int32_t desired_healthy = 0;
   std::int32_t expected_pods = 0;
-  std::string sync_failure;  ///< why its controller cannot work it out; empty: it can, or does not say
+  std::string sync_failure;  ///< why its controller cannot compute it, empty if no failure is reported
 
   bool covers(const Pod& pod) const;
 };
@@ -289,28 +292,28 @@ struct PriorityClass {
 
 struct PersistentVolumeClaim {
   ObjectMeta meta;
-  std::string volume_name;    ///< "": not bound yet
-  std::string storage_class;  ///< "": none, or not given one yet
-  Quantity request;           ///< of storage
+  std::string volume_name;    ///< "" if not bound yet
+  std::string storage_class;  ///< "" if none, or not assigned yet
+  Quantity request;           ///< requested storage
   std::vector<std::string> access_modes;
   bool wants_block = false;                 ///< volumeMode: Block
   std::string attributes_class{};           ///< volumeAttributesClassName
-  std::optional<LabelSelector> selector{};  ///< of volumes
+  std::optional<LabelSelector> selector{};  ///< selects volumes
 };
 
 struct PersistentVolume {
   ObjectMeta meta;
   std::vector<NodeSelectorTerm> required_node_terms;
-  bool is_local = false;    ///< spec.local or spec.hostPath: a disk of one node
+  bool is_local = false;    ///< spec.local or spec.hostPath: bound to one node
   bool is_claimed = false;  ///< spec.claimRef
   std::string storage_class;
-  std::string csi_driver;  ///< also of a volume that was moved to CSI with its plugin; "": not by CSI
-  Quantity capacity;       ///< of storage
+  std::string csi_driver;  ///< also set for volumes of in-tree plugins that were migrated to CSI; "" if not CSI
+  Quantity capacity;       ///< storage capacity
   std::vector<std::string> access_modes;
   bool is_block = false;           ///< volumeMode: Block
   std::string attributes_class{};  ///< volumeAttributesClassName
-  std::string phase{};             ///< "Available", "Bound"…; "": none is written
-  ObjectKey claim{};               ///< of spec.claimRef, with the UID of the claim that it is bound to, if any
+  std::string phase{};             ///< "Available", "Bound"…; "" if not set
+  ObjectKey claim{};               ///< claim in spec.claimRef; claim_uid is its UID, if set
   std::string claim_uid{};
 };
 
@@ -320,17 +323,17 @@ struct StorageClass {
   bool waits_for_pod = false;                        ///< volumeBindingMode: WaitForFirstConsumer
   bool makes_volumes = false;                        ///< its provisioner is not kubernetes.io/no-provisioner
   bool is_default = false;                           ///< annotation storageclass.kubernetes.io/is-default-class
-  std::vector<NodeSelectorTerm> allowed_topologies;  ///< ORed; none: anywhere
+  std::vector<NodeSelectorTerm> allowed_topologies;  ///< ORed; empty = anywhere
 };
 
-/// How many volumes of a CSI driver a node can have attached.
+/// Maximum number of volumes that each CSI driver can attach to a node.
 struct CsiNode {
   struct Driver {
     std::string name;
-    std::optional<std::int32_t> most_volumes;  ///< absent: no limit is known
+    std::optional<std::int32_t> most_volumes;  ///< nullopt if no limit is known
     friend bool operator==(const Driver&, const Driver&) = default;
   };
-  ObjectMeta meta;  ///< the node's name
+  ObjectMeta meta;  ///< its name is the node's name
   std::vector<Driver> drivers;
 };
 
@@ -338,17 +341,18 @@ struct CsiNode {
 struct ResourceClaim {
   ObjectMeta meta;
   bool is_allocated = false;
-  std::vector<NodeSelectorTerm> node_terms;  ///< where the allocated devices are, ORed; none: anywhere
+  std::vector<NodeSelectorTerm> node_terms;  ///< where the allocated devices are, ORed; empty = anywhere
 };
 
-/// A PodGroup of scheduling.k8s.io: pods that the scheduler treats as one. Not api::PodGroup, which Evacuator makes of
-/// labels and annotations.
+/// PodGroup of scheduling.k8s.io: pods that the scheduler treats as a unit. Not api::PodGroup, which Evacuator derives
+/// from labels and annotations.
 struct SchedulingPodGroup {
   ObjectMeta meta;
   bool is_disrupted_whole = false;  ///< spec.disruptionMode is All (v1alpha2: PodGroup)
 };
 
-/// ReplicaSet, Deployment, StatefulSet, ReplicationController, Job: what the limits and protections need.
+/// ReplicaSet, Deployment, StatefulSet, ReplicationController or Job, with the fields needed for limits and
+/// protections.
 struct Workload {
   std::string kind;
   ObjectMeta meta;

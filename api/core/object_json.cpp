@@ -10,7 +10,7 @@ namespace {
 using simdjson::error_code;
 using simdjson::ondemand::json_type;
 
-/// managedFields is left out of metadata alone.
+/// Position of a value: managedFields is skipped in metadata only.
 enum class Place { kRoot, kMetadata, kElsewhere };
 
 error_code copy_value(wire::Value& value, Json& target, std::size_t depth, Place place);
@@ -52,8 +52,8 @@ error_code copy_as(simdjson::simdjson_result<T> read, Json& target) {
   return simdjson::SUCCESS;
 }
 
-/// Of the same kinds as Json::parse makes: what has no sign is unsigned. Not by get_number(), which makes 0 of a number
-/// of twenty digits with an exponent (simdjson 3.1).
+/// Creates the same number types as Json::parse: numbers without a sign are unsigned. Does not use get_number(), which
+/// returns 0 for a number of twenty digits with an exponent (simdjson 3.1).
 error_code copy_number(wire::Value& value, Json& target) {
   simdjson::ondemand::number_type type{};
   if (const error_code error = value.get_number_type().get(type)) return error;
@@ -76,7 +76,7 @@ error_code copy_flag(wire::Value& value, Json& target) {
   return simdjson::SUCCESS;
 }
 
-/// The type was told by the first letter alone.
+/// Checks the whole literal, because the type was derived from its first letter only.
 error_code check_null(wire::Value& value) {
   bool is_null = false;
   if (const error_code error = value.is_null().get(is_null)) return error;
@@ -115,7 +115,7 @@ base::Result<Json> parse_object_json(std::string_view text) {
   const auto read = wire::read_document(
       *lease, text, "an object", [&](wire::Object& root) { return copy_members(root, object, 0, Place::kRoot); });
   if (read) return object;
-  // Rare things that simdjson does not take (an integer beyond 64 bits), and a message that says where.
+  // Fallback for text that simdjson rejects (integers beyond 64 bits), and for error messages with a position.
   auto slow = parse_json(text);
   if (!slow) return slow;
   if (!slow->is_object()) return base::invalid("the text is no JSON object");

@@ -6,9 +6,9 @@
 
 namespace api {
 
-/// A Kubernetes object's text as JSON, but without metadata.managedFields: half of the text of an Evacuation, which
-/// nobody here reads. Several times quicker than parse_json(). Of a key that stands twice the last value counts.
-/// Error: the text is no JSON, not an object, or nests more than kMaxJsonDepth levels deep.
+/// Parses the text of a Kubernetes object without metadata.managedFields, which make up half of an Evacuation and are
+/// not used. Several times faster than parse_json(). The last value of a repeated key wins. Returns an error if the
+/// text is not JSON, not an object, or nested deeper than kMaxJsonDepth.
 base::Result<Json> parse_object_json(std::string_view text);
 
 }  // namespace api

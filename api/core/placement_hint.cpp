@@ -17,7 +17,7 @@ struct AppliedHint {
   std::string_view node;
 };
 
-/// Of "<name>/<uid>/<policy>/<node>".
+/// Parses "<name>/<uid>/<policy>/<node>".
 std::optional<AppliedHint> applied_hint(std::string_view mark) {
   const auto node = mark.rfind('/');
   if (node == std::string_view::npos || node == 0) return std::nullopt;
@@ -31,7 +31,7 @@ bool names(const SelectorRequirement& requirement, std::string_view node) {
          requirement.values.size() == 1 && requirement.values.front() == node;
 }
 
-/// The hint was appended, so it is the last; the template may have the same one.
+/// Removes the last matching term: the hint was appended, and the template may contain an equal term.
 void remove_preferred(Affinity& affinity, std::string_view node) {
   auto& terms = affinity.preferred_node_terms;
   const auto hint = std::find_if(terms.rbegin(), terms.rend(), [&](const PreferredNodeTerm& each) {
@@ -51,7 +51,7 @@ void remove_required(Affinity& affinity, std::string_view node) {
     fields.pop_back();
     had_one = true;
   }
-  // A term of its own is added only where there was none.
+  // The hint adds a term of its own only if the pod had none.
   if (had_one && terms->size() == 1 && terms->front() == NodeSelectorTerm{}) terms.reset();
 }
 

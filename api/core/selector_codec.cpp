@@ -45,7 +45,7 @@ void read_match_labels(StrictObject& selector, std::vector<SelectorRequirement>&
   }
 }
 
-/// nullptr: they go with the operator.
+/// Returns nullptr if the values are valid for the operator.
 const char* complaint_about_values(const SelectorRequirement& requirement) {
   if (requirement.is_well_formed()) return nullptr;
   switch (requirement.op) {
@@ -71,7 +71,7 @@ SelectorRequirement read_requirement(const Json& json, const FieldPath& path, bo
     object.read("operator", kLabelOperatorNames, requirement.op);
   }
   object.read("values", requirement.values);
-  const bool is_read = errors.size() == before;  // else the values go with what was meant, which nobody knows
+  const bool is_read = errors.size() == before;  // otherwise operator or values are unreadable
   object.finish();
   const char* complaint = is_read ? complaint_about_values(requirement) : nullptr;
   if (complaint != nullptr) object.complain("values", complaint);
@@ -79,7 +79,7 @@ SelectorRequirement read_requirement(const Json& json, const FieldPath& path, bo
   return requirement;
 }
 
-/// matchLabels reads back sorted and first, so only such requirements may go there.
+/// Counts the leading requirements that can be encoded as matchLabels, which are read back first and sorted by key.
 std::size_t count_match_labels(const std::vector<SelectorRequirement>& requirements) {
   std::size_t count = 0;
   for (const auto& [key, op, values] : requirements) {
@@ -90,7 +90,7 @@ std::size_t count_match_labels(const std::vector<SelectorRequirement>& requireme
   return count;
 }
 
-/// "10%" without a sign, a blank or a leading zero; nullopt for anything else.
+/// Parses "10%" without sign, space or leading zero. Returns nullopt for anything else.
 std::optional<IntOrPercent> percent_of(std::string_view text) {
   if (!text.ends_with('%') || text.starts_with('-') || text.starts_with('0')) return std::nullopt;
   text.remove_suffix(1);

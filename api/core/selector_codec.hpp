@@ -1,6 +1,6 @@
 #pragma once
 
-/// LabelSelector and IntOrPercent on the wire, read strictly. Also for strategies' arguments.
+/// Strict codec of LabelSelector and IntOrPercent. Also used for arguments of strategies.
 
 #include <optional>
 #include <string_view>
@@ -10,14 +10,14 @@
 
 namespace api {
 
-/// Reads {matchLabels, matchExpressions}. Complains about keys, values and operators that Kubernetes would refuse.
-/// `of_nodes`: of a selector of nodes, which may compare numbers, too (Gt, Lt).
+/// Reads {matchLabels, matchExpressions}. Reports keys, values and operators that Kubernetes would refuse. `of_nodes`
+/// also allows the operators Gt and Lt, which only node selectors have.
 void read_label_selector(StrictObject& object, std::string_view name, std::optional<LabelSelector>& target,
                          bool of_nodes = false);
-/// The reverse: reads back equal when the selector came from the wire.
+/// Encodes a selector. Decoding returns an equal selector if this one was decoded.
 Json encode_label_selector(const LabelSelector& selector);
 
-/// Reads 5 or "10%". Bounds are the caller's business.
+/// Reads 5 or "10%". Callers check bounds.
 void read_int_or_percent(StrictObject& object, std::string_view name, std::optional<IntOrPercent>& target);
 Json encode_int_or_percent(const IntOrPercent& value);
 

@@ -5,8 +5,8 @@
 
 namespace api {
 
-/// A taint that some policy of ours put: PreferNoSchedule, with one of our keys. Whoever else uses such a key with
-/// another effect keeps it.
+/// Returns true for a taint written by a policy of this operator: PreferNoSchedule with one of its keys. A taint with
+/// such a key and another effect belongs to another component.
 inline bool is_soft_taint(const Taint& taint) {
   return taint.effect == TaintEffect::kPreferNoSchedule && well_known::is_soft_taint(taint.key);
 }

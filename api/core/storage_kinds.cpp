@@ -4,7 +4,7 @@
 namespace api::wire {
 namespace {
 
-/// As the server writes it: text.
+/// Reads a quantity as the server writes it, as text.
 template <typename V>
 error_code read_amount(V& value, std::optional<Quantity>& target) {
   std::string text;

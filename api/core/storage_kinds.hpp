@@ -1,7 +1,7 @@
 #pragma once
 
-/// Kinds of storage.k8s.io that say which volumes are attached where, and how much storage is left. Decoders as in
-/// api/core/codec.hpp: lenient, never throw, thread-safe; of JSON only.
+/// Kinds of storage.k8s.io for attached volumes and available storage. The decoders are like those of
+/// api/core/codec.hpp: lenient, never throw, thread-safe; but they read JSON only.
 
 #include <optional>
 #include <string>
@@ -12,29 +12,29 @@
 
 namespace api {
 
-/// A volume that a CSI driver attaches to a node, has attached, or still has to detach.
+/// A volume that a CSI driver attaches, has attached, or still has to detach.
 struct VolumeAttachment {
   ObjectMeta meta;
   std::string driver;
   std::string node;
-  std::string volume;  ///< name of the PersistentVolume; "": the volume of a pod that has none
+  std::string volume;  ///< name of the PersistentVolume; "" for an inline volume of a pod
 };
 
-/// What a CSI driver says of itself.
+/// Features of a CSI driver.
 struct CsiDriver {
-  ObjectMeta meta;              ///< the driver's name
-  bool tells_capacity = false;  ///< spec.storageCapacity: its CSIStorageCapacities count
+  ObjectMeta meta;              ///< its name is the driver's name
+  bool tells_capacity = false;  ///< spec.storageCapacity: CSIStorageCapacities must be considered
 };
 
-/// How much storage a CSI driver has left for one class on some nodes.
+/// Available storage of a CSI driver for one class on some nodes.
 struct CsiStorageCapacity {
   ObjectMeta meta;
   std::string storage_class;
-  std::optional<LabelSelector> nodes;  ///< absent: it is within reach of none
-  std::optional<Quantity> capacity;    ///< absent: not known, so too little
-  std::optional<Quantity> largest;     ///< maximumVolumeSize: then that counts instead
+  std::optional<LabelSelector> nodes;  ///< nullopt = accessible from no node
+  std::optional<Quantity> capacity;    ///< nullopt if unknown, which counts as insufficient
+  std::optional<Quantity> largest;     ///< maximumVolumeSize; takes precedence over capacity
 
-  /// A volume of that size can be made.
+  /// Returns true if a volume of this size can be created.
   bool suffices(const Quantity& size) const;
 };
 

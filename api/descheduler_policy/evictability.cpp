@@ -46,7 +46,7 @@ void read_protections(StrictObject& object, PodProtections& protections) {
   });
 }
 
-/// true and false, as upstream writes it, or an object: {level: Basic}.
+/// Reads true or false, like upstream, or an object: {level: Basic}.
 void read_node_fit(StrictObject& object, Evictability& evictability) {
   const Json* json = object.find("nodeFit");
   if (json == nullptr || json->is_boolean()) return object.read("nodeFit", evictability.node_fit);

@@ -1,7 +1,6 @@
 #pragma once
 
-/// spec.evictability of a DeschedulerPolicy on the wire. Internal to api/: the values are in
-/// api/descheduler_policy.hpp.
+/// Codec of spec.evictability of a DeschedulerPolicy. Internal to api/; the types are in api/descheduler_policy.hpp.
 
 #include "api/descheduler_policy.hpp"
 #include "api/json/strict_object.hpp"

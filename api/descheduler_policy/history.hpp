@@ -1,7 +1,7 @@
 #pragma once
 
-/// What a policy's status remembers from cycle to cycle: past decisions and restarts, on the wire. And how a status
-/// that remembers much is patched.
+/// Codec of the parts of a policy's status that persist between cycles: past decisions and restarts. Also encodes
+/// changes of such a large status.
 
 #include <utility>
 #include <vector>
@@ -11,18 +11,18 @@
 
 namespace api {
 
-/// Lenient: rows that cannot be read are left out.
+/// Lenient: rows that cannot be read are skipped.
 PolicyHistory policy_history_of(const Json& status);
 std::vector<RestartRecord> restart_records_of(const Json& status);
 
-/// Adds `history` and `restarts`, if there is anything in them.
+/// Add `history` and `restarts` to `status`, unless empty.
 void put_policy_history(Json& status, const PolicyHistory& history);
 void put_restart_records(Json& status, const std::vector<RestartRecord>& records);
-/// One row, also for `explain -o json`.
+/// Encodes one row, also for `explain -o json`.
 Json encode_past_decision(const PastDecision& decision);
 
-/// Both, encoded as far as a merge patch from the first to the second needs. It is the same patch that encode_status()
-/// of both would give.
+/// Encodes both statuses with only the parts needed for a merge patch from `before` to `after`. The patch equals that
+/// between the results of encode_status().
 std::pair<Json, Json> encode_change(const DeschedulerPolicyStatus& before, const DeschedulerPolicyStatus& after);
 
 }  // namespace api

@@ -117,7 +117,7 @@ void put_refusals(Json& json, const std::vector<RefusedPod>& refusals) {
   for (std::size_t i = 0; i < rows; ++i) json["refusals"].push_back(encode_refused_pod(refusals[i]));
 }
 
-/// Without the lists that are the same in `other`; nullptr: with all.
+/// Encodes the status without lists that are equal in `other`. nullptr encodes all.
 Json encode_differing(const DeschedulerPolicyStatus& status, const DeschedulerPolicyStatus* other) {
   using Status = DeschedulerPolicyStatus;
   const auto is_news = [&](auto Status::*member) { return other == nullptr || status.*member != other->*member; };

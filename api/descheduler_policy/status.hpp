@@ -1,6 +1,6 @@
 #pragma once
 
-/// The status of a DeschedulerPolicy on the wire. Internal to api/: encode_status() and encode_change() are in
+/// Decoder of the status of a DeschedulerPolicy. Internal to api/; encode_status() and encode_change() are in
 /// api/descheduler_policy.hpp.
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,7 +9,7 @@
 
 namespace api {
 
-/// Never fails: what cannot be read, or has another type, counts as absent.
+/// Never fails: a field that cannot be read or has a wrong type counts as absent.
 DeschedulerPolicyStatus policy_status_of(const Json& json);
 
 }  // namespace api

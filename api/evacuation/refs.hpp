@@ -1,12 +1,12 @@
 #pragma once
 
-/// Keys of status.refs that the controller itself writes and more than one part reads. Evictors have keys of their own.
+/// Keys of status.refs that the controller writes and several components read. Evictors have their own keys.
 
 #include <string_view>
 
 namespace api {
 
-/// Node that the owner of the pod, not our reservation, has chosen for it.
+/// Node chosen by the owner of the pod, instead of the node with reserved capacity.
 inline constexpr std::string_view kChosenTargetRef = "chosenTarget";
 
 }  // namespace api

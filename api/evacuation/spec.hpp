@@ -1,6 +1,6 @@
 #pragma once
 
-/// The spec of an Evacuation on the wire. Internal to api/: encode_spec() is in api/evacuation.hpp.
+/// Decoder of the spec of an Evacuation. Internal to api/; encode_spec() is in api/evacuation.hpp.
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -8,7 +8,7 @@
 
 namespace api {
 
-/// As far as it goes; `errors` gets what is wrong.
+/// Reads all valid fields; adds problems to `errors`.
 EvacuationSpec read_evacuation_spec(const Json& json, FieldErrors& errors);
 
 }  // namespace api

@@ -140,7 +140,7 @@ Json encode_history_entry(const HistoryEntry& entry) {
   return json;
 }
 
-/// One blocker for a table cell: "pdb/web (0 allowed, 3/3 healthy)", "limit/node", "suspended".
+/// Returns one blocker for a table cell: "pdb/web (0 allowed, 3/3 healthy)", "limit/node", "suspended".
 std::string short_blocker(const Blocker& blocker) {
   const std::string kind = column_text(blocker.kind);
   std::string text = blocker.name.empty() ? kind : kind + "/" + blocker.name;
@@ -151,14 +151,15 @@ std::string short_blocker(const Blocker& blocker) {
   return text;
 }
 
-/// targetNode is only where capacity is held: the owner of the pod has not chosen a node yet.
+/// Returns true if targetNode is only the node with reserved capacity, because the owner of the pod has not chosen a
+/// node.
 bool is_only_reserved(const EvacuationStatus& status) {
   const Condition* slot = find_condition(status.conditions, ConditionType::kSlotAcquired);
   if (!slot || slot->reason != Reason::kCapacityReserved) return false;
   return std::ranges::none_of(status.refs, [](const auto& ref) { return ref.first == kChosenTargetRef; });
 }
 
-/// Where the pod goes, or went.
+/// Returns the node that the pod goes to or went to, empty if unknown.
 const std::string& target_of(const EvacuationStatus& status) {
   static const std::string kNone;
   const bool replaced = status.outcome && status.outcome->replacement;
@@ -172,7 +173,8 @@ std::string summary_of(const std::vector<Blocker>& blockers) {
   return summary;
 }
 
-/// All but history and conditions. `other`: what it says as well is left out; nullptr: nothing is.
+/// Encodes everything except history and conditions. Members that equal those of `other` are left out; nullptr leaves
+/// out nothing.
 class StatusEncoder {
  public:
   StatusEncoder(const EvacuationStatus& status, const EvacuationStatus* other) : status_(status), other_(other) {}
@@ -238,7 +240,7 @@ class StatusEncoder {
     if (status_.*member && is_news(member)) json_[name] = encode(*(status_.*member));
   }
 
-  /// Texts for the printer columns, derived from the rest: servers down to 1.20 print simple paths only.
+  /// Adds derived texts for printer columns, because servers down to 1.20 support simple paths only.
   void put_column_texts() {
     if (status_.deadline && is_news(&Status::deadline)) json_["deadlineText"] = base::format_time(*status_.deadline);
     if (status_.progress && is_news(&Status::progress)) json_["progressText"] = fmt::format("{}%", *status_.progress);

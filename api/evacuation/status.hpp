@@ -1,7 +1,7 @@
 #pragma once
 
-/// The status of an Evacuation on the wire. Internal to api/: encode_status() and encode_change() are in
-/// api/evacuation.hpp.
+/// Decoder and field tables of the status of an Evacuation. Internal to api/; encode_status() and encode_change() are
+/// in api/evacuation.hpp.
 
 #include <array>
 #include <optional>
@@ -14,9 +14,9 @@
 
 namespace api {
 
-/// The members of the status that are optional times, with their names on the wire.
+/// Optional times in the status, with their JSON names.
 struct StatusTime {
-  std::string_view name;  ///< ends in NUL
+  std::string_view name;  ///< NUL-terminated
   std::optional<base::TimePoint> EvacuationStatus::*member;
 };
 inline constexpr std::array kStatusTimes = {
@@ -33,9 +33,9 @@ inline constexpr std::array kStatusTimes = {
     StatusTime{"nextActionAt", &EvacuationStatus::next_action_at},
     StatusTime{"finishedAt", &EvacuationStatus::finished_at}};
 
-/// The members that are texts; an empty one is not written.
+/// Texts in the status; an empty one is not written.
 struct StatusText {
-  std::string_view name;  ///< ends in NUL
+  std::string_view name;  ///< NUL-terminated
   std::string EvacuationStatus::*member;
 };
 inline constexpr std::array kStatusTexts = {StatusText{"reason", &EvacuationStatus::reason},
@@ -48,7 +48,7 @@ inline constexpr std::array kStatusTexts = {StatusText{"reason", &EvacuationStat
                                             StatusText{"group", &EvacuationStatus::group},
                                             StatusText{"lastHeartbeatValue", &EvacuationStatus::last_heartbeat_value}};
 
-/// Never fails: what cannot be read, or has another type, counts as absent.
+/// Never fails: a field that cannot be read or has a wrong type counts as absent.
 EvacuationStatus evacuation_status_of(const Json& json);
 
 }  // namespace api

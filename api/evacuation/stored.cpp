@@ -22,7 +22,7 @@ using wire::read;
 using wire::unless_about_value;
 using wire::Value;
 
-/// Clamped to the range of int32.
+/// Clamps to the range of int32.
 error_code read_clamped(Value& value, std::optional<std::int32_t>& target) {
   using Limits = std::numeric_limits<std::int32_t>;
   std::optional<std::int64_t> whole;
@@ -38,7 +38,7 @@ error_code read_clamped(Value& value, std::int32_t& target) {
   return error;
 }
 
-/// `target` gets an object if the value is one; read_members(value, object) fills it.
+/// Sets `target` if the value is an object; read_members(value, object) fills it.
 template <typename T>
 error_code read_object(Value& value, std::optional<T>& target, error_code (*read_members)(Value&, T&)) {
   bool is_one = false;
@@ -46,7 +46,7 @@ error_code read_object(Value& value, std::optional<T>& target, error_code (*read
   return is_one ? read_members(value, target.emplace()) : simdjson::SUCCESS;
 }
 
-/// The same with those elements of an array that are objects.
+/// Appends to `target` each element that is an object; read_members(value, object) fills it.
 template <typename T>
 error_code read_objects(Value& value, std::vector<T>& target, error_code (*read_members)(Value&, T&)) {
   return for_elements(value, [&](Value& item) {
@@ -146,7 +146,7 @@ error_code read_history_entry(Value& value, HistoryEntry& entry) {
   });
 }
 
-/// Sorted by name.
+/// Reads refs, sorted by name.
 error_code read_refs(Value& value, std::vector<std::pair<std::string, std::string>>& refs) {
   const error_code error = wire::for_entries(value, [&](std::string_view name, Value& entry) {
     std::string_view text;
@@ -158,7 +158,7 @@ error_code read_refs(Value& value, std::vector<std::pair<std::string, std::strin
   return error;
 }
 
-/// The members that are numbers.
+/// Reads the members that are numbers.
 error_code read_count(std::string_view key, Value& member, EvacuationStatus& status) {
   if (key == "observedGeneration") return read(member, status.observed_generation);
   if (key == "evictorIndex") return read_clamped(member, status.evictor_index);
@@ -186,7 +186,7 @@ error_code read_part(std::string_view key, Value& member, EvacuationStatus& stat
   return read_count(key, member, status);
 }
 
-/// `unknown`: gets a phase that this version does not know.
+/// `unknown` receives a phase that this version does not know.
 error_code read_status(Value& value, EvacuationStatus& status, std::string& unknown) {
   std::string phase;
   const error_code error = for_members(value, [&](std::string_view key, Value& member) {
@@ -205,8 +205,8 @@ error_code read_status(Value& value, EvacuationStatus& status, std::string& unkn
   return error;
 }
 
-/// `spec`: gets the spec when there is one; nullptr: it is skipped. False: there is no metadata, or this cannot read
-/// the text.
+/// Reads the text with simdjson. Skips the spec if `spec` is nullptr. Returns false if metadata is missing or simdjson
+/// rejects the text.
 bool read_quickly(std::string_view text, Evacuation& evacuation, Json* spec, std::string& unknown_phase) {
   bool has_metadata = false;
   wire::Lease lease;
@@ -222,7 +222,7 @@ bool read_quickly(std::string_view text, Evacuation& evacuation, Json* spec, std
   return done.ok() && has_metadata;
 }
 
-/// What of a text is rare: an integer beyond 64 bits, a spec that does not decode, no JSON at all.
+/// Fallback for rare texts: integers beyond 64 bits, a spec that does not decode, malformed JSON.
 base::Result<Evacuation> read_slowly(std::string_view text, StoredParts parts, std::string& unknown_phase) {
   auto json = parse_json(text);
   if (!json) return json.error();

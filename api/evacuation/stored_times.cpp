@@ -15,10 +15,10 @@ constexpr std::optional<base::TimePoint> EvacuationStatus::*kPast[] = {
 constexpr std::optional<base::TimePoint> EvacuationStatus::*kDue[] = {
     &EvacuationStatus::deadline, &EvacuationStatus::next_action_at, &EvacuationStatus::expected_completion_at};
 
-/// No phase ends later than this after it was decided on: every timeout is at most a week, and a retry waits a day.
+/// Latest possible due time: every timeout is at most a week, and a retry waits a day.
 constexpr base::seconds kMaxDue{2 * 604800};
 
-/// Times in status.refs are those at which something happened, or come within base::kClockTolerance.
+/// Times in status.refs are past events, or lie at most base::kClockTolerance ahead.
 void correct_refs(EvacuationStatus& status, base::TimePoint now) {
   for (auto& [name, value] : status.refs) {
     const auto time = base::parse_time(value);
@@ -26,7 +26,7 @@ void correct_refs(EvacuationStatus& status, base::TimePoint now) {
   }
 }
 
-/// Calls `visit` with each time at which something happened by our clock.
+/// Calls `visit` with each time of a past event that was taken from the operator's clock.
 template <typename Visit>
 void for_past(EvacuationStatus& status, Visit visit) {
   for (const auto member : kPast) {
@@ -40,7 +40,7 @@ void for_past(EvacuationStatus& status, Visit visit) {
     visit(*status.outcome->replacement->ready_at);
 }
 
-/// What a clock that was ahead has made due, although it wrote no other time.
+/// Bounds due times, for a clock that was ahead and wrote no other time.
 void bound_dues(EvacuationStatus& status, base::TimePoint now) {
   for (const auto member : kDue) {
     if (auto& due = status.*member) due = std::min(*due, now + kMaxDue);

@@ -6,15 +6,15 @@
 
 namespace api {
 
-/// Corrects what a clock that was ahead has written: what happened after `now` happened now, and what was due a while
-/// after that is due as long after now, and within two weeks. A status whose newest time is at most
-/// base::kClockTolerance after `now` stays. The caller has to store the result: the next correction begins at another
-/// `now`.
+/// Corrects times written by a clock that was ahead. If the newest past time is more than base::kClockTolerance after
+/// `now`, times of past events are set to at most `now`, and due times computed by that clock keep their distance to
+/// it. In any case, due times are limited to two weeks after `now`. The caller must store the result, because the next
+/// correction uses another `now`.
 void correct_times(EvacuationStatus& status, base::TimePoint now);
 
-/// Corrects the watermarks of a policy's counters, and when its rounds and restarts were judged. The start of the last
-/// cycle stays: one from the future makes the next cycle due at once, and holds no wave. CooldownLedger corrects the
-/// cooldowns.
+/// Corrects the watermarks of a policy's counters and the times of its rounds and restarts. Leaves the start of the
+/// last cycle unchanged: a future one only makes the next cycle due immediately and holds no wave. CooldownLedger
+/// corrects cooldowns.
 void correct_times(DeschedulerPolicyStatus& status, base::TimePoint now);
 
 }  // namespace api

@@ -8,7 +8,7 @@
 namespace api {
 
 base::Error to_error(const FieldErrors& errors) {
-  constexpr std::size_t kShown = 50;  // a hostile object can hold a hundred thousand mistakes
+  constexpr std::size_t kShown = 50;  // hostile input may contain a hundred thousand errors
   std::string text;
   for (std::size_t i = 0; i < std::min(errors.size(), kShown); ++i) {
     if (i > 0) text += "; ";
@@ -18,7 +18,7 @@ base::Error to_error(const FieldErrors& errors) {
   return base::invalid(std::move(text));
 }
 
-// Each step of every codec and check makes one, hardly any is ever shown: no formatting.
+// Avoids formatting: every codec and check creates paths at each step, but few are displayed.
 FieldPath FieldPath::field(std::string_view name) const {
   if (text_.empty()) return FieldPath(std::string(name));
   std::string text;

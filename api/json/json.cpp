@@ -11,7 +11,7 @@
 namespace api {
 namespace {
 
-/// True if brackets outside of strings never nest deeper than the limit.
+/// Returns true if brackets outside strings are not nested deeper than the limit.
 bool is_shallow(std::string_view text) {
   std::size_t depth = 0;
   bool in_string = false;
@@ -31,7 +31,7 @@ bool is_shallow(std::string_view text) {
   return true;
 }
 
-/// The first bytes, printable, for an error message.
+/// Returns the first bytes in printable form, for an error message.
 std::string beginning_of(std::string_view text) {
   std::string shown(text.substr(0, 40));
   std::ranges::replace_if(
@@ -48,7 +48,7 @@ base::Error no_json(std::string_view text, std::size_t byte) {
                                    beginning_of(text)));
 }
 
-/// Without the name that the library has for it: "[json.exception.out_of_range.406] number overflow …".
+/// Removes the library's prefix: "[json.exception.out_of_range.406] number overflow …".
 std::string_view words_of(const Json::exception& error) {
   const std::string_view words = error.what();
   const std::size_t end = words.find("] ");

@@ -10,22 +10,22 @@
 
 namespace api {
 
-/// A JSON value. Stays inside codecs, clients and the simulator's store; deciding code uses the typed nouns.
-/// Write `Json b = a;`, never `Json b{a}` (g++ 12 makes an array of it).
+/// JSON value. Used only by codecs, clients and the simulator's store; deciding code uses typed structs. Write `Json b
+/// = a;`, never `Json b{a}` (g++ 12 makes an array of it).
 using Json = nlohmann::json;
 
-/// Objects and arrays inside each other that parse_json and parse_yaml accept: as deep as any honest manifest, and
-/// shallow enough for the recursive walks over the result.
+/// Maximum nesting of objects and arrays accepted by parse_json() and parse_yaml(): deeper than any real manifest, and
+/// safe for recursive functions.
 inline constexpr std::size_t kMaxJsonDepth = 128;
 
-/// Parses untrusted text without throwing. The error says where, and shows how the text begins when it is no JSON at
-/// all (an HTML page of a proxy, say).
+/// Parses untrusted text without throwing. The error contains the position, and the beginning of the text if it is not
+/// JSON at all (for example an HTML page of a proxy).
 base::Result<Json> parse_json(std::string_view text);
 
-/// The same, but a key that stands twice in one object is an error, too.
+/// Parses untrusted text like parse_json(), and reports a repeated key in an object as an error.
 base::Result<Json> parse_json_unique(std::string_view text);
 
-/// Compact JSON text. Never throws: bytes that are no UTF-8 become U+FFFD (Json::dump would throw on them).
+/// Returns compact JSON text. Never throws: replaces invalid UTF-8 with U+FFFD, on which Json::dump() would throw.
 std::string to_json_text(const Json& value);
 
 }  // namespace api

@@ -52,7 +52,7 @@ void carry_member(const Json& from, Json& to, std::string_view name) {
 
 namespace {
 
-/// The members of `edited` become those of `stored`, but for some.
+/// Sets all members of `edited` to those of `stored`, except the members in `but`.
 void keep_members(const Json& stored, Json& edited, std::initializer_list<std::string_view> but) {
   const auto is_free = [&](const std::string& name) { return std::ranges::find(but, name) != but.end(); };
   for (auto member = edited.begin(); member != edited.end();) {

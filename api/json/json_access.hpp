@@ -1,6 +1,6 @@
 #pragma once
 
-/// Reading JSON that somebody else wrote: wrong types read as absent, nothing throws. And carrying parts of it over.
+/// Lenient access to untrusted JSON: a wrong type counts as absent, nothing throws. Also copies parts between objects.
 
 #include <cstdint>
 #include <initializer_list>
@@ -12,24 +12,24 @@
 
 namespace api {
 
-/// The value at that path of field names, or nullptr.
+/// Returns the value at this path of field names, or nullptr.
 const Json* find_at(const Json& object, std::initializer_list<std::string_view> path);
-/// The string there, or "".
+/// Returns the string at `path`, or "".
 std::string text_at(const Json& object, std::initializer_list<std::string_view> path);
-/// The integer there.
+/// Returns the integer at `path`, or nullopt.
 std::optional<std::int64_t> number_at(const Json& object, std::initializer_list<std::string_view> path);
-/// The boolean there, or false.
+/// Returns the boolean at `path`, or false.
 bool flag_at(const Json& object, std::initializer_list<std::string_view> path);
-/// The array there, or an empty one.
+/// Returns the array at `path`, or an empty one.
 const Json& items_at(const Json& object, std::initializer_list<std::string_view> path);
 
-/// `to` gets that member of `from`, or loses its own when `from` has none. Copies only what differs.
+/// Sets member `name` of `to` to that of `from`, or removes it if `from` has none. Copies only if they differ.
 void carry_member(const Json& from, Json& to, std::string_view name);
-/// What a write of the status may change of an object: status and metadata.managedFields; all else stays as stored.
-/// REQUIRES: both are objects with metadata objects.
+/// Reverts all changes except those that a status write may make: keeps status and metadata.managedFields of `edited`.
+/// Both must be objects with metadata objects.
 void keep_all_but_status(const Json& stored, Json& edited);
 
-/// True if arrays and objects nest deeper than `limit`. Such JSON must not reach recursive code.
+/// Returns true if arrays and objects are nested deeper than `limit`. Such JSON must not be passed to recursive code.
 bool is_nested_deeper(const Json& value, int limit);
 
 }  // namespace api

@@ -196,11 +196,11 @@ Json encode_owner(const OwnerReference& owner) {
 Json encode_conditions(const std::vector<Condition>& conditions) {
   Json list = Json::array();
   for (const Condition& condition : conditions) {
-    Json json = Json::object();  // member by member: a list of them would be copied twice
+    Json json = Json::object();  // set members one by one: an initializer list would copy them twice
     json["type"] = condition.type;
     json["status"] = to_string(condition.status);
     json["lastTransitionTime"] = wire_time(condition.last_transition_time);
-    // Left out when empty: API servers before 1.21 built with newer Go refuse "" in custom resources.
+    // Omitted if empty: API servers before 1.21 built with newer Go refuse "" in custom resources.
     put_text(json, "reason", condition.reason);
     put_text(json, "message", condition.message);
     if (condition.observed_generation != 0) json["observedGeneration"] = condition.observed_generation;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Lenient reading of JSON objects, for metadata and status: a wrong type counts as absent; and the writing of the
-/// same. Internal to api/.
+/// Lenient reading of JSON objects for metadata and status: a field of a wrong type counts as absent. Also writes such
+/// fields. Internal to api/.
 
 #include <cstdint>
 #include <functional>
@@ -16,48 +16,51 @@
 
 namespace api::lenient {
 
-/// The member if it is an object (a list, a string…), else nullptr. `json` may be of any type.
+/// Returns the member if it is an object, otherwise nullptr. The following functions do so for other types. `json` may
+/// have any type.
 const Json* object(const Json& json, std::string_view name);
 const Json* array(const Json& json, std::string_view name);
 std::string text(const Json& json, std::string_view name);
 bool boolean(const Json& json, std::string_view name);
 std::int64_t integer(const Json& json, std::string_view name);
-/// Clamped to the range of int32.
+/// Clamps to the range of int32.
 std::int32_t small_integer(const Json& json, std::string_view name);
 std::optional<std::int32_t> optional_integer(const Json& json, std::string_view name);
-/// A finite one.
+/// Returns a finite number, or nullopt.
 std::optional<double> number(const Json& json, std::string_view name);
 std::optional<base::TimePoint> time(const Json& json, std::string_view name);
-/// The epoch when absent.
+/// Returns the time, or the epoch if absent.
 base::TimePoint time_or_epoch(const Json& json, std::string_view name);
 
-/// metadata of `object`.
+/// Decodes metadata of `object`.
 ObjectMeta meta(const Json& object);
 std::optional<OwnerReference> owner(const Json& json, std::string_view name);
 std::vector<Condition> conditions(const Json& status);
 
-/// Of a spec that does not decode, what of it does: `start` and every member of `spec` with which it still decodes, in
-/// order of their names. `decodes` tries a whole spec. A spec that is no object gives `start`.
+/// Returns the parts of a spec that decode: `start` plus every member of `spec` with which it still decodes, tried in
+/// order of names. `decodes` tries a whole spec. Returns `start` if `spec` is not an object.
 Json readable_spec(const Json& spec, Json start, const std::function<bool(const Json& spec)>& decodes);
 
 }  // namespace api::lenient
 
 namespace api {
 
-/// Annotation values above this are dropped on decoding: nobody here reads them, and a cache holds 100,000 pods.
+/// Larger annotation values are dropped on decoding, because they are never read and a cache contains 100,000 pods.
 inline constexpr std::size_t kMaxAnnotationValue = 8192;
-/// False for kubectl's last-applied-configuration and for huge values.
+/// Returns false for kubectl's last-applied-configuration and for values above kMaxAnnotationValue.
 bool keeps_annotation(std::string_view key, std::size_t value_size);
 
-/// Of the owners of one object so many are kept on decoding, and only those that an API server can have made: it bounds
-/// neither their number nor their names, and whoever may make pods or Evacuations writes what is cached here.
+/// Maximum number of owners kept per object. Further owners are dropped, and so are owners with longer names than an
+/// API server can have created. The API server limits neither in ownerReferences, so a user who may create pods or
+/// Evacuations could otherwise control the size of the cache.
 inline constexpr std::size_t kMaxOwners = 64;
 bool keeps_owner(const OwnerReference& owner);
 
-/// RFC 3339 in UTC: whole seconds when there is no fraction, else six decimals. Reads back equal.
+/// Formats RFC 3339 in UTC: whole seconds if there is no fraction, otherwise six decimals. Parsing returns an equal
+/// time.
 std::string wire_time(base::TimePoint time);
 
-/// Write a member only when there is something to write.
+/// The put functions write a member only if it is not empty.
 void put_text(Json& json, const char* name, const std::string& text);
 void put_time(Json& json, const char* name, const std::optional<base::TimePoint>& time);
 void put_optional(Json& json, const char* name, const std::optional<std::int32_t>& number);
@@ -65,7 +68,7 @@ void put_optional(Json& json, const char* name, const std::optional<double>& num
 
 Json encode_owner(const OwnerReference& owner);
 Json encode_conditions(const std::vector<Condition>& conditions);
-/// name, namespace, labels, annotations, finalizers and ownerReferences: what a create may say.
+/// Encodes name, namespace, labels, annotations, finalizers and ownerReferences: the metadata of a create.
 Json encode_meta(const ObjectMeta& meta);
 
 }  // namespace api

@@ -7,7 +7,7 @@
 
 namespace api {
 
-/// `logging.level` and `logging.format` of configuration files.
+/// Values of `logging.level` and `logging.format` in configuration files.
 inline constexpr std::array kLogLevels = {
     WireName<base::LogLevel>{base::LogLevel::kDebug, "debug"},
     WireName<base::LogLevel>{base::LogLevel::kInfo, "info"},

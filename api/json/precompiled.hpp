@@ -1,7 +1,7 @@
 #pragma once
 
-/// What nearly every source includes, parsed once a build (CMakeLists.txt). Not for #include: a source names what it
-/// uses, and the debug and lint builds do without this.
+/// Precompiled header with what nearly every source includes (CMakeLists.txt). Do not #include it: sources include what
+/// they use, and the debug and lint builds do not have it.
 
 #include <algorithm>
 #include <chrono>
@@ -21,7 +21,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-// Half of the machine code of a source that handles JSON is nlohmann's; it is made once, in precompiled.cpp.
+// nlohmann::json makes up half of the code of a source that uses it; precompiled.cpp instantiates it once.
 extern template class nlohmann::basic_json<>;
 extern template class nlohmann::detail::serializer<nlohmann::json>;
 extern template class nlohmann::detail::lexer<

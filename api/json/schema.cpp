@@ -16,7 +16,7 @@
 namespace api {
 namespace {
 
-/// std::regex recurses once per character; a text longer than this is refused instead of matched.
+/// std::regex recurses once per character; longer texts are refused without matching.
 constexpr std::size_t kMaxMatched = 1024;
 constexpr std::size_t kCachedPatterns = 256;
 constexpr std::size_t kMaxShown = 200;
@@ -56,7 +56,7 @@ bool is_whole(const Json& value) {
   return real == std::floor(real) && std::abs(real) < kExactIntegers;
 }
 
-/// The JSON type as Kubernetes names it.
+/// Returns the JSON type with Kubernetes' name.
 std::string_view type_name(const Json& value) {
   if (value.is_null()) return "null";
   if (value.is_object()) return "object";
@@ -66,7 +66,7 @@ std::string_view type_name(const Json& value) {
   return is_whole(value) ? "integer" : "number";
 }
 
-/// nullptr: the pattern is none that we understand.
+/// Returns nullptr for an unsupported pattern.
 const std::regex* compiled(const std::string& pattern) {
   thread_local std::map<std::string, std::optional<std::regex>> cache;
   if (cache.size() > kCachedPatterns) cache.clear();
@@ -91,7 +91,7 @@ bool matches_pattern(const std::string& text, const std::string& pattern) {
   }
 }
 
-/// One walk over schema and value together.
+/// Validates by walking schema and value together.
 class SchemaCheck {
  public:
   explicit SchemaCheck(FieldErrors& errors) : errors_(errors) {}
@@ -99,7 +99,7 @@ class SchemaCheck {
   void check(const Json& schema, const Json& value, const FieldPath& at) {
     if (!schema.is_object()) return;
     if (value.is_null() && flag(schema, "nullable")) return;
-    if (!has_type(schema, value, at)) return;  // nothing else makes sense then
+    if (!has_type(schema, value, at)) return;  // other checks need the right type
     check_enum(schema, value, at);
     if (value.is_number()) check_number(schema, value, at);
     if (value.is_string()) check_string(schema, value, at);
@@ -199,7 +199,7 @@ class SchemaCheck {
     for (std::size_t i = 0; i < value.size(); ++i) check(*items, value[i], at.index(i));
   }
 
-  /// Lists of type "set" hold each value once, lists of type "map" each key once.
+  /// Lists of type "set" must have unique values, lists of type "map" unique keys.
   void check_duplicates(const Json& schema, const Json& value, const FieldPath& at) {
     const Json* type = keyword(schema, "x-kubernetes-list-type");
     const bool is_set = (type != nullptr && *type == "set") || flag(schema, "uniqueItems");
@@ -283,7 +283,7 @@ class SchemaCheck {
   FieldErrors& errors_;
 };
 
-/// Calls each(schema, member, path) for the members and items of `value` that the schema has something to say about.
+/// Calls each(schema, member, path) for the members and items of `value` that have a schema.
 template <typename F>
 void for_each_child(const Json& schema, Json& value, F&& each) {
   if (value.is_array()) {
@@ -300,7 +300,7 @@ void for_each_child(const Json& schema, Json& value, F&& each) {
   }
 }
 
-/// True if the schema lets every member of an object stay.
+/// Returns true if the schema keeps every member of an object.
 bool keeps_unknown(const Json& schema) {
   if (flag(schema, "x-kubernetes-preserve-unknown-fields")) return true;
   const Json* additional = keyword(schema, "additionalProperties");

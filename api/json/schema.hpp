@@ -1,8 +1,8 @@
 #pragma once
 
-/// OpenAPI v3 structural schemas, as CustomResourceDefinitions carry them, applied to JSON values: what an API server
-/// does to a custom object on its way into storage. Order there: prune, apply_defaults, validate_schema. Not evaluated:
-/// CEL rules (the simulator's are in simulator/cel), $ref, which structural schemas do not have.
+/// Applies OpenAPI v3 structural schemas, as in CustomResourceDefinitions, to JSON values, like an API server before it
+/// stores a custom object. Its order is: prune, apply_defaults, validate_schema. Not evaluated: CEL rules (the
+/// simulator evaluates them in simulator/cel), and $ref, which structural schemas do not have.
 
 #include <string>
 #include <vector>
@@ -12,14 +12,13 @@
 
 namespace api {
 
-/// All complaints, worded as Kubernetes does: `spec.mode: Unsupported value: "Auto": supported values: "DryRun", …`.
+/// Returns all errors, worded as in Kubernetes: `spec.mode: Unsupported value: "Auto": supported values: "DryRun", …`.
 FieldErrors validate_schema(const Json& schema, const Json& value, const FieldPath& at = {});
 
-/// Fills in defaults where objects and list items exist. A null where the schema has a default and allows no null is
-/// replaced.
+/// Sets defaults in existing objects and list items. Replaces a null if the schema has a default and is not nullable.
 void apply_defaults(const Json& schema, Json& value);
 
-/// Takes off the members that the schema does not know, x-kubernetes-preserve-unknown-fields honoured. Returns their
+/// Removes members that the schema does not contain, except under x-kubernetes-preserve-unknown-fields. Returns their
 /// paths.
 std::vector<std::string> prune(const Json& schema, Json& value, const FieldPath& at = {});
 

@@ -22,7 +22,7 @@ bool same_ignoring_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-/// Text of the user's, cut, for a complaint.
+/// Quotes and truncates user text for an error message.
 std::string quote_text(std::string_view text) {
   if (text.size() <= kMaxQuote) return fmt::format("\"{}\"", text);
   std::size_t end = kMaxQuote;
@@ -35,7 +35,7 @@ const Json& empty_object() {
   return kEmpty;
 }
 
-/// The number when it is a whole one in the range of int64.
+/// Returns the number if it is an integer in the range of int64.
 std::optional<std::int64_t> whole_number(const Json& json) {
   if (json.is_number_unsigned()) {
     const auto value = json.get<std::uint64_t>();
@@ -236,7 +236,7 @@ void StrictObject::with(std::string_view name, const std::function<void(StrictOb
 
 void StrictObject::not_supported_yet(std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
-    // Not remembered as asked for: nobody wants it for a "did you mean".
+    // Not marked as known, so that "did you mean" never suggests it.
     const auto at = json_.find(name);
     if (at != json_.end() && !at->is_null()) complain(name, "not supported yet");
     refused_.push_back(name);

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Strict reading of JSON objects, for spec codecs. Internal to api/ and to whoever parses arguments of our own kinds.
+/// Strict reading of JSON objects, for codecs of specs. Internal to api/ and to parsers of arguments of Evacuator's
+/// kinds.
 
 #include <array>
 #include <concepts>
@@ -19,21 +20,21 @@
 
 namespace api {
 
-/// One spelling of an enumerator on the wire.
+/// JSON name of an enumerator.
 template <typename E>
 struct WireName {
   E value;
   std::string_view name;
 };
 template <typename E>
-WireName(E, std::string_view) -> WireName<E>;  // clang 14 does not deduce for aggregates
+WireName(E, std::string_view) -> WireName<E>;  // clang 14 cannot deduce this for aggregates
 
 template <typename E, std::size_t N>
 std::string_view name_of(const std::array<WireName<E>, N>& names, E value) {
   for (const WireName<E>& known : names) {
     if (known.value == value) return known.name;
   }
-  std::abort();  // -Wswitch cannot see the tables; a test walks them
+  std::abort();  // -Wswitch does not check the tables; a test does
 }
 
 template <typename E, std::size_t N>
@@ -51,17 +52,17 @@ std::array<std::string_view, N> all_names(const std::array<WireName<E>, N>& name
   return all;
 }
 
-/// "an object", "a string"… for complaints.
+/// "an object", "a string"… for error messages.
 std::string_view kind_of(const Json& json);
 
-/// Reads the members of one object, each by name; a member that is absent or null leaves the target as it was.
-/// Complaints go to the shared list with their full path; finish() complains about members that nobody asked for.
+/// Reads the members of one object by name. A member that is absent or null leaves the target unchanged. Errors are
+/// added to the shared list with their full path; finish() reports members that were never read.
 class StrictObject {
  public:
-  /// Complains when `json` is no object; it then reads as empty. Keeps references to `json` and `errors`.
+  /// Reports an error if `json` is not an object; it then reads as empty. Keeps references to `json` and `errors`.
   StrictObject(const Json& json, FieldPath path, FieldErrors& errors);
 
-  /// The member, or nullptr when absent or null. Counts as asked for.
+  /// Returns the member, or nullptr if absent or null. Marks it as known.
   const Json* find(std::string_view name);
 
   void read(std::string_view name, bool& target);
@@ -69,10 +70,10 @@ class StrictObject {
   void read(std::string_view name, std::int32_t& target);
   void read(std::string_view name, std::uint32_t& target);
   void read(std::string_view name, std::int64_t& target);
-  /// A finite number.
+  /// Reads a finite number.
   void read(std::string_view name, double& target);
   void read(std::string_view name, std::vector<std::string>& target);
-  /// An object of texts, sorted by key.
+  /// Reads an object of texts, sorted by key.
   void read(std::string_view name, std::vector<std::pair<std::string, std::string>>& target);
   template <typename T>
   void read(std::string_view name, std::optional<T>& target) {
@@ -82,9 +83,9 @@ class StrictObject {
     read(name, value);
     if (errors_.size() == before) target = std::move(value);
   }
-  /// Whole seconds as a number, named …Seconds on the wire.
+  /// Reads an integer number of seconds; its JSON name ends in Seconds.
   void read(std::string_view name, base::seconds& target);
-  /// Text in Go's duration syntax: "1h30m".
+  /// Reads text in Go's duration syntax: "1h30m".
   void read_duration(std::string_view name, base::Duration& target);
   void read_duration(std::string_view name, std::optional<base::Duration>& target);
 
@@ -101,13 +102,13 @@ class StrictObject {
 
   /// Calls `each` with every element of the array `name` and its path.
   void for_each(std::string_view name, const std::function<void(const Json& item, const FieldPath& path)>& each);
-  /// Calls `inside` with the object `name`, when it is there, and finishes it.
+  /// Calls `inside` with the object `name` if present, then finish() on it.
   void with(std::string_view name, const std::function<void(StrictObject& object)>& inside);
 
-  /// A member that the CRD knows but this build does not: present means "not supported yet".
+  /// Reports "not supported yet" for members that the CRD has and this build does not support.
   void not_supported_yet(std::initializer_list<std::string_view> names);
 
-  /// Complains about every member that was not asked for, with the nearest known name. Call once, last.
+  /// Reports every unknown member, with the nearest known name. Call once, last.
   void finish();
 
   const FieldPath& path() const { return path_; }
@@ -129,7 +130,7 @@ class StrictObject {
 
 /// "a, b or c".
 std::string join_alternatives(std::span<const std::string_view> names);
-/// `, did you mean "x"?` for a near miss, else "".
+/// Returns `, did you mean "x"?` for a similar name, otherwise "".
 std::string did_you_mean(std::string_view text, std::span<const std::string_view> candidates);
 
 }  // namespace api

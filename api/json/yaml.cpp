@@ -12,11 +12,11 @@
 namespace api {
 namespace {
 
-/// What all aliases of a text together may copy, in values plus bytes of their strings.
+/// Maximum total size copied by all aliases of a text, in values plus bytes of their strings.
 constexpr std::size_t kAliasBudget = 1U << 20U;
 constexpr std::string_view kStandardTag = "tag:yaml.org,2002:";
 
-/// One event of libyaml's, freed with it.
+/// One libyaml event, freed by the destructor.
 struct YamlEvent {
   yaml_event_t raw{};
   YamlEvent() = default;
@@ -62,7 +62,7 @@ class YamlReader {
       YamlEvent event;
       if (!next(event)) return base::invalid(error_);
       if (event.raw.type == YAML_STREAM_END_EVENT) return documents;
-      if (event.raw.type != YAML_DOCUMENT_START_EVENT) continue;  // stream start
+      if (event.raw.type != YAML_DOCUMENT_START_EVENT) continue;  // start of the stream
       anchors_.clear();
       Json document;
       if (!read_next(document, 0)) return base::invalid(error_);
@@ -91,7 +91,7 @@ class YamlReader {
     return false;
   }
 
-  /// What cannot start a token is most often a tab.
+  /// Replaces libyaml's message for a tab in the indentation, the most frequent cause of "cannot start any token".
   std::string_view with_hint(std::string_view problem) const {
     if (problem.find("cannot start any token") == std::string_view::npos) return problem;
     std::string_view line = text_;
@@ -106,7 +106,7 @@ class YamlReader {
     return next(event) && read(event, value, depth);
   }
 
-  /// The value that begins with `event`.
+  /// Reads the value that begins with `event`.
   bool read(const YamlEvent& event, Json& value, std::size_t depth) {
     const yaml_event_t& raw = event.raw;
     switch (raw.type) {
@@ -172,7 +172,7 @@ class YamlReader {
            view_of(raw.data.scalar.value) == "<<";
   }
 
-  /// The value behind "<<": a mapping or a list of them. What is there already wins.
+  /// Reads the value after "<<": a mapping or a list of mappings. Existing members win.
   bool read_merge(const yaml_mark_t& mark, Json& merged, std::size_t depth) {
     Json source;
     if (!read_next(source, depth)) return false;
@@ -187,7 +187,7 @@ class YamlReader {
     return true;
   }
 
-  /// Keys are strings in JSON: numbers and booleans become their text.
+  /// Reads a key. JSON keys are strings, so numbers and booleans are converted to text.
   bool read_key(const YamlEvent& event, std::string& key, std::size_t depth) {
     Json value;
     if (!read(event, value, depth)) return false;
@@ -234,7 +234,7 @@ class YamlReader {
 
   bool remember(const yaml_char_t* anchor, const Json& value) {
     if (anchor == nullptr) return true;
-    // The copy for the anchor counts as well: nested anchors would copy their insides once per level.
+    // Also count the copy for the anchor, because nested anchors would copy their content once per level.
     const std::size_t weight = weight_of(value);
     if (!spend(weight)) {
       error_ = "anchors and aliases make the text too large";
@@ -277,7 +277,7 @@ bool begins_like_json(std::string_view text) {
 
 base::Result<std::vector<Json>> parse_yaml(std::string_view text) {
   if (begins_like_json(text)) {
-    // Most JSON is YAML, but not all of it: libyaml knows no surrogate pairs.
+    // Not all JSON is YAML: libyaml does not support surrogate pairs.
     if (auto json = parse_json_unique(text)) return std::vector<Json>{*std::move(json)};
   }
   return YamlReader(text).documents();

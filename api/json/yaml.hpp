@@ -9,15 +9,15 @@
 
 namespace api {
 
-/// Parses YAML (or JSON, which is YAML) into one value per document; empty documents are left out. Types are resolved
-/// as kubectl does: plain yes/no/on/off are booleans, 0644 is octal, dates stay strings, quoted scalars stay strings;
-/// keys become strings. Anchors, aliases and merge keys work. An error begins with "line 3, column 5: ". Errors, too:
-/// duplicate keys, deeper nesting than kMaxJsonDepth, aliases that blow the document up, tags beyond the standard ones.
-/// Never throws.
+/// Parses YAML (or JSON, which is YAML) into one value per document, without empty documents. Resolves types like
+/// kubectl: plain yes/no/on/off are booleans, 0644 is octal, dates and quoted scalars are strings; keys become strings.
+/// Supports anchors, aliases and merge keys. Returns an error, beginning with "line 3, column 5: ", for malformed text,
+/// duplicate keys, nesting deeper than kMaxJsonDepth, aliases that expand excessively, and non-standard tags. Never
+/// throws.
 base::Result<std::vector<Json>> parse_yaml(std::string_view text);
 
-/// One document in block style, keys in order, strings quoted where a parser could take them for something else. Ends
-/// with a newline. Reads back equal.
+/// Writes one document in block style, with keys in order. Quotes strings that a parser could take for another type.
+/// Ends with a newline. Parsing returns an equal value.
 std::string to_yaml(const Json& value);
 
 }  // namespace api

@@ -32,7 +32,7 @@ bool is_infinite_or_nan_word(std::string_view text) {
   return is_one_of(text, {".inf", ".Inf", ".INF"});
 }
 
-/// The base that a prefix announces, which is removed: 0x, 0o, 0b, and a plain leading 0 for octal.
+/// Removes a prefix (0x, 0o, 0b, or a leading 0 for octal) and returns the base.
 int take_base(std::string_view* digits) {
   if (digits->size() < 2 || digits->front() != '0') return 10;
   const char mark = static_cast<char>(std::tolower(static_cast<unsigned char>((*digits)[1])));
@@ -81,12 +81,12 @@ std::optional<Json> decimal_scalar(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  // JSON writes 1e3 as 1000, and everybody after us reads that as an integer.
+  // JSON writes 1e3 as 1000, which later readers take for an integer.
   const bool whole = value == std::floor(value) && std::abs(value) < kIntegersEndAt;
   return whole ? Json(static_cast<std::int64_t>(value)) : Json(value);
 }
 
-/// "2001-12-14", and anything that begins so.
+/// "2001-12-14", and any text with such a beginning.
 bool looks_like_date(std::string_view text) {
   return text.size() >= 8 && text[4] == '-' &&
          std::all_of(text.begin(), text.begin() + 4, [](char c) { return c >= '0' && c <= '9'; });

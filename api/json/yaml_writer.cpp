@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kIndentStep = 2;
 
-/// Decodes the UTF-8 character at the start of `text` and removes it; U+FFFD for bytes that are none.
+/// Decodes and removes the UTF-8 character at the start of `text`. Returns U+FFFD for an invalid byte.
 char32_t take_character(std::string_view* text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>((*text)[i]); };
   const unsigned char lead = byte(0);
@@ -28,7 +28,7 @@ char32_t take_character(std::string_view* text) {
   return valid ? code : 0xFFFD;
 }
 
-/// Characters that YAML allows outside of escapes, line breaks of all sorts left out.
+/// Returns true for characters that YAML allows without escapes, except all kinds of line breaks.
 bool is_printable(char32_t c) {
   return (c >= 0x20 && c < 0x7F) ||
          (c >= 0xA0 && c != 0x2028 && c != 0x2029 && c != 0xFEFF && c != 0xFFFE && c != 0xFFFF);
@@ -80,7 +80,7 @@ std::string double_quoted(std::string_view text) {
   return out += '"';
 }
 
-/// True if the text can stand unquoted as a key or value in block style.
+/// Returns true if the text can be an unquoted key or value in block style.
 bool is_plain_text(std::string_view text) {
   if (text.empty() || text.front() == ' ' || text.back() == ' ' || text.back() == ':') return false;
   if (std::string_view("-?:,[]{}#&*!|>'\"%@`").find(text.front()) != std::string_view::npos) return false;
@@ -93,7 +93,7 @@ std::string string_scalar(std::string_view text) {
   return is_plain_text(text) ? std::string(text) : double_quoted(text);
 }
 
-/// True if the text reads well as a literal block: several lines, none of them odd.
+/// Returns true if the text is suitable for a literal block: several lines without unusual characters.
 bool is_block_text(std::string_view text) {
   if (text.find('\n') == std::string_view::npos || text.front() == ' ' || text.front() == '\n') return false;
   while (!text.empty()) {
@@ -147,7 +147,7 @@ void write_array(std::string& out, const Json& array, std::size_t indent, bool f
   }
 }
 
-/// The value behind "key:" or "-", the line break included.
+/// Writes the value after "key:" or "-", including the line break.
 void write_value(std::string& out, const Json& value, std::size_t indent) {
   if (value.is_object() && !value.empty()) {
     out += '\n';

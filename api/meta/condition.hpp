@@ -14,7 +14,7 @@ enum class ConditionStatus { kTrue, kFalse, kUnknown };
 /// "True", "False" or "Unknown".
 std::string_view to_string(ConditionStatus status);
 
-/// metav1.Condition: `type` and `reason` are CamelCase, `message` is for people.
+/// metav1.Condition. `type` and `reason` are CamelCase, `message` is human-readable.
 struct Condition {
   std::string type;
   ConditionStatus status = ConditionStatus::kUnknown;
@@ -26,14 +26,14 @@ struct Condition {
   friend bool operator==(const Condition&, const Condition&) = default;
 };
 
-/// Inserts or replaces the condition of the same type. last_transition_time moves only when `status`
-/// flips. Returns true if there is anything to write.
+/// Inserts the condition or replaces the one of the same type. last_transition_time changes only if `status` changes.
+/// Returns true if anything changed and must be written.
 bool set_condition(std::vector<Condition>& conditions, Condition next, base::TimePoint now);
 
-/// The condition of that type, or nullptr.
+/// Returns the condition of this type, or nullptr.
 const Condition* find_condition(const std::vector<Condition>& conditions, std::string_view type);
 
-/// True only if the condition exists with status True.
+/// Returns true only if the condition exists with status True.
 bool is_true(const std::vector<Condition>& conditions, std::string_view type);
 
 }  // namespace api

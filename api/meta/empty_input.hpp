@@ -4,7 +4,7 @@
 
 namespace api {
 
-/// What is said of an input without any document.
+/// Error message for an input without documents.
 inline constexpr std::string_view kEmptyInput = "is empty: did the command that should write it fail?";
 
 }  // namespace api

@@ -5,14 +5,14 @@
 
 namespace api {
 
-/// Longest value of a label.
+/// Maximum length of a label value.
 inline constexpr std::size_t kMaxLabelValue = 63;
 
-/// The value of a label that stands for an object's name: the name itself; of one that is too long its beginning, '-'
-/// and ten digits that tell it from others that begin alike. REQUIRES: `name` is a DNS subdomain.
+/// Returns a label value for an object's name: the name itself, or if it is too long its beginning, '-' and ten hash
+/// digits that keep it unique. `name` must be a DNS subdomain.
 std::string label_value(std::string_view name);
 
-/// The value of the soft taints that belong to a policy of that name (well_known::kSoftTaints).
+/// Returns the value of soft taints of this policy (well_known::kSoftTaints).
 inline std::string soft_taint_value(std::string_view policy) { return label_value(policy); }
 
 }  // namespace api

@@ -19,18 +19,18 @@ namespace api {
 using NodeName = base::Name<struct NodeNameTag>;
 using PodUid = base::Name<struct PodUidTag>;
 
-/// Namespace and name; the namespace is empty for cluster-scoped objects. Orders by namespace, then name.
+/// Namespace and name; the namespace is empty for cluster-scoped objects. Ordered by namespace, then name.
 struct ObjectKey {
   std::string ns;
   std::string name;
 
-  /// "namespace/name", or "name" when cluster-scoped.
+  /// Returns "namespace/name", or "name" if cluster-scoped.
   std::string to_string() const { return ns.empty() ? name : ns + "/" + name; }
   friend auto operator<=>(const ObjectKey&, const ObjectKey&) = default;
 };
 
-/// Labels or annotations: a small sorted flat map from key to value. Copying shares the storage
-/// (pods of one template carry equal labels); it is immutable once built.
+/// Labels or annotations: a sorted flat map, immutable once built. Copies share the storage, because pods of one
+/// template have equal labels.
 class StringMap {
  public:
   using Entry = std::pair<std::string, std::string>;
@@ -39,15 +39,15 @@ class StringMap {
   StringMap(std::initializer_list<Entry> entries) : StringMap(std::vector<Entry>(entries)) {}
   /// Sorts by key; the last entry of a repeated key wins.
   explicit StringMap(std::vector<Entry> entries);
-  /// The same, and one in memory with equal ones that were made so.
+  /// Creates a map that shares its storage with equal maps created by shared().
   static StringMap shared(std::vector<Entry> entries);
 
-  /// The value, or nullptr when the key is absent. Valid as long as this map.
+  /// Returns the value, or nullptr if the key is absent. Valid as long as this map.
   const std::string* find(std::string_view key) const;
   bool contains(std::string_view key) const { return find(key) != nullptr; }
-  /// The value, or "" when the key is absent.
+  /// Returns the value, or "" if the key is absent.
   const std::string& value(std::string_view key) const;
-  /// A copy in which `key` has `value`.
+  /// Returns a copy in which `key` has `value`.
   StringMap with(std::string_view key, std::string_view value) const;
   StringMap without(std::string_view key) const;
 
@@ -72,16 +72,16 @@ struct OwnerReference {
   friend bool operator==(const OwnerReference&, const OwnerReference&) = default;
 };
 
-/// The parts of metav1.ObjectMeta that we read. Missing strings are empty.
+/// The parts of metav1.ObjectMeta that the operator reads. Missing strings are empty.
 struct ObjectMeta {
   std::string ns;
   std::string name;
   std::string uid;
-  std::string resource_version;  ///< opaque; compared for equality only
+  std::string resource_version;  ///< opaque; compare for equality only
   std::int64_t generation = 0;
   base::TimePoint creation_timestamp{};
   std::optional<base::TimePoint> deletion_timestamp;          ///< end of the grace period
-  std::optional<std::int64_t> deletion_grace_period_seconds;  ///< set with deletion_timestamp
+  std::optional<std::int64_t> deletion_grace_period_seconds;  ///< set together with deletion_timestamp
   StringMap labels;
   StringMap annotations;  ///< without kubectl's last-applied-configuration
   SharedList<OwnerReference> owner_references;
@@ -89,9 +89,9 @@ struct ObjectMeta {
 
   ObjectKey key() const { return {ns, name}; }
   bool is_terminating() const { return deletion_timestamp.has_value(); }
-  /// The one managing owner, or nullptr.
+  /// Returns the owner with controller: true, or nullptr.
   const OwnerReference* controller() const;
-  /// Makes its owners one in memory with those of others that have the same. For what is kept.
+  /// Shares the storage of the owners with equal lists of other objects. Call it for objects that are kept.
   void share_owners();
 
   friend bool operator==(const ObjectMeta&, const ObjectMeta&) = default;

@@ -8,15 +8,15 @@
 namespace api {
 namespace {
 
-__extension__ typedef unsigned __int128 Wide;  // no using: clang refuses __extension__ there
+__extension__ typedef unsigned __int128 Wide;  // not `using`: clang refuses __extension__ there
 
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
-/// Longer than any amount that people or machines write; keeps hostile text cheap.
+/// Maximum length of a text. Longer than any real amount; keeps hostile text cheap.
 constexpr std::size_t kMaxQuantityText = 256;
-/// An exponent past this is zero or past the end whatever the digits (at most kMaxQuantityText of them) say.
+/// With an exponent beyond this, the result is zero or saturated whatever the digits (at most kMaxQuantityText).
 constexpr int kExponentCap = 1000;
-/// Digits behind the point that count under a binary suffix; more would not fit into 128 bits. The rest rounds up.
+/// Number of fraction digits used with a binary suffix; more would not fit into 128 bits. Further digits round up.
 constexpr std::size_t kBinaryFractionDigits = 15;
 
 struct Suffix {
@@ -24,7 +24,7 @@ struct Suffix {
   int power_of_two = 0;
 };
 
-/// The digits of an unsigned decimal number and how many of them stand before the point.
+/// Digits of an unsigned decimal number; `before_point` of them precede the decimal point.
 struct DecimalText {
   std::string digits;
   std::size_t before_point = 0;
@@ -85,7 +85,7 @@ bool any_nonzero(std::string_view digits) { return digits.find_first_not_of('0')
 
 std::int64_t capped(Wide value) { return value > static_cast<Wide>(kMax) ? kMax : static_cast<std::int64_t>(value); }
 
-/// The whole number that `digits` spell, capped at the end of int64.
+/// Returns the integer that `digits` represent, capped at the maximum of int64.
 std::int64_t capped_digits(std::string_view digits) {
   Wide value = 0;
   for (const char c : digits) {
@@ -97,7 +97,7 @@ std::int64_t capped_digits(std::string_view digits) {
 
 std::int64_t plus_one_if(std::int64_t value, bool more) { return more && value < kMax ? value + 1 : value; }
 
-/// Moves the point by `power` places and rounds up.
+/// Moves the decimal point by `power` places and rounds up.
 std::int64_t scale_by_ten(const DecimalText& number, int power) {
   const std::string_view digits = number.digits;
   if (!any_nonzero(digits)) return 0;
@@ -113,7 +113,7 @@ std::int64_t scale_by_ten(const DecimalText& number, int power) {
   return value;
 }
 
-/// Thousandths of number × 2^power, rounded up.
+/// Returns the thousandths of number × 2^power, rounded up.
 std::int64_t scale_by_two(const DecimalText& number, int power) {
   const std::string_view digits = number.digits;
   const Wide factor = (static_cast<Wide>(1) << power) * 1000;

@@ -9,7 +9,7 @@
 namespace api {
 namespace {
 
-/// As Go's ParseInt in base 10: an optional sign, digits, nothing else.
+/// Parses like Go's ParseInt in base 10: an optional sign and digits only.
 std::optional<std::int64_t> selector_integer(std::string_view text) {
   if (text.starts_with('+')) {
     text.remove_prefix(1);

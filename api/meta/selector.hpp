@@ -8,7 +8,7 @@
 
 namespace api {
 
-/// The operators of label selectors and node selectors. kGt and kLt exist for nodes only.
+/// Operators of label selectors and node selectors. kGt and kLt exist in node selectors only.
 enum class SelectorOperator { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
 
 std::string_view to_string(SelectorOperator op);
@@ -18,21 +18,21 @@ struct SelectorRequirement {
   SelectorOperator op = SelectorOperator::kExists;
   std::vector<std::string> values;
 
-  /// In and NotIn have values, Exists and DoesNotExist none, Gt and Lt one integer. The API server sees to it, but a
-  /// dump may hold anything.
+  /// Returns true if In and NotIn have values, Exists and DoesNotExist have none, and Gt and Lt have one integer. The
+  /// API server ensures this, but a dump may contain anything.
   bool is_well_formed() const;
-  /// True if `labels` satisfy it. NotIn and DoesNotExist hold when the key is absent; Gt and Lt compare
-  /// base-10 integers and are false for anything else. One that is not well formed holds for nobody.
+  /// Returns true if `labels` satisfy the requirement. NotIn and DoesNotExist match if the key is absent. Gt and Lt
+  /// compare base-10 integers and do not match other values. A malformed requirement matches nothing.
   bool matches(const StringMap& labels) const;
   friend bool operator==(const SelectorRequirement&, const SelectorRequirement&) = default;
 };
 
-/// metav1.LabelSelector with matchLabels folded into requirements (In, one value). An empty selector
-/// matches everything; an absent one is the caller's std::optional.
+/// metav1.LabelSelector with matchLabels converted to requirements (In, one value). An empty selector matches
+/// everything. Represent an absent selector by std::nullopt.
 struct LabelSelector {
   std::vector<SelectorRequirement> requirements;
 
-  /// All requirements are, and none is Gt or Lt.
+  /// Returns true if all requirements are well-formed and none is Gt or Lt.
   bool is_well_formed() const;
   bool matches(const StringMap& labels) const;
   friend bool operator==(const LabelSelector&, const LabelSelector&) = default;

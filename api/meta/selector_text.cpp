@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kSelectorBlanks = " \t\r\n";
 constexpr std::string_view kSelectorMarks = "=!(),<>";
 
-/// Words and marks, one at a time; "" is the end.
+/// Tokenizer: words and marks; "" at the end.
 class SelectorTokens {
  public:
   explicit SelectorTokens(std::string_view text) : rest_(text) { advance(); }
@@ -54,7 +54,7 @@ base::Error unexpected(std::string_view wanted, std::string_view found) {
   return base::invalid(fmt::format("{} is missing before \"{}\"", wanted, found.substr(0, 80)));
 }
 
-/// "(a, b)"; an item left out is the empty value.
+/// Reads "(a, b)". A missing item is the empty value.
 base::Result<std::vector<std::string>> read_values(SelectorTokens& tokens) {
   if (!tokens.take_if("(")) return unexpected("\"(\"", tokens.peek());
   std::vector<std::string> values(1);
@@ -72,7 +72,7 @@ base::Result<std::vector<std::string>> read_values(SelectorTokens& tokens) {
   return values;
 }
 
-/// What follows the key: an operator and its values, or nothing.
+/// Reads the operator and its values after the key, if any.
 base::Status read_condition(SelectorTokens& tokens, SelectorRequirement& requirement) {
   const std::string_view op = tokens.peek();
   if (op.empty() || op == ",") return base::Done{};
@@ -115,7 +115,7 @@ base::Result<SelectorRequirement> read_requirement_text(SelectorTokens& tokens) 
   return requirement;
 }
 
-/// key=value first and by key, as matchLabels wants them.
+/// Puts key=value requirements first, sorted by key, as in matchLabels.
 void put_plain_ones_first(std::vector<SelectorRequirement>& requirements) {
   const auto is_plain = [](const SelectorRequirement& each) {
     return each.op == SelectorOperator::kIn && each.values.size() == 1;

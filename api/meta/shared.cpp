@@ -17,7 +17,7 @@ std::size_t seed_of_process() {
   return kSeed;
 }
 
-/// The finalizer of SplitMix64.
+/// Finalizer of SplitMix64.
 std::size_t mixed(std::size_t value) {
   value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
   value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
@@ -28,7 +28,7 @@ std::size_t mixed(std::size_t value) {
 
 Hasher::Hasher() : value_(seed_of_process()) {}
 
-/// Mixes in eight bytes at a time: the state between them is secret, so texts that collide cannot be prepared.
+/// Mixes in eight bytes at a time. The intermediate state is secret, so that colliding texts cannot be prepared.
 Hasher& Hasher::add(std::string_view text) {
   value_ = mixed(value_ + text.size());
   while (!text.empty()) {
@@ -46,12 +46,13 @@ Hasher& Hasher::add(std::int64_t number) {
   return *this;
 }
 
-/// All that are shared, by hash. It keeps none alive: the last user takes it out. A count goes to zero under the lock
-/// only, so none that is found here can be on its way out.
+/// Pool of shared nodes by hash. Does not keep nodes alive: the last user removes its node. The user count reaches zero
+/// only under the lock, so a node found here is never being deleted.
 class SharedPool {
  public:
   static SharedPool& of(std::size_t hash) {
-    static auto* const kPools = new std::array<SharedPool, kParts>;  // outlives whoever holds one to the end
+    // Never destroyed, because users may outlive static destruction.
+    static auto* const kPools = new std::array<SharedPool, kParts>;
     return (*kPools)[hash % kParts];
   }
 
@@ -63,13 +64,13 @@ class SharedPool {
         known->add_user();
         return known;
       }
-      if (++looked_at == kMax) return node;  // frozen, but its own
+      if (++looked_at == kMax) return node;  // frozen, but not shared
     }
     add(node);
     return node;
   }
 
-  /// True: it has no user any more, and is out.
+  /// Removes a user. Returns true if it was the last one and the node was removed from the pool.
   bool drop_user(SharedNode* node) {
     const std::scoped_lock lock(mutex_);
     if (node->users_.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
@@ -83,7 +84,7 @@ class SharedPool {
  private:
   static constexpr std::size_t kParts = 16;
   static constexpr std::size_t kMin = 64;
-  /// A chain grows no further: so long it is by bad luck, or somebody's will.
+  /// Maximum length of a chain. Longer ones result from bad luck or an attack.
   static constexpr int kMax = 16;
 
   SharedNode*& bucket(std::size_t hash) {

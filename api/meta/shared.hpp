@@ -1,7 +1,7 @@
 #pragma once
 
-/// Values that many objects have alike, such as the containers of all pods of a workload: equal ones can be one in
-/// memory.
+/// Values that are equal in many objects, such as the containers of all pods of a workload. Equal values can share one
+/// allocation.
 
 #include <algorithm>
 #include <atomic>
@@ -16,8 +16,8 @@
 
 namespace api {
 
-/// Hashes what a value is made of, for Shared::share(). The seed differs from process to process, so values that
-/// collide cannot be prepared.
+/// Hashes the parts of a value, for Shared::share(). The seed differs between processes, so that colliding values
+/// cannot be prepared.
 class Hasher {
  public:
   Hasher();
@@ -29,25 +29,25 @@ class Hasher {
   std::size_t value_;
 };
 
-/// What Shared points to. Internal to it and its pool.
+/// Allocation that Shared points to. Internal to Shared and its pool.
 class SharedNode {
  public:
   SharedNode() = default;
   virtual ~SharedNode() = default;
   SharedNode(const SharedNode&) = delete;
   SharedNode& operator=(const SharedNode&) = delete;
-  /// Of the same type, with the same value.
+  /// Returns true if `other` has the same type and value.
   virtual bool equals(const SharedNode& other) const = 0;
 
   bool is_frozen() const { return is_frozen_; }
-  /// From now on it never changes, and may have several users.
+  /// Makes the node immutable, so that it may have several users.
   void freeze() { is_frozen_ = true; }
   void add_user() { users_.fetch_add(1, std::memory_order_relaxed); }
-  /// The user's last look at it: it is freed with the last one.
+  /// Removes a user, who must not access the node afterwards. The last one deletes it.
   void leave();
 
-  /// One that equals `node`, which may be another one: then `node` is freed. REQUIRES: its only user calls, and it is
-  /// not frozen. `hash`: of its value.
+  /// Returns a pooled node that equals `node`; if it is another node, `node` is deleted. The caller must be the only
+  /// user of `node`, which must not be frozen. `hash` is the hash of its value.
   static SharedNode* pooled(SharedNode* node, std::size_t hash);
 
  private:
@@ -56,11 +56,12 @@ class SharedNode {
   bool is_frozen_ = false;
   bool is_pooled_ = false;
   std::size_t hash_ = 0;
-  SharedNode* next_ = nullptr;  ///< of the pool's
+  SharedNode* next_ = nullptr;  ///< next node in the pool's bucket
 };
 
-/// A value, empty at first (V{}), in one pointer. Behaves like a V: a copy is independent. Once it is frozen or shared
-/// a copy costs nothing, and who edits a copy edits one of its own. Thread-safe as a V is: any number may read or copy.
+/// A value, initially V{}, stored in one pointer. Behaves like a V: copies are independent. Once frozen or shared,
+/// copies are cheap, and editing a copy first duplicates the value. Thread-safe like a V: any number of threads may
+/// read or copy concurrently.
 template <typename V>
 class Shared {
  public:
@@ -80,7 +81,8 @@ class Shared {
 
   const V& get() const { return node_ ? node_->value : kNone; }
   operator const V&() const { return get(); }
-  /// To change it. Valid until it is copied to, moved, frozen or shared.
+  /// Returns the value for modification. The reference is valid until this object is copied, assigned, moved, frozen or
+  /// shared.
   V& edit() {
     if (!node_) {
       node_ = new Node(V{});
@@ -93,13 +95,14 @@ class Shared {
   void freeze() {
     if (node_) node_->freeze();
   }
-  /// Becomes one with an equal one that was shared before, if there still is one. `hash`: equal values have equal ones.
+  /// Shares the allocation with an equal value that was shared before and still exists. `hash` must be equal for equal
+  /// values.
   void share(std::size_t hash) {
     if (!node_ || node_->is_frozen()) return;
     if (node_->value == V{}) return reset(nullptr);
     node_ = static_cast<Node*>(SharedNode::pooled(node_, hash));
   }
-  /// Where the value is, to be prefetched; two that are one in memory have the same. nullptr: empty.
+  /// Returns the address of the allocation, for prefetching; equal for values that share it. Returns nullptr if empty.
   const void* address() const { return node_; }
 
   friend bool operator==(const Shared& a, const Shared& b) { return a.node_ == b.node_ || a.get() == b.get(); }
@@ -127,10 +130,10 @@ class Shared {
     if (Node* const before = std::exchange(node_, node)) before->leave();
   }
 
-  Node* node_ = nullptr;  ///< nullptr: empty
+  Node* node_ = nullptr;  ///< nullptr = empty
 };
 
-/// A text as Shared, for those of few kinds: names of classes and schedulers.
+/// Text as Shared, for texts with few distinct values, such as names of classes and schedulers.
 class SharedText : public Shared<std::string> {
  public:
   using Shared<std::string>::Shared;
@@ -148,8 +151,8 @@ class SharedText : public Shared<std::string> {
   friend bool operator==(const SharedText& a, const char* b) { return a.get() == b; }
 };
 
-/// A std::vector as Shared. What changes it works on one of its own (Shared::edit()): so do the iterators and
-/// references of one that is not const.
+/// std::vector as Shared. Modifying functions and the iterators and references of a non-const list first call
+/// Shared::edit(), which duplicates shared storage.
 template <typename T>
 class SharedList : public Shared<std::vector<T>> {
  public:

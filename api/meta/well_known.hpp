@@ -2,10 +2,10 @@
 
 #include <string_view>
 
-/// Names that are part of our or others' contract, each once.
+/// Names in Evacuator's and other components' interfaces.
 namespace api::well_known {
 
-// --- ours
+// --- Evacuator
 inline constexpr std::string_view kGroup = "evacuator.dev";
 inline constexpr std::string_view kApiVersion = "evacuator.dev/v1alpha1";
 inline constexpr std::string_view kEvacuationFinalizer = "evacuator.dev/evacuation";
@@ -14,22 +14,22 @@ inline constexpr std::string_view kNodeLabel = "evacuator.dev/node";
 inline constexpr std::string_view kPredictedTargetAnnotation = "evacuator.dev/predicted-target";
 /// On a DeschedulerPolicy: a new value closes its circuit breaker.
 inline constexpr std::string_view kResetCircuitAnnotation = "evacuator.dev/reset-circuit";
-/// On an Evacuation: the operator made it (docs/design/wire-protocols.md#origin).
+/// On an Evacuation: signature of the operator that created it (docs/design/wire-protocols.md#origin).
 inline constexpr std::string_view kOriginAnnotation = "evacuator.dev/origin";
-/// On an Evacuation: who made it, as the admission webhook saw it and the operator signed it.
+/// On an Evacuation: its creator, as seen by the admission webhook and signed by the operator.
 inline constexpr std::string_view kCreatorAnnotation = "evacuator.dev/creator";
 inline constexpr std::string_view kTokenAnnotation = "evacuator.dev/evacuation-token";
-/// On a pod: "<name>/<uid>/<policy>/<node>", the Evacuation whose placement hint it was given, and the hint.
+/// On a pod: "<name>/<uid>/<policy>/<node>", the Evacuation whose placement hint it received, and the hint.
 inline constexpr std::string_view kPlacementAnnotation = "evacuator.dev/placement";
-/// On a pod, as a label: "Ignore" keeps it from the placement webhook.
+/// Label on a pod: "Ignore" excludes it from the placement webhook.
 inline constexpr std::string_view kPlacementLabel = "evacuator.dev/placement";
 inline constexpr std::string_view kEvacuationUidLabel = "evacuator.dev/evacuation-uid";
 inline constexpr std::string_view kFieldManager = "evacuator";
 
-// --- soft taints on nodes, by policies; the value is soft_taint_value() of the policy's name
-/// On nodes that Defragmentation empties, until they are empty or it gave up.
+// --- soft taints of policies on nodes; the value is soft_taint_value() of the policy's name
+/// On nodes that Defragmentation empties, until they are empty or it gives up.
 inline constexpr std::string_view kEmptyingTaint = "evacuator.dev/emptying";
-/// On nodes whose measured load is above what a policy levels to.
+/// On nodes whose measured load exceeds the level that a policy targets.
 inline constexpr std::string_view kLoadedTaint = "evacuator.dev/loaded";
 inline constexpr std::string_view kSoftTaints[] = {kEmptyingTaint, kLoadedTaint};
 inline constexpr bool is_soft_taint(std::string_view key) { return key == kEmptyingTaint || key == kLoadedTaint; }
@@ -42,10 +42,10 @@ inline constexpr std::string_view kLwsGroupIndex = "leaderworkerset.sigs.k8s.io/
 inline constexpr std::string_view kLwsWorkerIndex = "leaderworkerset.sigs.k8s.io/worker-index";
 inline constexpr std::string_view kCompletionIndex = "batch.kubernetes.io/job-completion-index";
 
-// --- ours in the EvictionRequest API (KEP-4563)
+// --- Evacuator in the EvictionRequest API (KEP-4563)
 inline constexpr std::string_view kNativeRequester = "evacuator.dev/evacuation-controller";
 inline constexpr std::string_view kNativeResponder = "evacuator.dev/responder";
-/// On Evacuations that answer a native Eviction: its name and its UID.
+/// On Evacuations that respond to an Eviction of the EvictionRequest API: its name and UID.
 inline constexpr std::string_view kNativeEvictionAnnotation = "evacuator.dev/native-eviction";
 inline constexpr std::string_view kNativeEvictionUidAnnotation = "evacuator.dev/native-eviction-uid";
 

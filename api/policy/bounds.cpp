@@ -7,7 +7,7 @@
 namespace api {
 namespace {
 
-/// "168h", not "168h0m0s".
+/// Returns "168h" instead of "168h0m0s".
 std::string short_duration(base::Duration duration) {
   std::string text = base::format_duration(duration);
   if (text.ends_with("m0s")) text.resize(text.size() - 2);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Bounds of the policy's parts, and the checks that tell them. The CRD repeats them (test/unit/api holds them
-/// together).
+/// Bounds of the policy's parts, and the checks that report violations. The CRD repeats the bounds (test/unit/api
+/// checks that both are equal).
 
 #include <cstddef>
 #include <string_view>
@@ -30,10 +30,10 @@ inline constexpr std::size_t kMaxGates = 8;
 inline constexpr std::size_t kMaxMatchers = 16;
 }  // namespace bounds
 
-/// "2s is not between 5s and 1h".
+/// Reports "2s is not between 5s and 1h".
 void check_duration(FieldErrors& errors, const FieldPath& at, base::Duration value, base::Duration least,
                     base::Duration most);
-/// "120 is not between 0 and 100".
+/// Reports "120 is not between 0 and 100".
 void check_number(FieldErrors& errors, const FieldPath& at, double value, double least, double most);
 void check_items(FieldErrors& errors, const FieldPath& at, std::size_t count, std::size_t most);
 void check_text(FieldErrors& errors, const FieldPath& at, std::string_view text, std::size_t most);

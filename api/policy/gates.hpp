@@ -1,6 +1,7 @@
 #pragma once
 
-/// spec.gates of a DeschedulerPolicy: what holds evictions while it is true (docs/concepts/gates.md).
+/// spec.gates of a DeschedulerPolicy: external conditions that block evictions while they hold
+/// (docs/concepts/gates.md).
 
 #include <optional>
 #include <string>
@@ -13,19 +14,19 @@
 namespace api {
 
 enum class GateType {
-  kPrometheus,    ///< a PromQL expression has a result that is not 0
-  kAlertmanager,  ///< an alert that matches is active
-  kWebhook,       ///< a service says {"hold": true, "message": …}
+  kPrometheus,    ///< holds while a PromQL expression has a result that is not 0
+  kAlertmanager,  ///< holds while a matching alert is active
+  kWebhook,       ///< holds while a service responds {"hold": true, "message": …}
 };
 std::string_view to_string(GateType type);
 
-/// What an unanswered question means.
+/// Effect of a query that fails.
 enum class GateOnError { kHold, kIgnore };
 
 struct PolicyGate {
   std::string name;  ///< DNS label, unique in the policy
   GateType type = GateType::kPrometheus;
-  std::string source;  ///< kPrometheus: a usage source whose server is asked; or
+  std::string source;  ///< kPrometheus: usage source whose server is queried, instead of `endpoint`
   UsageEndpoint endpoint;
   std::string query;                                          ///< kPrometheus: PromQL
   std::vector<std::pair<std::string, std::string>> matchers;  ///< kAlertmanager: labels, sorted by name
@@ -34,7 +35,7 @@ struct PolicyGate {
   friend bool operator==(const PolicyGate&, const PolicyGate&) = default;
 };
 
-/// Strict: complaints go to the list.
+/// Strict: errors are added to `errors`.
 PolicyGate read_gate(const Json& json, const FieldPath& path, FieldErrors& errors);
 Json encode_gate(const PolicyGate& gate);
 void validate_gates(const std::vector<PolicyGate>& gates, const std::vector<UsageSource>& sources, const FieldPath& at,

@@ -18,7 +18,7 @@ constexpr std::array kTriggerNames = {
 constexpr int kMinutesPerHour = 60;
 constexpr int kMinutesPerDay = 24 * kMinutesPerHour;
 
-/// "HH:MM", up to 24:00.
+/// Parses "HH:MM", up to 24:00.
 std::optional<base::minutes> parse_time_of_day(std::string_view text) {
   const auto is_digit = [&](std::size_t i) { return text[i] >= '0' && text[i] <= '9'; };
   if (text.size() != 5 || text[2] != ':' || !is_digit(0) || !is_digit(1) || !is_digit(3) || !is_digit(4))

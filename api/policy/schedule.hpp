@@ -18,51 +18,51 @@ namespace api {
 /// Days of the week by number, 0 = Sunday.
 using Weekdays = std::bitset<7>;
 
-/// Each week, on these days, from `start` until `end` by the clock of the policy's time zone. `end` at or before
-/// `start` is on the day after.
+/// Weekly window on these days, from `start` until `end` in the policy's time zone. `end` at or before `start` is on
+/// the next day.
 struct WeeklyWindow {
-  Weekdays days{0x7f};     ///< on which it starts; all when left out
+  Weekdays days{0x7f};     ///< days on which it starts; all if left out
   base::minutes start{0};  ///< since midnight: 0 … 23:59
   base::minutes end{0};    ///< since midnight: 0 … 24:00
   friend bool operator==(const WeeklyWindow&, const WeeklyWindow&) = default;
 };
 
-/// Nothing is begun in it: each week, or once between two instants.
+/// Window in which nothing is started: weekly, or once between two times.
 struct BlackoutWindow {
-  std::optional<WeeklyWindow> weekly;    ///< or
-  std::optional<base::TimePoint> from;   ///< both of these,
-  std::optional<base::TimePoint> until;  ///< `until` exclusive
+  std::optional<WeeklyWindow> weekly;    ///< either this, or `from` and `until`
+  std::optional<base::TimePoint> from;   ///< inclusive
+  std::optional<base::TimePoint> until;  ///< exclusive
   friend bool operator==(const BlackoutWindow&, const BlackoutWindow&) = default;
 };
 
 enum class TriggerKind { kNodeAdded, kNodeChanged, kPodFailed, kUsageSpike };
 std::string_view to_string(TriggerKind kind);
 
-/// Runs a cycle before its time.
+/// Event that runs a cycle before it is due.
 struct ScheduleTrigger {
   TriggerKind type = TriggerKind::kNodeAdded;
-  base::Duration debounce = base::seconds(30);  ///< 1s … 1h: the cycle runs so long after the first event
+  base::Duration debounce = base::seconds(30);  ///< 1s … 1h: delay of the cycle after the first event
   std::string source;                           ///< kUsageSpike: name of a usage source
   std::string resource;                         ///< kUsageSpike
-  double above = 0;                             ///< kUsageSpike: percent of allocatable that one node passes
+  double above = 0;                             ///< kUsageSpike: threshold for any node, in percent of allocatable
   friend bool operator==(const ScheduleTrigger&, const ScheduleTrigger&) = default;
 };
 
 struct PolicySchedule {
-  base::seconds interval{300};        ///< bounds 5 s … 168 h; without cron
-  std::string cron;                   ///< five fields or @hourly, @daily…; "": by interval
-  std::string time_zone;              ///< of the IANA data base; "": UTC
-  std::vector<WeeklyWindow> windows;  ///< cycles start only inside one of them; none: at any time
+  base::seconds interval{300};        ///< 5 s … 168 h; used without cron
+  std::string cron;                   ///< five fields or @hourly, @daily…; "" to use interval
+  std::string time_zone;              ///< name in the IANA database; "" for UTC
+  std::vector<WeeklyWindow> windows;  ///< cycles start only inside one of them; empty = at any time
   std::vector<BlackoutWindow> blackouts;
   std::vector<ScheduleTrigger> triggers;
   friend bool operator==(const PolicySchedule&, const PolicySchedule&) = default;
 };
 
-/// Strict: complaints go to the object's errors.
+/// Strict: errors are added to the object's list.
 void read_schedule(StrictObject& object, PolicySchedule& schedule);
 Json encode_schedule(const PolicySchedule& schedule);
-/// Bounds and what goes together. Whether the time zone is known and the cron expression can be met is
-/// controllers/schedule's business.
+/// Checks bounds and combinations of fields. controllers/policy/schedule checks that the time zone is known and the
+/// cron expression can be satisfied.
 void validate_schedule(const PolicySchedule& schedule, const FieldPath& at, FieldErrors& errors);
 
 }  // namespace api

@@ -1,6 +1,6 @@
 #pragma once
 
-/// spec.scheduler.version: which kube-scheduler a policy's plans assume.
+/// spec.scheduler.version: version of kube-scheduler that a policy's plans assume.
 
 #include <optional>
 
@@ -8,11 +8,11 @@
 
 namespace api {
 
-/// Kubernetes 1.NN: the versions whose scheduler we know.
+/// Minor versions of Kubernetes 1 whose scheduler is known.
 inline constexpr int kOldestSchedulerMinor = 20;
 inline constexpr int kNewestSchedulerMinor = 36;
 
-/// `version`: "Auto", which leaves `minor` absent, or "1.20" to "1.36". Complains about any other.
+/// Reads `version`: "Auto", which leaves `minor` absent, or "1.20" to "1.36". Reports any other value.
 void read_scheduler_version(StrictObject& object, std::optional<int>& minor);
 
 }  // namespace api

@@ -118,7 +118,7 @@ void check_secret_key(const std::optional<SecretKey>& secret, const FieldPath& a
   check_text(errors, at.field("key"), secret->key, bounds::kMaxSecretText);
 }
 
-/// Those that we write ourselves, or that decide how a request is read.
+/// Returns true for headers that the operator sets itself, or that affect how a request is parsed.
 bool is_reserved_header(std::string_view name) {
   std::string lower(name);
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });

@@ -113,7 +113,7 @@ std::string limit_name(LimitScope scope, std::string_view policy) {
 }
 
 std::optional<LimitScope> scope_of_limit(std::string_view limit_name) {
-  const auto space = limit_name.rfind(' ');  // names of policies have none
+  const auto space = limit_name.rfind(' ');  // names of policies contain no space
   return parse_limit_scope(space == std::string_view::npos ? limit_name : limit_name.substr(space + 1));
 }
 

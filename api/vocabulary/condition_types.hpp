@@ -10,9 +10,9 @@
 
 namespace api {
 
-/// Types of the conditions that Evacuator writes on its own kinds.
+/// Types of the conditions that Evacuator sets on its own kinds.
 enum class ConditionType {
-  // Evacuation, in the order of its life
+  // Evacuation, in order of its lifecycle
   kOriginVerified,
   kAccepted,
   kSlotAcquired,

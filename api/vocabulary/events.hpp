@@ -15,7 +15,7 @@ std::string_view to_string(EventKind kind);
 
 /// Field `reason` of the Events that Evacuator publishes (docs/design/state-machine.md).
 enum class EventReason {
-  // an Evacuation, in the order of its life
+  // Evacuation, in order of its lifecycle
   kAccepted,
   kSlotAcquired,
   kSlotReturned,
@@ -37,14 +37,14 @@ enum class EventReason {
   kRollbackIncomplete,
   kReplacementReady,
   kWriteRefused,
-  // a phase begins, and nothing better told of it
+  // start of a phase, if no more specific event was published
   kPreparing,
   kInProgress,
   kEvicting,
   kVerifying,
   kAborting,
   kBackoff,
-  // the end
+  // outcomes
   kEvicted,
   kMigrated,
   kMovedByOwner,
@@ -56,11 +56,11 @@ enum class EventReason {
   kTargetGone,
   kObjectDeleted,
   kFailed,
-  // a DeschedulerPolicy
+  // DeschedulerPolicy
   kEvacuationsCreated,
   kInvalidSpec,
   kCircuitOpened,
-  // the operator's Lease
+  // Lease of the operator
   kAuditLogFailing,
   kAuditLogRecovered,
   kAnotherOperator,

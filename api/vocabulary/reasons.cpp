@@ -92,7 +92,7 @@ constexpr std::array kReasons = {
     Term<Reason>{Reason::kMemberStays, "MemberStays", "`GroupReady`=False",
                  "Another pod of the PodGroup cannot leave, so this one stays, too.",
                  "Look at the Evacuation of the pod that the message names."},
-    // --- the owner's work
+    // --- work of the pod's owner
     Term<Reason>{Reason::kNotApplicable, "NotApplicable", "`HandoffAcknowledged`=False",
                  "This evictor asks nobody for an acknowledgement.", ""},
     Term<Reason>{Reason::kAwaitingAcknowledgement, "AwaitingAcknowledgement", "`HandoffAcknowledged`=False",
@@ -115,7 +115,7 @@ constexpr std::array kReasons = {
     Term<Reason>{Reason::kRevoked, "Revoked", "`ReadyToEvict`=False, status of `InProgress`",
                  "The owner took back its word that the pod may be evicted. Evacuator waits for it again.",
                  "If it stays so: read the log of the workload's operator."},
-    // --- the call
+    // --- eviction call
     Term<Reason>{Reason::kGranted, "Granted", "`EvictionGranted`=True", "The API server granted our eviction.", ""},
     Term<Reason>{Reason::kEvictionGranted, "EvictionGranted", "status of `Evicting`",
                  "The API server granted the eviction, and the pod is about to terminate.", ""},
@@ -130,7 +130,7 @@ constexpr std::array kReasons = {
     Term<Reason>{Reason::kGrantedWithoutDelete, "GrantedWithoutDelete", "status of `Requesting`",
                  "The eviction was granted, but the pod did not begin to terminate. It is asked for again.",
                  "Look for a webhook or proxy that answers evictions in the API server's place."},
-    // --- not now
+    // --- blocked
     Term<Reason>{Reason::kPDBBlocked, "PDBBlocked",
                  "`Progressing`=False, `EvictionGranted`=False, status of `Requesting`",
                  "A PodDisruptionBudget allows no disruption now. The message has its numbers.", kSeeBudget},
@@ -202,7 +202,7 @@ constexpr std::array kReasons = {
     Term<Reason>{Reason::kSameNode, "SameNode", "`ReplacementReady`=False",
                  "The replacement runs on the node that the pod left, or on another node that the same plan empties.",
                  "Cordon the node, or check the workload's affinity: the scheduler sees no better node."},
-    // --- cancel and roll-back
+    // --- cancel and rollback
     Term<Reason>{Reason::kPointOfNoReturn, "PointOfNoReturn", "`CancelAccepted`=False",
                  "The cancel came too late: the pod is already leaving.",
                  "Nothing to do: it ends as Succeeded or Failed."},

@@ -8,9 +8,9 @@
 
 namespace api {
 
-/// Field `reason` of the conditions that Evacuator writes, of an Evacuation's status and of its history.
+/// Field `reason` of the conditions that Evacuator sets, and of an Evacuation's status and history.
 enum class Reason {
-  // Evacuation: what it waits for before an attempt begins
+  // Evacuation: before an attempt begins
   kSigned,
   kNotSigned,
   kValid,
@@ -34,11 +34,11 @@ enum class Reason {
   kCoolingDown,
   kWaitingAuditLog,
   kNoProgress,
-  // its PodGroup
+  // PodGroup
   kPrepared,
   kLeaving,
   kMemberStays,
-  // the owner's work
+  // work of the pod's owner
   kNotApplicable,
   kAwaitingAcknowledgement,
   kAcknowledged,
@@ -48,7 +48,7 @@ enum class Reason {
   kReady,
   kReadyToEvict,
   kRevoked,
-  // the call
+  // eviction call
   kGranted,
   kEvictionGranted,
   kEvictionAccepted,
@@ -56,7 +56,7 @@ enum class Reason {
   kRequestFound,
   kAlreadyInProgress,
   kGrantedWithoutDelete,
-  // not now
+  // blocked
   kPDBBlocked,
   kPDBNeverAllows,
   kMultiPDB,
@@ -83,7 +83,7 @@ enum class Reason {
   kHintUnused,
   kNotExpected,
   kSameNode,
-  // cancel and roll-back
+  // cancel and rollback
   kPointOfNoReturn,
   kCancelAccepted,
   kRollbackRunning,
@@ -93,19 +93,19 @@ enum class Reason {
   kRemoteMarkRemains,
   kAbortTimeout,
   kTimedOut,
-  // the end: Succeeded
+  // Succeeded
   kEvicted,
   kMigrated,
   kMovedByOwner,
   kGoneExternally,
   kDryRun,
-  // the end: Cancelled
+  // Cancelled
   kUserCancelled,
   kPolicyDeleted,
   kDecisionExpired,
   kTargetGone,
   kObjectDeleted,
-  // the end: Failed
+  // Failed
   kInvalidSpec,
   kSpecChanged,
   kNotAllowed,

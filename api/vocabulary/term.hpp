@@ -1,7 +1,7 @@
 #pragma once
 
-/// The words that Evacuator itself writes into statuses and Events: one enum and one table for each kind of word. The
-/// wire carries strings, and readers keep strings that they do not know (an older or newer version wrote them).
+/// Words that Evacuator writes into statuses and Events: one enum and one table per kind of word. The wire format uses
+/// strings, and readers keep unknown strings, which an older or newer version may have written.
 
 #include <array>
 #include <cstddef>
@@ -11,17 +11,17 @@
 
 namespace api {
 
-/// One word: its spelling on the wire, and what docs/troubleshooting.md says about it.
+/// One word: its wire name, and its text in docs/troubleshooting.md.
 template <typename E>
 struct Term {
   E value;
   std::string_view name;     ///< CamelCase
-  std::string_view where;    ///< where a reader meets it
+  std::string_view where;    ///< where users see it
   std::string_view meaning;  ///< whole sentences, Markdown
-  std::string_view remedy;   ///< what to look at and what to do; empty: there is nothing to do
+  std::string_view remedy;   ///< what to check and do; empty if no action is needed
 };
 
-/// Does row i describe enumerator i, and is there a row for every enumerator up to `last`?
+/// Returns true if row i describes enumerator i, and every enumerator up to `last` has a row.
 template <typename E, std::size_t N>
 constexpr bool is_complete(const std::array<Term<E>, N>& table, E last) {
   for (std::size_t i = 0; i < N; ++i) {
@@ -30,7 +30,7 @@ constexpr bool is_complete(const std::array<Term<E>, N>& table, E last) {
   return static_cast<std::size_t>(last) + 1 == N;
 }
 
-/// REQUIRES: is_complete(table, …).
+/// `table` must be complete (is_complete()).
 template <typename E, std::size_t N>
 constexpr std::string_view term_name(const std::array<Term<E>, N>& table, E value) {
   const auto at = static_cast<std::size_t>(value);
@@ -38,7 +38,7 @@ constexpr std::string_view term_name(const std::array<Term<E>, N>& table, E valu
   return table[at].name;
 }
 
-/// nullopt: a word of another version, or of somebody else.
+/// Returns nullopt for an unknown word, such as one of another version.
 template <typename E, std::size_t N>
 constexpr std::optional<E> term_value(const std::array<Term<E>, N>& table, std::string_view name) {
   for (const Term<E>& each : table) {

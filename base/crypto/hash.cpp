@@ -19,7 +19,7 @@ std::string hex(const Digest& digest, unsigned int size) {
   return text;
 }
 
-/// Looked up once: OpenSSL 3 searches its providers for an algorithm each time, which takes longer than the hash.
+/// Cached: OpenSSL 3 searches its providers for the algorithm at each fetch, which takes longer than the hash.
 const EVP_MD* sha256_method() {
   static const EVP_MD* const fetched = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   return fetched != nullptr ? fetched : EVP_sha256();

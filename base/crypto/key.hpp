@@ -8,30 +8,31 @@
 
 #include "base/result.hpp"
 
-/// Keys by which the operator recognises what it wrote itself. Pure: where they are kept is the business of
-/// controllers/signing. Never logged; a key is named by its id.
+/// Keys that sign what the operator writes, so that it recognizes its own data. Pure:
+/// controllers/evacuation/origin/keys.hpp stores the keys. Key bytes are never logged; logs identify a key by its id.
 namespace signing {
 
-/// The text that is signed: `purpose` and the fields in order, each as "<length in bytes>:<bytes>,". No two lists give
-/// the same text, whatever the fields hold. The purpose keeps a signature of one thing from passing for another's.
+/// Returns the text that is signed: `purpose` and the fields in order, each as "<length in bytes>:<bytes>,". The
+/// encoding is injective: different lists give different texts, whatever the fields contain. `purpose` prevents a
+/// signature from being reused for another kind of object.
 std::string canonical(std::string_view purpose, std::initializer_list<std::string_view> fields);
 
-/// One secret.
+/// A secret signing key.
 class Key {
  public:
-  static constexpr std::size_t kBytes = 32;  ///< of a new key
+  static constexpr std::size_t kBytes = 32;  ///< size of a new key
   static constexpr std::size_t kMaxBytes = 1024;
 
-  /// An error when there are fewer than kBytes or more than kMaxBytes.
+  /// Returns an error unless `bytes` has between kBytes and kMaxBytes bytes.
   static base::Result<Key> from_bytes(std::string bytes);
-  /// kBytes from OpenSSL's generator. An error when that has no entropy.
+  /// Generates kBytes with OpenSSL's random generator. Returns an error when it has no entropy.
   static base::Result<Key> random();
 
-  /// 16 hex digits that tell keys apart and nothing of what they hold.
+  /// Returns 16 hex digits that identify the key and reveal nothing about its bytes.
   const std::string& id() const { return id_; }
   const std::string& bytes() const { return bytes_; }
 
-  /// 64 hex digits.
+  /// Returns the signature as 64 hex digits.
   std::string sign(std::string_view purpose, std::initializer_list<std::string_view> fields) const;
   bool verifies(std::string_view mac, std::string_view purpose, std::initializer_list<std::string_view> fields) const;
 
@@ -44,12 +45,12 @@ class Key {
   std::string id_;
 };
 
-/// What signs now, and what was signed with the key before it still counts.
+/// Key that signs, and the previous key, whose signatures are still accepted.
 struct KeyRing {
   Key current;
   std::optional<Key> previous{};
 
-  /// nullptr: no key has this id.
+  /// Returns nullptr if no key has this id.
   const Key* find(std::string_view id) const;
   friend bool operator==(const KeyRing&, const KeyRing&) = default;
 };

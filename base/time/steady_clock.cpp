@@ -4,7 +4,7 @@
 
 namespace base {
 
-/// CLOCK_BOOTTIME and not steady_clock: that one stands still while the machine is suspended.
+/// Uses CLOCK_BOOTTIME instead of std::chrono::steady_clock, which stops while the machine is suspended.
 TimePoint SteadyClock::now() const {
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);

@@ -4,8 +4,8 @@
 
 namespace base {
 
-/// For delays: nobody sets it, and it goes on while the machine sleeps. Its instants count from the machine's start:
-/// they may be compared with each other and mean nothing elsewhere.
+/// Monotonic clock for delays. Cannot be set, and includes the time during which the machine is suspended. Its times
+/// count from the start of the machine: compare them only with each other.
 class SteadyClock final : public Clock {
  public:
   TimePoint now() const override;

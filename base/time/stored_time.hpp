@@ -1,6 +1,6 @@
 #pragma once
 
-/// Times that were stored by a clock which was ahead of the present one.
+/// Corrects stored times that lie in the future because they were written by a replica whose clock was ahead.
 
 #include <algorithm>
 
@@ -8,12 +8,12 @@
 
 namespace base {
 
-/// Clocks of replicas may differ by this much.
+/// Maximum tolerated clock skew between replicas.
 inline constexpr minutes kClockTolerance{1};
 
 constexpr bool is_beyond(TimePoint stored, TimePoint now) { return stored > now + kClockTolerance; }
 
-/// `stored` is the time at which something happened: by `now` at the latest.
+/// Returns `stored`, the time of a past event, or `now` if it is in the future beyond the tolerance.
 constexpr TimePoint believed(TimePoint stored, TimePoint now) { return is_beyond(stored, now) ? now : stored; }
 
 }  // namespace base

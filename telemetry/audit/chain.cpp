@@ -5,7 +5,7 @@
 namespace audit {
 namespace {
 
-/// A torn end is one line, seldom a few.
+/// Limit for collected unreadable lines. A torn end normally is one line, rarely several.
 constexpr std::size_t kMaxUnexplained = std::size_t{1} << 20;
 
 std::string detail_of(const Record& record, std::string_view key) {

@@ -8,52 +8,53 @@
 
 #include "telemetry/audit/record.hpp"
 
-/// Following a chain line by line: what the log does with the tail of its file at a start, and the verifier with all of
-/// it. Pure.
+/// Checks a chain line by line. The log checks the tail of its file at startup, the verifier checks all of it. Pure.
 namespace audit {
 
-/// Actions of the log's own records.
+/// Actions of the records that the log writes about itself.
 namespace action {
-inline constexpr std::string_view kLogOpened = "LogOpened";  ///< the log goes on: after a start or a failure
-inline constexpr std::string_view kRecordsLost =
-    "RecordsLost";  ///< the buffer was full while the log could not be written
+inline constexpr std::string_view kLogOpened = "LogOpened";  ///< the log was opened, at startup or after a failure
+/// The buffer overflowed while the log could not be written.
+inline constexpr std::string_view kRecordsLost = "RecordsLost";
 }  // namespace action
 
-/// Lines that a crash (or a full disk) left unfinished, before the record that vouches for them.
+/// Incomplete lines left by a crash or a full disk. The following LogOpened record vouches for them.
 struct Torn {
   std::size_t bytes = 0;
-  std::string sha256;  ///< of those bytes, without the last newline
+  std::string sha256;  ///< of the torn bytes, without the last newline
   friend bool operator==(const Torn&, const Torn&) = default;
 };
-/// Keys of Record::detail by which a LogOpened record vouches for the torn bytes before it.
+/// Keys of Record::detail with which a LogOpened record vouches for the torn bytes before it.
 inline constexpr std::string_view kTornBytes = "tornBytes";
 inline constexpr std::string_view kTornSha256 = "tornSha256";
 void vouch_for(const Torn& torn, Record& record);
 
-/// What the end of a file holds.
+/// Content of the end of a file.
 struct Tail {
-  std::optional<ParsedLine> last;   ///< newest readable record; nullopt: there is none in `bytes`
-  std::optional<std::string> torn;  ///< unreadable lines after it, without the last newline; nullopt: none
+  std::optional<ParsedLine> last;   ///< newest readable record, nullopt if `bytes` has none
+  std::optional<std::string> torn;  ///< unreadable lines after `last`, without the last newline; nullopt if none
   bool ends_with_newline = true;
 };
-/// `bytes` may begin anywhere in a line.
+/// `bytes` may begin in the middle of a line.
 Tail read_tail(std::string_view bytes);
 
-/// Checks one chain. Feed it the lines of each file in order.
+/// Checks one chain. Feed it the lines of all files in order.
 class ChainChecker {
  public:
-  /// A complaint, or "" when the line carries the chain on. An unreadable line is no complaint yet: the next record may
-  /// vouch for it. If that does not, the complaint is about the unreadable lines, and unexplained() is still true.
+  /// Returns a complaint, or "" if the line continues the chain. An unreadable line is not reported at once, because
+  /// the next record may vouch for it. If that record does not, feed() complains about the unreadable lines and
+  /// unexplained() remains true.
   std::string feed(std::string_view line);
 
-  /// Unreadable lines came since the last record: a crash's torn end, when nothing follows.
+  /// Returns true if unreadable lines follow the last record. At the end of a file they are the torn end left by a
+  /// crash.
   bool unexplained() const { return unexplained_.has_value(); }
-  /// Why the first of them cannot be read.
+  /// Why the first unexplained line cannot be read.
   const std::string& unexplained_why() const { return why_; }
 
   std::uint64_t records() const { return records_; }
   const Head& head() const { return head_; }
-  /// Number of the first record seen.
+  /// seq of the first record fed.
   std::uint64_t first_seq() const { return first_seq_; }
 
  private:

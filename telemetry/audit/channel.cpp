@@ -90,8 +90,9 @@ Head Channel::head() const {
   return head_;
 }
 
-/// The oldest stay: the beginning of the trouble tells more than its end. What is lost gets its record as soon as there
-/// is free capacity for it and one more.
+/// Buffers `record`, or counts it as lost if the buffer is full. Keeps the oldest records, because the start of a
+/// failure is more informative than its end. Adds the RecordsLost record once the buffer has capacity for it and one
+/// more record.
 void Channel::keep(const Record& record) {
   if (lost_.count > 0 && buffer_.size() + 2 <= options_.buffer) {
     buffer_.push_back(loss_record());
@@ -141,7 +142,8 @@ bool Channel::open(base::TimePoint now) {
   return write(opening);
 }
 
-/// Says how the chain goes on: from nothing, from what an earlier process left, or after a failure.
+/// Returns the LogOpened record. Its reason says how the chain continues: new, resumed from an earlier process, or
+/// recovered after a failure.
 Record Channel::opening_record(const Opened& opened, base::TimePoint now) const {
   const bool resumed = opened.head.has_value();
   Record record = own_record(action::kLogOpened,
@@ -156,7 +158,8 @@ Record Channel::opening_record(const Opened& opened, base::TimePoint now) const 
     record.detail["failingSince"] = base::format_micro_time(failing_since_);
   }
   if (opened.torn) vouch_for(*opened.torn, record);
-  // Our own memory is what the chain goes on from: if the sink holds something else, the verifier shall stop here.
+  // The chain continues from the head in memory. If the sink contains something else, the verifier must report a break
+  // here.
   if (was_open_ && resumed && *opened.head != head_) {
     record.reason = "TailChanged";
     record.detail["foundSeq"] = std::to_string(opened.head->seq);
@@ -176,7 +179,7 @@ bool Channel::write(const Record& record) {
   return true;
 }
 
-/// `at_once`: whatever is not signed yet. A head that is signed already is not signed again.
+/// Signs the head if a signature is due; with `at_once`, signs any unsigned records. Never signs the same head twice.
 void Channel::sign_if_due(base::TimePoint now, bool at_once) {
   if (!key_ || failure_ || !is_open_ || !buffer_.empty() || head_.seq <= signed_seq_) return;
   const bool due =
@@ -193,7 +196,7 @@ void Channel::sign_if_due(base::TimePoint now, bool at_once) {
 void Channel::sync(base::TimePoint now) {
   if (failure_ || !is_open_) return;
   synced_at_ = steady_.now();
-  // Also when nothing was written: it notices a file that was taken away.
+  // Sync even if nothing was written: it detects a removed file.
   if (auto synced = sink_->sync(); !synced) fail(synced.error(), now);
 }
 

@@ -10,11 +10,11 @@
 
 namespace audit {
 
-/// Thread-safe. Records stand unsealed in the buffer until they are written: what cannot be written has no number yet,
-/// so nothing that is lost leaves a gap.
+/// Writes records to one sink. Thread-safe. Buffered records are unsealed: a record gets its number when it is written.
+/// Records that are lost from the buffer therefore leave no gap in the chain.
 class Channel {
  public:
-  /// Records have their times from `clock`, delays go by `steady`.
+  /// `clock` gives the times of records; `steady` measures delays.
   Channel(std::unique_ptr<Sink> sink, const LogOptions& options, const base::Clock& clock, const base::Clock& steady,
           base::Metrics& metrics, base::Log log);
 
@@ -26,7 +26,7 @@ class Channel {
   Head head() const;
 
  private:
-  // All REQUIRE mutex_ held.
+  // All of the following require mutex_.
   void keep(const Record& record);
   Record loss_record() const;
   void work_off(base::TimePoint now);
@@ -49,7 +49,8 @@ class Channel {
   mutable std::mutex mutex_;
   std::unique_ptr<Sink> sink_;
   bool is_open_ = false;
-  bool was_open_ = false;  ///< ever, so `head_` is what we wrote and not merely the beginning
+  /// True once the sink was opened, so that `head_` is the last record written by this process.
+  bool was_open_ = false;
   Head head_;
   std::deque<Record> buffer_;
   struct Lost {
@@ -57,13 +58,13 @@ class Channel {
     base::TimePoint first{};
     base::TimePoint last{};
   };
-  Lost lost_;  ///< after those in the buffer
+  Lost lost_;  ///< records lost after those in the buffer
   std::optional<base::Error> failure_;
   base::TimePoint failing_since_{};
-  base::TimePoint next_try_{};  ///< this one, synced_at_ and signed_at_ are of steady_
+  base::TimePoint next_try_{};  ///< next_try_, synced_at_ and signed_at_ are times of steady_
   base::TimePoint synced_at_{};
   HeadKey key_;
-  std::uint64_t signed_seq_ = 0;  ///< of the newest record that signs a head
+  std::uint64_t signed_seq_ = 0;  ///< seq of the newest record that signs a head
   base::TimePoint signed_at_ = base::TimePoint::min();
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The tail of a file that is read at a start: several of the longest lines.
+/// Size of the tail that open() reads: several lines of maximum length.
 constexpr std::size_t kTailWindow = 8 * kMaxLine;
 constexpr std::size_t kSeqDigits = 12;
 
@@ -24,7 +24,7 @@ base::Error system_error(std::string_view what, const std::string& path) {
   return base::unavailable(fmt::format("{} {}: {}", what, path, std::strerror(errno)));
 }
 
-/// "<path>.000000000123" or, when that was taken, "<path>.000000000123-1".
+/// Returns true for "<path>.000000000123" and, if that name was taken, "<path>.000000000123-1".
 bool is_rotated_name(std::string_view name, std::string_view stem) {
   if (name.size() < stem.size() + 1 + kSeqDigits || !name.starts_with(stem) || name[stem.size()] != '.') return false;
   const std::string_view number = name.substr(stem.size() + 1);
@@ -58,7 +58,7 @@ base::Result<Tail> tail_of(int fd, const std::string& path, std::size_t size) {
   return tail;
 }
 
-/// Number of the first record of a file; 0: none can be read.
+/// Returns the seq of the first readable record of a file, 0 if none.
 std::uint64_t first_seq_of(int fd, const std::string& path, std::size_t size) {
   const auto bytes = read_range(fd, path, 0, std::min(size, kTailWindow));
   std::string_view rest = bytes ? std::string_view(*bytes) : std::string_view();
@@ -70,7 +70,7 @@ std::uint64_t first_seq_of(int fd, const std::string& path, std::size_t size) {
   return 0;
 }
 
-/// Makes creations and renames in the directory of `path` durable.
+/// Makes file creations and renames in the directory of `path` durable.
 void sync_directory(const std::string& path) {
   const std::string directory = fs::path(path).parent_path().string();
   const int fd = ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -79,7 +79,7 @@ void sync_directory(const std::string& path) {
   ::close(fd);
 }
 
-/// Gives the file a name that nobody has: never over another file.
+/// Renames the file to an unused name and returns it. Never overwrites another file.
 base::Result<std::string> rename_to_free_name(const std::string& path, std::uint64_t first_seq) {
   const std::string wanted = fmt::format("{}.{:012}", path, first_seq);
   for (int i = 0; i < 1000; ++i) {
@@ -88,7 +88,7 @@ base::Result<std::string> rename_to_free_name(const std::string& path, std::uint
       if (unlink(path.c_str()) != 0) return system_error("unlinking", path);
       return name;
     }
-    if (errno != EEXIST) {  // a file system without hard links
+    if (errno != EEXIST) {  // the file system has no hard links
       std::error_code exists;
       if (fs::exists(name, exists)) continue;
       if (rename(path.c_str(), name.c_str()) == 0) return name;
@@ -173,7 +173,8 @@ base::Result<Opened> FileSink::take_up_tail() {
   return opened;
 }
 
-/// The process may have ended between renaming the full file and the first record of the next.
+/// Returns the head of the newest rotated file, because the process may have ended after it renamed the full file and
+/// before it wrote the first record of the next.
 base::Result<Opened> FileSink::head_of_rotated() const {
   const auto files = rotated_files(options_.path);
   if (files.empty()) return Opened{};
@@ -200,7 +201,7 @@ base::Status FileSink::write_all(const std::string& text) {
       continue;
     }
     auto error = failed("writing");
-    // Half a line helps nobody. Should this fail as well, the next open() finds the torn line and says so.
+    // Remove the partial line. If that fails too, the next open() finds and reports the torn line.
     if (done > 0) (void)!ftruncate(fd_, static_cast<off_t>(size_));
     return error;
   }

@@ -11,16 +11,16 @@ namespace audit {
 
 struct FileOptions {
   std::string path;
-  std::size_t max_size = std::size_t{100} << 20;  ///< a file that would grow beyond is rotated
-  int max_files = 10;                             ///< kept, the current one included; >= 1
+  std::size_t max_size = std::size_t{100} << 20;  ///< rotate before the file exceeds this number of bytes
+  int max_files = 10;                             ///< number of files kept, including the current one; >= 1
 };
 
-/// A file that grows to `max_size`, is renamed to "<path>.<number of its first record, 12 digits>" and followed by a
-/// new one; the oldest beyond `max_files` are deleted. One process at a time writes to it (flock). A new file's first
-/// record builds on the last one of the old file, also when the process ended between the two.
+/// Writes to a file that grows to `max_size` and is then renamed to "<path>.<seq of its first record, 12 digits>". The
+/// oldest files beyond `max_files` are deleted. Only one process at a time can write (flock). The first record of a new
+/// file links to the last record of the old file, even if the process ended between the two.
 class FileSink final : public Sink {
  public:
-  /// `rotated` is told the new name of each full file and the chain's head in it. May be empty.
+  /// Receives the new name of each rotated file and the head of the chain in it. May be empty.
   using Rotated = std::function<void(const std::string& file, const Head& head)>;
   explicit FileSink(FileOptions options, Rotated rotated = {});
   ~FileSink() override;
@@ -46,11 +46,11 @@ class FileSink final : public Sink {
   const Rotated rotated_;
   int fd_ = -1;
   std::size_t size_ = 0;
-  std::uint64_t first_seq_ = 0;  ///< of the current file; 0: it holds no record yet
-  Head head_;                    ///< of the current file
+  std::uint64_t first_seq_ = 0;  ///< seq of the first record in the current file, 0 if it has no record
+  Head head_;                    ///< head of the current file
 };
 
-/// The rotated files of `path`, oldest first.
+/// Returns the rotated files of `path`, oldest first.
 std::vector<std::string> rotated_files(const std::string& path);
 
 }  // namespace audit

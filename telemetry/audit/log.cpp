@@ -80,7 +80,7 @@ void Log::watch(Health health) {
   if (watcher_) watcher_(told_);
 }
 
-/// Only the change between failing and not is news: the text of an error may differ at each try.
+/// Calls the watcher only when the log starts or stops failing: the text of an error may differ at each retry.
 void Log::publish_changes() {
   const std::scoped_lock lock(told_mutex_);
   auto now = failure();

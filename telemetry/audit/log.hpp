@@ -19,49 +19,50 @@
 
 namespace audit {
 
-/// Who decides gives its records here. Thread-safe.
+/// Receives the records of deciding components. Thread-safe.
 class Recorder {
  public:
   virtual ~Recorder() = default;
-  /// `time` and `actor` are filled in when they are empty; seq and prevHash are the log's. Never fails: a failing sink
-  /// is told through watch().
+  /// Fills in `time` and `actor` if empty; the log sets seq and prevHash. Never fails; watch() reports failing sinks.
   virtual void record(Record record) = 0;
 
-  /// Called at once with the present state and then at each change: the error while some sink fails, nullopt while none
-  /// does. Runs on the thread that noticed; must not record(). One at a time: the next replaces it, {} ends it, and
-  /// when watch() returns the one before is not running any more.
+  /// Calls `health` immediately with the current state and then at each change: the error while any sink fails, nullopt
+  /// otherwise. Runs on the thread that detected the change and must not call record(). Only one watcher exists: a new
+  /// one replaces it, {} removes it. When watch() returns, the previous watcher is no longer running.
   using Health = std::function<void(const std::optional<base::Error>& failure)>;
   virtual void watch(Health health) = 0;
 };
 
-/// Records nothing and never fails.
+/// Returns a recorder that discards all records.
 Recorder& nowhere();
 
-/// The key with which heads are signed now; nullopt: there is none (yet). Thread-safe.
+/// Returns the key that signs heads, nullopt if there is none (yet). Thread-safe.
 using HeadKey = std::function<std::optional<signing::Key>()>;
 
 struct LogOptions {
-  std::string actor{};                           ///< of records without one: "evacuator/<replica>"
-  std::size_t buffer = 10'000;                   ///< records kept while a sink fails
-  base::Duration sync_every{1'000'000};          ///< 0: each record is durable before record() returns
-  base::Duration retry_every{1'000'000};         ///< between tries to write to a failing sink
-  std::uint64_t sign_after = 1'000;              ///< records without a signed head, at most
-  base::Duration sign_every = base::minutes(5);  ///< while there is something new
+  std::string actor{};                           ///< actor of records that have none: "evacuator/<replica>"
+  std::size_t buffer = 10'000;                   ///< number of records kept while a sink fails
+  base::Duration sync_every{1'000'000};          ///< 0 = each record is durable before record() returns
+  base::Duration retry_every{1'000'000};         ///< time between attempts to write to a failing sink
+  std::uint64_t sign_after = 1'000;              ///< maximum number of records without a signed head
+  base::Duration sign_every = base::minutes(5);  ///< maximum time without a signed head while there are new records
 };
 
-/// One sink with its chain: numbers, links, writes, and keeps what cannot be written. Internal to Log.
+/// One sink with its chain: numbers, links and writes records, and buffers them while the sink fails. Internal to Log.
 class Channel;
 
-/// The audit log: each record goes to every sink, and each sink holds a chain of its own.
+/// Audit log. Each record goes to every sink, and each sink has its own chain.
 ///
-/// Guarantees: record() returns after the line was handed to the kernel, so a crash of the process loses nothing; a
-/// crash of the machine loses at most the last `sync_every`. A failing sink does not hold up the others nor the caller;
-/// its records are kept up to `buffer`, written when it works again, in order and without a gap in the chain; those
-/// beyond are counted and a RecordsLost record stands in their place. Every opening of a sink is a record (LogOpened).
+/// Guarantees: record() returns after the line was handed to the kernel, so a crash of the process loses nothing and a
+/// crash of the machine loses at most the last `sync_every`. A failing sink delays neither the caller nor the other
+/// sinks. Up to `buffer` records are kept for it and written in order, without a gap in the chain, when it works again;
+/// records beyond that are counted and replaced by a RecordsLost record. Each opening of a sink is recorded
+/// (LogOpened).
 class Log final : public Recorder {
  public:
-  /// The clocks and `metrics` must outlive it. Opens the sinks; a sink that fails to is a failing one, not an error.
-  /// `steady`: of retries, syncs and signatures, which no step of `clock` shall put off; nullptr: `clock`.
+  /// Opens the sinks; a sink that cannot be opened counts as failing, and is not an error. The clocks and `metrics`
+  /// must outlive the log. `steady` times retries, syncs and signatures, so that steps of `clock` cannot delay them;
+  /// nullptr uses `clock`.
   Log(std::vector<std::unique_ptr<Sink>> sinks, LogOptions options, const base::Clock& clock, base::Metrics& metrics,
       base::Log log, const base::Clock* steady = nullptr);
   ~Log() override;
@@ -69,20 +70,20 @@ class Log final : public Recorder {
   void record(Record record) override;
   void watch(Health health) override;
 
-  /// From now on the chains' heads are signed (telemetry/audit/signed_head.hpp), the first one as soon as there is a
-  /// key. `key` must work as long as the log is used; {} ends it.
+  /// Enables signed heads (telemetry/audit/signed_head.hpp), the first one as soon as `key` returns a key. `key` must
+  /// remain callable as long as the log is used; {} disables signing.
   void sign_heads(HeadKey key);
 
-  /// What time brings: retries, syncs, signatures. Cheap; run() calls it, or virtual time does.
+  /// Runs due retries, syncs and signatures. Cheap. Called by run() or by a simulation's virtual time.
   void tick();
-  /// Writes and syncs what is left, now.
+  /// Writes and syncs all buffered records immediately.
   void flush();
-  /// Ticks until stopped, then flushes.
+  /// Calls tick() until stopped, then flush().
   void run(std::stop_token stop);
 
-  /// The first failing sink's error. nullopt: all is well.
+  /// Returns the error of the first failing sink, nullopt if none fails.
   std::optional<base::Error> failure() const;
-  /// Of the sink at `index`, in the order given.
+  /// Head of the chain of sink `index`, in the order passed to the constructor.
   Head head(std::size_t index = 0) const;
 
  private:
@@ -93,7 +94,7 @@ class Log final : public Recorder {
   const base::Log log_;
   std::vector<std::unique_ptr<Channel>> channels_;
 
-  std::mutex told_mutex_;  ///< orders the calls of the watcher
+  std::mutex told_mutex_;  ///< serializes calls of the watcher
   Health watcher_;
   std::optional<base::Error> told_;
 };

@@ -11,15 +11,15 @@
 namespace audit {
 namespace {
 
-/// Longest single text, in bytes. What a server or a user wrote can be of any length.
+/// Maximum size of one text, in bytes. Texts from servers and users have no limit.
 constexpr std::size_t kMaxText = 1024;
 constexpr std::size_t kMaxKey = 64;
 constexpr std::size_t kMaxDetails = 16;
 constexpr std::string_view kCutMark = "...";
-/// Numbers above are not exact in every JSON reader.
+/// Larger numbers are not exact in every JSON reader (2^53).
 constexpr std::int64_t kMaxSeq = (std::int64_t{1} << 53) - 1;
 
-/// Printable ASCII that stands in JSON as it is: nearly all there is to write.
+/// Returns true for printable ASCII that needs no JSON escapes. Nearly all texts are.
 bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](unsigned char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; });
 }
@@ -29,7 +29,7 @@ std::string json_string(std::string_view text) {
   return api::to_json_text(api::Json(std::string(text)));
 }
 
-/// One line of valid UTF-8, cut between code points.
+/// Converts to one line of valid UTF-8, cut between code points.
 std::string clean(std::string text, std::size_t limit = kMaxText) {
   if (text.size() <= limit && is_plain(text)) return text;
   std::string kept = std::move(text);

@@ -14,7 +14,7 @@ std::string detail_of(const Record& record, const char* key) {
   return at == record.detail.end() ? std::string() : at->second;
 }
 
-/// `record` stands right after `head`.
+/// Signs `head` in `record`, which directly follows it.
 std::string sign(const Record& record, const Head& head, const signing::Key& key) {
   return key.sign(kPurpose, {record.object.name, record.actor, std::to_string(head.seq), head.hash,
                              base::format_micro_time(record.time)});
@@ -39,7 +39,7 @@ Record signed_head(const Head& head, std::string_view sink, const std::string& a
   record.object.name = sink;
   record.decision = decision::kNoted;
   record.reason = "Signed";
-  record = bounded(std::move(record));  // what is signed is what will be read
+  record = bounded(std::move(record));  // sign exactly what a reader will parse
   record.detail[kKeyId] = key.id();
   record.detail[kSignature] = sign(record, head, key);
   return record;

@@ -8,23 +8,23 @@
 #include "base/crypto/key.hpp"
 #include "telemetry/audit/record.hpp"
 
-/// Records that vouch for the chain before them. Whoever can write the file can compute a new chain from any record on;
-/// without the key nobody can sign its head. Pure.
+/// Records that sign the chain before them. An attacker who can write the file can recompute the chain from any record
+/// on, but cannot sign its head without the key. Pure.
 namespace audit {
 
 namespace action {
 inline constexpr std::string_view kHeadSigned = "HeadSigned";
 }  // namespace action
 
-/// The record that follows `head` in the chain of that sink, and signs it.
+/// Returns the record that follows `head` in the chain of `sink` and signs `head`.
 Record signed_head(const Head& head, std::string_view sink, const std::string& actor, base::TimePoint now,
                    const signing::Key& key);
 
 enum class HeadProof {
-  kNone,        ///< the record signs nothing
+  kNone,        ///< the record has no signature
   kGood,        ///< its prevHash was the head of the operator's own chain
-  kUnknownKey,  ///< signed with a key that is not given
-  kForged,      ///< the records before it are not those that were signed
+  kUnknownKey,  ///< signed with a key that is not in `keys`
+  kForged,      ///< the preceding records are not the ones that were signed
 };
 HeadProof prove_head(const Record& record, const std::vector<signing::KeyRing>& keys);
 

@@ -11,21 +11,21 @@ namespace audit {
 
 /// What a sink found when it was opened.
 struct Opened {
-  std::optional<Head> head;  ///< where the chain in it has come to; nullopt: it holds none
-  std::optional<Torn> torn;  ///< an unfinished line at its end, closed by a newline meanwhile
+  std::optional<Head> head;  ///< head of the chain in the sink, nullopt if it has none
+  std::optional<Torn> torn;  ///< incomplete line at the end, now terminated by a newline
 };
 
-/// A place for lines. Not thread-safe: its channel (log.hpp) calls it under a lock. After any error only open() is
-/// called next; it starts afresh, whatever was half done.
+/// Destination of log lines. Not thread-safe: its channel (log.hpp) calls it under a lock. After an error, the only
+/// valid call is open(), which starts over whatever was incomplete.
 class Sink {
  public:
   virtual ~Sink() = default;
-  virtual std::string_view name() const = 0;  ///< "file", "stdout": metrics label
+  virtual std::string_view name() const = 0;  ///< "file", "stdout"; used as metrics label
   virtual base::Result<Opened> open() = 0;
-  /// Hands `line` and a newline over, all or (as far as it can be helped) nothing. Success: a crash of the process does
-  /// not lose it any more.
+  /// Writes `line` and a newline, completely or (as far as possible) not at all. On success, a crash of the process
+  /// does not lose the line.
   virtual base::Status append(const Line& line) = 0;
-  /// Success: a crash of the machine does not lose it either. Also notices that the file was taken away.
+  /// On success, a crash of the machine does not lose earlier lines. Also detects that the file was removed.
   virtual base::Status sync() = 0;
 };
 

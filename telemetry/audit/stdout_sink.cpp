@@ -11,7 +11,7 @@
 namespace audit {
 namespace {
 
-/// A pipe that polls writable takes this much without blocking (PIPE_BUF).
+/// PIPE_BUF: a pipe that is writable according to poll() takes this number of bytes without blocking.
 constexpr std::size_t kChunk = 4096;
 constexpr int kPatienceMs = 1000;
 

@@ -6,11 +6,12 @@
 
 namespace audit {
 
-/// Lines on a pipe or terminal for whoever collects the container's output. A chain of its own in each process: what
-/// was written before cannot be read back. A reader that does not read for a second is a failure, so nobody hangs.
+/// Writes lines to a pipe or terminal, for collectors of container output. Each process starts its own chain, because
+/// earlier output cannot be read back. Fails if the reader does not read for one second, so that callers never block
+/// longer.
 class StdoutSink final : public Sink {
  public:
-  /// `fd` is not closed. 1: standard output.
+  /// `fd` is not closed; 1 is standard output.
   explicit StdoutSink(int fd = 1) : fd_(fd) {}
 
   std::string_view name() const override { return "stdout"; }
@@ -22,7 +23,7 @@ class StdoutSink final : public Sink {
   base::Status write_all(std::string_view text);
 
   const int fd_;
-  std::string begun_;  ///< what is out of an unfinished line
+  std::string begun_;  ///< written part of an unfinished line
 };
 
 }  // namespace audit

@@ -17,10 +17,10 @@ namespace audit {
 namespace {
 
 constexpr std::uint64_t kNoRecord = std::numeric_limits<std::uint64_t>::max();
-/// A file whose first lines hold no record: how far the order is looked for.
+/// Number of lines at the start of a file that are searched for its first record.
 constexpr std::uint64_t kLinesLookedAt = 1000;
 
-/// A head is signed a little after it is due.
+/// Tolerated delay between the time a signature is due and the signature.
 constexpr base::seconds kSigningLag{60};
 
 bool next_line(std::streambuf& in, std::string& line) {
@@ -43,7 +43,7 @@ base::Result<std::uint64_t> first_seq(const std::string& file) {
   return first;
 }
 
-/// Goes through the files with one ChainChecker and notes where the first link breaks.
+/// Runs all files through one ChainChecker and records the first broken link.
 class Verifier {
  public:
   explicit Verifier(const VerifyOptions& options) : options_(options) {}
@@ -145,7 +145,7 @@ class Verifier {
   VerifyReport report_;
   std::pair<std::string, std::uint64_t> unreadable_at_;
   bool anchor_seen_ = false;
-  std::optional<base::TimePoint> tail_begin_;  ///< of the records after the newest good head
+  std::optional<base::TimePoint> tail_begin_;  ///< of the records after the newest validly signed head
   std::optional<base::TimePoint> tail_end_;
 };
 
@@ -162,7 +162,7 @@ base::Status read_lines(const std::string& file, const EachLine& each) {
     for (std::uint64_t number = 1; next_line(in, line); ++number) {
       if (!each(line, number)) break;
     }
-  } catch (const std::exception& error) {  // a directory, a failing disk: libstdc++ throws
+  } catch (const std::exception& error) {  // libstdc++ throws for a directory or a failing disk
     return base::invalid(fmt::format("cannot read {}: {}", file, error.what()));
   }
   return base::Done{};

@@ -11,61 +11,61 @@
 #include "base/result.hpp"
 #include "telemetry/audit/record.hpp"
 
-/// Reading logs back: the order of the files, the check of their chain, the search. For `evacuator audit`.
+/// Reads and verifies logs for `evacuator audit`: file order, check of the chain, search.
 namespace audit {
 
-/// Calls `each` with every line of the file (without its newline; one that is too long is cut after kMaxLine + 1 bytes)
-/// until it returns false. "-": standard input. An error names the file.
+/// Calls `each` with every line of the file, without its newline, until `each` returns false. Lines are cut after
+/// kMaxLine + 1 bytes. "-" reads standard input. Errors name the file.
 using EachLine = std::function<bool(std::string_view line, std::uint64_t number)>;
 base::Status read_lines(const std::string& file, const EachLine& each);
 
-/// The files in the order of the numbers of their first records. Those without a record come last.
+/// Sorts files by the seq of their first records. Files without a record come last.
 base::Result<std::vector<std::string>> in_order(std::vector<std::string> files);
 
 struct Break {
   std::string file;
   std::uint64_t line = 0;
-  std::uint64_t seq = 0;  ///< of the record in that line, or where the next one should be when it is none
+  std::uint64_t seq = 0;  ///< seq of the record in that line; if the line is not a record, the seq expected next
   std::string problem;
   friend bool operator==(const Break&, const Break&) = default;
 };
 
 struct FileReport {
   std::string file;
-  std::uint64_t first_seq = 0;  ///< 0: it holds no record
+  std::uint64_t first_seq = 0;  ///< 0 if the file has no record
   std::uint64_t last_seq = 0;
   std::uint64_t records = 0;
 };
 
-/// What the heads that are signed in the chain prove.
+/// Result of checking the signed heads in the chain.
 struct SignatureReport {
-  std::uint64_t good = 0;                ///< heads whose signature is good
-  std::uint64_t unknown_key = 0;         ///< heads signed with keys that are not given
-  std::uint64_t unknown_after_good = 0;  ///< of those, after the newest head whose signature is good
-  Head proven;  ///< newest head whose signature is good: the chain up to there is the operator's own
+  std::uint64_t good = 0;                ///< number of heads with a valid signature
+  std::uint64_t unknown_key = 0;         ///< number of heads signed with a key that was not given
+  std::uint64_t unknown_after_good = 0;  ///< those after the newest head with a valid signature
+  Head proven;  ///< newest head with a valid signature; the chain up to here was written by the operator
 };
 
-/// What is asked of a chain beside that it is unbroken.
+/// Requirements on a chain in addition to being unbroken.
 struct VerifyOptions {
-  std::optional<Head> anchor{};  ///< noted earlier, which the chain must contain
-  bool from_first = false;       ///< it must begin with record 1
-  std::vector<signing::KeyRing>
-      keys{};  ///< its newest signed head must be good by them; empty: signatures are not checked
+  std::optional<Head> anchor{};  ///< head noted earlier that the chain must contain
+  bool from_first = false;       ///< the chain must begin with record 1
+  /// Keys that must verify the newest signed head; empty = signatures are not checked.
+  std::vector<signing::KeyRing> keys{};
 };
 
 struct VerifyReport {
-  std::vector<FileReport> files;  ///< in the order of the chain, up to the break
+  std::vector<FileReport> files;  ///< in chain order, up to the break
   std::uint64_t records = 0;
   std::uint64_t first_seq = 0;
   Head head;
-  std::optional<Break> broken;  ///< the first broken link
-  std::optional<Break> torn;    ///< an unfinished end that no record has vouched for yet: a crash, or a cut
-  bool anchor_missing = false;  ///< the record that was asked for is not among them
-  bool first_missing = false;   ///< record 1 was asked for and is not there
-  bool unsigned_chain = false;  ///< keys were given, and no head in it is signed with one of them
-  /// Keys were given, some heads are signed with them, and what follows the newest of these is more than the operator
-  /// leaves unsigned (1,000 records, five minutes), or holds heads that are signed with others: whoever rewrites the
-  /// end of a chain leaves that.
+  std::optional<Break> broken;  ///< first broken link
+  std::optional<Break> torn;  ///< incomplete end that no record vouches for yet, because of a crash or a truncated file
+  bool anchor_missing = false;  ///< the chain does not contain `anchor`
+  bool first_missing = false;   ///< `from_first` is set and the chain does not contain record 1
+  bool unsigned_chain = false;  ///< keys were given, but none of them signed a head in the chain
+  /// Keys were given and signed some heads, but the records after the newest such head exceed what the operator leaves
+  /// unsigned (1,000 records, five minutes) or contain heads signed with other keys. A chain whose end was rewritten
+  /// looks like that.
   bool unsigned_end = false;
   SignatureReport signatures;
 
@@ -74,7 +74,7 @@ struct VerifyReport {
   }
 };
 
-/// Checks the chain through all files, given in any order. Errors: a file cannot be read.
+/// Checks the chain through all files, given in any order. Returns an error only if a file cannot be read.
 base::Result<VerifyReport> verify(const std::vector<std::string>& files, const VerifyOptions& options = {});
 
 }  // namespace audit

@@ -36,7 +36,7 @@ Json attributes_json(std::span<const Attribute> attributes) {
   return list;
 }
 
-/// 64-bit numbers are texts in the JSON of protobuf.
+/// Protobuf's JSON mapping encodes 64-bit integers as strings.
 std::string nanoseconds(base::TimePoint time) {
   const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
   return std::to_string(std::max<std::int64_t>(since, 0));

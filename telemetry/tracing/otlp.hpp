@@ -12,17 +12,18 @@
 
 namespace tracing {
 
-/// Longer texts are cut, between characters; what is no UTF-8 is replaced.
+/// Maximum size of a text in bytes. Longer texts are cut between characters; invalid UTF-8 is replaced.
 inline constexpr std::size_t kMaxText = 256;
-/// More attributes and links of one span are left out, and counted in it.
+/// Maximum number of attributes and links per span. Further ones are dropped, and the span contains their number.
 inline constexpr std::size_t kMaxAttributes = 32;
 inline constexpr std::size_t kMaxLinks = 128;
 
-/// The body of one request that tells all of them. Equal spans give equal bytes. Times before 1970 are told as 1970.
+/// Returns the request body that exports all `spans`. Equal spans give equal bytes. Times before 1970 are exported as
+/// 1970.
 std::string encode_otlp(const Resource& resource, std::span<const Span> spans);
 
-/// How many spans the collector says it did not take, by the body of an answer that is a success; 0: all were taken, or
-/// the answer cannot be read. Never negative.
+/// Returns the number of spans that the collector rejected according to the body of a successful response, 0 if none or
+/// if the body cannot be parsed. Never negative.
 std::int64_t rejected_spans(std::string_view answer);
 
 }  // namespace tracing

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kTraceDigits = 32;
 constexpr std::size_t kSpanDigits = 16;
-/// Of a trace's id: these last ones are as random as can be (W3C Trace Context, level 2).
+/// Number of last digits of a trace id that are random (W3C Trace Context, level 2).
 constexpr std::size_t kRandomDigits = 14;
 constexpr double kRandomRange = 72057594037927936.0;  // 16^14
 

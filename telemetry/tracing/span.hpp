@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a trace is made of, as values. Pure.
+/// Value types for traces. Pure.
 
 #include <cstdint>
 #include <string>
@@ -18,50 +18,51 @@ struct Attribute {
   friend bool operator==(const Attribute&, const Attribute&) = default;
 };
 
-/// As OTLP numbers them.
+/// The numbers are those of OTLP.
 enum class SpanKind { kInternal = 1, kServer = 2, kClient = 3 };
 
-/// Another span that this one has to do with.
+/// Reference to a related span, possibly of another trace.
 struct SpanLink {
   std::string trace_id;
   std::string span_id;
   friend bool operator==(const SpanLink&, const SpanLink&) = default;
 };
 
-/// One piece of work that has ended.
+/// One finished operation.
 struct Span {
   std::string trace_id;  ///< 32 hex digits
   std::string id;        ///< 16 hex digits
-  std::string parent{};  ///< id of a span of the same trace; empty: it is the root
+  std::string parent{};  ///< id of a span of the same trace, empty for the root span
   std::string name{};
   SpanKind kind = SpanKind::kInternal;
   base::TimePoint start{};
   base::TimePoint end{};
   std::vector<Attribute> attributes{};
   std::vector<SpanLink> links{};
-  std::string problem{};  ///< why it failed; empty: it did not
+  std::string problem{};  ///< why the operation failed, empty if it did not
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-/// Who sends spans.
+/// The process that sends spans.
 struct Resource {
-  std::string version;   ///< of this program
-  std::string ns;        ///< in which it runs
-  std::string instance;  ///< this replica
+  std::string version;   ///< version of evacuator
+  std::string ns;        ///< namespace of this pod
+  std::string instance;  ///< name of this replica
 };
 
-/// The trace of that subject, such as the UID of an Evacuation: whoever asks gets the same one, also another process.
+/// Returns the trace id of a subject, such as the UID of an Evacuation. Equal in every process.
 std::string trace_id_of(std::string_view subject);
-/// The span of that name within the trace; the same for whoever asks.
+/// Returns the id of the span with this name in the trace. Equal in every process.
 std::string span_id_of(std::string_view trace_id, std::string_view name);
 
-/// Tells a server which span of ours its work belongs to: header traceparent of W3C Trace Context, of a trace that is
-/// sent. REQUIRES: ids as in Span.
+/// Returns the W3C Trace Context header "traceparent" for a sampled trace, which gives a server the parent span of its
+/// work. The ids must have the lengths of those in Span.
 std::string traceparent_of(std::string_view trace_id, std::string_view span_id);
-/// The span in what traceparent_of() made; empty: it is nothing of the kind.
+/// Extracts the span id from an output of traceparent_of(). Returns "" if the length is wrong.
 std::string span_id_in(std::string_view traceparent);
 
-/// Whether of all traces this one is among the `percent` (0 to 100) that are sent. Every process says the same of it.
+/// Returns true if the trace is among the `percent` (0 to 100) of traces that are exported. Every process decides
+/// alike.
 bool is_sampled(std::string_view trace_id, double percent);
 
 }  // namespace tracing

@@ -13,7 +13,7 @@ Taken take_varint(std::string_view& bytes, std::uint64_t& value) {
   for (int i = 0; i < kMaxVarint; ++i) {
     if (static_cast<std::size_t>(i) == bytes.size()) return Taken::kShort;
     const auto byte = static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)]);
-    if (i == kMaxVarint - 1 && byte > 1) return Taken::kMalformed;  // beyond 64 bits
+    if (i == kMaxVarint - 1 && byte > 1) return Taken::kMalformed;  // exceeds 64 bits
     value |= static_cast<std::uint64_t>(byte & 0x7fU) << (7 * static_cast<unsigned>(i));
     if (byte >= 0x80) continue;
     bytes.remove_prefix(static_cast<std::size_t>(i) + 1);
@@ -66,7 +66,7 @@ bool Cursor::next() {
       return skip(length);
     }
   }
-  return fail();  // groups, which no Kubernetes message has, and what is no type at all
+  return fail();  // groups, which Kubernetes does not use, and invalid types
 }
 
 }  // namespace api::protobuf

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A pull parser for the protobuf wire format, and the shapes of messages: which numbers have which names.
+/// Pull parser for the protobuf wire format, and tables that map field numbers of messages to names.
 
 #include <cstdint>
 #include <span>
@@ -11,23 +11,23 @@ namespace api::protobuf {
 
 enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
-/// Walks the fields of one message, in order. Goes into nothing, so nesting costs no stack. Keeps views into the bytes.
-/// Lengths are taken as 64 bits wide and compared with what is there before anything is read.
+/// Iterates over the fields of one message, in order. Does not recurse, so nesting uses no stack. Keeps views into the
+/// bytes. Lengths are read as 64 bits and checked against the available bytes before they are used.
 class Cursor {
  public:
   explicit Cursor(std::string_view message) : rest_(message) {}
 
-  /// Steps to the next field. False at the end, and at bytes that are no protobuf: failed() tells them apart.
+  /// Advances to the next field. Returns false at the end and at malformed bytes; failed() distinguishes them.
   bool next();
   bool failed() const { return failed_; }
 
   std::uint32_t number() const { return number_; }
   WireType wire_type() const { return wire_type_; }
-  /// Of a varint; 0 for others.
+  /// Value of a varint field, 0 for other fields.
   std::uint64_t varint() const { return varint_; }
-  /// Of a length-delimited field; empty for others.
+  /// Value of a length-delimited field, empty for other fields.
   std::string_view bytes() const { return bytes_; }
-  /// The message from this field on.
+  /// The rest of the message, starting with the current field.
   std::string_view from_here() const { return from_here_; }
 
  private:
@@ -43,7 +43,7 @@ class Cursor {
   bool failed_ = false;
 };
 
-/// Takes a varint off the front of `bytes`. kShort: more bytes could complete it.
+/// Removes a varint from the front of `bytes`. kShort means that more bytes could complete it.
 enum class Taken { kYes, kShort, kMalformed };
 Taken take_varint(std::string_view& bytes, std::uint64_t& value);
 
@@ -57,7 +57,7 @@ enum class FieldType : std::uint8_t {
   kInteger,
   kBool,
   kMessage,
-  kInline,  ///< a message whose members are its parent's in JSON
+  kInline,  ///< message whose members belong to its parent in JSON
   kTime,
   kQuantity,
   kIntOrString,
@@ -67,16 +67,16 @@ enum class FieldType : std::uint8_t {
 
 struct Message;
 
-/// One field that is read, with its name in JSON.
+/// A field to read, with its JSON name.
 struct Field {
   std::uint32_t number;
   std::string_view name;
   FieldType type;
-  const Message* message = nullptr;  ///< of kMessage and kInline
-  bool repeated = false;             ///< maps are
+  const Message* message = nullptr;  ///< for kMessage and kInline
+  bool repeated = false;             ///< also true for maps
 };
 
-/// At most 64 fields; those that are not named are skipped.
+/// At most 64 fields. Fields that are not listed are skipped.
 struct Message {
   std::span<const Field> fields;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-/// How Kubernetes wraps an object in protobuf: four bytes that no JSON text begins with, then a runtime.Unknown with
-/// the object's kind and bytes. Whoever decodes an object takes either JSON or such an envelope.
+/// Kubernetes' protobuf encoding of an object: four bytes that never begin JSON text, then a runtime.Unknown with the
+/// object's kind and bytes. Decoders accept either JSON or such an envelope.
 
 #include <string>
 #include <string_view>
@@ -16,18 +16,19 @@ inline constexpr std::string_view kMagic{"k8s\0", 4};
 inline bool is_envelope(std::string_view bytes) { return bytes.starts_with(kMagic); }
 
 struct Envelope {
-  std::string api_version;  ///< "" when it does not say
-  std::string kind;         ///< the same
-  std::string_view body;    ///< into the bytes that were opened
+  std::string api_version;  ///< "" if missing
+  std::string kind;         ///< "" if missing
+  std::string_view body;    ///< view into the bytes passed to open()
 };
 
-/// kInvalid: no envelope, truncated, or its body is encoded in a way that we do not know.
+/// Returns kInvalid if the bytes are not an envelope, are truncated, or use an unknown content encoding.
 base::Result<Envelope> open(std::string_view bytes);
 
-/// The same the other way round.
+/// Encodes an envelope; the inverse of open().
 std::string seal(std::string_view api_version, std::string_view kind, std::string_view body);
 
-/// A metav1.Status as JSON text, as far as kube/classify.hpp reads it. kInvalid: it is none.
+/// Converts a metav1.Status to JSON text with the fields that kube/classify.hpp reads. Returns kInvalid if the envelope
+/// contains another kind.
 base::Result<std::string> status_json(std::string_view envelope);
 
 }  // namespace api::protobuf

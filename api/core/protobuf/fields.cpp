@@ -25,7 +25,7 @@ constexpr Field amounts(std::uint32_t number, std::string_view name) {
   return {number, name, kQuantityMap, nullptr, true};
 }
 
-// Only whether it is there, or has something in it, is asked of these.
+// Messages of which only the presence or non-emptiness is read.
 constexpr Message kOpaque{};
 
 constexpr Field kOwnerFields[] = {text(1, "kind"), text(3, "name"), text(4, "uid"), text(5, "apiVersion"),

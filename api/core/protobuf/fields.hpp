@@ -1,8 +1,8 @@
 #pragma once
 
-/// Which fields of which kinds are read from protobuf. The numbers are Kubernetes' own and never change; names are
-/// those of JSON. A field that a decoder in api/core/ reads must stand here, too: test/unit/api/core/protobuf_test.cpp
-/// compares both.
+/// Tables of the protobuf fields to read, by kind. The numbers are Kubernetes' own and never change; the names are
+/// those of JSON. Each field that a decoder in api/core/ reads must be listed here;
+/// test/unit/api/core/protobuf_test.cpp compares both.
 
 #include <string_view>
 
@@ -10,9 +10,9 @@
 
 namespace api::protobuf {
 
-/// The message of that kind ("Pod", "ReplicaSet"). nullptr: not read from protobuf.
+/// Returns the message of a kind ("Pod", "ReplicaSet"), or nullptr if the kind is not read from protobuf.
 const Message* message_of(std::string_view kind);
-/// Only metadata, which has the same number in all kinds.
+/// Message with only metadata, which has the same number in all kinds.
 const Message& metadata_of_any();
 
 extern const Message kListMeta;

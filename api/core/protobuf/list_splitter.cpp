@@ -7,20 +7,20 @@ namespace api::protobuf {
 namespace {
 
 constexpr std::string_view kListSuffix = "List";
-constexpr std::uint32_t kMetadata = 1;  // of every List
+constexpr std::uint32_t kMetadata = 1;  // field number in every List
 constexpr std::uint32_t kItems = 2;
 
 base::Error malformed_list(const char* why) {
   return base::invalid(std::string("decoding a list in protobuf: ") + why);
 }
 
-/// The beginning of a length-delimited field.
+/// Tag and length of a length-delimited field.
 struct Head {
   std::uint32_t number = 0;
   std::uint64_t length = 0;
 };
 
-/// kShort: the bytes end within it. `rest` stands behind the head only after kYes.
+/// Returns kShort if the bytes end within the head. Advances `rest` past the head only on kYes.
 Taken take_head(std::string_view& rest, Head& head) {
   std::string_view at = rest;
   std::uint64_t tag = 0;
@@ -57,7 +57,7 @@ base::Result<ListSplitter::Step> ListSplitter::step(std::string_view& rest, std:
     case State::kOuter: return outer(rest);
     case State::kInner: return inner(rest, envelopes);
     case State::kDone:
-      rest = {};  // contentEncoding and contentType: empty
+      rest = {};  // contentEncoding and contentType, both empty
       return Step::kWait;
   }
   return malformed_list("no such state");
@@ -73,7 +73,7 @@ base::Status ListSplitter::take_type(std::string_view bytes) {
   return base::Done{};
 }
 
-/// A field of the envelope: the type, then the list itself.
+/// Handles one field of the envelope: the type, then the list itself.
 base::Result<ListSplitter::Step> ListSplitter::outer(std::string_view& rest) {
   const std::string_view from_here = rest;
   Head head;

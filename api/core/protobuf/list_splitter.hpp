@@ -9,17 +9,16 @@
 
 namespace api::protobuf {
 
-/// Cuts a List in protobuf, as its bytes come in, into its items, so that never more than one of them is held. Not
-/// thread-safe.
+/// Splits a protobuf List into its items while its bytes arrive, so that at most one item is buffered. Not thread-safe.
 class ListSplitter {
  public:
-  /// An item longer than `longest` is an error.
+  /// An item longer than `longest` bytes is an error.
   explicit ListSplitter(std::uint64_t longest) : longest_(longest) {}
 
-  /// Appends what `bytes` completes: an envelope for each item, and after the last one an envelope with the list's own
-  /// kind ("PodList") and metadata. kInvalid: it is no such list; nothing may be fed any more.
+  /// Appends an envelope for each item that `bytes` completes, and after the last item an envelope with the list's kind
+  /// ("PodList") and metadata. Returns kInvalid if the bytes are not such a list; feed() must not be called afterwards.
   base::Status feed(std::string_view bytes, std::vector<std::string>& envelopes);
-  /// The envelope with the list's metadata has been appended.
+  /// Returns true once the envelope with the list's metadata was appended.
   bool is_complete() const { return state_ == State::kDone; }
 
  private:
@@ -39,7 +38,7 @@ class ListSplitter {
   std::string list_kind_;
   std::string item_kind_;
   std::string metadata_;
-  std::uint64_t left_ = 0;  ///< of the list's bytes
+  std::uint64_t left_ = 0;  ///< number of unread bytes of the list
 };
 
 }  // namespace api::protobuf

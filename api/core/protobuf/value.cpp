@@ -11,8 +11,8 @@ using protobuf::Cursor;
 using protobuf::FieldType;
 using protobuf::WireType;
 
-constexpr std::int64_t kFirstSecond = -62'135'596'800;  // of the year 1
-constexpr std::int64_t kLastSecond = 253'402'300'799;   // of the year 9999
+constexpr std::int64_t kFirstSecond = -62'135'596'800;  // start of year 1
+constexpr std::int64_t kLastSecond = 253'402'300'799;   // end of year 9999
 constexpr std::size_t kReplacement = 3;                 // bytes of U+FFFD
 
 }  // namespace
@@ -67,7 +67,7 @@ std::optional<base::TimePoint> read_proto_time(std::string_view bytes) {
   while (cursor.next()) {
     if (cursor.number() == 1) seconds = static_cast<std::int64_t>(cursor.varint());
   }
-  // The parts of a second are left out, as in a server's JSON.
+  // Fractions of a second are dropped, as in a server's JSON.
   if (bytes.empty() || cursor.failed() || seconds < kFirstSecond || seconds > kLastSecond) return std::nullopt;
   return base::TimePoint(base::seconds(seconds));
 }

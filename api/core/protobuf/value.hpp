@@ -1,8 +1,8 @@
 #pragma once
 
-/// The values of a protobuf message under the names that they have in JSON, read by the same functions as simdjson's
-/// values (api/core/codec_reader.hpp): so the decoders are written once for both. What has a wrong type counts as
-/// absent here, too; bytes that are no protobuf are an error. Internal to the decoders of api/core/.
+/// Values of a protobuf message under their JSON names, with the same reader functions as simdjson's values
+/// (api/core/codec_reader.hpp), so that each decoder is written once for both formats. A field of a wrong type counts
+/// as absent; malformed bytes are an error. Internal to the decoders of api/core/.
 
 #include <simdjson.h>
 
@@ -20,26 +20,26 @@ namespace api::wire {
 
 using simdjson::error_code;
 
-/// What malformed bytes are called among simdjson's errors.
+/// The simdjson error that stands for malformed protobuf.
 inline constexpr error_code kMalformedProtobuf = simdjson::TAPE_ERROR;
 
 /// One value, or all values of a repeated field. Keeps views.
 class ProtoValue {
  public:
-  /// Of the field where the cursor stands. Repeated: from there to the end of the message.
+  /// Value of the field at the cursor. For a repeated field: all bytes from there to the end of the message.
   ProtoValue(const protobuf::Field& field, const protobuf::Cursor& at)
       : field_(&field),
         bytes_(field.repeated ? at.from_here() : at.bytes()),
         varint_(at.varint()),
         all_(field.repeated) {}
-  /// One of a repeated field's values.
+  /// One value of a repeated field.
   ProtoValue(const protobuf::Field& field, std::string_view bytes) : field_(&field), bytes_(bytes) {}
   /// A whole message.
   explicit ProtoValue(const protobuf::Message& message, std::string_view bytes) : message_(&message), bytes_(bytes) {}
 
   bool is(protobuf::FieldType type) const { return field_ != nullptr && !all_ && field_->type == type; }
   bool is_repeated() const { return all_; }
-  /// Of a message; nullptr for other values.
+  /// Returns the message type, or nullptr if the value is not a message.
   const protobuf::Message* message() const {
     if (message_ != nullptr) return message_;
     return is(protobuf::FieldType::kMessage) ? field_->message : nullptr;
@@ -47,7 +47,8 @@ class ProtoValue {
   const protobuf::Field& field() const { return *field_; }
   std::string_view bytes() const { return bytes_; }
   std::uint64_t varint() const { return varint_; }
-  /// The text of a kText, valid as long as this value. Bytes that are no UTF-8 become U+FFFD, as in a server's JSON.
+  /// Returns the text of a kText, valid as long as this value. Invalid UTF-8 is replaced with U+FFFD, as in a server's
+  /// JSON.
   std::string_view text();
 
  private:
@@ -59,20 +60,20 @@ class ProtoValue {
   std::string repaired_;
 };
 
-/// True if a field of that type is written so on the wire.
+/// Returns true if the type of the field uses this wire type.
 bool is_written_as(const protobuf::Field& field, protobuf::WireType type);
 
-/// The two halves of an entry of a map.
+/// Key and value of a map entry.
 struct ProtoEntry {
   std::string_view key;
   std::string_view value;
 };
 std::optional<ProtoEntry> read_entry(std::string_view bytes);
 
-/// 250m, of a kQuantity.
+/// Reads the text of a kQuantity, such as 250m.
 std::optional<std::string_view> read_quantity_text(std::string_view bytes);
 
-/// Of a kIntOrString.
+/// Value of a kIntOrString.
 struct ProtoIntOrString {
   bool is_text = false;
   std::int64_t number = 0;
@@ -80,12 +81,12 @@ struct ProtoIntOrString {
 };
 std::optional<ProtoIntOrString> read_int_or_string(std::string_view bytes);
 
-/// Of a kTime; nullopt: none is set, or it is outside of the years that RFC 3339 can write.
+/// Reads a kTime. Returns nullopt if it is not set, or outside the years that RFC 3339 can express.
 std::optional<base::TimePoint> read_proto_time(std::string_view bytes);
 
 template <typename F>
 error_code for_message(const protobuf::Message& message, std::string_view bytes, F& each) {
-  std::uint64_t done = 0;  // repeated fields, whose first occurrence stands for all
+  std::uint64_t done = 0;  // repeated fields that were read: `each` gets all values at the first occurrence
   protobuf::Cursor cursor(bytes);
   while (cursor.next()) {
     for (std::size_t i = 0; i < message.fields.size(); ++i) {
@@ -128,7 +129,7 @@ inline constexpr protobuf::Field kText{1, "key", protobuf::FieldType::kText};
 inline constexpr protobuf::Field kQuantity{2, "value", protobuf::FieldType::kQuantity};
 }  // namespace entry
 
-/// Of a map.
+/// Calls each(key, value) for the entries of a map.
 template <typename F>
 error_code for_entries(ProtoValue& value, F&& each) {
   using protobuf::FieldType;
@@ -144,7 +145,7 @@ error_code for_entries(ProtoValue& value, F&& each) {
   });
 }
 
-/// INCORRECT_TYPE when the value is no text.
+/// Returns INCORRECT_TYPE if the value is not a text.
 inline error_code text_of(ProtoValue& value, std::string_view& text) {
   if (!value.is(protobuf::FieldType::kText)) return simdjson::INCORRECT_TYPE;
   text = value.text();
@@ -161,7 +162,7 @@ inline error_code is_null(ProtoValue& /*value*/, bool& target) {
   return simdjson::SUCCESS;
 }
 
-/// True if the value is a repeated field, which has at least one value, or a message with something in it.
+/// Sets `target` to true if the value is a repeated field (which has at least one value) or a non-empty message.
 inline error_code read_non_empty(ProtoValue& value, bool& target) {
   target = target || value.is_repeated() || (value.message() != nullptr && !value.bytes().empty());
   return simdjson::SUCCESS;
@@ -200,7 +201,7 @@ inline error_code read(ProtoValue& value, base::TimePoint& target) {
   return simdjson::SUCCESS;
 }
 
-/// Unlike a number that is read over a default, one that does not fit leaves it absent.
+/// An out-of-range number leaves the target absent.
 template <typename Integer>
 error_code read(ProtoValue& value, std::optional<Integer>& target) {
   if (!value.is(protobuf::FieldType::kInteger)) return simdjson::SUCCESS;

@@ -5,7 +5,7 @@
 namespace api {
 namespace {
 
-constexpr std::size_t kPartsOfWeight = 16;  ///< one more for this number of parts
+constexpr std::size_t kPartsOfWeight = 16;  ///< parts per additional unit of weight
 
 /// Calls `each` with every pod (anti-)affinity term.
 template <typename F>
@@ -59,7 +59,7 @@ std::size_t parts_of(const SharedList<TopologySpreadConstraint>& constraints) {
 
 bool is_too_long(std::size_t size) { return size > kMaxPodTerms; }
 
-/// Path of the first affinity list with too many terms; empty: none.
+/// Returns the path of the first affinity list with too many terms, empty if none.
 std::string_view too_long_list(const Affinity& affinity) {
   const auto required_nodes = affinity.required_node_terms ? affinity.required_node_terms->size() : 0;
   if (is_too_long(required_nodes) || is_too_long(affinity.preferred_node_terms.size()))
@@ -85,7 +85,7 @@ std::string_view too_long_list(const Pod& pod) {
   return {};
 }
 
-/// Path of the first field whose terms have too many parts; empty: none.
+/// Returns the path of the first field whose terms have too many parts, empty if none.
 std::string_view too_detailed_field(const Pod& pod) {
   if (pod.affinity && node_parts_of(*pod.affinity) > kMaxPodTermParts) return "spec.affinity.nodeAffinity";
   if (pod.affinity && pod_parts_of(*pod.affinity) > kMaxPodTermParts) return "spec.affinity";

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Hashes of what decides a pod's placement, by value and of all its parts. They differ from process to process, so
-/// a tenant cannot prepare terms that collide.
+/// Hashes by value of everything that determines a pod's placement. The seed differs between processes, so that tenants
+/// cannot prepare colliding terms.
 
 #include <cstddef>
 #include <unordered_map>
@@ -16,10 +16,10 @@ std::size_t hash_of(const TopologySpreadConstraint& constraint);
 std::size_t hash_of(const std::vector<Toleration>& tolerations);
 std::size_t hash_of(const Affinity& affinity);
 
-/// Gives equal affinities one address: the decoder's pool shares most of them, but not all. One thread.
+/// Maps equal affinities to one address. The decoder's pool shares most affinities, but not all. Not thread-safe.
 class EqualAffinities {
  public:
-  /// The first affinity asked for that is equal. REQUIRES: all of them outlive this object.
+  /// Returns the first affinity passed that equals `affinity`. All affinities must outlive this object.
   const Affinity* first_equal(const Affinity* affinity);
 
  private:
