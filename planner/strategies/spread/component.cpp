@@ -19,7 +19,7 @@ namespace {
 
 using scheduling::Topology;
 
-constexpr std::size_t kMaxSlots = 256;  ///< that are tried for one move
+constexpr std::size_t kMaxSlots = 256;  ///< maximum slots tried for one move
 
 const scheduling::Refusal kNowhereBetter{"NoDomainHasCapacity",
                                          "it fits on no node where it would even out its constraints"};
@@ -29,12 +29,12 @@ bool has_hard_rules(const api::Pod& pod) {
                              [](const api::TopologySpreadConstraint& each) { return !each.schedule_anyway; });
 }
 
-/// Pods that are interchangeable: on one node, with one eviction rank, counted by the same groups.
+/// Interchangeable pods: on the same node, with the same eviction rank, counted by the same groups.
 struct Slot {
   NodeIndex node;
   EvictionRank rank;
   std::vector<std::uint32_t> groups;
-  std::vector<PodIndex> pods;  ///< the next one to go at the back
+  std::vector<PodIndex> pods;  ///< the last one leaves next
 };
 
 class ComponentMoves {
@@ -46,7 +46,7 @@ class ComponentMoves {
         first_pod_(component.front().pods.front()) {
     find_slots(component);
     for (std::uint32_t i = 0; i < component.size(); ++i) {
-      // Where capacity is expected, pods that wait for it are taken as placed where they should be.
+      // If more capacity is expected, pending pods are assumed to be placed where they should be.
       groups_.emplace_back(component[i].states, node_pods(component[i], i),
                            run.args.node_fit ? 0 : component[i].pending);
     }
@@ -62,10 +62,11 @@ class ComponentMoves {
 
  private:
   enum class Outcome { kMoved, kKept, kNowhere, kUnneeded };
-  /// For whom the filter is to have a node after a move. What the first one refuses is tried again with the second one.
+  /// Pods for which the filter must still accept a node after a move. Moves that kForFurtherPods rejects are retried
+  /// with kForOwnPods.
   enum class Openness { kForFurtherPods, kForOwnPods };
 
-  /// A limit lets no further pod go.
+  /// Returns true if a limit prevents all further moves.
   bool is_over() const { return run_.is_stopped || is_namespace_full_; }
   bool has_moves() const {
     return std::ranges::any_of(groups_, [](const SpreadGroup& each) { return each.has_moves(); });
@@ -108,9 +109,9 @@ class ComponentMoves {
     return nodes;
   }
 
-  // --- one move
+  // --- One move
 
-  /// Moves a pod, or finds out that one stays. False: nothing can be moved.
+  /// Moves one pod, or finds one that must stay. Returns false if no pod can be moved.
   bool advance(Openness openness) {
     openness_ = openness;
     if (run_.sink.is_out_of_time(first_pod_)) {
@@ -142,7 +143,8 @@ class ComponentMoves {
     return some_stay;
   }
 
-  /// Moves the first pod of the slot that may leave. kKept: those that were tried stay; kUnneeded: none was.
+  /// Moves the first pod of the slot that may leave. Returns kKept if all tried pods must stay, kUnneeded if none was
+  /// tried.
   Outcome advance(Slot& slot) {
     Outcome outcome = Outcome::kUnneeded;
     while (!slot.pods.empty() && !run_.full[slot.node] && !is_over() && comes_nearer_without(slot)) {
@@ -222,13 +224,13 @@ class ComponentMoves {
     slot.pods.pop_back();
     is_plan_outdated_ = true;
   }
-  /// No further pod of the node may leave. The pod in hand is not among its movable pods.
+  /// Marks the node as full: none of its remaining pods may leave. The current pod is not counted as movable.
   void fill(NodeIndex node) {
     run_.full[node] = true;
     is_plan_outdated_ = true;
   }
 
-  // --- where to
+  // --- Choice of the target
 
   void begin_move(const Slot& slot, PodIndex pod) {
     is_filtered_ = has_hard_rules(cluster_.pod(pod));
@@ -252,7 +254,7 @@ class ComponentMoves {
       return groups_[group].node(node).room > 0 && (!is_filtered_ || groups_[group].lets_in(node));
     });
   }
-  /// With the pod on `node` the filter still lets pods of the workload in somewhere.
+  /// Returns true if the filter still accepts a node for pods of the workload after the pod has moved to `node`.
   bool stays_open(const Slot& slot, NodeIndex node) {
     for (const std::uint32_t group : slot.groups) groups_[group].put(node);
     const bool is_open =
@@ -260,11 +262,11 @@ class ComponentMoves {
     for (const std::uint32_t group : slot.groups) groups_[group].remove(node);
     return is_open;
   }
-  /// Then each pod may come back to where it is.
+  /// Returns true if all DoNotSchedule rules hold, so that each pod could return to its node.
   bool hold(const Slot& slot) const {
     return std::ranges::all_of(slot.groups, [&](std::uint32_t group) { return groups_[group].holds(); });
   }
-  /// Whichever pod leaves, the filter has a node for its replacement.
+  /// Returns true if the filter accepts a node for the replacement of any pod that leaves.
   bool takes_back_each(const Slot& slot) {
     const SpreadGroup& counted = groups_[slot.groups.front()];
     return std::ranges::all_of(cluster_.nodes(), [&](NodeIndex node) {
@@ -286,15 +288,15 @@ class ComponentMoves {
     return false;
   }
 
-  /// What keeps the pod, which is taken off its node, from the nodes that help; "": none of them helps.
+  /// Explains why the pod, which is off its node, fits none of the nodes that help. Returns "" if no node helps.
   std::string why_not_better(const Slot& slot, PodIndex pod) {
     if (!run_.args.node_fit) return {};
     const auto is_better = [&](NodeIndex node) { return helps(slot, node); };
     return scheduling::misfits_of(run_.what_if.cluster(), pod, run_.context.evictability.fit_level(), is_better).text();
   }
 
-  /// Of the nodes that help and that the pod fits, one in the emptiest domains; ties by the number of pods, then by
-  /// name.
+  /// Returns the node in the emptiest domains among those that help and fit the pod. Breaks ties by number of pods,
+  /// then by name.
   std::optional<NodeIndex> find_target(const Slot& slot, PodIndex pod) {
     using Key = std::tuple<SpreadCounts, std::int64_t, NodeIndex>;
     const auto& pods = run_.what_if.cluster().used().column(scheduling::kPodsIndex);
@@ -315,9 +317,9 @@ class ComponentMoves {
     return std::nullopt;
   }
 
-  // --- when nothing moves
+  // --- If nothing moves
 
-  /// Plans anew when pods stay that were to leave, else goes for another outcome that is as near.
+  /// Plans again if pods must stay that should leave; otherwise switches to another outcome at the same distance.
   bool reconsider() {
     if (is_plan_outdated_) {
       is_plan_outdated_ = false;
@@ -334,7 +336,7 @@ class ComponentMoves {
     is_plan_outdated_ = false;
   }
 
-  /// Pods that stay in domains above their limits.
+  /// Reports pods that stay in domains above their limits.
   void report_stuck() {
     for (const std::vector<Slot>* slots : {&slots_, &protected_}) report_stuck(*slots);
   }
@@ -354,7 +356,7 @@ class ComponentMoves {
     }
   }
 
-  /// The rule whose domain of the node is furthest above its limit; nullptr: none is above it.
+  /// Returns the rule whose domain of the node is furthest above its limit, or nullptr if none is above.
   const SpreadState* broken_rule(const Slot& slot) const {
     const SpreadState* broken = nullptr;
     std::int64_t most = 0;
@@ -387,15 +389,15 @@ class ComponentMoves {
   std::vector<Slot> protected_;  ///< pods that may not leave
   std::vector<SpreadGroup> groups_;
   bool is_plan_outdated_ = false;
-  bool is_namespace_full_ = false;  ///< or out of time
-  NodeIndex way_in_ = 0;            ///< where the filter let a pod in last
-  // The move in hand.
+  bool is_namespace_full_ = false;  ///< also true if its time is used up
+  NodeIndex way_in_ = 0;            ///< node where the filter accepted a pod last
+  // State of the current move.
   bool is_filtered_ = false;  ///< the pod has DoNotSchedule rules
-  bool was_open_ = true;      ///< has_way_in() before it
+  bool was_open_ = true;      ///< has_way_in() before the move
   SpreadDistance before_{};
   Openness openness_ = Openness::kForFurtherPods;
-  std::vector<Answer> helps_;  ///< by node
-  PodIndex first_pod_;         ///< all pods are of its namespace
+  std::vector<Answer> helps_;  ///< indexed by node
+  PodIndex first_pod_;         ///< identifies the namespace, which all pods share
 };
 
 }  // namespace

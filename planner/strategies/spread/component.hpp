@@ -10,34 +10,34 @@
 
 namespace strategies {
 
-/// What all components of one run share.
+/// State shared by all components of a run.
 struct SpreadRun {
   const StrategyContext& context;
   NominationSink& sink;
   const RemovePodsViolatingTopologySpreadConstraint::Args& args;
   scheduling::CachedSelector in_scope;
   StrategyWhatIf what_if;
-  std::vector<bool> looked_at;  ///< by node
-  std::vector<bool> full;       ///< by node: at its limit
-  bool is_stopped = false;      ///< at the total limit
+  std::vector<bool> looked_at;  ///< indexed by node
+  std::vector<bool> full;       ///< indexed by node: per-node limit reached
+  bool is_stopped = false;      ///< total limit reached
 };
 
 /// Rules that count the same pods.
 struct SpreadMembers {
   std::vector<SpreadState*> states;
   std::vector<PodIndex> pods;
-  std::int64_t pending = 0;  ///< further pods, on no node yet
+  std::int64_t pending = 0;  ///< further pods without a node
 };
 
 /// Rules of one namespace that share pods, directly or through other rules.
 using SpreadComponent = std::vector<SpreadMembers>;
 
-/// Offers pods until all rules of the component hold, or no move that the scheduler allows brings that nearer. Each
-/// move shortens the distance (SpreadDistance) of all rules that count the pod; where all rules count the same pods and
-/// their domains are nested, the distance is the fewest moves that are left. The scheduler's filter lets the
-/// replacement in with the pods of that moment. No move leads to a state in which a rule is broken and the filter has
-/// no node for a further pod. Lowest eviction rank first, then from the fullest domains. A move costs O(pods + nodes *
-/// rules).
+/// Offers pods until all rules of the component hold or no move that the scheduler allows helps. Each move shortens the
+/// distance (SpreadDistance) of all rules that count the pod. If all rules count the same pods and their domains are
+/// nested, the distance is the minimum number of remaining moves. The replacement must pass the scheduler's filter
+/// given the pods at that moment. No move leads to a state in which a rule is violated and the filter has no node for a
+/// further pod. Pods of the lowest eviction rank move first, then pods of the fullest domains. A move costs O(pods +
+/// nodes * rules).
 void even_out(SpreadRun& run, const SpreadComponent& component);
 
 }  // namespace strategies
