@@ -82,9 +82,7 @@ class PlanBuilder final : public strategies::NominationSink {
   /// Records that the strategy failed. Its earlier offers remain.
   void fail(const base::Error& error) { result_->problem = error.message; }
 
-  /// Offers the pod; any placement is acceptable.
   strategies::NominationResult offer(scheduling::PodIndex pod, std::string_view reason) override;
-  /// Offers the pod; only placements that `goal` accepts are acceptable.
   strategies::NominationResult offer_towards(scheduling::PodIndex pod, std::string_view reason,
                                              const strategies::Goal& goal) override;
   /// Offers the pod even if its replacement fits nowhere. A PodGroup still needs a node for each of its pods.

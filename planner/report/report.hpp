@@ -30,7 +30,6 @@ struct Amount {
   std::int64_t after = 0;
   friend bool operator==(const Amount&, const Amount&) = default;
 };
-/// One Amount for each of kResources.
 using Amounts = std::array<Amount, kResources.size()>;
 
 /// Effect of the plan on a node. A node is busy if it has pods that do not go with their node.

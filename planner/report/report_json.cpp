@@ -24,7 +24,6 @@ class TextTable {
   Json texts_ = Json::array();
 };
 
-/// Returns -1 for kNoNode.
 std::int64_t position_of(NodeIndex node) { return node == kNoNode ? -1 : static_cast<std::int64_t>(node); }
 
 Json encode_nodes(const Report& report) {

@@ -85,7 +85,6 @@ bool has_storage_left(const ClusterSnapshot& cluster, const api::StorageClass& o
   });
 }
 
-/// Adds the pod's volumes that are attached to its node.
 void add_attached(const ClusterSnapshot& cluster, PodIndex pod, std::vector<FitQuery::Attachment>& found) {
   const api::Pod& object = cluster.pod(pod);
   for (const api::Volume& volume : object.volumes) {

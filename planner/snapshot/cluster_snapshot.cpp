@@ -11,7 +11,6 @@
 namespace scheduling {
 namespace {
 
-/// Returns true if the node has an input problem.
 bool is_strange_node(const std::shared_ptr<const api::Node>& node) {
   InputProblems told;
   with_sound_quantities(node, Quantities::kAsWritten, told);

@@ -81,7 +81,6 @@ struct ScoredRequests {
   friend bool operator==(const ScoredRequests&, const ScoredRequests&) = default;
 };
 
-/// Request set of a pod together with its scored part.
 struct PodRequests {
   RequestSet amounts;
   ScoredRequests scored;

@@ -109,7 +109,6 @@ bool contradict(std::string_view a, std::string_view b) {
   });
 }
 
-/// An entry with its arguments as JSON.
 struct ReadChoice {
   std::string_view name;
   base::Result<api::Json> args;

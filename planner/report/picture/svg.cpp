@@ -137,7 +137,6 @@ class SvgPicture {
 
   // --- Nodes
 
-  /// Returns freed nodes first, then nodes that are held open.
   std::vector<std::size_t> drawing_order() const {
     std::vector<std::size_t> order(report_.nodes.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

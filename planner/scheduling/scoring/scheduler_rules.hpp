@@ -35,7 +35,6 @@ struct SchedulerRules {
   friend bool operator==(const SchedulerRules&, const SchedulerRules&) = default;
 };
 
-/// One change of the rules.
 struct SchedulerChange {
   int since;                ///< first minor version, Kubernetes 1.`since`, whose newest release has the change
   std::string_view change;  ///< pull request of kubernetes/kubernetes that introduced it

@@ -15,7 +15,6 @@ using CapacityAmounts = std::array<double, 3>;
 /// Weight of each share when nodes are compared by capacity. All zero selects the larger share of cpu and memory.
 using CapacityWorth = CapacityAmounts;
 
-/// Weights cpu by `cpu` and memory by 1 - `cpu`.
 inline CapacityWorth worth_of_mix(double cpu) { return {cpu, 1 - cpu, 0}; }
 constexpr CapacityWorth kWorthOfPods = {0, 0, 1};
 

@@ -10,7 +10,6 @@
 
 namespace strategies {
 
-/// Move of one pod to another node.
 struct PackedMove {
   PodIndex pod;
   NodeIndex from;
@@ -18,7 +17,6 @@ struct PackedMove {
   bool needs_gap;  ///< its place becomes free only after earlier moves
 };
 
-/// Parameters of a packing.
 struct PackingStyle {
   int depth = 2;              ///< maximum length of a chain in which pods make capacity for one another
   std::size_t tries = 16;     ///< swaps tried per pod, out of four times as many compared

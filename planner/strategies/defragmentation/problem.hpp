@@ -85,7 +85,6 @@ class DefragmentationProblem {
   bool has_unlike_pods() const { return has_unlike_pods_; }
   /// 10th percentile of size() over pods on in-scope nodes.
   double small_size() const { return small_size_; }
-  /// Returns true if a pod waits for a node.
   bool has_pods_without_node() const { return !base().unscheduled_pods().empty(); }
   /// Maximum number of pods of its owner that may move in one plan.
   std::size_t most_of_workload(PodIndex pod) const;

@@ -60,7 +60,6 @@ class DefragmentationSearch {
   /// Returns true if `other` has a higher value, or the same value with less disturbance, fewer waves or fewer tainted
   /// nodes.
   bool is_worse_than(const SearchState& other) const;
-  /// Continues from this state.
   void take(const SearchState& state) { state_ = state; }
   /// Searches the neighborhood of the best plan until the budget is used up or too many attempts fail. Returns the
   /// number of consecutive attempts without gain, including the initial `failures`.

@@ -58,7 +58,7 @@ WavePlanner::WavePlanner(const DefragmentationProblem& problem, std::unique_ptr<
   placement_->avoid(api::well_known::kEmptyingTaint, avoided);
 }
 
-/// Also checks for pending pods that took capacity on the node.
+/// Returns true if the node has no pod to be moved and no pending pod that took its free capacity.
 bool WavePlanner::is_empty(NodeIndex node) const {
   const auto is_there = [&](PodIndex pod) { return cluster().node_of(pod) == node; };
   if (std::ranges::any_of(problem_.pods_on(node), is_there)) return false;
@@ -139,7 +139,6 @@ bool WavePlanner::run(std::size_t most_moves) {
   return moves_.size() <= most_moves;
 }
 
-/// Returns true if no move came to or left the node.
 bool WavePlanner::is_untouched(NodeIndex node) const {
   return std::ranges::none_of(moves_, [&](const WaveMove& move) { return move.from == node || move.to == node; });
 }

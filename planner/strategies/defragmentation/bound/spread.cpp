@@ -12,7 +12,6 @@ using scheduling::Topology;
 
 constexpr std::size_t kMaxSelections = 200;  // maximum number of groups that selectors are matched against
 
-/// Examines one constraint after the other.
 class EvenSpread {
  public:
   explicit EvenSpread(const DefragmentationProblem& problem) : problem_(problem), base_(problem.base()) {}
