@@ -61,7 +61,7 @@ bool CycleTime::is_over_for(scheduling::NamespaceIndex ns) {
   return used > *share_;
 }
 
-/// Shares half of the limit among the namespaces by the time that they have used.
+/// Divides half of the limit among the namespaces according to the time that they have used.
 void CycleTime::divide() {
   std::vector<base::Duration> times;
   for (const auto& [ns, time] : used_) times.push_back(time);

@@ -6,7 +6,7 @@
 
 namespace planning {
 
-/// REQUIRES: it is unfinished.
+/// Returns true if the pod of an unfinished Evacuation is expected to leave. REQUIRES: the Evacuation is unfinished.
 bool EvacuatingPods::is_leaving(const api::Evacuation& evacuation) const {
   using Phase = api::EvacuationPhase;
   const Phase phase = evacuation.status.phase;

@@ -10,23 +10,22 @@
 
 namespace planning {
 
-/// One of a plan in waves got no turn while it was its wave's: nothing was done to its pod, and the rest of the plan is
-/// made anew with it. One that somebody cancelled, or that another strategy made, is not among them.
+/// Returns true for an Evacuation of a plan in waves that expired before it began. Its pod was not touched and the
+/// remaining plan is recomputed including it. False for Evacuations that were cancelled or made by another strategy.
 bool never_began(const api::Evacuation& evacuation);
 
-/// The pods that Evacuations speak about, as every plan counts with them: the operator's, and those of whoever asks
-/// what it would do.
+/// Pods of existing Evacuations as every plan takes them into account, both in the operator and in dry-run tools.
 class EvacuatingPods {
  public:
-  /// For a plan of that policy.
+  /// For a plan of this policy.
   EvacuatingPods(std::string policy, api::PolicyMode mode) : policy_(std::move(policy)), mode_(mode) {}
 
-  std::vector<PodIdentity> leaving;  ///< as good as gone from their nodes
-  /// Not asked again for now: finished and not yet deleted by its TTL; or unfinished, but it is not said that the pod
-  /// will go: a dry run, suspended by somebody, or made manually and not begun.
+  std::vector<PodIdentity> leaving;  ///< pods planned as already gone from their nodes
+  /// Pods not nominated for now: their Evacuation is finished but not yet deleted by its TTL, or it is unfinished and
+  /// the pod may stay (dry run, suspended by a user, or manual and not started).
   std::vector<PodIdentity> cooling;
 
-  /// One that ended because its pod was not there (TargetGone), or never_began(), says nothing about any pod.
+  /// Adds the pod of an Evacuation. Ignores one that ended as TargetGone or for which never_began() holds.
   void add(const api::Evacuation& evacuation);
 
  private:

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kCreatedByLabel = "kubevirt.io/created-by";
 
-/// UID of the VMI that an active launcher pod runs; empty: it is no launcher or is terminal.
+/// Returns the UID of the VMI that an active launcher pod runs, or "" if the pod is no launcher or is terminal.
 const std::string& machine_uid_of(const api::Pod& pod) {
   static const std::string kNone;
   if (!api::is_launcher(pod) || pod.is_terminal()) return kNone;
@@ -36,7 +36,7 @@ std::optional<scheduling::Refusal> MigratingPods::refusal(scheduling::PodIndex i
   if (api::is_hotplug_pod(pod))
     return scheduling::Refusal{"FollowsMachine", "it attaches disks to a virtual machine and goes with it"};
   const bool launcher = is_launcher_(index);
-  if (launcher && pod.is_terminal())  // KubeVirt leaves the annotation below on it
+  if (launcher && pod.is_terminal())  // KubeVirt leaves the annotation checked below on finished launchers
     return scheduling::Refusal{"MigrationFinished", "what is left of a migration is KubeVirt's to remove"};
   if (pod.meta.annotations.contains(api::well_known::kEvictionInProgress))
     return scheduling::Refusal{"MigrationInProgress", "its owner moves it already"};

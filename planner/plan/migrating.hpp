@@ -8,13 +8,14 @@
 
 namespace planning {
 
-/// Which pods are being moved by their owner already: marked as evicted in the background (upstream's annotation, which
-/// KubeVirt keeps while it tries), or a launcher of a virtual machine that has two of them, source and target.
+/// Finds pods that their owner is already moving: those with upstream's annotation for eviction in progress, which
+/// KubeVirt keeps while it tries to migrate, and launchers of a virtual machine that has two of them, source and
+/// target.
 class MigratingPods {
  public:
   explicit MigratingPods(const scheduling::ClusterSnapshot& cluster);
 
-  /// Why the pod is left to its owner; nullopt: it does not migrate.
+  /// Returns why the pod is left to its owner, or nullopt if it is not migrating.
   std::optional<scheduling::Refusal> refusal(scheduling::PodIndex pod);
 
  private:
@@ -22,7 +23,7 @@ class MigratingPods {
 
   const scheduling::ClusterSnapshot& cluster_;
   scheduling::CachedSelector is_launcher_;
-  /// UIDs of VMIs with more than one running launcher; nullopt: nobody asked about a VM yet.
+  /// UIDs of VMIs with more than one running launcher. Computed on first use.
   std::optional<std::unordered_set<std::string>> machines_;
 };
 

@@ -24,14 +24,16 @@ scheduling::SchedulerRules rules_for(const PlanInput& input) {
   return minor ? scheduling::scheduler_rules(*minor) : scheduling::SchedulerRules{};
 }
 
-/// As config/placement-webhook/webhook.yaml selects pods; the next one bears the labels of this one.
+/// Returns true if config/placement-webhook/webhook.yaml selects pods like this one. The replacement has the same
+/// labels.
 bool webhook_sees(const api::Pod& pod, const std::vector<std::string>& spared) {
   return std::ranges::find(spared, pod.meta.ns) == spared.end() &&
          pod.meta.labels.value(api::well_known::kPlacementLabel) != "Ignore" &&
          pod.meta.labels.value("app.kubernetes.io/name") != "evacuator";
 }
 
-/// Pods of more than one namespace are on the nodes. What is in kube-system is the cluster's own and claims no share.
+/// Returns true if pods of more than one namespace are on the nodes. kube-system is not counted, because its pods
+/// belong to the cluster and need no share.
 bool are_shared(const std::vector<NodeIndex>& nodes, const scheduling::ClusterSnapshot& cluster) {
   const auto system = cluster.find_namespace("kube-system");
   std::optional<scheduling::NamespaceIndex> first;
@@ -82,7 +84,7 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
 void PlanBuilder::begin(std::string_view strategy, BalanceMeter* meter) {
   meter_ = meter;
   time_.leave_namespace();
-  // What comes after a plan in waves counts on all of them; a plan in waves, on all that comes before.
+  // A strategy after a plan in waves counts on all its waves; a plan in waves counts on all moves before it.
   for (const api::PlannedMove& move : plan_.moves) waves_before_ = std::max({waves_before_, move.wave, 1});
   wave_ = is_in_waves() ? waves_before_ + 1 : 0;
   may_avoid_ = {};
@@ -109,7 +111,7 @@ NominationResult PlanBuilder::offer_whole(std::span<const PodIndex> pods, std::s
   together_ = pods;
   NominationResult result = NominationResult::kAccepted;
   for (std::size_t i = 0; i < pods.size() && result == NominationResult::kAccepted; ++i) {
-    if (!what_if_.is_moved(pods[i])) result = nominate(pods[i], reason, goal);  // else it went with its group
+    if (!what_if_.is_moved(pods[i])) result = nominate(pods[i], reason, goal);  // otherwise it left with its group
   }
   together_ = {};
   if (result != NominationResult::kAccepted) return roll_back(before), result;
@@ -190,7 +192,7 @@ std::vector<api::ReasonCount> PlanBuilder::refusal_counts() const {
   return counts;
 }
 
-// --- one nomination
+// --- One nomination
 
 NominationResult PlanBuilder::nominate(PodIndex pod, std::string_view reason, const Goal& wanted) {
   if (is_out_of_time(pod)) {
@@ -253,8 +255,9 @@ NominationResult PlanBuilder::nominate_alone(PodIndex pod, std::string_view reas
   return NominationResult::kAccepted;
 }
 
-/// Only the nominated pods have to be placed where the goal accepts: their members may be anywhere. So with a goal
-/// GroupDoesNotFit may differ from pod to pod, and is not kept. Nor are others while what is offered may be taken back.
+/// Nominates a whole group. The goal applies only to nominated pods; other members may go anywhere. GroupDoesNotFit may
+/// therefore differ from pod to pod and is cached only without a goal. Refusals are not cached either while moves may
+/// still be rolled back.
 NominationResult PlanBuilder::nominate_group(const PodGroups::Members& pod_group, PodIndex pod, std::string_view reason,
                                              const Goal& goal) {
   if (const auto known = refused_pod_groups_.find(&pod_group); known != refused_pod_groups_.end())
@@ -293,7 +296,7 @@ void PlanBuilder::accept_group(const PodGroups::Members& pod_group, const std::v
   for (const Move& move : moves) pending_.take_capacity(what_if_, move.pod, cluster_.node_of(move.pod));
 }
 
-/// Stays where it is for now, whoever nominates it.
+/// Returns why the pod stays for now, regardless of which strategy nominates it.
 std::optional<Refusal> PlanBuilder::staying(PodIndex pod) {
   if (cooling_.contains(cluster_.pod(pod)))
     return Refusal{"RecentlyEvacuated",
@@ -317,7 +320,7 @@ Refusal PlanBuilder::no_placement(const Goal& goal, const Placement& placement) 
   return {"NowhereToGo", "it would leave, but its replacement fits on no node"};
 }
 
-/// Reasons of the nodes that would help, or of all nodes without a goal.
+/// Collects the reasons of the nodes that the goal accepts, or of all nodes without a goal.
 std::string PlanBuilder::why_no_placement(PodIndex pod, const Goal& goal) const {
   return scheduling::misfits_of(outcome(), pod, scheduling::FitLevel::kScheduler,
                                 [&](NodeIndex node) { return !goal || goal(node); })
@@ -326,7 +329,8 @@ std::string PlanBuilder::why_no_placement(PodIndex pod, const Goal& goal) const 
 
 void PlanBuilder::avoid_as(const SoftTaints& before) {
   const auto count = [](const scheduling::SoftTaint& taint) { return taint.nodes.size(); };
-  if (std::ranges::equal(what_if_.soft_taints(), before, {}, count, count)) return;  // there can only be more
+  // Taints are only ever added, so equal counts mean no change.
+  if (std::ranges::equal(what_if_.soft_taints(), before, {}, count, count)) return;
   for (const scheduling::SoftTaint& taint : before) set_soft_taint(taint);
 }
 
@@ -352,9 +356,9 @@ void PlanBuilder::roll_back(const Savepoint& to) {
   avoid_as(to.avoided);
 }
 
-// --- where pods are
+// --- Where pods are
 
-/// Of each key one, so that strategies may add nodes to it.
+/// Creates one taint per key, to which strategies can add nodes.
 void PlanBuilder::begin_soft_taints() {
   if (!input_.options.taint_value) return;
   for (const std::string& name : input_.options.pledged) {
@@ -384,7 +388,7 @@ void PlanBuilder::take_off_leaving(const std::vector<PodIdentity>& leaving) {
 }
 
 void PlanBuilder::take_off_leaving(PodIndex pod, const PodIdentity& leaving) {
-  // The replacement of a pod that terminates is there already, unless it waits for its end.
+  // The replacement of a terminating pod already exists, unless it is created only after the pod's end.
   if (cluster_.pod(pod).meta.is_terminating() && is_replaced_at_once(cluster_, pod)) return leave(pod);
   if (!may_reserve(pod)) return leave(pod);
   const auto hinted = gives_hint_to(pod) ? cluster_.find_node(leaving.hinted) : std::nullopt;
@@ -393,7 +397,7 @@ void PlanBuilder::take_off_leaving(PodIndex pod, const PodIdentity& leaving) {
   relocate(pod);
 }
 
-/// Its pods leave, and their replacements need room elsewhere.
+/// Moves the pods off the node, because their replacements need capacity elsewhere.
 void PlanBuilder::take_off_removed(NodeIndex node) {
   for (const PodIndex pod : cluster_.pods_on(node)) {
     if (what_if_.is_moved(pod) || !cluster_.is_staying(pod) || !has_replacement(cluster_, pod)) continue;
@@ -402,7 +406,7 @@ void PlanBuilder::take_off_removed(NodeIndex node) {
   }
 }
 
-/// False: so many pods of its namespace leave that a place for each would take the plan too long.
+/// Returns false if so many pods of the namespace leave that predicting a node for each would take too long.
 bool PlanBuilder::may_reserve(PodIndex pod) {
   std::size_t& cost = reserved_[cluster_.namespace_of(pod)];
   if (cost < kMaxReservedCost) cost += cost_of(cluster_.pod(pod));
@@ -427,8 +431,8 @@ void PlanBuilder::restore(PodIndex pod) {
   if (replacements_) replacements_->restore(pod);
 }
 
-/// Takes the pod off its node and holds the place where its replacement is expected: at once, or if that has no place
-/// beside the old pod, once that is gone.
+/// Takes the pod off its node and reserves capacity where its replacement is expected: next to the old pod, or after it
+/// is gone if there is no node before that.
 Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
   scheduling::WhatIf& cluster = replacements_ ? *replacements_ : what_if_;
   Placement placement = take_off(cluster, predictor_, pod, pending_, goal, target_choice(pod));
@@ -438,7 +442,7 @@ Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
     placement = take_off(cluster, predictor_, pod, pending_, goal, target_choice(pod));
   }
   if (replacements_) what_if_.move(pod, scheduling::kNoNode);
-  // Measured load is nothing that the scheduler sees: among nodes that it likes equally chance decides, and one that
+  // The scheduler does not see measured load and picks randomly among nodes with equal scores, so one tied node that
   // helps is enough.
   if (placement.tied && meter_ != nullptr && meter_->is_by_load()) placement.node = placement.tied;
   if (placement.node) arrive(pod, *placement.node);
@@ -452,7 +456,8 @@ bool PlanBuilder::gives_hint_to(PodIndex pod) const {
   return gives_hints() && webhook_sees(cluster_.pod(pod), input_.options.namespaces_without_hints);
 }
 
-/// False: it may not be avoided, or is and competes all the same.
+/// Adds the competing node to those avoided. Returns false if it must not be avoided, or is avoided already and still
+/// competes.
 bool PlanBuilder::avoids(NodeIndex competitor) {
   if (!may_avoid_ || arrived_[competitor] || !may_avoid_(competitor)) return false;
   const auto known = std::ranges::find(outcome().soft_taints(), avoided_by_, &scheduling::SoftTaint::key);
@@ -460,7 +465,7 @@ bool PlanBuilder::avoids(NodeIndex competitor) {
   return avoid(avoided_by_, std::span(&competitor, 1));
 }
 
-// --- the record
+// --- Record
 
 void PlanBuilder::record(PodIndex pod, std::optional<NodeIndex> to, std::string_view reason,
                          std::optional<double> score) {

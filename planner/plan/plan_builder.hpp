@@ -26,13 +26,13 @@
 
 namespace planning {
 
-/// Pods by namespace and UID. Keeps references to what it is made of.
+/// Set of pods by namespace and UID. Keeps references to the vector that it is built from.
 class PodSet {
  public:
   explicit PodSet(const std::vector<PodIdentity>& pods) {
     for (const PodIdentity& each : pods) by_uid_[each.uid.value].push_back(&each);
   }
-  /// nullptr: it is none of them.
+  /// Returns nullptr if the set does not contain the pod.
   const PodIdentity* find(const api::Pod& pod) const {
     const auto at = by_uid_.find(pod.meta.uid);
     if (at == by_uid_.end()) return nullptr;
@@ -45,58 +45,57 @@ class PodSet {
   std::unordered_map<std::string_view, std::vector<const PodIdentity*>> by_uid_;
 };
 
-/// Takes the nominations of one cycle and makes the plan of them. A nomination is checked in this order; the first
-/// objection refuses it:
-///   0. the cycle has used up its time (CycleTimeout, with the result kTotalLimit), or the pod's namespace its share of
-///      a time that gets short (CycleTimeout, kNamespaceLimit);
-///   1. the pod is nominated already (AlreadyNominated);
-///   2. it stays for now: cooling down (RecentlyEvacuated), Forbidden, moved by its owner (MigrationInProgress,
+/// Receives the nominations of one cycle and builds the plan. Checks each nomination in this order; the first refusal
+/// decides:
+///   0. the cycle has used up its time (CycleTimeout, result kTotalLimit), or the namespace its share of the
+///      remaining time (CycleTimeout, kNamespaceLimit);
+///   1. the pod is already nominated (AlreadyNominated);
+///   2. the pod stays for now: RecentlyEvacuated, Forbidden, or moved by its owner (MigrationInProgress,
 ///      MigrationFinished);
-///   3. the cycle's limits: TotalLimit, NodeLimit, NamespaceLimit. Only these and 0 give a result other than kRefused;
-///   4. of a pod in a PodGroup: what PodGroupWhatIf finds for the whole group, which leaves together or not at all;
+///   3. limits of the cycle: TotalLimit, NodeLimit, NamespaceLimit. Only 0 and 3 return a result other than kRefused;
+///   4. for a pod in a PodGroup: checks of PodGroupWhatIf for the whole group, which leaves together or not at all;
 ///   5. its PodDisruptionBudget, with PlanOptions::spend_pdbs;
-///   6. the placement of its replacement, but not with Compatibility::kUpstream: NowhereToGo, NowhereBetter,
-///      SchedulerDisagrees. A pod of offer_anyway() leaves if its replacement fits nowhere;
-///   7. of a strategy that evens out load: spec.convergence.minScore (ScoreTooLow). A PodGroup is not asked.
-/// An accepted move counts against limits and budgets, leaves its node and holds its predicted place. A refused one
-/// changes nothing but the record. Keeps references to everything it is made of. One thread.
+///   6. placement of its replacement, except with Compatibility::kUpstream: NowhereToGo, NowhereBetter,
+///      SchedulerDisagrees. A pod of offer_anyway() leaves even if its replacement fits nowhere;
+///   7. for strategies that even out load: spec.convergence.minScore (ScoreTooLow). Not checked for PodGroups.
+/// An accepted move is charged to limits and budgets, leaves its node and reserves its predicted node. A refusal
+/// changes only the record. Keeps references to all constructor arguments. Not thread-safe.
 class PlanBuilder final : public strategies::NominationSink {
  public:
-  /// `nodes`: those that the policy looks at. Adds its rows to `plan`. `input.leaving` is off its nodes from the start.
+  /// `nodes` contains the nodes in scope. Results are added to `plan`. Pods of `input.leaving` are off their nodes from
+  /// the start.
   PlanBuilder(const PlanInput& input, const scheduling::EvictabilityRules& evictability,
               const std::vector<scheduling::NodeIndex>& nodes, Plan& plan);
 
-  /// What strategies see: the cluster after the moves so far. With Compatibility::kUpstream nothing is reserved for
-  /// replacements.
+  /// Cluster that strategies see, with the moves so far applied. With Compatibility::kUpstream no capacity is reserved
+  /// for replacements.
   const scheduling::WhatIf& what_if() const { return what_if_; }
-  /// The cluster once every replacement runs where it is expected.
+  /// Cluster in which every replacement runs where it is expected.
   const scheduling::WhatIf& outcome() const { return replacements_ ? *replacements_ : what_if_; }
 
-  /// How the cluster's scheduler is taken to choose.
+  /// Rules that the cluster's scheduler is assumed to follow.
   const scheduling::SchedulerRules& scheduler_rules() const { return rules_; }
 
-  /// What is offered from here on is the strategy's. REQUIRES: called before the first offer. `meter`: scores its moves
-  /// and outlives them; nullptr: it evens out no load.
+  /// Starts a strategy; further offers are attributed to it. Call before its first offer. `meter` scores its moves and
+  /// must outlive them; nullptr if it does not even out load.
   void begin(std::string_view strategy, BalanceMeter* meter = nullptr);
-  /// The strategy could not judge. What it offered before stands.
+  /// Records that the strategy failed. Its earlier offers remain.
   void fail(const base::Error& error) { result_->problem = error.message; }
 
-  /// Any placement will do.
   strategies::NominationResult offer(scheduling::PodIndex pod, std::string_view reason) override;
-  /// Only a placement that `goal` accepts.
   strategies::NominationResult offer_towards(scheduling::PodIndex pod, std::string_view reason,
                                              const strategies::Goal& goal) override;
-  /// A PodGroup still needs a node for each of its pods.
+  /// Offers the pod even if its replacement fits nowhere. A PodGroup still needs a node for each of its pods.
   strategies::NominationResult offer_anyway(scheduling::PodIndex pod, std::string_view reason,
                                             const strategies::Goal& goal) override;
-  /// All of `pods`, or none: what was accepted before an objection is taken back. A pod that left with its PodGroup
-  /// already has to be where `goal` accepts, too.
+  /// Offers all of `pods` or none: accepted moves are rolled back at the first refusal. `goal` also applies to pods
+  /// that already left with their PodGroup.
   strategies::NominationResult offer_whole(std::span<const scheduling::PodIndex> pods, std::string_view reason,
                                            const strategies::Goal& goal) override;
   void begin_plan() override;
   void end_plan(bool keep) override;
   bool avoid(std::string_view key, std::span<const scheduling::NodeIndex> nodes) override;
-  /// What other strategies nominated before is the first wave.
+  /// Starts a wave. Nominations of earlier strategies form the first wave.
   void start_wave(std::int32_t wave) override { wave_ = wave > 0 ? waves_before_ + wave : 0; }
   std::optional<scheduling::Refusal> objection(scheduling::PodIndex pod) override;
   std::optional<std::int64_t> moves_left() const override { return limits_.left(); }
@@ -117,16 +116,16 @@ class PlanBuilder final : public strategies::NominationSink {
   void refused_because(scheduling::PodIndex pod, const scheduling::Refusal& refusal,
                        const std::function<std::string()>& details) override;
 
-  /// A strategy wants the node to bear the soft taint `key`, pledged or not.
+  /// Returns true if a strategy wants the node to have the soft taint `key`, whether pledged or not.
   bool asks_for(std::string_view key, scheduling::NodeIndex node) const;
 
-  /// Refusals of all strategies by reason, sorted; complete, however many rows the plan keeps.
+  /// Refusals of all strategies, counted and sorted by reason. Complete even if the plan contains fewer rows.
   std::vector<api::ReasonCount> refusal_counts() const;
 
  private:
   static constexpr std::size_t kMaxDetails = 200;
   static constexpr std::size_t kMaxTimeWarnings = 10;  ///< about namespaces
-  /// Sum of cost_of() over pods of one namespace that leave already and whose replacements hold a place.
+  /// Maximum sum of cost_of() over leaving pods of one namespace for whose replacements capacity is reserved.
   static constexpr std::size_t kMaxReservedCost = 10'000;
 
   using Move = PodGroupWhatIf::Move;
@@ -176,17 +175,17 @@ class PlanBuilder final : public strategies::NominationSink {
   void restore(scheduling::PodIndex pod);
   void take_off_removed(scheduling::NodeIndex node);
   bool may_reserve(scheduling::PodIndex pod);
-  /// The same, but never a node that somebody is about to remove.
+  /// Returns a goal that also rejects nodes about to be removed.
   strategies::Goal sparing_removed(const strategies::Goal& goal) const;
   Placement relocate(scheduling::PodIndex pod, const strategies::Goal& goal = {});
   TargetChoice target_choice(scheduling::PodIndex pod) const;
   bool avoids(scheduling::NodeIndex competitor);
-  /// New pods are given the nodes that their Evacuations name.
+  /// Returns true if new pods get placement hints for the nodes named in their Evacuations.
   bool gives_hints() const;
-  /// That one's is: the webhook is asked about it.
+  /// Returns true if the replacement of this pod gets a placement hint, that is, the webhook selects it.
   bool gives_hint_to(scheduling::PodIndex pod) const;
 
-  // The record.
+  // Record.
   void record(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to, std::string_view reason,
               std::optional<double> score);
   strategies::NominationResult refuse(scheduling::PodIndex pod, const scheduling::Refusal& refusal,
@@ -198,7 +197,7 @@ class PlanBuilder final : public strategies::NominationSink {
   strategies::NominationResult refuse_group_member(scheduling::PodIndex pod, const PodGroupWhatIf::Reason& why);
   void count_refusal(std::string_view reason);
   bool shows_refusals() const { return plan_.refusals.size() < input_.options.max_refusals; }
-  /// Policy of the placement hint for that move; "": it gets none.
+  /// Value of the placement hint for the move, or "" if it gets none.
   std::string hint_for(scheduling::PodIndex pod, std::optional<scheduling::NodeIndex> to) const;
   api::RefusedPod row_of(scheduling::PodIndex pod, std::string_view reason, std::string message) const;
   std::string name_of(scheduling::NodeIndex node) const;
@@ -209,15 +208,15 @@ class PlanBuilder final : public strategies::NominationSink {
   Plan& plan_;
   const scheduling::ClusterSnapshot& cluster_;
   scheduling::WhatIf what_if_;
-  /// With Compatibility::kUpstream: where replacements are placed, which the strategies do not see.
+  /// With Compatibility::kUpstream: cluster with replacements placed, which strategies do not see.
   std::optional<scheduling::WhatIf> replacements_;
-  std::span<const scheduling::PodIndex> together_;   ///< of the offer_whole() under way
-  bool needs_no_node_ = false;                       ///< during offer_anyway()
-  std::vector<scheduling::PodIndex> moved_;          ///< one for each of plan_.moves
-  std::vector<bool> arrived_;                        ///< by node: a replacement of this plan goes there
+  std::span<const scheduling::PodIndex> together_;   ///< pods of the current offer_whole()
+  bool needs_no_node_ = false;                       ///< true during offer_anyway()
+  std::vector<scheduling::PodIndex> moved_;          ///< parallel to plan_.moves
+  std::vector<bool> arrived_;                        ///< indexed by node: a replacement of this plan goes there
   std::vector<scheduling::NodeIndex> pledged_;       ///< PlanOptions::pledged, sorted
-  std::unordered_set<scheduling::NodeIndex> asked_;  ///< of these, those that a strategy wants avoided, too
-  std::string_view avoided_by_;                      ///< the key of what the strategy avoids as the need arises
+  std::unordered_set<scheduling::NodeIndex> asked_;  ///< pledged nodes that a strategy also wants avoided
+  std::string_view avoided_by_;  ///< key of the taint for competitors that the strategy avoids on demand
   strategies::Goal may_avoid_;
   strategies::DisagreementHandler on_disagreement_;  ///< empty: disagreements are recorded
   scheduling::PdbBudgets budgets_;
@@ -227,22 +226,22 @@ class PlanBuilder final : public strategies::NominationSink {
   PendingPods pending_;
   MigratingPods migrating_;
   PodGroups pod_groups_;
-  /// What the first try found holds for the rest of the cycle: it only gets tighter.
+  /// Results of first attempts. They hold for the rest of the cycle, because the state only gets tighter.
   std::map<const PodGroups::Members*, PodGroupWhatIf::Reason> refused_pod_groups_;
   PodSet cooling_;
   std::unordered_set<std::string_view> forbidden_;
-  std::unordered_set<scheduling::NodeIndex> removed_;  ///< nodes that somebody is about to remove
-  std::map<std::string_view, std::int32_t> refused_;   ///< reasons are static text
-  std::size_t details_left_ = kMaxDetails;             ///< refusals that may still be explained node by node
+  std::unordered_set<scheduling::NodeIndex> removed_;  ///< nodes about to be removed
+  std::map<std::string_view, std::int32_t> refused_;   ///< keys are static text
+  std::size_t details_left_ = kMaxDetails;             ///< number of refusals that may still be explained node by node
   StrategyResult* result_ = nullptr;
-  std::optional<WholePlan> whole_;  ///< between begin_plan() and end_plan()
-  std::int32_t wave_ = 0;           ///< of what is offered
-  std::int32_t waves_before_ = 0;   ///< of the strategies before; what they planned without counts as one
-  BalanceMeter* meter_ = nullptr;   ///< of the strategy that is asked
+  std::optional<WholePlan> whole_;  ///< set between begin_plan() and end_plan()
+  std::int32_t wave_ = 0;           ///< wave of the current offers
+  std::int32_t waves_before_ = 0;   ///< waves of earlier strategies; moves without a wave count as one
+  BalanceMeter* meter_ = nullptr;   ///< meter of the current strategy
   CycleTime time_;
-  std::unordered_set<scheduling::NamespaceIndex> warned_;  ///< whose time is over
+  std::unordered_set<scheduling::NamespaceIndex> warned_;  ///< namespaces with a warning about their time
   bool is_end_warned_ = false;
-  std::unordered_map<scheduling::NamespaceIndex, std::size_t> reserved_;  ///< cost of what leaves already
+  std::unordered_map<scheduling::NamespaceIndex, std::size_t> reserved_;  ///< reserved cost of leaving pods
 };
 
 }  // namespace planning

@@ -8,24 +8,24 @@
 
 namespace planning {
 
-/// What planning reads of a DeschedulerPolicy's spec, with the arguments of the strategies parsed. Make it once, when
-/// the policy is decoded. It holds no JSON, so a planning cycle cannot parse any. Nothing in it changes: safe to share
-/// between threads.
+/// The part of a DeschedulerPolicy's spec that planning reads, with the strategies' arguments parsed. Create it once,
+/// when the policy is decoded. Contains no JSON, so planning cycles parse none. Immutable and safe to share between
+/// threads.
 struct PlanSpec {
   explicit PlanSpec(const api::DeschedulerPolicySpec& spec);
 
   std::optional<api::LabelSelector> node_selector;
   api::Compatibility compatibility;
-  /// spec.scheduler. Unless that says, HighNodeUtilization is for clusters whose scheduler packs: with one that spreads
+  /// From spec.scheduler. If unset, HighNodeUtilization implies a scheduler that packs, because with one that spreads
   /// it would empty nodes indefinitely.
   scheduling::NodeScoring scoring;
-  std::optional<int> scheduler_minor;  ///< of Kubernetes 1; absent: the server's
+  std::optional<int> scheduler_minor;  ///< minor version of Kubernetes 1; if absent, that of the server
   api::Evictability evictability;
   api::PolicyLimits limits;
   api::ConvergenceSettings convergence;
   strategies::StrategySpecs strategy_specs;
 
-  /// Decide as upstream's descheduler does, faults included.
+  /// Returns true if decisions must equal those of upstream's descheduler, including its faults.
   bool is_upstream() const { return compatibility == api::Compatibility::kUpstream; }
 };
 

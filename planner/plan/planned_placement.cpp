@@ -16,9 +16,10 @@ using scheduling::PodIndex;
 
 namespace {
 
-/// Pods without a node that are asked where they will go: enough for any scheduler that works, and a cycle stays quick.
+/// Maximum number of pending pods for which a node is predicted. Enough for any working scheduler, and keeps cycles
+/// short.
 constexpr std::size_t kMaxPending = 200;
-/// Sum of cost_of() over these pods. 200 usual pods cost less; of pods with 256 terms each it admits a few.
+/// Maximum sum of cost_of() over pending pods. 200 typical pods cost less; of pods with 256 terms each only a few fit.
 constexpr std::size_t kMaxPendingCost = 2000;
 
 std::int32_t priority_of(const scheduling::ClusterSnapshot& cluster, PodIndex pod) {
@@ -31,15 +32,16 @@ bool waits_for_a_node(const scheduling::ClusterSnapshot& cluster, PodIndex pod) 
          object.oversized.empty();
 }
 
-/// A pod that costs more does not take capacity that moves set free: each move would ask for a prediction.
+/// Maximum cost of a pod that takes capacity freed by moves. Each move would require a prediction for it.
 constexpr std::size_t kMaxWaitingCost = 16;
-/// Sum of cost_of() over pods of one namespace that are asked after one move and do not fit.
+/// Maximum sum of cost_of() over pods of one namespace that are checked after one move without fitting.
 constexpr std::size_t kMaxCostOfMove = 32;
 
-/// Pods that are placed: within both bounds, with namespaces in turns, so that one of them cannot crowd out the pods of
-/// the others. `queue`: in the scheduler's order, and so is the result.
+/// Selects pods within both bounds, taking namespaces in turn so that none crowds out the others. `queue` is in the
+/// scheduler's order, and so is the result.
 std::vector<PodIndex> chosen_from(const scheduling::ClusterSnapshot& cluster, const std::vector<PodIndex>& queue) {
-  std::vector<std::pair<std::size_t, std::size_t>> turns;  // of each pod: its turn in its namespace, its place
+  // Per pod: its rank in its namespace, its position in the queue.
+  std::vector<std::pair<std::size_t, std::size_t>> turns;
   std::unordered_map<scheduling::NamespaceIndex, std::size_t> next_turn;
   for (std::size_t place = 0; place < queue.size(); ++place)
     turns.emplace_back(next_turn[cluster.namespace_of(queue[place])]++, place);
@@ -59,7 +61,7 @@ std::vector<PodIndex> chosen_from(const scheduling::ClusterSnapshot& cluster, co
   return chosen;
 }
 
-/// As the scheduler's queue: by priority, then by age.
+/// Returns pending pods in the order of the scheduler's queue: by priority, then by age.
 std::vector<PodIndex> pending_pods(const scheduling::ClusterSnapshot& cluster) {
   std::vector<PodIndex> pods;
   for (const PodIndex pod : cluster.unscheduled_pods()) {
@@ -151,7 +153,8 @@ void PendingPods::give_back(scheduling::WhatIf& cluster, PodIndex pod) {
   }
 }
 
-/// What it frees goes first to pods that wait and are no less important, if the replacement comes only then.
+/// Capacity freed by the pod first goes to pending pods of the same or higher priority if the replacement is created
+/// only after the pod is gone.
 Placement take_off(scheduling::WhatIf& cluster, TargetPredictor& predictor, PodIndex pod, PendingPods& pending,
                    const strategies::Goal& goal, TargetChoice choice) {
   using enum scheduling::OldPod;

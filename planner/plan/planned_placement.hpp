@@ -14,29 +14,28 @@
 
 namespace planning {
 
-/// What a prediction for the pod costs, in affinity terms that are compared with other pods. Most pods cost 1 to 5.
+/// Cost of a prediction for the pod, in affinity terms compared with other pods. Typically 1 to 5.
 std::size_t cost_of(const api::Pod& pod);
 
-/// Pods without a node, in a plan and in its rehearsals: those that the scheduler can place, those for which it has
-/// nominated a node, and those that nothing fits, which take what moves set free. At most 200 of them, the first ones
-/// of the scheduler's queue with namespaces in turns, and fewer where pods have very many affinity terms. Of those that
-/// nothing fits, expensive ones (cost_of()) take nothing, and after each move a few of each namespace are asked. A copy
-/// goes with a copy of the overlay. REQUIRES of all calls: the overlay is always the same one, or that copy. One
-/// thread.
+/// Pods without a node, in a plan and its what-if placements: pods that the scheduler can place, pods with a nominated
+/// node, and waiting pods that fit no node, which take capacity freed by moves. At most 200 pods, first those at the
+/// front of the scheduler's queue with namespaces in turn, and fewer if pods have very many affinity terms. Expensive
+/// waiting pods (cost_of()) take no capacity, and after each move only a few per namespace are checked. Copy it
+/// together with its WhatIf. REQUIRES of all calls: the same WhatIf, or its copy. Not thread-safe.
 class PendingPods {
  public:
-  /// Puts those that can be placed on their nodes: by priority, then by age. `heartbeat`: called for each of them.
+  /// Puts pods that can be placed on their nodes, by priority, then by age. Calls `heartbeat` for each pod.
   void place(scheduling::WhatIf& cluster, TargetPredictor& predictor, const std::function<void()>& heartbeat = {});
 
-  /// Takes nominated pods of lower priority than `pod` off their nodes: the scheduler does not heed them when it places
-  /// that one. To be followed by settle().
+  /// Takes nominated pods of lower priority than `pod` off their nodes, because the scheduler ignores them when it
+  /// places `pod`. Call settle() afterwards.
   void free_capacity_for(scheduling::WhatIf& cluster, scheduling::PodIndex pod);
   void settle(scheduling::WhatIf& cluster);
 
-  /// `pod` has left `node`: pods that nothing fitted, and that fit there now, take the place.
+  /// Call after `pod` left `node`. Puts waiting pods that now fit there on the node.
   void take_capacity(scheduling::WhatIf& cluster, scheduling::PodIndex pod, scheduling::NodeIndex node,
                      std::int32_t least_priority = std::numeric_limits<std::int32_t>::min());
-  /// `pod` stays where it was: those that took its place wait again.
+  /// Call if `pod` stays after all. Pods that took its capacity wait again.
   void give_back(scheduling::WhatIf& cluster, scheduling::PodIndex pod);
 
  private:
@@ -48,18 +47,17 @@ class PendingPods {
   };
   struct Waiting {
     scheduling::PodIndex pod;
-    scheduling::PodIndex instead_of = scheduling::kNoPod;  ///< the pod whose place it has; kNoPod: it waits
+    scheduling::PodIndex instead_of = scheduling::kNoPod;  ///< the pod whose capacity it took; kNoPod while it waits
   };
 
   std::vector<Nominated> nominated_;
-  std::vector<Waiting> waiting_;  ///< in the queue's order
+  std::vector<Waiting> waiting_;  ///< in the order of the queue
 };
 
-/// Takes the pod off its node in `cluster` and says where its replacement is expected, without putting it there: beside
-/// the old pod, or if it has no place there or comes later, once that is gone. No node for a pod that nobody replaces.
-/// With kPlan, where the scheduler would take another node than one that helps, or might, the hinted one
-/// (TargetPredictor::predict_hinted()). REQUIRES: as for
-/// TargetPredictor::predict().
+/// Takes the pod off its node in `cluster` and returns where its replacement is expected, without placing it: next to
+/// the old pod, or after it is gone if it has no node before that or is created only then. Returns no node for a pod
+/// without a replacement. With kPlan, returns the hinted node (TargetPredictor::predict_hinted()) if the scheduler
+/// would choose, or might choose, a node that does not help. REQUIRES: as for TargetPredictor::predict().
 enum class TargetChoice { kScheduler, kPlan };
 Placement take_off(scheduling::WhatIf& cluster, TargetPredictor& predictor, scheduling::PodIndex pod,
                    PendingPods& pending, const strategies::Goal& goal = {},
@@ -88,7 +86,7 @@ class PlannedPlacement final : public strategies::WhatIfPlacement {
   ChoiceOf choice_of_;
 };
 
-/// Puts the soft taint `key` of `cluster` on `nodes`, too. False: it has none of that key, which is then not allowed.
+/// Adds `nodes` to the soft taint `key` of `cluster`. Returns false if soft taints of this key are not allowed.
 bool add_soft_taint(scheduling::WhatIf& cluster, std::string_view key, std::span<const scheduling::NodeIndex> nodes);
 
 }  // namespace planning

@@ -24,7 +24,7 @@ using scheduling::NodeIndex;
 using strategies::RoundPhase;
 
 bool is_in_scope(const PlanSpec& spec, const api::Node& node) {
-  // A node that is about to be removed is left to whatever removes it. Upstream has no such rule.
+  // A node about to be removed is out of scope. Upstream has no such rule.
   return scheduling::is_in_scope(spec.node_selector, node) &&
          (spec.is_upstream() || scheduling::removal_of(node) == scheduling::NodeRemoval::kNone);
 }
@@ -37,7 +37,7 @@ std::vector<NodeIndex> nodes_in_scope(const PlanInput& input) {
   return nodes;
 }
 
-/// Completes what a strategy reports about nodes: those that it was not given, and why nothing came of it.
+/// Completes a strategy's node report with the nodes out of scope, and with a note if no pod is moved.
 void complete_classes(const PlanInput& input, StrategyResult& result) {
   api::NodeClasses& classes = *result.classes;
   classes.strategy = result.strategy;
@@ -54,7 +54,7 @@ void complete_classes(const PlanInput& input, StrategyResult& result) {
                                     : "no pod is moved: none would bring its node nearer to its threshold";
 }
 
-/// How rows of status.balance call the strategy: a second one of the same name gets its place in the spec.
+/// Name of the strategy in rows of status.balance. A second strategy of the same name gets its position in the spec.
 std::string row_name_of(const strategies::StrategySpec& spec, const std::vector<api::BalanceRow>& rows) {
   const std::string name(spec.strategy->name());
   const bool is_taken = std::ranges::find(rows, name, &api::BalanceRow::strategy) != rows.end();
@@ -73,7 +73,7 @@ std::vector<NodeTaint> taints_of(const PlanBuilder& builder) {
   return taints;
 }
 
-/// Whoever asks for them.
+/// Returns the taints in `after` that are not in `before`, ignoring is_asked.
 std::vector<NodeTaint> added_taints(const std::vector<NodeTaint>& before, const std::vector<NodeTaint>& after) {
   const auto place_of = [](const NodeTaint& taint) { return std::tie(taint.node, taint.key, taint.value); };
   std::vector<NodeTaint> added;
@@ -81,7 +81,7 @@ std::vector<NodeTaint> added_taints(const std::vector<NodeTaint>& before, const 
   return added;
 }
 
-/// How many nodes are in use, in percent of those that were looked at.
+/// Nodes in use, in percent of the nodes in scope.
 api::BalanceRow emptying_row(const StrategyResult& result, std::size_t nodes) {
   const auto percent = [&](std::int32_t busy) {
     return nodes == 0 ? 0 : 100.0 * static_cast<double>(busy) / static_cast<double>(nodes);
@@ -94,10 +94,11 @@ api::BalanceRow emptying_row(const StrategyResult& result, std::size_t nodes) {
   return row;
 }
 
-/// How uneven the numbers of pods are, in percent of their mean.
+/// Unevenness of the numbers of pods, in percent of their mean.
 api::BalanceRow counting_row(const StrategyResult& result) {
   const strategies::CountReport& counts = *result.counts;
-  const auto rounded = [](double value) { return std::round(value * 1e6) / 1e6; };  // one workload of very many
+  // Six decimals, so that one of very many workloads is visible.
+  const auto rounded = [](double value) { return std::round(value * 1e6) / 1e6; };
   api::BalanceRow row;
   row.strategy = result.row;
   row.resource = counts.counted;
@@ -106,7 +107,7 @@ api::BalanceRow counting_row(const StrategyResult& result) {
   return row;
 }
 
-/// `may_be_undone`: without a move nothing of it remains, no soft taint either.
+/// Runs one strategy. With `may_be_undone`, nothing of it remains if it makes no move, not even soft taints.
 void run(const strategies::StrategySpec& spec, const PlanInput& input, strategies::StrategyContext context,
          PlanBuilder& builder, Plan& plan, bool may_be_undone = false) {
   std::optional<BalanceMeter> meter;
@@ -135,7 +136,7 @@ RoundPhase phase_of(const api::RoundsStatus& rounds) {
   return rounds.phase == kPacking ? RoundPhase::kPacking : RoundPhase::kLeveling;
 }
 
-/// The row of a strategy that was asked for both halves.
+/// Merges the results of a strategy that ran both halves.
 void join_last_results(Plan& plan) {
   StrategyResult last = std::move(plan.strategies.back());
   plan.strategies.pop_back();
@@ -143,7 +144,7 @@ void join_last_results(Plan& plan) {
   plan.strategies.back() = std::move(last);
 }
 
-/// One half of a round: the first from where the rounds are that has something to move.
+/// Runs one half of a round: the first half, starting at the current state, that has moves.
 void run_rounds(const strategies::StrategySpec& spec, const strategies::RoundRules& rules, const PlanInput& input,
                 strategies::StrategyContext context, PlanBuilder& builder, Plan& plan) {
   context.round_phase = RoundPhase::kLeveling;
@@ -204,7 +205,7 @@ std::vector<NodeUtilization> utilization_of(const std::vector<NodeIndex>& nodes,
   return rows;
 }
 
-/// Why no strategy is asked. Upstream does nothing at all on a single node.
+/// Returns why no strategy runs, or nullopt. Upstream does nothing with a single node.
 std::optional<api::FieldError> reason_to_idle(const PlanInput& input, std::size_t nodes) {
   if (nodes == 0 && input.spec.node_selector && input.cluster.node_count() > 0) {
     return api::FieldError{"spec.nodeSelector",
@@ -232,7 +233,7 @@ Plan plan_cycle(const PlanInput& input) {
   plan.nodes = static_cast<std::int32_t>(nodes.size());
   for (const NodeIndex node : nodes) plan.pods += static_cast<std::int32_t>(input.cluster.pods_on(node).size());
 
-  // A protection that cannot be worked out stops everything; a strategy that cannot be read stops only itself.
+  // A protection that cannot be resolved stops the whole plan; a strategy that cannot be parsed stops only itself.
   const scheduling::EvictabilityRules evictability(input.spec.evictability, input.cluster, input.now, plan.errors,
                                                    input.spec.compatibility);
   if (!plan.errors.empty()) return plan;

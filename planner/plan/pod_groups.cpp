@@ -15,7 +15,7 @@ using scheduling::ClusterSnapshot;
 using scheduling::NodeIndex;
 using scheduling::PodIndex;
 
-/// A number of spec.limits.inFlight; percentages are the admission's business.
+/// Returns an absolute limit of spec.limits.inFlight. Admission handles percentages.
 std::optional<std::int64_t> absolute(const std::optional<api::IntOrPercent>& limit) {
   return limit && !limit->percent ? std::optional<std::int64_t>(limit->value) : std::nullopt;
 }
@@ -98,7 +98,7 @@ std::string PodGroupWhatIf::why_nowhere(const std::string& pod, const Placement&
                      inputs_.cluster.node(*placement.competing_node).meta.name);
 }
 
-/// More than the policy lets leave at the same time would wait indefinitely.
+/// Refuses groups larger than an in-flight limit, which would wait indefinitely.
 bool PodGroupWhatIf::within_in_flight(const PodGroups::Members& pod_group, const std::vector<PodIndex>& leaving) {
   const api::InFlightLimits& in_flight = inputs_.in_flight;
   const auto check = [&](const char* field, const std::optional<api::IntOrPercent>& limit, std::int64_t count) {

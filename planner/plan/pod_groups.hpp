@@ -1,6 +1,6 @@
 #pragma once
 
-/// Groups of pods in a plan (docs/concepts/pod-groups.md): all of a group are nominated, or none.
+/// PodGroups in a plan (docs/concepts/pod-groups.md): all pods of a group are nominated, or none.
 
 #include <functional>
 #include <optional>
@@ -21,17 +21,17 @@
 
 namespace planning {
 
-/// The PodGroups of a snapshot, worked out when the first pod of one is asked for. Keeps a reference to it.
+/// PodGroups of a snapshot, computed on first use. Keeps a reference to the snapshot.
 class PodGroups {
  public:
   struct Members {
     std::string name;
-    std::vector<scheduling::PodIndex>
-        pods;  ///< in the order in which they leave; terminal and terminating ones are out
+    /// Pods in the order in which they leave, without terminal and terminating ones.
+    std::vector<scheduling::PodIndex> pods;
   };
 
   explicit PodGroups(const scheduling::ClusterSnapshot& cluster);
-  /// nullptr: the pod leaves alone. Valid as long as this object.
+  /// Returns the group of the pod, or nullptr if it leaves alone. Valid as long as this object.
   const Members* of(scheduling::PodIndex pod);
 
  private:
@@ -44,14 +44,14 @@ class PodGroups {
   std::unordered_map<scheduling::PodIndex, const Members*> by_pod_;
 };
 
-/// Tries a PodGroup on copies of a plan's state, which are the plan's next state if all can leave.
+/// Tries to move a PodGroup on copies of a plan's state. The copies become the plan's next state if all pods can leave.
 class PodGroupWhatIf {
  public:
   struct Inputs {
     const scheduling::ClusterSnapshot& cluster;
     const api::InFlightLimits& in_flight;
     const scheduling::EvictabilityRules& evictability;
-    const std::unordered_set<scheduling::NodeIndex>& nodes;  ///< the policy looks at
+    const std::unordered_set<scheduling::NodeIndex>& nodes;  ///< nodes in scope
     bool spend_pdbs = true;
   };
   struct Move {
@@ -60,7 +60,7 @@ class PodGroupWhatIf {
   };
   /// Why the PodGroup stays.
   struct Reason {
-    std::string_view reason;  ///< static: GroupNotRunning, GroupMemberStays, GroupOverLimit, GroupDoesNotFit
+    std::string_view reason;  ///< static text: GroupNotRunning, GroupMemberStays, GroupOverLimit, GroupDoesNotFit
     std::string message;
   };
   using KeepRule = std::function<std::optional<scheduling::Refusal>(scheduling::PodIndex)>;
@@ -69,12 +69,13 @@ class PodGroupWhatIf {
   PodGroupWhatIf(Inputs inputs, const scheduling::WhatIf& what_if, const CycleLimits& limits,
                  const scheduling::PdbBudgets& budgets);
 
-  /// Members that leave already are skipped. nullopt: the PodGroup stays, see refusal(). Call it once; `predictor` is
-  /// the plan's own, as it stands; `goal_of` says where a member has to be placed; an empty goal: anywhere.
+  /// Returns the moves of the group, or nullopt if the group stays (see refusal()). Skips members that are already
+  /// leaving. Call at most once. `predictor` is a copy of the plan's own; `goal_of` returns the goal of a member, empty
+  /// if any node is acceptable.
   std::optional<std::vector<Move>> run(const PodGroups::Members& pod_group, TargetPredictor predictor,
                                        const KeepRule& kept, const GoalOf& goal_of);
   const Reason& refusal() const { return refusal_; }
-  /// Of a PodGroup with more than api::kMaxPodsOfPodGroup pods, which admission would never let begin.
+  /// Reason for a PodGroup with more than api::kMaxPodsOfPodGroup pods, which admission would never start.
   static Reason too_large(const PodGroups::Members& pod_group);
 
   CycleLimits limits;

@@ -16,20 +16,20 @@ using scheduling::NodeIndex;
 using scheduling::Preferences;
 using scheduling::ResourceScores;
 
-// Above Preferences::kComparedNodes nodes, so that a move stays cheap:
-constexpr std::size_t kMaxTies = 32;         // nodes with as much free capacity as the best one that are looked at
-constexpr std::size_t kMaxDoubtful = 100;    // nodes with more free capacity, but not the best otherwise
-constexpr std::size_t kMaxCandidates = 100;  // nodes that are compared in full
-constexpr std::size_t kMaxAvoided = 16;      // of those, nodes with a soft taint beside others
+// Limits above Preferences::kComparedNodes nodes, which keep a move cheap:
+constexpr std::size_t kMaxTies = 32;         // nodes checked that tie with the best free capacity
+constexpr std::size_t kMaxDoubtful = 100;    // nodes with more free capacity that are not the best otherwise
+constexpr std::size_t kMaxCandidates = 100;  // nodes compared in full
+constexpr std::size_t kMaxAvoided = 16;      // maximum of those that have a soft taint, if there are others
 
-/// memchr, because std::find looks at one byte after the other.
+/// Finds the next node with this score. Uses memchr, because std::find compares byte by byte.
 const std::uint8_t* next_with(int score, const std::uint8_t* first, const std::uint8_t* last) {
   if (first == last) return last;
   const void* at = std::memchr(first, score, static_cast<std::size_t>(last - first));
   return at == nullptr ? last : static_cast<const std::uint8_t*>(at);
 }
 
-/// Calls `each` with the nodes, most free capacity first, then by name, until it says false.
+/// Calls `each` with the nodes by descending free capacity, then by name, until it returns false.
 template <typename F>
 void for_each_by_score(const std::vector<std::uint8_t>& scores, const TargetPredictor::Ranking::Counts& with_score,
                        F&& each) {
@@ -48,14 +48,14 @@ void for_each_by_capacity(const TargetPredictor::Ranking& ranking, F&& each) {
   for_each_by_score(ranking.score, ranking.with_score, each);
 }
 
-/// Without those that bear a soft taint.
+/// Like for_each_by_capacity(), without nodes that have a soft taint.
 template <typename F>
 void for_each_open_by_capacity(const TargetPredictor::Ranking& ranking, F&& each) {
   if (ranking.open.empty()) return for_each_by_capacity(ranking, each);
   for_each_by_score(ranking.open, ranking.with_open, each);
 }
 
-/// All nodes that pass the filters, with their scores, if they are so few that the scheduler compares all of them.
+/// All nodes that pass the filters, with their capacity scores. Used only if the scheduler compares all of them.
 struct Pool {
   std::vector<NodeIndex> nodes;
   std::vector<int> capacity;
@@ -73,14 +73,14 @@ std::optional<Pool> small_pool(const TargetPredictor::Ranking& ranking, const sc
   return is_small ? std::optional(std::move(pool)) : std::nullopt;
 }
 
-/// Asks for nodes that may be few. Others would cost a hundred looks for nothing.
+/// Returns true if the pod probably fits only few nodes. For other pods, small_pool() would waste a hundred checks.
 bool is_choosy(const scheduling::FitQuery& query, const TargetPredictor::Ranking& ranking) {
   if (has_node_terms(query) || has_volumes(query) || has_devices(query) || has_wanted_domains(query)) return true;
   return std::accumulate(ranking.with_score.begin(), ranking.with_score.end(), std::size_t{0}) <=
          Preferences::kComparedNodes;
 }
 
-/// One pod's choice among the nodes of a ranking.
+/// Chooses the node of one pod from a ranking.
 class NodeChoice {
  public:
   NodeChoice(const TargetPredictor::Ranking& ranking, const scheduling::FitQuery& query, const strategies::Goal& goal,
@@ -97,7 +97,7 @@ class NodeChoice {
     return compare_all();
   }
 
-  /// The choice of a scheduler that looks at all of them.
+  /// Choice of a scheduler that compares all nodes of the pool.
   Placement among(const Pool& pool) const {
     Placement placement;
     placement.fits_nowhere = pool.nodes.empty();
@@ -113,8 +113,8 @@ class NodeChoice {
   bool helps(NodeIndex node) const { return !goal_ || goal_(node); }
   std::tuple<std::int64_t, NodeIndex> rank(NodeIndex node) const { return {pods_[node], node}; }
 
-  /// A node that meets every preference is the best one if no other has more free capacity, or loses more otherwise
-  /// than it has more free capacity. nullopt: it takes a closer look.
+  /// Returns a placement if it needs no full comparison: a node that meets every preference is the best one if no other
+  /// node gains more by free capacity than it loses otherwise. Returns nullopt if the nodes must be compared.
   std::optional<Placement> obvious() const {
     Placement placement;
     int capacity = -1;
@@ -134,8 +134,8 @@ class NodeChoice {
     if (is_exact_)
       for_each_by_capacity(ranking_, look_at);
     else
-      for_each_not_avoided(look_at);                      // more free capacity hardly ever makes up for a taint
-    if (!is_exact_ && capacity < 0) return std::nullopt;  // behind the doubtful ones there may be better ones
+      for_each_not_avoided(look_at);                      // more free capacity rarely outweighs a taint
+    if (!is_exact_ && capacity < 0) return std::nullopt;  // better nodes may follow the doubtful ones
     if (!is_exact_) outdo(doubtful, capacity, placement);
     if (!placement.node && !placement.competing_node) return std::nullopt;
     const auto may_outdo = [&](const auto& each) {
@@ -157,7 +157,7 @@ class NodeChoice {
     return placement;
   }
 
-  /// Takes the least losses for the true ones.
+  /// Replaces the placement by better doubtful nodes, treating the lower bounds of their losses as exact.
   void outdo(const std::vector<std::pair<NodeIndex, int>>& doubtful, int best, Placement& placement) const {
     for (const auto& [node, score] : doubtful) {
       const int sum = std::max(score - preferences_.least_loss(node), 0);
@@ -168,7 +168,7 @@ class NodeChoice {
     }
   }
 
-  /// `node` is as good as what the placement has already.
+  /// Adds a node that scores the same as the current placement.
   void consider(NodeIndex node, Placement& placement) const {
     if (!helps(node)) {
       if (!placement.competing_node && query_.fits(node)) placement.competing_node = node;
@@ -191,7 +191,7 @@ class NodeChoice {
     return among(pool);
   }
 
-  /// Adds nodes that pass the filters, up to `most` in all and one that helps.
+  /// Adds nodes that pass the filters, up to `most` nodes, and at least one that helps.
   class Collector {
    public:
     Collector(const NodeChoice& choice, Pool& pool, std::size_t most) : choice_(choice), pool_(pool), most_(most) {
@@ -217,7 +217,7 @@ class NodeChoice {
   const scheduling::FitQuery& query_;
   const strategies::Goal& goal_;
   const Preferences preferences_;
-  const std::vector<std::int64_t>& pods_;  ///< by node
+  const std::vector<std::int64_t>& pods_;  ///< number of pods, indexed by node
   const bool is_exact_;
 };
 
@@ -227,8 +227,8 @@ std::shared_ptr<const scheduling::FitQuery> query_for(const scheduling::WhatIf& 
   return std::make_shared<const scheduling::FitQuery>(cluster, pod, scheduling::FitLevel::kScheduler, old_pod);
 }
 
-/// Of those that help the one with the best sum; ties by the number of pods, then by name. `preference` has one score
-/// for each node of the pool.
+/// Returns the node with the best sum among those that `goal` accepts. Breaks ties by number of pods, then by name.
+/// `preference` has one score per node of the pool.
 std::optional<NodeIndex> best_helping(const Pool& pool, const std::vector<int>& preference,
                                       const strategies::Goal& goal, const std::vector<std::int64_t>& pods) {
   std::optional<NodeIndex> best;
@@ -263,7 +263,7 @@ void TargetPredictor::look_at_soft_taints(const scheduling::WhatIf& cluster) {
   ++soft_taints_state_;
 }
 
-/// The node anew.
+/// Updates the scores of one node.
 void TargetPredictor::rank(Ranking& ranking, const scheduling::WhatIf& cluster, scheduling::PodIndex pod,
                            NodeIndex node) const {
   constexpr std::uint8_t kNoCapacity = ResourceScores::kNoCapacity;

@@ -13,50 +13,53 @@
 
 namespace planning {
 
-/// Where the scheduler would put a replacement.
+/// Node on which the scheduler is expected to put a replacement.
 struct Placement {
-  std::optional<scheduling::NodeIndex> node;  ///< nullopt: nowhere, or not where it helps
-  /// With no node: one that the scheduler likes at least as well as any that helps, and that does not help.
+  std::optional<scheduling::NodeIndex> node;  ///< nullopt if no node fits, or the scheduler's choice does not help
+  /// Set if `node` is nullopt because the scheduler rates this node, which does not help, at least as high as any that
+  /// helps.
   std::optional<scheduling::NodeIndex> competing_node;
   bool fits_nowhere = false;  ///< no node passes the filters
-  /// With a competing node: one that helps and that the scheduler likes as well, so that chance decides.
+  /// Set with competing_node: a node that helps and has the same rating, so that the scheduler's choice is random.
   std::optional<scheduling::NodeIndex> tied{};
 };
 
-/// Predicts where the scheduler puts the replacement of a pod: of the nodes that pass every predicate, the one with
-/// the best sum of free capacity (ResourceScores) and preferences (Preferences); ties by the number of pods, then by
-/// name. Keeps the nodes' free capacity scores for each set of requests and looks again only at nodes that changed, so
-/// asking costs about as much as the nodes that are tried, mostly few. Where more than Preferences::kComparedNodes
-/// nodes pass the filters the scheduler itself looks only at some of them; so does this, at those with the best free
-/// capacity. Scores: one byte for each node and set of requests, at most kMaxRankings sets.
+/// Predicts on which node the scheduler puts the replacement of a pod: among the nodes that pass every predicate, the
+/// one with the best sum of free capacity (ResourceScores) and preferences (Preferences). Breaks ties by number of
+/// pods, then by name.
+///
+/// Caches the capacity scores of all nodes per request set and updates only changed nodes, so that a query costs about
+/// as much as the few nodes it examines. If more than Preferences::kComparedNodes nodes pass the filters, the scheduler
+/// itself samples nodes; this class then examines those with the most free capacity. Memory: one byte per node and
+/// request set, for at most kMaxRankings sets.
 class TargetPredictor {
  public:
   TargetPredictor(const scheduling::ClusterSnapshot& cluster, scheduling::NodeScoring scoring,
                   const scheduling::SchedulerRules& rules = {});
 
-  /// With a `goal` the node is one that it accepts, and so are all that the scheduler likes as well; without, all nodes
-  /// will do. REQUIRES: `cluster` is over the same snapshot, and always the same one (a copy of this object goes with a
-  /// copy of the overlay); the pod is on no node, unless it stays.
+  /// With a `goal`, Placement::node is set only if `goal` accepts it and all nodes that the scheduler rates as high.
+  /// Without a goal all nodes are acceptable. REQUIRES: all calls use the same WhatIf of the same snapshot (copy this
+  /// object together with the WhatIf); the pod is on no node, unless OldPod::kStays.
   Placement predict(const scheduling::WhatIf& cluster, scheduling::PodIndex pod, const strategies::Goal& goal = {},
                     scheduling::OldPod old_pod = scheduling::OldPod::kGone);
 
-  /// Where the replacement goes when its new pod prefers one node by name (a placement hint): of the nodes that `goal`
-  /// accepts the one that the scheduler likes best by itself, if it then takes that one. nullopt: it would still take
-  /// another, chance decides, or more nodes pass the filters than the scheduler is sure to look at. REQUIRES: as
-  /// predict().
+  /// Predicts the node if the new pod has a placement hint. Among the nodes that `goal` accepts, takes the one that the
+  /// scheduler rates highest, and returns it if the scheduler chooses it when it is hinted. Returns nullopt if the
+  /// scheduler would still choose another node or choose randomly, or if more nodes pass the filters than the scheduler
+  /// is certain to examine. REQUIRES: as for predict().
   std::optional<scheduling::NodeIndex> predict_hinted(const scheduling::WhatIf& cluster, scheduling::PodIndex pod,
                                                       const strategies::Goal& goal,
                                                       scheduling::OldPod old_pod = scheduling::OldPod::kGone);
 
-  /// The nodes by their free capacity for one set of requests.
+  /// Nodes ranked by free capacity for one request set.
   struct Ranking {
     using Counts = std::array<std::uint32_t, scheduling::ResourceScores::kBest + 1>;
-    std::vector<std::uint8_t> score;  ///< by node; ResourceScores::kNoCapacity: too small
-    Counts with_score;                ///< how many nodes
-    std::vector<std::uint8_t> open;   ///< the same without those that bear a soft taint; empty: none does
+    std::vector<std::uint8_t> score;  ///< indexed by node; ResourceScores::kNoCapacity if it does not fit
+    Counts with_score;                ///< number of nodes per score
+    std::vector<std::uint8_t> open;   ///< `score` without nodes that have a soft taint; empty if no node has one
     Counts with_open;
-    std::size_t seen = 0;           ///< how many of the overlay's changes it knows
-    std::uint64_t soft_taints = 0;  ///< of which state of the soft taints
+    std::size_t seen = 0;           ///< number of changes of the WhatIf already applied
+    std::uint64_t soft_taints = 0;  ///< soft_taints_state_ for which it is valid
   };
 
  private:
@@ -69,17 +72,17 @@ class TargetPredictor {
 
   scheduling::SchedulerRules rules_;
   scheduling::ResourceScores scores_;
-  std::vector<scheduling::SoftTaint> soft_taints_;       ///< as they were last
-  std::uint64_t soft_taints_state_ = 0;                  ///< how often they changed
-  bool has_few_open_nodes_;                              ///< that take any pod
-  std::unordered_map<std::uint32_t, Ranking> rankings_;  ///< by set of requests
+  std::vector<scheduling::SoftTaint> soft_taints_;       ///< soft taints at the last query
+  std::uint64_t soft_taints_state_ = 0;                  ///< incremented when the soft taints change
+  bool has_few_open_nodes_;                              ///< at most kComparedNodes nodes are schedulable by all pods
+  std::unordered_map<std::uint32_t, Ranking> rankings_;  ///< by request set
 };
 
-/// True if somebody makes a new pod when this one goes, and the scheduler is free to choose its node.
+/// Returns true if a controller creates a new pod when this one is deleted, and the scheduler can choose its node.
 bool has_replacement(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
 
-/// True if the replacement is made, and can be placed, while the pod still terminates. A StatefulSet waits for its end,
-/// and so does a volume that only one pod may have.
+/// Returns true if the replacement is created, and can be placed, while the pod still terminates. False for a
+/// StatefulSet, which waits for the pod's end, and for a volume that only one pod may use.
 bool is_replaced_at_once(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
 
 }  // namespace planning

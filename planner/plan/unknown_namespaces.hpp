@@ -6,13 +6,14 @@
 
 namespace planning {
 
-/// The namespaces that the policy names, in spec.evictability or in a strategy's arguments, and that do not exist. The
-/// plan goes on.
+/// Namespaces that the policy names, in spec.evictability or in arguments of strategies, and that do not exist. The
+/// plan continues.
 struct UnknownNamespaces {
-  api::FieldErrors included;  ///< match nothing: the policy may do less than its author thinks
-  api::FieldErrors excluded;  ///< harmless: there is nothing to leave alone
+  api::FieldErrors included;  ///< match nothing, so the policy may do less than intended
+  api::FieldErrors excluded;  ///< harmless, because there is nothing to exclude
 };
-/// Nothing is known, so nothing is said, where the snapshot holds no Namespace objects (a dump of pods and nodes).
+/// Returns an empty result if the snapshot has no Namespace objects (a dump of pods and nodes), because nothing is
+/// known.
 UnknownNamespaces unknown_namespaces(const PlanSpec& spec, const scheduling::ClusterSnapshot& cluster);
 
 }  // namespace planning

@@ -4,11 +4,12 @@
 
 namespace reporting {
 
-/// dashboard/dist/viewer.js and viewer.css, built into the library to the byte (CMake writes the source).
+/// Contents of dashboard/dist/viewer.js and viewer.css, embedded in the library byte for byte (CMake generates the
+/// source).
 std::string_view viewer_script();
 std::string_view viewer_style();
 
-/// SHA-256 of each in hexadecimal, taken when they were built in.
+/// SHA-256 of each file in hexadecimal, computed at build time.
 std::string_view viewer_script_digest();
 std::string_view viewer_style_digest();
 

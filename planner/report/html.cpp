@@ -14,7 +14,7 @@
 namespace reporting {
 namespace {
 
-/// As a Content-Security-Policy names what may run: 'sha256-…'.
+/// Formats a digest as a Content-Security-Policy source: 'sha256-…'.
 std::string source_of(std::string_view hexadecimal) {
   const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
   std::string bytes;

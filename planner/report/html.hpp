@@ -6,8 +6,8 @@
 
 namespace reporting {
 
-/// The report as one page that needs nothing beside it: the viewer, its style and the data. It fetches nothing, and its
-/// Content-Security-Policy forbids that and every script but the viewer.
+/// Returns the report as one self-contained page with viewer, style and data. The page fetches nothing, and its
+/// Content-Security-Policy forbids fetches and every script except the viewer.
 std::string html_page(const Report& report);
 
 }  // namespace reporting

@@ -8,7 +8,7 @@ namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
 
-/// Steers what shows it instead of being shown.
+/// Returns true for characters that control the output device or text layout instead of being visible.
 bool is_control(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0xAD || c == 0x61C || c == 0x180E ||
          (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF ||
@@ -17,7 +17,7 @@ bool is_control(char32_t c) {
 
 bool is_noncharacter(char32_t c) { return (c & 0xFFFE) == 0xFFFE || (c >= 0xFDD0 && c <= 0xFDEF); }
 
-/// How many bytes follow this first one; 4: it begins no character.
+/// Returns the number of bytes that follow this first byte, or 4 if no character begins with it.
 std::size_t bytes_after(unsigned char lead) {
   if (lead < 0x80) return 0;
   if (lead >= 0xC2 && lead < 0xE0) return 1;

@@ -19,7 +19,7 @@ std::string key_of(std::string_view ns, std::string_view pod) {
   return pod.empty() ? std::string() : plain_text(ns) + "/" + plain_text(pod);
 }
 
-/// Makes a Report step by step; each step needs the ones before.
+/// Builds a Report step by step. Each step depends on the previous ones.
 class ReportBuilder {
  public:
   explicit ReportBuilder(const ReportInput& input)
@@ -117,7 +117,7 @@ class ReportBuilder {
     }
   }
 
-  /// The plan knows more about the nodes that it looked at: where pods are expected that leave or wait already.
+  /// Takes the plan's values for nodes in scope, which include pods that are already leaving or pending.
   void take_utilization() {
     for (const planning::NodeUtilization& each : plan_.utilization) {
       const auto node = cluster_.find_node(each.node);
@@ -217,8 +217,8 @@ class ReportBuilder {
   const ReportInput& input_;
   const planning::Plan& plan_;
   const ClusterSnapshot& cluster_;
-  std::vector<std::size_t> row_of_;  ///< by pod: its row in the report
-  std::vector<Busy> busy_;           ///< by node: pods that do not go with it
+  std::vector<std::size_t> row_of_;  ///< indexed by pod: its row in the report, or kNoRow
+  std::vector<Busy> busy_;           ///< indexed by node: number of pods that do not go with the node
   Report report_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a plan would do to a cluster, as one value that every picture of it is drawn from. Pure.
+/// Effects of a plan on a cluster, as one value from which all pictures are drawn. Pure functions.
 
 #include <array>
 #include <cstdint>
@@ -17,36 +17,35 @@ namespace reporting {
 using scheduling::kNoNode;
 using scheduling::NodeIndex;
 
-/// Resources that pictures are about. cpu is in thousandths of a core, memory in bytes.
+/// Resources shown in pictures. cpu is in thousandths of a core, memory in bytes.
 enum class Resource { kCpu, kMemory, kPods };
 inline constexpr std::array kResources = {Resource::kCpu, Resource::kMemory, Resource::kPods};
-/// "cpu", "memory", "pods".
+/// Returns "cpu", "memory" or "pods".
 std::string_view to_string(Resource resource);
 
-/// Requests on one node, or on several together.
+/// Requests on one node or the sum over several nodes.
 struct Amount {
   std::int64_t allocatable = 0;
   std::int64_t before = 0;
   std::int64_t after = 0;
   friend bool operator==(const Amount&, const Amount&) = default;
 };
-/// One for each of kResources.
 using Amounts = std::array<Amount, kResources.size()>;
 
-/// What becomes of a node. Busy: with pods that do not go with their node.
+/// Effect of the plan on a node. A node is busy if it has pods that do not go with their node.
 enum class NodeFate {
-  kEmpty,  ///< not busy before, nor after
+  kEmpty,  ///< not busy before or after
   kFreed,  ///< busy before, not after
-  kHeld,   ///< busy after; a strategy that empties nodes says what holds it
+  kHeld,   ///< busy after; a strategy that empties nodes reported what holds it
   kStays,  ///< busy after
 };
-/// "empty", "freed", "held", "stays".
+/// Returns "empty", "freed", "held" or "stays".
 std::string_view to_string(NodeFate fate);
 
 enum class PodRole {
   kOrdinary,
-  kGoesWithNode,  ///< of a DaemonSet, or static
-  kLeaving,       ///< on its way already: it is being deleted, or has an unfinished Evacuation
+  kGoesWithNode,  ///< DaemonSet pod or static pod
+  kLeaving,       ///< being deleted, or has an unfinished Evacuation
 };
 
 struct ReportNode {
@@ -59,7 +58,7 @@ struct ReportNode {
 struct ReportPod {
   std::string ns;
   std::string name;
-  std::string owner;  ///< "ReplicaSet/web"; "": none
+  std::string owner;  ///< "ReplicaSet/web"; empty if it has no owner
   NodeIndex node = kNoNode;
   PodRole role = PodRole::kOrdinary;
   std::int64_t cpu = 0;
@@ -68,37 +67,38 @@ struct ReportPod {
 };
 
 struct ReportMove {
-  std::size_t pod = 0;        ///< of Report::pods
-  NodeIndex to = kNoNode;     ///< a prediction; kNoNode: nowhere fits
-  std::int32_t wave = 0;      ///< moves of one wave run together; 0: the strategy plans no waves
-  bool empties_node = false;  ///< its node is freed; false: it makes room, or evens out
+  std::size_t pod = 0;        ///< index in Report::pods
+  NodeIndex to = kNoNode;     ///< prediction; kNoNode if it fits nowhere
+  std::int32_t wave = 0;      ///< moves of one wave run together; 0 if the strategy plans no waves
+  bool empties_node = false;  ///< true if its node is freed; false if it frees capacity or evens out load
   std::string strategy;
   std::string reason;
-  std::optional<double> score{};  ///< benefit for disruption, 0 … 100, of a balance strategy's move
+  std::optional<double> score{};  ///< benefit per disruption, 0 … 100, of a balance strategy's move
   friend bool operator==(const ReportMove&, const ReportMove&) = default;
 };
 
-/// How far a strategy that empties nodes came; one row for each such strategy.
+/// Result of one strategy that empties nodes.
 struct ReportBound {
   std::string strategy;
   std::int32_t busy = 0;
   std::int32_t freed = 0;
-  std::int32_t most = 0;  ///< no plan at all could free more
-  std::string reason;     ///< what needs the others; "": nothing
-  std::string note;       ///< why less was done than could be; "": that was all
+  std::int32_t most = 0;  ///< upper bound of nodes that any plan can free
+  std::string reason;     ///< what keeps the other nodes in use; empty if nothing does
+  std::string note;       ///< why the plan does less than possible; empty if it does everything
   friend bool operator==(const ReportBound&, const ReportBound&) = default;
 };
 
 /// A node that stays, and what holds it.
 struct ReportHold {
   NodeIndex node = kNoNode;
-  std::string pod;  ///< "namespace/name"; "": no single pod does
+  std::string pod;  ///< "namespace/name"; empty if there is no single pod
   std::string reason;
   std::string message;
   friend bool operator==(const ReportHold&, const ReportHold&) = default;
 };
 
-/// Nodes by utilisation in steps of ten percent: [0, 10) … [90, 100], above 100. Nodes that offer nothing do not count.
+/// Number of nodes by utilization in steps of ten percent: [0, 10) … [90, 100], above 100. Excludes nodes without
+/// allocatable.
 inline constexpr std::size_t kHistogramBins = 11;
 struct Histogram {
   std::array<std::int32_t, kHistogramBins> before{};
@@ -106,8 +106,8 @@ struct Histogram {
   friend bool operator==(const Histogram&, const Histogram&) = default;
 };
 
-/// Share of what the busy nodes offer that is requested, those that are busy before and those that are busy after; 0
-/// when they offer nothing.
+/// Requested share of the busy nodes' allocatable. `before` covers nodes that are busy before the plan, `after` those
+/// that are busy after it. 0 if the nodes have no allocatable.
 struct BusyShare {
   double before = 0;
   double after = 0;
@@ -117,12 +117,12 @@ struct BusyShare {
 struct Report {
   std::string policy;
   std::string now;                ///< RFC 3339
-  std::vector<ReportNode> nodes;  ///< all of the cluster, by name
-  std::vector<ReportPod> pods;    ///< that hold something of a node, node by node
-  std::int32_t pending = 0;       ///< pods that wait for a node
+  std::vector<ReportNode> nodes;  ///< all nodes of the cluster, by name
+  std::vector<ReportPod> pods;    ///< pods that hold resources of a node, grouped by node
+  std::int32_t pending = 0;       ///< number of pods waiting for a node
   std::vector<ReportMove> moves;  ///< in the order of the plan
   std::vector<ReportBound> bounds;
-  std::vector<ReportHold> held;  ///< by node; those that the strategies named
+  std::vector<ReportHold> held;  ///< in order of nodes; only nodes that strategies reported
   std::array<Histogram, kResources.size()> histograms{};
   std::int32_t busy_before = 0;
   std::int32_t busy_after = 0;
@@ -131,7 +131,7 @@ struct Report {
   std::vector<std::string> warnings;
 
   std::int32_t freed() const;
-  /// Distinct values of ReportMove::wave, ascending.
+  /// Distinct values of ReportMove::wave in ascending order.
   std::vector<std::int32_t> waves() const;
   friend bool operator==(const Report&, const Report&) = default;
 };
@@ -141,10 +141,10 @@ struct ReportInput {
   base::TimePoint now;
   const planning::Plan& plan;
   const scheduling::ClusterSnapshot& cluster;
-  std::span<const planning::PodIdentity> leaving{};  ///< as the plan was told
-  std::vector<std::string> warnings{};               ///< beside the plan's own
+  std::span<const planning::PodIdentity> leaving{};  ///< same as PlanInput::leaving
+  std::vector<std::string> warnings{};               ///< in addition to the plan's own warnings
 };
-/// Every text in it is plain_text().
+/// Builds the report. All its texts are sanitized by plain_text().
 Report make_report(const ReportInput& input);
 
 }  // namespace reporting

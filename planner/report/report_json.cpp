@@ -9,7 +9,7 @@ namespace {
 
 using api::Json;
 
-/// Texts that stand in many rows, each once.
+/// Numbers texts that occur in many rows, so that each is written once.
 class TextTable {
  public:
   std::size_t number_of(const std::string& text) {
@@ -24,7 +24,6 @@ class TextTable {
   Json texts_ = Json::array();
 };
 
-/// kNoNode: -1.
 std::int64_t position_of(NodeIndex node) { return node == kNoNode ? -1 : static_cast<std::int64_t>(node); }
 
 Json encode_nodes(const Report& report) {

@@ -5,11 +5,11 @@
 
 namespace reporting {
 
-/// The edition of the document; the viewer refuses others.
+/// Version of the document format. The viewer rejects other versions.
 inline constexpr int kReportFormat = 1;
 
-/// The document that the viewer draws (dashboard/src/document.ts has its type): pods in columns, names of namespaces
-/// and owners once each, nodes and pods by their positions. 30,000 pods are about two megabytes.
+/// Encodes the document that the viewer draws (typed in dashboard/src/document.ts). Pods are stored in columns, names
+/// of namespaces and owners once each, nodes and pods by position. 30,000 pods take about two megabytes.
 api::Json encode_report(const Report& report);
 
 }  // namespace reporting

@@ -7,13 +7,13 @@
 
 namespace reporting {
 
-/// The report's numbers in a few sentences, one a line.
+/// Summarizes the report in a few sentences, one per line.
 std::vector<std::string> summary_lines(const Report& report);
 
-/// 0.946 as "95 %"; what is not nothing is never "0 %", and what is not all never "100 %".
+/// Formats 0.946 as "95 %". Positive shares are never formatted as "0 %", and shares below 1 never as "100 %".
 std::string percent(double share);
 
-/// "1 node", "1,000 nodes".
+/// Formats "1 node", "1,000 nodes".
 std::string plural(std::int64_t count, std::string_view noun);
 
 }  // namespace reporting

@@ -52,7 +52,7 @@ std::vector<NodeIndex> candidate_nodes_of(const api::Evictability& spec, const C
   return nodes;
 }
 
-/// Why the nodes beside the pod's own are no candidates, where none of them is one.
+/// Explains why no node other than the pod's own is a candidate. REQUIRES: none of them is one.
 Misfits no_candidates(const WhatIf& cluster, PodIndex pod) {
   Misfits misfits(cluster.base());
   for (const NodeIndex node : cluster.base().nodes()) {
@@ -65,7 +65,7 @@ Misfits no_candidates(const WhatIf& cluster, PodIndex pod) {
   return misfits;
 }
 
-/// Claims in protected storage classes; without a list of classes, every claim.
+/// Refuses claims in protected storage classes, or every claim if no classes are configured.
 std::optional<Refusal> protected_claim(const EvictionCandidate& candidate, const std::string& name) {
   const auto& classes = candidate.rules.spec().pod_protections.protected_storage_classes;
   if (classes.empty()) return Refusal{"PodHasPVC", "it uses the PersistentVolumeClaim {subject}", name};
@@ -125,7 +125,7 @@ EvictabilityRules::EvictabilityRules(const api::Evictability& spec, const Cluste
       priority_threshold_(kSystemCriticalPriority),
       candidate_nodes_(candidate_nodes_of(spec, cluster)) {
   if (!spec.priority_threshold) return;
-  // Upstream's threshold is not in force without the protection (refuse_priority): nothing to resolve.
+  // Upstream's threshold is not in force without the protection (see refuse_priority()), so it needs no resolving.
   if (is_upstream() && !protects(PodProtection::kSystemCriticalPods)) return;
   priority_threshold_ = resolve_threshold(*spec.priority_threshold, cluster, errors, path.field("priorityThreshold"));
 }
@@ -176,7 +176,7 @@ std::optional<Refusal> EvictabilityRules::refusal_before_eviction(PodIndex pod, 
   return refusal_by_namespace(pod);
 }
 
-/// Nodes that are none of the candidates are asked only where there are no others.
+/// Nodes outside the candidates are examined only if there are no other candidates.
 std::string EvictabilityRules::explain(const Refusal& refusal, PodIndex pod, const WhatIf& cluster) const {
   std::string text = refusal.message();
   if (refusal.reason != kNoOtherNodeFits) return text;
@@ -279,7 +279,7 @@ std::optional<Refusal> refuse_system_critical(const EvictionCandidate& candidate
 }
 
 std::optional<Refusal> refuse_priority(const EvictionCandidate& candidate) {
-  // Upstream installs the threshold with the protection, so that switching off the one switches off the other.
+  // Upstream installs the threshold together with the protection, so disabling the protection disables the threshold.
   const bool is_asked_for = candidate.rules.spec().priority_threshold && !candidate.rules.is_upstream();
   if (!is_asked_for && !candidate.rules.protects(PodProtection::kSystemCriticalPods)) return std::nullopt;
   const std::int32_t threshold = candidate.rules.priority_threshold();
@@ -303,7 +303,8 @@ std::optional<Refusal> refuse_local_storage(const EvictionCandidate& candidate) 
     if (volume.kind == kHostPath) return true;
     if (volume.kind == kEmptyDir) return as_upstream || api::loses_empty_dirs(candidate.pod);
     if (as_upstream) return false;
-    // A generic ephemeral volume goes with the pod, as an emptyDir does; a claim of a local disk keeps it on its node.
+    // A generic ephemeral volume is deleted with the pod, like an emptyDir. A claim on a local disk ties the pod to its
+    // node.
     return volume.kind == kEphemeral || (volume.kind == kPersistentVolumeClaim && is_on_local_disk(candidate, volume));
   };
   const auto is_waived = [&](const api::Volume& volume) {
@@ -362,7 +363,7 @@ std::optional<Refusal> refuse_few_replicas(const EvictionCandidate& candidate) {
   const bool as_upstream = candidate.rules.is_upstream();
   if (as_upstream && owners != 1) return std::nullopt;
   const ClusterSnapshot& cluster = candidate.rules.cluster();
-  // Upstream counts terminal and terminating pods, too.
+  // Upstream also counts terminal and terminating pods.
   const std::uint32_t replicas =
       as_upstream ? cluster.siblings(candidate.index) : cluster.living_siblings(candidate.index);
   if (replicas >= least) return std::nullopt;
@@ -382,8 +383,8 @@ std::optional<Refusal> refuse_young(const EvictionCandidate& candidate) {
 
 namespace {
 
-/// How long from `created` on the value asks for: all the time, unless it is a duration, a time, or "false". What
-/// cannot be read counts as a wish to stay: a slip of the pen must not cost a pod its place.
+/// Returns how long after `created` the annotation's value opts the pod out: without limit, unless it is a duration, a
+/// time or "false". An unparsable value counts as unlimited, so that a typo does not get the pod evicted.
 base::Duration wished(const std::string& value, base::TimePoint created) {
   if (value == "false") return base::Duration::zero();
   if (const auto duration = base::parse_duration(value)) return *duration;

@@ -12,7 +12,7 @@ namespace {
 bool is_unspecified(const std::string& ip) { return ip.empty() || ip == "0.0.0.0"; }
 
 using PortOrder = std::tuple<std::int32_t, std::string_view, std::string_view>;
-/// Ports of all addresses come first.
+/// Sort key. Ports that bind all addresses come first.
 PortOrder order_of(const api::HostPort& port) {
   return {port.port, port.protocol, is_unspecified(port.ip) ? std::string_view() : std::string_view(port.ip)};
 }
@@ -70,7 +70,7 @@ std::optional<Refusal> refuse_taints(const FitQuery& query, NodeIndex node) {
 
 std::optional<Refusal> refuse_shortage(const FitQuery& query, NodeIndex node) {
   const ClusterSnapshot& base = query.base();
-  if (base.node_of(query.index()) == node) return std::nullopt;  // its requests are counted there already
+  if (base.node_of(query.index()) == node) return std::nullopt;  // the pod's requests are already included in used()
   const NodeResources& used = query.cluster().used();
   for (const auto& [resource, milli] : base.requests(query.index())) {
     const auto allocatable = base.allocatable().find(node, resource);

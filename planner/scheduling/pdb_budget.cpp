@@ -7,12 +7,13 @@
 namespace scheduling {
 namespace {
 
-/// Pods that the API server evicts without asking any budget.
+/// Returns true for pods that the API server evicts without checking a PodDisruptionBudget.
 bool is_free_of_budgets(const api::Pod& pod) {
   return pod.is_terminal() || pod.phase == api::PodPhase::kPending || pod.meta.is_terminating();
 }
 
-/// A pod that is not ready may go when the budget says so, or when enough others are healthy; it then costs nothing.
+/// Returns true if the API server lets an unready pod go without charging the budget: the budget allows it, or enough
+/// other pods are healthy.
 bool goes_as_unhealthy(const api::PodDisruptionBudget& pdb, const api::Pod& pod) {
   if (pod.is_ready()) return false;
   return pdb.always_allow_unhealthy || (pdb.desired_healthy > 0 && pdb.current_healthy >= pdb.desired_healthy);
@@ -79,10 +80,10 @@ std::string why_never(const api::PodDisruptionBudget& pdb, std::int64_t terminal
   }
   if (!pdb.min_available) return {};
   const auto& [value, percent] = *pdb.min_available;
-  // Of a percentage the controller asks the pods' owners, whose replicas are not those that have ended.
+  // For a percentage, the disruption controller counts the replicas of the pods' owners, which exclude ended pods.
   const std::int64_t ended = percent ? 0 : std::min<std::int64_t>(terminal, pdb.expected_pods);
   const std::int64_t pods = pdb.expected_pods - ended;
-  // As the disruption controller: percentages round up.
+  // Percentages round up, as in the disruption controller.
   const std::int64_t needed = percent ? (value * pods + 99) / 100 : value;
   if (percent && value >= 100) {
     return fmt::format("PodDisruptionBudget {} has minAvailable 100% and never lets a pod go: use maxUnavailable: 1",

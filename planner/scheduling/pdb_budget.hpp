@@ -10,20 +10,21 @@
 
 namespace scheduling {
 
-/// What the PodDisruptionBudgets still allow, spent as the API server would spend it on evictions one after the other.
+/// Remaining disruptions of the PodDisruptionBudgets, charged as the API server charges consecutive evictions.
 class PdbBudgets {
  public:
   explicit PdbBudgets(const ClusterSnapshot& cluster);
 
-  /// The budget that would answer 429 (or 500, when several match) to an eviction of the pod now.
+  /// Returns the refusal of the budget that would answer 429 to an eviction of the pod now (500 if several budgets
+  /// match). Returns nullopt if the eviction is allowed.
   std::optional<Refusal> refusal(PodIndex pod) const;
-  /// Takes one disruption from the budget that covers the pod, where an eviction would.
+  /// Charges one disruption to the pod's budget if an eviction would do so.
   void spend(PodIndex pod);
 
  private:
   struct Charge {
     std::optional<Refusal> refusal;
-    std::optional<std::uint32_t> pdb;  ///< to take one disruption from: its position in pdbs()
+    std::optional<std::uint32_t> pdb;  ///< budget to charge, as a position in pdbs()
   };
   Charge charge_for(PodIndex pod) const;
 
@@ -31,9 +32,10 @@ class PdbBudgets {
   std::vector<std::int32_t> allowed_;
 };
 
-/// Why this budget can never let a healthy pod of its go as long as neither it nor the number of pods changes, and what
-/// would fix it; empty: it can. `terminal`: pods that it covers and that have ended. Its controller expects them, too,
-/// where minAvailable is a number, though they are never healthy again.
+/// Explains why the budget can never let a healthy pod go while the budget and the number of pods stay unchanged, and
+/// how to fix it. Returns an empty string if it can. `terminal` is the number of covered pods that have ended. The
+/// disruption controller includes them in expectedPods if minAvailable is a number, although they never become healthy
+/// again.
 std::string why_never(const api::PodDisruptionBudget& pdb, std::int64_t terminal = 0);
 
 }  // namespace scheduling

@@ -14,7 +14,7 @@ std::uint32_t domain_of(const Topology& topology, NodeIndex node) {
   return node == kNoNode ? Topology::kNone : topology.domain_of[node];
 }
 
-/// Says so without a look at the nodes.
+/// Returns true if the constraint counts all nodes. Decides from the pod alone, without checking any node.
 bool counts_every_node(const api::TopologySpreadConstraint& constraint, const api::Pod& pod) {
   const bool may_be_anywhere = pod.node_selector.empty() && !(pod.affinity && pod.affinity->required_node_terms);
   return (may_be_anywhere || !constraint.honor_node_affinity) && !constraint.honor_node_taints;
@@ -36,7 +36,7 @@ bool is_counted_node(const api::TopologySpreadConstraint& constraint, const api:
                            {api::TaintEffect::kNoSchedule, api::TaintEffect::kNoExecute}) == nullptr;
 }
 
-/// nullptr: no node has the label, so no domain can be closed.
+/// Returns nullptr if no node has the label, so that no domain can be closed.
 FitQuery::ClosedDomains* FitQuery::closed_for(std::string_view key, bool own) {
   const Topology& topology = cluster_->topology(key);
   if (topology.domain_names.empty()) return nullptr;
@@ -74,8 +74,8 @@ void FitQuery::find_anti_affinity_of_others() {
   }
 }
 
-/// As the scheduler: only pods that satisfy all terms open a domain; when there is none and the pod satisfies its own
-/// terms, it is the first of its kind and every domain is open.
+/// Follows kube-scheduler: only pods that satisfy all terms open a domain. If there is none and the pod satisfies its
+/// own terms, it is the first of its kind and every domain is open.
 void FitQuery::find_affinity() {
   if (!pod().affinity || pod().affinity->required_pod_affinity.empty()) return;
   const auto& terms = pod().affinity->required_pod_affinity;
@@ -83,7 +83,7 @@ void FitQuery::find_affinity() {
     const Topology& topology = cluster_->topology(term.topology_key);
     wanted_.push_back({&topology, term.topology_key, std::vector<bool>(topology.domain_names.size(), false)});
   }
-  // Pods with the same labels come one after the other.
+  // Caches the result of the last label group, because covered pods with equal labels are consecutive.
   std::optional<std::pair<std::uint32_t, bool>> last;  // label group, and whether its pods satisfy all terms
   const auto satisfies_all = [&](PodIndex other) {
     const std::uint32_t group = base().label_group_of(other);

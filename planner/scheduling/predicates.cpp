@@ -8,7 +8,7 @@ namespace scheduling {
 
 FitQuery::FitQuery(const WhatIf& cluster, PodIndex pod, FitLevel level, OldPod old_pod)
     : cluster_(&cluster), pod_(pod), old_pod_(old_pod) {
-  if (level == FitLevel::kScheduler) {  // the rules of the other level look at one node at a time
+  if (level == FitLevel::kScheduler) {  // rules of kBasic examine single nodes and need no preparation
     find_own_anti_affinity();
     find_anti_affinity_of_others();
     find_affinity();
@@ -70,7 +70,8 @@ void Misfits::add(NodeIndex node, const Refusal& refusal) {
   ++nodes_;
   const auto is_same = [&](const Group& group) {
     if (group.refusal.reason != refusal.reason) return false;
-    return group.refusal.subject == refusal.subject || refusal.reason == "AntiAffinity";  // about other pods
+    // The subject names another pod.
+    return group.refusal.subject == refusal.subject || refusal.reason == "AntiAffinity";
   };
   const auto known = std::ranges::find_if(groups_, is_same);
   if (known == groups_.end())

@@ -7,11 +7,11 @@
 
 namespace scheduling {
 
-/// A taint PreferNoSchedule of a policy's own, so that the scheduler places pods elsewhere if it can.
+/// A PreferNoSchedule taint set by a policy, so that the scheduler prefers other nodes.
 struct SoftTaint {
   std::string key;
   std::string value;
-  std::vector<NodeIndex> nodes;  ///< sorted, each once
+  std::vector<NodeIndex> nodes;  ///< sorted, without duplicates
 };
 
 }  // namespace scheduling

@@ -1,4 +1,4 @@
-/// Predicates about what a pod takes along: its volumes and its devices.
+/// Predicates about resources tied to a pod: its volumes and devices.
 
 #include <algorithm>
 #include <iterator>
@@ -11,7 +11,7 @@
 namespace scheduling {
 namespace {
 
-/// Volumes of old clusters say their zone by label; several zones are joined by "__".
+/// Checks a zone or region label on a volume, which old clusters use. Several values are separated by "__".
 bool label_allows(const api::PersistentVolume& volume, std::string_view key, std::string_view todays_key,
                   const api::Node& node) {
   const std::string* zones = volume.meta.labels.find(key);
@@ -27,7 +27,7 @@ bool label_allows(const api::PersistentVolume& volume, std::string_view key, std
   return false;
 }
 
-/// The labels of zones and regions, each with its name of today.
+/// Labels of zones and regions, each with its current name.
 constexpr std::pair<std::string_view, std::string_view> kPlaceLabels[] = {
     {"topology.kubernetes.io/zone", "topology.kubernetes.io/zone"},
     {"topology.kubernetes.io/region", "topology.kubernetes.io/region"},
@@ -35,7 +35,7 @@ constexpr std::pair<std::string_view, std::string_view> kPlaceLabels[] = {
     {"failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"},
 };
 
-/// A node that says neither zone nor region takes them all.
+/// Returns true if all labels of the volume match the node. A node without zone and region labels accepts every volume.
 bool labels_allow(const api::PersistentVolume& volume, const api::Node& node) {
   const auto says = [&](const auto& label) { return node.meta.labels.find(label.first) != nullptr; };
   return std::ranges::none_of(kPlaceLabels, says) || std::ranges::all_of(kPlaceLabels, [&](const auto& label) {
@@ -57,7 +57,7 @@ const api::StorageClass* class_of(const ClusterSnapshot& cluster, std::string_vi
   return name.empty() ? cluster.default_storage_class() : cluster.find_storage_class(name);
 }
 
-/// What is asked of every volume, also of one that is kept for the claim.
+/// Checks the requirements that apply to every volume, even one reserved for the claim.
 bool is_of_kind(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim) {
   return volume.capacity >= claim.request && volume.is_block == claim.wants_block &&
          volume.attributes_class == claim.attributes_class;
@@ -72,8 +72,8 @@ bool fits_claim(const api::PersistentVolume& volume, const api::PersistentVolume
   });
 }
 
-/// False: the driver tells how much storage it has left, and that is too little within reach of the node. Where nobody
-/// listed such capacities nothing can be said.
+/// Returns false if the CSI driver reports too little storage capacity reachable from the node. Returns true if no
+/// capacities were listed, because nothing is known then.
 bool has_storage_left(const ClusterSnapshot& cluster, const api::StorageClass& of, const api::Quantity& size,
                       const api::Node& node) {
   const api::CsiDriver* driver = cluster.find_csi_driver(of.provisioner);
@@ -85,7 +85,6 @@ bool has_storage_left(const ClusterSnapshot& cluster, const api::StorageClass& o
   });
 }
 
-/// The volumes of the pod that are attached to its node.
 void add_attached(const ClusterSnapshot& cluster, PodIndex pod, std::vector<FitQuery::Attachment>& found) {
   const api::Pod& object = cluster.pod(pod);
   for (const api::Volume& volume : object.volumes) {
@@ -95,7 +94,7 @@ void add_attached(const ClusterSnapshot& cluster, PodIndex pod, std::vector<FitQ
   }
 }
 
-/// Names of the volumes that pods bring to the node where the snapshot has them: these go when the pods do.
+/// Names of the volumes used by pods on the node in the snapshot. These are detached when the pods leave.
 std::set<std::string_view> volumes_of_pods(const ClusterSnapshot& cluster, NodeIndex node) {
   std::vector<FitQuery::Attachment> found;
   for (const PodIndex pod : cluster.pods_on(node)) {
@@ -106,7 +105,7 @@ std::set<std::string_view> volumes_of_pods(const ClusterSnapshot& cluster, NodeI
   return names;
 }
 
-/// What is attached to the node beside the volumes of its pods: of pods that are gone, or by somebody else.
+/// Volumes attached to the node that no pod on it uses: those of deleted pods, or attached by other software.
 std::set<std::string_view> other_attachments(const ClusterSnapshot& cluster, NodeIndex node, std::string_view driver) {
   std::set<std::string_view> found;
   if (cluster.attachments_on(node).empty()) return found;
@@ -118,7 +117,7 @@ std::set<std::string_view> other_attachments(const ClusterSnapshot& cluster, Nod
   return found;
 }
 
-/// By driver: the volumes attached to the node once the pod is there. Volumes that are still to be made count each.
+/// Number of the driver's volumes attached to the node once the pod is there. Counts each volume yet to be provisioned.
 std::int64_t count_attached(const FitQuery& query, NodeIndex node, std::string_view driver) {
   std::set<std::string_view> volumes = other_attachments(query.base(), node, driver);
   std::int64_t to_be_made = 0;
@@ -140,7 +139,8 @@ std::int64_t count_attached(const FitQuery& query, NodeIndex node, std::string_v
 
 }  // namespace
 
-/// Of an ephemeral volume the replacement gets a claim of its own, whatever became of the pod's.
+/// Collects attached volumes and unbound claims. The replacement of a pod with an ephemeral volume gets a new claim,
+/// regardless of the state of the existing one.
 void FitQuery::find_volumes() {
   for (const api::Volume& volume : pod().volumes) {
     if (!api::uses_claim(volume)) continue;
@@ -155,7 +155,7 @@ void FitQuery::find_volumes() {
   }
 }
 
-/// `claim`: nullptr, it is still to be made.
+/// `claim` is nullptr if it does not exist yet.
 void FitQuery::find_unbound(const api::Volume& volume, const api::PersistentVolumeClaim* claim) {
   if (!base().has_storage_classes()) return;
   const auto* known = class_of(base(), claim != nullptr ? claim->storage_class : volume.storage_class);
@@ -175,7 +175,7 @@ void FitQuery::find_unbound(const api::Volume& volume, const api::PersistentVolu
   waiting_.push_back(std::move(waiting));
 }
 
-/// The scheduler takes no claim that is being deleted or has lost its volume, on whatever node.
+/// Refuses claims that are Lost or being deleted on every node, as the scheduler does.
 std::optional<Refusal> refuse_volumes(const FitQuery& query, NodeIndex node) {
   for (const api::Volume& volume : query.pod().volumes) {
     if (volume.kind != api::VolumeKind::kPersistentVolumeClaim) continue;
@@ -198,8 +198,8 @@ std::optional<Refusal> refuse_volumes(const FitQuery& query, NodeIndex node) {
   return std::nullopt;
 }
 
-/// As the scheduler: a claim that does not wait for its pod must be bound before; one that waits takes a volume that is
-/// there and reachable, or has one made where its class allows.
+/// Follows kube-scheduler: a claim with immediate binding must already be bound. A claim that waits for its first
+/// consumer takes an existing reachable volume, or gets one provisioned where its class allows.
 std::optional<Refusal> refuse_unbound_claims(const FitQuery& query, NodeIndex node) {
   const api::Node& object = query.base().node(node);
   for (const FitQuery::WaitingClaim& claim : query.waiting_claims()) {
@@ -243,7 +243,7 @@ bool has_devices(const FitQuery& query) {
   return query.pod().makes_resource_claims || !query.pod().resource_claims.empty();
 }
 
-/// Which devices are free is their driver's knowledge, so only what is allocated already can be judged.
+/// Only allocated devices can be checked, because only their driver knows which devices are free.
 std::optional<Refusal> refuse_devices(const FitQuery& query, NodeIndex node) {
   const api::Pod& pod = query.pod();
   if (pod.makes_resource_claims)

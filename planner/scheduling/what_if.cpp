@@ -33,12 +33,12 @@ Topology divide(const ClusterSnapshot& base, std::string_view key) {
 struct WhatIf::Cache {
   explicit Cache(const ClusterSnapshot& base) : labels(base) {}
 
-  /// The last query is the pod's, and still true.
+  /// Returns true if the cached query is for this pod and still valid.
   bool holds_query(const WhatIf& of, PodIndex pod) const {
     return query && query_state == of.state_ && query->index() == pod && &query->cluster() == &of;
   }
 
-  /// Of all keys that no node has.
+  /// Returns the topology shared by all keys that no node has.
   const Topology& without_domains(const ClusterSnapshot& base) {
     if (empty.domain_of.empty()) {
       empty.domain_of.assign(base.node_count(), Topology::kNone);
@@ -47,12 +47,12 @@ struct WhatIf::Cache {
     return empty;
   }
 
-  std::map<std::string, Topology, std::less<>> topologies;  ///< by key that some node has
+  std::map<std::string, Topology, std::less<>> topologies;  ///< by label key; only keys that some node has
   Topology empty;
   SelectorCache labels;
   std::unique_ptr<const PreferenceIndex> preferences;
-  std::shared_ptr<const FitQuery> query;  ///< the last one
-  std::uint64_t query_state = 0;          ///< of its overlay
+  std::shared_ptr<const FitQuery> query;  ///< the last query
+  std::uint64_t query_state = 0;          ///< state_ of the WhatIf at the time of the last query
   std::uint64_t last_state = 0;
 };
 
@@ -111,7 +111,7 @@ void WhatIf::move(PodIndex pod, NodeIndex to) {
   const NodeIndex from = node_of_[pod];
   moved_[pod] = true;
   if (from == to) return;
-  const bool keeps_query = cache_->holds_query(*this, pod);  // a pod never stands in its own way
+  const bool keeps_query = cache_->holds_query(*this, pod);  // a pod never blocks itself
   state_ = ++cache_->last_state;
   if (keeps_query) cache_->query_state = state_;
   if (from != kNoNode) leave(pod, from);

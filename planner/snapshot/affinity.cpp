@@ -1,4 +1,4 @@
-/// Pods whose affinity others have to know of.
+/// Indexes of pods whose affinity affects other pods.
 
 #include <algorithm>
 #include <functional>
@@ -10,8 +10,8 @@
 
 namespace scheduling {
 
-/// Calls `each` with the lists in which pods of its kind are. A term that names namespaces may name some that nothing
-/// else does: then all namespaces are due.
+/// Calls `each` with the lists that contain groups of the pod's kind. Marks all namespaces as due instead if a term
+/// names namespaces, because it may name one that no other object mentions.
 template <typename F>
 void ClusterSnapshot::Update::for_each_kind_list(const PodEntry& entry, F&& each) {
   if (!is_counted(entry) || namespaces_due_) return;
@@ -25,7 +25,7 @@ void ClusterSnapshot::Update::for_each_kind_list(const PodEntry& entry, F&& each
   if (std::ranges::any_of(terms, by_labels)) each(cluster_.anti_affine_by_labels_);
 }
 
-/// Affinities that are equal share their storage when they come from the decoder, so addresses tell kinds apart.
+/// Compares affinities by address, because the decoder lets equal affinities share their storage.
 ClusterSnapshot::Update::Kinds::iterator ClusterSnapshot::Update::kind_of(Kinds& kinds, const PodEntry& entry) const {
   return std::ranges::find_if(kinds, [&](const AntiAffineGroup& kind) {
     const PodEntry& other = cluster_.pods_[kind.front()];
@@ -37,7 +37,7 @@ namespace {
 
 using Kinds = std::vector<ClusterSnapshot::AntiAffineGroup>;
 
-/// Kinds are in the order of their first pods: this one has another.
+/// Moves a kind whose first pod has changed to its sorted position. Kinds are ordered by their first pods.
 void place_kind(Kinds& kinds, Kinds::iterator kind) {
   auto moved = std::move(*kind);
   kinds.erase(kind);
@@ -52,7 +52,7 @@ void take_out(std::vector<PodIndex>& pods, PodIndex pod) { pods.erase(std::range
 
 }  // namespace
 
-/// Its group is known.
+/// Adds the pod to the affinity indexes. REQUIRES: its label group is assigned.
 void ClusterSnapshot::Update::enlist_affinity(PodIndex pod) {
   const PodEntry& entry = cluster_.pods_[pod];
   if (namespaces_due_) return;
@@ -65,7 +65,7 @@ void ClusterSnapshot::Update::enlist_affinity(PodIndex pod) {
   });
 }
 
-/// Its group is still known.
+/// Removes the pod from the affinity indexes. REQUIRES: its label group is still assigned.
 void ClusterSnapshot::Update::strike_affinity(PodIndex pod) {
   const PodEntry& entry = cluster_.pods_[pod];
   if (namespaces_due_) return;
@@ -82,7 +82,8 @@ void ClusterSnapshot::Update::strike_affinity(PodIndex pod) {
   });
 }
 
-/// Passes no other pod. The entry has yet to move.
+/// Replaces the pod's number in the affinity indexes. REQUIRES: no pod is numbered between `from` and `to`, and the
+/// entry has not moved yet.
 void ClusterSnapshot::Update::renumber_affinity(PodIndex from, PodIndex to) {
   const PodEntry& entry = cluster_.pods_[from];
   if (namespaces_due_) return;
@@ -91,8 +92,8 @@ void ClusterSnapshot::Update::renumber_affinity(PodIndex from, PodIndex to) {
   for_each_kind_list(entry, [&](Kinds& kinds) { exchange(*kind_of(kinds, entry)); });
 }
 
-/// Affinities that are equal share their storage when they come from the decoder, so addresses tell the kinds of a
-/// label group apart; kinds are numbered as they are met.
+/// Rebuilds the affinity indexes. Kinds within a label group are distinguished by the address of the affinity, because
+/// the decoder lets equal affinities share their storage. Kinds are numbered in the order in which they are first seen.
 void ClusterSnapshot::Update::derive_affinity() {
   using Kind = std::pair<std::uint32_t, const api::Affinity*>;  // label group and affinity
   struct Hash {
@@ -116,7 +117,7 @@ void ClusterSnapshot::Update::derive_affinity() {
   for (AntiAffineGroup& kind : kinds) add_anti_affine(std::move(kind));
 }
 
-/// A namespace that nothing but a term names has no pods that the term could speak about.
+/// Adds the kind to the namespaces that its terms select. Skips unknown namespaces, which have no pods to select.
 void ClusterSnapshot::Update::add_anti_affine(AntiAffineGroup kind) {
   std::set<NamespaceIndex> named;
   bool by_labels = false;

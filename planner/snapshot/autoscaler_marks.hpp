@@ -1,7 +1,7 @@
 #pragma once
 
-/// What cluster-autoscaler and Karpenter write on nodes, and what people write on pods and nodes for them
-/// (docs/concepts/autoscalers.md). Pure.
+/// Marks that cluster-autoscaler and Karpenter write on nodes, and annotations that users set on pods and nodes for
+/// these autoscalers (docs/concepts/autoscalers.md). Pure functions.
 
 #include <optional>
 #include <string_view>
@@ -21,26 +21,27 @@ inline constexpr std::string_view kDeletionCandidateTaint = "DeletionCandidateOf
 inline constexpr std::string_view kDisruptedTaint = "karpenter.sh/disrupted";
 inline constexpr std::string_view kOldDisruptionTaint = "karpenter.sh/disruption";
 
-/// Whether somebody is about to take the node away.
+/// Whether an autoscaler or a deletion is removing the node.
 enum class NodeRemoval {
   kNone,
-  kCandidate,  ///< an autoscaler has it in mind: DeletionCandidateOfClusterAutoscaler
-  kUnderWay,   ///< its pods are leaving: the other taints, or the Node is being deleted
+  kCandidate,  ///< an autoscaler considers removing it: DeletionCandidateOfClusterAutoscaler
+  kUnderWay,   ///< pods are leaving: one of the other taints, or the Node is being deleted
 };
 NodeRemoval removal_of(const api::Node& node);
 
-/// The annotation that keeps autoscalers from removing the node; nullopt: none does.
+/// Returns the name of the annotation that keeps autoscalers from removing the node, or nullopt if it has none.
 std::optional<std::string_view> keeping_annotation(const api::Node& node);
 
-/// safe-to-evict is "false".
+/// Returns true if safe-to-evict is "false".
 bool is_marked_unsafe(const api::Pod& pod);
-/// safe-to-evict is "on-completion", and the pod has not ended. Values but these two mean nothing here.
+/// Returns true if safe-to-evict is "on-completion" and the pod has not ended. Values of safe-to-evict other than
+/// "false" and "on-completion" are ignored.
 bool is_marked_to_complete(const api::Pod& pod);
-/// safe-to-evict-local-volumes lists the volume: "cache,tmp".
+/// Returns true if safe-to-evict-local-volumes lists the volume, for example "cache,tmp".
 bool is_marked_safe_volume(const api::Pod& pod, std::string_view volume);
 
-/// do-not-disrupt is "true", or a duration (such as "2h") that has not passed since the pod's start. Other values mean
-/// nothing.
+/// Returns true if do-not-disrupt is "true" or a duration (such as "2h") that has not elapsed since the pod's start.
+/// Other values are ignored.
 bool is_marked_undisruptable(const api::Pod& pod, base::TimePoint now);
 
 }  // namespace scheduling

@@ -9,11 +9,11 @@
 
 namespace scheduling {
 
-/// A predicate on namespace and labels, evaluated once for all pods of a snapshot that share them: not even the pod's
-/// object is looked at for the others, and in a big cluster that is what costs.
+/// Predicate on a pod's namespace and labels, evaluated once per set of pods that share both. The objects of the other
+/// pods are not read, which saves most of the time in a large cluster.
 class CachedSelector {
  public:
-  /// `predicate` must look at nothing else of the pod. Keeps a reference to the snapshot.
+  /// `predicate` must depend only on the pod's namespace and labels. Keeps a reference to the snapshot.
   CachedSelector(const ClusterSnapshot& cluster, std::function<bool(const api::Pod&)> predicate)
       : cluster_(cluster), predicate_(std::move(predicate)) {}
 
@@ -30,7 +30,7 @@ class CachedSelector {
 
   const ClusterSnapshot& cluster_;
   std::function<bool(const api::Pod&)> predicate_;
-  std::vector<Match> matches_;  ///< by label group
+  std::vector<Match> matches_;  ///< indexed by label group
 };
 
 }  // namespace scheduling

@@ -11,7 +11,6 @@
 namespace scheduling {
 namespace {
 
-/// Told among the problems.
 bool is_strange_node(const std::shared_ptr<const api::Node>& node) {
   InputProblems told;
   with_sound_quantities(node, Quantities::kAsWritten, told);
@@ -23,7 +22,7 @@ bool is_another_state(const std::shared_ptr<const api::Node>& before, const std:
          before->allocatable == now->allocatable && !is_strange_node(before) && !is_strange_node(now);
 }
 
-/// True: it was another list.
+/// Returns true if the list has changed.
 template <typename T>
 bool take_list(SnapshotInput::List<T>& list, const SnapshotInput::List<T>& now) {
   if (list == now) return false;
@@ -31,7 +30,7 @@ bool take_list(SnapshotInput::List<T>& list, const SnapshotInput::List<T>& now) 
   return true;
 }
 
-/// True: it had objects of other names.
+/// Returns true if the names of the objects have changed.
 template <typename T>
 bool take_named_list(SnapshotInput::List<T>& list, const SnapshotInput::List<T>& now) {
   if (list == now) return false;
@@ -102,7 +101,7 @@ bool ClusterSnapshot::update_others(const SnapshotInput& now) {
   return true;
 }
 
-/// Newer states of the nodes that are known. False: there are other changes.
+/// Replaces the nodes by newer states. Returns false and changes nothing if there are other changes than of state.
 bool ClusterSnapshot::take_states(const SnapshotInput::List<api::Node>& nodes) {
   const auto is_state = [](const auto& before, const auto& now) {
     return before == now || is_another_state(before, now);

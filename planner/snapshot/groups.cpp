@@ -1,4 +1,4 @@
-/// What a snapshot groups its pods by: namespaces and labels.
+/// Grouping of a snapshot's pods by namespace and labels.
 
 #include <algorithm>
 #include <map>
@@ -12,7 +12,7 @@
 namespace scheduling {
 namespace {
 
-/// The element keeps its value, those between move up or down by one.
+/// Moves an element to another position, shifting those in between by one.
 template <typename T>
 void move_to(std::vector<T>& list, std::size_t from, std::size_t to) {
   const auto at = [&](std::size_t i) { return list.begin() + static_cast<std::ptrdiff_t>(i); };
@@ -22,7 +22,7 @@ void move_to(std::vector<T>& list, std::size_t from, std::size_t to) {
 
 }  // namespace
 
-/// Namespaces with pods come first, by name. Drops the others: derive_namespaces() finds them again.
+/// Renumbers namespaces with pods by name and drops all others, which derive_namespaces() adds again.
 void ClusterSnapshot::Update::sort_namespaces() {
   constexpr NamespaceIndex kDropped = 0xffffffff;
   auto& all = cluster_.namespaces_;
@@ -51,8 +51,9 @@ void ClusterSnapshot::Update::number_groups() {
   }
 }
 
-/// Equal label maps share their storage when they come from the decoder, so the address is enough to tell them apart;
-/// maps that are equal and do not share only make one group more. Groups are numbered as they are met by name.
+/// Groups the namespace's pods by labels. Label maps are compared by address, because the decoder lets equal maps share
+/// their storage; equal maps that do not share only cause additional groups. Groups are numbered in the order in which
+/// they are first seen by pod name.
 void ClusterSnapshot::Update::form_groups(NamespaceEntry& ns) {
   std::unordered_map<LabelStorage, std::uint32_t> known;
   for (const PodIndex pod : ns.pods) {
@@ -98,7 +99,7 @@ void ClusterSnapshot::Update::leave_group(PodIndex pod) {
   }
 }
 
-/// It has another first pod; the other groups are in order.
+/// Moves a group whose first pod has changed to its sorted position. REQUIRES: the other groups are sorted.
 void ClusterSnapshot::Update::place_group(NamespaceEntry& ns, std::uint32_t group) {
   const api::ObjectMeta& first = meta_of(ns.groups[group].pods.front());
   ns.groups[group].labels = &first.labels;
@@ -112,14 +113,14 @@ void ClusterSnapshot::Update::place_group(NamespaceEntry& ns, std::uint32_t grou
   if (to != group) assign_groups(ns, std::min<std::size_t>(group, to), std::max<std::size_t>(group, to) + 1);
 }
 
-/// Tells their pods the numbers of groups [first, last).
+/// Stores the group numbers [first, last) in the entries of their pods.
 void ClusterSnapshot::Update::assign_groups(const NamespaceEntry& ns, std::size_t first, std::size_t last) {
   for (std::size_t group = first; group < last; ++group) {
     for (const PodIndex pod : ns.groups[group].pods) cluster_.pods_[pod].group = static_cast<std::uint32_t>(group);
   }
 }
 
-/// Namespaces that something but a pod of theirs names, and what is known of each.
+/// Rebuilds the namespaces that have no pods but are named by another object, and all objects that refer to namespaces.
 void ClusterSnapshot::Update::derive_namespaces() {
   auto& all = cluster_.namespaces_;
   std::erase_if(cluster_.namespace_by_name_,

@@ -6,7 +6,8 @@
 
 namespace scheduling {
 
-/// The numbers from `first` to before `last`. (std::views::iota is beyond clang 14, which lints and fuzzes us.)
+/// Half-open range [first, last) of indexes. Replaces std::views::iota, which clang 14 (used for linting and fuzzing)
+/// does not support.
 class IndexRange {
  public:
   class Iterator {

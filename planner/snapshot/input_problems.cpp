@@ -12,7 +12,7 @@
 namespace scheduling {
 namespace {
 
-/// Whose quantities they are: it decides what is safe.
+/// Owner of a quantity, which decides the safe correction.
 enum class Side { kPod, kNode };
 
 constexpr std::int64_t kEndOfInt64 = std::numeric_limits<std::int64_t>::max();
@@ -20,8 +20,8 @@ constexpr std::size_t kShownText = 80;
 
 bool is_strange(api::Quantity quantity) { return quantity.milli() < 0 || quantity.milli() == kEndOfInt64; }
 
-/// Strange quantities must not become free capacity: pods ask for no less than they can have meant, nodes offer no
-/// more.
+/// Corrects an unsound quantity so that it cannot become free capacity. Rounds requests of pods up and capacity of
+/// nodes down.
 api::Quantity sound(api::Quantity quantity, Side side) {
   if (!is_strange(quantity)) return quantity;
   const bool is_boundless_request = side == Side::kPod && quantity.milli() > 0;
@@ -39,7 +39,7 @@ std::string words_for(api::Quantity quantity, Side side, Quantities quantities) 
 const api::ResourceList& resources_in(const api::SharedResources& shared) { return shared.get(); }
 api::ResourceList& resources_in(api::SharedResources& shared) { return shared.edit(); }
 
-/// Calls each(path of the list, list).
+/// Calls `each(path, list)` for every resource list of the pod, where `path` is a function that returns its field path.
 template <typename Pod, typename F>
 void for_each_pod_list(Pod& pod, F&& each) {
   const auto of_containers = [&](auto& containers, std::string_view field) {
@@ -163,7 +163,7 @@ void find_owner_cycles(const std::vector<std::shared_ptr<const api::Workload>>& 
     return at == by_uid.end() ? nullptr : at->second;
   };
   for (const auto& workload : workloads) {
-    // A walk of as many steps as there are workloads would be square: real chains have two.
+    // Bounds the walk to keep it linear in the number of workloads. Real chains have two steps.
     constexpr int kMaxChain = 16;
     const api::Workload* at = owner_of(*workload);
     for (int steps = 0; at != nullptr && at != workload.get() && steps < kMaxChain; ++steps) at = owner_of(*at);

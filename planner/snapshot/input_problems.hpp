@@ -1,7 +1,7 @@
 #pragma once
 
-/// Objects that no well-behaved API server would hold, or that make no sense together: what is done with them, and who
-/// is told. One bad object never stops a plan.
+/// Handling of objects that a conforming API server would not return, or that contradict each other: how they are
+/// corrected and reported. One bad object never stops a plan.
 
 #include <cstdint>
 #include <memory>
@@ -13,26 +13,27 @@
 
 namespace scheduling {
 
-/// What becomes of quantities that nobody can have meant ("-5Gi", "1e400").
+/// Handling of quantities that cannot be intended ("-5Gi", "1e400").
 enum class Quantities {
-  kSound,      ///< negative ones and a node's boundless ones count as 0, a pod's boundless ones as kBoundlessMilli
-  kAsWritten,  ///< they count as they are, as upstream's descheduler takes them
+  kSound,      ///< negative quantities and overflowing ones of nodes count as 0; overflowing ones of pods as
+               ///< kBoundlessMilli
+  kAsWritten,  ///< quantities are used as written, like upstream's descheduler does
 };
-/// The second for Compatibility::kUpstream.
+/// Returns kAsWritten for Compatibility::kUpstream, otherwise kSound.
 Quantities quantities_of(api::Compatibility compatibility);
 
-/// More than any node has of anything, and far enough from the end of int64 that sums with it stay exact.
+/// Larger than any node's capacity, and far enough below the maximum of int64 that sums with it do not overflow.
 inline constexpr std::int64_t kBoundlessMilli = std::int64_t{1} << 57;
 
 struct InputProblem {
   std::string object;   ///< "Pod shop/web-1", "Node n1"
   std::string field;    ///< "spec.containers[0].resources.requests.memory"
-  std::string message;  ///< what is strange and what was done
+  std::string message;  ///< what is wrong and how it was handled
   std::string to_string() const { return object + ": " + field + ": " + message; }
   friend bool operator==(const InputProblem&, const InputProblem&) = default;
 };
 
-/// Keeps the first kMax, counts all.
+/// Stores the first kMax problems and counts all of them.
 class InputProblems {
  public:
   static constexpr std::size_t kMax = 100;
@@ -45,22 +46,22 @@ class InputProblems {
   std::int64_t total_ = 0;
 };
 
-/// Nodes with more taints than this are told; all of their taints are obeyed.
+/// Nodes with more taints than this are reported. All of their taints are still respected.
 inline constexpr std::size_t kManyTaints = 1000;
 
-/// The object itself when nothing is strange about its quantities, otherwise what stands in for it. Adds a problem for
-/// each strange field.
+/// Returns the object itself if all its quantities are sound, otherwise a corrected copy. Adds a problem for each
+/// unsound field.
 std::shared_ptr<const api::Pod> with_sound_quantities(std::shared_ptr<const api::Pod> pod, Quantities quantities,
                                                       InputProblems& problems);
 std::shared_ptr<const api::Node> with_sound_quantities(std::shared_ptr<const api::Node> node, Quantities quantities,
                                                        InputProblems& problems);
-/// True if with_sound_quantities() would have something to tell.
+/// Returns true if with_sound_quantities() would add a problem.
 bool has_strange_quantities(const api::Pod& pod);
 /// Adds a problem if the pod is Pod::oversized.
 void report_oversized(const api::Pod& pod, InputProblems& problems);
 
-/// Workloads and pods that own themselves, by whatever detour. Nobody follows owners further than the first, so this is
-/// for the record only.
+/// Adds a problem for each workload that owns itself through a chain of controllers. For information only: owners are
+/// never followed further than one step.
 void find_owner_cycles(const std::vector<std::shared_ptr<const api::Workload>>& workloads, InputProblems& problems);
 
 }  // namespace scheduling

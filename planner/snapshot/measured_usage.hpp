@@ -1,7 +1,7 @@
 #pragma once
 
-/// Measured usage as a value of the snapshot: what a source said of nodes and pods when a cycle began. Filled by
-/// controllers from usage/; strategies only read it.
+/// Measured usage of nodes and pods at the start of a cycle, stored as a plain value with the snapshot. Controllers
+/// fill it from usage/; strategies only read it.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +16,7 @@
 
 namespace scheduling {
 
-/// A list that never changes and that many hold: a copy shares it and costs nothing. Thread-safe, as what is constant
-/// is.
+/// Immutable shared vector. Copies share the storage and are cheap. Thread-safe because the contents never change.
 template <typename T>
 class SharedVector {
  public:
@@ -43,32 +42,32 @@ class SharedVector {
   friend bool operator==(const SharedVector& a, const SharedVector& b) { return a.get() == b.get(); }
 
  private:
-  std::shared_ptr<const std::vector<T>> items_;  ///< nullptr: it is empty
+  std::shared_ptr<const std::vector<T>> items_;  ///< nullptr if empty
 };
 
-/// No figure: never 0.
+/// Marks a missing measurement. Distinct from 0.
 inline constexpr std::int64_t kUnknownUsage = -1;
 
-/// Amounts are in thousandths of the resource's unit (cores, bytes…), or in thousandths of a percent of the node where
-/// Resource::is_percent. Never negative but for kUnknownUsage.
+/// Usage reported by one source. Amounts are in thousandths of the resource's unit (cores, bytes…), or in thousandths
+/// of a percent of the node if Resource::is_percent. Amounts are never negative except kUnknownUsage.
 struct MeasuredUsage {
   struct Resource {
     std::string name;
-    bool is_percent = false;  ///< its capacity is 100 % on each node
-    base::Duration window{};  ///< a sample is the mean over so long before its time; 0: it is as it was then
-    base::Duration lag{};     ///< a sample may be that much older than its time
+    bool is_percent = false;  ///< capacity is 100 % on each node
+    base::Duration window{};  ///< a sample is the mean over this period before its time; 0 for instantaneous values
+    base::Duration lag{};     ///< a sample may be older than its time by up to this
     friend bool operator==(const Resource&, const Resource&) = default;
   };
-  /// Vectors of amounts run parallel to `resources`.
+  /// Usage of one node. Vectors of amounts are parallel to `resources`.
   struct Node {
     std::string name;
-    base::TimePoint time{};              ///< of the newest sample
-    std::string problem;                 ///< why it is neither source nor target: "the sample is 7m old"; empty: good
-    std::vector<std::int64_t> now;       ///< smoothed
-    std::vector<std::int64_t> foreseen;  ///< highest until the horizon; empty: no forecast, or not a trusted one
-    /// The last samples as they came, oldest first, `resources.size()` amounts each: for hysteresis.
+    base::TimePoint time{};  ///< time of the newest sample
+    std::string problem;     ///< why the node is neither source nor target ("the sample is 7m old"); empty if usable
+    std::vector<std::int64_t> now;       ///< smoothed usage
+    std::vector<std::int64_t> foreseen;  ///< maximum forecast until the horizon; empty if there is no trusted forecast
+    /// Latest raw samples for hysteresis, oldest first, `resources.size()` amounts per sample.
     std::vector<std::int64_t> samples;
-    std::vector<base::TimePoint> times{};  ///< of the samples; empty: only the newest one's is known
+    std::vector<base::TimePoint> times{};  ///< times of `samples`; empty if only that of the newest is known
     friend bool operator==(const Node&, const Node&) = default;
   };
   struct Pod {
@@ -77,24 +76,26 @@ struct MeasuredUsage {
     friend bool operator==(const Pod&, const Pod&) = default;
   };
 
-  std::string source;  ///< as UsageNeed::key() spells it
+  std::string source;  ///< source name as returned by UsageNeed::key()
   std::vector<Resource> resources;
-  std::vector<Node> nodes;                   ///< by name
-  SharedVector<Pod> pods;                    ///< by namespace and name; none: the source knows nodes only
-  SharedVector<std::int64_t> pod_amounts{};  ///< `resources.size()` for each of `pods`
-  std::int32_t max_unknown_percent = 30;     ///< more nodes without a good sample: nothing is balanced by it
-  std::string problem;                     ///< why nothing of it is usable at all: "no answer: timeout"; empty: usable
-  SharedVector<std::int64_t> pod_means{};  ///< as pod_amounts, over about a day; empty: nobody keeps them
+  std::vector<Node> nodes;                   ///< in order of name
+  SharedVector<Pod> pods;                    ///< by namespace and name; empty if the source measures only nodes
+  SharedVector<std::int64_t> pod_amounts{};  ///< `resources.size()` amounts per entry of `pods`
+  std::int32_t max_unknown_percent = 30;     ///< balancing stops if more nodes than this lack a usable sample
+  std::string problem;  ///< why the whole source is unusable ("no answer: timeout"); empty if usable
+  /// Means over about a day, laid out like pod_amounts; empty if not collected.
+  SharedVector<std::int64_t> pod_means{};
   friend bool operator==(const MeasuredUsage&, const MeasuredUsage&) = default;
 };
 
-/// What a strategy wants to know, so that somebody measures it.
+/// Measurement that a strategy requests. Exactly one of the three fields is set.
 struct UsageNeed {
-  std::string source;           ///< name in spec.usageSources; or, for upstream's metricsUtilization:
-  bool metrics_server = false;  ///< the policy's first source of type MetricsServer
-  std::string query;            ///< PromQL with values from 0 to 1 a node, asked of its first source of type Prometheus
+  std::string source;           ///< name in spec.usageSources
+  bool metrics_server = false;  ///< use the policy's first source of type MetricsServer (upstream's metricsUtilization)
+  std::string query;  ///< PromQL with one value from 0 to 1 per node, sent to the policy's first source of type
+                      ///< Prometheus (upstream's metricsUtilization)
 
-  /// How MeasuredUsage::source spells it: the name, "KubernetesMetrics", or "Prometheus: <query>".
+  /// Name used in MeasuredUsage::source: the source's name, "KubernetesMetrics", or "Prometheus: <query>".
   std::string key() const {
     if (metrics_server) return "KubernetesMetrics";
     return query.empty() ? source : "Prometheus: " + query;
@@ -102,7 +103,7 @@ struct UsageNeed {
   friend bool operator==(const UsageNeed&, const UsageNeed&) = default;
 };
 
-/// The resource of UsageNeed::query, in whole percent.
+/// Resource of UsageNeed::query, in whole percent.
 inline constexpr const char* kMetricResource = "MetricResource";
 
 }  // namespace scheduling

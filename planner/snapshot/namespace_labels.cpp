@@ -7,7 +7,8 @@ namespace scheduling {
 NamespaceLabels::NamespaceLabels(const ClusterSnapshot& cluster, NamespaceIndex ns)
     : groups_(cluster.label_groups(ns)) {}
 
-/// The groups with the label that the selector's first equality asks for; nullptr: it has none, so ask all.
+/// Returns the groups that have the label required by the selector's first equality, or nullptr if all groups must be
+/// compared.
 const std::vector<std::uint32_t>* NamespaceLabels::candidates(const api::LabelSelector& selector) const {
   static const std::vector<std::uint32_t> kNone;
   const auto is_equality = [](const api::SelectorRequirement& each) {

@@ -11,8 +11,8 @@
 
 namespace scheduling {
 
-/// Answers "which pods of this namespace does the selector match?" without asking every one of them. Remembers the
-/// labels it was asked about, so not thread-safe, reading included.
+/// Finds the pods of a namespace that a selector matches without evaluating the selector for every pod. Builds indexes
+/// of labels on demand, so even const methods are not thread-safe.
 class NamespaceLabels {
  public:
   NamespaceLabels(const ClusterSnapshot& cluster, NamespaceIndex ns);
@@ -24,7 +24,7 @@ class NamespaceLabels {
     });
   }
 
-  /// The same, all pods with the same labels at once.
+  /// Calls `each` with every label group that the selector matches.
   template <typename F>
   void for_each_group(const api::LabelSelector& selector, F&& each) const {
     const auto ask = [&](const ClusterSnapshot::LabelGroup& group) {

@@ -1,6 +1,6 @@
-/// Which numbers pods have. Each node has a block of them, in the order of nodes. A pod that comes takes a free number
-/// between its neighbours. Where there is none, the neighbours move up to the next free one, whichever node's that was;
-/// where that is far, all pods of the cluster are spread again, so that each block has free numbers everywhere.
+/// Assignment of pod numbers. Each node has a block of numbers, in the order of nodes. A new pod takes an unused number
+/// between its neighbors. If there is none, neighbors shift to the nearest unused number, even across blocks. If that
+/// is too far away, all pods of the cluster are redistributed so that every block has unused numbers.
 
 #include <algorithm>
 #include <cstring>
@@ -13,23 +13,23 @@
 namespace scheduling {
 namespace {
 
-/// So many pods may get other numbers for one that comes.
+/// Maximum distance to an unused number, which is the number of pods renumbered for one new pod.
 constexpr PodIndex kFarthest = 32;
-/// A node that was short of numbers is often one that fills up.
+/// Additional numbers for a node that ran out of them, since it is often being filled.
 constexpr std::size_t kSpareForShort = 64;
-/// Pods without a node come and go all the time.
+/// Additional numbers for pods without a node, which come and go frequently.
 constexpr std::size_t kSpareForUnscheduled = 256;
 
-/// Numbers for a node with so many pods, when they are spread.
+/// Size of a block for a node with this number of pods.
 constexpr std::size_t room_for(std::size_t pods) { return pods + pods / 4 + 3; }
 
-/// The last place in [first, last) with that byte; `last`: there is none.
+/// Returns the last index in [first, last) that contains `byte`, or `last` if there is none.
 PodIndex last_with(std::uint8_t byte, const std::vector<std::uint8_t>& bytes, PodIndex first, PodIndex last) {
   const void* at = ::memrchr(bytes.data() + first, byte, last - first);
   return at == nullptr ? last : static_cast<PodIndex>(static_cast<const std::uint8_t*>(at) - bytes.data());
 }
 
-/// The first one; `last`: there is none.
+/// Returns the first index in [first, last) that contains `byte`, or `last` if there is none.
 PodIndex first_with(std::uint8_t byte, const std::vector<std::uint8_t>& bytes, PodIndex first, PodIndex last) {
   const void* at = first == last ? nullptr : std::memchr(bytes.data() + first, byte, last - first);
   return at == nullptr ? last : static_cast<PodIndex>(static_cast<const std::uint8_t*>(at) - bytes.data());
@@ -37,7 +37,7 @@ PodIndex first_with(std::uint8_t byte, const std::vector<std::uint8_t>& bytes, P
 
 }  // namespace
 
-/// By name. What was dropped has no number any more.
+/// Extracts the pods that still have a number, in order of name.
 std::vector<ClusterSnapshot::Update::NewPod> ClusterSnapshot::Update::those_that_stay() {
   std::vector<NewPod> pods;
   pods.reserve(cluster_.pod_count_);
@@ -62,7 +62,7 @@ void ClusterSnapshot::Update::forget_pods() {
   nodes_.assign(cluster_.nodes().begin(), cluster_.nodes().end());
 }
 
-/// Numbers for pods in order of name, none left out.
+/// Assigns consecutive numbers to pods, which must be in order of name.
 std::vector<PodIndex> ClusterSnapshot::Update::number_all(const std::vector<NewPod>& pods) {
   std::vector<PodIndex>& first = cluster_.first_pod_;
   std::ranges::fill(first, 0);
@@ -79,7 +79,7 @@ std::vector<PodIndex> ClusterSnapshot::Update::number_all(const std::vector<NewP
   return number;
 }
 
-/// A number for a pod that is not there yet; others may get other ones.
+/// Returns a number for a new pod. May renumber other pods.
 PodIndex ClusterSnapshot::Update::open_place(NodeIndex node, const api::ObjectMeta& meta) {
   const std::size_t slot = slot_of(node);
   if (const auto place = find_place(slot, meta)) return *place;
@@ -98,7 +98,8 @@ std::optional<PodIndex> ClusterSnapshot::Update::find_place(std::size_t slot, co
   return make_place(slot, next);
 }
 
-/// The nearest free number, with all pods between moved by one, and the blocks' bounds with them.
+/// Moves the nearest unused number to the position before `next` by shifting the pods and block bounds in between.
+/// Returns nullopt if no number within kFarthest is unused.
 std::optional<PodIndex> ClusterSnapshot::Update::make_place(std::size_t slot, PodIndex next) {
   std::vector<PodIndex>& first = cluster_.first_pod_;
   const PodIndex end = std::min(first.back(), next + kFarthest);
@@ -119,7 +120,7 @@ PodIndex ClusterSnapshot::Update::next_taken(PodIndex from, PodIndex last) const
   return first_with(1, cluster_.is_taken_, from, last);
 }
 
-/// The first pod in [first, last) that the pod comes before; `last`: none.
+/// Returns the first pod in [first, last) that comes after `meta` in order, or `last` if there is none.
 PodIndex ClusterSnapshot::Update::place_before(PodIndex first, PodIndex last, const api::ObjectMeta& meta) const {
   const PodIndex end = last;
   while (first < last) {
@@ -134,7 +135,7 @@ PodIndex ClusterSnapshot::Update::place_before(PodIndex first, PodIndex last, co
   return next_taken(first, end);
 }
 
-/// To a free number, past no other pod.
+/// Moves a pod to an unused number. REQUIRES: no pod is numbered in between.
 void ClusterSnapshot::Update::renumber(PodIndex from, PodIndex to) {
   PodEntry& entry = cluster_.pods_[from];
   NamespaceEntry& ns = cluster_.namespaces_[entry.ns];
@@ -150,7 +151,7 @@ bool ClusterSnapshot::Update::is_sparse() const {
   return cluster_.pods_.size() > 2 * cluster_.pod_count_ + 8 * cluster_.first_pod_.size() + 2 * kSpareForUnscheduled;
 }
 
-/// Gives each block numbers to spare, evenly, and the one that was short more.
+/// Redistributes all pods so that every block has evenly spaced unused numbers, and more of them in `short_slot`.
 void ClusterSnapshot::Update::spread(std::size_t short_slot) {
   std::vector<PodIndex> number(cluster_.pods_.size(), kNoPod);
   std::vector<PodIndex> places;
@@ -173,7 +174,8 @@ void ClusterSnapshot::Update::spread(std::size_t short_slot) {
   renumber_all(number);
 }
 
-/// Puts the pods, in their order, at these places and no other. In place: the entries are the most of a snapshot.
+/// Moves the pods, in their order, to exactly these numbers. Works in place because the entries take most of a
+/// snapshot's memory.
 void ClusterSnapshot::Update::place_entries(const std::vector<PodIndex>& places) {
   std::vector<PodEntry>& pods = cluster_.pods_;
   PodIndex count = 0;
@@ -199,7 +201,7 @@ void ClusterSnapshot::Update::renumber_all(const std::vector<PodIndex>& number) 
     renumber(ns.pods);
     for (LabelGroup& group : ns.groups) renumber(group.pods);
   }
-  if (namespaces_due_) return;  // nothing of affinity is right until it is found again
+  if (namespaces_due_) return;  // affinity indexes are stale until derive_affinity() rebuilds them
   renumber(cluster_.affinity_pods_);
   std::ranges::for_each(cluster_.anti_affine_by_labels_, renumber);
   for (NamespaceEntry& ns : cluster_.namespaces_) std::ranges::for_each(ns.anti_affine, renumber);

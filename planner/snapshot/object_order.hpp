@@ -1,6 +1,6 @@
 #pragma once
 
-/// The order of a store's lists: by namespace, name and uid.
+/// Order of an informer store's lists: by namespace, name and uid.
 
 #include <algorithm>
 #include <memory>
@@ -19,7 +19,8 @@ inline bool comes_before(const api::ObjectMeta& a, const api::ObjectMeta& b) {
   return a.uid < b.uid;
 }
 
-/// Drops nulls and orders by namespace, name, uid. Lists of a store are in order already.
+/// Removes null pointers and sorts by namespace, name and uid. Skips the sort if the list is sorted, as lists of a
+/// store are.
 template <typename T>
 std::vector<std::shared_ptr<const T>> in_order(std::vector<std::shared_ptr<const T>> list) {
   std::erase(list, nullptr);
@@ -28,7 +29,7 @@ std::vector<std::shared_ptr<const T>> in_order(std::vector<std::shared_ptr<const
   return list;
 }
 
-/// nullptr: there is none. REQUIRES: in order.
+/// Returns the object, or nullptr if the list does not contain it. REQUIRES: the list is sorted by in_order().
 template <typename T>
 const T* find_in(const std::vector<std::shared_ptr<const T>>& list, std::string_view ns, std::string_view name) {
   const auto key = std::tuple(ns, name);
@@ -39,7 +40,7 @@ const T* find_in(const std::vector<std::shared_ptr<const T>>& list, std::string_
   return at == list.end() || key_of(*at) != key ? nullptr : at->get();
 }
 
-/// Objects of the same names, whatever their states.
+/// Returns true if both lists contain objects of the same names in the same order, in whatever states.
 template <typename T>
 bool have_same_names(const std::vector<std::shared_ptr<const T>>& a, const std::vector<std::shared_ptr<const T>>& b) {
   return std::ranges::equal(a, b, [](const auto& one, const auto& other) {

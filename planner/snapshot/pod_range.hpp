@@ -7,7 +7,7 @@
 
 namespace scheduling {
 
-/// The numbers from `first` to before `last` that pods have: a snapshot that was changed leaves some out.
+/// Pod numbers in use within [first, last). A modified snapshot has unused numbers in between.
 class PodRange {
  public:
   class Iterator {
@@ -45,13 +45,13 @@ class PodRange {
     value_type last_ = 0;
   };
 
-  /// `is_taken`: by number, 1 where a pod has it, else 0. Kept by reference.
+  /// `is_taken` is indexed by pod number, 1 if a pod has the number and 0 otherwise. Kept by reference.
   PodRange(const std::uint8_t* is_taken, std::uint32_t first, std::uint32_t last)
       : is_taken_(is_taken), first_(first), last_(last) {}
   Iterator begin() const { return {is_taken_, first_, last_}; }
   Iterator end() const { return {is_taken_, last_, last_}; }
   bool empty() const { return begin() == end(); }
-  /// Counts them.
+  /// Counts the pods in O(last - first).
   std::size_t size() const {
     return static_cast<std::size_t>(std::count(is_taken_ + first_, is_taken_ + last_, std::uint8_t{1}));
   }

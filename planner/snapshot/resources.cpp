@@ -12,7 +12,7 @@ auto place_of(auto& requests, ResourceIndex resource) {
   return std::ranges::lower_bound(requests, resource, {}, &RequestSet::value_type::first);
 }
 
-/// Most sets have a few entries: a scan is quicker then.
+/// Maximum size of a set that is scanned linearly, which is faster for the few entries that most sets have.
 constexpr std::size_t kFewResources = 16;
 
 std::optional<std::int64_t> find_amount(const RequestSet& requests, ResourceIndex resource) {
@@ -22,8 +22,8 @@ std::optional<std::int64_t> find_amount(const RequestSet& requests, ResourceInde
   return at == requests.end() || at->first != resource ? std::nullopt : std::optional(at->second);
 }
 
-/// Joins `more`, of any order and with repeats, into `requests`; `join(known, milli)` is the amount of a resource that
-/// both have. Takes n log n steps, however the resources of the two interleave.
+/// Merges `more`, in any order and with repetitions, into `requests`. `join(known, milli)` returns the amount of a
+/// resource that occurs in both. Takes O(n log n) steps regardless of how the resources interleave.
 template <typename F>
 void join_into(RequestSet& requests, RequestSet more, F&& join) {
   const auto middle = static_cast<std::ptrdiff_t>(requests.size());
@@ -55,7 +55,7 @@ void raise_to(RequestSet& requests, const RequestSet& least) {
   }
 }
 
-// What a container counts for that does not say how much it wants, in thousandths, as in kube-scheduler.
+// Amounts that kube-scheduler assumes for a container without requests, in thousandths.
 constexpr std::int64_t kSupposedCpu = 100;
 constexpr std::int64_t kSupposedMemory = 200LL * 1024 * 1024 * 1000;
 
@@ -74,10 +74,10 @@ bool lists(const api::ResourceList& list, std::string_view name) {
   return std::ranges::find(list, name, &api::ResourceList::value_type::first) != list.end();
 }
 
-/// How the containers of one pod count.
+/// Rules for counting the containers of one pod.
 struct Counting {
   RequestsOf of;
-  RequestSet supposed{};  ///< of each container that does not list the resource
+  RequestSet supposed{};  ///< assumed amounts for each container that does not list the resource
 
   const api::ResourceList& list_of(const api::Container& container) const {
     return of == RequestsOf::kRunningPod && container.held ? *container.held : container.requests;
@@ -91,8 +91,8 @@ struct Counting {
   }
 };
 
-/// The most that any step of initialisation needs; sidecars started so far keep running beside it. A step differs from
-/// the one before in what its container asks for, so only that is looked at.
+/// Returns the maximum over the init steps. Sidecars started earlier keep running during a step. Consecutive steps
+/// differ only in the request of their container, so only that is compared.
 RequestSet initialisation_peak(const api::Pod& pod, const Counting& counting, ResourceNames& names,
                                RequestSet& requests) {
   RequestSet peak;
@@ -146,7 +146,7 @@ bool has(const RequestSet& requests, ResourceIndex resource) {
   return std::ranges::find(requests, resource, &RequestSet::value_type::first) != requests.end();
 }
 
-/// What containers are supposed to want that do not say. `counted`: the pod's requests without that.
+/// Returns the amounts assumed for containers without requests. `counted` contains the pod's requests without them.
 RequestSet supposed_for(const api::Pod& pod, const RequestSet& counted) {
   const bool says_so_itself =
       std::ranges::any_of(pod.pod_requests, [](const auto& entry) { return is_pod_level(entry.first); });

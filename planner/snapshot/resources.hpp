@@ -19,13 +19,13 @@ namespace scheduling {
 using NodeIndex = std::uint32_t;
 using ResourceIndex = std::uint32_t;
 
-/// Resources that every cluster has keep fixed places; the others follow in the order they are met.
+/// cpu, memory and pods have fixed indexes. Other resources are numbered in the order in which they are first seen.
 inline constexpr ResourceIndex kCpuIndex = 0;
 inline constexpr ResourceIndex kMemoryIndex = 1;
 inline constexpr ResourceIndex kPodsIndex = 2;
 inline constexpr ResourceIndex kDenseResources = 3;
 
-/// a + b, held at the ends of int64: hostile quantities must not overflow.
+/// Returns a + b, clamped to the range of int64, because malicious quantities must not overflow.
 constexpr std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
@@ -37,12 +37,12 @@ constexpr std::int64_t saturating_subtract(std::int64_t a, std::int64_t b) {
   return b < 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
 }
 
-/// The number in which a resource is compared: cpu in thousandths, everything else in whole units, rounded up.
+/// Unit in which a resource is compared: thousandths for cpu, whole units rounded up for everything else.
 constexpr std::int64_t comparable(ResourceIndex resource, std::int64_t milli) {
   return resource == kCpuIndex ? milli : api::Quantity::from_milli(milli).units();
 }
 
-/// Resource names as small numbers.
+/// Maps resource names to small integers.
 class ResourceNames {
  public:
   ResourceNames();
@@ -60,63 +60,62 @@ class ResourceNames {
   std::unordered_map<std::string, ResourceIndex, Hash, std::equal_to<>> index_;
 };
 
-/// Amounts in thousandths, sorted by resource. A zero that was written down is kept: "requests: {x: 0}".
+/// Amounts in thousandths, sorted by resource. Explicit zeros ("requests: {x: 0}") are kept.
 using RequestSet = std::vector<std::pair<ResourceIndex, std::int64_t>>;
 
 std::int64_t amount_of(const RequestSet& requests, ResourceIndex resource);
-/// What one pod with these requests takes of a node, in thousandths: of kPodsIndex itself.
+/// Amount, in thousandths, that one pod with these requests takes from a node. For kPodsIndex this is one pod.
 inline std::int64_t taken_of(const RequestSet& requests, ResourceIndex resource) {
   return resource == kPodsIndex ? 1000 : amount_of(requests, resource);
 }
 void add_amount(RequestSet& requests, ResourceIndex resource, std::int64_t milli);
 
-/// What NodeResourcesFit scores of a pod, in thousandths: its cpu and memory, where each container that does not say
-/// how much it wants counts as 100m and 200Mi, so that such pods do not all meet. A pod with requests of its own gets
-/// that only for what is missing in the sum.
+/// Cpu and memory of a pod, in thousandths, as counted by the scores of NodeResourcesFit. Each container without a
+/// request counts as 100m cpu and 200Mi memory, so that such pods do not all gather on one node. A pod with pod-level
+/// requests gets these defaults only for a resource that has no request at all.
 struct ScoredRequests {
   std::int64_t cpu = 0;
   std::int64_t memory = 0;
-  /// REQUIRES: cpu or memory.
+  /// REQUIRES: `resource` is cpu or memory.
   std::int64_t of(ResourceIndex resource) const { return resource == kCpuIndex ? cpu : memory; }
   friend bool operator==(const ScoredRequests&, const ScoredRequests&) = default;
 };
 
-/// All that is counted for a pod.
 struct PodRequests {
   RequestSet amounts;
   ScoredRequests scored;
   friend bool operator==(const PodRequests&, const PodRequests&) = default;
 };
 
-/// For a new pod, or for one that runs: its containers hold what they were given until a smaller request is carried
-/// out, and get no more where that is infeasible.
+/// Whether requests are computed for a new pod or a running one. Containers of a running pod hold their allocated
+/// resources until a smaller request is actuated, and do not get more while a resize is infeasible.
 enum class RequestsOf { kNewPod, kRunningPod };
 
-/// What the scheduler reserves for a pod (upstream-semantics.md#pod-requests): containers and sidecars, or the largest
-/// step of initialisation if that is more; pod-level requests replace cpu, memory and hugepages; overhead on top. `out`
-/// is overwritten.
+/// Writes the resources that the scheduler reserves for a pod to `out`, overwriting it
+/// (upstream-semantics.md#pod-requests): the sum of containers and sidecars, or the largest init step if that is more.
+/// Pod-level requests replace cpu, memory and hugepages. Overhead is added on top.
 void effective_requests(const api::Pod& pod, ResourceNames& names, RequestSet& out,
                         RequestsOf of = RequestsOf::kNewPod);
-/// The same, and what is scored.
+/// Writes effective_requests() and the scored requests to `out`, overwriting it.
 void pod_requests(const api::Pod& pod, ResourceNames& names, PodRequests& out, RequestsOf of = RequestsOf::kNewPod);
-/// Some container or the pod itself holds another amount than it asks for.
+/// Returns true if a container or the pod itself holds an amount that differs from its request.
 bool is_being_resized(const api::Pod& pod);
 
-/// Amounts per node in thousandths. cpu, memory and pods in flat arrays, because every scan reads them; the rest
-/// sparse.
+/// Amounts per node, in thousandths. cpu, memory and pods are stored in flat arrays because every scan reads them;
+/// other resources are sparse.
 class NodeResources {
  public:
   explicit NodeResources(std::size_t nodes = 0);
 
   std::int64_t get(NodeIndex node, ResourceIndex resource) const;
-  /// nullopt: the node does not list it. cpu, memory and pods always answer.
+  /// Returns nullopt if the node does not list the resource. Always returns a value for cpu, memory and pods.
   std::optional<std::int64_t> find(NodeIndex node, ResourceIndex resource) const;
   void add(NodeIndex node, ResourceIndex resource, std::int64_t milli);
   void add(NodeIndex node, const RequestSet& requests);
   void subtract(NodeIndex node, const RequestSet& requests);
   void clear(NodeIndex node);
 
-  /// One number per node. REQUIRES: resource < kDenseResources.
+  /// Amounts indexed by node. REQUIRES: resource < kDenseResources.
   const std::vector<std::int64_t>& column(ResourceIndex resource) const { return dense_[resource]; }
 
  private:
@@ -124,11 +123,11 @@ class NodeResources {
   std::vector<RequestSet> sparse_;
 };
 
-/// Sums of what is scored, by node.
+/// Sums of ScoredRequests per node.
 class ScoredSums {
  public:
   explicit ScoredSums(std::size_t nodes = 0) : cpu_(nodes), memory_(nodes) {}
-  /// REQUIRES: cpu or memory.
+  /// REQUIRES: `resource` is cpu or memory.
   const std::vector<std::int64_t>& of(ResourceIndex resource) const { return resource == kCpuIndex ? cpu_ : memory_; }
   void add(NodeIndex node, const ScoredRequests& requests);
   void subtract(NodeIndex node, const ScoredRequests& requests);

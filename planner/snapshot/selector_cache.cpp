@@ -30,7 +30,7 @@ bool covers_namespace(const PodAffinityTerm& term, NamespaceIndex own, Namespace
   return term.namespace_selector && term.namespace_selector->matches(labels_of_namespace(cluster, ns));
 }
 
-/// Calls `each` once with every namespace that the term of a pod in `own` speaks about.
+/// Calls `each` once with every namespace that the term of a pod in `own` selects.
 template <typename F>
 void for_each_namespace(const PodAffinityTerm& term, NamespaceIndex own, const ClusterSnapshot& cluster, F&& each) {
   if (!term.namespace_selector && term.namespaces.empty()) return each(own);
@@ -39,7 +39,7 @@ void for_each_namespace(const PodAffinityTerm& term, NamespaceIndex own, const C
   }
 }
 
-/// matchLabelKeys: for each key that `owner` has, `other` has the same value.
+/// Evaluates matchLabelKeys: for each key that `owner` has, `other` must have the same value.
 bool agree(const std::vector<std::string>& keys, const api::StringMap& owner, const api::StringMap& other) {
   return std::ranges::all_of(keys, [&](const std::string& key) {
     const std::string* wanted = owner.find(key);
@@ -192,8 +192,8 @@ std::vector<SelectorCache::WeightedTerm> SelectorCache::preferences_of(const api
   return terms;
 }
 
-/// Of groups of one namespace with the same affinity one remains, unless its terms compare labels: pods of one workload
-/// may all have other labels. In the order of their first pods.
+/// Merges groups of one namespace with equal affinity, ordered by their first pods. Groups are merged across label sets
+/// unless a term compares labels, because each pod of a workload may have different labels.
 const std::vector<SelectorCache::Pods>& SelectorCache::joined(Groups groups) {
   constexpr std::uint32_t kAnyLabels = std::numeric_limits<std::uint32_t>::max();
   const auto [at, is_new] = joined_.try_emplace(groups.data());
@@ -212,7 +212,7 @@ const std::vector<SelectorCache::Pods>& SelectorCache::joined(Groups groups) {
   return all;
 }
 
-/// False: the namespace has no more steps.
+/// Charges steps to the namespace. Returns false if its budget is exhausted.
 bool SelectorCache::spend(NamespaceIndex owner, std::size_t steps) {
   StepsLeft& left = steps_left_.try_emplace(owner, StepsLeft{own_steps_}).first->second;
   if (steps <= left.own) {
@@ -225,7 +225,7 @@ bool SelectorCache::spend(NamespaceIndex owner, std::size_t steps) {
   return true;
 }
 
-/// Each term finds its pods, rather than each pod its terms: few terms speak about a pod.
+/// Finds the pods of each term rather than the terms of each pod, because few terms select a given pod.
 void SelectorCache::find_terms(NamespaceIndex ns, Groups groups, TermsOf terms_of, TermList list) {
   for (const Pods& owners : joined(groups)) {
     const NamespaceIndex own = cluster_.namespace_of(owners.front());

@@ -14,50 +14,53 @@
 
 namespace scheduling {
 
-/// True if `term`, carried by the pod `owner`, speaks about the pod `other`: namespaces and labels, not topology.
+/// Returns true if `term` of the pod `owner` selects the pod `other` by namespace and labels. Ignores topology.
 bool covers(const api::PodAffinityTerm& term, PodIndex owner, PodIndex other, const ClusterSnapshot& cluster);
 
-/// The constraint of `owner` counts pods with its labels.
+/// Returns true if the constraint of `owner` counts pods with the labels of `owner`.
 bool counts_itself(const api::TopologySpreadConstraint& constraint, const api::Pod& owner);
 
-/// What selectors say about a snapshot's pods, found out once for all pods of a namespace with the same labels. Holds
-/// for the snapshot as it is now, wherever its pods are moved. Not thread-safe, reading included: it remembers.
+/// Caches which pods of a snapshot selectors match, once per namespace and label set. Results are independent of where
+/// WhatIf moves the pods. Even read methods are not thread-safe because they fill the cache.
 class SelectorCache {
  public:
-  /// Keeps a reference.
+  /// Keeps a reference to the snapshot.
   explicit SelectorCache(const ClusterSnapshot& cluster);
 
   using Pods = std::vector<PodIndex>;
 
-  /// The labels of the namespace's pods, to be asked by selector. Valid as long as this object.
+  /// Label index of the namespace's pods. Valid as long as this object.
   const NamespaceLabels& labels_in(NamespaceIndex ns);
 
-  /// The active pods, with `owner` itself, that its term speaks about. Valid until the next call. REQUIRES: the term
-  /// lives as long as this object; a pod's own does.
+  /// Active pods, including `owner` itself if selected, that a term of `owner` selects. Valid until the next call.
+  /// REQUIRES: the term outlives this object, as terms of the snapshot's pods do.
   const Pods& covered_by(const api::PodAffinityTerm& term, PodIndex owner);
-  /// The staying pods, with `owner` itself, that its constraint counts. Valid until the next call. REQUIRES: as above.
+  /// Staying pods, including `owner` itself if selected, that a constraint of `owner` counts. Valid until the next
+  /// call. REQUIRES: the constraint outlives this object, as constraints of the snapshot's pods do.
   const Pods& counted_by(const api::TopologySpreadConstraint& constraint, PodIndex owner);
 
-  /// Terms of other pods that speak about a pod: all those of one group of owners over one topology key.
+  /// Terms of other pods that select a given pod. Each entry combines the terms of one group of owners over one
+  /// topology key.
   struct TermOfOthers {
-    const std::vector<PodIndex>* owners;  ///< pods of a namespace with the same affinity, never empty
-    const api::PodAffinityTerm* term;     ///< the first one over its topology key
-    std::int64_t weight;                  ///< sum over the terms
+    const std::vector<PodIndex>* owners;  ///< pods of one namespace with equal affinity, never empty
+    const api::PodAffinityTerm* term;     ///< first term over this topology key
+    std::int64_t weight;                  ///< sum over the combined terms
   };
   using Groups = std::span<const std::vector<PodIndex>>;
-  /// Required anti-affinity terms about this pod, and so about all pods with its labels. Keys that no node has are left
-  /// out: they keep pods from nowhere. Valid as long as this object.
+  /// Required anti-affinity terms that select this pod, and hence all pods with its labels. Terms over topology keys
+  /// that no node has are omitted because they exclude no node. Valid as long as this object.
   const std::vector<TermOfOthers>& anti_affinity_terms_of(PodIndex pod);
-  /// Terms of pod affinity that move scores, likewise, with their weights. `towards`: the groups of pods whose terms
-  /// may speak about the pod's namespace by its name; `by_labels`: those that choose namespaces by labels. REQUIRES:
-  /// both are always the same for pods of one namespace, and outlive this object's use.
+  /// Pod affinity terms, with their weights, that affect the scores of this pod, and hence of all pods with its labels.
+  /// `towards` contains the groups of pods whose terms may select the pod's namespace by name; `by_labels` contains
+  /// those that select namespaces by labels. Valid as long as this object. REQUIRES: both arguments are the same for
+  /// all pods of one namespace and outlive this object.
   const std::vector<TermOfOthers>& preferences_about(PodIndex pod, Groups towards, Groups by_labels);
 
-  /// Some node has a label of this key. True in a cluster without nodes.
+  /// Returns true if a node has a label with this key, or if the cluster has no nodes.
   bool nodes_have(std::string_view label);
 
  private:
-  /// Hashes and compares what the pointers point to: equal pods need not share one object.
+  /// Hashes and compares the values pointed to, because equal pods need not share one object.
   struct ByValue {
     template <typename Key>
     std::size_t operator()(const Key* key) const {
@@ -68,7 +71,7 @@ class SelectorCache {
       return a == b || *a == *b;
     }
   };
-  /// Results for pods with the same labels. `covered` and `counted` are for terms that compare labels.
+  /// Results for pods with equal labels. `covered` and `counted` hold terms that compare labels.
   template <typename Key>
   using KnownPods = std::unordered_map<const Key*, Pods, ByValue, ByValue>;
   struct OfLabels {
@@ -86,7 +89,7 @@ class SelectorCache {
     const api::PodAffinityTerm* term;
     std::int64_t weight;
   };
-  /// Steps that a namespace may still take.
+  /// Remaining step budget of a namespace.
   struct StepsLeft {
     std::size_t own;
     std::size_t shared = kMaxSharedStepsOfNamespace;
@@ -94,15 +97,17 @@ class SelectorCache {
   using TermsOf = std::vector<WeightedTerm> (*)(const api::Affinity& affinity);
   using TermList = std::vector<TermOfOthers> OfLabels::*;
 
-  /// Pods kept in all results together: each pod of a namespace may have a selector over all of it.
+  /// Maximum total size of the cached results, per pod of the cluster. Bounds memory, because each pod of a namespace
+  /// may have a selector that matches all of it.
   static constexpr std::size_t kCapacityPerPod = 4;
-  /// Results kept.
+  /// Maximum number of cached results: kMinKeys + kKeysPerPod per pod of the cluster.
   static constexpr std::size_t kKeysPerPod = 16;
   static constexpr std::size_t kMinKeys = 1024;
-  /// Bounds on finding the pods that terms of others speak about, in steps: one for each comparison of a term with a
-  /// label set, times its weight, and kStepsPerResult for each result that is kept. The owners' namespace pays. Each
-  /// one has steps of its own, enough for a few terms about the whole cluster, and takes more from what all share.
-  /// Terms beyond are ignored: plans are less exact where the terms of that namespace matter.
+  /// Bounds on the steps for finding the pods that terms of other pods select. Each comparison of a term with a label
+  /// set costs one step times the term's weight; each stored result costs kStepsPerResult. Steps are charged to the
+  /// namespace of the owners. Each namespace has its own steps, enough for a few terms about the whole cluster, and
+  /// then draws on steps shared by all. Terms beyond the bounds are ignored, which makes plans less exact where these
+  /// terms matter.
   static constexpr std::size_t kMinSteps = std::size_t{1} << 16;
   static constexpr std::size_t kStepsPerLabelSet = 16;
   static constexpr std::size_t kStepsPerResult = 4;
@@ -122,15 +127,16 @@ class SelectorCache {
 
   const ClusterSnapshot& cluster_;
   std::unordered_map<NamespaceIndex, NamespaceLabels> labels_;
-  std::vector<std::unique_ptr<OfLabels>> by_group_;  ///< nullptr: nothing was asked, or nothing found
+  /// Indexed by label group; nullptr if never requested or nothing was found.
+  std::vector<std::unique_ptr<OfLabels>> by_group_;
   std::unordered_map<NamespaceIndex, OfNamespace> by_namespace_;
-  std::unordered_map<const void*, std::vector<Pods>> joined_;  ///< by the storage of the groups
+  std::unordered_map<const void*, std::vector<Pods>> joined_;  ///< by address of the groups' storage
   api::EqualAffinities equal_;
   std::size_t own_steps_;
   std::size_t shared_steps_ = kMaxSharedSteps;
   std::unordered_map<NamespaceIndex, StepsLeft> steps_left_;
-  std::vector<bool> found_anti_affinity_terms_;  ///< by namespace
-  std::vector<bool> found_preferences_;          ///< by namespace
+  std::vector<bool> found_anti_affinity_terms_;  ///< indexed by namespace
+  std::vector<bool> found_preferences_;          ///< indexed by namespace
   std::unordered_set<std::string_view> node_labels_;
   bool knows_node_labels_ = false;
   std::size_t capacity_;

@@ -8,11 +8,12 @@
 namespace scheduling {
 namespace {
 
-/// Sets of requests or images beyond those of as many pods are mostly of pods that are long gone.
+/// Number of unused request or image sets that triggers a rebuild. Sets beyond the number of pods mostly belong to
+/// deleted pods.
 constexpr std::size_t kSpareSets = 1000;
 
-/// What differs between two lists in order. (In lists out of order, pods may go and come that need not have; null
-/// pointers differ from all.)
+/// Returns the differences between two sorted lists. Null pointers always differ. In unsorted lists, unchanged pods may
+/// be reported as removed and added.
 PodChanges changes_between(const SnapshotInput::List<api::Pod>& before, const SnapshotInput::List<api::Pod>& now) {
   PodChanges changes;
   auto old = before.begin();

@@ -6,24 +6,25 @@
 
 namespace scheduling {
 
-/// Makes the snapshot of one cycle out of that of the cycle before; again only when nodes came, went or offer other
-/// amounts. Keeps the objects of the last snapshot alive. One thread.
+/// Derives the snapshot of a cycle from that of the previous cycle. Rebuilds it only if nodes were added or removed or
+/// their allocatable changed. Keeps the objects of the last snapshot alive. Not thread-safe.
 class SnapshotCache {
  public:
-  /// Equal to ClusterSnapshot(input, quantities), see ClusterSnapshot::apply(). Valid until the next call. Kept is the
-  /// one with sound quantities; where the others would differ, they are made again each time.
+  /// Returns a snapshot equal to ClusterSnapshot(input, quantities) except for pod numbers, see
+  /// ClusterSnapshot::apply(). Valid until the next call. Only the snapshot with sound quantities is cached; a snapshot
+  /// with quantities as written is rebuilt on each call if the two differ.
   const ClusterSnapshot& at(SnapshotInput input, Quantities quantities = Quantities::kSound);
-  /// The last one with these pods beside, which are in no list: they are gone again with the next call of at(). Only
-  /// with sound quantities.
+  /// Adds pods that are in no list to the last snapshot. The next call of at() removes them again. REQUIRES: the last
+  /// snapshot has sound quantities.
   const ClusterSnapshot& add(SnapshotInput::List<api::Pod> pods);
-  /// How often a snapshot was made again.
+  /// Number of times a snapshot was rebuilt.
   std::size_t made() const { return made_; }
 
  private:
   bool update(const SnapshotInput& input);
 
-  SnapshotInput::List<api::Pod> pods_;   ///< of the last input
-  SnapshotInput::List<api::Pod> added_;  ///< beside them
+  SnapshotInput::List<api::Pod> pods_;   ///< pods of the last input
+  SnapshotInput::List<api::Pod> added_;  ///< pods added by add()
   std::unique_ptr<ClusterSnapshot> snapshot_;
   std::unique_ptr<ClusterSnapshot> as_written_;
   std::size_t made_ = 0;

@@ -1,4 +1,4 @@
-/// Bounds on the affinity terms of all pods together: what is beyond them is ignored.
+/// Enforces the bounds on the affinity terms of all pods by ignoring terms beyond them.
 
 #include <algorithm>
 #include <limits>
@@ -41,13 +41,13 @@ std::vector<std::size_t> beyond_share(std::span<const TermUse> uses, std::size_t
   return beyond;
 }
 
-/// A pod with terms, as it was given.
+/// A pod with affinity terms, as it was given.
 struct ClusterSnapshot::Update::WithTerms {
   PodIndex pod;
   std::shared_ptr<const api::Pod> given;
 };
 
-/// `by`: 1 or -1.
+/// Adds (`by` = 1) or removes (`by` = -1) the terms of a pod.
 void ClusterSnapshot::Update::count_terms(const PodEntry& entry, int by) {
   const api::Affinity* const affinity = entry.object->affinity.get();
   const std::size_t terms = affinity == nullptr || entry.terminal ? 0 : api::pod_term_weight(*affinity);
@@ -64,7 +64,7 @@ void ClusterSnapshot::Update::count_terms(const PodEntry& entry, int by) {
   cluster_.foreign_terms_ += by * static_cast<std::int64_t>(api::foreign_term_weight(*affinity, ns));
 }
 
-/// In the order of their numbers.
+/// Returns pods with terms in the order of their numbers.
 std::vector<ClusterSnapshot::Update::WithTerms> ClusterSnapshot::Update::pods_with_terms() const {
   std::vector<WithTerms> pods;
   for (const PodIndex pod : cluster_.pods()) {
@@ -90,8 +90,8 @@ void ClusterSnapshot::Update::limit_terms() {
   terms_due_ = false;
 }
 
-/// Numbers the kinds of pods whose terms count once, in order. `use_of`: the number of each pod; terminal pods have
-/// none. Returns the numbers beyond a bound.
+/// Numbers the kinds of pods whose terms count once, in order. Writes the number of each pod to `use_of`; entries of
+/// terminal pods stay unchanged. Returns the numbers that exceed a bound.
 std::set<std::size_t> ClusterSnapshot::Update::uses_beyond_bounds(std::span<const WithTerms> pods,
                                                                   std::span<std::size_t> use_of) const {
   std::vector<TermUse> all;

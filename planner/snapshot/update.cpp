@@ -11,7 +11,7 @@
 namespace scheduling {
 namespace {
 
-/// Calls `each` with the uid of every owner, once each.
+/// Calls `each` once with the uid of every owner.
 template <typename F>
 void for_each_owner(const api::Pod& pod, F&& each) {
   const auto& owners = pod.meta.owner_references;
@@ -20,7 +20,8 @@ void for_each_owner(const api::Pod& pod, F&& each) {
   }
 }
 
-/// nullptr: there is no such owner, or it has no uid.
+/// Returns the uid of the pod's controller, or of its first owner if no owner is the controller. Returns nullptr if
+/// there is no owner or it has no uid.
 const std::string* main_owner_uid(const api::Pod& pod) {
   const auto& owners = pod.meta.owner_references;
   if (owners.empty()) return nullptr;
@@ -41,7 +42,7 @@ bool ClusterSnapshot::InOrder::operator()(const std::shared_ptr<const api::Pod>&
   return comes_before(a->meta, b->meta);
 }
 
-/// What one change costs beside what it costs to make everything anew, from a few changes on.
+/// Returns true if a full rebuild costs less than applying this number of changes.
 bool ClusterSnapshot::Update::is_cheaper_anew(std::size_t changes, std::size_t pods) {
   constexpr std::size_t kFew = 16;
   constexpr std::size_t kPodsForOneChange = 8;
@@ -60,7 +61,7 @@ void ClusterSnapshot::Update::take(const std::shared_ptr<const api::Pod>& pod) {
   if (const auto known = find(pod->meta)) {
     const PodEntry& entry = cluster_.pods_[*known];
     forget_problems_of(entry.object);
-    // Label maps that are equal share their storage, see form_groups().
+    // Compares labels by address, because equal label maps share their storage (see form_groups()).
     const bool stays = entry.node == node && entry.object->meta.labels.begin() == pod->meta.labels.begin();
     if (stays) return renew(*known, admit(pod, node));
     withdraw(*known);
@@ -117,13 +118,13 @@ void ClusterSnapshot::Update::finish() {
   if (is_sparse()) spread();
 }
 
-// --- one pod
+// --- Single pods
 
 NodeIndex ClusterSnapshot::Update::node_for(const api::Pod& pod) const {
   return pod.node_name.empty() ? kNoNode : cluster_.find_node(pod.node_name.value).value_or(kNoNode);
 }
 
-/// Where the pod stands among those of its namespace, or would.
+/// Position of the pod among the pods of its namespace, or the position at which to insert it.
 std::uint32_t ClusterSnapshot::Update::position_of(const api::ObjectMeta& meta, const NamespaceEntry& ns) const {
   const auto meta_of_pod = [this](PodIndex pod) -> const api::ObjectMeta& { return meta_of(pod); };
   const auto at = std::ranges::lower_bound(ns.pods, meta, comes_before, meta_of_pod);
@@ -165,7 +166,7 @@ void ClusterSnapshot::Update::insert(NewPod pod) {
   touch(entry);
 }
 
-/// Its number is free afterwards.
+/// Removes the pod and frees its number.
 void ClusterSnapshot::Update::withdraw(PodIndex pod) {
   PodEntry& entry = cluster_.pods_[pod];
   NamespaceEntry& ns = cluster_.namespaces_[entry.ns];
@@ -190,7 +191,8 @@ std::shared_ptr<const api::Pod> limited(api::Pod pod) {
 
 }  // namespace
 
-/// The pod as the snapshot counts with it.
+/// Returns the pod as the snapshot stores it, with quantities corrected and overlong lists truncated. Records pods with
+/// problems.
 std::shared_ptr<const api::Pod> ClusterSnapshot::Update::admit(const std::shared_ptr<const api::Pod>& pod,
                                                                NodeIndex node) {
   const bool is_strange = has_strange_quantities(*pod);
@@ -232,7 +234,7 @@ void ClusterSnapshot::Update::renew(PodIndex pod, std::shared_ptr<const api::Pod
   if (group.pods.front() == pod) group.labels = &entry.object->meta.labels;
 }
 
-/// What follows from the object alone.
+/// Fills the fields that depend only on the pod's object.
 void ClusterSnapshot::Update::describe(PodEntry& entry) {
   const api::Pod& pod = *entry.object;
   entry.created = pod.meta.creation_timestamp;
@@ -252,7 +254,7 @@ void ClusterSnapshot::Update::describe(PodEntry& entry) {
   entry.held = intern_asked();
 }
 
-/// The number of asked_.
+/// Returns the number of the request set in asked_.
 std::uint32_t ClusterSnapshot::Update::intern_asked() {
   auto& sets = cluster_.request_sets_;
   const auto [at, is_new] = cluster_.known_requests_.try_emplace(asked_, static_cast<std::uint32_t>(sets.size()));
@@ -311,9 +313,9 @@ void ClusterSnapshot::Update::touch(const PodEntry& entry) {
   if (entry.node != kNoNode && (nodes_.empty() || nodes_.back() != entry.node)) nodes_.push_back(entry.node);
 }
 
-// --- what is shared
+// --- Data shared by many pods
 
-/// As the active pods on it hold.
+/// Recomputes the resources that the active pods on the node hold.
 void ClusterSnapshot::Update::sum_up(NodeIndex node) {
   cluster_.used_.clear(node);
   cluster_.scored_.clear(node);

@@ -14,8 +14,8 @@
 
 namespace scheduling {
 
-/// A batch of pods on its way into a snapshot. Each pod's indexes are right at once; finish() works out again what is
-/// shared by many.
+/// Applies a batch of pod changes to a snapshot. Indexes of a single pod are updated immediately; finish() recomputes
+/// what many pods share.
 class ClusterSnapshot::Update {
  public:
   explicit Update(ClusterSnapshot& cluster) : cluster_(cluster) {}
@@ -25,9 +25,10 @@ class ClusterSnapshot::Update {
 
   void remove(const api::ObjectMeta& pod);
   void take(const std::shared_ptr<const api::Pod>& pod);
-  /// All of them at once: everything about pods is made again, and no number is left out. Both in order.
+  /// Applies all changes by rebuilding everything about pods, which leaves no pod number unused. Both lists must be
+  /// sorted.
   void rebuild(const Pods& gone, const Pods& now);
-  /// The lists of namespaces or budgets have other names.
+  /// Call when the lists of namespaces or PodDisruptionBudgets contain other names.
   void namespaces_are_due() { namespaces_due_ = true; }
   void problems_are_due() { problems_due_ = true; }
   void finish();
@@ -38,7 +39,7 @@ class ClusterSnapshot::Update {
     NodeIndex node;
   };
 
-  // One pod (update.cpp).
+  // Single pods (update.cpp).
   NodeIndex node_for(const api::Pod& pod) const;
   std::uint32_t position_of(const api::ObjectMeta& meta, const NamespaceEntry& ns) const;
   std::vector<PodIndex>::iterator place_in(NamespaceEntry& ns, PodIndex pod) const;
@@ -60,7 +61,7 @@ class ClusterSnapshot::Update {
   void sum_up(NodeIndex node);
   void report_problems();
 
-  // Their numbers (numbering.cpp).
+  // Pod numbers (numbering.cpp).
   std::vector<NewPod> those_that_stay();
   std::vector<PodIndex> number_all(const std::vector<NewPod>& pods);
   void forget_pods();
@@ -112,15 +113,15 @@ class ClusterSnapshot::Update {
   const api::ObjectMeta& meta_of(PodIndex pod) const { return cluster_.pods_[pod].object->meta; }
 
   ClusterSnapshot& cluster_;
-  std::vector<NodeIndex> nodes_;          ///< whose sums may have changed
-  std::vector<std::string_view> images_;  ///< likewise
-  std::string joined_images_;             ///< likewise
-  PodRequests asked_;                     ///< of the pod that was described last, for its storage
-  bool order_due_ = false;                ///< a namespace got its first pod, or lost its last one
-  bool groups_due_ = false;               ///< some namespace has more or fewer groups
-  bool namespaces_due_ = false;           ///< and what speaks about them: affinity
+  std::vector<NodeIndex> nodes_;          ///< nodes whose sums may have changed
+  std::vector<std::string_view> images_;  ///< scratch buffer of intern_images()
+  std::string joined_images_;             ///< scratch buffer of intern_images()
+  PodRequests asked_;                     ///< requests of the pod described last; reused for its storage
+  bool order_due_ = false;                ///< a namespace got its first pod or lost its last one
+  bool groups_due_ = false;               ///< a namespace gained or lost groups
+  bool namespaces_due_ = false;           ///< namespaces, and the affinity that refers to them, must be derived again
   bool problems_due_ = false;
-  bool terms_due_ = false;  ///< some pod with affinity came, went or changed
+  bool terms_due_ = false;  ///< a pod with affinity was added, removed or changed
 };
 
 }  // namespace scheduling

@@ -70,7 +70,7 @@ std::string complaint_about_name(std::string_view name) {
                      api::did_you_mean(name, known));
 }
 
-/// nullptr: complaints were added to `errors`.
+/// Returns nullptr and adds to `errors` if the entry is invalid.
 std::shared_ptr<const Strategy> make_strategy(std::string_view name, const base::Result<api::Json>& args,
                                               const api::FieldPath& path, api::FieldErrors& errors) {
   const auto entry = std::ranges::find(kCatalog, name, &CatalogEntry::name);
@@ -90,17 +90,17 @@ std::shared_ptr<const Strategy> make_strategy(std::string_view name, const base:
   return complaints.empty() ? std::move(strategy) : nullptr;
 }
 
-/// Pairs of which one undoes what the other does.
+/// Pairs of strategies that undo each other's moves.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kContradictions = {{
-    {AlternatingUtilization::kName, AlternatingUtilization::kName},  // whose rounds it is must be clear
-    {AlternatingUtilization::kName, LowNodeUtilization::kName},      // the half that packs
-    {AlternatingUtilization::kName, HighNodeUtilization::kName},     // the half that levels
-    {AlternatingUtilization::kName, Defragmentation::kName},         // the half that levels
-    {AlternatingUtilization::kName, TargetLoadPacking::kName},       // the half that packs
+    {AlternatingUtilization::kName, AlternatingUtilization::kName},  // only one set of rounds can be active
+    {AlternatingUtilization::kName, LowNodeUtilization::kName},      // conflicts with the packing half
+    {AlternatingUtilization::kName, HighNodeUtilization::kName},     // conflicts with the leveling half
+    {AlternatingUtilization::kName, Defragmentation::kName},         // conflicts with the leveling half
+    {AlternatingUtilization::kName, TargetLoadPacking::kName},       // conflicts with the packing half
     {Defragmentation::kName, LowNodeUtilization::kName},             // one packs nodes, the other levels them
     {HighNodeUtilization::kName, LowNodeUtilization::kName},         // one packs nodes, the other levels them
-    {TargetLoadPacking::kName, LowNodeUtilization::kName},           // the same up to the target
-    {HighNodeUtilization::kName, TargetLoadPacking::kName},          // one fills nodes that the other relieves
+    {TargetLoadPacking::kName, LowNodeUtilization::kName},   // one packs nodes up to a target, the other levels them
+    {HighNodeUtilization::kName, TargetLoadPacking::kName},  // one fills nodes that the other relieves
 }};
 
 bool contradict(std::string_view a, std::string_view b) {
@@ -109,7 +109,6 @@ bool contradict(std::string_view a, std::string_view b) {
   });
 }
 
-/// An entry with its arguments as JSON.
 struct ReadChoice {
   std::string_view name;
   base::Result<api::Json> args;
@@ -119,7 +118,7 @@ bool are_equal(const ReadChoice& a, const ReadChoice& b) {
   return a.name == b.name && a.args && b.args && *a.args == *b.args;
 }
 
-/// What is wrong with `choice` beside the one of index `earlier`; "": nothing.
+/// Returns the conflict of `choice` with the one at index `earlier`, or "" if there is none.
 std::string complaint_about_pair(const ReadChoice& choice, const ReadChoice& other, std::size_t earlier) {
   if (contradict(choice.name, other.name)) {
     return fmt::format(

@@ -27,10 +27,10 @@ std::optional<std::string> complaint_about_percentage(const api::Json& value) {
   return std::nullopt;
 }
 
-/// What the nodes of Kubernetes publish without a domain in its name.
+/// Resources that Kubernetes nodes publish without a domain in the name.
 constexpr std::array<std::string_view, 5> kPlainResources = {"cpu", "memory", "pods", "ephemeral-storage", "storage"};
 
-/// A name that no node can publish would read as 0 % everywhere, in silence.
+/// Rejects names that no node can publish, which would silently read as 0 % everywhere.
 std::optional<std::string> complaint_about_resource(std::string_view name) {
   const bool is_plain_name = std::ranges::find(kPlainResources, name) != kPlainResources.end();
   if (is_plain_name || name.starts_with("hugepages-")) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<std::string> complaint_by_rule(std::string_view name, ResourceRule
   std::abort();
 }
 
-/// Names are taken as they are: one with a wildcard would match nothing, in silence.
+/// Rejects names with wildcards, which would silently match nothing, because names are compared literally.
 void check_namespace_names(const std::vector<std::string>& names, const api::FieldPath& at, api::FieldErrors& errors) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (api::is_dns_label(names[i])) continue;

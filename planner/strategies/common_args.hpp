@@ -1,6 +1,6 @@
 #pragma once
 
-/// Arguments that several strategies share, read strictly.
+/// Readers for arguments that several strategies share. They reject unknown fields and invalid values.
 
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace strategies {
 
-/// namespaces and labelSelector, as most strategies have them.
+/// The arguments namespaces and labelSelector, which most strategies have.
 struct PodScope {
   api::NamespaceFilter namespaces;
   std::optional<api::LabelSelector> labels;
@@ -24,33 +24,33 @@ struct PodScope {
 };
 PodScope read_scope(api::StrictObject& args);
 
-/// {include, exclude}; complains when both are set.
+/// Reads {include, exclude}. Adds an error if both are set.
 api::NamespaceFilter read_include_exclude(api::StrictObject& args, std::string_view name);
 
-/// evictableNamespaces: {exclude: […]}; complains about an include that is not empty, as upstream does.
+/// Reads evictableNamespaces: {exclude: […]}. Adds an error for a non-empty include, like upstream.
 std::vector<std::string> read_excluded_namespaces(api::StrictObject& args);
 
-/// Which resources percentages may name.
+/// Resource names that percentages accept.
 enum class ResourceRule {
-  kOfNode,      ///< what a node can publish
-  kMeasured,    ///< any name: a usage source may have its own
-  kMetricOnly,  ///< scheduling::kMetricResource and nothing else
+  kOfNode,      ///< resources that a node can publish
+  kMeasured,    ///< any name, because usage sources can define their own
+  kMetricOnly,  ///< only scheduling::kMetricResource
 };
-/// Percentages by resource, sorted by name. Required and not empty; every value between 0 and 100.
+/// Percentages by resource, sorted by name. Required and not empty; each value is between 0 and 100.
 using Percentages = std::vector<std::pair<std::string, double>>;
 Percentages read_percentages(api::StrictObject& args, std::string_view name, ResourceRule rule = ResourceRule::kOfNode);
 
-/// numberOfNodes: so many nodes or fewer are left alone. 0 when it is left out.
+/// Reads numberOfNodes: the strategy does nothing unless more nodes than this qualify. Default 0.
 std::int32_t read_number_of_nodes(api::StrictObject& args);
 
-/// The place of one entry of a map: "thresholds.cpu", but "thresholds[nvidia.com/gpu]".
+/// Path of one entry of a map: "thresholds.cpu", but "thresholds[nvidia.com/gpu]".
 api::FieldPath entry_path(const api::FieldPath& map, std::string_view key);
 
-/// A list of text of which every entry must be one of `allowed`.
+/// Reads a list of strings that must be in `allowed`.
 std::vector<std::string> read_choices(api::StrictObject& args, std::string_view name,
                                       std::span<const std::string_view> allowed);
 
-/// A list of whole numbers in the range of int32.
+/// Reads a list of integers in the range of int32.
 std::vector<std::int32_t> read_integers(api::StrictObject& args, std::string_view name);
 
 }  // namespace strategies

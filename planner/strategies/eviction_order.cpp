@@ -9,13 +9,13 @@ namespace {
 
 using scheduling::PodIndex;
 
-/// Sums of what is above zero, cpu and memory only, as the API server does it.
+/// Sums of positive cpu and memory amounts, the only ones that the API server considers for QoS.
 struct QosSums {
   std::int64_t cpu = 0;
   std::int64_t memory = 0;
 };
 
-/// Adds the positive amounts; true when both are positive.
+/// Adds the positive amounts. Returns true if both are positive.
 bool add_positive(QosSums& sums, const api::ResourceList& list) {
   const std::int64_t cpu = std::max<std::int64_t>(0, api::amount_of(list, api::well_known::kCpu).milli());
   const std::int64_t memory = std::max<std::int64_t>(0, api::amount_of(list, api::well_known::kMemory).milli());

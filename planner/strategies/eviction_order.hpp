@@ -10,11 +10,11 @@ namespace strategies {
 
 enum class QosClass { kBestEffort, kBurstable, kGuaranteed };
 
-/// status.qosClass, or what it would be (upstream-semantics.md#eviction-order).
+/// Returns status.qosClass, or the class computed from the spec if it is unset (upstream-semantics.md#eviction-order).
 QosClass qos_of(const api::Pod& pod);
 
-/// How little is lost with a pod: less first. Without priority, then by priority, then by QoS class, then pods that do
-/// not ask to stay.
+/// Order of eviction, pods with the least loss first: pods without priority, then by priority, then by QoS class, then
+/// pods that do not ask to stay.
 struct EvictionRank {
   bool has_priority = false;
   std::int32_t priority = 0;
@@ -24,7 +24,7 @@ struct EvictionRank {
 };
 EvictionRank eviction_rank(const api::Pod& pod);
 
-/// By EvictionRank; ties in the order of the snapshot.
+/// Sorts by EvictionRank. Ties keep the order of the snapshot.
 void sort_for_eviction(std::vector<scheduling::PodIndex>& pods, const scheduling::ClusterSnapshot& cluster);
 
 }  // namespace strategies

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How most strategies go through the cluster: node by node, pods that may leave, one offer after the other.
+/// Helpers for strategies that iterate over the cluster node by node and offer pods one by one.
 
 #include <functional>
 #include <optional>
@@ -13,43 +13,46 @@
 
 namespace strategies {
 
-/// Which of a node's pods a strategy looks at. Pods that move already are never among them.
+/// Pods of a node that a strategy considers. Pods that already move are always excluded.
 enum class PodStates { kActive, kAll };
 std::vector<PodIndex> pods_on(const StrategyContext& context, NodeIndex node, PodStates states);
 
-/// Which pods of the cluster the scope includes. Keeps references to both.
+/// Selects the pods of the cluster that the scope includes. Keeps references to both arguments.
 scheduling::CachedSelector pods_in(const PodScope& scope, const StrategyContext& context);
 
-/// With this reason pods are refused once NominationSink::is_out_of_time().
+/// Reason of refusals after NominationSink::is_out_of_time().
 inline constexpr scheduling::Refusal kCycleTimeout{
     "CycleTimeout", "the cycle has used up its time, or its namespace its share: the next one judges it"};
 
-/// Why the first evictability filter, or the cycle's time, does not let the pod go; nullopt: they do. Nothing is
-/// reported.
+/// Returns why the first evictability filter or the cycle's time keeps the pod, or nullopt if both let it go. Does not
+/// report the refusal.
 std::optional<scheduling::Refusal> protection_of(const StrategyContext& context, NominationSink& sink, PodIndex pod);
-/// The same for the second filter (EvictabilityRules::refusal_before_eviction()).
+/// Returns why the second evictability filter (EvictabilityRules::refusal_before_eviction()) or the cycle's time keeps
+/// the pod, or nullopt if both let it go. Does not report the refusal.
 std::optional<scheduling::Refusal> last_protection_of(const StrategyContext& context, NominationSink& sink,
                                                       PodIndex pod);
 
-/// True if both evictability filters let the pod go. Otherwise the refusal is reported.
+/// Returns true if both evictability filters let the pod go. Otherwise reports the refusal.
 bool may_leave(const StrategyContext& context, NominationSink& sink, PodIndex pod);
 
-/// Why the strategy is not given the node; nullopt: it is.
+/// Returns why the node is out of the strategy's scope, or nullopt if it is in scope.
 std::optional<scheduling::Refusal> why_not_looked_at(const StrategyContext& context, NodeIndex node);
-/// Why the pod fits on none of the nodes that `is_better` accepts, by rule; nodes that the policy does not look at are
-/// among them, its own is not. `cluster`: where pods are by then. "": there is no such node, or one takes the pod.
+/// Explains by rule why the pod fits none of the nodes that `is_better` accepts. Includes nodes out of the policy's
+/// scope, but not the pod's own. `cluster` contains the placement at that time. Returns "" if there is no such node or
+/// one of them fits the pod.
 std::string why_on_none_of(const StrategyContext& context, const scheduling::WhatIf& cluster, PodIndex pod,
                            const Goal& is_better);
 
-/// The placement that the sink predicts for the pod after it accepted it; nullopt: it does not predict.
+/// Returns the placement that the sink predicts for an accepted pod, or nullopt if the sink does not predict.
 std::optional<NodeIndex> placement_of(const StrategyContext& context, PodIndex pod);
 
-/// How most strategies go on after an offer.
+/// How most strategies continue after an offer.
 enum class AfterOffer { kNextPod, kNextNode, kStop };
-/// A node at its limit: go to the next node. The total limit: stop. Anything else: the next pod.
+/// Returns kNextNode at a node limit, kStop at the total limit, and kNextPod otherwise.
 AfterOffer after(NominationResult result);
 
-/// Offers `pods` of one node in order. False: stop. `goal`: the placements that help a pod; empty: any.
+/// Offers `pods` of one node in order. Returns false if the strategy must stop. `goal` returns the placements that help
+/// a pod; any placement helps if it is empty.
 bool offer_all(NominationSink& sink, const std::vector<PodIndex>& pods,
                const std::function<std::string(PodIndex)>& reason, const std::function<Goal(PodIndex)>& goal = {});
 

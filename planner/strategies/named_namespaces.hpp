@@ -8,16 +8,16 @@
 
 namespace strategies {
 
-/// A namespace that a strategy's arguments name, and where.
+/// A namespace named in a strategy's arguments, and its path.
 struct NamedNamespace {
   std::string path;
   std::string name;
-  bool excluded = false;  ///< its pods are left alone
+  bool excluded = false;  ///< its pods are excluded
   friend bool operator==(const NamedNamespace&, const NamedNamespace&) = default;
 };
 
-/// Appends all of them, in the order of the arguments' keys: `include` and `exclude` of `namespaces` and
-/// `evictableNamespaces`, at whatever depth. `path` is that of the arguments.
+/// Appends all namespaces named by `include` and `exclude` of `namespaces` and `evictableNamespaces`, at any depth, in
+/// the order of the arguments' keys. `path` is the path of the arguments.
 void append_named_namespaces(const api::Json& args, const api::FieldPath& path, std::vector<NamedNamespace>& found);
 
 }  // namespace strategies

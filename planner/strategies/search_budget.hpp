@@ -7,16 +7,16 @@
 
 namespace strategies {
 
-/// Calls all of the tasks, in any order and maybe side by side on threads of its own, and returns when all have ended.
-/// Empty: one after the other. What they come to is the same either way.
+/// Runs all tasks, in any order and possibly concurrently on its own threads, and returns when all have finished. If
+/// empty, tasks run sequentially. Results must be the same either way.
 using Executor = std::function<void(std::span<const std::function<void()>> tasks)>;
 inline void run_all(const Executor& executor, std::span<const std::function<void()>> tasks) {
   if (executor) return executor(tasks);
   for (const auto& task : tasks) task();
 }
 
-/// How long a search goes on: so many steps, which are the same everywhere, and until somebody stops it. A step is one
-/// look at one node. One thread.
+/// Bounds a search by a number of steps, which is deterministic, and by a stop request. One step examines one node. Not
+/// thread-safe.
 class SearchBudget {
  public:
   SearchBudget(std::int64_t steps, std::function<bool()> should_stop)
@@ -25,12 +25,12 @@ class SearchBudget {
   void spend(std::size_t steps) { steps_ -= static_cast<std::int64_t>(steps); }
   std::int64_t left() const { return steps_; }
   void grant(std::int64_t steps) { steps_ = steps; }
-  /// Stays true once it was.
+  /// Returns true if the steps are used up or a stop was requested. A stop request is permanent.
   bool is_over() {
     if (!is_stopped_) is_stopped_ = should_stop_ && should_stop_();
     return is_stopped_ || steps_ <= 0;
   }
-  /// By somebody, steps or not.
+  /// Returns true if a stop was requested, regardless of steps.
   bool is_stopped() const { return is_stopped_; }
 
  private:
@@ -39,7 +39,7 @@ class SearchBudget {
   bool is_stopped_ = false;
 };
 
-/// Numbers that look random and are the same for the same seed (SplitMix64).
+/// Deterministic pseudo-random generator (SplitMix64).
 class Rng {
  public:
   explicit Rng(std::uint64_t seed) : state_(seed) {}
@@ -49,11 +49,11 @@ class Rng {
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
-  /// From 0 to below 1.
+  /// Returns a value in [0, 1).
   double fraction() { return static_cast<double>(next() >> 11) / 9007199254740992.0; }
-  /// REQUIRES: end > 0.
+  /// Returns a value in [0, end). REQUIRES: end > 0.
   std::size_t below(std::size_t end) { return static_cast<std::size_t>(next() % end); }
-  /// 1, give or take `width`.
+  /// Returns a value in 1 ± `width`.
   double about_one(double width) { return 1 + width * (2 * fraction() - 1); }
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-/// A strategy says which pods would be better off elsewhere. It only nominates: limits, budgets and what becomes of a
-/// nomination are the sink's business. Strategies are pure: same context, same offers in the same order.
+/// Interface of strategies. A strategy nominates pods that should run elsewhere. The sink enforces limits and budgets
+/// and decides about each nomination. Strategies are pure: the same context yields the same offers in the same order.
 
 #include <functional>
 #include <memory>
@@ -32,16 +32,16 @@ using scheduling::PodIndex;
 /// All Deschedule strategies of a policy run before any Balance strategy.
 enum class StrategyPhase { kDeschedule, kBalance };
 
-/// What became of an offer. How a strategy goes on is part of its semantics (upstream-semantics.md#listing).
+/// Result of an offer. How a strategy continues is part of its semantics (upstream-semantics.md#listing).
 enum class NominationResult {
   kAccepted,        ///< the pod will leave
   kNodeLimit,       ///< no more pods of this node in this cycle
   kNamespaceLimit,  ///< no more pods of this namespace in this cycle
-  kTotalLimit,      ///< no more pods in this cycle: stop
-  kRefused,         ///< anything else: a budget, nowhere to go
+  kTotalLimit,      ///< no more pods in this cycle; stop
+  kRefused,         ///< any other reason, such as a budget or no node for the replacement
 };
 
-/// True for the nodes where the pod's replacement would help.
+/// Returns true for nodes where the pod's replacement would help.
 using Goal = std::function<bool(NodeIndex node)>;
 
 /// Receives the reason why the scheduler would put the replacement of an offered pod where that does not help.
@@ -53,73 +53,73 @@ class WhatIfPlacement {
  public:
   virtual ~WhatIfPlacement() = default;
   virtual const scheduling::WhatIf& cluster() const = 0;
-  /// Moves the pod to where its replacement is expected, if `goal` accepts that, and says where. nullopt: nothing
-  /// happened.
+  /// Moves the pod to the node where its replacement is expected and returns that node, if `goal` accepts it. Otherwise
+  /// returns nullopt and changes nothing.
   virtual std::optional<NodeIndex> relocate(PodIndex pod, const Goal& goal) = 0;
-  /// Takes that back.
+  /// Reverts relocate().
   virtual void restore(PodIndex pod) = 0;
-  /// Another one like this one, for the same thread.
+  /// Returns a copy for the same thread.
   virtual std::unique_ptr<WhatIfPlacement> fork() const = 0;
-  /// The same for any other thread.
+  /// Returns a copy that another thread may use.
   virtual std::unique_ptr<WhatIfPlacement> detach() const = 0;
-  /// As NominationSink::avoid().
+  /// See NominationSink::avoid().
   virtual void avoid(std::string_view key, std::span<const NodeIndex> nodes) = 0;
 };
 
-/// What became of emptying nodes, for people.
+/// Human-readable result of emptying nodes.
 struct EmptyingReport {
-  /// A node that stays, and what keeps it.
+  /// A node that stays, and what holds it.
   struct Held {
     std::string node;
-    std::string ns;   ///< of the pod; "": no single pod does
-    std::string pod;  ///< "": no single pod does
+    std::string ns;   ///< namespace of the pod; empty if no single pod holds the node
+    std::string pod;  ///< empty if no single pod holds the node
     std::string reason;
     std::string message;
     friend bool operator==(const Held&, const Held&) = default;
   };
-  std::int32_t busy = 0;     ///< nodes with pods that do not go with their node
-  std::int32_t freed = 0;    ///< of those, empty once the plan is carried out
-  std::int32_t bound = 0;    ///< no plan at all could free more
-  std::string bound_reason;  ///< what needs the others
-  std::string note;          ///< why less was done than could be; "": that was all
-  std::vector<Held> held;    ///< the first ones of those that stay
+  std::int32_t busy = 0;     ///< number of nodes with pods that do not go with their node
+  std::int32_t freed = 0;    ///< number of busy nodes that are empty after the plan
+  std::int32_t bound = 0;    ///< upper bound of nodes that any plan can free
+  std::string bound_reason;  ///< what keeps the other nodes in use
+  std::string note;          ///< why the plan does less than possible; empty if it does everything
+  std::vector<Held> held;    ///< first nodes of those that stay
   friend bool operator==(const EmptyingReport&, const EmptyingReport&) = default;
 };
 
-/// How unevenly pods are spread over the places that a strategy counts them in, such as the domains of topology spread
-/// constraints. Figures: see UnevenCounts (uneven_counts.hpp).
+/// How unevenly pods are distributed over the places where a strategy counts them, such as domains of topology spread
+/// constraints. See UnevenCounts (uneven_counts.hpp) for the figures.
 struct CountReport {
   std::string counted;  ///< kCountsByDomain or kCountsOfDuplicates
   double deviation_before = 0;
-  double deviation_after = 0;  ///< once the plan is carried out
-  double peak_before = 0;      ///< fullest place over mean
+  double deviation_after = 0;  ///< after the plan
+  double peak_before = 0;      ///< pods of the fullest place divided by the mean
   double peak_after = 0;
   friend bool operator==(const CountReport&, const CountReport&) = default;
 };
 inline constexpr std::string_view kCountsByDomain = "domains";
 inline constexpr std::string_view kCountsOfDuplicates = "duplicates";
 
-/// Takes nominations, one at a time, and answers at once.
+/// Receives nominations one at a time and decides immediately.
 class NominationSink {
  public:
   virtual ~NominationSink() = default;
 
-  /// Proposes that `pod` leaves. `reason` is for people.
+  /// Proposes that `pod` leaves. `reason` is human-readable.
   virtual NominationResult offer(PodIndex pod, std::string_view reason) = 0;
-  /// The same for a move that helps only if the replacement is placed where `goal` says. A sink that predicts
-  /// placements refuses the others. One that does not takes the offer as it is.
+  /// Proposes a move that helps only if `goal` accepts the node of the replacement. A sink that predicts placements
+  /// refuses other placements; a sink that does not treats it like offer().
   virtual NominationResult offer_towards(PodIndex pod, std::string_view reason, const Goal& goal) {
     static_cast<void>(goal);
     return offer(pod, reason);
   }
-  /// As offer_towards(), but the pod leaves even if its replacement fits on no node: more nodes are expected. A sink
-  /// that predicts placements refuses it only where the scheduler would put the replacement on a node that does not
-  /// help.
+  /// Like offer_towards(), but the pod leaves even if its replacement fits no node, because more nodes are expected. A
+  /// sink that predicts placements refuses the offer only if the scheduler would put the replacement on a node that
+  /// does not help.
   virtual NominationResult offer_anyway(PodIndex pod, std::string_view reason, const Goal& goal) {
     return offer_towards(pod, reason, goal);
   }
-  /// Proposes that all of them leave, or none: the first result that is not kAccepted counts for all. A sink that
-  /// cannot take back what it accepted stops there.
+  /// Proposes that all pods leave or none. Returns the first result other than kAccepted for all. A sink that cannot
+  /// roll back stops at that pod.
   virtual NominationResult offer_whole(std::span<const PodIndex> pods, std::string_view reason, const Goal& goal) {
     for (const PodIndex pod : pods) {
       if (const NominationResult result = offer_towards(pod, reason, goal); result != NominationResult::kAccepted)
@@ -127,62 +127,62 @@ class NominationSink {
     }
     return NominationResult::kAccepted;
   }
-  /// What is offered and avoided from here to end_plan() stands or falls as a whole. One plan at a time.
+  /// Begins a plan: everything offered and avoided until end_plan() is kept or rolled back as a whole. Plans cannot be
+  /// nested.
   virtual void begin_plan() {}
-  /// Takes all of it back unless `keep`; what was refused stays on record. A sink that cannot take back what it
-  /// accepted ignores it.
+  /// Rolls back the plan unless `keep`; refusals stay recorded. A sink that cannot roll back ignores this call.
   virtual void end_plan(bool keep) { static_cast<void>(keep); }
-  /// Asks the scheduler to place pods elsewhere if it can, by a soft taint `key` of the policy's own on `nodes`, in
-  /// addition to those named before. It counts for every offer from here on. False: the policy may not taint nodes, and
-  /// nothing changes.
+  /// Sets the policy's soft taint `key` on `nodes`, in addition to earlier ones, so that the scheduler prefers other
+  /// nodes. Affects all later offers. Returns false and changes nothing if the policy may not taint nodes.
   virtual bool avoid(std::string_view key, std::span<const NodeIndex> nodes) {
     static_cast<void>(key);
     static_cast<void>(nodes);
     return false;
   }
-  /// What is offered from here on belongs to this wave (api::PlannedMove::wave); 0: to none.
+  /// Assigns later offers to this wave (api::PlannedMove::wave); 0 for none.
   virtual void start_wave(std::int32_t wave) { static_cast<void>(wave); }
-  /// Why an offer of the pod would be refused wherever it went; nullopt: that depends. Nothing is recorded.
+  /// Returns why any offer of the pod would be refused, or nullopt if that depends on its placement. Records nothing.
   virtual std::optional<scheduling::Refusal> objection(PodIndex pod) {
     static_cast<void>(pod);
     return std::nullopt;
   }
-  /// The cycle has no more time for pods of that namespace: an offer of the pod would be refused. Strategies ask before
-  /// they work on a pod; the time until the next call of the sink counts as spent on the pod's namespace. The call is a
-  /// heartbeat, too.
+  /// Returns true if the cycle has no time left for pods of this namespace, so that an offer of the pod would be
+  /// refused. Strategies must call it before they work on a pod; the time until the next call of the sink is charged to
+  /// the pod's namespace. Each call is also a heartbeat.
   virtual bool is_out_of_time(PodIndex pod) {
     static_cast<void>(pod);
     return false;
   }
-  /// So many more pods may leave in this cycle; nullopt: any number.
+  /// Number of pods that may still leave in this cycle, or nullopt if there is no limit.
   virtual std::optional<std::int64_t> moves_left() const { return std::nullopt; }
-  /// What an offer's goal leaves open is ours to choose: replacements go where they are told. False: the scheduler
-  /// chooses, and a goal only says what helps.
+  /// Returns true if the operator chooses the nodes of replacements within an offer's goal. Returns false if the
+  /// scheduler chooses, and a goal only describes what helps.
   virtual bool chooses_targets() const { return false; }
   virtual void report(EmptyingReport report) { static_cast<void>(report); }
   virtual void report(CountReport report) { static_cast<void>(report); }
   virtual void report(api::NodeClasses classes) { static_cast<void>(classes); }
-  /// Number of nodes that a report of classes names.
+  /// Maximum number of nodes in a report of node classes.
   virtual std::size_t node_rows() const { return 0; }
-  /// The cluster once everything that was accepted is done and every replacement runs where it is expected; nullptr:
-  /// the sink predicts nothing.
+  /// Cluster after all accepted moves, with every replacement where it is expected. nullptr if the sink does not
+  /// predict.
   virtual const scheduling::WhatIf* expected_cluster() const { return nullptr; }
-  /// From the cluster as it is now; nullptr: the sink predicts nothing.
+  /// Returns a what-if placement that starts from the current plan. nullptr if the sink does not predict.
   virtual std::unique_ptr<WhatIfPlacement> try_placements() const { return nullptr; }
-  /// The same as the need arises, until the next call or the end of the strategy: where the scheduler would put a
-  /// replacement on a node that does not help, and `may` says yes to that node, it is avoided and the offer judged
-  /// anew. Never a node that an accepted replacement goes to.
+  /// Avoids nodes on demand, until the next call or the end of the strategy: if the scheduler would put a replacement
+  /// on a node that does not help and `may` accepts that node, the node is avoided as by avoid() and the offer is
+  /// evaluated again. Never avoids a node that an accepted replacement goes to.
   virtual void avoid_competitors(std::string_view key, Goal may) {
     static_cast<void>(key);
     static_cast<void>(may);
   }
-  /// True if the node keeps the soft taint `key` whatever is avoided: moves of earlier plans count on it.
+  /// Returns true if the node keeps the soft taint `key` regardless of avoid(), because moves of earlier plans depend
+  /// on it.
   virtual bool is_pledged(std::string_view key, NodeIndex node) const {
     static_cast<void>(key);
     static_cast<void>(node);
     return false;
   }
-  /// True if the node bears the policy's soft taint `key` now.
+  /// Returns true if the node has the policy's soft taint `key` now.
   virtual bool bears(std::string_view key, NodeIndex node) const {
     static_cast<void>(key);
     static_cast<void>(node);
@@ -194,7 +194,7 @@ class NominationSink {
   virtual void defer_disagreements(DisagreementHandler handler) { static_cast<void>(handler); }
   /// Reports a pod that meets the strategy's criteria but is protected. For the record only.
   virtual void refused(PodIndex pod, const scheduling::Refusal& refusal) = 0;
-  /// refused() with more words: `details` is called only where the record shows the refusal; "" adds nothing.
+  /// Like refused(), with details. `details` is called only if the refusal is shown; "" adds nothing.
   virtual void refused_because(PodIndex pod, const scheduling::Refusal& refusal,
                                const std::function<std::string()>& details) {
     static_cast<void>(details);
@@ -202,14 +202,14 @@ class NominationSink {
   }
 };
 
-/// What a strategy that works in rounds does in this cycle: each round levels nodes and then packs them.
+/// Current half of a round for strategies that work in rounds: each round levels nodes and then packs them.
 enum class RoundPhase { kLeveling, kPacking };
 
-/// When rounds end.
+/// Rules for ending rounds.
 struct RoundRules {
   std::int32_t max_rounds = 5;
-  /// A round has gained if it freed so many nodes, or lowered the imbalance of the nodes in use by so many points;
-  /// nullopt: that does not count.
+  /// Minimum gain of a round: number of nodes freed, or points by which the imbalance of the nodes in use fell. nullopt
+  /// disables the criterion.
   std::optional<std::int32_t> least_freed{1};
   std::optional<double> least_imbalance{};
   base::Duration settle_timeout = base::minutes(15);
@@ -217,55 +217,55 @@ struct RoundRules {
 };
 
 struct StrategyContext {
-  /// The cluster as it would be after everything accepted so far, this strategy's own offers included if the sink moves
-  /// them. Pods that are leaving already are off their nodes.
+  /// Cluster after all moves accepted so far, including this strategy's own offers if the sink applies them. Pods that
+  /// are already leaving are off their nodes.
   const scheduling::WhatIf& cluster;
-  std::span<const NodeIndex> nodes;  ///< the nodes looked at, in order
+  std::span<const NodeIndex> nodes;  ///< nodes in scope, in order
   const scheduling::EvictabilityRules& evictability;
   base::TimePoint now;
-  const UsageView* usage = nullptr;          ///< real usage; nullptr: by requests
-  const RestartHistory* restarts = nullptr;  ///< earlier totals; nullptr: nobody looked
-  /// What was measured, one for each source that somebody needs; MeasuredUsage::source tells them apart.
+  const UsageView* usage = nullptr;          ///< measured usage; nullptr to use requests
+  const RestartHistory* restarts = nullptr;  ///< earlier restart totals; nullptr if there is no restart history
+  /// Measurements, one entry per needed source, distinguished by MeasuredUsage::source.
   std::span<const std::shared_ptr<const scheduling::MeasuredUsage>> measured{};
-  /// Time since the cycle began; empty: nobody looks at a clock, and only steps bound a search. With an executor it is
-  /// called by several threads.
+  /// Time since the cycle began. If empty, only steps bound a search. With an executor it is called by several threads.
   std::function<base::Duration()> elapsed{};
-  /// True: what comes out is not wanted any more; empty: it is. Called as `elapsed` is.
+  /// Returns true if the result is no longer needed. May be empty. Called by the same threads as `elapsed`.
   std::function<bool()> is_cancelled{};
-  /// An earlier plan goes on after its first wave: what is worth a plan was asked then.
+  /// The plan continues an earlier one after its first wave, so whether a plan is worthwhile was decided then.
   bool continues_plan = false;
-  /// What strategies found in `measured` for the others; nullptr: each searches for itself.
+  /// Cache of lookups in `measured` shared by strategies. If nullptr, each strategy does its own lookups.
   MeasuredEntriesMemo* measured_entries = nullptr;
-  /// How the cluster's scheduler chooses.
+  /// Rules that the cluster's scheduler is assumed to follow.
   scheduling::SchedulerRules scheduler{};
-  /// Of a strategy that works in rounds.
+  /// Only for strategies that work in rounds.
   RoundPhase round_phase = RoundPhase::kLeveling;
-  /// Who runs the parts of a search that do not depend on one another.
+  /// Runs independent parts of a search.
   Executor executor{};
-  /// BalanceSubject::means as balances() gave it, while no pod has been moved since; nullptr: whoever wants them makes
-  /// them.
+  /// BalanceSubject::means from balances(), valid while no pod has been moved since. If nullptr, strategies compute
+  /// them on demand.
   std::shared_ptr<const UsageView> means{};
 
-  /// Decide as upstream's descheduler does, faults included.
+  /// Returns true if decisions must equal those of upstream's descheduler, including its faults.
   bool is_upstream() const { return evictability.is_upstream(); }
 };
 
-/// What a balance strategy evens out, so that others can tell whether it gains.
+/// Quantity that a balance strategy evens out, so that its gain can be measured.
 struct BalanceSubject {
   /// Nodes that are balanced among themselves.
   struct Pool {
     std::vector<NodeIndex> nodes;
-    /// By resource: percent up to which nodes are to be filled, so that only what is above counts; empty: all counts.
+    /// Percentage per resource up to which nodes are filled, so that only load above it counts. If empty, all load
+    /// counts.
     std::vector<double> packed_to{};
-    /// By resource: nodes at or below all of these percentages are to be emptied, so that only what is on them counts;
-    /// empty: none is.
+    /// Percentages per resource: nodes at or below all of them are emptied, so that only pods on them count. If empty,
+    /// no nodes are emptied.
     std::vector<double> emptied_up_to{};
   };
   std::vector<std::string> resources;
   std::vector<Pool> pools;
   std::shared_ptr<const UsageView> usage;  ///< refers to the context
-  std::shared_ptr<const UsageView> means;  ///< what pods use usually, and nodes then; nullptr: nobody knows
-  bool by_load = false;                    ///< by measured load, which the scheduler does not see; else by requests
+  std::shared_ptr<const UsageView> means;  ///< typical usage of pods, and of nodes at that usage; nullptr if unknown
+  bool by_load = false;  ///< by measured load, which the scheduler does not see; otherwise by requests
 };
 
 class Strategy {
@@ -273,22 +273,23 @@ class Strategy {
   virtual ~Strategy() = default;
   virtual std::string_view name() const = 0;
   virtual StrategyPhase phase() const = 0;
-  /// An error means that the strategy could not judge (missing usage data); what it offered before stands.
+  /// Nominates pods. An error means that the strategy could not decide (missing usage data); its earlier offers remain.
   virtual base::Status nominate(const StrategyContext& context, NominationSink& sink) const = 0;
-  /// The time window in which it counts restarts, so that somebody must remember them; absent: it has none.
+  /// Time window in which the strategy counts restarts, for which a restart history must be kept. nullopt if it has
+  /// none.
   virtual std::optional<base::seconds> restart_window() const { return std::nullopt; }
-  /// Whose figures it goes by, so that somebody measures them; empty: by requests.
+  /// Measurements that the strategy needs. Empty if it uses requests.
   virtual std::vector<scheduling::UsageNeed> usage_needs() const { return {}; }
-  /// The key of the soft taints that it asks for (NominationSink::avoid()); empty: it asks for none.
+  /// Key of the soft taints that the strategy sets (NominationSink::avoid()). Empty if it sets none.
   virtual std::string_view soft_taint() const { return {}; }
-  /// It works in rounds, and StrategyContext::round_phase says what to do; nullopt: it does not.
+  /// Rules of a strategy that works in rounds according to StrategyContext::round_phase. nullopt for other strategies.
   virtual std::optional<RoundRules> rounds() const { return std::nullopt; }
-  /// What its arguments do that nobody may expect, for people; "": nothing.
+  /// Human-readable warning about unexpected effects of the arguments, or "".
   virtual std::string caution(bool is_upstream) const {
     static_cast<void>(is_upstream);
     return {};
   }
-  /// nullopt: it evens out no load, or cannot tell.
+  /// Returns what the strategy balances, or nullopt if it does not even out load or cannot determine it.
   virtual std::optional<BalanceSubject> balances(const StrategyContext& context) const {
     static_cast<void>(context);
     return std::nullopt;

@@ -8,24 +8,23 @@
 
 namespace strategies {
 
-/// Adds up how unevenly pods are spread over places, group by group: over the domains of a topology spread constraint,
-/// over the nodes of one owner's copies. Only pods above what a place may hold count, in percent of the mean of its
-/// group, so that groups of all sizes add up. The sum is divided by the number of nodes and not by that of places: one
-/// more uneven group is more in any case, and one more even group is no less.
+/// Measures how unevenly pods are distributed over places, summed over groups: over the domains of a topology spread
+/// constraint, or over the nodes for pods of one owner. Only pods above a place's maximum count, in percent of the
+/// group's mean, so that groups of all sizes are comparable. The sum is divided by the number of nodes rather than
+/// places, so that adding an uneven group always increases the result and adding an even group does not lower it.
 class UnevenCounts {
  public:
   explicit UnevenCounts(std::size_t nodes) : nodes_(nodes) {}
 
-  /// With so many pods on the mean of its places.
+  /// Begins a group with this mean number of pods per place.
   void begin_group(double mean);
-  /// A place of that group, which may hold `most`. Those that nobody tells hold no more than they may.
+  /// Adds a place of the group, which may hold `most` pods. Places that are not added count as within their maximum.
   void add(std::int64_t pods, std::int64_t most);
 
   bool is_empty() const { return is_empty_; }
-  /// Root of the sum of squares over all places of all groups, per node, in percent; 0: no place holds more than it
-  /// may.
+  /// Root of the sum of squares over all places of all groups, per node, in percent. 0 if no place exceeds its maximum.
   double deviation() const;
-  /// The most pods of a place over its group's mean, among places that hold more than they may; 0: none does.
+  /// Highest ratio of a place's pods to its group's mean, among places above their maximum. 0 if there is none.
   double peak() const { return peak_; }
 
  private:
@@ -36,10 +35,10 @@ class UnevenCounts {
   double peak_ = 0;
 };
 
-/// The context with the cluster that the sink expects, if it expects one.
+/// Returns the context with the sink's expected cluster, if the sink predicts placements.
 StrategyContext as_expected(const StrategyContext& context, const NominationSink& sink);
 
-/// Tells the sink, unless there was no group.
+/// Reports the counts to the sink, unless there was no group.
 void report_counts(std::string_view counted, const UnevenCounts& before, const UnevenCounts& after,
                    NominationSink& sink);
 

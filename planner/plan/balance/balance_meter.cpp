@@ -51,19 +51,19 @@ BalanceMeter::Scale BalanceMeter::scale_of(LoadTable load) const {
   return {std::move(load), std::move(all)};
 }
 
-/// It is one of those that are to be emptied, and is not empty.
+/// Returns true if the load of the node, which its strategy is to empty, has fallen to the pool's emptied_up_to limits.
 bool BalanceMeter::is_emptied(const LoadTable& load, NodeIndex node) const {
   const std::vector<double>& limits = subject_.pools[pool_of_[node]].emptied_up_to;
   return std::ranges::equal(load.percents(node), limits, std::ranges::less_equal{});
 }
 
-/// Of a node that is to be packed only what is above the target.
+/// Distance of `percent` from the middle. For a pool that is packed, only the excess above the target counts.
 double BalanceMeter::distance(NodeIndex node, double percent, double middle) const {
   const double distance = percent - middle;
   return subject_.pools[pool_of_[node]].packed_to.empty() ? distance : std::max(distance, 0.0);
 }
 
-/// By how much the squared distance of the node shrinks when so much of the resource comes to it, or goes.
+/// Returns by how much the node's squared distance shrinks if its load changes by `amount` of the resource.
 double BalanceMeter::gain_on(const Scale& scale, std::size_t resource, NodeIndex node, std::int64_t amount) const {
   const LoadTable& load = scale.load;
   if (!load.knows(node) || !load.has(node, resource)) return 0;
@@ -82,7 +82,7 @@ double BalanceMeter::gain_by(const Scale& scale, PodIndex pod, NodeIndex from, s
   return gain;
 }
 
-/// 0 … 100. A node that is freed is worth as much however little was on it.
+/// Returns 0 … 100. Freeing a node has the full benefit regardless of its load.
 double BalanceMeter::benefit(PodIndex pod, NodeIndex from, std::optional<NodeIndex> to) const {
   constexpr double kMax = 100;
   constexpr double kHalf = 100;  // points²

@@ -11,8 +11,8 @@
 
 namespace planning {
 
-/// Measures what the moves of one balance strategy are good for: how uneven its nodes are before and after them, and
-/// whether each is worth its disruption. Nodes whose load is not known do not count.
+/// Measures the effect of the moves of one balance strategy: how uneven its nodes are before and after them, and
+/// whether each move is worth its disruption. Nodes without known load are ignored.
 class BalanceMeter {
  public:
   BalanceMeter(const scheduling::ClusterSnapshot& cluster, strategies::BalanceSubject subject);
@@ -20,33 +20,33 @@ class BalanceMeter {
   /// See BalanceSubject::by_load.
   bool is_by_load() const { return subject_.by_load; }
 
-  /// 0 … 100: benefit for disruption. The benefit is by how much the move lessens the sum of the squared distances of
-  /// its two nodes from the mean of their pool (from the target, for a strategy that packs), in all resources; 100
-  /// points², such as 10 points of load moved off a node that is 10 above to one that is 10 below, halve the distance
-  /// to 100. Where BalanceSubject::means are known, a quarter of it is by what is measured now, and the rest is by
-  /// them. It is divided by strategies::move_cost(). Of a strategy that empties nodes: 100 for the node, divided by
+  /// Benefit of a move per disruption, 0 … 100. The benefit is the reduction of the sum of squared distances of both
+  /// nodes, in all resources, from the mean of their pool, or from the target for strategies that pack. It saturates:
+  /// 100 points², for example 10 points of load moved from a node 10 above to one 10 below, close half of the gap to
+  /// 100. If BalanceSubject::means is set, current measurements have a weight of one quarter and the means the rest.
+  /// The benefit is divided by strategies::move_cost(). For strategies that empty nodes, it is 100 per node, divided by
   /// strategies::emptying_cost().
   double score(scheduling::PodIndex pod, scheduling::NodeIndex from, std::optional<scheduling::NodeIndex> to) const;
-  /// Counts the move. Called with `from` and `to` exchanged it takes it back.
+  /// Applies the move to the measured load. Call with `from` and `to` exchanged to undo it.
   void move(scheduling::PodIndex pod, scheduling::NodeIndex from, scheduling::NodeIndex to) {
     now_.load.move(pod, from, to);
     if (means_) means_->load.move(pod, from, to);
   }
 
-  /// One for each resource, sorted by it, without a state.
+  /// Returns one row per resource, sorted by resource, with an empty state.
   std::vector<api::BalanceRow> rows(std::string_view strategy) const;
 
  private:
   static constexpr std::size_t kNoPool = static_cast<std::size_t>(-1);
 
-  using Middle = std::vector<std::vector<double>>;  ///< by pool and resource: the mean, or the target
-  /// How full nodes are, and where they would best be.
+  using Middle = std::vector<std::vector<double>>;  ///< indexed by pool and resource: the mean, or the target
+  /// Load of nodes, and the load that each pool aims for.
   struct Scale {
     strategies::LoadTable load;
     Middle middle;
   };
 
-  /// The node is of a pool whose nodes are to be emptied when there is little on them.
+  /// Returns true if the strategy empties nodes of this pool when their load is low.
   bool empties(scheduling::NodeIndex node) const {
     return pool_of_[node] != kNoPool && !subject_.pools[pool_of_[node]].emptied_up_to.empty();
   }
@@ -63,10 +63,10 @@ class BalanceMeter {
   const scheduling::ClusterSnapshot& cluster_;
   const strategies::BalanceSubject subject_;
   const strategies::LoadTable before_;
-  std::vector<std::size_t> pool_of_;      ///< by node
-  Scale now_;                             ///< with the moves that were counted; its middle is of before_
-  std::optional<Scale> means_;            ///< the same by what pods use usually
-  mutable std::vector<double> emptying_;  ///< by node: emptying_cost(), 0 before it was asked for
+  std::vector<std::size_t> pool_of_;      ///< indexed by node
+  Scale now_;                             ///< with the recorded moves applied; `middle` remains that of before_
+  std::optional<Scale> means_;            ///< same as now_, but for typical usage
+  mutable std::vector<double> emptying_;  ///< indexed by node: cached emptying_cost(), 0 if not computed
 };
 
 }  // namespace planning

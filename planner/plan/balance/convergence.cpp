@@ -10,18 +10,19 @@
 namespace planning {
 namespace {
 
-constexpr double kMinGain = 0.5;        ///< percentage points, or, where less was promised,
-constexpr double kPartOfPromise = 0.5;  ///< of what the plan promised
-constexpr double kMinChange = 1;        ///< points of another imbalance
-constexpr double kPartOfChange = 0.25;  ///< of the imbalance at the stop
-constexpr double kPartOfCounts = 0.1;   ///< the same of counts
-constexpr double kRounding = 0.001;     ///< of the figures in a row
+constexpr double kMinGain = 0.5;        ///< percentage points
+constexpr double kPartOfPromise = 0.5;  ///< share of the planned gain; applies if it is below kMinGain
+constexpr double kMinChange = 1;        ///< minimum change of the imbalance, in points
+constexpr double kPartOfChange = 0.25;  ///< share of the imbalance at the stop
+constexpr double kPartOfCounts = 0.1;   ///< replaces kPartOfChange for counts
+constexpr double kRounding = 0.001;     ///< rounding error of figures in a row
 
 bool is_stopped(const api::BalanceRow& row) { return row.state == kNoProgress || row.state == kOscillating; }
 
 bool has_moves(const api::BalanceRow& row) { return row.after != row.before; }
 
-/// Upstream's rules move pods also where the scheduler is expected to put them back.
+/// Returns true if the plan has moves. With Compatibility::kUpstream, counting strategies also move pods that the
+/// scheduler is expected to put back, so the figures alone do not tell.
 bool has_moves(const BalanceCycle& cycle) { return is_of_counts(cycle.now) ? cycle.moves : has_moves(cycle.now); }
 
 bool is_another(const api::BalanceRow& row, double then) {
@@ -49,26 +50,27 @@ api::BalanceRow stopped(api::BalanceRow row, std::string_view state) {
   return row;
 }
 
-/// The deviation differs by more than the moves could have changed it. Counts and nodes in use do not move by
-/// themselves so.
+/// Returns true if the deviation changed by more than the moves explain. Always false for counts and nodes in use,
+/// which do not change by themselves.
 bool has_load_changed(const api::BalanceRow& now, const api::BalanceRow& previous) {
   if (is_of_counts(now) || now.resource == kNodesInUse) return false;
   const double promised = std::max(previous.before.deviation - previous.after.deviation, 0.0);
   return std::abs(now.before.deviation - previous.before.deviation) > promised + kRounding;
 }
 
-/// Where relieved nodes stay relieved, or the load changes by more than was moved, it is the load that keeps nodes as
-/// uneven as they are: that says nothing against moving.
+/// Returns the updated number of cycles without gain. A cycle counts only if the same nodes needed relief again and the
+/// load did not change by more than was planned; otherwise changing load explains the imbalance.
 std::int32_t cycles_without_gain(const BalanceCycle& cycle) {
   const api::BalanceRow& previous = *cycle.previous;
   if (has_gained(cycle.now, previous)) return 0;
-  const bool moved = is_of_counts(previous) || has_moves(previous);  // what it promised; or again what was moved
+  const bool moved = is_of_counts(previous) || has_moves(previous);  // previous moves, planned or repeated
   const bool repeats = cycle.repeats && !has_load_changed(cycle.now, previous);
   const bool was_in_vain = cycle.acted && (repeats || cycle.reverses) && moved;
   return std::min(previous.without_gain + (was_in_vain ? 1 : 0), 1'000'000);
 }
 
-/// At least half of the strategy's moves in `now`, and at least one, have a key that some of `before` have.
+/// Returns true if at least half of the strategy's moves in `now`, and at least one, share a key with a move in
+/// `before`. Considers at most as many moves of `now` as `before` has.
 template <typename Key>
 bool comes_again(std::string_view strategy, std::span<const api::PlannedMove> before,
                  std::span<const api::PlannedMove> now, Key key_of) {

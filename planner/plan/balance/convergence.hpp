@@ -1,6 +1,7 @@
 #pragma once
 
-/// Does balancing help? From one cycle's figures and what the status remembers (docs/concepts/convergence.md). Pure.
+/// Decides whether balancing makes progress, from the figures of one cycle and the history in the status
+/// (docs/concepts/convergence.md). Pure functions.
 
 #include <span>
 #include <string_view>
@@ -15,52 +16,56 @@ inline constexpr std::string_view kConverged = "Converged";
 inline constexpr std::string_view kOscillating = "Oscillating";
 inline constexpr std::string_view kNoProgress = "NoProgress";
 
-/// BalanceRow::resource of a strategy that empties nodes in waves: `deviation` is the percentage of nodes in use.
+/// BalanceRow::resource of strategies that empty nodes in waves. `deviation` is the percentage of nodes in use.
 inline constexpr std::string_view kNodesInUse = "nodes";
 
-/// The row is about numbers of pods (strategies::CountReport): exact figures, which change only when pods come or go.
+/// Returns true if the row is about numbers of pods (strategies::CountReport), which are exact and change only when
+/// pods are added or removed.
 bool is_of_counts(const api::BalanceRow& row);
 
 /// One cycle of one strategy and resource.
 struct BalanceCycle {
-  const api::BalanceRow& now;                 ///< Plan::balance: before and after as planned
-  const api::BalanceRow* previous = nullptr;  ///< status.balance; nullptr: the first since the spec changed
-  bool acted = false;                         ///< moves of the cycle before were carried out, some of them at least
-  bool reverses = false;                      ///< moves_back(): the plan takes back what the one before did
-  bool repeats = false;                       ///< relieves_again(): the plan tries again what the one before did
-  bool moves = false;                         ///< of counts: the plan has moves of the strategy, whatever they promise
+  const api::BalanceRow& now;  ///< row of Plan::balance, before and after the planned moves
+  /// Row of status.balance; nullptr in the first cycle after a change of the spec.
+  const api::BalanceRow* previous = nullptr;
+  bool acted = false;     ///< at least some moves of the previous cycle were carried out
+  bool reverses = false;  ///< moves_back(): the plan reverts moves of the previous one
+  bool repeats = false;   ///< relieves_again(): the plan relieves the same nodes as the previous one
+  bool moves = false;     ///< for counts: the plan has moves of the strategy, whatever their planned gain
 };
 
-/// `now` with its history. A cycle gains when nodes are more even than before the last moves: by half a point at least,
-/// or by half of what the plan promised where that is less (a few moves in a large cluster).
-/// A cycle without gain is in vain when it was carried out and the next plan repeats it: what was moved has not
-/// relieved the nodes. Where these stay relieved, or the deviation differs by more than was promised, it is the load
-/// that changes, which says nothing against moving: a plan of one or two moves in a large cluster is not to be seen in
-/// the deviation. A plan that takes moves back counts whatever the load does.
-/// `patience` cycles in vain without a gain between them: NoProgress. A plan that takes moves back after one that did
-/// not gain: Oscillating. Both last until the imbalance is another one: a quarter, and one point, more or less than
-/// when it stopped, which `best` holds from then on; or until the spec changes. Of counts a tenth is enough: they
-/// have no noise, and one more uneven workload among a few is to be seen. No moves planned: Converged. Patience 0:
-/// never stops.
+/// Returns `now` with state and history.
+///
+/// * Gain: nodes are more even than before the last moves, by at least half a point or half of the planned gain,
+///   whichever is less (a few moves in a large cluster gain little).
+/// * In vain: a cycle without gain whose moves were carried out and whose next plan relieves the same nodes again. If
+///   the nodes stay relieved, or the deviation changed by more than was planned, the load has changed and the cycle
+///   does not count. A plan that reverts moves counts regardless of the load.
+/// * NoProgress: `patience` cycles in vain without a gain in between.
+/// * Oscillating: a plan reverts moves after a plan that did not gain.
+/// * Converged: no moves are planned.
+///
+/// NoProgress and Oscillating last until the spec changes or the imbalance differs from `best`, its value at the stop,
+/// by a quarter and by one point. For counts a tenth is enough, because they have no noise and one more uneven workload
+/// among a few must be noticed. Patience 0 disables both states.
 api::BalanceRow next_balance_row(const BalanceCycle& cycle, const api::ConvergenceSettings& settings);
 
-/// False: the moves of this strategy are not to be made.
+/// Returns false if the strategy must not move pods.
 bool may_balance(const api::BalanceRow& row);
 
-/// True if at least half of the strategy's moves in `now`, and at least one, go from a node that one of `before` went
-/// to back to the node that it came from.
+/// Returns true if at least half of the strategy's moves in `now`, and at least one, go back from the target node of a
+/// move in `before` to its source node.
 bool moves_back(std::string_view strategy, std::span<const api::PlannedMove> before,
                 std::span<const api::PlannedMove> now);
 
-/// True if at least half of the strategy's moves in `now`, and at least one, leave nodes that some of `before` left:
-/// what was moved has not relieved them. Of a longer plan as many moves are looked at as there were before, which the
-/// status may have cut.
+/// Returns true if at least half of the strategy's moves in `now`, and at least one, leave nodes that moves in `before`
+/// left, which means that those moves did not relieve the nodes. If `now` is longer than `before`, which the status may
+/// have truncated, only as many moves are considered.
 bool relieves_again(std::string_view strategy, std::span<const api::PlannedMove> before,
                     std::span<const api::PlannedMove> now);
 
-/// The same for strategies that even out counts: at least half are of workloads that some of `before` were of, as the
-/// namespaces and names of their pods tell (all up to the last dash). Where they leave from does not matter: the nodes
-/// of a domain are many.
+/// Variant of relieves_again() for strategies that even out counts. Compares workloads instead of source nodes, because
+/// a domain has many nodes. A workload is identified by the namespace and the pod name up to its last dash.
 bool moves_again(std::string_view strategy, std::span<const api::PlannedMove> before,
                  std::span<const api::PlannedMove> now);
 

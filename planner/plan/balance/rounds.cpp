@@ -11,8 +11,8 @@ namespace {
 using scheduling::NodeIndex;
 using scheduling::PodIndex;
 
-constexpr double kMinDifference = 1;       // points of another imbalance
-constexpr double kPartOfImbalance = 0.25;  // of the imbalance at the stop
+constexpr double kMinDifference = 1;       // minimum change of the imbalance, in points
+constexpr double kPartOfImbalance = 0.25;  // share of the imbalance at the stop
 
 bool is_in_use(const scheduling::ClusterSnapshot& cluster, NodeIndex node) {
   return std::ranges::any_of(cluster.pods_on(node), [&](PodIndex pod) {
@@ -52,10 +52,12 @@ api::RoundsStatus stopped(api::RoundsStatus rounds, std::string_view reason, con
   return rounds;
 }
 
-/// More than a tenth: nodes come and go, and so do pods that are alone on theirs.
+/// Returns true if the counts differ by more than a tenth. Smaller changes are normal as nodes, and pods alone on their
+/// node, come and go.
 bool are_others(std::int32_t then, std::int32_t now) { return std::abs(std::int64_t{then} - now) * 10 > then; }
 
-/// That free nodes are taken away is what they were freed for.
+/// Returns true if the cluster has changed since the stop. A smaller number of nodes does not count, because free nodes
+/// are meant to be removed.
 bool is_another(const api::RoundsStatus& then, const RoundsSeen& now) {
   return (now.nodes > then.nodes && are_others(then.nodes, now.nodes)) ||
          are_others(then.nodes_in_use, now.nodes_in_use) ||
@@ -66,7 +68,7 @@ bool took_too_long(const api::RoundsStatus& rounds, const RoundsSeen& seen, cons
   return seen.may_time_out && rounds.planned_at && seen.now - *rounds.planned_at > rules.settle_timeout;
 }
 
-/// Nodes that were added or removed meanwhile are not the round's doing.
+/// Number of nodes freed in the round. Nodes that were added or removed meanwhile are not attributed to the round.
 std::int32_t freed_in(const api::RoundsStatus& rounds, const RoundsSeen& seen) {
   return std::max(rounds.nodes_in_use - seen.nodes_in_use, 0);
 }
@@ -112,7 +114,7 @@ api::RoundsStatus next_rounds(const api::RoundsStatus* before, const RoundsSeen&
     rounds.waiting = true;
     return took_too_long(rounds, seen, rules) ? stopped(std::move(rounds), "NotSettled", seen) : rounds;
   }
-  // Nothing was moved yet in a first round that had to wait.
+  // The first round had to wait before moving anything, so it begins now.
   if (rounds.waiting && rounds.round == 1 && !rounds.planned_at) return begin_round({}, 1, seen);
   rounds.waiting = false;
   if (rounds.planned > 0 || !rounds.planned_at) return rounds;

@@ -16,7 +16,7 @@
 namespace reporting {
 namespace {
 
-/// Parts of a bar, in order. Shares of what the node offers.
+/// Parts of a bar, in drawing order, as shares of the node's allocatable.
 struct Bar {
   double stays = 0;
   double empties = 0;
@@ -31,8 +31,8 @@ struct Row {
   Bar before;
   Bar after;
   NodeFate fate = NodeFate::kEmpty;
-  std::string holder;  ///< the pod that holds it; "": no single one
-  std::string rule;    ///< by which; "": nothing is known to hold it
+  std::string holder;  ///< pod that holds the node; empty if there is no single one
+  std::string rule;    ///< rule that holds the node; empty if unknown
 };
 
 std::string first_characters(std::string_view text, std::size_t most) {
@@ -52,7 +52,7 @@ std::size_t characters(std::string_view text) {
   return count;
 }
 
-/// What a terminal without UTF-8 shows.
+/// Replaces non-ASCII characters by "?" for terminals without UTF-8.
 std::string ascii_of(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -79,7 +79,7 @@ class BlockPicture {
   }
 
  private:
-  // --- what is drawn
+  // --- Content
 
   std::vector<Row> node_rows() const {
     std::vector<Row> rows;
@@ -108,8 +108,8 @@ class BlockPicture {
     (move.empties_node ? bar.empties : bar.room) += share;
   }
 
-  /// Nodes that look alike in one row, with their mean and the rule that holds most of them. The largest groups of each
-  /// fate first.
+  /// Groups nodes that look alike into one row with their mean and the rule that holds most of them. Sorts by fate,
+  /// then by descending size.
   std::vector<Row> group_rows(const std::vector<Row>& rows) const {
     using Look = std::tuple<int, int, int>;
     std::map<Look, std::vector<const Row*>> groups;
@@ -157,13 +157,13 @@ class BlockPicture {
     to.room += bar.room / count;
   }
 
-  // --- how
+  // --- Layout
 
   void measure(const std::vector<Row>& rows) {
     std::size_t longest = 4;
     for (const Row& row : rows) longest = std::max(longest, characters(row.name));
     name_ = std::min<std::size_t>(longest, 26);
-    // Two bars, each with " 100 %"; an arrow; a word about the node.
+    // Width of everything but names and bars: " 100 %" per bar, an arrow and separators.
     constexpr std::size_t kBeside = 2 + 2 * 7 + 2 + 2;
     constexpr std::size_t kNote = 24;
     const std::size_t left = style_.columns - std::min(style_.columns, name_ + kBeside + kNote);
@@ -214,7 +214,7 @@ class BlockPicture {
       sum += share;
       const double cells_to = std::min(sum, 1.0) * static_cast<double>(bar_);
       auto end = static_cast<std::size_t>(std::lround(cells_to));
-      // What moves is seen, however small it is.
+      // Moves are always visible, even if they are tiny.
       if (share > 0 && part != Part::kStays) end = std::max(end, drawn + 1);
       end = std::clamp(end, drawn, bar_);
       text += cells(end - drawn, part);
@@ -270,7 +270,7 @@ class BlockPicture {
   const Report& report_;
   const BlockStyle& style_;
   Resource resource_ = Resource::kCpu;
-  std::size_t name_ = 0, bar_ = 0, note_ = 0;  ///< columns
+  std::size_t name_ = 0, bar_ = 0, note_ = 0;  ///< widths in columns
 };
 
 }  // namespace

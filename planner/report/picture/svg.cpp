@@ -58,7 +58,7 @@ std::string_view meaning_of(TileKind kind) {
 constexpr std::array kLegend = {TileKind::kEmpties, TileKind::kRoom,     TileKind::kHolds,
                                 TileKind::kStays,   TileKind::kWithNode, TileKind::kLeaving};
 
-/// Boxes of nodes in a grid that is `kHalf` wide.
+/// Grid of node boxes that is `kHalf` wide.
 struct BoxGrid {
   std::size_t columns = 1;
   double pitch_x = 0, pitch_y = 0, box = 0, header = 0, body = 0;
@@ -109,7 +109,7 @@ class SvgPicture {
   }
 
  private:
-  // --- head
+  // --- Head
 
   void add_head() {
     y_ = 40;
@@ -135,9 +135,8 @@ class SvgPicture {
     if (std::ranges::count(held_open_, true) > 0) add("box-held", "node is held open");
   }
 
-  // --- nodes
+  // --- Nodes
 
-  /// Freed nodes first, then those that are held open.
   std::vector<std::size_t> drawing_order() const {
     std::vector<std::size_t> order(report_.nodes.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -198,7 +197,7 @@ class SvgPicture {
     return tooltips_[pod];
   }
 
-  // --- histograms
+  // --- Histograms
 
   void add_histogram(double left, Resource resource, std::string_view name) {
     constexpr double kHeight = 110, kAxis = 34;
@@ -232,7 +231,7 @@ class SvgPicture {
     }
   }
 
-  // --- what holds nodes
+  // --- Held nodes
 
   void add_holds() {
     if (report_.held.empty()) return;
@@ -270,9 +269,9 @@ class SvgPicture {
   const std::vector<TileKind> kinds_;
   const std::vector<bool> held_open_;
   const std::vector<std::size_t> order_;
-  std::vector<std::string> tooltips_;  ///< by pod; made when one is needed
+  std::vector<std::string> tooltips_;  ///< by pod; created on demand
   SvgWriter svg_;
-  double y_ = 0;  ///< of what comes next
+  double y_ = 0;  ///< position of the next element
 };
 
 }  // namespace

@@ -6,9 +6,9 @@
 
 namespace reporting {
 
-/// The report as one SVG picture: what it comes to, the cluster before and after, histograms, what holds nodes. Light
-/// or dark as the reader prefers. Small clusters have a tooltip for each pod; beyond kMaxTooltips pods the tiles of a
-/// node are drawn together.
+/// Draws the report as one SVG picture: summary, cluster before and after the plan, histograms, held nodes. Follows the
+/// reader's preference for a light or dark scheme. Each pod has a tooltip; above kMaxTooltips pods the tiles of a node
+/// are merged instead.
 std::string svg_picture(const Report& report);
 
 inline constexpr std::size_t kMaxTooltips = 3000;

@@ -10,14 +10,14 @@
 namespace reporting {
 namespace {
 
-/// With one decimal, and none where it is zero.
+/// Formats with one decimal, omitting ".0".
 std::string number(double value) {
   std::string text = fmt::format("{:.1f}", value);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
   return text == "-0" ? "0" : text;
 }
 
-/// Font size by class, for cutting; svg.cpp's style has the same.
+/// Font size of a CSS class, used for clipping. Must match the style in svg.cpp.
 double size_of(std::string_view css_class) {
   if (css_class == "title") return 20;
   if (css_class == "value") return 17;

@@ -12,7 +12,6 @@ double part(std::int64_t amount, std::int64_t all) {
   return all > 0 ? static_cast<double>(std::max<std::int64_t>(amount, 0)) / static_cast<double>(all) : 0;
 }
 
-/// Where each pod is, and whether it moves.
 struct Places {
   std::vector<NodeIndex> node;
   std::vector<bool> moves;

@@ -7,33 +7,34 @@
 
 namespace reporting {
 
-/// What the plan does with a pod, as pictures show it.
+/// What the plan does with a pod, as shown in pictures.
 enum class TileKind {
   kStays,
   kWithNode,
   kLeaving,
-  kEmpties,  ///< it leaves a node that is freed
-  kRoom,     ///< it makes room, or evens out
-  kHolds,    ///< its node is held by it
+  kEmpties,  ///< leaves a node that is freed
+  kRoom,     ///< moves to free capacity or to even out load
+  kHolds,    ///< holds its node
 };
 inline constexpr std::size_t kTileKinds = 6;
 
-/// One for each of Report::pods.
+/// Returns the kind of each of Report::pods.
 std::vector<TileKind> tile_kinds(const Report& report);
 
-/// By node: a pod that was on it from the start holds it. False for nodes that pods which arrive will hold.
+/// Returns for each node whether a pod that was on it from the start holds it. False for nodes that arriving pods will
+/// hold.
 std::vector<bool> held_open(const Report& report);
 
 struct Tile {
-  std::size_t pod = 0;  ///< of Report::pods
+  std::size_t pod = 0;  ///< index in Report::pods
   Rect place;
 };
 
-/// The pods of each node as tiles, by node: before the plan, or after it. DaemonSet pods are at the bottom and pods
-/// that move on top, so that the others are in one place in both.
+/// Returns the pods of each node as tiles, before or after the plan, indexed by node. DaemonSet pods are at the bottom
+/// and moving pods on top, so that all other pods have the same position in both pictures.
 std::vector<std::vector<Tile>> tiles_of(const Report& report, Resource resource, bool is_after, double aspect);
 
-/// Of what the node offers; 0 when it offers nothing.
+/// Share of the node's allocatable; 0 if the node has none.
 double share_of(const ReportPod& pod, const ReportNode& node, Resource resource);
 double share_of(const ReportNode& node, Resource resource, bool is_after);
 

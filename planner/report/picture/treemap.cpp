@@ -18,7 +18,7 @@ std::vector<double> areas_of(std::span<const double> shares) {
   return areas;
 }
 
-/// How far the tiles of a row are from squares, on average: 1 is a square. A row of `sum` is sum high.
+/// Average deviation of a row's tiles from squares; 1 if all are squares. The height of a row equals its `sum`.
 double badness(std::span<const double> row, double sum, double aspect) {
   double total = 0;
   for (const double area : row) {
@@ -28,7 +28,7 @@ double badness(std::span<const double> row, double sum, double aspect) {
   return total / static_cast<double>(row.size());
 }
 
-/// How many of the first areas make the best row.
+/// Returns the number of leading areas that form the best row.
 std::size_t row_size(std::span<const double> areas, double aspect) {
   double sum = areas[0];
   double best = badness(areas.first(1), sum, aspect);
@@ -42,7 +42,7 @@ std::size_t row_size(std::span<const double> areas, double aspect) {
   return size;
 }
 
-/// The last row does not stretch over the whole width when that would make slivers of its tiles.
+/// Does not stretch the last row over the whole width if that would turn its tiles into slivers.
 double row_height(double sum, std::size_t size, bool is_last, double below, double room, double aspect) {
   if (!is_last) return std::min(sum, room);
   const double square = std::sqrt(sum / static_cast<double>(size) * aspect);

@@ -5,7 +5,7 @@
 
 namespace reporting {
 
-/// A rectangle in a box, in parts of its width and height; y counts from the bottom.
+/// A rectangle in a box, in fractions of the box's width and height. y counts from the bottom.
 struct Rect {
   double x = 0;
   double y = 0;
@@ -13,11 +13,12 @@ struct Rect {
   double h = 0;
 };
 
-/// What a tile without a share of its own still gets, so that it can be seen.
+/// Area of a tile without a share of its own, so that it stays visible.
 inline constexpr double kMinShare = 0.003;
 
-/// Tiles in a box, in rows from the bottom up and near to squares, each with its share of the box as area. Shares that
-/// exceed the box together are scaled down to it. `aspect`: width of the box over its height.
+/// Lays out tiles in rows from the bottom up, as close to squares as possible. The area of each tile is its share of
+/// the box. Shares that exceed the box in total are scaled down. `aspect` is the width of the box divided by its
+/// height.
 std::vector<Rect> layout_treemap(std::span<const double> shares, double aspect);
 
 }  // namespace reporting

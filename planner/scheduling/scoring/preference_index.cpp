@@ -16,7 +16,7 @@ bool is_spread_by_default(const api::Pod& pod) {
   });
 }
 
-/// Calls `each` with every term of the pod that moves other pods' scores.
+/// Calls `each` with every term of the affinity that changes scores of other pods.
 template <typename F>
 void for_each_term(const api::Affinity& affinity, F&& each) {
   for (const api::PodAffinityTerm& term : affinity.required_pod_affinity) each(term);
@@ -42,7 +42,7 @@ PreferenceIndex::PreferenceIndex(const ClusterSnapshot& cluster)
   for (const Group& group : groups) add(group);
 }
 
-/// Counting sort.
+/// Fills by_owner_ with a counting sort.
 void PreferenceIndex::sort_by_owner() {
   const auto for_each_owned = [this](auto&& each) {
     for (const PodIndex pod : cluster_->pods()) {
@@ -69,7 +69,7 @@ void PreferenceIndex::add(const Group& group) {
     if (!term.namespace_selector && term.namespaces.empty()) named.insert(cluster_->namespace_of(group.front()));
   });
   if (by_labels) {
-    by_labels_.push_back(group);  // all its terms are asked for every pod, so once is enough
+    by_labels_.push_back(group);  // all its terms are evaluated for every pod, so one entry is enough
     return;
   }
   for (const NamespaceIndex ns : named) by_namespace_[ns].push_back(group);

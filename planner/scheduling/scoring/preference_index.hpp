@@ -7,21 +7,21 @@
 
 namespace scheduling {
 
-/// What Preferences asks of a snapshot again and again, worked out once: who has the same owner, whose affinities speak
-/// about whom, which nodes have PreferNoSchedule taints. Keeps a reference to the snapshot and holds for its present
-/// state.
+/// Indexes of a snapshot that Preferences uses repeatedly: pods with the same owner, and pods whose affinity may select
+/// pods of a namespace. Keeps a reference to the snapshot and describes its current state.
 class PreferenceIndex {
  public:
   explicit PreferenceIndex(const ClusterSnapshot& cluster);
 
-  /// The staying pods of the same ReplicaSet, StatefulSet or ReplicationController of Kubernetes itself, itself
-  /// included: kube-scheduler spreads them by itself. Empty: it has no such owner.
+  /// Staying pods, including this one, of the pod's ReplicaSet, StatefulSet or ReplicationController, which
+  /// kube-scheduler spreads by default. Empty if the pod has no such owner. Only controllers of Kubernetes itself
+  /// count.
   std::span<const PodIndex> siblings(PodIndex pod) const;
 
-  /// Active pods of one namespace with the same labels and affinity: what a term says holds for all of them.
+  /// Active pods of one namespace with equal labels and affinity. A result for a term of one holds for all of them.
   using Group = std::vector<PodIndex>;
-  /// Pods whose required or preferred pod affinity, or preferred anti-affinity, may speak about pods of `ns`, by its
-  /// name; and those that choose namespaces by their labels.
+  /// Pods with a required or preferred pod affinity, or a preferred anti-affinity, that may select pods of `ns` by name
+  /// (affinity_pods_towards) or select namespaces by labels (affinity_pods_by_namespace_labels).
   std::span<const Group> affinity_pods_towards(NamespaceIndex ns) const { return by_namespace_[ns]; }
   std::span<const Group> affinity_pods_by_namespace_labels() const { return by_labels_; }
 
@@ -30,8 +30,9 @@ class PreferenceIndex {
   void add(const Group& group);
 
   const ClusterSnapshot* cluster_;
-  std::vector<PodIndex> by_owner_;        ///< staying pods, by the number of their first owner
-  std::vector<std::uint32_t> first_pod_;  ///< by owner: in by_owner_; one entry more than owners
+  std::vector<PodIndex> by_owner_;  ///< staying pods, ordered by first owner
+  /// Indexed by owner: its first position in by_owner_; owner_count() + 1 entries.
+  std::vector<std::uint32_t> first_pod_;
   std::vector<std::vector<Group>> by_namespace_;
   std::vector<Group> by_labels_;
 };

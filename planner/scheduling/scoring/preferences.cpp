@@ -9,16 +9,18 @@
 namespace scheduling {
 namespace {
 
-// The built-in spread constraints.
+// Maximum skews of the built-in spread constraints.
 constexpr std::int64_t kDefaultNodeSkew = 3;
 constexpr std::int64_t kDefaultZoneSkew = 5;
 
-constexpr std::size_t kCountsPerSlot = 32;  // more pods than that share of the domains: an array is quicker
+// If pods per domain exceed 1/kCountsPerSlot, an array is faster than a sorted list.
+constexpr std::size_t kCountsPerSlot = 32;
 
-/// Pods over `domains` as one number: the log keeps many domains from mattering less, as in kube-scheduler.
+/// Weight of a topology with this number of domains. The logarithm, as in kube-scheduler, keeps topologies with many
+/// domains from mattering less.
 double spread_weight(std::size_t domains) { return std::log(static_cast<double>(domains) + 2); }
 
-/// In floating point as kube-scheduler does it for InterPodAffinity: 29 of 100 are 28.
+/// Computes a percentage in floating point like kube-scheduler does for InterPodAffinity, so that 29 of 100 gives 28.
 std::int64_t share_of_100(std::int64_t part, std::int64_t whole) {
   return static_cast<std::int64_t>(100.0 * (static_cast<double>(part) / static_cast<double>(whole)));
 }
@@ -116,9 +118,9 @@ bool Preferences::avoids(NodeIndex node) const {
   return query_.cluster().bears_soft_taint(node) && (!tolerates_some_ || untolerated_taints(node) > 0);
 }
 
-// --- pod affinity
+// --- Pod affinity
 
-/// nullptr: no node has the label, so it moves no scores.
+/// Returns nullptr if no node has the label, so that the term changes no score.
 Preferences::AffinityScores* Preferences::affinity_scores_over(std::string_view key) {
   const Topology& topology = query_.cluster().topology(key);
   if (topology.domain_names.empty()) return nullptr;
@@ -131,7 +133,7 @@ void Preferences::find_affinity_scores() {
   add_terms_of_others();
   for (AffinityScores& each : affinity_scores_) {
     const bool is_everywhere = each.topology->covers_all && each.weight.size() == each.topology->domain_names.size();
-    bool first = is_everywhere;  // else some node has nothing
+    bool first = is_everywhere;  // otherwise some node has a score of 0
     for (const auto& [domain, weight] : each.weight) {
       each.best = first ? weight : std::max(each.best, weight);
       each.worst = first ? weight : std::min(each.worst, weight);
@@ -175,7 +177,7 @@ void Preferences::weigh_others(const SelectorCache::TermOfOthers& terms) {
   }
 }
 
-// --- spread
+// --- Topology spread
 
 bool Preferences::lacks_built_in_topology(NodeIndex node) const {
   return query_.cluster().topology(api::well_known::kHostnameLabel).domain_of[node] == Topology::kNone ||
@@ -218,7 +220,7 @@ void Preferences::find_spread() {
   }
 }
 
-/// `places`: the node of each pod that counts.
+/// Adds a constraint. `places` contains the node of each counted pod.
 void Preferences::spread_over(std::string_view key, std::int64_t max_skew, std::span<const NodeIndex> places) {
   const Topology& topology = query_.cluster().topology(key);
   if (topology.domain_names.empty() && !needs_all_topologies_) return;  // a cluster without zones
@@ -230,7 +232,7 @@ void Preferences::spread_over(std::string_view key, std::int64_t max_skew, std::
   spread.pods.seal(topology.domain_names.size());
 }
 
-// --- one node
+// --- Single nodes
 
 std::int64_t Preferences::untolerated_taints(NodeIndex node) const {
   if (only_soft_ != nullptr) return only_soft_->count[node];
@@ -287,7 +289,7 @@ bool Preferences::is_best(NodeIndex node) const {
   });
 }
 
-// --- what a node loses against one that is best
+// --- Loss of a node compared with a best node
 
 std::int64_t Preferences::affinity_loss(NodeIndex node) const {
   std::int64_t best = 0;
@@ -299,13 +301,13 @@ std::int64_t Preferences::affinity_loss(NodeIndex node) const {
   return best <= worst ? 0 : 100 * std::max<std::int64_t>(best - affinity_score(node), 0) / (best - worst);
 }
 
-/// The weights of two topologies depend on the candidates, so for a safe guess the lowest is taken for what the node
-/// has too many and the highest for what any could have.
+/// The topology weights depend on the candidates. The estimate is a lower bound: it uses the lowest weight for the
+/// excess of this node and the highest for the maximum of any node.
 std::int64_t Preferences::spread_loss(NodeIndex node) const {
   if (spread_.empty()) return 0;
   if (lacks_topology(node)) return 100;
   const bool is_exact = query_.base().node_count() <= kExactLossNodes;
-  double more = is_exact ? -1 : 0;  // for rounding
+  double more = is_exact ? -1 : 0;  // allowance for rounding
   double most = 0;
   for (const Spread& spread : spread_) {
     const double high = spread_weight(spread.topology->domain_names.size() + (spread.topology->covers_all ? 0 : 1));
@@ -326,7 +328,7 @@ int Preferences::least_loss(NodeIndex node) const {
   return static_cast<int>(loss);
 }
 
-// --- all candidates
+// --- All candidates
 
 std::vector<double> Preferences::spread_weights(std::span<const NodeIndex> candidates) const {
   std::vector<double> weights;
@@ -344,7 +346,7 @@ std::vector<double> Preferences::spread_weights(std::span<const NodeIndex> candi
 
 void Preferences::add_spread(std::span<const NodeIndex> candidates, int weight, std::vector<int>& scores) const {
   const std::vector<double> weights = spread_weights(candidates);
-  std::vector<std::int64_t> raw(candidates.size(), -1);  // -1: scores nothing
+  std::vector<std::int64_t> raw(candidates.size(), -1);  // -1 if the node gets no score
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   std::int64_t most = 0;
   for (std::size_t i = 0; i < candidates.size(); ++i) {

@@ -11,58 +11,63 @@
 
 namespace scheduling {
 
-/// Pods counted by topology domain.
+/// Number of pods per topology domain.
 class DomainCounts {
  public:
   void reserve(std::size_t pods) { pods_.reserve(pods); }
   void add(std::uint32_t domain) { pods_.push_back(domain); }
-  /// REQUIRES: called once, after the last add(); `domains` is how many there are.
+  /// Prepares the counts for reading. `domains` is the number of domains. REQUIRES: called once, after the last add().
   void seal(std::size_t domains);
   std::int64_t at(std::uint32_t domain) const;
   std::int64_t least() const { return least_; }
   std::int64_t most() const { return most_; }
 
  private:
-  std::vector<std::uint32_t> pods_;                             ///< before seal(): their domains
-  std::vector<std::pair<std::uint32_t, std::int64_t>> sparse_;  ///< after it: sorted, or
-  std::vector<std::int64_t> dense_;                             ///< all domains
+  std::vector<std::uint32_t> pods_;                             ///< before seal(): domain of each pod
+  std::vector<std::pair<std::uint32_t, std::int64_t>> sparse_;  ///< after seal() if few pods: sorted by domain
+  std::vector<std::int64_t> dense_;                             ///< after seal() otherwise: indexed by domain
   std::int64_t least_ = 0;
   std::int64_t most_ = 0;
 };
 
-/// What one pod prefers beside free capacity, as the default profile of kube-scheduler scores it: TaintToleration
-/// (PreferNoSchedule taints), preferred NodeAffinity, InterPodAffinity (the pod's own preferred terms, those of others
-/// about it, and others' required affinity) and PodTopologySpread (its ScheduleAnyway constraints, or for a pod of a
-/// ReplicaSet, StatefulSet or ReplicationController without any constraint the built-in ones: over nodes with maxSkew 3
-/// and zones with maxSkew 5), with the weights and arithmetic of SchedulerRules. ImageLocality is left out, and pods
-/// count as siblings by their owner, not by the selectors of owner and services. Sees the overlay as it was when it was
-/// made.
+/// Preferences of one pod other than free capacity, as scored by kube-scheduler's default profile with the weights and
+/// arithmetic of SchedulerRules:
+/// * TaintToleration: PreferNoSchedule taints.
+/// * NodeAffinity: preferred terms.
+/// * InterPodAffinity: the pod's own preferred terms, those of other pods that select it, and required affinity of
+///   others.
+/// * PodTopologySpread: ScheduleAnyway constraints. A pod of a ReplicaSet, StatefulSet or ReplicationController without
+///   any constraint gets the built-in ones: over nodes with maxSkew 3 and zones with maxSkew 5.
+///
+/// ImageLocality is not scored. Siblings are determined by owner instead of by the selectors of owner and services.
+/// Reads the WhatIf as it was at construction.
 class Preferences {
  public:
   explicit Preferences(const FitQuery& query, const SchedulerRules& rules = {});
-  /// The same with one more preferred node term, of weight api::kPlacementHintWeight, for `hinted`.
+  /// Adds a preferred node term of weight api::kPlacementHintWeight for `hinted`.
   Preferences(const FitQuery& query, const SchedulerRules& rules, NodeIndex hinted);
 
-  /// The weighted sum for each candidate, 0 to 900 with the default weights. It depends on who the others are, so
-  /// REQUIRES: `candidates` are all nodes that pass the filters.
+  /// Returns the weighted sum for each candidate, 0 to 900 with the default weights. Sums depend on the set of
+  /// candidates. REQUIRES: `candidates` contains all nodes that pass the filters.
   std::vector<int> scores(std::span<const NodeIndex> candidates) const;
 
-  /// No node can score more, whoever the candidates are.
+  /// Returns true if no node can have a higher score, regardless of the candidates.
   bool is_best(NodeIndex node) const;
-  /// The node bears a soft taint of ours that the pod does not tolerate.
+  /// Returns true if the node has a soft taint of this operator that the pod does not tolerate.
   bool avoids(NodeIndex node) const;
-  /// Else it avoids all nodes with one.
+  /// Returns true if the pod tolerates a soft taint that some node has. Otherwise avoids() holds for all nodes with
+  /// one.
   bool tolerates_some_soft_taint() const { return tolerates_some_; }
-  /// So many points at least it scores less than a candidate that is_best(). Above kExactLossNodes nodes a guess that
-  /// takes most nodes for candidates.
+  /// Returns a lower bound of the points that the node loses against a candidate for which is_best() holds. Above
+  /// kExactLossNodes nodes this is an estimate that assumes most nodes to be candidates.
   int least_loss(NodeIndex node) const;
   static constexpr std::size_t kExactLossNodes = 16;
 
-  /// Up to so many nodes kube-scheduler compares all of them.
+  /// Maximum number of nodes up to which kube-scheduler scores all of them.
   static constexpr std::size_t kComparedNodes = 100;
 
  private:
-  /// Sums of the weights of terms that speak about the pod, over one topology.
+  /// Sums of the weights of terms that select the pod, over one topology.
   struct AffinityScores {
     const Topology* topology;
     std::unordered_map<std::uint32_t, std::int64_t> weight;  ///< by domain
@@ -103,20 +108,21 @@ class Preferences {
   const PreferenceIndex& index_;
   const SchedulerRules rules_;
   NodeIndex hinted_ = kNoNode;
-  std::vector<std::pair<NodeIndex, std::int64_t>> untolerated_;  ///< sorted; by taints that the pod does not tolerate
-  std::shared_ptr<const SoftTaintTable> only_soft_;              ///< then these count instead, all of them
+  /// Number of untolerated taints per node, sorted by node.
+  std::vector<std::pair<NodeIndex, std::int64_t>> untolerated_;
+  std::shared_ptr<const SoftTaintTable> only_soft_;  ///< if not null, replaces untolerated_: no soft taint is tolerated
   std::int64_t most_untolerated_ = 0;
-  bool tolerates_some_ = false;            ///< of the soft taints that nodes bear
-  std::int64_t most_node_preference_ = 0;  ///< sum of the weights of its preferred node terms
+  bool tolerates_some_ = false;            ///< the pod tolerates some soft taint that nodes have
+  std::int64_t most_node_preference_ = 0;  ///< sum of the weights of the pod's preferred node terms
   std::vector<AffinityScores> affinity_scores_;
   std::unordered_map<const Topology*, std::size_t> affinity_scores_at_;
   std::vector<Spread> spread_;
-  bool needs_all_topologies_ = false;  ///< nodes without one of the labels score nothing
+  bool needs_all_topologies_ = false;  ///< nodes without one of the labels get no score
 };
 
-/// The candidates that the scheduler would take, by free capacity and preferences together. `capacity` has one score
-/// each (ResourceScores). All that share the best sum: the scheduler takes any of them. REQUIRES: as for
-/// Preferences::scores().
+/// Returns the candidates with the best sum of capacity and preference scores, any of which the scheduler may choose.
+/// `capacity` contains one score per candidate (ResourceScores). REQUIRES: `candidates` contains all nodes that pass
+/// the filters, as for Preferences::scores().
 std::vector<NodeIndex> best_nodes(const Preferences& preferences, std::span<const NodeIndex> candidates,
                                   std::span<const int> capacity);
 

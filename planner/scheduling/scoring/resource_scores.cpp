@@ -8,22 +8,22 @@ namespace {
 
 constexpr int kMaxPoints = 100;
 
-/// requested / allocatable, at most 1. One rounding, in the order of kube-scheduler's own division: a quotient that is
-/// computed in another way may cut off to another whole point.
+/// Returns requested / allocatable, at most 1. Rounds once, in the order of kube-scheduler's own division; a different
+/// computation may truncate to another point.
 double share(std::int64_t requested, std::int64_t allocatable) {
   return std::min(static_cast<double>(requested) / static_cast<double>(allocatable), 1.0);
 }
 
-/// Cuts off, as Go's conversion to int64 does.
+/// Truncates like Go's conversion to int64.
 int points(double deviation) { return static_cast<int>((1 - deviation) * kMaxPoints); }
 
-/// Half the difference is the standard deviation of two shares. One resource alone is always in balance.
+/// The standard deviation of two shares is half their difference. A single resource is always in balance.
 int balance_of(std::int64_t cpu, std::int64_t all_cpu, std::int64_t memory, std::int64_t all_memory) {
   if (all_cpu == 0 || all_memory == 0) return kMaxPoints;
   return points(std::abs((share(cpu, all_cpu) - share(memory, all_memory)) / 2));
 }
 
-/// part * 100 / whole in whole numbers. REQUIRES: 0 <= part <= whole, 0 < whole.
+/// Returns part * 100 / whole in integers. REQUIRES: 0 <= part <= whole, 0 < whole.
 int percent(std::int64_t part, std::int64_t whole) {
   std::int64_t scaled = 0;
   if (!__builtin_mul_overflow(part, std::int64_t{kMaxPoints}, &scaled)) return static_cast<int>(scaled / whole);
@@ -43,7 +43,7 @@ ResourceScores::Amounts ResourceScores::amounts(const WhatIf& cluster, PodIndex 
           comparable(resource, saturating_add(used, wanted)), comparable(resource, scored)};
 }
 
-/// A node that is overcommitted has no points under LeastAllocated, and all of them under MostAllocated.
+/// An overcommitted node gets 0 points under LeastAllocated and the maximum under MostAllocated.
 int ResourceScores::fit_points(const Amounts& amounts) const {
   if (amounts.all <= 0) return 0;
   const std::int64_t requested = std::clamp<std::int64_t>(amounts.scored_with, 0, amounts.all);

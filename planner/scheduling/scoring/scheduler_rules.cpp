@@ -5,7 +5,7 @@
 namespace scheduling {
 namespace {
 
-/// What was before all changes of the table: 1.20.
+/// Rules of 1.20, before all listed changes.
 SchedulerRules oldest_rules() {
   return {.balance = BalanceFormula::kDifference,
           .balance_skips_pods_without_requests = false,

@@ -2,8 +2,8 @@
 
 namespace scheduling {
 
-/// How much each of kube-scheduler's scores counts, 0 to 100 points each: by default as in today's default profile.
-/// Others are older ones', or for asking what a profile with some of the scores would do.
+/// Weight of each of kube-scheduler's scores, which are 0 to 100 points each. Defaults to the current default profile.
+/// Other values serve older versions, or evaluate a profile with only some of the scores.
 struct ScoreWeights {
   int fit = 1;      ///< NodeResourcesFit
   int balance = 1;  ///< NodeResourcesBalancedAllocation

@@ -7,21 +7,22 @@
 
 namespace scheduling {
 
-/// The soft taints of an overlay, made ready for scores: a plan asks for each pod what thousands of tainted nodes
-/// count. Does not change; safe to share between threads and copies of the overlay.
+/// Soft taints of a WhatIf, indexed for scoring: a plan queries thousands of tainted nodes for each pod. Immutable, so
+/// threads and copies of the WhatIf can share it.
 struct SoftTaintTable {
   SoftTaintTable(const ClusterSnapshot& base, std::vector<SoftTaint> taints);
 
-  /// One of them has this key and value.
+  /// Returns true if one of the soft taints has this key and value.
   bool holds(const api::Taint& taint) const;
 
-  std::vector<SoftTaint> all;                 ///< one for each key and value
-  std::vector<bool> bears;                    ///< by node: one of them
-  std::vector<std::vector<NodeIndex>> where;  ///< of each, the nodes where it counts, sorted: a node bears one taint of
-                                              ///< a key and effect at most, and that of another policy counts already
-  std::vector<std::uint8_t> count;            ///< by node: what counts for a pod that tolerates none of them
-  std::uint8_t most = 0;                      ///< of these
-  std::vector<NodeIndex> foreign;             ///< nodes with a taint PreferNoSchedule that is none of them, sorted
+  std::vector<SoftTaint> all;  ///< one entry per key and value
+  std::vector<bool> bears;     ///< indexed by node; true if the node has one of them
+  /// Sorted nodes where each taint of `all` adds to the score. A node has at most one taint per key and effect, and
+  /// that of another policy already counts.
+  std::vector<std::vector<NodeIndex>> where;
+  std::vector<std::uint8_t> count;  ///< indexed by node: number of taints for a pod that tolerates none
+  std::uint8_t most = 0;            ///< maximum of `count`
+  std::vector<NodeIndex> foreign;   ///< sorted nodes with a PreferNoSchedule taint that is not in `all`
 };
 
 }  // namespace scheduling

@@ -13,8 +13,8 @@ namespace strategies {
 namespace {
 
 constexpr std::uint64_t kSeed = 1;
-constexpr std::int64_t kMaxSteps = 4'000'000'000;  // of the greedy plan: no cluster needs as many
-constexpr std::size_t kMaxHeld = 100;              // rows in the report
+constexpr std::int64_t kMaxSteps = 4'000'000'000;  // for the greedy plan; more than any cluster needs
+constexpr std::size_t kMaxHeld = 100;              // maximum rows in the report
 
 std::function<bool()> stop_rule(const StrategyContext& context, base::Duration time_budget) {
   return [&context, time_budget, begin = context.elapsed ? context.elapsed() : base::Duration{}] {
@@ -40,7 +40,7 @@ std::int32_t count_empty(const DefragmentationProblem& problem, const std::vecto
   }));
 }
 
-/// The cycle's time ends with the results of limits.
+/// Names the limit that refused the pod. Running out of the cycle's time is reported with the same results as limits.
 std::string_view limit_behind(NominationResult result, PodIndex pod, NominationSink& sink) {
   const bool may_be_time = result == NominationResult::kNamespaceLimit || result == NominationResult::kTotalLimit;
   if (may_be_time && sink.is_out_of_time(pod)) return "the time limit of the cycle does";
@@ -52,7 +52,8 @@ std::string_view limit_behind(NominationResult result, PodIndex pod, NominationS
   }
 }
 
-/// Nothing: all were accepted; else what is in the way. Half of a swap frees nothing.
+/// Offers the moves of the plan. Returns nullopt if all were accepted, otherwise the obstacle, because half of a swap
+/// frees no node.
 std::optional<std::string> offer_moves(const DefragmentationProblem& problem, const DefragmentationPlan& plan,
                                        NominationSink& sink) {
   for (const WaveMove& move : plan.moves) {
@@ -73,7 +74,7 @@ std::optional<std::string> offer_moves(const DefragmentationProblem& problem, co
   return std::nullopt;
 }
 
-/// The whole plan or nothing of it, and why not.
+/// Offers the plan as a whole. Returns the reason if nothing of it is made, or "".
 std::string offer(const DefragmentationProblem& problem, const DefragmentationPlan& plan, NominationSink& sink) {
   sink.begin_plan();
   sink.avoid(api::well_known::kEmptyingTaint, plan.avoided);
@@ -89,7 +90,7 @@ bool Defragmentation::frees_enough(const DefragmentationPlan& plan) const {
   return plan.emptied.size() >= static_cast<std::size_t>(args_.min_nodes_freed);
 }
 
-/// Why it is not made, or could be more.
+/// Explains why the plan is not made or could free more nodes.
 std::string Defragmentation::shortfall(const DefragmentationPlan& plan, bool is_enough) const {
   std::string note;
   if (!plan.emptied.empty() && !is_enough)

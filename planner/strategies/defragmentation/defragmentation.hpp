@@ -11,7 +11,7 @@
 
 namespace strategies {
 
-/// Empties as many nodes as it can with few moves, swaps included (docs/strategies/defragmentation.md).
+/// Empties as many nodes as possible with few moves, including swaps (docs/strategies/defragmentation.md).
 class Defragmentation final : public Strategy {
  public:
   static constexpr std::string_view kName = "Defragmentation";

@@ -1,6 +1,6 @@
-/// WavePlanner: fills what is free as exactly as the scheduler's own choice allows. It mostly takes the emptiest node,
-/// so what can be chosen is not where a pod goes but which one goes next: another size leaves another rest, and another
-/// owner is spread otherwise.
+/// WavePlanner: fills free capacity as exactly as the scheduler's choices allow. The scheduler mostly picks the
+/// emptiest node, so the planner cannot choose where a pod goes, only which pod goes next: pods of other sizes leave
+/// other remainders, and pods of other owners are spread differently.
 
 #include <algorithm>
 #include <limits>
@@ -19,20 +19,21 @@ namespace {
 using scheduling::FitLevel;
 using scheduling::FitQuery;
 
-constexpr double kExact = 1e-6;  // of a node: as good as nothing
-constexpr double kStrict = 0.1;  // waste for each part that a pod takes, as long as there are better ones
+constexpr double kExact = 1e-6;  // share of a node that counts as nothing
+constexpr double kStrict = 0.1;  // maximum waste per unit of pod size while pods with less waste exist
 constexpr double kLenient = 1e9;
-constexpr std::size_t kStepsOfNode = 4;  // for each node, when the scheduler's choice is foreseen
-constexpr std::size_t kMaxGaps = 8;      // in vain in a wave
-constexpr int kMaxTries = 12;            // for one of them
+constexpr std::size_t kStepsOfNode = 4;  // steps per node for one prediction of the scheduler's choice
+constexpr std::size_t kMaxGaps = 8;      // maximum failures per wave
+constexpr int kMaxTries = 12;            // maximum attempts for one gap
 constexpr std::size_t kLooksOfNode = 200;
 constexpr std::size_t kLooksOfStep = 4;
 constexpr int kMaxWaves = 64;
-constexpr std::size_t kPodsOfStep = 16;  // of which a wave keeps where they were
+constexpr std::size_t kPodsOfStep = 16;  // pods per step when a wave copies their positions
 
 }  // namespace
 
-/// What is free on the node beside the headroom, once the pod has come there (kNoPod: nobody has), in parts of it.
+/// Returns the node's free capacity minus headroom, as shares of its allocatable, after `pod` has arrived. With kNoPod
+/// no pod arrives.
 WavePlanner::FreeShare WavePlanner::free_beside(NodeIndex node, PodIndex pod) const {
   const auto& base = problem_.base();
   const auto share = [&](scheduling::ResourceIndex resource) {
@@ -47,14 +48,15 @@ WavePlanner::FreeShare WavePlanner::free_beside(NodeIndex node, PodIndex pod) co
   return {share(scheduling::kCpuIndex), share(scheduling::kMemoryIndex)};
 }
 
-/// Too little for most pods is lost; else another one may fill it.
+/// Waste of a remainder. A remainder too small for most pods is lost entirely; a larger one may be filled by another
+/// pod.
 double WavePlanner::waste_of(double free_share) const {
   if (free_share < kExact) return 0;
   const double small = problem_.small_size();
   return free_share < small * (1 - kExact) ? free_share : small * style_.open;
 }
 
-/// Of the nodes that are to be emptied.
+/// Classes of the pods on nodes to be emptied.
 std::vector<WavePlanner::PodClass> WavePlanner::pod_classes() {
   std::vector<PodClass> all;
   std::map<PodKind, std::size_t> known;
@@ -71,7 +73,7 @@ std::vector<WavePlanner::PodClass> WavePlanner::pod_classes() {
   return all;
 }
 
-/// Where the scheduler would put it now, and how much of the room there would be lost.
+/// Predicts the node that the scheduler would choose now, and how much of the capacity there would be wasted.
 std::optional<std::pair<NodeIndex, double>> WavePlanner::foresee(PodIndex pod, const Wave& wave) {
   budget_.spend(kStepsOfNode * problem_.base().node_count());
   if (!fits_somewhere(pod)) return std::nullopt;
@@ -91,7 +93,7 @@ void WavePlanner::foresee(PodClass& pod_class, const Wave& wave) {
   pod_class.waste = found->second / std::max(pod_class.size, kExact);
 }
 
-/// What wastes the least first, and of equal ones the largest.
+/// Moves pods with the least waste first; among equal ones the largest.
 void WavePlanner::fill_gaps(Wave& wave, std::vector<PodClass>& pod_classes, double most_waste) {
   for (PodClass& each : pod_classes) {
     if (!each.to && !budget_.is_over()) foresee(each, wave);
@@ -116,14 +118,14 @@ void WavePlanner::fill_gaps(Wave& wave, std::vector<PodClass>& pod_classes, doub
   }
 }
 
-/// Who could leave a node, and where the scheduler would put them, as it was when they were asked about last in this
+/// Pods that could leave each node and where the scheduler would put them, cached from their last prediction in this
 /// wave.
 class WavePlanner::TargetForecast {
  public:
-  /// One of a kind on its node.
+  /// Represents the pods of one kind on a node.
   struct Displaceable {
     PodIndex pod;
-    double cpu;  ///< in parts of what its node offers
+    double cpu;  ///< share of the node's allocatable
     double memory;
     std::uint32_t kind;
   };
@@ -132,18 +134,18 @@ class WavePlanner::TargetForecast {
   TargetForecast(WavePlanner& realization, const Wave& wave)
       : realization_(realization), wave_(wave), leavers_(realization.problem_.base().node_count()) {}
 
-  /// The largest first.
+  /// Returns the pods that could leave the node, largest first.
   const std::vector<Displaceable>& displaceables(NodeIndex node) {
     if (!leavers_[node]) leavers_[node] = find_leavers(node);
     return *leavers_[node];
   }
-  /// What its going elsewhere wastes.
+  /// Waste caused elsewhere if the pod leaves the node.
   double waste(const Displaceable& displaceable, NodeIndex on) {
     std::optional<Found>& known = found_[displaceable.kind];
     if (!known) known = look(displaceable.pod);
     return waste_elsewhere(*known, on);
   }
-  /// The same as it is now.
+  /// Like waste(), with a new prediction.
   double waste_now(const Displaceable& displaceable, NodeIndex on) {
     found_[displaceable.kind] = look(displaceable.pod);
     return waste(displaceable, on);
@@ -191,19 +193,19 @@ class WavePlanner::TargetForecast {
 
   WavePlanner& realization_;
   const Wave& wave_;
-  std::vector<std::optional<std::vector<Displaceable>>> leavers_;  ///< by node
+  std::vector<std::optional<std::vector<Displaceable>>> leavers_;  ///< indexed by node
   std::map<PodKind, std::uint32_t> numbers_;
-  std::vector<std::optional<Found>> found_;  ///< by kind
+  std::vector<std::optional<Found>> found_;  ///< indexed by kind
 };
 
-/// Pods that leave a node so that another one has room there.
+/// Pods that leave a node to make capacity for another pod.
 struct WavePlanner::Gap {
   NodeIndex node = scheduling::kNoNode;
   std::vector<TargetForecast::Displaceable> by{};
   double waste = TargetForecast::kNowhere;
 };
 
-/// Looks for pods of one node that leave there the room which a pod takes, and that waste little elsewhere.
+/// Searches for pods of one node that free the capacity that a pod needs and cause little waste elsewhere.
 class WavePlanner::GapSearch {
  public:
   GapSearch(WavePlanner& realization, PodIndex pod, TargetForecast& foresight)
@@ -217,7 +219,7 @@ class WavePlanner::GapSearch {
 
   void look_at(NodeIndex node) {
     const FreeShare room = realization_.free_beside(node, pod_);
-    if (room.least() > -kExact) return;  // others attract it more
+    if (room.least() > -kExact) return;  // other nodes attract the pod more
     node_ = node;
     leavers_ = &foresight_.displaceables(node);
     looks_ = kLooksOfNode;
@@ -226,7 +228,7 @@ class WavePlanner::GapSearch {
   }
 
  private:
-  /// One more, of those from `next` on, beside those that leave already and waste so much.
+  /// Recursively adds one more pod, from position `next` on, to those already chosen, which waste `waste` in total.
   void choose(std::size_t next, double waste, const FreeShare& room) {
     for (; next < leavers_->size() && looks_ > 0; ++next) {
       --looks_;
@@ -253,10 +255,10 @@ class WavePlanner::GapSearch {
   TargetForecast& foresight_;
   PodIndex pod_;
   double size_;
-  double price_;  ///< of a move, as waste
+  double price_;  ///< cost of a move, expressed as waste
   NodeIndex node_ = scheduling::kNoNode;
   const std::vector<TargetForecast::Displaceable>* leavers_ = nullptr;
-  std::vector<TargetForecast::Displaceable> by_;  ///< that leave
+  std::vector<TargetForecast::Displaceable> by_;  ///< pods chosen to leave
   std::size_t looks_ = 0;
   Gap best_{};
 };
@@ -273,7 +275,7 @@ WavePlanner::Gap WavePlanner::find_gap(PodIndex pod, const Wave& wave, TargetFor
   return search.best();
 }
 
-/// Some pods leave a node whose room is then what this one takes.
+/// Makes some pods leave a node so that its free capacity fits the pod. Returns false if no gap was found.
 bool WavePlanner::make_gap(PodIndex pod, Wave& wave, TargetForecast& foresight) {
   for (int tries = 0; tries < kMaxTries; ++tries) {
     const Gap gap = find_gap(pod, wave, foresight);
@@ -292,7 +294,7 @@ bool WavePlanner::make_gap(PodIndex pod, Wave& wave, TargetForecast& foresight) 
   return false;
 }
 
-/// For those that have no place, the largest first.
+/// Makes gaps for pods without a place, largest first.
 void WavePlanner::make_gaps(Wave& wave, const std::vector<PodClass>& pod_classes) {
   std::vector<std::pair<double, const PodClass*>> waiting;
   for (const PodClass& each : pod_classes) {
@@ -311,7 +313,7 @@ void WavePlanner::make_gaps(Wave& wave, const std::vector<PodClass>& pod_classes
   }
 }
 
-/// How many moves were made.
+/// Runs one wave. Returns the number of moves.
 std::size_t WavePlanner::fill_wave(std::vector<PodClass>& pod_classes, double most_waste) {
   Wave wave(cluster());
   budget_.spend(problem_.base().pod_table_size() / kPodsOfStep);
@@ -323,7 +325,7 @@ std::size_t WavePlanner::fill_wave(std::vector<PodClass>& pod_classes, double mo
   return moves_.size() - before;
 }
 
-/// First what wastes little, and when nothing does, anything.
+/// Runs waves, first with strict limits on waste, then without.
 void WavePlanner::fill(std::size_t most_moves) {
   std::vector<PodClass> pods = pod_classes();
   double most_waste = kStrict;

@@ -40,7 +40,7 @@ class HeldNodes {
     const auto held = std::ranges::find(problem_.held(), node, &HeldNode::node);
     if (held != problem_.held().end()) return row(node, held->pod, held->refusal.reason, held->refusal.message());
     if (problem_.is_held(node)) return {name_of(node), "", "", "NotSelected", "nodeSelector leaves it as it is"};
-    // A replacement that comes while the old pod is there may have to be beside it.
+    // A replacement that is created while the old pod exists may have to fit next to it.
     for (const auto old_pod : {scheduling::OldPod::kGone, scheduling::OldPod::kStays}) {
       for (const PodIndex pod : pods) {
         if (const auto refusal = only_here(pod, node, old_pod)) return row(node, pod, refusal->first, refusal->second);
@@ -50,7 +50,7 @@ class HeldNodes {
             fmt::format("its {} pods do not fit on the other nodes together", pods.size())};
   }
 
-  /// Why the pod fits on no other node that takes pods, by the rule that refuses most of them.
+  /// Explains why the pod fits no other node that takes pods, by the most frequent refusal.
   std::optional<std::pair<std::string, std::string>> only_here(PodIndex pod, NodeIndex here,
                                                                scheduling::OldPod old_pod) const {
     const FitQuery query(cluster_, pod, FitLevel::kScheduler, old_pod);

@@ -1,4 +1,4 @@
-/// DefragmentationSearch: better plans in the neighbourhood of the best one.
+/// DefragmentationSearch: improves the best plan by searching its neighborhood.
 
 #include <algorithm>
 #include <array>
@@ -11,38 +11,40 @@
 namespace strategies {
 namespace {
 
-constexpr double kNoise = 0.3;             // of sizes at most, so that equal attempts end differently
-constexpr double kMaxCapacityPrice = 100;  // moves for an average node's capacity, when nodes are exchanged
-constexpr std::size_t kExchanged = 2;      // nodes at most
+constexpr double kNoise = 0.3;  // maximum noise of sizes, so that equal attempts end differently
+// Number of moves that the capacity of an average node is worth when nodes are exchanged.
+constexpr double kMaxCapacityPrice = 100;
+constexpr std::size_t kExchanged = 2;  // maximum number of exchanged nodes
 constexpr std::size_t kExchangedOfUnlike = 4;
-constexpr std::size_t kAnew = 3;   // one of so many exchanges where much is missing begins with other nodes
-constexpr int kMaxNeighbours = 8;  // that are looked at for one that leaves enough
+constexpr std::size_t kAnew = 3;   // one in kAnew exchanges starts from no nodes while the plan is far from the bound
+constexpr int kMaxNeighbours = 8;  // maximum neighbors generated to find one with sufficient capacity
 constexpr double kMinGap = 1;
 constexpr double kMaxGap = 3.5;
-constexpr std::array kHoles = {2.0, 1.5, 3.0};  // PackingStyle::hole
-constexpr double kMaxPrice = 0.2;               // PackingStyle::price
-constexpr double kFillsFar = 0.75;              // share of the attempts that begin with PackingStyle::fills
+constexpr std::array kHoles = {2.0, 1.5, 3.0};  // PackingStyle::gap
+constexpr double kMaxPrice = 0.2;               // maximum of PackingStyle::price
+constexpr double kFillsFar = 0.75;              // share of attempts that start with PackingStyle::fills
 constexpr double kFillsNear = 0.25;
-constexpr double kMinTryMore = 0.15;  // of those after many that failed
-constexpr double kLessHope = 0.97;    // after each
-constexpr double kMaxDropped = 0.5;   // share of the best plan's moves that are looked for anew
+constexpr double kMinTryMore = 0.15;  // minimum of try_more_ after many failures
+constexpr double kLessHope = 0.97;    // factor of try_more_ after each failure
+constexpr double kMaxDropped = 0.5;   // maximum share of the best plan's moves that are replanned
 constexpr std::size_t kStepsOfAttempt = 500;
 constexpr int kFarPatience = 40;  // PackingStyle::patience
 
-constexpr int kPatience = 150;          // attempts of a stream without gain of any
-constexpr int kPatienceOfPerfect = 20;  // the same where nothing but disturbance and waves can get less
+constexpr int kPatience = 150;          // maximum consecutive attempts of a stream without any gain
+constexpr int kPatienceOfPerfect = 20;  // replaces kPatience if only disturbance and waves can still improve
 
 }  // namespace
 
-/// Mostly one node more than the best plan, else as many with fewer moves; or fewer where moves have a price.
+/// Number of nodes that the next attempt empties: mostly one more than the best plan, otherwise as many with fewer
+/// moves, or fewer if moves have a price.
 std::size_t DefragmentationSearch::wanted_now() {
   const std::size_t best = state_.best.emptied.size();
   if (best < limits_.most_freed && rng_.fraction() < try_more_) return best + 1;
   return problem_.rules().weight_of_move > 0 && best > 1 && rng_.fraction() < 0.5 ? best - 1 : best;
 }
 
-/// By position in freeable(): the lowest is emptied first. Mostly the effort; where nodes offer different amounts,
-/// often what is worth keeping as well.
+/// Returns a key per position in freeable(); nodes with low keys are emptied first. Keys are mostly the effort; if
+/// nodes differ in capacity, often also the value of keeping the node.
 std::vector<double> DefragmentationSearch::random_keys() {
   const bool by_capacity = capacities_.differ() && rng_.below(2) == 0;
   const double price = by_capacity ? kMaxCapacityPrice * rng_.fraction() : 0;
@@ -56,8 +58,8 @@ std::vector<double> DefragmentationSearch::random_keys() {
   return keys;
 }
 
-/// The best plan's nodes, or where much is missing now and then none of them, with a few exchanged and others added or
-/// taken out until there are `wanted`.
+/// Returns the nodes of the best plan with a few exchanged, then adds or removes nodes until there are `wanted`. If the
+/// plan is far from the bound, it sometimes starts from no nodes instead.
 DefragmentationSearch::Nodes DefragmentationSearch::any_neighbour(std::size_t wanted) {
   Nodes nodes = capacities_.differ() && is_far() && rng_.below(kAnew) == 0 ? empty_nodes() : state_.best_nodes;
   std::vector<std::tuple<std::uint32_t, double, NodeIndex>> in, out;
@@ -78,7 +80,7 @@ DefragmentationSearch::Nodes DefragmentationSearch::any_neighbour(std::size_t wa
   return nodes;
 }
 
-/// One that leaves enough for everything that is requested, if it finds one.
+/// Returns a neighbor whose remaining nodes have enough capacity for all requests, if one is found.
 DefragmentationSearch::Nodes DefragmentationSearch::neighbour(std::size_t wanted) {
   Nodes nodes = any_neighbour(wanted);
   for (int tries = 1; tries < kMaxNeighbours && !capacities_.suffices_without(nodes); ++tries)
@@ -86,7 +88,7 @@ DefragmentationSearch::Nodes DefragmentationSearch::neighbour(std::size_t wanted
   return nodes;
 }
 
-/// Mostly little noise, and now and then a closer look.
+/// Returns a style with mostly little noise, and sometimes a more thorough search.
 PackingStyle DefragmentationSearch::random_style() {
   const double luck = rng_.fraction();
   PackingStyle style{.noise = kNoise * luck * luck, .direct_first = rng_.below(2) == 0};
@@ -105,7 +107,7 @@ PackingStyle DefragmentationSearch::random_style() {
   return style;
 }
 
-/// The same nodes, with larger holes that several pods share.
+/// Replans the same nodes with larger gaps that several pods share.
 void DefragmentationSearch::improve_by_holes() {
   for (const double gap : kHoles) {
     if (budget_.is_over() || is_perfect()) return;
@@ -113,8 +115,8 @@ void DefragmentationSearch::improve_by_holes() {
   }
 }
 
-/// The best plan's moves as far as they go with these nodes, but for some: mostly pods that make room, whose holes are
-/// then looked for anew.
+/// Returns the best plan's moves that apply to these nodes, without a random part of them: mostly pods that make
+/// capacity, whose gaps are then searched again.
 std::vector<WaveMove> DefragmentationSearch::most_of_best(const Nodes& emptying) {
   const double dropped = kMaxDropped * rng_.fraction() * rng_.fraction();
   const bool by_node = rng_.below(2) == 0;
@@ -130,7 +132,7 @@ std::vector<WaveMove> DefragmentationSearch::most_of_best(const Nodes& emptying)
   return kept;
 }
 
-/// Near the best plan mostly, and sometimes from the beginning.
+/// Makes one attempt, mostly near the best plan, sometimes from scratch.
 void DefragmentationSearch::improve_once(std::int64_t most_steps) {
   const std::size_t wanted = wanted_now();
   const std::size_t most =
@@ -144,7 +146,8 @@ void DefragmentationSearch::improve_once(std::int64_t most_steps) {
   budget_.spend(static_cast<std::size_t>(given - leash.left()) + kStepsOfAttempt + problem_.base().node_count());
 }
 
-/// Of a plan that is perfect only what it disturbs and its waves can get less.
+/// Returns true after too many failures. A perfect plan can only improve in disturbance and waves, so its limit is
+/// lower.
 bool DefragmentationSearch::is_hopeless_after(int failures) const {
   return failures >= (is_perfect() ? kPatienceOfPerfect : kPatience);
 }
@@ -166,7 +169,8 @@ int DefragmentationSearch::improve(std::int64_t most_steps, int failures) {
   return failures;
 }
 
-/// Of pods that ask for as much, another one may make the same room.
+/// Replaces pods that make capacity by cheaper ones with the same requests. With `alike_only`, owner and labels must
+/// also be equal.
 std::vector<WaveMove> DefragmentationSearch::with_cheaper_pods(const DefragmentationPlan& plan, bool alike_only) const {
   const auto& base = problem_.base();
   std::vector<WaveMove> moves = plan.moves;
@@ -190,7 +194,7 @@ std::vector<WaveMove> DefragmentationSearch::with_cheaper_pods(const Defragmenta
   return moves;
 }
 
-/// The cheapest plan once more, with pods in the place of their likes.
+/// Replans the cheapest plan with cheaper pods in place of similar ones.
 void DefragmentationSearch::cheapen() {
   for (const bool alike_only : {false, true}) {
     const DefragmentationPlan plan = state_.cheapest;

@@ -1,4 +1,4 @@
-/// WavePlanner: what pods that are on their way in one wave may do to one another.
+/// WavePlanner: constraints between pods that move in the same wave.
 
 #include <algorithm>
 #include <iterator>
@@ -26,7 +26,7 @@ bool is_counted_by(const api::TopologySpreadConstraint& constraint, PodIndex own
          constraint.label_selector->matches(base.pod(other).meta.labels);
 }
 
-/// A hard constraint of `owner` counts `other`.
+/// Returns true if a hard spread constraint of `owner` counts `other`.
 bool spread_counts(PodIndex owner, PodIndex other, const scheduling::ClusterSnapshot& base) {
   return std::ranges::any_of(base.pod(owner).topology_spread, [&](const api::TopologySpreadConstraint& constraint) {
     return !constraint.schedule_anyway && is_counted_by(constraint, owner, other, base);
@@ -47,7 +47,8 @@ bool WavePlanner::depends_on_others(PodIndex pod) const {
   return has_hard_spread(object) || has_required_affinity(object);
 }
 
-/// So many that its topology spread counts are on their way from the same domain already that it would be in vain.
+/// Returns true if so many pods counted by a spread constraint of the pod already leave the same domain in this wave
+/// that moving the pod would fail.
 bool WavePlanner::meets_its_own(PodIndex pod, const Wave& wave) const {
   const auto& base = problem_.base();
   const NodeIndex from = cluster().node_of(pod);
@@ -61,8 +62,8 @@ bool WavePlanner::meets_its_own(PodIndex pod, const Wave& wave) const {
   });
 }
 
-/// Whoever is on its way in this wave, the pod included, arrives where its topology spread allows it, whichever of the
-/// others are still on their old node, already on the new one, on both, or on neither.
+/// Returns true if topology spread allows every arrival of the wave, including the pod, in every intermediate state:
+/// other moving pods may be on their old node, their new node, both, or neither.
 bool WavePlanner::keeps_skew(PodIndex pod, const Wave& wave) const {
   const auto is_kept = [&](PodIndex owner) { return is_spread_in_flight(owner, pod, wave); };
   return is_kept(pod) && std::ranges::all_of(wave.depending, [&](PodIndex arrival) {
@@ -70,7 +71,7 @@ bool WavePlanner::keeps_skew(PodIndex pod, const Wave& wave) const {
          });
 }
 
-/// `latest`: is on its way as well.
+/// Checks the spread constraints of `owner`. `latest` is moving as well.
 bool WavePlanner::is_spread_in_flight(PodIndex owner, PodIndex latest, const Wave& wave) const {
   if (!has_hard_spread(problem_.base().pod(owner))) return true;
   const FitQuery query(cluster(), owner, FitLevel::kScheduler);
@@ -89,19 +90,21 @@ bool WavePlanner::is_spread_in_flight(PodIndex owner, PodIndex latest, const Wav
     add(latest);
     std::int64_t fewest = count.fewest;
     for (std::size_t domain = 0; domain < least.size(); ++domain) {
-      if (count.pods[domain] >= count.fewest) fewest = std::min(fewest, least[domain]);  // else it does not count
+      // Otherwise the domain is not counted.
+      if (count.pods[domain] >= count.fewest) fewest = std::min(fewest, least[domain]);
     }
     return most + count.self - fewest <= count.constraint->max_skew;
   });
 }
 
-/// One that arrives in this wave has to find it where it is.
+/// Returns true if an arrival of this wave needs the pod to be on its current node.
 bool WavePlanner::is_counted_on(PodIndex pod, const Wave& wave) const {
   return std::ranges::any_of(wave.depending,
                              [&](PodIndex arrival) { return affinity_needs(arrival, pod, problem_.base()); });
 }
 
-/// It finds where it is what its affinity asks for, also while those that left before it are on neither of their nodes.
+/// Returns true if the pod's required affinity is satisfied at its new node even while pods that left before it are on
+/// neither of their nodes.
 bool WavePlanner::follows_in_flight(PodIndex pod, const Wave& wave) const {
   std::vector<PodIndex> needed;
   std::ranges::copy_if(wave.leaving, std::back_inserter(needed),
@@ -112,7 +115,8 @@ bool WavePlanner::follows_in_flight(PodIndex pod, const Wave& wave) const {
   return !FitQuery(flight, pod, FitLevel::kScheduler).refusal_beside_room(cluster().node_of(pod));
 }
 
-/// Volumes stay attached to the old node until the pod is gone, and are attached to the new one before.
+/// Returns true if the node can attach the pod's volumes. Volumes of pods that leave it stay attached until they are
+/// gone, while those of arrivals are attached before.
 bool WavePlanner::attaches_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const {
   if (wave.is_left[node] == 0 || FitQuery(cluster(), pod, FitLevel::kScheduler).attachments().empty()) return true;
   WhatIf flight = cluster();
@@ -122,7 +126,7 @@ bool WavePlanner::attaches_in_flight(PodIndex pod, NodeIndex node, const Wave& w
   return !scheduling::refuse_attachments(FitQuery(flight, pod, FitLevel::kScheduler), node);
 }
 
-/// Pods of other nodes than the one where it goes may be in its way.
+/// Returns true if pods on nodes other than the target can prevent the pod from running there.
 bool WavePlanner::looks_beyond_node(PodIndex pod) const {
   const auto& base = problem_.base();
   const api::Pod& object = base.pod(pod);
@@ -135,9 +139,11 @@ bool WavePlanner::looks_beyond_node(PodIndex pod) const {
                              [&](const auto& each) { return is_wide(*each.term); });
 }
 
-/// Beside what arrives, itself included, what has yet to leave, and the headroom.
+/// Returns true if the node has capacity, without headroom, for all arrivals including the pod, plus all pods that have
+/// yet to leave it.
 bool WavePlanner::fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const {
-  const bool may_mind = wave.is_left[node] != 0 || looks_beyond_node(pod);  // else it is as the rehearsal saw it
+  // Otherwise the what-if placement has already checked it.
+  const bool may_mind = wave.is_left[node] != 0 || looks_beyond_node(pod);
   if (may_mind && FitQuery(wave.before, pod, FitLevel::kScheduler).refusal_beside_room(node)) return false;
   const auto has_room = [&](scheduling::ResourceIndex resource) {
     std::int64_t free =

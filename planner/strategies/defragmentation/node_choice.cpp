@@ -11,9 +11,10 @@ namespace strategies {
 namespace {
 
 constexpr std::array kResources = {scheduling::kCpuIndex, scheduling::kMemoryIndex, scheduling::kPodsIndex};
-constexpr std::array kPrices = {1.0, 3.0, 10.0, 30.0, 100.0, 1e6};  // moves for an average node's capacity
-constexpr int kMixes = 8;                                           // of cpu and memory, by which nodes are compared
-constexpr double kMinShort = 1e-9;                                  // shares: less is rounding
+// Number of moves that the capacity of an average node is worth.
+constexpr std::array kPrices = {1.0, 3.0, 10.0, 30.0, 100.0, 1e6};
+constexpr int kMixes = 8;           // number of cpu-to-memory ratios by which nodes are compared
+constexpr double kMinShort = 1e-9;  // smaller shares are rounding errors
 constexpr double kMinDifference = 0.05;
 
 class NodeChoice {
@@ -54,7 +55,7 @@ class NodeChoice {
     return moves * problem_.rules().weight_of_move < problem_.rules().weight_of_node;
   }
 
-  /// The least effort first; but as much capacity is to stay as lets the most nodes go, which may take more moves.
+  /// Sorts by effort, unless another order lets more nodes go in terms of capacity, which may take more moves.
   void sort_queue() {
     sort_by(0, {});
     if (!problem_.rules().empty_first.empty()) return;
@@ -68,7 +69,7 @@ class NodeChoice {
     }
   }
 
-  /// That by which the most nodes can go. By the largest share of any resource if no mix lets more go.
+  /// Returns the weights that let the most nodes go; the largest share of any resource if no mix lets more go.
   CapacityWorth best_worth() {
     CapacityWorth best{};
     sort_by(kPrices.back(), best);
@@ -83,7 +84,7 @@ class NodeChoice {
     return best;
   }
 
-  /// `price`: moves that an average node's capacity is worth.
+  /// Sorts the queue. `price` is the number of moves that the capacity of an average node is worth.
   void sort_by(double price, const CapacityWorth& worth) {
     std::ranges::stable_sort(queue_, {}, [&](const FreeableNode& each) {
       return std::tuple(each.rank, each.effort + price * capacities_.worth_of(each.node, worth), each.disturbance,
@@ -91,14 +92,14 @@ class NodeChoice {
     });
   }
 
-  /// Of the queue, how many from its front can go until the others could hold everything.
+  /// Returns how many nodes from the front of the queue can go while the others have capacity for all requests.
   std::size_t kept_by_capacity() const {
     std::vector<NodeIndex> nodes;
     for (const FreeableNode& each : queue_) nodes.push_back(each.node);
     return capacities_.most_of(nodes);
   }
 
-  /// Gives up emptying a node that would take the pod for which there is no place.
+  /// Keeps a node in use that fits the pod without a place, instead of emptying it.
   bool open_another(Packing& packing) {
     std::vector<NodeIndex> nodes;
     for (std::size_t i = 1; i < queue_.size(); ++i) {
@@ -141,7 +142,7 @@ CapacityAmounts free_on(const DefragmentationProblem& problem, NodeIndex node) {
   return free;
 }
 
-/// What its pods need elsewhere, and what it offers itself no more.
+/// Capacity that emptying the node takes from the others: requests of its pods, and its own free capacity.
 CapacityAmounts taken_by_emptying(const DefragmentationProblem& problem, NodeIndex node) {
   CapacityAmounts taken = problem.takes(node) ? free_on(problem, node) : CapacityAmounts{};
   for (const PodIndex pod : problem.pods_on(node)) {

@@ -21,8 +21,8 @@ using scheduling::kPodsIndex;
 using scheduling::WhatIf;
 
 constexpr double kRounding = 1e-9;
-constexpr double kTightness = 0.1;       // PackingStyle::by_shape: of nodes that suit a pod the fullest
-constexpr std::size_t kMaxEjected = 12;  // for one pod, where all are small
+constexpr double kTightness = 0.1;       // share of the fullest nodes considered with PackingStyle::by_shape
+constexpr std::size_t kMaxEjected = 12;  // maximum for one pod if all others are small
 
 }  // namespace
 
@@ -99,7 +99,7 @@ double Packing::free_share(NodeIndex node) const {
   return std::min(share(kCpuIndex), share(kMemoryIndex));
 }
 
-/// By how much what is free of cpu and memory differs more once the pod is there.
+/// Increase of the difference between free cpu and free memory shares when the pod arrives.
 double Packing::imbalance_by(const Need& need, NodeIndex node) const {
   const auto difference = [this](double cpu, double memory) {
     return std::abs(problem_.cpu_share(cpu) - problem_.memory_share(memory));
@@ -130,7 +130,7 @@ void Packing::count_gone(const PackedMove& move, std::int64_t sign) {
   gone.pods += static_cast<std::uint32_t>(sign);
 }
 
-/// It would not fit there but for the moves made so far.
+/// Returns true if the pod fits the node only because of earlier moves.
 bool Packing::needs_what_left(PodIndex pod, NodeIndex node) const {
   const FreedSums& gone = gone_[node];
   if (gone.pods == 0) return false;
@@ -162,7 +162,7 @@ bool Packing::is_free_to_leave(PodIndex pod) const {
   return !cluster_.is_moved(pod) && problem_.may_move(pod) && counts_.allows(pod);
 }
 
-/// By its requests, once `leaving` have gone.
+/// Returns true if the node has free capacity for the pod's requests once `leaving` have left.
 bool Packing::has_room(PodIndex pod, NodeIndex node, std::span<const PodIndex> leaving) const {
   const auto capacity = static_cast<std::int64_t>(leaving.size()) * 1000 + cluster_.free(node, kPodsIndex);
   if (capacity < 1000) return false;
@@ -205,7 +205,7 @@ bool Packing::place(PodIndex pod, int depth) {
   return depth > 0 && !budget_.is_over() && place_by_ejection(pod, query, depth);
 }
 
-/// Those that were taken before a later one made room alone may stay.
+/// Removes pods that became unnecessary because a later one frees enough by itself.
 Packing::Ejection Packing::without_needless(Ejection ejection, PodIndex pod) const {
   for (std::size_t i = 0; i + 1 < ejection.pods.size();) {
     const PodIndex spared = ejection.pods[i];
@@ -220,15 +220,16 @@ Packing::Ejection Packing::without_needless(Ejection ejection, PodIndex pod) con
   return ejection;
 }
 
-/// How far `other` is from the size that is to make room for the pod.
+/// Difference between the size of `other` and the desired gap for the pod.
 double Packing::misfit(PodIndex other, PodIndex pod) const {
   return std::abs(problem_.size(other) - style_.gap * problem_.size(pod));
 }
 
-/// The largest ones first until there is room; nullopt: too many, or none.
+/// Collects pods, largest first, until there is enough capacity. Returns nullopt if that takes too many pods or is
+/// impossible.
 std::optional<Packing::Ejection> Packing::several_on(NodeIndex node, PodIndex pod, std::size_t most) const {
   Ejection found{node, {}, 0};
-  for (const PodIndex other : problem_.pods_on(node)) {  // those that arrived do not leave again
+  for (const PodIndex other : problem_.pods_on(node)) {  // pods that arrived do not leave again
     if (problem_.size(other) >= problem_.size(pod) || cluster_.node_of(other) != node || !is_free_to_leave(other))
       continue;
     found.pods.push_back(other);
@@ -239,7 +240,7 @@ std::optional<Packing::Ejection> Packing::several_on(NodeIndex node, PodIndex po
   return std::nullopt;
 }
 
-/// What is missing, as the size of a pod that asks for it: smaller ones do not make room.
+/// Missing capacity, as the size of a pod that requests it. Smaller pods cannot free enough by leaving.
 double Packing::shortage(const Need& need, NodeIndex node) const {
   const auto missing = [](std::int64_t wanted, std::int64_t free) {
     return wanted == INT64_MIN ? 0 : std::max<std::int64_t>(scheduling::saturating_subtract(wanted, free), 0);
@@ -247,7 +248,7 @@ double Packing::shortage(const Need& need, NodeIndex node) const {
   return problem_.size_of(missing(need.cpu, room_[node].cpu), missing(need.memory, room_[node].memory));
 }
 
-/// All by itself.
+/// Returns true if `other` frees enough capacity by itself.
 bool Packing::makes_room(PodIndex other, const Need& need, PodIndex pod, NodeIndex node) const {
   const scheduling::RequestSet& held = cluster_.requests_on(other, node);
   FreeResources room = room_[node];
@@ -258,7 +259,7 @@ bool Packing::makes_room(PodIndex other, const Need& need, PodIndex pod, NodeInd
 }
 
 void Packing::add_ejections_on(NodeIndex node, PodIndex pod, std::size_t most_ejected, std::vector<Ejection>& found) {
-  const std::vector<PodIndex>& pods = problem_.pods_on(node);  // the largest first
+  const std::vector<PodIndex>& pods = problem_.pods_on(node);  // largest first
   const Need need = need_of(pod);
   const double missing = shortage(need, node) * (1 - kRounding);
   if (pods.empty() || problem_.size(pods.front()) * static_cast<double>(most_ejected) < missing) return;
@@ -271,7 +272,7 @@ void Packing::add_ejections_on(NodeIndex node, PodIndex pod, std::size_t most_ej
   if (found.size() > before) return;
   if (auto several = several_on(node, pod, most_ejected)) {
     several->cost += style_.gap * problem_.size(pod);
-    several->cost *= 1.5 * rng_.about_one(style_.noise);  // more moves for one hole
+    several->cost *= 1.5 * rng_.about_one(style_.noise);  // more moves for one gap
     found.push_back(*std::move(several));
   }
 }
@@ -302,13 +303,13 @@ std::vector<Packing::Ejection> Packing::ejections_for(PodIndex pod, const FitQue
   return found;
 }
 
-/// Nothing but its labels and requests says where it fits.
+/// Returns true if only labels and requests determine where the pod fits.
 bool Packing::is_plain(PodIndex pod) const {
   const api::Pod& object = cluster_.base().pod(pod);
   return object.node_selector.empty() && !object.affinity && object.volumes.empty() && object.topology_spread.empty();
 }
 
-/// The others leave first and the pod takes their room at once, so that they look for places beside it.
+/// Takes the others off the node and puts the pod there immediately, so that the others search for places next to it.
 bool Packing::eject(PodIndex pod, const Ejection& ejection, int depth) {
   const std::size_t before = moves_.size();
   const NodeIndex here = cluster_.node_of(pod);

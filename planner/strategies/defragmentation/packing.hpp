@@ -10,78 +10,77 @@
 
 namespace strategies {
 
-/// One pod's way to another node.
 struct PackedMove {
   PodIndex pod;
   NodeIndex from;
   NodeIndex to;
-  bool needs_gap;  ///< its place is free only once earlier ones of the moves have been made
+  bool needs_gap;  ///< its place becomes free only after earlier moves
 };
 
-/// How a packing goes about it.
 struct PackingStyle {
-  int depth = 2;              ///< so many pods may make room for one another in a chain
-  std::size_t tries = 16;     ///< swaps that are tried for one pod, of four times as many that are compared
-  std::size_t ejected = 3;    ///< pods that leave one node for one pod; more where fewer never make room
-  double noise = 0;           ///< how far chance decides among places: 0, not at all
-  int patience = 3;           ///< pods of a kind without a place, until no other of it is tried
-  bool fills = false;         ///< what is free is filled as exactly as the scheduler lets, before anything is packed
-  double open = 0.5;          ///< what room that another pod may fill counts as waste, in parts of a small pod
-  double price = 0.1;         ///< what a move counts as waste while it fills, in parts of a small pod
-  bool direct_first = false;  ///< pods that need no room made go first; else the ones that make room
-  bool by_shape = false;      ///< a pod goes where cpu and memory that are left get the most alike; else where least is
-  /// What makes room for a pod is to be so many times as large, so that others find a place there, too; 0: the less,
-  /// the better.
+  int depth = 2;              ///< maximum length of a chain in which pods make capacity for one another
+  std::size_t tries = 16;     ///< swaps tried per pod, out of four times as many compared
+  std::size_t ejected = 3;    ///< maximum pods that leave a node for one pod; more where fewer can never free enough
+  double noise = 0;           ///< random factor in the choice of places; 0 for none
+  int patience = 3;           ///< failures after which no further pods of the same kind are tried
+  bool fills = false;         ///< fill free capacity as exactly as the scheduler allows, before packing
+  double open = 0.5;          ///< waste of capacity that another pod may fill, in units of a small pod
+  double price = 0.1;         ///< waste that a move counts as while filling, in units of a small pod
+  bool direct_first = false;  ///< order pods that need no gap first; otherwise pods that make gaps
+  bool by_shape = false;  ///< prefer nodes where free cpu and memory become most similar; otherwise the fullest node
+  /// Desired size of what leaves to make capacity for a pod, relative to the pod; values above 1 let other pods use the
+  /// gap too. 0 means as little as possible.
   double gap = 0;
 };
 
-/// Finds places for the pods of nodes that are to be emptied, on an overlay of its own, by all filters of the
-/// scheduler: where they fit; else in the place of pods that fit elsewhere (a swap), whose places may again be those of
-/// others (a chain). A pod moves at most once. Says what is possible, not what a scheduler would do by itself.
+/// Finds places for the pods of nodes to be emptied, on its own WhatIf, by all filters of the scheduler: free capacity,
+/// or the place of pods that fit elsewhere (a swap), which may displace others in turn (a chain). Each pod moves at
+/// most once. Results show what is possible, not what the scheduler would choose.
 class Packing {
  public:
-  /// `takes`: by node, which ones take pods. `moved`: what was moved before.
+  /// `takes` is indexed by node and tells which nodes take pods. `moved` contains earlier moves.
   Packing(const DefragmentationProblem& problem, const scheduling::WhatIf& cluster, std::vector<bool> takes,
           WorkloadCounts moved, PackingStyle style, SearchBudget& budget, Rng& rng);
 
-  /// Places all of them, or none: then stuck() says for which one there is no place.
+  /// Places all pods or none. If it returns false, stuck() is the pod without a place.
   bool place_all(const std::vector<PodIndex>& pods);
   PodIndex stuck() const { return stuck_; }
-  /// From here on the node takes pods.
+  /// Lets the node take pods from now on.
   void open(NodeIndex node);
-  /// The last of the nodes on which the pod would fit as things are now.
+  /// Returns the position of the last node that the pod currently fits.
   std::optional<std::size_t> last_that_fits(PodIndex pod, std::span<const NodeIndex> nodes) const;
 
-  /// In an order in which each finds its place free.
+  /// Moves in an order in which each finds its place free.
   const std::vector<PackedMove>& moves() const { return moves_; }
 
  private:
-  /// What has left a node.
+  /// Sum of pods that have left a node.
   struct FreedSums {
     std::int64_t cpu = 0;
     std::int64_t memory = 0;
     std::uint32_t pods = 0;
   };
-  /// What is free on a node beside the headroom, of what nearly every pod asks for. Looked up more often than anything.
+  /// Free capacity of a node minus headroom, for resources that nearly every pod requests. This is the most frequent
+  /// look-up.
   struct FreeResources {
     std::int64_t cpu = 0;
     std::int64_t memory = 0;
     std::int64_t pods = 0;
   };
-  /// What a pod asks for of that; the least number there is where it asks for nothing.
+  /// A pod's requests for FreeResources; INT64_MIN where it requests nothing.
   struct Need {
     std::int64_t cpu;
     std::int64_t memory;
-    bool is_all;  ///< it asks for nothing else
+    bool is_all;  ///< the pod requests no other resources
     bool is_met(const FreeResources& room) const {
       return room.cpu >= cpu && room.memory >= memory && room.pods >= 1000;
     }
   };
-  /// Pods that could make room on a node.
+  /// Pods that could free capacity on a node by leaving.
   struct Ejection {
     NodeIndex node;
     std::vector<PodIndex> pods;
-    double cost;  ///< what they take elsewhere
+    double cost;  ///< capacity that they need elsewhere
   };
 
   bool place(PodIndex pod, int depth);
@@ -114,16 +113,16 @@ class Packing {
   const DefragmentationProblem& problem_;
   scheduling::WhatIf cluster_;
   std::vector<bool> takes_;
-  std::vector<NodeIndex> order_;  ///< the nodes that take
+  std::vector<NodeIndex> order_;  ///< nodes that take pods
   std::vector<PackedMove> moves_;
-  std::vector<FreedSums> gone_;      ///< by node: by those moves
-  std::vector<FreeResources> room_;  ///< by node
+  std::vector<FreedSums> gone_;      ///< indexed by node: sums of moves_
+  std::vector<FreeResources> room_;  ///< indexed by node
   WorkloadCounts counts_;
   PackingStyle style_;
   SearchBudget& budget_;
   Rng& rng_;
   PodIndex stuck_ = scheduling::kNoPod;
-  std::size_t hint_ = 0;  ///< where in order_ the last look for swaps ended
+  std::size_t hint_ = 0;  ///< position in order_ where the last search for swaps ended
 };
 
 }  // namespace strategies

@@ -16,9 +16,10 @@ using scheduling::Refusal;
 using scheduling::ResourceIndex;
 
 constexpr std::int64_t kDefaultGrace = 30;           // seconds
-constexpr std::int64_t kMaxGrace = 365 * 24 * 3600;  // longer ones count as this: sums of many are to fit
-constexpr double kUnlike = 4;                        // times as much cpu for each byte
-constexpr double kEffortOfSize = 5;  // moves that make room for a pod as large as a node, beside its own
+constexpr std::int64_t kMaxGrace = 365 * 24 * 3600;  // longer periods count as this, so that sums do not overflow
+constexpr double kUnlike = 4;                        // minimum ratio of cpu per byte between unlike pods
+// Moves needed to make capacity for a pod as large as a node, in addition to its own.
+constexpr double kEffortOfSize = 5;
 
 double average(const std::vector<std::int64_t>& column, const std::vector<NodeIndex>& nodes) {
   double sum = 0;
@@ -39,7 +40,7 @@ DefragmentationProblem::DefragmentationProblem(const StrategyContext& context, N
       pods_(base().node_count()),
       takes_(base().node_count(), false),
       known_(base().pod_table_size(), 0) {
-  objections_.emplace_back();  // shared by all that may move
+  objections_.emplace_back();  // shared by all pods that may move
   find_taking();
   find_sizes();
   find_disturbances();

@@ -12,7 +12,7 @@ namespace strategies {
 namespace {
 
 constexpr base::Duration kMinTime = std::chrono::milliseconds(100);
-constexpr double kMaxWeight = 1e9;                            // sums of them stay exact enough to tell one move
+constexpr double kMaxWeight = 1e9;                            // keeps sums precise enough to distinguish single moves
 constexpr base::Duration kMaxTime = std::chrono::minutes(2);  // other searches wait meanwhile
 
 enum class Order { kHighestFirst, kLowestFirst };
@@ -22,7 +22,7 @@ enum class Age { kOldestFirst, kYoungestFirst };
 constexpr std::array kAges = {api::WireName{Age::kOldestFirst, "OldestFirst"},
                               api::WireName{Age::kYoungestFirst, "YoungestFirst"}};
 
-/// 0 would do nothing, for ever and in silence.
+/// Rejects 0, with which the strategy would silently never do anything.
 void check_positive(api::StrictObject& args, std::string_view name, std::int64_t value, std::string_view instead) {
   if (value < 1) args.complain(name, fmt::format("{} is below 1: {}", value, instead));
 }
@@ -76,7 +76,7 @@ void read_weights(api::StrictObject& args, DefragmentationRules& rules) {
   });
 }
 
-/// Whatever sorts by the same as an earlier entry never decides, and says the opposite if its order is another one.
+/// Rejects an entry that sorts by the same key as an earlier one: it would never decide, or would contradict it.
 void check_repetition(api::StrictObject& entry, const std::vector<NodePreference>& earlier,
                       const NodePreference& preference) {
   const auto sorts_by_the_same = [&](const NodePreference& each) {
@@ -94,7 +94,7 @@ std::optional<double> number_at(const api::Node& node, const std::string& label)
   return error == std::errc() && end == text->data() + text->size() ? std::optional(number) : std::nullopt;
 }
 
-/// Below 0: `a` comes first.
+/// Returns a negative number if `a` comes first.
 int compare(const NodePreference& preference, const api::Node& a, const api::Node& b) {
   const int sign = preference.descending ? 1 : -1;
   const auto order = [](const auto& one, const auto& two) { return one < two ? -1 : two < one ? 1 : 0; };

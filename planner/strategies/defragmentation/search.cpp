@@ -10,19 +10,19 @@
 namespace strategies {
 namespace {
 
-constexpr std::int64_t kMaxStepFactor =
-    8;                            // times as many steps as a plan took: an attempt that is worth it takes no more
-constexpr int kMaxFailures = 12;  // further nodes in a row that cannot be emptied
-constexpr std::int64_t kMinImproving = 30'000'000;  // for improvements: a second
+// Limit of an attempt, as a multiple of the steps of the last successful plan.
+constexpr std::int64_t kMaxStepFactor = 8;
+constexpr int kMaxFailures = 12;                    // consecutive further nodes that cannot be emptied
+constexpr std::int64_t kMinImproving = 30'000'000;  // minimum steps for improvements; about one second
 constexpr std::int64_t kMaxImproving = 60'000'000;
 constexpr std::int64_t kFarImproving = 300'000'000;
-constexpr std::int64_t kMinSteps = 1'000'000;  // that an attempt may take
+constexpr std::int64_t kMinSteps = 1'000'000;  // minimum limit of an attempt
 constexpr std::int64_t kFarSteps = 30'000'000;
-constexpr std::size_t kNearPercent = 95;            // of the bound
-constexpr std::size_t kCloseEnough = 500;           // of the bound: no closer look at how many nodes go
-constexpr std::int64_t kFallbackSteps = 2'000'000;  // for each try after the time has run out
+constexpr std::size_t kNearPercent = 95;            // percent of the bound
+constexpr std::size_t kCloseEnough = 500;           // fraction of the bound at which bisection stops
+constexpr std::int64_t kFallbackSteps = 2'000'000;  // for each attempt after time has run out
 constexpr int kMaxFallbacks = 12;
-constexpr std::size_t kMaxAlone = 8;  // nodes that are tried one by one where several at once bring nothing
+constexpr std::size_t kMaxAlone = 8;  // nodes tried one by one if several cannot be emptied together
 
 }  // namespace
 
@@ -50,7 +50,7 @@ double DefragmentationSearch::value_of(std::size_t freed, std::size_t moves) con
   return rules.weight_of_node * static_cast<double>(freed) - rules.weight_of_move * static_cast<double>(moves);
 }
 
-/// With the same moves, the one that puts the taint on fewer nodes. Of equal ones the later: the search moves on.
+/// Prefers a higher value, then fewer moves, then fewer tainted nodes. Accepts ties, so that the search moves on.
 bool DefragmentationSearch::is_better(std::size_t freed, std::size_t moves, const Nodes& avoided) const {
   const double now = value_of(freed, moves);
   const double best = value_of(state_.best.emptied.size(), state_.best.moves.size());
@@ -59,7 +59,7 @@ bool DefragmentationSearch::is_better(std::size_t freed, std::size_t moves, cons
   return std::pair(moves, tainted) <= std::pair(state_.best.moves.size(), state_.best.avoided.size());
 }
 
-/// The least disturbance, then the fewest waves, then the taint on the fewest nodes.
+/// Prefers less disturbance, then fewer waves, then fewer tainted nodes.
 bool DefragmentationSearch::is_cheapest(const DefragmentationPlan& plan) const {
   if (state_.cheapest.moves.empty()) return value_of(plan.emptied.size(), plan.moves.size()) > 0;
   const auto rank = [this](const DefragmentationPlan& each) {
@@ -69,7 +69,7 @@ bool DefragmentationSearch::is_cheapest(const DefragmentationPlan& plan) const {
   return rank(plan) < rank(state_.cheapest);
 }
 
-/// Keeps it if it is better than what is known, or disturbs less.
+/// Stores the plan if it is the best so far, or the cheapest.
 void DefragmentationSearch::consider(const Nodes& emptied, const Nodes& avoided, const std::vector<WaveMove>& moves) {
   DefragmentationPlan plan;
   plan.moves = moves;
@@ -101,8 +101,8 @@ bool DefragmentationSearch::is_worse_than(const SearchState& other) const {
   return rank(other) < rank(state_);
 }
 
-/// True: all of them can be emptied, and that is worth its moves. What comes of it is kept if it is better than what is
-/// known, also where some nodes are left: a later attempt does without them and their moves.
+/// Tries to empty the nodes. Returns true if all were emptied and the plan is worth its moves. Partial results are also
+/// considered, because a later attempt can leave out the remaining nodes and their moves.
 bool DefragmentationSearch::attempt(const Nodes& emptying, PackingStyle style, std::size_t most_moves,
                                     SearchBudget& budget, const std::vector<WaveMove>& kept) {
   if (origin_ == nullptr) return false;
@@ -129,7 +129,7 @@ bool DefragmentationSearch::attempt(const Nodes& emptying, PackingStyle style, s
   return false;
 }
 
-/// Further nodes one by one, the least effort first, on top of what has been emptied: a try costs only its own moves.
+/// Tries further nodes one by one, least effort first, on top of the emptied ones. Each try costs only its own moves.
 void DefragmentationSearch::extend(WavePlanner& realization, PackingStyle style, std::size_t most_moves,
                                    SearchBudget& budget) {
   if (!problem_.rules().empty_first.empty()) return;
@@ -153,7 +153,8 @@ void DefragmentationSearch::extend(WavePlanner& realization, PackingStyle style,
     consider(realization.emptying(), realization.avoided(), realization.moves());
 }
 
-/// Nodes that joined later bear the taint from the start when the plan is carried out.
+/// Returns true if the plan still holds when all nodes have the taint from the start, as they do when it is carried
+/// out.
 bool DefragmentationSearch::can_be_repeated(const WavePlanner& realization) const {
   const auto placement = origin_->fork();
   std::vector<NodeIndex> avoided;
@@ -169,14 +170,14 @@ bool DefragmentationSearch::can_be_repeated(const WavePlanner& realization) cons
   });
 }
 
-/// Those with pods, the one with the most first.
+/// Returns the nodes with pods, those with the most pods first.
 std::vector<NodeIndex> DefragmentationSearch::by_moves(const Nodes& nodes) const {
   std::vector<NodeIndex> sorted = by_load(nodes);
   std::ranges::stable_sort(sorted, std::greater{}, [&](NodeIndex node) { return problem_.pods_on(node).size(); });
   return sorted;
 }
 
-/// Those with pods, the last to be emptied first.
+/// Returns the nodes with pods in reverse order of emptying.
 std::vector<NodeIndex> DefragmentationSearch::by_load(const Nodes& nodes) const {
   std::vector<std::tuple<std::uint32_t, double, NodeIndex>> keys;
   for (const FreeableNode& each : problem_.freeable()) {
@@ -188,7 +189,8 @@ std::vector<NodeIndex> DefragmentationSearch::by_load(const Nodes& nodes) const 
   return sorted;
 }
 
-/// Between all of `emptying`, which do not go, and what is left without `left`: the most that goes.
+/// Finds the maximum of nodes that can be emptied between all of `emptying`, which fails, and `emptying` without
+/// `left`.
 void DefragmentationSearch::bisect(Nodes emptying, std::vector<NodeIndex> left) {
   std::size_t fails = 0;
   std::size_t works = left.size() + 1;
@@ -208,7 +210,7 @@ void DefragmentationSearch::bisect(Nodes emptying, std::vector<NodeIndex> left) 
   }
 }
 
-/// Much is missing to the bound.
+/// Returns true if the best plan is far below the bound of freed nodes.
 bool DefragmentationSearch::is_far() const {
   return state_.best.emptied.size() * 100 < limits_.most_freed * kNearPercent;
 }
@@ -231,7 +233,7 @@ DefragmentationSearch::Nodes DefragmentationSearch::empty_nodes() const {
   return empty;
 }
 
-/// Several nodes at once bring nothing: one that does, to which others may come.
+/// Fallback if no set of nodes can be emptied together. Tries single nodes; improve() extends the first that works.
 void DefragmentationSearch::start_small() {
   const Nodes empty = empty_nodes();
   const std::vector<NodeIndex> nodes = by_load(Nodes(empty.size(), true));
@@ -243,7 +245,7 @@ void DefragmentationSearch::start_small() {
   }
 }
 
-/// At least one of several, and none of one.
+/// Returns the quarter of the nodes with the least effort: at least one of several, none of a single node.
 DefragmentationSearch::Nodes DefragmentationSearch::lightest_quarter(const Nodes& nodes) const {
   const std::vector<NodeIndex> sorted = by_load(nodes);
   const std::size_t kept = sorted.size() > 1 ? std::max<std::size_t>(sorted.size() / 4, 1) : 0;
@@ -252,7 +254,8 @@ DefragmentationSearch::Nodes DefragmentationSearch::lightest_quarter(const Nodes
   return fewer;
 }
 
-/// The time has run out before any plan was complete: these nodes, or ever fewer, with a moment for each try.
+/// Fallback if time ran out before any plan was complete. Tries these nodes and then smaller sets, each with a short
+/// budget.
 void DefragmentationSearch::settle(Nodes nodes) {
   for (int tries = 0; tries < kMaxFallbacks && busy_in(nodes) > 0; ++tries) {
     SearchBudget fallback(kFallbackSteps, limits_.is_cancelled);
@@ -269,7 +272,8 @@ void DefragmentationSearch::search() {
   if (state_.best.moves.empty() && budget_.is_stopped())
     settle(busy_in(reached_) > 0 ? reached_ : busy_in(first) > 0 ? first : lightest_quarter(Nodes(first.size(), true)));
   if (state_.best.moves.empty()) return;
-  // About as long again: an attempt costs as much as it did. Longer as long as much is missing.
+  // Grants about as many steps again, because an attempt costs as much as the first plan; more if the plan is far below
+  // the bound.
   const std::int64_t steps = std::clamp(before - budget_.left(), kMinImproving, kMaxImproving);
   const std::int64_t granted = std::min(budget_.left(), is_far() ? kFarImproving : steps);
   budget_.grant(granted);

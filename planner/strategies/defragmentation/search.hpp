@@ -12,71 +12,71 @@
 namespace strategies {
 
 struct DefragmentationPlan {
-  std::vector<NodeIndex> emptied;  ///< sorted; those that are empty already are not among them
-  std::vector<NodeIndex> avoided;  ///< sorted; those that take no pods, the empty ones included
+  std::vector<NodeIndex> emptied;  ///< sorted; excludes nodes that were already empty
+  std::vector<NodeIndex> avoided;  ///< sorted nodes that take no pods, including empty ones
   std::vector<WaveMove> moves;
-  Disturbance disturbance{};  ///< by all moves
-  bool is_cut_short = false;  ///< somebody stopped the search, and more may be possible
+  Disturbance disturbance{};  ///< sum over all moves
+  bool is_cut_short = false;  ///< the search was stopped, so more may be possible
 
   std::int32_t waves() const { return moves.empty() ? 0 : moves.back().wave; }
 };
 
-/// How far a search has come.
+/// Progress of a search.
 struct SearchState {
-  DefragmentationPlan best{};      ///< whose neighbourhood is looked at
-  std::vector<bool> best_nodes{};  ///< by node: it empties them
-  DefragmentationPlan cheapest{};  ///< of those that are as good as that one, the one that disturbs the least
-  std::int64_t steps_of_best = 0;  ///< of the last attempt from the beginning that worked
+  DefragmentationPlan best{};      ///< best plan, whose neighborhood is searched
+  std::vector<bool> best_nodes{};  ///< indexed by node: emptied by `best`
+  DefragmentationPlan cheapest{};  ///< plan with the least disturbance among those as good as `best`
+  std::int64_t steps_of_best = 0;  ///< steps of the last successful attempt from scratch
 };
 
 struct SearchLimits {
-  std::size_t most_freed = 0;               ///< no plan frees more: LowerBound::most_freed()
-  std::vector<std::size_t> fewest_moves{};  ///< fewest_moves()
-  std::size_t most_moves = SIZE_MAX;        ///< in a plan
-  std::function<bool()> is_cancelled{};     ///< nobody wants a plan any more; empty: never
-  std::function<bool()> should_stop{};      ///< that, or the time is over; empty: never
-  Executor executor{};                      ///< for the streams of the search (ADR 22)
+  std::size_t most_freed = 0;               ///< upper bound of freed nodes: LowerBound::most_freed()
+  std::vector<std::size_t> fewest_moves{};  ///< see fewest_moves()
+  std::size_t most_moves = SIZE_MAX;        ///< maximum moves in a plan
+  std::function<bool()> is_cancelled{};     ///< returns true if the plan is no longer needed; may be empty
+  std::function<bool()> should_stop{};      ///< is_cancelled or time is up; may be empty
+  Executor executor{};                      ///< runs the streams of the search (ADR 22)
 };
 
-/// Looks for the plan that is worth the most: first a greedy one, then better ones in its neighbourhood, by chance, in
-/// several streams side by side. The same for the same seed, however many threads the executor has, unless somebody
-/// stops it: then the best one so far, or if there is none yet a small one that takes a moment more, unless it is
-/// cancelled.
+/// Searches for the plan with the highest value: first a greedy plan, then random improvements in its neighborhood, in
+/// several concurrent streams. Deterministic for a seed, regardless of the executor's threads, unless it is stopped.
+/// When stopped it returns the best plan so far; if there is none yet, it takes a moment longer to find a small one,
+/// unless it is cancelled.
 class DefragmentationSearch {
  public:
-  /// `capacities`: the problem's. `origin`: the cluster as it is, where moves are tried on forks; nullptr: nobody
-  /// foresees anything, so there is no plan. Keeps references to everything but the limits.
+  /// `capacities` belongs to the problem. `origin` is the current cluster; moves are tried on forks of it. If it is
+  /// nullptr, placements cannot be predicted and there is no plan. Keeps references to all arguments except the limits.
   DefragmentationSearch(const DefragmentationProblem& problem, const Capacities& capacities,
                         const WhatIfPlacement* origin, bool chooses_targets, const SearchLimits& limits,
                         SearchBudget& budget, std::uint64_t seed);
 
-  /// Without moves: nothing can be freed.
+  /// Returns the best plan. It has no moves if no node can be freed.
   DefragmentationPlan run();
 
-  // --- one stream
+  // --- One stream
   const SearchState& state() const { return state_; }
-  /// True: `other` is worth more.
+  /// Returns true if `other` has a higher value.
   bool is_behind(const SearchState& other) const;
-  /// The same, or it disturbs less, has fewer waves or taints fewer nodes.
+  /// Returns true if `other` has a higher value, or the same value with less disturbance, fewer waves or fewer tainted
+  /// nodes.
   bool is_worse_than(const SearchState& other) const;
-  /// Goes on from there.
   void take(const SearchState& state) { state_ = state; }
-  /// Better plans in the neighbourhood of the best one, until the budget is over or nothing was gained for long. How
-  /// many attempts in a row gained nothing, the `failures` that it begins with included.
+  /// Searches the neighborhood of the best plan until the budget is used up or too many attempts fail. Returns the
+  /// number of consecutive attempts without gain, including the initial `failures`.
   int improve(std::int64_t most_steps, int failures);
-  /// So many in a row without a gain are enough.
+  /// Returns true if this number of consecutive failures ends the search.
   bool is_hopeless_after(int failures) const;
-  /// As many nodes as there can be with the fewest moves that can be, and no fewer nodes are worth more.
+  /// Returns true if the best plan reaches the bounds of freed nodes and moves, and no smaller plan has a higher value.
   bool is_perfect() const;
 
  private:
-  static constexpr double kKeyNoise = 0.7;  ///< of efforts, when nodes are exchanged
-  static constexpr double kTryMore = 0.6;   ///< share of the attempts that are about one more node
+  static constexpr double kKeyNoise = 0.7;  ///< noise of efforts when nodes are exchanged
+  static constexpr double kTryMore = 0.6;   ///< share of attempts that try one more node
 
   void search();
   void improve_in_streams(std::int64_t steps, std::int64_t most_steps);
   void cheapen();
-  using Nodes = std::vector<bool>;  ///< by node
+  using Nodes = std::vector<bool>;  ///< indexed by node
 
   void bisect(Nodes emptying, std::vector<NodeIndex> left);
   bool is_far() const;
@@ -114,10 +114,10 @@ class DefragmentationSearch {
   SearchBudget& budget_;
   Rng rng_;
   SearchState state_;
-  Nodes reached_;                ///< what the last attempt that failed had emptied
-  std::vector<NodeIndex> left_;  ///< what the last attempt that failed could do without
-  double try_more_;              ///< share of the next attempts that are about one more node
-  double left_size_ = 0;         ///< what its pods without a place take, in average nodes
+  Nodes reached_;                ///< nodes emptied by the last failed attempt
+  std::vector<NodeIndex> left_;  ///< nodes that the last failed attempt could leave out
+  double try_more_;              ///< share of next attempts that try one more node
+  double left_size_ = 0;         ///< size of its pods without a place, in average nodes
 };
 
 }  // namespace strategies

@@ -1,4 +1,4 @@
-/// DefragmentationSearch: the part of it that several threads can share (ADR 22).
+/// DefragmentationSearch: the part that several threads share (ADR 22).
 
 #include <algorithm>
 #include <functional>
@@ -10,12 +10,12 @@
 namespace strategies {
 namespace {
 
-constexpr std::size_t kStreams = 4;  // of each search: never as many as there are cores, or plans would depend on that
-constexpr std::int64_t kMaxRounds = 8;    // after each one all streams go on from the best plan of any
-constexpr std::int64_t kShares = 2;       // of the steps, one for each stream: mostly two of them run at a time
-constexpr std::int64_t kMinAttempts = 2;  // from the beginning, for which the steps of a stream are to do
+constexpr std::size_t kStreams = 4;  // per search; independent of the number of cores, on which plans must not depend
+constexpr std::int64_t kMaxRounds = 8;    // after each round, streams continue from the best plan
+constexpr std::int64_t kShares = 2;       // streams' share of the steps, assuming that two run at a time
+constexpr std::int64_t kMinAttempts = 2;  // minimum attempts from scratch that a stream's steps must allow
 
-/// A search of its own, with a cluster, a budget and chances of its own.
+/// A separate search with its own cluster, budget and random generator.
 class Stream {
  public:
   Stream(const DefragmentationProblem& problem, const Capacities& capacities, const WhatIfPlacement& origin,
@@ -32,7 +32,7 @@ class Stream {
   }
   bool has_more_to_try() const { return !search_.is_hopeless_after(failures_); }
   const SearchState& state() const { return search_.state(); }
-  /// A plan that is worth as much stays: the streams are to look at different ones.
+  /// Keeps a plan of the same value, so that the streams search different neighborhoods.
   void go_on_from(const SearchState& state, bool is_gain) {
     if (search_.is_behind(state)) search_.take(state);
     if (is_gain) failures_ = 0;
@@ -49,8 +49,8 @@ class Stream {
 
 }  // namespace
 
-/// Rounds of all streams side by side. Those that are behind go on from the best plan: of equal ones that of the first
-/// stream.
+/// Runs all streams in concurrent rounds. After each round, streams that are behind continue from the best plan; among
+/// equal plans that of the first stream.
 void DefragmentationSearch::improve_in_streams(std::int64_t steps, std::int64_t most_steps) {
   if (budget_.is_over()) return;
   problem_.judge_all();

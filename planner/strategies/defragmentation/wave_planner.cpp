@@ -16,10 +16,11 @@ using scheduling::FitLevel;
 using scheduling::FitQuery;
 using scheduling::WhatIf;
 
-/// Pods of the same node that may go in another's place, if the scheduler would put that where it does not help.
+/// Pods of the same node that may move instead of another one if the scheduler would put that one where it does not
+/// help.
 constexpr std::size_t kMaxInstead = 6;
 constexpr std::size_t kStepsOfMove = 20;
-constexpr std::size_t kFewLeft = 8;  // nodes for which any progress is worth another round
+constexpr std::size_t kFewLeft = 8;  // number of remaining nodes up to which any progress justifies another round
 
 }  // namespace
 
@@ -57,7 +58,7 @@ WavePlanner::WavePlanner(const DefragmentationProblem& problem, std::unique_ptr<
   placement_->avoid(api::well_known::kEmptyingTaint, avoided);
 }
 
-/// Also of pods that waited for a node and take what has become free.
+/// Returns true if the node has no pod to be moved and no pending pod that took its free capacity.
 bool WavePlanner::is_empty(NodeIndex node) const {
   const auto is_there = [&](PodIndex pod) { return cluster().node_of(pod) == node; };
   if (std::ranges::any_of(problem_.pods_on(node), is_there)) return false;
@@ -86,7 +87,7 @@ double WavePlanner::left_size() const {
 
 std::vector<PackedMove> WavePlanner::pack() {
   Packing packing(problem_, cluster(), takes_, counts_, style_, budget_, rng_);
-  std::vector<std::pair<double, PodIndex>> pods;  // the largest first
+  std::vector<std::pair<double, PodIndex>> pods;  // largest first
   for (const FreeableNode& each : problem_.freeable()) {
     if (!emptying_[each.node]) continue;
     for (const PodIndex pod : problem_.pods_on(each.node)) {
@@ -103,7 +104,7 @@ std::vector<PackedMove> WavePlanner::pack() {
     if (!packing.place_all({pod}) && kind) ++failures[*kind];
   }
   std::vector<PackedMove> moves = packing.moves();
-  // What others wait for before them, then the largest: they have the fewest places.
+  // Pods that others wait for come first, then the largest, which fit the fewest nodes.
   std::ranges::stable_sort(moves, {}, [&](const PackedMove& move) {
     const int direct = style_.direct_first ? 0 : 2;
     const int turn = !emptying_[move.from] ? 1 : move.needs_gap ? 2 : direct;
@@ -132,13 +133,12 @@ bool WavePlanner::run(std::size_t most_moves) {
     const std::size_t made = run_waves(most_moves);
     const std::size_t now = left().size();
     if (now > 0 && made == 0) return false;
-    if (!waits_for_budget_ && now > kFewLeft && now * 10 > before * 9) return false;  // each round costs as much
+    if (!waits_for_budget_ && now > kFewLeft && now * 10 > before * 9) return false;  // each round costs about the same
     before = now;
   }
   return moves_.size() <= most_moves;
 }
 
-/// No move came there or went from there.
 bool WavePlanner::is_untouched(NodeIndex node) const {
   return std::ranges::none_of(moves_, [&](const WaveMove& move) { return move.from == node || move.to == node; });
 }
@@ -172,7 +172,7 @@ bool WavePlanner::extend(NodeIndex node, PackingStyle style, std::size_t most_mo
   return false;
 }
 
-/// How many moves were made.
+/// Runs waves until they make little progress. Returns the number of moves.
 std::size_t WavePlanner::run_waves(std::size_t most_moves) {
   std::vector<PackedMove> pending = pack();
   std::size_t made = 0;
@@ -185,7 +185,7 @@ std::size_t WavePlanner::run_waves(std::size_t most_moves) {
   return budget_.is_over() || moves_.size() > most_moves ? 0 : made;
 }
 
-/// Makes the moves that can be made now and takes them out of `pending`. How many.
+/// Makes the moves that are possible now and removes them from `pending`. Returns their number.
 std::size_t WavePlanner::run_wave(std::vector<PackedMove>& pending) {
   Wave wave(cluster());
   ++wave_;
@@ -206,11 +206,11 @@ std::size_t WavePlanner::run_wave(std::vector<PackedMove>& pending) {
 
 bool WavePlanner::attempt(const PackedMove& move, Wave& wave) {
   if (move.needs_gap && (wave.awaited[move.to] > 0 || wave.is_left[move.to] != 0)) return false;
-  if (cluster().node_of(move.pod) != move.from) return true;  // another went in its place, and it in that one's
+  if (cluster().node_of(move.pod) != move.from) return true;  // the pods were exchanged: another one moved in its place
   return relocate(move.pod, move, wave) || (!emptying_[move.from] && attempt_instead(move, wave));
 }
 
-/// Any pod of the node that asks for as much makes the same room.
+/// Moves another pod of the node with equal requests instead, which frees the same capacity.
 bool WavePlanner::attempt_instead(const PackedMove& move, Wave& wave) {
   const auto& base = problem_.base();
   std::vector<std::uint32_t> tried = {base.label_group_of(move.pod)};
@@ -225,26 +225,28 @@ bool WavePlanner::attempt_instead(const PackedMove& move, Wave& wave) {
   return false;
 }
 
-/// Without a look at what the scheduler likes.
+/// Checks only filters, not scores.
 bool WavePlanner::fits_somewhere(PodIndex pod) const {
   const auto& base = problem_.base();
   const std::int64_t cpu = scheduling::amount_of(base.requests(pod), scheduling::kCpuIndex);
   const auto& offered = base.allocatable().column(scheduling::kCpuIndex);
   const auto& used = cluster().used().column(scheduling::kCpuIndex);
   const NodeIndex here = cluster().node_of(pod);
-  const auto query = cluster().fit_query(pod, FitLevel::kScheduler);  // the rehearsal asks it next
+  const auto query = cluster().fit_query(pod, FitLevel::kScheduler);  // the what-if placement uses the same query next
   return std::ranges::any_of(problem_.taking(), [&](NodeIndex node) {
     return takes_[node] && node != here &&
            (cpu == 0 || cpu <= scheduling::saturating_subtract(offered[node], used[node])) && query->fits(node);
   });
 }
 
-/// Where it is it makes no room, though the scheduler may like it best there once others have left.
+/// Excludes the pod's current node, which the scheduler may prefer once others have left, but which would not make
+/// capacity.
 Goal WavePlanner::goal_of(PodIndex pod) const {
   return [this, here = cluster().node_of(pod)](NodeIndex node) { return takes_[node] && node != here; };
 }
 
-/// The pod is there then.
+/// Relocates the pod to the node that the scheduler chooses. Returns nullopt and leaves the pod on its node if there is
+/// none.
 std::optional<NodeIndex> WavePlanner::find_target(PodIndex pod, const PackedMove& instead_of, const Wave& wave) {
   budget_.spend(kStepsOfMove + problem_.base().node_count());
   if (!fits_somewhere(pod)) return std::nullopt;
@@ -256,7 +258,7 @@ std::optional<NodeIndex> WavePlanner::find_target(PodIndex pod, const PackedMove
   return keep_if_fitting(pod, to, wave);
 }
 
-/// The same with a hint for the node that was thought of: of few nodes the scheduler takes that one.
+/// Relocates the pod with a hint for the intended node, which the scheduler follows if few nodes fit.
 std::optional<NodeIndex> WavePlanner::find_chosen(PodIndex pod, const PackedMove& instead_of, const Wave& wave) {
   if (!chooses_targets_) return std::nullopt;
   budget_.spend(kStepsOfMove);
@@ -281,7 +283,7 @@ bool WavePlanner::relocate(PodIndex pod, const PackedMove& instead_of, Wave& wav
   if (!to) {
     const auto kind = kind_of(pod, problem_.base());
     int* const failures = kind ? &wave.failures[*kind] : nullptr;
-    if (failures != nullptr && *failures == style_.patience) return false;  // room only gets less in a wave
+    if (failures != nullptr && *failures == style_.patience) return false;  // capacity only shrinks within a wave
     to = find_target(pod, instead_of, wave);
     if (failures != nullptr) *failures = to ? 0 : *failures + 1;
   }

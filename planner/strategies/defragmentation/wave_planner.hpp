@@ -16,47 +16,47 @@
 
 namespace strategies {
 
-/// Owner, labels and requests: equal for pods that find a place where the others do.
+/// Owner, labels and requests. Pods with equal values fit the same nodes.
 using PodKind = std::array<std::uint32_t, 3>;
-/// nullopt: there is none like it.
+/// Returns nullopt if no other pod is of the same kind.
 std::optional<PodKind> kind_of(PodIndex pod, const scheduling::ClusterSnapshot& base);
 
 struct WaveMove {
   PodIndex pod;
   NodeIndex from;
-  NodeIndex to;  ///< where the scheduler puts it
+  NodeIndex to;  ///< node chosen by the scheduler
   std::int32_t wave;
-  bool is_chosen = false;  ///< because the plan asks for that node; else by itself
+  bool is_chosen = false;  ///< the plan hints the node; otherwise the scheduler chooses it by itself
 };
 
-/// Empties nodes on a rehearsal, where the scheduler says where pods go: packs what is left, makes these moves in
-/// waves, and packs again what came otherwise. In a wave sources are as occupied as targets, and each
-/// PodDisruptionBudget is spent but once.
+/// Empties nodes on a what-if placement, which predicts where the scheduler puts pods: packs the remaining pods, makes
+/// these moves in waves, and packs again what went elsewhere. Within a wave, moving pods count on both source and
+/// target, and each PodDisruptionBudget is spent only once.
 class WavePlanner {
  public:
-  /// `emptying`: by node.
+  /// `emptying` is indexed by node.
   WavePlanner(const DefragmentationProblem& problem, std::unique_ptr<WhatIfPlacement> placement,
               std::vector<bool> emptying, bool chooses_targets, PackingStyle style, SearchBudget& budget, Rng& rng);
 
-  /// Makes those of an earlier plan's moves that still can be made. Before run().
+  /// Repeats those moves of an earlier plan that are still possible. Call before run().
   void repeat(const std::vector<WaveMove>& plan, std::size_t most_moves);
 
-  /// True: all of them are empty, with at most so many moves. Call it once.
+  /// Returns true if all nodes were emptied with at most `most_moves` moves. Call at most once.
   bool run(std::size_t most_moves);
 
-  /// After run(): one more node in waves of their own. False: nothing changed, though the node may bear the taint now
-  /// and take no pods (avoided()).
+  /// Call after run(). Empties one more node in separate waves. If it returns false, moves are unchanged, but the node
+  /// may now have the taint and take no pods (see avoided()).
   bool extend(NodeIndex node, PackingStyle style, std::size_t most_moves);
 
-  /// In order; each goes where the rehearsal put it.
+  /// Moves in order, with the nodes where the what-if placement put the pods.
   const std::vector<WaveMove>& moves() const { return moves_; }
-  /// Of those to be emptied, the ones on which pods are left.
+  /// Nodes to be emptied that still have pods.
   std::vector<NodeIndex> left() const;
-  /// Sum of the sizes of their pods that are left.
+  /// Sum of the sizes of the remaining pods on left().
   double left_size() const;
-  /// By node: is to be emptied.
+  /// Nodes to be emptied, indexed by node.
   const std::vector<bool>& emptying() const { return emptying_; }
-  /// By node: bears the taint.
+  /// Nodes with the taint, indexed by node.
   const std::vector<bool>& avoided() const { return avoided_; }
 
  private:
@@ -64,12 +64,13 @@ class WavePlanner {
     explicit Wave(const scheduling::WhatIf& cluster);
     scheduling::WhatIf before;
     scheduling::PdbBudgets budgets;
-    std::vector<PodIndex> depending{};    ///< those of them that may have to be where others are
-    std::vector<PodIndex> leaving{};      ///< in the order they leave
-    std::vector<std::uint8_t> is_left;    ///< by node: some pod leaves it
-    std::vector<std::uint32_t> awaited;   ///< by node: pods that are still to leave it
-    std::vector<std::uint32_t> reserved;  ///< by node: pods that wait for room on it, where no other is to go
-    std::map<PodKind, int> failures{};    ///< pods of a kind in a row that found no place
+    std::vector<PodIndex> depending{};   ///< pods in `leaving` that may depend on the placement of others
+    std::vector<PodIndex> leaving{};     ///< in the order in which they leave
+    std::vector<std::uint8_t> is_left;   ///< indexed by node: a pod leaves it
+    std::vector<std::uint32_t> awaited;  ///< indexed by node: number of pods that have yet to leave it
+    /// Indexed by node: number of pods that wait for its capacity, which no other pod may take.
+    std::vector<std::uint32_t> reserved;
+    std::map<PodKind, int> failures{};  ///< consecutive pods of a kind that found no place
   };
 
   const scheduling::WhatIf& cluster() const { return placement_->cluster(); }
@@ -79,15 +80,15 @@ class WavePlanner {
   std::vector<PackedMove> pack();
   std::size_t run_waves(std::size_t most_moves);
   std::size_t run_wave(std::vector<PackedMove>& pending);
-  // --- filling (filling.cpp)
-  /// Pods that are equal to the scheduler, and where it would put the next of them.
+  // --- Filling (filling.cpp)
+  /// Pods that are equal for the scheduler, and the node that it would choose for the next of them.
   struct PodClass {
-    std::vector<PodIndex> pods;     ///< the last one goes first
-    double size;                    ///< of each, with some noise
-    std::optional<NodeIndex> to{};  ///< nullopt: nowhere when it was asked about last
-    double waste = 0;               ///< of that node's room, for each part that the pod takes
+    std::vector<PodIndex> pods;     ///< the last one moves first
+    double size;                    ///< size of each pod, with noise
+    std::optional<NodeIndex> to{};  ///< nullopt if the last prediction found no node
+    double waste = 0;               ///< wasted capacity of that node per unit of pod size
   };
-  /// What is free on a node, in parts of what it offers. Below 0: so much is missing.
+  /// Free shares of a node's allocatable. Negative if capacity is missing.
   struct FreeShare {
     double cpu;
     double memory;
@@ -131,14 +132,14 @@ class WavePlanner {
   std::vector<bool> emptying_;
   std::vector<bool> avoided_;
   std::vector<bool> takes_;
-  bool chooses_targets_;  ///< where the scheduler goes along; else it does
+  bool chooses_targets_;  ///< the plan hints nodes where the scheduler follows; otherwise the scheduler chooses
   PackingStyle style_;
   SearchBudget& budget_;
   Rng& rng_;
   std::vector<WaveMove> moves_;
   WorkloadCounts counts_;
   std::int32_t wave_ = 0;
-  bool waits_for_budget_ = false;  ///< something could go in another wave
+  bool waits_for_budget_ = false;  ///< some pods could move in another wave
 };
 
 }  // namespace strategies

@@ -25,14 +25,14 @@ std::vector<NodeIndex> every_node(const ClusterSnapshot& cluster) {
   return nodes;
 }
 
-/// One namespace under way.
+/// Spread state of the current namespace.
 struct NamespaceSpread {
-  std::deque<SpreadState> states;              ///< components point to them
-  std::vector<std::vector<PodIndex>> members;  ///< by state: the pods counted, in order
-  std::vector<std::int64_t> pending;           ///< by state: pods that will be counted, on no node yet
+  std::deque<SpreadState> states;              ///< components point to the elements
+  std::vector<std::vector<PodIndex>> members;  ///< indexed by state: counted pods, in order
+  std::vector<std::int64_t> pending;           ///< indexed by state: pods that will be counted but have no node yet
 };
 
-/// Rules that count the same pods.
+/// Groups rules that count the same pods.
 std::vector<SpreadMembers> groups_of(NamespaceSpread& spread) {
   std::map<std::vector<PodIndex>, SpreadMembers> groups;
   for (std::size_t i = 0; i < spread.states.size(); ++i) {
@@ -47,7 +47,7 @@ std::vector<SpreadMembers> groups_of(NamespaceSpread& spread) {
   return result;
 }
 
-/// Joins groups that share a pod.
+/// Merges groups that share a pod into components.
 std::vector<SpreadComponent> components_of(NamespaceSpread& spread) {
   std::vector<SpreadMembers> groups = groups_of(spread);
   std::vector<std::size_t> joined(groups.size());
@@ -101,17 +101,17 @@ class SpreadBalancer {
     report_counts(kCountsByDomain, before_, after_, run_.sink);
   }
 
-  /// Moves nothing.
+  /// Counts without moving pods. Returns nullopt if a namespace was skipped for lack of time.
   std::optional<UnevenCounts> count() {
     for_each_namespace([this](const NamespaceSpread& spread) { add_to(before_, spread); });
     return is_complete_ ? std::make_optional(before_) : std::nullopt;
   }
 
  private:
-  static constexpr std::size_t kMaxVertices = std::size_t{1} << 18;  ///< of one component: 90 MB
-  static constexpr std::size_t kCarriersPerQuestion = 64;  ///< pods with constraints between two looks at the time
+  static constexpr std::size_t kMaxVertices = std::size_t{1} << 18;  ///< per component; takes 90 MB
+  static constexpr std::size_t kCarriersPerQuestion = 64;  ///< number of pods with constraints between two time checks
 
-  /// Those that have the time.
+  /// Calls `each` for every namespace whose time is not used up.
   template <typename F>
   void for_each_namespace(F&& each) {
     for (scheduling::NamespaceIndex ns = 0; ns < cluster_.namespace_count(); ++ns) {
@@ -121,7 +121,7 @@ class SpreadBalancer {
     }
   }
 
-  /// Else the pod's namespace is left out.
+  /// Returns false if the time is used up; the pod's namespace must then be skipped.
   bool has_time_for(PodIndex pod) {
     if (!run_.sink.is_out_of_time(pod)) return true;
     if (reports_) run_.sink.refused(pod, kCycleTimeout);
@@ -141,12 +141,12 @@ class SpreadBalancer {
 
   NodeIndex node_of(PodIndex pod) const { return context_.cluster.node_of(pod); }
 
-  /// The scheduler counts it: bound, neither terminal nor terminating.
+  /// Returns true if the scheduler counts the pod: bound, neither terminal nor terminating.
   bool is_counted(PodIndex pod) const { return node_of(pod) != kNoNode && cluster_.is_staying(pod); }
 
   bool waits_for_node(PodIndex pod) const { return node_of(pod) == kNoNode && cluster_.is_staying(pod); }
 
-  /// False: out of time.
+  /// Returns false if the time is used up.
   bool collect_rules(scheduling::NamespaceIndex ns) {
     rules_.clear();
     std::size_t carriers = 0;
@@ -172,7 +172,8 @@ class SpreadBalancer {
     if (reports_) run_.sink.refused(pod, kTooManySpreadRules);
   }
 
-  /// The trees of a component have a vertex for each domain of each rule. Drops the rules beyond kMaxVertices.
+  /// Drops rules so that the trees of a component, which have a vertex per domain of each rule, stay within
+  /// kMaxVertices.
   void keep_within_bound(SpreadComponent& component) {
     std::size_t left = kMaxVertices;
     for (SpreadMembers& members : component) {
@@ -187,7 +188,7 @@ class SpreadBalancer {
     std::erase_if(component, [](const SpreadMembers& members) { return members.states.empty(); });
   }
 
-  /// nullopt: out of time.
+  /// Returns nullopt if the time is used up.
   std::optional<NamespaceSpread> count_pods(scheduling::NamespaceIndex ns) {
     NamespaceSpread spread;
     const auto& labels = context_.cluster.selector_cache().labels_in(ns);
@@ -224,8 +225,8 @@ class SpreadBalancer {
   std::vector<NodeIndex> nodes_;
   SpreadDomainCache cache_;
   SpreadRules rules_;
-  bool reports_ = false;     ///< names pods whose constraints are ignored
-  bool is_complete_ = true;  ///< no namespace was left out
+  bool reports_ = false;     ///< whether to report pods whose constraints are ignored
+  bool is_complete_ = true;  ///< false if a namespace was skipped
   UnevenCounts before_{context_.nodes.size()};
   UnevenCounts after_ = before_;
 };

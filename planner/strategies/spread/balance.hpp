@@ -7,15 +7,15 @@
 
 namespace strategies {
 
-/// Moves pods, one at a time, until no constraint is broken or no move helps: the fewest moves for all constraints of a
-/// namespace that share pods (component.hpp). Counts what the scheduler counts, obeys minDomains, and takes the lowest
-/// priority first; a pod that has no better node makes way for the next. Reports to the sink how uneven the domains are
-/// before and after.
+/// Moves pods one at a time until no constraint is violated or no move helps. Uses the minimum number of moves for all
+/// constraints of a namespace that share pods (component.hpp). Counts the pods that the scheduler counts, respects
+/// minDomains, and moves pods of the lowest priority first; a pod without a better node is skipped. Reports the
+/// unevenness of domains before and after to the sink.
 void balance(const StrategyContext& context, NominationSink& sink,
              const RemovePodsViolatingTopologySpreadConstraint::Args& args);
 
-/// How uneven the domains are as the context has them, counted in the same way; nullopt: the cycle's time did not
-/// suffice. Offers nothing.
+/// Returns the unevenness of domains in the context's cluster, counted as by balance(). Returns nullopt if the cycle's
+/// time is used up. Offers no pods.
 std::optional<UnevenCounts> count_by_domain(const StrategyContext& context, NominationSink& sink,
                                             const RemovePodsViolatingTopologySpreadConstraint::Args& args);
 

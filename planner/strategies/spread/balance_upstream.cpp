@@ -22,11 +22,11 @@ using scheduling::Topology;
 
 constexpr std::uint32_t kNotLookedAt = 0xffffffff;
 
-/// The pods of one domain in upstream's order: victims are taken from the back.
+/// Pods of one domain in upstream's order. Victims are taken from the back.
 using DomainPods = std::vector<PodIndex>;
 
-/// Does a pod fit one of some nodes? Remembers the node that took the last pod, which mostly takes the next one too,
-/// and the answer for pods that ask for the same.
+/// Checks whether pods fit one of some nodes. Caches the node that took the last pod, which usually fits the next one
+/// too, and results for pods with the same requirements.
 class CapacityBelow {
  public:
   CapacityBelow(const scheduling::WhatIf& cluster, std::vector<NodeIndex> nodes)
@@ -67,14 +67,14 @@ class CapacityBelow {
 
   const scheduling::WhatIf& cluster_;
   std::vector<NodeIndex> nodes_;
-  static constexpr std::size_t kMaxKnown = 64;  // they are compared one by one
+  static constexpr std::size_t kMaxKnown = 64;  // entries are compared one by one
 
   std::size_t hint_ = 0;
   std::vector<std::pair<PodIndex, bool>> known_;
 };
 
-/// Pinned pods first, low priorities first. Upstream's comparison says "less" of two equal priorities, which turns them
-/// round; pods without a priority keep the order of the listing.
+/// Sorts pinned pods first, then by ascending priority. Pods of equal priority are reversed, because upstream's
+/// comparison returns "less" for them; pods without a priority keep their order.
 void put_in_order(DomainPods& pods, const ClusterSnapshot& cluster) {
   using Key = std::tuple<bool, bool, std::int32_t, std::int64_t, PodIndex>;
   std::vector<Key> keys;
@@ -115,7 +115,7 @@ class UpstreamSpread {
   }
 
  private:
-  static constexpr std::size_t kCarriersPerQuestion = 64;  ///< pods with constraints between two looks at the time
+  static constexpr std::size_t kCarriersPerQuestion = 64;  ///< number of pods with constraints between two time checks
 
   enum class Listed : std::uint8_t { kUnknown, kYes, kNo };
   struct Victim {
@@ -123,7 +123,8 @@ class UpstreamSpread {
     std::string reason;
   };
 
-  /// Active, on a node looked at, in scope and evictable: only such pods are counted, and only they carry constraints.
+  /// Returns true if the pod is active, on a node in scope, in scope itself, and evictable. Only such pods are counted,
+  /// and only their constraints apply.
   bool is_listed(PodIndex pod) {
     if (listed_[pod] == Listed::kUnknown) listed_[pod] = would_list(pod) ? Listed::kYes : Listed::kNo;
     return listed_[pod] == Listed::kYes;
@@ -135,14 +136,14 @@ class UpstreamSpread {
            !context_.evictability.refusal(pod);
   }
 
-  /// Else the pod's namespace is left out.
+  /// Returns false if the time is used up; the pod's namespace must then be skipped.
   bool has_time_for(PodIndex pod) {
     if (!sink_.is_out_of_time(pod)) return true;
     sink_.refused(pod, kCycleTimeout);
     return false;
   }
 
-  /// False: out of time.
+  /// Returns false if the time is used up.
   bool collect_rules(scheduling::NamespaceIndex ns) {
     rules_.clear();
     std::size_t carriers = 0;
@@ -197,7 +198,8 @@ class UpstreamSpread {
     return most == 0 || most - least <= rule.constraint->max_skew;
   }
 
-  /// Pods by domain, smallest domain first. A domain that the policies leave out counts when pods are there.
+  /// Returns the pods by domain, smallest domain first. A domain excluded by the inclusion policies counts if it has
+  /// pods.
   std::vector<DomainPods> divide(const SpreadDomains& domains, const std::vector<PodIndex>& counted) {
     std::vector<DomainPods> by_domain(domains.nodes.size());
     for (const PodIndex pod : counted) by_domain[domains.topology->domain_of[cluster_.node_of(pod)]].push_back(pod);
@@ -225,8 +227,8 @@ class UpstreamSpread {
     return {context_.cluster, std::move(below)};
   }
 
-  /// Two fingers, one on a small domain and one on a large. A pod that is taken counts as moved even if it fits
-  /// nowhere and stays; domains are not put in order again.
+  /// Balances with two indexes, one on small and one on large domains. A pod counts as moved even if it fits nowhere
+  /// and stays. Domains are not sorted again.
   void balance(const SpreadRule& rule, const SpreadDomains& domains, std::size_t sum, std::vector<DomainPods>& pods) {
     const double ideal = static_cast<double>(sum) / static_cast<double>(pods.size());
     CapacityBelow capacity = capacity_below(domains, pods, ideal);
@@ -246,7 +248,7 @@ class UpstreamSpread {
     }
   }
 
-  /// Without time a pod stays: an offer of it would be refused.
+  /// Returns false if the time is used up, because an offer of the pod would be refused.
   bool fits(CapacityBelow& capacity, PodIndex pod) { return !sink_.is_out_of_time(pod) && capacity.fits(pod); }
 
   void take(const SpreadRule& rule, const SpreadDomains& domains, CapacityBelow& capacity,
@@ -299,11 +301,11 @@ class UpstreamSpread {
   scheduling::CachedSelector in_scope_;
   SpreadDomainCache cache_;
   SpreadRules rules_;
-  std::vector<std::uint32_t> position_;  ///< of a node in the listing
+  std::vector<std::uint32_t> position_;  ///< position of each node in the listing
   std::vector<Listed> listed_;
   std::vector<bool> chosen_;
-  std::vector<std::int64_t> count_;    ///< of the rule in hand: pods by domain
-  std::vector<std::uint32_t> domain_;  ///< of the rule in hand: which domain the i-th smallest is
+  std::vector<std::int64_t> count_;    ///< current rule: pods per domain
+  std::vector<std::uint32_t> domain_;  ///< current rule: domain of the i-th smallest entry
   std::vector<Victim> victims_;
 };
 

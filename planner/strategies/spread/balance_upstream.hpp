@@ -4,8 +4,8 @@
 
 namespace strategies {
 
-/// Chooses as upstream does, to the pod (upstream-semantics.md#topology-spread): every constraint by itself, only
-/// evictable pods counted, minDomains not looked at, victims of the highest priority first.
+/// Chooses exactly the pods that upstream chooses (upstream-semantics.md#topology-spread): each constraint separately,
+/// only evictable pods counted, minDomains ignored, victims of the highest priority first.
 void balance_upstream(const StrategyContext& context, NominationSink& sink,
                       const RemovePodsViolatingTopologySpreadConstraint::Args& args);
 

@@ -19,7 +19,7 @@ namespace {
 
 using scheduling::Topology;
 
-constexpr std::size_t kMaxSlots = 256;  ///< that are tried for one move
+constexpr std::size_t kMaxSlots = 256;  ///< maximum slots tried for one move
 
 const scheduling::Refusal kNowhereBetter{"NoDomainHasCapacity",
                                          "no node where it would even out its constraints takes it"};
@@ -29,12 +29,12 @@ bool has_hard_rules(const api::Pod& pod) {
                              [](const api::TopologySpreadConstraint& each) { return !each.schedule_anyway; });
 }
 
-/// Pods that are interchangeable: on one node, with one eviction rank, counted by the same groups.
+/// Interchangeable pods: on the same node, with the same eviction rank, counted by the same groups.
 struct Slot {
   NodeIndex node;
   EvictionRank rank;
   std::vector<std::uint32_t> groups;
-  std::vector<PodIndex> pods;  ///< the next one to go at the back
+  std::vector<PodIndex> pods;  ///< the last one leaves next
 };
 
 class ComponentMoves {
@@ -46,7 +46,7 @@ class ComponentMoves {
         first_pod_(component.front().pods.front()) {
     find_slots(component);
     for (std::uint32_t i = 0; i < component.size(); ++i) {
-      // Where capacity is expected, pods that wait for it are taken as placed where they should be.
+      // If more capacity is expected, pending pods are assumed to be placed where they should be.
       groups_.emplace_back(component[i].states, node_pods(component[i], i),
                            run.args.node_fit ? 0 : component[i].pending);
     }
@@ -141,9 +141,9 @@ class ComponentMoves {
     return nodes;
   }
 
-  // --- one move
+  // --- One move
 
-  /// Moves a pod, or finds out that one stays. False: nothing can be moved.
+  /// Moves one pod, or finds one that must stay. Returns false if no pod can be moved.
   bool advance(Openness openness) {
     openness_ = openness;
     if (run_.sink.is_out_of_time(first_pod_)) {
@@ -175,7 +175,8 @@ class ComponentMoves {
     return some_stay;
   }
 
-  /// Moves the first pod of the slot that may leave. kKept: those that were tried stay; kUnneeded: none was.
+  /// Moves the first pod of the slot that may leave. Returns kKept if all tried pods must stay, kUnneeded if none was
+  /// tried.
   Outcome advance(Slot& slot) {
     Outcome outcome = Outcome::kUnneeded;
     while (!slot.pods.empty() && !run_.full[slot.node] && !is_over() && comes_nearer_without(slot)) {
@@ -262,13 +263,13 @@ class ComponentMoves {
     slot.pods.pop_back();
     is_plan_outdated_ = true;
   }
-  /// No further pod of the node may leave. The pod in hand is not among its movable pods.
+  /// Marks the node as full: none of its remaining pods may leave. The current pod is not counted as movable.
   void fill(NodeIndex node) {
     run_.full[node] = true;
     is_plan_outdated_ = true;
   }
 
-  // --- where to
+  // --- Choice of the target
 
   void begin_move(const Slot& slot, PodIndex pod) {
     is_filtered_ = has_hard_rules(cluster_.pod(pod));
@@ -302,7 +303,7 @@ class ComponentMoves {
       return groups_[group].node(node).room > 0 && (!is_filtered_ || groups_[group].lets_in(node));
     });
   }
-  /// With the pod on `node` the filter still lets pods of the workload in somewhere.
+  /// Returns true if the filter still accepts a node for pods of the workload after the pod has moved to `node`.
   bool stays_open(const Slot& slot, NodeIndex node) {
     for (const std::uint32_t group : slot.groups) groups_[group].put(node);
     const bool is_open =
@@ -310,11 +311,11 @@ class ComponentMoves {
     for (const std::uint32_t group : slot.groups) groups_[group].remove(node);
     return is_open;
   }
-  /// Then each pod may come back to where it is.
+  /// Returns true if all DoNotSchedule rules hold, so that each pod could return to its node.
   bool hold(const Slot& slot) const {
     return std::ranges::all_of(slot.groups, [&](std::uint32_t group) { return groups_[group].holds(); });
   }
-  /// Whichever pod leaves, the filter has a node for its replacement.
+  /// Returns true if the filter accepts a node for the replacement of any pod that leaves.
   bool takes_back_each(const Slot& slot) {
     const SpreadGroup& counted = groups_[slot.groups.front()];
     return std::ranges::all_of(cluster_.nodes(), [&](NodeIndex node) {
@@ -365,8 +366,8 @@ class ComponentMoves {
     return after < before_;
   }
 
-  /// Of the nodes that help and that the pod fits, one in the emptiest domains; ties by the number of pods, then by
-  /// name.
+  /// Returns the node in the emptiest domains among those that help and fit the pod. Breaks ties by number of pods,
+  /// then by name.
   std::optional<NodeIndex> find_target(const Slot& slot, PodIndex pod) {
     using Key = std::tuple<SpreadCounts, std::int64_t, NodeIndex>;
     const auto& pods = run_.what_if.cluster().used().column(scheduling::kPodsIndex);
@@ -387,9 +388,9 @@ class ComponentMoves {
     return std::nullopt;
   }
 
-  // --- when nothing moves
+  // --- If nothing moves
 
-  /// Plans anew when pods stay that were to leave, else goes for another outcome that is as near.
+  /// Plans again if pods must stay that should leave; otherwise switches to another outcome at the same distance.
   bool reconsider() {
     if (is_plan_outdated_) {
       is_plan_outdated_ = false;
@@ -406,7 +407,7 @@ class ComponentMoves {
     is_plan_outdated_ = false;
   }
 
-  /// Pods that stay in domains above their limits.
+  /// Reports pods that stay in domains above their limits.
   void report_stuck() {
     for (const std::vector<Slot>* slots : {&slots_, &protected_}) report_stuck(*slots);
   }
@@ -426,7 +427,7 @@ class ComponentMoves {
     }
   }
 
-  /// The rule whose domain of the node is furthest above its limit; nullptr: none is above it.
+  /// Returns the rule whose domain of the node is furthest above its limit, or nullptr if none is above.
   const SpreadState* broken_rule(const Slot& slot) const {
     const SpreadState* broken = nullptr;
     std::int64_t most = 0;
@@ -470,8 +471,8 @@ class ComponentMoves {
   SpreadDistance before_{};
   std::int64_t excess_before_ = 0;
   Openness openness_ = Openness::kForFurtherPods;
-  std::vector<Answer> helps_;  ///< by node
-  PodIndex first_pod_;         ///< all pods are of its namespace
+  std::vector<Answer> helps_;  ///< indexed by node
+  PodIndex first_pod_;         ///< identifies the namespace, which all pods share
 };
 
 }  // namespace

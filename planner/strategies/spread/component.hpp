@@ -10,23 +10,23 @@
 
 namespace strategies {
 
-/// What all components of one run share.
+/// State shared by all components of a run.
 struct SpreadRun {
   const StrategyContext& context;
   NominationSink& sink;
   const RemovePodsViolatingTopologySpreadConstraint::Args& args;
   scheduling::CachedSelector in_scope;
   StrategyWhatIf what_if;
-  std::vector<bool> looked_at;  ///< by node
-  std::vector<bool> full;       ///< by node: at its limit
-  bool is_stopped = false;      ///< at the total limit
+  std::vector<bool> looked_at;  ///< indexed by node
+  std::vector<bool> full;       ///< indexed by node: per-node limit reached
+  bool is_stopped = false;      ///< total limit reached
 };
 
 /// Rules that count the same pods.
 struct SpreadMembers {
   std::vector<SpreadState*> states;
   std::vector<PodIndex> pods;
-  std::int64_t pending = 0;  ///< further pods, on no node yet
+  std::int64_t pending = 0;  ///< further pods without a node
 };
 
 /// Rules of one namespace that share pods, directly or through other rules.

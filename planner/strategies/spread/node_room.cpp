@@ -9,7 +9,7 @@
 namespace strategies {
 namespace {
 
-constexpr std::size_t kMaxSizes = 4;  ///< of pods whose capacity is asked for
+constexpr std::size_t kMaxSizes = 4;  ///< maximum number of request sets for which capacity is computed
 constexpr std::int64_t kAnyRoom = std::numeric_limits<std::int32_t>::max();
 
 std::vector<PodIndex> one_of_each_size(const scheduling::ClusterSnapshot& cluster, const std::vector<PodIndex>& pods) {
@@ -22,7 +22,7 @@ std::vector<PodIndex> one_of_each_size(const scheduling::ClusterSnapshot& cluste
   return samples;
 }
 
-/// Further pods with these requests that fit on the node.
+/// Number of further pods with these requests that fit the node.
 std::int64_t room_for(const scheduling::WhatIf& cluster, const scheduling::RequestSet& requests, NodeIndex node) {
   std::int64_t room = cluster.free(node, scheduling::kPodsIndex) / 1000;
   for (const auto& [resource, milli] : requests) {

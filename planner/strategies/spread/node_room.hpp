@@ -7,9 +7,9 @@
 
 namespace strategies {
 
-/// By node: the pods of a group, and capacity for further ones of any of its sizes by all of the scheduler's filters
-/// but topology spread. A node that a DoNotSchedule rule leaves out has no room. No pod is movable. Without `node_fit`
-/// every other node takes any number.
+/// Returns, per node, the pods of a group and the capacity for further pods of any of its request sets, by all filters
+/// of the scheduler except topology spread. Nodes excluded by a DoNotSchedule rule have no capacity. No pod is marked
+/// movable. Without `node_fit`, all other nodes have unlimited capacity.
 std::vector<NodePods> pods_and_room(const StrategyContext& context, const SpreadMembers& members, bool node_fit);
 
 }  // namespace strategies

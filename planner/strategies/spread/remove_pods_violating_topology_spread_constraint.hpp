@@ -15,10 +15,10 @@ class RemovePodsViolatingTopologySpreadConstraint final : public Strategy {
     PodScope scope;
     bool hard = true;      ///< constraints with DoNotSchedule
     bool soft = false;     ///< constraints with ScheduleAnyway
-    bool node_fit = true;  ///< leave pods that fit no node of an underfull domain
+    bool node_fit = true;  ///< skip pods that fit no node of an underfull domain
     friend bool operator==(const Args&, const Args&) = default;
 
-    /// Complaints go to the object's list.
+    /// Reads the arguments. Errors are added to the object's list.
     static Args read(api::StrictObject& args);
   };
 

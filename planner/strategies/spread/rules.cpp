@@ -45,7 +45,7 @@ bool same_required_terms(const api::Pod& a, const api::Pod& b) {
   return first == nullptr || second == nullptr ? first == second : *first == *second;
 }
 
-/// What the inclusion policies look at.
+/// Hashes the fields that the node inclusion policies depend on.
 std::size_t placement_hash(const api::TopologySpreadConstraint& constraint, const api::Pod& owner) {
   std::size_t hash = (constraint.honor_node_affinity ? 1U : 0U) + (constraint.honor_node_taints ? 2U : 0U);
   if (constraint.honor_node_affinity) {
@@ -85,7 +85,7 @@ bool have_same_keys(const SpreadRule& a, const SpreadRule& b) {
   return a.keys == b.keys || (a.keys && b.keys && *a.keys == *b.keys);
 }
 
-/// `exact`: see SpreadRules::add().
+/// See SpreadRules::add() for `exact`.
 bool is_same(const SpreadRule& a, const SpreadRule& b, bool exact) {
   const bool same_wish = !exact || (a.constraint->schedule_anyway == b.constraint->schedule_anyway &&
                                     a.constraint->min_domains == b.constraint->min_domains && have_same_keys(a, b));
@@ -109,7 +109,7 @@ std::optional<api::LabelSelector> effective_selector(const api::TopologySpreadCo
 
 void SpreadRules::clear() { *this = {}; }
 
-/// Worked out once for each pod; equal ones are one object.
+/// Returns the keys of the pod's constraints. Computed once per pod; equal keys share one object.
 const std::shared_ptr<const SpreadKeys>& SpreadRules::keys_of(const api::TopologySpreadConstraint& constraint,
                                                               const api::Pod& owner) {
   if (last_owner_ != &owner) last_keys_ = {};
@@ -161,7 +161,7 @@ void SpreadDomainCache::begin_namespace() {
   steps_ = 0;
 }
 
-/// Every node was compared with what the policies look at. A domain has a vector of its own.
+/// Accounts for comparing every node with the inclusion policies, and for one vector per domain.
 void SpreadDomainCache::note_cost(const SpreadRule& rule, const SpreadDomains& domains) {
   const auto& affinity = rule.owner->affinity;
   steps_ += nodes_.size() * (1 + (affinity ? api::node_term_weight(*affinity) : 0));

@@ -1,8 +1,8 @@
 #pragma once
 
-/// What topology spread strategies share: the distinct constraints of a namespace, and the nodes that belong to the
-/// domains of each. Everything is looked up by hash or index, so that thousands of constraints over
-/// thousands of nodes cost little more than the pods they count.
+/// Distinct topology spread constraints of a namespace, and the nodes in the domains of each; shared by the topology
+/// spread strategies. All look-ups are by hash or index, so that thousands of constraints over thousands of nodes cost
+/// little more than the pods they count.
 
 #include <array>
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace strategies {
 
-/// The topologies of a pod's constraints of one kind, sorted: where a node lacks one, kube-scheduler leaves it out of
+/// Sorted topology keys of a pod's constraints of one kind. kube-scheduler excludes a node that lacks one of them from
 /// the counts of all.
 struct SpreadKeys {
   std::vector<std::string_view> keys;
@@ -28,31 +28,32 @@ struct SpreadKeys {
   friend bool operator==(const SpreadKeys& a, const SpreadKeys& b) { return a.hash == b.hash && a.keys == b.keys; }
 };
 
-/// One distinct constraint, as carried by at least one pod. Points into the snapshot.
+/// A distinct constraint carried by at least one pod. Points into the snapshot.
 struct SpreadRule {
   const api::TopologySpreadConstraint* constraint;
-  const api::Pod* owner;        ///< the first pod that carries it: policies look at its affinity and tolerations
+  const api::Pod* owner;        ///< first pod that carries it; inclusion policies use its affinity and tolerations
   api::LabelSelector selector;  ///< labelSelector with the owner's values of matchLabelKeys
-  std::shared_ptr<const SpreadKeys> keys{};  ///< of rules that are kept exactly; else nullptr
+  std::shared_ptr<const SpreadKeys> keys{};  ///< set only for rules added with `exact`, otherwise nullptr
 };
 
-/// Rules of a namespace over one selector, and in all. Each costs memory for every domain, and time for every move;
-/// real workloads have two or three.
+/// Maximum number of rules per selector and per namespace. Each rule costs memory for every domain and time for every
+/// move. Real workloads have two or three.
 inline constexpr std::size_t kMaxRulesOfSelector = 64;
 inline constexpr std::size_t kMaxRulesOfNamespace = 4096;
 inline constexpr scheduling::Refusal kTooManySpreadRules{
     "TooManySpreadRules", "its topology spread constraints are beyond the bound on those of its namespace"};
 
-/// The constraint's selector with the pod's values of matchLabelKeys; nullopt: it selects nothing, or does not parse.
+/// Returns the constraint's selector with the pod's values of matchLabelKeys. Returns nullopt if it selects nothing or
+/// does not parse.
 std::optional<api::LabelSelector> effective_selector(const api::TopologySpreadConstraint& constraint,
                                                      const api::Pod& owner);
 
-/// Collects constraints and keeps each only once.
+/// Set of distinct constraints.
 class SpreadRules {
  public:
   void clear();
-  /// Adds what `owner` carries. `exact`: whenUnsatisfiable, minDomains and the topologies of the owner's other
-  /// constraints tell constraints apart as well. False: it is beyond a bound and ignored.
+  /// Adds a constraint of `owner`. With `exact`, constraints also differ by whenUnsatisfiable, minDomains and the
+  /// topologies of the owner's other constraints. Returns false if the constraint exceeds a bound and is ignored.
   bool add(const api::TopologySpreadConstraint& constraint, const api::Pod& owner, bool exact);
   const std::vector<SpreadRule>& rules() const { return rules_; }
 
@@ -62,34 +63,34 @@ class SpreadRules {
                                                    const api::Pod& owner);
 
   std::unordered_multimap<std::size_t, std::uint32_t> by_hash_;
-  std::unordered_map<std::size_t, std::size_t> of_selector_;  ///< number of rules, by the selector's hash
+  std::unordered_map<std::size_t, std::size_t> of_selector_;  ///< number of rules by hash of the selector
   std::unordered_map<std::size_t, std::shared_ptr<const SpreadKeys>> known_keys_;
   const api::Pod* last_owner_ = nullptr;
-  std::array<std::shared_ptr<const SpreadKeys>, 2> last_keys_;  ///< of last_owner_: hard, soft
+  std::array<std::shared_ptr<const SpreadKeys>, 2> last_keys_;  ///< keys of last_owner_: hard, soft
 };
 
-/// Nodes that the inclusion policies of a rule let in, by topology domain.
+/// Nodes that the inclusion policies of a rule accept, by topology domain.
 struct SpreadDomains {
   const scheduling::Topology* topology = nullptr;
-  std::vector<std::vector<NodeIndex>> nodes;  ///< by domain; in the order the nodes were given
+  std::vector<std::vector<NodeIndex>> nodes;  ///< indexed by domain; in the order of the given nodes
   std::vector<std::uint32_t> open;            ///< domains with at least one node, ascending
-  std::vector<bool> includes;                 ///< by node: the policies let it in
+  std::vector<bool> includes;                 ///< indexed by node; true if the policies include it
 };
 
-/// Works out the domains of a rule once for all rules that share the topology and what the policies look at. Bounds
-/// what the rules of one namespace may cost.
+/// Caches the domains of rules that share topology and inclusion policies. Bounds the cost of the rules of one
+/// namespace.
 class SpreadDomainCache {
  public:
-  /// `exact`: leaves out nodes that lack the topology of another constraint of the same pod, as kube-scheduler does.
+  /// `exact` excludes nodes that lack the topology of another constraint of the same pod, as kube-scheduler does.
   SpreadDomainCache(const scheduling::WhatIf& cluster, std::span<const NodeIndex> nodes, bool exact)
       : cluster_(&cluster), nodes_(nodes), exact_(exact) {}
 
   const SpreadDomains& domains_of(const SpreadRule& rule);
-  /// The rules of a namespace come next. Drops what it knows if that is much: domains that it returned are gone then.
+  /// Call before the rules of a namespace. May clear the cache, which invalidates all domains returned earlier.
   void begin_namespace();
-  /// Label sets that were compared and pods that were counted for a rule of the namespace.
+  /// Adds the label sets compared and the pods counted for a rule of the namespace.
   void note_steps(std::size_t steps) { steps_ += steps; }
-  /// One more rule of the namespace is within the bounds on time and memory.
+  /// Returns true if another rule of the namespace is within the bounds on time and memory.
   bool takes_more() const { return steps_ <= kMaxSteps && bytes_ - bytes_before_ <= kMaxBytes; }
 
  private:
@@ -107,9 +108,9 @@ class SpreadDomainCache {
   std::span<const NodeIndex> nodes_;
   bool exact_;
   std::unordered_multimap<std::size_t, std::unique_ptr<Entry>> entries_;
-  std::size_t bytes_ = 0;         ///< of all entries, roughly
-  std::size_t bytes_before_ = 0;  ///< of those, before the namespace in hand
-  std::size_t steps_ = 0;         ///< for the rules of the namespace in hand
+  std::size_t bytes_ = 0;         ///< approximate size of all entries
+  std::size_t bytes_before_ = 0;  ///< value of bytes_ before the current namespace
+  std::size_t steps_ = 0;         ///< steps for rules of the current namespace
 };
 
 }  // namespace strategies

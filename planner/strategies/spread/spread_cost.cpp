@@ -4,7 +4,7 @@
 
 namespace strategies {
 
-/// Even indices: a pod that stays saves a move. Each pair is one violation more than the pair before.
+/// Even indexes: each pod that stays saves a move. Each pair of indexes has one violation more than the pair before.
 std::int64_t SpreadCost::slope(std::size_t index) {
   const auto violations = static_cast<std::int64_t>(index / 2) - static_cast<std::int64_t>(kMaxBounds);
   return violations * kViolation - (index % 2 == 0 ? 1 : 0);

@@ -11,9 +11,9 @@
 
 namespace strategies {
 
-/// What is left to do for some rules. Less is better.
+/// Remaining distance of some rules from being satisfied. Smaller is better.
 struct SpreadDistance {
-  std::int64_t furthest = 0;  ///< of the trees of nested rules: SpreadTree::cost()
+  std::int64_t furthest = 0;  ///< maximum SpreadTree::cost() of the trees
   std::int64_t sum = 0;
   SpreadDistance& operator+=(const SpreadDistance& other) {
     furthest += other.furthest;
@@ -23,33 +23,34 @@ struct SpreadDistance {
   friend auto operator<=>(const SpreadDistance&, const SpreadDistance&) = default;
 };
 
-/// Pods in the domains of a node, of the first few rules.
+/// Pods in the domains of a node, for the first few rules.
 using SpreadCounts = std::array<std::int64_t, 4>;
 
-/// Rules of one namespace that count the same pods. With rules whose domains do not nest (zones and instance types)
-/// there are several trees: each of them is exact, and together they are a lower bound of the moves that are left.
+/// Rules of one namespace that count the same pods. Rules whose domains do not nest (zones and instance types) form
+/// several trees: each is exact, and together they are a lower bound of the remaining moves.
 class SpreadGroup {
  public:
-  /// `nodes`: all nodes, by index. A node that a DoNotSchedule rule leaves out has no room. `pending`: further pods
-  /// that will come.
+  /// `nodes` contains all nodes by index; nodes excluded by a DoNotSchedule rule have no capacity. `pending` is the
+  /// number of further pods that will arrive.
   SpreadGroup(std::vector<SpreadState*> states, std::vector<NodePods> nodes, std::int64_t pending);
 
   const NodePods& node(NodeIndex node) const { return nodes_[node]; }
   SpreadDistance distance() const;
-  /// As if a movable pod had left the node.
+  /// Distance after a movable pod has left the node.
   SpreadDistance distance_if_taken(NodeIndex node) const;
   SpreadDistance distance_if_put(NodeIndex node) const { return distance_with(node, with_one_more(node)); }
-  /// A move would make the rules hold, or come closer to that.
+  /// Returns true if a move would satisfy the rules or bring them closer to it.
   bool has_moves() const;
 
-  /// Chooses the outcome to go for, or another one that is as near. See SpreadTree.
+  /// plan() chooses the outcome to work towards; plan_otherwise() chooses another one at the same distance. See
+  /// SpreadTree.
   void plan();
   bool plan_otherwise();
 
-  /// One pod more, or less, is counted on the node.
+  /// put() counts one pod more on the node, remove() one pod fewer.
   void put(NodeIndex node);
   void remove(NodeIndex node);
-  /// One pod fewer of the node, or one more, is movable.
+  /// keep() makes one pod of the node immovable, release() makes one movable again.
   void keep(NodeIndex node) { set_movable(node, -1); }
   void release(NodeIndex node) { set_movable(node, +1); }
 
@@ -57,10 +58,10 @@ class SpreadGroup {
   std::int64_t excess() const;
   /// Every DoNotSchedule rule holds.
   bool holds() const;
-  /// kube-scheduler's filter lets one more pod onto the node by all DoNotSchedule rules, with the pods of now.
+  /// Returns true if all DoNotSchedule rules let kube-scheduler put one more pod on the node now.
   bool lets_in(NodeIndex node) const;
-  /// Writes the pods in each domain of the node to `at`, from the coarsest rule to the finest; -1: in none. Returns the
-  /// end of what it wrote, at most `end`.
+  /// Writes the pods in each domain of the node to `at`, from the coarsest rule to the finest, or -1 where the node is
+  /// in no domain. Returns the end of the written range, which is at most `end`.
   SpreadCounts::iterator copy_counts(NodeIndex node, SpreadCounts::iterator at, SpreadCounts::iterator end) const;
   const std::vector<SpreadState*>& states() const { return states_; }
 
@@ -71,9 +72,9 @@ class SpreadGroup {
   void set(NodeIndex node, const NodePods& pods);
   void set_movable(NodeIndex node, std::int64_t change);
 
-  std::vector<SpreadState*> states_;  ///< from the coarsest to the finest
+  std::vector<SpreadState*> states_;  ///< from coarsest to finest
   std::vector<NodePods> nodes_;
-  std::vector<bool> takes_;  ///< by node: it has room, or would have some when a pod leaves
+  std::vector<bool> takes_;  ///< indexed by node: it has capacity, or would have some if a pod left
   std::deque<SpreadTree> trees_;
 };
 

@@ -30,7 +30,7 @@ SpreadTree::SpreadTree(std::vector<const SpreadState*>& rules, std::span<const N
   find_level_ranges();
 }
 
-/// Each domain of the rule is within one domain of the rules so far.
+/// Returns true if each domain of the rule lies within one domain of the rules added so far.
 bool SpreadTree::nests(const SpreadState& rule) const {
   std::vector<std::uint32_t> parent(rule.domains().nodes.size(), kNoVertex);
   for (NodeIndex node = 0; node < nodes_.size(); ++node) {
@@ -56,8 +56,8 @@ void SpreadTree::add_rule(const SpreadState& rule) {
   rules_.push_back(&rule);
 }
 
-/// In a state that the rule allows, the emptiest domain holds no more than the mean, and no less than that without the
-/// skew.
+/// Computes the possible pod counts of the emptiest domain of each rule: at most the mean, and at least the mean minus
+/// the skew.
 void SpreadTree::find_level_ranges() {
   for (const SpreadState* rule : rules_) {
     const auto open = static_cast<std::int64_t>(rule->domains().open.size());
@@ -101,7 +101,7 @@ bool SpreadTree::is_tried(const Levels& levels) const {
   return std::ranges::find(tried_, levels, &Tried::levels) != tried_.end();
 }
 
-/// All levels that differ by at most one in each rule. The cost is convex in them.
+/// Tries all levels that differ by at most one per rule. The cost is convex in the levels.
 std::int64_t SpreadTree::try_neighbours(Levels& best, std::int64_t cost) {
   const Levels centre = best;
   std::size_t count = 1;

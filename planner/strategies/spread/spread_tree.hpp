@@ -12,51 +12,51 @@ namespace strategies {
 /// The pods of one node that a group of rules counts.
 struct NodePods {
   std::int64_t pods = 0;
-  std::int64_t movable = 0;  ///< of these, pods that may leave
-  std::int64_t room = 0;     ///< capacity for this number of further ones
+  std::int64_t movable = 0;  ///< part of `pods` that may leave
+  std::int64_t room = 0;     ///< number of further pods for which there is capacity
   friend bool operator==(const NodePods&, const NodePods&) = default;
 };
 
-/// Fewest moves that make rules hold whose domains are nested, as in zones of racks of hosts. All rules count the same
-/// pods. The domains form a tree with the nodes as leaves; each vertex keeps the cost of what is below it (SpreadCost).
-/// plan() takes O(nodes * rules) for each set of bounds that it compares, at most kMaxPlans sets. All other calls
-/// follow one path from a leaf to the root: O(rules), in a cluster of any size.
+/// Minimum number of moves that satisfies rules with nested domains, such as zones of racks of hosts. All rules count
+/// the same pods. The domains form a tree with the nodes as leaves; each vertex stores the cost of its subtree
+/// (SpreadCost). plan() takes O(nodes * rules) per set of bounds, for at most kMaxPlans sets. All other calls follow
+/// one path from a leaf to the root and take O(rules), independent of the cluster size.
 class SpreadTree {
  public:
   static constexpr std::size_t kMaxPlans = 200;
 
-  /// Takes as many of `rules` as nest, coarse ones first, and removes them from the list. REQUIRES: `rules` is not
-  /// empty. The states outlive the tree. `nodes`: all nodes, by index. `pending`: further pods that will come.
+  /// Takes as many of `rules` as nest, coarse ones first, and removes them from the vector. `nodes` contains all nodes
+  /// by index. `pending` is the number of further pods that will arrive. REQUIRES: `rules` is not empty; the states
+  /// outlive the tree.
   SpreadTree(std::vector<const SpreadState*>& rules, std::span<const NodePods> nodes, std::int64_t pending);
 
-  /// Chooses bounds for the domains of each rule: those of the cheapest outcome.
+  /// Chooses the bounds for the domains of each rule that give the cheapest outcome.
   void plan();
-  /// Changes to other bounds that are as cheap as those in force. False: there are none that were not tried since
-  /// plan().
+  /// Changes to other bounds of the same cost. Returns false if all of them were tried since plan().
   bool plan_otherwise();
 
-  /// Pods beyond a bound for good, times SpreadCost::kViolation, plus the moves that are left.
+  /// Number of pods that permanently exceed a bound times SpreadCost::kViolation, plus the remaining moves.
   std::int64_t cost() const { return vertices_[kRoot].sum.at(total_); }
-  /// What cost() would be if the node had these pods.
+  /// Returns cost() for the case that the node has these pods.
   std::int64_t cost_with(NodeIndex node, const NodePods& pods) const;
   void set(NodeIndex node, const NodePods& pods);
 
  private:
   static constexpr std::uint32_t kRoot = 0;
-  using Levels = std::vector<std::int64_t>;  ///< by rule: fewest pods of a domain
+  using Levels = std::vector<std::int64_t>;  ///< indexed by rule: minimum pods of a domain
 
   struct Vertex {
     std::uint32_t parent = kRoot;
     std::uint32_t rule = 0;
-    SpreadCost sum{};   ///< of the children
-    SpreadCost cost{};  ///< of the same within the rule's bounds
+    SpreadCost sum{};   ///< sum over the children
+    SpreadCost cost{};  ///< `sum` within the rule's bounds
   };
 
   bool nests(const SpreadState& rule) const;
   void add_rule(const SpreadState& rule);
   void find_level_ranges();
   Levels first_levels() const;
-  /// Applies bounds and returns the cost.
+  /// Applies the bounds and returns the cost.
   std::int64_t apply(const Levels& levels);
   std::int64_t try_neighbours(Levels& best, std::int64_t cost);
   bool is_tried(const Levels& levels) const;
@@ -70,7 +70,7 @@ class SpreadTree {
 
   std::vector<const SpreadState*> rules_;
   std::vector<Vertex> vertices_;
-  std::vector<std::uint32_t> parent_of_;  ///< by node
+  std::vector<std::uint32_t> parent_of_;  ///< indexed by node
   std::vector<NodePods> nodes_;
   std::int64_t total_ = 0;
   Levels levels_, fewest_, most_;

@@ -9,40 +9,41 @@
 
 namespace strategies {
 
-/// How many pods one rule counts in each of its domains, and how far that is from what it wants.
+/// Number of pods that one rule counts in each domain, and its distance from satisfying the rule.
 class SpreadState {
  public:
   SpreadState(const SpreadRule& rule, const SpreadDomains& domains);
 
-  /// Takes a pod of `node` into account. REQUIRES: seal() was not called yet.
+  /// Counts a pod of `node`. REQUIRES: seal() was not called yet.
   void add(NodeIndex node);
   void seal();
 
   const SpreadRule& rule() const { return *rule_; }
   const SpreadDomains& domains() const { return *domains_; }
   std::int64_t count(std::uint32_t domain) const { return count_[domain]; }
-  /// The domain of the node if the rule's policies let the node in, else Topology::kNone.
+  /// Returns the node's domain, or Topology::kNone if the rule's policies exclude the node.
   std::uint32_t domain_of(NodeIndex node) const;
-  /// The most pods that a domain may hold now.
+  /// Maximum number of pods that a domain may hold now.
   std::int64_t limit() const { return fewest() + max_skew(); }
   std::int64_t max_skew() const { return std::max(rule_->constraint->max_skew, 0); }
   bool is_hard() const { return !rule_->constraint->schedule_anyway; }
-  /// minDomains asks for more domains than there are: the emptiest one counts as empty.
+  /// Returns true if minDomains exceeds the number of domains, so that the minimum counts as 0.
   bool counts_empty_domain() const;
-  /// Pods above the limit, all domains together.
+  /// Number of pods above the limit, over all domains.
   std::int64_t excess() const;
-  /// kNone: from or to nowhere that counts.
+  /// Moves one pod between domains. kNone stands for no counted domain.
   void move(std::uint32_t from, std::uint32_t to);
 
  private:
-  using Sizes = std::vector<std::pair<std::int64_t, std::int64_t>>;  ///< size and number of domains of it, ascending
+  /// Size and number of domains of that size, ascending.
+  using Sizes = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
   std::int64_t fewest() const;
   void shift(std::int64_t from, std::int64_t to);
 
   const SpreadRule* rule_;
   const SpreadDomains* domains_;
-  std::vector<std::int64_t> count_;  ///< by domain
+  std::vector<std::int64_t> count_;  ///< indexed by domain
   Sizes sizes_;
 };
 

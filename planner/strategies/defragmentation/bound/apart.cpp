@@ -18,12 +18,12 @@ namespace {
 
 using scheduling::ClusterSnapshot;
 
-constexpr std::size_t kMaxGroups = 64;  // that are compared with one another
+constexpr std::size_t kMaxGroups = 64;  // maximum number of groups compared with each other
 
-/// How the nodes looked at are divided by one label.
+/// Partition of the nodes in scope by one label.
 struct Division {
-  bool is_whole = true;    ///< each of them has a domain
-  bool is_by_node = true;  ///< and each one of its own
+  bool is_whole = true;    ///< every node has a domain
+  bool is_by_node = true;  ///< every node has a domain of its own
 };
 
 class Divisions {
@@ -54,7 +54,7 @@ class Divisions {
   std::map<std::string, Division> by_label_;
 };
 
-/// Pods that repel one another: those of each group, and those of several groups together.
+/// Pods that repel each other, within a group or across several groups.
 class Repelling {
  public:
   explicit Repelling(const DefragmentationProblem& problem, Divisions& divisions)
@@ -77,7 +77,7 @@ class Repelling {
   struct Group {
     PodIndex first;
     bool is_by_node;
-    std::vector<PodIndex> pods;  ///< that have to stay somewhere
+    std::vector<PodIndex> pods;  ///< pods that have to stay somewhere
   };
 
   void add(const ClusterSnapshot::AntiAffineGroup& group) {
@@ -90,7 +90,8 @@ class Repelling {
     groups_.push_back(std::move(found));
   }
 
-  /// nullopt: it does not, or not everywhere; true: on each node, false: in larger domains.
+  /// Returns nullopt if `one` does not repel `other` in all domains; true if they are kept apart by node, false if by
+  /// larger domains.
   std::optional<bool> repels(PodIndex one, PodIndex other) const {
     std::optional<bool> found;
     for (const api::PodAffinityTerm& term : base_.pod(one).affinity->required_pod_anti_affinity) {
@@ -104,7 +105,7 @@ class Repelling {
     return repels(one.first, other.first) || repels(other.first, one.first);
   }
 
-  /// Groups of which each repels all before it.
+  /// Returns groups that all repel each other, starting with `first`.
   std::vector<const Group*> with_others(const Group& first) const {
     std::vector<const Group*> several = {&first};
     for (const Group& other : groups_) {
@@ -127,10 +128,10 @@ class Repelling {
   const ClusterSnapshot& base_;
   Divisions& divisions_;
   std::vector<Group> groups_;
-  std::set<PodIndex> known_;  ///< the first pod of each group that was looked at
+  std::set<PodIndex> known_;  ///< first pods of groups already examined
 };
 
-/// The ports of all addresses alone, each with its protocol: who asks for one gets on a node where nobody else does.
+/// Host ports that bind all addresses, with their protocol. Only one pod per node can have such a port.
 std::set<std::pair<std::int32_t, std::string>> ports_of(const api::Pod& pod) {
   std::set<std::pair<std::int32_t, std::string>> ports;
   for (const api::Container& container : pod.containers) {

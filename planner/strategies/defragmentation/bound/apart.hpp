@@ -10,16 +10,16 @@ namespace strategies {
 
 /// Pods of which no two can share a domain, such as a node or a zone.
 struct PodsApart {
-  std::vector<PodIndex> pods;  ///< that have to stay somewhere
-  bool is_by_node = false;     ///< each node is a domain of its own
+  std::vector<PodIndex> pods;  ///< pods that have to stay somewhere
+  bool is_by_node = false;     ///< each node is its own domain
   std::string what;            ///< "12 pods with host port 80/TCP", …
 };
 
-/// Those that repel one another where all nodes looked at have a domain, also of several workloads, those that ask for
-/// one host port of all addresses, and those that are spread evenly over no fewer domains (spread.hpp).
+/// Finds sets of pods that are kept apart: by anti-affinity over a label that all nodes in scope have, also across
+/// workloads; by a common host port on all addresses; and by even spread over no fewer domains than pods (spread.hpp).
 std::vector<PodsApart> pods_apart(const DefragmentationProblem& problem);
 
-/// How many nodes some pods of such a set need at least. Those that share one now may stay there.
+/// Minimum number of nodes for pods of such a set. Pods that currently share a node may stay there.
 std::size_t nodes_apart(const DefragmentationProblem& problem, const std::vector<PodIndex>& pods);
 
 }  // namespace strategies

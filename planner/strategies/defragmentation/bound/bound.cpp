@@ -25,7 +25,8 @@ void raise(LowerBound& bound, std::size_t needed, const std::function<std::strin
   bound.reason = reason();
 }
 
-/// Who requests how much of what. Sums are made only for resources that are asked about: anybody may make up thousands.
+/// Sums of requests by resource. Computes sums only for requested resources, because users can invent thousands of
+/// resource names.
 class Demand {
  public:
   explicit Demand(const DefragmentationProblem& problem)
@@ -42,15 +43,15 @@ class Demand {
     }
   }
 
-  /// No more than each pod that asks for it on a node of its own.
+  /// Upper bound: each pod that requests the resource on its own node.
   std::size_t most_nodes(ResourceIndex resource) const {
     std::size_t pods = 0;
     for (const auto& [set, amount] : by_resource_[resource]) pods += set->nodes.size();
     return problem_.held_nodes() + pods;
   }
 
-  /// The fewest nodes that could hold what is requested of the resource. Pods that ask for multiples of some amount
-  /// leave the rest of a node unused.
+  /// Minimum number of nodes that can hold all requests for the resource. If all pods request multiples of some amount,
+  /// the remainder of each node stays unused.
   std::size_t nodes_needed(ResourceIndex resource) const {
     std::vector<std::int64_t> capacity = free_of(resource);
     std::int64_t left = 0;
@@ -66,7 +67,8 @@ class Demand {
     return problem_.held_nodes() + nodes_beside_held(std::move(capacity), left);
   }
 
-  /// The fewest nodes by cpu and memory together, `cpu` to (1 - `cpu`): a node that has much of one may lack the other.
+  /// Minimum number of nodes by cpu and memory combined with weights `cpu` and 1 - `cpu`, because a node with much of
+  /// one may lack the other.
   std::size_t nodes_needed_by_mix(double cpu) const {
     std::vector<double> capacity(problem_.base().node_count(), 0);
     double left = 0;
@@ -84,8 +86,8 @@ class Demand {
 
  private:
   struct Set {
-    PodIndex pod = scheduling::kNoPod;  ///< one of them
-    std::vector<NodeIndex> nodes{};     ///< one for each pod
+    PodIndex pod = scheduling::kNoPod;  ///< one pod of the set
+    std::vector<NodeIndex> nodes{};     ///< one entry per pod
   };
 
   void add(PodIndex pod, NodeIndex node) {
@@ -94,7 +96,7 @@ class Demand {
     set.nodes.push_back(node);
   }
 
-  /// By node. What is there may stay, also where it is more than the node offers.
+  /// Free capacity indexed by node. Never negative, because existing pods may stay even on overcommitted nodes.
   std::vector<std::int64_t> free_of(ResourceIndex resource) const {
     std::vector<std::int64_t> free(problem_.base().node_count(), 0);
     for (const NodeIndex node : problem_.nodes())

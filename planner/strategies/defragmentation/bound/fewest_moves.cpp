@@ -13,12 +13,12 @@ namespace {
 
 using scheduling::ResourceIndex;
 
-constexpr std::size_t kMaxSets = 50;         // of pods that are apart; the largest
-constexpr std::size_t kMaxSizes = 4;         // of pods in one of them
-constexpr std::int64_t kMaxDepartures = 12;  // that are told apart: for more of them no pod makes room
+constexpr std::size_t kMaxSets = 50;         // maximum number of sets of pods kept apart; the largest ones
+constexpr std::size_t kMaxSizes = 4;         // maximum number of pod sizes per set
+constexpr std::int64_t kMaxDepartures = 12;  // larger numbers are not distinguished; no pod makes that much capacity
 constexpr std::array kResources = {scheduling::kCpuIndex, scheduling::kMemoryIndex, scheduling::kPodsIndex};
 
-/// How many pods leave a node until another has room there.
+/// Number of pods that must leave a node before another one fits.
 class Departures {
  public:
   explicit Departures(const DefragmentationProblem& problem) : problem_(problem), room_(problem.base().node_count()) {
@@ -27,7 +27,7 @@ class Departures {
     }
   }
 
-  /// At least; kMaxDepartures: that many, more, or it never has.
+  /// Returns a lower bound. kMaxDepartures means at least that many, or never.
   std::int64_t needed(NodeIndex node, PodIndex pod) const {
     if (!problem_.takes(node)) return kMaxDepartures;
     std::int64_t most = 0;
@@ -42,7 +42,7 @@ class Departures {
   }
 
  private:
-  /// Once none, one, two, … have left, those that ask for the most first.
+  /// Free capacity after 0, 1, 2, … pods have left, those with the largest requests first.
   std::vector<std::int64_t> rooms(NodeIndex node, ResourceIndex resource) const {
     std::vector<std::int64_t> amounts;
     for (const PodIndex pod : problem_.pods_on(node))
@@ -55,7 +55,7 @@ class Departures {
   }
 
   const DefragmentationProblem& problem_;
-  std::vector<std::array<std::vector<std::int64_t>, kResources.size()>> room_;  ///< by node
+  std::vector<std::array<std::vector<std::int64_t>, kResources.size()>> room_;  ///< indexed by node
 };
 
 class FewestMoves {
@@ -71,7 +71,7 @@ class FewestMoves {
     raise(moves_, 0);
   }
 
-  /// By those of the pods that ask for at least as much as one of them.
+  /// Raises the bounds by pods kept apart, using subsets of pods with at least the requests of one of them.
   void raise_by(const std::vector<PodIndex>& apart) {
     std::set<std::uint32_t> sizes;
     for (const PodIndex pod : apart) {
@@ -96,8 +96,8 @@ class FewestMoves {
     for (std::int64_t price = 1; price <= kMaxDepartures; ++price) raise_by(leaving, departures, price);
   }
 
-  /// The bound's dual: `leaving` pods take the nodes with the fewest departures, which cost no less than `price` for
-  /// each of them beside what the nodes that remain are cheaper.
+  /// Uses the dual of the bound: `leaving` pods take the nodes with the fewest departures, which cost at least `price`
+  /// per pod minus what the remaining nodes are cheaper.
   void raise_by(const std::vector<std::int64_t>& leaving, const std::vector<std::int64_t>& departures,
                 std::int64_t price) {
     const auto saved = [&](NodeIndex node) { return std::max<std::int64_t>(price - departures[node], 0); };
@@ -116,7 +116,7 @@ class FewestMoves {
     });
   }
 
-  /// The nodes of these costs, the cheapest first, less `cheaper` together.
+  /// Raises the bounds by taking nodes in ascending order of cost, minus `cheaper` in total.
   void raise(const std::vector<std::int64_t>& costs, std::int64_t cheaper) {
     std::vector<std::size_t> with_cost(costs.empty() ? 0 : static_cast<std::size_t>(std::ranges::max(costs)) + 1, 0);
     for (const std::int64_t cost : costs) ++with_cost[static_cast<std::size_t>(cost)];
@@ -133,8 +133,8 @@ class FewestMoves {
 
   const DefragmentationProblem& problem_;
   Departures departures_;
-  std::vector<NodeIndex> nodes_;     ///< that can be freed
-  std::vector<std::int64_t> moves_;  ///< their pods
+  std::vector<NodeIndex> nodes_;     ///< nodes that can be freed
+  std::vector<std::int64_t> moves_;  ///< number of pods on each of nodes_
   std::vector<std::int64_t> fewest_;
 };
 

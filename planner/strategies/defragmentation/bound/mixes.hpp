@@ -1,6 +1,6 @@
 #pragma once
 
-/// Cpu and memory in one amount, so that nodes can be counted by both together: one that has much of one may lack the
+/// Combines cpu and memory into one amount, so that nodes can be counted by both: a node with much of one may lack the
 /// other.
 
 #include <array>
@@ -12,15 +12,15 @@
 
 namespace strategies {
 
-constexpr int kMixParts = 8;  // parts, of which cpu has one more each time
+constexpr int kMixParts = 8;  // number of steps of the cpu weight from 0 to 1
 
-/// Units of an average node for each of the two, `cpu` of one for cpu.
+/// Weights of cpu (`cpu`) and memory (1 - `cpu`), in units of an average node.
 inline std::array<std::pair<scheduling::ResourceIndex, double>, 2> weights_of_mix(double cpu) {
   constexpr double kUnits = 1e9;
   return {std::pair(scheduling::kCpuIndex, kUnits * cpu), std::pair(scheduling::kMemoryIndex, kUnits * (1 - cpu))};
 }
 
-/// Of the nodes looked at; 1 where they offer nothing.
+/// Average allocatable of the nodes in scope; 1 if they have none.
 inline double average_offer(const DefragmentationProblem& problem, scheduling::ResourceIndex resource) {
   double sum = 0;
   for (const NodeIndex node : problem.nodes())
@@ -28,7 +28,7 @@ inline double average_offer(const DefragmentationProblem& problem, scheduling::R
   return sum <= 0 ? 1 : sum / static_cast<double>(problem.nodes().size());
 }
 
-// Sums of floating-point numbers are rounded so that the bound stays one.
+// Sums of floating-point numbers are rounded so that the result remains a valid bound.
 inline std::vector<std::int64_t> rounded_up(const std::vector<double>& capacity) {
   std::vector<std::int64_t> rounded;
   for (const double each : capacity) rounded.push_back(static_cast<std::int64_t>(each) + 1);

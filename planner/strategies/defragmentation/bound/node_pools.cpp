@@ -17,12 +17,13 @@ namespace {
 using scheduling::ResourceIndex;
 
 constexpr std::size_t kMaxPools = 32;
-constexpr std::size_t kMaxFootprints = 1000;  // that are worked out; pods of further ones count as unrestricted
-constexpr std::size_t kMaxResources = 8;      // the first ones: cpu, memory and pods are among them
-constexpr std::size_t kWholeCluster = 0;      // of footprints
-using Nodes = std::vector<bool>;              // by node
+// Maximum number of footprints computed; pods with further ones count as unrestricted.
+constexpr std::size_t kMaxFootprints = 1000;
+constexpr std::size_t kMaxResources = 8;  // the first ones, which include cpu, memory and pods
+constexpr std::size_t kWholeCluster = 0;  // index in footprints_
+using Nodes = std::vector<bool>;          // indexed by node
 
-/// What is free on each node once all pods that may have to move have left it.
+/// Free capacity of each node after all pods that may have to move have left it.
 class EmptiedNodes {
  public:
   explicit EmptiedNodes(const DefragmentationProblem& problem)
@@ -52,17 +53,17 @@ class EmptiedNodes {
   std::vector<std::vector<std::int64_t>> by_resource_;
 };
 
-/// Nodes, and pods that may run nowhere else, by what they request.
+/// A set of nodes, and the pods that may run only on them, by requests.
 struct Pool {
   Nodes is_in;
   std::vector<NodeIndex> nodes{};
-  std::map<std::uint32_t, std::size_t> pods{};  ///< by set of requests, those of the pools inside included
-  std::vector<std::size_t> inside{};            ///< all pools inside, each after those inside of it
-  std::size_t apart = 0;                        ///< so many of them cannot share a node
+  std::map<std::uint32_t, std::size_t> pods{};  ///< by request set, including the pods of inner pools
+  std::vector<std::size_t> inside{};            ///< all inner pools, each after its own inner pools
+  std::size_t apart = 0;                        ///< number of pods that cannot share a node
   std::size_t needed = 0;
 };
 
-/// Sets of nodes that are apart or one inside the other; each after those inside of it, and all nodes last.
+/// Sets of nodes that are pairwise disjoint or nested. Inner sets come before outer ones; the set of all nodes is last.
 class Pools {
  public:
   Pools(const DefragmentationProblem& problem, const std::vector<EvenPods>& even, const std::vector<PodsApart>& apart,
@@ -99,7 +100,7 @@ class Pools {
     ++footprints_[footprint_from(pod, node)].pods[requests];
   }
 
-  /// It may stay on its node.
+  /// Returns the pod's footprint, or the whole cluster if its node is outside, because it may stay there.
   std::size_t footprint_from(PodIndex pod, NodeIndex node) {
     const std::size_t found = footprint_of(pod);
     return footprints_[found].is_in[node] ? found : kWholeCluster;
@@ -119,7 +120,7 @@ class Pools {
     }
   }
 
-  /// So many in each domain, and the rest in any.
+  /// Assigns the minimum per domain to each domain, and the remaining pods to the whole cluster.
   void add(const EvenPods& even) {
     const PodIndex first = even.pods.front();
     if (is_even_[first] || even.least == 0 || even.domains() > kMaxPools) return;
@@ -132,7 +133,7 @@ class Pools {
     for (const PodIndex pod : even.pods) is_even_[pod] = true;
   }
 
-  /// Equal pods of a workload share what they have alike.
+  /// Returns the footprint of the pod. Caches by the address of shared parts, which equal pods of a workload share.
   std::size_t footprint_of(PodIndex pod) {
     const api::Pod& object = problem_.base().pod(pod);
     const bool has_terms = object.affinity && object.affinity->required_node_terms;
@@ -173,9 +174,10 @@ class Pools {
     return true;
   }
 
-  /// The smallest first, so that those inside come before; the pods of one that is left out go to the next around it.
+  /// Builds pools from the smallest footprint up, so that inner pools come first. Pods of a footprint that is left out
+  /// are counted in all pools around it.
   void build() {
-    std::vector<std::pair<std::size_t, std::size_t>> order;  // nodes, footprint
+    std::vector<std::pair<std::size_t, std::size_t>> order;  // number of nodes, footprint
     for (std::size_t i = 0; i < footprints_.size(); ++i) {
       const auto nodes = static_cast<std::size_t>(std::ranges::count(footprints_[i].is_in, true));
       if (i != kWholeCluster && !footprints_[i].pods.empty()) order.emplace_back(nodes, i);
@@ -208,7 +210,7 @@ class Pools {
     }
     pools_.push_back(std::move(pool));
   }
-  /// Of the pools inside `around`, it is in no other.
+  /// Returns true if the pool is inside no other inner pool of `around`.
   bool is_outermost(std::size_t pool, const Pool& around) const {
     return std::ranges::none_of(around.inside, [&](std::size_t other) {
       return std::ranges::find(pools_[other].inside, pool) != pools_[other].inside.end();
@@ -217,7 +219,7 @@ class Pools {
   static void add_counts(const std::map<std::uint32_t, std::size_t>& from, std::map<std::uint32_t, std::size_t>& to) {
     for (const auto& [requests, count] : from) to[requests] += count;
   }
-  /// In all pools around it.
+  /// Counts the pods in all pools around the footprint.
   void count_in(const Pool& footprint) {
     for (Pool& pool : pools_) {
       if (is_inside(footprint.is_in, pool.is_in)) add_counts(footprint.pods, pool.pods);
@@ -227,17 +229,17 @@ class Pools {
   using Key = std::tuple<const void*, const void*, const void*, std::uint32_t>;
   const DefragmentationProblem& problem_;
   const EmptiedNodes& emptied_;
-  std::vector<bool> is_even_;     ///< by pod: counted by domain
-  std::vector<PodIndex> one_of_;  ///< by set of requests
+  std::vector<bool> is_even_;     ///< indexed by pod: counted by domain
+  std::vector<PodIndex> one_of_;  ///< a pod of each request set
   std::map<Nodes, std::size_t> numbers_;
   std::vector<Pool> footprints_;
   std::map<Key, std::size_t> by_key_;
   std::vector<Pool> pools_;
 };
 
-/// By how much nodes are to be chosen, and how much of it: of one resource, or of several in one.
+/// Capacity and demand in one resource, or in a combination of several.
 struct Measure {
-  std::vector<std::int64_t> capacity;  ///< by node
+  std::vector<std::int64_t> capacity;  ///< indexed by node
   std::int64_t wanted = 0;
 };
 
@@ -268,7 +270,7 @@ class PoolBound {
     }
   }
 
-  /// Pods that ask for multiples of some amount leave the rest of a node unused.
+  /// Measures one resource. If all pods request multiples of some amount, the remainder of each node stays unused.
   Measure by_resource(const Pool& pool, ResourceIndex resource) const {
     Measure measure{std::vector<std::int64_t>(problem_.base().node_count(), 0)};
     std::int64_t divisor = 0;
@@ -295,8 +297,8 @@ class PoolBound {
     return {rounded_up(capacity), rounded_down(wanted)};
   }
 
-  /// The fewest nodes of the pool that hold what is wanted, with those that stay and those that the pools inside need:
-  /// of each of these the ones that hold the most.
+  /// Minimum number of nodes of the pool that hold the demand, including held nodes and the nodes that inner pools
+  /// need. In each inner pool the nodes with the largest capacity are taken.
   std::size_t count(const Pool& pool, const Measure& measure) const {
     std::vector<std::pair<std::int64_t, NodeIndex>> order;
     for (const NodeIndex node : pool.nodes) order.emplace_back(-measure.capacity[node], node);

@@ -10,12 +10,13 @@
 
 namespace strategies {
 
-/// Nodes without which the pods cannot run, by where each of them may run at all: its selector, its required node
-/// affinity, the taints, and nodes that could hold it alone. Of each set of nodes that some pods may not leave, as many
-/// as hold these; of a set around others, as many as hold its own pods beside those that the inner ones need. 0: all
-/// pods may run on all nodes. Sets that overlap without one being in the other, and more than a few dozen, are left
-/// out, and once it should stop, further resources: each leaves a lower bound. Of pods that are spread evenly, each
-/// domain holds its part; of those that are apart, each node one.
+/// Returns the minimum number of nodes by where each pod may run: node selector, required node affinity, taints, and
+/// whether the node can hold the pod alone. A set of nodes that some pods may not leave needs enough nodes to hold
+/// these pods; a set around others needs enough for its own pods in addition to the inner sets. Evenly spread pods are
+/// assigned by domain, and pods kept apart need one node each. Returns 0 if all pods may run on all nodes.
+///
+/// Overlapping sets that are not nested, sets beyond a few dozen, and resources after `should_stop` returns true are
+/// skipped; the result is still a lower bound.
 std::size_t nodes_needed_by_pools(const DefragmentationProblem& problem, const std::vector<EvenPods>& even,
                                   const std::vector<PodsApart>& apart, const std::function<bool()>& should_stop);
 

@@ -10,9 +10,8 @@ namespace {
 using scheduling::ClusterSnapshot;
 using scheduling::Topology;
 
-constexpr std::size_t kMaxSelections = 200;  // groups that selectors are held against
+constexpr std::size_t kMaxSelections = 200;  // maximum number of groups that selectors are matched against
 
-/// Finds them one constraint after the other.
 class EvenSpread {
  public:
   explicit EvenSpread(const DefragmentationProblem& problem) : problem_(problem), base_(problem.base()) {}
@@ -33,7 +32,8 @@ class EvenSpread {
     }
   }
 
-  /// In what they request and how they are spread; all stay, and on nodes that are looked at.
+  /// Returns true if all pods have equal requests and spread constraints, must stay somewhere, and run on nodes in
+  /// scope.
   bool are_alike(const std::vector<PodIndex>& pods) const {
     const PodIndex first = pods.front();
     return std::ranges::all_of(pods, [&](PodIndex pod) {
@@ -43,7 +43,7 @@ class EvenSpread {
     });
   }
 
-  /// Every node counts for its spread, and has a part in each of its topologies.
+  /// Returns true if every node counts for the pod's spread and has a domain in all of its topologies.
   bool reaches_all(const api::Pod& pod) const {
     if (!pod.node_selector.empty() || (pod.affinity && pod.affinity->required_node_terms)) return false;
     return std::ranges::all_of(pod.topology_spread, [this](const api::TopologySpreadConstraint& constraint) {
