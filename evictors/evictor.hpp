@@ -116,7 +116,7 @@ struct EvictorContext {
   const api::Evacuation& evacuation;
   const api::Pod* pod;  ///< pod with spec.podRef.uid, nullptr if it is gone
   base::TimePoint now;
-  std::vector<std::pair<std::string, std::string>> parameters;  ///< of the chosen entry of spec.evictors
+  std::vector<std::pair<std::string, std::string>> parameters;  ///< parameters in the chosen entry of spec.evictors
   std::string eviction_version = "v1";                          ///< API version for Eviction bodies on this server
   std::span<const Document> documents = {};               ///< answers to this evictor's reads(), read in this reconcile
   std::optional<base::TimePoint> unavailable_until = {};  ///< set while the evictor is marked dead (Observation::dead)
@@ -237,7 +237,7 @@ class Evictor {
   /// Returns the stable name in lower-kebab-case, as in spec.evictors[].name, logs and metrics.
   virtual std::string_view name() const = 0;
 
-  /// Returns true if the evictor leaves marks on the pod or objects beside it that must be removed later. The
+  /// Returns true if the evictor leaves marks on the pod or related objects that must be removed later. The
   /// Evacuation then has a finalizer from the first call on. Return false if the calls have no effects beyond the pod's
   /// deletion.
   virtual bool leaves_marks() const { return true; }
@@ -268,7 +268,7 @@ class Evictor {
   /// be nullptr.
   virtual bool is_in_service(const EvictorContext&, const api::Pod& /*replacement*/) const { return true; }
 
-  /// Returns the calls that remove remaining objects beside the pod, found by status.refs, after the pod is gone and
+  /// Returns the calls that remove remaining related objects, found by status.refs, after the pod is gone and
   /// the Evacuation has ended. Role kCleanUp. Empty if nothing remains.
   virtual std::vector<Action> leftovers(const EvictorContext&) const { return {}; }
 

@@ -18,7 +18,7 @@ inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 /// Unit of a column's values.
 enum class Unit {
   kAmount,   ///< cores, bytes…
-  kPercent,  ///< of the node's allocatable, 0 … 100, or more if the source reports it
+  kPercent,  ///< percentage of the node's allocatable, 0 … 100, or more if the source reports it
 };
 
 struct Column {

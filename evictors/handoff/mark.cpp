@@ -148,7 +148,7 @@ class MarkAdapter final : public Adapter {
            intent->result == to_string(ResponseClass::kConflict);
   }
 
-  /// Returns true if Evacuator caused the mark: the token is beside it, or the mark was absent before the eviction
+  /// Returns true if Evacuator caused the mark: the pod also has the token, or the mark was absent before the eviction
   /// call.
   bool owned(const EvictorContext& context) const {
     if (has_our_token(context) || context.ref(kMarkRef) == "ours") return true;

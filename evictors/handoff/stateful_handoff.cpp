@@ -285,7 +285,7 @@ bool StatefulHandoff::awaits_cleanup(const EvictorContext& context) const {
   return context.pod ? adapter->awaits_cleanup(context) : adapter->awaits_leftovers(context);
 }
 
-/// Objects that the adapter left beside the pod are removed before the post hook starts.
+/// Related objects that the adapter left behind are removed before the post hook starts.
 Verification StatefulHandoff::verify(const EvictorContext& context) const {
   auto left = leftovers(context);
   const Adapter* adapter = adapter_of(context);

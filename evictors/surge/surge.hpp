@@ -4,8 +4,8 @@
 
 namespace evictors::surge {
 
-/// Creates the replacement first: one more replica of the pod's Deployment (or bare ReplicaSet), or a rolling restart
-/// it. The pod leaves once its replacement is ready on another node, then the workload gets its replica count back.
+/// Creates the replacement first: one more replica of the pod's Deployment (or bare ReplicaSet), or a rolling restart.
+/// The pod leaves once its replacement is ready on another node, then the workload gets its replica count back.
 /// For pods whose eviction would be an outage. Only chosen if spec.evictors names it. Contract: docs/evictors/surge.md.
 class SurgeEvictor final : public Evictor {
  public:

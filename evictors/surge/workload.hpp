@@ -54,7 +54,7 @@ struct Workload {
   std::int32_t status_replicas = 0;
   std::int32_t updated_replicas = 0;
   std::int32_t available_replicas = 0;
-  std::string selector;       ///< as labelSelector of a list
+  std::string selector;       ///< in the form of a labelSelector
   api::Json pod_template;     ///< without kRestartedFor
   std::string restarted_for;  ///< annotation kRestartedFor of the template
   std::optional<Mark> mark;

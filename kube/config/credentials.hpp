@@ -40,7 +40,8 @@ struct CredentialFiles {
   std::string token_file;
   std::string client_certificate_file;
   std::string client_key_file;
-  /// If set, present() fails with kUnauthorized unless the file kServersKey beside each credential lists this server.
+  /// If set, present() fails with kUnauthorized unless the file kServersKey in each credential's folder lists this
+  /// server.
   std::optional<CredentialTarget> target{};
 };
 /// Reads the files again every 30 s and after refused(), to follow rotated tokens and certificates. While a file is

@@ -26,7 +26,7 @@ struct HttpTransportOptions {
   base::milliseconds handshake_timeout{10'000};  ///< for TLS, and for the proxy's answer
   base::milliseconds watch_idle{150'000};        ///< a watch without any byte for this long counts as broken
   base::milliseconds keep_alive{60'000};         ///< maximum idle time of a reused connection (servers close at 90 s)
-  std::size_t max_list_bytes = std::size_t{64} << 20;  ///< of one page; after a larger one the list continues with
+  std::size_t max_list_bytes = std::size_t{64} << 20;  ///< limit per page; after a larger one the list continues with
                                                        ///< smaller pages
   std::size_t max_body_bytes = std::size_t{32} << 20;
   std::size_t max_watch_line = std::size_t{64} << 20;

@@ -27,7 +27,7 @@ std::optional<PatroniMember> patroni_member(const api::Pod& pod);
 /// Returns why Patroni would refuse the replica as a candidate, empty if no reason is known.
 std::string unfit_patroni_member(const api::Pod& pod);
 
-/// Place where the cluster stores its keys.
+/// Storage of the cluster's Patroni keys.
 enum class PatroniStore {
   kUnread,      ///< unknown, because a read failed or is missing
   kEndpoints,   ///< Endpoints SCOPE (leader), SCOPE-config, SCOPE-sync, SCOPE-failover
