@@ -22,13 +22,13 @@ using Class = ResponseClass;
 using Kind = api::BlockerKind;
 
 constexpr std::size_t kMaxMessage = 512;
-constexpr std::size_t kMaxName = 253;  // of an object
+constexpr std::size_t kMaxName = 253;  // limit of object names
 constexpr std::string_view kWebhookPrefix = "admission webhook \"";
 constexpr std::string_view kDenied = " denied the request";
 
-/// The parts of metav1.Status that carry meaning.
+/// Fields of metav1.Status that the classification uses.
 struct StatusView {
-  bool is_status = false;  ///< false: a proxy's page, plain text or nothing
+  bool is_status = false;  ///< false for plain text, an empty body or a page of a proxy
   std::string message;
   std::optional<std::string> budget_cause;  ///< message of the cause DisruptionBudget
   bool namespace_terminating = false;
@@ -52,7 +52,7 @@ std::string shortened(std::string_view text) { return base::short_text(text, kMa
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-/// `name` in: … <before>"name" …
+/// Returns `name` from: … <before>"name" …
 std::string quoted_after(std::string_view text, std::string_view before) {
   const auto at = text.find(before);
   if (at == std::string_view::npos) return {};
@@ -81,7 +81,7 @@ std::optional<std::int32_t> number_after(std::string_view text, std::string_view
   return error == std::errc() && end != begin ? std::optional(value) : std::nullopt;
 }
 
-/// From "The disruption budget <pdb> needs <n> healthy pods and has <m> currently" and its variants.
+/// Parses "The disruption budget <pdb> needs <n> healthy pods and has <m> currently" and its variants.
 api::Blocker budget_blocker(const std::string& cause) {
   constexpr std::string_view kStart = "The disruption budget ";
   std::string name;
@@ -102,9 +102,10 @@ Classification blocked(Class answer, const StatusView& view, api::Blocker by) {
   return result;
 }
 
-/// Texts of webhooks whose meaning does not depend on who owns the pod.
+/// Webhook messages with a meaning that does not depend on the owner of the pod.
 constexpr std::array kWebhookTexts = {
-    KnownText{429, "Eviction request for target Pod", Class::kRetryLater, seconds(10)},  // the pod's role will settle
+    KnownText{429, "Eviction request for target Pod", Class::kRetryLater, seconds(10)},  // passes once the pod's role
+                                                                                         // is known
     KnownText{429, "is not live-migratable", Class::kNotEvictable, {}},
     KnownText{429, "cannot evict hotplug pod", Class::kNotEvictable, {}},
     KnownText{429, "failed getting owner for hotplug pod", Class::kRetryLater, seconds(10)},
@@ -125,10 +126,10 @@ Classification from_known(const KnownText& known, const StatusView& view) {
   return result;
 }
 
-/// A webhook said no, with whatever code it liked.
+/// Classifies a denial by a webhook. Webhooks choose the HTTP code freely.
 Classification classify_denial(int code, const StatusView& view) {
   if (const KnownText* known = find_known(kWebhookTexts, code, view.message)) return from_known(*known, view);
-  if (code == 404) return classified(Class::kGoneMaybe, view);  // also said of pods that live
+  if (code == 404) return classified(Class::kGoneMaybe, view);  // some webhooks deny existing pods with 404
   Classification refused =
       blocked(Class::kRefusedByWebhook, view,
               blocker(Kind::kWebhook, quoted_after(view.message, "admission webhook \""), view.message));
@@ -175,8 +176,9 @@ Classification classify_transport(const base::Error& error) {
   return result;
 }
 
-/// 408 and 425: the request was not taken up. Any other 4xx without a Status is of a proxy in between; 429 comes as
-/// text from API servers, too, 401 and 404 are looked into again.
+/// Returns true if the answer says nothing about the request. With 408 and 425, the request was not processed. A 4xx
+/// without a Status usually comes from a proxy. Exceptions are 429, which API servers also send as text, and 401 and
+/// 404, which are checked again later.
 bool says_nothing(int code, const StatusView& view) {
   if (code == 408 || code == 425) return true;
   return code >= 400 && code < 500 && !view.is_status && code != 401 && code != 404 && code != 429;
@@ -194,12 +196,12 @@ Classification classify_code(int code, const StatusView& view) {
   }
   if (code >= 500) return classify_server_error(view);
   if (code >= 400) return classified(Class::kPermanent, view);
-  return classified(Class::kUnknown, view);  // 1xx and 3xx are nobody's answer: a proxy got in between
+  return classified(Class::kUnknown, view);  // The API server sends no 1xx or 3xx, so a proxy answered.
 }
 
 bool is_success(int code) { return code >= 200 && code < 300; }
 
-/// A proxy's login page comes with 200, too: only an answer in Kubernetes' own form is a yes.
+/// Requires a Kubernetes object in the body, because login pages of proxies also have status 200.
 Classification classify_success(const kube::Response& response, Class meaning) {
   const auto first = response.body.find_first_not_of(" \r\n\t");
   const bool object = first != std::string::npos && response.body[first] == '{';
@@ -296,7 +298,7 @@ Classification classify_patch(const CallResult& answer) {
   if (is_success(answer->status)) return classify_success(*answer, Class::kApplied);
   const StatusView view = read_status(*answer);
   if (is_denial(view.message)) return classify_denial(answer->status, view);
-  // metadata.uid in the patch is the guard against a successor of the same name: servers answer it with 422, too.
+  // metadata.uid in the patch guards against a new pod with the same name. Servers may report the mismatch as 422.
   if (answer->status == 422 && view.is_status && (has(view.message, "uid") || has(view.message, "UID"))) {
     return classified(Class::kConflict, view);
   }

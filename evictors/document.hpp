@@ -1,6 +1,7 @@
 #pragma once
 
-/// Reading the answers to reads(): foreign text that may be anything. Wrong types read as absent, nothing throws.
+/// Reads the documents that evictors request with reads(). Documents are untrusted input. A value with the wrong type
+/// reads as absent. No function throws.
 
 #include <optional>
 #include <string>
@@ -11,13 +12,13 @@
 
 namespace evictors {
 
-/// The JSON object of a 200 answer; nullopt for anything else, also for one larger than 4 MiB.
+/// Returns the JSON object of a 200 answer. Returns nullopt for any other answer and for bodies larger than 4 MiB.
 std::optional<api::Json> object_of(const Document* document);
 
-/// May be used in a label selector or as an object's name: 1 to 253 of [A-Za-z0-9._-].
+/// Returns true if `text` is safe in a label selector and as an object name: 1 to 253 of [A-Za-z0-9._-].
 bool is_plain_name(std::string_view text);
 
-/// Why a document cannot be used, in one line: "no answer: timeout", "403: clusters … is forbidden".
+/// Returns in one line why a document is unusable: "no answer: timeout", "403: clusters … is forbidden".
 std::string problem_of(const Document& document);
 
 }  // namespace evictors

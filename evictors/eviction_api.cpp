@@ -28,14 +28,14 @@ Probe EvictionApi::probe(const EvictorContext& context) const {
 
 EvictionStep EvictionApi::plan(const EvictorContext& context) const {
   if (context.evacuation.status.phase != api::EvacuationPhase::kRequesting) return {NextMove::kProceed, {}};
-  // Judged by an old pod, the eviction must not happen to a newer one.
+  // A decision made from a cached pod must not evict a newer version of it.
   return {NextMove::kAct,
           post_eviction(context, context.pod_is_cached ? context.pod->meta.resource_version : std::string())};
 }
 
 Observation EvictionApi::observe(const EvictorContext& context) const {
   Observation seen;
-  if (context.pod->is_terminal()) return seen;  // nothing of it runs: there is nobody to ask
+  if (context.pod->is_terminal()) return seen;  // no container runs, so no owner needs to agree
   const Probe now = probe(context);
   if (now.support == Support::kUnsupported)
     seen.failed = RemoteFailure{"OwnerDecides", now.reason, true, false, api::Reason::kNotEvictable};

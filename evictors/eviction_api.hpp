@@ -4,8 +4,8 @@
 
 namespace evictors {
 
-/// The plain Eviction subresource. Refuses pods that want to be asked another way (handoff, background eviction): for
-/// them a bare eviction would break what the other way protects.
+/// Calls the Eviction subresource. Refuses pods that announce another protocol (handoff, background eviction), because
+/// a plain eviction would bypass the protection that the protocol gives.
 class EvictionApi final : public Evictor {
  public:
   static constexpr std::string_view kName = "eviction-api";
@@ -14,7 +14,8 @@ class EvictionApi final : public Evictor {
   bool leaves_marks() const override { return false; }
   Probe probe(const EvictorContext& context) const override;
   EvictionStep plan(const EvictorContext& context) const override;
-  /// Nobody works on it, but its owner may have claimed the pod since this evictor was chosen.
+  /// Reports a failure if the pod has announced another protocol since this evictor was chosen. The eviction API has no
+  /// remote side.
   Observation observe(const EvictorContext& context) const override;
   Classification classify(const EvictorContext& context, const Action& action, const CallResult& answer) const override;
 };

@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::size_t kMaxReason = 512;
 
-/// Annotation values reach webhooks and the audit log: one line, bounded.
+/// Annotation values reach webhooks and the audit log, so the text is limited to one line and kMaxReason bytes.
 std::string one_line(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
   return base::short_text(text, kMaxReason);
 }
 
-/// Only what the operator made itself speaks in the name of a policy.
+/// Names the policy only for Evacuations that the operator created.
 std::string reason_of(const api::Evacuation& evacuation) {
   const api::EvacuationSpec& spec = evacuation.spec;
   const std::string& policy = api::policy_of(evacuation);

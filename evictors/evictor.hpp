@@ -1,9 +1,9 @@
 #pragma once
 
-/// The pluggable interface of the ways a pod can leave. An evictor is a set of pure functions over what was observed:
-/// it never does I/O, reads no clock and keeps no state, so one object serves all threads. The Evacuation controller
-/// does all I/O: it writes the intent ahead, sends the action's request, and hands the answer back to classify().
-/// Third parties: docs/evictors/writing-one.md.
+/// Plugin interface for the ways in which a pod can leave its node. An evictor is a set of pure functions of observed
+/// state: it does no I/O, reads no clock and keeps no state, so one object serves all threads. The Evacuation
+/// controller does all I/O. It stores the intent, sends the action's request, and passes the answer to classify().
+/// Guide for third parties: docs/evictors/writing-one.md.
 
 #include <cstdint>
 #include <optional>
@@ -22,284 +22,295 @@
 
 namespace evictors {
 
-/// What an answer to one of our calls means for the Evacuation, whatever its HTTP code
-/// (wire-protocols.md#eviction-answers).
+/// Meaning of an answer for the Evacuation, independent of the HTTP code (wire-protocols.md#eviction-answers).
 enum class ResponseClass {
-  kGranted,               ///< the delete was accepted; not proof that the pod is gone
-  kApplied,               ///< our patch or object is stored
-  kAcceptedInBackground,  ///< somebody else now moves the pod: watch it
-  // not now: the same call may succeed later; all of them count as blocked time
+  kGranted,               ///< the deletion was accepted, which does not prove that the pod is gone
+  kApplied,               ///< the patch or object is stored
+  kAcceptedInBackground,  ///< another controller now moves the pod; watch it
+  // Blocked: the same call may succeed later. The waiting time counts against timeouts.blocked.
   kPdbBlocked,
   kMultiPdb,  ///< more than one PDB covers the pod; can be transient
   kPdbBroken,
-  kThrottled,  ///< the API server is busy; does not grow the delay
+  kThrottled,  ///< the API server is overloaded; the delay does not grow
   kWebhookDown,
-  kRefusedByWebhook,  ///< denied with a text we do not know
-  kRetryLater,        ///< denied with a text that says the cause will pass
+  kRefusedByWebhook,  ///< denied with an unknown text
+  kRetryLater,        ///< denied with a text known to be transient
   kNamespaceTerminating,
-  kAuth,  ///< 401: the token is reloaded, then again
-  // look before doing anything else
+  kAuth,  ///< 401: reload the token, then retry
+  // Unclear: read the state before the next call. The waiting time counts against timeouts.blocked.
   kConflict,   ///< a precondition failed: the pod was replaced or changed
-  kGoneMaybe,  ///< 404: only a live read tells
-  kUnknown,    ///< perhaps carried out, perhaps not
-  // never
+  kGoneMaybe,  ///< 404: requires a live read
+  kUnknown,    ///< the call may or may not have been carried out
+  // Final: repeating the call cannot help.
   kNotEvictable,
   kForbidden,
   kPermanent,
 };
-/// "Granted", "PDBBlocked"…: lastResponse.class, metrics label, reason of conditions.
+/// Returns "Granted", "PDBBlocked" and so on. Used for lastResponse.class, metric labels and reasons of conditions.
 std::string_view to_string(ResponseClass answer);
-/// True for every class after which the same call is made again: they count against timeouts.blocked.
+/// Returns true for classes after which the call is repeated. Their waiting time counts against timeouts.blocked.
 bool is_blocked(ResponseClass answer);
 
-/// Facts for status.refs; an empty value removes the key. Keys are the evictor's own, at most 32; values up to 512
-/// bytes.
+/// Facts for status.refs. An empty value removes the key. Each evictor defines its own keys, at most 32. Values have at
+/// most 512 bytes.
 using Refs = std::vector<std::pair<std::string, std::string>>;
 
-/// The meaning of one answer.
 struct Classification {
   ResponseClass answer = ResponseClass::kUnknown;
   std::string message;                        ///< at most 512 bytes
-  std::optional<base::Duration> retry_after;  ///< what the server asked for
-  std::optional<api::Blocker> blocker;        ///< who holds it up, when the answer says so; `since` is not set
-  Refs refs = {};                             ///< to be remembered
-  bool passes = false;  ///< an unknown refusal whose code, 429, says that the cause will pass: ask again sooner
+  std::optional<base::Duration> retry_after;  ///< Retry-After of the server
+  std::optional<api::Blocker> blocker;        ///< cause of the block if the answer names it; `since` is not set
+  Refs refs = {};                             ///< facts to store
+  bool passes = false;  ///< true for an unknown refusal with code 429, which suggests a transient cause: retry sooner
   friend bool operator==(const Classification&, const Classification&) = default;
 };
 
-/// An HTTP answer, or the error that prevented one.
+/// HTTP answer, or the error that prevented one.
 using CallResult = base::Result<kube::Response>;
 
-/// What an action is for: the controller treats the roles differently, the evictors name the actions.
+/// Purpose of an action. The controller treats roles differently. Names of actions are for the evictors.
 enum class ActionRole { kPrepare, kRequest, kUndo, kCleanUp };
-/// Does such an action bring the pod nearer to its end, rather than take something back?
+/// Returns true for roles that help to move the pod away, false for those that revert something.
 constexpr bool leads_away(ActionRole role) { return role == ActionRole::kPrepare || role == ActionRole::kRequest; }
 
-/// The next step as a value: stored by name in status.intent first, sent after that.
+/// Next step of an Evacuation. The controller stores its name in status.intent before it sends the request.
 struct Action {
   ActionRole role = ActionRole::kRequest;
   std::string name;       ///< CamelCase, as in status.intent.action: "PostEviction"
-  kube::Request request;  ///< idempotent by construction: UID precondition, resourceVersion and token, or a fixed name
-  std::string pre_state;  ///< what the pod showed before, for status.intent.preState
-  std::string service;    ///< empty: the API server; else the name of a service in the operator's configuration
-  std::string service_use = {};  ///< with a service: what it is called as, one of api::kServiceUses
+  kube::Request request;  ///< idempotent, by UID precondition, resourceVersion and token or by a fixed object name
+  std::string pre_state;  ///< state of the pod before the action, for status.intent.preState
+  std::string service;    ///< empty for the API server, else the name of a service in the operator's configuration
+  std::string service_use = {};  ///< protocol of the service, one of api::kServiceUses; only with `service`
   friend bool operator==(const Action&, const Action&) = default;
 };
 
-/// A live read of something beside the pod. The controller sends it and hands the answer back as a Document.
+/// Live read of an object other than the pod. The controller sends it and returns the answer as a Document.
 struct Read {
-  std::string name;       ///< the evictor's own name for the answer: "vmi"
-  kube::Request request;  ///< a GET (services: any method that changes nothing)
-  std::string service;    ///< as in Action
+  std::string name;       ///< evictor's own name for the document: "vmi"
+  kube::Request request;  ///< a GET; for services, any method without side effects
+  std::string service;    ///< see Action::service
   std::string service_use = {};
-  /// Instead of a request: names of pods in the namespace of the Evacuation. The controller answers with those that
-  /// another unfinished Evacuation moves, as a JSON array of names.
+  /// Names of pods in the Evacuation's namespace, used instead of a request. The controller answers with a JSON
+  /// array of those pods that another unfinished Evacuation moves.
   std::vector<std::string> pods = {};
-  /// Nothing waits for it: once such a read of this evictor got no answer, the others are not sent. Their documents
-  /// have status 0.
+  /// The evictor can decide without this document. After two optional reads of an evictor got no answer, its further
+  /// optional reads are not sent. Their documents have status 0.
   bool optional = false;
 };
 
-/// The answer to a Read. It is foreign text: it may be anything.
+/// Answer to a Read. Untrusted input.
 struct Document {
   std::string name;
-  std::int32_t status = 0;  ///< HTTP status; 0: no answer, and `body` says why
+  std::int32_t status = 0;  ///< HTTP status; 0 if there is no answer, with the reason in `body`
   std::string body;
-  /// Somebody answered 404, but not of this object or path: the whole kind is not served, or not at the moment, or a
-  /// proxy spoke (kube::doubtful_absence). It counts as no answer.
+  /// The 404 is not about the object or path of the read: the kind is not served, at least temporarily, or a proxy
+  /// answered (kube::doubtful_absence). Treat the document as no answer.
   bool is_kind_unserved = false;
   bool was_skipped = false;  ///< an optional read that was not sent; `status` is 0
 
   bool ok() const { return status == 200; }
 };
 
-/// All an evictor may look at.
+/// All input of an evictor.
 struct EvictorContext {
   const api::Evacuation& evacuation;
-  const api::Pod* pod;  ///< the pod with spec.podRef.uid, or nullptr when there is none any more
+  const api::Pod* pod;  ///< pod with spec.podRef.uid, nullptr if it is gone
   base::TimePoint now;
-  std::vector<std::pair<std::string, std::string>> parameters;  ///< of the chosen spec.evictors entry
-  std::string eviction_version = "v1";                          ///< policy version of Eviction bodies on this server
-  std::span<const Document> documents = {};               ///< answers to this evictor's reads(), all read just now
-  std::optional<base::TimePoint> unavailable_until = {};  ///< it was seen dead lately (Observation::dead)
+  std::vector<std::pair<std::string, std::string>> parameters;  ///< parameters in the chosen entry of spec.evictors
+  std::string eviction_version = "v1";                          ///< API version for Eviction bodies on this server
+  std::span<const Document> documents = {};               ///< answers to this evictor's reads(), read in this reconcile
+  std::optional<base::TimePoint> unavailable_until = {};  ///< set while the evictor is marked dead (Observation::dead)
   std::span<const std::string> services = {};             ///< names of the configured services
-  /// `pod` is what a cache shows and may be old: a call on its word has to be bound to its resourceVersion.
+  /// True if `pod` comes from a cache and may be outdated. Bind calls that rely on it to its resourceVersion.
   bool pod_is_cached = false;
-  /// kube::Discovery::has_native_evictions. A 404 that contradicts it is somebody else's, or will be known soon.
+  /// kube::Discovery::has_native_evictions. A 404 that contradicts it comes from another server, or discovery will show
+  /// the change soon.
   bool serves_native_evictions = false;
-  /// Who made the Evacuation, where that matters (it is made by hand) and is proven: user, groups and so on as the spec
-  /// of a SubjectAccessReview takes them, as JSON. Empty: nobody can tell.
+  /// Creator of a manual Evacuation, if proven: user, groups and so on as in the spec of a SubjectAccessReview, as
+  /// JSON. Empty if unproven or not needed.
   std::string_view creator = {};
 
-  /// The parameter's value, or `otherwise`.
+  /// Returns the value of the parameter, or `otherwise` if unset.
   std::string_view parameter(std::string_view name, std::string_view otherwise) const;
-  /// nullptr: not read (yet).
+  /// Returns nullptr if the document has not been read.
   const Document* document(std::string_view name) const;
-  /// The value in status.refs; empty: none.
+  /// Returns the value in status.refs, empty if unset.
   std::string_view ref(std::string_view name) const;
 };
 
 enum class Support { kSupported, kUnsupported, kUnavailable };
 
-/// Can this evictor move this pod?
+/// Whether this evictor can move this pod.
 struct Probe {
   Support support = Support::kSupported;
-  std::string adapter;                   ///< variant used, for status.adapter; empty when there is only one
-  std::string reason;                    ///< why not; for people
-  std::optional<base::TimePoint> until;  ///< kUnavailable: ask again then
-  bool hold = false;                     ///< kUnavailable: wait for it, rather than take the next of the chain
+  std::string adapter;                   ///< variant used, for status.adapter; empty if there is only one
+  std::string reason;                    ///< human-readable reason if not supported
+  std::optional<base::TimePoint> until;  ///< with kUnavailable: time of the next probe
+  bool hold = false;                     ///< with kUnavailable: wait for this evictor instead of trying the next in the
+                                         ///< chain
 
-  std::optional<base::seconds> total;  ///< the total timeout that the remote side asks for; clamped by the spec's
-  bool acknowledges = false;           ///< the remote side acknowledges a request in time or is not there
-  bool required = false;               ///< never evict without the remote side's word
-  bool reports_post = false;           ///< condition PostCompleted will be written on the Evacuation
-  base::seconds prepare{0};            ///< what Preparing takes beyond timeouts.prepare (hooks)
+  std::optional<base::seconds> total;  ///< total timeout that the remote side requires; limited by the spec's
+  bool acknowledges = false;           ///< the remote side acknowledges a request in time, or it is not present
+  bool required = false;               ///< never evict without the remote side's consent
+  bool reports_post = false;           ///< the remote side writes condition PostCompleted on the Evacuation
+  base::seconds prepare{0};            ///< time that phase Preparing needs in addition to timeouts.prepare (hooks)
 };
 
-/// The next step. In Preparing: kAct = a preparing call, kProceed = go to Requesting. In Requesting: kAct = the call,
-/// kWait = the request is in effect (or `ready` was withdrawn): go to InProgress. In InProgress: kAct = the final
-/// call, kWait = watch on.
+/// Next step, depending on the phase.
+/// * Preparing: kAct sends a preparing call, kProceed enters Requesting.
+/// * Requesting: kAct sends the call. kWait means that the request is in effect (or `ready` was withdrawn), and enters
+///   InProgress.
+/// * InProgress: kAct sends the final call, kWait keeps watching.
 enum class NextMove {
   kAct,
   kWait,
   kProceed,
-  kHold,  ///< Requesting: what the call depends on cannot be read. The phase stays, nothing is sent
+  kHold,  ///< Requesting: the state that the call depends on cannot be read. Stay in the phase and send nothing.
 };
 struct EvictionStep {
   NextMove next = NextMove::kWait;
-  std::optional<Action> action;  ///< exactly with kAct
-  std::string why = {};          ///< with kWait and kHold: what it waits for, for people; empty: the remote side tells
+  std::optional<Action> action;  ///< set only with kAct
+  std::string why = {};          ///< human-readable reason for kWait and kHold; empty if the remote side reports it
 };
 
-/// A failure reported by the remote side.
+/// Failure reported by the remote side.
 struct RemoteFailure {
   std::string reason;  ///< CamelCase
   std::string message;
   bool retryable = false;
-  bool try_next = false;  ///< the next evictor of the chain, if any, goes on at once
-  api::Reason complete_reason = api::Reason::kHandoffFailed;  ///< reason of Complete if this ends the Evacuation
+  bool try_next = false;  ///< continue with the next evictor of the chain at once, if there is one
+  api::Reason complete_reason = api::Reason::kHandoffFailed;  ///< reason of condition Complete if the failure ends the
+                                                              ///< Evacuation
   friend bool operator==(const RemoteFailure&, const RemoteFailure&) = default;
 };
 
-/// What the remote side shows about the current attempt. Signs that carry another token are not seen.
+/// State of the current attempt on the remote side. Signs that carry another attempt's token are ignored.
 struct Observation {
-  bool requested = false;               ///< our request is visible
-  bool acknowledged = false;            ///< somebody works on it
+  bool requested = false;               ///< Evacuator's request is visible
+  bool acknowledged = false;            ///< a controller works on it
   bool ready = false;                   ///< safe to evict now; may be withdrawn
   bool vanished = false;                ///< the remote side dropped the request without moving the pod
-  std::optional<RemoteFailure> failed;  ///< beats ready
-  std::string alive;                    ///< changes whenever the remote side shows life; times inside are never trusted
+  std::optional<RemoteFailure> failed;  ///< takes precedence over `ready`
+  std::string alive;                    ///< changes with every heartbeat of the remote side; timestamps in it are not
+                                        ///< trusted
   std::optional<std::int32_t> progress;
   std::optional<base::TimePoint> expected_completion;  ///< for display only
-  bool queued = false;        ///< only waits in the remote side's queue: the total deadline stands still
-  std::int32_t failures = 0;  ///< tries of the remote side in this attempt that failed, while it goes on (T19)
-  std::string last_failure;   ///< why the newest of them failed
-  std::string message;        ///< what the remote side says it is doing, for people
-  bool dead = false;          ///< nobody serves this protocol here: probe() finds it unavailable for 5 minutes
-  api::NodeName target;       ///< where the pod or its work goes; empty: not known
-  Refs refs;                  ///< to be remembered
+  bool queued = false;        ///< only waits in the remote side's queue; pauses the total timeout
+  std::int32_t failures = 0;  ///< number of failed tries of the remote side in this attempt, while it continues (T19)
+  std::string last_failure;   ///< reason of the newest failed try
+  std::string message;        ///< human-readable status from the remote side
+  bool dead = false;          ///< no controller serves this protocol: probe() returns kUnavailable for 5 minutes
+  api::NodeName target;       ///< node that the pod or its work moves to, empty if unknown
+  Refs refs;                  ///< facts to store
   friend bool operator==(const Observation&, const Observation&) = default;
 };
 
-/// How far an undo has come. kOthersRemain: our part is taken back; others still want the pod gone (not ours to stop).
+/// Progress of an undo. kOthersRemain: Evacuator's request is withdrawn, but other requesters still want the pod to
+/// leave and are left alone.
 enum class Rollback { kPending, kComplete, kNothingToDo, kRemoteMarkRemains, kOthersRemain };
 
-/// What became of the work after the pod left.
+/// State of the pod's work after the pod left.
 struct Verification {
   enum class State {
     kByOwner,      ///< the controller looks for a replacement by the pod's owner
-    kPending,      ///< not there yet
-    kArrived,      ///< it runs at `node`
-    kNotExpected,  ///< nothing will come, and that is well
+    kPending,      ///< has not arrived yet
+    kArrived,      ///< runs on the target node
+    kNotExpected,  ///< no replacement is expected
   };
   State state = State::kByOwner;
-  std::optional<api::OutcomeKind> kind;  ///< corrects outcome.kind: kMigrated
-  std::string message;                   ///< for ReplacementReady
+  std::optional<api::OutcomeKind> kind;  ///< replaces outcome.kind, for example with kMigrated
+  std::string message;                   ///< message of condition ReplacementReady
   std::optional<api::EvacuationReplacement> replacement;
-  std::optional<Action> action;              ///< still to do (post hook, a surplus replica to take away); role kCleanUp
-  bool unfinished = false;                   ///< not over before `action`, or what it started, is done
-  base::seconds extra{0};                    ///< what `action` may take beyond timeouts.verify
-  std::optional<RemoteFailure> failed = {};  ///< ends the Evacuation as Failed, although the pod has left
+  std::optional<Action> action;              ///< call still to send (post hook, removal of a surplus replica), role
+                                             ///< kCleanUp
+  bool unfinished = false;                   ///< phase Verifying lasts until `action` and what it started are done
+  base::seconds extra{0};                    ///< time that `action` may take in addition to timeouts.verify
+  std::optional<RemoteFailure> failed = {};  ///< ends the Evacuation as Failed although the pod has left
   Refs refs;
 };
 
-/// Moves one pod off its node. All methods are pure, idempotent and thread-safe, and must bear hostile input.
+/// Moves one pod off its node. All methods are pure, idempotent and thread-safe, and must tolerate hostile input.
 class Evictor {
  public:
   virtual ~Evictor() = default;
 
-  /// Stable name, lower-kebab-case, as in spec.evictors[].name, logs and metrics.
+  /// Returns the stable name in lower-kebab-case, as in spec.evictors[].name, logs and metrics.
   virtual std::string_view name() const = 0;
 
-  /// Does it leave anything on the pod or beside it that has to be taken back or removed one day? Then the Evacuation
-  /// keeps a finalizer from the first call on. False: the calls that it makes are all there is of it.
+  /// Returns true if the evictor leaves marks on the pod or related objects that must be removed later. The
+  /// Evacuation then has a finalizer from the first call on. Return false if the calls have no effects beyond the pod's
+  /// deletion.
   virtual bool leaves_marks() const { return true; }
 
-  /// Takes part in the automatic choice of an empty spec.evictors; false: only where it is named.
+  /// Returns true if the evictor takes part in the automatic choice for an empty spec.evictors.
   virtual bool automatic() const { return true; }
 
-  /// Complaints about spec.evictors[i].parameters; `path` is the path of that map. By default `requestedBy` is known.
+  /// Returns the errors in spec.evictors[i].parameters. `path` is the path of that map. The default implementation
+  /// accepts only `requestedBy`.
   virtual api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
                                     const api::FieldPath& path) const;
 
-  /// What else it needs to see now. Asked again with the answers at hand until nothing new is wanted, so one read may
-  /// depend on another; names are unique. context.pod is nullptr once the pod is gone (verify()). Evictors that read
-  /// are looked after every poll_interval(), others only when the pod or a deadline calls.
+  /// Returns the live reads that the evictor needs. The controller calls reads() again with the answers until no new
+  /// read is returned, so one read may depend on another. Names are unique. context.pod is nullptr once the pod is gone
+  /// (verify()). Evacuations whose evictor reads are reconciled every poll_interval(), others only on pod events and
+  /// deadlines.
   virtual std::vector<Read> reads(const EvictorContext&) const { return {}; }
   virtual base::seconds poll_interval(const EvictorContext&) const { return base::seconds(5); }
 
-  /// While the pod terminates: what need not wait for its end. Role kCleanUp. REQUIRES: context.pod != nullptr.
+  /// Returns a call to send while the pod terminates, for work that does not need to wait for its end. Role kCleanUp.
+  /// REQUIRES: context.pod != nullptr.
   virtual std::optional<Action> departing(const EvictorContext&) const { return std::nullopt; }
 
-  /// After the pod has left (phase Verifying): context.pod is nullptr or terminal.
+  /// Called in phase Verifying, after the pod has left. context.pod is nullptr or terminal.
   virtual Verification verify(const EvictorContext&) const { return {}; }
 
-  /// Whether `replacement`, a Ready pod of the same owner, does the work of the pod that left. context.pod may be
-  /// nullptr.
+  /// Returns true if `replacement`, a Ready pod of the same owner, does the work of the pod that left. context.pod may
+  /// be nullptr.
   virtual bool is_in_service(const EvictorContext&, const api::Pod& /*replacement*/) const { return true; }
 
-  /// Once the pod is gone and the Evacuation has ended: calls that remove what is left of ours beside the pod. It knows
-  /// of it by status.refs. Role kCleanUp. Empty: nothing.
+  /// Returns the calls that remove remaining related objects, found by status.refs, after the pod is gone and
+  /// the Evacuation has ended. Role kCleanUp. Empty if nothing remains.
   virtual std::vector<Action> leftovers(const EvictorContext&) const { return {}; }
 
-  /// REQUIRES for this and all below but classify(): context.pod != nullptr.
+  /// REQUIRES for probe() and all following methods except classify(), and except where stated: context.pod != nullptr.
   virtual Probe probe(const EvictorContext& context) const = 0;
   virtual EvictionStep plan(const EvictorContext& context) const = 0;
-  /// By default there is no remote side.
+  /// The default implementation is for evictors without a remote side.
   virtual Observation observe(const EvictorContext&) const { return {}; }
 
-  /// The one place where this evictor reads meaning into an answer.
+  /// Classifies an answer. The only place where this evictor interprets answers.
   virtual Classification classify(const EvictorContext& context, const Action& action,
                                   const CallResult& answer) const = 0;
 
-  /// Does it need a surge pod of the pod for a while, such as a live migration's target? Then it is admitted only
-  /// when a node has free capacity for that, and the free capacity is held for it. Asked before the attempt, of the
-  /// first evictor that may move the pod; it need not have read anything yet.
+  /// Returns true if the evictor temporarily needs a second pod, such as the target of a live migration. The Evacuation
+  /// is then admitted only if a node has free capacity for it, and that capacity is reserved. Called before the attempt
+  /// for the first evictor that may move the pod, possibly before any read.
   virtual bool needs_capacity(const EvictorContext&) const { return false; }
 
-  /// May this pod go only by the word of its owner, for whom this evictor speaks? Then no evictor takes over from it
-  /// that does not ask the owner itself (Probe::required), whatever timed out or failed (T22).
+  /// Returns true if the pod may leave only with the consent of its owner, which this evictor asks. After a timeout or
+  /// failure, only evictors that ask the owner themselves (Probe::required) may take over (T22).
   virtual bool owner_decides(const EvictorContext& context) const;
 
-  /// Human-readable way for the pod to leave without a change of its PodDisruptionBudget. Asked of every evictor, also
-  /// of those that the spec does not name. Empty: this evictor knows no way.
+  /// Returns human-readable advice on how the pod can leave without a change of its PodDisruptionBudget. Called for
+  /// every evictor, including those that the spec does not name. Empty if this evictor has none.
   virtual std::string advice(const EvictorContext&) const { return {}; }
 
-  /// Longest time from the start of a call of this attempt to its answer. At least kCallTimeout.
+  /// Maximum time from the start of a call of this attempt to its answer. At least kCallTimeout.
   virtual base::seconds call_timeout(const EvictorContext&) const { return kCallTimeout; }
 
-  /// Calls that take back what this attempt started, in order; the first one is sent, then it is asked again.
-  /// Empty: nothing (more) to send. Only ever touches what carries our token.
+  /// Returns the calls that revert what this attempt started, in order. The controller sends the first one and calls
+  /// undo() again. Empty if there is nothing (more) to send. Implementations must only touch objects with Evacuator's
+  /// token.
   virtual std::vector<Action> undo(const EvictorContext&) const { return {}; }
   virtual Rollback undone(const EvictorContext&) const { return Rollback::kNothingToDo; }
-  /// State of the remote side after the attempt, for the condition RollbackComplete. Empty: nothing to add.
+  /// Returns the state of the remote side after the attempt, for the condition RollbackComplete. Empty to add nothing.
   virtual std::string remains(const EvictorContext&) const { return {}; }
 
-  /// Calls that remove our marks from a pod that stayed. Empty: clean, as far as can be seen.
+  /// Returns the calls that remove Evacuator's marks from a pod that stayed. Empty if no marks are visible.
   virtual std::vector<Action> cleanup(const EvictorContext&) const { return {}; }
 
-  /// Once the Evacuation has ended: something of ours may be left that cleanup() or leftovers() would remove, and
-  /// nobody can see whether it is. context.pod may be nullptr.
+  /// Returns true if it is unknown, after the Evacuation has ended, whether there is still something that cleanup() or
+  /// leftovers() would remove. context.pod may be nullptr.
   virtual bool awaits_cleanup(const EvictorContext&) const { return false; }
 };
 

@@ -8,23 +8,24 @@
 
 namespace evictors {
 
-/// A merge patch of annotations (nullptr values remove) that only hits this very state of this very pod: guarded by UID
-/// and resourceVersion. REQUIRES: context.pod.
+/// Returns a merge patch of annotations (nullptr values remove). UID and resourceVersion guard it, so it applies only
+/// to this state of this pod. REQUIRES: context.pod.
 Action patch_pod_annotations(const EvictorContext& context, ActionRole role, std::string_view name,
                              api::Json annotations);
 
-/// classify_patch() of such a patch's answer. A server that forbids it is told with the role that is missing.
+/// Returns classify_patch() for the answer to such a patch. Adds the missing role to the message if the server forbids
+/// it.
 Classification classify_pod_patch(const CallResult& answer);
 
-/// `value` begins with a token of this Evacuation, whatever the attempt: "<uid>.<n>", alone or followed by anything
-/// that is no digit. What carries it is ours to remove.
+/// Returns true if `value` begins with a token of this Evacuation, from any attempt: "<uid>.<n>", alone or followed by
+/// a non-digit. Evacuator may remove annotations with such a value.
 bool is_our_token(const EvictorContext& context, std::string_view value);
 
-/// spec.reason as one bounded line for foreign annotations; never empty.
+/// Returns spec.reason as one bounded line for foreign annotations. Never empty.
 std::string handoff_reason(const api::EvacuationSpec& spec);
 
-/// The parameter `strict` of evictors that call the eviction after somebody's word: the call then also demands the
-/// resourceVersion of the last look.
+/// Parameter `strict` of evictors that evict with the owner's consent. The eviction then has the resourceVersion of the
+/// last read as an additional precondition.
 inline constexpr std::string_view kStrict = "strict";
 
 }  // namespace evictors

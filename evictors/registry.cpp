@@ -19,11 +19,11 @@ EvictorRegistry EvictorRegistry::builtin() {
   registry
       .add(std::make_unique<kubevirt::KubeVirtEvictor>())   // virtual machines
       .add(std::make_unique<handoff::AnnotationEvictor>())  // pods that announce a protocol
-      .add(std::make_unique<handoff::StatefulHandoff>())    // pods of operators that are known by their labels
-      .add(std::make_unique<native::EvictionByRequest>())   // pods with evictionResponders, where Kubernetes asks them
-      .add(std::make_unique<EvictionApi>())                 // everything else
-      .add(std::make_unique<surge::SurgeEvictor>())         // only where it is named: it changes workloads
-      .add(std::make_unique<webhook::WebhookEvictor>());    // only where it is named: it needs a service
+      .add(std::make_unique<handoff::StatefulHandoff>())    // pods of operators known by their labels
+      .add(std::make_unique<native::EvictionByRequest>())   // pods with evictionResponders, if the API is served
+      .add(std::make_unique<EvictionApi>())                 // all other pods
+      .add(std::make_unique<surge::SurgeEvictor>())         // only if named, because it changes workloads
+      .add(std::make_unique<webhook::WebhookEvictor>());    // only if named, because it needs a service
   return registry;
 }
 

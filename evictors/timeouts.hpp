@@ -5,8 +5,8 @@
 
 namespace evictors {
 
-/// spec.timeouts with the defaults of state-machine.md#timeouts filled in. `termination` depends on the pod and is not
-/// here.
+/// spec.timeouts, with the defaults of state-machine.md#timeouts for unset values. Does not include `termination`,
+/// which depends on the pod.
 struct Timeouts {
   base::seconds decision_ttl{600};
   base::seconds prepare{300};
@@ -20,21 +20,22 @@ struct Timeouts {
 };
 Timeouts effective_timeouts(const api::EvacuationSpec& spec);
 
-/// The longest grace period that counts: 7 days.
+/// Maximum grace period: 7 days. Longer ones are cut.
 inline constexpr base::seconds kMaxGracePeriod{7 * 24 * 3600};
-/// How long a pod may still be there after its grace period.
+/// Time after its grace period during which a pod may still exist.
 inline constexpr base::seconds kEndAfterGrace{120};
-/// metadata.deletionGracePeriodSeconds of a pod that terminates; else what an eviction would ask for. 0 to
-/// kMaxGracePeriod.
+/// Returns metadata.deletionGracePeriodSeconds of a terminating pod, else the grace period of an eviction. Clamped to 0
+/// … kMaxGracePeriod.
 base::seconds grace_period(const api::EvacuationSpec& spec, const api::Pod* pod);
 
-/// Timeout of a deletion that begins now: spec.timeouts.termination, or the grace period + kEndAfterGrace.
+/// Returns the timeout of a deletion that begins now: spec.timeouts.termination, or the grace period + kEndAfterGrace.
 base::seconds termination_timeout(const api::EvacuationSpec& spec, const api::Pod* pod);
-/// When a pod that is seen to terminate since `now` is stuck: spec.timeouts.termination later, or kEndAfterGrace after
-/// both its deletionTimestamp and `now`. The deletion may have another grace period than an eviction of ours.
+/// Returns when a pod that has been seen terminating since `now` counts as stuck: after spec.timeouts.termination, or
+/// kEndAfterGrace after its deletionTimestamp and `now`, whichever is later. The deletion may have another grace period
+/// than Evacuator's eviction.
 base::TimePoint termination_deadline(const api::EvacuationSpec& spec, const api::Pod* pod, base::TimePoint now);
 
-/// Time a call may take, from its start to its answer.
+/// Maximum time from the start of a call to its answer.
 inline constexpr base::seconds kCallTimeout{34};
 
 }  // namespace evictors

@@ -14,10 +14,10 @@ namespace {
 
 using base::ErrorCode;
 
-constexpr std::size_t kMaxStatus = 1 << 20;  // metav1.Status is small; more is somebody else's page
+constexpr std::size_t kMaxStatus = 1 << 20;  // metav1.Status is small; a larger body is a foreign page
 constexpr std::size_t kMaxMessage = 1024;
 
-/// One line of printable text, cut where it gets long.
+/// Returns one line of printable text, truncated to kMaxMessage.
 std::string one_line(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, kMaxMessage)) {
@@ -34,14 +34,15 @@ bool looks_like_html(std::string_view content_type, std::string_view body) {
   return content_type.find("html") != std::string_view::npos || begins_like_html(body);
 }
 
-/// Whom to suspect when an answer outside 2xx carries no Status: an API server sends one with each 4xx but 429.
+/// Returns a hint on the origin of an answer outside 2xx without a Status. An API server sends a Status with every 4xx
+/// except 429.
 std::string_view suspect(int status) {
   if (status == 401) return "; check the operator's credentials (ServiceAccount token or kubeconfig)";
   const bool is_proxy = status >= 400 && status < 500 && status != 404 && status != 429;
   return is_proxy ? "; a proxy before the API server may have answered: check the server's URL and HTTPS_PROXY" : "";
 }
 
-/// What an answer says that carries no Status: some proxy's page, plain text, or nothing.
+/// Describes an answer without a Status: a proxy's page, plain text, or an empty body.
 std::string foreign_message(const Response& response) {
   if (response.status >= 300 && response.status < 400)
     return fmt::format("HTTP {}: the server redirects, which is not followed; correct the server's URL",
@@ -59,13 +60,13 @@ std::string foreign_message(const Response& response) {
   return fmt::format("HTTP {}: {}{}", response.status, text, suspect(response.status));
 }
 
-/// What a Status without a message says.
+/// Describes a Status without a message.
 std::string bare_message(const Response& response, const StatusBody& status) {
   const std::string reason = one_line(status.reason);
   return fmt::format("HTTP {}{}{}", response.status, reason.empty() ? "" : " ", reason);
 }
 
-/// Zero is no delay that was asked for: it would switch the back-off off.
+/// Ignores a delay of zero, which would disable the backoff.
 std::optional<base::Duration> retry_after_of(const StatusBody& status, std::optional<base::seconds> header) {
   if (header && *header > base::seconds(0)) return base::Duration(*header);
   if (status.retry_after) return base::Duration(*status.retry_after);
@@ -83,12 +84,12 @@ std::vector<std::string_view> segments_of(std::string_view path) {
   return segments;
 }
 
-/// Subresources whose 404 speaks of the object.
+/// Subresources whose 404 concerns the object.
 bool is_part_of_object(std::string_view subresource) {
   return subresource == "status" || subresource == "scale" || subresource == "eviction";
 }
 
-/// The only words that a server has for a path that it does not serve.
+/// Returns true if the answer is one of the two forms in which a server reports that it does not serve a path.
 bool denies_path(const Request& request, const StatusBody& status, std::string_view body) {
   if (!status.is_status) return body.starts_with("404 page not found");
   const auto segments = segments_of(request.path);
@@ -101,8 +102,8 @@ base::Error no_answer(const std::string& what, const StatusBody& status, const R
       fmt::format("404, but not that {}: {}", what, text.empty() ? foreign_message(response) : text));
 }
 
-/// True if a proxy sent this answer, which has no Status. 401 makes the credentials be read again, 404 has its own
-/// judge, 429 comes as text from API servers, too.
+/// Returns true if a proxy sent this answer without a Status. Excludes 401, which reloads the credentials, 404, which
+/// is judged separately unless it is HTML, and 429, which API servers also send as text.
 bool is_proxy_answer(const Response& response) {
   if (response.status < 400 || response.status >= 500 || response.status == 401 || response.status == 429) return false;
   return response.status != 404 || looks_like_html(response.content_type, response.body);
@@ -132,7 +133,7 @@ StatusBody parse_status(std::string_view body) {
   for (const api::Json& cause : api::items_at(json, {"details", "causes"})) {
     result.causes.push_back({api::text_at(cause, {"reason"}), api::text_at(cause, {"message"})});
   }
-  // A day is more than any server means; hostile numbers must not overflow a duration.
+  // No server needs more than a day, and hostile numbers must not overflow a duration.
   const auto seconds = api::number_at(json, {"details", "retryAfterSeconds"});
   if (seconds && *seconds > 0) result.retry_after = base::seconds(std::min<std::int64_t>(*seconds, 86'400));
   return result;
@@ -144,15 +145,15 @@ ErrorCode code_of(int http_status, std::string_view reason) {
     case 402:
     case 403: return ErrorCode::kForbidden;
     case 404: return ErrorCode::kNotFound;
-    case 405:  // the verb
-    case 406:  // the media type asked for
-    case 415:  // the media type sent
+    case 405:  // unsupported verb
+    case 406:  // unsupported Accept
+    case 415:  // unsupported Content-Type
     case 501: return ErrorCode::kUnsupported;
-    case 408:                                  // the server did not get the whole request
-    case 425: return ErrorCode::kUnavailable;  // nor does it take it this early
+    case 408:                                  // the server did not receive the whole request
+    case 425: return ErrorCode::kUnavailable;  // the server refuses early data
     case 409: return reason == "AlreadyExists" ? ErrorCode::kAlreadyExists : ErrorCode::kConflict;
     case 410: return ErrorCode::kGone;
-    case 412: return ErrorCode::kConflict;  // a precondition
+    case 412: return ErrorCode::kConflict;  // a precondition failed
     case 429: return ErrorCode::kThrottled;
     case 502:  // the gateway lost the server after sending
     case 504: return ErrorCode::kOutcomeUnknown;

@@ -12,17 +12,17 @@ namespace kube {
 namespace {
 
 constexpr base::milliseconds kListLook{1000};
-/// A streamed list that takes longer is a server that drips.
+/// Maximum duration of a streamed list, because a server may send very slowly without ever being silent.
 constexpr base::minutes kMaxList{5};
 
-/// Whether a list in one piece can be had at all is for the list in pages to say: it knows a proxy's 404 from the
-/// server's.
+/// Maps kNotFound to kUnsupported, so that the caller falls back to the paged list, which can distinguish a proxy's 404
+/// from the server's.
 base::Error not_streamed(base::Error error, const ResourceType& type) {
   if (error.code == base::ErrorCode::kNotFound) error.code = base::ErrorCode::kUnsupported;
   return std::move(error).during(fmt::format("reading the list of {}", type.plural));
 }
 
-/// `envelope`: of the list, whose items were streamed before it. One that goes on elsewhere is not the whole.
+/// Returns the metadata of a list whose items were streamed before. Fails if the list has further pages.
 base::Result<api::ListMeta> whole_list(std::string_view envelope, const ResourceType& type) {
   auto meta = api::decode_list_meta(envelope);
   if (meta && !meta->continue_token.empty())
@@ -30,7 +30,7 @@ base::Result<api::ListMeta> whole_list(std::string_view envelope, const Resource
   return meta;
 }
 
-/// A watch or a streamed list. The slot is for the opening only; a running stream holds none.
+/// Opens a watch or a streamed list. Holds the limiter's permit only while opening.
 template <typename Open>
 base::Result<std::unique_ptr<WatchStream>> opened(RateLimiter* limiter, const Request& request, Open open) {
   if (limiter == nullptr) return open();
@@ -94,7 +94,7 @@ base::Result<std::unique_ptr<WatchStream>> Client::open_list(const Request& requ
 base::Result<api::ListMeta> Client::list_cached(const ResourceType& type, ListOptions options,
                                                 const std::function<base::Status(std::string_view item)>& each) {
   options.protobuf = true;
-  options.limit = 0;  // the server would not heed it
+  options.limit = 0;  // the server would ignore it
   options.resource_version = "0";
   const Request request = list_request(type, options);
   const auto stream = open_list(request);

@@ -6,7 +6,7 @@
 namespace kube {
 namespace {
 
-/// Whether an APIResourceList names the resource. Anything that is no such list names nothing.
+/// Returns the entry of an APIResourceList for the resource, nullptr if none exists or `list` is invalid.
 const api::Json* find_resource(const api::Json& list, std::string_view name) {
   for (const api::Json& each : api::items_at(list, {"resources"})) {
     if (api::text_at(each, {"name"}) == name) return &each;
@@ -14,7 +14,7 @@ const api::Json* find_resource(const api::Json& list, std::string_view name) {
   return nullptr;
 }
 
-/// GET of a discovery document; null where the server does not have it (404).
+/// Returns a discovery document, null if the server does not have it (404).
 base::Result<api::Json> fetch_document(Client& client, std::string path) {
   Request request;
   request.path = std::move(path);
@@ -26,7 +26,7 @@ base::Result<api::Json> fetch_document(Client& client, std::string path) {
   return base::unavailable(request.path + ": the answer is no JSON object; is this a Kubernetes API server?");
 }
 
-/// Servers list "pods/eviction" with the group version of the body they take (1.20: v1beta1; since 1.22: v1).
+/// Servers list "pods/eviction" with the group version of the accepted body (1.20: v1beta1; since 1.22: v1).
 std::string eviction_version_of(const api::Json& core, bool has_policy_v1) {
   const api::Json* eviction = find_resource(core, "pods/eviction");
   const std::string listed = eviction == nullptr ? std::string() : api::text_at(*eviction, {"version"});
@@ -34,7 +34,7 @@ std::string eviction_version_of(const api::Json& core, bool has_policy_v1) {
   return has_policy_v1 ? "v1" : "v1beta1";
 }
 
-/// The first of `versions`, which are sorted from newest to oldest, that the server has.
+/// Returns the first of `versions` that the server has. `versions` must be sorted from newest to oldest.
 base::Result<std::optional<ResourceType>> find_newest(Client& client, std::initializer_list<ResourceType> versions) {
   for (const ResourceType& type : versions) {
     const auto served = fetch_document(client, "/apis/" + type.api_version());

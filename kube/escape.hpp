@@ -5,13 +5,13 @@
 
 namespace kube {
 
-/// Percent-encodes everything but RFC 3986's unreserved characters, so that text stays one value in a query.
+/// Percent-encodes all but RFC 3986's unreserved characters, so that text remains one value in a query.
 std::string escape(std::string_view text);
 
-/// The same for one segment of a path; "." and ".." are encoded, too, so that a hostile name cannot climb.
+/// Percent-encodes one segment of a path. Also encodes "." and "..", so that a hostile name cannot leave the folder.
 std::string escape_segment(std::string_view text);
 
-/// Adds "key=value" with both sides encoded, behind "&" when `query` is not empty.
+/// Appends "key=value" with both sides encoded, after "&" if `query` is not empty.
 void append_query(std::string& query, std::string_view key, std::string_view value);
 
 }  // namespace kube

@@ -4,7 +4,6 @@
 
 namespace kube {
 
-/// KubeVirt's kinds, where it is installed.
 inline constexpr ResourceType kVmis{"kubevirt.io", "v1", "virtualmachineinstances", "VirtualMachineInstance"};
 inline constexpr ResourceType kVms{"kubevirt.io", "v1", "virtualmachines", "VirtualMachine"};
 inline constexpr ResourceType kVmims{"kubevirt.io", "v1", "virtualmachineinstancemigrations",

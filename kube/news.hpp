@@ -4,14 +4,15 @@
 
 namespace kube {
 
-/// What a WatchStream may be beside: one that tells when it has news, so that nobody has to wait in next().
+/// Optional interface of a WatchStream that notifies a listener, so that no thread has to wait in next().
 class NewsSource {
  public:
   virtual ~NewsSource() = default;
 
-  /// Calls `news` each time that next() may have something to say that it had not before, an end included, and at once
-  /// for what is there now. By any thread, under a lock of the stream: it must be quick and not touch the stream. Not
-  /// called any more once the stream is gone. False: it cannot tell after all. Before the first next(), once.
+  /// Sets a listener that is called each time next() may have a new result, including the end of the stream, and
+  /// immediately if there already is one. Any thread may call it, with a lock of the stream held: it must be quick and
+  /// must not use the stream. It is not called after the stream is destroyed. Call at most once, before the first
+  /// next(). Returns false if the stream does not support listeners.
   virtual bool on_news(std::function<void()> news) = 0;
 };
 

@@ -23,7 +23,7 @@ base::Error shutting_down() {
 }  // namespace
 
 void TokenBucket::refill(base::TimePoint now) {
-  // A clock set back must neither take tokens away nor hold the next ones indefinitely.
+  // A clock set back must neither remove tokens nor delay the next ones indefinitely.
   const base::Duration passed = std::max(now - filled_at_.value_or(now), base::Duration::zero());
   tokens_ = std::min(burst_, tokens_ + qps_ * std::chrono::duration<double>(passed).count());
   filled_at_ = now;
@@ -113,7 +113,8 @@ void RateLimiter::wake_one_waiter() {
   }
 }
 
-/// One waiter sleeps until the next token and serves all; the others sleep until they are granted or take over.
+/// One waiter, the timekeeper, sleeps until the next token and serves all flows. The others sleep until they are
+/// granted or become the timekeeper.
 void RateLimiter::sleep(std::unique_lock<std::mutex>& lock, Waiter* waiter, std::stop_token stop) {
   const auto ended = [&] { return waiter->granted || shut_down_; };
   if (timekeeper_ != nullptr && timekeeper_ != waiter) {
@@ -144,7 +145,9 @@ base::Result<RateLimiter::Permit> RateLimiter::wait_for_turn(std::unique_lock<st
 base::Result<RateLimiter::Permit> RateLimiter::acquire(Flow flow, std::stop_token stop) {
   std::unique_lock lock(mutex_);
   if (shut_down_ || stop.stop_requested()) return shutting_down();
-  if (flow == Flow::kLease) return Permit(nullptr, flow);  // losing the lease costs more than one request too many
+  if (flow == Flow::kLease)
+    return Permit(nullptr, flow);  // losing the lease is worse than exceeding the limit by one
+                                   // request
   const base::TimePoint asked = clock_.now();
   auto permit = wait_for_turn(lock, flow, std::move(stop));
   if (permit) {

@@ -16,15 +16,15 @@
 
 namespace kube {
 
-/// `qps` tokens per second, at most `burst` of them saved up. Pure: time is passed in. Not thread-safe.
+/// Token bucket with `qps` tokens per second and a maximum of `burst` tokens. Pure: time is passed in. Not thread-safe.
 class TokenBucket {
  public:
-  /// REQUIRES: qps > 0, burst >= 1. Starts full.
+  /// Starts full. REQUIRES: qps > 0, burst >= 1.
   TokenBucket(double qps, int burst) : qps_(qps), burst_(burst), tokens_(burst) {}
 
-  /// Takes one token if there is one.
+  /// Takes one token if available.
   bool try_take(base::TimePoint now);
-  /// How long until the next token; zero if there is one.
+  /// Returns the time until the next token, zero if one is available.
   base::Duration until_next(base::TimePoint now);
 
  private:
@@ -39,22 +39,22 @@ class TokenBucket {
 struct RateLimiterOptions {
   double qps = 50;
   int burst = 100;
-  int max_in_flight = 64;  ///< requests sent and not yet answered; leases are not counted
+  int max_in_flight = 64;  ///< number of requests without an answer yet, excluding leases
 };
 
-/// Decides which waiting request goes next. Leases pass at once. The others share the tokens by weight (evictions 8,
-/// writes 4, reads 2, lists 1: nobody starves), first come first served within a flow. Lists hold at most a quarter of
-/// the slots in flight, lists and reads together half, with writes three quarters: a slow list cannot keep an eviction
-/// waiting. Thread-safe.
+/// Decides which waiting request is sent next. Leases pass immediately. The other flows share the tokens by weight
+/// (evictions 8, writes 4, reads 2, lists 1), so none starves. Requests of one flow are first come, first served. Of
+/// max_in_flight, lists may use a quarter, lists and reads together half, and with writes three quarters, so that a
+/// slow list cannot delay an eviction. Thread-safe.
 class RateLimiter {
  public:
-  /// `clock` must outlive the limiter. Values below the sensible are raised (qps 0.1, burst 1, in flight 4).
+  /// `clock` must outlive the limiter. Too small options are raised to a minimum (qps 0.1, burst 1, in flight 4).
   RateLimiter(const base::Clock& clock, RateLimiterOptions options);
   ~RateLimiter();
   RateLimiter(const RateLimiter&) = delete;
   RateLimiter& operator=(const RateLimiter&) = delete;
 
-  /// A slot in flight; given back by the destructor. Must not outlive the limiter.
+  /// Slot of a request in flight, released by the destructor. Must not outlive the limiter.
   class Permit {
    public:
     Permit(Permit&& other) noexcept : limiter_(std::exchange(other.limiter_, nullptr)), flow_(other.flow_) {}
@@ -68,10 +68,10 @@ class RateLimiter {
     Flow flow_;
   };
 
-  /// Waits for the request's turn. kCancelled when `stop` is requested or the limiter was shut down.
+  /// Blocks until the request may be sent. Returns kCancelled if `stop` is requested or the limiter was shut down.
   base::Result<Permit> acquire(Flow flow, std::stop_token stop = {});
 
-  /// Every waiting and later acquire() returns kCancelled. Idempotent.
+  /// Makes every waiting and later acquire() return kCancelled. Idempotent.
   void shut_down();
 
   struct Stats {

@@ -5,17 +5,17 @@
 
 namespace kube {
 
-/// The settings of a server outside of the cluster's API, as messages name them.
+/// Names of the settings of a server outside the cluster's API, for messages.
 struct ServerSettings {
   std::string_view url;          ///< "url", "services[mover].url"
   std::string_view credentials;  ///< "bearerToken or basicAuth", "services[mover].tokenFile"
 };
 
-/// What an answer outside 2xx means for who set the server up, and the setting to look at. For any status; quotes
-/// nothing of the answer. Pure.
+/// Explains an answer outside 2xx to the administrator and names the setting to check. Accepts any status and never
+/// quotes the answer. Pure.
 std::string explain_refusal(int status, const ServerSettings& settings);
 
-/// explain_refusal() names what to change: more use than the server's own words.
+/// Returns true if explain_refusal() names a setting to change, which is more useful than the server's message.
 bool names_a_setting(int status);
 
 }  // namespace kube

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kJsonType = "application/json";
 
-/// Never throws: a string that is no UTF-8 (from another program's annotation) is sent with U+FFFD in it.
+/// Replaces invalid UTF-8, for example in another program's annotation, by U+FFFD instead of throwing.
 std::string to_body(const api::Json& json) { return json.dump(-1, ' ', false, api::Json::error_handler_t::replace); }
 
 std::string accepted(const ListOptions& options, std::string_view parameter) {
@@ -19,14 +19,16 @@ std::string accepted(const ListOptions& options, std::string_view parameter) {
   return std::string(api::protobuf::kMediaType).append(parameter).append(",").append(kJsonType);
 }
 
-/// Leases have a lane of their own, whatever the verb.
+/// Leases have their own flow, whatever the verb.
 Flow flow_for(const ResourceType& type, Flow otherwise) { return type == kLeases ? Flow::kLease : otherwise; }
 
 std::string_view content_type_of(PatchType kind) {
   switch (kind) {
     case PatchType::kMerge: return "application/merge-patch+json";
     case PatchType::kJson: return "application/json-patch+json";
-    case PatchType::kApply: return "application/apply-patch+yaml";  // JSON is YAML; servers before 1.33 know only this
+    case PatchType::kApply:
+      return "application/apply-patch+yaml";  // JSON is valid YAML; servers before 1.33 accept
+                                              // only this type
   }
   std::abort();
 }
@@ -79,7 +81,7 @@ Request list_request(const ResourceType& type, const ListOptions& options) {
   if (options.limit > 0) append_query(request.query, "limit", std::to_string(options.limit));
   if (!options.continue_token.empty()) {
     append_query(request.query, "continue", options.continue_token);
-  } else if (!options.resource_version.empty()) {  // beside a token the server refuses it
+  } else if (!options.resource_version.empty()) {  // invalid in combination with a continue token
     append_query(request.query, "resourceVersion", options.resource_version);
   }
   request.accept = accepted(options, "");
@@ -140,7 +142,7 @@ Request eviction_request(const api::ObjectKey& pod, const EvictionOptions& optio
                           {"metadata", eviction_metadata(pod, options)},
                           {"deleteOptions", eviction_delete_options(options)}};
   Request request = with_body("POST", path_of(kPods, pod, "eviction"), kJsonType, body, Flow::kEviction);
-  // In the body alone a dry run is none for admission webhooks: they would really move a VM.
+  // Admission webhooks do not recognise a dry run that is set only in the body: KubeVirt's would really move a VM.
   if (options.dry_run) append_query(request.query, "dryRun", "All");
   return request;
 }

@@ -7,15 +7,16 @@
 
 namespace kube {
 
-/// A kind as the API serves it. The constants below are all the kinds that Evacuator touches.
+/// Kind of object as served by the API. The constants below are all the kinds that Evacuator uses, except for
+/// KubeVirt's.
 struct ResourceType {
-  std::string_view group;  ///< "" = core
+  std::string_view group;  ///< "" for the core group
   std::string_view version;
   std::string_view plural;
   std::string_view kind;
   bool namespaced = true;
 
-  /// "v1" or "group/version".
+  /// Returns "v1" or "group/version".
   std::string api_version() const;
   friend bool operator==(const ResourceType&, const ResourceType&) = default;
 };
@@ -47,12 +48,12 @@ inline constexpr ResourceType kEvents{"events.k8s.io", "v1", "events", "Event"};
 inline constexpr ResourceType kEvacuations{"evacuator.dev", "v1alpha1", "evacuations", "Evacuation"};
 inline constexpr ResourceType kResourceAdvices{"evacuator.dev", "v1alpha1", "resourceadvices", "ResourceAdvice"};
 inline constexpr ResourceType kPolicies{"evacuator.dev", "v1alpha1", "deschedulerpolicies", "DeschedulerPolicy", false};
-/// KEP-4563. Not policy/v1's Eviction, which is only the body of a call.
+/// KEP-4563. Not to be confused with policy/v1's Eviction, which is only the body of a call.
 inline constexpr ResourceType kEvictionRequests{"lifecycle.k8s.io", "v1alpha1", "evictionrequests", "EvictionRequest"};
 inline constexpr ResourceType kNativeEvictions{"lifecycle.k8s.io", "v1alpha1", "evictions", "Eviction"};
 
-/// "/api/v1/namespaces/shop/pods/web-1" or, with an empty name, the collection; with an empty namespace all of them.
-/// `subresource` is appended when given: "status", "eviction". Segments are percent-encoded.
+/// Returns "/api/v1/namespaces/shop/pods/web-1". An empty name gives the collection, an empty namespace all namespaces.
+/// Appends `subresource` unless empty: "status", "eviction". Segments are percent-encoded.
 std::string path_of(const ResourceType& type, const api::ObjectKey& key, std::string_view subresource = {});
 
 }  // namespace kube

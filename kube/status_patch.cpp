@@ -7,7 +7,7 @@ namespace {
 
 using api::Json;
 
-/// Takes out of `after` what it needs of it: whole lists.
+/// Moves changed values out of `after`. Lists are replaced as a whole.
 Json merge_patch(const Json& before, Json& after) {
   Json patch = Json::object();
   for (const auto& [name, value] : before.items()) {

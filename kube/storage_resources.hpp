@@ -4,7 +4,7 @@
 
 namespace kube {
 
-/// Kinds of storage that plans look at beside the classes and nodes of kube/resource.hpp.
+/// Storage kinds used by plans, in addition to those of kube/resource.hpp.
 inline constexpr ResourceType kVolumeAttachments{"storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment",
                                                  false};
 inline constexpr ResourceType kCsiDrivers{"storage.k8s.io", "v1", "csidrivers", "CSIDriver", false};

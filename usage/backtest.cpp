@@ -7,9 +7,9 @@
 namespace usage {
 namespace {
 
-constexpr std::uint32_t kFirst = 8;      // errors until their spread is known
-constexpr float kWidthStep = 0.05F;      // how fast the width follows, in deviations
-constexpr double kStandardErrors = 1.5;  // of the mean gain, that it has to be above nothing
+constexpr std::uint32_t kFirst = 8;      // number of errors before their spread is known
+constexpr float kWidthStep = 0.05F;      // learning rate of the width, in deviations
+constexpr double kStandardErrors = 1.5;  // number of standard errors by which the mean gain must exceed 0
 
 }  // namespace
 

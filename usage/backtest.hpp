@@ -1,6 +1,6 @@
 #pragma once
 
-/// How wrong forecasts of a series' highest value until the horizon were. Pure; no clock.
+/// Accuracy of forecasts of a series' maximum within the horizon. Pure; no clock.
 
 #include <algorithm>
 #include <array>
@@ -9,56 +9,57 @@
 
 namespace usage {
 
-/// Lets several rules forecast the highest of the next values from time to time, waits, and compares: a rolling-origin
-/// back-test that goes on for as long as values come. What a rule is wrong by on average is added to its next
-/// forecasts; its error is that of the forecasts so corrected, as they were when they were made. The last rule, and
-/// those to compare with, are taken as they are. Old errors fade. A few hundred bytes. REQUIRES: the settings outlive
-/// it.
+/// Rolling-origin back-test that continues as long as values arrive: several rules forecast the maximum of the next
+/// values at intervals, and their forecasts are compared with it afterwards. A rule's average bias is added to its next
+/// forecasts. Its error is that of the corrected forecasts, as corrected when they were made. The last rule and the
+/// naive forecasts are not corrected. Old errors fade. Uses a few hundred bytes. REQUIRES: the settings outlive the
+/// back-test.
 class BackTest {
  public:
   static constexpr std::size_t kRules = 6;
-  static constexpr std::size_t kAsGiven = kRules - 1;  ///< this one is never corrected
-  static constexpr std::size_t kNaive = 2;             ///< those to compare with
-  /// NaN: the rule has none now, and is not judged by this one.
+  static constexpr std::size_t kAsGiven = kRules - 1;  ///< rule that is never corrected
+  static constexpr std::size_t kNaive = 2;             ///< number of naive forecasts to compare with
+  /// NaN if the rule has no forecast now; the rule is then not judged.
   struct Forecasts {
     std::array<float, kRules> rules;
     std::array<float, kNaive> naive;
   };
-  /// Of one rule; errors in the unit of the values.
+  /// Errors of one rule, in the unit of the values.
   struct Record {
-    float error = 0;  ///< mean absolute
-    float bias = 0;   ///< what it was too low by before that was added: near the median, rare surprises count little;
-                      ///< of what is taken as it is: 0
-    float deviation = 0;  ///< mean absolute, around the bias
-    float width = 0;      ///< so many deviations above the corrected forecast lies the percentile of its errors
+    float error = 0;      ///< mean absolute error
+    float bias = 0;       ///< average amount by which the uncorrected forecast was too low, close to the median because
+                          ///< rare surprises are clamped; 0 for uncorrected rules
+    float deviation = 0;  ///< mean absolute deviation around the bias
+    float width = 0;      ///< distance of the percentile from the corrected forecast, in deviations
     std::uint32_t count = 0;
   };
 
   struct Settings {
-    std::uint32_t horizon = 1;  ///< of how many next values the highest is foreseen
-    double fading = 16;         ///< after so many forecasts an old error counts for a third
-    double overlap = 1;         ///< so many forecasts speak about the same value: they are one witness only. At least 1
-    double share = 0.9;         ///< of the highest values that are to be at or below Record::width
-    double width = 1.6;         ///< before anything is known
+    std::uint32_t horizon = 1;  ///< number of next values whose maximum is forecast
+    double fading = 16;         ///< number of forecasts after which the weight of an error falls to about a third
+    double overlap = 1;         ///< number of forecasts that include the same value and so count as one observation; at
+                                ///< least 1
+    double share = 0.9;         ///< fraction of maxima that must be at or below Record::width
+    double width = 1.6;         ///< initial Record::width
   };
   explicit BackTest(const Settings& settings) : settings_(&settings) { reset(); }
   explicit BackTest(Settings&& settings) = delete;
 
-  /// These are forecast for the values from the next one on.
+  /// Starts judging `forecasts`, which are for the values from the next add() on.
   void open(const Forecasts& forecasts);
-  /// The next value; NaN: a gap. A forecast for values of which more than half are gaps is not judged.
+  /// Adds the next value, NaN for a gap. A forecast is not judged if more than half of its values are gaps.
   void add(double value);
-  /// The highest value that the oldest open forecast met in the last add(); NaN: it judged none.
+  /// Returns the maximum that the last add() compared with the oldest open forecast, NaN if it judged none.
   float judged() const { return judged_; }
-  /// Forecasts under way are not judged.
+  /// Discards open forecasts without judging them.
   void drop_open() { open_.clear(); }
-  /// All errors so far are forgotten.
+  /// Resets all errors.
   void reset();
 
   const Record& rule(std::size_t rule) const { return rules_[rule]; }
   const Record& naive(std::size_t naive) const { return naive_[naive]; }
-  /// The rule's errors were less than those of the naive one, by more than chance explains.
-  /// True where the naive one never had a forecast.
+  /// Returns true if the rule's error is lower than the naive forecast's by more than chance explains, or if the naive
+  /// forecast never had a value.
   bool is_better(std::size_t rule, std::size_t naive) const;
 
  private:
@@ -69,7 +70,7 @@ class BackTest {
     Forecasts raw;
     std::array<float, kRules> corrected;
   };
-  struct Gain {  ///< what a rule's error was less than a naive one's
+  struct Gain {  ///< difference between a naive forecast's error and the rule's
     float mean = 0;
     float square = 0;
     std::uint32_t count = 0;
@@ -83,7 +84,7 @@ class BackTest {
   std::array<Record, kRules> rules_{};
   std::array<Record, kNaive> naive_{};
   std::array<std::array<Gain, kNaive>, kRules> gains_{};
-  std::vector<Open> open_;  ///< the oldest first
+  std::vector<Open> open_;  ///< oldest first
 };
 
 }  // namespace usage

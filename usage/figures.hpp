@@ -1,6 +1,6 @@
 #pragma once
 
-/// From samples to figures: what a source's samples of some time add up to. Pure; no clock.
+/// Aggregation of a source's samples over a window. Pure; no clock.
 
 #include <cstddef>
 #include <deque>
@@ -14,8 +14,9 @@
 
 namespace usage {
 
-/// One figure of the values in a window, oldest first; kUnknown values are skipped; kUnknown if none is left.
-/// kEwma begins with the oldest one. kPercentile is the nearest rank. kMeanPlusSigma uses the population's deviation.
+/// Aggregates the values of a window, oldest first, into one figure. Skips kUnknown values, and returns kUnknown if
+/// there are no others. kEwma starts with the oldest value. kPercentile uses the nearest rank. kMeanPlusSigma uses the
+/// population standard deviation.
 double smooth(const std::vector<double>& values, const api::UsageSmoothing& settings);
 
 }  // namespace usage

@@ -12,7 +12,7 @@ using std::chrono::hours;
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 constexpr base::Duration kDay = hours(24);
 constexpr std::size_t kHoursOfWeek = 168;
-constexpr std::size_t kAsNow = 0;  // among BackTest's naive ones
+constexpr std::size_t kAsNow = 0;  // index in BackTest's naive forecasts
 constexpr std::size_t kAsYesterday = 1;
 static_assert(static_cast<std::size_t>(ForecastRule::kYesterday) == BackTest::kAsGiven);
 
@@ -20,7 +20,7 @@ double ratio(base::Duration a, base::Duration b) {
   return static_cast<double>(a.count()) / static_cast<double>(b.count());
 }
 
-/// The share of a step in what forgets within `memory`.
+/// Returns the weight of one step in an exponential average with time constant `memory`.
 float rate_of(base::Duration step, base::Duration memory) {
   return static_cast<float>(1 - std::exp(-ratio(step, memory)));
 }
@@ -29,7 +29,7 @@ ForecastRates::Level level_of(base::Duration step, base::Duration level, base::D
   return {rate_of(step, level), rate_of(step, trend), 1 - rate_of(step, damping)};
 }
 
-/// Standard deviations below which a share of a normal distribution lies.
+/// Returns the number of standard deviations below which `share` of a normal distribution lies.
 double normal_quantile(double share) {
   double low = -8;
   double high = 8;
@@ -50,7 +50,7 @@ std::size_t hour_of_week(base::TimePoint time) {
 
 bool is_by_season(ForecastRule rule) { return rule >= ForecastRule::kDaily; }
 
-/// Sums over series with both errors, in one unit.
+/// Sums over the series that have both errors, in one unit.
 struct Errors {
   double own = 0;
   double naive = 0;
@@ -63,7 +63,7 @@ struct Errors {
   double ratio() const { return naive > 0 ? own / naive : kUnknown; }
 };
 
-/// Of the known ones.
+/// Averages the known ratios.
 double mean_ratio(std::span<const ForecastQuality> columns, double ForecastQuality::*ratio) {
   double sum = 0;
   int count = 0;
@@ -75,7 +75,7 @@ double mean_ratio(std::span<const ForecastQuality> columns, double ForecastQuali
   return count == 0 ? kUnknown : sum / count;
 }
 
-/// Each slot with half of its neighbours: one day alone is noisy.
+/// Smooths each slot with half the weight of its neighbours, because a single day is noisy.
 std::vector<float> blurred(const std::vector<float>& slots) {
   std::vector<float> result(slots.size());
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -136,7 +136,7 @@ Forecaster::Forecaster(std::shared_ptr<const ForecastRates> rates, base::TimePoi
       backtest_(rates_->backtest) {}
 
 void Forecaster::add(double value) {
-  constexpr double kAbsurd = 1e30;  // floats end there
+  constexpr double kAbsurd = 1e30;  // within the range of float
   if (!std::isfinite(value) || std::abs(value) > kAbsurd) value = kUnknown;
   const base::TimePoint now = next_;
   next_ += rates_->step;
@@ -174,7 +174,7 @@ void Forecaster::shift(double by) {
   backtest_.drop_open();
 }
 
-/// A gap: trends run out.
+/// A gap: trends fade.
 void Forecaster::skip() {
   for (std::size_t i = 0; i < levels_.size(); ++i) {
     levels_[i].trend *= rates_->levels[i].damping;
@@ -182,7 +182,7 @@ void Forecaster::skip() {
   }
 }
 
-/// REQUIRES: the value is that of known_.
+/// REQUIRES: `value` is the value at known_.
 void Forecaster::follow(float value) {
   last_ = value;
   for (std::size_t i = 0; i < levels_.size(); ++i) {
@@ -208,7 +208,7 @@ void Forecaster::learn_first_day(float value) {
   ++in_slot_;
 }
 
-/// A day with many gaps is no season yet; the next one fills them.
+/// A first day with too many gaps does not make a season. The next day fills the gaps.
 void Forecaster::end_first_day() {
   const auto gaps =
       static_cast<std::size_t>(std::ranges::count_if(season_, [](float each) { return std::isnan(each); }));
@@ -234,7 +234,7 @@ float Forecaster::season_at(ForecastRule rule, base::TimePoint time) const {
   return rule == ForecastRule::kWeekly && !week_.empty() ? day + week_[hour_of_week(time)] : day;
 }
 
-/// Against the usual level, so that a level that is new does not become a season.
+/// Learns relative to the long-term level, so that a new level does not become part of the season.
 void Forecaster::learn_season(float value) {
   const float surprise = value - season_at(ForecastRule::kDaily, known_);
   usual_ += rates_->usual * (surprise - usual_);
@@ -256,7 +256,7 @@ void Forecaster::learn_week(float value) {
 
 void Forecaster::open_if_due(base::TimePoint now) {
   if (!begun_ || (now != start_ && stride_of(now) == stride_of(now - rates_->step))) return;
-  if (now - known_ >= rates_->step * rates_->horizon) return;  // nothing is known of now
+  if (now - known_ >= rates_->step * rates_->horizon) return;  // the current value is unknown
   BackTest::Forecasts forecasts;
   for (std::size_t i = 0; i < BackTest::kRules; ++i) {
     const auto rule = static_cast<ForecastRule>(i);
@@ -273,15 +273,15 @@ bool Forecaster::is_ready(ForecastRule rule) const {
   return begun_ && (seasonal_ || !is_by_season(rule));
 }
 
-/// Of the day.
+/// Returns the stride of the day.
 std::size_t Forecaster::stride_of(base::TimePoint time) const {
   return static_cast<std::size_t>(time_of_day(time) / rates_->stride);
 }
 
-/// Of the steps from next_ on, as peak_of().
+/// Returns yesterday's maximum of the steps from next_ on, comparable to peak_of().
 float Forecaster::yesterday() const { return peaks_[stride_of(next_ - rates_->step)]; }
 
-/// Of the steps from next_ on.
+/// Returns the rule's maximum of the steps from next_ on.
 float Forecaster::peak_of(ForecastRule rule) const {
   if (rule == ForecastRule::kYesterday) return yesterday();
   const bool fades = rule == ForecastRule::kDaily || rule == ForecastRule::kWeekly;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The highest value of a series until the horizon, foreseen. Pure; no clock.
+/// Forecast of a series' maximum within the horizon. Pure; no clock.
 
 #include <array>
 #include <cstdint>
@@ -17,68 +17,70 @@
 namespace usage {
 
 enum class ForecastRule {
-  kTrend,      ///< damped trend on a level that follows the last minutes
-  kSlowTrend,  ///< the same on the last half hour's
-  kDaily,      ///< Holt-Winters with a daily season; what is unusual now fades within the hour
-  kSlowDaily,  ///< the same; what is unusual in the last hour lasts
-  kWeekly,     ///< kDaily with a weekly season over it, from the second week on
-  kYesterday,  ///< the highest of the same hours of the day before: of a load that repeats itself nothing is better
+  kTrend,      ///< damped trend, with a level that follows the last minutes
+  kSlowTrend,  ///< damped trend, with a level that follows the last half hour
+  kDaily,      ///< Holt-Winters with a daily season; deviations from it fade within the hour
+  kSlowDaily,  ///< Holt-Winters with a daily season; deviations in the last hour persist
+  kWeekly,     ///< kDaily with an additional weekly season, from the second week on
+  kYesterday,  ///< maximum of the same hours of the previous day; best for a load that repeats itself
 };
 std::string_view to_string(ForecastRule rule);
-inline constexpr std::size_t kModels = BackTest::kAsGiven;  ///< rules with a level: all but kYesterday
+inline constexpr std::size_t kModels = BackTest::kAsGiven;  ///< number of rules with a level: all but kYesterday
 
-/// Errors are means of the absolute error of the highest value within the horizon, in the unit of the series, over the
-/// back-test's last days.
+/// Forecast with its accuracy. Errors are the mean absolute error of the maximum within the horizon, in the unit of the
+/// series, over the last days of the back-test.
 struct Forecast {
-  double middle = kUnknown;          ///< as likely too high as too low
-  double peak = kUnknown;            ///< at the settings' percentile of the forecast's own errors; never negative
-  double error = kUnknown;           ///< of `middle`; kUnknown until enough were judged
-  double naive_error = kUnknown;     ///< of "as now"
-  double seasonal_error = kUnknown;  ///< of "as at this time yesterday"; kUnknown before there was one
-  std::uint32_t judged = 0;          ///< forecasts in the back-test
+  double middle = kUnknown;          ///< median: equally likely to be too high or too low
+  double peak = kUnknown;            ///< forecast at the percentile in the settings, computed from the forecast's own
+                                     ///< errors; never negative
+  double error = kUnknown;           ///< error of `middle`, kUnknown until enough forecasts were judged
+  double naive_error = kUnknown;     ///< error of the forecast "same as now"
+  double seasonal_error = kUnknown;  ///< error of the forecast "same as this time yesterday", kUnknown before there was
+                                     ///< one
+  std::uint32_t judged = 0;          ///< number of judged forecasts
   ForecastRule rule = ForecastRule::kTrend;
   bool trusted =
-      false;  ///< the error is less than that of "as now" beyond chance, and not above that of "as yesterday"
+      false;  ///< the error is lower than that of "as now" beyond chance, and not above that of "as yesterday"
 };
 
-/// What follows from the settings; one for all series.
+/// Constants derived from the settings, shared by all series.
 struct ForecastRates {
   explicit ForecastRates(const api::UsageForecast& settings);
 
   struct Level {
-    float level, trend;  ///< how much of a surprise goes into each
-    float damping;       ///< what is left of the trend after a step
+    float level, trend;  ///< fraction of a surprise that goes into each
+    float damping;       ///< factor of the trend per step
   };
   base::Duration step;
-  base::Duration slot;    ///< of the daily season
-  base::Duration stride;  ///< between two forecasts of the back-test
+  base::Duration slot;    ///< slot of the daily season
+  base::Duration stride;  ///< interval between forecasts of the back-test
   std::uint32_t horizon;  ///< in steps
-  std::size_t slots;      ///< a day
-  std::size_t strides;    ///< a day
+  std::size_t slots;      ///< per day
+  std::size_t strides;    ///< per day
   std::uint32_t least_judged;
   BackTest::Settings backtest;
   bool weekly;  ///< the history is long enough
   std::array<Level, kModels> levels;
   float usual;       ///< rate of the long-term level
-  float usual_week;  ///< and of that under a weekly season
-  float fade;        ///< what is left after a step of what is unusual now
+  float usual_week;  ///< rate of the long-term level under a weekly season
+  float fade;        ///< factor of the current deviation per step
 };
 
-/// Follows one series in even steps. Takes about 1.5 KB, and 0.7 KB more with a weekly season. add() costs the same
-/// however long the series is; forecast() as much as the horizon has steps.
+/// Forecasts one series with a fixed step. Uses about 1.5 KB, plus 0.7 KB with a weekly season. The cost of add() does
+/// not depend on the length of the series. The cost of forecast() is linear in the steps of the horizon.
 class Forecaster {
  public:
-  /// `start`: the time of the first value.
+  /// `start` is the time of the first value.
   Forecaster(std::shared_ptr<const ForecastRates> rates, base::TimePoint start);
 
-  /// The next step's value; kUnknown: a gap.
+  /// Adds the value of the next step, kUnknown for a gap.
   void add(double value);
-  /// From now on the series is higher by so much, for a reason that is known: what was unusual before stays unusual,
-  /// and forecasts under way are not judged.
+  /// Raises the level of the series by `by` for a known reason. Earlier deviations from the usual level stay
+  /// deviations, and open forecasts are not judged.
   void shift(double by);
-  /// Of the steps after the last value.
+  /// Returns the forecast for the steps after the last value.
   Forecast forecast() const;
-  /// When the next value belongs.
+  /// Returns the time of the next value.
   base::TimePoint next() const { return next_; }
 
  private:
@@ -86,9 +88,9 @@ class Forecaster {
     float value = 0;
     float trend = 0;
   };
-  struct Place {  ///< between two slots
+  struct Place {  ///< position between two slots
     std::size_t slot, other;
-    float share;  ///< of the other
+    float share;  ///< weight of `other`
   };
 
   Place place_of(base::TimePoint time) const;
@@ -109,34 +111,35 @@ class Forecaster {
   std::shared_ptr<const ForecastRates> rates_;
   base::TimePoint start_;
   base::TimePoint next_;
-  base::TimePoint known_{};  ///< of the last value that was no gap
-  float last_ = 0;           ///< that value
+  base::TimePoint known_{};  ///< time of the last value that was not a gap
+  float last_ = 0;           ///< value at known_
   bool begun_ = false;
-  bool seasonal_ = false;      ///< season_ holds a day
-  std::uint32_t in_slot_ = 0;  ///< values of the first day in the slot that is now
+  bool seasonal_ = false;      ///< season_ contains a full day
+  std::uint32_t in_slot_ = 0;  ///< number of values in the current slot during the first day
   std::array<Level, kModels> levels_{};
   float usual_ = 0;
   float usual_week_ = 0;
   std::vector<float> season_;  ///< by slot of the day
-  std::vector<float> week_;    ///< by hour of the week, over the season; empty: not asked for
-  std::vector<float> peaks_;   ///< by stride of the day: the highest of the steps after it, yesterday
+  std::vector<float> week_;    ///< by hour of the week, in addition to season_; empty without a weekly season
+  std::vector<float> peaks_;   ///< by stride of the day: maximum of the steps after it, from yesterday
   BackTest backtest_;
 };
 
-/// Of a whole series. Its step has to be that of the settings.
+/// Returns the forecast of a whole series. Its step must be that of the settings.
 Forecast forecast(const Series& series, const api::UsageForecast& settings);
 
-/// How good the forecasts of many series are. Ratios of the mean errors: below 1, the forecast was better. kUnknown
-/// where nothing was judged, or the naive forecast never erred.
+/// Accuracy of the forecasts of many series. Ratios of mean errors, below 1 if the forecast was better. kUnknown if no
+/// forecast was judged, or the naive forecast never had an error.
 struct ForecastQuality {
   std::uint32_t trusted = 0;
-  std::uint32_t judged = 0;        ///< series with enough judged forecasts
-  double to_now = kUnknown;        ///< to the error of "as now"
-  double to_yesterday = kUnknown;  ///< to that of "as at this time yesterday", over the series that had one
+  std::uint32_t judged = 0;        ///< number of series with enough judged forecasts
+  double to_now = kUnknown;        ///< relative to the error of "as now"
+  double to_yesterday = kUnknown;  ///< relative to the error of "as at this time yesterday", over the series that have
+                                   ///< one
 };
-/// REQUIRES: the forecasts are of one column, so that their errors have one unit.
+/// REQUIRES: the forecasts are of one column, so that their errors have the same unit.
 ForecastQuality quality_of(std::span<const Forecast> forecasts);
-/// Of several columns: each counts as much as the others, whatever its unit.
+/// Combines several columns. Each has the same weight, whatever its unit.
 ForecastQuality quality_of_columns(std::span<const ForecastQuality> columns);
 
 }  // namespace usage

@@ -93,7 +93,7 @@ void History::shift(std::string_view node, std::size_t column, double by, std::u
   const auto at = nodes_.find(node);
   if (at == nodes_.end() || column >= columns_.size()) return;
   at->second.forecasters[column].shift(by);
-  const std::uint32_t count = at->second.counts[column];  // of the step that is not closed yet
+  const std::uint32_t count = at->second.counts[column];  // samples of the open step
   if (known < count) at->second.sums[column] += by * static_cast<double>(count - known);
 }
 

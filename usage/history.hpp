@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a source's samples say about the time to come, node by node.
+/// Forecasts per node from a source's samples.
 
 #include <functional>
 #include <map>
@@ -15,38 +15,37 @@
 
 namespace usage {
 
-/// Follows every node and column of one source in the even steps of its forecast. Samples of one step are averaged, a
-/// step without any is a gap. It keeps what forecasts need of the past and not the past itself: about 2 KB a node and
-/// column, however long the history is, so 20 MB for 5,000 nodes and two resources. A node that was not in an answer
-/// for a day is forgotten. Not thread-safe: whoever asks the source owns it.
+/// Forecasts every node and column of one source in the fixed steps of its settings. Averages the samples of a step; a
+/// step without samples is a gap. Stores only the state of the forecasts and not the past: about 2 KB per node and
+/// column, independent of the history's length, or 20 MB for 5,000 nodes and two resources. Drops a node that has not
+/// been in an answer for a day. Not thread-safe; owned by the thread that polls the source.
 class History {
  public:
   explicit History(const api::UsageForecast& settings);
 
-  /// The past, as Source::history() tells it. For nodes and columns of which nothing is known yet: call it before the
-  /// first add(), after a fail-over or a start. Series of another step, or of columns that are not in `columns`, are
-  /// left out.
+  /// Adds the past, as returned by Source::history(), for nodes without data. Call before the first add(), after a
+  /// start or failover. Ignores series with another step or with columns that are not in `columns`.
   void seed(const std::vector<Column>& columns, const std::vector<Series>& past);
-  /// An answer, received at `now`. Samples that are older than the newest step of their node, or from the future by
-  /// more than a step, count for nothing. Other columns than before: everything is forgotten.
+  /// Adds an answer received at `now`. Ignores samples older than the newest step of their node, and samples from the
+  /// future by more than one step. If the columns differ from the previous ones, all data is dropped.
   void add(const Samples& samples, base::TimePoint now);
 
-  /// A pod that uses so much came to the node, or left it (below 0): correction for our own moves. The `known` newest
-  /// samples show it already.
+  /// Corrects for Evacuator's own moves: a pod with usage `by` came to the node, or left it if negative. The newest
+  /// `known` samples already include it.
   void shift(std::string_view node, std::size_t column, double by, std::uint64_t known = 0);
 
   const std::vector<Column>& columns() const { return columns_; }
-  /// By column; empty: the node is not known, or nothing was heard of it for three steps.
+  /// Returns the forecasts by column. Empty if the node is unknown, or had no data for three steps.
   std::vector<Forecast> of(std::string_view node, base::TimePoint now) const;
-  /// Over all nodes and columns, for the condition ForecastTrusted.
+  /// Returns the accuracy over all nodes and columns, for the condition ForecastTrusted.
   ForecastQuality quality(base::TimePoint now) const;
   std::size_t node_count() const { return nodes_.size(); }
 
  private:
   struct Node {
-    base::TimePoint step{};               ///< the one that is being filled: its start
-    std::vector<Forecaster> forecasters;  ///< by column; of the steps before it
-    std::vector<double> sums;             ///< of the step, by column
+    base::TimePoint step{};               ///< start of the step being filled
+    std::vector<Forecaster> forecasters;  ///< by column; up to the step before `step`
+    std::vector<double> sums;             ///< sums of the current step, by column
     std::vector<std::uint32_t> counts;
   };
 

@@ -56,7 +56,7 @@ NodeMatcher::NodeMatcher(const std::vector<NodeNames>& nodes) {
   }
 }
 
-/// `name`: in small letters, without a port.
+/// `name` must be in lower case, without a port.
 std::string_view NodeMatcher::match_name(const std::string& name) const {
   if (const auto found = names_.find(name); found != names_.end()) return found->second;
   if (is_ip(name)) return {};

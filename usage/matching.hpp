@@ -1,6 +1,6 @@
 #pragma once
 
-/// From the names that sources have for nodes to the cluster's. Pure.
+/// Maps the node names of sources to those of the cluster. Pure.
 
 #include <string>
 #include <string_view>
@@ -12,31 +12,31 @@
 
 namespace usage {
 
-/// A node and what else it is called: status.addresses (IPs, host names), the label kubernetes.io/hostname.
+/// Node with its other names: status.addresses (IPs, host names), the label kubernetes.io/hostname.
 struct NodeNames {
   std::string name;
   std::vector<std::string> addresses;
 };
 NodeNames names_of(const api::Node& node);
 
-/// Finds the node that a source means: by its name, then, when a name has a domain on one side only, by the part before
-/// the first dot, then by one of its addresses. A node writes its addresses itself and may list those of others, so
-/// they never win over a name. Host names in any case. What fits two nodes fits none.
+/// Finds the node that a source refers to: by its name; if only one of the names has a domain, by the part before the
+/// first dot; else by an address. A node writes its own addresses and may list those of others, so names take
+/// precedence over addresses. Ignores case. A name that fits two nodes matches none.
 class NodeMatcher {
  public:
   explicit NodeMatcher(const std::vector<NodeNames>& nodes);
-  /// The node's name, or "". `instance` may have a port. The view lives as long as the matcher.
+  /// Returns the node's name, or "". `instance` may have a port. The view is valid as long as the matcher.
   std::string_view match(std::string_view instance) const;
-  /// "n1 and n2" if `instance` is an address that both list and is found in no other way; "": it is not.
+  /// Returns "n1 and n2" if `instance` matches only as an address that both nodes list, else "".
   std::string listed_by(std::string_view instance) const;
 
  private:
-  using Index = std::unordered_map<std::string, std::string>;  ///< to a node's name; "": to several
+  using Index = std::unordered_map<std::string, std::string>;  ///< maps to a node's name, "" if ambiguous
   static void put(Index& index, std::string key, const std::string& node);
   static std::string_view find(const Index& index, const std::string& key);
   std::string_view match_name(const std::string& name) const;
 
-  /// The first two nodes that list an address; one: `other` is empty.
+  /// First two nodes that list an address. `other` is empty if there is only one.
   struct Listed {
     std::string node;
     std::string other;
@@ -47,10 +47,11 @@ class NodeMatcher {
   Index short_names_;
 };
 
-/// Gives the samples' nodes their names in the cluster, sorted again. Those that no node fits or that two nodes list
-/// as their address are left out, and those of which a node has several lose their values; a problem names them.
+/// Replaces the names of the samples' nodes by those in the cluster, and sorts again. Drops nodes that match none or
+/// that two nodes list as their address. If several entries match one node, it loses its values. A problem names the
+/// nodes concerned.
 void match_nodes(Samples& samples, const NodeMatcher& matcher);
-/// The same for histories.
+/// Replaces the names of the histories' nodes, by the same rules.
 void match_nodes(std::vector<Series>& series, const NodeMatcher& matcher);
 
 }  // namespace usage

@@ -13,8 +13,8 @@ namespace {
 using api::UsageOf;
 using api::UsageUnit;
 
-// In expressions: $node stands for the labels that name a node, $namespace and $pod for those of a pod. Inner max():
-// what two jobs scrape counts once. Three minutes hold two samples of any usual scrape interval.
+// In expressions, $node stands for the labels that name a node, $namespace and $pod for those of a pod. The inner max()
+// counts a series scraped by two jobs only once. Three minutes contain two samples at any usual scrape interval.
 constexpr std::string_view kNodeExporterCpu =
     "sum by ($node) (max by ($node, cpu, mode) "
     "(rate(node_cpu_seconds_total{mode!~\"idle|iowait|steal\"}[3m])))";

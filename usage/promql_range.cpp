@@ -12,7 +12,7 @@ namespace usage {
 namespace {
 
 using Unit = std::pair<std::string_view, std::int64_t>;
-/// "ms" before "m", which it begins with.
+/// "ms" must precede "m".
 constexpr std::array<Unit, 7> kMilliseconds = {{{"ms", 1},
                                                 {"s", 1000},
                                                 {"m", 60'000},
@@ -25,7 +25,7 @@ constexpr base::milliseconds kMaxHour = std::chrono::duration_cast<base::millise
 
 bool is_quote(char c) { return c == '"' || c == '\'' || c == '`'; }
 
-/// `rest` begins behind the opening quote; returns what follows the closing one.
+/// `rest` begins after the opening quote. Returns the text after the closing quote.
 std::string_view behind_quoted(std::string_view rest, char quote) {
   while (!rest.empty() && rest.front() != quote) {
     const bool escapes = rest.front() == '\\' && quote != '`';
@@ -35,7 +35,7 @@ std::string_view behind_quoted(std::string_view rest, char quote) {
   return rest;
 }
 
-/// "5m" of "5m30s", taken off the text.
+/// Removes "5m" from "5m30s" and returns it.
 std::optional<base::milliseconds> take_part(std::string_view& text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -49,7 +49,7 @@ std::optional<base::milliseconds> take_part(std::string_view& text) {
   return std::nullopt;
 }
 
-/// `text` begins behind a bracket.
+/// `text` begins after a bracket.
 base::Duration range_at(std::string_view text) {
   base::Duration sum{};
   while (true) {
@@ -64,7 +64,7 @@ base::Duration range_at(std::string_view text) {
 
 bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ':'; }
 
-/// What `text` ends with.
+/// Returns the name at the end of `text`.
 std::string_view last_name(std::string_view text) {
   while (text.ends_with(' ')) text.remove_suffix(1);
   std::size_t length = 0;
@@ -80,7 +80,7 @@ bool is_mean(std::string_view function) {
 
 base::Duration longest_mean(std::string_view promql) {
   base::Duration longest{};
-  std::vector<bool> means;  // of the functions that are open
+  std::vector<bool> means;  // for each open function, whether it takes a mean
   for (std::string_view rest = promql; !rest.empty();) {
     const char first = rest.front();
     const std::string_view before = promql.substr(0, promql.size() - rest.size());

@@ -6,12 +6,12 @@
 
 namespace usage {
 
-/// No more of a range counts.
+/// Maximum range that is considered.
 inline constexpr base::Duration kMaxRange = std::chrono::hours(1);
 
-/// The longest range that a PromQL expression takes a mean over: of rate(), increase() and avg_over_time(), for example
-/// 5 minutes of "rate(a[5m])". kMaxRange at most; 0 without any. Brackets in quoted text are none. For any text;
-/// what is no duration counts for nothing.
+/// Returns the longest range over which a PromQL expression takes a mean by rate(), increase() or avg_over_time(), for
+/// example 5 minutes for "rate(a[5m])". At most kMaxRange, 0 if none exists. Ignores brackets in quoted text and
+/// invalid durations. Accepts any text.
 base::Duration longest_mean(std::string_view promql);
 
 }  // namespace usage

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What usage sources say, before anything is made of it.
+/// Unprocessed answers of usage sources.
 
 #include <algorithm>
 #include <limits>
@@ -12,38 +12,39 @@
 
 namespace usage {
 
-/// No figure. Never 0.
+/// Value of a missing figure, which is never 0.
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// What the values of a column are.
+/// Unit of a column's values.
 enum class Unit {
   kAmount,   ///< cores, bytes…
-  kPercent,  ///< of the node's allocatable, 0 … 100 and, where a source says so, above
+  kPercent,  ///< percentage of the node's allocatable, 0 … 100, or more if the source reports it
 };
 
 struct Column {
   std::string resource;
   Unit unit = Unit::kAmount;
-  /// A value is the mean over so long before its time, as rates are; 0: it is as it was at its time.
+  /// Values are the mean over this time before their timestamp, as with rates. 0 for instantaneous values.
   base::Duration window{};
-  /// A value may be that much older than its time: the source dates what it was asked, not what it measured.
+  /// Values may be older than their timestamp by this time, because the source timestamps the query and not the
+  /// measurement.
   base::Duration lag{};
   friend bool operator==(const Column&, const Column&) = default;
 };
 
-/// Whatever the windows: those of some sources differ from answer to answer.
+/// Compares columns without their windows, which may differ between answers of some sources.
 inline bool measure_the_same(const std::vector<Column>& some, const std::vector<Column>& others) {
   return std::equal(some.begin(), some.end(), others.begin(), others.end(), [](const Column& one, const Column& other) {
     return one.resource == other.resource && one.unit == other.unit;
   });
 }
 
-/// One answer of a source. `values` run parallel to the columns of its kind; kUnknown where it says nothing usable
-/// (absent, NaN, infinite, negative). Every node and every pod is there once; sorted by name.
+/// One answer of a source. `values` are parallel to the columns of their kind, kUnknown for invalid ones (absent, NaN,
+/// infinite, negative). Each node and pod occurs once. Sorted by name.
 struct Samples {
   struct Node {
     std::string name;
-    base::TimePoint time{};  ///< when it was measured, by the source's clock
+    base::TimePoint time{};  ///< time of the measurement, by the source's clock
     std::vector<double> values;
   };
   struct Pod {
@@ -51,15 +52,15 @@ struct Samples {
     std::string name;
   };
 
-  std::vector<Column> columns;  ///< of nodes
+  std::vector<Column> columns;  ///< columns of nodes
   std::vector<Node> nodes;
-  std::vector<Column> pod_columns;  ///< none: the source knows nodes only
+  std::vector<Column> pod_columns;  ///< empty if the source only has nodes
   std::vector<Pod> pods;
-  std::vector<double> pod_values;     ///< pod_columns.size() for each of `pods`
-  std::vector<std::string> problems;  ///< what of it could not be used, for people: "query cpu: 3 samples are NaN"
+  std::vector<double> pod_values;     ///< pod_columns.size() values for each of `pods`
+  std::vector<std::string> problems;  ///< human-readable list of unusable parts: "query cpu: 3 samples are NaN"
 };
 
-/// One node's history in one column, in even steps; kUnknown in gaps.
+/// History of one node in one column, with a fixed step and kUnknown for gaps.
 struct Series {
   std::string node;
   std::string resource;

@@ -8,17 +8,17 @@
 
 namespace usage {
 
-/// Somebody who measures. It is asked by one thread at a time; it blocks for as long as its timeouts say. It never
-/// retries and keeps no samples.
+/// Source of usage measurements. Call from one thread at a time. Calls block, limited by the source's timeouts. A
+/// source does not retry and keeps no samples.
 class Source {
  public:
   virtual ~Source() = default;
 
-  /// What it says now. An error means that nothing of the answer is usable; its message is for people and shows no
-  /// secret. kUnauthorized: the credentials are looked up again for the next call.
+  /// Returns the current samples. An error means that nothing of the answer is usable. Its message is human-readable
+  /// and contains no secrets. On kUnauthorized, the next call reads the credentials again.
   virtual base::Result<Samples> sample() = 0;
 
-  /// The nodes' past in even steps, for forecasts. kUnsupported: it keeps none.
+  /// Returns the nodes' past with a fixed step, for forecasts. Returns kUnsupported if the source has no history.
   virtual base::Result<std::vector<Series>> history(base::TimePoint from, base::TimePoint to, base::Duration step) = 0;
 };
 

@@ -30,9 +30,9 @@ constexpr std::string_view kLivenessSeconds = "livenessSeconds";
 constexpr std::int64_t kDefaultLiveness = 60;
 constexpr std::int64_t kMinLiveness = 60;
 constexpr std::int64_t kMaxLiveness = 3600;
-/// A responder that shows no life has its turn taken away after this long (the API's constant).
+/// Time after which the controller deactivates a responder without heartbeat (constant of the API).
 constexpr base::seconds kTurnWithoutLife{1200};
-/// The controller is given this long to say TargetEvicted before its request is deleted.
+/// Time for the controller to set TargetEvicted before the request is deleted.
 constexpr base::seconds kLetItReport{30};
 constexpr base::seconds kLookAgain{10};
 constexpr std::size_t kMaxReasonBytes = 200;
@@ -48,13 +48,13 @@ std::optional<std::int64_t> parse_seconds(std::string_view text) {
   return value >= 1 && value <= kMaxLiveness ? std::optional(value) : std::nullopt;
 }
 
-/// At least kMinLiveness: a tenant must not have the API declared dead after one second.
+/// Returns at least kMinLiveness, so that a tenant cannot have the API marked dead after one second.
 base::seconds liveness(const EvictorContext& context) {
   const std::int64_t asked = parse_seconds(context.parameter(kLivenessSeconds, "")).value_or(kDefaultLiveness);
   return base::seconds(std::max(asked, kMinLiveness));
 }
 
-/// This attempt goes our way (after the attempt the status still names its evictor).
+/// Returns true if the current attempt uses this evictor. Between attempts, the status still names the last evictor.
 bool chosen(const EvictorContext& context) {
   const api::EvacuationStatus& status = context.evacuation.status;
   const bool between = status.phase == EvacuationPhase::kPending || status.phase == EvacuationPhase::kBackoff;
@@ -71,7 +71,7 @@ bool has_foreign_responder(const api::Pod& pod) {
                      [](const auto& each) { return each.name != names::kNativeResponder; });
 }
 
-/// What speaks against it before anything is read; empty: nothing.
+/// Returns why this evictor is unsuitable, judged without any read. Empty if there is no reason.
 std::string refusal(const EvictorContext& context) {
   if (context.evacuation.meta.annotations.contains(names::kNativeEvictionAnnotation))
     return "this Evacuation answers a native Eviction itself";
@@ -89,7 +89,8 @@ Probe no(Support support, std::string reason) {
   return probe;
 }
 
-/// The pod's responders are not passed over because somebody else answered, or the server's list is being made anew.
+/// Holds the evictor chain while the API is hidden. A contradictory answer or a refresh of the server's discovery
+/// document must not make the chain skip the pod's responders.
 Probe hidden(const EvictorContext& context) {
   Probe probe = no(Support::kUnavailable, fmt::format("{} cannot be seen at the moment: it is asked again",
                                                       kube::kEvictionRequests.api_version()));
@@ -98,7 +99,7 @@ Probe hidden(const EvictorContext& context) {
   return probe;
 }
 
-/// Every responder may sleep through its turn; what is left is for the disruption budgets.
+/// Allows for every responder to use up its time without a heartbeat. The default total remains for the eviction API.
 base::seconds native_total(const EvictorContext& context) {
   const Timeouts defaults;
   const auto turns = static_cast<std::int64_t>(std::min<std::size_t>(context.pod->eviction_responders.size(), 10));
@@ -126,8 +127,8 @@ Read evictions_read(const EvictorContext& context) {
   return read_of(kEvictionsDocument, kube::list_request(kube::kNativeEvictions, options));
 }
 
-/// Before a list without an open Eviction is believed: once our request is withdrawn, it decides whether anything is
-/// still at work.
+/// Returns true if a list without a label selector is needed to confirm that there is no open Eviction. After the
+/// request is withdrawn, an open Eviction means that a responder may still be working.
 bool needs_all_evictions(const EvictorContext& context) {
   if (context.evacuation.status.phase != EvacuationPhase::kAborting) return false;
   const RequestState view = read_view(context);
@@ -177,7 +178,7 @@ Action delete_action(const EvictorContext& context, std::string_view uid) {
   return action;
 }
 
-/// The deletion of our request, as far as it is there; also when it could not be read just now.
+/// Returns the deletion of this Evacuation's request if the request exists or, while it cannot be read, may exist.
 std::optional<Action> deletion(const EvictorContext& context, const RequestState& view) {
   if (view.presence == Presence::kOurs && !view.request.meta.is_terminating())
     return delete_action(context, view.request.meta.uid);
@@ -213,7 +214,7 @@ std::string when(const std::optional<base::TimePoint>& time) {
   return time ? base::format_micro_time(*time) : std::string("-");
 }
 
-/// Heartbeat, ETA and message of whoever has its turn.
+/// Copies heartbeat, ETA and message of the active responder into `seen`.
 void mirror(const RequestState& view, Observation& seen) {
   const api::NativeEviction* eviction = view.current();
   seen.message = "waits for an Eviction to be made";
@@ -238,7 +239,8 @@ Observation observe_at_work(const EvictorContext& context, const RequestState& v
   seen.requested = true;
   seen.refs = {{std::string(kRequestRef), ref_of(view.request.meta)}};
   if (view.request.observed_generation == 0) {
-    // Whoever writes EvictionRequests may delete ours and make it again: the controller gets its time from then.
+    // Another client with access to EvictionRequests may delete and recreate the request. The liveness time counts from
+    // the newer creation.
     const base::TimePoint since = std::max(context.evacuation.status.in_progress_since.value_or(context.now),
                                            view.request.meta.creation_timestamp);
     if (context.now - since >= liveness(context)) return nobody_there(context);
@@ -251,7 +253,7 @@ Observation observe_at_work(const EvictorContext& context, const RequestState& v
   return seen;
 }
 
-/// An answer to the POST, beyond what any write may be answered.
+/// Classifies an answer to the POST, including its special cases beyond classify_patch().
 Classification classify_create(const EvictorContext& context, const CallResult& answer) {
   Classification meaning = classify_patch(answer);
   if (meaning.answer == ResponseClass::kApplied) {
@@ -268,7 +270,7 @@ Classification classify_create(const EvictorContext& context, const CallResult& 
   return meaning;
 }
 
-/// Withdrawn, but has the controller taken that in?
+/// Returns true if the controller has processed the withdrawal.
 bool settled(const RequestState& view) {
   const auto& request = view.request;
   const auto* reason = api::find_condition(request.conditions, "Failed");
@@ -277,7 +279,7 @@ bool settled(const RequestState& view) {
   return view.evictions_known && view.all_evictions_known && !view.has_open();
 }
 
-/// What our request itself says of how the pod left; only now is it asked.
+/// Returns how the pod left according to the request. Used only after the pod has left.
 std::optional<api::OutcomeKind> kind_by(const RequestState& view) {
   if (view.presence != Presence::kOurs) return std::nullopt;
   if (api::is_true(view.request.conditions, "TargetEvicted")) return api::OutcomeKind::kMovedByOwner;
@@ -285,7 +287,7 @@ std::optional<api::OutcomeKind> kind_by(const RequestState& view) {
   return std::nullopt;
 }
 
-/// TargetEvicted or Failed is said, or nobody will say it in time.
+/// Returns true if TargetEvicted or Failed is set, or the time for it is over.
 bool may_be_deleted(const EvictorContext& context, const RequestState& view) {
   const auto& conditions = view.request.conditions;
   if (api::is_true(conditions, "TargetEvicted") || api::is_true(conditions, "Failed")) return true;
@@ -338,7 +340,7 @@ Probe EvictionByRequest::probe(const EvictorContext& context) const {
   if (context.unavailable_until) {
     Probe probe = no(Support::kUnavailable, "no controller works on EvictionRequests");
     probe.until = context.unavailable_until;
-    probe.hold = has_foreign_responder(*context.pod);  // they are not passed over
+    probe.hold = has_foreign_responder(*context.pod);  // keeps the chain from skipping the responders
     return probe;
   }
   const RequestState view = read_view(context);
@@ -387,7 +389,7 @@ Observation EvictionByRequest::observe(const EvictorContext& context) const {
     return failed("RequestVanished", "the EvictionRequest was deleted by somebody else", true, false);
   if (view.presence == Presence::kOurs) return observe_at_work(context, view);
   Observation seen;
-  seen.requested = true;  // the last word; nothing newer could be read
+  seen.requested = true;  // last known state, as no newer one could be read
   return seen;
 }
 
@@ -396,7 +398,7 @@ Classification EvictionByRequest::classify(const EvictorContext& context, const 
   if (action.name == kCreateRequest) return classify_create(context, answer);
   if (answer && answer->status == 404) return {ResponseClass::kApplied, "it is gone", {}, {}};
   Classification meaning = classify_patch(answer);
-  // Once it is deleted nobody can tell any more how the withdrawal ended.
+  // The withdrawal's result cannot be read after the deletion, so it is stored now.
   if (action.name == kDeleteRequest && read_view(context).others_remain())
     meaning.refs = {{std::string(kOthersRef), "remain"}};
   return meaning;
@@ -420,7 +422,7 @@ Rollback EvictionByRequest::undone(const EvictorContext& context) const {
     case Presence::kOurs: break;
   }
   if (view.asks()) return Rollback::kPending;
-  if (view.request.observed_generation == 0) return Rollback::kComplete;  // nobody ever took it up
+  if (view.request.observed_generation == 0) return Rollback::kComplete;  // the controller never noticed the request
   if (settled(view)) return Rollback::kComplete;
   const bool taken_in =
       view.request.observed_generation >= view.request.meta.generation || view.request.meta.is_terminating();
@@ -437,7 +439,7 @@ Verification EvictionByRequest::verify(const EvictorContext& context) const {
   const RequestState view = read_view(context);
   Verification verification;
   verification.kind = kind_by(view);
-  // Also when the answer to its creation was lost: then there is no ref.
+  // If the answer to the creation was lost, there is no ref, but the request may exist.
   const bool made = !context.ref(kRequestRef).empty() || context.evacuation.status.request_sent_at;
   const bool there = view.presence == Presence::kOurs || (view.presence == Presence::kUnknown && made);
   verification.unfinished = there;

@@ -4,11 +4,11 @@
 
 namespace evictors::native {
 
-/// Kubernetes' native EvictionRequest API (KEP-4563): the pod's own responders make it leave, the API server's
-/// controller passes the turn from one to the next. Chosen by itself for pods with spec.evictionResponders where the
-/// API is served; listed in spec.evictors for any pod. As long as nobody takes notice of the request
-/// (parameter livenessSeconds) it counts as dead and the next evictor has its turn. The pod decides what happened,
-/// never a condition. Contract: docs/evictors/eviction-request.md.
+/// Evicts by Kubernetes' native EvictionRequest API (KEP-4563): the pod's own responders make it leave, and the API
+/// server's controller activates one responder after the other. Chosen automatically for pods with
+/// spec.evictionResponders if the API is served, and for any pod if listed in spec.evictors. If the controller does not
+/// notice the request within parameter livenessSeconds, the API is considered dead and the next evictor is tried.
+/// Success is decided by the pod's state, never by a condition. Contract: docs/evictors/eviction-request.md.
 class EvictionByRequest final : public Evictor {
  public:
   static constexpr std::string_view kName = "eviction-request";
@@ -27,7 +27,8 @@ class EvictionByRequest final : public Evictor {
   Verification verify(const EvictorContext& context) const override;
 };
 
-/// "evac-<uid of the Evacuation>": one EvictionRequest at most, whatever is lost or repeated.
+/// Returns "evac-<uid of the Evacuation>". The fixed name ensures at most one EvictionRequest per Evacuation, even
+/// after lost answers and retries.
 std::string eviction_request_name(const api::Evacuation& evacuation);
 
 }  // namespace evictors::native

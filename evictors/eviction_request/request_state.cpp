@@ -28,7 +28,7 @@ bool lists_both_kinds(const std::string& body) {
          lists_resource(resources, kube::kNativeEvictions.plural);
 }
 
-/// Only two that agree say that it is not there: what the server listed, and what it answers now.
+/// The API counts as not served only if discovery and the current answer agree.
 Api read_api(const Document* document, bool is_listed) {
   if (!document) return Api::kUnread;
   const Api absent = is_listed ? Api::kHidden : Api::kNotServed;
@@ -51,7 +51,7 @@ void read_request(const EvictorContext& context, const Document* document, Reque
   view.presence = ours ? Presence::kOurs : Presence::kForeign;
 }
 
-/// True if the list could be read.
+/// Returns true if the list was read.
 bool read_evictions(const EvictorContext& context, const Document* document, RequestState& view) {
   if (!document || !document->ok()) return false;
   auto all = api::decode_native_evictions(document->body);
@@ -82,7 +82,7 @@ std::string first_denied(const EvictorContext& context) {
 RemoteFailure failure_from(const std::vector<api::Condition>& conditions) {
   const api::Condition& failed = *api::find_condition(conditions, "Failed");
   RemoteFailure failure{failed.reason.empty() ? "Failed" : failed.reason, failed.message};
-  // What the API refuses it will refuse again; another way may do.
+  // The API would refuse an invalid request again. The next evictor may succeed.
   failure.try_next = failure.reason == "EvictionInvalid";
   failure.retryable = !failure.try_next;
   failure.complete_reason = api::Reason::kNativeFailed;
@@ -159,8 +159,8 @@ std::string_view uid_of_ref(std::string_view ref) {
 std::optional<RemoteFailure> failure_of(const RequestState& view, std::string_view followed_uid) {
   if (view.presence != Presence::kOurs) return std::nullopt;
   if (api::is_true(view.request.conditions, "Failed")) return failure_from(view.request.conditions);
-  // While our intent stands, the controller answers a failure with the next Eviction at once, and our request looks
-  // well again: the Evictions tell.
+  // While the request is in effect, the controller answers a failure with a new Eviction immediately and resets the
+  // request's conditions. Only the Evictions keep the failure.
   for (const api::NativeEviction& each : view.evictions) {
     const bool of_this_attempt =
         each.meta.uid == followed_uid || each.meta.creation_timestamp >= view.request.meta.creation_timestamp;

@@ -10,48 +10,49 @@
 
 namespace evictors::native {
 
-/// What the documents of evictor eviction-request show. Foreign text: whatever makes no sense counts as not seen.
+/// State that the evictor eviction-request reads from its documents. Untrusted input: invalid content reads as absent.
 struct RequestState {
   enum class Api {
-    kUnread,     ///< not asked
-    kServed,     ///< or no clear answer: then the call itself will tell
-    kNotServed,  ///< 404, or without the two kinds
-    kHidden,     ///< the same, but the server says that it serves it: somebody else answers, or it comes and goes
+    kUnread,     ///< no document yet
+    kServed,     ///< also if the answer is unclear, because the call itself then gives a clear answer
+    kNotServed,  ///< 404, or one of the two kinds is missing
+    kHidden,     ///< like kNotServed, but discovery lists the kinds: the answer is not the API server's, or the API
+                 ///< comes and goes
     kForbidden,
   };
   enum class Presence {
     kUnknown,  ///< not read, or no clear answer
     kAbsent,
-    kOurs,     ///< our requester key and this pod's UID
-    kForeign,  ///< somebody else's object has our name
+    kOurs,     ///< has Evacuator's requester key and this pod's UID
+    kForeign,  ///< another client's object has the name of the request
   };
   Api api = Api::kUnread;
   Presence presence = Presence::kUnknown;
-  api::EvictionRequest request;                ///< kOurs, kForeign
-  bool evictions_known = false;                ///< the list of labelled ones could be read
-  bool all_evictions_known = false;            ///< and, as that has no open one, the list without a selector
-  std::vector<api::NativeEviction> evictions;  ///< of this pod's UID, oldest first
-  std::string denied;  ///< what RBAC does not let us do: "delete evictionrequests"; empty: nothing
+  api::EvictionRequest request;                ///< set if kOurs or kForeign
+  bool evictions_known = false;                ///< the list of labelled Evictions was read
+  bool all_evictions_known = false;            ///< the list without a selector was read, which is requested if the
+                                               ///< labelled list has no open Eviction
+  std::vector<api::NativeEviction> evictions;  ///< Evictions of this pod's UID, oldest first
+  std::string denied;  ///< action that RBAC denies, such as "delete evictionrequests"; empty if all are allowed
 
-  /// Ours and counting: neither withdrawn nor being deleted.
+  /// Returns true if Evacuator's request is in effect: neither withdrawn nor being deleted.
   bool asks() const;
-  /// One of the Evictions is unfinished.
+  /// Returns true if one of the Evictions is unfinished.
   bool has_open() const;
-  /// The unfinished one, else the newest; nullptr: none.
+  /// Returns the unfinished Eviction, else the newest one, or nullptr if there are none.
   const api::NativeEviction* current() const;
-  /// Somebody beside us still wants the pod gone.
+  /// Returns true if another requester still wants the pod to leave.
   bool others_remain() const;
 };
 
-/// Names of the reads.
 inline constexpr std::string_view kApiDocument = "api";
 inline constexpr std::string_view kRequestDocument = "request";
 inline constexpr std::string_view kEvictionsDocument = "evictions";
-/// Without a label selector: an Eviction gets its labels some time after it is made.
+/// List without a label selector, because an Eviction gets its labels some time after its creation.
 inline constexpr std::string_view kAllEvictionsDocument = "all evictions";
 
-/// What the evictor must be allowed to do, each asked by a SelfSubjectAccessReview. Only a clear no counts: without an
-/// answer the call itself will tell.
+/// Permissions that the evictor needs, each checked by a SelfSubjectAccessReview. Only an explicit denial counts.
+/// Without an answer the call itself shows whether it is allowed.
 struct Access {
   std::string_view verb;
   std::string_view resource;
@@ -60,21 +61,22 @@ inline constexpr std::array<Access, 4> kAccess = {{{"create", "evictionrequests"
                                                    {"patch", "evictionrequests"},
                                                    {"delete", "evictionrequests"},
                                                    {"list", "evictions"}}};
-/// Name of the read: "may create evictionrequests".
+/// Returns the name of the read: "may create evictionrequests".
 std::string access_name(const Access& access);
 Read access_read(const Access& access, const std::string& ns);
 
 RequestState read_view(const EvictorContext& context);
 
-/// Keys in status.refs: what the attempt made and follows, as "<name>/<uid>"; how its withdrawal was found to end.
+/// Keys in status.refs. The first two name the objects of the attempt as "<name>/<uid>". kOthersRef records that other
+/// requesters remained when the request was deleted.
 inline constexpr std::string_view kRequestRef = "evictionRequest";
 inline constexpr std::string_view kEvictionRef = "eviction";
 inline constexpr std::string_view kOthersRef = "otherRequesters";
 std::string ref_of(const api::ObjectMeta& meta);
-/// The part after the slash; empty: there is none.
+/// Returns the part after the slash, empty if none exists.
 std::string_view uid_of_ref(std::string_view ref);
 
-/// Why nothing will come of the request any more, though the pod is still there; nullopt: it may.
+/// Returns why the request cannot succeed any more although the pod still exists. Returns nullopt while it can.
 std::optional<RemoteFailure> failure_of(const RequestState& view, std::string_view followed_uid);
 
 }  // namespace evictors::native

@@ -9,16 +9,16 @@ namespace evictors::handoff {
 const std::vector<std::unique_ptr<Adapter>>& adapters() {
   static const auto kAll = [] {
     std::vector<std::unique_ptr<Adapter>> all;
-    all.push_back(generic_adapter());  // the pod speaks for itself
+    all.push_back(generic_adapter());  // first, because the pod announces the protocol itself
     all.push_back(strimzi_adapter());
     all.push_back(couchbase_adapter());
     all.push_back(vitess_adapter());
     all.push_back(cloudnative_pg_adapter());
-    all.push_back(pgo_adapter());  // before patroni: Patroni runs in its pods, too
+    all.push_back(pgo_adapter());  // before patroni, because PGO's pods also run Patroni
     all.push_back(patroni_adapter());
     all.push_back(tikv_adapter());
     all.push_back(tikv_v2_adapter());
-    all.push_back(none_adapter());  // recognises nothing: chosen by name or for hooks
+    all.push_back(none_adapter());  // recognises no pod: only chosen by name or for hooks
     return all;
   }();
   return kAll;

@@ -1,8 +1,8 @@
 #pragma once
 
-/// How the evictor `stateful-handoff` speaks to one kind of workload operator (wire-protocols.md#workload-operators).
-/// Internal to evictors/. Adapters are never asked about dry runs, and must bear hostile labels, annotations and
-/// documents.
+/// Adapter interface of the evictor `stateful-handoff`, one adapter per workload operator
+/// (wire-protocols.md#workload-operators). Internal to evictors/. Adapters are never called for dry runs. They must
+/// tolerate hostile labels, annotations and documents.
 
 #include <memory>
 #include <string_view>
@@ -15,47 +15,51 @@ namespace evictors::handoff {
 /// Parameters of stateful-handoff.
 inline constexpr std::string_view kAdapterParameter = "adapter";
 inline constexpr std::string_view kRequestParameter = "request";        ///< annotation | eviction
-inline constexpr std::string_view kSwitchoverParameter = "switchover";  ///< "true": may write beside the pod
-inline constexpr std::string_view kServiceParameter = "service";        ///< Patroni through a configured service
+inline constexpr std::string_view kSwitchoverParameter = "switchover";  ///< "true" allows writes to objects other than
+                                                                        ///< the pod
+inline constexpr std::string_view kServiceParameter = "service";        ///< reach Patroni through a configured service
 inline constexpr std::string_view kClusterLabelParameter =
     "clusterLabel";                                                   ///< Patroni: label key of the cluster's name
 inline constexpr std::string_view kRoleLabelParameter = "roleLabel";  ///< Patroni: label key of the role
 
-/// An evictor for the pods of one operator. name() is the parameter `adapter` and status.adapter. StatefulHandoff asks
-/// it for reads(), cleanup_reads(), probe(), plan(), observe(), classify(), needs_capacity(), undo(), undone(),
-/// remains(), advice(), cleanup() and awaits_cleanup(), always with a pod, for call_timeout() and is_in_service() with
-/// or without one, and for leftover_reads(), leftovers() and awaits_leftovers() without one.
+/// Evictor for the pods of one operator. name() is the value of parameter `adapter` and of status.adapter.
+/// StatefulHandoff calls the adapter as follows.
+/// * With a pod: reads(), cleanup_reads(), probe(), plan(), observe(), classify(), needs_capacity(), undo(), undone(),
+///   remains(), advice(), cleanup() and awaits_cleanup().
+/// * With or without a pod: call_timeout() and is_in_service().
+/// * Without a pod: leftover_reads(), leftovers() and awaits_leftovers().
 class Adapter : public Evictor {
  public:
-  /// Is this pod one of that operator's? By what the pod itself shows.
+  /// Returns true if the pod itself shows that it belongs to this operator.
   virtual bool recognises(const api::Pod& pod) const = 0;
-  /// Whether the pod may only leave by this adapter, although the adapter may not be able to move it now: no evictor
-  /// that comes after stateful-handoff takes over. REQUIRES: context.pod, which it recognises.
+  /// Returns true if the pod may only leave by this adapter, even while the adapter cannot move it. Evictors after
+  /// stateful-handoff then do not take over. REQUIRES: a context.pod that the adapter recognises.
   virtual bool protects(const EvictorContext&) const { return false; }
-  /// What cleanup() needs to see once the Evacuation has ended and the pod has stayed.
+  /// Returns the reads that cleanup() needs once the Evacuation has ended and the pod has stayed.
   virtual std::vector<Read> cleanup_reads(const EvictorContext&) const { return {}; }
-  /// What leftovers() needs to see once the pod has left.
+  /// Returns the reads that leftovers() needs once the pod has left.
   virtual std::vector<Read> leftover_reads(const EvictorContext&) const { return {}; }
-  /// It is not known yet whether there are leftovers().
+  /// Returns true while it is unknown whether there are leftovers().
   virtual bool awaits_leftovers(const EvictorContext&) const { return false; }
 };
 
-/// Every adapter, in the order in which they look at a pod.
+/// Returns every adapter, in the order in which they are tried on a pod.
 const std::vector<std::unique_ptr<Adapter>>& adapters();
-/// nullptr: there is none of that name.
+/// Returns nullptr if there is no adapter of that name.
 const Adapter* find_adapter(std::string_view name);
 
-// --- shared by adapters
+// --- helpers shared by adapters
 
-/// A supported Probe: the adapter's total timeout unless the spec sets one; never evicted without the owner's word.
+/// Returns a supported Probe that requires the owner's consent and uses `total` as timeout unless the spec sets one.
 Probe owner_probe(const EvictorContext& context, std::string_view adapter, base::seconds total);
 Probe unsupported(std::string_view adapter, std::string reason);
-/// The final eviction, with the pod's resourceVersion as a precondition when the parameter `strict` says so.
+/// Returns the final eviction, with the pod's resourceVersion as a precondition if parameter `strict` is set.
 EvictionStep evict_now(const EvictorContext& context);
-/// The final eviction of the pod as it was judged: the API server refuses it once the pod has changed.
+/// Returns the final eviction with the pod's resourceVersion as a precondition: the API server refuses it if the pod
+/// has changed.
 EvictionStep evict_as_seen(const EvictorContext& context);
 inline EvictionStep act_now(Action action) { return {NextMove::kAct, std::move(action)}; }
-/// The pod's label, or "".
+/// Returns the value of the pod's label, or "".
 const std::string& pod_label(const api::Pod& pod, std::string_view key);
 
 }  // namespace evictors::handoff

@@ -27,7 +27,8 @@ constexpr std::string_view kRequestMigrate = "RequestMigrate";
 constexpr std::string_view kAbort = "Abort";
 constexpr std::string_view kCleanUp = "CleanUp";
 constexpr base::seconds kDefaultHandoffTimeout{1800};
-/// An accepted eviction of which the pod never shows the mark is given up (upstream assumes as long).
+/// Time after which an accepted eviction is given up if the pod never shows the in-progress annotation. Upstream
+/// uses the same time.
 constexpr base::seconds kAssumedInProgress{600};
 
 const std::string& token_of(const EvictorContext& context) { return context.evacuation.status.token; }
@@ -50,7 +51,7 @@ Action request_action(const EvictorContext& context, const Capability& capabilit
                       {names::kHandoffRequestPhase, phase},
                       {names::kHandoffRequestDeadline, base::format_time(since + handoff_total(context, capability))},
                       {names::kHandoffRequestReason, handoff_reason(context.evacuation.spec)},
-                      {names::kHandoffAbort, nullptr}};  // of a former attempt
+                      {names::kHandoffAbort, nullptr}};  // from an earlier attempt
   const bool pre = phase == "pre";
   return patch_pod_annotations(context, pre ? ActionRole::kPrepare : ActionRole::kRequest,
                                pre ? kRequestPre : kRequestMigrate, std::move(annotations));
@@ -78,7 +79,7 @@ bool in_background(const EvictorContext& context) {
   return wants_background(*context.pod) && context.pod->meta.annotations.contains(names::kEvictionInProgress);
 }
 
-/// The last eviction call of this attempt was taken over by the owner.
+/// Returns true if the owner took over the last eviction call of this attempt.
 bool accepted_in_background(const EvictorContext& context) {
   const auto& intent = context.evacuation.status.intent;
   return in_background(context) || (intent && intent->token == token_of(context) &&
@@ -118,7 +119,8 @@ Observation observe_background(const EvictorContext& context) {
   return seen;
 }
 
-/// The last call of this attempt put our request on the pod. Other calls, such as a hook's, say nothing about it.
+/// Returns true if the last call of this attempt wrote the request to the pod. Other calls, such as a hook's, give no
+/// information about it.
 bool request_was_written(const EvictorContext& context) {
   const auto& intent = context.evacuation.status.intent;
   if (!intent || intent->token != token_of(context) || !intent->resolved) return false;
@@ -136,12 +138,12 @@ Observation observe_handoff(const EvictorContext& context) {
   seen.alive = state.alive;
   seen.progress = state.progress;
   seen.expected_completion = state.expected_completion;
-  // Somebody removed our request while the owner was at it: nothing will come of this attempt.
+  // Another client removed the request while the owner was working, so this attempt cannot complete.
   seen.vanished = request_was_written(context) && !state.requested;
   return seen;
 }
 
-/// `key` carries this evacuation's uid, whatever the attempt: ours to remove.
+/// Returns true if `key` carries this Evacuation's UID from any attempt, so that Evacuator may remove it.
 bool is_ours(const EvictorContext& context, std::string_view key) {
   return is_our_token(context, context.pod->meta.annotations.value(key));
 }
@@ -180,7 +182,7 @@ Probe AnnotationEvictor::probe(const EvictorContext& context) const {
 
 EvictionStep AnnotationEvictor::plan(const EvictorContext& context) const {
   if (const auto capability = read_capability(*context.pod)) return plan_handoff(context, *capability);
-  // The owner took the mode annotation away in the middle of it: without its word a handed-over pod stays.
+  // The owner removed the mode annotation during the handoff. The pod stays, because the owner's consent is missing.
   if (context.evacuation.status.adapter == kGeneric) return {NextMove::kWait, {}};
   return plan_background(context);
 }
@@ -199,13 +201,13 @@ Classification AnnotationEvictor::classify(const EvictorContext& context, const 
   return announced ? classify_eviction(answer, kAccepted) : classify_eviction(answer);
 }
 
-/// Only the owner knows whether it hands over to a pod that is there already or brings up another one.
+/// Only the owner knows whether it hands over to an existing pod or starts another one.
 bool AnnotationEvictor::needs_capacity(const EvictorContext& context) const {
   const auto capability = context.pod ? read_capability(*context.pod) : std::nullopt;
   return capability && capability->surge_pod;
 }
 
-/// A handoff whose mode annotation is gone is not known to be optional.
+/// Fails closed: a handoff whose mode annotation has been removed is treated as required.
 bool AnnotationEvictor::owner_decides(const EvictorContext& context) const {
   const api::EvacuationStatus& status = context.evacuation.status;
   const bool handed_over = status.evictor == kName && status.adapter == kGeneric;
@@ -222,14 +224,15 @@ std::vector<Action> AnnotationEvictor::undo(const EvictorContext& context) const
 Rollback AnnotationEvictor::undone(const EvictorContext& context) const {
   const api::EvacuationStatus& status = context.evacuation.status;
   if (status.adapter == kBackground) {
-    // A move that was under way before we asked goes on as well.
+    // A move that started before the request also continues.
     const bool is_followed = status.request_sent_at || status.in_progress_since;
     return is_followed && in_background(context) ? Rollback::kRemoteMarkRemains : Rollback::kNothingToDo;
   }
   const Signs state = read_signs(*context.pod, token_of(context));
   if (state.aborted || state.failed) return Rollback::kComplete;
   if (!state.requested) return Rollback::kNothingToDo;
-  // Nobody ever answered: as long as an answer may take, an operator that just woke up gets to see the abort.
+  // No operator has answered. Wait for another acknowledge timeout, so that an operator that has just started sees the
+  // abort.
   const base::seconds patience = effective_timeouts(context.evacuation.spec).acknowledge;
   const bool silent = !state.acknowledged && status.abort && context.now >= status.abort->started_at + patience;
   return silent ? Rollback::kNothingToDo : Rollback::kPending;

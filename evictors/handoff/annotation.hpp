@@ -4,7 +4,7 @@
 
 namespace evictors::handoff {
 
-/// Annotation-driven departure, for pods that announce it: our two-way handoff (adapter `generic`, annotation
+/// Annotation-driven eviction of pods that announce it: Evacuator's two-way handoff (adapter `generic`, annotation
 /// handoff.evacuator.dev/mode) or upstream's eviction in the background (adapter `background`, annotation
 /// descheduler.alpha.kubernetes.io/request-evict-only). Contract: docs/evictors/annotation.md.
 class AnnotationEvictor final : public Evictor {

@@ -23,7 +23,7 @@ constexpr std::size_t kMaxJobMessage = 300;
 
 std::string job_document(HookPoint point) { return fmt::format("job-{}", to_string(point)); }
 
-/// The member, made an object first if it is none.
+/// Returns the member, replaced by an empty object if it is not an object.
 Json& object_member(Json& parent, const char* name) {
   Json& member = parent[name];
   if (!member.is_object()) member = Json::object();
@@ -78,13 +78,12 @@ bool has_condition(const Json& job, const char* type, std::string* message = nul
   return false;
 }
 
-// --- whether a Job is ours
+// --- ownership of Jobs
 
-/// What an API server adds to a Job that leaves it out. Anything else that we did not ask for would make another Job of
-/// it.
+/// Fields that an API server adds to a Job. Any other additional field makes the Job foreign.
 struct ServerDefault {
   std::string_view name;
-  const char* value;  ///< JSON; nullptr: whatever it is, it can only make the Job fail
+  const char* value;  ///< JSON; nullptr accepts any value, because the field can only make the Job fail
 };
 constexpr std::array kServerDefaults = {ServerDefault{"apiVersion", R"("v1")"},
                                         ServerDefault{"completionMode", R"("NonIndexed")"},
@@ -118,9 +117,9 @@ bool is_server_default(std::string_view name, const Json& value) {
   return known->value == nullptr || value == Json::parse(known->value);
 }
 
-/// Where `seen` says something else than `wanted`; empty: nowhere.
+/// Returns the path at which `seen` differs from `wanted`, empty if they are equal.
 std::string difference(const Json& seen, const Json& wanted, const std::string& at) {
-  if (at.ends_with(".resources")) return {};  // servers write quantities in their own form
+  if (at.ends_with(".resources")) return {};  // servers normalise quantities
   if (wanted.is_array() && seen.is_array() && wanted.size() == seen.size()) {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       if (auto found = difference(seen[i], wanted[i], fmt::format("{}[{}]", at, i)); !found.empty()) return found;
@@ -147,7 +146,7 @@ bool only_we_own(const Json& job, const std::string& evacuation_uid) {
          api::text_at(owners[0], {"uid"}) == evacuation_uid;
 }
 
-/// Why the Job is not the one that we made; empty: it is.
+/// Returns why the Job is not Evacuator's, empty if it is.
 std::string why_foreign(const EvictorContext& context, HookPoint point, const api::Hook* hook, const Json& job) {
   const api::Evacuation& of = context.evacuation;
   const std::string_view made = context.ref(hook_job_uid_ref(point));

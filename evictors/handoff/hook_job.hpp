@@ -1,6 +1,6 @@
 #pragma once
 
-/// Hooks as Kubernetes Jobs: what is created, and what its state means. Pure; part of hooks.hpp.
+/// Hooks as Kubernetes Jobs: the Job to create, and the meaning of its state. Pure; part of hooks.hpp.
 
 #include <string>
 #include <string_view>
@@ -14,13 +14,13 @@ namespace evictors::handoff {
 
 inline constexpr std::string_view kStopJobPrefix = "StopHookJob";
 
-/// "evac-<evacuation uid>-<attempt>-<point>": one name per attempt and hook, so a repeated create finds the first one.
+/// Returns "evac-<evacuation uid>-<attempt>-<point>". The fixed name makes a repeated create find the existing Job.
 std::string hook_job_name(const EvictorContext& context, HookPoint point);
-/// "kubectl logs job/<name> -n <namespace>".
+/// Returns "kubectl logs job/<name> -n <namespace>".
 std::string hook_job_logs(const EvictorContext& context, HookPoint point);
 
-/// The Job in the pod's namespace: the policy's template with our labels and environment, `retries` as backoffLimit,
-/// `timeout` as activeDeadlineSeconds, owned by the Evacuation so that nothing outlives it.
+/// Returns the Job for the pod's namespace: the policy's template with Evacuator's labels and environment, `retries` as
+/// backoffLimit and `timeout` as activeDeadlineSeconds. The Evacuation owns the Job, so the Job is deleted with it.
 api::Json hook_job(const EvictorContext& context, const api::Hook& hook, HookPoint point);
 
 Read hook_job_read(const EvictorContext& context, HookPoint point);
@@ -28,16 +28,17 @@ Read hook_job_read(const EvictorContext& context, HookPoint point);
 struct HookJob {
   enum class State { kUnknown, kAbsent, kForeign, kRunning, kSucceeded, kFailed };
   State state = State::kUnknown;
-  std::string message;  ///< kFailed: "DeadlineExceeded: …"; kForeign: what tells that it is not ours
+  std::string message;  ///< kFailed: "DeadlineExceeded: …"; kForeign: why the Job is foreign
   std::string uid;
   bool told_to_stop = false;
 };
-/// The Job as it was read. Ours is the one that our create answered with; where that answer was lost, one that only the
-/// Evacuation owns and that does what `hook` says, no more and no less: whoever may edit the namespace can make a Job
-/// of any name and labels. `hook` nullptr: it is read only to be stopped, and its owner is enough.
+/// Evaluates the Job that was read. The Job with the UID from the create call's answer is Evacuator's. If that answer
+/// was lost, the Job must be owned only by the Evacuation and match `hook` exactly, because any user with write access
+/// to the namespace can create a Job with arbitrary name and labels. Pass nullptr as `hook` if the Job is only read to
+/// be stopped; its owner is then sufficient.
 HookJob read_hook_job(const EvictorContext& context, HookPoint point, const api::Hook* hook);
 
-/// Key of status.refs: the UID of the Job that was made for the hook.
+/// Key of status.refs for the UID of the hook's Job.
 std::string hook_job_uid_ref(HookPoint point);
 
 }  // namespace evictors::handoff

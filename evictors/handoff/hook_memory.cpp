@@ -32,7 +32,7 @@ std::optional<std::int64_t> number_within(std::string_view text, std::int64_t le
   return good ? std::optional(value) : std::nullopt;
 }
 
-/// "webhook 60 1 Abort backup"
+/// Parses "webhook 60 1 Abort backup".
 std::optional<api::Hook> recalled_hook(std::string_view text) {
   const auto words = parts_of(text, " ");
   const bool job = words.size() == 4 && words[0] == kJobKind;

@@ -39,7 +39,7 @@ constexpr std::size_t kMaxHookMessage = 400;
 constexpr std::size_t kMaxHookAnswer = 64 * 1024;
 constexpr base::seconds kAskAgain{5};
 constexpr base::seconds kAskAgainAtMost{60};
-/// The Job controller enforces the deadline; this long after it we do not believe in it any more.
+/// The Job controller enforces the deadline. A Job that still runs this long afterwards counts as failed.
 constexpr base::seconds kJobSlack{60};
 
 HookMember member_of(HookPoint point) { return kHookMembers[static_cast<std::size_t>(point)].second; }
@@ -60,8 +60,8 @@ std::string_view hook_ref(const EvictorContext& context, HookPoint point, std::s
 
 std::string hook_text(std::string_view text) { return base::short_text(text, kMaxHookMessage); }
 
-/// Hooks belong to policies that name this evictor: the automatic choice reads no policy. Whoever names a policy by
-/// hand gets none of its hooks.
+/// Hooks apply to Evacuations of a policy that names this evictor, because the automatic choice reads no policy. A
+/// manual Evacuation that names a policy does not get its hooks.
 bool hooks_apply(const EvictorContext& context) {
   const api::EvacuationSpec& spec = context.evacuation.spec;
   const auto named = [](const api::EvictorChoice& each) { return each.name == StatefulHandoff::kName; };
@@ -78,7 +78,7 @@ bool hook_timed_out(const EvictorContext& context, HookPoint point, const api::H
   return since && context.now >= *since + hook.timeout + slack;
 }
 
-/// Its Job is not there: it was not made yet, cannot be made (any more), or has vanished.
+/// Evaluates an absent Job: not created yet, impossible to create, or deleted.
 HookRun absent_job_run(const EvictorContext& context, const api::Hook& hook, HookPoint point) {
   if (hook_ref(context, point) == kHookRunning)
     return failed_run(hook, fmt::format("Job {} vanished before its end", hook_job_name(context, point)));
@@ -190,7 +190,7 @@ void set_running(const EvictorContext& context, Classification& meaning, HookPoi
   }
 }
 
-/// A try that may be repeated: it counts.
+/// Records a failed try that may be repeated.
 Classification failed_try(const EvictorContext& context, const api::Hook& hook, HookPoint point,
                           const std::string& why) {
   Classification meaning{ResponseClass::kWebhookDown, hook_text(why), std::nullopt, {}};
@@ -207,14 +207,14 @@ Classification failed_try(const EvictorContext& context, const api::Hook& hook, 
   return meaning;
 }
 
-/// Said in so many words: no other try would change it.
+/// Records an explicit refusal, which a retry would not change.
 Classification final_refusal(HookPoint point, const std::string& why) {
   Classification meaning{ResponseClass::kRetryLater, hook_text(why), std::nullopt, {}};
   set_failed(meaning, point, meaning.message);
   return meaning;
 }
 
-/// {"done": bool, "retryAfterSeconds": n, "failed": "why"}.
+/// Parses {"done": bool, "retryAfterSeconds": n, "failed": "why"}.
 Classification classify_hook_body(const EvictorContext& context, const api::Hook& hook, HookPoint point,
                                   const std::string& text) {
   const auto body = text.size() <= kMaxHookAnswer ? api::parse_json(text) : base::invalid("too large");
@@ -255,7 +255,7 @@ Classification classify_job(const EvictorContext& context, const api::Hook& hook
                             const CallResult& answer) {
   Classification meaning = classify_patch(answer);
   const bool exists = answer && answer->status == 409 && answer->body.find("AlreadyExists") != std::string::npos;
-  if (exists) meaning.answer = ResponseClass::kApplied;  // whether it is ours, the next read tells
+  if (exists) meaning.answer = ResponseClass::kApplied;  // the next read shows whether the Job is Evacuator's
   if (meaning.answer == ResponseClass::kApplied) {
     set_running(context, meaning, point);
     meaning.refs.emplace_back(ref_key(point, "Logs"), hook_job_logs(context, point));
@@ -282,7 +282,7 @@ const api::Hook* PolicyHooks::at(HookPoint point) const {
 
 namespace {
 
-/// The policy is gone or is nonsense: what the attempt knows of its hooks is all there is.
+/// Uses the hooks recalled from status.refs, because the policy is gone or invalid.
 PolicyHooks hooks_without_policy(const EvictorContext& context, std::string problem) {
   auto known = recalled_hooks(context.ref(kHooksRef));
   if (known && known->empty()) return {PolicyHooks::State::kKnown, {}, false, {}};
@@ -291,8 +291,8 @@ PolicyHooks hooks_without_policy(const EvictorContext& context, std::string prob
           std::move(problem)};
 }
 
-/// A hook that has begun is carried to its end as it began, though the policy has it no more or has another kind in its
-/// place: its Job still runs.
+/// Keeps a started hook as it was, even if the policy no longer has it or has another kind of hook in its place,
+/// because its Job still runs.
 void keep_begun_hooks(const EvictorContext& context, api::EvacuationHooks& hooks) {
   const auto known = recalled_hooks(context.ref(kHooksRef));
   if (!known) return;
@@ -303,7 +303,7 @@ void keep_begun_hooks(const EvictorContext& context, api::EvacuationHooks& hooks
   }
 }
 
-/// A Job may be there for it: the policy says or said so, or we made one.
+/// Returns true if the hook may have a Job: the policy has or had a Job hook, or the attempt created a Job.
 bool may_have_job(const EvictorContext& context, const PolicyHooks& hooks, HookPoint point) {
   const api::Hook* hook = hooks.at(point);
   return (hook && hook->is_job()) || !hook_ref(context, point, "Logs").empty();
@@ -354,7 +354,7 @@ HookRun hook_run(const EvictorContext& context, const PolicyHooks& hooks, HookPo
   if (hooks.state == PolicyHooks::State::kPending) return {HookRun::State::kWaiting, hooks.problem, false};
   const api::Hook* hook = hooks.at(point);
   const bool unknown = hooks.state == PolicyHooks::State::kUnusable && !hooks.remembered;
-  if (!hook && unknown) return {HookRun::State::kFailed, hooks.problem, false};  // was there one? nobody knows
+  if (!hook && unknown) return {HookRun::State::kFailed, hooks.problem, false};  // the policy may have had a hook
   if (!hook) return {};
   const std::string_view known = hook_ref(context, point);
   if (known == kHookSucceeded) return {HookRun::State::kSucceeded, {}, false};
@@ -402,7 +402,7 @@ Refs hook_refs(const EvictorContext& context, const PolicyHooks& hooks, HookPoin
   if (exists && context.ref(hook_job_uid_ref(point)).empty()) refs.emplace_back(hook_job_uid_ref(point), job.uid);
   const bool seen = hook->is_job() && (exists || hook_ref(context, point) == kHookRunning);
   if (!seen || !hook_ref(context, point, "Logs").empty()) return refs;
-  // The answer to the call that made it was lost.
+  // The answer to the creation was lost.
   refs.emplace_back(ref_key(point, "Logs"), hook_job_logs(context, point));
   if (state.empty()) {
     refs.emplace_back(ref_key(point), kHookRunning);

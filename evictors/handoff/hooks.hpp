@@ -1,8 +1,8 @@
 #pragma once
 
-/// The hooks of a policy (api/hooks.hpp) as steps of the evictor stateful-handoff: when a hook is due, how it is asked,
-/// what its answers and its Job's state mean. Pure. What has to outlive a process stands in status.refs: hooks (which
-/// there are), <point>Hook ("Running", "Succeeded", "Failed: why"), <point>HookLogs, <point>HookSince,
+/// Hooks of a policy (api/hooks.hpp) as steps of the evictor stateful-handoff: when a hook is due, which call starts
+/// it, and what its answers and its Job's state mean. Pure. State that must survive a restart is in status.refs: hooks
+/// (the hooks that exist), <point>Hook ("Running", "Succeeded", "Failed: why"), <point>HookLogs, <point>HookSince,
 /// <point>HookTries, <point>HookNext.
 
 #include <optional>
@@ -16,31 +16,32 @@
 namespace evictors::handoff {
 
 enum class HookPoint { kPre, kMigrate, kPost, kUndo };
-std::string_view to_string(HookPoint point);  ///< "pre"…
+std::string_view to_string(HookPoint point);
 
 /// spec.evacuation.hooks of the policy in spec.source.policy.
 struct PolicyHooks {
   enum class State {
-    kNone,     ///< no policy, or this evictor is not named in spec.evictors: hooks do not apply
-    kKnown,    ///< read just now; may still be empty
+    kNone,     ///< hooks do not apply: there is no policy, or spec.evictors does not name this evictor
+    kKnown,    ///< read in this reconcile; may have no hooks
     kPending,  ///< not read (yet)
-    kUnusable  ///< there is no such policy (any more), or it does not decode: fail closed
+    kUnusable  ///< fail closed: the policy does not exist (any more), or cannot be decoded
   };
   State state = State::kNone;
-  api::EvacuationHooks hooks;  ///< kUnusable: as the attempt remembers them, Jobs without template (hook_memory.hpp)
-  bool remembered = false;     ///< kUnusable: the attempt knows which there were
+  api::EvacuationHooks hooks;  ///< with kUnusable: as recalled from status.refs, Jobs without template
+                               ///< (hook_memory.hpp)
+  bool remembered = false;     ///< with kUnusable: status.refs contains the hooks
   std::string problem;
 
   const api::Hook* at(HookPoint point) const;
 };
-/// A policy that is unusable but is known to have had no hooks is kKnown: nothing of it is missing. A hook that has
-/// begun in this attempt stays, as it is remembered, though the policy has lost it since.
+/// Returns the hooks that apply. An unusable policy that is known to have had no hooks gives kKnown. A hook that
+/// started in this attempt is kept, as recalled from status.refs, even if the policy no longer has it.
 PolicyHooks policy_hooks(const EvictorContext& context);
 
-/// The policy, and the Jobs of the hooks that matter in this phase.
+/// Returns the reads of the policy and of the Jobs of the hooks that matter in this phase.
 std::vector<Read> hook_reads(const EvictorContext& context);
 
-/// How far one hook is.
+/// Progress of one hook.
 struct HookRun {
   enum class State { kNone, kDue, kWaiting, kSucceeded, kFailed };
   State state = State::kNone;
@@ -52,23 +53,25 @@ struct HookRun {
   bool aborts() const { return failed() && !ignored; }
 };
 HookRun hook_run(const EvictorContext& context, const PolicyHooks& hooks, HookPoint point);
-/// It was asked for in this attempt, whatever came of it.
+/// Returns true if the hook was started in this attempt, whatever its result.
 bool hook_begun(const EvictorContext& context, HookPoint point);
 
-/// When a webhook that is at work wants to be asked again; nullopt: none said so, or the time has come.
+/// Returns the time at which a running webhook asked to be called again. Returns nullopt if none exists or the time
+/// has come.
 std::optional<base::TimePoint> next_hook_call(const EvictorContext& context);
 
-/// What the attempt has to remember of them; to be stored before any of them begins.
+/// Returns the refs to store before any hook starts.
 Refs hook_memory_refs(const EvictorContext& context, const PolicyHooks& hooks);
 
-/// What `run` adds to status.refs.
+/// Returns the changes that `run` makes to status.refs.
 Refs hook_refs(const EvictorContext& context, const PolicyHooks& hooks, HookPoint point, const HookRun& run);
 
-/// The call that starts it, or asks a webhook again. REQUIRES: hooks.at(point).
+/// Returns the call that starts the hook or polls its webhook. REQUIRES: hooks.at(point).
 Action hook_action(const EvictorContext& context, const PolicyHooks& hooks, HookPoint point);
-/// Ends its running Job by a deadline of one second; nullopt: none runs, or it is told already.
+/// Returns the call that ends the hook's running Job by a deadline of one second. Returns nullopt if no Job runs or the
+/// call was already made.
 std::optional<Action> stop_hook_job(const EvictorContext& context, HookPoint point);
-/// A Job of ours for that hook still runs.
+/// Returns true if Evacuator's Job for the hook still runs.
 bool hook_job_runs(const EvictorContext& context, HookPoint point);
 
 bool is_hook_action(const Action& action);

@@ -17,18 +17,18 @@ using api::EvacuationPhase;
 constexpr std::string_view kSetMark = "SetMark";
 constexpr std::string_view kRemoveMark = "RemoveMark";
 constexpr std::string_view kMarkRef = "mark";               ///< ours | foreign
-constexpr std::string_view kLetThroughRef = "letThrough";   ///< when the webhook let our eviction through first
+constexpr std::string_view kLetThroughRef = "letThrough";   ///< time of the first eviction that the webhook let through
 constexpr std::string_view kMarkWasAbsent = "mark=absent";  ///< in intent.preState
 constexpr std::size_t kShownValue = 64;
-/// No pod has it. The webhook answers before the API server compares it, so an eviction that the webhook lets through
-/// fails with 409 instead of ending the pod behind its operator's back.
+/// A resourceVersion that no pod has. The webhook answers before the API server compares the version. An eviction that
+/// the webhook lets through therefore fails with 409 and does not end the pod without its operator.
 constexpr std::string_view kNoVersion = "0";
 
 constexpr std::string_view kBypass = "the operator's webhook did not take the eviction over";
 constexpr std::size_t kMaxRefusal = 512;
 
-/// A webhook that is restarted, or fails open, lets single calls through. This long after the first one it is a
-/// setting.
+/// A restarting webhook, or one that fails open, lets single calls through. If calls pass for longer than this, the
+/// webhook is considered misconfigured.
 constexpr base::seconds kLetThroughFor{30};
 
 class MarkAdapter final : public Adapter {
@@ -113,14 +113,14 @@ class MarkAdapter final : public Adapter {
     return is_our_token(context, context.pod->meta.annotations.value(api::well_known::kTokenAnnotation));
   }
 
-  /// Our last eviction call was taken over by the webhook.
+  /// Returns true if the webhook took over the last eviction call.
   bool taken_over(const EvictorContext& context) const {
     const auto& intent = context.evacuation.status.intent;
     return intent && intent->token == context.evacuation.status.token &&
            intent->result == to_string(ResponseClass::kAcceptedInBackground);
   }
 
-  /// kConflict is the verdict. Before it the call is made again.
+  /// Returns kRetryLater until kLetThroughFor has passed since the first such call, then the conflict.
   static Classification let_through(const EvictorContext& context, Classification meaning) {
     const auto first = base::parse_time(context.ref(kLetThroughRef));
     const bool is_known = first && *first <= context.now;
@@ -133,22 +133,23 @@ class MarkAdapter final : public Adapter {
     return meaning;
   }
 
-  /// A budget refuses only what the webhook has let through. With a webhook that takes evictions over, waiting for the
-  /// budget is not needed.
+  /// Names the missing webhook in the refusal. A budget only refuses evictions that the webhook has let through, so
+  /// waiting for the budget would not help.
   static void name_bypass(Classification& meaning) {
     if (meaning.answer == ResponseClass::kAcceptedInBackground) return;
     meaning.message = base::short_text(fmt::format("{}: {}", kBypass, meaning.message), kMaxRefusal);
     if (meaning.blocker) meaning.blocker->message = meaning.message;
   }
 
-  /// Our last eviction call came through to the API server, and the webhook left no mark.
+  /// Returns true if the last eviction call reached the API server and the webhook left no mark.
   bool was_let_through(const EvictorContext& context) const {
     const auto& intent = context.evacuation.status.intent;
     return intent && intent->token == context.evacuation.status.token && intent->action == kPostEviction &&
            intent->result == to_string(ResponseClass::kConflict);
   }
 
-  /// Did we set it? By our token beside it, or because it was not there before our eviction call.
+  /// Returns true if Evacuator caused the mark: the pod also has the token, or the mark was absent before the eviction
+  /// call.
   bool owned(const EvictorContext& context) const {
     if (has_our_token(context) || context.ref(kMarkRef) == "ours") return true;
     if (!context.ref(kMarkRef).empty()) return false;

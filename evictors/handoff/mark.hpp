@@ -9,20 +9,21 @@
 
 namespace evictors::handoff {
 
-/// An operator that is asked by one annotation on the pod and then removes the pod itself.
+/// Protocol of an operator that is triggered by one annotation on the pod and then removes the pod itself.
 struct OwnerMark {
   std::string_view adapter;
   std::string_view annotation;
-  std::string_view value;               ///< what asks; any other value is somebody else's and stays
-  base::seconds total{1800};            ///< there is no failure signal: the only deadline
-  bool surge_pod = false;               ///< the operator brings a new pod up before it removes this one
-  bool by_eviction = false;             ///< parameter `request: eviction` is offered: a webhook sets the mark
-  std::span<const KnownText> accepted;  ///< what that webhook says when it takes an eviction over
+  std::string_view value;               ///< value that triggers the operator; other values are left alone
+  base::seconds total{1800};            ///< the only deadline, as there is no failure signal
+  bool surge_pod = false;               ///< the operator starts a new pod before it removes this one
+  bool by_eviction = false;             ///< supports parameter `request: eviction`, with which a webhook sets the mark
+  std::span<const KnownText> accepted;  ///< messages of that webhook when it takes over an eviction
   bool (*recognises)(const api::Pod& pod) = nullptr;
 };
 
-/// The mark is written together with our token (annotation evacuator.dev/evacuation-token) in one guarded patch, which
-/// is how it is known to be ours later: a mark that was there before is followed but never taken back.
+/// Returns an adapter for `mark`. The adapter writes the annotation together with the token (annotation
+/// evacuator.dev/evacuation-token) in one guarded patch, which later identifies the mark as Evacuator's. An existing
+/// mark is followed but never removed.
 std::unique_ptr<Adapter> mark_adapter(OwnerMark mark);
 
 }  // namespace evictors::handoff

@@ -6,7 +6,6 @@
 #include "evictors/handoff/stateful_handoff.hpp"
 #include "evictors/pod_patch.hpp"
 
-/// The parameters of stateful-handoff.
 namespace evictors::handoff {
 namespace {
 

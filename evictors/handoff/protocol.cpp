@@ -37,7 +37,8 @@ std::optional<base::seconds> read_timeout(std::string_view text) {
   return std::min(std::chrono::duration_cast<base::seconds>(*wanted), base::seconds(24 * 3600));
 }
 
-/// The part of a value after "<token><separator>"; "" for the bare token; nullopt for another token or nonsense.
+/// Returns the part of a value after "<token><separator>", and "" for the bare token. Returns nullopt for another token
+/// or an invalid value.
 std::optional<std::string_view> payload(const api::Pod& pod, std::string_view key, std::string_view token,
                                         char separator, std::size_t most = kMaxValue) {
   const std::string* found = pod.meta.annotations.find(key);
@@ -45,7 +46,7 @@ std::optional<std::string_view> payload(const api::Pod& pod, std::string_view ke
   const std::string_view value = trimmed(*found);
   if (!value.starts_with(token)) return std::nullopt;
   if (value.size() == token.size()) return std::string_view();
-  if (value[token.size()] != separator) return std::nullopt;  // "uid.1" is not "uid.10"
+  if (value[token.size()] != separator) return std::nullopt;  // "uid.1" does not match "uid.10"
   return value.substr(token.size() + 1);
 }
 
@@ -61,7 +62,7 @@ bool is_camel_case(std::string_view text) {
 }
 
 std::optional<RemoteFailure> read_failure(const api::Pod& pod, std::string_view token) {
-  // However long: a failure that is not heard leaves the pod's owner waiting for us, and us for him.
+  // No length limit: ignoring a failure would leave the owner and the Evacuation waiting for each other.
   const auto rest = payload(pod, names::kHandoffFailed, token, ':', std::string::npos);
   if (!rest) return std::nullopt;
   const auto colon = rest->find(':');
@@ -80,7 +81,7 @@ std::optional<std::int32_t> read_percent(std::string_view text) {
   return value;
 }
 
-/// Ack, heartbeat and progress as they stand: any change of it is a sign of life.
+/// Returns ack, heartbeat and progress unmodified. Any change counts as a heartbeat.
 std::string signs_of_life(const api::Pod& pod, std::string_view token) {
   std::string signs;
   for (const std::string_view key : {names::kHandoffAck, names::kHandoffHeartbeat, names::kHandoffProgress}) {
@@ -101,7 +102,7 @@ std::optional<Capability> read_capability(const api::Pod& pod) {
   Capability capability;
   capability.required = trimmed(*mode) != "optional";
   if (const std::string* phases = annotations.find(names::kHandoffPhases)) read_phases(*phases, capability);
-  // A required pod never goes without `ready-to-evict`, and that is the word of the migrate phase.
+  // A required pod never leaves without `ready-to-evict`, which only the migrate phase provides.
   if (capability.required) capability.migrate = true;
   capability.owner_evicts = trimmed(annotations.value(names::kHandoffEvictBy)) == "owner";
   if (capability.owner_evicts) capability.migrate = true;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The annotations of the two-way handoff protocol as values (wire-protocols.md#handoff-protocol). Reads whatever an
-/// operator wrote: nonsense and other tokens count as absent.
+/// Parses the annotations of the two-way handoff protocol (wire-protocols.md#handoff-protocol). Invalid values and
+/// values with another token read as absent.
 
 #include <optional>
 #include <string>
@@ -12,24 +12,24 @@
 
 namespace evictors::handoff {
 
-/// What the pod's owner declares.
+/// Capabilities that the pod's owner declares.
 struct Capability {
-  bool required = true;  ///< anything but mode=optional fails closed
+  bool required = true;  ///< fails closed: false only for mode=optional
   bool pre = false;
   bool migrate = true;
   bool post = false;
   bool owner_evicts = false;
   bool strict = false;
-  bool surge_pod = false;                ///< the owner brings a second pod up before this one may go
+  bool surge_pod = false;                ///< the owner starts a second pod before this one may leave
   std::optional<base::seconds> timeout;  ///< 1 s … 24 h
   friend bool operator==(const Capability&, const Capability&) = default;
 };
-/// nullopt: no `mode` annotation, the pod takes no part.
+/// Returns nullopt if the pod has no `mode` annotation and so does not take part.
 std::optional<Capability> read_capability(const api::Pod& pod);
 
-/// What stands on the pod for one token.
+/// Annotations of the pod for one token.
 struct Signs {
-  bool requested = false;     ///< `request` carries our token
+  bool requested = false;     ///< `request` carries the token
   std::string request_phase;  ///< only with `requested`
   bool abort_written = false;
   bool acknowledged = false;
@@ -44,7 +44,7 @@ struct Signs {
 };
 Signs read_signs(const api::Pod& pod, std::string_view token);
 
-/// Operators' values longer than this are ignored, messages are cut.
+/// Longer values of operators are ignored. Longer messages are truncated.
 inline constexpr std::size_t kMaxValue = 256;
 inline constexpr std::size_t kMaxMessage = 1024;
 

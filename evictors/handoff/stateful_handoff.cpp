@@ -21,12 +21,13 @@ namespace {
 
 using api::EvacuationPhase;
 
-/// A hook enforces its own time; this is for whoever stands behind it.
+/// Allowance on top of a hook's own timeout. The hook enforces that timeout.
 constexpr base::seconds kHookSlack{90};
-/// Longest time InProgress in which nothing is asked of the pod's operator.
+/// Maximum time in InProgress without a request to the pod's operator.
 constexpr base::seconds kIdleInProgress{60};
 
-/// The one that this attempt began with, the one asked for, or the first that recognises the pod. nullptr: none.
+/// Returns the adapter that this attempt began with, else the one in the parameter, else the first that recognises the
+/// pod. Returns nullptr if none exists.
 const Adapter* adapter_of(const EvictorContext& context) {
   const api::EvacuationStatus& status = context.evacuation.status;
   if (status.evictor == StatefulHandoff::kName && !status.adapter.empty()) return find_adapter(status.adapter);
@@ -35,17 +36,17 @@ const Adapter* adapter_of(const EvictorContext& context) {
   for (const auto& each : adapters()) {
     if (each->recognises(*context.pod)) return each.get();
   }
-  // Hooks stand in for the operator that is not there.
+  // Hooks replace the missing operator.
   return policy_hooks(context).hooks.empty() ? nullptr : find_adapter("none");
 }
 
-/// A pod that requires our protocol is never moved past it, whatever a parameter says.
+/// Returns true if the pod requires the handoff protocol but `adapter` is another one. No parameter may bypass it.
 bool must_be_asked(const api::Pod& pod, const Adapter& adapter) {
   const std::string* mode = pod.meta.annotations.find(api::well_known::kHandoffMode);
   return mode && *mode != "optional" && adapter.name() != "generic";
 }
 
-/// A call that leads the pod away was made in this attempt.
+/// Returns true if the last call of this attempt was not a hook's.
 bool has_asked(const EvictorContext& context) {
   const auto& intent = context.evacuation.status.intent;
   if (!intent || intent->token != context.evacuation.status.token) return false;
@@ -54,12 +55,12 @@ bool has_asked(const EvictorContext& context) {
   return !is_hook_action(made);
 }
 
-/// An attempt that waits for something that it has not asked for gives its slot back. It is tried again only where the
-/// API server gave no answer.
+/// Ends an attempt that waits without having made a request, so that its slot becomes free. Retryable only if the API
+/// server gave no answer.
 std::optional<RemoteFailure> idle_too_long(const EvictorContext& context, const Observation& seen,
                                            const Adapter& adapter) {
   const api::EvacuationStatus& status = context.evacuation.status;
-  // The generic protocol has deadlines of its own, and `none` asks no operator.
+  // The generic protocol has its own deadlines, and `none` has no operator.
   if (adapter.name() == AnnotationEvictor::kGeneric || adapter.name() == "none") return std::nullopt;
   const bool waits = status.phase == EvacuationPhase::kInProgress && !seen.requested && !seen.ready && !seen.vanished;
   if (!waits || has_asked(context) || !status.in_progress_since) return std::nullopt;
@@ -73,7 +74,7 @@ std::optional<RemoteFailure> idle_too_long(const EvictorContext& context, const 
                        unread, true, api::Reason::kNotEvictable};
 }
 
-/// Why the policy's hooks cannot be run for this pod; empty: they can.
+/// Returns why the policy's hooks cannot run for this pod, empty if they can.
 std::string hooks_problem(const EvictorContext& context, const PolicyHooks& hooks, const Adapter& adapter) {
   if (hooks.state == PolicyHooks::State::kUnusable) return hooks.problem;
   if (hooks.at(HookPoint::kMigrate) && adapter.name() != "none") {
@@ -89,20 +90,20 @@ std::string hooks_problem(const EvictorContext& context, const PolicyHooks& hook
   return {};
 }
 
-/// The policy has hooks for this pod that cannot be run, or that cannot be read: no other evictor runs them.
+/// Returns true if the policy's hooks cannot be run or read. No other evictor runs hooks.
 bool lacks_hooks(const EvictorContext& context, const Adapter* adapter) {
   const PolicyHooks hooks = policy_hooks(context);
   if (hooks.state == PolicyHooks::State::kKnown) return adapter && !hooks_problem(context, hooks, *adapter).empty();
   return hooks.state != PolicyHooks::State::kNone;
 }
 
-/// By the adapter's own rules, whatever the state of the hooks.
+/// Judged by the adapter's own rules, independent of the hooks.
 bool requires_owner(const EvictorContext& context, const Adapter* adapter) {
   const Probe found = adapter ? adapter->probe(context) : unsupported("", {});
   return found.support == Support::kSupported && found.required;
 }
 
-/// The hook whose turn it is before the adapter's own plan.
+/// Returns the hook to run before the adapter's own plan.
 std::optional<HookPoint> hook_before_plan(const EvictorContext& context) {
   switch (context.evacuation.status.phase) {
     case EvacuationPhase::kPreparing: return HookPoint::kPre;
@@ -126,18 +127,18 @@ RemoteFailure hook_failure(HookPoint point, const HookRun& run, bool retryable) 
   return {failure_reason(point), run.message, retryable};
 }
 
-/// The replacement question is answered: the post hook may begin.
+/// Returns true once the replacement is decided, so that the post hook may start.
 bool replacement_settled_for_hook(const EvictorContext& context) {
   const auto* ready = api::find_condition(context.evacuation.status.conditions, api::ConditionType::kReplacementReady);
   return ready && (ready->status == api::ConditionStatus::kTrue || ready->reason == api::Reason::kSameNode);
 }
 
-/// Something of this attempt's hooks is to be taken back.
+/// Returns true if hooks of this attempt must be undone.
 bool undo_hook_wanted(const EvictorContext& context) {
   return hook_begun(context, HookPoint::kPre) || hook_begun(context, HookPoint::kMigrate);
 }
 
-/// The pod is gone, or nothing of it runs any more.
+/// Returns true if the pod is gone or terminal.
 bool has_left(const EvictorContext& context) { return !context.pod || context.pod->is_terminal(); }
 
 bool hook_jobs_run(const EvictorContext& context) {
@@ -163,7 +164,7 @@ Rollback undone_hooks(const EvictorContext& context) {
   return run.over() ? Rollback::kComplete : Rollback::kPending;
 }
 
-/// The less finished of two: what one of them cannot take back does not keep the other from it.
+/// Returns the less complete of two rollbacks. A part that cannot be undone does not stop the other.
 Rollback combined(Rollback a, Rollback b) {
   for (const Rollback first : {Rollback::kPending, Rollback::kRemoteMarkRemains, Rollback::kComplete}) {
     if (a == first || b == first) return first;
@@ -189,7 +190,7 @@ std::vector<Read> StatefulHandoff::reads(const EvictorContext& context) const {
   return reads;
 }
 
-/// A webhook may want to be asked sooner than we look by ourselves.
+/// A webhook may ask to be polled sooner than the default.
 base::seconds StatefulHandoff::poll_interval(const EvictorContext& context) const {
   const base::seconds usual = Evictor::poll_interval(context);
   const auto next = next_hook_call(context);
@@ -226,7 +227,7 @@ Probe StatefulHandoff::probe(const EvictorContext& context) const {
     probe.prepare = pre->timeout + kHookSlack;
     const bool preparing = context.evacuation.status.phase == EvacuationPhase::kPreparing;
     if (preparing && !hook_run(context, hooks, HookPoint::kPre).over())
-      probe.acknowledges = false;  // nobody is asked yet
+      probe.acknowledges = false;  // the owner has not been asked yet
   }
   if (const api::Hook* migrate = hooks.at(HookPoint::kMigrate)) {
     const auto usual = effective_timeouts(context.evacuation.spec).total;
@@ -284,7 +285,7 @@ bool StatefulHandoff::awaits_cleanup(const EvictorContext& context) const {
   return context.pod ? adapter->awaits_cleanup(context) : adapter->awaits_leftovers(context);
 }
 
-/// What the adapter left beside the pod goes before the post hook begins.
+/// Related objects that the adapter left behind are removed before the post hook starts.
 Verification StatefulHandoff::verify(const EvictorContext& context) const {
   auto left = leftovers(context);
   const Adapter* adapter = adapter_of(context);
@@ -327,8 +328,7 @@ bool StatefulHandoff::needs_capacity(const EvictorContext& context) const {
   return adapter && adapter->needs_capacity(context);
 }
 
-/// Labels and annotations that are taken away in the middle of it free no pod: what is known now is not known to be
-/// optional.
+/// Fails closed: removing labels or annotations during a handoff does not make the handoff optional.
 bool StatefulHandoff::owner_decides(const EvictorContext& context) const {
   const Adapter* adapter = context.pod ? adapter_of(context) : nullptr;
   if (adapter && adapter->protects(context)) return true;

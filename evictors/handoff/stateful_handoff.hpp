@@ -4,9 +4,8 @@
 
 namespace evictors::handoff {
 
-/// prepare → hand over → evict → verify for stateful workloads: one adapter per workload operator
-/// (adapter.hpp), chosen by what the pod shows or by parameter `adapter`. Contract:
-/// docs/evictors/stateful-handoff.md.
+/// prepare → hand over → evict → verify for stateful workloads: one adapter per workload operator (adapter.hpp), chosen
+/// by the pod's labels and annotations or by parameter `adapter`. Contract: docs/evictors/stateful-handoff.md.
 class StatefulHandoff final : public Evictor {
  public:
   static constexpr std::string_view kName = "stateful-handoff";

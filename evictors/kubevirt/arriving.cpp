@@ -1,4 +1,3 @@
-/// Where the VM is once its pod has left.
 
 #include <fmt/format.h>
 
@@ -35,7 +34,7 @@ Verification not_expected(std::string message) {
   return verification;
 }
 
-/// Somebody deleted the VM during its evacuation. An eviction that was granted stays one.
+/// The VM was deleted during its evacuation. A granted eviction keeps its outcome.
 Verification deleted(const EvictorContext& context, const std::string& machine) {
   Verification verification = not_expected(fmt::format("VirtualMachine {} was deleted with its VM", machine));
   const auto& outcome = context.evacuation.status.outcome;
@@ -43,7 +42,7 @@ Verification deleted(const EvictorContext& context, const std::string& machine) 
   return verification;
 }
 
-/// The VM was shut down: its VirtualMachine, if it has one, starts it again.
+/// The VM was shut down. Its VirtualMachine, if it has one, may start it again.
 Verification after_shutdown(const EvictorContext& context, const VmState& view) {
   if (context.ref(kStrategyRef) == "External") return not_expected("the VM was drained by its external controller");
   const std::string machine(context.ref(kMachineRef));

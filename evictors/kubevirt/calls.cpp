@@ -55,7 +55,9 @@ Action create_migration(const EvictorContext& context, const std::string& vmi) {
   for (const auto& [key, value] : selector.value_or(std::vector<std::pair<std::string, std::string>>{}))
     spec["addedNodeSelector"][key] = value;
   Json labels = {{"evacuator.dev/evacuation-uid", context.evacuation.meta.uid}};
-  if (vmi.size() <= api::kMaxLabelValue) labels["kubevirt.io/vmi-name"] = vmi;  // KubeVirt adds it, but maybe later
+  if (vmi.size() <= api::kMaxLabelValue)
+    labels["kubevirt.io/vmi-name"] = vmi;  // set here because KubeVirt may add it
+                                           // late
   Json annotations = {{api::well_known::kTokenAnnotation, context.evacuation.status.token}};
   const Json body = {{"apiVersion", kube::kVmims.api_version()},
                      {"kind", kube::kVmims.kind},
@@ -69,7 +71,7 @@ Action create_migration(const EvictorContext& context, const std::string& vmi) {
   action.role = ActionRole::kRequest;
   action.name = kCreateMigration;
   action.request = kube::create_request(kube::kVmims, ns, body);
-  action.request.query = "fieldValidation=Strict";  // a server that would drop addedNodeSelector must say so
+  action.request.query = "fieldValidation=Strict";  // makes a server that would drop addedNodeSelector report it
   if (context.evacuation.spec.dry_run) action.request.query += "&dryRun=All";
   action.request.timeout = kCallTimeout;
   return action;

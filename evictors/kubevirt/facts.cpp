@@ -33,14 +33,14 @@ std::string text(const Json& object, std::initializer_list<std::string_view> pat
   return found && found->is_string() ? base::short_text(found->get_ref<const std::string&>(), most) : std::string();
 }
 
-/// The document's object; discarded when it is none.
+/// Returns the document's object, discarded if the document is not an object.
 Json parsed(const Document& document) {
   if (document.body.size() > kMaxDocument) return Json(Json::value_t::discarded);
   Json object = Json::parse(document.body, nullptr, false);
   return object.is_object() ? object : Json(Json::value_t::discarded);
 }
 
-/// A 404 that names the object, and not one that says that there is no such kind.
+/// Returns true for a 404 that names the object, in contrast to a 404 for an unknown kind.
 bool names_the_object(const Document& document) {
   const Json status = parsed(document);
   return !status.is_discarded() && !text(status, {"details", "name"}).empty();
@@ -124,7 +124,7 @@ const Json* vmi_condition(const Json& vmi, std::string_view type) {
   return nullptr;
 }
 
-/// "<reason>: <message>", or the one that there is.
+/// Returns "<reason>: <message>", or the part that is set.
 std::string reason_and_message(const Json& condition) {
   const std::string reason = text(condition, {"reason"}, kMaxConditionText);
   const std::string message = text(condition, {"message"}, kMaxConditionText);
@@ -173,7 +173,7 @@ void look_at_vmi(const Document& document, VmState& view) {
   view.vmi = read_vmi_object(vmi);
 }
 
-/// False for strategies with which the guest stays down after an eviction until a user starts it.
+/// Returns false for strategies with which the guest stays down after an eviction until a user starts it.
 bool runs_again(const Json& machine) {
   if (const Json* running = api::find_at(machine, {"spec", "running"}); running && running->is_boolean())
     return running->get<bool>();
@@ -190,7 +190,7 @@ MachineSight look_at_machine(const Document& document) {
   return runs_again(machine) ? MachineSight::kKept : MachineSight::kStopped;
 }
 
-/// What a condition of a migration means, and whether it holds the migration up. Most have no message.
+/// Conditions that block a migration, with their meaning. Most have no message of their own.
 struct KnownObstacle {
   std::string_view type;
   std::string_view meaning;
@@ -261,7 +261,7 @@ void look_at_system(const Document& document, VmState& view) {
   view.system.settings = read_settings(api::find_at(kubevirt, {"spec", "configuration", "migrations"}));
 }
 
-/// KubeVirt gives a migration whose target finds no node no failureReason: only the pod's condition says why.
+/// KubeVirt sets no failureReason if no node accepts the target. Only the target pod's condition shows the cause.
 void look_at_target(const Document& document, VmState& view) {
   if (!document.ok()) return;
   const Json list = parsed(document);

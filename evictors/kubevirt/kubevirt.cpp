@@ -38,7 +38,8 @@ Read read_migrations(const EvictorContext& context, const std::string& vmi) {
   return {std::string(kMigrationsDocument), kube::list_request(kube::kVmims, options), ""};
 }
 
-/// The pods of a migration that looks for a node. Any cached version will do: it is only told to people.
+/// Reads the pods of a migration that waits for a node. Accepts any cached version, because the result is only
+/// displayed.
 std::optional<Read> read_target(const EvictorContext& context) {
   if (context.evacuation.status.phase != EvacuationPhase::kInProgress) return std::nullopt;
   const VmState view = read_view(context);
@@ -51,7 +52,7 @@ std::optional<Read> read_target(const EvictorContext& context) {
   return Read{std::string(kTargetDocument), kube::list_request(kube::kPods, options), ""};
 }
 
-/// After the VMI is gone, its VirtualMachine shows whether the guest is started again.
+/// Once the VMI is gone, its VirtualMachine shows whether the guest is started again.
 std::optional<Read> read_machine(const EvictorContext& context) {
   const std::string machine(context.ref(kMachineRef));
   const bool over = context.evacuation.status.phase == EvacuationPhase::kVerifying;
@@ -64,7 +65,7 @@ bool is_before_request(EvacuationPhase phase) {
          phase == EvacuationPhase::kPreparing;
 }
 
-/// May whoever made the Evacuation by hand migrate VMs? Asked right before the operator does it.
+/// Reviews, directly before the request, whether the creator of a manual Evacuation may migrate VMs.
 std::optional<Read> review_creator(const EvictorContext& context) {
   if (context.creator.empty() || !is_before_request(context.evacuation.status.phase)) return std::nullopt;
   if (!chooses_target_by_hand(context)) return std::nullopt;
@@ -84,7 +85,7 @@ std::optional<Read> review_creator(const EvictorContext& context) {
   return Read{std::string(kCreatorDocument), std::move(request), ""};
 }
 
-/// Version and cluster-wide settings: they matter when a request is made or taken back.
+/// Version and cluster-wide settings are needed when a request is made or withdrawn.
 bool needs_system(EvacuationPhase phase) {
   return phase != EvacuationPhase::kInProgress && phase != EvacuationPhase::kEvicting &&
          phase != EvacuationPhase::kVerifying;
@@ -92,7 +93,7 @@ bool needs_system(EvacuationPhase phase) {
 
 // --- undoing
 
-/// The version as read now, or as remembered: a cancel is decided on what was read for watching.
+/// Returns the version as read now, or as stored in status.refs, because the reads in InProgress do not include it.
 std::optional<int> version_of(const EvictorContext& context, const VmState& view) {
   if (view.system.minor) return view.system.minor;
   const std::string_view text = context.ref(kVersionRef);
@@ -119,7 +120,8 @@ bool asked_for_anything(const EvictorContext& context) {
 
 // --- answers
 
-/// Two refusals of evacuate/cancel last as long as their cause: they are named, as the answer alone tells nobody why.
+/// Explains two refusals of evacuate/cancel that last as long as their cause. The answer alone does not show the
+/// reason.
 void name_lasting_refusal(Classification& meaning) {
   const auto says = [&](std::string_view part) { return meaning.message.find(part) != std::string::npos; };
   if (says("nodes \"") && says("not found"))
@@ -129,8 +131,8 @@ void name_lasting_refusal(Classification& meaning) {
   meaning.message = base::short_text(meaning.message, 512);
 }
 
-/// virt-api asks for its own right on the whole subresource, and refuses without it in plain text, mostly empty. A 401
-/// of the API server is a Status, and concerns the credentials.
+/// virt-api checks its own permission for the whole subresource. Without it, virt-api refuses in plain text, mostly
+/// empty. A 401 of the API server is a Status and concerns the credentials.
 bool is_refused_by_virt_api(const CallResult& answer) {
   return answer && answer->status == 401 && !kube::parse_status(answer->body).is_status;
 }
@@ -145,13 +147,13 @@ Classification classify_cancel(const CallResult& answer) {
     name_lasting_refusal(meaning);
     return meaning;
   }
-  // Without a name in it, the 404 is about the path: KubeVirt before 1.7.
+  // A 404 without a name is about the path: KubeVirt before 1.7.
   const bool vmi_gone = answer->body.find("virtualmachineinstance.kubevirt.io \\\"") != std::string::npos;
   if (vmi_gone) return {ResponseClass::kApplied, "the VirtualMachineInstance is gone", {}, {}, {}};
   return {ResponseClass::kPermanent, meaning.message, {}, {}, {{std::string(kNoCancelRef), "true"}}};
 }
 
-/// KubeVirt looks at a deletion only before the nodes have the migration, and again once it runs.
+/// KubeVirt processes a deletion only before the nodes have the migration, and again once the migration runs.
 Classification classify_deletion(const EvictorContext& context, const CallResult& answer) {
   if (answer && answer->status == 404) return {ResponseClass::kApplied, "already gone", {}, {}, {}};
   Classification meaning = classify_call(answer);
@@ -172,18 +174,18 @@ Classification classify_creation(const CallResult& answer) {
   return meaning;
 }
 
-/// Whether the mark is set, and what an eviction does to the guest, is not known.
+/// Returns true if neither the mark nor the effect of an eviction on the guest is known.
 bool is_blind(const VmState& view) {
   return !view.seen() && view.sight != LookupResult::kGone && view.sight != LookupResult::kNotServed;
 }
 
-/// With LiveMigrateIfPossible KubeVirt shuts a guest down that still boots.
+/// Waits while the guest boots, because KubeVirt would shut it down with LiveMigrateIfPossible.
 EvictionStep plan_preparing(const EvictorContext& context, const VmState& view) {
   if (!might_shut_down(context, view)) return {NextMove::kProceed, {}};
   return {NextMove::kWait, {}, "KubeVirt to say whether the VM can migrate (condition LiveMigratable)"};
 }
 
-/// While the guest boots: whether it can migrate is not known yet, and the webhook takes that for a no.
+/// Texts while the guest boots. The webhook then reports "not live-migratable" although this may change.
 inline constexpr std::array kBootingTexts = {
     kKubeVirtTexts[0],
     kKubeVirtTexts[1],
@@ -192,7 +194,7 @@ inline constexpr std::array kBootingTexts = {
     KnownText{429, "is not live-migratable", ResponseClass::kRetryLater, base::seconds(10)},
 };
 
-/// KubeVirt says the same of a VM that cannot migrate and of one that still boots.
+/// KubeVirt uses the same text for a VM that cannot migrate and for one that still boots.
 std::span<const KnownText> eviction_texts(const VmState& view) {
   const bool may_pass = view.sight == LookupResult::kSeen && !view.vmi.cannot_migrate;
   return may_pass ? std::span<const KnownText>(kBootingTexts) : kKubeVirtTexts;
@@ -301,8 +303,8 @@ Classification KubeVirtEvictor::classify(const EvictorContext& context, const Ac
   return meaning;
 }
 
-/// A live migration has a target pod beside the source, also one that an external controller begins. What is known not
-/// to migrate needs none.
+/// A live migration needs a target pod in addition to the source, also if an external controller starts it. A VM that
+/// cannot migrate needs none.
 bool KubeVirtEvictor::needs_capacity(const EvictorContext& context) const {
   if (!context.pod || api::machine_of(*context.pod).empty()) return false;
   const VmState view = read_view(context);
@@ -311,7 +313,7 @@ bool KubeVirtEvictor::needs_capacity(const EvictorContext& context) const {
   return in_migration_mode(context) || fate_of(view) != MachineFate::kShutDown;
 }
 
-/// Once it is known for a VM, a label that somebody takes away makes it none the less.
+/// Once the pod is known as a VM's, removing its label does not change this.
 bool KubeVirtEvictor::owner_decides(const EvictorContext& context) const {
   return context.evacuation.status.evictor == kName || Evictor::owner_decides(context);
 }

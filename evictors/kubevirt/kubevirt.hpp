@@ -4,13 +4,13 @@
 
 namespace evictors::kubevirt {
 
-/// Virtual machines of KubeVirt: a launcher pod leaves by live migration. Mode Eviction asks through the eviction
-/// subresource, which KubeVirt answers by migrating; mode Migration makes a VirtualMachineInstanceMigration itself.
-/// Contract: docs/evictors/kubevirt.md.
+/// Evicts virtual machines of KubeVirt: a launcher pod leaves by live migration. In mode Eviction, the evictor calls
+/// the eviction subresource, which KubeVirt answers by migrating. In mode Migration, it creates a
+/// VirtualMachineInstanceMigration. Contract: docs/evictors/kubevirt.md.
 class KubeVirtEvictor final : public Evictor {
  public:
   static constexpr std::string_view kName = "kubevirt";
-  // adapters
+  // Names of adapters.
   static constexpr std::string_view kEviction = "eviction";
   static constexpr std::string_view kMigration = "migration";
   static constexpr std::string_view kExternal = "external";

@@ -1,4 +1,3 @@
-/// How far a VM is on its way.
 
 #include <fmt/format.h>
 
@@ -18,8 +17,8 @@ namespace {
 
 using api::EvacuationPhase;
 
-constexpr std::size_t kMaxKnown = 12;  // UIDs: what fits into a ref
-/// A mark that we were told of must show up within this time.
+constexpr std::size_t kMaxKnown = 12;  // number of UIDs that fits into a ref
+/// Maximum time until a reported mark becomes visible.
 constexpr base::seconds kMarkVisibleWithin{30};
 constexpr int kSelectorSince = 6;  ///< addedNodeSelector
 
@@ -37,7 +36,7 @@ bool was_known(const EvictorContext& context, const Migration& migration) {
   return migration.uid.empty() || context.ref(kKnownRef).find(migration.uid) != std::string_view::npos;
 }
 
-/// Why no node took the target of that migration, as remembered while it was looked for; empty: not known.
+/// Returns the stored reason why no node accepted the migration's target, empty if unknown.
 std::string unschedulable_before(const EvictorContext& context, const Migration& migration) {
   const std::string_view note = context.ref(kNoNodeRef);
   const std::string key = migration.uid + ": ";
@@ -69,7 +68,7 @@ RemoteFailure migration_failed(std::string message) {
   return {"MigrationFailed", std::move(message), true, false, api::Reason::kMigrationFailed};
 }
 
-/// Of the labels that the target must have, the one that the VM itself wants otherwise: KubeVirt lets the VM's win.
+/// Returns the VM's own label that contradicts addedNodeSelector. KubeVirt gives precedence to the VM's.
 std::string contradicted_label(const EvictorContext& context, const VmState& view) {
   const auto wanted = parse_node_selector(context.parameter(kAddedNodeSelector, ""));
   if (!wanted) return {};
@@ -89,7 +88,8 @@ RemoteFailure manual_selector(std::string_view why) {
           false, false, api::Reason::kNotAllowed};
 }
 
-/// KubeVirt gives the right to migrate to administrators only: who may make an Evacuation must not get it from us.
+/// KubeVirt allows only administrators to migrate VMs. A user who may create Evacuations must not gain that right
+/// through the operator.
 std::optional<RemoteFailure> creator_refused(const EvictorContext& context) {
   if (context.creator.empty())
     return manual_selector("who made this one is not known (docs/concepts/admission.md#creator)");
@@ -105,8 +105,8 @@ std::optional<RemoteFailure> creator_refused(const EvictorContext& context) {
   return manual_selector("whoever made this one may not, says the API server");
 }
 
-/// Whoever may not choose the target is refused. So is a limit that KubeVirt would silently drop: the VM would land
-/// anywhere.
+/// Refuses creators without the right to choose the target. Also refuses a selector that KubeVirt would silently
+/// ignore, because the VM could then move to any node.
 std::optional<RemoteFailure> selector_refused(const EvictorContext& context, const VmState& view) {
   if (!in_migration_mode(context) || context.parameter(kAddedNodeSelector, "").empty()) return std::nullopt;
   if (chooses_target_by_hand(context)) {
@@ -123,7 +123,7 @@ std::optional<RemoteFailure> selector_refused(const EvictorContext& context, con
   return std::nullopt;
 }
 
-/// A policy does not end a guest on its own. Who asks for one Evacuation is taken at his word.
+/// A policy needs allowShutdown to shut down a guest. A manual Evacuation is explicit enough.
 std::optional<RemoteFailure> shutdown_refused(const EvictorContext& context, const VmState& view) {
   const bool may = api::policy_of(context.evacuation).empty() || in_migration_mode(context) ||
                    context.parameter(kAllowShutdown, "") == "true";
@@ -144,7 +144,7 @@ std::optional<RemoteFailure> shutdown_refused(const EvictorContext& context, con
                        false, false, api::Reason::kNotEvictable};
 }
 
-/// `view`, with the strategy that this attempt has judged before where the KubeVirt object cannot be read now.
+/// Returns `view`. If the KubeVirt object cannot be read now, uses the strategy that this attempt stored earlier.
 VmState with_known_strategy(const EvictorContext& context, VmState view) {
   if (view.system.known || context.ref(kStrategyRef).empty()) return view;
   view.system.known = true;
@@ -152,7 +152,7 @@ VmState with_known_strategy(const EvictorContext& context, VmState view) {
   return view;
 }
 
-/// A call that is repeated: what was judged before the first one may have changed.
+/// Checks a repeated call again, because the state may have changed since the first one.
 std::optional<RemoteFailure> refused_in_request(const EvictorContext& context, const VmState& now) {
   if (context.evacuation.status.phase != EvacuationPhase::kRequesting || in_migration_mode(context))
     return std::nullopt;
@@ -165,7 +165,7 @@ std::optional<RemoteFailure> refused_in_request(const EvictorContext& context, c
                        true, false, api::Reason::kNotEvictable};
 }
 
-/// Before anything is asked the VM must be seen: blind work on VMs is not done.
+/// Refuses to start without a readable VM.
 std::optional<RemoteFailure> unseen(const VmState& view) {
   const std::string why = view.problem.empty() ? "no answer" : view.problem;
   switch (view.sight) {
@@ -185,8 +185,7 @@ std::optional<RemoteFailure> unseen(const VmState& view) {
   return RemoteFailure{"VirtualMachineUnreadable", "cannot list the VirtualMachineInstanceMigrations", true};
 }
 
-/// A label of a target pod names the migration that it was made for. The migration may have failed before we looked, or
-/// be gone.
+/// A label of a target pod names the migration that created it. The migration may have failed earlier, or be gone.
 bool is_unused_target_of(const EvictorContext& context, const VmState& view) {
   const VmFacts& vmi = view.vmi;
   if (!context.pod || vmi.node.empty() || vmi.node == source_node(context)) return false;
@@ -195,10 +194,10 @@ bool is_unused_target_of(const EvictorContext& context, const VmState& view) {
   const auto known = std::ranges::find(view.migrations, made_for, &Migration::uid);
   if (known != view.migrations.end()) return known->phase != "Succeeded" && !known->has_arrived;
   if (vmi.move.migration_uid == made_for) return vmi.move.failed || !vmi.move.ended;
-  return vmi.move.source_node != source_node(context);  // the guest did not leave from here
+  return vmi.move.source_node != source_node(context);  // the guest did not leave from this node
 }
 
-/// Whether the guest has run in the pod. Only a move out of it is one that we wait for.
+/// Stores whether the guest has run in the pod. Only if it has, the attempt waits for the VM to move out.
 void remember_hosting(const EvictorContext& context, const VmState& view, Refs& refs) {
   const std::string_view known = context.ref(kHostedRef);
   if (view.vmi.node == source_node(context) && known != "true") refs.emplace_back(kHostedRef, "true");
@@ -243,10 +242,11 @@ void observe_current(const EvictorContext& context, const VmState& view, Observa
   if (!view.vmi.move.completed) seen.target = api::NodeName{view.vmi.move.target_node};
 }
 
-/// Somebody deleted it. On its way out KubeVirt shows it as Failed for a moment: that is no failure of the migration.
+/// Returns true for a migration that was deleted. KubeVirt shows it as Failed for a moment, which is not a failure of
+/// the migration.
 bool was_deleted(const Migration& migration) { return migration.terminating && migration.has_failed(); }
 
-/// One-shot: our own object is the whole story.
+/// Mode Migration has a single try, so only Evacuator's own migration matters.
 void observe_migration(const EvictorContext& context, const VmState& view, Observation& seen) {
   const Migration* own = view.named(own_migration_name(context));
   const bool asked = context.evacuation.status.phase == EvacuationPhase::kInProgress;
@@ -267,7 +267,7 @@ void observe_failures(const EvictorContext& context, const VmState& view, Observ
         migration_failed(fmt::format("{} migrations failed, the last one: {}", seen.failures, seen.last_failure));
 }
 
-/// Somebody took the mark away, and nothing is left that would move the VM.
+/// Returns true if the mark was removed by another client and no migration of the VM remains.
 bool has_vanished(const EvictorContext& context, const VmState& view) {
   const api::EvacuationStatus& status = context.evacuation.status;
   if (status.phase != EvacuationPhase::kInProgress) return false;
@@ -284,7 +284,7 @@ void observe_evacuation(const EvictorContext& context, const VmState& view, Obse
                    });
   seen.acknowledged = seen.acknowledged || marked;
   const bool external = context.evacuation.status.adapter == KubeVirtEvictor::kExternal;
-  if (marked && !view.current() && !external) seen.queued = true;  // KubeVirt has not made a migration yet
+  if (marked && !view.current() && !external) seen.queued = true;  // KubeVirt has not created a migration yet
   observe_failures(context, view, seen);
   seen.vanished = has_vanished(context, view);
 }

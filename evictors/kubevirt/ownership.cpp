@@ -7,14 +7,15 @@
 namespace evictors::kubevirt {
 namespace {
 
-/// The intent of this attempt's request, or nullptr.
+/// Returns the intent of this attempt's `action`, or nullptr.
 const api::EvacuationIntent* intent_of(const EvictorContext& context, std::string_view action) {
   const auto& intent = context.evacuation.status.intent;
   const bool current = intent && intent->token == context.evacuation.status.token && intent->action == action;
   return current ? &*intent : nullptr;
 }
 
-/// Did the call of that intent set the mark? Absent before and present now is proof only while no answer says else.
+/// Returns true if the call of the intent set the mark. A mark that was absent before the call counts as set by it,
+/// unless the call's answer shows otherwise.
 bool set_the_mark(const api::EvacuationIntent& intent) {
   const bool absent_before = intent.pre_state.find(kMarkAbsent) != std::string::npos;
   return absent_before && (!intent.resolved || intent.result == to_string(ResponseClass::kAcceptedInBackground));
@@ -39,7 +40,9 @@ bool evacuates(const EvictorContext& context, const Migration& migration) {
 
 bool mark_is_ours(const EvictorContext& context) {
   if (const auto ref = context.ref(kMarkOwnedRef); !ref.empty()) return ref == "true";
-  if (intent_of(context, kCancelEvacuation) || intent_of(context, kDeleteMigration)) return true;  // only ever for ours
+  if (intent_of(context, kCancelEvacuation) || intent_of(context, kDeleteMigration))
+    return true;  // only sent for
+                  // Evacuator's own mark
   const auto* asked = intent_of(context, kPostEviction);
   return asked && set_the_mark(*asked);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What of a VM's mark and migrations is ours. Internal to kubevirt*.cpp.
+/// Ownership of a VM's mark and migrations. Internal to kubevirt*.cpp.
 
 #include <string>
 
@@ -9,22 +9,24 @@
 
 namespace evictors::kubevirt {
 
-/// An eviction now might shut the guest down: KubeVirt does not say yet whether the VM can migrate.
+/// Returns true if an eviction might shut the guest down, because KubeVirt does not yet show whether the VM can
+/// migrate.
 bool might_shut_down(const EvictorContext& context, const VmState& view);
 
-/// The node that the VM is to leave.
+/// Returns the node that the VM is to leave.
 const std::string& source_node(const EvictorContext& context);
-/// KubeVirt's mark names that node.
+/// Returns true if KubeVirt's mark names source_node().
 bool is_marked_for_us(const EvictorContext& context, const VmState& view);
-/// Our call set that mark, so that we may take it away.
+/// Returns true if Evacuator's call set the mark, so that it may remove it.
 bool mark_is_ours(const EvictorContext& context);
-/// Made by KubeVirt's evacuation controller for our node.
+/// Returns true for a migration that KubeVirt's evacuation controller created for source_node().
 bool evacuates(const EvictorContext& context, const Migration& migration);
-/// The pod is a migration's target in which the guest has never run: its end moves nothing.
+/// Returns true if the pod is the target of a migration and the guest has never run in it. Its end moves nothing.
 bool is_unused_target(const EvictorContext& context);
-/// The guest has left our node already; its old pod ends any moment.
+/// Returns true if the guest has left source_node(). Its old pod is about to end.
 bool has_moved(const EvictorContext& context, const VmState& view);
-/// Its memory is being moved after it: it must not be stopped now.
+/// Returns true if the guest already runs on the target while its memory is still being copied. Do not stop the
+/// migration then.
 bool is_in_post_copy(const VmState& view);
 
 }  // namespace evictors::kubevirt

@@ -30,13 +30,13 @@ constexpr std::size_t kMaxVolumes = 256;
 
 std::int64_t bounded(std::int64_t bytes) { return std::clamp<std::int64_t>(bytes, 0, kMaxBytes); }
 
-/// The quantity there in bytes, or nullopt.
+/// Returns the quantity at `path` in bytes, or nullopt.
 std::optional<std::int64_t> bytes_at(const Json& object, std::initializer_list<std::string_view> path) {
   const auto quantity = api::Quantity::parse(api::text_at(object, path));
   return quantity ? std::optional(bounded(quantity->units())) : std::nullopt;
 }
 
-/// Of a claim KubeVirt counts the smaller of what is there and what was asked for.
+/// Size of a PVC by KubeVirt's rule: the smaller of capacity and request.
 std::int64_t claim_size(const Json& volume, std::string_view info) {
   const auto capacity = bytes_at(volume, {info, "capacity", "storage"});
   const auto requested = bytes_at(volume, {info, "requests", "storage"});
@@ -53,7 +53,7 @@ std::int64_t migrated_volumes(const Json& vmi) {
   return bytes;
 }
 
-/// What the status tells of the volume of that name.
+/// Returns the size in the VMI's status for the volume with that name.
 std::int64_t reported_size(const Json& vmi, const std::string& name) {
   for (const Json& status : api::items_at(vmi, {"status", "volumeStatus"})) {
     if (api::text_at(status, {"name"}) != name) continue;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How much a live migration copies, as KubeVirt counts it. Internal to kubevirt*.cpp.
+/// Amount of data that a live migration copies, by KubeVirt's rules. Internal to kubevirt*.cpp.
 
 #include <cstdint>
 
@@ -8,9 +8,9 @@
 
 namespace evictors::kubevirt {
 
-/// Bytes of the disks that travel with the VM: all that KubeVirt migrates to another claim, and, when it migrates by
-/// blocks, the ephemeral ones. KubeVirt measures those as files; from outside only their upper bounds are seen, and of
-/// a container disk's overlay often nothing. Nonsense counts as 0.
+/// Returns the bytes of the disks that move with the VM: volumes that KubeVirt migrates to another PVC and, with block
+/// migration, ephemeral disks. KubeVirt measures ephemeral disks as files. Only their upper bounds are visible in the
+/// VMI, and often nothing for the overlay of a container disk. Invalid values count as 0.
 std::int64_t disks_to_copy(const api::Json& vmi);
 
 }  // namespace evictors::kubevirt

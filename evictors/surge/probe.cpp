@@ -10,13 +10,13 @@ namespace {
 Choice no(std::string why) { return {std::nullopt, std::move(why), false}; }
 Choice not_known(std::string why) { return {std::nullopt, std::move(why), true}; }
 
-/// A list that must be known before anything is chosen; a server that refuses it or does not have it has answered.
+/// Returns true if a list that the choice depends on was answered. A refusal or 404 is an answer.
 bool was_answered(const EvictorContext& context, std::string_view name) {
   const Document* document = context.document(name);
   return document && document->status >= 200 && document->status < 500 && document->status != 429;
 }
 
-/// Why an eviction would be an outage; empty: it would not.
+/// Returns why an eviction would be an outage, empty if it would not.
 std::string outage(const EvictorContext& context, const SurgeState& view, const std::optional<Budget>& budget) {
   const auto ready = std::count_if(view.pods.begin(), view.pods.end(), [&](const api::Pod& pod) {
     return pod.is_ready() && pod.meta.uid != context.pod->meta.uid;
@@ -26,7 +26,7 @@ std::string outage(const EvictorContext& context, const SurgeState& view, const 
   return fmt::format("PodDisruptionBudget {} demands {} of {} pods", budget->name, budget->desired, budget->expected);
 }
 
-/// What forbids any change of the workload's size or template by us.
+/// Returns what forbids Evacuator to change the workload's size or template.
 std::string forbidden(const EvictorContext& context, const Workload& workload) {
   if (const auto* owner = workload.meta.controller()) {
     return fmt::format("{} is itself kept by {} {}, which would undo every change", workload.title(), owner->kind,
@@ -73,7 +73,7 @@ std::string restart_forbidden(const Workload& workload) {
       workload.title(), workload.max_unavailable, workload.max_surge);
 }
 
-/// The gentlest that may be done: one pod more; else, for a single replica, a restart.
+/// Chooses the least disruptive mode: an extra replica if possible, else a restart of a single replica.
 Choice choose_automatically(const EvictorContext& context, const SurgeState& view,
                             const std::optional<Budget>& budget) {
   const std::string extra = extra_replica_forbidden(context, view, budget);

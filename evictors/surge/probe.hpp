@@ -1,6 +1,6 @@
 #pragma once
 
-/// Whether and how a pod can be surged. Internal to surge*.cpp.
+/// Decides whether and how a pod can be surged. Internal to surge*.cpp.
 
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ inline constexpr std::string_view kParameterWhen = "when";  ///< Outage, Always
 struct Choice {
   std::optional<Mode> mode;
   std::string why_not;   ///< without mode: the reason and the fix
-  bool unknown = false;  ///< without mode: what decides was not read (yet)
+  bool unknown = false;  ///< without mode: a required document was not read (yet)
 };
 /// REQUIRES: context.pod != nullptr.
 Choice choose(const EvictorContext& context, const SurgeState& view);

@@ -16,12 +16,12 @@ namespace {
 using api::EvacuationPhase;
 using api::Json;
 
-/// Lower than any sane owner's: the ReplicaSet takes this pod first.
+/// Lower than any sensible value, so that the ReplicaSet deletes this pod first.
 constexpr const char* kSurplusCost = "-1000000";
 
 const std::string& surge_token(const EvictorContext& context) { return context.evacuation.status.token; }
 
-/// A patch of exactly this state of this very workload.
+/// Returns a patch guarded by UID and resourceVersion of the workload.
 Action workload_patch(const Workload& workload, ActionRole role, std::string_view name, Json annotations, Json spec) {
   Json patch = {{"metadata",
                  {{"uid", workload.meta.uid},
@@ -40,7 +40,7 @@ Json restarted_for(const Json& value) {
   return {{"template", {{"metadata", {{"annotations", {{kRestartedFor, value}}}}}}}};
 }
 
-/// Exactly as it was: an empty map of annotations would be another template.
+/// Restores the template exactly, because an empty annotations map would make a different template.
 Json restarted_before(const Workload& workload, const Mark& mark) {
   const bool others = workload.pod_template.contains(Json::json_pointer("/metadata/annotations"));
   if (!mark.previous.empty()) return restarted_for(mark.previous);
@@ -60,15 +60,15 @@ Mark new_mark(const EvictorContext& context, const SurgeState& view, Mode mode) 
   return mark;
 }
 
-/// Puts the number back that we found, unless somebody has set another one meanwhile: theirs wins.
+/// Restores the previous replica count unless another client has set a different one, which takes precedence.
 Action end_extra_replica(const SurgeState& view, const Mark& mark, ActionRole role, std::string_view name) {
   const bool still_ours = view.workload.replicas == mark.to;
   return workload_patch(view.workload, role, name, {{kMark, nullptr}},
                         still_ours ? Json{{"replicas", mark.from}} : Json::object());
 }
 
-/// Back to the old template, so that the old ReplicaSet with the leaving pod is the wanted one again; unless somebody
-/// has changed the template meanwhile, or the pod is already gone.
+/// Restores the old template, so that the old ReplicaSet with the leaving pod becomes the current one again. Keeps the
+/// template if another client has changed it, or if the pod is already gone.
 Action end_restart(const SurgeState& view, const Mark& mark, bool revert, ActionRole role, std::string_view name) {
   const auto& workload = view.workload;
   const bool still_ours = workload.restarted_for == mark.token && !view.old_template.is_null() &&
@@ -77,7 +77,7 @@ Action end_restart(const SurgeState& view, const Mark& mark, bool revert, Action
                         revert && still_ours ? restarted_before(workload, mark) : Json::object());
 }
 
-/// The surplus pod that a smaller number would not surely take: it is ready, like the others.
+/// Returns the surplus pod to mark. A ready surplus pod needs the mark, because scaling down might delete another pod.
 const api::Pod* surplus_to_mark(const EvictorContext& context, const SurgeState& view, const Mark& mark,
                                 std::string_view keep) {
   const api::Pod* chosen = nullptr;
@@ -87,7 +87,7 @@ const api::Pod* surplus_to_mark(const EvictorContext& context, const SurgeState&
   };
   for (const api::Pod& pod : view.pods) {
     if (!is_new(mark, pod) || pod.uid() == context.evacuation.spec.pod_ref.uid || pod.meta.uid == keep) continue;
-    if (!pod.is_ready()) return nullptr;  // an unready one goes first anyway
+    if (!pod.is_ready()) return nullptr;  // an unready pod is deleted first anyway
     if (!chosen || rank(pod) < rank(*chosen)) chosen = &pod;
   }
   const bool marked = chosen && chosen->meta.annotations.value(kDeletionCost) == kSurplusCost;

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The calls and classifications of the evictor `surge`, each a pure function of what was seen. Internal to surge*.cpp.
+/// Calls and classifications of the evictor `surge`. Each one is a pure function of observed state. Internal to
+/// surge*.cpp.
 
 #include <optional>
 #include <string>
@@ -16,30 +17,31 @@ inline constexpr std::string_view kEnd = "EndSurge";
 inline constexpr std::string_view kReleaseOrphan = "ReleaseOrphanedSurge";
 inline constexpr std::string_view kMarkSurplus = "MarkSurplusPod";
 
-/// The mode of this attempt, as chosen before: status.adapter.
+/// Returns the mode chosen for this attempt, from status.adapter.
 Mode mode_of(const EvictorContext& context);
-/// The workload carries our mark.
+/// Returns true if the workload has this Evacuation's mark.
 bool is_ours(const EvictorContext& context, const SurgeState& view);
 bool intent_was(const EvictorContext& context, std::string_view action);
-/// Was the surge begun, as far as we know?
+/// Returns true if the surge is known to have begun.
 bool was_begun(const EvictorContext& context);
 
-/// Number or template, and the mark, in one guarded patch; as a dry run when the spec says so.
+/// Returns one guarded patch with the replica count or the template, and the mark. It is a dry run if the spec requests
+/// one.
 Action begin_action(const EvictorContext& context, const SurgeState& view, ActionRole role);
-/// The next call on the way back to the workload as it was: a ready surplus pod is marked, then the number goes back
-/// unless somebody has changed it. REQUIRES: our mark is there. `keep`: uid of the pod that took over; empty: the surge
-/// is taken back, all that it made goes.
+/// Returns the next call that restores the workload. A ready surplus pod is marked first. The next call restores the
+/// replica count unless another client has changed it. REQUIRES: this Evacuation's mark. `keep` is the UID of the pod
+/// that took over. If empty, the surge is reverted and every pod that it added is removed.
 Action end_action(const EvictorContext& context, const SurgeState& view, ActionRole role, std::string_view keep);
-/// Takes back what an Evacuation that has ended left. REQUIRES: a mark is there.
+/// Returns the call that removes the surge of an ended Evacuation. REQUIRES: a mark.
 Action release_action(const SurgeState& view);
 
-/// Why this is not the moment to begin; empty: it is.
+/// Returns why the surge must not begin now, empty if it may.
 std::string not_now(const SurgeState& view);
-/// What still has to happen before the pod may be evicted; empty: nothing. REQUIRES: our mark is there.
+/// Returns what must still happen before the pod may be evicted, empty if nothing. REQUIRES: this Evacuation's mark.
 std::string missing(const EvictorContext& context, const SurgeState& view);
 std::optional<RemoteFailure> what_failed(const EvictorContext& context, const SurgeState& view);
 
-/// After the pod left: the pod that does its work now; nullptr: none is ready.
+/// Returns the ready pod that does the work of the pod that left, or nullptr.
 const api::Pod* took_over(const EvictorContext& context, const SurgeState& view);
 Verification verification_of(const EvictorContext& context, const SurgeState& view);
 

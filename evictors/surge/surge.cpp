@@ -18,7 +18,7 @@ using api::EvacuationPhase;
 EvictionStep wait_for(std::string why) { return {NextMove::kWait, {}, "waits for " + std::move(why)}; }
 EvictionStep act_on(Action action) { return {NextMove::kAct, std::move(action), {}}; }
 
-/// Another surge's mark is on the workload.
+/// Plans for a workload that has the mark of another surge.
 EvictionStep plan_beside_another(const EvictorContext& context, const SurgeState& view) {
   const auto& mark = view.workload.mark;
   if (!mark) {
@@ -77,7 +77,8 @@ api::FieldErrors SurgeEvictor::validate(const std::vector<std::pair<std::string,
 std::vector<Read> SurgeEvictor::reads(const EvictorContext& context) const {
   const api::EvacuationPhase phase = context.evacuation.status.phase;
   const bool between = phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff;
-  const bool chosen = context.evacuation.status.evictor == kName && !between;  // else the next attempt chooses again
+  const bool chosen = context.evacuation.status.evictor == kName && !between;  // between attempts, the next one chooses
+                                                                               // again
   if (!context.pod && context.ref(kRefName).empty()) return {};
   if (context.pod && context.pod->is_terminal() && !chosen) return {};
   return wanted_reads(context, !chosen);
@@ -86,12 +87,12 @@ std::vector<Read> SurgeEvictor::reads(const EvictorContext& context) const {
 Probe SurgeEvictor::probe(const EvictorContext& context) const {
   const SurgeState view = view_of(context);
   Probe probe;
-  if (context.evacuation.status.evictor == kName) {  // chosen before: what holds now is observe()'s business
+  if (context.evacuation.status.evictor == kName) {  // chosen before: observe() checks the current state
     probe.adapter = context.evacuation.status.adapter;
   } else {
     const Choice choice = choose(context, view);
     probe.support = choice.mode ? Support::kSupported : Support::kUnsupported;
-    if (choice.unknown) {  // a blip must not lead to a plain eviction
+    if (choice.unknown) {  // a temporary read error must not lead to a plain eviction
       probe.support = Support::kUnavailable;
       probe.until = context.now + poll_interval(context);
       probe.hold = true;
@@ -151,7 +152,7 @@ Classification SurgeEvictor::classify(const EvictorContext& context, const Actio
     meaning.message += " (config/surge has the optional role of this evictor)";
   if (action.name != kBegin || meaning.answer != ResponseClass::kApplied) return meaning;
   if (context.evacuation.spec.dry_run) {
-    meaning.answer = ResponseClass::kAcceptedInBackground;  // the end of a dry run
+    meaning.answer = ResponseClass::kAcceptedInBackground;  // ends a dry run
     return meaning;
   }
   meaning.refs.emplace_back(kRefMarked, "true");
@@ -201,7 +202,7 @@ Rollback SurgeEvictor::undone(const EvictorContext& context) const {
   if (!begun) return Rollback::kNothingToDo;
   if (view.has(ReadResult::kUnreadable) || view.has(ReadResult::kNotRead))
     return view.hopeless ? Rollback::kComplete : Rollback::kPending;
-  // A patch whose answer was lost may still be on its way.
+  // A patch whose answer was lost may still arrive.
   const auto& intent = context.evacuation.status.intent;
   const bool on_its_way = intent_was(context, kBegin) && !intent->resolved && context.now < intent->time + kCallTimeout;
   return on_its_way ? Rollback::kPending : Rollback::kComplete;

@@ -4,9 +4,9 @@
 
 namespace evictors::surge {
 
-/// Replacement first: one more replica of the pod's Deployment (or bare ReplicaSet), or a rolling restart of it; the
-/// pod leaves once its successor is ready on another node, and the workload gets its number back. For pods whose
-/// eviction would be an outage. Only chosen when spec.evictors names it. docs/evictors/surge.md.
+/// Creates the replacement first: one more replica of the pod's Deployment (or bare ReplicaSet), or a rolling restart.
+/// The pod leaves once its replacement is ready on another node, then the workload gets its replica count back.
+/// For pods whose eviction would be an outage. Only chosen if spec.evictors names it. Contract: docs/evictors/surge.md.
 class SurgeEvictor final : public Evictor {
  public:
   static constexpr std::string_view kName = "surge";

@@ -43,7 +43,7 @@ const api::OwnerReference* pod_owner(const EvictorContext& context) {
 
 bool is_apps(const api::OwnerReference& owner) { return owner.api_version.starts_with("apps/"); }
 
-/// Why pods of such an owner are not surged; empty: they may be.
+/// Returns why pods of such an owner are not surged, empty if they may be.
 std::string wrong_owner(const api::OwnerReference* owner) {
   if (!owner) return "the pod has no controller that would make a second one";
   if (owner->kind == "StatefulSet" && is_apps(*owner)) {
@@ -96,7 +96,7 @@ void take_pods(const EvictorContext& context, SurgeState& view) {
   }
 }
 
-/// The pod's ReplicaSet names its Deployment; none: it is itself the workload.
+/// Returns the Deployment that owns the ReplicaSet, nullptr if the ReplicaSet is itself the workload.
 const api::OwnerReference* deployment_of(const api::ObjectMeta& replica_set) {
   const api::OwnerReference* owner = replica_set.controller();
   return owner && owner->kind == "Deployment" && is_apps(*owner) ? owner : nullptr;
@@ -112,7 +112,7 @@ kube::Request list_of(const kube::ResourceType& type, const std::string& ns, std
   return kube::list_request(type, options);
 }
 
-/// The workload itself, by what is remembered or by the pod's owner. Empty: it is read.
+/// Returns the reads of the workload, found by status.refs or by the pod's owner. Empty once it is read.
 std::vector<Read> workload_reads(const EvictorContext& context) {
   const std::string& ns = context.evacuation.meta.ns;
   const api::OwnerReference* owner = pod_owner(context);
@@ -166,7 +166,7 @@ bool usable_from_one_node_only(const Json& claim) {
                       [](const Json& mode) { return mode == "ReadWriteMany" || mode == "ReadOnlyMany"; });
 }
 
-/// All but the pods, which cost the most to read.
+/// Returns the state without the pods, which are the most expensive read.
 SurgeState without_pods(const EvictorContext& context) {
   SurgeState view;
   const api::OwnerReference* owner = pod_owner(context);
@@ -217,7 +217,7 @@ std::vector<Read> wanted_reads(const EvictorContext& context, bool choosing) {
 
 std::optional<std::string> autoscaler_of(const EvictorContext& context, const Workload& workload) {
   const Document* document = context.document(kReadAutoscalers);
-  // This server has no such API, in its own words: what a proxy's page says does not come here as a 404.
+  // A 404 here comes from the API server itself: the API is not served. A proxy's 404 never arrives as 404.
   if (document && document->status == 404) return std::string();
   const auto json = parsed(document);
   const Json* items = json ? api::find_at(*json, {"items"}) : nullptr;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the evictor `surge` sees: the pod's workload, its pods and who else has a say in its size, from the documents
-/// that the controller read. Pure; the documents may be anything. Internal to surge*.cpp.
+/// State that the evictor `surge` reads from the controller's documents: the pod's workload, its pods and what else
+/// controls its size. Pure; documents are untrusted input. Internal to surge*.cpp.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -20,11 +20,11 @@ namespace evictors::surge {
 
 inline constexpr std::string_view kDeletionCost = "controller.kubernetes.io/pod-deletion-cost";
 
-/// Served as v1 by every server; v2 is the same object.
+/// Served as v1 by every server. v2 is a newer version of the same object.
 inline constexpr kube::ResourceType kAutoscalers{"autoscaling", "v1", "horizontalpodautoscalers",
                                                  "HorizontalPodAutoscaler"};
 
-/// A surge copies at most this many replicas; beyond it one pod less is no outage.
+/// Maximum number of replicas of a surged workload. With more replicas, one pod less is no outage.
 inline constexpr std::int32_t kMaxReplicas = 100;
 
 // Names of the reads.
@@ -40,33 +40,33 @@ inline constexpr std::string_view kReadClaim = "claim/";
 inline constexpr std::string_view kRefKind = "workloadKind";
 inline constexpr std::string_view kRefName = "workload";
 inline constexpr std::string_view kRefUid = "workloadUid";
-inline constexpr std::string_view kRefReplicas = "replicas";        ///< before the surge
+inline constexpr std::string_view kRefReplicas = "replicas";        ///< replica count before the surge
 inline constexpr std::string_view kRefMarked = "marked";            ///< the surge is known to have begun
-inline constexpr std::string_view kRefReplacement = "replacement";  ///< uid of the pod that takes over
+inline constexpr std::string_view kRefReplacement = "replacement";  ///< UID of the pod that takes over
 
-/// How a wanted object was found.
+/// Result of a read.
 enum class ReadResult { kNotRead, kYes, kGone, kUnreadable };
 
 struct SurgeState {
-  ReadResult found = ReadResult::kNotRead;  ///< the workload
-  std::string problem;                      ///< kUnreadable: why; or why there can be none, see `hopeless`
-  bool hopeless = false;                    ///< the pod's kind of owner does not surge
-  bool forbidden = false;                   ///< we may not read it
+  ReadResult found = ReadResult::kNotRead;  ///< result for the workload
+  std::string problem;                      ///< reason for kUnreadable or `hopeless`
+  bool hopeless = false;                    ///< pods of this kind of owner cannot be surged
+  bool forbidden = false;                   ///< RBAC forbids reading the workload
   Workload workload;
   bool pods_known = false;
-  std::vector<api::Pod> pods;  ///< of the workload, neither terminating nor terminal, the leaving one included
-  api::Json old_template;      ///< of the leaving pod's ReplicaSet; null: not known
+  std::vector<api::Pod> pods;  ///< pods of the workload, including the leaving one, neither terminating nor terminal
+  api::Json old_template;      ///< template of the leaving pod's ReplicaSet, null if unknown
 
   bool has(ReadResult what) const { return found == what; }
 };
 SurgeState view_of(const EvictorContext& context);
 
-/// What must be read next, given what was read.
+/// Returns the next reads, given the documents so far.
 std::vector<Read> wanted_reads(const EvictorContext& context, bool choosing);
 
-/// Why nobody but us may decide on the number of replicas; empty: nobody does. nullopt: not known.
+/// Returns the HorizontalPodAutoscaler that controls the replica count, empty if none exists, nullopt if unknown.
 std::optional<std::string> autoscaler_of(const EvictorContext& context, const Workload& workload);
-/// A PDB that no full strength of the workload satisfies.
+/// PodDisruptionBudget that requires every pod of the workload.
 struct Budget {
   std::string name;
   std::int32_t desired = 0;
@@ -74,21 +74,21 @@ struct Budget {
   bool helped_by_one_more = false;
 };
 std::optional<Budget> blocking_budget(const EvictorContext& context);
-/// A volume that only one node can use at a time; empty: none.
+/// Returns a volume that only one node can use at a time, empty if none exists.
 std::string exclusive_volume(const EvictorContext& context);
-/// The Evacuation that set a foreign mark has ended or is no more.
+/// Returns true if the Evacuation that set a foreign mark has ended or no longer exists.
 bool holder_ended(const EvictorContext& context, const Mark& mark);
 
-/// Where the extra pod is, and what is there without the leaving one.
+/// State of the extra pod and of the other pods, without the leaving one.
 struct Replacement {
-  const api::Pod* best = nullptr;       ///< new, on another node; ready before others; nullptr: none
-  const api::Pod* misplaced = nullptr;  ///< new, but on the source node
-  std::int32_t ready_others = 0;        ///< ready pods beside the leaving one
+  const api::Pod* best = nullptr;       ///< new pod on another node, ready ones first; nullptr if none exists
+  const api::Pod* misplaced = nullptr;  ///< new pod on the source node
+  std::int32_t ready_others = 0;        ///< number of ready pods, without the leaving one
 };
 Replacement replacement_in(const SurgeState& view, const Mark& mark, const api::PodUid& leaving,
                            const api::NodeName& source);
 
-/// "0/3 nodes are available: …"; empty: it is scheduled, or nobody says why not.
+/// Returns "0/3 nodes are available: …", empty if the pod is scheduled or the reason is unknown.
 std::string unschedulable_because(const api::Pod& pod);
 
 }  // namespace evictors::surge

@@ -17,14 +17,14 @@ using api::Json;
 constexpr std::size_t kShortUid = 8;
 constexpr std::size_t kMaxMarkBytes = 16 * 1024;
 
-// --- careful reading
+// --- parsing of untrusted input
 
 std::int32_t count_in(const Json& object, std::initializer_list<std::string_view> path, std::int32_t otherwise) {
   return static_cast<std::int32_t>(
       std::clamp<std::int64_t>(api::number_at(object, path).value_or(otherwise), 0, 1'000'000));
 }
 
-/// A number, or a percentage of `total`.
+/// Returns a number, or a percentage of `total`.
 std::int64_t scaled_in(const Json& object, std::initializer_list<std::string_view> path, std::int64_t total, bool up,
                        std::int64_t otherwise) {
   const Json* found = api::find_at(object, path);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The workload that the evictor `surge` gives one pod more, and the mark that it leaves there. Pure; what is read may
-/// be anything. Internal to surge*.cpp.
+/// Workload that the evictor `surge` extends by one pod, and the mark on it. Pure; documents are untrusted input.
+/// Internal to surge*.cpp.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -24,22 +24,22 @@ enum class Mode { kExtraReplica, kRollingRestart };
 std::string_view to_string(Mode mode);
 std::optional<Mode> parse_mode(std::string_view text);
 
-/// The annotation kMark: whose surge this is and how to take it back.
+/// Annotation kMark: owner of the surge, and the data to revert it.
 struct Mark {
   std::string token;
   std::string evacuation;  ///< name of the Evacuation, in the workload's namespace
   Mode mode = Mode::kExtraReplica;
-  std::int32_t from = 0;         ///< spec.replicas before and
-  std::int32_t to = 0;           ///< with the extra one
-  std::string previous;          ///< kRollingRestart: kRestartedFor before; empty: absent
-  std::set<std::string> before;  ///< pods that were there before: first 8 characters of their UIDs
+  std::int32_t from = 0;         ///< spec.replicas before the surge
+  std::int32_t to = 0;           ///< spec.replicas during the surge
+  std::string previous;          ///< kRollingRestart: kRestartedFor before the surge, empty if absent
+  std::set<std::string> before;  ///< pods that existed before: first 8 characters of their UIDs
   friend bool operator==(const Mark&, const Mark&) = default;
 };
 std::string encode(const Mark& mark);
 std::optional<Mark> decode_mark(std::string_view text);
 bool is_new(const Mark& mark, const api::Pod& pod);
 
-/// The Deployment, or the ReplicaSet that no Deployment owns.
+/// Deployment, or ReplicaSet that no Deployment owns.
 struct Workload {
   kube::ResourceType type;
   api::ObjectMeta meta;
@@ -54,21 +54,21 @@ struct Workload {
   std::int32_t status_replicas = 0;
   std::int32_t updated_replicas = 0;
   std::int32_t available_replicas = 0;
-  std::string selector;       ///< as labelSelector of a list
+  std::string selector;       ///< in the form of a labelSelector
   api::Json pod_template;     ///< without kRestartedFor
-  std::string restarted_for;  ///< the template's annotation kRestartedFor
+  std::string restarted_for;  ///< annotation kRestartedFor of the template
   std::optional<Mark> mark;
-  bool marked = false;  ///< the annotation is there, readable or not
+  bool marked = false;  ///< the annotation exists, even if invalid
 
   bool is_deployment() const { return type == kube::kDeployments; }
   std::string title() const;  ///< "Deployment web"
-  /// Its controller has done all that is asked of it: no rollout, no scaling under way.
+  /// Returns true if the workload's controller is done: no rollout and no scaling is running.
   bool settled() const;
 };
-/// nullopt: the text is no such object.
+/// Returns nullopt if the text is not an object of that kind.
 std::optional<Workload> read_workload(const std::string& text, const kube::ResourceType& type);
 
-/// A pod template without what a Deployment adds to its ReplicaSets' and without our own mark.
+/// Returns a pod template without the fields that a Deployment adds to its ReplicaSets and without kRestartedFor.
 api::Json comparable(api::Json pod_template);
 
 }  // namespace evictors::surge

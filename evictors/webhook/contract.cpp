@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 5> kStates = {"Accepted", "InProgress", "
 constexpr std::size_t kMaxShortText = 253;
 constexpr std::size_t kMaxLongText = 1024;
 
-/// Cut between UTF-8 characters; line breaks become blanks.
+/// Replaces control characters by spaces and truncates between UTF-8 characters.
 std::string tidy(std::string text, std::size_t most) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
@@ -26,7 +26,7 @@ std::string tidy(std::string text, std::size_t most) {
   return base::short_text(text, most);
 }
 
-/// Reads members strictly by type; the first complaint stays.
+/// Reads members with strict types and keeps the first error.
 class Fields {
  public:
   explicit Fields(const Json& object) : object_(object) {}
@@ -173,7 +173,7 @@ kube::Request status_request(std::string_view token) { return request_for("GET",
 
 kube::Request abort_request(std::string_view token) {
   kube::Request request = request_for("DELETE", token);
-  request.accept = "*/*";  // its body is not read
+  request.accept = "*/*";  // the body is not read
   request.flow = kube::Flow::kWrite;
   return request;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The wire contract evacuator.dev/webhook/v1 between Evacuator and a service of yours (docs/evictors/webhook.md):
-/// requests built, answers judged. Shared by the evictor and by `evacuator webhook-check`. Pure.
+/// Wire contract evacuator.dev/webhook/v1 between Evacuator and an external service (docs/evictors/webhook.md): builds
+/// requests and parses answers. Shared by the evictor and `evacuator webhook-check`. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -16,14 +16,14 @@
 namespace evictors::webhook {
 
 inline constexpr std::string_view kApiVersion = "evacuator.dev/webhook/v1";
-/// An honest answer is a few hundred bytes.
+/// Maximum size of an answer. Valid answers have a few hundred bytes.
 inline constexpr std::size_t kMaxAnswerBytes = 64 * 1024;
 
 enum class ServiceState { kAccepted, kInProgress, kReadyToEvict, kMoved, kFailed };
 std::string_view to_string(ServiceState state);
 std::optional<ServiceState> parse_service_state(std::string_view text);
 
-/// Who ends the pod: the service by its own means, or we by an eviction once it said ReadyToEvict.
+/// Who ends the pod: the service itself, or Evacuator by an eviction after ReadyToEvict.
 enum class EvictBy { kController, kService };
 std::string_view to_string(EvictBy who);
 
@@ -36,19 +36,21 @@ struct ServiceStatus {
   std::string message;     ///< at most 1024 bytes
   std::string reason;      ///< CamelCase, with Failed
   bool retryable = false;  ///< with Failed: another attempt may succeed
-  std::string target;      ///< node or place it goes to, for display
-  std::string heartbeat;   ///< anything that changes while there is life
+  std::string target;      ///< target node or place, for display
+  std::string heartbeat;   ///< any value that changes with every sign of life
   friend bool operator==(const ServiceStatus&, const ServiceStatus&) = default;
 };
 
-/// kInvalid: no such body (HTML, a wrong type, out of range, too large), the message names the field. kConflict: well
-/// formed, but for another token or of another version. Unknown fields are ignored: v1 may grow.
+/// Parses the body of an answer. Returns kInvalid for a malformed body (HTML, wrong type, out of range, too large),
+/// with the field in the message. Returns kConflict for a well-formed body with another token or version. Ignores
+/// unknown fields, so that v1 can be extended.
 base::Result<ServiceStatus> parse_service_status(std::string_view body, std::string_view token);
 
-/// ReadyToEvict may be withdrawn and Failed may come at any time; otherwise states only go forward.
+/// Returns true if a service may go from `before` to `after`. States only advance, with two exceptions: ReadyToEvict
+/// may be withdrawn, and Failed may follow any state.
 bool may_follow(ServiceState before, ServiceState after);
 
-/// "/v1/evacuations/<token>", percent-encoded.
+/// Returns "/v1/evacuations/<token>", percent-encoded.
 std::string path_of(std::string_view token);
 
 kube::Request start_request(std::string_view token, const api::Json& body);

@@ -26,20 +26,21 @@ constexpr std::string_view kAbortCall = "AbortEvacuation";
 constexpr std::string_view kStatusRead = "status";
 
 // Keys of status.refs.
-constexpr std::string_view kStateRef = "state";           ///< furthest state that the service showed
-constexpr std::string_view kEvictByRef = "evictBy";       ///< fixed by its first answer
-constexpr std::string_view kMovedRef = "movedSince";      ///< it says Moved, and the pod is still there
-constexpr std::string_view kTroubleRef = "troubleSince";  ///< no usable answer since then
-constexpr std::string_view kNoAbortRef = "abortRefused";  ///< it said 409 to DELETE
-constexpr std::string_view kAbortRef = "abortSent";       ///< when it last took a DELETE
+constexpr std::string_view kStateRef = "state";           ///< furthest state that the service reported
+constexpr std::string_view kEvictByRef = "evictBy";       ///< fixed by the service's first answer
+constexpr std::string_view kMovedRef = "movedSince";      ///< time since which the service reports Moved while the pod
+                                                          ///< still exists
+constexpr std::string_view kTroubleRef = "troubleSince";  ///< time since which there has been no usable answer
+constexpr std::string_view kNoAbortRef = "abortRefused";  ///< the service answered 409 to DELETE
+constexpr std::string_view kAbortRef = "abortSent";       ///< time at which the service last accepted a DELETE
 
-/// Nonsense instead of an answer is forgiven for so long: a proxy's error page while the service restarts.
+/// Time for which invalid answers are tolerated, such as a proxy's error page during a restart of the service.
 constexpr base::seconds kNonsensePatience{60};
-/// And silence for so long, or timeouts.heartbeat if that is shorter.
+/// Time for which missing answers are tolerated, or timeouts.heartbeat if shorter.
 constexpr base::seconds kSilencePatience{300};
-/// A service that took a DELETE and still knows the token is told again this much later.
+/// Interval of DELETE calls to a service that accepted a DELETE but still knows the token.
 constexpr base::seconds kAbortAgain{30};
-/// A pod outlives its service's Moved at most this long: termination grace and the news of it.
+/// Maximum time between Moved and the pod's end: grace period and propagation delay.
 constexpr base::seconds kMovedPatience{120};
 constexpr std::size_t kMaxOwnParameters = 16;
 constexpr std::string_view kParameterPrefix = "x-";
@@ -57,7 +58,7 @@ bool intent_is(const EvictorContext& context, std::string_view action) {
   return intent && intent->token == webhook_token(context) && intent->action == action;
 }
 
-/// What the last look at the service brought.
+/// Result of the last read of the service's status.
 struct Look {
   enum class Kind { kNone, kNothingThere, kStatus, kNonsense, kContradiction, kNoAnswer };
   Kind kind = Kind::kNone;
@@ -72,7 +73,8 @@ std::string start_of(std::string_view body) {
   return text;
 }
 
-/// The service's story so far: who evicts never changes, states only go forward.
+/// Returns how the status contradicts earlier ones: evictBy must not change and states must advance. Empty if it does
+/// not.
 std::string contradiction(const EvictorContext& context, const ServiceStatus& status) {
   const std::string_view who = context.ref(kEvictByRef);
   if (!who.empty() && who != to_string(status.evict_by))
@@ -103,7 +105,7 @@ Look look_at(const EvictorContext& context) {
   return {Look::Kind::kNoAnswer, {}, fmt::format("{} {}", document->status, start_of(document->body))};
 }
 
-/// Did the service possibly hear of this attempt?
+/// Returns true if the service may know of this attempt.
 bool was_started(const EvictorContext& context) {
   return !context.ref(kStateRef).empty() || intent_is(context, kStart) || intent_is(context, kAbortCall) ||
          look_at(context).kind == Look::Kind::kStatus;
@@ -153,7 +155,7 @@ EvictionStep plan_request(const EvictorContext& context) {
     const bool ready = look.status.state == ServiceState::kReadyToEvict;
     return ready ? EvictionStep{NextMove::kAct, post_eviction(context)} : EvictionStep{NextMove::kWait, {}};
   }
-  // It knew us and does not answer now: watched, and bounded, in InProgress.
+  // The service knew the attempt but does not answer now. InProgress watches it with a timeout.
   if (!context.ref(kStateRef).empty()) return {NextMove::kWait, {}};
   return {NextMove::kAct, service_call(context, ActionRole::kRequest, kStart,
                                        start_request(webhook_token(context), start_body(context)))};
@@ -169,7 +171,7 @@ RemoteFailure service_failed(std::string reason, std::string message, bool retry
   return failure;
 }
 
-/// Silence and nonsense: forgiven for `patience`, counted from the first look that met it.
+/// Tolerates missing and invalid answers for `patience`, counted from the first one.
 void note_trouble(const EvictorContext& context, base::seconds patience, const char* reason, const Look& look,
                   Observation& seen) {
   const auto since = base::parse_time(context.ref(kTroubleRef));
@@ -217,7 +219,7 @@ void take_status(const EvictorContext& context, const ServiceStatus& status, Obs
   }
 }
 
-// --- answers to our calls
+// --- answers to calls
 
 Classification service_says(ResponseClass answer, const EvictorContext& context, const std::string& message,
                             std::optional<base::Duration> retry_after = {}) {
@@ -343,7 +345,7 @@ Probe WebhookEvictor::probe(const EvictorContext& context) const {
 
 EvictionStep WebhookEvictor::plan(const EvictorContext& context) const {
   if (context.evacuation.status.phase == api::EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
-  // A dry run never reaches the service: it might take it for earnest.
+  // A dry run never calls the service, which might not recognise it as one.
   if (context.evacuation.spec.dry_run) return {NextMove::kAct, post_eviction(context)};
   if (context.evacuation.status.phase == api::EvacuationPhase::kRequesting) return plan_request(context);
   const Look look = look_at(context);
@@ -397,7 +399,7 @@ Rollback WebhookEvictor::undone(const EvictorContext& context) const {
   if (context.evacuation.spec.dry_run || !was_started(context)) return Rollback::kNothingToDo;
   const Look look = look_at(context);
   if (look.kind != Look::Kind::kNothingThere) return Rollback::kPending;
-  // A start whose answer was lost may still be on its way: only after its time is over 404 means never.
+  // A start whose answer was lost may still arrive. A 404 is final only after the call's timeout.
   const auto& intent = context.evacuation.status.intent;
   const bool on_its_way = intent_is(context, kStart) && !intent->resolved && context.now < intent->time + kCallTimeout;
   return on_its_way ? Rollback::kPending : Rollback::kComplete;

@@ -5,7 +5,7 @@
 namespace evictors::webhook {
 
 /// Out-of-process evictor: a service in the operator's configuration, named by parameter `service`, moves the pod and
-/// tells how far it is. Only chosen when spec.evictors names it. Contract: docs/evictors/webhook.md.
+/// reports progress. Only chosen if spec.evictors names it. Contract: docs/evictors/webhook.md.
 class WebhookEvictor final : public Evictor {
  public:
   static constexpr std::string_view kName = "webhook";
@@ -19,7 +19,7 @@ class WebhookEvictor final : public Evictor {
   EvictionStep plan(const EvictorContext& context) const override;
   Observation observe(const EvictorContext& context) const override;
   Classification classify(const EvictorContext& context, const Action& action, const CallResult& answer) const override;
-  /// The service is of whoever listed it, not the pod's owner: what is listed behind it may follow.
+  /// Returns false: the service does not act for the pod's owner, so the next evictors in the list may take over.
   bool owner_decides(const EvictorContext&) const override { return false; }
   std::vector<Action> undo(const EvictorContext& context) const override;
   Rollback undone(const EvictorContext& context) const override;

@@ -29,13 +29,14 @@ std::vector<std::string> split_paths(const std::string& list) {
   return paths;
 }
 
-/// Credentials do not cross a network in the clear. kubectl shows none over http either.
+/// Returns false for plain HTTP to another host, over which credentials must not be sent. kubectl does the same.
 bool may_be_shown_to(const std::string& server) {
   const auto url = parse_url(server);
   return url && (url->tls || url->is_loopback());
 }
 
-/// As kubectl does: an exec plugin only speaks when there is nothing simpler; a token beats user and password.
+/// Follows kubectl: an exec plugin is used only without simpler credentials, and a token takes precedence over user and
+/// password.
 base::Result<std::shared_ptr<Credentials>> credentials_of(const KubeconfigUser& user, const base::Clock& clock) {
   if (!user.auth_provider.empty() && !user.exec)
     return base::Error{
@@ -101,7 +102,7 @@ base::Result<Config> config_of(const Kubeconfig& kubeconfig, const std::string& 
   return config;
 }
 
-/// Reads and merges the files. A missing one is skipped unless it was named by itself.
+/// Reads and merges the files. Skips a missing file unless `must_exist`.
 base::Result<Config> config_from_files(const std::vector<std::string>& paths, bool must_exist,
                                        const std::string& context, const base::Clock& clock) {
   Kubeconfig merged;
@@ -122,7 +123,7 @@ base::Result<Config> config_from_files(const std::vector<std::string>& paths, bo
   return config_of(merged, context, "kubeconfig " + source, clock);
 }
 
-/// A proxy that the kubeconfig names is taken before the environment's.
+/// A proxy in the kubeconfig takes precedence over the environment's.
 base::Result<Config> with_proxy(base::Result<Config> config, const Environment& environment) {
   if (!config || !config->proxy_url.empty()) return config;
   const auto server = parse_url(config->server);

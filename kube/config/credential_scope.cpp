@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::string_view kSeparators = " \t\r\n,";
 
-/// "https://host:443": scheme, host in lower case, and the port in any case.
+/// Returns "https://host:443": scheme, host in lower case, and always the port.
 std::string origin_of(bool tls, std::string host, int port) {
   std::ranges::transform(host, host.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return fmt::format("{}://{}:{}", tls ? "https" : "http",
                      host.find(':') == std::string::npos ? host : "[" + host + "]", port);
 }
 
-/// One entry as origin_of() writes it; nullopt: it is not scheme://host[:port].
+/// Returns one entry in the form of origin_of(), nullopt if it is not scheme://host[:port].
 std::optional<std::string> parse_entry(std::string_view entry) {
   const auto url =
       entry.find("://") == std::string_view::npos ? base::Result<Url>(base::invalid("no scheme")) : parse_url(entry);

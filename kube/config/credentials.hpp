@@ -12,68 +12,68 @@
 
 namespace kube {
 
-/// What we show the server. Secret: never in a log, an error or a metric.
+/// Credentials as sent to the server. Secret: must not appear in logs, errors or metrics.
 struct Presented {
-  std::string authorization;           ///< value of the header Authorization; empty: none
-  std::string client_certificate_pem;  ///< chain; empty: none
+  std::string authorization;           ///< value of the header Authorization, empty for none
+  std::string client_certificate_pem;  ///< chain, empty for none
   std::string client_key_pem;
   friend bool operator==(const Presented&, const Presented&) = default;
 };
 
-/// Who we are, renewed as it expires. Thread-safe.
+/// Source of credentials, renewed before they expire. Thread-safe.
 class Credentials {
  public:
   virtual ~Credentials() = default;
 
-  /// Current credentials; may read a file or run a plugin (then other callers wait for the one run).
+  /// Returns the current credentials. May read a file or run a plugin; concurrent callers wait for the same run.
   virtual base::Result<Presented> present() = 0;
 
-  /// The server answered 401: what is cached is worthless, the next present() looks again.
+  /// Call after the server answered 401. Discards the cache, so that the next present() renews the credentials.
   virtual void refused() {}
 };
 
-/// Never changes.
 std::shared_ptr<Credentials> static_credentials(Presented presented);
 
-/// Where the parts come from when they are files. A file wins over nothing, embedded text over a file.
+/// Sources of file-based credentials. Embedded text takes precedence over a file.
 struct CredentialFiles {
   Presented embedded;
   std::string token_file;
   std::string client_certificate_file;
   std::string client_key_file;
-  /// Where they are sent to. Set: present() fails with kUnauthorized unless the file kServersKey beside each of them
-  /// lists it.
+  /// If set, present() fails with kUnauthorized unless the file kServersKey in each credential's folder lists this
+  /// server.
   std::optional<CredentialTarget> target{};
 };
-/// Reads the files again every 30 s and after refused(), so that rotated tokens and certificates are picked up. While a
-/// file cannot be read the last good content stays in use; credentials that are no longer for `target` are dropped.
-/// `clock` must outlive it.
+/// Reads the files again every 30 s and after refused(), to follow rotated tokens and certificates. While a file is
+/// unreadable, the last good content stays in use. Credentials that are no longer permitted for `target` are dropped.
+/// `clock` must outlive the result.
 std::shared_ptr<Credentials> file_credentials(CredentialFiles files, const base::Clock& clock);
 
-/// An exec credential plugin (client.authentication.k8s.io), as a kubeconfig describes it.
+/// Exec credential plugin (client.authentication.k8s.io), as configured in a kubeconfig.
 struct ExecPlugin {
   std::string api_version;
   std::string command;
   std::vector<std::string> args;
   std::vector<std::pair<std::string, std::string>> env;
   std::string install_hint;
-  std::string user;          ///< its name in the kubeconfig, for messages
-  std::string cluster_info;  ///< JSON of spec.cluster; empty unless provideClusterInfo
+  std::string user;          ///< user's name in the kubeconfig, for messages
+  std::string cluster_info;  ///< JSON of spec.cluster, empty unless provideClusterInfo
   base::milliseconds timeout{60'000};
   friend bool operator==(const ExecPlugin&, const ExecPlugin&) = default;
 };
-/// Runs the plugin when there is nothing yet, 10 s before expiry and after refused(), but after a failure or a refusal
-/// not again within 5 s. What was got before serves until it expires. `clock` must outlive it.
+/// Runs the plugin on the first use, 10 s before expiry and after refused(). After a failure or refusal, waits at least
+/// 5 s before the next run. Previous credentials stay in use until they expire. `clock` must outlive the result.
 std::shared_ptr<Credentials> exec_credentials(ExecPlugin plugin, const base::Clock& clock);
 
-/// What a plugin printed, checked. Pure; never quotes the text in its errors.
+/// Validated output of a plugin. parse_exec_answer() is pure and never quotes the text in errors.
 struct ExecAnswer {
   Presented presented;
   std::optional<base::TimePoint> expires;
 };
 base::Result<ExecAnswer> parse_exec_answer(std::string_view printed, std::string_view api_version);
 
-/// "Bearer <token>", or an error when the token could not stand in a header (then it would split the request).
+/// Returns "Bearer <token>". Returns an error if the token contains characters that are invalid in a header, because
+/// they could split the request.
 base::Result<std::string> bearer(std::string_view token);
 
 }  // namespace kube

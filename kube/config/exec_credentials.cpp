@@ -44,7 +44,7 @@ base::Error explain(const ExecPlugin& plugin, const base::Error& error) {
   std::string message =
       fmt::format("exec plugin \"{}\" of user \"{}\": {}", plugin.command, plugin.user, error.message);
   if (!plugin.install_hint.empty() && base::is_not_found(error)) message += "\n" + plugin.install_hint;
-  // Whatever a plugin lacks today it may have tomorrow: a retriable code, since requests are repeated after a back-off.
+  // Uses a retriable code, because the plugin's problem may pass.
   return {base::ErrorCode::kUnauthorized, std::move(message)};
 }
 
@@ -67,10 +67,10 @@ class ExecCredentials final : public Credentials {
   ExecCredentials(ExecPlugin plugin, const base::Clock& clock) : plugin_(std::move(plugin)), clock_(clock) {}
 
   base::Result<Presented> present() override {
-    const std::scoped_lock lock(mutex_);  // held while the plugin runs: one run serves all who wait
+    const std::scoped_lock lock(mutex_);  // held while the plugin runs, so that one run serves all waiting callers
     const base::TimePoint now = clock_.now();
     if (current_ && !refused_ && !expires_within(now, kRenewBefore)) return current_->presented;
-    // A plugin that fails, or whose credentials are refused, must not run for every request.
+    // A failing plugin, or one whose credentials are refused, must not run for every request.
     const bool just_ran = ran_at_ && now < *ran_at_ + kMinPause && now >= *ran_at_;
     if (just_ran && (failure_ || refused_)) return last_resort(now);
     ran_at_ = now;
@@ -94,7 +94,7 @@ class ExecCredentials final : public Credentials {
   bool expires_within(base::TimePoint now, base::Duration margin) const {
     return current_->expires && now + margin >= *current_->expires;
   }
-  /// What was got before, as long as it has not expired.
+  /// Returns the previous credentials until they expire.
   base::Result<Presented> last_resort(base::TimePoint now) const {
     if (current_ && !expires_within(now, base::Duration::zero())) return current_->presented;
     if (failure_) return *failure_;

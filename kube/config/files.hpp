@@ -7,14 +7,14 @@
 
 namespace kube {
 
-/// The whole file, at most 16 MiB. kNotFound when it does not exist, kForbidden when it may not be read; the path is
-/// named.
+/// Returns the content of the file, at most 16 MiB. Returns kNotFound if it does not exist and kForbidden if it is
+/// unreadable. Errors name the path.
 base::Result<std::string> read_file(const std::string& path);
 
-/// `path` as seen from the folder of `file`, unless it is absolute or empty.
+/// Returns `path` relative to the folder of `file`, unless it is absolute or empty.
 std::string relative_to(const std::string& file, const std::string& path);
 
-/// Without blanks and line breaks at both ends.
+/// Removes whitespace at both ends.
 std::string_view trim(std::string_view text);
 
 }  // namespace kube

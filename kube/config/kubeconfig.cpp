@@ -14,7 +14,7 @@
 namespace kube {
 namespace {
 
-/// Reads members of an object; the first wrong type is kept as an error with its path, later reads return nothing.
+/// Reads members of an object. Keeps the first wrong type as an error with its path; later reads return nothing.
 class Reader {
  public:
   explicit Reader(const std::string& file) : file_(file) {}
@@ -40,7 +40,7 @@ class Reader {
   std::string file(const api::Json& object, const std::string& path, const char* name) {
     return relative_to(file_, text(object, path, name));
   }
-  /// The member if it is an object, else an empty one.
+  /// Returns the member if it is an object, else an empty object.
   const api::Json& object(const api::Json& parent, const std::string& path, const char* name) {
     static const api::Json kNothing = api::Json::object();
     const api::Json* value = find(parent, name);
@@ -62,7 +62,7 @@ class Reader {
   const std::optional<base::Error>& error() const { return error_; }
 
  private:
-  /// null counts as absent.
+  /// Treats null as absent.
   static const api::Json* find(const api::Json& object, const char* name) {
     if (!object.is_object()) return nullptr;
     const auto at = object.find(name);
@@ -91,7 +91,7 @@ ExecPlugin read_exec(Reader& reader, const api::Json& exec, const std::string& p
   plugin.api_version = reader.text(exec, path, "apiVersion");
   plugin.command = reader.text(exec, path, "command");
   plugin.install_hint = reader.text(exec, path, "installHint");
-  // Only a command with a slash is a path; it is then meant from the kubeconfig's folder.
+  // A command without a slash is looked up in PATH. With a slash, it is relative to the kubeconfig's folder.
   if (plugin.command.find('/') != std::string::npos) plugin.command = relative_to(reader.file_name(), plugin.command);
   for (const api::Json& each : reader.array(exec, path, "args")) {
     if (!each.is_string()) reader.fail(path, "args", "must be strings");
@@ -106,7 +106,7 @@ ExecPlugin read_exec(Reader& reader, const api::Json& exec, const std::string& p
   if (reader.text(exec, path, "interactiveMode") == "Always")
     reader.fail(path, "interactiveMode",
                 "is Always, but there is no terminal here; use a plugin that works unattended");
-  if (reader.flag(exec, path, "provideClusterInfo")) plugin.cluster_info = "{}";  // filled in by choose_context
+  if (reader.flag(exec, path, "provideClusterInfo")) plugin.cluster_info = "{}";  // set by choose_context()
   return plugin;
 }
 
@@ -138,7 +138,7 @@ KubeconfigContext read_context(Reader& reader, const api::Json& entry, const std
           reader.text(body, at, "namespace")};
 }
 
-/// The exec plugin's view of the cluster (spec.cluster of ExecCredential).
+/// Returns spec.cluster of ExecCredential for the plugin.
 std::string cluster_info_of(const KubeconfigCluster& cluster) {
   api::Json info = {{"server", cluster.server}};
   if (!cluster.tls_server_name.empty()) info["tls-server-name"] = cluster.tls_server_name;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Kubeconfig files as values: reading, merging, choosing a context. Pure; no file is opened here.
+/// Parses and merges kubeconfig files and chooses a context. Pure; does not open files.
 
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ struct KubeconfigCluster {
   std::string tls_server_name;
   bool insecure_skip_tls_verify = false;
   std::string ca_file;  ///< absolute, or relative to the working directory
-  std::string ca_pem;   ///< decoded certificate-authority-data; wins over the file
+  std::string ca_pem;   ///< decoded certificate-authority-data; takes precedence over the file
   std::string proxy_url;
 };
 
@@ -33,7 +33,7 @@ struct KubeconfigUser {
   std::string client_key_file;
   std::string client_key_pem;
   std::optional<ExecPlugin> exec;
-  std::string auth_provider;  ///< name of a legacy provider, which nobody supports any more
+  std::string auth_provider;  ///< name of a legacy auth provider, which is unsupported
 };
 
 struct KubeconfigContext {
@@ -50,20 +50,21 @@ struct Kubeconfig {
   std::string current_context;
 };
 
-/// Reads one file's text. `file` names it in errors and is what relative paths start from. Unknown fields are skipped,
-/// as kubectl does; wrong types are errors that name the field. Never quotes a value.
+/// Parses the text of one file. `file` names it in errors and is the base of relative paths. Skips unknown fields, like
+/// kubectl. Wrong types are errors that name the field and never quote a value.
 base::Result<Kubeconfig> parse_kubeconfig(std::string_view text, const std::string& file);
 
-/// kubectl's rule for several files: the first that names something wins.
+/// Merges by kubectl's rule: the first file that defines a name takes precedence.
 void merge(Kubeconfig& into, Kubeconfig next);
 
-/// What a context leads to.
+/// Context with the cluster and user that it refers to.
 struct ChosenContext {
   KubeconfigContext context;
   KubeconfigCluster cluster;
   KubeconfigUser user;
 };
-/// `name` empty: the current context; with none, the only one. Errors name what is missing and what there is.
+/// Returns the context `name`, or if empty the current context, or the only one. Errors name the missing entry and the
+/// existing ones.
 base::Result<ChosenContext> choose_context(const Kubeconfig& config, const std::string& name);
 
 }  // namespace kube

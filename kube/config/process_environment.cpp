@@ -32,7 +32,7 @@ Environment child_environment() {
 void prepare_process() {
   const std::scoped_lock lock(environment_mutex);
   if (original_environment != nullptr) return;
-  original_environment = new Environment(read_environment());  // for the life of the process
+  original_environment = new Environment(read_environment());  // never freed
   ::setenv("SSL_CERT_FILE", "/dev/null", 1);
   ::setenv("SSL_CERT_DIR", "/nonexistent", 1);
 }

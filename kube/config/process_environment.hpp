@@ -5,15 +5,15 @@
 
 namespace kube {
 
-/// What the process was started with. A value, so that tests pass their own.
+/// Environment variables of the process. A value, so that tests can pass their own.
 using Environment = std::map<std::string, std::string>;
 
-/// The environment of this process as it was before prepare_process().
+/// Returns the environment of this process before prepare_process().
 Environment child_environment();
 
-/// Points OpenSSL's default roots to nothing: loading them costs about 100 ms of CPU per connection in cpprest, which
-/// does it even when its store is replaced (libraries.md#tls). We load roots ourselves; children get the old values.
-/// Idempotent. Call it first in main(), before there are other threads.
+/// Clears OpenSSL's default roots. cpprest loads them for every connection, even if its store is replaced, at about 100
+/// ms of CPU (libraries.md#tls). Evacuator loads roots itself. Child processes get the original values. Idempotent.
+/// Call first in main(), before any thread starts.
 void prepare_process();
 
 }  // namespace kube

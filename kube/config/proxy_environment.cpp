@@ -12,7 +12,7 @@
 namespace kube {
 namespace {
 
-/// An address in the form of IPv6: IPv4 is ::ffff:a.b.c.d.
+/// IPv6 address, or IPv4 address as ::ffff:a.b.c.d.
 using Address = std::array<unsigned char, 16>;
 constexpr unsigned kMappedBits = 96;
 
@@ -67,7 +67,7 @@ bool is_loopback(const std::string& host, const std::optional<Address>& address)
   return is_mapped(*address) ? (*address)[12] == 127 : same_prefix(*address, *address_of("::1"), 128);
 }
 
-/// "10.0.0.0/8" has `address` in it. False where `entry` is no CIDR.
+/// Returns true if the CIDR `entry` contains `address`. Returns false if `entry` is not a CIDR.
 bool in_network(std::string_view entry, const Address& address) {
   const auto slash = entry.find('/');
   if (slash == std::string_view::npos) return false;
@@ -80,7 +80,7 @@ bool in_network(std::string_view entry, const Address& address) {
   return bits <= 128 && same_prefix(*network, address, bits);
 }
 
-/// Takes ":8443" or the brackets of "[::1]:8443" off `entry`; 0: no port.
+/// Removes ":8443" or the brackets of "[::1]:8443" from `entry`. Returns 0 if there is no port.
 unsigned take_port(std::string& entry) {
   const auto colon = entry.rfind(':');
   const bool bracketed = !entry.empty() && entry.front() == '[';
@@ -105,7 +105,7 @@ bool excepts_name(std::string entry, const std::string& host) {
   return host == entry || ends_with(host, "." + entry);
 }
 
-/// One entry of NO_PROXY.
+/// Returns true if an entry of NO_PROXY matches the host.
 bool excepts(std::string_view text, const std::string& host, const std::optional<Address>& address, unsigned port) {
   std::string entry = lower(trimmed(text));
   if (entry == "*") return true;

@@ -24,7 +24,7 @@ using Deadline = std::chrono::steady_clock::time_point;
 constexpr std::size_t kMaxOutput = 1 << 20;
 constexpr std::size_t kMaxErrors = 300;
 
-/// A pipe whose ends are closed by themselves.
+/// Pipe that closes its ends on destruction.
 class Pipe {
  public:
   Pipe() {
@@ -66,7 +66,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// posix_spawn's settings: own process group, no signal blocked or ignored, standard streams to the pipes.
+/// Settings for posix_spawn: own process group, no signals blocked or ignored, standard streams to the pipes.
 class SpawnSettings {
  public:
   SpawnSettings(const Pipe& output, const Pipe& errors) {
@@ -110,7 +110,7 @@ int milliseconds_until(Deadline deadline) {
   return left.count() > 0 ? static_cast<int>(left.count()) : 0;
 }
 
-/// Appends what is there; closes the reader at its end.
+/// Appends the available bytes. Closes the reader at the end of the stream.
 void drain(Pipe& pipe, std::string& into) {
   std::array<char, 4096> block;
   const ssize_t got = ::read(pipe.reader(), block.data(), block.size());
@@ -132,7 +132,7 @@ base::Status read_both(Pipe& output, std::string& out, Pipe& errors, std::string
   return base::Done{};
 }
 
-/// Waits for the end of a child that closed its streams; kills its group when it overstays.
+/// Waits for a child that has closed its streams. Kills its process group at the deadline.
 int reap(pid_t child, Deadline deadline) {
   int state = 0;
   while (::waitpid(child, &state, WNOHANG) == 0) {

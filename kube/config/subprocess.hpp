@@ -9,8 +9,8 @@
 
 namespace kube {
 
-/// A program to run: looked up in PATH when `command` has no "/". It gets our environment plus `env`, an empty standard
-/// input and a process group of its own.
+/// Program to run, looked up in PATH if `command` has no "/". The child gets child_environment() plus `env`, an empty
+/// standard input and its own process group.
 struct Subprocess {
   std::string command;
   std::vector<std::string> args;
@@ -19,13 +19,13 @@ struct Subprocess {
 };
 
 struct SubprocessOutput {
-  int exit_code = 0;   ///< 128 + signal when it was killed
+  int exit_code = 0;   ///< 128 + signal if it was killed
   std::string output;  ///< standard output, at most 1 MiB
   std::string errors;  ///< standard error on one line, at most 300 characters
 };
 
-/// Runs it to its end. kNotFound: no such program; kForbidden: not executable; kTimeout: killed with its whole group;
-/// kInvalid: it printed more than 1 MiB. Blocks.
+/// Runs the program and blocks until it ends. Returns kNotFound if it does not exist, kForbidden if it is not
+/// executable, kTimeout if it was killed with its process group, kInvalid if it printed more than 1 MiB.
 base::Result<SubprocessOutput> run(const Subprocess& process);
 
 }  // namespace kube

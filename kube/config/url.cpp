@@ -30,7 +30,7 @@ bool is_host_character(char c) {
 
 bool is_ipv6_character(char c) { return hex_digit(c) >= 0 || c == ':' || c == '.'; }
 
-/// Takes "host" or "[v6]" off the front; empty when there is none.
+/// Removes "host" or "[v6]" from the front and returns it, empty if none exists.
 std::string take_host(std::string_view& text) {
   if (!text.empty() && text.front() == '[') {
     const auto end = text.find(']');

@@ -19,7 +19,7 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-/// A peer that vanished without a word is noticed within half a minute, idle or not.
+/// Detects a vanished peer within half a minute, whether the connection is idle or not.
 void notice_dead_peers(tcp::socket& socket) {
   const auto set = [&](int level, int option, int value) {
     ::setsockopt(socket.native_handle(), level, option, &value, sizeof value);  // best effort
@@ -92,7 +92,7 @@ void Connection::resolve() {
   if (!no_literal) return connect(Endpoints::create(tcp::endpoint(address, target.port), target.host, ""));
   resolver_.async_resolve(target.host, std::to_string(target.port),
                           [self = shared_from_this()](const IoError& error, const Endpoints& endpoints) {
-                            if (!self->opened_) return;  // too late
+                            if (!self->opened_) return;  // the connection already failed or was closed
                             error ? self->fail(error) : self->connect(endpoints);
                           });
 }
@@ -133,7 +133,8 @@ void Connection::ask_proxy() {
 }
 
 void Connection::read_proxy_answer(std::shared_ptr<ResponseReader> reader) {
-  // One byte too many would be the server's: TLS is silent until we speak, so nothing is lost by reading blocks.
+  // Reading blocks is safe: the server sends nothing before the TLS handshake starts, so no byte after the proxy's
+  // answer is lost.
   read_plain([self = shared_from_this(), reader](const IoError& error, std::string_view bytes) {
     if (!self->opened_) return;
     if (error) return self->fail(error);

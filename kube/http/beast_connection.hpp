@@ -1,6 +1,6 @@
 #pragma once
 
-/// Internal to the Beast engine: one connection, driven by callbacks on the engine's one thread.
+/// One connection of the Beast engine, driven by callbacks on the engine's thread. Internal to the engine.
 
 #include <chrono>
 #include <functional>
@@ -21,47 +21,50 @@
 
 namespace kube {
 
-/// Resolve → connect → (CONNECT through the proxy) → TLS, each with its deadline; then bytes out and in. All methods
-/// and all callbacks on the engine's thread, which is the strand. A callback keeps the connection alive.
+/// Resolve → connect → (CONNECT through the proxy) → TLS, each with its deadline, then writes and reads. Call all
+/// methods on the engine's thread, which also runs all callbacks and replaces a strand. A pending callback keeps the
+/// connection alive.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using IoError = boost::system::error_code;
   using Opened = std::function<void(std::optional<base::Error>)>;
-  /// `complete`: every byte was handed to the kernel.
+  /// `complete` means that every byte was handed to the kernel.
   using Written = std::function<void(const IoError&, bool complete)>;
   using Received = std::function<void(const IoError&, std::string_view)>;
 
-  /// What connections share; it must outlive them.
+  /// State shared by connections. Must outlive them.
   struct Shared {
     boost::asio::io_context& io;
     const Endpoint& endpoint;
-    std::span<char> buffer;  ///< for what is read, until the callback returns
+    std::span<char> buffer;  ///< holds received bytes until the callback returns
   };
 
-  /// `tls` nullptr: plain HTTP. `known`: a session of an earlier connection with that context, or nullptr.
+  /// `tls` is nullptr for plain HTTP. `known` is a session of an earlier connection with that context, or nullptr.
   Connection(const Shared& shared, TlsContext tls, TlsSession known);
 
-  /// Errors: kTimeout, or kUnavailable with the reason (X509's where it is the certificate).
+  /// Fails with kTimeout, or with kUnavailable and the reason (X509's for a bad certificate).
   void open(Opened opened);
-  /// `bytes` must stay until `written` is called.
+  /// `bytes` must stay valid until `written` is called.
   void write(std::string_view bytes, Written written);
-  /// The bytes are gone when `received` returns.
+  /// The bytes passed to `received` are invalid after it returns.
   void read(Received received);
-  /// Ends whatever is running; its callback gets an error.
+  /// Aborts the running operation, whose callback gets an error.
   void close();
 
-  /// Kept-alive and still good: open, and the server has neither closed it nor said anything unasked.
+  /// Returns true if the kept-alive connection is usable: still open, and the server has sent nothing since the last
+  /// answer.
   bool is_fresh(std::chrono::steady_clock::time_point now, base::milliseconds keep_alive) const;
   void touch(std::chrono::steady_clock::time_point now) { used_at_ = now; }
   const TlsContext& tls() const { return tls_; }
-  /// The handshake began with the session of an earlier connection.
+  /// Returns true if the handshake offered the session of an earlier connection.
   bool offered_session() const { return offered_session_; }
-  /// For the next connection; nullptr: there is none to go on with.
+  /// Returns the session for the next connection, nullptr if no session can be resumed.
   TlsSession session() const { return stream_ ? stream_->session() : nullptr; }
   const char* phase() const { return phase_; }
-  /// "connection reset", or what TLS says; certificate alerts of the server come with a hint.
+  /// Returns "connection reset" or the TLS error. Adds a hint for certificate alerts of the server.
   std::string explain(const IoError& error) const;
-  /// The server refused our certificate after the handshake (TLS 1.3 tells it that late): nothing was carried out.
+  /// Returns true if the server refused the client certificate after the handshake, as TLS 1.3 does. The request was
+  /// then not carried out.
   static bool is_certificate_alert(const IoError& error);
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Internal to the Beast engine: what its operations share. All members belong to the engine's thread unless they say
-/// otherwise.
+/// State shared by the operations of the Beast engine. Internal to the engine. All members belong to the engine's
+/// thread unless stated otherwise.
 
 #include <array>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace kube {
 
-/// Something that runs and can be told to end.
+/// Running operation that can be aborted.
 class Operation {
  public:
   virtual ~Operation() = default;
@@ -29,31 +29,31 @@ struct BeastEngine::Core {
   ~Core();
 
   std::shared_ptr<Connection> new_connection(const TlsContext& tls);
-  /// Whether another one is worth a try after this one did not open: a server that cannot go on with a session may hang
-  /// up on it. No more are offered then.
+  /// Returns true if another connection should be tried after this one failed to open: a server that cannot resume a
+  /// session may close the connection. Stops offering sessions then.
   bool opens_without_session(const Connection& failed);
-  /// A kept-alive connection with that TLS context, or nullptr.
+  /// Returns a kept-alive connection with that TLS context, or nullptr.
   std::shared_ptr<Connection> take_idle(const TlsContext& tls);
   void keep(std::shared_ptr<Connection> connection);
-  /// False: shutting down.
+  /// Returns false during shutdown.
   bool enter(const std::shared_ptr<Operation>& operation);
   void leave(const std::shared_ptr<Operation>& operation) { running.erase(operation); }
-  void shut_down();  // from any thread
+  void shut_down();  // callable from any thread
 
   const Endpoint endpoint;
   boost::asio::io_context io{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work;
-  std::vector<std::shared_ptr<Connection>> idle;  // the one used last is last
-  TlsContext session_of;                          // what `session` was made with
-  TlsSession session;  // of the connection that was kept last; nullptr: none can be taken up again
+  std::vector<std::shared_ptr<Connection>> idle;  // sorted by last use, most recent last
+  TlsContext session_of;                          // TLS context of `session`
+  TlsSession session;                             // session of the last kept connection, nullptr if none can be resumed
   bool offers_sessions = true;
-  std::array<char, 32 << 10> buffer;  // what is read, on its way to the operation
+  std::array<char, 32 << 10> buffer;  // received bytes, until the operation has consumed them
   std::set<std::shared_ptr<Operation>> running;
   bool closing = false;
   std::thread thread;
 };
 
-/// Opens a watch or a streamed list; in beast_watch.cpp.
+/// Opens a watch or a streamed list. Defined in beast_watch.cpp.
 base::Result<std::unique_ptr<WatchStream>> open_stream(BeastEngine::Core& core, Outgoing outgoing, StreamKind kind);
 
 }  // namespace kube

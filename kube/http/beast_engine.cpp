@@ -14,7 +14,7 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
 
-/// Where a caller waits for its operation.
+/// Passes the result of an operation to its waiting caller.
 class Mailbox {
  public:
   void put(base::Result<Response> result) {
@@ -34,7 +34,7 @@ class Mailbox {
   std::optional<base::Result<Response>> result_;
 };
 
-/// One request and its answer. Its callbacks hold it alive; finish() happens once.
+/// One request and its answer. Pending callbacks keep it alive. finish() has an effect only once.
 class Exchange final : public Operation, public std::enable_shared_from_this<Exchange> {
  public:
   Exchange(BeastEngine::Core& core, Outgoing outgoing, std::shared_ptr<Mailbox> mailbox)
@@ -80,10 +80,11 @@ class Exchange final : public Operation, public std::enable_shared_from_this<Exc
                    });
   }
 
-  /// The last bytes never reached the kernel, so the server cannot have got the whole request, whatever the verb.
+  /// The last bytes never reached the kernel, so the server cannot have received the whole request, whatever the verb.
   void not_sent(const Connection::IoError& error) {
     if (reused_) return start_over();
-    // A server that hangs up while we write often said why just before: a TLS alert, or an answer (413, 429).
+    // A server that closes the connection during the request has often sent the reason: a TLS alert, or an answer (413,
+    // 429).
     connection_->read([self = shared_from_this(), error](const Connection::IoError& last, std::string_view bytes) {
       if (self->finished_) return;
       if (!bytes.empty()) return self->received(last, bytes);
@@ -117,7 +118,7 @@ class Exchange final : public Operation, public std::enable_shared_from_this<Exc
     finish(base::Error{base::ErrorCode::kOutcomeUnknown, why});
   }
 
-  /// The kept-alive connection had died. Once, on a fresh one.
+  /// Retries once on a new connection, because the kept-alive connection was closed.
   void start_over() {
     connection_->close();
     connect(nullptr);
@@ -174,7 +175,7 @@ BeastEngine::Core::Core(Endpoint endpoint_in) : endpoint(std::move(endpoint_in))
 BeastEngine::Core::~Core() {
   shut_down();
   asio::post(io, [this] { work.reset(); });
-  thread.join();  // ends when the last callback has run
+  thread.join();  // ends after the last callback
 }
 
 std::shared_ptr<Connection> BeastEngine::Core::new_connection(const TlsContext& tls) {
@@ -221,7 +222,7 @@ bool BeastEngine::Core::enter(const std::shared_ptr<Operation>& operation) {
 void BeastEngine::Core::shut_down() {
   asio::post(io, [this] {
     closing = true;
-    const auto ending = running;  // abort() takes them out
+    const auto ending = running;  // copy, because abort() erases from `running`
     for (const auto& operation : ending) operation->abort(engine_closed());
     for (const auto& connection : idle) connection->close();
     idle.clear();

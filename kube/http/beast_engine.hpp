@@ -1,6 +1,6 @@
 #pragma once
 
-/// The Asio + Beast half of HttpTransport. No Asio in this header, so that few files pay for it.
+/// Asio and Beast implementation behind HttpTransport. This header includes no Asio, to limit compile times.
 
 #include <chrono>
 #include <cstdint>
@@ -15,33 +15,33 @@
 
 namespace kube {
 
-/// Where connections go to; fixed for the life of an engine.
+/// Target of connections, fixed for the life of an engine.
 struct Endpoint {
   Url server;
   std::optional<Url> proxy;
-  std::string tls_name;  ///< what the certificate must be for
+  std::string tls_name;  ///< name required in the certificate
   bool verify = true;
   HttpTransportOptions options;
 
   std::string text() const { return (server.tls ? "https://" : "http://") + server.authority(); }
 };
 
-/// A request ready for the wire.
+/// Serialized request.
 struct Outgoing {
-  std::string bytes;     ///< head and body. Holds the credentials: never to be logged
-  bool is_safe = false;  ///< GET: may be sent a second time
-  TlsContext tls;        ///< nullptr: plain HTTP
+  std::string bytes;     ///< head and body. Contains credentials: must not be logged
+  bool is_safe = false;  ///< GET: may be sent again
+  TlsContext tls;        ///< nullptr for plain HTTP
   std::chrono::steady_clock::time_point deadline;
   std::uint64_t body_limit = 0;
 };
 
-/// What is read piece by piece: the lines or frames of a watch, or the items of a list in protobuf.
+/// Kind of a streamed answer: lines or frames of a watch, or items of a list in protobuf.
 enum class StreamKind { kWatch, kList };
 
-/// What every call returns once the transport is shutting down.
+/// Returns the error of all calls during shutdown.
 base::Error engine_closed();
 
-/// One thread that drives all connections. Thread-safe. Streams must be destroyed before the engine.
+/// Engine with one thread that drives all connections. Thread-safe. Streams must be destroyed before the engine.
 class BeastEngine {
  public:
   explicit BeastEngine(Endpoint endpoint);
@@ -49,7 +49,7 @@ class BeastEngine {
 
   /// Blocks until the answer, the deadline or shut_down().
   base::Result<Response> exchange(Outgoing outgoing);
-  /// Blocks until the answer's header; the deadline ends there.
+  /// Blocks until the answer's header. The deadline does not apply after that.
   base::Result<std::unique_ptr<WatchStream>> open(Outgoing outgoing, StreamKind kind);
   void shut_down();
 

@@ -16,12 +16,12 @@ namespace asio = boost::asio;
 
 constexpr std::size_t kMaxRefusal = 1 << 20;
 
-/// The lines read ahead, between the engine's thread and the one that calls next(). Thread-safe.
+/// Buffer of received lines between the engine's thread and the caller of next(). Thread-safe.
 class LineQueue {
  public:
   explicit LineQueue(std::size_t limit) : limit_(limit) {}
 
-  /// False: there is enough, stop reading until resume() says so.
+  /// Returns false if the buffer is full. The caller must stop reading until next() sets `resume`.
   bool push(std::vector<std::string>& lines) {
     const std::scoped_lock lock(mutex_);
     for (std::string& line : lines) {
@@ -46,7 +46,7 @@ class LineQueue {
     tell();
   }
 
-  /// Lines that are still there are dropped.
+  /// Drops the remaining lines.
   void cancel() {
     const std::scoped_lock lock(mutex_);
     ended_ = base::Error{base::ErrorCode::kCancelled, "the watch was cancelled"};
@@ -54,7 +54,7 @@ class LineQueue {
     tell();
   }
 
-  /// Called with this queue's lock held. Empty: nobody is.
+  /// Sets the listener, which is called with the lock held. Pass an empty function to remove it.
   void on_news(std::function<void()> news) {
     const std::scoped_lock lock(mutex_);
     news_ = std::move(news);
@@ -106,7 +106,7 @@ class LineQueue {
   bool paused_ = false;
 };
 
-/// A watch, or a streamed list, from its request to its end. Everything but queue() belongs to the engine's thread.
+/// One watch or streamed list. All members except queue() belong to the engine's thread.
 class WatchOperation final : public Operation, public std::enable_shared_from_this<WatchOperation> {
  public:
   WatchOperation(BeastEngine::Core& core, Outgoing outgoing, StreamKind kind)
@@ -164,7 +164,7 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
     if (reader_.done()) return ended();
     if (error) return finish(broken(connection_->explain(error)));
     if (read_on) return receive();
-    timer_->cancel();  // it is not the server that is silent now
+    timer_->cancel();  // reading is paused, so a silent server is not an error
   }
 
   void note_head() {
@@ -181,7 +181,7 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
     finish(answer ? broken(fmt::format("HTTP {} instead of a {}", head.status, what())) : answer.error());
   }
 
-  /// A piece of the body: lines of the watch, or the explanation of a refusal.
+  /// Takes a piece of the body: lines of the watch, or the message of a refusal.
   bool take(std::string_view piece) {
     if (reader_.head().status == 200) {
       if (!splitter_ && !choose_splitter()) return false;
@@ -193,7 +193,7 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
     return refusal_.size() <= kMaxRefusal;
   }
 
-  /// By the answer's content type. False: it cannot be read so, and refused_ says why.
+  /// Chooses the splitter by the answer's content type. Returns false and sets refused_ if the type is not supported.
   bool choose_splitter() {
     splitter_ = make_splitter(kind_, reader_.head().content_type, core_.endpoint.options.max_watch_line);
     if (!splitter_) {
@@ -212,7 +212,7 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
   }
 
   std::string_view what() const { return kind_ == StreamKind::kList ? "list" : "watch"; }
-  /// A watch changes nothing: whatever breaks it, the next one heals it.
+  /// A watch changes nothing, so any failure is retriable.
   base::Error broken(const std::string& why) const {
     return base::unavailable(fmt::format("{}: {}: {}", core_.endpoint.text(), what(), why));
   }
@@ -222,7 +222,7 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
     const auto self = shared_from_this();
     connection_->close();
     connection_.reset();
-    timer_.reset();  // nothing of the engine stays in an operation that a stream may hold for longer
+    timer_.reset();  // a stream may keep this operation longer than the engine exists
     core_.leave(self);
     queue_.end(std::move(why));
   }

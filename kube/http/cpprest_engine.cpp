@@ -1,7 +1,7 @@
 #include "kube/http/cpprest_engine.hpp"
 
 #ifndef _TURN_OFF_PLATFORM_STRING
-// Else cpprest's macro U breaks Boost's headers. NOLINTNEXTLINE(bugprone-reserved-identifier): cpprestsdk names it so.
+// cpprest's macro U breaks Boost's headers. NOLINTNEXTLINE(bugprone-reserved-identifier): name chosen by cpprestsdk.
 #define _TURN_OFF_PLATFORM_STRING
 #endif
 #include <cpprest/astreambuf.h>
@@ -19,10 +19,10 @@ namespace kube {
 
 enum class GetState { kRunning, kAnswered, kFailed, kTooLarge, kCancelled };
 
-/// One GET, between the caller and the pool's thread. It and its token source live as long as either needs them.
+/// One GET, shared by the caller and the pool's thread. It and its token source live until both are done.
 class CpprestGet {
  public:
-  /// The first end counts.
+  /// Only the first call has an effect.
   void end(GetState how, Response answer = {}) {
     const std::scoped_lock lock(mutex_);
     if (state_ != GetState::kRunning) return;
@@ -30,7 +30,7 @@ class CpprestGet {
     answer_ = std::move(answer);
     changed_.notify_all();
   }
-  /// kRunning when the deadline came first.
+  /// Returns kRunning if the deadline passed first.
   GetState wait(std::chrono::steady_clock::time_point deadline, Response& answer) {
     std::unique_lock lock(mutex_);
     changed_.wait_until(lock, deadline, [this] { return state_ != GetState::kRunning; });
@@ -56,13 +56,13 @@ void use_one_pool_thread() {
     try {
       crossplat::threadpool::initialize_with_threads(1);
     } catch (const std::exception&) {
-      // Somebody started the pool before us. It works, only cancels are less safe then.
+      // The pool was started elsewhere. It works, but cancels are less safe.
     }
   });
 }
 
-/// Receives a body as it comes, at most `limit` bytes, in place of cpprestsdk's unbounded buffer. What is too much is
-/// dropped and told: an error returned to cpprestsdk makes its only pool thread wait for itself.
+/// Receives a body of at most `limit` bytes in place of cpprestsdk's unbounded buffer. Drops further bytes and calls
+/// `overflowed`, because an error returned to cpprestsdk would make its only pool thread wait for itself.
 class BoundedSink final : public Concurrency::streams::details::streambuf_state_manager<std::uint8_t> {
  public:
   BoundedSink(std::size_t limit, std::function<void()> overflowed)
@@ -123,7 +123,8 @@ class BoundedSink final : public Concurrency::streams::details::streambuf_state_
   std::string body_;
 };
 
-/// Only from the pool's one thread, or it races with the TLS read (libraries.md#cancellation).
+/// Cancels on the pool's thread, because a cancel from another thread races with the TLS read
+/// (libraries.md#cancellation).
 void cancel_on_pool(const std::shared_ptr<CpprestGet>& get) {
   crossplat::threadpool::shared_instance().service().post([get] { get->source.cancel(); });
 }
@@ -151,12 +152,12 @@ rest_http::http_request request_of(const Request& request, const Endpoint& endpo
 
 }  // namespace
 
-/// What a new connection asks for its certificates. cpprestsdk may still open one when the engine is gone already.
+/// Source of TLS material for new connections. cpprestsdk may open a connection after the engine is destroyed.
 class MaterialSource {
  public:
   explicit MaterialSource(CpprestEngine::Material ask) : ask_(std::move(ask)) {}
 
-  /// Throws, as the callback's only way to say no; Beast will then say what is wrong.
+  /// Throws on error, which is the only way to fail from the callback. Beast then reports the reason.
   void configure(SSL_CTX* context) {
     const std::scoped_lock lock(mutex_);
     const auto wanted = ask_ ? ask_() : base::Result<TlsMaterial>(base::unavailable("closed"));
@@ -190,8 +191,8 @@ struct CpprestEngine::Impl {
 
 rest_http::client::http_client_config CpprestEngine::Impl::settings() const {
   rest_http::client::http_client_config config;
-  config.set_max_redirects(0);                   // following one would hand our token to another host
-  config.set_timeout(std::chrono::seconds(60));  // of inactivity; the deadline is ours
+  config.set_max_redirects(0);                   // a redirect would send the token to another host
+  config.set_timeout(std::chrono::seconds(60));  // of inactivity; the deadline is enforced elsewhere
   config.set_validate_certificates(endpoint.verify);
   config.set_tlsext_sni_enabled(!is_ip_address(endpoint.server.host));
   config.set_ssl_context_callback(
@@ -199,7 +200,7 @@ rest_http::client::http_client_config CpprestEngine::Impl::settings() const {
   return config;
 }
 
-/// Never throws: whatever cpprestsdk throws counts as "no answer".
+/// Never throws. Any exception of cpprestsdk counts as "no answer".
 void CpprestEngine::Impl::start(const Request& request, const std::string& authorization, std::size_t body_limit,
                                 const std::shared_ptr<CpprestGet>& get) {
   const std::weak_ptr<CpprestGet> watched = get;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The cpprestsdk half of HttpTransport: reads of single objects. No cpprest type in this header.
+/// cpprestsdk implementation behind HttpTransport, for reads of single objects. This header includes no cpprest type.
 
 #include <chrono>
 #include <functional>
@@ -13,21 +13,22 @@
 
 namespace kube {
 
-/// Thread-safe. Certificates are asked for again for every new connection.
+/// Thread-safe. Requests the TLS material for every new connection.
 class CpprestEngine {
  public:
   using Material = std::function<base::Result<TlsMaterial>()>;
 
-  /// Sets the library's pool to one thread (with more, a cancel races with the TLS read; libraries.md#cancellation). If
-  /// the process uses cpprestsdk elsewhere, it must not have started its pool before.
+  /// Sets the library's thread pool to one thread, because with more, a cancel races with the TLS read
+  /// (libraries.md#cancellation). If the process uses cpprestsdk elsewhere, its pool must not have started before.
   CpprestEngine(const Endpoint& endpoint, Material material);
   ~CpprestEngine();
 
-  /// What cpprestsdk can reach: no IPv6 literal, no other TLS name than the host, no proxy.
+  /// Returns true if cpprestsdk supports the endpoint: no IPv6 literal, no TLS name other than the host, no proxy.
   static bool can_reach(const Endpoint& endpoint);
 
-  /// GET. nullopt: it failed without an answer; cpprestsdk's reasons are not reliable, so ask again over Beast, which
-  /// names them (a GET does no harm twice). Errors: kOutcomeUnknown when late or too large, kCancelled.
+  /// Sends a GET. Returns nullopt if it failed without an answer. cpprestsdk's error reasons are unreliable, so retry
+  /// over Beast, which reports them; repeating a GET is harmless. Fails with kOutcomeUnknown if the answer is late or
+  /// too large, and with kCancelled on shutdown.
   std::optional<base::Result<Response>> get(const Request& request, const std::string& authorization,
                                             std::chrono::steady_clock::time_point deadline, std::size_t body_limit);
   void shut_down();

@@ -6,12 +6,13 @@
 
 namespace kube {
 
-/// Cuts a stream of bytes into lines; empty ones are dropped, "\r\n" counts as "\n". Pure, not thread-safe.
+/// Splits a stream of bytes into lines. Drops empty lines, and treats "\r\n" as "\n". Pure, not thread-safe.
 class LineSplitter {
  public:
   explicit LineSplitter(std::size_t longest_line) : longest_line_(longest_line) {}
 
-  /// Appends the lines that `bytes` completes. False: a line is longer than allowed, the stream is unusable.
+  /// Appends the lines that `bytes` completes. Returns false if a line exceeds the maximum; the stream is then
+  /// unusable.
   bool feed(std::string_view bytes, std::vector<std::string>& lines);
 
  private:

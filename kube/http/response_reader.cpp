@@ -16,7 +16,7 @@ constexpr std::uint32_t kMaxHeader = 64 << 10;
 
 }  // namespace
 
-/// Beast's parser with our hooks. Its text views are boost::string_view.
+/// Beast's parser with callbacks into ResponseReader. Its text views are boost::string_view.
 class ResponseParser final : public http::basic_parser<false> {
  public:
   ResponseParser(std::uint64_t limit, const ResponseReader::OnBody& on_body, bool expects_body) : on_body_(on_body) {
@@ -71,7 +71,7 @@ struct ResponseReader::Impl {
   const OnBody on_body;
   const bool expects_body;
   std::optional<ResponseParser> parser;
-  std::string pending;  // bytes that the parser could not use yet
+  std::string pending;  // bytes that the parser has not consumed yet
   bool failed = false;
 };
 

@@ -12,33 +12,34 @@
 
 namespace kube {
 
-/// What is read of an answer's header.
+/// Fields of an answer's header that are used.
 struct ResponseHead {
   int status = 0;
   std::string content_type;
   std::optional<base::seconds> retry_after;
 };
 
-/// Parses one HTTP/1.1 answer from bytes, sans-IO (Beast's parser inside). Interim answers (1xx) are skipped. Never
-/// throws; survives any input. Not thread-safe.
+/// Parses one HTTP/1.1 answer without I/O, by Beast's parser. Skips interim answers (1xx). Never throws and tolerates
+/// any input. Not thread-safe.
 class ResponseReader {
  public:
-  /// Gets each piece of the body; false stops the reading with an error of its own (see end of feed()).
+  /// Receives each piece of the body. Returning false stops the reading; feed() then fails.
   using OnBody = std::function<bool(std::string_view)>;
 
-  /// `body_limit` bytes of body at most. `expects_body` false: the answer to CONNECT.
+  /// `body_limit` is the maximum size of the body in bytes. `expects_body` is false for the answer to CONNECT.
   ResponseReader(std::uint64_t body_limit, OnBody on_body, bool expects_body = true);
   ~ResponseReader();
 
-  /// kOutcomeUnknown when the bytes are no HTTP, too many, or the body was refused.
+  /// Returns kOutcomeUnknown if the bytes are not HTTP, exceed a limit, or on_body returned false.
   base::Status feed(std::string_view bytes);
-  /// The connection was closed. kOutcomeUnknown when the answer was not complete.
+  /// Call when the connection was closed. Returns kOutcomeUnknown if the answer is incomplete.
   base::Status end();
 
   bool has_head() const;
   const ResponseHead& head() const;  ///< REQUIRES: has_head()
   bool done() const;
-  /// The connection can carry another request: done, nothing left over, no "Connection: close".
+  /// Returns true if the connection can carry another request: the answer is complete, no bytes follow, and there is no
+  /// "Connection: close".
   bool reusable() const;
 
  private:
@@ -46,7 +47,7 @@ class ResponseReader {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Retry-After in whole seconds; dates and nonsense are nullopt, more than a day is a day.
+/// Parses Retry-After in whole seconds, at most one day. Returns nullopt for dates and invalid values.
 std::optional<base::seconds> parse_retry_after(std::string_view value);
 
 }  // namespace kube

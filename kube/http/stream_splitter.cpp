@@ -19,7 +19,7 @@ class Lines final : public StreamSplitter {
   LineSplitter lines_;
 };
 
-/// Four bytes of length, the highest first, then so many bytes of one event.
+/// Splits frames of a 4-byte big-endian length followed by one event of that length.
 class Frames final : public StreamSplitter {
  public:
   explicit Frames(std::size_t longest) : longest_(longest) {}
@@ -41,7 +41,7 @@ class Frames final : public StreamSplitter {
 
  private:
   static constexpr std::size_t kHead = 4;
-  static constexpr std::size_t kKept = 256 << 10;  ///< of capacity: a single large event is no reason for more
+  static constexpr std::size_t kKept = 256 << 10;  ///< maximum capacity kept after a single large event
 
   static std::size_t length_of(std::string_view head) {
     std::size_t length = 0;

@@ -26,7 +26,7 @@ constexpr const char* kSystemRoots[] = {
 
 Bio memory_of(const std::string& pem) { return {BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free}; }
 
-/// Never ask a terminal for a passphrase.
+/// Prevents OpenSSL from asking a terminal for a passphrase.
 int no_passphrase(char*, int, int, void*) { return 0; }
 
 Certificate next_certificate(BIO* from) {
@@ -59,7 +59,7 @@ base::Status add_system_roots(X509_STORE* store) {
       "certificate-authority to the kubeconfig or install ca-certificates");
 }
 
-/// PKCS #8 says it in its first line, the older form in a header.
+/// An encrypted PKCS #8 key has ENCRYPTED in its first line, an older one in a header.
 std::string fix_of(const std::string& key_pem) {
   const bool is_encrypted = key_pem.find("ENCRYPTED") != std::string::npos;
   return is_encrypted ? " (it is encrypted, which is not supported; decrypt it with openssl pkey)" : "";
@@ -71,7 +71,7 @@ base::Status use_client_certificate(SSL_CTX* context, const TlsMaterial& materia
   if (!own || SSL_CTX_use_certificate(context, own.get()) != 1)
     return base::invalid("the client certificate is not readable: " + last_reason());
   while (Certificate next = next_certificate(chain.get())) SSL_CTX_add_extra_chain_cert(context, next.release());
-  ERR_clear_error();  // the end of the chain counts as an error
+  ERR_clear_error();  // the end of the chain sets an error
   const Bio from = memory_of(material.client_key_pem);
   const Key key(PEM_read_bio_PrivateKey(from.get(), nullptr, no_passphrase, nullptr), &EVP_PKEY_free);
   if (!key)
@@ -112,7 +112,7 @@ std::string names_in(X509* certificate) {
   return names.empty() ? "no name at all" : names;
 }
 
-/// Called by OpenSSL for each certificate; writes down why one is refused, and with what it takes to see the fix.
+/// Called by OpenSSL for each certificate. Records why a certificate is refused, with details for a fix.
 int note_refusal(int accepted, X509_STORE_CTX* store) {
   auto* connection = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
   auto* why = connection == nullptr ? nullptr : static_cast<std::string*>(SSL_get_ex_data(connection, reason_slot()));
@@ -152,7 +152,7 @@ base::Status configure_tls(SSL_CTX* context, const TlsMaterial& material) {
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   if (!material.insecure_skip_verify) {
     X509_STORE* store = SSL_CTX_get_cert_store(context);
-    X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);  // a bundle may hold the intermediate authority alone
+    X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);  // a bundle may contain only the intermediate authority
     auto added = material.ca_pem.empty() ? add_system_roots(store)
                                          : add_roots(store, material.ca_pem, "the certificate-authority");
     if (!added) return added;

@@ -15,7 +15,7 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-/// A socket that is closed has no descriptor any more: a late callback cannot reach another connection's.
+/// Reads the descriptor on every call. A closed socket has none, so a late callback cannot reach another connection's.
 int descriptor_of(BIO* bio) { return static_cast<tcp::socket*>(BIO_get_data(bio))->native_handle(); }
 
 bool is_for_later() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
@@ -36,7 +36,7 @@ int transmit(BIO* bio, const char* from, int size) {
 
 long control(BIO*, int what, long, void*) { return what == BIO_CTRL_FLUSH ? 1 : 0; }
 
-/// OpenSSL's own would raise SIGPIPE.
+/// Replaces OpenSSL's socket BIO, which would raise SIGPIPE.
 const BIO_METHOD* socket_method() {
   static const BIO_METHOD* const kMethod = [] {
     BIO_METHOD* method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket without SIGPIPE");
@@ -48,7 +48,8 @@ const BIO_METHOD* socket_method() {
   return kMethod;
 }
 
-/// A connection that was closed without a word of TLS takes its session with it, unless OpenSSL believes otherwise.
+/// OpenSSL invalidates the session of a connection that was closed without a TLS alert. Marking the shutdown as sent
+/// keeps the session usable.
 void free_quietly(SSL* ssl) {
   SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN);
   SSL_free(ssl);
@@ -66,7 +67,7 @@ TlsStream::TlsStream(tcp::socket& socket, SSL_CTX* context) : socket_(socket), s
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl_.get(), bio, bio);
   SSL_set_mode(ssl_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE);
-  SSL_set_read_ahead(ssl_.get(), 1);  // a record's header and its rest by one call of the system
+  SSL_set_read_ahead(ssl_.get(), 1);  // reads a record's header and body with one system call
   IoError ignored;
   socket_.native_non_blocking(true, ignored);
 }
@@ -87,7 +88,7 @@ void TlsStream::write_rest(std::string_view rest, std::size_t sent, Done done) {
         });
 }
 
-/// Never from here: who reads on in his callback would go deeper with each piece.
+/// Never calls `done` directly, because a callback that reads again would recurse for each piece.
 void TlsStream::read(std::span<char> to, Done done) {
   Step step = [this, to] { return SSL_read(ssl_.get(), to.data(), static_cast<int>(to.size())); };
   if (SSL_has_pending(ssl_.get()) == 0) return drive_when(tcp::socket::wait_read, std::move(step), std::move(done));
@@ -115,7 +116,7 @@ void TlsStream::drive_when(tcp::socket::wait_type ready, Step step, Done done) {
   });
 }
 
-/// Right after the call that failed.
+/// Call directly after the call that failed.
 TlsStream::IoError TlsStream::error_of(int kind) const {
   const int system = errno;
   if (kind == SSL_ERROR_ZERO_RETURN) return asio::error::eof;

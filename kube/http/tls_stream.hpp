@@ -1,6 +1,6 @@
 #pragma once
 
-/// Internal to the Beast engine: TLS over a connected socket.
+/// TLS over a connected socket. Internal to the Beast engine.
 
 #include <openssl/ssl.h>
 
@@ -15,34 +15,32 @@ namespace kube {
 
 using TlsSession = std::shared_ptr<SSL_SESSION>;
 
-/// OpenSSL reads and writes the socket itself. So there are no buffers between the two, and with
-/// SSL_MODE_RELEASE_BUFFERS a connection that waits for something holds none at all. One operation at a time, on the
-/// engine's thread. A callback must keep the stream alive; it may be called before the operation returns, but for
-/// read().
+/// OpenSSL reads and writes the socket directly, so there are no buffers in between. With SSL_MODE_RELEASE_BUFFERS an
+/// idle connection has no buffers at all. Start one operation at a time, on the engine's thread. A callback must keep
+/// the stream alive. Callbacks may run before the operation returns, except for read().
 class TlsStream {
  public:
   using IoError = boost::system::error_code;
   using Done = std::function<void(const IoError&, std::size_t bytes)>;
 
-  /// `socket` must be connected, and outlive it.
+  /// `socket` must be connected and must outlive the stream.
   TlsStream(boost::asio::ip::tcp::socket& socket, SSL_CTX* context);
 
-  /// nullptr: OpenSSL has no memory.
+  /// Returns nullptr if OpenSSL is out of memory.
   SSL* handle() const { return ssl_.get(); }
 
-  /// As the client. `known` shortens it; nullptr: in full.
+  /// Performs the client handshake. `known` is a session to resume, or nullptr for a full handshake.
   void handshake(const TlsSession& known, Done done);
-  /// All of `bytes`, which must stay until `done` is called.
+  /// Writes all of `bytes`, which must stay valid until `done` is called.
   void write(std::string_view bytes, Done done);
-  /// As much as is there, at least one byte. `to` is written to right before `done`, and not earlier: connections may
-  /// share it.
+  /// Reads the available bytes, at least one. Writes to `to` only directly before `done`, so connections may share it.
   void read(std::span<char> to, Done done);
 
-  /// What shortens the handshake of another connection with the same context; nullptr: nothing does yet.
+  /// Returns a session that other connections with the same context can resume, nullptr if none exists yet.
   TlsSession session() const;
 
  private:
-  /// One call of OpenSSL; its result.
+  /// One OpenSSL call that returns its result.
   using Step = std::function<int()>;
 
   void drive(Step step, Done done);

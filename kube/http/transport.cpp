@@ -19,7 +19,7 @@ using std::chrono::steady_clock;
 
 constexpr base::seconds kReadCaAgainAfter{10};
 
-/// Nothing that would end the line early may get into a request's head.
+/// Rejects spaces and control characters, which could end a line of the request's head early.
 bool is_clean(std::string_view text) {
   for (const char c : text) {
     if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f) return false;
@@ -66,7 +66,7 @@ base::Result<Endpoint> endpoint_of(const Config& config, HttpTransportOptions op
   return endpoint;
 }
 
-/// cpprestsdk re-sends a POST on a stale connection and has no lane for leases; it gets what it does well.
+/// cpprestsdk re-sends a POST on a stale connection and cannot let leases bypass other requests, so it gets only reads.
 bool suits_cpprest(const Request& request) {
   return request.method == "GET" && request.body.empty() && request.flow == Flow::kRead;
 }
@@ -82,7 +82,7 @@ bool is_own_header(std::string_view name) {
   return std::ranges::find(kOurHeaders, lower) != kOurHeaders.end();
 }
 
-/// At most so many requests in flight; leases do not wait.
+/// Limits the number of concurrent requests, excluding leases.
 class RequestSlots {
  public:
   explicit RequestSlots(int count) : free_(count) {}
@@ -113,7 +113,7 @@ class RequestSlots {
   bool closed_ = false;
 };
 
-/// Counts who is inside, so that the destructor can wait for them.
+/// Counts the callers inside the transport, so that the destructor can wait for them.
 class CallerCount {
  public:
   class Visit {
@@ -178,7 +178,7 @@ struct HttpTransport::Impl {
   TlsMaterial tls_material;
   TlsContext tls_context;
 
-  std::optional<CpprestEngine> rest;  // last: it calls material() until it is gone
+  std::optional<CpprestEngine> rest;  // last member, because it calls material() until it is destroyed
 };
 
 base::Result<std::string> HttpTransport::Impl::ca_pem() {
@@ -188,7 +188,7 @@ base::Result<std::string> HttpTransport::Impl::ca_pem() {
   if (!ca.empty() && now - ca_read_at < kReadCaAgainAfter) return ca;
   auto read = read_file(config.ca_file);
   if (!read && ca.empty()) return std::move(read).error().during("reading the certificate-authority");
-  if (read) ca = *std::move(read);  // while the file is being replaced the old text serves
+  if (read) ca = *std::move(read);  // the old text stays in use while the file is being replaced
   ca_read_at = now;
   return ca;
 }
@@ -212,8 +212,8 @@ base::Result<TlsMaterial> HttpTransport::Impl::material() {
   return material_of(*presented);
 }
 
-/// One context for as long as roots and certificate stay the same; kept-alive connections of an older one are not used
-/// again.
+/// Returns one context while roots and certificate stay the same. Kept-alive connections of an older context are not
+/// reused.
 base::Result<TlsContext> HttpTransport::Impl::tls(const Presented& presented) {
   if (!endpoint.server.tls) return TlsContext();
   auto wanted = material_of(presented);
@@ -275,7 +275,7 @@ base::Result<std::unique_ptr<HttpTransport>> HttpTransport::create(Config config
   if (!config.credentials) config.credentials = static_credentials({});
   std::unique_ptr<HttpTransport> transport(
       new HttpTransport(std::make_unique<Impl>(std::move(config), *std::move(endpoint))));
-  // Unreadable roots are told now; credentials may need a plugin, which waits for the first request.
+  // Reports unreadable roots now. Credentials may need a plugin, which runs on the first request.
   const auto roots =
       transport->impl_->endpoint.server.tls ? transport->impl_->tls({}) : base::Result<TlsContext>(TlsContext());
   if (!roots) return roots.error();

@@ -9,22 +9,22 @@
 
 namespace kube {
 
-/// What of `now` an operator that was started with `before` gets wrong: versions of kinds that it reads or writes.
-/// Empty: nothing. A missing CRD of ours is nothing: it may be on its way.
+/// Returns the differences in `now` that an operator started with `before` would not handle: versions of kinds that it
+/// reads or writes. Empty if there are none. Ignores Evacuator's own CRDs, which may still be in installation.
 std::string relevant_change(const Discovery& before, const Discovery& now);
 
-/// Asks again and again what the server serves: it may be upgraded under a running operator. Servers of both versions
-/// may answer in turns meanwhile, so a change counts when two looks in a row show it. Of one thread.
+/// Reads the served APIs periodically, because the server may be upgraded while the operator runs. Servers of both
+/// versions may answer during an upgrade, so a change counts only if two consecutive reads show it. Not thread-safe.
 class DiscoveryWatch {
  public:
   static constexpr base::minutes kInterval{5};
   static constexpr base::minutes kSecondLook{1};
 
-  /// `client` and `clock` (a steady one) must outlive it. `known` is what the operator was started with.
+  /// `client` and `clock` (a steady one) must outlive the watch. `known` is the discovery that the operator was started
+  /// with.
   DiscoveryWatch(Client& client, const base::Clock& clock, Discovery known, base::Log log);
 
-  /// Looks if it is time to. Returns what has changed for good; nullopt: nothing, as far as is known. A look that fails
-  /// tells nothing.
+  /// Reads discovery if due. Returns a confirmed change, nullopt if none exists. A failed read is ignored.
   std::optional<std::string> step();
 
  private:
@@ -33,7 +33,7 @@ class DiscoveryWatch {
   const Discovery known_;
   const base::Log log_;
   base::TimePoint next_look_;
-  std::string seen_;  ///< the change that the last look showed
+  std::string seen_;  ///< change seen by the last read
 };
 
 }  // namespace kube

@@ -1,6 +1,6 @@
 #pragma once
 
-/// An Event (events.k8s.io/v1) as a value, and who takes it. Who sends it is events.hpp.
+/// Event (events.k8s.io/v1) as a value, and the interface that accepts it. events.hpp sends Events.
 
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace kube {
 
-/// What an Event points at.
+/// Object that an Event refers to.
 struct EventObject {
   std::string api_version;
   std::string kind;
@@ -26,8 +26,8 @@ EventObject event_object(const ResourceType& type, const api::ObjectKey& key, co
 
 using api::EventKind;
 
-/// One thing worth telling. `reason` and `action` are short CamelCase words (no action: the reason), `note` is for
-/// people (cut at 1 KiB).
+/// Content of an Event. `reason` and `action` are short CamelCase words; an empty action is replaced by the reason.
+/// `note` is human-readable and truncated at 1 KiB.
 struct Event {
   EventKind kind = EventKind::kNormal;
   std::string reason{};
@@ -35,14 +35,15 @@ struct Event {
   std::string action{};
   EventObject regarding{};
   std::optional<EventObject> related{};
-  bool also_on_related = false;  ///< told a second time, with `regarding` and `related` exchanged
-  bool is_manual = false;        ///< of an Evacuation that no policy made; not sent to the server
-  bool is_refusal = false;       ///< of an Evacuation that failed before its first attempt; not sent to the server
+  bool also_on_related = false;  ///< published a second time, with `regarding` and `related` exchanged
+  bool is_manual = false;        ///< the Event is about a manual Evacuation; not sent to the server
+  bool is_refusal = false;       ///< the Event is about an Evacuation that failed before its first attempt; not sent to
+                                 ///< the server
 
   static Event normal(api::EventReason reason, std::string note) { return of(EventKind::kNormal, reason, note); }
   static Event warning(api::EventReason reason, std::string note) { return of(EventKind::kWarning, reason, note); }
 
-  /// The same about that object, told by what was done: "Evict", "Plan".
+  /// Returns the Event with `regarding` and `action` set. Actions name what was done: "Evict", "Plan".
   Event about(EventObject object, std::string by_action) && {
     regarding = std::move(object);
     action = std::move(by_action);
@@ -61,7 +62,7 @@ struct Event {
   }
 };
 
-/// Takes Events. Never blocks and never fails: losing one costs nothing but the note. Thread-safe.
+/// Accepts Events. Never blocks and never fails. A lost Event has no further effect. Thread-safe.
 class EventSink {
  public:
   virtual ~EventSink() = default;

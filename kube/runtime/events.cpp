@@ -13,12 +13,12 @@ constexpr std::size_t kMaxWord = 128;  // reason, action
 constexpr std::size_t kMaxPrefix = 230;
 constexpr std::size_t kMaxObjects = 4096;
 constexpr base::milliseconds kEventTimeout{5'000};
-constexpr base::milliseconds kSeriesCheck{1'000};  // while one is longer than the server knows
+constexpr base::milliseconds kSeriesCheck{1'000};  // interval while a series has unwritten repetitions
 constexpr base::minutes kWarnEvery{1};
 constexpr int kTries = 3;
 constexpr const char* kSystemNamespace = "kube-system";
 
-/// At most `limit` bytes, without half a UTF-8 character at the end.
+/// Returns at most `limit` bytes, truncated between UTF-8 characters.
 std::string cut(const std::string& text, std::size_t limit) {
   if (text.size() <= limit) return text;
   std::size_t end = limit;
@@ -35,7 +35,8 @@ api::Json reference_to(const EventObject& object) {
 
 std::string event_text(const api::Json& json) { return json.dump(-1, ' ', false, api::Json::error_handler_t::replace); }
 
-/// An old server takes it in another namespace: it is not lost.
+/// Returns true if an old server rejected the Event because of its namespace. It is retried in kube-system, so it is
+/// not lost.
 bool is_misplaced(const Event& event, const EventCorrelator& correlator, const base::Error& error) {
   return error.code == base::ErrorCode::kInvalid && event.regarding.ns.empty() &&
          correlator.cluster_scoped_namespace() != kSystemNamespace;
@@ -54,7 +55,9 @@ EventObject event_object(const ResourceType& type, const api::ObjectKey& key, co
 EventCorrelator::EventCorrelator(EventOptions options) : options_(std::move(options)) {}
 
 bool EventCorrelator::may_speak(const EventObject& object, base::TimePoint now) {
-  if (buckets_.size() >= kMaxObjects && !buckets_.contains(object)) buckets_.clear();  // forgiving beats growing
+  if (buckets_.size() >= kMaxObjects && !buckets_.contains(object))
+    buckets_.clear();  // bounds memory; resetting the
+                       // limits is acceptable
   const auto at = buckets_.try_emplace(object, options_.per_object_qps, options_.per_object_burst).first;
   return at->second.try_take(now);
 }
@@ -78,7 +81,7 @@ EventCorrelator::Correlation EventCorrelator::correlate(const Event& event, base
   if (!may_speak(event.regarding, now)) return Drop{};
   if (known != series_.end()) forget(known->second.key);
   make_capacity();
-  // As upstream names them: the object's name and the time, so that a name is never used twice.
+  // Upstream's naming scheme: the object's name and the time, so that names are unique.
   const auto stamp = static_cast<std::uint64_t>(now.time_since_epoch().count()) * 1000 + (sequence_++ % 1000);
   const api::ObjectKey key{event.regarding.ns.empty() ? cluster_scoped_ns_ : event.regarding.ns,
                            fmt::format("{}.{:x}", cut(event.regarding.name, kMaxPrefix), stamp)};
@@ -175,7 +178,7 @@ void EventRecorder::enqueue(Event event) {
   arrived_.notify_one();
 }
 
-/// Waits for an Event; nullopt when a series may be due, or once stopped.
+/// Waits for an Event. Returns nullopt if a series may be due, or when stopped.
 std::optional<Event> EventRecorder::next(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   const auto has_news = [this] { return !queue_.empty(); };
@@ -196,11 +199,11 @@ void EventRecorder::pause(int tried) {
   arrived_.wait_for(lock, stop_, base::milliseconds(250) * tried, [] { return false; });
 }
 
-/// What could heal is tried again. After an error the series is forgotten: the server does not have it.
+/// Retries retriable errors. After a final error the series is dropped, because the server does not have it.
 base::Status EventRecorder::send(const Request& request, const api::ObjectKey& key) {
   for (int tried = 1;; ++tried) {
     const auto sent = client_.call(request);
-    // AlreadyExists after a lost answer: it was our own.
+    // AlreadyExists after a lost answer: the first try created the Event.
     const bool there = !sent && sent.error().code == base::ErrorCode::kAlreadyExists && tried > 1;
     if (sent || there) {
       add(&Stats::sent);
@@ -212,12 +215,12 @@ base::Status EventRecorder::send(const Request& request, const api::ObjectKey& k
     }
     const Event* event = correlator_.event_of(key);
     if (!event || !is_misplaced(*event, correlator_, sent.error())) log_lost(key, sent.error());
-    correlator_.forget(key);  // an Event lives for an hour only; or it never got there
+    correlator_.forget(key);  // the Event expired after its hour or was never stored
     return sent.error();
   }
 }
 
-/// A role that may not write Events would fill the log.
+/// Limits warnings, because a role without permission for Events would flood the log.
 void EventRecorder::log_lost(const api::ObjectKey& key, const base::Error& error) {
   const Event* event = correlator_.event_of(key);
   const std::string kind = event ? event->regarding.kind : "";
@@ -272,7 +275,7 @@ base::Status EventRecorder::handle(const Event& event) {
 }
 
 void EventRecorder::drain() {
-  while (const auto event = next({})) (void)handle(*event);  // counted and logged
+  while (const auto event = next({})) (void)handle(*event);  // errors are counted and logged
   (void)write_series(false);
 }
 
@@ -284,7 +287,9 @@ void EventRecorder::run(std::stop_token stop) {
   }
   patient_ = false;
   while (const auto event = next({})) {
-    if (const auto sent = handle(*event); !sent && base::is_retriable(sent.error().code)) return;  // the server is gone
+    if (const auto sent = handle(*event); !sent && base::is_retriable(sent.error().code))
+      return;  // the server is
+               // unreachable
   }
   (void)write_series(true);
 }

@@ -26,14 +26,14 @@ struct EventOptions {
   std::string controller = "evacuator.dev/evacuator";  ///< reportingController
   std::string instance;                                ///< reportingInstance: the pod's name
   std::size_t queue_limit = 1000;
-  std::size_t series_limit = 4096;          ///< remembered series; the oldest is forgotten
-  base::seconds series_gap{360};            ///< a repetition later than this starts a new Event
-  base::seconds series_write_interval{10};  ///< repetitions are written at most so often
+  std::size_t series_limit = 4096;          ///< number of remembered series; the oldest is dropped
+  base::seconds series_gap{360};            ///< a repetition after a longer gap starts a new Event
+  base::seconds series_write_interval{10};  ///< minimum interval between writes of a series
   double per_object_qps = 1.0 / 30;
   int per_object_burst = 25;
 };
 
-/// Folds repetitions into series and holds chatter back. Pure: time is passed in. Not thread-safe.
+/// Aggregates repetitions into series and rate-limits Events per object. Pure: time is passed in. Not thread-safe.
 class EventCorrelator {
  public:
   explicit EventCorrelator(EventOptions options);
@@ -41,25 +41,25 @@ class EventCorrelator {
   struct Create {
     api::ObjectKey key;
   };                ///< body: body_of(key)
-  struct Count {};  ///< one more of a series; written by due_series()
-  struct Drop {};   ///< this object says too much
+  struct Count {};  ///< repetition in a series, written by due_series()
+  struct Drop {};   ///< the object exceeds its rate limit
   using Correlation = std::variant<Create, Count, Drop>;
   Correlation correlate(const Event& event, base::TimePoint now);
 
-  /// A series whose count must be written now, each once. `all`: also those that may wait.
+  /// Returns the series whose count must be written now, each once. `all` includes those that could wait.
   std::vector<api::ObjectKey> due_series(base::TimePoint now, bool all);
-  /// Some series will be due.
+  /// Returns true if a series has repetitions that are not written yet.
   bool has_unwritten_series() const;
-  /// The Event's JSON, with series when it happened more than once. nullopt: forgotten.
+  /// Returns the Event's JSON, with the series if it was repeated. Returns nullopt if the series was dropped.
   std::optional<std::string> body_of(const api::ObjectKey& key) const;
-  /// Merge patch of the series.
+  /// Returns the merge patch of the series.
   std::optional<std::string> series_patch_of(const api::ObjectKey& key) const;
-  /// nullptr: forgotten. Until the next call that is not const.
+  /// Returns nullptr if the series was dropped. Valid until the next non-const call.
   const Event* event_of(const api::ObjectKey& key) const;
-  /// The server does not have it (any more): the next repetition creates it again.
+  /// Call if the server does not have the Event (any more). The next repetition creates it again.
   void forget(const api::ObjectKey& key);
-  /// Where Events about cluster-scoped objects go: "default" at first. Servers before 1.22 take them in kube-system
-  /// only.
+  /// Sets the namespace of Events about cluster-scoped objects, initially "default". Servers before 1.22 accept them
+  /// only in kube-system.
   void move_cluster_scoped(std::string ns) { cluster_scoped_ns_ = std::move(ns); }
   const std::string& cluster_scoped_namespace() const { return cluster_scoped_ns_; }
   std::size_t size() const { return series_.size(); }
@@ -94,26 +94,26 @@ class EventCorrelator {
   std::uint64_t sequence_ = 0;
 };
 
-/// Publishes Events (events.k8s.io/v1) behind the back of whoever reports them: publish() never blocks, and what does
-/// not fit is dropped and counted. One that cannot be published is told in the log: a warning for each kind, reason and
-/// namespace once a minute, the others at debug. Thread-safe.
+/// Publishes Events (events.k8s.io/v1) asynchronously. publish() never blocks. If the queue is full, the Event is
+/// dropped and counted. A failed Event is logged: the first of its kind, reason and namespace in each minute as a
+/// warning, the others at debug. Thread-safe.
 class EventRecorder final : public EventSink {
  public:
-  /// `client` and `clock` must outlive it. Somebody has to run() it, or to drain() it in virtual time.
+  /// `client` and `clock` must outlive the recorder. Callers must call run() on a thread, or drain() in virtual time.
   EventRecorder(Client& client, const base::Clock& clock, EventOptions options, base::Log log);
 
   void publish(Event event) override;
 
-  /// Sends until stopped; then sends what is left, up to the first failure.
+  /// Sends until stopped, then sends the remaining Events until the first failure.
   void run(std::stop_token stop);
-  /// Sends what is there, without waiting. Do not mix with run().
+  /// Sends the queued Events without waiting. Do not mix with run().
   void drain();
 
   struct Stats {
-    std::uint64_t published = 0;  ///< handed in; one that is told on two objects counts twice
-    std::uint64_t sent = 0;       ///< requests that succeeded
-    std::uint64_t dropped = 0;    ///< queue full, or its object says too much
-    std::uint64_t failed = 0;     ///< given up after retries
+    std::uint64_t published = 0;  ///< accepted by publish(); an Event about two objects counts twice
+    std::uint64_t sent = 0;       ///< successful requests
+    std::uint64_t dropped = 0;    ///< the queue was full, or the object exceeded its rate limit
+    std::uint64_t failed = 0;     ///< failed after retries
   };
   Stats stats() const;
 
@@ -132,11 +132,11 @@ class EventRecorder final : public EventSink {
   const base::Clock& clock_;
   const EventOptions options_;
   const base::Log log_;
-  EventCorrelator correlator_;                                        // of the one thread that runs or drains
-  bool patient_ = true;                                               // of that thread: failures are retried
-  std::stop_token stop_;                                              // of that thread
+  EventCorrelator correlator_;                                        // used only by the thread in run() or drain()
+  bool patient_ = true;                                               // same thread: retry failures
+  std::stop_token stop_;                                              // same thread
   using Subject = std::tuple<std::string, std::string, std::string>;  // kind, reason, namespace
-  std::map<Subject, base::TimePoint> warned_;                         // of that thread: when last
+  std::map<Subject, base::TimePoint> warned_;                         // same thread: time of the last warning
 
   mutable std::mutex mutex_;
   std::condition_variable_any arrived_;

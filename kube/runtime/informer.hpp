@@ -20,21 +20,21 @@
 
 namespace kube {
 
-/// Receives what a reflector learns. Called from the reflector's one thread.
+/// Receives the objects from a reflector. Called only on the reflector's thread.
 class ReflectorSink {
  public:
   virtual ~ReflectorSink() = default;
-  /// Decodes and stores one object (an undecodable one is counted, logged and skipped by the sink). JSON, or an
-  /// envelope where ListOptions::protobuf asks for it.
+  /// Decodes and stores one object, as JSON or, with ListOptions::protobuf, as an envelope. Counts, logs and skips an
+  /// object that cannot be decoded.
   virtual void upsert(std::string_view object) = 0;
   virtual void remove(std::string_view object) = 0;
-  /// A fresh list begins / has ended: objects not upserted in between no longer exist.
+  /// Called at the begin and end of a list. Objects without an upsert() in between no longer exist.
   virtual void begin_list() = 0;
   virtual void end_list() = 0;
 };
 
-/// Whether the server sends a list as the beginning of a watch (Kubernetes 1.32 and later, unless it is switched off).
-/// Shared by the reflectors of a process: one that is refused tells the others. Thread-safe.
+/// Whether the server sends a list as the beginning of a watch (Kubernetes 1.32 and later, unless disabled). Shared by
+/// the reflectors of a process, so that all stop after the first refusal. Thread-safe.
 class StreamedLists {
  public:
   explicit StreamedLists(bool served) : served_(served) {}
@@ -47,56 +47,56 @@ class StreamedLists {
 
 struct ReflectorOptions {
   ListOptions list;  ///< namespace and selectors
-  /// The first list may come from the server's watch cache (Client::list_cached): cheaper, and perhaps behind what
-  /// another server has said. The lists after it never do, so that nothing goes back in time.
+  /// Allows the first list to come from the server's watch cache (Client::list_cached), which is cheaper but may be
+  /// older than another server's state. Later lists never do, so that objects never go back in time.
   bool starts_from_cache = false;
-  /// Lists come as the beginning of the watch that follows them, where that is served. After a failure the next one
-  /// comes page by page. nullptr: never.
+  /// If set, lists come as the beginning of the following watch where the server supports it. After a failure the next
+  /// list is paged. nullptr disables this.
   std::shared_ptr<StreamedLists> streamed_lists{};
-  base::seconds watch_timeout{300};         ///< asked of the server; jittered upwards to twice
-  base::milliseconds idle_timeout{90'000};  ///< silence (bookmarks count) after which the watch is dropped and resumed
+  base::seconds watch_timeout{300};         ///< requested from the server; jitter may double it
+  base::milliseconds idle_timeout{90'000};  ///< time without any data, including bookmarks, after which the watch is
+                                            ///< closed and resumed
   base::milliseconds backoff_min{200};
   base::milliseconds backoff_max{30'000};
   std::uint64_t jitter_seed = 1;
 };
 
-/// List, then watch from that version, or both in one stream; resume after a break, list again after 410 (client-go's
-/// reflector).
-/// The state machine is pure (reflector_state.hpp); this class feeds it.
+/// Lists, then watches from that version, or does both in one stream. Resumes after a break and lists again after 410,
+/// like client-go's reflector. The state machine is pure (reflector_state.hpp); this class drives it.
 class Reflector {
  public:
-  /// `clock` should be a steady one: see WorkQueue.
+  /// `clock` should be a steady clock, see WorkQueue.
   Reflector(Client& client, const base::Clock& clock, ResourceType type, ReflectorOptions options, ReflectorSink& sink,
             base::Log log);
   ~Reflector();
 
-  /// Runs until stopped. Never throws. Returns soon after `stop` is requested, also from within a blocked watch.
+  /// Runs until stopped. Never throws. Returns soon after `stop` is requested, even while a watch blocks.
   void run(std::stop_token stop);
 
-  /// The same without a thread that waits: does what there is to do now, and returns after how long to call it again at
-  /// the latest. `news` tells, from any thread, that it is worth a call before that; not after rest(). Where a stream
-  /// cannot tell its news this waits for it. By one thread at a time. Do not mix with run().
+  /// Alternative to run() without a dedicated thread: does the pending work and returns the maximum delay until the
+  /// next call. Any thread may call `news` to request an earlier call, until rest() has returned. Blocks only for
+  /// streams that are not a NewsSource. Call from one thread at a time. Do not mix with run().
   base::Duration take_turn(std::stop_token stop, const std::function<void()>& news);
-  /// Closes the watch. REQUIRES: nobody takes turns any more.
+  /// Closes the watch. REQUIRES: no thread is in take_turn() or calls it later.
   void rest();
 
-  /// One step without waiting, for virtual time: lists, opens the watch or applies the lines that are there.
-  /// Returns true if anything happened. Do not mix with run().
+  /// Performs one step without waiting, for virtual time: lists, opens the watch or applies the received lines. Returns
+  /// true if anything happened. Do not mix with run().
   bool poll();
 
-  /// Makes it list again, from the server's store and not from its cache, whatever the watch brings: a half-open watch
-  /// looks like one with no news. Returns a ticket for has_relisted(). Thread-safe.
+  /// Requests a new list from the server's store instead of its cache, independent of the watch, because a half-open
+  /// watch looks like one without changes. Returns a ticket for has_relisted(). Thread-safe.
   std::uint64_t relist();
-  /// A list that began after that relist() has been stored. Thread-safe.
+  /// Returns true once a list that began after the relist() with this ticket has been stored. Thread-safe.
   bool has_relisted(std::uint64_t ticket) const;
 
-  /// The first list has been stored.
+  /// Returns true once the first list has been stored.
   bool has_synced() const;
-  /// Why the last contact failed; nullopt while in contact. For readiness.
+  /// Returns why the last contact failed, nullopt while there is contact. For readiness.
   std::optional<base::Error> last_error() const;
-  /// How old what it has stored may be: the time since it last heard from the server (a list, a line of the watch, a
-  /// watch that stays open). A silent watch is dropped after `idle_timeout`, so that in contact it stays below twice
-  /// that. Counts from the start until the first contact. Thread-safe.
+  /// Returns the maximum age of the stored state: the time since the last contact (a list, a line of the watch, or an
+  /// open watch). A silent watch is closed after `idle_timeout`, so the age stays below twice that while there is
+  /// contact. Counts from the start until the first contact. Thread-safe.
   base::Duration contact_age() const;
 
  private:
@@ -104,14 +104,14 @@ class Reflector {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A store kept current by a reflector, with change handlers. T decodes through `decode`.
+/// Store that a reflector keeps up to date, with change handlers. `decode` decodes T.
 template <typename T>
 class Informer final : private ReflectorSink {
  public:
   using Ptr = std::shared_ptr<const T>;
   using Decode = base::Result<T> (*)(std::string_view);
-  /// `before` is nullptr for a new object, `after` for a deleted one. Runs on the reflector's thread: enqueue and
-  /// return. One that throws is named in the log, and ends the process.
+  /// `before` is nullptr for a new object, `after` for a deleted one. Runs on the reflector's thread, so it should only
+  /// enqueue work. An exception is logged and ends the process.
   using Handler = std::function<void(const Ptr& before, const Ptr& after)>;
 
   Informer(Client& client, const base::Clock& clock, ResourceType type, Decode decode, ReflectorOptions options,
@@ -120,12 +120,13 @@ class Informer final : private ReflectorSink {
         log_(log.with({base::kv("kind", type.kind)})),
         reflector_(client, clock, type, std::move(options), *this, log_) {}
 
-  /// REQUIRES: before run() or the first poll().
+  /// REQUIRES: called before run() or the first poll().
   void add_handler(Handler handler) { handlers_.push_back(std::move(handler)); }
-  /// Completes each object with what else is known of it, before it is stored. REQUIRES: as add_handler().
+  /// Sets a function that adds data to each object before it is stored. REQUIRES: as add_handler().
   void complete_with(std::function<void(T&)> complete) { complete_ = std::move(complete); }
-  /// Objects of which the very version is known already, by namespace, name, UID and resourceVersion: they are not
-  /// decoded again. nullopt: it is not. REQUIRES: as add_handler().
+  /// Sets a function that returns an object whose exact version is already known, by namespace, name, UID and
+  /// resourceVersion. Such objects are not decoded again. It returns nullopt for unknown versions. REQUIRES: as
+  /// add_handler().
   void recall_with(std::function<std::optional<T>(const api::ObjectMeta&)> recall) { recall_ = std::move(recall); }
   Store<T>& store() { return store_; }
   const Store<T>& store() const { return store_; }
@@ -142,7 +143,7 @@ class Informer final : private ReflectorSink {
     Ptr before = store_.put(object);
     if (before && before->meta.resource_version == object->meta.resource_version &&
         before->meta.uid == object->meta.uid)
-      return;  // a relist brought nothing new
+      return;  // unchanged since the last list
     notify(before, object);
   }
   base::Result<T> read(std::string_view json) {
@@ -150,7 +151,7 @@ class Informer final : private ReflectorSink {
     auto known = recall_ && meta ? recall_(*meta) : std::nullopt;
     return known ? base::Result<T>(*std::move(known)) : decode_(json);
   }
-  /// It is there all the same: what is known of it stays.
+  /// An object that cannot be decoded still exists. Keeps its last decoded state and does not treat it as deleted.
   void skip(std::string_view json, const base::Error& error) {
     log_.warning("object could not be decoded", {base::kv("error", error)});
     if (!listing_) return;
@@ -178,8 +179,8 @@ class Informer final : private ReflectorSink {
   void forget(const api::ObjectKey& key) {
     if (Ptr before = store_.remove(key)) notify(before, nullptr);
   }
-  /// What a handler has done by half nobody can repair: memory only, rebuilt by the next process. So an exception ends
-  /// this one, but not before the log names who threw and about what.
+  /// An exception ends the process, after the handler and the object are logged: a handler that stopped halfway may
+  /// leave inconsistent memory, which only a restart rebuilds.
   void notify(const Ptr& before, const Ptr& after) {
     for (std::size_t i = 0; i < handlers_.size(); ++i) {
       try {
@@ -206,7 +207,7 @@ class Informer final : private ReflectorSink {
   Store<T> store_;
   std::vector<Handler> handlers_;
   bool listing_ = false;
-  bool some_unnamed_ = false;  ///< of the list: it may be any of those that seem to be missing
+  bool some_unnamed_ = false;  ///< the list has an undecodable object without a name, so no object may count as deleted
   std::set<api::ObjectKey> listed_;
   Reflector reflector_;
 };

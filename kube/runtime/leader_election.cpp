@@ -18,7 +18,7 @@ constexpr base::seconds kMaxForeignLease{300};
 constexpr base::milliseconds kMinTimeout{250};
 constexpr base::Duration::rep kNever = std::numeric_limits<base::Duration::rep>::min();
 
-/// It counts the time that a suspended machine sleeps, in which a Lease expires.
+/// Includes the time while the machine is suspended, because a Lease expires during it.
 base::Duration time_since_boot() { return base::SteadyClock().now().time_since_epoch(); }
 
 api::ObjectKey key_of(const LeaderOptions& options) { return {options.ns, options.name}; }
@@ -74,7 +74,7 @@ base::Result<LeaseRecord> decode_lease(std::string_view json) {
 }
 
 SeenLease observe(const std::optional<SeenLease>& before, LeaseRecord now_read, base::Duration now) {
-  // The resourceVersion alone may move by somebody's label: only the holder's own words are signs of life.
+  // Compares only the holder's fields, because resourceVersion also changes when another client edits a label.
   const auto words = [](const LeaseRecord& r) { return std::tie(r.holder, r.renew_time, r.duration, r.transitions); };
   const bool same = before && words(before->record) == words(now_read);
   return {std::move(now_read), same ? before->changed_at : now};
@@ -85,7 +85,7 @@ LeaseMove decide(const std::optional<SeenLease>& seen, const LeaderOptions& opti
   if (seen->record.holder == options.identity) return LeaseMove::kRenew;
   if (leading) return LeaseMove::kLost;
   if (seen->record.holder.empty()) return LeaseMove::kAcquire;
-  // Its holder may have been configured with more patience than we were; nonsense is not waited for.
+  // The holder may be configured with a longer duration. The cap protects against invalid values.
   const base::Duration patience =
       std::max<base::Duration>(options.lease_duration, std::min(seen->record.duration, kMaxForeignLease));
   return now - seen->changed_at >= patience ? LeaseMove::kAcquire : LeaseMove::kWait;
@@ -109,7 +109,7 @@ std::string LeaderElector::leader() const {
   return leader_;
 }
 
-/// No request may outlast the moment at which we have to stop leading.
+/// Bounds the timeout, because no request may outlast the time at which this process must stop leading.
 base::milliseconds LeaderElector::request_timeout(base::Duration now) const {
   base::Duration left = options_.renew_deadline / 2;
   if (leading_) left = std::min(left, base::Duration(leading_until_.load()) - now);
@@ -128,7 +128,7 @@ base::Status LeaderElector::read_lease(base::Duration now) {
   if (!read) return std::move(read).error();
   auto record = decode_lease(*read);
   if (!record) return std::move(record).error();
-  // Local time of the reading, not of the asking: assuming a later change is the cautious side.
+  // Local time after the read, not before it: assuming a later change is the safe side.
   seen_ = observe(seen_, *std::move(record), local_());
   lease_json_ = *std::move(read);
   const std::scoped_lock lock(mutex_);
@@ -144,13 +144,13 @@ base::Status LeaderElector::write_lease(LeaseMove move, base::Duration now) {
                                                : update_request(kLeases, key_of(options_), body);
   request.timeout = request_timeout(now);
   auto written = client_.call(request);
-  must_read_ = !written;  // also when its outcome is unknown
+  must_read_ = !written;  // also if the outcome is unknown
   if (!written) return std::move(written).error();
   auto record = decode_lease(*written);
   if (!record) return std::move(record).error();
   seen_ = observe(seen_, *std::move(record), local_());
   lease_json_ = *std::move(written);
-  // Counted from before the sending: nobody can have seen the renewal earlier than that.
+  // Counted from before the request, because no other process can have seen the renewal earlier.
   leading_until_ = (now + options_.renew_deadline).count();
   const std::scoped_lock lock(mutex_);
   leader_ = options_.identity;
@@ -181,7 +181,7 @@ base::Duration LeaderElector::next_delay() {
   auto delay = base::Duration(options_.retry_period);
   delay += base::Duration(static_cast<base::Duration::rep>(static_cast<double>(delay.count()) * jitter));
   if (!leading_) return delay;
-  // Awake at the deadline, to tell that we stopped.
+  // Wakes at the deadline to report the end of leadership.
   return std::max<base::Duration>(std::min(delay, base::Duration(leading_until_.load()) - local_()),
                                   base::milliseconds(1));
 }

@@ -21,25 +21,26 @@ struct LeaderOptions {
   std::string ns = "evacuator-system";
   std::string name = "evacuator";
   std::string identity;                       ///< unique per process: "<pod name>_<random>"
-  base::milliseconds lease_duration{15'000};  ///< others wait so long after the last change they saw
-  base::milliseconds renew_deadline{10'000};  ///< we stop acting so long after our last successful renewal
+  base::milliseconds lease_duration{15'000};  ///< time that other candidates wait after the last change they saw
+  base::milliseconds renew_deadline{10'000};  ///< time after the last successful renewal at which this process stops
+                                              ///< acting as leader
   base::milliseconds retry_period{2'000};
 };
-/// Empty when they fit together: retry < renew_deadline < lease_duration, names given.
+/// Returns nullopt if the options are valid: names are set, and retry_period < renew_deadline < lease_duration.
 std::optional<base::Error> check(const LeaderOptions& options);
 
-/// The parts of coordination.k8s.io/v1 Lease that matter.
+/// Fields of coordination.k8s.io/v1 Lease that are used.
 struct LeaseRecord {
   std::string holder;
   base::seconds duration{0};
-  std::string renew_time;  ///< as written by its holder; never compared with our clock
+  std::string renew_time;  ///< as written by the holder; never compared with the local clock
   int transitions = 0;
   std::string resource_version;
   friend bool operator==(const LeaseRecord&, const LeaseRecord&) = default;
 };
 base::Result<LeaseRecord> decode_lease(std::string_view json);
 
-/// A record and when, by our own clock, it last looked different. Differing clocks of other machines do not matter.
+/// Record, and the local time at which it last changed. Clock differences between machines do not matter.
 struct SeenLease {
   LeaseRecord record;
   base::Duration changed_at{};
@@ -49,44 +50,44 @@ SeenLease observe(const std::optional<SeenLease>& before, LeaseRecord now_read, 
 
 enum class LeaseMove {
   kCreate,   ///< there is no Lease
-  kAcquire,  ///< it is free, or its holder has not renewed it for its whole duration
-  kRenew,    ///< it is ours
-  kWait,     ///< it is somebody else's
-  kLost,     ///< it was ours and is somebody else's now
+  kAcquire,  ///< the Lease is free, or its holder has not renewed it for its whole duration
+  kRenew,    ///< this process holds the Lease
+  kWait,     ///< another process holds the Lease
+  kLost,     ///< this process held the Lease, but another one holds it now
 };
-/// Pure. `now` and `seen.changed_at` are of the same local clock.
+/// Pure. `now` and `seen.changed_at` must be from the same local clock.
 LeaseMove decide(const std::optional<SeenLease>& seen, const LeaderOptions& options, bool leading, base::Duration now);
 
-/// The Lease as it should be after our move: `current` (JSON; empty: there is none) with our words. Everything that
-/// others put into it stays. `wall`: what it says of the time.
+/// Returns the Lease after this process's move: `current` (JSON, empty if there is no Lease) with the elector's fields
+/// set. Keeps all other fields. `wall` is the time to write into it.
 api::Json next_lease(const std::string& current, LeaseMove move, const LeaderOptions& options, base::TimePoint wall);
 
-/// Leader election by a Lease, fenced: is_leading() turns false by itself, by the local monotonic clock, before anybody
-/// else can have acquired the Lease, however long the network or this process sleeps.
+/// Leader election by a Lease, with fencing: is_leading() becomes false by the local monotonic clock before another
+/// process can acquire the Lease, even if the network or this process is suspended.
 class LeaderElector {
  public:
   struct Callbacks {
-    std::function<void()> started;  ///< we lead now. Runs on the elector's thread: return at once
-    std::function<void()> stopped;  ///< we do not any more
+    std::function<void()> started;  ///< this process became the leader; runs on the elector's thread and must not block
+    std::function<void()> stopped;  ///< this process is no longer the leader; like started()
   };
-  /// Time since some fixed moment, never set back; it goes on while the machine sleeps.
+  /// Time since a fixed moment. Never goes back, and continues while the machine is suspended.
   using LocalClock = std::function<base::Duration()>;
 
-  /// `client` and `clock` must outlive it. REQUIRES: !check(options). `local` is for tests.
+  /// `client` and `clock` must outlive the elector. REQUIRES: !check(options). `local` is for tests.
   LeaderElector(Client& client, const base::Clock& clock, LeaderOptions options, Callbacks callbacks, base::Log log,
                 LocalClock local = {});
 
-  /// Takes part until stopped; then releases the Lease, if it is ours, so that others need not wait. Never throws.
+  /// Takes part in the election until stopped, then releases the Lease if it is held. Never throws.
   void run(std::stop_token stop);
 
-  /// True only while acting is safe. Cheap; ask right before each write. Thread-safe.
+  /// Returns true only while it is safe to act as leader. Cheap; call directly before each write. Thread-safe.
   bool is_leading() const;
-  /// Holder of the Lease as last seen; for logs and readiness. Thread-safe.
+  /// Returns the last known holder of the Lease, for logs and readiness. Thread-safe.
   std::string leader() const;
 
-  /// One move without waiting; returns how long to wait for the next. For virtual time; do not mix with run().
+  /// Performs one move without waiting and returns the delay until the next. For virtual time; do not mix with run().
   base::Duration step();
-  /// Gives the Lease back if it is ours.
+  /// Releases the Lease if it is held.
   void release();
 
  private:
@@ -105,13 +106,13 @@ class LeaderElector {
   const LocalClock local_;
   std::mt19937_64 random_;
 
-  // Of the one thread that runs or steps.
+  // The members below are used only by the thread in run() or step().
   std::optional<SeenLease> seen_;
-  std::string lease_json_;  // as last read or written: what the next PUT is made of
-  bool leading_ = false;    // what the callbacks were told
+  std::string lease_json_;  // as last read or written; base of the next PUT
+  bool leading_ = false;    // state last reported to the callbacks
   bool must_read_ = true;   // lease_json_ may be stale
 
-  std::atomic<base::Duration::rep> leading_until_;  // local clock
+  std::atomic<base::Duration::rep> leading_until_;  // by the local clock
   mutable std::mutex mutex_;
   std::string leader_;  // guarded by mutex_
 };

@@ -12,17 +12,19 @@
 namespace kube {
 namespace {
 
-// How long a wait may last before idle time and a manual clock are looked at again. A stop and a relist end it at once.
+// Interval at which a waiting reflector checks its idle time, because a manual clock does not wake it. A stop or relist
+// ends the wait immediately.
 constexpr base::milliseconds kMaxPollInterval{1000};
-// Of a watch that stays open and is silent: news, a stop and a relist end it at once, and nobody counts idle seconds.
+// Interval for a watch that has been open for some time and is silent. New lines, a stop or a relist end the wait
+// immediately.
 constexpr base::milliseconds kMaxSilence{10'000};
 constexpr base::Duration kAtOnce = base::seconds(1);
-// A list by a watch: silence after which it is given up, and how long it may take in all.
+// Limits of a streamed list: maximum silence, and maximum total duration.
 constexpr base::Duration kMaxListSilence = base::seconds(10);
 constexpr base::Duration kMaxList = base::minutes(5);
 constexpr const char* kInitialEventsEnd = "k8s.io/initial-events-end";  // an annotation of the bookmark
 
-/// What the server says of the request, not of its state: to ask in the same way once more would not help.
+/// Returns true for errors about the request itself, which an identical retry would not fix.
 bool is_refusal(base::ErrorCode code) {
   return code == base::ErrorCode::kInvalid || code == base::ErrorCode::kForbidden ||
          code == base::ErrorCode::kNotFound || code == base::ErrorCode::kUnsupported;
@@ -59,15 +61,15 @@ struct Reflector::Impl {
   ReflectorSink& sink;
   const base::Log log;
 
-  // Of the one thread that runs or polls.
+  // The members below are used only by the thread in run() or poll().
   ReflectorState state = MustList{};
   std::unique_ptr<WatchStream> stream;
-  std::function<void()> news;     // empty: the stream is waited for
-  bool stream_tells = false;      // its news
-  base::TimePoint not_before{};   // back-off
-  base::TimePoint opened_at{};    // of the watch
-  base::TimePoint heard_at{};     // last line of the watch
-  std::uint64_t list_ticket = 0;  // the relists that the streamed list stands for
+  std::function<void()> news;     // if empty, the reflector waits for the stream
+  bool stream_tells = false;      // the stream calls `news`
+  base::TimePoint not_before{};   // end of the backoff
+  base::TimePoint opened_at{};    // time when the watch was opened
+  base::TimePoint heard_at{};     // time of the watch's last line
+  std::uint64_t list_ticket = 0;  // relist ticket that the streamed list satisfies
   std::mt19937_64 random;
   std::stop_token stop;
 
@@ -81,11 +83,11 @@ struct Reflector::Impl {
 
   double draw() { return static_cast<double>(random() >> 11) * 0x1.0p-53; }
 
-  /// There is a stream to read.
+  /// Returns true if there is a stream to read.
   bool is_reading() const {
     return std::holds_alternative<Watching>(state) || std::holds_alternative<Streaming>(state);
   }
-  /// A list is wanted that began later than the one that there is, or is coming in.
+  /// Returns true if a relist was requested after the current or running list began.
   bool is_relist_due() const {
     return relists_wanted != (std::holds_alternative<Streaming>(state) ? list_ticket : relists_done.load());
   }
@@ -117,7 +119,7 @@ struct Reflector::Impl {
   void cancel_stream();
 };
 
-/// Takes the step; one that failed is followed by a jittered wait.
+/// Performs the transition. Starts a jittered backoff after a failed step.
 void Reflector::Impl::advance(const ReflectorInput& input) {
   const int before = failures_of(state);
   state = next_state(state, input);
@@ -169,7 +171,7 @@ base::Result<api::ListMeta> Reflector::Impl::list_items() {
     auto listed = client.list_cached(type, page, each);
     if (listed || listed.error().code != base::ErrorCode::kUnsupported) return listed;
     log.debug("listing page by page", {base::kv("error", listed.error())});
-    sink.begin_list();  // what was streamed counts for nothing
+    sink.begin_list();  // discards the items streamed so far
   }
   return client.list(type, page, each);
 }
@@ -209,14 +211,15 @@ void Reflector::Impl::attach(std::unique_ptr<WatchStream> opened) {
   {
     const std::scoped_lock lock(mutex);
     cancellable = stream.get();
-    if (stop.stop_requested()) stream->cancel();  // the stop came before there was a stream to cancel
+    if (stop.stop_requested()) stream->cancel();  // the stop came before the stream existed
   }
   auto* const source = dynamic_cast<NewsSource*>(stream.get());
   stream_tells = news && source != nullptr && source->on_news(news);
   opened_at = heard_at = clock.now();
 }
 
-/// Lists by a watch. False: the server does not; list otherwise.
+/// Opens a list as the beginning of a watch. Returns false if the server does not support it, so that the caller lists
+/// page by page.
 bool Reflector::Impl::open_list() {
   list_ticket = relists_wanted;
   ListOptions whole = options.list;
@@ -247,7 +250,7 @@ void Reflector::Impl::open_watch() {
   }
   attach(*std::move(opened));
   note_contact();
-  // One that the server opens and ends at once, again and again, is no contact.
+  // A watch that the server repeatedly opens and immediately ends is not contact.
   if (failures_of(state) == 0) note_news();
   advance(WatchOpened{});
 }
@@ -270,7 +273,7 @@ void Reflector::Impl::apply_event(const api::WatchLine& event) {
   advance(Changed{meta ? meta->resource_version : std::string()});
 }
 
-/// An event of a list that comes in: what was there, and what changes meanwhile.
+/// Applies an event of a streamed list: an existing object, or a change during the list.
 void Reflector::Impl::apply_initial(const api::WatchLine& event) {
   if (event.type == "ERROR") return fail_list(error_of_status(event.object));
   if (event.type == "BOOKMARK") return apply_bookmark(event);
@@ -296,18 +299,19 @@ void Reflector::Impl::apply_line(const std::string& line) {
   advance(Malformed{});
 }
 
-/// Of a list by a watch.
+/// Returns true if a streamed list exceeds one of its limits.
 bool Reflector::Impl::is_overdue(base::TimePoint now) const {
   return std::holds_alternative<Streaming>(state) && (now - heard_at >= kMaxListSilence || now - opened_at >= kMaxList);
 }
 
-/// Returns true.
+/// Always returns true.
 bool Reflector::Impl::end_stream(const base::Error& error, base::TimePoint now) {
-  if (is_relist_due()) return true;  // cancelled for that
+  if (is_relist_due()) return true;  // cancelled for the relist
   if (std::holds_alternative<Watching>(state)) {
     log.debug("watch ended", {base::kv("error", error)});
     advance(StreamEnded{now - opened_at < kAtOnce});
-  } else if (error.code == base::ErrorCode::kCancelled) {  // by a relist that this list is for, or by the stop
+  } else if (error.code == base::ErrorCode::kCancelled) {  // cancelled by a stop, or by the relist that this list
+                                                           // satisfies
     state = MustList{failures_of(state)};
     close_stream();
   } else {
@@ -316,7 +320,7 @@ bool Reflector::Impl::end_stream(const base::Error& error, base::TimePoint now) 
   return true;
 }
 
-/// One line, if it comes in time. True if anything happened.
+/// Reads one line, if one arrives within `wait`. Returns true if anything happened.
 bool Reflector::Impl::read_line(base::milliseconds wait) {
   auto next = stream->next(wait);
   const base::TimePoint now = clock.now();
@@ -333,7 +337,7 @@ bool Reflector::Impl::read_line(base::milliseconds wait) {
   }
   if (std::holds_alternative<Streaming>(state)) return false;
   if (now - opened_at >= kAtOnce && opened_at.time_since_epoch().count() > contact_at) {
-    contact_at = opened_at.time_since_epoch().count();  // it stays open
+    contact_at = opened_at.time_since_epoch().count();  // the watch stays open
   }
   if (now - heard_at < options.idle_timeout) return false;
   log.debug("watch was silent for too long",
@@ -343,7 +347,7 @@ bool Reflector::Impl::read_line(base::milliseconds wait) {
   return true;
 }
 
-/// What is there now; waits for the first line only.
+/// Reads all available lines. Waits only for the first one.
 bool Reflector::Impl::read_watch(base::milliseconds wait) {
   bool happened = false;
   while (is_reading() && !stop.stop_requested() && !is_relist_due()) {
@@ -353,14 +357,14 @@ bool Reflector::Impl::read_watch(base::milliseconds wait) {
   return happened;
 }
 
-/// Whatever it was doing, it lists next; a back-off goes on.
+/// Makes a list the next step, from any state. A backoff continues.
 void Reflector::Impl::begin_relist() {
   if (!is_relist_due() || std::holds_alternative<MustList>(state)) return;
   state = MustList{failures_of(state)};
   close_stream();
 }
 
-/// A young watch is looked at soon: that it stays open is contact.
+/// Polls a recently opened watch at a shorter interval, because its staying open counts as contact.
 base::milliseconds Reflector::Impl::longest_wait() const {
   const bool is_settled = std::holds_alternative<Watching>(state) && clock.now() - opened_at > kMaxSilence;
   return is_settled ? std::min(kMaxSilence, std::max(kMaxPollInterval, options.idle_timeout / 4)) : kMaxPollInterval;

@@ -9,13 +9,13 @@ namespace {
 
 constexpr int kMinPage = 20;
 constexpr int kMaxPage = 4000;
-// A version that lies ahead of the server's (etcd restored from a backup) is refused as a timeout indefinitely: after
-// so many refusals in a row only a fresh list helps.
+// The server refuses a version ahead of its own (etcd restored from a backup) with endless timeouts. After this
+// number of consecutive refusals the reflector lists again.
 constexpr int kRefusalsBeforeList = 4;
 
 int more(int failures) { return std::min(failures + 1, 1 << 20); }
 
-/// Answers that a smaller page may get through: lost half way, too late, too large.
+/// Errors that a smaller page may avoid: interrupted, late or too large answers.
 bool is_too_heavy(base::ErrorCode code) {
   return code == base::ErrorCode::kOutcomeUnknown || code == base::ErrorCode::kTimeout ||
          code == base::ErrorCode::kInvalid;
@@ -24,7 +24,7 @@ bool is_too_heavy(base::ErrorCode code) {
 MustList after_failed_list(const MustList& from, const base::Error& error) {
   MustList next{more(from.failures), from.page_shift};
   if (is_too_heavy(error.code)) next.page_shift = std::max(from.page_shift - 1, -5);
-  // The continue token expired: etcd was compacted before the last page. Fewer, larger pages are faster.
+  // The continue token expired, because etcd was compacted before the last page. Fewer, larger pages are faster.
   if (error.code == base::ErrorCode::kGone) next.page_shift = std::min(from.page_shift + 1, 3);
   return next;
 }
@@ -52,7 +52,7 @@ struct FromMustList {
 struct FromStreaming {
   const Streaming& from;
   ReflectorState operator()(const Listed& in) const { return Watching{in.resource_version, from.failures, true}; }
-  /// Pages of the usual size: none was asked for yet.
+  /// Uses the normal page size, because no page was requested yet.
   ReflectorState operator()(const ListFailed&) const { return MustList{more(from.failures)}; }
   template <typename Other>
   ReflectorState operator()(const Other&) const {
@@ -108,7 +108,7 @@ int failures_of(const ReflectorState& state) {
 }
 
 int page_limit(const MustList& state, int normal) {
-  if (normal <= 0) return normal;  // no paging wanted
+  if (normal <= 0) return normal;  // paging is disabled
   const int scaled = state.page_shift < 0 ? normal >> -state.page_shift : normal << state.page_shift;
   return std::clamp(scaled, std::min(normal, kMinPage), std::max(normal, kMaxPage));
 }

@@ -7,9 +7,9 @@
 
 namespace kube {
 
-/// What a successful reconcile asks for: to be called when something changes, or also after a while.
+/// Result of a successful reconcile: when to reconcile the key again.
 struct Requeue {
-  std::optional<base::Duration> after;  ///< nullopt: only when something changes
+  std::optional<base::Duration> after;  ///< nullopt waits for the next change
 
   static Requeue await_change() { return {}; }
   static Requeue in(base::Duration delay) { return {std::max(delay, base::Duration::zero())}; }

@@ -7,18 +7,18 @@
 
 namespace kube {
 
-/// Keeps workers free for servers that answer: of a few workers (four) at most three ask servers that never answered or
-/// whose last failure was slow, and at most two of them the latter. Thread-safe.
+/// Keeps workers free for responsive servers. Of a small number of workers (four), at most three may call servers that
+/// have never answered or whose last failure was slow, and at most two the latter. Thread-safe.
 class SlowPeerLimiter {
  public:
-  /// What is known of one server. Belongs to the places.
+  /// Health of one server. Used only by the limiter.
   class Peer {
     friend class SlowPeerLimiter;
     enum class PeerHealth { kNew, kProven, kStalled };
     PeerHealth health_ = PeerHealth::kNew;
   };
 
-  /// Left in any case, also when whoever asks throws.
+  /// Permission to call a peer, released by the destructor, also on exceptions.
   class Permit {
    public:
     Permit(SlowPeerLimiter& limiter, Peer& peer) : limiter_(limiter), peer_(peer), health_(peer.health_) {}
@@ -31,15 +31,15 @@ class SlowPeerLimiter {
     friend class SlowPeerLimiter;
     SlowPeerLimiter& limiter_;
     Peer& peer_;
-    const Peer::PeerHealth health_;  ///< as of the beginning
+    const Peer::PeerHealth health_;  ///< when the call began
     const base::TimePoint began_ = limiter_.clock_.now();
     bool answered_ = false;
   };
 
-  /// `clock` must outlive it.
+  /// `clock` must outlive the limiter.
   explicit SlowPeerLimiter(const base::Clock& clock) : clock_(clock) {}
 
-  /// A place to ask from; nullptr: others that keep workers waiting, too, have them all. Come again after kAgain.
+  /// Returns a permit, or nullptr if too many workers already wait for slow peers. Retry after kAgain.
   std::unique_ptr<Permit> take(Peer& peer) {
     const std::lock_guard lock(mutex_);
     if (peer.health_ == Peer::PeerHealth::kStalled && stalled_ >= kMaxStalled) return nullptr;
@@ -52,8 +52,8 @@ class SlowPeerLimiter {
  private:
   using PeerHealth = Peer::PeerHealth;
   static constexpr int kMaxStalled = 2;
-  static constexpr int kMaxUnproven = 3;           ///< stalled ones included
-  static constexpr base::seconds kSlowFailure{1};  ///< one that takes longer holds a worker up
+  static constexpr int kMaxUnproven = 3;           ///< includes stalled peers
+  static constexpr base::seconds kSlowFailure{1};  ///< a failure that takes longer blocks a worker
 
   void count(PeerHealth standing, int by) {
     if (standing == PeerHealth::kStalled) stalled_ += by;
@@ -71,8 +71,8 @@ class SlowPeerLimiter {
 
   const base::Clock& clock_;
   std::mutex mutex_;
-  int stalled_ = 0;  ///< that are being asked now
-  int new_ = 0;      ///< the same
+  int stalled_ = 0;  ///< number of stalled peers being called now
+  int new_ = 0;      ///< number of new peers being called now
 };
 
 }  // namespace kube

@@ -17,13 +17,13 @@
 
 namespace kube {
 
-/// The read side of an informer: immutable objects by key, with named indexes. Thread-safe; readers share.
-/// Objects need a member `meta` (api::ObjectMeta).
+/// Read side of an informer: immutable objects by key, with named indexes. Thread-safe; readers do not block each
+/// other. Objects need a member `meta` (api::ObjectMeta).
 template <typename T>
 class Store {
  public:
   using Ptr = std::shared_ptr<const T>;
-  /// The values under which an object is found in an index.
+  /// Returns the values under which an object is found in an index.
   using IndexFn = std::function<std::vector<std::string>(const T&)>;
 
   /// REQUIRES: called before the first put().
@@ -35,13 +35,13 @@ class Store {
     return at == objects_.end() ? nullptr : *at;
   }
 
-  /// All objects, ordered by namespace and name.
+  /// Returns all objects, ordered by namespace and name.
   std::vector<Ptr> list() const {
     const std::shared_lock lock(mutex_);
     return {objects_.begin(), objects_.end()};
   }
 
-  /// Objects with that index value, ordered by namespace and name.
+  /// Returns the objects with the index value, ordered by namespace and name.
   std::vector<Ptr> by_index(std::string_view index, const std::string& value) const {
     const std::shared_lock lock(mutex_);
     const auto wanted = std::ranges::find(indexes_, index, &Index::name);
@@ -55,7 +55,7 @@ class Store {
     return objects_.size();
   }
 
-  /// Inserts or replaces; returns what was there before (nullptr: new).
+  /// Inserts or replaces an object. Returns the previous one, or nullptr if it is new.
   Ptr put(Ptr object) {
     const std::unique_lock lock(mutex_);
     const auto known = objects_.find(object);
@@ -66,7 +66,7 @@ class Store {
     }
     Ptr before = *known;
     for (Index& each : indexes_) each.renew(before, object);
-    // The key is in the object: a node of the set changes only outside of it.
+    // The key is part of the object, so the node must be extracted before it is modified.
     const auto next = std::next(known);
     auto node = objects_.extract(known);
     node.value() = std::move(object);
@@ -74,7 +74,7 @@ class Store {
     return before;
   }
 
-  /// Removes; returns what was there (nullptr: nothing).
+  /// Removes an object. Returns it, or nullptr if none exists.
   Ptr remove(const api::ObjectKey& key) {
     const std::unique_lock lock(mutex_);
     const auto at = objects_.find(key);
@@ -86,7 +86,7 @@ class Store {
   }
 
  private:
-  /// By what the object says itself: a key of its own would be a tenth of a cached pod.
+  /// Orders by the key inside the object. A separate copy of the key would add a tenth to the memory of a cached pod.
   struct ByKey {
     using is_transparent = void;
     static const auto& key(const Ptr& object) { return object->meta; }
@@ -101,7 +101,7 @@ class Store {
 
     std::string name;
     IndexFn values;
-    std::unordered_map<std::string, std::vector<Ptr>> objects{};  ///< in order
+    std::unordered_map<std::string, std::vector<Ptr>> objects{};  ///< ordered
 
     void add(const Values& under, const Ptr& object) {
       for (const std::string& value : under) {
@@ -119,7 +119,7 @@ class Store {
         if (found->second.empty()) objects.erase(found);
       }
     }
-    /// Mostly its values stay: then it takes its predecessor's place, and no other moves.
+    /// Usually the index values stay the same. The object then replaces its predecessor without moving others.
     void renew(const Ptr& before, const Ptr& object) {
       const Values were = values(*before);
       const Values are = values(*object);

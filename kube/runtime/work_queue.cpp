@@ -5,12 +5,12 @@
 namespace kube {
 namespace {
 
-// A manual clock does not wake us when it is moved, so who watches it looks at it this often.
+// Polling interval of the thread that watches the clock, because a manual clock does not wake it.
 constexpr base::Duration kMaxSleep = base::milliseconds(500);
 
 constexpr int kUrgentInARow = 3;
 
-/// Of the real time, whatever the queue's clock is.
+/// Uses real time, whatever the queue's clock is.
 std::chrono::steady_clock::time_point end_of(base::Duration patience) {
   using std::chrono::steady_clock;
   if (patience == base::Duration::max()) return steady_clock::time_point::max();
@@ -23,7 +23,7 @@ WorkQueue::WorkQueue(const base::Clock& clock, base::Backoff backoff) : clock_(c
 
 void WorkQueue::enqueue(const api::ObjectKey& key, bool urgent) {
   if (!dirty_.insert(key).second) return;
-  if (processing_.contains(key)) return;  // done() queues it again: never two workers at once
+  if (processing_.contains(key)) return;  // done() queues it again, so no two workers process it at once
   (urgent ? urgent_ : ready_).push(key.ns, key);
   wake_one();
 }
@@ -47,14 +47,14 @@ void WorkQueue::delay_until(const api::ObjectKey& key, base::TimePoint due) {
   }
   by_time_.insert({due, key});
   if (!clock_is_watched_) return wake_one();
-  if (by_time_.begin()->second == key) clock_wake_.notify_one();  // it has to wake earlier now
+  if (by_time_.begin()->second == key) clock_wake_.notify_one();  // a new earliest key requires an earlier wakeup
 }
 
 void WorkQueue::add_after(const api::ObjectKey& key, base::Duration delay) {
   const base::TimePoint now = clock_.now();
   const std::scoped_lock lock(mutex_);
   if (delay <= base::Duration::zero()) return enqueue(key);
-  // A delay beyond the clock's range (a hostile deadline) means the end of time, not an overflow.
+  // A delay beyond the clock's range, for example from a hostile deadline, saturates instead of overflowing.
   delay_until(key, delay > base::TimePoint::max() - now ? base::TimePoint::max() : now + delay);
 }
 
@@ -112,8 +112,8 @@ bool WorkQueue::wait_for_news(std::unique_lock<std::mutex>& lock, const std::sto
   return true;
 }
 
-/// Whoever takes a key wakes the next one if there are more: one that was woken and has not run yet counts as a
-/// sleeper.
+/// A thread that was woken but has not run yet still counts as a sleeper. A thread that takes a key therefore wakes the
+/// next one if there are more keys.
 void WorkQueue::wake_one() {
   if (sleepers_ > 0) {
     wake_.notify_one();

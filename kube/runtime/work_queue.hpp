@@ -18,43 +18,43 @@ namespace kube {
 
 inline constexpr base::Backoff kQueueBackoff{base::milliseconds(50), base::seconds(60)};
 
-/// Pending keys for reconcilers (client-go's workqueue): a key is handed to one worker at a time, many adds before it
-/// is taken become one, an add while it is in hand queues it again after done(). Namespaces take turns. Time comes from
-/// the clock, so a queue works in virtual time, too. Thread-safe.
+/// Pending keys for reconcilers, like client-go's workqueue. A key is given to one worker at a time. Several adds
+/// before it is taken count once. An add during processing queues the key again after done(). Namespaces are served
+/// round-robin. Time comes from the clock, so a queue also works in virtual time. Thread-safe.
 class WorkQueue {
  public:
-  /// `clock` should be a steady one: a wall clock that is set back stops all delays for so long.
+  /// `clock` should be a steady clock. If a wall clock is set back, all delays grow by that time.
   explicit WorkQueue(const base::Clock& clock, base::Backoff backoff = kQueueBackoff);
 
   void add(const api::ObjectKey& key);
-  /// As add(), but before keys of add(): for newcomers that a burst of others must not delay. Of four keys that are
-  /// taken at least one is an ordinary one, so those do not starve.
+  /// Adds a key with priority over keys of add(), so that a burst does not delay new objects. At least one of every
+  /// four taken keys comes from add(), so none starves.
   void add_urgent(const api::ObjectKey& key);
-  /// Ready once `delay` has passed; the earliest of several wins.
+  /// Adds the key after `delay`. If called several times, the earliest time applies.
   void add_after(const api::ObjectKey& key, base::Duration delay);
-  /// After a failure: delay doubles per key from base to max, and is never shorter than `at_least`.
+  /// Adds the key after a failure. The delay doubles per key from base to max, and is at least `at_least`.
   void add_rate_limited(const api::ObjectKey& key, base::Duration at_least = {});
-  /// Success: the key's back-off starts over.
+  /// Resets the backoff of the key after a success.
   void forget(const api::ObjectKey& key);
 
-  /// Waits for a key. nullopt once `stop` is requested, or when there was none for about `patience` of real time; who
-  /// watches the clock for the others stays.
+  /// Blocks until a key is ready. Returns nullopt if `stop` is requested, or if there was no key for about
+  /// `patience` of real time. The thread that watches the clock does not time out.
   std::optional<api::ObjectKey> take(std::stop_token stop, base::Duration patience = base::Duration::max());
-  /// A key that is ready now, or nullopt. For virtual time.
+  /// Returns a key that is ready now, or nullopt. For virtual time.
   std::optional<api::ObjectKey> try_take();
-  /// The key is out of hand.
+  /// Call after processing a taken key.
   void done(const api::ObjectKey& key);
 
-  /// When the earliest delayed key becomes ready; nullopt if there is none.
+  /// Returns when the earliest delayed key becomes ready, nullopt if none exists.
   std::optional<base::TimePoint> next_due() const;
-  std::size_t depth() const;  ///< ready and delayed
-  int idle() const;           ///< threads that wait in take()
+  std::size_t depth() const;  ///< number of ready and delayed keys
+  int idle() const;           ///< number of threads blocked in take()
 
  private:
-  // REQUIRES, of all these: mutex_ held.
+  // REQUIRES for all functions below: mutex_ held.
   bool has_ready() const { return !ready_.empty() || !urgent_.empty(); }
-  /// Of those that wait one watches the clock for all; the others sleep until there is a key for them.
-  /// False: `until` has passed.
+  /// One waiting thread watches the clock for all. The others sleep until there is a key for them. Returns false if
+  /// `until` has passed.
   bool wait_for_news(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, bool& watches_clock,
                      std::chrono::steady_clock::time_point until);
   void wake_one();
@@ -66,9 +66,9 @@ class WorkQueue {
   const base::Clock& clock_;
   const base::Backoff backoff_;
   mutable std::mutex mutex_;
-  std::condition_variable_any wake_;  ///< of those that do not watch the clock
+  std::condition_variable_any wake_;  ///< for threads that do not watch the clock
   std::condition_variable_any clock_wake_;
-  int sleepers_ = 0;  ///< at wake_
+  int sleepers_ = 0;  ///< number of threads waiting on wake_
   int idle_ = 0;
   bool clock_is_watched_ = false;
   base::FairLane<api::ObjectKey> ready_;  ///< by namespace

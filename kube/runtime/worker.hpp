@@ -13,19 +13,19 @@
 
 namespace kube {
 
-/// What workers did, for metrics. Shared by all workers of a queue.
+/// Counters for metrics, shared by all workers of a queue.
 struct WorkerCounts {
   std::atomic<std::int64_t> succeeded{0};
-  std::atomic<std::int64_t> failed{0};      ///< an Error came back: tried again with back-off
-  std::atomic<std::int64_t> exceptions{0};  ///< a bug: something threw
+  std::atomic<std::int64_t> failed{0};      ///< reconcile returned an Error; retried with backoff
+  std::atomic<std::int64_t> exceptions{0};  ///< reconcile threw an exception, which is a bug
 };
 
-/// A Retry-After is obeyed up to this long: a proxy may name a day, and deadlines go on meanwhile. It never shortens
-/// the queue's own back-off.
+/// Maximum Retry-After that is obeyed. A proxy may send a day, while deadlines continue to run. It never shortens the
+/// queue's own backoff.
 inline constexpr base::seconds kMaxRetryAfter{60};
 
-/// Takes keys from a queue, reconciles them, and decides alone what follows: again after a while, again with back-off,
-/// or nothing until something changes. Catches everything. Run as many on one queue as calls may be in flight.
+/// Takes keys from a queue and reconciles them. Decides when to reconcile a key again: after a delay, with backoff, or
+/// on the next change. Catches all exceptions. Run one worker per concurrent reconcile.
 class Worker {
  public:
   using Reconcile = std::function<base::Result<Requeue>(const api::ObjectKey&)>;
@@ -34,13 +34,13 @@ class Worker {
   Worker(WorkQueue& queue, Reconcile reconcile, WorkerCounts& counts, base::Log log)
       : queue_(queue), reconcile_(std::move(reconcile)), counts_(counts), log_(std::move(log)) {}
 
-  /// Until stopped; the key in hand is finished first.
+  /// Runs until stopped. Finishes the current key first.
   void run(std::stop_token stop);
 
-  /// One key that is ready now, without waiting: for virtual time. False: there was none.
+  /// Processes one ready key without waiting, for virtual time. Returns false if none exists.
   bool step();
 
-  /// A key that take() has handed out.
+  /// Processes a key returned by take().
   void work_on(const api::ObjectKey& key);
 
  private:

@@ -40,13 +40,13 @@ void WorkerPool::grow() {
   if (closing_ || stop_.stop_requested()) return;
   const auto free = std::ranges::find_if(slots_, [](const Slot& each) { return !each.runs; });
   if (free == slots_.end()) return;
-  if (free->thread.joinable()) free->thread.join();  // it has left and is about to end
+  if (free->thread.joinable()) free->thread.join();  // the worker has left its loop and is about to end
   const auto index = static_cast<std::size_t>(free - slots_.begin());
   try {
     free->thread = std::thread([this, index] { work(index); });
     free->runs = true;
   } catch (const std::system_error&) {
-    // The system has no more threads: those that run do the work.
+    // The system has no more threads. The running workers continue.
     if (std::ranges::none_of(slots_, &Slot::runs)) throw;
   }
 }

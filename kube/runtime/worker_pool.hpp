@@ -12,24 +12,24 @@
 
 namespace kube {
 
-/// Shows up in /proc/<pid>/task/*/comm; 15 characters count.
+/// Sets the thread's name in /proc/<pid>/task/*/comm, limited to 15 characters.
 void name_this_thread(const std::string& name);
 
-/// As many workers on one queue as there is work for. One always waits: whoever takes the last place of those that wait
-/// starts one more, up to `most`. Who found nothing to do for `patience` ends, as long as another one waits.
+/// Pool of workers on one queue. Grows by one worker when the last idle worker takes a job, up to `most`. A worker idle
+/// for `patience` exits unless it is the last idle one.
 class WorkerPool {
  public:
-  using Make = std::function<Worker(std::size_t index)>;  ///< index below `most`; of no two at the same time
+  using Make = std::function<Worker(std::size_t index)>;  ///< index is below `most` and unique among running workers
   static constexpr base::seconds kPatience{2};
 
-  /// `queue` must outlive the pool. `make` is called by the new threads. REQUIRES: most >= 1.
+  /// `queue` must outlive the pool. New threads call `make`. REQUIRES: most >= 1.
   WorkerPool(WorkQueue& queue, std::size_t most, Make make, std::string name, base::Duration patience = kPatience);
-  /// Joins them all. REQUIRES: the token of start() was told to stop.
+  /// Joins all threads. REQUIRES: a stop was requested on the token passed to start().
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  /// Once. The keys in hand are finished after `stop`.
+  /// Call once. After `stop`, workers finish their current keys.
   void start(std::stop_token stop);
   std::size_t size() const;
 
@@ -47,7 +47,7 @@ class WorkerPool {
   const std::string name_;
   const base::Duration patience_;
   std::stop_token stop_;
-  mutable std::mutex mutex_;  ///< of what follows
+  mutable std::mutex mutex_;  ///< guards the members below
   std::vector<Slot> slots_;
   bool closing_ = false;
 };

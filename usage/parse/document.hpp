@@ -1,6 +1,6 @@
 #pragma once
 
-/// Reading of JSON answers in place. Internal to usage/parse: simdjson stays there.
+/// In-place parsing of JSON answers. Internal to usage/parse, which encapsulates simdjson.
 
 #include <optional>
 #include <string>
@@ -13,22 +13,21 @@ namespace usage {
 
 namespace wire = api::wire;
 
-/// Why an answer that is no JSON object is none: "the answer is HTML …". The text itself is never quoted: it is of
-/// whoever answers.
+/// Returns why an answer is not a JSON object: "the answer is HTML …". Never quotes the text, which is untrusted.
 base::Error not_json(std::string_view text, std::string_view why);
 
-/// A text is read again and again in pages of about this size: then this thread's parser stays. Larger ones get their
-/// own, whose memory is given back at once.
+/// Typical size of repeatedly read pages, for which the thread keeps its parser. Larger texts get a parser of their
+/// own, whose memory is freed at once.
 inline constexpr std::size_t kPageBytes = std::size_t{4} << 20;
 
-/// This thread's parser for pages. REQUIRES: nobody else on this thread is reading.
+/// Returns this thread's parser for pages. REQUIRES: no other parse is running on this thread.
 inline simdjson::ondemand::parser& page_parser() {
   thread_local simdjson::ondemand::parser parser;
   return parser;
 }
 
-/// Parses a text that must be one JSON object, without another copy of it: `text` is padded for that, and read(object)
-/// gets the root; it returns an error_code. A text that goes on behind the object is an error. Calls do not nest.
+/// Parses a text that must be one JSON object, without copying it. Pads `text` for that, and calls read(object) with
+/// the root; it returns an error_code. Text after the object is an error. Calls must not nest.
 template <typename F>
 base::Status read_in_place(std::string& text, F&& read) {
   const std::size_t size = text.size();
@@ -46,8 +45,8 @@ base::Status read_in_place(std::string& text, F&& read) {
   return base::Done{};
 }
 
-/// A string; anything else leaves `target`. The view is of the text itself where nothing in it is escaped, as in nearly
-/// all names and amounts, else of the parser's buffer: it lives until the document is gone.
+/// Reads a string. Leaves `target` unchanged for other types. The view refers to the text if it contains no escapes, as
+/// in nearly all names and amounts, else to the parser's buffer. It is valid until the document is destroyed.
 inline wire::error_code read_view(wire::Value& value, std::string_view& target) {
   const std::string_view token = value.raw_json_token();
   const std::size_t end = token.rfind('"');  // spaces may follow

@@ -29,7 +29,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-/// Takes one cell and its comma off the line; quotes may stand around it, doubled ones inside.
+/// Reads one cell and its comma. The cell may be quoted, with doubled quotes inside.
 base::Result<Cell> take_cell(std::string_view line, std::size_t& at, std::size_t number) {
   while (at < line.size() && (line[at] == ' ' || line[at] == '\t')) ++at;
   Cell cell{{}, {number, at + 1}};
@@ -54,7 +54,7 @@ base::Result<Cell> take_cell(std::string_view line, std::size_t& at, std::size_t
 
 base::Result<std::vector<Cell>> cells_of(std::string_view line, std::size_t number) {
   std::vector<Cell> cells;
-  for (std::size_t at = 0;; ++at) {  // over the comma
+  for (std::size_t at = 0;; ++at) {  // skips the comma
     auto cell = take_cell(line, at, number);
     if (!cell) return std::move(cell).error();
     cells.push_back(*std::move(cell));
@@ -62,10 +62,10 @@ base::Result<std::vector<Cell>> cells_of(std::string_view line, std::size_t numb
   }
 }
 
-/// One table of a CSV: a header and the rows below it, up to the next header.
+/// One table of a CSV: a header and the rows up to the next header.
 struct Section {
   FileTable* table = nullptr;
-  std::size_t names = 1;  ///< cells that name the row: node, or namespace and pod
+  std::size_t names = 1;  ///< number of cells that name the row: node, or namespace and pod
   std::vector<std::size_t> columns;
 };
 
@@ -126,7 +126,7 @@ base::Status read_csv(std::string_view text, Tables& tables) {
 
 // --- JSON
 
-/// Walks a text that is known to be JSON; the first complaint ends it.
+/// Walks a text that is valid JSON. Stops at the first error.
 class JsonFile {
  public:
   explicit JsonFile(std::string text) : text_(std::move(text)) {}
@@ -164,7 +164,7 @@ class JsonFile {
     return wire::for_elements(value, [&](wire::Value& item) { return read_item(item, table, is_pods); });
   }
 
-  /// A value of an item that waits until the item's name is known.
+  /// Value of an item, stored until the item's name is known.
   struct Waiting {
     std::size_t column;
     std::string text;
@@ -196,7 +196,7 @@ class JsonFile {
     return wire::read(value, target);
   }
 
-  /// Text or a bare number; null is unknown.
+  /// Reads a string or a number; null is unknown.
   wire::error_code read_amount_at(wire::Value& value, std::size_t column, std::vector<Waiting>& waiting) {
     const Place where = place(value);
     if (is(value, simdjson::ondemand::json_type::null)) return simdjson::SUCCESS;

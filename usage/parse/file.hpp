@@ -1,6 +1,6 @@
 #pragma once
 
-/// Usage from a file, for simulations (docs/usage/file.md). Pure; survives any input.
+/// Reads usage from a file, for simulations (docs/usage/file.md). Pure; tolerates any input.
 
 #include <string_view>
 
@@ -10,8 +10,8 @@
 
 namespace usage {
 
-/// Reads JSON when the text begins with a brace, else CSV. Every sample is from `time`. Errors name line and column
-/// (bytes, from 1): a name that is there twice, an amount that is none, a column with percentages and amounts.
+/// Reads JSON if the text begins with a brace, else CSV. Every sample has the time `time`. Errors name line and column
+/// (bytes, from 1): a duplicate name, an invalid amount, a column that mixes percentages and amounts.
 base::Result<Samples> read_usage_file(std::string_view text, base::TimePoint time);
 
 }  // namespace usage

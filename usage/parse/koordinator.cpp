@@ -11,7 +11,7 @@ namespace {
 using Amounts = std::array<double, kKoordinatorWidth>;
 constexpr Amounts kNothing = {kUnknown, kUnknown};
 
-/// Quantities are strings; whole numbers may stand bare.
+/// Reads a quantity, which is a string or a plain whole number.
 wire::error_code read_amount(wire::Value& value, double& target, Oddities& oddities) {
   if (value.raw_json_token().starts_with('"')) {
     std::string_view text;
@@ -26,7 +26,7 @@ wire::error_code read_amount(wire::Value& value, double& target, Oddities& oddit
   return wire::unless_about_value(error);
 }
 
-/// A ResourceMap: {resources: {cpu, memory}}.
+/// Reads a ResourceMap: {resources: {cpu, memory}}.
 wire::error_code read_resources(wire::Value& value, Amounts& amounts, Oddities& oddities) {
   return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
     if (key != "resources") return simdjson::SUCCESS;
@@ -38,13 +38,13 @@ wire::error_code read_resources(wire::Value& value, Amounts& amounts, Oddities& 
   });
 }
 
-/// What is read of one NodeMetric.
+/// Fields of one NodeMetric that are used.
 struct NodeMetric {
   std::string_view name;
   base::TimePoint time{};
   Amounts now = kNothing;
   Amounts aggregated = kNothing;
-  std::optional<base::Duration> over;  ///< what `aggregated` is of
+  std::optional<base::Duration> over;  ///< duration of `aggregated`
 };
 
 wire::error_code read_duration(wire::Value& value, base::Duration& target) {
@@ -54,7 +54,7 @@ wire::error_code read_duration(wire::Value& value, base::Duration& target) {
   return wire::unless_about_value(error);
 }
 
-/// {usage: {avg: ResourceMap, …}, duration: "5m0s"}
+/// Reads {usage: {avg: ResourceMap, …}, duration: "5m0s"}.
 wire::error_code read_aggregated(wire::Value& value, std::string_view wanted, NodeMetric& node, Oddities& oddities) {
   Amounts amounts = kNothing;
   base::Duration over = base::Duration::max();
@@ -71,7 +71,7 @@ wire::error_code read_aggregated(wire::Value& value, std::string_view wanted, No
   return error;
 }
 
-/// {namespace, name, podUsage}
+/// Reads {namespace, name, podUsage}.
 wire::error_code read_pod(wire::Value& value, Rows& pods) {
   std::string_view ns;
   std::string_view name;

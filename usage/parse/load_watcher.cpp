@@ -10,16 +10,16 @@ namespace {
 
 constexpr std::int64_t kLatestUnixSecond = 253402300799;
 
-/// One of a node's metrics.
+/// One metric of a node.
 struct Metric {
   std::string_view type;
   std::string_view op;
   std::optional<double> value;
 };
 
-/// The best metric of a resource so far.
+/// Best metric of a resource so far.
 struct Choice {
-  int rank = 0;  ///< 0: none
+  int rank = 0;  ///< 0 if none exists
   std::optional<double> value;
 };
 
@@ -72,7 +72,7 @@ wire::error_code read_node(std::string_view name, wire::Value& value, Rows& rows
   return simdjson::SUCCESS;
 }
 
-/// It offers 5, 10 and 15 minutes.
+/// Windows up to this length are accepted. load-watcher offers 5, 10 and 15 minutes.
 constexpr base::Duration kMaxWindow = std::chrono::hours(1);
 
 base::TimePoint time_of_unix(std::int64_t seconds) {

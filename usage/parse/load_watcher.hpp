@@ -1,6 +1,6 @@
 #pragma once
 
-/// load-watcher's GET /watcher, as its servers really write it. Pure; survives any input.
+/// Reads load-watcher's GET /watcher in the form that its servers actually send. Pure; tolerates any input.
 
 #include <string>
 
@@ -12,10 +12,10 @@ namespace usage {
 /// cpu and memory in percent of the node's capacity.
 inline constexpr std::size_t kLoadWatcherWidth = 2;
 
-/// Adds a row for each node of the answer, the port cut off its name. Only CPU and Memory are read: the others are no
-/// percentages. The operator AVG wins, else Latest or an empty one; STD is no load. Every row's time is the window's
-/// end, or the answer's timestamp without one: the server keeps serving old figures without a word. The figures are
-/// means over the window.
+/// Adds a row for each node of the answer, without the port in its name. Reads only CPU and Memory, because other
+/// metrics are not percentages. Prefers the operator AVG, else Latest or an empty one; STD is not a load. Every row's
+/// time is the window's end, or the answer's timestamp without a window, because the server may silently keep serving
+/// old figures. The figures are means over the window.
 base::Status read_load_watcher(std::string& answer, Rows& rows);
 
 }  // namespace usage

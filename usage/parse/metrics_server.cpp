@@ -9,7 +9,8 @@
 namespace usage {
 namespace {
 
-/// Items are longer, so that a list in one piece has room from the start; not much longer, so that little is left over.
+/// Lower bound of an item's size, to reserve enough rows for a list in one page. Close to the real size, so that little
+/// memory is wasted.
 constexpr std::size_t kMinItemBytes = 250;
 
 using Usage = std::array<double, kMetricsWidth>;
@@ -17,11 +18,11 @@ using Usage = std::array<double, kMetricsWidth>;
 wire::error_code read_quantity_at(wire::Value& value, double& target, Oddities& oddities) {
   std::string_view text;
   const auto error = read_view(value, text);
-  if (!error) target = read_quantity(text, oddities);  // anything but a string is an empty text
+  if (!error) target = read_quantity(text, oddities);  // a value that is not a string reads as an empty text
   return error;
 }
 
-/// usage: {cpu, memory}
+/// Reads usage: {cpu, memory}.
 wire::error_code read_usage(wire::Value& value, Usage& usage, Oddities& oddities) {
   return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
     if (key == "cpu") return read_quantity_at(member, usage[0], oddities);
@@ -30,7 +31,7 @@ wire::error_code read_usage(wire::Value& value, Usage& usage, Oddities& oddities
   });
 }
 
-/// Of kUnknown and anything comes kUnknown.
+/// Sums the containers. One kUnknown makes the sum kUnknown.
 wire::error_code read_containers(wire::Value& value, Usage& sum, Oddities& oddities) {
   bool any = false;
   Usage total = {0, 0};
@@ -47,7 +48,7 @@ wire::error_code read_containers(wire::Value& value, Usage& sum, Oddities& oddit
   return error;
 }
 
-/// Timestamps repeat: all nodes are scraped in one go.
+/// Caches the last timestamp, because all nodes are scraped together and most timestamps repeat.
 class TimeReader {
  public:
   wire::error_code read(wire::Value& value, base::TimePoint& target) {
@@ -67,7 +68,7 @@ class TimeReader {
   base::TimePoint time_{};
 };
 
-/// So are windows, nearly.
+/// Caches the last window, because most windows repeat.
 class WindowReader {
  public:
   wire::error_code read(wire::Value& value, base::Duration& longest) {
@@ -92,7 +93,7 @@ struct Item {
   Usage usage = {kUnknown, kUnknown};
 };
 
-/// Beside its names and its time an item has usage: read_usage_of(key, member) reads it.
+/// Reads an item's names and time. Calls read_usage_of(key, member) for its other members.
 template <typename ReadUsage>
 wire::error_code read_item(wire::Value& value, Item& item, TimeReader& times, ReadUsage&& read_usage_of) {
   return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
@@ -106,7 +107,7 @@ wire::error_code read_item(wire::Value& value, Item& item, TimeReader& times, Re
   });
 }
 
-/// The items of a list, one by one; returns its continue token.
+/// Calls `read_one` for each item of a list. Returns its continue token.
 template <typename ReadOne>
 base::Result<std::string> read_items(std::string& page, ReadOne&& read_one) {
   std::string token;
@@ -135,7 +136,7 @@ base::Result<std::string> read_list(std::string& page, Rows& rows, bool has_name
     const auto read_usage_of = [&](std::string_view key, wire::Value& member) {
       if (key == "usage") return read_usage(member, item.usage, rows.oddities);
       if (key == "containers") return read_containers(member, item.usage, rows.oddities);
-      // Of nodes alone: pods have many, and nobody asks for them.
+      // Only for nodes. Pods have many windows, which are not needed.
       if (key == "window" && !has_namespaces) return windows.read(member, rows.window);
       return simdjson::SUCCESS;
     };

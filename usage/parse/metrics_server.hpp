@@ -1,6 +1,6 @@
 #pragma once
 
-/// metrics.k8s.io/v1beta1, as metrics-server and prometheus-adapter serve it. Pure; survives any input.
+/// Reads metrics.k8s.io/v1beta1, as served by metrics-server and prometheus-adapter. Pure; tolerates any input.
 
 #include <functional>
 #include <string>
@@ -11,17 +11,17 @@
 
 namespace usage {
 
-/// The columns of both kinds: cpu in cores, memory in bytes.
+/// Columns of both kinds: cpu in cores, memory in bytes.
 inline constexpr std::size_t kMetricsWidth = 2;
 
-/// Adds a page of a NodeMetricsList; returns its continue token. `page` is padded in place. A row's time is the item's
+/// Adds a page of a NodeMetricsList and returns its continue token. Pads `page` in place. A row's time is the item's
 /// timestamp, the end of the window.
 base::Result<std::string> read_node_metrics(std::string& page, Rows& rows);
-/// The same of a PodMetricsList. A pod's value is the sum of its containers'; one container without the resource, and a
-/// pod without containers, make it kUnknown.
+/// Adds a page of a PodMetricsList and returns its continue token. A pod's value is the sum over its containers. It is
+/// kUnknown if a container lacks the resource, or the pod has no containers.
 base::Result<std::string> read_pod_metrics(std::string& page, Rows& rows);
 
-/// What one container of a pod used; kUnknown where nothing usable was said. Views live as long as the call with it.
+/// Usage of one container of a pod, kUnknown without a valid value. Views are valid during the call.
 struct ContainerSample {
   std::string_view ns;
   std::string_view pod;
@@ -31,7 +31,8 @@ struct ContainerSample {
   double memory = kUnknown;
 };
 using EachContainer = std::function<void(const ContainerSample&)>;
-/// Every named container of a page of a PodMetricsList, at most kMaxContainersOfPod a pod; returns its continue token.
+/// Calls `each` for every named container of a page of a PodMetricsList, for at most kMaxContainersOfPod per pod.
+/// Returns the continue token.
 inline constexpr std::size_t kMaxContainersOfPod = 100;
 base::Result<std::string> read_container_metrics(std::string& page, const EachContainer& each, Oddities& oddities);
 

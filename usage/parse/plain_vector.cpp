@@ -12,24 +12,25 @@ constexpr std::uint64_t kOnes = 0x0101010101010101;
 constexpr std::uint64_t kHighBits = 0x8080808080808080;
 constexpr char kSpace = 0x20;
 
-/// Of eight bytes: the high bit of each that is below `limit`, which is at most 0x80. The lowest bit is surely right;
-/// one above it may be of a byte that is as high as the limit.
+/// Returns the high bit of each of eight bytes that is below `limit`, which is at most 0x80. Only the lowest set bit is
+/// reliable; higher ones may belong to bytes equal to the limit.
 std::uint64_t below(std::uint64_t bytes, std::uint64_t limit) { return (bytes - kOnes * limit) & ~bytes & kHighBits; }
 std::uint64_t equal(std::uint64_t bytes, char value) {
   return below(bytes ^ (kOnes * static_cast<unsigned char>(value)), 1);
 }
 
-/// In the lowest byte the first of the text.
+/// Loads eight bytes, with the first byte of the text in the lowest byte.
 std::uint64_t eight_bytes(const char* text) {
   std::uint64_t bytes = 0;
   std::memcpy(&bytes, text, sizeof(bytes));
   return std::endian::native == std::endian::little ? bytes : __builtin_bswap64(bytes);
 }
 
-/// An escape, or a control character.
+/// Returns true for the start of an escape and for control characters.
 bool is_strange(char c) { return (c >= 0 && c < kSpace) || c == '\\'; }
 
-/// Where its quote is; npos: there is none, or something strange comes before it.
+/// Returns the position of the closing quote. Returns npos if none exists, or an escape or a control character
+/// precedes it.
 std::size_t end_of_text(std::string_view text) {
   constexpr std::size_t kEight = sizeof(std::uint64_t);
   std::size_t at = 0;
@@ -65,7 +66,7 @@ std::optional<std::int32_t> whole_number_of(std::string_view text) {
   return std::nearbyint(value) == value ? std::optional(static_cast<std::int32_t>(value)) : std::nullopt;
 }
 
-/// With a fraction of a second, or a value that is none of few digits.
+/// Slow path for points with a fractional second or a value other than a few digits.
 bool PlainVector::take_strange_point(std::optional<std::int32_t>& number) {
   std::string_view time;
   std::string_view value;

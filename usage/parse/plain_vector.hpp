@@ -1,8 +1,9 @@
 #pragma once
 
-/// Vectors just as Prometheus writes them: [{"metric":{"pod":"p"},"value":[1763726400.123,"0.5"]},…] without spaces and
-/// escapes; and matrices of whole numbers: [{"metric":{…},"values":[[1763726400,"-47"],…]},…]. A hundred thousand
-/// series, or a million points, are read in one pass, without a general parser and its memory.
+/// Fast parser for vectors in the exact form that Prometheus writes:
+/// [{"metric":{"pod":"p"},"value":[1763726400.123,"0.5"]},…] without spaces and escapes; and for matrices of whole
+/// numbers: [{"metric":{…},"values":[[1763726400,"-47"],…]},…]. Reads a hundred thousand series, or a million points,
+/// in one pass, without the memory of a general parser.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,31 +15,33 @@
 namespace usage {
 
 struct PlainSample {
-  std::string_view time;   ///< digits, and perhaps a point with digits behind it
-  std::string_view value;  ///< without its quotes
+  std::string_view time;   ///< digits, optionally with a decimal point and more digits
+  std::string_view value;  ///< without quotes
 };
 
-/// What whole numbers are that have no value: -Inf, +Inf.
+/// Values for -Inf and +Inf.
 inline constexpr std::int32_t kBelowAll = std::numeric_limits<std::int32_t>::min();
 inline constexpr std::int32_t kAboveAll = std::numeric_limits<std::int32_t>::max();
-/// A text of a sample as such a number; what is too large for one is infinite. nullopt: NaN, or no whole number.
+/// Converts the text of a sample to a whole number. Values out of range become kBelowAll or kAboveAll. Returns nullopt
+/// for NaN and for other numbers that are not whole.
 std::optional<std::int32_t> whole_number_of(std::string_view text);
 
 class PlainVector {
  public:
   explicit PlainVector(std::string_view text) : rest_(text) {}
 
-  /// Reads the series of the array that `text` begins with: take_label(key, value) for the labels of each, then
-  /// take_sample(sample), which returns false to stop. False: it was stopped, the array is written in another way, or
-  /// it does not end; what was taken up to there means nothing. All texts are views, valid UTF-8 if `text` is, without
-  /// control characters.
+  /// Reads the series of the array at the start of `text`. Calls take_label(key, value) for each label of a series,
+  /// then take_sample(sample), which returns false to stop. Returns false if stopped, or if the array has another form
+  /// or does not end; discard everything taken so far then. All texts are views without control characters, and valid
+  /// UTF-8 if `text` is.
   template <typename TakeLabel, typename TakeSample>
   bool read(TakeLabel&& take_label, TakeSample&& take_sample);
-  /// The same for a matrix: take_number(number) for each point of a series but NaN, then take_series(), which returns
-  /// false to stop. A number that is not whole is another way of writing. REQUIRES: `text` ends at its string's end.
+  /// Reads a matrix. Calls take_number(number) for each point of a series except NaN, then take_series(), which returns
+  /// false to stop. Returns false under the conditions of read(), and for numbers that are not whole. REQUIRES: `text`
+  /// ends at its string's end.
   template <typename TakeLabel, typename TakeNumber, typename TakeSeries>
   bool read_numbers(TakeLabel&& take_label, TakeNumber&& take_number, TakeSeries&& take_series);
-  /// What stands behind the array. REQUIRES: reading it returned true.
+  /// Returns the text after the array. REQUIRES: reading it returned true.
   std::string_view rest() const { return rest_; }
 
  private:
@@ -97,7 +100,8 @@ bool PlainVector::read_numbers(TakeLabel&& take_label, TakeNumber&& take_number,
   return take("]");
 }
 
-/// [1763726400,"-47"],[1763726700,"-45"]: nine of ten points are like that. The string's final 0 stops every loop.
+/// Fast path for [1763726400,"-47"],[1763726700,"-45"], which covers nine of ten points. The string's terminating 0
+/// stops every loop.
 template <typename TakeNumber>
 bool PlainVector::take_points(TakeNumber&& take_number) {
   constexpr int kMaxDigits = 8;

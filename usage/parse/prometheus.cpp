@@ -17,23 +17,24 @@ namespace {
 
 constexpr std::size_t kShownText = 200;
 constexpr std::size_t kMaxWarnings = 3;
-constexpr std::size_t kMaxHead = 4096;  ///< before the result, where a server writes plainly
-/// Series are longer, so that a large answer has room from the start; not much longer, so that little is left over.
+constexpr std::size_t kMaxHead = 4096;  ///< maximum position of the result in a plain answer
+/// Lower bound of a series' size, to reserve enough rows for a large answer. Close to the real size, so that little
+/// memory is wasted.
 constexpr std::size_t kMinSeriesBytes = 80;
-/// Points are longer: [1763726400,"7"],
+/// Lower bound of a point's size: [1763726400,"7"],
 constexpr std::size_t kMinPointBytes = 17;
-/// Beyond that a double has no microseconds and the calendar no year.
+/// Maximum timestamp. Beyond it a double has no microseconds and the calendar no year.
 constexpr double kLatestSecond = 253402300799.0;  // end of the year 9999
 
-/// With an ellipsis where it was cut.
+/// Truncates the text, with an ellipsis if needed.
 std::string shown(std::string_view text) {
   std::string begin = base::short_text(text, kShownText);
   return base::short_text(text, kShownText + 4).size() > begin.size() ? begin + "…" : begin;
 }
 
-/// The labels of one series that somebody asked for. Views into the parser's buffer.
+/// Relevant labels of one series. Views into the parser's buffer.
 struct Labels {
-  std::string_view wanted;  ///< the label that the query names
+  std::string_view wanted;  ///< the label that the query sets
   std::string_view node;
   std::string_view instance;
   std::string_view ns;
@@ -52,7 +53,7 @@ struct Element {
   std::optional<Point> value;
 };
 
-/// All that stands around the result.
+/// Parts of an answer other than the result.
 struct Envelope {
   std::string status;
   std::string type;
@@ -60,14 +61,14 @@ struct Envelope {
   std::string error;
   PrometheusNotes notes;
   bool too_many = false;
-  const char* result = nullptr;  ///< where data.result begins
+  const char* result = nullptr;  ///< start of data.result
 };
 
 std::string_view or_default(const std::string& name, std::string_view otherwise) {
   return name.empty() ? otherwise : std::string_view(name);
 }
 
-/// Where the label's value belongs; nullptr: nobody asked for it.
+/// Returns the target for the label's value, nullptr if the label is not needed.
 std::string_view* place_of(std::string_view key, const api::UsageQuery& query, Labels& labels) {
   if (!query.node_label.empty() && key == query.node_label) return &labels.wanted;
   if (key == or_default(query.namespace_label, "namespace")) return &labels.ns;
@@ -88,7 +89,7 @@ base::TimePoint time_of(double seconds) {
   return base::TimePoint(base::Duration(std::llround(seconds * 1e6)));
 }
 
-/// A vector is evaluated at one moment: its times are all the same.
+/// Caches the last time, because all samples of a vector have the same evaluation time.
 class TimeMemory {
  public:
   base::TimePoint time_of(std::string_view seconds) {
@@ -136,7 +137,7 @@ wire::error_code read_short(wire::Value& value, std::string& target) {
   return wire::unless_about_value(error);
 }
 
-/// Walks an answer; each(element's value) for data.result.
+/// Walks an answer and calls each(element) for each element of data.result.
 template <typename F>
 base::Status walk(std::string& answer, Envelope& envelope, F&& each) {
   const auto read_data = [&](std::string_view key, wire::Value& member) {
@@ -169,7 +170,7 @@ std::string_view advice_for(std::string_view type) {
   return "what was expected is a number for each node or pod";
 }
 
-/// What the envelope says of an answer that is JSON; `expected` is the type of result.
+/// Checks the envelope of a JSON answer. `expected` is the type of the result.
 base::Status check(const Envelope& envelope, std::string_view expected, std::size_t most) {
   if (envelope.too_many)
     return base::invalid(
@@ -184,7 +185,7 @@ base::Status check(const Envelope& envelope, std::string_view expected, std::siz
                                    expected == "vector" ? advice_for(envelope.type) : advice_for("")));
 }
 
-/// The end of a walk: an own reason to stop comes before what the parser says about it.
+/// Returns the result of a walk. too_many takes precedence over the parser's error, because it stopped the parser.
 base::Status outcome(const base::Status& walked, const Envelope& envelope, std::string_view expected,
                      std::size_t most) {
   if (!walked && !envelope.too_many) return walked;
@@ -220,7 +221,7 @@ void add_row(const Element& element, const api::UsageQuery& query, Rows& rows) {
   rows.values[at] = value_of(point, query, rows.oddities);
 }
 
-/// The points of one series, until its labels are known.
+/// Points of one series, stored until its labels are known.
 using Points = std::vector<std::pair<base::TimePoint, float>>;
 
 wire::error_code read_points(wire::Value& value, const api::UsageQuery& query, Points& points) {
@@ -241,7 +242,7 @@ std::optional<std::size_t> place_on(const Grid& grid, base::TimePoint time) {
   return static_cast<std::size_t>(nearest);
 }
 
-/// Which points of a node this answer has filled already.
+/// Points of each node that this answer has already set.
 using Filled = std::map<std::string, std::vector<bool>, std::less<>>;
 
 void add_points(std::string_view node, const Points& points, const Grid& grid, GridSeries& series, Filled& filled) {
@@ -259,11 +260,11 @@ void add_points(std::string_view node, const Points& points, const Grid& grid, G
 }
 
 struct PlainRead {
-  std::size_t begin = 0;  ///< of the array, in the answer
+  std::size_t begin = 0;  ///< start of the array in the answer
   std::string around;     ///< the answer with an empty array instead
 };
 
-/// Where data.result begins, if the answer is written as Prometheus writes it; nullopt: it is not.
+/// Returns the start of data.result if the answer has Prometheus' plain form, else nullopt.
 std::optional<std::size_t> plain_array_of(const std::string& answer) {
   constexpr std::string_view kResult = R"("result":)";
   const std::size_t key = std::string_view(answer).substr(0, kMaxHead).find(kResult);
@@ -274,13 +275,13 @@ PlainRead rest_of(const std::string& answer, std::size_t begin, const PlainVecto
   return {begin, fmt::format("{}[]{}", std::string_view(answer).substr(0, begin), vector.rest())};
 }
 
-/// What stands around the array is an answer of that type, with the array in the place of data.result.
+/// Returns true if the text around the array is a valid answer of that type, with the array as data.result.
 bool is_around(PlainRead& read, Envelope& envelope, std::string_view type, std::size_t most) {
   const auto walked = walk(read.around, envelope, [](wire::Value&) { return simdjson::SUCCESS; });
   return envelope.result == read.around.data() + read.begin && outcome(walked, envelope, type, most).ok();
 }
 
-/// Adds the rows of a plain array in the place of data.result, if that is what is there.
+/// Adds the rows of a plain array in the position of data.result, if there is one.
 std::optional<PlainRead> read_plain_rows(const std::string& answer, const api::UsageQuery& query, Rows& rows) {
   const auto begin = plain_array_of(answer);
   if (!begin) return std::nullopt;
@@ -302,7 +303,7 @@ std::optional<PlainRead> read_plain_rows(const std::string& answer, const api::U
   return rest_of(answer, *begin, vector);
 }
 
-/// nullopt, and nothing is added: it is written in another way, or something is wrong with it.
+/// Returns nullopt and adds nothing if the answer has another form or is invalid.
 std::optional<PrometheusNotes> read_plain_vector(const std::string& answer, const api::UsageQuery& query, Rows& rows) {
   const std::size_t before = rows.rows.size();
   const Oddities oddities = rows.oddities;
@@ -320,7 +321,7 @@ void end_series(std::string_view name, std::size_t begin, NumberSeries& read) {
   read.series.push_back({std::string(name), begin, read.numbers.size()});
 }
 
-/// nullopt: it is written in another way, or something is wrong with it.
+/// Returns nullopt if the answer has another form or is invalid.
 std::optional<NumberSeries> read_plain_numbers(const std::string& answer, const api::UsageQuery& query) {
   const auto begin = plain_array_of(answer);
   if (!begin) return std::nullopt;

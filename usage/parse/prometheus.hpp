@@ -1,7 +1,7 @@
 #pragma once
 
-/// Answers of Prometheus' HTTP API (/api/v1/query and /api/v1/query_range), also of Thanos, Mimir and VictoriaMetrics.
-/// Pure; survives any input.
+/// Reads answers of Prometheus' HTTP API (/api/v1/query and /api/v1/query_range), also from Thanos, Mimir and
+/// VictoriaMetrics. Pure; tolerates any input.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,58 +18,59 @@
 
 namespace usage {
 
-/// Prometheus refuses range queries with more points a series.
+/// Prometheus refuses range queries with more points per series.
 inline constexpr std::size_t kMaxPoints = 11'000;
 
-/// A vector with more series than that is surely not one for each node or pod: an aggregation is missing.
+/// Maximum number of series of a vector. More series indicate a missing aggregation by node or pod.
 inline constexpr std::size_t kMaxNodeSeries = 20'000;
 inline constexpr std::size_t kMaxPodSeries = 400'000;
 
-/// A history in memory: 64 MiB.
+/// Maximum size of a history: 64 MiB.
 inline constexpr std::size_t kMaxGridValues = std::size_t{16} << 20;
 
-/// What an answer said beside its values.
+/// Content of an answer other than its values.
 struct PrometheusNotes {
-  std::vector<std::string> warnings;  ///< of the server: the first three, shortened
+  std::vector<std::string> warnings;  ///< first three warnings of the server, shortened
 };
 
-/// The rows (width 1) of an instant vector, times as evaluated. Node names as the labels have them: `node_label`, else
-/// node, else instance; the port of an instance is cut off. kFraction becomes percent. Errors: `status: error` with its
-/// type (bad_data, execution: kInvalid; timeout, canceled, internal, unavailable: kUnavailable), scalar, string,
-/// matrix, too many series. No series at all is no error: no rows.
+/// Adds the rows (width 1) of an instant vector, with the evaluation time. A node's name is the label `node_label`,
+/// else node, else instance, without the port of an instance. Converts kFraction to percent. Errors: `status: error` by
+/// its type (bad_data, execution: kInvalid; timeout, canceled, internal, unavailable: kUnavailable), a scalar, string
+/// or matrix, too many series. An answer without series is valid and gives no rows.
 base::Result<PrometheusNotes> read_vector(std::string& answer, const api::UsageQuery& query, Rows& rows);
 
-/// Even steps that the points of a range query fall on.
+/// Fixed steps of a range query's points.
 struct Grid {
   base::TimePoint start{};
   base::Duration step{};
   std::size_t points = 0;
 };
-/// By node: grid.points values, kUnknown where nothing was said; a point that is said twice is kUnknown.
+/// grid.points values per node, kUnknown if missing. A point that occurs twice is kUnknown.
 using GridSeries = std::map<std::string, std::vector<float>, std::less<>>;
 
-/// The same for a matrix of nodes, added to `series` (of which every one has grid.points values). Points off the grid
-/// are ignored. An error, too: more than kMaxGridValues.
+/// Adds a matrix of nodes to `series`, in which every entry has grid.points values. Ignores points off the grid.
+/// Errors as for read_vector(), and for more than kMaxGridValues.
 base::Result<PrometheusNotes> read_matrix(std::string& answer, const api::UsageQuery& query, const Grid& grid,
                                           GridSeries& series);
 
-/// Whole numbers by series, in the order of time; kBelowAll and kAboveAll for the infinite ones. NaN is left out.
+/// Whole numbers by series, ordered by time. kBelowAll and kAboveAll represent infinity. NaN is omitted.
 struct NumberSeries {
   struct Series {
     std::string name;
-    std::size_t begin, end;  ///< in `numbers`
+    std::size_t begin, end;  ///< range in `numbers`
   };
-  std::vector<Series> series;  ///< in the order of the answer; those without a name are left out
+  std::vector<Series> series;  ///< in the order of the answer, without series that have no name
   std::vector<std::int32_t> numbers;
-  std::size_t not_whole = 0;  ///< values that are no whole numbers, and left out
+  std::size_t not_whole = 0;  ///< number of omitted values that are not whole
 };
-/// The same for a matrix whose values are whole numbers, by the label that `query` names for nodes.
+/// Reads a matrix of whole numbers. The label that `query` sets for nodes names the series.
 base::Result<NumberSeries> read_numbers(std::string& answer, const api::UsageQuery& query);
 
-/// Result of an instant query whose only series has no labels that matter: count(…). No series: 0.
+/// Returns the result of an instant query with at most one series and no relevant labels, such as count(…). Returns 0
+/// without series.
 base::Result<double> read_count(std::string& answer);
 
-/// The error that an answer outside 2xx tells in the API's own words; nullopt: it is none of the API.
+/// Returns the API's own error from an answer outside 2xx, nullopt if the answer is not the API's.
 std::optional<base::Error> told_error(std::string& answer);
 
 }  // namespace usage

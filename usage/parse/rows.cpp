@@ -19,20 +19,20 @@ namespace {
 
 constexpr std::size_t kNamesShown = 3;
 constexpr std::size_t kMaxName = 253;
-constexpr std::size_t kAhead = 8;  ///< what lies anywhere in memory is fetched so many steps before
+constexpr std::size_t kAhead = 8;  ///< number of steps by which scattered memory is prefetched
 
 struct Suffix {
   std::string_view text;
   double factor;
 };
-/// Those that measured usage is written with; any other quantity takes the long way.
+/// Suffixes of measured usage. Quantities with other suffixes take the slow path.
 constexpr std::array kSuffixes = {Suffix{"n", 1e-9}, Suffix{"Ki", 1024.0},    Suffix{"m", 1e-3},    Suffix{"", 1.0},
                                   Suffix{"u", 1e-6}, Suffix{"Mi", 1048576.0}, Suffix{"Gi", 0x1p30}, Suffix{"k", 1e3},
                                   Suffix{"M", 1e6},  Suffix{"G", 1e9}};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// "1234n": at most 18 digits and one of these suffixes.
+/// Parses "1234n": at most 18 digits and one of kSuffixes.
 std::optional<double> read_plain_quantity(std::string_view text) {
   constexpr std::size_t kMaxDigits = 18;
   std::int64_t digits = 0;
@@ -47,8 +47,8 @@ std::optional<double> read_plain_quantity(std::string_view text) {
   return std::nullopt;
 }
 
-/// "12.0625": digits and a point, so few of them that both parts of the fraction are exact and so is their quotient,
-/// but for the one rounding that any reader makes.
+/// Parses "12.0625": at most 15 digits with an optional point. Numerator and denominator are then exact, so the
+/// quotient has only the one rounding that any parser has.
 std::optional<double> read_plain_number(std::string_view text) {
   constexpr std::size_t kExactDigits = 15;
   constexpr std::array kPowers = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
@@ -86,7 +86,8 @@ bool is_ordered(const Rows& rows) {
   return true;
 }
 
-/// The eight bytes behind the first `skip`, so that numbers compare as the texts do; short texts end in zeros.
+/// Returns the eight bytes after the first `skip` as a number that compares like the text. Short texts are padded with
+/// zeros.
 std::uint64_t leading_bytes(std::string_view text, std::size_t skip) {
   std::uint64_t key = 0;
   if (text.size() >= skip + sizeof(key)) {
@@ -98,7 +99,7 @@ std::uint64_t leading_bytes(std::string_view text, std::size_t skip) {
   return key;
 }
 
-/// Names are rarely longer than two lines of the cache.
+/// Prefetches two cache lines, which names rarely exceed.
 void fetch(std::string_view text) {
   __builtin_prefetch(text.data());
   __builtin_prefetch(text.data() + text.size());
@@ -108,16 +109,16 @@ std::size_t common_prefix(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-/// The rows of one namespace.
+/// Rows of one namespace.
 struct Group {
   std::string_view ns;
   std::string_view sample;  ///< one of the names
-  std::size_t prefix = 0;   ///< bytes that all names begin with
+  std::size_t prefix = 0;   ///< length of the names' common prefix
   std::uint32_t size = 0;
-  std::uint32_t next = 0;  ///< where the next of them goes
+  std::uint32_t next = 0;  ///< position of the next row
 };
 
-/// By number of the namespace.
+/// Indexed by the namespace's number.
 std::vector<Group> groups_of(const Rows& rows) {
   std::vector<Group> groups(rows.names->namespaces.size());
   for (const Row& row : rows.rows) {
@@ -136,7 +137,7 @@ std::vector<Group> groups_of(const Rows& rows) {
   return groups;
 }
 
-/// A row by what its name begins with, behind what all names of its namespace begin with.
+/// A row with the first bytes of its name after the common prefix of its namespace.
 struct Entry {
   std::uint64_t name;
   std::uint32_t row;
@@ -147,8 +148,8 @@ struct Order {
   bool has_duplicates = false;
 };
 
-/// The rows' order by (ns, name), equal ones as they came. Namespace by namespace; there a hundred thousand names in no
-/// order are compared by numbers side by side in memory rather than by texts all over it.
+/// Returns the rows' order by (ns, name), stable for equal rows. Sorts by namespace first, then compares names by
+/// numbers in contiguous memory, which is faster for a hundred thousand unsorted names than comparing scattered texts.
 Order order_of(const Rows& rows) {
   std::vector<Group> groups = groups_of(rows);
   Order order{std::vector<Entry>(rows.rows.size())};
@@ -188,7 +189,7 @@ Rows in_order(const Rows& rows, const std::vector<Entry>& entries) {
   return result;
 }
 
-/// Leaves one of equal neighbours, without values; returns whose they were.
+/// Merges equal neighbours into one row without values. Returns their names.
 std::vector<std::string> fold_duplicates(Rows& rows) {
   std::vector<std::string> duplicates;
   std::size_t kept = 0;
@@ -210,7 +211,7 @@ std::vector<std::string> fold_duplicates(Rows& rows) {
   return duplicates;
 }
 
-/// Walks ordered samples and rows side by side. take_left(i), take_right(j), take_both(i, j).
+/// Merges ordered samples and rows with take_left(i), take_right(j) and take_both(i, j).
 template <typename Left, typename TakeLeft, typename TakeRight, typename TakeBoth>
 void merge(const Left& left, const Rows& rows, TakeLeft take_left, TakeRight take_right, TakeBoth take_both) {
   std::size_t i = 0;
@@ -229,7 +230,7 @@ void merge(const Left& left, const Rows& rows, TakeLeft take_left, TakeRight tak
   }
 }
 
-/// A node under the names that pods have.
+/// A node, with the member names of a pod.
 struct NodeKey {
   std::string_view ns;
   std::string_view name;
@@ -243,7 +244,7 @@ Samples::Pod pod_of(const Rows& rows, const Row& row) {
   return {std::string(rows.ns_of(row)), std::string(row.name())};
 }
 
-/// join_pods() where there is nothing to join with.
+/// join_pods() for samples without pods.
 void take_pods(Samples& samples, Rows rows) {
   samples.pods.reserve(rows.rows.size());
   for (std::size_t i = 0; i < rows.rows.size(); ++i) {
@@ -300,7 +301,7 @@ double read_number(std::string_view text, Oddities& oddities) {
   if (text.starts_with('+')) text.remove_prefix(1);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  // Out of range means 1e999, which is as good as infinite, or 1e-999, which is as good as unreadable.
+  // Out of range means 1e999, which would be infinite, or 1e-999. Both count as unreadable.
   if (error != std::errc() || end != text.data() + text.size()) return ++oddities.unreadable, kUnknown;
   return checked(value, oddities);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What one answer of a source says, row by row, and how rows become Samples. Pure.
+/// Rows of one answer of a source, and their conversion to Samples. Pure.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace usage {
 
-/// A node (its namespace is empty then) or a pod. The names are those of the Rows that it was added to. Small: there
-/// are a hundred thousand.
+/// A pod, or a node if the namespace is empty. Its name refers to the Rows that it was added to. Kept small, because
+/// there may be a hundred thousand rows.
 class Row {
  public:
   Row(std::string_view name, std::uint32_t ns, base::TimePoint time_in)
       : time(time_in), name_(name.data()), size_(static_cast<std::uint32_t>(name.size())), ns_(ns) {}
   std::string_view name() const { return {name_, size_}; }
-  std::uint32_t ns() const { return ns_; }  ///< the number of its namespace
+  std::uint32_t ns() const { return ns_; }  ///< number of its namespace
 
   base::TimePoint time;
 
@@ -32,23 +32,23 @@ class Row {
   std::uint32_t ns_;
 };
 
-/// Values that were there and are no amounts.
+/// Counts of values that are not valid amounts.
 struct Oddities {
   std::size_t not_finite = 0;  ///< NaN and infinite
   std::size_t negative = 0;
-  std::size_t unreadable = 0;  ///< no number, no quantity
-  std::size_t nameless = 0;    ///< of nobody: a label or a name is missing
-  /// "3 values are negative"; nothing when there is nothing. `prefix` comes before each.
+  std::size_t unreadable = 0;  ///< not a number or quantity
+  std::size_t nameless = 0;    ///< without a required label or name
+  /// Appends texts such as "3 values are negative" for the counts above 0, each with `prefix`.
   void tell(std::string_view prefix, std::vector<std::string>& problems) const;
 };
 
-/// Rows in the order of the answer, with `width` values each; kUnknown where nothing usable was said.
+/// Rows in the order of the answer, with `width` values each, kUnknown without a valid value.
 struct Rows {
   explicit Rows(std::size_t width_in) : width(width_in) {}
-  /// Adds a row whose values are kUnknown; returns where they begin.
+  /// Adds a row with kUnknown values. Returns the index of its first value.
   std::size_t add(std::string_view ns, std::string_view name, base::TimePoint time);
 
-  /// Room for so many rows in all.
+  /// Reserves memory for `count` rows in total.
   void reserve(std::size_t count);
   /// Drops all but the first `count` rows.
   void truncate(std::size_t count);
@@ -56,33 +56,34 @@ struct Rows {
 
   std::size_t width;
   std::vector<Row> rows;
-  std::vector<double> values;  ///< width for each row
+  std::vector<double> values;  ///< `width` values for each row
   Oddities oddities;
-  base::Duration window{};  ///< the longest that a row says it is a mean of
+  base::Duration window{};  ///< longest averaging window of a row
   struct Names {
     Texts names;
     NumberedTexts namespaces;
   };
-  std::shared_ptr<Names> names = std::make_shared<Names>();  ///< whoever takes rows out needs them, too
+  std::shared_ptr<Names> names = std::make_shared<Names>();  ///< copy this pointer together with rows, which refer to
+                                                             ///< it
 };
 
-/// The value itself, or kUnknown, which is counted, when it is NaN, infinite or negative.
+/// Returns the value. Counts NaN, infinite and negative values and returns kUnknown for them.
 double checked(double value, Oddities& oddities);
-/// A resource.Quantity in whole units ("250m" is 0.25), through checked(). Nanocores are not rounded.
+/// Parses a resource.Quantity in whole units ("250m" is 0.25) and applies checked(). Does not round nanocores.
 double read_quantity(std::string_view text, Oddities& oddities);
-/// A number as Prometheus writes it ("1e-05", "NaN", "+Inf"), through checked().
+/// Parses a number as written by Prometheus ("1e-05", "NaN", "+Inf") and applies checked().
 double read_number(std::string_view text, Oddities& oddities);
 
-/// Rows of one or more pages of the same kind, brought into order: sorted by (ns, name), each once. A row that is there
-/// more than once is kUnknown, and a problem, behind `prefix`, names it.
+/// Sorts the rows of one or more pages of the same kind by (ns, name) and merges duplicates. A merged row is kUnknown,
+/// and a problem with `prefix` names it.
 void bring_into_order(Rows& rows, std::string_view prefix, std::vector<std::string>& problems);
 
-/// Joins ordered rows into the columns [first, first + rows.width) of the samples, as nodes or as pods; whoever is new
-/// has kUnknown in the other columns. A node's time is the oldest of its rows'.
+/// Joins ordered rows into the columns [first, first + rows.width) of the samples, as nodes or as pods. New entries
+/// have kUnknown in the other columns. A node's time is the oldest of its rows' times.
 void join_nodes(Samples& samples, Rows rows, std::size_t first);
 void join_pods(Samples& samples, Rows rows, std::size_t first);
 
-/// "a", "b" and 3 more: the first names of a list, for problems.
+/// Returns the first names of a list, such as: "a", "b" and 3 more. For problems.
 std::string some_names(const std::vector<std::string>& names);
 
 /// "node-1:9100" → "node-1", "[::1]:9100" → "::1"; "::1" stays.

@@ -18,7 +18,7 @@ std::string_view Texts::keep(std::string_view text) {
   return {std::exchange(next_, next_ + text.size()), text.size()};
 }
 
-/// Of the text, or of the free place where it belongs.
+/// Returns the position of the text in the table, or the free one where it belongs.
 std::size_t NumberedTexts::place_of(std::string_view text) const {
   std::size_t at = std::hash<std::string_view>()(text) & (table_.size() - 1);
   while (table_[at] != kFree && texts_[table_[at]] != text) at = (at + 1) & (table_.size() - 1);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Where the names of an answer are kept: a hundred thousand of them without as many allocations.
+/// Storage for the names of an answer: a hundred thousand texts with few allocations.
 
 #include <cstdint>
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace usage {
 
-/// Texts that stay where they are as long as it lives.
+/// Stores texts at addresses that are stable for its lifetime.
 class Texts {
  public:
   std::string_view keep(std::string_view text);
@@ -20,7 +20,7 @@ class Texts {
   std::size_t left_ = 0;
 };
 
-/// Texts that come again and again, each kept once, by numbers from 0 in the order of first sight.
+/// Stores repeated texts once and numbers them from 0 in the order of their first occurrence.
 class NumberedTexts {
  public:
   std::uint32_t number_of(std::string_view text);
@@ -34,7 +34,7 @@ class NumberedTexts {
 
   Texts kept_;
   std::vector<std::string_view> texts_;
-  std::vector<std::uint32_t> table_;  ///< numbers by hash, at most half full; its size is a power of two
+  std::vector<std::uint32_t> table_;  ///< hash table of numbers, at most half full; its size is a power of two
   std::uint32_t last_ = 0;
 };
 

@@ -16,12 +16,12 @@ namespace {
 constexpr std::string_view kBy = "by (namespace, pod, container)";
 constexpr std::string_view kOn = "on (namespace, pod, container)";
 constexpr std::string_view kByNode = "by (node, instance)";
-/// What joins the labels that a series is told by.
+/// Label that joins the names of a series.
 constexpr const char* kJoined = "evacuator_series";
-/// What a whole number takes in an answer with its time, roughly: [1795262400,"-152"],
+/// Approximate size of a whole number with its time in an answer: [1795262400,"-152"],
 constexpr std::size_t kBytesOfANumber = 24;
 
-/// The cgroups of the kubelet and of container runtimes, where systemd or k3s starts them.
+/// Cgroups of the kubelet and of container runtimes started by systemd or k3s.
 constexpr std::string_view kAgents =
     R"(id=~"/system.slice/(kubelet|k3s|k3s-agent|rke2-server|rke2-agent|containerd|crio|docker|cri-docker).service)"
     R"(|/(kubelet|runtime|podruntime).slice")";
@@ -35,7 +35,7 @@ std::string time_text(base::TimePoint time) {
   return fmt::format("{:.3f}", static_cast<double>(time.time_since_epoch().count()) / 1e6);
 }
 
-/// Selectors and ranges of one set of settings.
+/// Selectors and ranges for one set of settings.
 class Words {
  public:
   Words(const DailySettings& settings, std::string shard) : settings_(settings), shard_(std::move(shard)) {
@@ -52,7 +52,7 @@ class Words {
   std::string cpu() const {
     return fmt::format("max {} (rate(container_cpu_usage_seconds_total{}[{}]))", kBy, containers(), step_);
   }
-  /// A rate right behind the start-up is still a mean of it.
+  /// Includes one more step, because a rate directly after the startup still covers a part of it.
   std::string startup() const {
     return fmt::format("((time() - max {} (container_start_time_seconds{})) < {})", kBy, containers(),
                        std::chrono::duration_cast<base::seconds>(settings_.startup + settings_.step).count());
@@ -85,7 +85,7 @@ std::string throttled(const Words& words) {
       kBy, words.containers());
 }
 
-/// The kernel's count, or restarts of containers whose last end was that.
+/// Uses the kernel's count, else restarts of containers whose last termination was an OOM kill.
 std::string oom_kills(const Words& words) {
   return fmt::format(
       "(max {0} (increase(container_oom_events_total{1}[1d])) > 0) or ((max {0} "
@@ -123,7 +123,8 @@ api::UsageQuery by_label(const char* label) {
   return query;
 }
 
-/// As namespaces are called; "" for what is none, and would be more than a name in an expression.
+/// Returns the text if it has only characters of namespace names, else "", because it would be a pattern in an
+/// expression.
 std::string escaped_name(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -137,7 +138,7 @@ std::string escaped_name(std::string_view text) {
 struct Names {
   std::string_view ns, pod, container;
 };
-/// Of "ns/pod/container"; empty ones when it is something else.
+/// Splits "ns/pod/container". Returns empty names for other texts.
 Names names_of(std::string_view joined) {
   const auto first = joined.find('/');
   const auto second = first == std::string_view::npos ? first : joined.find('/', first + 1);
@@ -165,7 +166,7 @@ std::vector<DailyExpression> container_expressions(const DailySettings& settings
       {"cpu_mean", words.of_day("avg_over_time", words.steady())},
       {"cpu_p95", quantile_of_day(words, words.steady())},
       {"cpu_startup_peak", words.tells_startup() ? words.of_day("max_over_time", starting) : ""},
-      // Of every scrape: a peak between two steps kills, too.
+      // Uses every scrape, because a peak between two steps can also cause an OOM kill.
       {"memory_peak", fmt::format("max {} (max_over_time({}[1d]))", kBy, memory)},
       {"memory_mean", fmt::format("max {} (avg_over_time({}[1d]))", kBy, memory)},
       {"throttled", throttled(words)},

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What sources need of the world.
+/// External dependencies of sources.
 
 #include <functional>
 #include <memory>
@@ -13,19 +13,19 @@
 
 namespace usage {
 
-/// No answer of a server may be larger.
+/// Maximum size of an answer.
 inline constexpr std::size_t kMaxAnswerBytes = std::size_t{64} << 20;
 
-/// Opens connections to somebody else's server; tests put fakes here.
+/// Opens connections to an external server. Tests replace it.
 using Connect = std::function<base::Result<std::unique_ptr<kube::Transport>>(kube::Config, kube::HttpTransportOptions)>;
-/// kube::HttpTransport::create().
+/// Calls kube::HttpTransport::create().
 base::Result<std::unique_ptr<kube::Transport>> connect_http(kube::Config config, kube::HttpTransportOptions options);
 
-/// All of it outlives the sources.
+/// Everything in it must outlive the sources.
 struct Dependencies {
-  kube::Client* api = nullptr;  ///< metrics.k8s.io, NodeMetrics, Secrets
+  kube::Client* api = nullptr;  ///< for metrics.k8s.io, NodeMetrics and Secrets
   const base::Clock* clock = nullptr;
-  std::string operator_namespace;  ///< where Secrets are looked for, and nowhere else
+  std::string operator_namespace;  ///< the only namespace from which Secrets are read
   Connect connect = connect_http;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr base::minutes kReadSecretsAgainAfter{5};
 
-/// The stored Secrets are wrong, as opposed to: nobody says at the moment what they are.
+/// Returns true if the stored Secrets are invalid, false if they could not be read.
 bool is_verdict(base::ErrorCode code) {
   return code == base::ErrorCode::kInvalid || code == base::ErrorCode::kNotFound || code == base::ErrorCode::kForbidden;
 }

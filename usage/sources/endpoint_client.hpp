@@ -11,18 +11,19 @@
 
 namespace usage {
 
-/// An HTTP(S) server of a policy's. Its Secrets are read before the first request, then every five minutes, and again
-/// after a 401, a 403 or a connection that failed; a connection is kept for as long as they stay the same. While the
-/// API server does not answer, what was read before serves. One thread at a time.
+/// Client for an HTTP(S) server that a policy configures. Reads the endpoint's Secrets before the first request, every
+/// five minutes, and after a 401, a 403 or a failed connection. Reuses the connection while they stay the same. Keeps
+/// the last Secrets while the API server does not answer. Use from one thread at a time.
 class EndpointClient {
  public:
   EndpointClient(api::UsageEndpoint endpoint, Dependencies dependencies);
 
-  /// Sends `request`, whose path continues the URL's; its timeout is the endpoint's. Any complete answer of at most
-  /// kMaxAnswerBytes. Never retries, follows no redirect. Messages show no secret.
+  /// Sends `request` with the endpoint's timeout. Its path is appended to the URL's. Returns any complete answer of at
+  /// most kMaxAnswerBytes. Does not retry and does not follow redirects. Messages contain no secrets.
   base::Result<kube::Response> send(kube::Request request);
 
-  /// What a server says goes through this before anybody sees it: it may give back what it was sent.
+  /// Removes the endpoint's secrets from texts of the server, which may echo what it was sent. Apply before such a text
+  /// is shown.
   std::string redacted(std::string text) const { return usage::redacted(std::move(text), secrets_); }
   base::Error redacted(base::Error error) const;
   base::Result<Samples> redacted(base::Result<Samples> samples) const;
@@ -38,8 +39,8 @@ class EndpointClient {
   std::unique_ptr<kube::Transport> transport_;
 };
 
-/// What an answer outside 2xx means and which field of the endpoint to look at, in own words. Nothing of its body is
-/// quoted, because a policy's author chose the server. nullopt: 2xx.
+/// Explains an answer outside 2xx and names the endpoint's field to check. Never quotes the body, because a policy's
+/// author chose the server. Returns nullopt for 2xx.
 std::optional<base::Error> refusal_of(const kube::Response& response);
 
 }  // namespace usage

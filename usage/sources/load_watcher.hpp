@@ -6,7 +6,7 @@
 
 namespace usage {
 
-/// load-watcher (also Trimaran's): cpu and memory of nodes in percent, by its GET /watcher. Keeps no history.
+/// load-watcher (also Trimaran's): cpu and memory of nodes in percent, from its GET /watcher. Has no history.
 class LoadWatcher final : public Source {
  public:
   LoadWatcher(const api::UsageSource& source, Dependencies dependencies)

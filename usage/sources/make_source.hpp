@@ -8,8 +8,8 @@
 
 namespace usage {
 
-/// The Source that a policy describes. Opens and reads nothing yet. REQUIRES: usage::problems(source) is empty.
-/// Everything in `dependencies` outlives it; `api` and `clock` are set.
+/// Creates the Source that a policy describes, without opening connections. REQUIRES: usage::problems(source) is empty,
+/// and `api` and `clock` are set. Everything in `dependencies` must outlive the source.
 std::unique_ptr<Source> make_source(const api::UsageSource& source, const Dependencies& dependencies);
 
 }  // namespace usage

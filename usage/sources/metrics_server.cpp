@@ -9,7 +9,7 @@ constexpr kube::ResourceType kNodeMetrics{"metrics.k8s.io", "v1beta1", "nodes", 
 constexpr kube::ResourceType kPodMetrics{"metrics.k8s.io", "v1beta1", "pods", "PodMetrics"};
 
 const std::vector<Column>& cpu_and_memory() {
-  // CPU is the rate between two scrapes; a server that does not say how far apart they were takes 15 s by default.
+  // CPU is the rate between two scrapes. 15 s is the default interval of servers that do not report it.
   static const std::vector<Column> columns = {{"cpu", Unit::kAmount, base::seconds(15)}, {"memory", Unit::kAmount}};
   return columns;
 }

@@ -6,8 +6,8 @@
 
 namespace usage {
 
-/// metrics.k8s.io: cpu and memory of nodes and pods, as amounts. Without pods there are no pods and a problem.
-/// Keeps no history. `client` must outlive it.
+/// metrics.k8s.io: cpu and memory of nodes and pods, as amounts. If the server has no pods, the samples have none and a
+/// problem. Has no history. `client` must outlive the source.
 class MetricsServer final : public Source {
  public:
   explicit MetricsServer(kube::Client& client) : client_(client) {}
@@ -18,8 +18,8 @@ class MetricsServer final : public Source {
   kube::Client& client_;
 };
 
-/// What every container uses now, by metrics.k8s.io, page by page; returns what could not be used, for people. An
-/// error: the answer ends there, and what was told before it holds.
+/// Reads the current usage of every container from metrics.k8s.io, page by page, and passes it to `each`. Returns
+/// human-readable problems. After an error, the containers passed so far are valid.
 base::Result<std::vector<std::string>> sample_containers(kube::Client& client, const EachContainer& each);
 
 }  // namespace usage

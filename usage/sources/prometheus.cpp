@@ -12,12 +12,13 @@
 namespace usage {
 namespace {
 
-/// Longer targets go as a form in a body: proxies limit lines to 8 KiB.
+/// Longer targets are sent as a form in the body, because proxies limit lines to 8 KiB.
 constexpr std::size_t kMaxTarget = 4000;
-/// What a point takes in an answer, roughly: [1435781430.781,"0.1234567890123456"],
+/// Approximate size of a point in an answer: [1435781430.781,"0.1234567890123456"],
 constexpr std::size_t kPointBytes = 48;
 
-/// So many queries without an answer in time: the server is overloaded, the others wait for the next sample.
+/// Number of timed-out queries after which the server is considered overloaded. The other queries wait for the next
+/// sample.
 constexpr std::size_t kMaxLate = 2;
 
 std::string name_of(const api::UsageQuery& query) {
@@ -25,7 +26,7 @@ std::string name_of(const api::UsageQuery& query) {
 }
 std::string prefix_of(const api::UsageQuery& query) { return name_of(query) + ": "; }
 
-/// An answer is dated by its evaluation, and shows the scrape before that: half a minute apart in most installations.
+/// An answer is timestamped with its evaluation, but contains the last scrape before it. Usual scrape interval.
 constexpr base::Duration kScrapeInterval = base::seconds(30);
 
 Column column_of(const api::UsageQuery& query) {
@@ -33,7 +34,7 @@ Column column_of(const api::UsageQuery& query) {
   return {query.resource, unit, longest_mean(query.query)};
 }
 
-/// Not of one query, but of the server: asking on is of no use.
+/// Returns true for errors of the server as a whole, after which further queries are useless.
 bool concerns_all(const base::Error& error) {
   switch (error.code) {
     case base::ErrorCode::kInvalid:
@@ -87,7 +88,7 @@ base::Result<std::string> ask_prometheus(EndpointClient& client, const std::stri
   if (kube::names_a_setting(answer->status)) return *std::move(refusal);
   auto told = told_error(answer->body);
   if (!told) return *std::move(refusal);
-  // The server works: it is this query that was too slow, or that somebody stopped.
+  // The server works. Only this query was too slow or was aborted.
   if (told->code == base::ErrorCode::kUnavailable) told->code = base::ErrorCode::kOutcomeUnknown;
   return *std::move(told);
 }
@@ -147,7 +148,7 @@ base::Result<Samples> Prometheus::sample_all() {
 }
 
 base::Result<std::size_t> Prometheus::series_of(const api::UsageQuery& query) {
-  auto answer = ask_now(fmt::format("count(\n{}\n)", query.query));  // it may end in a comment
+  auto answer = ask_now(fmt::format("count(\n{}\n)", query.query));  // newlines, because the query may end in a comment
   if (!answer) return std::move(answer).error();
   const auto count = read_count(*answer);
   if (!count) return count.error();
@@ -162,7 +163,7 @@ base::Status Prometheus::read_history(const api::UsageQuery& query, const Grid& 
   if (!count) return count.error();
   const std::size_t nodes = std::max<std::size_t>(*count, 1);
   if (nodes * grid.points > room) return too_much(nodes, grid);
-  // Half of what fits: there may have been more series then than there are now.
+  // Uses half the limit, because there may have been more series in the past than now.
   const std::size_t chunk = std::clamp<std::size_t>(kMaxAnswerBytes / 2 / (nodes * kPointBytes), 1, kMaxPoints);
   for (std::size_t first = 0; first < grid.points; first += chunk) {
     const Grid part = part_of(grid, first, std::min(chunk, grid.points - first));

@@ -10,19 +10,20 @@
 
 namespace usage {
 
-/// One call of the HTTP API, `query` being its encoded parameters; the answer's text. Errors are in the API's own words
-/// where it tells any; kOutcomeUnknown: this query was too slow, or was stopped, and the server works.
+/// Sends one call to the HTTP API and returns the answer's text. `query` contains its encoded parameters. Errors
+/// contain the API's own message if there is one. kOutcomeUnknown means that this query was too slow or was aborted
+/// while the server works.
 base::Result<std::string> ask_prometheus(EndpointClient& client, const std::string& path, std::string query);
 
-/// Prometheus' HTTP API: one instant query a column for the whole cluster. A query that goes wrong leaves its column
-/// kUnknown and a problem; when all do, two come too late, or the server is not reached, the sample fails.
+/// Prometheus' HTTP API: one instant query per column for the whole cluster. If a query fails, its column is kUnknown,
+/// and there is a problem. The sample fails if all queries fail, two time out, or the server is unreachable.
 class Prometheus final : public Source {
  public:
   Prometheus(const api::UsageSource& source, Dependencies dependencies);
 
   base::Result<Samples> sample() override;
-  /// Of the node queries. As many range queries as answers of at most kMaxPoints a series and kMaxAnswerBytes need.
-  /// kInvalid: more values than kMaxGridValues in all.
+  /// Returns the history of the node queries. Sends as many range queries as needed to stay within kMaxPoints per
+  /// series and kMaxAnswerBytes per answer. Returns kInvalid if there are more than kMaxGridValues values in total.
   base::Result<std::vector<Series>> history(base::TimePoint from, base::TimePoint to, base::Duration step) override;
 
  private:
@@ -34,7 +35,7 @@ class Prometheus final : public Source {
   base::Result<std::size_t> series_of(const api::UsageQuery& query);
   base::Status read_history(const api::UsageQuery& query, const Grid& grid, std::size_t room, GridSeries& series);
 
-  std::vector<api::UsageQuery> queries_;  ///< presets are filled in
+  std::vector<api::UsageQuery> queries_;  ///< with presets replaced
   const base::Duration timeout_;
   EndpointClient client_;
 };

@@ -20,13 +20,13 @@ namespace {
 constexpr kube::ResourceType kSecrets{"", "v1", "secrets", "Secret"};
 constexpr std::string_view kRedacted = "[redacted]";
 constexpr std::string_view kEllipsis = "…";
-/// Fewer characters of a secret at the end of a text are there by chance.
+/// Minimum length of a redacted part at the end of a text. Shorter matches are coincidences.
 constexpr std::size_t kMinPart = 4;
 constexpr std::size_t kMaxSecret = std::size_t{2} << 20;  // the API allows 1 MiB of data
 
 std::string where(const std::string& ns, const std::string& name) { return fmt::format("Secret {}/{}", ns, name); }
 
-/// The value of a key, decoded; nullopt: there is no such key.
+/// Returns the decoded value of a key, nullopt if there is no such key.
 base::Result<std::optional<std::string>> decoded(const api::Json& secret, const std::string& key,
                                                  const std::string& holder) {
   const api::Json* text = api::find_at(secret, {"data", key});
@@ -42,7 +42,7 @@ class SecretReader {
   SecretReader(kube::Client& client, const std::string& ns, const api::UsageEndpoint& endpoint)
       : client_(client), ns_(ns), target_{endpoint.url, endpoint.server_name, !endpoint.insecure_skip_verify} {}
 
-  /// The value of a key.
+  /// Returns the value of a key.
   base::Result<std::string> value(const api::SecretKey& wanted) {
     const auto secret = find(wanted.name);
     if (!secret) return secret.error();
@@ -52,7 +52,7 @@ class SecretReader {
     return **std::move(text);
   }
 
-  /// The value of a key that the endpoint's server is going to be sent, or that proves who we are.
+  /// Returns the value of a key that is sent to the endpoint's server or that authenticates the client.
   base::Result<std::string> credential(const api::SecretKey& wanted) {
     const auto secret = find(wanted.name);
     if (!secret) return secret.error();
@@ -99,13 +99,13 @@ class SecretReader {
 
 bool is_control(char each) { return static_cast<unsigned char>(each) < 0x20 || each == 0x7f; }
 
-/// People end files with a line break.
+/// Files often end with a line break.
 std::string_view without_line_end(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
   return text;
 }
 
-/// As texts for people have it: without what is no UTF-8, and without control characters.
+/// Adds the secret and its displayed forms: without invalid UTF-8, and without control characters.
 void add_sent(std::vector<std::string>& sent, std::string_view secret) {
   if (secret.empty()) return;
   std::string shown = base::short_text(secret, std::string::npos);
@@ -116,7 +116,7 @@ void add_sent(std::vector<std::string>& sent, std::string_view secret) {
   if (std::ranges::find(sent, secret) == sent.end()) sent.emplace_back(secret);
 }
 
-/// So many bytes at the end of the text are the beginning of the secret.
+/// Returns the number of bytes at the end of the text that are the beginning of the secret.
 std::size_t part_at_end(std::string_view text, std::string_view secret) {
   for (std::size_t part = std::min(text.size(), secret.size()); part >= kMinPart; --part) {
     if (secret.starts_with(text.substr(text.size() - part))) return part;
@@ -124,7 +124,7 @@ std::size_t part_at_end(std::string_view text, std::string_view secret) {
   return 0;
 }
 
-/// Of texts that were cut in the middle of it.
+/// Redacts the beginning of a secret in a text truncated within it.
 void redact_parts(std::string& text, std::string_view secret) {
   for (std::size_t from = 0;;) {
     std::size_t end = std::min(text.find(kEllipsis, from), text.size());

@@ -9,28 +9,29 @@
 
 namespace usage {
 
-/// A Secret without this label (value "true") is not read: whoever writes a policy must not have any Secret of the
-/// operator's namespace sent to an address of his.
+/// Label (value "true") of the Secrets that may be read. It prevents a policy's author from having arbitrary Secrets of
+/// the operator's namespace sent to a chosen address.
 inline constexpr std::string_view kCredentialsLabel = "evacuator.dev/usage-credentials";
 
-/// What an endpoint's Secrets hold. Secret itself: never in a log, a message or a metric.
+/// Content of an endpoint's Secrets. Secret: must not appear in logs, messages or metrics.
 struct EndpointSecrets {
-  std::string authorization;  ///< value of the header; "": none
+  std::string authorization;  ///< value of the header, "" for none
   std::string ca_pem;
   std::string certificate_pem;
   std::string key_pem;
-  /// What of it a server gets to see and may give back: token, password, both of basic auth in base64. Longest first.
+  /// Parts that a server receives and may echo: token, password, and the base64 form of basic auth. Longest first.
   std::vector<std::string> sent;
   friend bool operator==(const EndpointSecrets&, const EndpointSecrets&) = default;
 };
 
-/// A server's text for people, with "[redacted]" for each of `secrets.sent` in it, whole or, at an
-/// ellipsis or the end, its beginning. For any text.
+/// Returns a server's text for display. Replaces each of `secrets.sent` by "[redacted]", also if the text is truncated
+/// within it at an ellipsis or at its end. Accepts any text.
 std::string redacted(std::string text, const EndpointSecrets& secrets);
 
-/// Reads them by name in namespace `ns`, each Secret once. No request if the endpoint names none. Errors name Secret
-/// and key and quote nothing of them; kInvalid: not labelled, no such key, not usable, or holds credentials for other
-/// servers than the endpoint's (kube::may_send_credentials()). Roots are no credentials.
+/// Reads the Secrets by name in namespace `ns`, each once. Sends no request if the endpoint names none. Errors name the
+/// Secret and the key and never quote content. Returns kInvalid if a Secret is not labelled, lacks the key, is
+/// unusable, or is for servers other than the endpoint's (kube::may_send_credentials()). CA certificates do not
+/// count as credentials.
 base::Result<EndpointSecrets> read_endpoint_secrets(kube::Client& client, const std::string& ns,
                                                     const api::UsageEndpoint& endpoint);
 

@@ -18,15 +18,15 @@ namespace {
 constexpr kube::ResourceType kCnpgClusters{"postgresql.cnpg.io", "v1", "clusters", "Cluster"};
 constexpr kube::ResourceType kEdbClusters{"postgresql.k8s.enterprisedb.io", "v1", "clusters", "Cluster"};
 
-/// CloudNativePG, or EDB's operator that was made from it: the same objects under other keys.
+/// Label keys and kinds of CloudNativePG or of EDB's derived operator, which has the same objects under other names.
 struct CnpgKeys {
   const kube::ResourceType* clusters;
   std::string cluster;   ///< label: the Cluster's name
-  std::string role;      ///< label: primary, replica, unhealthy (a former primary during a fail-over)
-  std::string pod_role;  ///< label, not on older versions: instance, pooler
+  std::string role;      ///< label: primary, replica, unhealthy (a former primary during a failover)
+  std::string pod_role;  ///< label, absent in older versions: instance, pooler
   std::string instance;  ///< label: the instance's name
   std::string pooler;    ///< label: only on poolers
-  std::string job;       ///< label: only on Jobs' pods, which carry the instance's name, too
+  std::string job;       ///< label: only on pods of Jobs, which also have the instance's name
 };
 
 CnpgKeys keys_under(const std::string& prefix, const kube::ResourceType& clusters) {
@@ -43,21 +43,21 @@ const CnpgKeys& keys_of(const api::Pod& pod) {
   return is_edb && !labels.contains(kCnpg.cluster) ? kEdb : kCnpg;
 }
 
-constexpr std::string_view kOldRole = "role";  // label of the role before cnpg.io/instanceRole
+constexpr std::string_view kOldRole = "role";  // role label before cnpg.io/instanceRole
 constexpr std::string_view kCnpgCluster = "cluster";
-constexpr std::string_view kInstanceStatus = "instance-status/";  // and the pod's name
+constexpr std::string_view kInstanceStatus = "instance-status/";  // prefix of a pod's name
 constexpr std::string_view kTargetRef = "targetPrimary";
 constexpr std::string_view kTargetState = "targetPrimary=";  // in intent.preState
 constexpr std::size_t kMaxCnpgSign = 64;
 
-/// Status of the Cluster as far as it is read.
+/// Fields of the Cluster that the adapter reads.
 struct CnpgView {
   std::string uid;
   std::string resource_version;
   std::string current;
   std::string target;
   std::string phase;
-  api::Json conditions;  ///< as they are
+  api::Json conditions;  ///< unmodified
   std::int64_t generation = 0;
 };
 
@@ -73,8 +73,8 @@ std::optional<CnpgView> cnpg_view(const EvictorContext& context) {
                   api::number_at(*cluster, {"metadata", "generation"}).value_or(0)};
 }
 
-/// The conditions with the one that a phase other than healthy stands for, in its place, as `kubectl cnpg promote`
-/// writes it. Its time moves only when its status does.
+/// Returns the conditions with the Ready condition that belongs to an unhealthy phase, at the position of the old
+/// one, as `kubectl cnpg promote` writes it. Its time changes only with its status.
 api::Json conditions_of_switchover(const CnpgView& view, base::TimePoint now) {
   api::Json ready = {{"type", "Ready"},
                      {"status", "False"},
@@ -94,7 +94,7 @@ api::Json conditions_of_switchover(const CnpgView& view, base::TimePoint now) {
   return all;
 }
 
-/// "0/3000060", a position in the log.
+/// Parses a position in the log, such as "0/3000060". Returns 0 if invalid.
 std::int64_t log_position(std::string_view lsn) {
   const std::size_t slash = lsn.find('/');
   if (slash == std::string_view::npos) return 0;
@@ -112,7 +112,7 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
  public:
   std::string_view name() const override { return "cloudnative-pg"; }
 
-  /// Poolers and Jobs carry the cluster's label, too.
+  /// The cluster label alone is not enough, because poolers and Jobs also have it.
   bool recognises(const api::Pod& pod) const override {
     const CnpgKeys& keys = keys_of(pod);
     if (!is_plain_name(pod_label(pod, keys.cluster)) || is_helper(pod)) return false;
@@ -121,9 +121,9 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
            labels.contains(keys.instance) || labels.contains(kOldRole);
   }
 
-  /// An accepted switchover is never taken back, so there is no undo(): the old primary shuts down as soon as
-  /// targetPrimary changes, and the new one is promoted before currentPrimary says so. An old primary that is named as
-  /// the target again in that time starts as a second primary.
+  /// There is no undo(), because an accepted switchover must not be reverted. The old primary shuts down as soon as
+  /// targetPrimary changes, and the new one is promoted before currentPrimary shows it. Setting the old primary as the
+  /// target again during that time would start it as a second primary.
   Rollback undone(const EvictorContext& context) const override {
     const std::string target = our_target(context);
     if (target.empty()) return Rollback::kNothingToDo;
@@ -169,7 +169,7 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
     return {{std::string(kCnpgCluster), kube::get_request(*keys.clusters, {context.pod->meta.ns, cluster}), {}}};
   }
 
-  /// What `kubectl cnpg status` reads. Without the right to it nothing is known against the instance.
+  /// Reads the endpoint that `kubectl cnpg status` uses. Without permission for it, the instance counts as fit.
   std::vector<Read> candidate_reads(const EvictorContext& context, const api::Pod& candidate) const override {
     Read read;
     read.name = std::string(kInstanceStatus) + candidate.meta.name;
@@ -189,7 +189,7 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
     return object_of(context.document(std::string(kInstanceStatus) + pod.meta.name));
   }
 
-  /// CloudNativePG's own rule for a new primary: an instance that does not receive the log may lack the end of it.
+  /// CloudNativePG's own rule for a new primary: an instance that does not receive the log may lack its end.
   std::string unfit(const EvictorContext& context, const api::Pod& pod) const override {
     const auto status = instance_status(context, pod);
     const api::Json* active = status ? api::find_at(*status, {"isWalReceiverActive"}) : nullptr;
@@ -201,7 +201,7 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
     return status ? log_position(api::text_at(*status, {"receivedLsn"})) : 0;
   }
 
-  /// A 5xx is the pod proxy's, or the instance's own.
+  /// A 5xx comes from the pod proxy or from the instance itself.
   bool is_silent(const EvictorContext& context, const api::Pod& pod) const override {
     const Document* status = context.document(std::string(kInstanceStatus) + pod.meta.name);
     return status != nullptr && !status->was_skipped && (status->status == 0 || status->status >= 500);
@@ -252,7 +252,8 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
     return meaning;
   }
 
-  /// Whom this attempt asked to become primary; empty: nobody. Also when the answer to the call was lost.
+  /// Returns the instance that this attempt requested as primary, empty if none. Falls back to the intent if the answer
+  /// to the call was lost.
   static std::string our_target(const EvictorContext& context) {
     if (const auto ref = context.ref(kTargetRef); !ref.empty()) return std::string(ref);
     const api::EvacuationIntent* intent = request_intent(context);

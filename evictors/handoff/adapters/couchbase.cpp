@@ -7,15 +7,15 @@
 namespace evictors::handoff {
 namespace {
 
-/// The hook itself only looks at app=couchbase, which also stands on pods that no operator looks after: without the
-/// operator's own label, or an owner of its kind, nobody would ever answer.
+/// The reschedule hook only checks app=couchbase, which pods without an operator may also have. Require the operator's
+/// own label or an owner of its kind, because no operator would answer for other pods.
 bool is_couchbase_server(const api::Pod& pod) {
   if (pod_label(pod, "app") != "couchbase") return false;
   const api::OwnerReference* owner = pod.meta.controller();
   return pod.meta.labels.contains("couchbase_cluster") || (owner && owner->kind == "CouchbaseCluster");
 }
 
-/// 404 is no yes: `Pod has been rescheduled` is also said of a pod that lives under the same name (classify:
+/// A 404 is not an acceptance: `Pod has been rescheduled` also appears for a running pod with the same name (classify:
 /// GoneMaybe).
 constexpr std::array kCouchbaseAccepted = {
     KnownText{429, "Reschedule annotation added to pod", ResponseClass::kAcceptedInBackground, base::seconds(0)},

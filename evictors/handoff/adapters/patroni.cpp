@@ -22,14 +22,14 @@ constexpr std::string_view kSpiloCluster = "cluster-name";
 constexpr std::string_view kSpiloPooler = "connection-pooler";
 // Keys of status.refs.
 constexpr std::string_view kAskedRef = "switchover";
-constexpr std::string_view kRefusedRef = "refused";         ///< candidates that Patroni would not take, "a,b"
+constexpr std::string_view kRefusedRef = "refused";         ///< candidates that Patroni refused, "a,b"
 constexpr std::string_view kPatienceRef = "patience";       ///< seconds that Patroni may take to answer
 constexpr std::string_view kCandidateState = "candidate=";  // in intent.preState
 constexpr std::size_t kMaxPatroniMessage = 300;
 constexpr std::size_t kMaxRefused = 400;
-/// Beyond what Patroni itself waits, for the way there and back.
+/// Allowance for network latency on top of Patroni's own wait.
 constexpr base::seconds kPatroniSlack{10};
-/// Patroni's default patience, and the longest that a call of ours is held open for.
+/// Patroni's default wait, and the maximum timeout of a call.
 constexpr base::seconds kPatroniCall{30};
 constexpr base::seconds kMaxPatroniCall{120};
 
@@ -41,7 +41,7 @@ bool is_pooler(const api::Pod& pod) {
   return pod.meta.labels.contains(kSpiloPooler) || pod_label(pod, "application") == "db-connection-pooler";
 }
 
-/// "a,b" has an entry `name`.
+/// Returns true if "a,b" has an entry `name`.
 bool lists(std::string_view names, std::string_view name) {
   while (!names.empty()) {
     const std::size_t comma = names.find(',');
@@ -51,7 +51,7 @@ bool lists(std::string_view names, std::string_view name) {
   return false;
 }
 
-/// The candidate that the call asked for.
+/// Returns the candidate that the call requested.
 std::string candidate_in(const std::string& pre_state) {
   return pre_state.starts_with(kCandidateState) ? pre_state.substr(kCandidateState.size()) : std::string();
 }
@@ -60,8 +60,8 @@ class PatroniAdapter final : public SwitchoverAdapter {
  public:
   std::string_view name() const override { return "patroni"; }
 
-  /// The role label is absent whenever PostgreSQL does not run, so it alone does not make a member. The labels of other
-  /// operators have other keys: there Patroni's own annotation decides.
+  /// The role label alone does not identify a member, because it is absent while PostgreSQL is not running. Other
+  /// operators use other label keys. For their pods Patroni's own annotation decides.
   bool recognises(const api::Pod& pod) const override {
     if (is_helper(pod)) return false;
     return (is_spilo(pod) && is_plain_name(pod_label(pod, kSpiloCluster))) || patroni_member(pod).has_value();
@@ -75,7 +75,8 @@ class PatroniAdapter final : public SwitchoverAdapter {
     return std::max(stored, base::seconds(call_limit(context)));
   }
 
-  /// Patroni takes no accepted switchover back: its key stands until it has switched over or given up.
+  /// Patroni cannot cancel an accepted switchover. Its failover key remains until Patroni has switched over or given
+  /// up.
   Rollback undone(const EvictorContext& context) const override {
     if (!has_asked(context)) return Rollback::kNothingToDo;
     if (request_on_its_way(context) || !has_patroni_keys(context)) return Rollback::kPending;
@@ -104,7 +105,8 @@ class PatroniAdapter final : public SwitchoverAdapter {
     return is_certain ? annotated : InstanceRole::kUnknown;
   }
 
-  /// The members carry the role label, or cannot be listed. Then a member without it is between two roles.
+  /// Returns true if the members have the role label or cannot be listed. A member without the label is then changing
+  /// its role.
   bool may_be_labelled(const EvictorContext& context, const std::string& key) const {
     if (!context.pod || !cluster_label(context)) return false;
     const auto members = instances(context);
@@ -141,7 +143,7 @@ class PatroniAdapter final : public SwitchoverAdapter {
     return is_patroni_key(document) && document.status == 404;
   }
 
-  /// The leader key, where Patroni keeps it in Kubernetes.
+  /// Checks the leader key if Patroni stores it in Kubernetes.
   bool confirms(const EvictorContext& context, const api::Pod& leader) const override {
     return !opted_in(context) || patroni_confirms(context, leader);
   }
@@ -162,17 +164,18 @@ class PatroniAdapter final : public SwitchoverAdapter {
     return member ? member->position : 0;
   }
 
-  /// Something of this attempt may have reached Patroni.
+  /// Returns true if a call of this attempt may have reached Patroni.
   static bool has_asked(const EvictorContext& context) {
     return !context.ref(kAskedRef).empty() || !context.ref(kRefusedRef).empty() || request_intent(context) != nullptr;
   }
 
-  /// The switchover that was asked for is neither through nor given up.
+  /// Returns true if the requested switchover is neither complete nor given up.
   static bool stands(const EvictorContext& context) {
     return !patroni_failover(context, context.pod->meta.name).empty();
   }
 
-  /// The pod leads again, although Patroni had accepted: whom it was to go to could not take over.
+  /// Returns true if the pod leads again after Patroni accepted the switchover, because the candidate could not take
+  /// over.
   bool has_come_back(const EvictorContext& context) const {
     const api::EvacuationIntent* intent = request_intent(context);
     const bool leads = role(context, *context.pod) == InstanceRole::kPrimary &&
@@ -193,7 +196,7 @@ class PatroniAdapter final : public SwitchoverAdapter {
         kMaxPatroniMessage);
   }
 
-  /// How long a call may take: known before it is made, so that the next leader knows it, too.
+  /// Stores the call timeout before the call is made, so that the next leader of the operator knows it.
   Refs facts(const EvictorContext& context) const override {
     const std::string seconds = std::to_string(call_limit(context).count());
     if (call_limit(context) <= kCallTimeout || context.ref(kPatienceRef) == seconds) return {};
@@ -205,7 +208,7 @@ class PatroniAdapter final : public SwitchoverAdapter {
     return patience ? std::clamp(*patience + kPatroniSlack, kPatroniCall, kMaxPatroniCall) : kPatroniCall;
   }
 
-  /// The best one that was not refused in this attempt; once all were, the best one again.
+  /// Returns the best candidate not refused in this attempt. If all were refused, returns the best one again.
   std::optional<api::Pod> next_candidate(const EvictorContext& context) const {
     const auto all = candidates(context);
     const std::string_view refused = context.ref(kRefusedRef);
@@ -242,10 +245,10 @@ class PatroniAdapter final : public SwitchoverAdapter {
     action.request.path = service.empty() ? proxy_path(*context.pod) : "/switchover";
     action.request.content_type = "application/json";
     action.request.accept = "*/*";  // Patroni answers in text
-    // "leader" is the guard: a repeated call after the move is refused.
+    // "leader" is the guard: Patroni refuses a repeated call after the move.
     api::Json body = {{"leader", context.pod->meta.name}, {"candidate", candidate}};
-    // Names are unique in a namespace only. Patroni passes over members that it does not know; who stands before it can
-    // compare.
+    // Names are unique only within a namespace. Patroni ignores the unknown member "namespace"; a proxy in front of it
+    // can check it.
     if (!service.empty()) body["namespace"] = context.pod->meta.ns;
     action.request.body = api::to_json_text(body);
     action.request.flow = kube::Flow::kWrite;
@@ -279,7 +282,8 @@ class PatroniAdapter final : public SwitchoverAdapter {
   static ResponseClass class_of(const kube::Response& answer) {
     const int status = answer.status;
     if (status == 200 || status == 202) return ResponseClass::kApplied;
-    // 412: the leader has moved, or this candidate is not in shape; 503: it was tried and did not work, or goes on.
+    // 412: the leader has moved, or the candidate is unfit. 503: the switchover was tried and failed, or is still
+    // running.
     if (status == 409 || status == 412 || status == 429 || status == 503) return ResponseClass::kRetryLater;
     const bool is_page = kube::begins_like_html(answer.body) || status == 408 || status == 425;
     return status >= 400 && status < 500 && !is_page ? ResponseClass::kPermanent : ResponseClass::kUnknown;
@@ -290,14 +294,14 @@ class PatroniAdapter final : public SwitchoverAdapter {
     return may_be && answer.body.find("leader name does not match") == std::string::npos;
   }
 
-  /// Patroni speaks plain text; Status objects, and its bare word for credentials that it does not take, come from the
-  /// API server that proxies the call. No API server stands before a service.
+  /// Returns true if the answer comes from the API server that proxies the call: a Status object, or a plain
+  /// "Unauthorized". Patroni answers in plain text. Calls through a service do not pass an API server.
   static bool is_of_api_server(const kube::Response& answer) {
     if (answer.body.find("\"kind\"") != std::string::npos) return true;
     return answer.status == 401 && (answer.body.empty() || answer.body.starts_with("Unauthorized"));
   }
 
-  /// A setting, which no second call changes.
+  /// Wrong credentials are a configuration error that a retry does not fix.
   static Classification refused_credentials(const EvictorContext& context, Classification meaning) {
     const std::string service(context.parameter(kServiceParameter, ""));
     meaning.answer = ResponseClass::kPermanent;
@@ -311,7 +315,7 @@ class PatroniAdapter final : public SwitchoverAdapter {
     return meaning;
   }
 
-  /// The candidate joins those that were refused; a round that had all of them begins again.
+  /// Adds the candidate to the refused ones. Starts a new list once every candidate was refused.
   Refs refused_refs(const EvictorContext& context, const Action& action) const {
     const std::string candidate = candidate_in(action.pre_state);
     if (candidate.empty()) return {};

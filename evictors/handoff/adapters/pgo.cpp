@@ -20,18 +20,18 @@ namespace {
 
 constexpr kube::ResourceType kPostgresClusters{"postgres-operator.crunchydata.com", "v1beta1", "postgresclusters",
                                                "PostgresCluster"};
-/// The same kind under Percona's operator from 3.0 on.
+/// PostgresCluster in Percona's API group, used from operator 3.0 on.
 constexpr kube::ResourceType kPerconaPostgresClusters{"upstream.pgv2.percona.com", "v1beta1", "postgresclusters",
                                                       "PostgresCluster"};
-/// Percona's own kind: its operator writes the annotations of this over those of the PostgresCluster.
+/// Percona's own kind. Its operator overwrites the annotations of the PostgresCluster with those of this object.
 constexpr kube::ResourceType kPerconaPgClusters{"pgv2.percona.com", "v2", "perconapgclusters", "PerconaPGCluster"};
 constexpr std::string_view kPgoClusterLabel = "postgres-operator.crunchydata.com/cluster";
 constexpr std::string_view kPgoRoleLabel = "postgres-operator.crunchydata.com/role";
 constexpr std::string_view kPgoInstanceLabel = "postgres-operator.crunchydata.com/instance";
 constexpr std::string_view kPgoPatroniLabel = "postgres-operator.crunchydata.com/patroni";
-constexpr std::string_view kPgoDataLabel = "postgres-operator.crunchydata.com/data";  // "postgres": an instance
+constexpr std::string_view kPgoDataLabel = "postgres-operator.crunchydata.com/data";  // "postgres" for an instance
 constexpr const char* kPgoTrigger = "postgres-operator.crunchydata.com/trigger-switchover";
-// Documents.
+// Names of documents.
 constexpr std::string_view kPgoCluster = "postgrescluster";
 constexpr std::string_view kPerconaPgoCluster = "percona-postgrescluster";
 constexpr std::string_view kPerconaPgCluster = "perconapgcluster";
@@ -39,12 +39,12 @@ constexpr std::string_view kLeftBehind = "triggered-cluster";
 constexpr std::string_view kRemoveTrigger = "RemoveTrigger";
 // Keys of status.refs.
 constexpr std::string_view kTriggerRef = "trigger";
-constexpr std::string_view kTriggeredRef = "triggered";  ///< which object carries it: "<plural>.<group>/<name>"
+constexpr std::string_view kTriggeredRef = "triggered";  ///< object with the trigger: "<plural>.<group>/<name>"
 constexpr std::string_view kSet = "set";
 constexpr std::string_view kRemoved = "removed";
 constexpr std::size_t kShownValue = 64;
 
-/// An object that a trigger is written on.
+/// Object that carries the trigger annotation.
 struct Triggered {
   const kube::ResourceType* type = nullptr;
   std::string name;
@@ -65,7 +65,7 @@ std::optional<Triggered> from_ref(std::string_view text) {
   return object;
 }
 
-/// The PerconaPGCluster that the PostgresCluster is made from; empty: there is none.
+/// Returns the PerconaPGCluster that owns the PostgresCluster, empty if none exists.
 std::string percona_owner(const api::Json& cluster) {
   for (const api::Json& owner : api::items_at(cluster, {"metadata", "ownerReferences"})) {
     const bool is_percona = api::text_at(owner, {"kind"}) == kPerconaPgClusters.kind &&
@@ -78,8 +78,8 @@ std::string percona_owner(const api::Json& cluster) {
 
 bool is_unserved(const Document* document) { return document != nullptr && document->is_kind_unserved; }
 
-/// What was read of the PostgresCluster, of Crunchy's group or else of Percona's. A group that is not served answers
-/// 404, too, but not of the object: that is no answer at all.
+/// Returns the document of the PostgresCluster, from Crunchy's API group or else from Percona's. A 404 for a group that
+/// is not served does not show that the object is absent.
 const Document* cluster_document(const EvictorContext& context) {
   const Document* document = context.document(kPgoCluster);
   const Document* other = context.document(kPerconaPgoCluster);
@@ -87,11 +87,11 @@ const Document* cluster_document(const EvictorContext& context) {
   return is_gone(document) && !is_unserved(other) ? other : document;
 }
 
-/// A cluster with all that has to be known of it before anything is done.
+/// State of a cluster, complete enough to decide about a switchover.
 struct PgoView {
-  api::Json cluster;  ///< the PostgresCluster: settings and status
+  api::Json cluster;  ///< the PostgresCluster with its settings and status
   Triggered triggered;
-  api::Json holder;  ///< that object: it carries the trigger
+  api::Json holder;  ///< the object in `triggered`, which carries the trigger
 };
 
 std::optional<PgoView> pgo_view(const EvictorContext& context) {
@@ -110,20 +110,20 @@ std::optional<PgoView> pgo_view(const EvictorContext& context) {
   return PgoView{*std::move(cluster), {&kPerconaPgClusters, owner}, *std::move(holder)};
 }
 
-/// A setting of spec.patroni.switchover as text, "" if it is not set. Whatever is no string is shown as it is.
+/// Returns a setting of spec.patroni.switchover as text, "" if unset. Values other than strings are returned as JSON.
 std::string setting(const api::Json& cluster, std::string_view name) {
   const api::Json* value = api::find_at(cluster, {"spec", "patroni", "switchover", name});
   if (!value || value->is_null()) return {};
   return value->is_string() ? value->get<std::string>() : api::to_json_text(*value);
 }
 
-/// "PostgresCluster db": whose settings an administrator changes.
+/// Returns "PostgresCluster db", the object whose settings an administrator must change.
 std::string object_text(const PgoView& view) {
   return fmt::format("{} {}", view.triggered.type->kind, view.triggered.name);
 }
 
-/// PGO carries out what spec.patroni.switchover says, leftovers of an old emergency included. Only a plain switchover
-/// is wanted.
+/// PGO obeys all of spec.patroni.switchover, including leftovers from an old emergency. Accepts only a plain
+/// switchover.
 std::optional<RemoteFailure> refused_type(const PgoView& view) {
   if (!api::flag_at(view.cluster, {"spec", "patroni", "switchover", "enabled"})) {
     return RemoteFailure{"SwitchoverNotEnabled",
@@ -138,7 +138,7 @@ std::optional<RemoteFailure> refused_type(const PgoView& view) {
                   object_text(view), base::short_text(type, kShownValue))};
 }
 
-/// An instance that the spec names has to be one that could take over as well.
+/// An instance named in the spec must be one of the candidates.
 std::optional<RemoteFailure> refused_target(const PgoView& view, const std::vector<api::Pod>& fit) {
   const std::string target = setting(view.cluster, "targetInstance");
   const bool is_fit =
@@ -155,17 +155,17 @@ std::string trigger_of(const api::Json& holder) {
   return api::text_at(holder, {"metadata", "annotations", kPgoTrigger});
 }
 
-/// The trigger that PGO was through with last.
+/// Returns the last trigger that PGO completed.
 std::string done_trigger(const api::Json& cluster) {
   return api::text_at(cluster, {"status", "patroni", "switchover"});
 }
 
-/// A trigger of this Evacuation, whatever the attempt.
+/// Returns true for a trigger of this Evacuation, from any attempt.
 bool carries_our_trigger(const EvictorContext& context, const api::Json& holder) {
   return is_our_token(context, trigger_of(holder));
 }
 
-/// Somebody else's request that PGO has not carried out yet is not written over.
+/// Refuses to overwrite a pending trigger of another client.
 std::optional<RemoteFailure> refused_by_other_trigger(const EvictorContext& context, const PgoView& view) {
   const std::string trigger = trigger_of(view.holder);
   if (trigger.empty() || trigger == done_trigger(view.cluster) || carries_our_trigger(context, view.holder))
@@ -182,7 +182,8 @@ class PgoAdapter final : public SwitchoverAdapter {
  public:
   std::string_view name() const override { return "pgo"; }
 
-  /// Instances of PostgreSQL. Patroni takes the role label off whenever PostgreSQL does not run.
+  /// Recognises instances of PostgreSQL. The role label alone is not enough, because Patroni removes it while
+  /// PostgreSQL does not run.
   bool recognises(const api::Pod& pod) const override {
     if (!is_plain_name(pod_label(pod, kPgoClusterLabel)) || is_helper(pod)) return false;
     const auto& labels = pod.meta.labels;
@@ -190,10 +191,11 @@ class PgoAdapter final : public SwitchoverAdapter {
                                                   pod_label(pod, kPgoDataLabel) == "postgres");
   }
 
-  /// PGO acts on a trigger that it is not through with for ever, and does nothing else for the cluster while it fails.
+  /// Removes the trigger. PGO retries an incomplete trigger forever, and does nothing else for the cluster while it
+  /// fails.
   std::vector<Action> undo(const EvictorContext& context) const override { return removal(context, ActionRole::kUndo); }
 
-  /// Without our trigger PGO begins no switchover for us any more. One that it is through with is not taken back.
+  /// Once the trigger is removed, PGO starts no further switchover. A completed switchover is not reverted.
   Rollback undone(const EvictorContext& context) const override {
     const auto view = pgo_view(context);
     if (view && carries_our_trigger(context, view->holder)) return Rollback::kPending;
@@ -215,7 +217,7 @@ class PgoAdapter final : public SwitchoverAdapter {
     return may_be_left(context) && !has_gone(context) && (!pgo_view(context) || request_on_its_way(context));
   }
 
-  /// The pod's label told which cluster it was; now only what was remembered does.
+  /// Uses status.refs, because the pod with the cluster's label is gone.
   std::vector<Read> leftover_reads(const EvictorContext& context) const override {
     const auto triggered = from_ref(context.ref(kTriggeredRef));
     if (!triggered || !may_be_left(context)) return {};
@@ -250,13 +252,13 @@ class PgoAdapter final : public SwitchoverAdapter {
     return std::pair(std::string(kPgoClusterLabel), cluster);
   }
 
-  /// PGO's Patroni chooses among its members itself; those that it would not take are no reason to trigger it.
+  /// PGO's Patroni chooses the new leader itself. Do not trigger it for members that it would refuse.
   std::string unfit(const EvictorContext&, const api::Pod& pod) const override { return unfit_patroni_member(pod); }
 
   base::seconds total() const override { return base::seconds(1200); }
   std::string_view cluster_role() const override { return "evacuator-handoff-pgo"; }
 
-  /// The PostgresCluster, and the keys of its Patroni.
+  /// Returns the reads of the PostgresCluster and of its Patroni's keys.
   std::vector<Read> switchover_reads(const EvictorContext& context) const override {
     const std::string& cluster = pod_label(*context.pod, kPgoClusterLabel);
     if (!is_plain_name(cluster)) return {};
@@ -265,7 +267,7 @@ class PgoAdapter final : public SwitchoverAdapter {
     return all;
   }
 
-  /// Each answer tells what to read next.
+  /// Each answer determines the next read.
   static std::vector<Read> cluster_reads(const EvictorContext& context) {
     const std::string& cluster = pod_label(*context.pod, kPgoClusterLabel);
     if (!is_plain_name(cluster)) return {};
@@ -282,7 +284,7 @@ class PgoAdapter final : public SwitchoverAdapter {
     return all;
   }
 
-  /// Crunchy's group, as long as Percona's is not known to be empty, too.
+  /// Returns true for Crunchy's group until Percona's is known to have no such object either.
   bool may_be_missing(const EvictorContext& context, const Document& document) const override {
     if (is_patroni_key(document)) return document.status == 404;
     const Document* other = context.document(kPerconaPgoCluster);
@@ -293,7 +295,7 @@ class PgoAdapter final : public SwitchoverAdapter {
     return is_gone(cluster_document(context)) || is_gone(context.document(kPerconaPgCluster));
   }
 
-  /// Our trigger was set, or may have been, and is not known to be removed.
+  /// Returns true if the trigger was set, or may have been, and is not known to be removed.
   static bool may_be_left(const EvictorContext& context) {
     const std::string_view known = context.ref(kTriggerRef);
     return known == kSet || (known.empty() && request_intent(context) != nullptr);
@@ -311,17 +313,17 @@ class PgoAdapter final : public SwitchoverAdapter {
     return view && trigger_of(view->holder) == context.evacuation.status.token;
   }
 
-  /// PGO's Patroni keeps its keys in Endpoints and nowhere else: an absent leader key confirms no leader.
+  /// PGO's Patroni stores its keys only in Endpoints, so an absent leader key confirms no leader.
   static bool has_keys(const EvictorContext& context) {
     return patroni_store(context) == PatroniStore::kEndpoints && has_patroni_keys(context);
   }
 
-  /// The label of a member that is frozen is not updated any more.
+  /// Checks the leader key, because a frozen member no longer updates its label.
   bool confirms(const EvictorContext& context, const api::Pod& leader) const override {
     return !opted_in(context) || (has_keys(context) && patroni_leader(context) == leader.meta.name);
   }
 
-  /// If we asked, the operator has to say that it is through with it.
+  /// If this attempt set the trigger, PGO must have completed it.
   bool settled(const EvictorContext& context) const override {
     if (!opted_in(context)) return true;
     const auto view = pgo_view(context);
@@ -330,7 +332,7 @@ class PgoAdapter final : public SwitchoverAdapter {
     return !requested(context) || is_through(context, view->cluster);
   }
 
-  /// A trigger that is left behind fires again once the cluster's status is cleared.
+  /// Removes the trigger. A remaining trigger would fire again once the cluster's status is cleared.
   std::optional<Action> before_eviction(const EvictorContext& context) const override {
     auto all = removal(context, ActionRole::kCleanUp);
     return all.empty() ? std::nullopt : std::optional(std::move(all.front()));
@@ -362,14 +364,14 @@ class PgoAdapter final : public SwitchoverAdapter {
     return meaning;
   }
 
-  /// Takes our trigger away; nothing while there is none, or somebody else's.
+  /// Returns the removal of the trigger, empty if none exists or it is another client's.
   static std::vector<Action> removal(const EvictorContext& context, ActionRole role) {
     const auto view = pgo_view(context);
     if (!view || !carries_our_trigger(context, view->holder)) return {};
     return {patch_trigger(context, view->triggered, view->holder, role, nullptr)};
   }
 
-  /// `value` null removes the trigger.
+  /// A null `value` removes the trigger.
   static Action patch_trigger(const EvictorContext& context, const Triggered& object, const api::Json& holder,
                               ActionRole role, const api::Json& value) {
     const api::Json patch = {{"metadata",

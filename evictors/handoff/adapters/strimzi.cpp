@@ -7,7 +7,7 @@
 namespace evictors::handoff {
 namespace {
 
-/// The drain cleaner's own rule: kind Kafka, and a name that ends in -kafka or -zookeeper with something before it.
+/// Rule of the drain cleaner: kind Kafka, and a name that ends in -kafka or -zookeeper after at least one character.
 bool is_strimzi_kafka(const api::Pod& pod) {
   if (pod_label(pod, "strimzi.io/kind") != "Kafka") return false;
   const std::string& name = pod_label(pod, "strimzi.io/name");

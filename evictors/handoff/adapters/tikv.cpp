@@ -12,7 +12,7 @@ bool is_managed_by_tidb_operator(const api::Pod& pod, std::string_view key) {
   return pod_label(pod, key) == "tidb-operator";
 }
 
-/// Pods of operator v2 carry the labels of v1, too, but v2 ignores the annotation.
+/// Pods of operator v2 also have the labels of v1, but v2 ignores the annotation.
 bool is_tikv_v1(const api::Pod& pod) {
   return pod_label(pod, "app.kubernetes.io/component") == "tikv" && !pod.meta.labels.contains(kV2Component) &&
          is_managed_by_tidb_operator(pod, "app.kubernetes.io/managed-by");
@@ -23,8 +23,8 @@ bool is_tikv_v2(const api::Pod& pod) {
                                                     is_managed_by_tidb_operator(pod, "app.kubernetes.io/managed-by"));
 }
 
-/// Operator v2 moves the leaders of a TiKV away while its pod terminates: preStop waits for that, within the pod's own
-/// grace period of 18 hours. So a plain eviction is the graceful way, and a shorter grace period is not.
+/// Operator v2 moves the leaders away while the pod terminates: preStop waits for it, within the pod's own grace
+/// period of 18 hours. A plain eviction is therefore graceful. A shorter grace period is not.
 class TikvV2Adapter final : public Adapter {
  public:
   std::string_view name() const override { return "tikv-v2"; }

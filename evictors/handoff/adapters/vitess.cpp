@@ -29,7 +29,7 @@ class VitessAdapter final : public Adapter {
   EvictionStep plan(const EvictorContext& context) const override {
     if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
     if (!has(context, kStarted)) {
-      // Taken away while the operator was at it: that is for observe() to say.
+      // `started` was removed during the drain, which observe() reports.
       if (context.evacuation.status.phase == EvacuationPhase::kInProgress) return {NextMove::kWait, {}};
       return act_now(start(context));
     }
@@ -60,7 +60,7 @@ class VitessAdapter final : public Adapter {
     return {patch_pod_annotations(context, ActionRole::kUndo, "AbortDrain", {{kStarted, nullptr}})};
   }
 
-  /// Back to normal once the operator has taken its own two annotations off.
+  /// Complete once the operator has removed its own two annotations.
   Rollback undone(const EvictorContext& context) const override {
     if (ours(context)) return Rollback::kPending;
     const bool asked = context.evacuation.status.request_sent_at.has_value();
@@ -82,7 +82,7 @@ class VitessAdapter final : public Adapter {
     const std::string& value = context.pod->meta.annotations.value(key);
     return value.size() <= kMaxVitessSign ? value : fmt::format("({} bytes)", value.size());
   }
-  /// What an older drain has left would be taken for the answer to ours.
+  /// Annotations left by an older drain would be mistaken for the answer to the new one.
   static std::optional<RemoteFailure> leftover(const EvictorContext& context) {
     if (!has(context, kAcknowledged) && !has(context, kFinished)) return std::nullopt;
     return RemoteFailure{"FormerDrainNotCleared",

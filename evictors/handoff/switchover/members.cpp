@@ -15,7 +15,7 @@ namespace evictors::handoff {
 namespace {
 
 constexpr std::string_view kNodePrefix = "node/";
-/// Taints of nodes that are being drained or removed, as CloudNativePG reads them by default.
+/// Taints of nodes that are being drained or removed, as in CloudNativePG's defaults.
 constexpr std::array<std::string_view, 4> kDrainTaints = {"node.kubernetes.io/unschedulable",
                                                           "ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted",
                                                           "karpenter.sh/disruption"};
@@ -60,7 +60,7 @@ const std::string& citus_group(const api::Pod& pod) { return pod.meta.labels.val
 
 bool is_path_segment(std::string_view name) { return is_plain_name(name) && name != "." && name != ".."; }
 
-/// A list, because that is what the operator may do with nodes.
+/// Uses list, because the operator's role has no other right to nodes.
 Read node_read(const api::NodeName& node) {
   kube::ListOptions options;
   options.field_selector = "metadata.name=" + node.value;

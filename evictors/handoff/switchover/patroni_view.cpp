@@ -28,8 +28,8 @@ std::string annotation_in(const api::Json& object, std::string_view key) {
   return api::text_at(object, {"metadata", "annotations", key});
 }
 
-/// Endpoints SCOPE are those of a Service, too: Patroni's annotations show that it keeps the leader key there. The key
-/// itself is absent while no member leads.
+/// Endpoints SCOPE also belong to a Service. Patroni's annotations show that it stores the leader key there, even while
+/// the key itself is absent because no member leads.
 bool holds_leader_key(const api::Json& object) {
   return std::ranges::any_of(std::array<std::string_view, 5>{"leader", "ttl", "renewTime", "optime", "transitions"},
                              [&](std::string_view key) {
@@ -47,7 +47,7 @@ const Document* leader_document(const EvictorContext& context) {
   return nullptr;
 }
 
-/// The key was read, or is not there. One that was never asked for is not known to be absent, but holds nothing up.
+/// Returns true if the key was read or does not exist. A key that was never requested does not block.
 bool is_known(const Document* document) { return document == nullptr || document->ok() || document->status == 404; }
 
 std::optional<api::Json> configuration(const EvictorContext& context) {
@@ -66,7 +66,7 @@ bool is_standby_cluster(const api::Json& config) {
                              });
 }
 
-/// "https://10.0.0.7:8008/patroni": where the REST API listens.
+/// Parses the address of the REST API, such as "https://10.0.0.7:8008/patroni".
 void read_api_url(std::string_view url, PatroniMember& member) {
   const std::size_t end = url.find("://");
   if (end == std::string_view::npos) return;

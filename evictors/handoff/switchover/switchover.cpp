@@ -15,9 +15,9 @@ namespace {
 
 using api::EvacuationPhase;
 
-/// Members that are looked at as candidates: each of them costs reads.
+/// Maximum number of candidates, because each one costs reads.
 constexpr std::size_t kMaxCandidates = 16;
-/// Objections that are listed in a message.
+/// Maximum number of objections in a message.
 constexpr std::size_t kShownObjections = 5;
 
 }  // namespace
@@ -33,7 +33,7 @@ bool SwitchoverAdapter::request_on_its_way(const EvictorContext& context) const 
   return intent && !intent->resolved && context.now < intent->time + call_timeout(context);
 }
 
-/// A read that was refused will be refused again; anything else may pass.
+/// Returns a failure for reads that were refused (403, 404), which a retry would not change. Other errors may pass.
 std::optional<RemoteFailure> SwitchoverAdapter::refused_read(const EvictorContext& context) const {
   for (const Document& each : context.documents) {
     if (each.status != 403 && each.status != 404) continue;
@@ -49,7 +49,7 @@ std::optional<RemoteFailure> SwitchoverAdapter::refused_read(const EvictorContex
 
 // --- members
 
-/// Why the member cannot become leader; empty: it can, as far as is known.
+/// Returns why the member cannot become leader, empty if no reason is known.
 std::string SwitchoverAdapter::objection(const EvictorContext& context, const api::Pod& pod) const {
   if (pod.node_name == context.pod->node_name) return "it runs on the same node";
   if (!pod.is_ready()) return "it is not Ready";
@@ -93,8 +93,8 @@ std::optional<std::string> SwitchoverAdapter::other_leader(const EvictorContext&
   return std::nullopt;
 }
 
-/// The pod is a replica, and its cluster does not need it as leader. Members that cannot be listed are not waited for
-/// unless the attempt may switch over.
+/// Returns true if another member leads, so that the replica may be evicted. Without a cluster label the members cannot
+/// be listed; they are then required only with the opt-in.
 bool SwitchoverAdapter::may_leave(const EvictorContext& context) const {
   if (!opted_in(context) && !cluster_label(context)) return true;
   return other_leader(context).has_value() && settled(context);
@@ -102,7 +102,7 @@ bool SwitchoverAdapter::may_leave(const EvictorContext& context) const {
 
 // --- reads
 
-/// Nodes of the candidates, and which of them leave.
+/// Returns the reads of the candidates, of their nodes, and of which candidates another Evacuation moves.
 std::vector<Read> SwitchoverAdapter::reads_of_candidates(const EvictorContext& context) const {
   std::vector<Read> all;
   std::vector<std::string> names;
@@ -161,7 +161,7 @@ Probe SwitchoverAdapter::probe(const EvictorContext& context) const {
   return owner_probe(context, name(), total());
 }
 
-/// The first read that got no answer and that the attempt waits for; empty: there is none.
+/// Returns the first unanswered read that the attempt waits for, empty if none exists.
 std::string SwitchoverAdapter::unread(const EvictorContext& context) const {
   for (const Document& each : context.documents) {
     if (each.status != 0 && each.status != 403 && each.status < 500) continue;

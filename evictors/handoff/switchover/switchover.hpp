@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the PostgreSQL adapters share: a primary is switched over to a healthy replica on another node first, a replica
-/// is evicted while another member leads.
+/// Common part of the PostgreSQL adapters. A primary is first switched over to a healthy replica on another node. A
+/// replica is evicted while another member leads.
 
 #include <optional>
 #include <string>
@@ -21,10 +21,10 @@ class SwitchoverAdapter : public Adapter {
   EvictionStep plan(const EvictorContext& context) const final;
   Observation observe(const EvictorContext& context) const final;
   Classification classify(const EvictorContext& context, const Action& action, const CallResult& answer) const final;
-  /// A primary, and a member whose role is not known: the operator may be about to promote it.
+  /// Protects primaries and members with an unknown role, because the operator may be about to promote them.
   bool protects(const EvictorContext& context) const final;
   std::string advice(const EvictorContext& context) const final;
-  /// A member serves once its operator has given it a role.
+  /// A member is in service once its operator has given it a role.
   bool is_in_service(const EvictorContext& context, const api::Pod& replacement) const final;
 
  protected:
@@ -32,55 +32,59 @@ class SwitchoverAdapter : public Adapter {
   static bool opted_in(const EvictorContext& context) {
     return context.parameter(kSwitchoverParameter, "false") == "true";
   }
-  /// The call of this attempt that starts the switchover, if it is the newest call that was written ahead.
+  /// Returns the intent of this attempt's switchover call if it is the newest stored intent, else nullptr.
   static const api::EvacuationIntent* request_intent(const EvictorContext& context);
-  /// Its answer was lost, and it may still arrive.
+  /// Returns true if the call was sent, has no answer yet, and may still arrive.
   bool request_on_its_way(const EvictorContext& context) const;
 
   virtual InstanceRole role(const EvictorContext& context, const api::Pod& pod) const = 0;
-  /// Carries the cluster's labels, but runs no database: a pooler, a Job.
+  /// Returns true for a pod with the cluster's labels that runs no database: a pooler, a Job.
   virtual bool is_helper(const api::Pod& pod) const { return belongs_to_job(pod); }
   virtual base::seconds total() const = 0;
-  virtual std::string_view cluster_role() const = 0;  ///< optional ClusterRole that it needs
-  /// What to add where a pod has no role: how to name the label of the role. Empty: it is fixed.
+  virtual std::string_view cluster_role() const = 0;  ///< optional ClusterRole that the adapter needs
+  /// Returns a hint for pods without a role on how to configure the role label. Empty if the label is fixed.
   virtual std::string role_hint() const { return {}; }
-  /// Key and value of the label that all members carry; nullopt: not known. The value is_plain_name().
+  /// Returns key and value of the label that all members have, or nullopt if unknown. The value must be
+  /// is_plain_name().
   virtual std::optional<std::pair<std::string, std::string>> cluster_label(const EvictorContext& context) const = 0;
-  /// What is read beside the members and their nodes; only with the opt-in.
+  /// Returns the reads in addition to the members and their nodes. Called only with the opt-in.
   virtual std::vector<Read> switchover_reads(const EvictorContext& context) const = 0;
-  /// What is read of each candidate.
+  /// Returns the reads for one candidate.
   virtual std::vector<Read> candidate_reads(const EvictorContext&, const api::Pod& /*candidate*/) const { return {}; }
-  /// A switchover is under way or has been asked for in this attempt.
+  /// Returns true if a switchover is running or was requested in this attempt.
   virtual bool requested(const EvictorContext& context) const = 0;
-  /// The operator's own record names `leader`, too.
+  /// Returns true if the operator's own record also names `leader`.
   virtual bool confirms(const EvictorContext&, const api::Pod& /*leader*/) const { return true; }
-  /// The operator is through with the switchover.
+  /// Returns true if the operator has completed the switchover.
   virtual bool settled(const EvictorContext&) const { return true; }
-  /// Why a Ready replica on another node cannot become leader; empty: it can, as far as is known.
+  /// Returns why a Ready replica on another node cannot become leader, empty if no reason is known.
   virtual std::string unfit(const EvictorContext&, const api::Pod&) const { return {}; }
-  /// How much of the log the replica has. The candidate with the highest position is asked first.
+  /// Returns how much of the log the replica has. Candidates with a higher position are preferred.
   virtual std::int64_t position(const EvictorContext&, const api::Pod&) const { return 0; }
-  /// The replica was asked for its status and gave no answer. It becomes leader only if all others are silent as well.
+  /// Returns true if the replica did not answer a read of its status. It becomes leader only if all others are silent
+  /// too.
   virtual bool is_silent(const EvictorContext&, const api::Pod&) const { return false; }
   virtual std::string signs_of_life(const EvictorContext&) const { return {}; }
-  /// A document whose absence, or refusal, holds nothing up.
+  /// Returns true for a document whose absence or refusal does not block the switchover.
   virtual bool may_be_missing(const EvictorContext&, const Document&) const { return false; }
-  /// What has to be known once the pod is gone: stored before the switchover is asked for.
+  /// Returns refs that are needed once the pod is gone. Stored before the switchover is requested.
   virtual Refs facts(const EvictorContext&) const { return {}; }
-  /// The call that starts it, or why it cannot be made now; nullopt: not known yet, wait.
+  /// Call that starts the switchover, or the reason why it is impossible. switchover() returns nullopt while this is
+  /// unknown.
   using Request = std::variant<Action, RemoteFailure>;
   virtual std::optional<Request> switchover(const EvictorContext& context) const = 0;
-  /// What is to be tidied up once the role has moved and before the pod is evicted.
+  /// Returns a cleanup call to send after the role has moved and before the pod is evicted.
   virtual std::optional<Action> before_eviction(const EvictorContext&) const { return std::nullopt; }
   virtual Classification classify_switchover(const EvictorContext& context, const Action& action,
                                              const CallResult& answer) const = 0;
 
-  /// Replicas that could take over, best first: those that answer, then those that no other Evacuation moves, by
-  /// position(), then by name.
+  /// Returns the replicas that could take over, best first: responsive before silent ones, those that no other
+  /// Evacuation moves before others, then by position() and name.
   std::vector<api::Pod> candidates(const EvictorContext& context) const;
-  /// NoHealthyReplica, with the reason for each replica.
+  /// Returns NoHealthyReplica with the reason for each replica.
   RemoteFailure no_candidate(const EvictorContext& context) const;
-  /// The member that leads instead of the pod: live, Ready, and confirmed. nullopt: none, or not known.
+  /// Returns the confirmed, live and Ready member that leads instead of the pod. Returns nullopt if none exists or it
+  /// is unknown.
   std::optional<std::string> other_leader(const EvictorContext& context) const;
 
  private:
