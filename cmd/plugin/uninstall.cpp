@@ -66,7 +66,7 @@ class Uninstall {
     report_plan(*policies, *evacuations);
     if (options_.dry_run) return kDone;
     if (!confirmed()) return kFailed;
-    look_for_operator(*evacuations);  // later changes are made by another client
+    look_for_operator(*evacuations);  // baseline for detecting status changes by an operator
     // Cancel before deleting policies: while a policy exists, its brake and limits hold back waiting Evacuations.
     for (const StoredEvacuation& each : *evacuations) {
       if (auto told = cancel(each); !told) return fail(io_, told.error());
