@@ -59,7 +59,7 @@ void add_completion(CLI::App& app, std::string& shell) {
   completion->callback([&] { write_out(completion_script(shell, describe(app))); });
 }
 
-/// What the flags fill in, for one run.
+/// Option values that the parsed flags fill in, for one run.
 struct Arguments {
   RunOptions run;
   UninstallFlags uninstall;
@@ -93,13 +93,13 @@ void add_commands(CLI::App& app, Arguments& arguments, int& exit_code) {
   add_completion(app, arguments.shell);
 }
 
-/// "evacuator audit query": the command that was named.
+/// Returns the path of the parsed command, such as "evacuator audit query".
 std::string path_of(const CLI::App& app) {
   const auto named = app.get_subcommands();
   return named.empty() ? app.get_name() : app.get_name() + " " + path_of(*named.front());
 }
 
-/// What is wrong with the arguments, and where to read on.
+/// Prints the parse error and a reference to the help text.
 void complain(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& args) {
   std::string what = error.what();
   if (app.get_subcommands().empty() && !args.empty() && !args.front().starts_with('-')) {
@@ -120,9 +120,9 @@ int run_command(const std::vector<std::string>& args) {
   int exit_code = 0;
   Arguments arguments;
   add_commands(app, arguments, exit_code);
-  app.footer(kExamples);  // last, since commands inherit it when they are added
+  app.footer(kExamples);  // Must come last: commands added later would inherit the footer.
 
-  std::vector<std::string> reversed(args.rbegin(), args.rend());  // as CLI11 takes them
+  std::vector<std::string> reversed(args.rbegin(), args.rend());  // CLI11 expects reversed order
   try {
     app.parse(reversed);
   } catch (const CLI::ParseError& error) {

@@ -5,8 +5,8 @@
 
 namespace cmd {
 
-/// `evacuator ARGS…` from its arguments (without the program's name) to its exit code: that of the command; 2 for
-/// arguments that cannot be read; 141 when standard output was closed meanwhile.
+/// Runs `evacuator ARGS…`. `args` excludes the program name. Returns the exit code of the command, 2 for invalid
+/// arguments, 141 if standard output was closed.
 int run_evacuator(const std::vector<std::string>& args);
 
 }  // namespace cmd

@@ -9,18 +9,18 @@ class App;
 
 namespace cmd {
 
-/// What a completion script needs to know of one subcommand.
+/// Words of one subcommand for a completion script.
 struct CommandWords {
   std::string name;
   std::string description;
-  std::vector<std::string> flags;          ///< "--kubeconfig", "-o"; also those of its subcommands
-  std::vector<std::string> subcommands{};  ///< "verify"; usually none
+  std::vector<std::string> flags;          ///< "--kubeconfig", "-o", including those of its subcommands
+  std::vector<std::string> subcommands{};  ///< such as "verify"; usually empty
 };
 
-/// Reads the subcommands and their flags off the parser.
+/// Returns the subcommands of the parser with their flags.
 std::vector<CommandWords> describe(const CLI::App& app);
 
-/// A script for bash, zsh or fish.
+/// Returns a completion script for bash, zsh or fish.
 std::string completion_script(const std::string& shell, const std::vector<CommandWords>& commands);
 
 }  // namespace cmd

@@ -9,12 +9,13 @@
 
 namespace cmd {
 
-/// The cells of one Evacuation as `kubectl get evacuations -o wide` shows the most telling of them:
-/// NAMESPACE, POD, NODE, EVICTOR, PHASE, PROGRESS, TARGET, BLOCKED-BY, AGE.
+/// Columns of an Evacuation, similar to `kubectl get evacuations -o wide`: NAMESPACE, POD, NODE, EVICTOR, PHASE,
+/// PROGRESS, TARGET, BLOCKED-BY, AGE.
 std::vector<std::string> evacuation_headers();
 std::vector<std::string> evacuation_cells(const api::Evacuation& evacuation, base::TimePoint now);
 
-/// "PodDisruptionBudget api: needs 3 healthy pods and has 3" of the first blocker, "" when nothing blocks.
+/// Returns the first blocker, such as "PodDisruptionBudget api: needs 3 healthy pods and has 3". Empty if there is no
+/// blocker.
 std::string blocked_by(const api::Evacuation& evacuation);
 
 }  // namespace cmd

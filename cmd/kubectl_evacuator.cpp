@@ -1,4 +1,4 @@
-// The kubectl plugin: kubectl runs `kubectl-evacuator` from PATH for `kubectl evacuator …`.
+// Main function of the kubectl plugin. kubectl runs `kubectl-evacuator` from PATH for `kubectl evacuator …`.
 
 #include <csignal>
 

@@ -10,7 +10,7 @@ namespace {
 
 [[noreturn]] void fail_with(int code) { throw OutputError(code, std::generic_category()); }
 
-/// What could not be written is not tried again at the process's end.
+/// Discards buffered output so that the process does not write it again at exit.
 void forget_output() {
   __fpurge(stdout);
   std::clearerr(stdout);
@@ -23,7 +23,7 @@ void write_out(std::string_view text) {
 }
 
 void flush_out() {
-  // The error flag covers what other code has written to the stream; which error it was is lost then.
+  // The error flag covers writes by other code, whose errno is not available anymore.
   if (std::fflush(stdout) != 0) fail_with(errno);
   if (std::ferror(stdout) != 0) fail_with(EIO);
 }

@@ -9,20 +9,20 @@
 
 namespace cmd {
 
-/// Standard output takes no more; code() is the errno of the write that failed.
+/// Standard output failed. code() is the errno of the failed write.
 class OutputError : public std::system_error {
  public:
   using std::system_error::system_error;
 };
 
-/// The exit code of a command whose reader has gone, as a shell reports SIGPIPE.
+/// Exit code of a command whose reader closed the pipe, as shells report SIGPIPE.
 inline constexpr int kReaderGone = 141;
 
-/// To standard output. Throws OutputError.
+/// Writes to standard output. Throws OutputError.
 void write_out(std::string_view text);
-/// Writes what is buffered. Throws OutputError.
+/// Flushes standard output. Throws OutputError.
 void flush_out();
-/// To standard error, as far as it takes it. Never throws.
+/// Writes to standard error and ignores errors. Never throws.
 void write_err(std::string_view text);
 
 template <typename... Args>
@@ -34,9 +34,9 @@ void print_err(fmt::format_string<Args...> format, Args&&... args) {
   write_err(fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// The command's exit code, once all of its output is written. When the output has no reader any more (`| head`) it
-/// ends without a word, with kReaderGone; when it cannot be written for another reason (a full disk), with one line on
-/// standard error and `failed`. Used by one thread.
+/// Runs a command and flushes its output. Returns the command's exit code. Returns kReaderGone, without a message, if
+/// the reader of the output is gone (`| head`). Returns `failed`, with one line on standard error, if the output cannot
+/// be written for another reason (a full disk). Not thread-safe.
 int with_output(std::string_view program, const std::function<int()>& command, int failed = 1);
 
 }  // namespace cmd

@@ -22,7 +22,7 @@ Interrupted::~Interrupted() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-// The signal is never read off, so that once interrupted it stays so.
+// The signal is never consumed, so an interrupted state persists.
 bool Interrupted::yet() const { return wait(base::milliseconds(0)); }
 
 bool Interrupted::wait(base::milliseconds at_most) const {

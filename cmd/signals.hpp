@@ -4,8 +4,8 @@
 
 namespace cmd {
 
-/// SIGINT and SIGTERM as a condition that can be waited for. Make one before other threads start: they inherit the
-/// blocked signals.
+/// SIGINT and SIGTERM as a waitable condition. Construct before other threads start, so that they inherit the blocked
+/// signals.
 class Interrupted {
  public:
   Interrupted();
@@ -14,7 +14,7 @@ class Interrupted {
   Interrupted& operator=(const Interrupted&) = delete;
 
   bool yet() const;
-  /// Waits for a signal, at most so long. True if there was one.
+  /// Waits up to `at_most` for a signal. Returns true if one has arrived.
   bool wait(base::milliseconds at_most) const;
 
  private:

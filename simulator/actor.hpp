@@ -11,23 +11,23 @@
 
 namespace simulator {
 
-/// One controller of the in-memory cluster: the scheduler, a controller, all kubelets together. Reads the store's
-/// journal into indexes of its own, so that a tick costs what has changed, not what exists. Used by one thread.
+/// A component of the in-memory cluster: the scheduler, a controller, or all kubelets together. Maintains indexes from
+/// the store's journal, so that the cost of a tick depends on the number of changes, not of objects. Not thread-safe.
 class Actor {
  public:
   virtual ~Actor() = default;
 
-  /// Stable name, as reported in events: "kubelet", "replicaset-controller".
+  /// Returns a stable name, as used in events: "kubelet", "replicaset-controller".
   virtual std::string_view name() const = 0;
 
-  /// Takes note of what has changed and does what is due at `now`. True if it changed anything in the store.
+  /// Processes changes and performs the actions due at `now`. Returns true if the store was changed.
   virtual bool tick(base::TimePoint now) = 0;
 
-  /// When it wants to act again although nothing changes. May be in the past: then at once.
+  /// Returns when the actor must run again even without changes. A time in the past means immediately.
   virtual std::optional<base::TimePoint> next_due() const { return std::nullopt; }
 };
 
-/// Which keys are due when: at most one instant per key. Taken in order of time, then key.
+/// Schedule of keys, with at most one time per key. Ordered by time, then key.
 template <typename Key>
 class Agenda {
  public:
@@ -47,7 +47,7 @@ class Agenda {
     order_.clear();
   }
 
-  /// Removes and returns the keys that are due at `now`.
+  /// Removes and returns the keys due at `now`.
   std::vector<Key> take_due(base::TimePoint now) {
     std::vector<Key> due;
     while (!order_.empty() && order_.begin()->first <= now) {
@@ -66,7 +66,7 @@ class Agenda {
   std::set<std::pair<base::TimePoint, Key>> order_;
 };
 
-/// The earlier of two instants that may be absent.
+/// Returns the earlier of two optional times.
 inline std::optional<base::TimePoint> earliest(std::optional<base::TimePoint> a, std::optional<base::TimePoint> b) {
   if (!a || !b) return a ? a : b;
   return *a < *b ? a : b;

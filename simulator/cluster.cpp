@@ -21,7 +21,7 @@ namespace simulator {
 namespace {
 
 constexpr int kMaxRounds = 10'000;
-constexpr base::milliseconds kMaxSleep{100};  // also how late a stop is noticed
+constexpr base::milliseconds kMaxSleep{100};  // also the maximum delay before a stop request is noticed
 
 std::optional<HandoffScript> script_of(const std::string& text) {
   if (text.empty()) return std::nullopt;
@@ -29,8 +29,8 @@ std::optional<HandoffScript> script_of(const std::string& text) {
   return parsed ? std::optional(*std::move(parsed)) : std::nullopt;
 }
 
-/// In the order in which a change travels: controllers make pods, the scheduler binds them, kubelets run them, budgets
-/// count.
+/// Returns the actors in the order in which changes propagate: controllers create pods, the scheduler binds them,
+/// kubelets run them, budgets count them.
 std::vector<std::unique_ptr<Actor>> controllers(Store& store, EventRecorder& events, const ClusterOptions& options) {
   std::vector<std::unique_ptr<Actor>> actors;
   actors.push_back(std::make_unique<NodeLifecycle>(store, events, options.nodes));
@@ -121,7 +121,7 @@ bool Cluster::run_until(const std::function<bool()>& condition, base::Duration l
     if (condition()) return true;
     const auto next = next_due();
     if (!next || *next > end) break;
-    // An actor that is due but does nothing must not hold time still.
+    // an actor that is due but idle must not stop virtual time
     manual_->set(std::max(*next, clock_.now() + base::milliseconds(1)));
   }
   if (clock_.now() < end) manual_->set(end);

@@ -20,48 +20,51 @@
 namespace simulator {
 
 struct ClusterOptions {
-  std::uint64_t seed = 1;  ///< of UIDs and generated names
+  std::uint64_t seed = 1;  ///< seed of UIDs and generated names
   KubeletOptions kubelet{};
   NodeLifecycleOptions nodes{};
   bool events = true;     ///< write Events
-  bool scheduler = true;  ///< without: whoever creates a pod sets its nodeName
-  scheduling::NodeScoring scoring = scheduling::NodeScoring::kLeastAllocated;  ///< of the scheduler
-  /// Script of the handoff operator for pods that have handoff.evacuator.dev/mode but no script of their own; "": none.
+  bool scheduler = true;  ///< if false, creators of pods must set nodeName
+  scheduling::NodeScoring scoring = scheduling::NodeScoring::kLeastAllocated;  ///< scoring strategy of the scheduler
+  /// Default script of the handoff operator for pods that have handoff.evacuator.dev/mode but no script of their own.
+  /// Empty for none.
   std::string handoff_script{};
 };
 
-/// The whole in-memory cluster behind the API server: the store and everybody who works on it. Begins with the
-/// namespaces default and kube-system. The store may be used from any thread at any time; all else here by one thread.
+/// The in-memory cluster behind the API server: the store and the actors that work on it. Starts with the namespaces
+/// default and kube-system. The store is thread-safe; all other members must be used by one thread.
 class Cluster {
  public:
-  /// On virtual time: only advance() and run_until() move `clock`, which must outlive the cluster.
+  /// Uses virtual time: only advance() and run_until() move `clock`, which must outlive the cluster.
   explicit Cluster(base::ManualClock& clock, ClusterOptions options = {});
-  /// On a clock that moves by itself: see run().
+  /// Uses a clock that advances by itself; see run().
   explicit Cluster(const base::Clock& clock, ClusterOptions options = {});
   ~Cluster();
 
   Store& store() { return store_; }
   EventRecorder& events() { return events_; }
-  /// One more controller, ticked after the others.
+  /// Adds an actor, ticked after the others.
   void add_actor(std::unique_ptr<Actor> actor);
 
-  /// Creates the object as `kubectl create` would, with the API server's defaults; the status is kept. kInvalid for a
-  /// kind that objects.hpp does not know.
+  /// Creates the object like `kubectl create`, with the API server's defaults, but keeps its status. Returns kInvalid
+  /// for a kind unknown to objects.hpp.
   base::Result<Object> add(api::Json object);
 
-  /// Ticks everybody until nobody changes anything, without moving the clock. False: still busy after very many rounds,
-  /// two actors undo each other's work.
+  /// Ticks all actors until none makes a change, without moving the clock. Returns false if they are still busy after
+  /// kMaxRounds, which means that two actors undo each other's changes.
   bool run_until_quiet();
-  /// Moves the virtual clock forward by `by`, from due time to due time. REQUIRES: virtual time. False as above.
+  /// Moves the virtual clock forward by `by`, from due time to due time. Returns false if the actors do not settle.
+  /// REQUIRES: virtual time.
   bool advance(base::Duration by);
-  /// Advances until `condition` holds, looking at every due time; false when it does not within `limit`.
+  /// Advances until `condition` holds, and checks it at every due time. Returns false if it does not hold within
+  /// `limit`.
   bool run_until(const std::function<bool()>& condition, base::Duration limit);
-  /// Works in real time until `stop`; wakes up for changes in the store and at due times.
+  /// Runs in real time until `stop`. Wakes up on changes in the store and at due times.
   void run(std::stop_token stop);
 
-  /// When somebody is due again; may be in the past.
+  /// Returns the next due time of any actor; may be in the past.
   std::optional<base::TimePoint> next_due() const;
-  /// What actors threw: bugs. Each is reported once; the actor goes on.
+  /// Exceptions thrown by actors, which are bugs. Each is recorded once; the actor continues.
   const std::vector<std::string>& failures() const { return failures_; }
 
  private:

@@ -12,7 +12,7 @@ namespace {
 using api::Json;
 
 constexpr std::size_t kMaxEvents = 2'000;
-constexpr std::size_t kMaxNote = 1'024;  // of events.k8s.io/v1
+constexpr std::size_t kMaxNote = 1'024;  // maximum length in events.k8s.io/v1
 
 Json regarding(const Json& about) {
   Json reference = {{"apiVersion", api::text_at(about, {"apiVersion"})},
@@ -52,7 +52,7 @@ void EventRecorder::record(std::string_view component, const Json& about, std::s
                 {"deprecatedLastTimestamp", base::format_time(now)},
                 {"deprecatedCount", 1}};
   const auto created = store_.create(kube::kEvents, std::move(event));
-  if (!created) return;  // an event that cannot be written is not worth more
+  if (!created) return;  // Events are best effort
   known_[identity] = key_of(**created);
   order_.push_back(identity);
   if (order_.size() > kMaxEvents) forget_oldest();

@@ -12,11 +12,11 @@
 
 namespace simulator {
 
-/// Writes events.k8s.io/v1 Events about the simulated cluster's objects. The same (object, reason, note) again only
-/// counts up. Keeps the newest 2,000. Used by one thread.
+/// Writes events.k8s.io/v1 Events about the simulated cluster's objects. A repeated (object, reason, note) only
+/// increments the count. Keeps the newest 2,000 Events. Not thread-safe.
 class EventRecorder {
  public:
-  /// `component` names itself in reportingController. A recorder that is not `enabled` does nothing.
+  /// If `enabled` is false, all calls are no-ops. The `component` of a call becomes reportingController.
   EventRecorder(Store& store, bool enabled) : store_(store), enabled_(enabled) {}
 
   void normal(std::string_view component, const api::Json& about, std::string_view reason, std::string_view note) {
@@ -27,7 +27,7 @@ class EventRecorder {
   }
 
  private:
-  using Identity = std::tuple<std::string, std::string, std::string>;  // uid, reason, note
+  using Identity = std::tuple<std::string, std::string, std::string>;  // UID, reason, note
 
   void record(std::string_view component, const api::Json& about, std::string_view type, std::string_view reason,
               std::string_view note);

@@ -16,7 +16,7 @@ constexpr FaultEffect kAllEffects[] = {
     FaultEffect::kCutWatch,    FaultEffect::kStallWatch,      FaultEffect::kHoldBookmark,  FaultEffect::kStaleList,
     FaultEffect::kProxyPage};
 
-/// What proxies, load balancers and login gateways answer themselves.
+/// Statuses that proxies, load balancers and login gateways return themselves.
 constexpr int kPageStatuses[] = {400, 402, 403, 405, 406, 407, 408, 409, 410, 411, 412, 413, 415, 421, 422, 425, 451};
 
 bool is_watch_effect(FaultEffect effect) {
@@ -98,9 +98,9 @@ std::vector<FaultRule> Faults::rules() const {
   return rules_;
 }
 
-/// In [0, 1).
+/// Returns a random number in [0, 1).
 double Faults::draw() {
-  constexpr double kSteps = 1 << 24;  // own scaling: std's distributions differ between libraries
+  constexpr double kSteps = 1 << 24;  // scaled here because standard distributions differ between libraries
   return static_cast<double>(random_() >> 40) / kSteps;
 }
 

@@ -15,25 +15,25 @@
 namespace simulator {
 
 enum class FaultEffect {
-  kDropRequest,      ///< the connection closes, nothing was done
-  kDropResponse,     ///< done, but the connection closes before the answer
-  kDuplicate,        ///< done twice, as by a proxy that repeats what it holds for lost; the second answer is given
-  kDelay,            ///< the answer comes `delay` later
-  kCutAnswer,        ///< done, but the connection closes within the answer: `at` of its bytes have come
+  kDropRequest,      ///< the connection closes; the request is not executed
+  kDropResponse,     ///< the request is executed, but the connection closes before the response
+  kDuplicate,        ///< the request is executed twice, as by a retrying proxy; the second response is returned
+  kDelay,            ///< the response is delayed by `delay`
+  kCutAnswer,        ///< the request is executed, but the connection closes after fraction `at` of the response
   kTooManyRequests,  ///< 429 of API priority and fairness: plain text, Retry-After
   kInternalError,    ///< 500
   kUnavailable,      ///< 503
-  kProxyPage,        ///< a 4xx page of a proxy that has done nothing: HTML, plain text or an empty body
-  kCutWatch,         ///< a running watch ends
-  kStallWatch,       ///< a running watch stays open and says nothing more
-  kHoldBookmark,     ///< a list by a watch never says that it is complete; what changes is told
-  kStaleList,        ///< a list answers as of `lag` revisions ago
+  kProxyPage,        ///< a 4xx page of a proxy; the request is not executed: HTML, plain text or an empty body
+  kCutWatch,         ///< an open watch ends
+  kStallWatch,       ///< an open watch stays open, but sends no more events
+  kHoldBookmark,     ///< a streamed list never sends its final bookmark; changes are still sent
+  kStaleList,        ///< a list returns the state `lag` revisions ago
 };
-/// "drop-request", "drop-response", "duplicate", "delay", "cut-answer", "too-many-requests", "internal-error",
-/// "unavailable", "proxy-page", "cut-watch", "stall-watch", "hold-bookmark", "stale-list".
+/// Returns "drop-request", "drop-response", "duplicate", "delay", "cut-answer", "too-many-requests", "internal-error",
+/// "unavailable", "proxy-page", "cut-watch", "stall-watch", "hold-bookmark" or "stale-list".
 std::string_view to_string(FaultEffect effect);
 
-/// When to do what. Empty strings match everything.
+/// A fault and the requests that it applies to. Empty strings match everything.
 struct FaultRule {
   FaultEffect effect = FaultEffect::kInternalError;
   std::string verb{};         ///< get list watch create update patch delete deletecollection
@@ -41,17 +41,17 @@ struct FaultRule {
   std::string subresource{};  ///< "-" matches only requests without one
   std::string user{};
   double probability = 1;
-  std::int64_t count = -1;  ///< how often still; -1: indefinitely
-  std::int64_t after = 0;   ///< how many requests, or events of a watch, are spared first
-  double at = -1;           ///< 0 to 1; below: chance says
+  std::int64_t count = -1;  ///< remaining number of hits, -1 for no limit
+  std::int64_t after = 0;   ///< number of requests, or watch events, to skip first
+  double at = -1;           ///< fraction of the response, 0 to 1; random if negative
   base::milliseconds delay{1000};
   base::seconds retry_after{1};
   std::uint64_t lag = 10;
-  int status = 0;         ///< of kProxyPage; 0: chance says
-  std::int64_t hits = 0;  ///< written by Faults
+  int status = 0;         ///< status of kProxyPage; random if 0
+  std::int64_t hits = 0;  ///< number of hits, set by Faults
 };
 
-/// What a rule is matched against.
+/// Attributes of a request that rules match.
 struct FaultSubject {
   std::string_view verb;
   std::string_view resource;
@@ -59,15 +59,14 @@ struct FaultSubject {
   std::string_view user;
 };
 
-/// When a running watch is asked about.
+/// Event of an open watch at which faults can strike.
 enum class WatchMoment {
-  kPoll,          ///< somebody reads it
-  kEvent,         ///< it has an event to tell
-  kInitialEvents  ///< it is about to say that it has told what was there
+  kPoll,          ///< the client reads
+  kEvent,         ///< an event is about to be sent
+  kInitialEvents  ///< the bookmark that ends the initial events is about to be sent
 };
 
-/// The server's misfortunes, on demand and reproducible by seed. The first matching rule that fires counts.
-/// Thread-safe.
+/// Injects faults into the server, reproducibly by seed. The first matching rule that fires applies. Thread-safe.
 class Faults {
  public:
   explicit Faults(std::uint64_t seed) : random_(seed) {}
@@ -77,15 +76,15 @@ class Faults {
   void clear() { set({}); }
   std::vector<FaultRule> rules() const;
 
-  /// For a request; never a watch effect (kCutWatch, kStallWatch, kHoldBookmark), and kStaleList only for lists. Of
-  /// kCutAnswer `at` is set, of kProxyPage `status`.
+  /// Returns the fault for a request, nullopt for none. Never a watch effect (kCutWatch, kStallWatch, kHoldBookmark);
+  /// kStaleList only for lists. Sets `at` of kCutAnswer and `status` of kProxyPage.
   std::optional<FaultRule> strike(const FaultSubject& subject);
-  /// For a running watch. Rules with a probability or with `after` fire only with an event, so that polling does not
-  /// change the odds; kHoldBookmark fires only at kInitialEvents.
+  /// Returns the fault for an open watch. Rules with a probability or with `after` fire only on events, so that polling
+  /// does not affect the probability. kHoldBookmark fires only at kInitialEvents.
   std::optional<FaultEffect> strike_watch(const FaultSubject& subject, WatchMoment moment);
 
-  /// {"seed": 7, "rules": [{"effect": "drop-response", "verb": "create", "resource": "pods", "subresource": "eviction",
-  /// "count": 1}]}
+  /// Parses {"seed": 7, "rules": [{"effect": "drop-response", "verb": "create", "resource": "pods", "subresource":
+  /// "eviction", "count": 1}]}.
   static base::Result<std::vector<FaultRule>> parse(const api::Json& document);
   api::Json to_json() const;
 

@@ -17,12 +17,12 @@
 namespace simulator {
 namespace {
 
-constexpr base::milliseconds kWatchPoll{250};  // how soon a watch notices that its peer has gone
+constexpr base::milliseconds kWatchPoll{250};  // maximum delay until a watch notices that the client has disconnected
 constexpr base::milliseconds kMaxDelay{60'000};
 constexpr const char* kAdminToken =
-    "simulator-admin";  // kubectl asks for a user name when a kubeconfig has no credentials at all
+    "simulator-admin";  // kubectl prompts for a user name if a kubeconfig has no credentials
 
-/// nullopt: an unknown token.
+/// Returns the user of the request, nullopt for an unknown token.
 std::optional<User> user_of(const HttpServerOptions& options, const serving::Request& request) {
   constexpr std::string_view kBearer = "Bearer ";
   User user = options.anonymous;
@@ -70,7 +70,7 @@ bool is_watch(const serving::Request& request) {
   return request.method == "GET" && Query::parse(request.query).flag("watch");
 }
 
-/// An event in protobuf as it goes over the wire: four bytes of length, the highest first, then the event.
+/// Returns a protobuf watch event in wire format: four bytes of length, big-endian, then the event.
 std::string framed(const std::string& event) {
   std::string frame;
   for (int shift = 24; shift >= 0; shift -= 8)
@@ -78,7 +78,7 @@ std::string framed(const std::string& event) {
   return frame + event;
 }
 
-/// Until the stream or the peer ends.
+/// Copies events until the stream ends or the client disconnects.
 void pump(kube::WatchStream& stream, serving::StreamWriter& writer, bool is_protobuf) {
   while (!writer.closed()) {
     auto line = stream.next(kWatchPoll);
@@ -87,7 +87,7 @@ void pump(kube::WatchStream& stream, serving::StreamWriter& writer, bool is_prot
   }
 }
 
-/// As much of the answer as a fault lets through.
+/// Sends the first `at` bytes of the response, then closes the connection.
 serving::Stream cut(kube::Response response, std::size_t at) {
   return {response.status, response.content_type, [begin = response.body.substr(0, at)](serving::StreamWriter& writer) {
             if (begin.empty() || writer.write(begin)) writer.abort();

@@ -19,27 +19,30 @@ namespace simulator {
 
 struct HttpServerOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 0;                                      ///< 0: a free one
-  std::optional<serving::ServerIdentity> identity{};           ///< absent: plain HTTP
-  std::map<std::string, User> tokens{};                        ///< by bearer token; another token is 401
-  User anonymous{"kubernetes-admin", {"system:masters"}, {}};  ///< without a token, and with that of kubeconfig()
-  int handler_threads = 8;  ///< requests worked on at a time; one that a fault delays holds its thread
+  std::uint16_t port = 0;                             ///< 0 selects a free port
+  std::optional<serving::ServerIdentity> identity{};  ///< plain HTTP if absent
+  std::map<std::string, User> tokens{};               ///< by bearer token; unknown tokens get 401
+  User anonymous{"kubernetes-admin",
+                 {"system:masters"},
+                 {}};       ///< user of requests without a token, or with the token of kubeconfig()
+  int handler_threads = 8;  ///< number of concurrent requests; a delayed one occupies its thread
 };
 
-/// An ApiServer over HTTP or HTTPS, for kubectl and for an operator in its own process. Impersonate-User is believed;
-/// every running watch has a thread of its own. Thread-safe.
+/// Serves an ApiServer over HTTP or HTTPS, for kubectl and for an operator in a separate process. Trusts
+/// Impersonate-User. Every open watch uses one thread. Thread-safe.
 class HttpServer {
  public:
-  /// `server` must outlive this one.
+  /// `server` must outlive this object.
   HttpServer(ApiServer& server, HttpServerOptions options, base::Log log = {});
-  ~HttpServer();  ///< stops
+  ~HttpServer();  ///< calls stop()
 
   base::Status start();
   void stop();
   /// REQUIRES: started.
   std::uint16_t port() const;
   std::string url() const;
-  /// A kubeconfig with one context that reaches this server, as the owner of the token or, without one, as `anonymous`.
+  /// Returns a kubeconfig with one context for this server. The user is the owner of the token or, without one,
+  /// `anonymous`.
   std::string kubeconfig(const std::string& token = {}) const;
 
  private:

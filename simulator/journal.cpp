@@ -19,7 +19,7 @@ bool Journal::poll() {
     return true;
   }
   for (const Change& change : *changes) {
-    seen_ = change.revision;  // first, so that a change that a handler chokes on is not told again
+    seen_ = change.revision;  // set first, so that a change whose handler throws is not delivered again
     tell(change);
   }
   return !changes->empty();
@@ -32,7 +32,7 @@ void Journal::tell(const Change& change) const {
   if (rest_) rest_(change);
 }
 
-/// The revision is read first: what changes while we list is told twice, never missed.
+/// Replays all objects. The revision is read first, so that a concurrent change is delivered twice rather than missed.
 void Journal::start_over() {
   if (reset_) reset_();
   seen_ = store_.revision();

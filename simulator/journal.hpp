@@ -9,21 +9,23 @@
 
 namespace simulator {
 
-/// An actor's own place in the store's journal, at its very beginning to start with. Used by one thread.
+/// An actor's cursor into the store's journal, initially at its beginning. Not thread-safe.
 class Journal {
  public:
   using Handler = std::function<void(const Change& change)>;
 
   explicit Journal(const Store& store) : store_(store) {}
 
-  /// Hears every change of that resource. Handlers see objects as upserts: kAdded may repeat for a known object.
+  /// Calls the handler for every change of that resource. Changes are upserts: kAdded may repeat for a known object.
   void follow(const kube::ResourceType& type, Handler handler) { handlers_.emplace_back(type, std::move(handler)); }
-  /// Hears what no other handler is there for. After a reset it hears of `types` only.
+  /// Calls the handler for changes of resources without another handler. After a reset, only objects of `types` are
+  /// replayed to it.
   void follow_rest(std::vector<kube::ResourceType> types, Handler handler);
-  /// Called before everything is told afresh as kAdded, because the journal no longer reaches back to the last poll.
+  /// Sets the function called before all objects are replayed as kAdded, which happens if the journal has been
+  /// compacted past the last poll.
   void on_reset(std::function<void()> reset) { reset_ = std::move(reset); }
 
-  /// Tells the handlers what has changed since the last call. True if there was anything.
+  /// Calls the handlers for all changes since the last call. Returns true if there were any.
   bool poll();
 
  private:

@@ -265,7 +265,7 @@ std::optional<kube::ResourceType> resource_type_of(const api::Json& object) {
 
 namespace {
 
-/// As the API server serves it, for its defaulting.
+/// Returns the kind as served by the API server, for defaulting.
 ServedResource served_as(const kube::ResourceType& type) {
   ServedResource resource;
   resource.group = type.group;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Concise builders of Kubernetes objects for the demo and the tests. Everything is complete enough for kubectl; edit
-/// the returned JSON for the rest. Workloads and their pods carry the label app=<name>; budgets select it.
+/// Builders of Kubernetes objects for the demo and the tests. Objects are complete enough for kubectl; edit the
+/// returned JSON for other fields. Workloads and their pods have the label app=<name>, which budgets select.
 
 #include <cstdint>
 #include <optional>
@@ -22,51 +22,51 @@ class Store;
 namespace objects {
 
 api::Json name_space(std::string_view name, const api::StringMap& labels = {});
-/// Ready, schedulable, with the usual labels (hostname, os, arch) and `pods` pod slots. Quantities are Kubernetes':
-/// "4", "500m", "8Gi".
+/// Returns a ready, schedulable node with the standard labels (hostname, os, arch) and a capacity of `pods` pods.
+/// Quantities use Kubernetes' format: "4", "500m", "8Gi".
 api::Json node(std::string_view name, std::string_view cpu, std::string_view memory, const api::StringMap& labels = {},
                int pods = 110);
 
-/// A bare pod with one container that requests that much ("" = no request).
+/// Returns a pod without owner, with one container and these requests (empty for no request).
 api::Json pod(std::string_view ns, std::string_view name, std::string_view cpu, std::string_view memory);
 api::Json deployment(std::string_view ns, std::string_view name, int replicas, std::string_view cpu,
                      std::string_view memory);
 api::Json replica_set(std::string_view ns, std::string_view name, int replicas, std::string_view cpu,
                       std::string_view memory);
-/// OrderedReady; without claims: see add_claim().
+/// Returns a StatefulSet with OrderedReady and without PersistentVolumeClaims; see add_claim().
 api::Json stateful_set(std::string_view ns, std::string_view name, int replicas, std::string_view cpu,
                        std::string_view memory);
 api::Json daemon_set(std::string_view ns, std::string_view name, std::string_view cpu, std::string_view memory);
-/// Each pod runs `run_for` ("10s") and exits with 0.
+/// Returns a Job. Each pod runs for `run_for` ("10s") and exits with 0.
 api::Json job(std::string_view ns, std::string_view name, int completions, int parallelism, std::string_view run_for);
 
-/// policy/v1, over the pods with app=<app>. The value is a number or "25%".
+/// Returns a policy/v1 budget for the pods with app=<app>. `value` is a number or "25%".
 api::Json pdb_min_available(std::string_view ns, std::string_view name, std::string_view app, const api::Json& value);
 api::Json pdb_max_unavailable(std::string_view ns, std::string_view name, std::string_view app, const api::Json& value);
 
 api::Json persistent_volume_claim(std::string_view ns, std::string_view name, std::string_view size);
-/// With a zone: usable only from nodes whose topology.kubernetes.io/zone is that.
+/// Returns a PersistentVolume. With a zone, only nodes whose topology.kubernetes.io/zone has that value can use it.
 api::Json persistent_volume(std::string_view name, std::string_view size, std::string_view zone = {});
 api::Json priority_class(std::string_view name, std::int32_t value, bool global_default = false);
 
-/// spec.template of a workload, or the pod itself: what annotations and scheduling rules belong to.
+/// Returns spec.template of a workload, or the pod itself, to add annotations and scheduling rules.
 api::Json& template_of(api::Json& workload);
-/// Sets an annotation of the object itself. Returns the object, to chain.
+/// Sets an annotation of the object itself. Returns the object for chaining.
 api::Json& annotate(api::Json& object, std::string_view key, std::string_view value);
-/// Sets an annotation of the pods that the workload makes (of the pod itself for a pod).
+/// Sets an annotation of the pods that the workload creates, or of the pod itself. Returns the workload for chaining.
 api::Json& annotate_pods(api::Json& workload, std::string_view key, std::string_view value);
-/// Adds a volumeClaimTemplate and the volume mount's volume to a StatefulSet.
+/// Adds a volumeClaimTemplate to a StatefulSet, and the volume of its mount.
 api::Json& add_claim(api::Json& stateful_set, std::string_view name, std::string_view size, bool zonal);
 
 }  // namespace objects
 
-/// The type that apiVersion and kind name, among the kinds that the simulator's actors know.
+/// Returns the type of the object by apiVersion and kind, nullopt if the simulator's actors do not know it.
 std::optional<kube::ResourceType> resource_type_of(const api::Json& object);
-/// Every kind that resource_type_of() knows.
+/// Returns every type that resource_type_of() knows.
 const std::vector<kube::ResourceType>& known_types();
 
-/// What the API server adds to a new object of that kind when it is posted: defaults, for pods also priority by class,
-/// QoS class, the NoExecute tolerations of 300 s and phase Pending. Values that are there stay.
+/// Adds what the API server adds to a new object of that kind: defaults and, for pods, priority by class, QoS class,
+/// the NoExecute tolerations of 300 s and phase Pending. Existing values are kept.
 void complete(const Store& store, const kube::ResourceType& type, api::Json& object);
 
 }  // namespace simulator

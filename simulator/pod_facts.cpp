@@ -49,7 +49,7 @@ std::vector<std::string> string_items(const Json* array) {
   return found;
 }
 
-/// The one name in the matchFields that a DaemonSet's controller writes.
+/// Returns the node name in the matchFields that the DaemonSet controller sets, empty if there is none.
 std::string daemon_target(const Json& pod) {
   const Json* terms = api::find_at(
       pod, {"spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the simulator's controllers read of pods and their owners, and the few edits they share.
+/// Accessors for pods and their owners, and edits, that the simulator's controllers share.
 
 #include <cstdint>
 #include <initializer_list>
@@ -17,20 +17,20 @@
 
 namespace simulator {
 
-/// One pod in short.
+/// Summary of a pod.
 struct PodFacts {
   api::ObjectKey key;
   std::string uid;
-  std::string node;  ///< empty: not scheduled
+  std::string node;  ///< empty if not scheduled
   std::string phase;
-  std::string controller_uid;  ///< of the managing owner, or ""
+  std::string controller_uid;  ///< UID of the managing owner, empty if none
   std::string controller_kind;
   bool ready = false;
   std::optional<base::TimePoint> ready_since;  ///< set only while ready
   bool terminating = false;
   std::int64_t deletion_cost = 0;
   std::string revision;     ///< label controller-revision-hash
-  std::string target_node;  ///< of a DaemonSet's pod: the node it was made for, bound or not
+  std::string target_node;  ///< for a DaemonSet's pod: the node it was created for, even if not bound
   base::TimePoint created{};
 
   bool is_terminal() const { return phase == "Succeeded" || phase == "Failed"; }
@@ -41,51 +41,52 @@ struct PodFacts {
 };
 PodFacts facts_of(const api::Json& pod);
 
-/// metadata.namespace and metadata.name.
+/// Returns metadata.namespace and metadata.name.
 api::ObjectKey key_of(const api::Json& object);
 std::string uid_of(const api::Json& object);
 bool is_terminating(const api::Json& object);
-/// uid of the ownerReference with controller: true, or "".
+/// Returns the UID of the ownerReference with controller: true, empty if there is none.
 std::string controller_uid_of(const api::Json& object);
 
-/// An object of strings as a StringMap; anything else is skipped.
+/// Converts an object of strings to a StringMap; other values are skipped.
 api::StringMap string_map(const api::Json* labels);
-/// metav1.LabelSelector; nullptr or a wrong type: nullopt.
+/// Parses a metav1.LabelSelector. Returns nullopt for nullptr or a wrong type.
 std::optional<api::LabelSelector> label_selector(const api::Json* selector);
-/// matchExpressions or matchFields; malformed ones are skipped.
+/// Parses matchExpressions or matchFields; malformed ones are skipped.
 std::vector<api::SelectorRequirement> requirements_of(const api::Json* expressions);
-/// True if spec.nodeSelector and the required node affinity of `pod_spec` admit that node.
+/// Returns true if spec.nodeSelector and the required node affinity of `pod_spec` admit the node.
 bool selects_node(const api::Json& pod_spec, const api::Json& node);
-/// spec.taints, and tolerations of a pod spec.
+/// Return spec.taints of a node, and the tolerations of a pod spec.
 std::vector<api::Taint> taints_of(const api::Json& node);
 std::vector<api::Toleration> tolerations_of(const api::Json& pod_spec);
-/// Number or "25%", rounded up or down; nullopt when absent or neither.
+/// Resolves a number or a percentage such as "25%" of `total`, rounded up or down. Returns nullopt if absent or
+/// neither.
 std::optional<std::int64_t> scaled_value(const api::Json* int_or_percent, std::int64_t total, bool round_up);
 
-/// The RFC 3339 time there; absent or unreadable: nullopt.
+/// Returns the RFC 3339 time at the path, nullopt if absent or invalid.
 std::optional<base::TimePoint> time_at(const api::Json& object, std::initializer_list<std::string_view> path);
-/// The number of seconds there, within 0 and ten years.
+/// Returns the number of seconds at the path, between 0 and ten years.
 std::optional<base::seconds> seconds_at(const api::Json& object, std::initializer_list<std::string_view> path);
-/// spec.replicas or another count there, within 0 and 100,000, which is beyond any cluster that fits here.
+/// Returns spec.replicas or another count at the path, between 0 and 100,000, which exceeds any cluster simulated here.
 std::int64_t count_at(const api::Json& object, std::initializer_list<std::string_view> path, std::int64_t otherwise);
 
-/// The member `name` of `parent`, made an object first if it is none.
+/// Returns the member `name` of `parent`, replaced by an empty object if it is not an object.
 api::Json& object_in(api::Json& parent, std::string_view name);
-/// The member `name` of `parent`, made an array first if it is none.
+/// Returns the member `name` of `parent`, replaced by an empty array if it is not an array.
 api::Json& array_in(api::Json& parent, std::string_view name);
-/// Inserts or replaces `status.conditions[type]`; lastTransitionTime moves only when the status flips.
-/// True if anything differs afterwards.
+/// Inserts or replaces `status.conditions[type]`. lastTransitionTime changes only with the status. Returns true if the
+/// condition changed.
 bool put_condition(api::Json& status, std::string_view type, std::string_view value, std::string_view reason,
                    std::string_view message, base::TimePoint now);
-/// The condition of that type in status.conditions, or nullptr.
+/// Returns the condition of that type in status.conditions, nullptr if there is none.
 const api::Json* condition_of(const api::Json& object, std::string_view type);
 
-/// A pod for `owner`, as its controller would post it: labels, annotations and spec of `pod_template`, ownerReference,
-/// generateName "<owner>-". Without a template: a pod with an empty spec.
+/// Returns a pod of `owner` as its controller would create it: labels, annotations and spec of `pod_template`,
+/// ownerReference, generateName "<owner>-". Without a template the spec is empty.
 api::Json pod_from_template(const api::Json& owner, const api::Json* pod_template);
-/// The ownerReference that makes `owner` the managing one.
+/// Returns the ownerReference that makes `owner` the managing owner.
 api::Json controller_reference(const api::Json& owner);
-/// FNV-1a of the template's text in the alphabet of generated names: pod-template-hash.
+/// Returns a pod-template-hash: FNV-1a of the template's text in the alphabet of generated names.
 std::string template_hash(const api::Json& pod_template);
 
 }  // namespace simulator

@@ -20,20 +20,20 @@ namespace {
 using api::Json;
 using api::ObjectKey;
 
-constexpr std::size_t kJournalLimit = 16'384;  // about what five minutes of a busy test make; older watches get 410
+constexpr std::size_t kJournalLimit = 16'384;  // about five minutes of a busy test; older watches get 410
 constexpr std::int64_t kDefaultGraceSeconds = 30;
-constexpr int kNameAttempts = 8;  // of generateName, as the API server tries since 1.30
+constexpr int kNameAttempts = 8;  // attempts for generateName, as in the API server since 1.30
 
 using Objects = std::map<ObjectKey, Object>;
 
-/// Core kinds but pods, and records such as Events and Leases, carry no generation in Kubernetes.
+/// In Kubernetes, core kinds except pods, and records such as Events and Leases, have no generation.
 bool has_generation(const kube::ResourceType& type) {
   if (type.group.empty()) return type.plural == "pods";
   return type.group != "events.k8s.io" && type.group != "coordination.k8s.io" &&
          type.group != "rbac.authorization.k8s.io";
 }
 
-/// "pods" or "evacuations.evacuator.dev".
+/// Returns "pods" or "evacuations.evacuator.dev".
 std::string resource_name(const kube::ResourceType& type) {
   return type.group.empty() ? std::string(type.plural) : fmt::format("{}.{}", type.plural, type.group);
 }
@@ -80,7 +80,7 @@ base::Status check_preconditions(const Preconditions& expected, const kube::Reso
   return base::Done{};
 }
 
-/// metadata.finalizers; for namespaces also spec.finalizers, which do the same there.
+/// Returns true if the object has metadata.finalizers or, for namespaces, spec.finalizers, which have the same effect.
 bool has_finalizers(const Json& object) {
   const Json* own = api::find_at(object, {"metadata", "finalizers"});
   const Json* spec = api::find_at(object, {"spec", "finalizers"});
@@ -88,7 +88,7 @@ bool has_finalizers(const Json& object) {
   return (own && !own->empty()) || (is_namespace && spec && !spec->empty());
 }
 
-/// True if anything that generation counts differs.
+/// Returns true if fields that affect generation differ.
 bool differs_in_spec(const Json& a, const Json& b) {
   const auto counted = [](const std::string& field) {
     return field != "metadata" && field != "status" && field != "apiVersion" && field != "kind";
@@ -110,7 +110,7 @@ void bump_generation(Json& object) {
   if (found != metadata.end() && found->is_number_integer()) *found = found->get<std::int64_t>() + 1;
 }
 
-/// The fields of metadata that only the server writes stay as stored.
+/// Restores the metadata fields that only the server sets.
 void keep_system_metadata(const Json& stored, Json& edited) {
   for (const char* name : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
                            "deletionGracePeriodSeconds", "generation", "resourceVersion", "generateName"}) {
@@ -123,7 +123,7 @@ void keep_other_parts(const Json& stored, Json& edited, Part part) {
   if (part == Part::kStatus) api::keep_all_but_status(stored, edited);
 }
 
-/// How long this deletion may take. 0: at once.
+/// Returns the grace period of the deletion in seconds; 0 deletes immediately.
 std::int64_t grace_of(const kube::ResourceType& type, const Json& object, std::optional<std::int64_t> asked) {
   if (type.group != "" || type.plural != "pods") return 0;
   const std::string phase = api::text_at(object, {"status", "phase"});
@@ -137,7 +137,7 @@ std::int64_t grace_of(const kube::ResourceType& type, const Json& object, std::o
 }  // namespace
 
 struct Store::Impl {
-  /// Group and plural; looked up without making strings.
+  /// Group and plural. Lookups do not allocate strings.
   struct TableName {
     std::string group;
     std::string plural;
@@ -172,7 +172,7 @@ struct Store::Impl {
     return at == objects->end() ? std::nullopt : std::optional(at);
   }
 
-  /// Stamps the next revision on `object` and writes it to the journal. REQUIRES: the lock is held.
+  /// Sets the next revision on `object` and appends it to the journal. REQUIRES: the lock is held.
   Object record(const kube::ResourceType& type, ChangeKind kind, const ObjectKey& key, Json object, Object before) {
     object["metadata"]["resourceVersion"] = std::to_string(++revision);
     auto stored = std::make_shared<const Json>(std::move(object));
@@ -211,10 +211,10 @@ struct Store::Impl {
   mutable std::condition_variable changed;
   std::map<TableName, Objects, TableOrder> tables;
   std::deque<Change> journal;
-  std::uint64_t revision = 1;   // as etcd's: an empty cluster lists with resourceVersion 1, never the special "0"
-  std::uint64_t forgotten = 0;  // the newest revision that the journal no longer holds
+  std::uint64_t revision = 1;   // like etcd's: an empty cluster lists with resourceVersion 1, never the special "0"
+  std::uint64_t forgotten = 0;  // newest revision no longer in the journal
 
-  std::mutex random_mutex;  // apart from `mutex`, so that a change function may ask for names
+  std::mutex random_mutex;  // separate from `mutex`, so that a change function can generate names
   std::mt19937_64 random;
 };
 
@@ -230,7 +230,7 @@ std::vector<Object> Store::Impl::list(const kube::ResourceType& type, const std:
   return found;
 }
 
-/// The journal read backwards turns today's list into that of `revision`.
+/// Reconstructs the list at `revision` by undoing journal entries, newest first.
 std::vector<Object> Store::Impl::undo_since(std::uint64_t revision, const kube::ResourceType& type,
                                             const std::string& ns, std::vector<Object> now) {
   Objects then;
@@ -252,7 +252,7 @@ std::vector<Object> Store::Impl::undo_since(std::uint64_t revision, const kube::
   return found;
 }
 
-/// An edited copy is stored, as far as `part` allows.
+/// Stores an edited copy, restricted to `part`.
 base::Result<Object> Store::Impl::write(const kube::ResourceType& type, Objects::iterator at, Part part, Json edited) {
   const ObjectKey& key = at->first;
   const Object stored = at->second;
@@ -291,7 +291,7 @@ Object Store::Impl::start_termination(const kube::ResourceType& type, Objects::i
   return replace(type, at, std::move(object));
 }
 
-/// A second deletion can only shorten the grace period.
+/// Handles the deletion of a terminating object, which can only shorten the grace period.
 Object Store::Impl::continue_termination(const kube::ResourceType& type, Objects::iterator at,
                                          std::optional<std::int64_t> asked) {
   const std::int64_t left = api::number_at(*at->second, {"metadata", "deletionGracePeriodSeconds"}).value_or(0);
@@ -439,7 +439,7 @@ std::string Store::new_uid() {
 }
 
 std::string Store::new_suffix() {
-  constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";  // no vowels: no words
+  constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";  // no vowels, to avoid forming words
   const std::scoped_lock lock(impl_->random_mutex);
   std::string suffix;
   for (int i = 0; i < 5; ++i) suffix += kAlphabet[impl_->random() % kAlphabet.size()];

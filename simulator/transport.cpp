@@ -13,9 +13,9 @@ namespace simulator {
 namespace {
 
 constexpr std::uint64_t kMaxItem = std::uint64_t{64} << 20U;
-constexpr std::size_t kPiece = 4096;  ///< of the body, as if it came over a network
+constexpr std::size_t kPiece = 4096;  ///< chunk size in which the body is parsed, as if received over a network
 
-/// The items of a list's body, up to where a fault cuts it.
+/// Streams the items of a list's body, up to the position where a fault cuts it.
 class ListStream final : public kube::WatchStream {
  public:
   ListStream(std::string body, std::size_t cut_at) : body_(std::move(body)), end_(std::min(cut_at, body_.size())) {}

@@ -1,6 +1,6 @@
 #pragma once
 
-/// `advise`: the group of commands that give advice and change nothing. The same in `evacuator` and in
+/// Flags of the `advise` command group, whose commands give advice and change nothing. Shared by `evacuator` and
 /// `kubectl evacuator`.
 
 #include <functional>
@@ -14,17 +14,17 @@ class App;
 
 namespace cmd::advise {
 
-/// What the flags fill in, for one run. It outlives the parsing.
+/// Option values that the parsed flags fill in, for one run. Must outlive the parse.
 struct Arguments {
   RequestsOptions requests;
   NodesOptions nodes;
   PlacementOptions placement;
 };
 
-/// A parsed command; returns the process's exit code.
+/// A parsed command. Returns the exit code of the process.
 using Command = std::function<int(plugin::Io& io)>;
 
-/// Adds `advise` and its subcommands. run(command) is called when one of them was parsed.
+/// Adds `advise` and its subcommands to `app`. Calls run(command) if one of them was parsed.
 void add_advise(CLI::App& app, Arguments& arguments, const std::function<void(const Command&)>& run);
 
 }  // namespace cmd::advise

@@ -36,7 +36,8 @@ class NodeDaysReader {
   }
 
  private:
-  /// The history itself tells series of one name as one without a number.
+  /// Stores kUnknown for a second series of a node and for NaN, which DailyHistory returns for several series of one
+  /// instance.
   void take(std::string_view instance, double value, Day day, std::size_t metric) {
     const std::string node(matcher_.match(instance));
     if (node.empty()) {
@@ -65,7 +66,7 @@ class NodeDaysReader {
   const usage::NodeMatcher& matcher_;
   const std::vector<usage::DailyExpression> expressions_;
   advising::NodeDays days_;
-  std::set<std::string> told_;  ///< nodes, of the answer that is being read
+  std::set<std::string> told_;  ///< nodes that already have a value in the current response
   std::set<std::string> unclear_;
   std::size_t strangers_ = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The past of nodes from Prometheus.
+/// Daily usage history of nodes, read from Prometheus.
 
 #include <string>
 #include <vector>
@@ -11,14 +11,15 @@
 
 namespace cmd::advise {
 
-/// Whole days: the first, and the one behind the last.
+/// Range of whole days: [from, to).
 struct DayWindow {
   advising::Day from = 0;
   advising::Day to = 0;
 };
 
-/// Asks for every day and figure. Sources may know nodes by their addresses. A figure that several series tell of one
-/// node is not known: which of them is true? `problems` gets what could not be used, for people.
+/// Queries every daily figure for each day of the window. Prometheus may identify nodes by address; `matcher` maps
+/// instances to nodes. A figure with more than one series for a node is ambiguous and is stored as kUnknown. Appends
+/// human-readable descriptions of values that could not be used to `problems`.
 base::Result<advising::NodeDays> read_node_days(PrometheusSession& session, const DayWindow& window,
                                                 const usage::NodeMatcher& matcher, std::vector<std::string>& problems);
 

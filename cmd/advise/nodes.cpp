@@ -106,7 +106,7 @@ api::Json nodes_json(const advising::NodeAdvice& advice, const std::vector<std::
   return {{"reservations", std::move(reservations)}, {"findings", std::move(findings)}, {"problems", problems}};
 }
 
-/// A document for each group, its name in a comment.
+/// Returns one YAML document per node group, with the name of the group in a comment.
 std::string kubelet_text(const advising::NodeAdvice& advice) {
   std::string text;
   for (const advising::Reservation& each : advice.reservations) {

@@ -20,7 +20,7 @@ void give_type(api::Json& object, const std::string& kind, const std::string& ve
   if (!object.contains("apiVersion")) object["apiVersion"] = version;
 }
 
-/// With the type that it has of the list around it.
+/// Calls `each` with the object. An object without kind or apiVersion gets those of the list that contains it.
 void call_typed(const Listed& listed, const Each& each) {
   const bool says_its_type = listed.object.contains("kind") && listed.object.contains("apiVersion");
   if (listed.kind.empty() || says_its_type) return each(listed.object);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The cluster's objects, from a dump or from the live cluster.
+/// Reads objects from a dump or from the live cluster.
 
 #include <functional>
 #include <string>
@@ -13,14 +13,14 @@
 
 namespace cmd::advise {
 
-/// A kind to read. Optional ones may be absent or forbidden: then a problem says so.
+/// A kind to read. An optional kind may be absent or forbidden, which is reported as a problem.
 struct WantedKind {
   kube::ResourceType type;
   bool is_optional = false;
 };
 
-/// each(object) for every object of these kinds, with its kind and apiVersion. A dump gives all that it holds, of any
-/// kind. Errors are complete for the user.
+/// Calls each(object) for every object of these kinds, with kind and apiVersion set. A dump yields every object it
+/// contains, of any kind. Error messages are complete for the user.
 base::Status read_objects(const ClusterOptions& options, plugin::Io& io, const std::vector<WantedKind>& kinds,
                           const std::function<void(const api::Json&)>& each, std::vector<std::string>& problems);
 

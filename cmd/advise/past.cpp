@@ -20,18 +20,19 @@ using advising::Day;
 
 constexpr std::size_t kMaxHistoryBytes = std::size_t{1} << 30;
 
-/// In the order of usage::container_expressions().
+/// Same order as usage::container_expressions().
 constexpr advising::DayMetric kMetrics[] = {
     advising::DayMetric::kSamples,    advising::DayMetric::kCpuPeak,     advising::DayMetric::kCpuMean,
     advising::DayMetric::kCpuP95,     advising::DayMetric::kStartupPeak, advising::DayMetric::kMemoryPeak,
     advising::DayMetric::kMemoryMean, advising::DayMetric::kThrottled,   advising::DayMetric::kOomKills};
 
-/// A file's days under the settings that they were asked with.
+/// Cache of usage days in CSV files. A cached day is used only if it was read with the same settings.
 class DayCache {
  public:
   DayCache(std::string folder, std::string settings) : folder_(std::move(folder)), settings_(std::move(settings)) {}
 
-  /// Adds the day; false: it is not there, was asked in another way, or cannot be read.
+  /// Adds the cached day to `histories`. Returns false if it is not cached, was read with other settings, or cannot be
+  /// read.
   bool read(Day day, advising::Histories& histories) const {
     if (folder_.empty()) return false;
     const auto text = read_file(path_of(day), kMaxHistoryBytes);
@@ -47,7 +48,7 @@ class DayCache {
     return true;
   }
 
-  /// Whole or not at all.
+  /// Writes the file atomically.
   base::Status write(Day day, const std::map<advising::ContainerKey, advising::DayUsage>& usage) const {
     if (folder_.empty()) return base::Done{};
     std::error_code failed;
@@ -71,7 +72,7 @@ class DayCache {
   std::string settings_;
 };
 
-/// One line that differs when days mean something else.
+/// Returns one line that identifies the settings that a cached day depends on.
 std::string settings_text(const RequestsOptions& options) {
   std::string text =
       fmt::format("{} step={} startup={} namespace={} {}", options.prometheus.url, options.prometheus.step,
@@ -106,8 +107,8 @@ class Reader {
     return set_days();
   }
 
-  /// Up to --until; else to the newest of the files' samples, or to the end of yesterday. Samples of the day after
-  /// tomorrow are a fault of somebody's clock, and do not push away the others.
+  /// Sets the days to read. They end at --until if given, else at the newest sample in the files, else at the end of
+  /// yesterday. Samples of the day after tomorrow or later come from a wrong clock and do not count as newest.
   base::Status set_days() {
     Day to = advising::day_of(io_.clock.now());
     if (!options_.until.empty()) {
@@ -164,7 +165,7 @@ class Reader {
     return base::Done{};
   }
 
-  /// What is no file, such as a pipe, can be read only once.
+  /// Reads a file. Text of anything but a regular file, such as a pipe, is kept because it can be read only once.
   base::Result<std::shared_ptr<const std::string>> text_of(const std::string& path) {
     if (const auto kept = piped_.find(path); kept != piped_.end()) return kept->second;
     auto read = read_text_file(path, kMaxHistoryBytes);
@@ -206,7 +207,7 @@ class Reader {
     auto session = PrometheusSession::open(options_.prometheus, settings, io_, connect_);
     if (!session) return session.error();
     const DayCache cache(options_.cache, settings_text(options_));
-    // Whole days only: what is told of today would be kept as all of it.
+    // Only whole days: a partial day would be cached as complete.
     const Day end = std::min(past_.rules.to, advising::day_of(io_.clock.now()));
     for (Day day = past_.rules.from; day < end; ++day) {
       auto read = cache.read(day, past_.histories) ? base::Status(base::Done{}) : ask_day(**session, day, cache);
@@ -239,7 +240,7 @@ class Reader {
     return cache.write(day, usage);
   }
 
-  /// Single samples of a day, for the percentile: they go into sketches and are gone.
+  /// Adds the single samples of a day to quantile sketches, for the percentile profile. Samples are not kept.
   base::Status ask_samples(PrometheusSession& session, Day day) {
     const base::TimePoint end = advising::start_of(day + 1);
     const base::Duration step = session.settings().step;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The history that `advise requests` works with, from wherever the flags say.
+/// Usage history for `advise requests`, read from the sources that the flags name.
 
 #include "advisor/history.hpp"
 #include "advisor/requests.hpp"
@@ -12,13 +12,13 @@ namespace cmd::advise {
 
 struct Past {
   advising::Histories histories;
-  advising::Rules rules;              ///< with the days that were looked at
-  std::vector<std::string> problems;  ///< for people
-  std::size_t queries = 0;            ///< that Prometheus was asked
+  advising::Rules rules;              ///< includes the days that were read
+  std::vector<std::string> problems;  ///< human-readable
+  std::size_t queries = 0;            ///< number of Prometheus queries
 };
 
-/// Reads logs, files and Prometheus. An error is complete for the user; with --cache, days that were told before it are
-/// kept.
+/// Reads logs, CSV files and Prometheus. Error messages are complete for the user. With --cache, days that were read
+/// before an error remain in the cache.
 base::Result<Past> read_past(const RequestsOptions& options, const advising::Inventory& inventory, plugin::Io& io,
                              usage::Connect connect = usage::connect_http);
 

@@ -57,7 +57,7 @@ base::Result<std::optional<scheduling::MeasuredUsage>> read_usage(const std::str
   return std::optional(rounds.figures("file", now));
 }
 
-/// "": some of the pods are there, or none is told.
+/// Returns a warning if usage was measured but for no pod of the cluster, else an empty string.
 std::string usage_warning(const scheduling::SnapshotInput& cluster,
                           const std::optional<scheduling::MeasuredUsage>& measured) {
   if (!measured || measured->pods.empty()) return {};
@@ -70,7 +70,7 @@ std::string usage_warning(const scheduling::SnapshotInput& cluster,
   return fmt::format("--usage: of its {} pods none is in this cluster", measured->pods.size());
 }
 
-/// Each plan has a time budget of its own.
+/// Returns a stopwatch that starts now. Each plan has its own time budget.
 std::function<base::Duration()> started_watch() {
   return [begin = std::chrono::steady_clock::now()] {
     return std::chrono::duration_cast<base::Duration>(std::chrono::steady_clock::now() - begin);

@@ -15,7 +15,7 @@ using advising::Finding;
 using advising::Outcome;
 using advising::PlacementReport;
 
-/// Rows of the table of effects. JSON has them all.
+/// Maximum number of rows in the table of effects. The JSON output contains all findings.
 constexpr std::size_t kRows = 30;
 
 std::string effect_of(const Finding& finding, const Outcome& now) {

@@ -7,12 +7,12 @@
 
 namespace cmd::advise {
 
-/// For people. Names of tenants do not steer the terminal.
+/// Returns the human-readable report. Control characters in names are escaped.
 std::string placement_text(const advising::PlacementReport& report);
 
-/// {nodes, busy, now: {freed, moves, bound, boundReason}, findings: [{cause, namespace, kind, name, pods, nodes, risk,
-/// why, change, then, gainedNodes, savedMoves}], unplanned, alerts: [{name, percent, meaning, expression}]}. What
-/// nobody planned has no `then`.
+/// Returns {nodes, busy, now: {freed, moves, bound, boundReason}, findings: [{cause, namespace, kind, name, pods,
+/// nodes, risk, why, change, then, gainedNodes, savedMoves}], unplanned, alerts: [{name, percent, meaning,
+/// expression}]}. Findings for which no plan was computed have no `then`.
 api::Json placement_json(const advising::PlacementReport& report);
 
 }  // namespace cmd::advise

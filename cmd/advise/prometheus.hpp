@@ -1,6 +1,6 @@
 #pragma once
 
-/// The Prometheus of the command line.
+/// Prometheus access for command-line tools.
 
 #include <memory>
 
@@ -11,10 +11,10 @@
 
 namespace cmd::advise {
 
-/// Who asks it. Lives as long as the history it gives.
+/// Owns a DailyHistory and the HTTP client it uses. Must outlive references to the history.
 class PrometheusSession {
  public:
-  /// Reads the token and the roots; asks nothing yet. Errors name the flag.
+  /// Reads the token and the CA certificates; sends no query. Error messages name the flag.
   static base::Result<std::unique_ptr<PrometheusSession>> open(const PrometheusOptions& options,
                                                                usage::DailySettings settings, plugin::Io& io,
                                                                usage::Connect connect = usage::connect_http);
@@ -22,7 +22,8 @@ class PrometheusSession {
   const usage::DailySettings& settings() const { return settings_; }
 
  private:
-  /// The endpoint names no Secret, so nobody is asked for one.
+  /// Transport that must not be reached: the endpoint references no Secret, so the client never reads one from an API
+  /// server.
   class NoServer final : public kube::Transport {
     base::Result<kube::Response> round_trip(const kube::Request& request) override;
     base::Result<std::unique_ptr<kube::WatchStream>> watch(const kube::Request& request) override;
@@ -34,7 +35,7 @@ class PrometheusSession {
   std::unique_ptr<usage::DailyHistory> history_;
 };
 
-/// "5m" of a flag within bounds; the error names it.
+/// Parses a flag's duration, such as "5m". An error, if it is malformed or outside of the bounds, names the flag.
 base::Result<base::Duration> duration_of(const std::string& flag, const std::string& text, base::Duration least,
                                          base::Duration most);
 

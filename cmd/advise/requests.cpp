@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr kube::ResourceType kCronJobs{"batch", "v1", "cronjobs", "CronJob"};
 constexpr kube::ResourceType kHorizontal{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler"};
-/// Before Kubernetes 1.23; it tells of CPU only.
+/// HorizontalPodAutoscaler API before Kubernetes 1.23, which knows CPU targets only.
 constexpr kube::ResourceType kHorizontalV1{"autoscaling", "v1", "horizontalpodautoscalers", "HorizontalPodAutoscaler"};
 constexpr kube::ResourceType kVertical{"autoscaling.k8s.io", "v1", "verticalpodautoscalers", "VerticalPodAutoscaler"};
 
@@ -40,7 +40,7 @@ const std::vector<WantedKind>& wanted_kinds() {
   return kinds;
 }
 
-/// What the operator kept of each container.
+/// Adds the history that a ResourceAdvice object stores for each container.
 void add_kept(const api::Json& object, base::TimePoint now, advising::Histories& kept,
               std::vector<std::string>& problems) {
   if (api::text_at(object, {"kind"}) != kube::kResourceAdvices.kind) return;
@@ -60,7 +60,7 @@ void add_kept(const api::Json& object, base::TimePoint now, advising::Histories&
   }
 }
 
-/// Where nothing of a kind can be read, what it would say is not known.
+/// Reads the objects that advice depends on. If a kind cannot be read, facts that depend on it are unknown.
 base::Result<advising::Inventory> read_inventory(const RequestsOptions& options, plugin::Io& io,
                                                  advising::Histories& kept, std::vector<std::string>& problems) {
   advising::InventoryBuilder builder;

@@ -29,7 +29,7 @@ std::string workload_text(const Advice& advice) {
   return plain_text(advice.key.workload.kind + "/" + advice.key.workload.name);
 }
 
-/// "1.2 cores", "-0.3 cores"; "" for nothing.
+/// Formats a saving, such as "1.2 cores" or "-0.3 cores". Returns an empty string for no saving.
 std::string saving_text(const Advice& advice) {
   const double cores = advising::cpu_saving(advice);
   const double gib = advising::memory_saving(advice) / kGiB;
@@ -79,7 +79,7 @@ std::string without_text(const std::vector<Advice>& all) {
   return text.empty() ? text : "\nNO ADVICE\n" + text;
 }
 
-/// "unknown" where nothing of what is requested was measured.
+/// Formats an amount used. Returns "unknown" if no requested amount was measured.
 std::string used_text(double used, double requested, double unmeasured, const char* unit) {
   const bool is_unknown = unmeasured > 0 && unmeasured >= requested;
   return is_unknown ? "unknown" : fmt::format("{:.2f}{}", used, unit);

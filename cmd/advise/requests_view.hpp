@@ -1,6 +1,6 @@
 #pragma once
 
-/// How `advise requests` is shown. Pure.
+/// Text and JSON output of `advise requests`. Pure functions.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace cmd::advise {
 
-/// All that there is to show.
+/// Input of the output functions.
 struct RequestsReport {
   std::vector<advising::Advice> advice;
   std::vector<advising::Waste> waste;
@@ -21,7 +21,7 @@ struct RequestsReport {
   std::string currency;
 };
 
-/// The table, what is to be known of its rows, containers without advice, and the waste.
+/// Returns the table of advice, its notes, the containers without advice, and the waste.
 std::string requests_text(const RequestsReport& report);
 api::Json requests_json(const RequestsReport& report);
 

@@ -15,7 +15,7 @@ namespace {
 using advising::Finding;
 using Group = std::vector<const Finding*>;
 
-/// First names of a group.
+/// Number of names shown per group.
 constexpr std::size_t kNames = 3;
 
 std::string names_of(const Group& group) {
@@ -48,7 +48,7 @@ RiskRow namespace_row(const Group& group) {
   return row_of(group, fmt::format("{}{} {} ({})", head, group.size(), noun_of(first, group.size()), names_of(group)));
 }
 
-/// Those with most findings first; names decide between equals.
+/// Groups findings by namespace, largest group first. Ties are ordered by namespace.
 std::vector<Group> by_namespace(const Group& all) {
   std::map<std::string, Group> groups;
   for (const Finding* each : all) groups[each->ns].push_back(each);

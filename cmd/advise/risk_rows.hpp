@@ -9,10 +9,11 @@
 
 namespace cmd::advise {
 
-/// A line of the table of risks: one finding, or several of one cause and namespace together.
+/// A row of the risk table: one finding, or several findings with the same cause and namespace.
 struct RiskRow {
   std::string cause;
-  std::string what;  ///< "Deployment shop/web", "shop: 12 workloads (api, cart, web and 9 more)"; names are plain
+  std::string
+      what;  ///< "Deployment shop/web" or "shop: 12 workloads (api, cart, web and 9 more)", without control characters
   std::int32_t pods = 0;
   std::string why;
   std::string change;
@@ -20,15 +21,15 @@ struct RiskRow {
   friend bool operator==(const RiskRow&, const RiskRow&) = default;
 };
 
-/// A cause that is found more often than this is told by namespace, those with most workloads first, and the last
-/// namespaces together.
+/// A cause with more than kMaxSingleRisks findings is grouped by namespace, largest number of workloads first.
+/// Namespaces beyond the maximum share one row.
 inline constexpr std::size_t kMaxSingleRisks = 5;
 inline constexpr std::size_t kMaxRiskNamespaces = 8;
 
-/// The findings without an effect to work out, in the order of the report's causes.
+/// Returns rows for the findings whose effect is not computed, in the order of the report's causes.
 std::vector<RiskRow> risk_rows(const std::vector<advising::Finding>& findings);
 
-/// "Deployment shop/web"; "(all of them)" for a cause as a whole.
+/// Returns "Deployment shop/web", or "(all of them)" for a finding about a whole cause.
 std::string subject_of(const advising::Finding& finding);
 
 }  // namespace cmd::advise

@@ -43,7 +43,7 @@ void add_audit_verify(CLI::App& audit, AuditVerifyOptions& options, int& exit_co
       ->capture_default_str()
       ->type_name("FORMAT");
   verify->footer(std::string(kExitCodesOfVerify) + kAuditVerifyExamples);
-  // 1 would say that the log is broken.
+  // Returns 2 on output errors because 1 means that the log is broken.
   verify->callback([&] {
     exit_code = with_output(
         "evacuator", [&] { return run_audit_verify(options); }, 2);

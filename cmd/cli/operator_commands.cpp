@@ -28,7 +28,7 @@ Examples:
   evacuator extender --config extender.yaml --check
 )";
 
-/// Where its cluster is, and who it is there.
+/// Adds flags for the cluster connection and the operator's namespace and identity.
 void add_whereabouts(CLI::App& app, RunOptions& options) {
   app.add_option("--kubeconfig", options.kubeconfig,
                  "Kubeconfig file (default: $KUBECONFIG, the pod's service account, ~/.kube/config)")
@@ -43,7 +43,7 @@ void add_whereabouts(CLI::App& app, RunOptions& options) {
       ->type_name("NAME");
 }
 
-/// What it serves, and how its replicas agree on one.
+/// Adds flags for the HTTP servers and leader election.
 void add_serving_and_election(CLI::App& app, RunOptions& options) {
   app.add_option("--health-address", options.health_address, "Serve /healthz and /readyz here (default 0.0.0.0:8081)")
       ->type_name("HOST:PORT");
@@ -60,7 +60,7 @@ void add_serving_and_election(CLI::App& app, RunOptions& options) {
       ->type_name("DURATION");
 }
 
-/// How much it does at a time, and how it tells of that.
+/// Adds flags for rate limits, concurrency and logging.
 void add_rates_and_log(CLI::App& app, RunOptions& options) {
   app.add_option("--qps", options.qps, "Requests per second to the API server (default 50)")->type_name("N");
   app.add_option("--burst", options.burst, "Requests above --qps for a moment (default 100)")->type_name("N");

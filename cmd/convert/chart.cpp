@@ -1,4 +1,4 @@
-/// The values of upstream's Helm chart, as far as they say what is decided and when.
+/// Reads the values of upstream's Helm chart that affect which pods are evicted and when.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kV1alpha1 = "descheduler/v1alpha1";
 constexpr std::string_view kV1alpha2 = "descheduler/v1alpha2";
 
-/// What a values file says beside the policy.
+/// Reads a values file: the settings around the policy, and the policy with the chart's defaults.
 class ChartReader {
  public:
   ChartReader(const Json& json, const FieldPath& at, std::optional<int> minor, Workbench& bench)
@@ -36,7 +36,7 @@ class ChartReader {
   }
 
  private:
-  /// Nobody says which chart it is.
+  /// Guesses the chart's minor version if neither the options nor the input state it.
   int guess() {
     const Json* policy = find_at(json_, {"deschedulerPolicy"});
     const bool of_image = policy == nullptr || !policy->is_object() || !policy->contains("profiles");
@@ -75,7 +75,7 @@ class ChartReader {
     read_cron();
   }
 
-  /// Of a Deployment.
+  /// Reads deschedulingInterval, which applies to a Deployment.
   void read_interval(std::optional<base::Duration> interval, bool suspend) {
     const FieldPath at = at_.field("deschedulingInterval");
     if (!interval) {
@@ -124,7 +124,7 @@ class ChartReader {
     bench_.note(NoteKind::kIgnored, at, "is a flag of the process", "docs/operations.md has the operator's");
   }
 
-  /// All that is about how upstream is installed, in one note.
+  /// Reports all values about upstream's installation in one note.
   void note_installation() {
     FieldErrors unknown;
     std::swap(unknown, bench_.errors());
@@ -139,7 +139,7 @@ class ChartReader {
                   "install Evacuator with config/default");
   }
 
-  /// Which version the chart renders.
+  /// Returns true if the chart renders the policy as v1alpha1.
   bool is_v1alpha1() {
     const FieldPath at = at_.field("deschedulerPolicyAPIVersion");
     if (!version_.empty() && version_ != kV1alpha1 && version_ != kV1alpha2)
@@ -156,7 +156,7 @@ class ChartReader {
     return version_.empty() ? minor_ <= kNewestChartOfV1alpha1 : version_ == kV1alpha1;
   }
 
-  /// The defaults that count in that version, under what the user says.
+  /// Merges the chart's defaults for that API version under the user's values.
   void add_defaults(Json& policy, bool v1alpha1) {
     const char* of_version = v1alpha1 ? "strategies" : "profiles";
     Json defaults = default_chart_policy(minor_);
@@ -168,7 +168,7 @@ class ChartReader {
     }
   }
 
-  /// Of a strategy that the user has disabled.
+  /// Returns true if `at` belongs to a strategy that the user has disabled.
   bool is_switched_off(const Json& policy, const FieldPath& at) const {
     const std::string strategies = at_.field("deschedulerPolicy").field("strategies").text() + ".";
     if (!at.text().starts_with(strategies)) return false;
@@ -196,7 +196,8 @@ class ChartReader {
     (v1alpha1 ? read_v1alpha1 : read_v1alpha2)(policy, at, common_, bench_);
   }
 
-  /// Who has an old chart means them; who has a new one thinks that they run.
+  /// Drops strategies that a newer chart ignores. With an old chart they take effect; with a new one the user only
+  /// expects it.
   void note_dead_strategies(Json& policy) {
     policy.erase("strategies");
     used_defaults_ = used_defaults_ || version_.empty();
@@ -227,11 +228,11 @@ class ChartReader {
   FieldPath at_;
   Workbench& bench_;
   std::optional<int> given_;
-  std::optional<int> of_image_;  ///< what is guessed by
+  std::optional<int> of_image_;  ///< minor version guessed from the image tag
   int minor_ = kNewestChart;
   std::string version_;  ///< deschedulerPolicyAPIVersion
   bool used_defaults_ = false;
-  Json defaults_of_flags_ = Json::object();  ///< fields of the policy
+  Json defaults_of_flags_ = Json::object();  ///< policy fields that command-line flags set
   std::vector<std::pair<FieldPath, Json>> added_;
   Draft common_;
 };
@@ -253,7 +254,7 @@ void read_chart_values(const Json& values, const FieldPath& at, std::optional<in
 namespace api {
 
 std::optional<int> chart_minor_of(std::string_view version) {
-  // A range may come to be any.
+  // A range may resolve to any version.
   if (version.find_first_of("<>|*, ") != std::string_view::npos) return std::nullopt;
   version.remove_prefix(std::min(version.find_first_not_of("v^~="), version.size()));
   if (!version.starts_with("0.")) return std::nullopt;

@@ -11,8 +11,8 @@ namespace {
 constexpr const char* kThresholds = R"({"cpu": 20, "memory": 20, "pods": 20})";
 constexpr const char* kTargetThresholds = R"({"cpu": 50, "memory": 50, "pods": 50})";
 constexpr const char* kRequiredAffinity = "requiredDuringSchedulingIgnoredDuringExecution";
-constexpr int kFirstWithRestarts = 25;     // restarts and topology spread joined the strategies
-constexpr int kFirstWithProtections = 34;  // podProtections instead of the deprecated booleans
+constexpr int kFirstWithRestarts = 25;     // version that added restarts and topology spread
+constexpr int kFirstWithProtections = 34;  // version that replaced the deprecated booleans with podProtections
 
 Json utilization() {
   return {{"thresholds", Json::parse(kThresholds)}, {"targetThresholds", Json::parse(kTargetThresholds)}};
@@ -20,7 +20,7 @@ Json utilization() {
 Json many_restarts() { return {{"podRestartThreshold", 100}, {"includingInitContainers", true}}; }
 Json affinity_types() { return {{"nodeAffinityType", Json::array({kRequiredAffinity})}}; }
 
-/// An entry of v1alpha1's `strategies`.
+/// Returns an entry of `strategies` in v1alpha1.
 Json enabled(const Json& params = nullptr) {
   Json entry = {{"enabled", true}};
   if (!params.is_null()) entry["params"] = params;

@@ -25,7 +25,7 @@ using api::NoteKind;
 
 std::string shown_name(const std::string& file) { return one_line(file == "-" ? "standard input" : file); }
 
-/// The policy that a note stands above: the one whose place in the input the note's lies in, else the first.
+/// Returns the index of the policy whose source path is the longest prefix of the note's path, else 0.
 std::size_t policy_of_note(const Conversion& conversion, const ConversionNote& note) {
   std::size_t best = 0;
   std::size_t longest = 0;
@@ -84,7 +84,7 @@ base::Result<api::UpstreamOptions> read_options(const ConvertOptions& options) {
   return read;
 }
 
-/// What could not be converted comes first.
+/// Prints the notes of these kinds, in that order.
 void report(const Conversion& conversion, std::span<const NoteKind> kinds) {
   for (const NoteKind kind : kinds) {
     for (const ConversionNote& note : conversion.notes) {
@@ -93,7 +93,8 @@ void report(const Conversion& conversion, std::span<const NoteKind> kinds) {
   }
 }
 
-/// What was dropped may be why, so it comes before; the rest is about a policy that is not written.
+/// Prints why no policy is written. Dropped parts come first because they may be the reason; other notes concern a
+/// policy that is not written.
 int refuse(const Conversion& conversion, const std::string& file) {
   report(conversion, std::array{NoteKind::kDropped});
   for (const api::FieldError& error : conversion.errors) {
@@ -104,7 +105,7 @@ int refuse(const Conversion& conversion, const std::string& file) {
   return 1;
 }
 
-/// "": it is.
+/// Returns why no policy is written, or an empty string if policies are written.
 std::string_view why_not_written(const Conversion& conversion, bool too_strict) {
   if (!conversion.policies.empty()) return too_strict ? "something has no equal (--strict)" : "";
   const bool dropped =

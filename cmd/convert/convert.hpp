@@ -11,20 +11,20 @@ struct ConvertOptions {
   std::string output = "yaml";  ///< yaml, json
   std::string mode = "DryRun";
   std::string compatibility = "Upstream";
-  std::string interval{};       ///< between cycles; empty: what the input says, else the default
-  std::string chart_version{};  ///< of the Helm chart that values are for; empty: what the input says, else the newest
-  bool strict = false;          ///< write nothing when something has no equal
+  std::string interval{};       ///< interval between cycles; if empty, that of the input, else the default
+  std::string chart_version{};  ///< version of the Helm chart; if empty, that of the input, else the newest
+  bool strict = false;          ///< write nothing if a part of the input has no equivalent
 };
 
-/// The strategies that this build has, for api::convert_upstream.
+/// Returns the strategies of this build, for api::convert_upstream.
 api::StrategyCatalogue strategy_catalogue();
 
-/// The policies as YAML documents, each under comments that say where it came from and what was not converted, or as
-/// one JSON object (a List when there are several). REQUIRES: no errors.
+/// Returns the policies as YAML documents, each with comments on its source and on what was not converted, or as one
+/// JSON object (a List if there are several). REQUIRES: no errors.
 std::string render_conversion(const api::Conversion& conversion, const std::string& file, const std::string& output);
 
-/// Policies to standard output, the report to standard error. 1: the input is wrong, nothing of it could be converted,
-/// or, with strict, something has no equal. Nothing is written to standard output then.
+/// Writes policies to standard output and the report to standard error. Returns 1, with nothing on standard output, if
+/// the input is invalid, if no part of it could be converted, or, with strict, if a part has no equivalent.
 int run_convert(const ConvertOptions& options);
 
 }  // namespace cmd

@@ -1,4 +1,4 @@
-/// Deschedulers of distributions: Deckhouse's Descheduler and Koordinator's DeschedulerConfiguration.
+/// Reads the descheduler objects of distributions: Deckhouse's Descheduler and Koordinator's DeschedulerConfiguration.
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ const Json& member_of(const Json& json, std::string_view name) {
 
 // ---------------------------------------------------------------- Deckhouse
 
-/// What its module and its CRD take where the object says nothing, for each member of the thresholds.
+/// Returns the defaults of Deckhouse's module and CRD for a strategy. They apply to each threshold separately.
 Json deckhouse_defaults(std::string_view strategy) {
   const Json low = {{"cpu", 20}, {"memory", 20}, {"pods", 20}};
   const Json high = {{"cpu", 70}, {"memory", 70}, {"pods", 70}};
@@ -38,7 +38,7 @@ Json deckhouse_defaults(std::string_view strategy) {
   return Json::object();
 }
 
-/// A Descheduler of deckhouse.io as a v1alpha1 policy: both have settings for each strategy.
+/// Converts a Descheduler of deckhouse.io to a v1alpha1 policy, which also has settings per strategy.
 class DeckhouseReader {
  public:
   DeckhouseReader(const Json& spec, const FieldPath& at, Workbench& bench) : spec_(spec), at_(at), bench_(bench) {}
@@ -65,7 +65,7 @@ class DeckhouseReader {
   }
 
  private:
-  /// They stand beside the strategies in v1alpha1.
+  /// Returns the global parameters. In v1alpha1 they are siblings of the strategies.
   Json global_parameters(const Json& body, const FieldPath& at) {
     const FieldPath inside = at.field("globalParameters");
     Json policy = member_of(body, "globalParameters");
@@ -127,7 +127,8 @@ class DeckhouseReader {
     return at == members.end() || at->is_null() ? Json(false) : *at;
   }
 
-  /// Where v1alpha1 has args of most strategies; "": beside the others.
+  /// Returns the member of v1alpha1's params that contains the strategy's args, or an empty string if they are direct
+  /// members.
   static const char* nested_in(std::string_view strategy) {
     return strategy.ends_with("NodeUtilization")           ? "nodeResourceUtilizationThresholds"
            : strategy == "RemoveDuplicates"                ? "removeDuplicates"
@@ -137,7 +138,7 @@ class DeckhouseReader {
                                                            : "";
   }
 
-  /// Returns the path of the params of the v1alpha1 strategy from which the one at `at` was made.
+  /// Returns the path of the params of the v1alpha1 strategy from which the strategy at `at` was made.
   FieldPath legacy_path(std::string_view strategy, const FieldPath& at) {
     const FieldPath params = strategies_at_.key(strategy).field("params");
     moved_.push_back({strategies_at_.key(strategy).text(), at.text()});
@@ -168,14 +169,14 @@ class DeckhouseReader {
   Workbench& bench_;
   Json evictability_ = Json::object();
   FieldPath strategies_at_;
-  std::vector<Origin> moved_;  ///< from places in the v1alpha1 policy to places in the Descheduler
+  std::vector<Origin> moved_;  ///< maps paths in the v1alpha1 policy to paths in the Descheduler
 };
 
 // ---------------------------------------------------------------- Koordinator
 
 constexpr const char* kKoordinatorSource = "koordinator";
 
-/// Calls `inside` with the object `name`, when it is there. What `inside` does not ask for is noted.
+/// Calls `inside` with the member `name` if present. Members that `inside` does not read are noted.
 void with_leniently(StrictObject& object, const char* name, Workbench& bench,
                     const std::function<void(StrictObject&)>& inside) {
   const Json* json = object.find(name);
@@ -185,7 +186,7 @@ void with_leniently(StrictObject& object, const char* name, Workbench& bench,
   finish_leniently(member, bench);
 }
 
-/// A dry run stays one, whatever mode was asked for.
+/// Reads dryRun. If true, the policy stays a dry run, whatever mode was requested.
 void read_dry_run(StrictObject& object, Draft& draft, Workbench& bench) {
   bool dry = false;
   object.read("dryRun", dry);
@@ -197,7 +198,7 @@ void read_dry_run(StrictObject& object, Draft& draft, Workbench& bench) {
              "set spec.mode when its plan looks right");
 }
 
-/// LowNodeLoad's arguments → LowNodeUtilization by usage.
+/// Converts LowNodeLoad's arguments to a LowNodeUtilization strategy with measured usage.
 class LowNodeLoadReader {
  public:
   LowNodeLoadReader(const Json& args, const FieldPath& at, Workbench& bench)
@@ -246,8 +247,8 @@ class LowNodeLoadReader {
       bench_.note(NoteKind::kDropped, object.path().field(name), "has no equal in LowNodeUtilization");
   }
 
-  /// Both lists of ours name the same resources. One that is missing below never keeps a node from being underutilized;
-  /// one that is missing above never makes one overutilized.
+  /// Reads both thresholds. Our lists must name the same resources, so missing resources are filled in: a resource
+  /// missing below must not keep a node from being underutilized, one missing above must not make a node overutilized.
   void read_thresholds(StrictObject& object, Json& to, const std::string& place, Members& members) {
     members.emplace_back(place + "thresholds", object.path().field("lowThresholds"));
     members.emplace_back(place + "targetThresholds", object.path().field("highThresholds"));
@@ -374,7 +375,7 @@ struct MigrationArg {
   const char* name;
   const char* advice;
 };
-/// What protects pods there and has no equal.
+/// Koordinator's protections of pods that have no equivalent.
 constexpr std::array kLostMigrationArgs = {
     MigrationArg{"maxUnavailablePerWorkload", "PodDisruptionBudgets and spec.limits.inFlight.perWorkload bound it"},
     MigrationArg{"objectLimiters", "set spec.limits.cooldown.workload"},
@@ -384,12 +385,12 @@ constexpr std::array kLostMigrationArgs = {
     MigrationArg{"flowControlBurst", "set spec.limits.rate"},
     MigrationArg{"defaultDeleteOptions", "set spec.evacuation.gracePeriodSeconds"},
 };
-/// How its PodMigrationJobs work.
+/// Arguments that control how PodMigrationJobs work.
 constexpr std::array kJobArgs = {"defaultJobMode",          "defaultJobTTL",   "schedulerNames",
                                  "maxConcurrentReconciles", "arbitrationArgs", "evictionPolicy"};
 
-/// MigrationController's arguments: which pods may leave, and how many at the same time. How they leave is the
-/// Evacuation's.
+/// Reads MigrationController's arguments that decide which pods may leave, and how many concurrently. The Evacuation
+/// decides how they leave.
 class MigrationReader {
  public:
   MigrationReader(const Json& args, const FieldPath& at, Workbench& bench)
@@ -408,7 +409,7 @@ class MigrationReader {
   }
 
  private:
-  /// In DefaultEvictor's words.
+  /// Renames the arguments to those of DefaultEvictor.
   void read_evictor() {
     Json evictor = Json::object();
     for (const char* same : {"evictFailedBarePods", "evictLocalStoragePods", "evictSystemCriticalPods", "ignorePvcPods",
@@ -436,7 +437,7 @@ class MigrationReader {
     draft_.origins.push_back({fmt::format("spec.limits.inFlight.{}", limit.ours), at.text()});
   }
 
-  /// Text or a number; fractions have no equal.
+  /// Reads evictQPS, which is text or a number. Fractions have no equivalent.
   void read_rate() {
     const Json* qps = args_.find("evictQPS");
     if (qps == nullptr) return;
@@ -482,7 +483,7 @@ bool admits(const Json& namespaces, const Json& name) {
   return has("include") || (items_at(namespaces, {"include"}).empty() && !has("exclude"));
 }
 
-/// A profile of Koordinator: one policy for each strategy in it, because LowNodeLoad has a scope of its own.
+/// Converts a Koordinator profile to one policy per strategy, because LowNodeLoad has its own scope.
 class KoordinatorProfileReader {
  public:
   KoordinatorProfileReader(const Json& json, const FieldPath& at, Workbench& bench)
@@ -507,7 +508,7 @@ class KoordinatorProfileReader {
   struct Config {
     std::string name;
     Json args = Json::object();
-    FieldPath at;  ///< of the args
+    FieldPath at;  ///< path of the args
     bool used = false;
   };
   struct Enabled {
@@ -556,7 +557,7 @@ class KoordinatorProfileReader {
     }
   }
 
-  /// MigrationController is the default.
+  /// Reads the arguments of the evictor plugin, by default MigrationController.
   void read_evictor() {
     const bool migrates = migration_on_ || (!migration_off_ && !default_on_);
     Config* config = migrates || default_on_ ? config_of(migrates ? kMigration : kDefaultEvictor) : nullptr;
@@ -603,7 +604,7 @@ class KoordinatorProfileReader {
     draft.origins.push_back({"spec.nodeSelector", profile_.path().field("nodeSelector").text()});
   }
 
-  /// Both hold: what LowNodeLoad asks of a pod, and what the evictor does.
+  /// Merges the evictor's settings into the draft. Both LowNodeLoad's requirements on pods and the evictor's apply.
   void put_evictor(Draft& draft) {
     const Json own = draft.spec.value("evictability", Json::object());
     const Json theirs = evictor_.spec.value("evictability", Json::object());
@@ -663,7 +664,7 @@ class KoordinatorProfileReader {
   bool migration_on_ = false;
   bool migration_off_ = false;
   bool default_on_ = false;
-  Draft evictor_;  ///< what holds for all strategies of the profile
+  Draft evictor_;  ///< settings that apply to all strategies of the profile
   std::vector<Draft> drafts_;
 };
 

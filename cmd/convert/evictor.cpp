@@ -1,4 +1,4 @@
-/// DefaultEvictor's args (upstream-semantics.md#default-evictor-args) in our words.
+/// Converts DefaultEvictor's args (upstream-semantics.md#default-evictor-args) to spec.evictability.
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ Json both_selectors(Json one, Json other) {
     return (!json.contains("matchLabels") || json["matchLabels"].is_object()) &&
            (!json.contains("matchExpressions") || json["matchExpressions"].is_array());
   };
-  if (!is_selector(one)) return one;  // to be complained about
+  if (!is_selector(one)) return one;  // validation reports it
   if (!is_selector(other) || one.empty() || one == other) return other;
   for (const Json& each : other.value("matchExpressions", Json::array())) one["matchExpressions"].push_back(each);
   const Json labels = other.value("matchLabels", Json::object());
@@ -163,7 +163,7 @@ struct ProtectionSwitch {
   const char* list;
   const char* protection;
 };
-/// Deprecated booleans and what they stand for.
+/// Deprecated booleans and the protections they correspond to.
 constexpr std::array kProtectionSwitches = {
     ProtectionSwitch{"evictLocalStoragePods", "defaultDisabled", "PodsWithLocalStorage"},
     ProtectionSwitch{"evictSystemCriticalPods", "defaultDisabled", "SystemCriticalPods"},
@@ -192,7 +192,7 @@ void read_protection_switches(StrictObject& args, Json& evictability) {
   }
 }
 
-/// {} and what Go's encoder makes of it.
+/// Returns true for {} and for Go's encoding of an empty threshold.
 bool is_no_threshold(const Json& threshold) {
   if (!threshold.is_object()) return false;
   for (const auto& [name, value] : threshold.items()) {
@@ -201,7 +201,8 @@ bool is_no_threshold(const Json& threshold) {
   return true;
 }
 
-/// No age at all still asks for a pod that has started: its status.startTime must be there, and not to come.
+/// Reads minPodAge. Even an age of 0 requires a started pod: status.startTime must be set and must not be in the
+/// future.
 void read_min_pod_age(StrictObject& args, Json& evictability, Workbench& bench) {
   std::optional<base::Duration> age;
   args.read_duration("minPodAge", age);

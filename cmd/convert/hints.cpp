@@ -42,8 +42,8 @@ bool is_policy(const Json& json) {
   return is_one || (text_at(json, {"kind"}) == "KubeDescheduler" && json.contains("spec"));
 }
 
-/// Values of the chart, which come with its defaults, are in files of their own. In an object of a kind that convert
-/// does not know the policy alone is meant.
+/// Returns true if the value of `deschedulerPolicy` is itself the policy. The chart's values, to which the chart's
+/// defaults apply, are separate files; in an object of an unknown kind only the policy is meant.
 bool is_bare_policy_holder(const Json& json) {
   const Json* policy = find_at(json, {"deschedulerPolicy"});
   return policy != nullptr && (policy->contains("strategies") || policy->contains("profiles"));

@@ -1,4 +1,5 @@
-/// KubeDescheduler of OpenShift: the profiles that its operator makes a descheduler/v1alpha2 policy of.
+/// Converts OpenShift's KubeDescheduler: its profiles, which OpenShift's operator renders as a descheduler/v1alpha2
+/// policy.
 
 #include <fmt/format.h>
 
@@ -11,8 +12,8 @@
 namespace api::upstream {
 namespace {
 
-/// Never touched by the operator's policies; those that begin with openshift- come to them, as far as a cluster has
-/// them.
+/// Namespaces that the policies of OpenShift's operator never touch. It adds the cluster's namespaces that begin with
+/// openshift-.
 constexpr std::array kProtectedNamespaces = {"hypershift", "kube-system", "openshift"};
 
 struct Level {
@@ -100,7 +101,7 @@ class KubeDeschedulerReader {
     object.read("devLowNodeUtilizationThresholds", custom_.utilization_level);
     object.read("devHighNodeUtilizationThresholds", custom_.compact_level);
     object.read("devActualUtilizationProfile", custom_.actual_utilization);
-    // Of the profile for VMs, which is not made here; and the switch of a feature gate that needs none here.
+    // Settings of the KubeVirt profile, which is not converted, and of a feature gate that needs no setting here.
     for (const char* other : {"devDeviationThresholds", "devEnableSoftTainter", "devMigrationCooldown",
                               "devMaxMigrationCooldown", "devMigrationHistoryWindow", "devEnableEvictionsInBackground"})
       object.find(other);
@@ -147,7 +148,7 @@ class KubeDeschedulerReader {
     return nullptr;
   }
 
-  /// What goes by Prometheus: its address is known to the operator only.
+  /// Reports a profile that queries Prometheus, whose address only OpenShift's operator knows.
   Json ask_for_config_map(const FieldPath& at) {
     bench_.error(at, "goes by Prometheus, whose URL this object does not tell; convert what the operator has made: " +
                          config_map_);
@@ -185,7 +186,8 @@ class KubeDeschedulerReader {
     return {{"name", name}, {"args", std::move(args)}};
   }
 
-  /// These take no inclusion. Instead of it the operator excludes what it protects, from one of the two.
+  /// Adds evictableNamespaces to a strategy that supports no inclusion. For LowNodeUtilization, and without inclusions,
+  /// OpenShift's operator excludes the protected namespaces instead.
   Json with_evictable_namespaces(const char* name, Json args) {
     if (!custom_.included.empty())
       bench_.note(NoteKind::kIgnored, spec_.path().field("profileCustomizations").field("namespaces").field("included"),
@@ -257,12 +259,12 @@ class KubeDeschedulerReader {
 
   StrictObject spec_;
   Workbench& bench_;
-  std::string config_map_;  ///< how to get what the operator has made
+  std::string config_map_;  ///< command that prints the policy rendered by OpenShift's operator
   Customizations custom_;
   std::optional<std::uint32_t> total_, per_node_;
   bool protects_claims_ = true;
   bool evicts_local_ = false;
-  bool excludes_protected_ = false;  ///< in a strategy that is written
+  bool excludes_protected_ = false;  ///< true if a written strategy excludes the protected namespaces
   Draft common_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kArgsOfOne = "spec.strategies[0].args";
 constexpr const char* kPassedOver = "upstream passes it over in silence";
 constexpr const char* kMend = "mend or remove it";
-constexpr std::size_t kMaxRounds = 64;  // of mending one strategy's args
+constexpr std::size_t kMaxRounds = 64;  // maximum number of rounds to fix the args of one strategy
 
 struct UpstreamPlugin {
   std::string_view name;
@@ -36,25 +36,27 @@ constexpr std::array kPlugins = {
     UpstreamPlugin{"RemovePodsViolatingTopologySpreadConstraint", Point::kBalance},
 };
 
-/// True if `path` is `prefix` or a place in it.
+/// Returns true if `path` equals `prefix` or is below it.
 bool is_below(std::string_view path, std::string_view prefix) {
   return path.starts_with(prefix) &&
          (path.size() == prefix.size() || path[prefix.size()] == '.' || path[prefix.size()] == '[');
 }
 
-/// The member of the args that a complaint is about: "thresholds" of "spec.strategies[0].args.thresholds.cpu".
+/// Returns the member of the args that an error path refers to: "thresholds" for
+/// "spec.strategies[0].args.thresholds.cpu".
 std::string_view member_of_args(std::string_view path) {
   if (!path.starts_with(kArgsOfOne) || path.size() < kArgsOfOne.size() + 2) return {};
   path.remove_prefix(kArgsOfOne.size() + 1);
   return path.substr(0, path.find_first_of(".["));
 }
 
-/// Takes out the member at ".namespaces.other" or "[a/b]"; false: there is none. Not inside of arrays.
+/// Erases the member at a path such as ".namespaces.other" or "[a/b]". Returns false if it does not exist. Does not
+/// descend into arrays.
 bool erase_at(Json& json, std::string_view path) {
   if (!json.is_object() || path.empty()) return false;
   const bool in_brackets = path.starts_with('[');
   path.remove_prefix(1);
-  if (json.erase(std::string(path)) > 0) return true;  // names with dots are no places below each other
+  if (json.erase(std::string(path)) > 0) return true;  // a name with dots is one member
   const std::size_t length = std::min(path.find_first_of(in_brackets ? "]" : ".["), path.size());
   const auto found = json.find(std::string(path.substr(0, length)));
   if (found == json.end()) return false;
@@ -75,7 +77,7 @@ FieldPath path_of_member(const StrategySource& source, std::string_view member) 
   return at == source.members.end() ? source.at.field(member) : at->second;
 }
 
-/// Returns the path of an item such as "states[1]" if it has one of its own, else the path of its list.
+/// Returns the path recorded for an item such as "states[1]", else the path of its list.
 FieldPath path_of_item(const StrategySource& source, std::string_view item) {
   const auto at = std::ranges::find(source.members, item, &std::pair<std::string, FieldPath>::first);
   return at == source.members.end() ? path_of_member(source, item.substr(0, item.find_first_of(".["))) : at->second;
@@ -113,7 +115,7 @@ struct ArgOfOurs {
   const char* name;
   const char* advice = "add it to the policy that is written";
 };
-/// Args that the catalogue takes and upstream's strict decoder does not.
+/// Args that the catalogue accepts and upstream's strict decoder rejects.
 constexpr std::array kArgsOfOurs = {
     ArgOfOurs{"HighNodeUtilization", "targetThresholds",
               "remove it: nodes are filled up to their capacity; it has a meaning only with `usage`"},
@@ -146,8 +148,8 @@ bool Workbench::refuse_args_of_ours(StrategySource& source) {
   return errors_.size() > before;
 }
 
-/// Of an input that upstream's decoder read leniently: true if the complaint is about an unknown field, which is taken
-/// out.
+/// For input that upstream's decoder read leniently: removes an unknown field with a note. Returns true if the
+/// complaint was about one.
 bool Workbench::settle_unknown(StrategySource& source, const FieldError& complaint) {
   if (!source.lenient || !complaint.message.starts_with("unknown field") || !complaint.path.starts_with(kArgsOfOne))
     return false;
@@ -157,7 +159,7 @@ bool Workbench::settle_unknown(StrategySource& source, const FieldError& complai
   return true;
 }
 
-/// True if the args were altered so that the complaint is settled, or the strategy is given up with a note.
+/// Returns true if the complaint was resolved by changing the args or by dropping the strategy with a note.
 bool Workbench::settle_complaint(StrategySource& source, const FieldError& complaint) {
   const std::string member(member_of_args(complaint.path));
   if (complaint.message.find("set terminalPods:") != std::string::npos && !source.args.contains("terminalPods")) {
@@ -177,7 +179,7 @@ bool Workbench::settle_complaint(StrategySource& source, const FieldError& compl
   return true;
 }
 
-/// True if the catalogue takes the strategy; errors and notes are given otherwise.
+/// Returns true if the catalogue accepts the strategy. Otherwise errors and notes were added.
 bool Workbench::settle_args(StrategySource& source) {
   for (std::size_t round = 0;; ++round) {
     const FieldErrors complaints = catalogue_.check({{source.name, to_json_text(source.args)}});
@@ -199,7 +201,7 @@ bool Workbench::settle_args(StrategySource& source) {
 
 namespace {
 
-/// What of PodLifeTime's args selects pods that have ended, mostly or only.
+/// An arg of PodLifeTime that mostly or only selects terminated pods.
 struct EndedCriterion {
   std::string member;  ///< "states[1]"
   std::string why;
@@ -223,7 +225,7 @@ std::optional<EndedCriterion> ended_state(const Json& states) {
                         states[*i].get<std::string>() + " is mostly a state of pods that have ended"};
 }
 
-/// All criteria must hold: beside states of pods that run, the others do not count.
+/// Returns the criterion that selects terminated pods. All criteria must match, so if `states` is set, only it decides.
 std::optional<EndedCriterion> ended_criterion(const Json& args) {
   const Json& states = items_at(args, {"states"});
   if (!states.empty()) return ended_state(states);
@@ -241,7 +243,8 @@ std::optional<EndedCriterion> ended_criterion(const Json& args) {
 
 }  // namespace
 
-/// Upstream removes pods that have ended if the args select them; ours requires terminalPods.evict for that.
+/// Sets terminalPods.evict if the args select terminated pods: upstream evicts such pods without it, Evacuator requires
+/// it.
 void Workbench::settle_ended_pods(StrategySource& source) {
   if (source.name != "PodLifeTime" || source.args.contains("terminalPods")) return;
   const auto ended = ended_criterion(source.args);
@@ -257,7 +260,7 @@ void Workbench::add_strategy(Draft& draft, StrategySource source) {
     return note(NoteKind::kDropped, source.at, fmt::format("the strategy {} is not supported yet", source.name),
                 "keep upstream's descheduler for it, with a policy of this one only");
   }
-  // A config file may name the type of the args; upstream takes no notice.
+  // A config file may set the type of the args; upstream ignores it.
   for (const char* of_type : {"apiVersion", "kind"}) source.args.erase(of_type);
   if (refuse_args_of_ours(source) || !settle_args(source)) return;
   settle_ended_pods(source);
@@ -290,7 +293,7 @@ void Workbench::add_drafts(std::vector<Draft> drafts, const Draft& common) {
     if (!nodes.is_null() && draft.spec.contains("nodeSelector"))
       nodes = both_selectors(std::move(nodes), draft.spec["nodeSelector"]);
     if (!nodes.is_null()) draft.spec.erase("nodeSelector");
-    draft.spec.update(common.spec, true);  // limits may be in both
+    draft.spec.update(common.spec, true);  // merges objects recursively because both may have limits
     if (!nodes.is_null()) draft.spec["nodeSelector"] = std::move(nodes);
     settle_usage_sources(draft, *this);
     draft.origins.insert(draft.origins.end(), common.origins.begin(), common.origins.end());
@@ -298,7 +301,7 @@ void Workbench::add_drafts(std::vector<Draft> drafts, const Draft& common) {
   }
 }
 
-/// The whole object. What it complains about is laid at the input's door.
+/// Returns the complete object. Validation errors are reported at the path in the input.
 Json Workbench::complete(Draft& draft) {
   draft.spec.emplace("mode", to_string(options_.mode));
   draft.spec["compatibility"] = options_.compatibility;
@@ -310,7 +313,7 @@ Json Workbench::complete(Draft& draft) {
   for (const FieldError& complaint : check_descheduler_policy(object, {})) {
     errors_.push_back(at_origin(complaint, draft.origins));
   }
-  // Each strategy was checked by itself; together they may contradict each other.
+  // Each strategy was checked separately; in combination they may conflict.
   std::vector<StrategyChoice> choices;
   for (const Json& each : object["spec"]["strategies"]) {
     choices.push_back({each.at("name").get<std::string>(), to_json_text(each.value("args", Json::object()))});
@@ -356,7 +359,7 @@ void finish_leniently(StrictObject& object, Workbench& bench) {
 
 namespace {
 
-/// Left out where it is as good as none.
+/// Reads a limit. A limit above the maximum is omitted with a note.
 void read_limit(StrictObject& policy, const char* theirs, const char* ours, Draft& common, Workbench& bench) {
   std::optional<std::uint32_t> limit;
   policy.read(theirs, limit);
@@ -369,7 +372,8 @@ void read_limit(StrictObject& policy, const char* theirs, const char* ours, Draf
   common.origins.push_back({fmt::format("spec.limits.perCycle.{}", ours), policy.path().field(theirs).text()});
 }
 
-/// Upstream's 0 is deletion by force: the API server forgets the pod while its containers still run.
+/// Reads gracePeriodSeconds. 0 is replaced by 1: upstream's 0 is a forced deletion, in which the API server removes the
+/// pod while its containers still run.
 void read_grace_period(StrictObject& policy, Draft& common, Workbench& bench) {
   const FieldPath at = policy.path().field("gracePeriodSeconds");
   std::optional<std::int64_t> grace;

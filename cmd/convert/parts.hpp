@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the readers of upstream's policy versions share. Internal to cmd/convert.
+/// Types and functions shared by the readers of upstream's policy versions. Internal to cmd/convert.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,35 +13,35 @@
 
 namespace api::upstream {
 
-/// Where a part of an object of ours came from: paths below `ours` are paths below `theirs` for whoever reads the
-/// input.
+/// Maps a path in a converted object to its source: paths below `ours` are reported as paths below `theirs`.
 struct Origin {
   std::string ours;
   std::string theirs;
 };
-/// "spec.limits.perCycle.total: -1 …" → "maxNoOfPodsToEvictTotal: -1 …"; the longest origin wins.
+/// Translates the error's path by the longest matching origin: "spec.limits.perCycle.total: -1 …" becomes
+/// "maxNoOfPodsToEvictTotal: -1 …".
 FieldError at_origin(FieldError error, const std::vector<Origin>& origins);
 
-/// A policy of ours in the making.
+/// A DeschedulerPolicy under construction.
 struct Draft {
-  std::string name;    ///< as upstream calls it; may be empty
-  std::string source;  ///< place in the input
+  std::string name;    ///< name in the input, may be empty
+  std::string source;  ///< path in the input
   Json spec = Json::object();
   std::vector<Origin> origins;
-  Json evictability = Json::object();  ///< in DefaultEvictor's words, of all strategies of a v1alpha1 policy
+  Json evictability = Json::object();  ///< DefaultEvictor args collected from all strategies of a v1alpha1 policy
 };
 
-/// A strategy's args as they are in the input.
+/// A strategy with its args from the input.
 struct StrategySource {
   std::string name;
   Json args = Json::object();
-  FieldPath at;                                            ///< of the args as a whole
-  std::vector<std::pair<std::string, FieldPath>> members;  ///< of args that stand elsewhere
-  bool lenient = false;                                    ///< upstream's decoder passed over what it did not know
-  bool ours = false;                                       ///< args are in our words: not only what upstream has
+  FieldPath at;                                            ///< path of the args object
+  std::vector<std::pair<std::string, FieldPath>> members;  ///< paths of args that are elsewhere in the input
+  bool lenient = false;                                    ///< upstream's decoder ignored unknown fields
+  bool ours = false;  ///< args use Evacuator's schema, which has more fields than upstream's
 };
 
-/// Collects drafts, notes and errors of one input.
+/// Collects the drafts, notes and errors of one input.
 class Workbench {
  public:
   Workbench(const StrategyCatalogue& catalogue, const UpstreamOptions& options)
@@ -53,18 +53,20 @@ class Workbench {
   const StrategyCatalogue& catalogue() const { return catalogue_; }
   const UpstreamOptions& options() const { return options_; }
 
-  /// Appends the strategy to the draft's, or says why not.
+  /// Appends the strategy to the draft, or reports why it cannot.
   void add_strategy(Draft& draft, StrategySource source);
-  /// Adds the drafts that have strategies, with what holds for all of them.
+  /// Adds the drafts that have strategies, each merged with the settings of `common`.
   void add_drafts(std::vector<Draft> drafts, const Draft& common);
   std::size_t drafts() const { return drafts_.size(); }
-  /// Reports notes and errors about `ours` at `theirs`: for readers that first convert one input form to another.
+  /// Reports notes and errors about a path below `ours` at `theirs`, for readers that first convert the input to
+  /// another format.
   void move_paths(const std::vector<Origin>& moved) { moved_.insert(moved_.end(), moved.begin(), moved.end()); }
-  /// Names, checks and hands over.
+  /// Names and validates the policies and returns them with the notes and errors.
   Conversion finish();
 
  private:
-  /// True if there are some; each is an error.
+  /// Reports each arg that upstream does not know as an error; returns true if there was one. Args of leniently read
+  /// input are dropped with a note instead.
   bool refuse_args_of_ours(StrategySource& source);
   bool settle_args(StrategySource& source);
   bool settle_unknown(StrategySource& source, const FieldError& complaint);
@@ -80,13 +82,13 @@ class Workbench {
   std::vector<Origin> moved_;
 };
 
-/// Finishes the object as upstream does with what it does not know: passed over, but noted.
+/// Finishes the object like upstream: unknown fields are ignored, but noted.
 void finish_leniently(StrictObject& object, Workbench& bench);
 
-/// A selector in text → the object that the policy has, as `to[name]`. Empty text is none.
+/// Parses a selector in text form and stores it as `to[name]`. Empty text stores nothing.
 void put_selector_text(const Json* text, const FieldPath& at, Json& to, const char* name, Workbench& bench);
 
-/// A selector for what both select.
+/// Returns a selector that matches what both selectors match.
 Json both_selectors(Json one, Json other);
 
 /// A selector for what one or several of a list select.
@@ -103,35 +105,38 @@ std::vector<EitherSelector> either_selectors(std::vector<Json> selectors);
 /// DefaultEvictor's args → spec.evictability, deprecated spellings included.
 void read_evictor_args(const Json& args, const FieldPath& at, Draft& draft, Workbench& bench);
 
-/// maxNoOfPodsToEvictPer… → spec.limits.perCycle of the common draft.
+/// Converts maxNoOfPodsToEvictPer… to spec.limits.perCycle of the common draft.
 void read_cycle_limits(StrictObject& policy, Draft& common, Workbench& bench);
 
-/// nodeSelector, limits and the like, which both versions have: → the common draft.
+/// Converts settings that both versions share, such as nodeSelector and limits, to the common draft.
 void read_cycle_settings(StrictObject& policy, Draft& common, Workbench& bench);
 
-/// metricsProviders and metricsCollector → spec.usageSources of the common draft.
+/// Converts metricsProviders and metricsCollector to spec.usageSources of the common draft.
 void read_usage_sources(StrictObject& policy, Draft& common, Workbench& bench);
-/// Takes the sources out of a draft whose strategies go by requests, and says where one is missing.
+/// Removes usageSources from a draft whose strategies work on requests. Adds a note for each strategy whose source is
+/// not configured.
 void settle_usage_sources(Draft& draft, Workbench& bench);
 
-/// Whole documents of one version. `common` holds what stands outside of them (the chart's schedule).
+/// Read a whole document of one version. `common` holds settings from outside the document, such as the chart's
+/// schedule.
 void read_v1alpha2(const Json& policy, const FieldPath& at, const Draft& common, Workbench& bench);
 void read_v1alpha1(const Json& policy, const FieldPath& at, const Draft& common, Workbench& bench);
-/// The chart's values.yaml, with the chart's own defaults under it. `minor`: of the chart's version, as far as the file
-/// around the values tells it; the options win.
+/// Reads the chart's values.yaml, merged over the chart's defaults. `minor` is the chart's minor version if the
+/// surrounding file states it; the options take precedence.
 void read_chart_values(const Json& values, const FieldPath& at, std::optional<int> minor, Workbench& bench);
 
-/// True if an object without apiVersion has members that only the chart's values have.
+/// Returns true if an object without apiVersion has members that only the chart's values have.
 bool is_chart_values(const Json& json);
 
-/// "RemoveDuplicates" → "remove-duplicates"; "" when nothing remains that a name can have.
+/// Converts a name to an object name: "RemoveDuplicates" becomes "remove-duplicates". Returns an empty string if no
+/// valid characters remain.
 std::string object_name_of(std::string_view name);
 
 enum class Point { kDeschedule, kBalance, kFilter };
-/// The point at which a plugin of upstream's tree runs; nullopt: there is none of that name.
+/// Returns the extension point of a plugin of upstream's tree, nullopt if the plugin is unknown.
 std::optional<Point> point_of_plugin(std::string_view name);
 std::vector<std::string_view> plugin_names();
-/// The plugin of that name in whatever case; `name` itself if there is none.
+/// Finds the plugin name ignoring case. Returns `name` if the plugin is unknown.
 std::string canonical_plugin(std::string_view name);
 inline constexpr std::string_view kDefaultEvictor = "DefaultEvictor";
 

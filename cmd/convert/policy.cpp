@@ -21,7 +21,7 @@ using upstream::Workbench;
 constexpr int kDeepestWrapping = 4;  // a ConfigMap in a List in …
 constexpr const char* kReleaseOfHelm = "helm.sh/release.v1";
 
-/// Finds the policies in whatever the input is.
+/// Finds the policies in an input: bare, or wrapped in other objects.
 class UpstreamFinder {
  public:
   explicit UpstreamFinder(Workbench& bench) : bench_(bench) {}
@@ -34,16 +34,16 @@ class UpstreamFinder {
       for (std::size_t i = 0; i < documents->size(); ++i) around_.add((*documents)[i], place(i));
     }
     for (std::size_t i = 0; i < documents->size(); ++i) look_at((*documents)[i], place(i), depth);
-    if (depth == 0) around_ = {};  // which looks into the documents
+    if (depth == 0) around_ = {};  // holds pointers into the documents
   }
   bool found() const { return found_; }
-  /// No document holds anything.
+  /// Returns true if every document is empty.
   bool is_empty() const { return is_empty_; }
-  /// The command that renders what the input is a recipe of (kustomization, helmfile); "": it is none.
+  /// Returns the command that renders the input (a kustomization or helmfile), an empty string for other inputs.
   const std::string& renderer() const { return renderer_; }
-  /// Where inside of an object that nobody knows a policy seems to stand; nullopt: nowhere.
+  /// Returns the path of a possible policy inside an object of unknown kind, nullopt if there is none.
   const std::optional<FieldPath>& deeper() const { return deeper_; }
-  /// The first object that SOPS has encrypted; nullopt: none.
+  /// Returns the path of the first object encrypted by SOPS, nullopt if there is none.
   const std::optional<FieldPath>& encrypted() const { return encrypted_; }
 
  private:
@@ -81,7 +81,7 @@ class UpstreamFinder {
     if (const auto wrapped = upstream::unwrap_values(json, at, around_, bench_)) return look_at_wrapped(*wrapped);
     if (renderer_.empty()) renderer_ = upstream::renderer_of(json);
     if (!deeper_) deeper_ = upstream::deeper_policy(json, at);
-    if (!version.empty()) return;  // an object of another kind beside the policy
+    if (!version.empty()) return;  // an object of another kind in the same input
     look_at_body(json, at);
   }
 
@@ -93,7 +93,7 @@ class UpstreamFinder {
     bench_.error(at.field("apiVersion"), "must be descheduler/v1alpha2 or descheduler/v1alpha1");
   }
 
-  /// With what the process around it is started with.
+  /// Reads the policy with the settings of the process that uses it.
   template <typename Read>
   void read_as(Read read, const Json& policy, const FieldPath& at) {
     const upstream::StartedWith started = around_.started_with(config_map_, bench_);
@@ -115,13 +115,14 @@ class UpstreamFinder {
         continue;
       }
       if (look_at_values(each.values, each.at, each.minor)) continue;
-      // Upstream's chart with nothing but its own defaults.
+      // Upstream's chart without user values: only its defaults apply.
       found_ = true;
       upstream::read_chart_values(each.values, each.at, each.minor, bench_);
     }
   }
 
-  /// Values of the chart, alone or below the name of the sub-chart. False: they do not look so.
+  /// Reads values of the chart, at the top level or under the name of the sub-chart. Returns false if `json` does not
+  /// look like values.
   bool look_at_values(const Json& json, const FieldPath& at, std::optional<int> minor) {
     const auto below = json.find("descheduler");
     if (json.contains("deschedulerPolicy") && upstream::is_deckhouse_spec(json)) {
@@ -137,7 +138,7 @@ class UpstreamFinder {
     return true;
   }
 
-  /// A file without a version: values, or a policy's bare body.
+  /// Reads a document without a version: values, or the body of a policy.
   void look_at_body(const Json& json, const FieldPath& at) {
     if (look_at_values(json, at, std::nullopt)) return;
     if (json.contains("profiles")) {
@@ -173,7 +174,8 @@ class UpstreamFinder {
 
   enum class Encoding { kNone, kBase64 };
 
-  /// What is neither a policy nor values of the chart is passed over, and so is what does not decode.
+  /// Looks for policies and chart values in the texts of a ConfigMap or Secret. Other texts, and texts that cannot be
+  /// decoded, are ignored.
   void look_into_texts(const Json& json, const char* member, Encoding encoding, const FieldPath& at, int depth) {
     const Json* data = find_at(json, {member});
     if (depth >= kDeepestWrapping || data == nullptr || !data->is_object()) return;
@@ -199,7 +201,7 @@ class UpstreamFinder {
 
   Workbench& bench_;
   upstream::Surroundings around_;
-  std::string config_map_;  ///< that is being looked into
+  std::string config_map_;  ///< name of the ConfigMap being searched
   bool found_ = false;
   bool is_empty_ = true;
   std::string renderer_;
@@ -222,7 +224,7 @@ std::string ConversionNote::to_string() const {
 
 namespace {
 
-/// What is said where no policy was found, or one that is encrypted.
+/// Reports why no policy was found, or that the input is encrypted.
 void explain_nothing(const UpstreamFinder& finder, std::string_view text, Workbench& bench) {
   const bool is_silent = !finder.found() && bench.errors().empty();
   if (finder.encrypted() && (!finder.found() || !bench.errors().empty())) {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Policies of kubernetes-sigs/descheduler as DeschedulerPolicy objects of ours. Pure. docs/convert.md;
-/// what upstream reads and how: upstream-semantics.md#policy-file.
+/// Converts policies of kubernetes-sigs/descheduler to our DeschedulerPolicy objects. Pure. See docs/convert.md; for
+/// upstream's semantics see upstream-semantics.md#policy-file.
 
 #include <functional>
 #include <optional>
@@ -16,39 +16,40 @@
 
 namespace api {
 
-/// What the packages above know; api must not include them.
+/// Functions of higher layers, which api must not include.
 struct StrategyCatalogue {
   std::vector<std::string_view> names;
-  /// Complaints about the choices' args, with paths from "spec.strategies[0].args" on; empty: valid.
+  /// Validates the args of strategies. Errors have paths that begin with "spec.strategies[0].args"; empty if valid.
   std::function<FieldErrors(const std::vector<StrategyChoice>&)> check;
-  /// What is wrong with a schedule beyond its form. None: not asked.
+  /// Validates a schedule beyond its format. If empty, schedules are not checked.
   std::function<FieldErrors(const PolicySchedule&)> check_schedule{};
 };
 
 struct UpstreamOptions {
   PolicyMode mode = PolicyMode::kDryRun;
-  std::string compatibility = "Upstream";  ///< of the policies; "None": with upstream's known faults fixed
-  std::optional<base::seconds> interval;   ///< between cycles; upstream has a flag for it, no field
-  /// 29 of the Helm chart's version 0.29.1: whose defaults stand under the values. Without it what the input says, else
-  /// the newest.
+  std::string compatibility = "Upstream";  ///< compatibility of the policies; "None" fixes upstream's known bugs
+  std::optional<base::seconds> interval;   ///< interval between cycles; upstream has a flag for it, but no field
+  /// Minor version of the Helm chart whose defaults apply, such as 29 for 0.29.1. If absent, the version in the input,
+  /// else the newest.
   std::optional<int> chart_minor{};
 };
 
-/// What became of a part of the input that did not just get a new name.
+/// What happened to a part of the input that was not converted one-to-one.
 enum class NoteKind {
-  kDropped,  ///< has no equal: decisions may differ
-  kAdded,    ///< does not stand in the input: a default of the Helm chart
-  kChanged,  ///< is there in another shape, and somebody should look at it
-  kIgnored,  ///< upstream takes no notice of it either
+  kDropped,  ///< has no equivalent: decisions may differ
+  kAdded,    ///< not in the input: a default of the Helm chart
+  kChanged,  ///< converted to a different form that should be reviewed
+  kIgnored,  ///< upstream ignores it, too
 };
 std::string_view to_string(NoteKind kind);
 
-/// 29 of "0.29.1", "v0.29" or "~0.29"; nullopt for ranges and for what is no version of the chart.
+/// Returns the minor version, such as 29 for "0.29.1", "v0.29" or "~0.29". Returns nullopt for ranges and for text that
+/// is not a version of the chart.
 std::optional<int> chart_minor_of(std::string_view version);
 
 struct ConversionNote {
   NoteKind kind = NoteKind::kDropped;
-  std::string path;    ///< in the input
+  std::string path;    ///< path in the input
   std::string why;     ///< one sentence, without a full stop
   std::string advice;  ///< what to do; may be empty
 
@@ -57,15 +58,15 @@ struct ConversionNote {
 };
 
 struct Conversion {
-  std::vector<Json> policies;        ///< complete objects that are valid
-  std::vector<std::string> sources;  ///< of each: its place in the input, "profiles[0]"
+  std::vector<Json> policies;        ///< complete, valid objects
+  std::vector<std::string> sources;  ///< parallel to `policies`: path in the input, such as "profiles[0]"
   std::vector<ConversionNote> notes;
-  FieldErrors errors;  ///< not empty: the input is wrong, and `policies` is empty
+  FieldErrors errors;  ///< if not empty, the input is invalid and `policies` is empty
 };
 
-/// Reads upstream's v1alpha2 (profiles) and v1alpha1 (strategies) policies and the chart's values out of a YAML or JSON
-/// text of any number of documents; also out of ConfigMaps and Lists. One policy for each profile. What upstream passes
-/// over in silence is noted, what it refuses is an error with its path. Never throws.
+/// Reads upstream's v1alpha2 (profiles) and v1alpha1 (strategies) policies and values of the chart from YAML or JSON
+/// text with any number of documents, including those in ConfigMaps and Lists. Returns one policy per profile. Parts
+/// that upstream silently ignores are noted; parts that upstream rejects are errors with their path. Never throws.
 Conversion convert_upstream(std::string_view text, const StrategyCatalogue& catalogue, const UpstreamOptions& options);
 
 }  // namespace api

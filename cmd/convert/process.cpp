@@ -10,7 +10,7 @@
 namespace api::upstream {
 namespace {
 
-constexpr base::seconds kMaxPlainInterval{3600};  // beyond it people choose the time of the day
+constexpr base::seconds kMaxPlainInterval{3600};  // longer schedules are usually chosen for their time of day
 constexpr int kLastWithPolicyFlags = 22;
 
 template <typename Number>
@@ -21,13 +21,13 @@ std::optional<Number> number_of(std::string_view text) {
   return value;
 }
 
-/// A field such as "7" in the range, or nullopt.
+/// Parses a field such as "7". Returns nullopt if it is not a number in the range.
 std::optional<int> cron_number(std::string_view field, int least, int most) {
   const auto value = number_of<int>(field);
   return value && *value >= least && *value <= most ? value : std::nullopt;
 }
 
-/// N of "*/N" (1 of "*") when it divides `whole` without a rest.
+/// Returns N for "*/N" (1 for "*") if N divides `whole`, else nullopt.
 std::optional<int> cron_step(std::string_view field, int whole) {
   if (field == "*") return 1;
   if (!field.starts_with("*/")) return std::nullopt;
@@ -52,7 +52,7 @@ std::optional<base::seconds> period_of_macro(std::string_view cron) {
   return std::nullopt;
 }
 
-/// 90 s of "@every 1m30s".
+/// Returns the period of "@every 1m30s" (90 s), nullopt for other expressions.
 std::optional<base::seconds> period_of_every(const std::vector<std::string_view>& fields) {
   if (fields.size() != 2 || fields[0] != "@every") return std::nullopt;
   const auto period = base::parse_duration(fields[1]);
@@ -60,7 +60,7 @@ std::optional<base::seconds> period_of_every(const std::vector<std::string_view>
   return std::chrono::duration_cast<base::seconds>(*period);
 }
 
-/// "TZ=Europe/Berlin 0 3 * * *", which Kubernetes took before it had timeZone: the zone goes where it belongs.
+/// Moves the zone of "TZ=Europe/Berlin 0 3 * * *" to time_zone. Kubernetes accepted that form before it had timeZone.
 CronSchedule with_zone_of_text(CronSchedule schedule) {
   for (const std::string_view prefix : {"CRON_TZ=", "TZ="}) {
     if (!schedule.cron.starts_with(prefix)) continue;
@@ -71,7 +71,7 @@ CronSchedule with_zone_of_text(CronSchedule schedule) {
   return schedule;
 }
 
-/// What is wrong with it; "" when nothing is.
+/// Returns why the schedule is invalid, an empty string if it is valid.
 std::string problem_of(const CronSchedule& schedule, const Workbench& bench) {
   if (schedule.cron.empty()) return "it is empty";
   PolicySchedule ours;
@@ -137,7 +137,7 @@ void set_interval(base::seconds interval, const FieldPath& at, Draft& common) {
 
 void read_cron_schedule(const CronSchedule& schedule, Draft& common, Workbench& bench) {
   const auto period = period_of_cron(schedule.cron);
-  const bool is_every = schedule.cron.starts_with("@every");  // which policies take as an interval only
+  const bool is_every = schedule.cron.starts_with("@every");  // policies support @every only as an interval
   if (!period || (*period > kMaxPlainInterval && !is_every))
     return put_cron(with_zone_of_text(schedule), common, bench);
   set_interval(*period, schedule.at, common);
@@ -159,11 +159,11 @@ bool read_policy_flag(const std::string& flag, const Json& value, const FieldPat
   }
   const std::string text = text_of_flag(value);
   if (flag == "evict-local-storage-pods") {
-    defaults[known->field] = text != "false";  // the flag alone is enough
+    defaults[known->field] = text != "false";  // a flag without a value means true
   } else if (flag == "node-selector") {
     defaults[known->field] = text;
   } else if (const auto limit = number_of<std::uint32_t>(text)) {
-    if (*limit > 0) defaults[known->field] = *limit;  // 0 is none
+    if (*limit > 0) defaults[known->field] = *limit;  // 0 means no limit
   } else {
     bench.error(at, "must be a whole number");
   }

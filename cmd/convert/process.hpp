@@ -12,22 +12,23 @@
 
 namespace api::upstream {
 
-/// When a cron expression comes round at equal distances: which.
+/// Returns the period of a cron expression that fires at equal intervals, else nullopt.
 std::optional<base::seconds> period_of_cron(std::string_view cron);
 
 void set_interval(base::seconds interval, const FieldPath& at, Draft& common);
 
-/// When a CronJob runs.
+/// Schedule of a CronJob.
 struct CronSchedule {
   std::string cron;
-  std::string time_zone;  ///< ""; that of kube-controller-manager
-  FieldPath at;           ///< of the expression
+  std::string time_zone;  ///< if empty, that of kube-controller-manager
+  FieldPath at;           ///< path of the expression
 };
-/// → spec.schedule: an interval where it comes round at equal distances of at most an hour, else the expression.
+/// Converts the schedule to spec.schedule: an interval if it fires at equal intervals of at most one hour, else the
+/// cron expression.
 void read_cron_schedule(const CronSchedule& schedule, Draft& common, Workbench& bench);
 
-/// Flags that decided what the policy left open, until 0.22: puts the policy's field for it into `defaults`. False: the
-/// flag is none of them. `minor`: of the version that takes the flag; unknown: an old one.
+/// Reads a flag that supplied a value missing in the policy (upstream up to 0.22) into the policy field in `defaults`.
+/// Returns false for other flags. `minor` is the version of upstream's image; nullopt is treated as an old version.
 bool read_policy_flag(const std::string& flag, const Json& value, const FieldPath& at, std::optional<int> minor,
                       Json& defaults, Workbench& bench);
 

@@ -1,4 +1,4 @@
-/// descheduler/v1alpha2: profiles with pluginConfig and plugins (upstream-semantics.md#profiles).
+/// Reads descheduler/v1alpha2: profiles with pluginConfig and plugins (upstream-semantics.md#profiles).
 
 #include <fmt/format.h>
 
@@ -14,16 +14,16 @@ namespace {
 
 struct PluginConfig {
   std::string name;
-  const Json* args;  ///< nullptr: left out
-  FieldPath at;      ///< of the args
+  const Json* args;  ///< nullptr if omitted
+  FieldPath at;      ///< path of the args
   bool used = false;
 };
 
 struct ExtensionPoint {
   const char* name;
-  std::optional<Point> point;  ///< nullopt: upstream reads it and does nothing with it
+  std::optional<Point> point;  ///< nullopt if upstream reads the extension point but never uses it
 };
-/// In the order in which they run.
+/// In execution order.
 constexpr std::array kExtensionPoints = {
     ExtensionPoint{"presort", std::nullopt},          ExtensionPoint{"sort", std::nullopt},
     ExtensionPoint{"filter", Point::kFilter},         ExtensionPoint{"preevictionfilter", Point::kFilter},
@@ -39,7 +39,7 @@ std::string_view name_of_point(Point point) {
   return "";
 }
 
-/// Filter of OpenShift's descheduler: a VM that has migrated is left alone for a while.
+/// Filter of OpenShift's descheduler that protects a VM for some time after a migration.
 constexpr std::string_view kMigrationAware = "KubevirtMigrationAware";
 struct CooldownArg {
   const char* theirs;
@@ -49,7 +49,7 @@ constexpr std::array kCooldownArgs = {CooldownArg{"migrationCooldown", "virtualM
                                       CooldownArg{"maxMigrationCooldown", "maximum"},
                                       CooldownArg{"migrationHistoryWindow", "window"}};
 
-/// One profile on its way to a policy.
+/// Converts one profile to a policy.
 class ProfileReader {
  public:
   ProfileReader(const Json& json, const FieldPath& at, Workbench& bench)
@@ -140,7 +140,8 @@ class ProfileReader {
   }
 
   void read_migration_cooldown(const FieldPath& at) {
-    if (std::exchange(has_migration_cooldown_, true)) return;  // it is a filter of both kinds
+    if (std::exchange(has_migration_cooldown_, true))
+      return;  // the plugin is listed under both filter extension points
     PluginConfig* config = config_of(kMigrationAware);
     if (config != nullptr) config->used = true;
     if (config != nullptr && config->args != nullptr) {
@@ -161,7 +162,7 @@ class ProfileReader {
         "leave out is 15m for a VM by the operator's configuration, 6h at most, within 48h");
   }
 
-  /// What 0.26 and 0.27 called constraints.
+  /// Converts includeSoftConstraints, which 0.26 and 0.27 used instead of constraints.
   void read_soft_constraints(std::string_view name, const FieldPath& at, Json& args) {
     constexpr const char* kOld = "includeSoftConstraints";
     if (name != "RemovePodsViolatingTopologySpreadConstraint" || args.contains("constraints")) return;
@@ -203,7 +204,7 @@ class ProfileReader {
   Draft draft_;
   std::vector<PluginConfig> configs_;
   bool has_migration_cooldown_ = false;
-  std::map<std::string, bool> noted_;  ///< plugins that upstream does not know
+  std::map<std::string, bool> noted_;  ///< plugins unknown to upstream
 };
 
 }  // namespace

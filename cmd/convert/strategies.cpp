@@ -1,5 +1,5 @@
-/// descheduler/v1alpha1: a map of strategies, which upstream read until 0.29. Each strategy had a nodeFit and a
-/// priority threshold of its own, so strategies that agree on them become one policy.
+/// Reads descheduler/v1alpha1: a map of strategies, which upstream supported until 0.29. Each strategy had its own
+/// nodeFit and priority threshold, so strategies with equal settings become one policy.
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 namespace api::upstream {
 namespace {
 
-/// A params member that became args of one strategy (or two) under the same names.
+/// A params member that became args, under the same names, of the strategy.
 struct LegacyParam {
   std::string_view name;
   std::string_view strategy;
@@ -38,7 +38,7 @@ constexpr std::array<std::string_view, 4> kEvictorSwitches = {"evictFailedBarePo
 bool is_utilization(std::string_view strategy) { return strategy.ends_with("NodeUtilization"); }
 bool takes_labels(std::string_view strategy) { return strategy != "RemoveDuplicates" && !is_utilization(strategy); }
 
-/// One entry of `strategies`.
+/// Reads one entry of `strategies`.
 class LegacyStrategyReader {
  public:
   LegacyStrategyReader(std::string name, const Json& json, const FieldPath& at, Workbench& bench)
@@ -50,7 +50,7 @@ class LegacyStrategyReader {
     return on;
   }
 
-  /// Its args, and what it asks of the evictor.
+  /// Returns the strategy's args. Stores the settings of the evictor in `evictor`.
   StrategySource read(Json& evictor, std::vector<Origin>& origins) {
     std::int32_t weight = 0;
     entry_.read("weight", weight);
@@ -129,7 +129,7 @@ class LegacyStrategyReader {
     const FieldPath at = params.path().field(param);
     if (!value.is_object()) return bench_.error(at, fmt::format("must be an object, not {}", kind_of(value)));
     for (const auto& [member, item] : value.items()) {
-      // The older name of what is called states since. Upstream joins the two.
+      // podStatusPhases is the older name of states. Upstream merges the two.
       const bool phases = param == "podLifeTime" && member == "podStatusPhases";
       const std::string ours = phases ? "states" : member;
       if (ours == "states" && item.is_array() && source_.args.contains(ours) && source_.args[ours].is_array()) {
@@ -172,7 +172,7 @@ class LegacyStrategyReader {
   StrategySource source_;
 };
 
-/// Strategies that agree on what may be evicted.
+/// Strategies with equal evictor settings.
 struct LegacyGroup {
   Json evictor;
   Draft draft;
@@ -185,7 +185,7 @@ LegacyGroup& group_for(const Json& evictor, std::vector<LegacyGroup>& groups) {
   return groups.emplace_back(LegacyGroup{evictor, {}, 0});
 }
 
-/// What the top of the policy says about evictability, in DefaultEvictor's words.
+/// Returns the policy-level evictability settings as DefaultEvictor args.
 Json legacy_evictor(StrictObject& policy) {
   Json evictor = Json::object();
   for (const std::string_view name : kEvictorSwitches) {

@@ -14,7 +14,7 @@ namespace {
 constexpr int kDeepestList = 4;
 constexpr std::string_view kPolicyFile = "--policy-config-file";
 
-/// Of `object[member][key]`, where that is a string.
+/// Returns `object[member][key]` if it is a string.
 std::optional<std::string> string_at(const Json& object, std::string_view member, const std::string& key) {
   const Json* value = find_at(object, {member, key});
   return value != nullptr && value->is_string() ? std::optional(value->get<std::string>()) : std::nullopt;
@@ -26,7 +26,7 @@ Lender lender_of(const Json& object) {
 
 std::string name_of_object(const Json& object) { return text_at(object, {"metadata", "name"}); }
 
-/// 20 of "k8s.gcr.io/descheduler/descheduler:v0.20.0@sha256:…".
+/// Returns the minor version of an image, such as 20 for "k8s.gcr.io/descheduler/descheduler:v0.20.0@sha256:…".
 std::optional<int> minor_of_image(std::string image) {
   image.erase(std::min(image.find('@'), image.size()));
   const std::size_t colon = image.rfind(':');
@@ -39,7 +39,7 @@ void append_texts(const Json& container, const char* member, std::vector<std::st
   }
 }
 
-/// Flags of a command line with their values: "--a=1 --b 2 --c" is a → 1, b → 2, c → null.
+/// Parses the flags of a command line: "--a=1 --b 2 --c" yields a → 1, b → 2, c → null.
 std::vector<std::pair<std::string, Json>> flags_of(const std::vector<std::string>& words) {
   std::vector<std::pair<std::string, Json>> flags;
   for (const std::string& word : words) {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What stands in the same input as a policy and belongs to it: what `kubectl kustomize` and `helm template` render is
-/// one stream. Internal to cmd/convert.
+/// Objects in the same input as a policy that affect it, since `kubectl kustomize` and `helm template` render one
+/// stream. Internal to cmd/convert.
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -13,48 +13,50 @@
 
 namespace api::upstream {
 
-/// In a Secret or binaryData: etcd takes no object above 1.5 MiB.
+/// Maximum size of encoded text in a Secret or binaryData. etcd rejects objects above 1.5 MiB.
 inline constexpr std::size_t kMaxEncoded = std::size_t{2} << 20;
 
-/// What upstream's process is started with, where the input has it.
+/// Settings of upstream's process found in the input.
 struct StartedWith {
-  Draft common;                           ///< with the schedule
-  Json policy_defaults = Json::object();  ///< fields that old flags give to a policy that lacks them
+  Draft common;                           ///< includes the schedule
+  Json policy_defaults = Json::object();  ///< policy fields that old command-line flags set if the policy lacks them
 };
 
-/// A ConfigMap or Secret. Without a namespace, as manifests before their rendering, it may be of any.
+/// A ConfigMap or Secret that supplies values. An empty namespace, as in unrendered manifests, matches any namespace.
 struct Lender {
   std::string kind;
   std::string ns;
   std::string name;
-  /// True if both may mean the same object.
+  /// Returns true if both may refer to the same object.
   bool fits(const Lender& other) const;
 };
 
-/// Objects of one input by name. They must live as long as this does.
+/// Index of the objects in one input. The objects must outlive it.
 class Surroundings {
  public:
-  /// Takes note of the object, or of those in a List.
+  /// Indexes the object, or the objects of a List.
   void add(const Json& object, const FieldPath& at, int depth = 0);
 
-  /// Of the chart that a HelmRelease takes from the OCIRepository or HelmChart of that name.
+  /// Returns the minor version of the chart that a HelmRelease gets from the OCIRepository or HelmChart of that name,
+  /// nullopt if unknown.
   std::optional<int> chart_minor(const std::string& name) const;
-  /// What the ConfigMap or Secret `lender` has under `key`, decoded; nullopt: it is not in the input, lacks the key, or
-  /// the value cannot be decoded.
+  /// Returns the decoded text under `key` in the ConfigMap or Secret `lender`. Returns nullopt if it is not in the
+  /// input, lacks the key, or cannot be decoded.
   std::optional<std::string> lent_text(const Lender& lender, const std::string& key) const;
-  /// True if values of a HelmRelease come from that ConfigMap or Secret: then it is no policy by itself.
+  /// Returns true if a HelmRelease reads values from that ConfigMap or Secret, which is then not read as a policy.
   bool lends_values(const Json& object) const;
 
-  /// How the CronJob or Deployment that mounts the ConfigMap starts upstream. Without a name: the only one there is.
+  /// Returns the settings of the CronJob or Deployment that mounts the ConfigMap. An empty name selects the only such
+  /// workload of the input.
   StartedWith started_with(const std::string& config_map, Workbench& bench) const;
 
  private:
   struct Starter {
     const Json* object;
     FieldPath at;
-    std::vector<std::string> config_maps;  ///< that it mounts
-    std::vector<std::string> words;        ///< of its command line
-    std::optional<int> minor;              ///< of its image
+    std::vector<std::string> config_maps;  ///< names of mounted ConfigMaps
+    std::vector<std::string> words;        ///< command line
+    std::optional<int> minor;              ///< version of the image
   };
   struct Held {
     Lender lender;
@@ -66,7 +68,7 @@ class Surroundings {
 
   std::map<std::string, int> chart_minors_;
   std::vector<Held> held_;       ///< ConfigMaps and Secrets
-  std::vector<Lender> lenders_;  ///< of values, as those name them who use these
+  std::vector<Lender> lenders_;  ///< ConfigMaps and Secrets that HelmReleases reference for values
   std::vector<Starter> starters_;
 };
 

@@ -1,4 +1,4 @@
-/// metricsProviders and metricsCollector → spec.usageSources.
+/// Converts metricsProviders and metricsCollector to spec.usageSources.
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kKubernetesMetrics = "KubernetesMetrics";
 constexpr const char* kPrometheus = "Prometheus";
 
-/// Upstream's provider of one kind, once.
+/// Returns true if a source of that type was added. Upstream supports one provider per type.
 bool has_source(const Draft& common, const char* type) {
   const Json sources = common.spec.value("usageSources", Json::array());
   return std::ranges::any_of(sources, [&](const Json& source) { return source.at("type") == type; });
@@ -39,7 +39,7 @@ void read_collector(StrictObject& policy, Draft& common, Workbench& bench) {
   });
 }
 
-/// Upstream's key in the Secret is fixed.
+/// Converts a reference to a token Secret. Upstream's key in the Secret is fixed.
 Json token_of(StrictObject& reference, Workbench& bench) {
   std::string ns;
   std::string name;
@@ -90,7 +90,7 @@ void read_provider(const Json& item, const FieldPath& path, Draft& common, Workb
   add_source(common, {{"name", "prometheus"}, {"type", kPrometheus}, {"prometheus", block}}, path);
 }
 
-/// The type of source that the strategy's metricsUtilization asks; "": none.
+/// Returns the type of the source that the strategy's metricsUtilization queries, an empty string if it uses none.
 std::string type_asked_by(const Json& strategy) {
   const Json args = strategy.value("args", Json::object());
   if (!args.contains("metricsUtilization")) return "";

@@ -34,7 +34,7 @@ bool has_some(const Json& json, const char* name) {
   return found != json.end() && !found->is_null() && !found->empty();
 }
 
-/// Values that are written as text.
+/// Reads values written as text.
 void read_text(const Json& holder, const char* name, const FieldPath& at, WrappedValues& into, Workbench& bench) {
   const auto text = holder.find(name);
   if (text == holder.end() || text->is_null()) return;
@@ -48,7 +48,7 @@ void read_text(const Json& holder, const char* name, const FieldPath& at, Wrappe
   into.values = documents->front();
 }
 
-/// Values that are written as an object; they win over text.
+/// Reads values written as an object, which override values written as text.
 void read_object(const Json& holder, const char* name, const FieldPath& at, WrappedValues& into, Workbench& bench) {
   const auto values = holder.find(name);
   if (values == holder.end() || values->is_null()) return;
@@ -57,7 +57,7 @@ void read_object(const Json& holder, const char* name, const FieldPath& at, Wrap
   into.values = *values;
 }
 
-/// Members that give more values in Helm's --set syntax.
+/// Adds a note for members that set values in Helm's --set syntax.
 void note_others(const Json& holder, std::initializer_list<const char*> names, const FieldPath& at,
                  const WrappedValues& wrapped, Workbench& bench) {
   if (!is_about_descheduler(wrapped)) return;
@@ -67,14 +67,15 @@ void note_others(const Json& holder, std::initializer_list<const char*> names, c
   }
 }
 
-/// A member that names values outside of the input. Without a policy in those that were read nothing is known.
+/// Handles a member that references values outside of the input: adds a note if the values read contain a policy, else
+/// marks the values as unread.
 void note_unread(const FieldPath& at, WrappedValues& wrapped, Workbench& bench) {
   if (!is_about_descheduler(wrapped)) return;
   if (has_policy(wrapped)) return bench.note(NoteKind::kDropped, at, "gives more values, which are not read", kAdvice);
   wrapped.unread = at.text();
 }
 
-/// As Flux merges values of a release: a null stays, and deletes the chart's default later.
+/// Merges `lower` under `values` like Flux: a null stays, and later deletes the chart's default.
 void put_under(Json& values, const Json& lower) {
   for (const auto& [key, value] : lower.items()) {
     const auto [found, is_new] = values.emplace(key, value);
@@ -82,8 +83,8 @@ void put_under(Json& values, const Json& lower) {
   }
 }
 
-/// What a ConfigMap or Secret of the same input has under `key` goes under the values that are there. False: not in the
-/// input, or no text.
+/// Merges the text under `key` of a ConfigMap or Secret in the same input under `values`. Returns false if it is not in
+/// the input or is not text.
 bool merge_lent(const Lender& lender, const std::string& key, const FieldPath& at, const Surroundings& around,
                 Json& values, Workbench& bench) {
   auto text = around.lent_text(lender, key);
@@ -94,12 +95,12 @@ bool merge_lent(const Lender& lender, const std::string& key, const FieldPath& a
   return true;
 }
 
-/// Flux puts what has a targetPath at that path: such values are not read.
+/// Reads spec.valuesFrom. Entries with a targetPath are not read, because Flux stores them at that path.
 void read_values_from(const Json& object, const FieldPath& at, const Surroundings& around, WrappedValues& wrapped,
                       Workbench& bench) {
   const Json& sources = items_at(object, {"spec", "valuesFrom"});
   bool all = true;
-  for (std::size_t i = sources.size(); i-- > 0;) {  // later ones win
+  for (std::size_t i = sources.size(); i-- > 0;) {  // later entries override earlier ones
     const Lender lender{text_at(sources[i], {"kind"}), text_at(object, {"metadata", "namespace"}),
                         text_at(sources[i], {"name"})};
     const std::string key = first_of({text_at(sources[i], {"valuesKey"}), "values.yaml"});
@@ -112,7 +113,7 @@ void read_values_from(const Json& object, const FieldPath& at, const Surrounding
 std::vector<WrappedValues> of_helm_release(const Json& object, const FieldPath& at, const Surroundings& around,
                                            Workbench& bench) {
   const Json& spec = object_at(object, {"spec"});
-  const Json& chart = object_at(spec, {"chart"});  // the older Helm operator had no spec inside
+  const Json& chart = object_at(spec, {"chart"});  // the older Helm operator has no nested spec
   WrappedValues wrapped;
   wrapped.chart = last_part(first_of({text_at(chart, {"spec", "chart"}), text_at(chart, {"name"}),
                                       text_at(spec, {"releaseName"}), text_at(object, {"metadata", "name"})}));
@@ -148,7 +149,7 @@ std::vector<WrappedValues> of_application(const Json& object, const FieldPath& a
   if (spec.contains("source")) all.push_back(of_argo_source(spec["source"], name, below.field("source"), bench));
   const Json& sources = items_at(spec, {"sources"});
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    // A source that only lends its files to others.
+    // Skip a source that only provides files to other sources.
     if (text_at(sources[i], {"chart"}).empty() && object_at(sources[i], {"helm"}).empty()) continue;
     all.push_back(of_argo_source(sources[i], name, below.field("sources").index(i), bench));
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Values of upstream's chart inside the objects of those who install charts. Internal to cmd/convert.
+/// Reads values of upstream's chart from the objects of chart installers. Internal to cmd/convert.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,53 +13,55 @@
 
 namespace api::upstream {
 
-/// Values that an object gives to a chart.
+/// Values that an object passes to a chart.
 struct WrappedValues {
-  std::string chart;         ///< name of the chart without its repository, else of the release
-  std::optional<int> minor;  ///< of the chart's version
+  std::string chart;         ///< name of the chart without its repository, else that of the release
+  std::optional<int> minor;  ///< minor version of the chart
   Json values = Json::object();
-  FieldPath at;  ///< of the values
-  /// Where values stand that could not be read, "spec.valuesFrom"; empty: all were read.
+  FieldPath at;  ///< path of the values
+  /// Path of values that could not be read, such as "spec.valuesFrom". Empty if all were read.
   std::string unread{};
 };
 
-/// The values in a Flux HelmRelease, an Argo CD Application or ApplicationSet, or a HelmChart or HelmChartConfig of k3s
-/// and RKE2; one for each chart in it. nullopt: the object is none of these. What stands elsewhere than in the object
-/// is noted as soon as the chart may be upstream's; ConfigMaps of the same input are read.
+/// Returns the values in a Flux HelmRelease, an Argo CD Application or ApplicationSet, or a HelmChart or
+/// HelmChartConfig of k3s and RKE2, one item per chart. Returns nullopt for other objects. Reads ConfigMaps of the same
+/// input. If the chart may be upstream's, adds a note for values stored elsewhere.
 std::optional<std::vector<WrappedValues>> unwrap_values(const Json& object, const FieldPath& at,
                                                         const Surroundings& around, Workbench& bench);
 
-/// True if the values, or those of the sub-chart in them, have a policy.
+/// Returns true if the values, or those of the sub-chart in them, contain a policy.
 bool has_policy(const WrappedValues& wrapped);
 
-/// True if this may be upstream's chart: by its name or by what the values hold.
+/// Returns true if the chart may be upstream's, judging by its name or by the values.
 bool is_about_descheduler(const WrappedValues& wrapped);
 
-/// A KubeDescheduler of OpenShift: its operator makes a policy of the profiles that it names.
+/// Converts a KubeDescheduler of OpenShift, whose operator renders a policy from the profiles listed in it.
 void read_kube_descheduler(const Json& object, const FieldPath& at, Workbench& bench);
 
-/// The spec of a Descheduler of deckhouse.io, or its deschedulerPolicy: strategies in camelCase, globalParameters.
+/// Returns true for the spec of a Descheduler of deckhouse.io, or its deschedulerPolicy: it has strategies in camelCase
+/// or globalParameters.
 bool is_deckhouse_spec(const Json& json);
 void read_deckhouse(const Json& spec, const FieldPath& at, Workbench& bench);
 
-/// A DeschedulerConfiguration of koord-descheduler: LowNodeLoad becomes LowNodeUtilization by a usage source of type
-/// Koordinator.
+/// Converts a DeschedulerConfiguration of koord-descheduler. LowNodeLoad becomes LowNodeUtilization with a usage source
+/// of type Koordinator.
 void read_koordinator(const Json& object, const FieldPath& at, Workbench& bench);
 
-// --- what an input in which no policy was found may be, for its error
+// --- Hints for the error about an input without a policy.
 
-/// Behind an error about a text that is no object.
+/// Appended to an error about text that is not an object.
 inline constexpr std::string_view kHowToGet =
     "; give it YAML or JSON, such as `kubectl get configmap NAME -o yaml` or `helm get values --all RELEASE` prints";
 
-/// What is wrong because it is not rendered yet, or no manifest at all; "" when nothing looks so.
+/// Returns why the text is not a rendered manifest. Empty if it looks like one.
 std::string template_hint(std::string_view text);
 
-/// The command that makes manifests of an object that is none itself; "": it is none of these.
+/// Returns the command that renders manifests from an object such as a kustomization, an empty string for other
+/// objects.
 std::string renderer_of(const Json& json);
 
-/// Where inside of `json` a policy, values of the chart or a KubeDescheduler seem to stand, the first; nullopt:
-/// nowhere. Looks 32 levels deep.
+/// Returns the first path in `json` that looks like a policy, chart values or a KubeDescheduler, nullopt if there is
+/// none. Searches 32 levels deep.
 std::optional<FieldPath> deeper_policy(const Json& json, const FieldPath& at);
 
 }  // namespace api::upstream

@@ -47,7 +47,7 @@ simulator::HttpServerOptions http_options(int port) {
   return options;
 }
 
-/// Where the kubeconfig goes when the user does not say: a private file of this process.
+/// Returns the default kubeconfig path, a file private to this process.
 std::string default_kubeconfig_path() {
   return (std::filesystem::temp_directory_path() / fmt::format("evacuator-demo-{}.kubeconfig", getpid())).string();
 }
@@ -95,7 +95,7 @@ struct DemoCluster::Impl {
     if (!discovery) return discovery.error();
     controllers::OperatorConfig config;
     config.workers = 8;
-    config.in_flight.per_namespace.reset();  // everybody here is one tenant
+    config.in_flight.per_namespace.reset();  // the demo has a single tenant
     op.emplace(controllers::Operator::Dependencies{.client = operator_client,
                                                    .clock = clock,
                                                    .discovery = *discovery,
@@ -110,7 +110,7 @@ struct DemoCluster::Impl {
         [](const std::string&, const std::string&) { return controllers::Access::kAllowed; }, clock, base::Log());
     if (auto serving = metrics_server->start(); !serving) return serving;
     recorder = std::jthread([this](std::stop_token stop) { events.run(stop); });
-    // It is alone; the Lease tells whoever asks that an operator runs.
+    // Leader election has no competitor here; the Lease shows clients that an operator is running.
     election = std::jthread([this](std::stop_token stop) { elector.run(stop); });
     caches = std::jthread([this](std::stop_token stop) { op->run_caches(stop); });
     workers = std::jthread([this](std::stop_token stop) { op->run_workers(stop); });

@@ -8,11 +8,11 @@
 
 namespace cmd {
 
-/// A simulated cluster on the real clock, served over loopback for kubectl, with the operator running on it in this
-/// process.
+/// A simulated cluster on the real clock, served over loopback for kubectl, with the operator running in this process.
 class DemoCluster {
  public:
-  /// Starts everything and writes a kubeconfig. `port` 0: a free one. Errors name the port or the file.
+  /// Starts all components and writes a kubeconfig. `port` 0 selects a free port. Error messages name the port or the
+  /// file.
   static base::Result<std::unique_ptr<DemoCluster>> start(int port, const std::string& kubeconfig_out);
   ~DemoCluster();
 
@@ -21,7 +21,7 @@ class DemoCluster {
   std::string metrics_url() const;
   std::string kubeconfig_path() const;
 
-  /// Waits until all pods that can run do (at most 30 s).
+  /// Waits up to 30 s until all pods that can run are running.
   void wait_until_settled();
   /// Stops the operator, the HTTP server and the cluster, in that order. Idempotent.
   void stop();

@@ -20,7 +20,7 @@ namespace {
 
 using base::milliseconds;
 
-/// What the audience sees: narration, and the table of Evacuations either redrawn in place or line by line.
+/// Output of the demo: narration and a table of Evacuations, redrawn in place or printed line by line.
 class Screen {
  public:
   explicit Screen(bool plain) : plain_(plain) {}
@@ -57,7 +57,8 @@ class Screen {
     return evacuations;
   }
 
-  /// Without a terminal to redraw: a line whenever a row's telling cells change, as kubectl get -w does.
+  /// Prints a line for each row whose significant cells changed, like kubectl get -w, for output that cannot be
+  /// redrawn.
   void show_changes(const std::vector<api::Evacuation>& evacuations, base::TimePoint now) {
     for (const api::Evacuation& evacuation : evacuations) {
       const auto cells = evacuation_cells(evacuation, now);
@@ -97,7 +98,7 @@ std::vector<T> list_all(kube::Client& client, const kube::ResourceType& type,
 
 base::Result<api::Evacuation> decode_one_evacuation(std::string_view text) { return api::decode_evacuation(text); }
 
-/// Requests of the active pods on each node against its allocatable cpu, as bars.
+/// Renders the CPU requests of active pods per node relative to allocatable CPU, as bars.
 std::string utilization_of(kube::Client& client) {
   std::map<std::string, api::Quantity> used;
   std::map<std::string, int> pods;
@@ -119,7 +120,7 @@ std::string utilization_of(kube::Client& client) {
   return table.render("  ");
 }
 
-/// The published plan of a policy; empty while there is none.
+/// Renders the published plan of a policy, empty if there is none.
 std::string plan_of(kube::Client& client, const std::string& name) {
   const auto text = client.get(kube::kPolicies, {"", name});
   if (!text) return {};
@@ -188,7 +189,7 @@ class Play {
     return base::Done{};
   }
 
-  /// Shows the Evacuations meanwhile. False: the show is over.
+  /// Waits until `when` and shows the Evacuations meanwhile. Returns false if the demo is over.
   bool wait_until(base::TimePoint when, base::TimePoint end, const Interrupted& interrupted) {
     while (clock_.now() < std::min(when, end) && !interrupted.yet()) {
       screen_.show(list_all(admin_, kube::kEvacuations, decode_one_evacuation), clock_.now());
@@ -217,7 +218,7 @@ base::Result<std::optional<base::Duration>> total_duration(const std::string& te
 base::Status demo(const DemoOptions& options) {
   const auto total = total_duration(options.duration);
   if (!total) return total.error();
-  const Interrupted interrupted;  // before the cluster's threads
+  const Interrupted interrupted;  // Blocks signals; must be created before the cluster's threads.
   auto cluster = DemoCluster::start(options.port, options.kubeconfig_out);
   if (!cluster) return cluster.error();
   const bool plain = options.plain || isatty(STDOUT_FILENO) == 0;

@@ -82,7 +82,7 @@ std::optional<api::Pod> pod_named(kube::Client& admin, const api::ObjectKey& key
   return pod ? std::optional(*std::move(pod)) : std::nullopt;
 }
 
-/// A person's own request for one pod.
+/// Creates a manual Evacuation for one pod.
 Status evacuate(kube::Client& admin, const api::ObjectKey& key, const char* why) {
   const auto pod = pod_named(admin, key);
   if (!pod) return base::Error{base::ErrorCode::kNotFound, "no pod " + key.to_string()};

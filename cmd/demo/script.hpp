@@ -13,19 +13,19 @@
 
 namespace cmd {
 
-/// One step of the script: at `at` after the start the words are printed and the act is done.
+/// A step of the script. At `at` after the start, prints `words` and runs `act`.
 struct ScriptStep {
   base::milliseconds at;
   std::string words;
   std::function<base::Status(kube::Client&)> act;
-  /// The plan of this policy is printed after the act, once it is published; empty: none.
+  /// Policy whose plan is printed after `act`, once published. Empty for none.
   std::string show_plan_of{};
 };
 
-/// Nodes, workloads and budgets that are there before the script starts.
+/// Creates the nodes, workloads and budgets that the script starts with.
 base::Status set_stage(kube::Client& admin);
 
-/// In order of time; lasts about 70 seconds.
+/// Returns the steps ordered by time. The script takes about 70 seconds.
 std::vector<ScriptStep> demo_script();
 
 }  // namespace cmd

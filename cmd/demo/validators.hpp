@@ -4,8 +4,8 @@
 
 namespace cmd {
 
-/// What no schema and no rule of the CRDs says: strategies' args, evictors' parameters, and the rest of our own
-/// validation of both kinds.
+/// Adds the validation that CRD schemas and rules cannot express: strategies' args, evictors' parameters, and the other
+/// checks of both kinds.
 void add_validators(simulator::ApiServer& server);
 
 }  // namespace cmd

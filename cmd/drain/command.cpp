@@ -16,7 +16,8 @@
 namespace cmd::plugin {
 namespace {
 
-/// A drain of hours must neither go stale in the queue nor be forgotten half way.
+/// Minimum TTL of decisions and finished Evacuations, so that a drain of hours neither expires in the queue nor loses
+/// its records.
 constexpr base::seconds kDay{86'400};
 
 std::string stays_text(const std::vector<DrainStay>& stays) {
@@ -28,7 +29,7 @@ std::string stays_text(const std::vector<DrainStay>& stays) {
   return text;
 }
 
-/// How the user may go on; what no flag lets through has said so itself.
+/// Returns how the user can proceed. Refusals that no flag overrides state the reason themselves.
 std::string flags_to_go_on(const std::string& node, const std::vector<DrainStay>& refused) {
   std::set<std::string> flags;
   for (const DrainStay& stay : refused) flags.insert(stay.verdict.flag);
@@ -46,7 +47,7 @@ std::string plan_table(const DrainPlan& plan) {
   return table.render("  ");
 }
 
-/// `kubectl evacuator node` from its options to its exit code.
+/// Implements `kubectl evacuator node`.
 class NodeCommand {
  public:
   NodeCommand(Session& session, const NodeOptions& options) : session_(session), io_(session.io()), options_(options) {}
@@ -66,7 +67,7 @@ class NodeCommand {
       if (!cordoned) return fail(io_, cordoned.error());
       say(*cordoned);
     }
-    // Again: what came between the look and the cordon is there to stay.
+    // Check again: pods may have been created between the first check and the cordon.
     if (auto again = check(); !again) return failed(again.error());
     return ask_all(std::move(request));
   }
@@ -76,7 +77,7 @@ class NodeCommand {
     if (session_.for_people()) io_.out(line + "\n");
   }
 
-  /// What would be done. The error lists every pod that forbids it.
+  /// Computes the plan. The error lists every pod that blocks the drain.
   base::Status check() {
     auto pods = pods_on_node(session_, options_.node, options_.pod_selector);
     if (!pods) return pods.error();
@@ -112,7 +113,7 @@ class NodeCommand {
     if (session_.for_people()) io_.out(stays_text(plan_.skipped));
   }
 
-  /// Makes the Evacuations in order. False: interrupted, or one could not be made.
+  /// Creates the Evacuations in order. Returns false if interrupted or if one could not be created.
   bool make(Asking& asking) {
     for (const DrainMove& move : plan_.moves) {
       if (io_.nap(base::milliseconds(0))) {
@@ -165,8 +166,8 @@ class NodeCommand {
     return flags;
   }
 
-  /// Those of this call and, when the drain was begun before, those of the earlier ones: running or successful, for a
-  /// pod whose earlier one failed has a new one or is gone.
+  /// Returns the Evacuations of this command and, if the drain is resumed, those of earlier runs that are running or
+  /// successful. A pod whose earlier Evacuation failed has a new one or is gone.
   base::Result<std::vector<StoredEvacuation>> read() {
     auto all = session_.evacuations(listing("", fmt::format("{}={}", kDrainLabel, api::label_value(options_.node))));
     if (!all) return all;
@@ -242,7 +243,7 @@ class NodeCommand {
     return code_;
   }
 
-  /// The end of a drain that did not work out.
+  /// Handles the failure of the drain. Returns the exit code.
   int failed(const base::Error& error) {
     code_ = fail(io_, error);
     if (options_.uncordon_on_failure) give_up();
@@ -250,7 +251,8 @@ class NodeCommand {
     return code_;
   }
 
-  /// Takes back what this drain did: what has not left stays, and the cordon goes if it was ours.
+  /// Rolls back this drain: cancels Evacuations of pods that have not left, and uncordons the node if this drain
+  /// cordoned it.
   void give_up() {
     if (const auto cancelled = cancel_drain(session_, options_.node, "the drain failed"); !cancelled)
       fail(io_, cancelled.error());
@@ -274,12 +276,12 @@ class NodeCommand {
   Session& session_;
   Io& io_;
   const NodeOptions& options_;
-  DrainRules rules_ = options_.rules;  ///< with what is known of the cluster
+  DrainRules rules_ = options_.rules;  ///< flags plus facts read from the cluster
   OwnerReplicas replicas_{session_};
   DrainPlan plan_;
   std::vector<StoredEvacuation> asked_;
   std::set<api::ObjectKey> keys_;
-  std::set<api::ObjectKey> joined_;  ///< made by somebody else before: without the drain's label
+  std::set<api::ObjectKey> joined_;  ///< created before by another client, without the drain's label
   bool resuming_ = false;
   int code_ = kDone;
 };

@@ -99,7 +99,7 @@ auto drain_order(const DrainMove& move) {
   return std::tuple(move.pod.priority.value_or(0), move.rank, move.pod.meta.key());
 }
 
-/// One number per class of PriorityClass and rank, so that within a class the older Evacuation goes first.
+/// Assigns one priority per combination of PriorityClass and rank, so that within it the older Evacuation goes first.
 void number_classes(std::vector<DrainMove>& moves) {
   std::int32_t next = kDrainPriority;
   for (std::size_t i = 0; i < moves.size(); ++i) {

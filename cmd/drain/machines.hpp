@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a drain would do to the virtual machines of KubeVirt on its node.
+/// Effect of a drain on the KubeVirt virtual machines of the node.
 
 #include <set>
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace cmd::plugin {
 
-/// UIDs of those launcher pods whose guest an eviction shuts down, by their VirtualMachineInstance and the cluster's
-/// evictionStrategy: DrainRules::ending_machines. A machine that cannot be read counts. Without launchers reads
-/// nothing.
+/// Returns the UIDs of launcher pods whose guest shuts down on eviction, for DrainRules::ending_machines. Depends on
+/// the VirtualMachineInstance and the cluster's evictionStrategy. A machine that cannot be read counts as shutting
+/// down. Reads nothing if there are no launcher pods.
 std::set<std::string> read_ending_machines(Session& session, const std::vector<api::Pod>& pods);
 
 }  // namespace cmd::plugin

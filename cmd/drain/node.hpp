@@ -10,15 +10,15 @@
 
 namespace cmd::plugin {
 
-/// The pods of a node, all namespaces.
+/// Returns the pods on a node, in all namespaces.
 base::Result<std::vector<api::Pod>> pods_on_node(Session& session, const std::string& node,
                                                  const std::string& pod_selector = {});
-/// PodGroups of scheduling.k8s.io in the namespaces of pods that name one, as far as they may be read; nullopt: the
-/// server has no such kind.
+/// Returns the readable PodGroups of scheduling.k8s.io in the namespaces of pods that reference one. Returns nullopt if
+/// the server lacks the kind.
 std::optional<std::vector<api::SchedulingPodGroup>> scheduling_groups_of(Session& session,
                                                                          const std::vector<api::Pod>& pods);
 
-/// Asks the API for the replicas of pods' owners, each owner once; what may not be read counts as unknown.
+/// Reads the replicas of pods' owners from the API server, once per owner. Returns nullopt if an owner cannot be read.
 class OwnerReplicas {
  public:
   explicit OwnerReplicas(Session& session) : session_(session) {}
@@ -26,19 +26,20 @@ class OwnerReplicas {
 
  private:
   Session& session_;
-  std::map<std::string, std::optional<std::int32_t>> known_;  ///< by the owner's UID
+  std::map<std::string, std::optional<std::int32_t>> known_;  ///< by UID of the owner
 };
 
-/// Makes the node unschedulable and notes by whom, or takes that back. `words` of what was done.
+/// Cordons a node and records the requester, or uncordons it. Returns a message that describes the change.
 base::Result<std::string> cordon(Session& session, const api::Node& node, const std::string& requester);
 base::Result<std::string> uncordon(Session& session, const std::string& node);
-/// The cordon is ours: a drain of this plugin made it and nobody took it back.
+/// Returns true if the current cordon was made by a drain of this plugin.
 bool is_cordoned_by_us(const api::Node& node);
 
-/// Evacuations of the node's drain that are not finished.
+/// Returns the unfinished Evacuations of the node's drain.
 base::Result<std::vector<StoredEvacuation>> drain_evacuations(Session& session, const std::string& node);
 
-/// Requests the cancellation of all of them and says so line by line. Those that were asked now, or the first error.
+/// Requests cancellation of the drain's Evacuations and prints a line for each. Returns the Evacuations cancelled by
+/// this call, or the first error.
 base::Result<std::vector<StoredEvacuation>> cancel_drain(Session& session, const std::string& node,
                                                          const std::string& reason);
 

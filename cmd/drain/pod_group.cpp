@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMaxMembersNamed = 5;
 
-/// What it declares, as long as its leaving is still ahead; nullopt: it leaves (or stays) alone.
+/// Returns the pod's group if the pod still has to leave with it, nullopt if the pod leaves alone or stays.
 std::optional<api::PodGroup> open_pod_group(const api::Pod& pod) {
   return api::counts_in_pod_group(pod) ? api::pod_group_of(pod) : std::nullopt;
 }
@@ -35,7 +35,7 @@ bool has_begun(const api::Pod& pod, const std::vector<api::Evacuation>& known) {
 
 auto leaving_order(const api::Pod& pod) { return std::tuple(api::pod_group_of(pod)->order, pod.meta.name); }
 
-/// The others of its group, which nobody asks to leave.
+/// Returns the members of the group that are neither chosen nor have an Evacuation.
 std::vector<api::Pod> missing_of(const PodGroupRest& rest, const PodGroupWorld& world) {
   std::vector<api::Pod> missing;
   for (const api::Pod& pod : world.pods) {
@@ -47,7 +47,7 @@ std::vector<api::Pod> missing_of(const PodGroupRest& rest, const PodGroupWorld& 
   return missing;
 }
 
-/// How one that is on another node may join the drain.
+/// Returns whether a member on another node may join the drain.
 DrainVerdict judge_member(const api::Pod& pod, const PodGroupRest& rest, const DrainRules& rules) {
   if (const std::string why = objection_to(pod); !why.empty()) {
     return {DrainFate::kRefuse,

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Pods that leave together (docs/concepts/pod-groups.md), as the plugin sees them: who has to be asked beside those
-/// that the user named. Who belongs together is api::pod_group_of()'s word.
+/// Finds the members of pod groups (docs/concepts/pod-groups.md) that must be evacuated with the pods that the user
+/// named. api::pod_group_of() defines membership.
 
 #include <string>
 #include <vector>
@@ -13,40 +13,40 @@
 
 namespace cmd::plugin {
 
-/// The namespaces of the pods that were chosen.
+/// Contents of the namespaces of the chosen pods.
 struct PodGroupWorld {
   std::vector<api::Pod> pods;
   std::vector<api::Evacuation> evacuations;
 };
 
-/// Reads the namespaces of those that leave in groups; nothing when none of them does.
+/// Reads the namespaces of chosen pods that leave in groups. Reads nothing if there are no such pods.
 base::Result<PodGroupWorld> read_pod_group_world(Session& session, const std::vector<api::Pod>& chosen);
 
-/// A group of which some are chosen, or asked to leave already, and others are not.
+/// A pod group of which only some members are chosen or already have an Evacuation.
 struct PodGroupRest {
   std::string ns;
   std::string name;
-  std::vector<api::Pod> chosen;   ///< by name
-  std::vector<api::Pod> missing;  ///< in the order in which they leave, then by name
+  std::vector<api::Pod> chosen;   ///< ordered by name
+  std::vector<api::Pod> missing;  ///< in leaving order, then by name
 };
 
-/// The incomplete groups of `chosen`, by namespace and name. Not of those whose own Evacuation has begun: an attempt
-/// keeps the group that it began with, and replacements are not waited for. Pure.
+/// Returns the incomplete groups of `chosen`, ordered by namespace and name. Skips groups whose Evacuation has begun:
+/// an attempt keeps the members it started with and does not wait for replacements. Pure.
 std::vector<PodGroupRest> rests_of_pod_groups(const std::vector<api::Pod>& chosen, const PodGroupWorld& world);
 
-/// By UID.
+/// Returns true if `pods` contains the pod, compared by UID.
 bool is_among(const std::vector<api::Pod>& pods, const api::Pod& pod);
 
-/// "train-1 (node-b), train-2 (node-c) and 4 more".
+/// Returns a text such as "train-1 (node-b), train-2 (node-c) and 4 more".
 std::string members_text(const std::vector<api::Pod>& pods);
-/// Why the group cannot leave as a whole whatever the user says; empty: it can. Pure.
+/// Returns why the group cannot leave as a whole under any flags, an empty string if it can. Pure.
 std::string objection_to(const PodGroupRest& rest);
 
-/// The flag that asks for whole groups.
+/// The flag that requests whole groups.
 inline constexpr std::string_view kWholeGroup = "--whole-group";
 
-/// Completes a drain: with `whole_groups` the missing members join right behind the first of their group, with its
-/// priority and by the same rules as the pods of the node; else the group's pods on the node are refused. Pure.
+/// Completes a drain plan. With `whole_groups`, the missing members follow the first member of their group, with its
+/// priority and subject to the same rules as the node's pods. Otherwise the group's pods on the node are refused. Pure.
 void add_pod_groups(DrainPlan& plan, const PodGroupWorld& world, const DrainRules& rules, bool whole_groups);
 
 }  // namespace cmd::plugin

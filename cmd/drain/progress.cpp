@@ -20,7 +20,7 @@ bool is_suspended(const api::Evacuation& evacuation) {
          (phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff);
 }
 
-/// The pod that it is about, also before the operator has filled the UID in.
+/// Returns a key that identifies the pod, even before the operator has set the UID.
 std::string pod_identity(const api::Evacuation& evacuation) {
   const api::PodReference& ref = evacuation.spec.pod_ref;
   return evacuation.meta.ns + "/" + (ref.uid.empty() ? ref.name : ref.uid.value);
@@ -94,7 +94,7 @@ Tone tone_of(PodProgress standing) {
 }
 
 std::vector<api::Evacuation> newest_per_pod(std::vector<api::Evacuation> evacuations) {
-  // An unfinished one beats any finished one, whatever their times.
+  // An unfinished Evacuation takes precedence over finished ones, regardless of timestamps.
   const auto rank = [](const api::Evacuation& each) {
     return std::tuple(!api::is_terminal(each.status.phase), each.meta.creation_timestamp, each.meta.name.size(),
                       each.meta.name);
@@ -168,7 +168,7 @@ std::string evacuation_table(const std::vector<api::Evacuation>& evacuations, bo
   if (with_namespace) headers.insert(headers.begin(), "NAMESPACE");
   Table table(headers);
   for (const api::Evacuation& each : evacuations) {
-    std::vector<std::string> cells = evacuation_cells(each, now);  // namespace, pod … age
+    std::vector<std::string> cells = evacuation_cells(each, now);  // columns from NAMESPACE to AGE
     const std::string detail = one_line(detail_of(each));
     cells[4] = paint(cells[4], tone_of(standing_of(each)), colour);
     std::vector<std::string> row(cells.begin() + (with_namespace ? 0 : 1), cells.begin() + 7);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// How far a set of Evacuations has come, in the words that the plugin shows. Pure.
+/// Progress of a set of Evacuations, in the terms that the plugin prints. Pure.
 
 #include <cstddef>
 #include <optional>
@@ -13,13 +13,13 @@
 
 namespace cmd::plugin {
 
-/// Where one Evacuation stands, for people.
+/// Human-readable state of one Evacuation.
 enum class PodProgress { kGone, kMoving, kWaiting, kSuspended, kFailed, kCancelled };
 PodProgress standing_of(const api::Evacuation& evacuation);
 std::string_view to_string(PodProgress standing);
 Tone tone_of(PodProgress standing);
 
-/// What several Evacuations wait for, with how many.
+/// A blocker shared by several Evacuations.
 struct SharedBlocker {
   std::string what;  ///< "PDB api (needs 3, has 3)"
   std::size_t pods = 0;
@@ -30,33 +30,33 @@ struct Progress {
   std::size_t total = 0;
   std::size_t gone = 0;
   std::size_t moving = 0;
-  std::size_t waiting = 0;    ///< for a limit, a budget or the next attempt
-  std::size_t suspended = 0;  ///< for a person's approval
+  std::size_t waiting = 0;    ///< waiting for a limit, a budget or the next attempt
+  std::size_t suspended = 0;  ///< waiting for manual approval
   std::size_t failed = 0;
   std::size_t cancelled = 0;
-  std::vector<SharedBlocker> blockers;  ///< most pods first, then by name
+  std::vector<SharedBlocker> blockers;  ///< largest number of pods first, then by name
 
   bool settled() const { return gone + failed + cancelled == total; }
   bool all_gone() const { return gone == total; }
   friend bool operator==(const Progress&, const Progress&) = default;
 };
 
-/// Of several Evacuations of one pod only the newest counts.
+/// Returns the newest Evacuation of each pod.
 std::vector<api::Evacuation> newest_per_pod(std::vector<api::Evacuation> evacuations);
-/// REQUIRES: one per pod.
+/// REQUIRES: at most one Evacuation per pod.
 Progress progress_of(const std::vector<api::Evacuation>& evacuations);
 
-/// "12 of 30 pods gone, 2 moving, 15 waiting, 1 failed".
+/// Returns a text such as "12 of 30 pods gone, 2 moving, 15 waiting, 1 failed".
 std::string summary(const Progress& progress);
 
-/// Those that people look at first come first: moving, failed, waiting, gone; inside by namespace and name.
+/// Sorts for display: moving, failed, waiting, gone; then by namespace and name.
 void sort_for_people(std::vector<api::Evacuation>& evacuations);
 
-/// Why it stands where it stands: the first blocker, the reason of a bad end, the message of the phase.
+/// Returns the reason for the current state: the first blocker, the reason of the failure, or the message of the phase.
 std::string detail_of(const api::Evacuation& evacuation);
 
-/// Evacuations as rows of POD, NODE, EVICTOR, PHASE, PROGRESS, TARGET, AGE, DETAIL; with the namespace in front when
-/// `with_namespace`.
+/// Renders Evacuations as rows of POD, NODE, EVICTOR, PHASE, PROGRESS, TARGET, AGE, DETAIL, with NAMESPACE first if
+/// `with_namespace` is set.
 std::string evacuation_table(const std::vector<api::Evacuation>& evacuations, bool with_namespace, base::TimePoint now,
                              bool colour);
 

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kMaxName = 253;
 
-/// Unfinished, and not one that may never begin: anybody may make those.
+/// Returns true for an unfinished Evacuation that is neither a dry run nor suspended. Any user may create those, so
+/// they do not count.
 bool moves(const api::Evacuation& evacuation) {
   const bool is_held = evacuation.spec.suspend && evacuation.status.phase == api::EvacuationPhase::kPending;
   return !api::is_terminal(evacuation.status.phase) && !evacuation.spec.dry_run && !is_held;

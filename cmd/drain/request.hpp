@@ -1,6 +1,6 @@
 #pragma once
 
-/// The Evacuations that the plugin makes: names, labels and fields. Pure.
+/// Builds the Evacuations that the plugin creates: names, labels and fields. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -13,37 +13,38 @@
 
 namespace cmd::plugin {
 
-/// On every Evacuation of a drain: which node. Finds them again when the drain is resumed or cancelled.
+/// Label of every Evacuation of a drain; its value is the node. Used to find the Evacuations when the drain is resumed
+/// or cancelled.
 inline constexpr std::string_view kDrainLabel = "evacuator.dev/drain";
-/// On a node: who cordoned it for a drain, so that only that cordon is taken back.
+/// Annotation of a node with the requester of the drain that cordoned it. Only such a cordon is removed.
 inline constexpr std::string_view kCordonedBy = "evacuator.dev/cordoned-by";
 
-/// What the user asked for, the same for every pod of one command.
+/// Options of the user, shared by all pods of one command.
 struct EvacuationRequest {
   std::string requester{};
   std::string reason{};
-  std::vector<std::string> evictors{};  ///< in order; empty: the operator chooses
+  std::vector<std::string> evictors{};  ///< in order of preference; if empty, the operator chooses
   std::optional<std::int64_t> grace_period_seconds{};
-  std::string drain{};                          ///< node that is drained; empty: none
-  std::optional<base::seconds> decision_ttl{};  ///< longest wait in the queue
-  std::optional<base::seconds> ttl{};           ///< how long a finished one is kept
+  std::string drain{};                          ///< node being drained, empty if there is none
+  std::optional<base::seconds> decision_ttl{};  ///< maximum wait in the queue
+  std::optional<base::seconds> ttl{};           ///< retention of a finished Evacuation
 };
 
 api::Evacuation evacuation_for(const api::Pod& pod, std::string name, const EvacuationRequest& request,
                                std::int32_t priority = 0);
 
-/// What there is for a pod already.
+/// Existing Evacuation of a pod, and a free name.
 struct Claim {
-  std::optional<api::Evacuation> unfinished;  ///< the one that moves it; neither a dry run nor one that is suspended
-  std::string free_name;                      ///< the usual name, or with "-2", "-3"… when finished ones have it
+  std::optional<api::Evacuation> unfinished;  ///< active Evacuation of the pod; never a dry run or a suspended one
+  std::string free_name;  ///< default name, with suffix "-2", "-3"… if finished Evacuations use it
 };
-/// `known` are the Evacuations of the pod's namespace.
+/// Returns the Claim for a pod. `known` must contain the Evacuations of the pod's namespace.
 Claim claim_of(const api::Pod& pod, const std::vector<api::Evacuation>& known);
 
-/// True if it is about this very pod: by UID, or by name while the operator has not filled that in.
+/// Returns true if the Evacuation refers to this pod: by UID, or by name until the operator has set the UID.
 bool is_about(const api::Evacuation& evacuation, const api::Pod& pod);
 
-/// Why a person's request for this pod makes no sense; empty: it does.
+/// Returns why a manual Evacuation of this pod makes no sense, an empty string if it does.
 std::string objection_to(const api::Pod& pod);
 
 }  // namespace cmd::plugin

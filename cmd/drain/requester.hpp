@@ -10,20 +10,21 @@
 
 namespace cmd::plugin {
 
-/// The Evacuation of one pod, made now or there before.
+/// The Evacuation of one pod, newly created or existing.
 struct RequestOutcome {
   StoredEvacuation stored;
   bool existed = false;
   bool dry_run = false;
 };
 
-/// Makes Evacuations for pods, knowing what there is already.
+/// Creates Evacuations for pods that have none.
 class Asking {
  public:
-  /// `dry_run`: none, client or server.
+  /// `dry_run` is none, client or server.
   Asking(Session& session, EvacuationRequest request, std::string dry_run);
 
-  /// Returns the unfinished one of the pod or makes one. A race that somebody else wins ends as `existed`.
+  /// Returns the pod's unfinished Evacuation or creates one. If another client creates it first, returns that one as
+  /// `existed`.
   base::Result<RequestOutcome> ask_for(const api::Pod& pod, std::int32_t priority = 0);
 
  private:
@@ -37,15 +38,15 @@ class Asking {
   std::map<std::string, std::vector<api::Evacuation>> known_;  ///< by namespace
 };
 
-/// "evacuation.evacuator.dev/web-1-9f31aa02 created", or what is on its way already.
+/// Returns "evacuation.evacuator.dev/web-1-9f31aa02 created", or that the Evacuation already exists.
 std::string words_for(const RequestOutcome& asked);
 
 EvacuationRequest evacuation_request_of(Session& session, const RequestOptions& options);
 
-/// Objects for -o.
+/// Returns the objects for the flag -o.
 std::vector<api::Json> raw_objects(const std::vector<StoredEvacuation>& stored);
 
-/// Merge patches of the spec's two switches.
+/// Merge patches that set spec.cancel, and clear spec.suspend.
 api::Json cancel_patch(const std::string& reason);
 api::Json release_patch();
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What an Evacuation made now would wait for: in-flight limits, cooldowns, rate, its group. Pure; the operator's own
-/// admission queue judges, on what the cluster shows.
+/// Predicts what an Evacuation created now would wait for: in-flight limits, cooldowns, rate, its pod group. Runs the
+/// operator's admission queue on the visible state of the cluster. Pure.
 
 #include <optional>
 #include <string>
@@ -16,28 +16,29 @@
 namespace cmd::plugin {
 
 struct AdmissionWorld {
-  api::AdmissionLimits cluster;  ///< of the operator's configuration
-  bool cluster_known = false;    ///< false: `cluster` is what an operator without configuration does
+  api::AdmissionLimits cluster;  ///< limits in the operator's configuration
+  bool cluster_known = false;    ///< false if `cluster` contains the defaults of an unconfigured operator
   std::vector<api::DeschedulerPolicy> policies;
   std::vector<api::Node> nodes;
   std::vector<api::Evacuation> evacuations;
 };
 
-/// The limits of an operator that was told nothing.
+/// Returns the limits of an operator without configuration.
 api::AdmissionLimits default_cluster_limits();
-/// limits of the text of the operator's --config; nullopt: it does not parse.
+/// Parses the limits of the operator's --config file. Returns nullopt if it is invalid.
 std::optional<api::AdmissionLimits> cluster_limits_of(std::string_view config);
 
 struct AdmissionFact {
   bool at_once = true;
-  std::string limit;                     ///< name of what it would wait for: "node", "policy tidy total", "cooldown"
-  std::string message;                   ///< with the numbers
-  std::optional<base::TimePoint> until;  ///< when it may ask again, where that is known
-  std::vector<std::string> notes;        ///< what else is to be known
+  std::string limit;    ///< name of the limit it would wait for, such as "node", "policy tidy total", "cooldown"
+  std::string message;  ///< human-readable, with numbers
+  std::optional<base::TimePoint> until;  ///< earliest time of the next admission attempt, if known
+  std::vector<std::string> notes;        ///< further human-readable facts
   friend bool operator==(const AdmissionFact&, const AdmissionFact&) = default;
 };
 
-/// For an Evacuation of `pod` that `policy` (nullptr: a person) makes now, towards `target` ("": not known).
+/// Returns the admission of an Evacuation of `pod` that `policy` creates now towards `target`. `policy` is nullptr for
+/// a manual Evacuation; `target` is empty if unknown.
 AdmissionFact admission_of(const api::Pod& pod, const api::DeschedulerPolicy* policy, const std::string& target,
                            const AdmissionWorld& world, base::TimePoint now);
 

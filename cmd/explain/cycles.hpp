@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the policies' last cycles said about a pod, by their status.history. Pure.
+/// Decisions of the policies' last cycles about a pod, from status.history. Pure.
 
 #include <cstdint>
 #include <optional>
@@ -13,23 +13,24 @@
 
 namespace cmd::plugin {
 
-/// One cycle of one policy and what it said about the pod.
+/// A cycle of a policy with its decision about the pod.
 struct CycleVerdict {
   std::string policy;
   std::int64_t cycle = 0;
   base::TimePoint start{};
-  std::optional<api::PastDecision> decision{};  ///< absent: it did not name the pod, or see left_out
-  std::int32_t left_out = 0;    ///< decisions of that cycle that were not kept: the pod's may be among them
-  bool of_earlier_pod = false;  ///< the decision is about another pod that had the name
+  std::optional<api::PastDecision>
+      decision{};  ///< nullopt if the cycle did not name the pod, or if the decision was dropped (see left_out)
+  std::int32_t left_out = 0;    ///< number of decisions of the cycle that were not stored; the pod's may be among them
+  bool of_earlier_pod = false;  ///< the decision concerns an earlier pod with the same name
   friend bool operator==(const CycleVerdict&, const CycleVerdict&) = default;
 };
 
-/// Newest cycle first, policy by policy; a cycle in which several strategies named the pod has several. `uid`: the
-/// pod's, "" when it is gone. Policies that never named a pod of that name have none.
+/// Returns the verdicts policy by policy, newest cycle first. A cycle in which several strategies named the pod yields
+/// several verdicts. `uid` is empty if the pod is gone. Policies that never named a pod with that name yield none.
 std::vector<CycleVerdict> cycle_verdicts(const std::vector<api::DeschedulerPolicy>& policies, const api::ObjectKey& pod,
                                          const std::string& uid);
 
-/// One line.
+/// Returns one line of text.
 std::string cycle_text(const CycleVerdict& verdict, base::TimePoint now);
 api::Json cycle_json(const CycleVerdict& verdict);
 

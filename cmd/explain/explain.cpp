@@ -48,7 +48,7 @@ std::string detail_of(const audit::Record& record, const char* key) {
   return at == record.detail.end() ? std::string() : at->second;
 }
 
-/// What the audit log knows of the pod, oldest first. Without files nothing.
+/// Returns the pod's decisions in the audit log, oldest first. Empty if no log files were given.
 base::Result<std::vector<plugin::PastDecision>> past_of(const ExplainOptions& options, const std::string& pod) {
   std::vector<plugin::PastDecision> past;
   if (options.audit.empty()) return past;
@@ -63,7 +63,7 @@ base::Result<std::vector<plugin::PastDecision>> past_of(const ExplainOptions& op
   return past;
 }
 
-/// In which other namespaces the dump has a pod of that name.
+/// Returns a hint that lists the other namespaces with a pod of that name, empty if there are none.
 std::string where_else(const Dump& dump, const std::string& pod) {
   std::string places;
   for (const auto& each : dump.objects.pods) {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// `evacuator explain`: why a pod is (not) moved, on a dump or on the live cluster; `kubectl evacuator explain` beside
-/// a dump, policy files and the audit log.
+/// `evacuator explain`: explains why a pod is or is not moved, on a dump or on the live cluster. Unlike `kubectl
+/// evacuator explain` it also reads dumps, policy files and the audit log.
 
 #include <string>
 #include <vector>
@@ -10,16 +10,16 @@ namespace cmd {
 
 struct ExplainOptions {
   std::string pod;                      ///< NAME or pod/NAME
-  std::string ns{};                     ///< empty: the context's; on a dump "default"
-  std::string snapshot{};               ///< dump, a file or directory; empty: the live cluster
-  std::vector<std::string> policies{};  ///< files, judged beside those in the dump or on the cluster
-  std::vector<std::string> audit{};     ///< log files: what was decided earlier
-  int newest = 10;                      ///< of those decisions
-  std::string now{};                    ///< RFC 3339, on a dump; empty: the newest time in it
+  std::string ns{};                     ///< if empty, that of the context, or "default" for a dump
+  std::string snapshot{};               ///< dump (file or directory); if empty, the live cluster is read
+  std::vector<std::string> policies{};  ///< policy files, evaluated in addition to the policies of the dump or cluster
+  std::vector<std::string> audit{};     ///< audit log files with earlier decisions
+  int newest = 10;                      ///< maximum number of audit log decisions
+  std::string now{};                    ///< RFC 3339 time for a dump; if empty, the newest time in it
   std::string output = "text";          ///< text, json, yaml
   std::string kubeconfig{};
   std::string context{};
-  std::string operator_namespace{};  ///< where the operator's ConfigMap is; empty: evacuator-system
+  std::string operator_namespace{};  ///< namespace of the operator's ConfigMap, evacuator-system if empty
 };
 int run_explain(const ExplainOptions& options);
 

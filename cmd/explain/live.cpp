@@ -16,8 +16,8 @@ namespace {
 
 const kube::ResourceType kConfigMaps{"", "v1", "configmaps", "ConfigMap"};
 
-/// The limits in the operator's ConfigMap, if it is where the manifests put it and may be read. Its name carries a hash
-/// of the content, so there may be older ones: the newest counts.
+/// Returns the limits in the operator's ConfigMap, nullopt if it cannot be found or read. Its name has a hash of the
+/// content, so older versions may exist; the newest one counts.
 std::optional<api::AdmissionLimits> operator_limits(Session& session) {
   kube::ListOptions options;
   options.ns = session.flags().operator_namespace;
@@ -29,7 +29,7 @@ std::optional<api::AdmissionLimits> operator_limits(Session& session) {
     const auto json = api::parse_json(text);
     const auto meta = api::decode_meta(text);
     const std::string config = json ? api::text_at(*json, {"data", "config.yaml"}) : "";
-    if (!meta || config.empty()) continue;  // of the same label, and about something else
+    if (!meta || config.empty()) continue;  // a ConfigMap with the same label but another purpose
     const auto limits = cluster_limits_of(config);
     if (limits && (!newest || newest->first < meta->creation_timestamp)) newest = {meta->creation_timestamp, *limits};
   }
@@ -48,7 +48,7 @@ AdmissionWorld admission_world(Session& session, const LiveCluster& cluster) {
   return world;
 }
 
-/// Of a pod that is to go, not of one that goes already.
+/// Predicts admission for each nomination. Skips pods that are already leaving.
 void ask_admission(Explanation& explanation, const AdmissionWorld& world, base::TimePoint now) {
   if (!explanation.pod || explanation.pod->meta.is_terminating() || explanation.pod->is_terminal()) return;
   const bool moving = std::ranges::any_of(explanation.of_pod, [&](const api::Evacuation& each) {

@@ -29,14 +29,14 @@ std::string why_not_looked_at(const planning::PlanSpec& spec, const scheduling::
   return why.empty() ? why : fmt::format("node {}: {}", cluster.node(at).meta.name, why);
 }
 
-/// With the pods that the operator would not nominate because of an Evacuation that there is already; the asked pod is
-/// judged as if it was not on its way.
+/// Returns plan input that excludes pods with existing Evacuations, as the operator does. The pod in question is
+/// evaluated as if it had no Evacuation.
 planning::PlanInput plan_input(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                const scheduling::ClusterSnapshot& cluster,
                                const std::vector<api::Evacuation>& evacuations, const std::string& asked,
                                base::TimePoint now) {
   planning::PlanInput input{.spec = spec, .cluster = cluster, .leaving = {}, .now = now};
-  input.options.spend_pdbs = false;  // as the operator plans: a blocked pod is nominated and waits for its budget
+  input.options.spend_pdbs = false;  // like the operator, which nominates a blocked pod and lets it wait for its budget
   if (policy.spec.mode != api::PolicyMode::kManual) input.options.taint_value = api::soft_taint_value(policy.meta.name);
   input.options.placement_hints = policy.status.last_cycle && policy.status.last_cycle->placement_hints;
   input.options.max_refusals = std::numeric_limits<std::size_t>::max();
@@ -57,8 +57,8 @@ planning::PlanInput plan_input(const api::DeschedulerPolicy& policy, const plann
   return input;
 }
 
-/// Takes what the plan says of the pod, by its name: pods of a dump written manually may have no UID. Returns false if
-/// no strategy named it.
+/// Copies the plan's decision about the pod. Finds it by name, because pods in a manually written dump may have no UID.
+/// Returns false if no strategy named the pod.
 bool take_from_plan(const planning::Plan& plan, const api::ObjectMeta& pod, PolicyOpinion& opinion) {
   const auto is_about_it = [&](const auto& row) { return row.pod == pod.name && row.ns == pod.ns; };
   const auto move = std::ranges::find_if(plan.moves, is_about_it);
@@ -78,10 +78,10 @@ bool take_from_plan(const planning::Plan& plan, const api::ObjectMeta& pod, Poli
   return true;
 }
 
-/// What the rules alone say about a pod that no strategy named.
+/// Applies the evictability rules to a pod that no strategy named.
 void take_from_rules(const api::DeschedulerPolicySpec& spec, const scheduling::ClusterSnapshot& cluster,
                      scheduling::PodIndex pod, base::TimePoint now, PolicyOpinion& opinion) {
-  api::FieldErrors errors;  // the plan's, which would have been told by now
+  api::FieldErrors errors;  // ignored: planning has already reported errors of the spec
   const scheduling::EvictabilityRules rules(spec.evictability, cluster, now, errors, spec.compatibility);
   auto refusal = rules.refusal(pod);
   if (!refusal) refusal = rules.refusal_before_eviction(pod, scheduling::WhatIf(cluster));
@@ -95,7 +95,8 @@ void take_from_rules(const api::DeschedulerPolicySpec& spec, const scheduling::C
   opinion.message = "it may be moved, but no strategy wants it to";
 }
 
-/// How utilization strategies class the pod's node, and why they move nothing; "": there are none.
+/// Describes how utilization strategies classified the pod's node and why they move no pods. Empty if there are no such
+/// strategies.
 std::string words_about_node(const planning::Plan& plan, const std::string& node) {
   std::string words;
   for (const planning::StrategyResult& result : plan.strategies) {

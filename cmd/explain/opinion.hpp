@@ -1,6 +1,6 @@
 #pragma once
 
-/// Why a pod is where it is: what moved it, what moves it, what every policy says about it now. Pure.
+/// Explains where a pod is: which Evacuations moved it or are moving it, and how every policy evaluates it now. Pure.
 
 #include <optional>
 #include <string>
@@ -17,13 +17,13 @@
 
 namespace cmd::plugin {
 
-/// What one policy makes of the pod when it is evaluated on the cluster as it is now.
+/// Verdict of one policy about the pod, evaluated on the current cluster.
 enum class PolicyVerdict {
-  kNominates,     ///< a strategy wants it to go, and nothing speaks against it
-  kRefused,       ///< a strategy wants it to go; a rule or limit keeps it
-  kProtected,     ///< no strategy wants it to go, and a rule would keep it anyway
-  kContent,       ///< it may go, but no strategy wants it to
-  kNotLookedAt,   ///< its node is not among those that the policy looks at
+  kNominates,     ///< a strategy nominates the pod and no rule or limit refuses it
+  kRefused,       ///< a strategy nominates the pod, but a rule or limit refuses it
+  kProtected,     ///< no strategy nominates the pod, and a rule would refuse it
+  kContent,       ///< the pod may be evicted, but no strategy nominates it
+  kNotLookedAt,   ///< the pod's node is not in scope
   kNotEvaluated,  ///< the policy could not be evaluated
 };
 std::string_view to_string(PolicyVerdict verdict);
@@ -33,18 +33,18 @@ struct PolicyOpinion {
   api::PolicyMode mode = api::PolicyMode::kDryRun;
   bool suspended = false;
   PolicyVerdict verdict = PolicyVerdict::kContent;
-  std::string strategy{};  ///< that nominates it; empty: none
+  std::string strategy{};  ///< strategy that nominates the pod, empty if none
   std::string rule{};      ///< CamelCase reason of the refusal
   std::string message{};
-  std::string target{};       ///< predicted node of a nomination; "" = nowhere fits
-  bool in_published = false;  ///< stands in the policy's status.plan
+  std::string target{};       ///< predicted node of a nomination, empty if the pod fits nowhere
+  bool in_published = false;  ///< the pod is in the policy's status.plan
   std::optional<base::TimePoint> last_cycle{};
-  std::optional<AdmissionFact> admission{};  ///< of a nomination: what it would wait for
+  std::optional<AdmissionFact> admission{};  ///< predicted admission of a nomination
   friend bool operator==(const PolicyOpinion&, const PolicyOpinion&) = default;
 };
 
-/// Evaluates the policy on the snapshot, with unfinished and recently finished Evacuations taken into account as the
-/// operator does. `server_minor`: as in planning::PlanInput.
+/// Evaluates the policy on the snapshot. Takes unfinished and recently finished Evacuations into account like the
+/// operator. `server_minor` has the meaning of planning::PlanInput.
 PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling::ClusterSnapshot& cluster,
                          const std::vector<api::Evacuation>& evacuations, scheduling::PodIndex pod, base::TimePoint now,
                          std::optional<int> server_minor = {});
@@ -55,51 +55,51 @@ struct BudgetFact {
   std::int32_t healthy = 0;
   std::int32_t desired = 0;
   std::int32_t expected = 0;
-  bool never = false;  ///< it can never allow a disruption: it wants as many healthy pods as there are
+  bool never = false;  ///< can never allow a disruption because it requires all expected pods to be healthy
   friend bool operator==(const BudgetFact&, const BudgetFact&) = default;
 };
-/// The budgets that cover the pod. `pods`: of the cluster, as far as they are known.
+/// Returns the budgets that cover the pod. `pods` are the known pods of the cluster.
 std::vector<BudgetFact> budgets_of(const api::Pod& pod, const std::vector<api::PodDisruptionBudget>& budgets,
                                    const scheduling::SnapshotInput::List<api::Pod>& pods = {});
 
-/// One decision about the pod that the audit log remembers.
+/// A decision about the pod in the audit log.
 struct PastDecision {
   base::TimePoint time{};
-  std::string policy;    ///< empty: none was involved
+  std::string policy;    ///< empty if no policy was involved
   std::string action;    ///< PodNominated, PodRefused, PhaseChanged…
   std::string decision;  ///< Planned, Refused…
-  std::string reason;    ///< the strategy, or the rule
+  std::string reason;    ///< strategy or rule
   std::string strategy;
-  std::string cycle;  ///< id, of decisions of a planning cycle
+  std::string cycle;  ///< ID of the planning cycle, if the decision belongs to one
   std::string message;
   friend bool operator==(const PastDecision&, const PastDecision&) = default;
 };
 
-/// All that is known about one pod's place.
+/// Input of render() and as_json(): all known facts about one pod.
 struct Explanation {
   api::ObjectKey key;
-  std::optional<api::Pod> pod;           ///< nullopt: there is none of that name (any more)
-  std::vector<api::Evacuation> of_pod;   ///< about this pod or an earlier one of its name, newest first
-  std::vector<api::Evacuation> made_it;  ///< those whose replacement this pod is
+  std::optional<api::Pod> pod;           ///< nullopt if no pod has that name (anymore)
+  std::vector<api::Evacuation> of_pod;   ///< Evacuations of this pod or of an earlier pod with its name, newest first
+  std::vector<api::Evacuation> made_it;  ///< Evacuations whose replacement this pod is
   std::vector<BudgetFact> budgets;
   std::vector<PolicyOpinion> policies;
-  std::vector<CycleVerdict> cycles{};     ///< what the policies' last cycles said
+  std::vector<CycleVerdict> cycles{};     ///< decisions of the policies' last cycles
   std::vector<PastDecision> past{};       ///< oldest first
-  std::optional<AdmissionFact> manual{};  ///< what an Evacuation that a person makes now would wait for
-  std::vector<std::string> problems;      ///< what could not be read
-  std::optional<base::TimePoint> now{};   ///< of a dump; absent: the clock's
-  std::string now_source{};               ///< where that is from
+  std::optional<AdmissionFact> manual{};  ///< predicted admission of a manual Evacuation created now
+  std::vector<std::string> problems;      ///< human-readable descriptions of data that could not be read
+  std::optional<base::TimePoint> now{};   ///< time of the dump; nullopt for a live cluster
+  std::string now_source{};               ///< origin of `now`
 };
 
-/// Evaluates the policies on the cluster and adds what they say. Nothing when the pod is not in it.
+/// Evaluates the policies on the cluster and adds their opinions. No-op if the pod is not in the cluster.
 void ask_policies(Explanation& explanation, scheduling::SnapshotInput cluster,
                   const std::vector<api::DeschedulerPolicy>& policies, const std::vector<api::Evacuation>& evacuations,
                   base::TimePoint now, std::optional<int> server_minor = {});
 
-/// Sorts out which Evacuations concern the pod.
+/// Assigns the Evacuations that concern the pod to `of_pod` and `made_it`.
 void sort_out(Explanation& explanation, const std::vector<api::Evacuation>& evacuations);
 
-/// One sentence: what it all comes to.
+/// Returns a one-sentence conclusion.
 std::string conclusion(const Explanation& explanation);
 
 std::string render(const Explanation& explanation, base::TimePoint now, bool colour);

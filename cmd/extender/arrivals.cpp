@@ -6,7 +6,8 @@
 namespace extending {
 namespace {
 
-/// What the newest sample lacks: what was not there yet, and what a pod that gets warm will use more than it does.
+/// Returns the usage missing in the newest sample: the share that it does not include yet, and the growth expected
+/// while the pod warms up.
 double missing_now(const LoadModel& board, base::TimePoint time, const Arrival& arrival, std::size_t r) {
   const double expected = arrival.expected[r];
   const double shown = share_shown(arrival.running, time, board.windows[r], board.lags[r]);
@@ -15,7 +16,8 @@ double missing_now(const LoadModel& board, base::TimePoint time, const Arrival& 
   return expected * (1 - shown) + colder * shown;
 }
 
-/// A pod that settled uses what was measured.
+/// Returns the usage missing in an older sample. Uses the measured usage if the pod is settled, else the expected
+/// usage.
 double missing_then(const LoadModel& board, base::TimePoint sample, base::TimePoint newest, const Arrival& arrival,
                     std::size_t r) {
   const bool is_known = arrival.measured[r] >= 0 && is_settled(arrival, newest, board);

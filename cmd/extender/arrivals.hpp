@@ -1,7 +1,7 @@
 #pragma once
 
-/// What samples of a node do not show of pods that came lately. Pure; no clock: the times of the samples decide, not
-/// those of the answers that brought them.
+/// Estimates the load of recently arrived pods that samples of a node do not show yet. Pure. Uses the times of the
+/// samples, not those at which responses arrived.
 
 #include <optional>
 #include <span>
@@ -12,26 +12,27 @@
 
 namespace extending {
 
-/// A pod that came to a node. Amounts in thousandths, by resource of the board.
+/// A pod that arrived on a node. Amounts are in thousandths, indexed by resource of the LoadModel.
 struct Arrival {
-  std::optional<base::TimePoint> running;  ///< since when its containers run; absent: not yet
-  std::vector<double> expected;            ///< what it will use
-  std::vector<double> measured;            ///< what the newest answer says that it uses; negative: nothing
+  std::optional<base::TimePoint> running;  ///< start of the containers, nullopt if not started yet
+  std::vector<double> expected;            ///< expected usage
+  std::vector<double> measured;            ///< usage in the newest response; negative if the response has none
 };
 
-/// A pod uses what it will use after so long at the latest: until then a figure of its own may be too low.
+/// Time after which a started pod is assumed to reach its expected usage. Earlier measurements of the pod may be too
+/// low.
 inline constexpr base::seconds kWarmUp{90};
 
-/// How much of a pod's use a sample of that time shows: 0 … 1. The least that it may be where the sample may be older
-/// than its date: a node that looks too empty draws all the pods that follow.
+/// Returns the share, 0 to 1, of a pod's usage that a sample at `sample` includes. Assumes the minimum if the sample
+/// may be older than its timestamp, because a node that appears too empty attracts all following pods.
 double share_shown(const std::optional<base::TimePoint>& running, base::TimePoint sample, base::Duration window,
                    base::Duration lag);
 
-/// Its own figure says what it uses, and the sample at `time` shows all of it.
+/// Returns true if the pod's own measurement is its final usage and the sample at `time` includes all of it.
 bool is_settled(const Arrival& arrival, base::TimePoint time, const LoadModel& board);
 
-/// The load of the node with what its samples do not show of those pods yet. What they bring counts in each of the
-/// samples, so that a load that rose because pods came is no variation.
+/// Returns the load of the node plus the load of the arrivals that samples do not include yet. The addition applies to
+/// each sample, so that a rise caused by arrivals does not count as variation.
 NodeLoad with_arrivals(const LoadModel& board, const LoadModel::Node& node, std::span<const Arrival> arrivals);
 
 }  // namespace extending

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The configuration file of `evacuator extender` (docs/extender.md).
+/// Configuration file of `evacuator extender` (docs/extender.md).
 
 #include <cstdint>
 #include <string>
@@ -17,31 +17,33 @@
 namespace extending {
 
 struct ExtenderConfig {
-  std::string address = "127.0.0.1:10280";         ///< plain HTTP on loopback, else HTTPS
+  std::string address = "127.0.0.1:10280";         ///< plain HTTP on loopback addresses, else HTTPS
   std::string health_address = "127.0.0.1:10281";  ///< plain HTTP, for probes
   std::string metrics_address = "127.0.0.1:10282";
-  std::string cert_file, key_file;  ///< PEM; empty: not on loopback a certificate is made at the start
-  std::string client_ca_file;       ///< PEM; not empty: the scheduler shows a certificate that one of these signed
+  std::string cert_file, key_file;  ///< PEM files; if empty and not on loopback, a certificate is generated at startup
+  std::string
+      client_ca_file;  ///< PEM file; if set, the scheduler must present a certificate signed by one of these CAs
   std::int64_t max_body_bytes = std::int64_t{8} << 20;
-  std::vector<api::UsageSource> usage_sources;  ///< as in a policy's spec.usageSources
-  std::string source;                           ///< which of them is gone by; "": the first
-  std::vector<ScoreRule> rules;                 ///< none given: LoadVariationRiskBalancing
-  std::vector<std::pair<std::string, double>> critical{{"cpu", 90}, {"memory", 95}};  ///< percent; empty: none
+  std::vector<api::UsageSource> usage_sources;  ///< same format as spec.usageSources of a policy
+  std::string source;                           ///< name of the source to use, the first one if empty
+  std::vector<ScoreRule> rules;                 ///< default: LoadVariationRiskBalancing
+  std::vector<std::pair<std::string, double>> critical{{"cpu", 90},
+                                                       {"memory", 95}};  ///< thresholds in percent, none if empty
   std::vector<std::string> spared_namespaces{"kube-system"};
   bool placement_hints = true;
-  std::string operator_namespace = "evacuator-system";  ///< where Secrets of sources are looked for
+  std::string operator_namespace = "evacuator-system";  ///< namespace of the Secrets that sources reference
   double qps = 20;
   std::int32_t burst = 40;
   base::LogLevel log_level = base::LogLevel::kInfo;
   base::LogFormat log_format = base::LogFormat::kText;
 
-  /// What rules and thresholds go by, sorted.
+  /// Returns the resources that rules and thresholds use, sorted.
   std::vector<std::string> resources() const;
-  /// The source that is gone by; nullptr: there are none.
+  /// Returns the source to use, nullptr if none is configured.
   const api::UsageSource* chosen_source() const;
 };
 
-/// Reads the YAML file's text, strictly; absent fields keep their defaults. Errors carry field paths.
+/// Parses the YAML text strictly; absent fields keep their defaults. Errors contain field paths.
 base::Result<ExtenderConfig> parse_extender_config(std::string_view yaml);
 
 }  // namespace extending

@@ -7,7 +7,7 @@
 namespace extending {
 namespace {
 
-/// From here on priorities are the system's (scheduling.k8s.io: SystemCriticalPriority).
+/// Minimum priority of system pods (scheduling.k8s.io: SystemCriticalPriority).
 constexpr std::int32_t kSystemPriority = 2'000'000'000;
 
 bool must_run(const ExtenderConfig& config, const api::Pod& pod) {
@@ -15,7 +15,8 @@ bool must_run(const ExtenderConfig& config, const api::Pod& pod) {
          std::ranges::find(config.spared_namespaces, pod.meta.ns) != config.spared_namespaces.end();
 }
 
-/// The same words for every node, so that the scheduler's message can count them. "": it is not.
+/// Returns why the load is critical, empty if it is not. The text is equal for all nodes so that the scheduler's
+/// message can count them.
 std::string critical_reason(const ExtenderConfig& config, const LoadModel& board, const NodeLoad& load) {
   for (const auto& [resource, limit] : config.critical) {
     const auto place = board.place_of(resource);

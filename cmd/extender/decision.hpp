@@ -12,7 +12,7 @@
 
 namespace extending {
 
-/// Where an Evacuation wants the pod to go.
+/// Target node that an Evacuation requests for a pod.
 struct PodHint {
   std::string node;
   bool is_required = false;
@@ -20,31 +20,32 @@ struct PodHint {
 };
 
 struct FilterDecision {
-  std::vector<std::string> reasons;  ///< by candidate; empty: it passes
-  std::size_t critical = 0;          ///< candidates whose load is critical
-  bool all_critical = false;         ///< so that load kept none of them out
-  bool is_final = false;             ///< preemption would not help: a hint decided
+  std::vector<std::string> reasons;  ///< by candidate: why it is filtered out, empty if it passes
+  std::size_t critical = 0;          ///< number of candidates with critical load
+  bool all_critical = false;         ///< every candidate has critical load, so load filtered none of them
+  bool is_final = false;             ///< a hint decided, so preemption would not help
 };
 
-/// Which candidates are out. A required hint leaves its node alone, whatever its load. Else those go whose load is
-/// above a critical threshold, unless all would. Pods that must run (DaemonSets, priorities of the system, spared
-/// namespaces) are kept from no node for load. `loads` runs parallel to the candidates, without the pod; unknown is not
-/// critical.
+/// Filters candidates. A required hint leaves only its node, whatever the load. Otherwise candidates above a critical
+/// threshold are filtered out, unless that would remove all of them. Load never filters nodes for pods that must run
+/// (DaemonSets, system priorities, spared namespaces). `loads` is parallel to the candidates and excludes the pod;
+/// unknown load is not critical.
 FilterDecision filter(const ExtenderConfig& config, const ExtenderArgs& args, const LoadModel* board,
                       const std::vector<std::optional<NodeLoad>>& loads, const std::optional<PodHint>& hint);
 
 struct PriorityDecision {
-  std::vector<std::int32_t> scores;  ///< by candidate, 0 … kBestScore
-  std::size_t unknown = 0;           ///< candidates without a score of their own
-  std::optional<std::size_t> best;   ///< the first of the best; absent: nobody knows
+  std::vector<std::int32_t> scores;  ///< by candidate, 0 to kBestScore
+  std::size_t unknown = 0;           ///< number of candidates without their own score
+  std::optional<std::size_t> best;   ///< first candidate with the best score, nullopt if no load is known
 };
 
-/// `loads` with the pod. A hint's node gets the best score and the others at most half of it.
+/// Scores candidates. `loads` includes the pod. The node of a hint gets the best score; other scores are halved.
 PriorityDecision prioritize(const ExtenderConfig& config, const ExtenderArgs& args, const LoadModel* board,
                             const std::vector<std::optional<NodeLoad>>& loads, const std::optional<PodHint>& hint);
 
-/// Where the scheduler is likely to send the pod: among nodes with the highest score its own points decide, and they go
-/// to those with few pods of the workload. `siblings`: those pods, by candidate. nullopt: nobody knows any load.
+/// Predicts where the scheduler places the pod. Among nodes with the highest score the scheduler's own scoring decides,
+/// which prefers nodes with few pods of the workload. `siblings` is the number of those pods by candidate. Returns
+/// nullopt if no load is known.
 std::optional<std::size_t> likely_place(const PriorityDecision& decision, const std::vector<std::size_t>& siblings);
 
 }  // namespace extending

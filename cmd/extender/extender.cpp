@@ -40,9 +40,9 @@ using base::kv;
 using base::Status;
 using extending::ExtenderConfig;
 
-constexpr const char* kConsumer = "extender";  ///< who wants the usage, as the collector knows it
+constexpr const char* kConsumer = "extender";  ///< name of this consumer in the usage collector
 constexpr base::milliseconds kTick{1'000};
-/// Nodes' sizes and what workloads use are looked at again that often, in ticks, whatever is measured.
+/// Interval, in ticks, of rebuilding the load model from node sizes and workload usage, even without new measurements.
 constexpr int kRebuildTicks = 30;
 constexpr base::Backoff kReconnect{base::milliseconds(500), base::seconds(10)};
 
@@ -65,7 +65,7 @@ base::Result<ExtenderConfig> load_extender_config(const std::string& file) {
   return config;
 }
 
-/// The certificate of the scheduler's port, and the files that it comes from.
+/// Certificate of the scheduler's port, loaded from files or generated.
 class ExtenderCertificate {
  public:
   ExtenderCertificate(const ExtenderConfig& config, const base::Clock& clock) : config_(config), clock_(clock) {}
@@ -91,7 +91,7 @@ class ExtenderCertificate {
     return loaded;
   }
 
-  /// Takes the files over when they changed.
+  /// Reloads the certificate if its files changed.
   Status follow(serving::Server& server) {
     if (config_.cert_file.empty()) return base::Done{};
     auto now = load();
@@ -118,7 +118,7 @@ kube::ReflectorOptions reflector_options(std::uint64_t seed, bool is_core) {
   return chosen;
 }
 
-/// Of 150,000 pods the rest would take most of the memory.
+/// Drops fields that the extender does not use, which would take most of the memory with 150,000 pods.
 void keep_what_counts(api::Pod& pod) {
   pod.meta.labels = {};
   pod.node_selector = {};
@@ -137,7 +137,7 @@ void keep_what_counts(api::Pod& pod) {
   pod.share_parts();
 }
 
-/// The extender's process: everything in the order of dependency, taken down in the opposite one.
+/// Components of the extender process in order of dependency. Destroyed in reverse order.
 class ExtenderProcess {
  public:
   ExtenderProcess(ExtenderConfig config, kube::Config cluster, base::Log log)
@@ -201,7 +201,7 @@ class ExtenderProcess {
         clock_, metrics_, log_);
   }
 
-  /// Before anything is waited for: until usage is known every score is neutral.
+  /// Starts the server before waiting for any input. Until usage is known every score is neutral.
   Status serve() {
     serving::ServerOptions options = extender_server_options(config_);
     if (!certificate_.is_plain()) {
@@ -241,7 +241,8 @@ class ExtenderProcess {
     return base::Done{};
   }
 
-  /// Whether there are Evacuations, that is placement hints. Waits for a server that can be talked to.
+  /// Waits until the API server is reachable. Returns true if Evacuations, and therefore placement hints, are
+  /// available.
   bool connect(const Interrupted& interrupted) {
     for (int failures = 1; !interrupted.yet(); ++failures) {
       const auto found = kube::discover(*client_);
@@ -262,7 +263,7 @@ class ExtenderProcess {
     });
   }
 
-  /// Asks the source from when the nodes are known: it may know them by their addresses.
+  /// Collects usage once the nodes are known, because the source may identify nodes by address.
   void measure(std::stop_token stop) {
     while (!ready()) {
       if (!base::sleep_unless_stopped(base::milliseconds(100), stop)) return;
@@ -318,7 +319,7 @@ class ExtenderProcess {
   std::optional<kube::Client> client_;
   kube::WorkQueue usage_queue_;
   kube::WorkerCounts counts_;
-  std::optional<HintGiver> hints_;  // before the stores that ask it
+  std::optional<HintGiver> hints_;  // must precede the stores that it is called from
   std::optional<controllers::UsageCollector> collector_;
   std::optional<kube::Informer<api::Pod>> pods_;
   std::optional<kube::Informer<api::Node>> nodes_;
@@ -339,7 +340,7 @@ Status run(const ExtenderOptions& options) {
   static const base::SystemClock clock;
   auto cluster = kube::load_config({options.kubeconfig, options.context}, kube::child_environment(), clock);
   if (!cluster) return cluster.error();
-  const Interrupted interrupted;  // before any thread
+  const Interrupted interrupted;  // must precede all threads
   log.info("starting the extender", {kv("version", EVACUATOR_VERSION)});
   ExtenderProcess process(*std::move(config), *std::move(cluster), log);
   return process.run(interrupted);

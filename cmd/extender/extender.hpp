@@ -6,11 +6,11 @@ namespace cmd {
 
 struct ExtenderOptions {
   std::string config_file;
-  std::string kubeconfig;  ///< empty: KUBECONFIG, the pod's service account, ~/.kube/config
+  std::string kubeconfig;  ///< if empty: KUBECONFIG, the pod's service account, ~/.kube/config
   std::string context;
-  bool check_only = false;  ///< read the configuration, say what is wrong with it, and end
+  bool check_only = false;  ///< validate the configuration and exit
 };
-/// `evacuator extender`: serves kube-scheduler until it is interrupted. Returns the process's exit code.
+/// Runs `evacuator extender`: serves kube-scheduler until interrupted. Returns the exit code of the process.
 int run_extender(const ExtenderOptions& options);
 
 }  // namespace cmd

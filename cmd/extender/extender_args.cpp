@@ -16,7 +16,7 @@ using api::Json;
 
 constexpr std::size_t kMaxName = 253;
 
-/// The member under either name; nullptr: it is absent or null.
+/// Returns the member under either name, nullptr if it is absent or null.
 const Json* member(const Json& object, const char* name, const char* older) {
   for (const char* each : {name, older}) {
     const auto at = object.find(each);
@@ -64,14 +64,14 @@ base::Status read_nodes(Json& root, ExtenderArgs& args) {
   return base::Done{};
 }
 
-/// Names of nodes need no escapes, unless somebody made them up.
+/// Appends a quoted string. Valid node names need no escaping; other text is escaped.
 void append_quoted(const std::string& name, std::string& text) {
   const bool is_plain =
       std::ranges::all_of(name, [](unsigned char c) { return c > 0x20 && c < 0x7f && c != '"' && c != '\\'; });
   text += is_plain ? '"' + name + '"' : api::to_json_text(name);
 }
 
-/// As a list of names, or of the objects that came.
+/// Encodes the passing nodes as a list of names, or of the objects received.
 std::string nodes_that_pass(const ExtenderArgs& args, const std::vector<std::string>& reasons) {
   std::string text = "[";
   for (std::size_t i = 0; i < reasons.size(); ++i) {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The wire of kube-scheduler's extenders (k8s.io/kube-scheduler/extender/v1). Pure; whatever a request holds was
-/// written by somebody who reaches the port.
+/// Wire format of kube-scheduler's extenders (k8s.io/kube-scheduler/extender/v1). Pure. Requests are untrusted: any
+/// client that reaches the port can send them.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,29 +17,30 @@
 
 namespace extending {
 
-/// No cluster has more; whoever names more is refused.
+/// Maximum number of nodes in a request. Larger requests are rejected; no cluster has more nodes.
 inline constexpr std::size_t kMaxNodes = 20'000;
-/// What kube-scheduler takes as the best score (MaxExtenderPriority).
+/// kube-scheduler's highest score (MaxExtenderPriority).
 inline constexpr std::int32_t kBestScore = 10;
 
-/// One question: this pod, on one of these nodes?
+/// A request: the pod and its candidate nodes.
 struct ExtenderArgs {
   api::Pod pod;
-  std::vector<std::string> nodes;  ///< the candidates, in the scheduler's order, each once
-  bool has_objects = false;        ///< they were sent as Node objects (nodeCacheCapable: false):
-  api::Json objects;               ///< those, in the same order
+  std::vector<std::string> nodes;  ///< candidates in the scheduler's order, without duplicates
+  bool has_objects = false;        ///< the request contained Node objects (nodeCacheCapable: false)
+  api::Json objects;               ///< Node objects in the order of `nodes`
 };
 
-/// Names in Go's spelling or in lower case, as older schedulers wrote them. kInvalid says what is wrong: no JSON, no
-/// pod, neither nodes nor names, a node without a name or twice, more than kMaxNodes.
+/// Parses a request. Accepts field names in Go's spelling and in lower case, which older schedulers send. Returns
+/// kInvalid with the reason for invalid JSON, a missing pod, neither nodes nor names, a node without a name or listed
+/// twice, or more than kMaxNodes.
 base::Result<ExtenderArgs> parse_args(std::string_view body);
 
-/// ExtenderFilterResult. `reasons` runs parallel to the nodes: why it fails; empty: it passes. The nodes go back as
-/// they came: as names, or as objects. `is_final`: preemption on the nodes that fail would not help, which schedulers
-/// before 1.21 do not read. REQUIRES: reasons.size() == args.nodes.size().
+/// Encodes an ExtenderFilterResult. `reasons` is parallel to the nodes; empty means that the node passes. Nodes are
+/// returned in the form of the request: names or objects. `is_final` means that preemption on the failed nodes would
+/// not help; schedulers before 1.21 ignore it. REQUIRES: reasons.size() == args.nodes.size().
 std::string filter_answer(const ExtenderArgs& args, const std::vector<std::string>& reasons, bool is_final = false);
 
-/// HostPriorityList. REQUIRES: scores.size() == nodes.size().
+/// Encodes a HostPriorityList. REQUIRES: scores.size() == nodes.size().
 std::string priorities_answer(const std::vector<std::string>& nodes, const std::vector<std::int32_t>& scores);
 
 }  // namespace extending

@@ -30,7 +30,8 @@ std::optional<extending::PodHint> HintGiver::hint_for(const api::Pod& pod) {
                             .evacuation = evacuation->meta.key().to_string()};
 }
 
-/// Only of a pod that has its node: until then it may have to ask again.
+/// Returns the mark of the hint assigned to a pod with a node. A pod without a node may have to ask again, so it has no
+/// mark.
 std::string HintGiver::mark_of(const api::Pod& pod) const {
   if (pod.node_name.empty()) return {};
   const std::scoped_lock lock(mutex_);

@@ -14,16 +14,16 @@
 
 namespace cmd {
 
-/// Gives placement hints to pods that are being scheduled, by the rules of the placement webhook: one hint is for one
-/// pod. A pod that was given one has no annotation that says so; who took which is remembered here, and counts once the
-/// pod has its node. A restart forgets it. Thread-safe.
+/// Assigns placement hints to pods that are being scheduled, by the rules of the placement webhook: a hint applies to
+/// one pod. These pods have no annotation that records the hint, so assignments are kept in memory. An assignment
+/// counts once the pod has a node, and is lost on restart. Thread-safe.
 class HintGiver {
  public:
-  /// Adds its indexes to the stores. REQUIRES: they are empty. All references must outlive it.
+  /// Adds indexes to the stores. REQUIRES: the stores are empty. All references must outlive this object.
   HintGiver(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods, const kube::Store<api::Node>& nodes,
             const base::Clock& clock, const base::Clock& steady);
 
-  /// Where that pod should go; the same answer for the same pod while the hint is open.
+  /// Returns the hint for the pod. Repeated calls return the same hint while it is open.
   std::optional<extending::PodHint> hint_for(const api::Pod& pod);
 
  private:
@@ -38,7 +38,7 @@ class HintGiver {
 
   const base::Clock& steady_;
   mutable std::mutex mutex_;
-  std::map<std::string, Given> given_;  ///< by the pod's UID; guarded by mutex_
+  std::map<std::string, Given> given_;  ///< by UID of the pod; guarded by mutex_
   controllers::placement::Hints hints_;
 };
 

@@ -15,7 +15,7 @@ namespace {
 using scheduling::kUnknownUsage;
 using scheduling::MeasuredUsage;
 
-using Columns = std::vector<std::optional<std::size_t>>;  ///< by resource of the board
+using Columns = std::vector<std::optional<std::size_t>>;  ///< by resource of the LoadModel
 
 Columns columns_of(const MeasuredUsage& measured, const std::vector<std::string>& resources) {
   Columns columns;
@@ -33,14 +33,14 @@ double capacity_of(const api::Node& node, const std::string& resource) {
   return static_cast<double>(milli > 0 ? milli : api::amount_of(node.capacity, resource).milli());
 }
 
-/// An amount as a percentage of the node; nullopt: unknown, or of nothing.
+/// Converts an amount to a percentage of the node's capacity. Returns nullopt if it is unknown or the capacity is 0.
 std::optional<double> percent_of(std::int64_t amount, bool is_percent, double capacity) {
   if (amount == kUnknownUsage) return std::nullopt;
   if (is_percent) return static_cast<double>(amount) / 1000;
   return capacity > 0 ? std::optional(static_cast<double>(amount) / capacity * 100) : std::nullopt;
 }
 
-/// The samples of one column, as percentages; NaN: unknown.
+/// Returns the samples of one column as percentages, NaN if unknown.
 std::vector<double> samples_of(const MeasuredUsage::Node& node, std::size_t column, std::size_t columns,
                                bool is_percent, double capacity) {
   std::vector<double> percents;
@@ -50,14 +50,14 @@ std::vector<double> samples_of(const MeasuredUsage::Node& node, std::size_t colu
   return percents;
 }
 
-/// Where the source does not say when they were taken they are all as old as the newest: what came since counts in
-/// each.
+/// Sets the sample times. Without times from the source, all samples get the time of the newest one, so that later
+/// arrivals count in each of them.
 void keep_times(const MeasuredUsage::Node& entry, std::size_t columns, LoadModel::Node& node) {
   const std::size_t count = columns == 0 ? 0 : entry.samples.size() / columns;
   node.times = entry.times.size() == count ? entry.times : std::vector<base::TimePoint>(count, entry.time);
 }
 
-/// nullopt: no good figure of one of the resources.
+/// Returns nullopt if a resource has no valid value.
 std::optional<LoadModel::Node> node_of(const MeasuredUsage& measured, const MeasuredUsage::Node& entry,
                                        const api::Node& node, const std::vector<std::string>& resources,
                                        const Columns& columns) {
@@ -86,7 +86,7 @@ std::optional<LoadModel::Node> node_of(const MeasuredUsage& measured, const Meas
   return made;
 }
 
-/// Means of several pods, by resource.
+/// Mean over several pods, by resource.
 struct Mean {
   std::vector<double> sums;
   std::vector<double> counts;
@@ -130,7 +130,7 @@ base::TimePoint newest_time(const MeasuredUsage& measured) {
   return newest;
 }
 
-/// How much of requests is used, by resource.
+/// Ratio of usage to requests, by resource.
 struct Share {
   static constexpr double kMinPods = 20;
   static constexpr double kMin = 0.1;
@@ -159,7 +159,7 @@ struct Share {
 void learn_use(LoadModel& board, const MeasuredUsage& measured,
                const std::vector<std::shared_ptr<const api::Pod>>& pods, const Columns& columns,
                const std::vector<std::string>& resources, base::TimePoint warm_since) {
-  std::unordered_map<std::string, std::pair<Mean, Mean>> means;  // warm and cold
+  std::unordered_map<std::string, std::pair<Mean, Mean>> means;  // means of warm and of cold pods
   Share share;
   std::size_t row = 0;
   const std::size_t rows = rows_of(measured);

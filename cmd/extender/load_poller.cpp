@@ -53,7 +53,7 @@ void LoadPoller::on_pod(const api::Pod* before, const api::Pod* after, base::Tim
   if (!is_bound(after)) return;
   count(owner_of(*after), after->node_name.value, 1);
   if (is_bound(before) && is_same(before, *after)) return run(*after, now);
-  // A pod that was seen without a node begins now; of one that came with a list nobody knows when it was bound.
+  // A pod that was seen without a node was bound now. For a pod first seen with a node, the start time is an estimate.
   const bool is_new = is_same(before, *after);
   const auto since = is_new ? now : after->start_time.value_or(after->meta.creation_timestamp);
   drop(after->meta.uid);
@@ -62,7 +62,7 @@ void LoadPoller::on_pod(const api::Pod* before, const api::Pod* after, base::Tim
   run(*after, since);
 }
 
-/// Once its containers are said to run.
+/// Records the start time when the pod is reported as running.
 void LoadPoller::run(const api::Pod& pod, base::TimePoint now) {
   const auto at = placed_.find(pod.meta.uid);
   if (at == placed_.end() || at->second.arrival.running || pod.phase != api::PodPhase::kRunning) return;
@@ -74,7 +74,7 @@ void LoadPoller::expect(const api::Pod& pod, const std::string& node, base::Time
   if (pod.meta.uid.empty()) return;
   const std::scoped_lock lock(mutex_);
   const auto at = placed_.find(pod.meta.uid);
-  if (at != placed_.end() && !at->second.is_expected) return;  // it is bound already: the answer comes too late
+  if (at != placed_.end() && !at->second.is_expected) return;  // already bound: the expectation is outdated
   drop(pod.meta.uid);
   put(pod, node, now, true);
 }
@@ -199,7 +199,7 @@ void LoadPoller::drop(const std::string& uid) {
   placed_.erase(at);
 }
 
-/// A bound pod is over once no sample that is kept is of before it.
+/// A bound pod is over once all retained samples were taken after its start.
 bool LoadPoller::is_over(const Placed& placed, base::TimePoint now) const {
   if (placed.is_expected) return now - placed.since >= kExpectedFor;
   if (now - placed.since >= kPlacedFor) return true;
@@ -209,7 +209,7 @@ bool LoadPoller::is_over(const Placed& placed, base::TimePoint now) const {
   return times.empty() || times.front() - board_->longest_look() >= *placed.arrival.running;
 }
 
-/// Of those that are expected, once a second: they are few, and the others go when something new is measured.
+/// Drops expired expected pods, at most once per second. Bound pods are dropped when a new load model arrives.
 void LoadPoller::tidy(base::TimePoint now) {
   if (now >= tidied_ && now - tidied_ < base::seconds(1)) return;
   tidied_ = now;

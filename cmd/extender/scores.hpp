@@ -10,8 +10,9 @@
 
 namespace extending {
 
-/// Trimaran's LoadVariationRiskBalancing: the risk of a node is half of its mean load plus its deviation, both as
-/// shares of it; the score is what is left of 100. `margin` times the deviation's `sensitivity`-th root counts.
+/// Parameters of Trimaran's LoadVariationRiskBalancing. Risk is half of the sum of mean load and deviation, both as
+/// fractions of the node; the score is 100 × (1 − risk). The deviation is raised to the power of 1/`sensitivity` and
+/// multiplied by `margin`.
 struct RiskArgs {
   std::vector<std::string> resources{"cpu", "memory"};
   double margin = 1;
@@ -20,22 +21,23 @@ struct RiskArgs {
 };
 double risk_score(double mean_percent, double deviation_percent, double margin, double sensitivity);
 
-/// One score of the configuration with its weight among them.
+/// A scoring rule of the configuration with its relative weight.
 struct ScoreRule {
   enum class Kind { kTargetLoadPacking, kLoadVariationRiskBalancing };
   Kind kind = Kind::kLoadVariationRiskBalancing;
   double weight = 1;
-  RiskArgs risk{};                                       ///< of kLoadVariationRiskBalancing
-  std::vector<std::pair<std::string, double>> target{};  ///< of kTargetLoadPacking: percent by resource
+  RiskArgs risk{};                                       ///< for kLoadVariationRiskBalancing
+  std::vector<std::pair<std::string, double>> target{};  ///< for kTargetLoadPacking: percentage by resource
   friend bool operator==(const ScoreRule&, const ScoreRule&) = default;
 };
 
-/// 0 … 100, the weighted mean of the rules; of each the worst of its resources counts, as far as they are measured.
-/// nullopt: none of them is. `load` runs parallel to board.resources.
+/// Returns the weighted mean of the rules, 0 to 100. Each rule uses the worst of its measured resources. Returns
+/// nullopt if none is measured. `load` is parallel to board.resources.
 std::optional<double> score_of(const NodeLoad& load, const LoadModel& board, const std::vector<ScoreRule>& rules);
 
-/// 0 … 10 for the scheduler: the best node gets 10 and the worst 0, unless they are less than ten points apart: then
-/// each point is one step. A node without a score is as good as the others are on average; 5 where all are without.
+/// Maps scores to the scheduler's range of 0 to 10: the best node gets 10 and the worst 0. If they are less than ten
+/// points apart, one point is one step. A node without a score gets the average of the others, or 5 if no node has a
+/// score.
 std::vector<std::int32_t> extender_scores(const std::vector<std::optional<double>>& scores);
 
 }  // namespace extending

@@ -87,7 +87,7 @@ serving::Response ExtenderService::prioritize(const ExtenderArgs& args) {
   return json(extending::priorities_answer(args.nodes, decision.scores));
 }
 
-/// Nobody creates a pod in a spared namespace by a hint: the placement webhook leaves them alone, too.
+/// Returns no hint in spared namespaces, like the placement webhook.
 std::optional<extending::PodHint> ExtenderService::hint(const api::Pod& pod) const {
   if (!hint_for_ || std::ranges::find(config_.spared_namespaces, pod.meta.ns) != config_.spared_namespaces.end())
     return std::nullopt;
@@ -103,7 +103,7 @@ void ExtenderService::count(const std::string& verb, const char* result) {
 
 serving::ServerOptions extender_server_options(const extending::ExtenderConfig& config) {
   serving::ServerOptions options = controllers::server_options(config.address);
-  options.io_threads = 2;  // a huge body must not keep the others waiting
+  options.io_threads = 2;  // a large body must not block other requests
   options.handler_threads = 4;
   options.max_connections = 128;
   options.max_body_bytes = static_cast<std::size_t>(config.max_body_bytes);

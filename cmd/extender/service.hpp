@@ -13,14 +13,15 @@
 
 namespace cmd {
 
-/// Answers kube-scheduler: POST /filter and /prioritize, as docs/extender.md describes them. Thread-safe; no call does
-/// I/O or waits. What cannot be read is refused with 400, and the scheduler goes on without us (ignorable: true).
+/// Handles kube-scheduler's requests POST /filter and /prioritize (docs/extender.md). Thread-safe; calls neither
+/// perform I/O nor block. Invalid requests are rejected with 400, and the scheduler proceeds without the extender
+/// (ignorable: true).
 class ExtenderService {
  public:
-  /// Where an Evacuation wants that pod; may be empty.
+  /// Returns the placement hint of an Evacuation for the pod. May be empty.
   using HintFor = std::function<std::optional<extending::PodHint>(const api::Pod& pod)>;
 
-  /// All references must outlive it.
+  /// All references must outlive this object.
   ExtenderService(const extending::ExtenderConfig& config, extending::LoadPoller& keeper, HintFor hint_for,
                   const base::Clock& clock, base::Metrics& metrics, base::Log log);
 
@@ -41,8 +42,8 @@ class ExtenderService {
   const base::Log log_;
 };
 
-/// The server's limits: bodies as the configuration says, together at most four of the largest; short times, for the
-/// scheduler waits for 200 ms.
+/// Server limits: bodies up to the configured size, in total at most four bodies of maximum size, and short timeouts,
+/// because the scheduler waits only 200 ms.
 serving::ServerOptions extender_server_options(const extending::ExtenderConfig& config);
 
 }  // namespace cmd

@@ -18,7 +18,7 @@ constexpr std::string_view kMark = "---";
 
 bool opens_json(char c) { return c == '{' || c == '['; }
 
-/// Behind the JSON value that begins at `at`; npos when the text ends in it.
+/// Returns the position after the JSON value that begins at `at`, npos if the value is not terminated.
 std::size_t end_of_json(std::string_view text, std::size_t at) {
   std::size_t depth = 0;
   bool in_string = false;
@@ -38,7 +38,7 @@ std::size_t end_of_json(std::string_view text, std::size_t at) {
   return std::string_view::npos;
 }
 
-/// What is left of a text, with the number of its first line.
+/// Unread remainder of a text, with the line number of its beginning.
 class Rest {
  public:
   explicit Rest(std::string_view text) : text_(text) {}
@@ -49,7 +49,7 @@ class Rest {
     line_ += static_cast<std::size_t>(std::ranges::count(text_.substr(0, bytes), '\n'));
     text_.remove_prefix(std::min(bytes, text_.size()));
   }
-  /// White space, and the marks between YAML documents when JSON follows.
+  /// Skips white space, and YAML document separators that are followed by JSON.
   void skip_blanks() {
     for (;;) {
       skip(std::min(text_.find_first_not_of(kBlanks), text_.size()));
@@ -66,8 +66,8 @@ class Rest {
   std::size_t line_ = 1;
 };
 
-/// Where the YAML at the beginning of `text` ends: before JSON that stands at the beginning of a line, and before a
-/// second apiVersion of one document.
+/// Returns the end of the YAML at the beginning of `text`: before JSON at the start of a line, or before a second
+/// apiVersion in one document.
 std::size_t end_of_yaml(std::string_view text) {
   constexpr std::string_view kFirstKey = "apiVersion:";
   bool has_key = false;
@@ -86,7 +86,8 @@ base::Error at_line(const base::Error& error, std::size_t line) {
   return line > 1 ? error.during(fmt::format("in what begins at line {}", line)) : error;
 }
 
-/// "line 2, column 1: …" of a part that begins at line 3 → "line 4, column 1: …".
+/// Converts the line of an error in a part to that of the whole text: "line 2, column 1: …" of a part that begins at
+/// line 3 becomes "line 4, column 1: …".
 base::Error with_line_of_whole(base::Error error, std::size_t first) {
   constexpr std::string_view kLine = "line ";
   if (!error.message.starts_with(kLine)) return at_line(error, first);
@@ -98,7 +99,8 @@ base::Error with_line_of_whole(base::Error error, std::size_t first) {
   return error;
 }
 
-/// What kubectl says on standard error, which `2>&1` brings among the objects; "" when the text begins otherwise.
+/// Returns a kubectl message from standard error that `2>&1` mixed into the output, empty if the text does not begin
+/// with one.
 std::string_view words_of_kubectl(std::string_view text) {
   constexpr std::array<std::string_view, 6> kBeginnings = {
       "Error from server", "error: ", "Warning: ", "Unable to connect to the server", "The connection to the server",
@@ -135,7 +137,7 @@ base::Status read_json(Rest& rest, RepeatedKeys keys, std::vector<api::Json>& do
     rest.skip(end);
     return base::Done{};
   }
-  // {a: b} is YAML.
+  // {a: b} is YAML
   if (value.find_first_of("\"}]", 1) != value.find_first_not_of(kBlanks, 1)) {
     Rest as_yaml = rest;
     if (read_yaml(as_yaml, documents)) {

@@ -9,16 +9,16 @@
 
 namespace cmd {
 
-/// A key that stands twice in one object.
+/// Handling of duplicate keys in an object.
 enum class RepeatedKeys { kRefuse, kLastWins };
 
-/// The values of a text as shells and kubectl make them: YAML documents; JSON values one after the other, on lines of
-/// their own or not; outputs of several `kubectl get -o yaml` without "---" between them; and JSON behind YAML or the
-/// other way round. Empty documents are left out. With kLastWins JSON is read faster; YAML always refuses. Errors say
-/// at which line.
+/// Parses text in the forms that shells and kubectl produce: YAML documents; concatenated JSON values, with or without
+/// line breaks; concatenated outputs of `kubectl get -o yaml` without "---"; and mixtures of JSON and YAML. Empty
+/// documents are skipped. kLastWins makes JSON parsing faster; YAML always rejects duplicate keys. Errors contain the
+/// line.
 base::Result<std::vector<api::Json>> parse_documents(std::string_view text, RepeatedKeys keys);
 
-/// The same of a file (read_text_file); errors name it.
+/// Parses the documents of a file (read_text_file). Errors name the file.
 base::Result<std::vector<api::Json>> read_documents(const std::string& path, std::size_t limit,
                                                     RepeatedKeys keys = RepeatedKeys::kRefuse);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kDeepest = 32;
 
-/// Members about times to come, by a part of their name in lower case.
+/// Substrings, in lower case, of member names that hold future times.
 constexpr std::array<std::string_view, 13> kToCome = {"deadline", "expected", "expir",    "next",   "until",
                                                       "after",    "renewal",  "deletion", "resume", "valid",
                                                       "window",   "planned",  "scheduled"};
@@ -24,7 +24,8 @@ std::string lower(std::string_view text) {
   return lower;
 }
 
-/// "creationTimestamp", "lastHeartbeatTime", "finishedAt", "time", "timestamp" (of NodeMetrics).
+/// Returns true for names of past times: "creationTimestamp", "lastHeartbeatTime", "finishedAt", "time", "timestamp"
+/// (in NodeMetrics).
 bool is_about_the_past(std::string_view key) {
   const bool ends_so =
       key == "time" || key == "timestamp" || key.ends_with("Time") || key.ends_with("Timestamp") || key.ends_with("At");
@@ -44,7 +45,7 @@ void NewestTime::look_at(const api::Json& object, const std::string& kind) {
   object_ = nullptr;
 }
 
-/// The one time in a spec that is of the past: when a node got a taint.
+/// Examines taints, whose timeAdded is the only past time in a spec.
 void NewestTime::look_at_taints() {
   const api::Json* taints = api::find_at(*object_, {"spec", "taints"});
   if (taints == nullptr || !taints->is_array()) return;

@@ -8,23 +8,23 @@
 
 namespace cmd {
 
-/// The newest time that objects mention as past: when something was made, began, changed, was seen or ended. Deadlines,
-/// expiries, next runs and other times to come do not count, nor does anything in annotations, or in a spec but a
-/// Lease's.
+/// Finds the newest past time in objects: creation, start, change, observation or end. Ignores deadlines, expiry, next
+/// runs and other future times, annotations, and specs except for a Lease's.
 class NewestTime {
  public:
-  /// `object` is a Kubernetes object of that kind.
+  /// Examines a Kubernetes object of that kind.
   void look_at(const api::Json& object, const std::string& kind);
 
   const std::optional<base::TimePoint>& time() const { return time_; }
-  /// "Node n-1, status.conditions[0].lastHeartbeatTime"; "": there is no time.
+  /// Returns the location of the newest time, such as "Node n-1, status.conditions[0].lastHeartbeatTime". Empty if no
+  /// time was found.
   const std::string& where() const { return where_; }
 
  private:
-  /// The way from the object to a member.
+  /// Path from the object to a member, linked to its parent.
   struct Step {
     const Step* parent;
-    std::string_view key;  ///< "": an element of an array
+    std::string_view key;  ///< empty for an element of an array
     std::size_t index;
   };
   void search(const api::Json& json, const Step* at, int depth);

@@ -30,7 +30,7 @@ base::Result<std::string> read_stream(std::istream& stream, std::size_t limit) {
   return bytes;
 }
 
-/// Owns zlib's state.
+/// RAII wrapper of zlib's inflate state.
 class Inflater {
  public:
   Inflater() : ready_(inflateInit2(&state_, kGzip) == Z_OK) {}
@@ -40,7 +40,7 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  /// All members of the file, one after the other.
+  /// Decompresses all members of a gzip file and concatenates them.
   base::Result<std::string> unpack(std::string_view packed, std::size_t limit) {
     if (!ready_) return base::unavailable("out of memory for gzip");
     std::string text;
@@ -52,13 +52,13 @@ class Inflater {
   static bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 
  private:
-  static constexpr int kGzip = 15 + 16;  // the largest window, with gzip's header
+  static constexpr int kGzip = 15 + 16;  // maximum window size, with gzip header
 
   base::Status unpack_member(std::string_view& packed, std::size_t limit, std::string& text) {
     inflateReset(&state_);
     std::vector<char> piece(std::size_t{1} << 18);
     for (int code = Z_OK; code != Z_STREAM_END;) {
-      // zlib counts in 32 bits.
+      // zlib uses 32-bit counters
       const auto given = static_cast<uInt>(std::min(packed.size(), std::size_t{1} << 30));
       state_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
       state_.avail_in = given;
@@ -116,7 +116,7 @@ void append_utf8(std::string& text, char32_t code) {
   }
 }
 
-/// Windows PowerShell's `>` writes UTF-16.
+/// Converts UTF-16, which Windows PowerShell's `>` writes.
 base::Result<std::string> from_utf16(std::string_view bytes, bool little_endian) {
   const auto unit = [&](std::size_t at) {
     const auto first = static_cast<unsigned char>(bytes[at]);
@@ -196,7 +196,7 @@ base::Result<FileSet> files_of(const std::string& path) {
     return set;
   }
   set.is_directory = true;
-  std::string archive;  // the first by name
+  std::string archive;  // the first one by name
   fs::recursive_directory_iterator at(path, error);
   for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
     if (is_hidden(at->path())) {

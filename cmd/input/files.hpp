@@ -11,23 +11,23 @@ namespace cmd {
 inline constexpr std::size_t kMaxDumpBytes = std::size_t{4} << 30;
 inline constexpr std::size_t kMaxPolicyBytes = std::size_t{16} << 20;
 
-/// The bytes of the whole file, at most `limit`; "-" is standard input. Errors name the file.
+/// Reads a whole file of up to `limit` bytes; "-" is standard input. Errors name the file.
 base::Result<std::string> read_file(const std::string& path, std::size_t limit = kMaxDumpBytes);
 
-/// The text of a file: gzip is unpacked, UTF-16 becomes UTF-8, a byte order mark is left out. Archives, other
-/// compressions and binary files are errors that say what to do. `limit` holds for the text, too.
+/// Reads a text file. Decompresses gzip, converts UTF-16 to UTF-8, removes a byte order mark. Archives, other
+/// compression formats and binary files are errors with advice. `limit` also applies to the decompressed text.
 base::Result<std::string> read_text_file(const std::string& path, std::size_t limit = kMaxDumpBytes);
-/// The same of bytes in memory; its errors name no file.
+/// Converts bytes in memory like read_text_file(). Errors name no file.
 base::Result<std::string> text_of(std::string bytes, std::size_t limit);
 
-/// What a path stands for.
+/// Files that a path refers to.
 struct FileSet {
-  std::vector<std::string> files;  ///< by name
-  int foreign = 0;                 ///< files of a directory that are neither JSON nor YAML by their name
+  std::vector<std::string> files;  ///< sorted by name
+  int foreign = 0;                 ///< number of files in a directory whose name is neither JSON nor YAML
   bool is_directory = false;
 };
-/// The file itself, or all .json, .jsonl, .ndjson, .yaml and .yml of the directory and of those below it, also with .gz
-/// behind that. Names that begin with a dot are passed over, links to directories are not followed.
+/// Returns the file itself, or all .json, .jsonl, .ndjson, .yaml and .yml files in the directory tree, optionally with
+/// the suffix .gz. Skips names that begin with a dot and does not follow links to directories.
 base::Result<FileSet> files_of(const std::string& path);
 
 }  // namespace cmd

@@ -11,7 +11,7 @@ namespace {
 
 using Each = std::function<base::Status(const Listed&)>;
 
-/// What an item has of the list around it.
+/// Type that a list gives its items.
 struct ListType {
   std::string kind{};
   std::string version{};
@@ -24,7 +24,7 @@ ListType type_of_items(const api::Json& list) {
   return {kind, api::text_at(list, {"apiVersion"})};
 }
 
-/// What the API server answers instead of an object.
+/// Returns an error for a Status object, which the API server returned instead of the requested object.
 base::Status refusal_of(const api::Json& status) {
   constexpr std::size_t kMaxShown = 120;
   return base::invalid(fmt::format("is no object, but what the API server answered: \"{}\"; see to it",

@@ -9,17 +9,17 @@
 
 namespace cmd {
 
-/// One object of a document, with the type that it has or that the list around it gives.
+/// An object of a document, with its type or that of the surrounding list.
 struct Listed {
-  const api::Json& object;  ///< whatever stands there
-  std::string kind;         ///< "" when neither says one
-  std::string version;      ///< apiVersion; the same
+  const api::Json& object;  ///< any JSON value
+  std::string kind;         ///< empty if neither specifies one
+  std::string version;      ///< apiVersion, empty if neither specifies one
   api::FieldPath at;
 };
 
-/// Calls `each` for the items of a list or of a bare array, else for the document itself. The items of a typed list
-/// (PodList) do not say their type. Ends with the first error, which says at which item; a Status of the API server is
-/// one.
+/// Calls `each` for the items of a list or of a bare array, else for the document itself. Items of a typed list
+/// (PodList) get their type from the list. Stops at the first error, which names the item. A Status object of the API
+/// server is an error.
 base::Status for_each_object(const api::Json& document, const api::FieldPath& at,
                              const std::function<base::Status(const Listed&)>& each);
 

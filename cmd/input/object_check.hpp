@@ -7,8 +7,9 @@
 
 namespace cmd {
 
-/// What the API server refuses of an object of ours or drops in silence, spec and status apart: "mode: unknown field",
-/// one text each. Members beside spec, members of metadata, the name, labels and annotations are looked at.
+/// Returns problems outside of spec and status for which the API server rejects one of our objects or silently drops
+/// fields, such as "mode: unknown field". Checks the top-level members, the members of metadata, the name, labels and
+/// annotations.
 std::vector<std::string> problems_around_spec(const api::Json& object);
 
 }  // namespace cmd

@@ -40,7 +40,7 @@ base::Result<std::optional<audit::Head>> parse_anchor(const std::string& text) {
 
 constexpr std::size_t kMaxKeyBytes = std::size_t{64} << 10;
 
-/// A Secret as kubectl prints it, or the bytes of one key.
+/// Reads keys from a Secret as printed by kubectl, or from a file with the bytes of one key.
 base::Result<signing::KeyRing> read_keys(const std::string& file) {
   auto text = read_file(file, kMaxKeyBytes);
   if (!text) return text.error();
@@ -99,7 +99,7 @@ void print_place(const char* what, const audit::Break& at) {
   print_out("{}: {}:{}: seq {}: {}\n", what, at.file, at.line, at.seq, at.problem);
 }
 
-/// What an intact chain proves, and what it cannot show.
+/// Prints what an intact chain proves and what it does not prove.
 void print_proof(const audit::VerifyReport& report, const AuditVerifyOptions& options) {
   const auto line = [](bool proven, const std::string& text) {
     print_out("  {} {}\n", proven ? "proven:    " : "not proven:", text);
@@ -188,7 +188,7 @@ base::Result<audit::Filter> filter_of(const AuditQueryOptions& options) {
                        options.reason, options.actor, *since,         *until};
 }
 
-/// What tells most about a record, in the space of a table.
+/// Returns the most significant details of a record, short enough for a table.
 std::string summary_of(const audit::Record& record) {
   std::string text;
   for (const char* key :

@@ -7,12 +7,12 @@
 
 namespace cmd {
 
-/// What may be drawn. `terminal_columns`: of the terminal that it goes to; nullopt: it goes elsewhere. UTF-8 by the
-/// first of LC_ALL, LC_CTYPE and LANG that says something; colour on a terminal that is not TERM=dumb, unless NO_COLOR
-/// says otherwise (https://no-color.org); without a terminal as wide as COLUMNS says, or 80.
+/// Returns the style for block graphics. `terminal_columns` is the width of the output terminal, nullopt if the output
+/// is not a terminal. Uses UTF-8 according to the first of LC_ALL, LC_CTYPE and LANG that is set; color on a terminal
+/// other than TERM=dumb, unless NO_COLOR is set (https://no-color.org); without a terminal the width of COLUMNS, or 80.
 reporting::BlockStyle block_style(const kube::Environment& environment, std::optional<std::size_t> terminal_columns);
 
-/// For this process's standard output.
+/// Returns the style for standard output of this process.
 reporting::BlockStyle process_block_style();
 
 }  // namespace cmd

@@ -6,7 +6,7 @@
 namespace cmd {
 namespace {
 
-/// The names and flags of one command and, so that completion offers them, of those below it.
+/// Collects the names and flags of a command and of its subcommands, so that completion offers them too.
 void collect_words(const CLI::App& command, CommandWords& words) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_snames()) words.flags.push_back("-" + name);

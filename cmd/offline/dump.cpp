@@ -19,7 +19,7 @@
 namespace cmd {
 namespace {
 
-/// "apps" of "apps/v1"; "" of "v1".
+/// Returns the API group of an apiVersion: "apps" for "apps/v1", empty for "v1".
 std::string group_of(const std::string& version) {
   const std::size_t slash = version.find('/');
   return slash == std::string::npos ? "" : version.substr(0, slash);
@@ -53,18 +53,18 @@ constexpr std::array kKinds = {
     KindOfGroup{"Evacuation", "evacuator.dev"},
 };
 
-/// Other groups have kinds of these names, too (longhorn.io has Nodes). An object that does not say its version is what
-/// its kind says.
+/// Returns true if planning uses this kind. Checks the group, because other groups have kinds with the same names
+/// (longhorn.io has Nodes). An empty version matches any group.
 bool is_known(const std::string& kind, const std::string& version) {
   return std::ranges::any_of(kKinds, [&](const KindOfGroup& known) {
     return known.kind == kind && (version.empty() || known.group == group_of(version));
   });
 }
 
-/// Collects decoded objects and remembers which were seen.
+/// Collects decoded objects and skips duplicates.
 class DumpBuilder {
  public:
-  /// Takes a list's items, a bare array's, or one object.
+  /// Adds the items of a list or a bare array, or a single object.
   base::Status add(const api::Json& document, const api::FieldPath& at) {
     return for_each_object(document, at, [this](const Listed& listed) { return take(listed); });
   }
@@ -121,7 +121,7 @@ class DumpBuilder {
     return kept;
   }
 
-  /// Planning needs none of them, so a bad one does no harm.
+  /// Stores a policy or Evacuation if it is valid. Planning does not require it, so an invalid one is not an error.
   template <typename T>
   bool keep_ours(base::Result<T> decoded, std::vector<T>& into) {
     if (!decoded || decoded->meta.name.empty()) return false;
@@ -146,7 +146,7 @@ class DumpBuilder {
   std::set<std::pair<std::string, api::ObjectKey>> seen_;
 };
 
-/// Nothing of Kubernetes' API, by its looks.
+/// Returns true if the document does not look like a Kubernetes object.
 bool is_foreign(const api::Json& document) {
   if (document.is_array()) return std::ranges::all_of(document, is_foreign);
   return !document.is_object() || (!document.contains("kind") && !document.contains("items"));
@@ -163,7 +163,8 @@ base::Status add_documents(const std::vector<api::Json>& documents, DumpBuilder&
 
 std::string name_of(const std::string& path) { return path == "-" ? "standard input" : path; }
 
-/// A file that somebody named must be read; one of a directory may be about something else: an archive, a picture.
+/// Reads a file. A file named by the user must be readable; a file found in a directory may be anything, such as an
+/// archive or a picture.
 base::Status add_file(const std::string& path, bool may_be_foreign, DumpBuilder& builder) {
   auto bytes = read_file(path);
   if (!bytes) return bytes.error();

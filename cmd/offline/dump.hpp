@@ -14,34 +14,33 @@
 
 namespace cmd {
 
-/// A cluster read from files: what `kubectl get nodes,pods,… -A -o json|yaml` printed.
+/// A cluster read from files with the output of `kubectl get nodes,pods,… -A -o json|yaml`.
 struct Dump {
   scheduling::SnapshotInput objects;
-  std::vector<api::DeschedulerPolicy> policies;  ///< those that decode; the others count as skipped
-  std::vector<api::Evacuation> evacuations;      ///< the same
-  std::map<std::string, int> skipped;            ///< kinds that planning does not need, with how many there were
-  int skipped_files = 0;                         ///< of a directory: without a Kubernetes object, or of another type
-  NewestTime newest_time;                        ///< of all objects, those that planning does not need included
-  int pods_of_unknown_age = 0;                   ///< without a creationTimestamp that can be read
-  int pods_without_spec = 0;                     ///< whose spec is no object
+  std::vector<api::DeschedulerPolicy> policies;  ///< valid policies; invalid ones count as skipped
+  std::vector<api::Evacuation> evacuations;      ///< valid Evacuations; invalid ones count as skipped
+  std::map<std::string, int> skipped;            ///< number of skipped objects by kind
+  int skipped_files = 0;        ///< files of a directory without a Kubernetes object, or of another file type
+  NewestTime newest_time;       ///< over all objects, including skipped ones
+  int pods_of_unknown_age = 0;  ///< pods without a valid creationTimestamp
+  int pods_without_spec = 0;    ///< pods whose spec is not an object
 };
 
-/// Reads one file, or those of a directory and below it (files_of); gzip and the ways in which shells join outputs
-/// included (parse_documents). Kinds are told by their API group, too; an object that stands in several files counts
-/// once. "-" is standard input. A file of a directory that holds no Kubernetes object is passed over and counted.
-/// Errors name the file and the place in it.
+/// Reads a file, or the files of a directory tree (files_of). Supports gzip and concatenated outputs (parse_documents);
+/// "-" is standard input. Distinguishes kinds by API group. An object in several files counts once. In a directory, a
+/// file without a Kubernetes object is skipped and counted. Errors name the file and the location in it.
 base::Result<Dump> load_dump(const std::string& path);
 
-/// The time that ages are counted from.
+/// Reference time for ages.
 struct Now {
   base::TimePoint time{};
   std::string source{};  ///< "--now", "the newest time in the dump (Node n-1, status.conditions[0].lastHeartbeatTime)"
 };
-/// What --now says; without it the newest time in the dump. An error asks for --now when there is none.
+/// Returns the time of --now, else the newest time in the dump. If there is none, the error asks for --now.
 base::Result<Now> choose_now(const std::string& flag, const Dump& dump);
 
-/// What is to be known of pods that cannot be read whole: how many have no readable creationTimestamp, and how many no
-/// spec. "" when all can.
+/// Returns a caveat about incomplete pods: the number without a valid creationTimestamp and the number without a spec.
+/// Empty if all pods are complete.
 std::string caveats_of(const Dump& dump);
 
 }  // namespace cmd

@@ -25,7 +25,7 @@ using controllers::UsageRounds;
 using controllers::WantedUsage;
 using scheduling::MeasuredUsage;
 
-/// One answer is no history: hysteresis has nothing to look at.
+/// Drops the samples: a single response provides no history for hysteresis.
 std::shared_ptr<const MeasuredUsage> share(MeasuredUsage figures) {
   for (MeasuredUsage::Node& node : figures.nodes) {
     node.samples.clear();
@@ -34,7 +34,7 @@ std::shared_ptr<const MeasuredUsage> share(MeasuredUsage figures) {
   return std::make_shared<const MeasuredUsage>(std::move(figures));
 }
 
-/// With what the policy says of gaps in its answers. A file has no past, so the rest does not count.
+/// Returns a source for figures from a file. Only maxUnknownPercent applies, because a file has no history.
 api::UsageSource source_of_file(const std::vector<WantedUsage>& wanted, const std::string& key) {
   api::UsageSource source;
   const auto at = std::ranges::find(wanted, key, &WantedUsage::key);
@@ -42,7 +42,8 @@ api::UsageSource source_of_file(const std::vector<WantedUsage>& wanted, const st
   return source;
 }
 
-/// What nodes use is what all pods of the dump use: none of them is newer than that.
+/// Reads usage from a file. A node's usage is that of all its pods in the dump, since none of them is newer than the
+/// file.
 base::Result<UsageAnswers> of_file(const std::string& path, const api::DeschedulerPolicySpec& policy,
                                    const planning::PlanSpec& spec, base::TimePoint now) {
   const auto text = read_text_file(path);
@@ -62,7 +63,7 @@ base::Result<UsageAnswers> of_file(const std::string& path, const api::Deschedul
   return measured;
 }
 
-/// By the source's own past; a source without one foresees nothing.
+/// Returns the forecast from the source's history, empty if the source has no history.
 controllers::Foreseen foreseen_by(usage::Source& source, const api::UsageForecast& wanted,
                                   const usage::Samples& samples, const usage::NodeMatcher& matcher,
                                   base::TimePoint now) {
@@ -80,7 +81,7 @@ controllers::Foreseen foreseen_by(usage::Source& source, const api::UsageForecas
   return foreseen;
 }
 
-/// What the source says now, as rounds of one answer.
+/// Queries the source once.
 UsageRounds ask(plugin::Session& session, const WantedUsage& wanted, const usage::NodeMatcher& matcher,
                 base::TimePoint now) {
   UsageRounds rounds(wanted.source);
@@ -120,7 +121,7 @@ base::Result<UsageAnswers> of_sources(const api::DeschedulerPolicySpec& policy, 
   return measured;
 }
 
-/// Shares of what the node has to give, in percent; nullopt: not known.
+/// Percentages of the node's allocatable amount, nullopt if unknown.
 struct Shares {
   std::optional<double> requested;
   std::optional<double> used;
@@ -133,11 +134,11 @@ std::optional<double> percent_of(std::int64_t amount, bool is_percent, std::int6
   return whole > 0 ? std::optional(static_cast<double>(amount) / static_cast<double>(whole) * 100) : std::nullopt;
 }
 
-/// A node of the cluster beside what a source says of it.
+/// A node of the cluster with its measurement.
 struct Measurement {
   scheduling::NodeIndex index;
   std::string name;
-  const MeasuredUsage::Node* node = nullptr;  ///< nullptr: nothing
+  const MeasuredUsage::Node* node = nullptr;  ///< nullptr if the source did not report the node
 
   std::string problem() const { return node == nullptr ? "not measured" : node->problem; }
 };
@@ -153,7 +154,8 @@ std::vector<Measurement> measurements_of(const MeasuredUsage& measured, const sc
   return rows;
 }
 
-/// Nodes that the source knows and the cluster does not: misspelled, or of another cluster.
+/// Returns nodes that the source reports and the cluster lacks, because they are misspelled or belong to another
+/// cluster.
 std::vector<std::string> strangers(const MeasuredUsage& measured, const scheduling::ClusterSnapshot& cluster) {
   std::set<std::string_view> known;
   for (const scheduling::NodeIndex index : cluster.nodes()) known.insert(cluster.node(index).meta.name);
@@ -188,7 +190,7 @@ std::string percent_text(std::optional<double> percent, const char* otherwise) {
   return percent ? fmt::format("{:.0f}%", *percent) : otherwise;
 }
 
-/// About the n-th of them.
+/// Returns the complaints about the n-th source.
 std::vector<std::string> complaints_about(const UsageAnswers& measured, std::size_t n) {
   return n < measured.complaints.size() ? measured.complaints[n] : std::vector<std::string>();
 }

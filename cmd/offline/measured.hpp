@@ -15,25 +15,25 @@ namespace cmd {
 
 using MeasuredUsages = std::vector<std::shared_ptr<const scheduling::MeasuredUsage>>;
 
-/// Figures, and what is wrong with the answers that they are made of.
+/// Usage figures and problems with the responses that they come from.
 struct UsageAnswers {
   MeasuredUsages figures;
-  /// For each of `figures` in turn, few and short; beyond the end: none.
+  /// By index of `figures`: short texts. Sources beyond the end have no complaints.
   std::vector<std::vector<std::string>> complaints{};
 };
 
-/// The figures that the policy's strategies go by. `from`: a file, whose figures stand for every source that they name;
-/// "live": each source is asked now, as `evacuator usage` asks it, of the nodes of `cluster`, forecasts from its past
-/// included; "": none.
+/// Returns the usage figures that the policy's strategies need. `from` is a file, whose figures apply to every source;
+/// "live", which queries each source now for the nodes of `cluster`, including forecasts, like `evacuator usage`; or
+/// empty for none.
 base::Result<UsageAnswers> measured_usage(const std::string& from, const api::DeschedulerPolicySpec& policy,
                                           const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
                                           base::TimePoint now);
 
-/// Requested, used and foreseen share of each node, side by side, for each of `measured` in turn, with what is wrong
-/// with it; "" when there is none.
+/// Renders the requested, used and forecast share of each node as one table per source, with problems. Empty if there
+/// are no figures.
 std::string measured_tables(const UsageAnswers& measured, const scheduling::ClusterSnapshot& cluster);
-/// The same: [{source, problem, warnings: [text], nodes: [{node, problem, usage: {cpu: {requestedPercent, usedPercent,
-/// foreseenPercent}}}], unknownNodes: [name]}]. What is not known is null.
+/// Returns [{source, problem, warnings: [text], nodes: [{node, problem, usage: {cpu: {requestedPercent, usedPercent,
+/// foreseenPercent}}}], unknownNodes: [name]}]. Unknown values are null.
 api::Json measured_json(const UsageAnswers& measured, const scheduling::ClusterSnapshot& cluster);
 
 }  // namespace cmd

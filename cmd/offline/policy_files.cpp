@@ -20,11 +20,11 @@ namespace {
 
 constexpr std::string_view kKind = "DeschedulerPolicy";
 
-/// One policy of a file, before it is decoded.
+/// A policy in a file, before it is decoded.
 struct PolicyObject {
   const api::Json* object;
-  std::string place;    ///< in the file; "": the only document
-  std::string version;  ///< its own, or the one of the typed list around it
+  std::string place;    ///< path in the file, empty for the only document
+  std::string version;  ///< apiVersion of the policy, or that of the typed list around it
 };
 
 bool is_of_kind(const api::Json& object, std::string_view kind) { return api::text_at(object, {"kind"}) == kind; }
@@ -44,7 +44,7 @@ void collect_policies(const api::Json& document, const api::FieldPath& place, st
   }
 }
 
-/// Policies of ours only: whatever else calls itself one would be planned as a policy that moves nothing.
+/// Rejects policies of other API groups, which would be read as a policy without strategies.
 base::Status check_type(const PolicyObject& found, const std::string& path) {
   if (found.version == api::well_known::kApiVersion) return base::Done{};
   if (found.version.starts_with("descheduler/"))

@@ -8,10 +8,10 @@
 
 namespace cmd {
 
-/// The error names the first of `paths` whose ending says no kind of report: .html, .svg or .json.
+/// Returns an error for the first path whose extension is not .html, .svg or .json.
 base::Status check_report_paths(const std::vector<std::string>& paths);
 
-/// Writes each of them, as its ending says; an older file is replaced as a whole or stays as it is.
+/// Writes the report to each path in the format of its extension. Replaces existing files atomically.
 base::Status write_reports(const reporting::Report& report, const std::vector<std::string>& paths);
 
 }  // namespace cmd

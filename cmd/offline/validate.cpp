@@ -21,13 +21,13 @@
 namespace cmd {
 namespace {
 
-/// What was found out about one object of one file.
+/// Result of checking one object of a file.
 struct Finding {
   std::string file;
   std::string object;  ///< "DeschedulerPolicy balance"
   std::vector<std::string> problems;
-  bool foreign = false;  ///< of another kind than ours: not checked
-  api::Json content{};   ///< of an object that was checked
+  bool foreign = false;  ///< an object of another kind, not checked
+  api::Json content{};   ///< content of a checked object
 };
 
 std::vector<std::string> lines_of(const api::FieldErrors& errors) {
@@ -67,7 +67,7 @@ Finding examine(const std::string& file, const api::Json& document) {
   return finding;
 }
 
-/// An item of a typed list (DeschedulerPolicyList) as an object of its own, which says its type.
+/// Returns an item of a typed list (DeschedulerPolicyList) as a separate object with kind and apiVersion.
 api::Json item_of(const api::Json& list, api::Json item) {
   const std::string kind = api::text_at(list, {"kind"});
   if (kind == "List" || !item.is_object()) return item;
@@ -76,7 +76,7 @@ api::Json item_of(const api::Json& list, api::Json item) {
   return item;
 }
 
-/// The objects of a list one by one.
+/// Checks a document, or each object of a list.
 void examine_all(const std::string& file, const api::Json& document, std::vector<Finding>& findings) {
   const bool is_list = document.is_object() && api::text_at(document, {"kind"}).ends_with("List") &&
                        document.contains("items") && document["items"].is_array();
@@ -86,7 +86,7 @@ void examine_all(const std::string& file, const api::Json& document, std::vector
 
 std::string shown_file(const std::string& file) { return file == "-" ? "standard input" : file; }
 
-/// The file stands before each finding already.
+/// Removes the file name from a message that is printed after the file name.
 std::string without_file(std::string message, const std::string& file) {
   const std::string prefix = shown_file(file) + ": ";
   return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
@@ -103,7 +103,7 @@ std::vector<Finding> examine_file(const std::string& file) {
   return findings;
 }
 
-/// Objects by kind, namespace and name: of two that are called alike kubectl leaves one.
+/// Detects different objects with the same kind, namespace and name, of which `kubectl apply` keeps only one.
 class Namesakes {
  public:
   void look_at(Finding& finding) {
@@ -129,7 +129,7 @@ void print_finding(const Finding& finding) {
   for (const std::string& problem : finding.problems) print_out("{}: {}\n", where, reporting::plain_text(problem));
 }
 
-/// Of one file. A dump holds thousands of objects that are not checked: the first few are named.
+/// Prints the findings of one file. Names only the first unchecked objects, since a dump may have thousands.
 void print_findings(const std::vector<Finding>& findings) {
   constexpr int kMaxForeign = 5;
   int foreign = 0;

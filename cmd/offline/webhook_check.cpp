@@ -43,7 +43,7 @@ void print_rules_as_json(const std::vector<WebhookRule>& rules) {
   print_out("{}\n", document.dump(2, ' ', false, api::Json::error_handler_t::replace));
 }
 
-/// The options as a service of the operator's configuration, judged as such.
+/// Converts the options to a service of the operator's configuration and validates it as such.
 base::Result<controllers::ServiceConfig> service_of(const WebhookCheckOptions& options) {
   controllers::ServiceConfig service{"webhook-check",   options.url,      options.ca_file,  options.token_file,
                                      options.cert_file, options.key_file, base::seconds(10)};

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The conformance kit of evacuator.dev/webhook/v1: goes through the contract against a running service and says per
-/// rule whether it holds. docs/evictors/webhook.md lists the rules.
+/// Conformance test for evacuator.dev/webhook/v1: runs the contract against a live service and reports the result of
+/// each rule. docs/evictors/webhook.md lists the rules.
 
 #include <functional>
 #include <string>
@@ -16,28 +16,28 @@ namespace cmd {
 
 struct WebhookRule {
   enum class Outcome { kPassed, kFailed, kSkipped };
-  std::string name;  ///< stable: "start-is-idempotent"
-  std::string says;  ///< the rule in words
+  std::string name;  ///< stable identifier, such as "start-is-idempotent"
+  std::string says;  ///< human-readable description of the rule
   Outcome outcome = Outcome::kSkipped;
-  std::string detail;  ///< what was seen instead, or why it was skipped
+  std::string detail;  ///< what was observed instead, or why the rule was skipped
 };
 
-/// Everything the kit needs from the world.
+/// Dependencies of the test.
 struct WebhookUnderTest {
   std::function<base::Result<kube::Response>(const kube::Request&)> call;
-  /// The same without credentials; empty: none are configured, the rule is skipped.
+  /// Sends a request without credentials. If empty (no credentials configured), the rule is skipped.
   std::function<base::Result<kube::Response>(const kube::Request&)> call_anonymously;
   std::function<void(base::Duration)> pause;
   const base::Clock& clock;
   api::ObjectKey pod;
   std::string pod_uid;
   std::string node;
-  std::string run;                              ///< makes this run's tokens new
-  base::Duration patience = base::seconds(60);  ///< for an end state, and for an abort
+  std::string run;                              ///< makes the tokens of this run unique
+  base::Duration patience = base::seconds(60);  ///< timeout for reaching an end state, and for an abort
   base::Duration poll = base::seconds(1);
 };
 
-/// Runs every rule, in order. Takes up to three times `patience`.
+/// Runs every rule in order. Takes up to three times `patience`.
 std::vector<WebhookRule> check_webhook(const WebhookUnderTest& target);
 
 bool all_hold(const std::vector<WebhookRule>& rules);

@@ -14,7 +14,7 @@ namespace contract = evictors::webhook;
 using api::Json;
 using CallResult = base::Result<kube::Response>;
 
-/// What a rule saw instead of what it wants; empty: it holds.
+/// What a rule observed instead of the expected behavior. Empty if the rule holds.
 using Complaint = std::string;
 
 std::string beginning(std::string_view body) {
@@ -32,7 +32,7 @@ std::string told(const CallResult& answer) {
 bool is_2xx(const CallResult& answer) { return answer && answer->status >= 200 && answer->status < 300; }
 bool is_4xx(const CallResult& answer) { return answer && answer->status >= 400 && answer->status < 500; }
 
-/// One walk through the contract.
+/// One run through the rules of the contract.
 class Walk {
  public:
   explicit Walk(const WebhookUnderTest& target) : target_(target) {}
@@ -111,7 +111,7 @@ class Walk {
   CallResult look(const std::string& name) { return target_.call(contract::status_request(token(name))); }
   CallResult remove(const std::string& name) { return target_.call(contract::abort_request(token(name))); }
 
-  /// A valid status of that token, or what is wrong with it.
+  /// Parses the response into `status`. Returns the problem if it is not a valid status of that token.
   Complaint judge(const CallResult& answer, const std::string& name, contract::ServiceStatus& status) const {
     if (!is_2xx(answer)) return told(answer);
     auto parsed = contract::parse_service_status(answer->body, token(name));
@@ -129,7 +129,7 @@ class Walk {
     kube::Request request = contract::start_request(token(name), {});
     request.body = body;
     const CallResult answer = target_.call(request);
-    if (is_2xx(answer)) (void)remove(name);  // it took nonsense for earnest
+    if (is_2xx(answer)) (void)remove(name);  // abort the start that the service wrongly accepted
     return is_4xx(answer) ? "" : told(answer);
   }
 
@@ -142,7 +142,7 @@ class Walk {
 
   Complaint anonymous() {
     const CallResult got = target_.call_anonymously(contract::status_request(token("anonymous")));
-    const bool shut_out = !got && got.error().code == base::ErrorCode::kUnavailable;  // the TLS handshake refused us
+    const bool shut_out = !got && got.error().code == base::ErrorCode::kUnavailable;  // TLS handshake failed
     const bool refused = got && (got->status == 401 || got->status == 403);
     return shut_out || refused ? "" : told(got);
   }
@@ -167,7 +167,8 @@ class Walk {
     return fmt::format("the state went from {} back to {}", to_string(before.state), to_string(next.state));
   }
 
-  /// Long enough apart that a service which begins again is caught by its state or its progress.
+  /// Starts the same token again. The pause is long enough to detect, by state or progress, a service that restarts the
+  /// work.
   Complaint start_again() {
     contract::ServiceStatus looked;
     target_.pause(target_.poll);
@@ -208,7 +209,7 @@ class Walk {
 
   Complaint abort() {
     const CallResult other = remove("other");
-    const CallResult main = remove("main");  // also tells the service that this run is over
+    const CallResult main = remove("main");  // informs the service that this run is over
     (void)main;
     return is_2xx(other) ? "" : told(other);
   }

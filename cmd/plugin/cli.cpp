@@ -27,7 +27,7 @@ Examples:
 Documentation: docs/kubectl-plugin.md
 )";
 
-// Each command's help shows its own examples.
+// Examples of each command's help.
 constexpr const char* kPodExamples = R"(
 Examples:
   kubectl evacuator pod web-1 -n shop --wait          # and wait until it is gone
@@ -72,7 +72,7 @@ Examples:
   kubectl evacuator explain pod/web-1 -n shop
 )";
 
-/// Everything that the flags fill in, for one run.
+/// Option values that the parsed flags fill in, for one run.
 struct Arguments {
   GlobalFlags global;
   PodOptions pod;
@@ -251,13 +251,13 @@ int connect_and(const Command& command, const GlobalFlags& flags, Io& io) {
   return session ? command(**session) : fail(io, session.error());
 }
 
-/// What kubectl asks for with Tab (docs/kubectl-plugin.md).
+/// Prints completions for kubectl (docs/kubectl-plugin.md).
 int complete(const CLI::App& app, const std::vector<std::string>& words, Io& io) {
   io.out(completions(describe(app), words));
   return kDone;
 }
 
-/// What is wrong, without the library's words for a misspelt command.
+/// Returns the problem with the arguments. Replaces the CLI library's text for an unknown command.
 std::string usage_problem(const CLI::App& app, const std::vector<std::string>& args, const CLI::ParseError& error) {
   if (args.empty() || args.front().starts_with("-")) return error.what();
   const auto commands = describe(app);
@@ -284,7 +284,7 @@ int run(const std::vector<std::string>& args, Io& io) {
   app.get_formatter()->column_width(38);
   app.set_version_flag("--version", version_of("kubectl-evacuator"));
   Arguments arguments;
-  advise::Command advice;  // it has flags of its own, and needs no cluster where there is a dump
+  advise::Command advice;  // `advise` has its own flags, and needs no cluster if a dump is given
   add_pod(app, arguments);
   add_node(app, arguments);
   add_views(app, arguments);
@@ -292,10 +292,10 @@ int run(const std::vector<std::string>& args, Io& io) {
   add_uninstall(app, arguments);
   advise::add_advise(app, arguments.advise, [&](const advise::Command& command) { advice = command; });
   add_global_flags(app, arguments.global);
-  app.footer(kPluginExamples);  // last, since commands inherit it when they are added
+  app.footer(kPluginExamples);  // Must come last: commands added later would inherit the footer.
 
   if (!args.empty() && args.front() == "__complete") return complete(app, {args.begin() + 1, args.end()}, io);
-  std::vector<std::string> reversed(args.rbegin(), args.rend());  // as CLI11 takes them
+  std::vector<std::string> reversed(args.rbegin(), args.rend());  // CLI11 expects reversed order
   try {
     app.parse(reversed);
   } catch (const CLI::ParseError& error) {

@@ -7,7 +7,7 @@
 
 namespace cmd::plugin {
 
-/// `kubectl evacuator ARGS…` from its arguments (without the program's name) to its exit code.
+/// Runs `kubectl evacuator ARGS…`. `args` excludes the program name. Returns the exit code.
 int run(const std::vector<std::string>& args, Io& io);
 
 }  // namespace cmd::plugin

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The commands of `kubectl evacuator` as functions of their options; each returns the process's exit code (fail() of
-/// cmd/session/session.hpp). cli.cpp parses the flags.
+/// The commands of `kubectl evacuator` as functions of their options. Each returns the exit code of the process (see
+/// fail() in cmd/session/session.hpp). cli.cpp parses the flags.
 
 #include <functional>
 #include <memory>
@@ -17,13 +17,13 @@
 
 namespace cmd::plugin {
 
-/// What is asked of every pod.
+/// Options shared by the Evacuations of one command.
 struct RequestOptions {
   std::vector<std::string> evictors;
   std::string reason;
   std::optional<std::int64_t> grace_period_seconds;
   std::string dry_run = "none";  ///< none, client, server
-  base::Duration timeout{};      ///< of --wait; zero: none
+  base::Duration timeout{};      ///< timeout of --wait, zero for none
 };
 
 struct PodOptions {
@@ -31,7 +31,7 @@ struct PodOptions {
   std::string selector;
   RequestOptions request;
   bool wait = false;
-  bool whole_group = false;  ///< also for the others of their groups; else such pods are refused
+  bool whole_group = false;  ///< also evacuate the other members of the pods' groups; otherwise such pods are refused
 };
 int run_pod(Session& session, const PodOptions& options);
 
@@ -41,22 +41,23 @@ struct NodeOptions {
   DrainRules rules;
   RequestOptions request;
   bool wait = true;
-  bool whole_group = false;  ///< also for pods of other nodes whose groups these pods leave with
+  bool whole_group = false;  ///< also evacuate pods of other nodes that are in one group with these pods
   bool uncordon_on_failure = false;
 };
-/// Cordons, asks for everything on the node and, with `wait`, follows it to its end. Called again it goes on.
+/// Cordons the node, creates an Evacuation for each of its pods and, with `wait`, follows them to the end. Resumes an
+/// earlier drain of the node.
 int run_node(Session& session, const NodeOptions& options);
 
 struct CancelNodeOptions {
   std::string node;
   std::string reason;
-  bool uncordon = false;  ///< without asking
+  bool uncordon = false;  ///< uncordon without confirmation
 };
 int run_cancel_node(Session& session, const CancelNodeOptions& options);
 
-/// Which Evacuations a command is about.
+/// Selects the Evacuations that a command applies to.
 struct Selection {
-  std::vector<std::string> names;  ///< of Evacuations, or pod/NAME
+  std::vector<std::string> names;  ///< names of Evacuations, or pod/NAME
   std::string selector;
   std::string policy;
   bool all = false;
@@ -69,38 +70,38 @@ int run_cancel(Session& session, const CancelOptions& options);
 int run_approve(Session& session, const Selection& which);
 
 struct StatusOptions {
-  std::string target;  ///< empty: everything in the namespace
+  std::string target;  ///< if empty, everything in the namespace
 };
 int run_status(Session& session, const StatusOptions& options);
 
 struct WatchOptions {
-  std::string target;  ///< pod/NAME, node/NAME, policy/NAME, an Evacuation's name; empty: all
+  std::string target;  ///< pod/NAME, node/NAME, policy/NAME or the name of an Evacuation; all if empty
   std::string selector;
 };
 int run_watch(Session& session, const WatchOptions& options);
 
 struct UsageOptions {
-  std::string policy;  ///< empty: all of them
+  std::string policy;  ///< policy name, all policies if empty
   std::function<std::unique_ptr<usage::Source>(Session& session, const api::UsageSource& source)> make_source =
       usage_source_of;
 };
-/// Asks every usage source of the policies, from here, and prints what it says of each node.
+/// Queries every usage source of the policies from this process and prints the usage of each node.
 int run_usage(Session& session, const UsageOptions& options);
 
 struct LiveExplainOptions {
   std::string target;
-  std::vector<api::DeschedulerPolicy> policies{};  ///< judged beside the cluster's
-  std::vector<PastDecision> past{};                ///< what is known of earlier decisions
+  std::vector<api::DeschedulerPolicy> policies{};  ///< policies evaluated in addition to those of the cluster
+  std::vector<PastDecision> past{};                ///< earlier decisions about the pod
 };
 int run_explain(Session& session, const LiveExplainOptions& options);
 
 struct UninstallOptions {
   bool dry_run = false;
-  bool yes = false;          ///< without asking
-  base::Duration timeout{};  ///< for the unfinished Evacuations
+  bool yes = false;          ///< no confirmation
+  base::Duration timeout{};  ///< maximum wait for unfinished Evacuations
 };
-/// Deletes all policies and Evacuations of the cluster, cancelling what is unfinished, and waits until they are gone.
-/// Where no operator runs it removes our finalizers itself, after a grace period.
+/// Deletes all policies and Evacuations of the cluster, cancels unfinished ones, and waits until they are gone. If no
+/// operator runs, removes our finalizers after a grace period.
 int run_uninstall(Session& session, const UninstallOptions& options);
 
 }  // namespace cmd::plugin

@@ -5,7 +5,7 @@
 namespace cmd::plugin {
 namespace {
 
-/// Cobra's directive "no file completion".
+/// Cobra's ShellCompDirectiveNoFileComp.
 constexpr const char* kNoFiles = ":4\n";
 
 const CommandWords* command_in(const std::vector<CommandWords>& commands, const std::vector<std::string>& words) {

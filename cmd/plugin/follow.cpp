@@ -11,7 +11,7 @@
 namespace cmd::plugin {
 namespace {
 
-constexpr base::minutes kPatience{1};  // with a server that does not answer
+constexpr base::minutes kPatience{1};  // maximum time without a response from the server
 constexpr std::size_t kLinesAround = 4;
 constexpr std::size_t kMinRows = 3;
 

@@ -13,7 +13,7 @@
 namespace cmd::plugin {
 namespace {
 
-/// `kubectl evacuator pod` from its arguments to its exit code.
+/// Implements `kubectl evacuator pod`.
 class PodCommand {
  public:
   PodCommand(Session& session, const PodOptions& options)
@@ -33,7 +33,7 @@ class PodCommand {
   }
 
  private:
-  /// Named pods that exist, then those that the selector finds.
+  /// Returns the named pods that exist, then those that match the selector.
   base::Result<std::vector<api::Pod>> choose() {
     std::vector<api::Pod> pods;
     for (const std::string& name : options_.names) {
@@ -60,7 +60,7 @@ class PodCommand {
     return pods;
   }
 
-  /// A pod of a group leaves with all of it: the others are asked for, too, or none of them is.
+  /// Extends the selection to whole pod groups if --whole-group is set. Otherwise refuses pods of incomplete groups.
   base::Status complete_groups(std::vector<api::Pod>& chosen) {
     const auto world = read_pod_group_world(session_, chosen);
     if (!world) return world.error();

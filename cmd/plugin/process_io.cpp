@@ -25,7 +25,7 @@ std::optional<ScreenSize> screen_size() {
   return ScreenSize{size.ws_col, size.ws_row};
 }
 
-/// https://no-color.org: any value but the empty one.
+/// Follows https://no-color.org: NO_COLOR with any non-empty value disables color.
 bool wants_colour(const kube::Environment& environment) {
   const auto value = [&](const char* name) {
     const auto at = environment.find(name);
@@ -36,7 +36,7 @@ bool wants_colour(const kube::Environment& environment) {
 
 constexpr base::milliseconds kGlanceAtStop{100};
 
-/// A line from the terminal; Ctrl-C and a closed input are no answer.
+/// Reads a line from the terminal. Returns nullopt on Ctrl-C or closed input.
 std::optional<std::string> ask_user(std::string_view question, const Interrupted& interrupted) {
   if (isatty(STDIN_FILENO) == 0) return std::nullopt;
   write_err(question);
@@ -49,7 +49,7 @@ std::optional<std::string> ask_user(std::string_view question, const Interrupted
   return line;
 }
 
-/// Ends the process when Ctrl-C finds it inside a call that takes its time; nothing is lost, everything is on the API.
+/// Exits the process if Ctrl-C arrives during a blocking call. No state is lost, since all state is in the API server.
 void end_when_stuck(const Interrupted& interrupted, const std::stop_token& stop) {
   while (!stop.stop_requested() && !interrupted.wait(kGlanceAtStop)) {
   }

@@ -9,8 +9,8 @@
 
 namespace cmd::plugin {
 
-/// The process's own streams, terminal and signals. Make one, before other threads start: Ctrl-C reaches it only. A
-/// Ctrl-C inside a call that takes its time ends the process after two seconds.
+/// Io of this process: its streams, terminal and signals. Create one object, before other threads start, since it
+/// handles Ctrl-C. Ctrl-C during a blocking call ends the process after two seconds.
 class ProcessIo {
  public:
   ProcessIo();

@@ -24,7 +24,7 @@ base::Status check_selection(const Session& session, const Selection& which) {
   return base::Done{};
 }
 
-/// The ones that a name means: the Evacuation itself, or the unfinished ones of a pod.
+/// Returns the Evacuations that a name refers to: the Evacuation itself, or the unfinished ones of a pod.
 base::Result<std::vector<StoredEvacuation>> named(Session& session, const std::string& name) {
   const auto target = parse_target(name, TargetKind::kEvacuation);
   if (!target) return target.error();
@@ -50,24 +50,24 @@ base::Result<std::vector<StoredEvacuation>> named(Session& session, const std::s
 
 base::Result<std::vector<StoredEvacuation>> by_labels(Session& session, const Selection& which) {
   kube::ListOptions options = listing(session.scope(), which.selector);
-  // A policy is cluster-scoped, and so are its Evacuations for whoever names it.
+  // Policies are cluster-scoped, so --policy selects Evacuations of all namespaces.
   if (!which.policy.empty()) {
     options.ns = session.flags().ns.empty() ? std::string() : session.scope();
     options.label_selector += (which.selector.empty() ? "" : ",") +
                               fmt::format("{}={}", api::well_known::kPolicyLabel, api::label_value(which.policy));
   }
   auto all = session.evacuations(options);
-  // Anybody may set a label, and a long name is cut in it.
+  // The label can be set by any user and truncates long names, so check the owning policy.
   if (all && !which.policy.empty())
     std::erase_if(*all, [&](const StoredEvacuation& each) { return api::policy_of(each.evacuation) != which.policy; });
   return all;
 }
 
-/// What one command does to one Evacuation.
+/// Effect of a command on one Evacuation.
 struct Change {
-  std::string words;   ///< "approved", or why nothing is done
-  api::Json patch;     ///< null: nothing
-  bool wrong = false;  ///< naming it was a mistake
+  std::string words;   ///< "approved", or the reason for no change
+  api::Json patch;     ///< null for no change
+  bool wrong = false;  ///< report an error if the Evacuation was named explicitly
 };
 
 Change cancel_change(const api::Evacuation& evacuation, const std::string& reason) {
@@ -88,7 +88,7 @@ Change approve_change(const api::Evacuation& evacuation) {
   return {"approved", release_patch()};
 }
 
-/// Patches what is selected; naming one that cannot be changed is an error, selecting it is not.
+/// Patches the selected Evacuations. One that cannot be changed is an error only if it was named explicitly.
 class Changing {
  public:
   using ChangeOf = std::function<Change(const api::Evacuation&)>;

@@ -20,7 +20,7 @@ std::vector<api::Evacuation> plain_values(const std::vector<StoredEvacuation>& s
   return values;
 }
 
-/// Policies are cluster-scoped: whoever may not read them is shown the rest.
+/// Returns the policies, empty if the user may not read these cluster-scoped objects.
 std::vector<api::DeschedulerPolicy> readable_policies(Session& session) {
   std::vector<api::DeschedulerPolicy> policies;
   const auto items = session.list(kube::kPolicies, {});
@@ -97,7 +97,7 @@ int policy_status(Session& session, const std::string& name) {
   return kDone;
 }
 
-/// The story of a pod or of one Evacuation, without asking the policies.
+/// Explains a pod or an Evacuation without evaluating policies.
 int story(Session& session, const Target& target) {
   Io& io = session.io();
   const auto stored = session.evacuations(listing(session.ns()));
@@ -108,7 +108,7 @@ int story(Session& session, const Target& target) {
   if (target.kind == TargetKind::kEvacuation) {
     const auto found = std::ranges::find(all, target.name, [](const auto& each) { return each.meta.name; });
     if (found == all.end()) {
-      const auto missing = session.get(kube::kEvacuations, explanation.key);  // the server's own words
+      const auto missing = session.get(kube::kEvacuations, explanation.key);  // use the server's error message
       return missing ? kFailed : fail(io, missing.error());
     }
     explanation.key.name = found->spec.pod_ref.name;

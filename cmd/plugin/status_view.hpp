@@ -1,6 +1,6 @@
 #pragma once
 
-/// What `status` shows, as texts and JSON. Pure.
+/// Text and JSON output of `status`. Pure.
 
 #include <optional>
 #include <string>
@@ -14,19 +14,19 @@
 
 namespace cmd::plugin {
 
-/// MODE, READY, ACTIVE, EVICTED, NOMINATED, LAST CYCLE, NEXT of each policy.
+/// Returns the columns MODE, READY, ACTIVE, EVICTED, NOMINATED, LAST CYCLE, NEXT for each policy.
 std::string policy_table(const std::vector<api::DeschedulerPolicy>& policies, base::TimePoint now, bool colour);
-/// Conditions, last cycle, refusals and plan of one.
+/// Returns the conditions, last cycle, refusals and plan of one policy.
 std::string policy_text(const api::DeschedulerPolicy& policy, base::TimePoint now, bool colour);
 api::Json policy_json(const api::DeschedulerPolicy& policy);
 
-/// A node and what is to leave it.
+/// A node with its drain plan and Evacuations.
 struct NodeView {
   api::Node node;
-  DrainPlan plan;                            ///< with every flag given: what could be moved at all
-  std::vector<api::Evacuation> evacuations;  ///< from this node, newest per pod
+  DrainPlan plan;                            ///< plan with every flag set, that is, all pods that can be evacuated
+  std::vector<api::Evacuation> evacuations;  ///< Evacuations from this node, newest per pod
 };
-/// Pods of the plan that have no unfinished Evacuation.
+/// Returns the plan's pods that have no unfinished Evacuation.
 std::vector<DrainMove> unasked(const NodeView& view);
 std::string node_text(const NodeView& view, base::TimePoint now, bool colour);
 api::Json node_json(const NodeView& view);

@@ -18,8 +18,8 @@ namespace {
 
 constexpr base::seconds kBetweenLooks{2};
 constexpr base::seconds kTaintPatience{60};
-/// So long an operator that shows no Lease (--leader-elect=false) may prove that it is there: by any change to any
-/// Evacuation that it has to do with.
+/// Grace period for an operator without a Lease (--leader-elect=false). Any change it makes to an Evacuation proves
+/// that it runs.
 constexpr base::seconds kOperatorGrace{20};
 constexpr std::size_t kNamedAtMost = 10;
 constexpr const char* kUninstallReason = "Evacuator is being uninstalled";
@@ -40,7 +40,8 @@ std::size_t status_hash(const StoredEvacuation& each) {
   return std::hash<std::string>()(api::encode_status(each.evacuation.status).dump());
 }
 
-/// Guarded: what somebody changes meanwhile is looked at again.
+/// Returns a patch that removes our finalizer. It is guarded by resourceVersion; on a conflict the Evacuation is read
+/// again.
 api::Json without_our_finalizer(const api::ObjectMeta& meta) {
   api::Json rest = api::Json::array();
   for (const std::string& each : meta.finalizers) {
@@ -49,8 +50,8 @@ api::Json without_our_finalizer(const api::ObjectMeta& meta) {
   return {{"metadata", {{"uid", meta.uid}, {"resourceVersion", meta.resource_version}, {"finalizers", rest}}}};
 }
 
-/// Takes everything of our kinds out of the cluster, in the order in which nothing is left behind: what makes new ones
-/// first, then what runs.
+/// Deletes all objects of our kinds from the cluster. Policies are deleted first, because they create Evacuations, then
+/// the Evacuations.
 class Uninstall {
  public:
   Uninstall(Session& session, const UninstallOptions& options)
@@ -65,8 +66,8 @@ class Uninstall {
     report_plan(*policies, *evacuations);
     if (options_.dry_run) return kDone;
     if (!confirmed()) return kFailed;
-    look_for_operator(*evacuations);  // what changes from now on, somebody else has changed
-    // While a policy is there its brake and its limits hold what waits for it; without it they may not.
+    look_for_operator(*evacuations);  // baseline for detecting status changes by an operator
+    // Cancel before deleting policies: while a policy exists, its brake and limits hold back waiting Evacuations.
     for (const StoredEvacuation& each : *evacuations) {
       if (auto told = cancel(each); !told) return fail(io_, told.error());
     }
@@ -90,7 +91,7 @@ class Uninstall {
     return names;
   }
 
-  /// A server without our kinds.
+  /// Returns true for the error of a server without our kinds.
   static bool is_missing(const base::Error& error) {
     return error.message.find("are not installed in this cluster") != std::string::npos;
   }
@@ -128,14 +129,14 @@ class Uninstall {
     return session_.explained(removed.error(), {"delete", type, key});
   }
 
-  /// Cancels, deletes and waits, also for those that come meanwhile. An Evacuation is released only where nothing shows
-  /// that an operator works on it.
+  /// Cancels, deletes and waits, including Evacuations created meanwhile. Removes finalizers only if there is no sign
+  /// of an operator.
   int empty() {
     const base::TimePoint begin = session_.now();
     silent_since_ = begin;
     for (;;) {
       const auto left = session_.evacuations(listing(""));
-      if (!left && is_missing(left.error())) return done();  // its definition was being deleted, and waited for us
+      if (!left && is_missing(left.error())) return done();  // the deletion of the CRD was pending and has completed
       if (!left) return fail(io_, left.error());
       if (left->empty()) return done();
       const base::Duration waited = session_.now() - begin;
@@ -149,7 +150,7 @@ class Uninstall {
     }
   }
 
-  /// Its Lease may be renewed again, and one without a Lease shows itself by what it changes.
+  /// Checks for a running operator: a renewed Lease or, without a Lease, changes to Evacuations.
   void look_for_operator(const std::vector<StoredEvacuation>& left) {
     operator_problem_ = session_.operator_warning();
     std::map<std::string, Seen> now;
@@ -162,7 +163,7 @@ class Uninstall {
       is_heard |= changed && !before->second.changed;
       now[uid] = {status_hash(each), holds_finalizer(each), changed};
     }
-    // Who takes our finalizer off is the operator, or we.
+    // A finalizer not removed by this process was removed by the operator.
     is_heard |= std::ranges::any_of(seen_, [&](const auto& each) {
       return each.second.has_finalizer && !now.contains(each.first) && !released_.contains(each.first);
     });
@@ -178,13 +179,13 @@ class Uninstall {
                                                                              : base::Status(base::Done{});
   }
 
-  /// The reason is for whoever reads the audit log; the deletion alone would do.
+  /// Cancels an Evacuation before its deletion, so that the audit log contains the reason.
   base::Status cancel(const StoredEvacuation& each) {
     if (!is_unfinished(each) || each.evacuation.spec.cancel.requested) return base::Done{};
     const api::ObjectKey key = each.evacuation.meta.key();
     const auto patched =
         session_.client().patch(kube::kEvacuations, key, kube::PatchType::kMerge, cancel_patch(kUninstallReason));
-    // What the schema refuses can be deleted all the same.
+    // Deletion also works for an Evacuation that fails schema validation.
     const bool goes_on =
         patched || base::is_not_found(patched.error()) || patched.error().code == base::ErrorCode::kInvalid;
     return goes_on ? base::Status(base::Done{})
@@ -202,7 +203,7 @@ class Uninstall {
     const api::Evacuation& evacuation = each.evacuation;
     const auto patched = session_.client().patch(kube::kEvacuations, evacuation.meta.key(), kube::PatchType::kMerge,
                                                  without_our_finalizer(evacuation.meta));
-    if (!patched && patched.error().code == base::ErrorCode::kConflict) return base::Done{};  // looked at again
+    if (!patched && patched.error().code == base::ErrorCode::kConflict) return base::Done{};  // read again
     if (!patched && !base::is_not_found(patched.error()))
       return session_.explained(patched.error(), {"patch", kube::kEvacuations, evacuation.meta.key()});
     released_.insert(evacuation.meta.uid);
@@ -227,7 +228,8 @@ class Uninstall {
     return kFailed;
   }
 
-  /// The operator takes its taints off nodes once no policy is left. Without one somebody else has to.
+  /// Finishes the uninstallation. Waits for the operator to remove its taints, which it does once there are no
+  /// policies. Without an operator they must be removed manually.
   int done() {
     const base::TimePoint begin = session_.now();
     std::size_t tainted = tainted_nodes();
@@ -244,7 +246,7 @@ class Uninstall {
     return kDone;
   }
 
-  /// 0 also where nodes may not be listed: whoever cannot see them cannot do anything about it either.
+  /// Returns the number of nodes with our taint, or 0 if nodes cannot be listed.
   std::size_t tainted_nodes() {
     const auto nodes = session_.list(kube::kNodes, {});
     if (!nodes) return 0;
@@ -257,16 +259,17 @@ class Uninstall {
   Session& session_;
   Io& io_;
   const UninstallOptions& options_;
-  /// An Evacuation as of the last look.
+  /// State of an Evacuation at the last check.
   struct Seen {
     std::size_t status = 0;
     bool has_finalizer = false;
-    bool changed = false;  ///< its status, since the first look, before anything was cancelled: somebody works on it
+    bool changed = false;  ///< the status has changed since the first check, which precedes all cancellations: an
+                           ///< operator is active
   };
   std::map<std::string, Seen> seen_;  ///< by UID
-  std::set<std::string> released_;    ///< UIDs
-  base::TimePoint silent_since_{};    ///< since when nothing shows an operator
-  std::string operator_problem_;      ///< as of the last look; empty: one runs
+  std::set<std::string> released_;    ///< UIDs of Evacuations whose finalizer this process removed
+  base::TimePoint silent_since_{};    ///< time since which there is no sign of an operator
+  std::string operator_problem_;      ///< result of the last check, empty if an operator runs
   std::size_t told_ = 0;
 };
 

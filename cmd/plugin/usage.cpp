@@ -39,7 +39,7 @@ base::Result<std::vector<api::DeschedulerPolicy>> read_policies(Session& session
   return policies;
 }
 
-/// As the operator has it: sources may know nodes by their addresses.
+/// Queries a source. Like the operator, maps samples to nodes by name or address.
 base::Result<usage::Samples> ask(usage::Source& source, const usage::NodeMatcher& matcher) {
   auto samples = source.sample();
   if (samples) usage::match_nodes(*samples, matcher);

@@ -23,7 +23,8 @@ bool concerns(const api::Evacuation& evacuation, const std::optional<Target>& ta
   std::abort();
 }
 
-/// Nodes and policies are of the whole cluster, and so are their Evacuations for whoever names them.
+/// Returns the namespace to watch. Nodes and policies are cluster-scoped, so their Evacuations are watched in all
+/// namespaces unless -n is set.
 std::string watched_namespace(const Session& session, const std::optional<Target>& target) {
   const bool of_cluster = target && (target->kind == TargetKind::kNode || target->kind == TargetKind::kPolicy);
   return of_cluster && session.flags().ns.empty() ? std::string() : session.scope();

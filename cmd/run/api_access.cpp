@@ -46,7 +46,7 @@ base::Result<kube::Discovery> ApiAccess::connect(const Interrupted& interrupted,
   return base::Error{base::ErrorCode::kCancelled, "stopped before the API server answered"};
 }
 
-/// Says why there is nothing to talk to yet. An error: waiting would not help.
+/// Logs why the server cannot be used yet. Returns an error if retrying would not help.
 std::optional<base::Error> ApiAccess::problem_of(const base::Result<kube::Discovery>& found) {
   if (found) {
     wait_for("the custom resources are not installed");

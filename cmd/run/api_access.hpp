@@ -20,11 +20,11 @@
 
 namespace cmd {
 
-/// The operator's way to its API server: one transport, measured, and one rate limit for all that it asks. Thread-safe,
-/// but open() and shut_down().
+/// Access to the operator's API server: one transport with metrics, and one rate limit for all requests. Thread-safe
+/// except for open() and shut_down().
 class ApiAccess {
  public:
-  /// All must outlive it.
+  /// All dependencies must outlive this object.
   struct Dependencies {
     const controllers::OperatorConfig& config;
     const base::Clock& clock;
@@ -34,22 +34,22 @@ class ApiAccess {
   };
   ApiAccess(Dependencies dependencies, kube::Config cluster);
 
-  /// Makes the clients; sends nothing. `may_act`: checked before each call of acting_client() that changes something.
+  /// Creates the clients; sends no requests. `may_act` is checked before each mutating call of acting_client().
   base::Status open(std::function<bool()> may_act);
-  /// Waits for a server that can be talked to: an operator that starts before its API server is ordinary. Fails when
-  /// `interrupted` (kCancelled), when `is_out_of_time` says so, and when waiting would not help.
+  /// Waits until the API server is reachable, since an operator often starts before it. Returns kCancelled if
+  /// `interrupted`, and an error if `is_out_of_time` returns true or retrying would not help.
   base::Result<kube::Discovery> connect(const Interrupted& interrupted, const std::function<bool()>& is_out_of_time);
-  /// What connect() waits for, for people.
+  /// Returns a human-readable description of what connect() is waiting for.
   std::string waiting_for() const;
 
-  /// For everybody: leases, Events, discovery. REQUIRES: open() is done, as for what follows.
+  /// Client for leases, Events and discovery. This and the following functions require a successful open().
   kube::Client& client() { return *client_; }
-  /// Changes nothing unless this replica leads.
+  /// Client that rejects mutating calls unless this replica leads.
   kube::Client& acting_client() { return *acting_client_; }
 
-  /// The series of the rate limit: nobody tells the metrics when it changes. One thread at a time.
+  /// Publishes the metrics of the rate limit, which does not update them itself. Must not be called concurrently.
   void publish();
-  /// Ends all calls; nobody may make one any more.
+  /// Ends all calls. Callers must not start new ones.
   void shut_down();
 
  private:
@@ -63,7 +63,7 @@ class ApiAccess {
   std::optional<controllers::MeteredTransport> metered_;
   std::optional<kube::Client> client_;
   std::optional<kube::Client> acting_client_;
-  double told_wait_ = 0;  ///< of publish()
+  double told_wait_ = 0;  ///< wait time at the last publish()
   mutable std::mutex waiting_mutex_;
   std::string waiting_for_ = "the API server has not answered yet";  ///< guarded by waiting_mutex_
 };

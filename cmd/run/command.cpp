@@ -27,7 +27,7 @@ base::Status run(const RunOptions& options) {
   static const base::SystemClock clock;
   auto cluster = kube::load_config({options.kubeconfig, options.context}, kube::child_environment(), clock);
   if (!cluster) return cluster.error();
-  const Interrupted interrupted;  // before any thread
+  const Interrupted interrupted;  // must precede all threads
   const std::string identity = identity_of(options);
   log.info("starting", {kv("version", EVACUATOR_VERSION), kv("commit", build_commit()), kv("identity", identity)});
   const audit::Record loaded = controllers::record_of_configuration(*config, options.config_file, config_text);

@@ -17,37 +17,40 @@
 
 namespace cmd {
 
-/// Whether this replica acts: of the replicas of this installation by the Lease, and this installation of those on the
-/// cluster by its claim, where the configuration names a namespace for it. REQUIRES: leader election is on.
+/// Decides whether this replica acts. The Lease selects one replica of this installation. If the configuration names a
+/// namespace for it, the installation lease selects one installation of the cluster. REQUIRES: leader election is
+/// enabled.
 class Leadership {
  public:
   struct Dependencies {
     const controllers::OperatorConfig& config;
-    const std::string& identity;  ///< of this replica
-    kube::Client& client;         ///< one that writes also while this replica does not lead
+    const std::string& identity;  ///< identity of this replica
+    kube::Client& client;         ///< client that can write while this replica does not lead
     const base::Clock& clock;
     kube::EventSink& events;
     base::Metrics& metrics;
     base::Log log;
   };
-  /// All references must outlive it.
+  /// All references must outlive this object.
   explicit Leadership(Dependencies dependencies);
 
   void start();
-  /// Gives the Lease back. REQUIRES: nobody acts any more.
+  /// Releases the Lease. REQUIRES: no thread acts anymore.
   void end();
 
-  /// Cheap; ask right before each write. Thread-safe, and so is what follows.
+  /// Returns true if this replica may act. Cheap; call it before each write. This and the following functions are
+  /// thread-safe.
   bool may_act() const { return elector_.is_leading() && owns_cluster(); }
-  /// Another installation serves the cluster: false.
+  /// Returns false if another installation serves the cluster.
   bool owns_cluster() const { return !claim_ || claim_->may_act(); }
-  /// It is known that another installation serves the cluster.
+  /// Returns true if another installation is known to serve the cluster.
   bool stays_out() const { return claim_ && claim_->state() == controllers::ClusterClaim::State::kOthers; }
-  /// The Lease was lost.
+  /// Returns true if the Lease was lost.
   bool is_lost() const { return lost_; }
-  /// An error names the installation that serves the cluster, or says that it is not known.
+  /// Returns OK if this installation serves the cluster. The error names the other installation, or reports that it is
+  /// unknown.
   base::Status claimed() const { return claim_ ? claim_->ready() : base::Status(base::Done{}); }
-  /// Who holds the Lease, as far as is known; "": nobody.
+  /// Returns the last known holder of the Lease, empty if there is none.
   std::string holder() const { return elector_.leader(); }
 
  private:
@@ -56,7 +59,7 @@ class Leadership {
   Dependencies deps_;
   std::atomic<bool> lost_ = false;
   kube::LeaderElector elector_;
-  std::unique_ptr<controllers::ClusterClaim> claim_;  ///< nullptr: the configuration names no namespace for it
+  std::unique_ptr<controllers::ClusterClaim> claim_;  ///< nullptr if no namespace is configured for it
   std::jthread claiming_;
   std::jthread electing_;
 };

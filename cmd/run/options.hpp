@@ -10,13 +10,15 @@
 
 namespace cmd {
 
-/// The configuration file with the flags over it. `file_text` gets what the file said. kInvalid names what is wrong.
+/// Returns the configuration file overridden by flags. Stores the text of the file in `file_text`. Returns kInvalid
+/// with the reason if it is invalid.
 base::Result<controllers::OperatorConfig> load_operator_config(const RunOptions& options, std::string& file_text);
 
-/// How long --once goes on, from now; nullopt: not --once. kInvalid names the flag, or the field of the configuration.
+/// Returns the limits of --once starting now, nullopt without --once. Returns kInvalid with the name of the flag or
+/// configuration field.
 base::Result<std::optional<OnceWatch>> read_once(const RunOptions& options, const controllers::OperatorConfig& config);
 
-/// The name of this replica: what was asked for, or one of this host that no other process has.
+/// Returns the identity of this replica: the configured one, or a unique one based on the host name.
 std::string identity_of(const RunOptions& options);
 
 }  // namespace cmd

@@ -17,32 +17,32 @@
 
 namespace cmd {
 
-/// By which ways the operator tells what it does, each on a thread of its own: Events, notifications, traces.
+/// Outputs of the operator, each on its own thread: Events, notifications, traces.
 class Outlets {
  public:
   struct Dependencies {
     const controllers::OperatorConfig& config;
-    const std::string& identity;  ///< of this replica
+    const std::string& identity;  ///< identity of this replica
     kube::Client& client;
     const base::Clock& clock;
     const base::Clock& steady;
     base::Metrics& metrics;
     base::Log log;
   };
-  /// All references must outlive it. Nothing is sent before start().
+  /// All references must outlive this object. Nothing is sent before start().
   explicit Outlets(Dependencies dependencies);
 
   void start();
-  /// Ends notifications and traces. What is told after this gets no further than Events.
+  /// Stops notifications and traces. Later Events are still recorded, but not sent as notifications.
   void stop_messages();
-  /// Ends Events.
+  /// Stops Events.
   void stop_events();
 
-  /// Events of what the reconcilers do: also the source of notifications.
+  /// Sink for Events of the reconcilers, which can also trigger notifications.
   kube::EventSink& events() { return notifier_ ? static_cast<kube::EventSink&>(*notifier_) : recorder_; }
-  /// Events of which there are no notifications.
+  /// Sink for Events that never trigger notifications.
   kube::EventSink& plain_events() { return recorder_; }
-  /// nullptr: nothing is traced.
+  /// Returns nullptr if tracing is disabled.
   controllers::SpanSink* spans() { return exporter_ ? &*exporter_ : nullptr; }
 
  private:
@@ -52,9 +52,9 @@ class Outlets {
   Dependencies deps_;
   kube::EventRecorder recorder_;
   controllers::HttpPost notification_post_;
-  std::optional<controllers::Notifier> notifier_;  ///< only with channels
+  std::optional<controllers::Notifier> notifier_;  ///< set if channels are configured
   std::optional<controllers::OtlpPost> trace_post_;
-  std::optional<controllers::SpanExporter> exporter_;  ///< only with an endpoint
+  std::optional<controllers::SpanExporter> exporter_;  ///< set if an endpoint is configured
   std::jthread recording_;
   std::jthread notifying_;
   std::jthread tracing_;

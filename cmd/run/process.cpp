@@ -43,7 +43,8 @@ Status Process::run(const Interrupted& interrupted) {
   if (!services) return services.error();
   services_ = *std::move(services);
   warn_of_idle_services();
-  const std::jthread auditor([this](std::stop_token stop) { audit_->run(std::move(stop)); });  // joined last
+  const std::jthread auditor(
+      [this](std::stop_token stop) { audit_->run(std::move(stop)); });  // declared first so that it is joined last
   if (auto serving = serve(); !serving) return serving;
   if (auto connected = connect(interrupted); !connected) return connected;
   build();
@@ -57,7 +58,8 @@ Status Process::run(const Interrupted& interrupted) {
   return ended;
 }
 
-/// What a service does not list is denied: after an upgrade an older configuration lists nothing.
+/// Warns about services without namespaces or uses, which deny every call. An older configuration lists neither after
+/// an upgrade.
 void Process::warn_of_idle_services() const {
   for (const controllers::ServiceConfig& each : config_.services) {
     if (!each.namespaces.empty() && !each.uses.empty()) continue;
@@ -65,7 +67,7 @@ void Process::warn_of_idle_services() const {
   }
 }
 
-/// Health and metrics, before anything is waited for: a process that waits for its API server is alive.
+/// Serves health and metrics before waiting for the API server, because a waiting process is alive.
 Status Process::serve() {
   controllers::publish_build_info(metrics_, EVACUATOR_VERSION, build_commit());
   if (auto opened = api_.open([this] { return may_act(); }); !opened) return opened;
@@ -90,7 +92,7 @@ std::map<std::string, controllers::WebhookServer::Answer> Process::webhooks() co
   using Review = std::optional<std::string> (Operator::*)(std::string_view) const;
   const auto answer_by = [this](Review review) {
     return [this, review](std::string_view body) -> std::optional<std::string> {
-      const auto* started = running_.load();  // no answer before there is an operator
+      const auto* started = running_.load();  // nullptr until the operator is constructed
       return started ? (started->*review)(body) : std::nullopt;
     };
   };
@@ -219,8 +221,8 @@ bool Process::may_act() const {
   return leadership && leadership->may_act();
 }
 
-/// What the server serves may change under us, where the versions of kinds are chosen at the start; and somebody may
-/// renew our certificate.
+/// Watches for changes of the kinds that the API server serves, since versions are chosen at startup, and for renewed
+/// certificates.
 void Process::watch_surroundings(std::stop_token stop) {
   kube::DiscoveryWatch watch(api_.client(), steady_, discovery_, log_);
   for (int turn = 1; base::sleep_unless_stopped(base::seconds(1), stop); ++turn) {
@@ -248,7 +250,7 @@ Status Process::act_alone(const Interrupted& interrupted) {
   return server_changed_ ? server_changed() : Status(base::Done{});
 }
 
-/// Leads when it can, ends the process when it no longer does: a restart is the cleanest way to forget what it knew.
+/// Acts while this replica leads. The process exits once it stops leading, because a restart discards all cached state.
 Status Process::lead(const Interrupted& interrupted) {
   leader_gauge().set(0);
   leadership_->start();
@@ -266,9 +268,9 @@ Status Process::lead(const Interrupted& interrupted) {
   const bool was_lost = !owns_cluster || leadership_->is_lost();
   const bool was_leader = workers.joinable();
   leader_gauge().set(0);
-  stop_and_join(workers);  // nobody acts any more; only then may another replica:
+  stop_and_join(workers);  // another replica may act only after all workers have stopped
   if (was_leader) audit_->record(controllers::record_of_leadership(config_, false));
-  leadership_->end();  // this releases the Lease
+  leadership_->end();  // releases the Lease
   if (was_lost)
     return base::unavailable(
         "the Lease, or the claim on the cluster, is lost; ending, so that a fresh start begins with a clean memory");
@@ -289,7 +291,7 @@ Status Process::end_of_once(bool was_leader) const {
   if (!was_leader)
     return base::unavailable(fmt::format("nothing was done: the Lease {}/{} is held by {}", lease.ns, lease.name,
                                          holder.empty() ? "nobody that answers" : holder));
-  print_err("{}", controllers::to_text(report_));  // the audit log may be on standard output
+  print_err("{}", controllers::to_text(report_));  // standard output may be the audit log
   return once_status(report_, step_, once_->timeout());
 }
 

@@ -33,17 +33,17 @@
 
 namespace cmd {
 
-/// The operator's process: everything in the order of dependency, taken down in the opposite one.
+/// Components of the operator process in order of dependency. Destroyed in reverse order.
 class Process {
  public:
-  /// `once`: as long as that says; nullopt: until somebody stops it.
+  /// `once` limits the run; nullopt runs until stopped.
   Process(controllers::OperatorConfig config, std::string identity, kube::Config cluster, base::Log log,
           std::optional<OnceWatch> once);
 
   audit::Recorder& audit() { return *audit_; }
 
-  /// Serves, waits for the API server, and works until `interrupted`, or until it may not go on: the Lease is lost, or
-  /// the server serves other kinds; or until --once is over. Once.
+  /// Starts the servers, waits for the API server, and runs until `interrupted`, until the Lease is lost, until the API
+  /// server serves different kinds, or until --once is done. Call once.
   base::Status run(const Interrupted& interrupted);
 
  private:
@@ -59,7 +59,7 @@ class Process {
 
   base::Status alive() const;
   base::Status ready() const;
-  /// False before build() has decided who may.
+  /// Returns false until build() has set up leadership.
   bool may_act() const;
 
   void watch_surroundings(std::stop_token stop);
@@ -72,8 +72,8 @@ class Process {
   void shut_down(std::jthread& caches);
 
   std::optional<OnceWatch> once_;
-  OnceWatch::Step step_ = OnceWatch::Step::kGoOn;  ///< of the newest look
-  controllers::OnceReport report_;                 ///< the same
+  OnceWatch::Step step_ = OnceWatch::Step::kGoOn;  ///< result of the last check
+  controllers::OnceReport report_;                 ///< report of the last check
   const controllers::OperatorConfig config_;
   const std::string identity_;
   base::Log log_;
@@ -87,13 +87,13 @@ class Process {
   kube::Discovery discovery_;
   std::atomic<bool> server_changed_ = false;
   std::optional<Outlets> outlets_;
-  std::optional<Leadership> leadership_;                          ///< only with leader election
-  std::atomic<const Leadership*> deciding_leadership_ = nullptr;  ///< once it is made
+  std::optional<Leadership> leadership_;                          ///< set if leader election is enabled
+  std::atomic<const Leadership*> deciding_leadership_ = nullptr;  ///< set once leadership_ is constructed
   std::unique_ptr<controllers::SecretKeys> keys_;
-  std::unique_ptr<controllers::webhooks::Certificates> certificates_;  ///< only with the webhook
-  std::optional<controllers::webhooks::StandAside> stand_aside_;       ///< only with the admission webhook
+  std::unique_ptr<controllers::webhooks::Certificates> certificates_;  ///< set if the webhook is enabled
+  std::optional<controllers::webhooks::StandAside> stand_aside_;       ///< set if the admission webhook is enabled
   std::unique_ptr<controllers::Operator> operator_;
-  std::atomic<const controllers::Operator*> running_ = nullptr;  ///< once it is built
+  std::atomic<const controllers::Operator*> running_ = nullptr;  ///< set once operator_ is constructed
   std::optional<Servers> servers_;
 };
 

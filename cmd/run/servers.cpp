@@ -9,7 +9,7 @@ namespace {
 
 using base::kv;
 
-/// The Service of config/manager, and this machine.
+/// Returns the host names of the metrics Service of config/manager, and localhost.
 std::vector<std::string> metrics_names(const controllers::OperatorConfig& config) {
   const std::string service = "evacuator-metrics." + config.leader_election.ns + ".svc";
   return {service, service + ".cluster.local", "localhost", "127.0.0.1"};

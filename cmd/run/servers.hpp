@@ -19,35 +19,35 @@
 
 namespace cmd {
 
-/// The names by which the API server calls our webhooks: the Services of config/placement-webhook and
-/// config/admission-webhook, and this machine.
+/// Returns the host names under which the API server calls our webhooks: the Services of config/placement-webhook and
+/// config/admission-webhook, and localhost.
 std::vector<std::string> webhook_names(const controllers::OperatorConfig& config);
 
-/// What the operator's process serves: health, metrics, and the webhooks if they are on.
+/// HTTP servers of the operator process: health, metrics, and the webhooks if enabled.
 class Servers {
  public:
   struct Dependencies {
     const controllers::OperatorConfig& config;
-    kube::Client& client;  ///< asked who may get /metrics
+    kube::Client& client;  ///< authorizes access to /metrics
     const base::Clock& clock;
     const base::Clock& steady;
     base::Metrics& metrics;
     base::Log log;
     controllers::HealthChecks checks;
-    std::function<void()> refresh_metrics;  ///< called before they are served
-    /// The webhooks by their paths.
+    std::function<void()> refresh_metrics;  ///< called before metrics are served
+    /// Webhooks by path.
     std::map<std::string, controllers::WebhookServer::Answer> webhooks;
   };
-  /// All references must outlive it.
+  /// All references must outlive this object.
   explicit Servers(Dependencies dependencies);
 
   base::Status start();
   void stop();
 
-  /// Somebody may have renewed the certificate of /metrics.
+  /// Reloads the certificate of /metrics if it was renewed.
   void reload_certificate();
   bool serve_webhooks() const { return webhook_server_.has_value(); }
-  /// New connections to the webhooks get this certificate. REQUIRES: serve_webhooks().
+  /// Uses the certificate for new connections to the webhooks. REQUIRES: serve_webhooks().
   base::Status serve_webhooks_as(const serving::ServerIdentity& identity) { return webhook_server_->serve(identity); }
 
  private:
@@ -59,7 +59,7 @@ class Servers {
   controllers::AccessReviews reviews_;
   controllers::HealthServer health_;
   controllers::MetricsServer metrics_server_;
-  std::optional<controllers::WebhookServer> webhook_server_;  ///< only when it is on
+  std::optional<controllers::WebhookServer> webhook_server_;  ///< set if a webhook is enabled
 };
 
 }  // namespace cmd

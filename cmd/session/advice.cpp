@@ -24,7 +24,7 @@ std::string where(const Attempt& attempt) {
   return attempt.key.ns.empty() ? "in all namespaces" : "in namespace " + attempt.key.ns;
 }
 
-/// Who has the right, by what config/rbac/user_roles.yaml gives to whom.
+/// Returns the ClusterRole in config/rbac/user_roles.yaml that grants the permission.
 std::string role_for(const Attempt& attempt) {
   const bool reads = attempt.verb == "get" || attempt.verb == "list" || attempt.verb == "watch";
   if (is_ours(attempt.type) && attempt.type.namespaced) {
@@ -101,7 +101,7 @@ std::string advise(const base::Error& error, const Attempt& attempt, const std::
 std::string other_names(std::string_view wanted, std::vector<std::string> known) {
   if (known.empty()) return {};
   constexpr std::size_t kShown = 8;
-  // What begins or ends alike is probably meant.
+  // Names that contain `wanted`, or that it contains, come first.
   const auto alike = [&](const std::string& name) {
     return name.find(wanted) != std::string::npos || wanted.find(name) != std::string::npos;
   };

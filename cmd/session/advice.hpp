@@ -1,6 +1,6 @@
 #pragma once
 
-/// What went wrong, in kubectl's form and with the way out. Pure.
+/// Error messages in kubectl's format, with advice. Pure.
 
 #include <optional>
 #include <string>
@@ -15,28 +15,28 @@ namespace cmd::plugin {
 
 /// The call that failed.
 struct Attempt {
-  std::string verb;  ///< RBAC's: get, list, create, patch
+  std::string verb;  ///< RBAC verb: get, list, create, patch
   kube::ResourceType type;
-  api::ObjectKey key;  ///< the name is empty for lists and creates
+  api::ObjectKey key;  ///< the name is empty for list and create
 };
 
-/// "Error from server (NotFound): nodes "x" not found" and a second line with the fix, where there is one. `server` is
-/// where the call went and `source` which kubeconfig said so.
+/// Returns "Error from server (NotFound): nodes "x" not found" and, if there is advice, a second line. `server` is the
+/// address of the API server and `source` the kubeconfig that it comes from.
 std::string advise(const base::Error& error, const Attempt& attempt, const std::string& server,
                    const std::string& source);
 
-/// True for the 404 of a server without our kinds, as opposed to the 404 of a missing object.
+/// Returns true for the 404 of a server without our kinds, as opposed to the 404 of a missing object.
 bool is_missing_kind(const base::Error& error, const kube::ResourceType& type);
 
-/// A second line for a name that does not exist: "there are: a, b, c"; empty when nothing is known.
+/// Returns a hint for a name that does not exist: "There are: a, b, c". Empty if no names are known.
 std::string other_names(std::string_view wanted, std::vector<std::string> known);
 
-/// What the operator's Lease tells about it.
+/// State of the operator according to its Lease.
 enum class OperatorState { kRunning, kStale, kAbsent, kUnknown };
-/// `lease`: what reading it brought. A Lease counts as stale after three times its duration and at least a minute,
-/// since clocks differ.
+/// Derives the state from the result of reading the Lease. To allow for clock skew, a Lease is stale only after three
+/// times its duration and at least one minute.
 OperatorState operator_state(const base::Result<kube::LeaseRecord>& lease, base::TimePoint now);
-/// A warning; empty when it runs or nothing is known.
+/// Returns a warning, empty if the operator runs or its state is unknown.
 std::string operator_warning(OperatorState state, const base::Result<kube::LeaseRecord>& lease,
                              const api::ObjectKey& lease_key, base::TimePoint now);
 

@@ -9,7 +9,7 @@
 namespace cmd::plugin {
 namespace {
 
-/// The first line of an error for the user; the rest is advice for a command that failed, which this one did not.
+/// Returns the first line of an error. Further lines are advice for a failed command, which does not apply here.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 class ClusterReader {

@@ -11,18 +11,18 @@
 
 namespace cmd::plugin {
 
-/// What explaining needs of the live cluster, read once and without touching anything. A kind that may not be read is
-/// missing, with the reason among the problems.
+/// State of the live cluster for explanations, read once and read-only. An unreadable kind is missing and listed in
+/// `problems`.
 struct LiveCluster {
-  std::optional<scheduling::SnapshotInput> snapshot;  ///< absent: nodes or pods could not be read
+  std::optional<scheduling::SnapshotInput> snapshot;  ///< nullopt if nodes or pods could not be read
   std::vector<api::DeschedulerPolicy> policies;
-  std::vector<api::Evacuation> evacuations;  ///< of all namespaces, or of `ns` alone when no more may be read
+  std::vector<api::Evacuation> evacuations;  ///< of all namespaces, or only of `ns` if permissions are restricted
   std::vector<std::string> problems;
-  std::optional<int> server_minor;  ///< it is Kubernetes 1.`server_minor`; absent: it does not say
+  std::optional<int> server_minor;  ///< server version is Kubernetes 1.`server_minor`; nullopt if unknown
 };
 LiveCluster read_cluster(Session& session, const std::string& ns);
 
-/// The budgets of one namespace.
+/// Returns the budgets of one namespace.
 base::Result<std::vector<api::PodDisruptionBudget>> budgets_in(Session& session, const std::string& ns);
 
 }  // namespace cmd::plugin

@@ -15,31 +15,31 @@ struct ScreenSize {
   std::size_t rows = 24;
 };
 
-/// What the plugin has of its process; tests pass their own. Used by one thread.
+/// Environment of the plugin process, replaced in tests. Not thread-safe.
 struct Io {
   std::function<void(std::string_view)> out;
   std::function<void(std::string_view)> err;
-  /// Waits so long. True: the user pressed Ctrl-C, now or earlier.
+  /// Sleeps for the duration. Returns true if the user has pressed Ctrl-C, now or earlier.
   std::function<bool(base::milliseconds)> nap;
-  /// The line that the user types after the question; nullopt: there is nobody to ask.
+  /// Prompts the user and returns the line typed, nullopt if input is not interactive.
   std::function<std::optional<std::string>(std::string_view question)> ask;
-  /// nullopt: `out` is no terminal, so nothing is redrawn.
+  /// Size of the terminal; nullopt if `out` is not a terminal, so nothing is redrawn.
   std::optional<ScreenSize> screen{};
   bool colour = false;
   const base::Clock& clock;
   kube::Environment environment{};
 };
 
-/// Process exit codes, as kubectl has them.
+/// Process exit codes, same as kubectl's.
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
-inline constexpr int kInterrupted = 130;  ///< Ctrl-C, as a shell reports it
+inline constexpr int kInterrupted = 130;  ///< Ctrl-C, as reported by shells
 
 enum class Tone { kPlain, kGood, kBad, kWaiting, kDim, kStrong };
-/// `text` in the colour of the tone, or as it is.
+/// Returns `text` in the color of the tone, unchanged if `colour` is false.
 std::string paint(std::string_view text, Tone tone, bool colour);
 
-/// The line cut to so many columns; escape sequences take none and are closed again.
+/// Truncates the line to `columns`. Escape sequences have no width, and open ones are closed.
 std::string clip(std::string_view line, std::size_t columns);
 
 }  // namespace cmd::plugin

@@ -19,7 +19,7 @@ namespace {
 constexpr base::milliseconds kDefaultTimeout{34'000};
 constexpr const char* kUnknownRequester = "kubectl-evacuator";
 
-/// --request-timeout for every call, also those that others build.
+/// Applies --request-timeout to every call, including those of other components.
 class TimedTransport final : public kube::Transport {
  public:
   TimedTransport(kube::Transport& inner, base::milliseconds timeout) : inner_(inner), timeout_(timeout) {}
@@ -46,7 +46,7 @@ std::string variable_of(const kube::Environment& environment, const std::string&
   return at == environment.end() ? std::string() : at->second;
 }
 
-/// kubectl's order: ~/.kube/config goes before the pod's service account.
+/// Follows kubectl's order, in which ~/.kube/config precedes the pod's service account.
 kube::ConfigFlags config_flags(const GlobalFlags& flags, const kube::Environment& environment) {
   kube::ConfigFlags chosen{flags.kubeconfig, flags.context};
   const std::string home = variable_of(environment, "HOME");
@@ -219,7 +219,7 @@ base::Result<std::vector<StoredEvacuation>> Session::evacuations(const kube::Lis
 std::string Session::requester() {
   kube::Request request;
   request.method = "POST";
-  request.path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";  // since 1.28
+  request.path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";  // Kubernetes 1.28 and later
   request.content_type = "application/json";
   request.body = R"({"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"})";
   const auto body = client_->call(request);
@@ -260,7 +260,7 @@ void print_objects(Io& io, const std::string& format, const std::vector<api::Jso
   }
   api::Json items = api::Json::array();
   for (api::Json each : objects) {
-    each["apiVersion"] = kube::kEvacuations.api_version();  // items of a list answer carry neither
+    each["apiVersion"] = kube::kEvacuations.api_version();  // items of a list response have no apiVersion and kind
     each["kind"] = kube::kEvacuations.kind;
     items.push_back(std::move(each));
   }

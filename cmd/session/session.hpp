@@ -18,23 +18,23 @@
 
 namespace cmd::plugin {
 
-/// Flags that every command takes, as kubectl's plugins have them.
+/// Flags of every command, named like those of kubectl plugins.
 struct GlobalFlags {
   std::string kubeconfig;
   std::string context;
   std::string ns;
   bool all_namespaces = false;
-  std::string request_timeout = "0";  ///< "0": the default of 34 s a call
+  std::string request_timeout = "0";  ///< "0" selects the default of 34 s per call
   std::string operator_namespace = "evacuator-system";
-  std::string output;  ///< empty: for people; json, yaml, name
+  std::string output;  ///< json, yaml, name; human-readable if empty
 };
 
 using controllers::evacuation::StoredEvacuation;
-/// With the text it was read as, which is what -o prints.
+/// Parses an Evacuation and keeps the raw text, which -o prints.
 base::Result<StoredEvacuation> parse_evacuation(std::string raw);
 
-/// A connection and what belongs to it. Every Error that it returns is complete for the user: kubectl's words, what was
-/// tried, the way out. Used by one thread.
+/// A connection to the API server. Every Error it returns is complete for the user: message in kubectl's format, the
+/// failed call, and advice. Not thread-safe.
 class Session {
  public:
   static base::Result<std::unique_ptr<Session>> connect(const GlobalFlags& flags, Io& io);
@@ -43,14 +43,14 @@ class Session {
   const GlobalFlags& flags() const { return flags_; }
   kube::Client& client() { return *client_; }
   base::TimePoint now() const { return io_.clock.now(); }
-  /// The namespace of -n, else of the context.
+  /// Returns the namespace of -n, else that of the context.
   const std::string& ns() const { return ns_; }
-  /// The same, or "" (all) with -A.
+  /// Returns the namespace, or an empty string (all namespaces) with -A.
   std::string scope() const { return flags_.all_namespaces ? std::string() : ns_; }
   bool for_people() const { return flags_.output.empty(); }
 
   base::Result<std::string> get(const kube::ResourceType& type, const api::ObjectKey& key);
-  /// The raw text of every item.
+  /// Returns the raw text of each item.
   base::Result<std::vector<std::string>> list(const kube::ResourceType& type, const kube::ListOptions& options);
   base::Result<std::string> create(const kube::ResourceType& type, const std::string& ns, const api::Json& body,
                                    bool dry_run = false);
@@ -58,17 +58,17 @@ class Session {
 
   base::Result<api::Pod> pod(const api::ObjectKey& key);
   base::Result<std::vector<api::Pod>> pods(const kube::ListOptions& options);
-  /// A missing one is answered with the names that there are.
+  /// Reads a node. The error for a missing node lists the existing names.
   base::Result<api::Node> node(const std::string& name);
   base::Result<api::DeschedulerPolicy> policy(const std::string& name);
   base::Result<std::vector<StoredEvacuation>> evacuations(const kube::ListOptions& options);
 
-  /// Says who the server takes us for; without an answer the program's name.
+  /// Returns the user name as known to the server, or the program name if the server does not return it.
   std::string requester();
-  /// A warning about an operator that does not run; empty when it does or nobody may know.
+  /// Returns a warning if the operator does not run, empty if it runs or its state is unknown.
   std::string operator_warning();
 
-  /// The error of a failed call as the user reads it.
+  /// Returns the user-facing error of a failed call.
   base::Error explained(const base::Error& error, const Attempt& attempt) const;
 
  private:
@@ -86,21 +86,21 @@ class Session {
   const std::unique_ptr<kube::Client> client_;
 };
 
-/// What to list; "" is no restriction.
+/// Builds list options. Empty strings mean no restriction.
 kube::ListOptions listing(std::string ns, std::string label_selector = {}, std::string field_selector = {});
 
-/// "30s", "2m", "0" (none); a bare number counts seconds, as kubectl takes it.
+/// Parses "30s", "2m" or "0" (no timeout). A bare number is in seconds, as in kubectl.
 base::Result<base::Duration> parse_timeout(std::string_view flag, const std::string& text);
 
-/// Prints "error: …" unless the message says where it comes from already. Returns kFailed.
+/// Prints the error, prefixed with "error: " unless the message already names its origin. Returns kFailed.
 int fail(Io& io, const base::Error& error);
 
-/// Objects as a List in JSON or YAML, or as "evacuation.evacuator.dev/NAME" lines.
+/// Prints objects as a List in JSON or YAML, or as lines "evacuation.evacuator.dev/NAME".
 void print_objects(Io& io, const std::string& format, const std::vector<api::Json>& objects);
-/// One value that is no list, as JSON or YAML.
+/// Prints a single value as JSON or YAML.
 void print_value(Io& io, const std::string& format, const api::Json& value);
 
-/// "evacuation.evacuator.dev/NAME".
+/// Returns "evacuation.evacuator.dev/NAME".
 std::string resource_name(const api::ObjectKey& evacuation);
 
 }  // namespace cmd::plugin

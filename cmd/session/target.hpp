@@ -8,17 +8,18 @@
 namespace cmd::plugin {
 
 enum class TargetKind { kPod, kNode, kPolicy, kEvacuation };
-/// "pod", "node", "policy", "evacuation".
+/// Returns "pod", "node", "policy" or "evacuation".
 std::string_view to_string(TargetKind kind);
 
-/// What a command is about, as people write it: pod/web-1, no/node-2, dsp/balance, evac/web-1-9f31aa02.
+/// Object that a command applies to, such as pod/web-1, no/node-2, dsp/balance, evac/web-1-9f31aa02.
 struct Target {
   TargetKind kind = TargetKind::kPod;
   std::string name;
   friend bool operator==(const Target&, const Target&) = default;
 };
 
-/// Takes singular, plural and short names; without a kind it is `otherwise`. The error lists the kinds.
+/// Parses a target. Accepts singular, plural and short names; without a kind, `otherwise` is used. The error lists the
+/// kinds.
 base::Result<Target> parse_target(std::string_view text, TargetKind otherwise);
 
 }  // namespace cmd::plugin

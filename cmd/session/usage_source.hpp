@@ -7,8 +7,8 @@
 
 namespace cmd::plugin {
 
-/// The source as it is asked from here: with the user's connection, Secrets of the operator's namespace included. An
-/// address that only pods reach does not answer here.
+/// Returns the source as queried by this process, with the user's connection and Secrets of the operator's namespace.
+/// An address reachable only from pods fails.
 std::unique_ptr<usage::Source> usage_source_of(Session& session, const api::UsageSource& source);
 
 }  // namespace cmd::plugin

@@ -15,7 +15,7 @@ namespace {
 
 using usage::Samples;
 
-/// A node of the cluster, of the answer, or of both.
+/// A node of the cluster, of the response, or of both.
 struct UsageRow {
   std::string name;
   const api::Node* node = nullptr;
@@ -53,7 +53,7 @@ std::string problem_of(const UsageRow& row, const api::UsageSource& source, base
   return {};
 }
 
-/// "" where the sample has no time.
+/// Returns the age of the sample, empty if it has no timestamp.
 std::string age_text(const UsageRow& row, base::TimePoint now) {
   if (row.sample == nullptr || row.sample->time == base::TimePoint{}) return {};
   return base::format_age(std::max(now - row.sample->time, base::Duration::zero()));

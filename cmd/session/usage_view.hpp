@@ -1,6 +1,6 @@
 #pragma once
 
-/// What usage sources say, as people and programs read it. Pure.
+/// Text and JSON output of usage sources. Pure.
 
 #include <string>
 #include <vector>
@@ -14,19 +14,19 @@
 
 namespace cmd {
 
-/// One source of one policy, and its answer.
+/// A usage source of a policy and its response.
 struct UsageAnswer {
   std::string policy;
   api::UsageSource source;
   base::Result<usage::Samples> samples;
 };
 
-/// A headline with a row for each of `nodes` below it: amounts with their share of allocatable, age, and why a row does
-/// not count. Nodes that a source names and the cluster does not have come last.
+/// Renders a headline and a row for each of `nodes`: amounts with their share of allocatable, age, and why a row is not
+/// used. Nodes that the source reports but the cluster lacks come last.
 std::string render_usage(const UsageAnswer& answer, const std::vector<api::Node>& nodes, base::TimePoint now);
 
-/// {policy, source, type, problem, warnings, nodes: [{node, time, ageSeconds, usage: {resource: number}, problem}]}. A
-/// sample that does not say of when it is has neither time nor age.
+/// Returns {policy, source, type, problem, warnings, nodes: [{node, time, ageSeconds, usage: {resource: number},
+/// problem}]}. A sample without a timestamp has neither time nor ageSeconds.
 api::Json usage_json(const UsageAnswer& answer, const std::vector<api::Node>& nodes, base::TimePoint now);
 
 }  // namespace cmd

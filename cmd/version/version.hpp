@@ -5,12 +5,12 @@
 
 namespace cmd {
 
-/// The git commit that this was built from: 40 hex digits, with "-dirty" behind them when tracked files differed from
-/// it; "unknown" when it was built outside of a git checkout. One generated source has it (cmd/CMakeLists.txt), so that
-/// a new commit compiles nothing else again.
+/// Returns the git commit of this build: 40 hex digits, with suffix "-dirty" if tracked files were modified, or
+/// "unknown" outside of a git checkout. It is in one generated source file (cmd/CMakeLists.txt), so a new commit
+/// recompiles only that file.
 const char* build_commit();
 
-/// "PROGRAM 0.1.0 (commit …)", without an end of line.
+/// Returns "PROGRAM 0.1.0 (commit …)" without a newline.
 std::string version_of(std::string_view program);
 
 }  // namespace cmd

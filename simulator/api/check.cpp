@@ -15,7 +15,8 @@ void append(FieldErrors& errors, FieldErrors more) {
   errors.insert(errors.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-/// `Evacuation in version "v1alpha1" cannot be handled as a Evacuation: strict decoding error: unknown field "spec.x"`.
+/// Returns `Evacuation in version "v1alpha1" cannot be handled as a Evacuation: strict decoding error: unknown field
+/// "spec.x"`.
 Failure strict_decoding_error(const ServedResource& resource, const std::vector<std::string>& unknown) {
   std::string text;
   for (const std::string& field : unknown)
@@ -32,8 +33,8 @@ CheckResult complete_custom(const Call& call, Json& after) {
   return base::Done{};
 }
 
-/// A pod is not defaulted again on update: those that the simulator's own actors make are barer than Kubernetes' are,
-/// and a defaulted spec would look like a forbidden change.
+/// Returns false for pod updates: pods created by the simulator's actors have fewer fields than in Kubernetes, so that
+/// a defaulted spec would look like a forbidden change.
 bool defaults_apply(const ServedResource& resource, const Json* before) { return !before || resource.plural != "pods"; }
 
 FieldErrors run_validators(const ApiCore& core, const ServedResource& resource, const Json* before, const Json& after) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The inside of ApiServer, shared by its files (simulator/api/*.cpp). Nobody else includes it.
+/// Internals of ApiServer, shared by its source files (simulator/api/*.cpp). Do not include elsewhere.
 
 #include <atomic>
 #include <mutex>
@@ -40,21 +40,21 @@ struct ApiCore {
   std::vector<std::pair<std::pair<std::string, std::string>, Validator>> validators;  ///< by group and plural
   std::vector<Endpoint> endpoints;
   std::atomic<bool> something_terminates{
-      true};  ///< a namespace or definition; true at first: the store may be older than us
+      true};  ///< a namespace or CRD is terminating; initially true, since the store may have older objects
   std::mutex housekeeping;
 };
 
-/// One request on its way.
+/// State of one request.
 struct Call {
   const kube::Request& request;
   const User& user;
   RequestInfo info;
-  ServedPtr resource;  ///< nullptr outside resources
+  ServedPtr resource;  ///< nullptr for paths that are not resources
   Output output;
   bool dry_run = false;
-  std::optional<std::uint64_t> stale_by;  ///< a fault's lag for a list
-  std::string uid;                        ///< of the object written, for the journal
-  std::string created_name;               ///< for the journal, when the request names none
+  std::optional<std::uint64_t> stale_by;  ///< lag of a list, set by an injected fault
+  std::string uid;                        ///< UID of the object written, for the journal
+  std::string created_name;               ///< for the journal, if the request has no name
 
   api::ObjectKey key() const { return {info.ns, info.name}; }
 };
@@ -62,29 +62,30 @@ struct Call {
 // --- read.cpp
 kube::Response get_object(ApiCore& core, const Call& call);
 kube::Response list_objects(ApiCore& core, const Call& call);
-/// The revision that a list must show: nullopt: now. 504 for one that has not been yet.
+/// Returns the revision that a list must show, nullopt for the current one. Returns 504 for a future revision.
 Outcome<std::optional<std::uint64_t>> wanted_revision(ApiCore& core, const Call& call);
-/// The objects of a list request, all of them.
+/// Returns all objects that a list request selects.
 Outcome<std::vector<Object>> select_objects(ApiCore& core, const Call& call);
 
 // --- write.cpp
 kube::Response create_object(ApiCore& core, Call& call);
 kube::Response update_object(ApiCore& core, Call& call);
 kube::Response patch_object(ApiCore& core, Call& call);
-/// The request's body as an object: 400, 413, 415.
+/// Parses the request body as an object. Returns 400, 413 or 415 on failure.
 Outcome<api::Json> read_body(const Call& call);
-/// Read, change, check, admit, compare-and-swap; again on a conflict that is not the client's. `transform` gets and
-/// returns the served form.
+/// Writes an object: read, transform, check, admit, compare-and-swap. Retries conflicts not caused by the client's
+/// precondition. `transform` receives and returns the served version.
 using Transform = std::function<Outcome<api::Json>(api::Json served)>;
 Outcome<Object> write_object(ApiCore& core, Call& call, Part part, const Transform& transform);
 std::string field_manager_of(const Call& call);
-/// 404 without the namespace, 403 while it is being deleted.
+/// Returns 404 if the namespace does not exist, 403 while it is terminating.
 CheckResult check_namespace(ApiCore& core, const Call& call, const std::string& name);
 
 // --- check.cpp
-/// Defaults, prunes and checks `after` (as stored); then the validators. `before` is nullptr on create.
+/// Applies defaults, prunes and validates `after` (storage version), then runs the validators. `before` is nullptr on
+/// create.
 CheckResult check_object(ApiCore& core, const Call& call, const api::Json* before, api::Json& after);
-/// Asks the webhooks.
+/// Calls the admission webhooks.
 CheckResult admit(ApiCore& core, const Call& call, std::string_view verb, const api::Json* object,
                   const api::Json* old_object);
 
@@ -105,15 +106,15 @@ void housekeep(ApiCore& core);
 kube::Response evict_pod(ApiCore& core, Call& call);
 kube::Response serve_scale(ApiCore& core, Call& call);
 kube::Response bind_pod(ApiCore& core, Call& call);
-/// SelfSubjectAccessReview: yes.
+/// Answers a SelfSubjectAccessReview; every access is allowed.
 kube::Response review_access(const Call& call);
 
 // --- crd.cpp
-/// Completes a CustomResourceDefinition on its way in: names, conditions, storedVersions.
+/// Completes a CustomResourceDefinition on write: names, conditions, storedVersions.
 CheckResult complete_definition(ApiCore& core, api::Json& definition);
 bool is_definition(const ServedResource& resource);
 
-// --- discovery.cpp, openapi.cpp, simulator.cpp: nullopt: not their path
+// --- discovery.cpp, openapi.cpp, simulator.cpp. Return nullopt for other paths.
 std::optional<kube::Response> serve_discovery(ApiCore& core, const Call& call);
 std::optional<kube::Response> serve_openapi(ApiCore& core, const Call& call);
 std::optional<kube::Response> serve_simulator(ApiCore& core, const Call& call);

@@ -24,7 +24,8 @@ Json definition_condition(const char* type, bool holds, const char* reason, cons
           {"lastTransitionTime", now}};
 }
 
-/// A rule that is no CEL, or names a field that is not there, is found here and not when an object comes.
+/// Reports invalid CEL rules and references to unknown fields when the CRD is created rather than when an object is
+/// validated.
 void check_rules_of(const Json& versions, FieldErrors& errors) {
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const Json* schema = api::find_at(versions[i], {"schema", "openAPIV3Schema"});

@@ -16,7 +16,7 @@ bool is_namespace_resource(const ServedResource& resource) {
   return resource.group.empty() && resource.plural == "namespaces";
 }
 
-/// From the body, or else from the query.
+/// Returns the delete options from the body, or from the query if the body is empty.
 Outcome<DeleteOptions> delete_options_of(const Call& call) {
   DeleteOptions options;
   if (!call.request.body.empty()) {
@@ -45,7 +45,7 @@ CheckResult add_finalizer(ApiCore& core, const ServedResource& resource, const a
   return base::Done{};
 }
 
-/// The finalizers that the garbage collector's work hangs on.
+/// Adds the finalizer that the garbage collector acts on.
 CheckResult record_propagation(ApiCore& core, const ServedResource& resource, const api::ObjectKey& key,
                                const std::string& propagation) {
   if (propagation == "Foreground") return add_finalizer(core, resource, key, "foregroundDeletion");
@@ -74,7 +74,7 @@ Outcome<Object> remove_one(ApiCore& core, const ServedResource& resource, const 
   return *std::move(removed);
 }
 
-/// Checks what remove() would check, for dry runs.
+/// Checks the preconditions that remove() checks, for dry runs.
 CheckResult check_delete_preconditions(const ServedResource& resource, const Json& object,
                                        const Preconditions& expected) {
   const std::string name = api::text_at(object, {"metadata", "name"});
@@ -89,7 +89,7 @@ CheckResult check_delete_preconditions(const ServedResource& resource, const Jso
   return base::Done{};
 }
 
-/// Pods and whatever is still there are answered with the object, the rest with a Status.
+/// Responds with the object if it is a pod or still exists, otherwise with a Status.
 kube::Response deleted_answer(const Call& call, const Object& object, bool still_there) {
   const ServedResource& resource = *call.resource;
   if (still_there || (resource.group.empty() && resource.plural == "pods")) {
@@ -102,7 +102,7 @@ kube::Response deleted_answer(const Call& call, const Object& object, bool still
   return json_response(200, status);
 }
 
-/// Removes what `type` has in the namespace. True if nothing is left.
+/// Removes all objects of `type` in the namespace. Returns true if none is left.
 bool empty_out(ApiCore& core, const kube::ResourceType& type, const std::string& ns) {
   for (const Object& object : core.store.list(type, ns)) {
     if (api::find_at(*object, {"metadata", "deletionTimestamp"})) continue;
@@ -146,7 +146,7 @@ bool empty_definition(ApiCore& core, const std::string& name) {
   return empty;
 }
 
-/// True if something still terminates afterwards.
+/// Returns true if an object is still terminating afterwards.
 bool sweep(ApiCore& core, const kube::ResourceType& type, const std::function<bool(const std::string&)>& empty,
            const std::function<void(const std::string&)>& finish) {
   bool left = false;
@@ -242,7 +242,7 @@ void housekeep(ApiCore& core) {
   if (!core.something_terminates) return;
   const std::unique_lock only_one(core.housekeeping, std::try_to_lock);
   if (!only_one) return;
-  core.something_terminates = false;  // first, so that a deletion from now on is not forgotten
+  core.something_terminates = false;  // reset first, so that a concurrent deletion sets it again
   const ServedPtr definitions = core.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   const bool namespaces_left = sweep(
       core, kube::kNamespaces, [&](const std::string& ns) { return empty_namespace(core, ns); },

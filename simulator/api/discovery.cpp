@@ -3,7 +3,7 @@
 #include "api/json/json_access.hpp"
 #include "simulator/api/core.hpp"
 
-/// /version, /api, /apis and the resource lists, in the plain (not aggregated) form, which every client falls back to.
+/// Serves /version, /api, /apis and the resource lists in the unaggregated form, which every client supports.
 
 namespace simulator {
 namespace {
@@ -77,7 +77,7 @@ Json resource_list(const ApiCore& core, const std::string& group, const std::str
           {"resources", std::move(list)}};
 }
 
-/// Reviews are answered, so they are listed.
+/// Lists the review resources, since the server answers them.
 Json authorization_list() {
   return {{"kind", "APIResourceList"},
           {"apiVersion", "v1"},

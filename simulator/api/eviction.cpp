@@ -6,8 +6,7 @@
 #include "simulator/api/core.hpp"
 #include "simulator/registry/selection.hpp"
 
-/// POST pods/<name>/eviction, in the order of work and with the answers of Kubernetes
-/// (wire-protocols.md#eviction-order).
+/// POST pods/<name>/eviction, with Kubernetes' order of checks and responses (wire-protocols.md#eviction-order).
 
 namespace simulator {
 namespace {
@@ -19,7 +18,7 @@ constexpr const char* kWouldViolate = "Cannot evict pod as it would violate the 
 constexpr const char* kMoreThanOne =
     "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
 
-/// 429 with the cause DisruptionBudget. `retry_seconds` 0: no Retry-After.
+/// Returns 429 with the cause DisruptionBudget. `retry_seconds` 0 sends no Retry-After.
 Failure budget_refusal(const std::string& cause, int retry_seconds) {
   Json details = {{"causes", Json::array({{{"reason", "DisruptionBudget"}, {"message", cause}}})}};
   Failure failure{429, "TooManyRequests", kWouldViolate, std::move(details)};
@@ -46,7 +45,7 @@ const Json* status_condition(const Json& object, std::string_view type) {
   return found == conditions->end() ? nullptr : &*found;
 }
 
-/// Why disruptionsAllowed is 0.
+/// Returns why disruptionsAllowed is 0.
 std::string exhausted_cause(const Json& pdb, const std::string& name) {
   const Json* allowed = status_condition(pdb, "DisruptionAllowed");
   if (allowed && api::text_at(*allowed, {"reason"}) == "SyncFailed") {
@@ -91,7 +90,7 @@ void deny_further_disruptions(Json& status, const std::string& now, std::int64_t
   conditions.push_back(std::move(next));
 }
 
-/// One atomic step, so the server's conflict retries never run out here.
+/// A single atomic step, so the server's conflict retries are never exhausted.
 CheckResult check_and_decrement(ApiCore& core, const std::string& pod, const Json& pdb, bool dry_run) {
   if (dry_run) {
     if (auto refusal = refusal_of(pdb)) return *std::move(refusal);
@@ -130,7 +129,7 @@ bool is_ready(const Json& pod) {
 
 std::vector<Object> budgets_of(ApiCore& core, const Json& pod) {
   const Json* labels = api::find_at(pod, {"metadata", "labels"});
-  if (!labels || !labels->is_object() || labels->empty()) return {};  // Kubernetes does not even look
+  if (!labels || !labels->is_object() || labels->empty()) return {};  // Kubernetes skips the lookup, too
   std::vector<Object> found = core.store.list(kube::kPdbs, api::text_at(pod, {"metadata", "namespace"}));
   std::erase_if(found, [&](const Object& pdb) {
     const Json* selector = api::find_at(*pdb, {"spec", "selector"});
@@ -138,7 +137,9 @@ std::vector<Object> budgets_of(ApiCore& core, const Json& pod) {
     const Json* terms = api::find_at(*selector, {"matchLabels"});
     const Json* expressions = api::find_at(*selector, {"matchExpressions"});
     const bool empty = (!terms || terms->empty()) && (!expressions || expressions->empty());
-    if (empty) return core.options.policy == PolicyVersion::kV1beta1;  // policy/v1: all pods; v1beta1: none
+    if (empty)
+      return core.options.policy ==
+             PolicyVersion::kV1beta1;  // an empty selector matches all pods in policy/v1 and none in v1beta1
     return !label_selector_matches(*selector, labels);
   });
   return found;
@@ -181,7 +182,7 @@ std::optional<Failure> check_pod(const Json& pod, const Preconditions& expected)
   return std::nullopt;
 }
 
-/// Marks the pod and deletes it; the preconditions are checked by both steps.
+/// Sets the pod's condition and deletes the pod. Each step checks the preconditions.
 CheckResult mark_and_delete(ApiCore& core, const api::ObjectKey& key, DeleteOptions options) {
   const Object pod = core.store.get(kube::kPods, key);
   if (!pod) return not_found("", "pods", key.name);
@@ -200,7 +201,7 @@ CheckResult mark_and_delete(ApiCore& core, const api::ObjectKey& key, DeleteOpti
     });
     if (failed) return *std::move(failed);
     if (!marked) return from_store(marked.error(), "", "pods", "Pod", key.name);
-    if (!options.preconditions.resource_version.empty()) {  // we moved it ourselves
+    if (!options.preconditions.resource_version.empty()) {  // the status update above changed it
       options.preconditions.resource_version = api::text_at(**marked, {"metadata", "resourceVersion"});
     }
   }
@@ -210,14 +211,14 @@ CheckResult mark_and_delete(ApiCore& core, const api::ObjectKey& key, DeleteOpti
                     key.name);
 }
 
-/// Whether an unready pod may go without asking its budget.
+/// Returns true if an unready pod may be evicted without consulting its budget.
 bool passes_unready(const Json& pdb) {
   if (api::text_at(pdb, {"spec", "unhealthyPodEvictionPolicy"}) == "AlwaysAllow") return true;
   const std::int64_t desired = api::number_at(pdb, {"status", "desiredHealthy"}).value_or(0);
   return api::number_at(pdb, {"status", "currentHealthy"}).value_or(0) >= desired && desired > 0;
 }
 
-/// Pending, finished and leaving pods: budgets do not matter.
+/// Deletes a pod that is pending, finished or terminating without consulting budgets.
 CheckResult delete_ignoring_budgets(ApiCore& core, const Json& pod, DeleteOptions options) {
   const bool guard =
       api::text_at(pod, {"status", "phase"}) == "Pending" && !api::find_at(pod, {"metadata", "deletionTimestamp"});
@@ -262,7 +263,7 @@ CheckResult check_eviction(const ApiCore& core, const Call& call, const Json& ev
   return base::Done{};
 }
 
-/// The body's deleteOptions with the query's dryRun, which must not contradict it.
+/// Returns deleteOptions of the body combined with dryRun of the query, which must not contradict them.
 Outcome<DeleteOptions> eviction_options(const Call& call, const Json& eviction) {
   const Json* body = api::find_at(eviction, {"deleteOptions"});
   auto options = read_delete_options(body && body->is_object() ? *body : Json(Json::object()));
@@ -280,7 +281,7 @@ CheckResult evict(ApiCore& core, Call& call, const Json& eviction) {
   if (CheckResult open = check_namespace(core, call, call.info.name); !open) return open;
   auto options = eviction_options(call, eviction);
   if (!options) return std::move(options.failure());
-  call.uid = options->preconditions.uid;  // what was meant, also when a webhook says no
+  call.uid = options->preconditions.uid;  // the requested UID, for the journal of a webhook denial
   if (CheckResult allowed = admit(core, call, "create", &eviction, nullptr); !allowed) return allowed;
   const Object pod = core.store.get(kube::kPods, call.key());
   if (!pod) return not_found("", "pods", call.info.name);

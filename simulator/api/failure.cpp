@@ -15,7 +15,7 @@ Json details_of(std::string_view group, std::string_view kind, std::string_view 
   return details;
 }
 
-/// The reason of a cause, from the words that Kubernetes puts in front of a field error.
+/// Returns the reason of a cause, derived from the prefix of Kubernetes' field error message.
 std::string cause_reason(std::string_view message) {
   const std::pair<std::string_view, const char*> known[] = {
       {"Required value", "FieldValueRequired"},   {"Unsupported value", "FieldValueNotSupported"},
@@ -109,7 +109,7 @@ Failure from_store(const base::Error& error, std::string_view group, std::string
       if (colon == std::string::npos) return bad_request(error.message);
       return invalid_object(group, kind, name, {{error.message.substr(0, colon), error.message.substr(colon + 2)}});
     }
-    default: return internal_error(error.message);  // the store has no other codes
+    default: return internal_error(error.message);  // the store returns no other codes
   }
 }
 

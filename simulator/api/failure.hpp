@@ -1,6 +1,6 @@
 #pragma once
 
-/// Kubernetes' error answers: metav1.Status bodies with the server's own words.
+/// Kubernetes error responses: metav1.Status bodies with the server's original messages.
 
 #include <optional>
 #include <string>
@@ -19,16 +19,16 @@
 
 namespace simulator {
 
-/// An answer that is not a success, before it becomes a metav1.Status.
+/// An error response before it is converted to a metav1.Status.
 struct Failure {
   int code = 500;
   std::string reason;  ///< StatusReason, such as "NotFound"
   std::string message;
-  api::Json details;                           ///< null: left out
-  std::optional<base::seconds> retry_after{};  ///< the header; details.retryAfterSeconds is separate
+  api::Json details;                           ///< omitted if null
+  std::optional<base::seconds> retry_after{};  ///< the Retry-After header; details.retryAfterSeconds is separate
 };
 
-/// A value or the answer that refuses it.
+/// A value or an error response.
 template <typename T>
 class [[nodiscard]] Outcome {
  public:
@@ -47,7 +47,7 @@ class [[nodiscard]] Outcome {
 };
 using CheckResult = Outcome<base::Done>;
 
-/// "pods" or "evacuations.evacuator.dev".
+/// Returns "pods" or "evacuations.evacuator.dev".
 std::string qualified(std::string_view group, std::string_view name);
 
 Failure bad_request(std::string message);
@@ -56,27 +56,28 @@ Failure already_exists(std::string_view group, std::string_view plural, std::str
 /// `why` follows `Operation cannot be fulfilled on <plural>.<group> "<name>": `.
 Failure conflict(std::string_view group, std::string_view plural, std::string_view name, std::string_view why);
 Failure forbidden(std::string_view group, std::string_view plural, std::string_view name, std::string_view why);
-/// 422: `<Kind>.<group> "<name>" is invalid: <path>: <message>`, several ones in brackets; one cause for each.
+/// Returns 422: `<Kind>.<group> "<name>" is invalid: <path>: <message>`. Several errors are in brackets, with one cause
+/// each.
 Failure invalid_object(std::string_view group, std::string_view kind, std::string_view name,
                        const api::FieldErrors& errors);
-/// 410 for a resourceVersion or continue token that compaction took.
+/// Returns 410 for a resourceVersion or continue token that was compacted.
 Failure expired(std::string message);
 Failure method_not_allowed();
 Failure unsupported_media_type(std::string_view given, std::string_view accepted);
 Failure internal_error(std::string message);
-/// 422 without an object: a patch that does not apply.
+/// Returns 422 for a patch that does not apply, without an object.
 Failure unprocessable_patch();
-/// 404 for a path that is no resource: `the server could not find the requested resource`.
+/// Returns 404 for a path that is not a resource: `the server could not find the requested resource`.
 Failure no_such_path();
 
-/// What the store refused, as the API server words it. `message` of 404, 409 is already Kubernetes' own.
+/// Converts an error of the store to the API server's response. Messages of 404 and 409 are already Kubernetes' own.
 Failure from_store(const base::Error& error, std::string_view group, std::string_view plural, std::string_view kind,
                    std::string_view name);
 
 api::Json status_object(const Failure& failure);
 kube::Response to_response(const Failure& failure);
 kube::Response json_response(int code, const api::Json& body);
-/// metav1.Status Success.
+/// Returns a metav1.Status with status Success.
 api::Json success_status();
 
 }  // namespace simulator

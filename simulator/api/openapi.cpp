@@ -3,8 +3,8 @@
 #include "api/json/json_access.hpp"
 #include "simulator/api/core.hpp"
 
-/// OpenAPI, enough for kubectl: apply looks for the fieldValidation parameter in v3 (else it would validate by itself),
-/// explain reads the schemas of our own kinds. v2 is empty: a client that finds no model there skips its own
+/// OpenAPI documents as far as kubectl needs them: apply looks for the parameter fieldValidation in v3 (and otherwise
+/// validates client-side), explain reads the schemas of our kinds. v2 is empty, so that clients skip their own
 /// validation.
 
 namespace simulator {
@@ -77,7 +77,7 @@ Json document(const ApiCore& core, const std::string& group, const std::string& 
           {"components", {{"schemas", std::move(schemas)}}}};
 }
 
-/// The index names each document with the revision of the definitions, so that clients that cache see new CRDs.
+/// Returns the index. Each URL contains the store revision as a hash, so that caching clients notice new CRDs.
 Json index_of_documents(const ApiCore& core) {
   Json paths = Json::object();
   paths["api/v1"] = {{"serverRelativeURL", "/openapi/v3/api/v1?hash=0"}};
@@ -107,7 +107,7 @@ std::optional<kube::Response> serve_openapi(ApiCore& core, const Call& call) {
   if (path.size() < 2 || path[0] != "openapi") return std::nullopt;
   if (path[1] == "v2" && path.size() == 2) return serve_v2(call);
   if (path[1] != "v3" || core.options.policy == PolicyVersion::kV1beta1)
-    return to_response(no_such_path());  // v3 came with 1.24
+    return to_response(no_such_path());  // v3 exists since Kubernetes 1.24
   if (path.size() == 2) return json_response(200, index_of_documents(core));
   const bool core_group = path.size() == 4 && path[2] == "api";
   const bool named_group = path.size() == 5 && path[2] == "apis";

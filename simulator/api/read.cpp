@@ -9,7 +9,7 @@ namespace {
 
 using api::Json;
 
-/// Where a paged list goes on. Opaque to clients; hex, so that it needs no escaping.
+/// Position in a paged list. Opaque to clients; hex, so that it needs no escaping.
 struct ContinueToken {
   std::uint64_t revision = 0;
   api::ObjectKey after;
@@ -106,7 +106,7 @@ Outcome<std::optional<std::uint64_t>> wanted_revision(ApiCore& core, const Call&
              {"retryAfterSeconds", 1}}};
   }
   if (match == "Exact") return std::optional<std::uint64_t>(revision);
-  return std::optional<std::uint64_t>();  // "not older than": now is not older
+  return std::optional<std::uint64_t>();  // "NotOlderThan" is satisfied by the current revision
 }
 
 kube::Response get_object(ApiCore& core, const Call& call) {

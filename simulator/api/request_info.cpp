@@ -119,9 +119,9 @@ RequestInfo read_request(const kube::Request& request) {
   info.plural = rest[0];
   if (rest.size() > 1) info.name = rest[1];
   if (rest.size() > 2) info.subresource = rest[2];
-  const bool path_follows = info.subresource == "proxy";  // of the proxied server
+  const bool path_follows = info.subresource == "proxy";  // the rest is a path on the proxied server
   for (std::size_t i = 3; i < rest.size() && !path_follows; ++i)
-    info.subresource += "/" + rest[i];  // KubeVirt's evacuate/cancel
+    info.subresource += "/" + rest[i];  // such as KubeVirt's evacuate/cancel
   info.verb = verb_of(request, info);
   return info;
 }

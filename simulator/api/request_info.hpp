@@ -11,15 +11,15 @@
 
 namespace simulator {
 
-/// A decoded query string. The first of repeated names counts.
+/// A decoded query string. The first occurrence of a repeated name counts.
 class Query {
  public:
   static Query parse(std::string_view text);
 
   bool has(std::string_view name) const;
   std::string value(std::string_view name) const;
-  /// As Kubernetes reads booleans: false when absent, "0" or "false" in any case of letters; everything else is true,
-  /// also no value.
+  /// Parses a boolean like Kubernetes: false if absent, "0" or "false" (case-insensitive); true for anything else,
+  /// including an empty value.
   bool flag(std::string_view name) const;
   std::optional<std::int64_t> number(std::string_view name) const;
 
@@ -27,9 +27,9 @@ class Query {
   std::vector<std::pair<std::string, std::string>> pairs_;
 };
 
-/// A request read as Kubernetes reads it.
+/// A request, parsed by Kubernetes' rules.
 struct RequestInfo {
-  bool is_resource = false;  ///< below /api/v1 or /apis/<group>/<version>, with a resource
+  bool is_resource = false;  ///< path of a resource, below /api/v1 or /apis/<group>/<version>
   std::string verb;  ///< get list watch create update patch delete deletecollection, or the method in lower case
   std::string group;
   std::string version;

@@ -13,7 +13,7 @@
 
 namespace simulator {
 
-/// One mutating request and its answer: what Kubernetes' audit log would say.
+/// A mutating request with its response status, like an entry of Kubernetes' audit log.
 struct JournalEntry {
   base::TimePoint time{};
   std::string user;
@@ -22,25 +22,25 @@ struct JournalEntry {
   std::string resource;  ///< plural
   std::string subresource;
   api::ObjectKey key;
-  std::string uid;  ///< of the object, as far as it is known
-  int code = 0;     ///< HTTP status, also when a fault kept the answer from the client
+  std::string uid;  ///< UID of the object, if known
+  int code = 0;     ///< HTTP status, even if a fault withheld the response from the client
   bool dry_run = false;
 
   friend bool operator==(const JournalEntry&, const JournalEntry&) = default;
 };
 api::Json to_json(const JournalEntry& entry);
 
-/// The newest `limit` mutating requests, oldest first. Thread-safe.
+/// Log of the newest `limit` mutating requests, oldest first. Thread-safe.
 class RequestLog {
  public:
   explicit RequestLog(std::size_t limit) : limit_(limit) {}
 
   void add(JournalEntry entry);
   std::vector<JournalEntry> entries() const;
-  /// How many were ever added since the last clear(), and the newest of them.
+  /// Return the number of entries added since the last clear(), and the newest entry.
   std::uint64_t count() const;
   std::optional<JournalEntry> newest() const;
-  /// Entries that the limit has pushed out.
+  /// Returns the number of entries dropped because of the limit.
   std::uint64_t dropped() const;
   void clear();
 

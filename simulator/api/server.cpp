@@ -18,7 +18,7 @@ bool is_mutating(std::string_view verb) {
   return verb == "create" || verb == "update" || verb == "patch" || verb == "delete" || verb == "deletecollection";
 }
 
-/// Answers that no resource gives: reviews, discovery, health.
+/// Handles paths that are not stored resources: reviews, discovery, health.
 std::optional<kube::Response> serve_path(ApiCore& core, Call& call) {
   const std::string& path = call.request.path;
   if (path == "/healthz" || path == "/readyz" || path == "/livez" || path == "/ping")
@@ -62,7 +62,7 @@ kube::Response serve_verb(ApiCore& core, Call& call) {
   return to_response(method_not_allowed());
 }
 
-/// The resource, and whether the path's scope suits it and the verb.
+/// Finds the resource and checks that path scope and verb match it.
 CheckResult find_resource(ApiCore& core, Call& call) {
   RequestInfo& info = call.info;
   call.resource = core.registry.find(info.group, info.version, info.plural);
@@ -86,7 +86,7 @@ CheckResult negotiate_output(ApiCore& core, Call& call) {
   return base::Done{};
 }
 
-/// Whoever gets protobuf gets refusals in it, too.
+/// Encodes errors as protobuf for clients that requested protobuf.
 kube::Response in_its_media_type(kube::Response response, const Call& call) {
   if (call.output.format != Output::Format::kProtobuf) return response;
   if (response.status >= 400 && response.content_type == "application/json")
@@ -120,7 +120,7 @@ void note(ApiCore& core, const Call& call, int code) {
                 call.dry_run});
 }
 
-/// serve() with the journal written. The last catch: whatever throws here is a bug, answered with 500.
+/// Serves the request and adds it to the journal. An exception is a bug and is answered with 500.
 kube::Response serve_noted(ApiCore& core, Call& call) {
   kube::Response response;
   try {
@@ -136,7 +136,7 @@ kube::Response throttled(base::seconds retry_after) {
   return {429, "Too many requests, please try again later.\n", retry_after, "text/plain; charset=utf-8"};
 }
 
-/// No metav1.Status: by the code HTML, plain text or nothing.
+/// Returns a response without metav1.Status: HTML, plain text or no body, depending on the code.
 kube::Response proxy_page(int status) {
   if (status % 3 == 0) return {status, "", {}, ""};
   if (status % 3 == 1) return {status, fmt::format("{} refused by policy\n", status), {}, "text/plain"};
@@ -147,7 +147,7 @@ Failure unavailable_failure() {
   return {503, "ServiceUnavailable", "the server is currently unable to handle the request", nullptr};
 }
 
-/// The answer that a fault gives in place of the server's.
+/// Returns the response of a fault that replaces the server's response, nullopt for other faults.
 std::optional<ApiAnswer> instead_of_serving(const FaultRule& fault) {
   switch (fault.effect) {
     case FaultEffect::kDropRequest: return ApiAnswer{{}, true, false};
@@ -171,7 +171,7 @@ Call call_of(const kube::Request& request, const User& user) {
   return {request, user, read_request(request), nullptr, {}, false, {}, {}, {}};
 }
 
-/// What one of the cluster's own controllers is about to create.
+/// Runs mutating webhooks on an object that one of the cluster's controllers is about to create.
 base::Status admit_made_inside(const ApiCore& core, const kube::ResourceType& type, Json& object) {
   if (core.configured.mutates_nothing()) return base::Done{};
   object["apiVersion"] = type.api_version();

@@ -1,8 +1,8 @@
 #include "api/json/json_access.hpp"
 #include "simulator/api/core.hpp"
 
-/// /simulator/…: what no Kubernetes has. journal (GET: JSON lines, DELETE: forget), faults (GET, PUT, DELETE), compact
-/// (POST).
+/// Serves /simulator/…, which Kubernetes does not have: journal (GET: JSON lines, DELETE: clear), faults (GET, PUT,
+/// DELETE), compact (POST).
 
 namespace simulator {
 namespace {

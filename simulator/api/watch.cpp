@@ -14,11 +14,11 @@ namespace {
 using api::Json;
 using base::milliseconds;
 
-constexpr base::seconds kDefaultWatchTime{1800};  // Kubernetes: 30 to 60 minutes
+constexpr base::seconds kDefaultWatchTime{1800};  // Kubernetes uses 30 to 60 minutes
 constexpr base::seconds kBookmarkEvery{60};
-constexpr milliseconds kCancelCheck{100};  // Store::wait_past does not hear cancel()
+constexpr milliseconds kCancelCheck{100};  // Store::wait_past does not react to cancel()
 
-/// One running watch. Events are made when they are asked for, from the store's journal.
+/// An open watch. Events are created on demand from the store's journal.
 class Watch final : public kube::WatchStream {
  public:
   Watch(ApiCore& core, const Call& call, Selection selection, std::uint64_t from)
@@ -33,8 +33,8 @@ class Watch final : public kube::WatchStream {
         deadline_(core.store.clock().now() + watch_time(call)),
         next_bookmark_(core.store.clock().now() + kBookmarkEvery) {}
 
-  /// The objects that a watch without resourceVersion begins with. `says_when_complete`: a bookmark follows them, which
-  /// makes them a list.
+  /// Sets the objects that the watch begins with if there is no resourceVersion. With `says_when_complete` a bookmark
+  /// follows them, which makes it a streamed list.
   void begin_with(const Listing& listing, bool says_when_complete = false) {
     for (const Object& object : listing.items) {
       if (in_scope(api::text_at(*object, {"metadata", "namespace"})) && selection_.matches(*object))
@@ -93,7 +93,7 @@ class Watch final : public kube::WatchStream {
 
   bool owes_list() const { return !initial_.empty() || owes_bookmark_; }
 
-  /// The next of the objects that were there; one at a time, so that they are never all encoded.
+  /// Emits the next initial object, one at a time, so that they are never all encoded at once.
   void begin() {
     if (!pending_.empty()) return;
     if (!initial_.empty()) {
@@ -108,7 +108,7 @@ class Watch final : public kube::WatchStream {
     if (!effect) pending_.push_back(encode_bookmark(*resource_, seen_, output_, true));
   }
 
-  /// Everything up to `revision`, which was read before, so that nothing falls between.
+  /// Emits all changes up to `revision`, which the caller read before, so that no change is missed.
   void pull(std::uint64_t revision) {
     auto changes = core_.store.changes_since(seen_, &resource_->storage);
     if (!changes) {
@@ -124,7 +124,7 @@ class Watch final : public kube::WatchStream {
     seen_ = revision;
   }
 
-  /// A change of an object that comes into or leaves the selection reads as ADDED or DELETED.
+  /// Emits a change. An object that enters or leaves the selection is reported as ADDED or DELETED.
   void tell(const Change& change) {
     const bool was = change.before && selection_.matches(*change.before);
     const bool is = change.kind != ChangeKind::kDeleted && selection_.matches(*change.object);
@@ -166,7 +166,8 @@ class Watch final : public kube::WatchStream {
 
 ApiServer::WatchAnswer refuse(const Failure& failure) { return {nullptr, to_response(failure)}; }
 
-/// A watch from too far back still opens with 200 and says 410 as its first event, as Kubernetes does.
+/// Opens a watch from a resourceVersion. If it is too old, the watch opens with 200 and the first event is a 410, like
+/// in Kubernetes.
 std::unique_ptr<Watch> from_version(ApiCore& core, const Call& call, Selection selection, std::int64_t version) {
   return std::make_unique<Watch>(core, call, std::move(selection), static_cast<std::uint64_t>(version));
 }
@@ -176,7 +177,7 @@ Failure forbidden_option(const char* option, const char* why) {
           nullptr};
 }
 
-/// nullopt: the query asks for no list by a watch, or rightly so.
+/// Returns nullopt if the query does not request a streamed list or requests it correctly.
 std::optional<Failure> check_streamed_list(const ApiCore& core, const Query& query) {
   const bool has_match = !query.value("resourceVersionMatch").empty();
   if (!query.has("sendInitialEvents")) {
@@ -201,7 +202,7 @@ ApiServer::WatchAnswer open_watch(ApiCore& core, Call call) {
   auto selection =
       Selection::parse(*call.resource, call.info.query.value("labelSelector"), call.info.query.value("fieldSelector"));
   if (!selection) return refuse(selection.failure());
-  if (!call.info.name.empty()) {  // GET …/<name>?watch=true, as old clients do
+  if (!call.info.name.empty()) {  // GET …/<name>?watch=true, sent by old clients
     selection = Selection::parse(*call.resource, "", "metadata.name=" + call.info.name);
   }
   const std::string text = query.value("resourceVersion");

@@ -12,9 +12,9 @@ namespace {
 
 using api::Json;
 
-constexpr std::size_t kMaxBody = 3 << 20;  // the API server's own limit
-constexpr int kMaxDepth = 100;     // of a request body; Kubernetes objects are at most some 30 deep, CRDs some 60
-constexpr int kWriteAttempts = 5;  // of a patch or update without resourceVersion, as in Kubernetes
+constexpr std::size_t kMaxBody = 3 << 20;  // same limit as the API server
+constexpr int kMaxDepth = 100;  // maximum nesting of a request body; Kubernetes objects reach about 30, CRDs about 60
+constexpr int kWriteAttempts = 5;  // maximum attempts of a patch, or update without resourceVersion, as in Kubernetes
 
 constexpr std::string_view kMergeType = "application/merge-patch+json";
 constexpr std::string_view kStrategicType = "application/strategic-merge-patch+json";
@@ -43,7 +43,7 @@ Outcome<Json> parse_body(const std::string& body, std::string_view content_type)
   return json;
 }
 
-/// The body must be what the URL says: kind, version, namespace; its name too, when the URL has one.
+/// Checks that the body matches the kind, version and namespace of the URL, and its name if the URL has one.
 CheckResult check_identity(const Call& call, Json& object) {
   const ServedResource& resource = *call.resource;
   const std::string kind = api::text_at(object, {"kind"});
@@ -72,7 +72,7 @@ CheckResult check_identity(const Call& call, Json& object) {
   return base::Done{};
 }
 
-/// What the server alone decides stays as stored; so does the part that this request is not about.
+/// Restores the fields that only the server may set, and the part that this request does not address.
 CheckResult keep_stored_parts(const Call& call, const Json& stored, Json& next, Part part) {
   const ServedResource& resource = *call.resource;
   if (!next.is_object() || !next.contains("metadata") || !next["metadata"].is_object())
@@ -126,7 +126,7 @@ WriteRequest write_request(const Call& call, const Json* before, const Json& obj
           before};
 }
 
-/// By the mutating webhooks; what they made of it is checked again.
+/// Runs mutating webhooks and validates their result.
 CheckResult mutate(ApiCore& core, const Call& call, const Json* before, Json& object) {
   if (core.configured.mutates_nothing()) return base::Done{};
   auto mutated = core.configured.mutate(write_request(call, before, object), object);
@@ -136,7 +136,7 @@ CheckResult mutate(ApiCore& core, const Call& call, const Json* before, Json& ob
   return check_object(core, call, before, object);
 }
 
-/// Checks, webhooks, and the rules that are built in. `before` is nullptr on create.
+/// Runs validation, webhooks and built-in rules. `before` is nullptr on create.
 CheckResult review(ApiCore& core, const Call& call, const Json* before, Json& object) {
   if (CheckResult valid = check_object(core, call, before, object); !valid) return valid;
   if (CheckResult mutated = mutate(core, call, before, object); !mutated) return mutated;
@@ -144,7 +144,7 @@ CheckResult review(ApiCore& core, const Call& call, const Json* before, Json& ob
   return base::Done{};
 }
 
-/// Made ready for the store: identity, status, defaults, checks, webhooks.
+/// Prepares a new object for the store: identity, status, defaults, validation, webhooks.
 Outcome<Json> prepare_new(ApiCore& core, Call& call, Json object) {
   const ServedResource& resource = *call.resource;
   if (CheckResult same = check_identity(call, object); !same) return std::move(same.failure());
@@ -172,7 +172,7 @@ Outcome<Json> prepare_new(ApiCore& core, Call& call, Json object) {
   return object;
 }
 
-/// What a create would have stored.
+/// Returns the object that a create would have stored, for dry runs.
 Object imagined(ApiCore& core, const Call& call, Json object) {
   Json& metadata = object["metadata"];
   if (api::text_at(metadata, {"name"}).empty())
@@ -203,7 +203,7 @@ FieldWriter writer_of(const ApiCore& core, const Call& call) {
   return {field_manager_of(call), call.info.subresource, core.store.clock().now(), call.info.query.flag("force")};
 }
 
-/// One patch of any type but apply.
+/// Applies a patch of any type except server-side apply.
 Outcome<Json> patched(const Call& call, std::string_view type, const Json& patch, Json served) {
   if (type == kMergeType) return apply_merge_patch(std::move(served), patch);
   if (type == kJsonPatchType) return apply_json_patch(served, patch);
@@ -215,7 +215,7 @@ Outcome<Json> patched(const Call& call, std::string_view type, const Json& patch
                   "application/apply-patch+yaml");
 }
 
-/// Only what this request may apply: status through its subresource, everything else through the object.
+/// Removes fields that this request must not apply: the status belongs to the subresource, other fields to the object.
 void narrow_applied(const Call& call, Json& config) {
   if (call.info.subresource == "status") {
     Json narrow = {{"apiVersion", config["apiVersion"]}, {"kind", config["kind"]}, {"metadata", config["metadata"]}};
@@ -259,7 +259,7 @@ kube::Response apply_object(ApiCore& core, Call& call, Json config) {
   return saved ? written(core, call, 200, *saved) : to_response(saved.failure());
 }
 
-/// PUT: a precondition of the UID when the body has one, a resourceVersion for custom kinds.
+/// Checks the preconditions of a PUT: the UID, if the body has one, and a resourceVersion, which custom kinds require.
 CheckResult check_update(const Call& call, const Json& stored, const Json& body) {
   const ServedResource& resource = *call.resource;
   const std::string uid = api::text_at(body, {"metadata", "uid"});
@@ -276,8 +276,8 @@ CheckResult check_update(const Call& call, const Json& stored, const Json& body)
   return base::Done{};
 }
 
-/// One attempt of write_object(). kConflict in the inner result: somebody was faster; a resourceVersion of the client's
-/// own is compared again by the next attempt.
+/// Performs one attempt of write_object(). The inner result is kConflict if a concurrent write came first. The next
+/// attempt checks the client's resourceVersion again.
 Outcome<base::Result<Object>> write_once(ApiCore& core, Call& call, Part part, const Transform& transform) {
   const ServedResource& resource = *call.resource;
   const Object stored = core.store.get(resource.storage, call.key());
@@ -298,10 +298,10 @@ Outcome<base::Result<Object>> write_once(ApiCore& core, Call& call, Part part, c
   if (call.dry_run) return base::Result<Object>(std::make_shared<const Json>(std::move(next)));
   return core.store.update(resource.storage, call.key(),
                            part == Part::kStatus || !is_definition(resource) ? part : Part::kAll,
-                           std::move(next));  // carries the version that was read, which is compared
+                           std::move(next));  // contains the resourceVersion read above, which the store compares
 }
 
-/// A PUT makes a Lease that is not there (AllowCreateOnUpdate).
+/// Returns true for a PUT of a Lease that does not exist, which creates it (AllowCreateOnUpdate).
 bool is_made_by_update(const ApiCore& core, const Call& call, const Json& body) {
   const bool is_lease = call.resource->group == kube::kLeases.group && call.resource->plural == kube::kLeases.plural;
   return is_lease && call.info.subresource.empty() && !core.store.get(call.resource->storage, call.key()) &&

@@ -9,7 +9,7 @@ namespace {
 
 using api::Json;
 
-/// What a macro goes through: the items of a list, the keys of a map.
+/// Returns what a macro iterates over: the items of a list or the keys of a map.
 base::Result<Json> members_of(const Value& value) {
   if (!value.duration() && value.json().is_array()) return value.json();
   if (value.duration() || !value.json().is_object())
@@ -154,7 +154,7 @@ class Evaluator {
     return apply_operator(e.text, *left, *right);
   }
 
-  /// The side that decides takes the other one's error back, whichever comes first.
+  /// Evaluates && or ||. If one side decides the result, an error of the other side is ignored, in either order.
   base::Result<Value> junction(const Expression& e) {
     const bool deciding = e.text == "||";
     const auto left = truth_of(e.operands[0]);

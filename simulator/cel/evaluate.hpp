@@ -11,12 +11,12 @@
 
 namespace simulator::cel {
 
-/// A value of CEL: JSON, or a duration. Cheap to copy: a member shares what it is a member of.
+/// A CEL value: JSON or a duration. Cheap to copy, because a member shares ownership of the enclosing value.
 class Value {
  public:
   explicit Value(api::Json json) : json_(std::make_shared<const api::Json>(std::move(json))) {}
   explicit Value(base::Duration duration) : Value(api::Json()) { duration_ = duration; }
-  /// Of something that outlives the value.
+  /// Returns a view of JSON that must outlive the value.
   static Value view_of(const api::Json& json) {
     return Value(std::shared_ptr<const api::Json>(std::shared_ptr<void>(), &json));
   }
@@ -35,13 +35,13 @@ class Value {
 /// Variables by name: self, oldSelf, object, …
 using Scope = std::map<std::string, Value, std::less<>>;
 
-/// As the API server evaluates it. Functions: size, duration, string; methods: size, sum, join, startsWith, endsWith,
-/// contains. Errors, with which a rule counts as broken: a member that is not there, operands of other types, an
-/// unknown name or function, integers that overflow. `&&`, `||`, all() and exists() take an error back where another
-/// operand decides.
+/// Evaluates an expression like the API server. Functions: size, duration, string. Methods: size, sum, join,
+/// startsWith, endsWith, contains. A missing member, operands of wrong types, an unknown name or function, and integer
+/// overflow are errors, with which a rule counts as violated. `&&`, `||`, all() and exists() ignore an error if another
+/// operand decides the result.
 base::Result<Value> evaluate(const Expression& expression, const Scope& scope);
 
-/// The same for a condition; an error where the result is no boolean.
+/// Evaluates a condition. Returns an error if the result is not a boolean.
 base::Result<bool> holds(const Expression& expression, const Scope& scope);
 
 }  // namespace simulator::cel

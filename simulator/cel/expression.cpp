@@ -13,16 +13,16 @@ namespace simulator::cel {
 namespace {
 
 constexpr int kDeepest = 60;
-constexpr int kMaxOperators = 500;  // a chain of them is as deep as it is long
+constexpr int kMaxOperators = 500;  // each operator of a chain adds one level of recursion
 
-/// No names in CEL. A field of such a name is written with underscores around it (__namespace__), which our rules need
-/// not.
+/// Reserved words, which are not names in CEL. Fields with such names are escaped with underscores (__namespace__); our
+/// rules do not use them.
 constexpr std::array<std::string_view, 17> kReserved = {"as",        "break",  "const",  "continue", "else", "for",
                                                         "function",  "if",     "import", "let",      "loop", "package",
                                                         "namespace", "return", "var",    "void",     "while"};
 constexpr std::array<std::string_view, 5> kMacros = {"all", "exists", "exists_one", "filter", "map"};
 
-/// Operators that bind equally strongly, weakest first.
+/// Operators by precedence, lowest first.
 constexpr std::array<std::array<std::string_view, 7>, 5> kLevels = {{
     {"||"},
     {"&&"},
@@ -36,7 +36,7 @@ bool contains(const std::array<std::string_view, N>& list, std::string_view text
   return std::ranges::find(list, text) != list.end();
 }
 
-/// A failure is kept in error_; what is returned after one is of no use.
+/// Recursive-descent parser. The first error is stored in error_; results after an error are meaningless.
 class Parser {
  public:
   explicit Parser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}

@@ -1,8 +1,8 @@
 #pragma once
 
-/// CEL expressions as values: what x-kubernetes-validations of our CRDs and our ValidatingAdmissionPolicies are written
-/// in. The language: https://github.com/google/cel-spec; of it logic, comparisons, arithmetic, lists, maps, strings,
-/// has(), the macros all, exists, exists_one, filter and map, and the functions that evaluate.hpp names.
+/// CEL expressions, used in x-kubernetes-validations of our CRDs and in our ValidatingAdmissionPolicies. Language:
+/// https://github.com/google/cel-spec. Supported are logic, comparisons, arithmetic, lists, maps, strings, has(), the
+/// macros all, exists, exists_one, filter and map, and the functions listed in evaluate.hpp.
 
 #include <string>
 #include <string_view>
@@ -34,16 +34,16 @@ enum class Kind {
 
 struct Expression {
   Kind kind = Kind::kLiteral;
-  std::string text{};      ///< a name, a member, a function, an operator
-  std::string variable{};  ///< of a macro
+  std::string text{};      ///< name, member, function or operator
+  std::string variable{};  ///< iteration variable of a macro
   api::Json value{};
   std::vector<Expression> operands{};
 };
 
-/// Errors name the place: "at 12: expected )". Nesting is bounded; never throws.
+/// Parses an expression. Errors contain the position: "at 12: expected )". Nesting is limited. Never throws.
 base::Result<Expression> parse(std::string_view text);
 
-/// True if `name` is read anywhere as a variable of the surroundings (`oldSelf` makes a rule a transition rule).
+/// Returns true if the expression reads the free variable `name` (a rule that reads `oldSelf` is a transition rule).
 bool reads(const Expression& expression, std::string_view name);
 
 }  // namespace simulator::cel

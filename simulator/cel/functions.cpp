@@ -25,7 +25,7 @@ base::Error no_overload(std::string_view what, const Value& left, const Value& r
   return base::invalid(fmt::format("no such overload: {} {} {}", type_of(left), what, type_of(right)));
 }
 
-/// Values of different types cannot be compared: a rule that tries is refused when its CRD is made.
+/// Returns true if the values are comparable. The API server rejects a CRD with a rule that compares different types.
 bool same_type(const Value& left, const Value& right) {
   if (left.duration() || right.duration()) return left.duration().has_value() == right.duration().has_value();
   return (is_number(left) && is_number(right)) || left.json().type() == right.json().type() || left.json().is_null() ||

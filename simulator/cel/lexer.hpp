@@ -12,11 +12,11 @@ enum class TokenKind { kName, kInteger, kReal, kString, kOperator, kEnd };
 
 struct Token {
   TokenKind kind = TokenKind::kEnd;
-  std::string text{};  ///< of a string: unescaped
-  std::size_t at = 0;  ///< first byte in the source
+  std::string text{};  ///< unescaped, if it is a string
+  std::size_t at = 0;  ///< offset of the first byte in the source
 };
 
-/// Ends with a token kEnd. Raw and byte strings are not read.
+/// Splits the source into tokens; the last one is kEnd. Raw and byte strings are not supported.
 base::Result<std::vector<Token>> tokens_of(std::string_view source);
 
 }  // namespace simulator::cel

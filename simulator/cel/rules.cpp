@@ -26,7 +26,7 @@ struct Rule {
   bool is_transition;
 };
 
-/// Parsed once a thread.
+/// Parses a rule. Results are cached per thread.
 std::shared_ptr<const Rule> compiled(const std::string& text) {
   thread_local std::map<std::string, std::shared_ptr<const Rule>> cache;
   if (cache.size() > kCachedRules) cache.clear();
@@ -43,7 +43,7 @@ const Json* member_of(const Json& object, const std::string& name) {
   return at == object.end() || at->is_null() ? nullptr : &*at;
 }
 
-/// The schema of a field; nullptr: the schema has none.
+/// Returns the schema of a field, nullptr if the schema has none.
 const Json* schema_of(const Json& schema, const std::string& field) {
   const Json* properties = member_of(schema, "properties");
   const Json* known = properties == nullptr ? nullptr : member_of(*properties, field);
@@ -60,7 +60,7 @@ std::string_view type_name(const Json& value) {
   return value.is_number_integer() ? "integer" : "number";
 }
 
-/// Calls each(rule, its text) for the rules of one schema.
+/// Calls each(rule, text) for the rules of one schema.
 template <typename F>
 void for_each_rule(const Json& schema, F&& each) {
   const Json* rules = member_of(schema, kRules);
@@ -70,7 +70,7 @@ void for_each_rule(const Json& schema, F&& each) {
   }
 }
 
-/// The item of `before` that has the keys of `item`; nullptr: none, or the list has no keys.
+/// Returns the item of `before` with the same keys as `item`. Returns nullptr if there is none or the list has no keys.
 const Json* item_before(const Json& schema, const Json& item, const Json* before) {
   const Json* keys = member_of(schema, "x-kubernetes-list-map-keys");
   if (before == nullptr || keys == nullptr || !before->is_array()) return nullptr;
@@ -85,7 +85,7 @@ const Json* item_before(const Json& schema, const Json& item, const Json* before
   return nullptr;
 }
 
-/// One walk over schema, value and what the value was before.
+/// Traverses schema, value and previous value in parallel and evaluates the rules.
 class RuleCheck {
  public:
   void check(const Json& schema, const Json& value, const Json* before, const FieldPath& at) {
@@ -134,15 +134,15 @@ class RuleCheck {
   }
 };
 
-/// Which variables have which schema; nullptr: nothing is known of it.
+/// Schema of each variable, nullptr if unknown.
 using Schemas = std::map<std::string, const Json*, std::less<>>;
 
-/// Follows members from variables with a schema, and finds those that it does not have.
+/// Resolves members of variables with a known schema, and collects members that the schema lacks.
 class FieldCheck {
  public:
   explicit FieldCheck(const Json& schema) : schemas_{{"self", &schema}, {"oldSelf", &schema}} {}
 
-  /// The schema of the result; nullptr: unknown.
+  /// Returns the schema of the result, nullptr if unknown.
   const Json* follow(const Expression& e) {
     if (e.kind == Kind::kName) {
       const auto at = schemas_.find(e.text);
@@ -181,7 +181,7 @@ class FieldCheck {
   Schemas schemas_;
 };
 
-/// The root's apiVersion, kind and metadata, which every kind has and no schema needs to name.
+/// Adds apiVersion, kind and metadata, which every kind has and a schema may omit, at the root.
 Json with_root_fields(Json schema) {
   for (const char* field : {"apiVersion", "kind", "metadata"}) {
     if (!schema["properties"].contains(field)) schema["properties"][field] = Json::object();

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Two janitors of the control plane.
+/// Cleanup controllers of the control plane.
 
 #include <map>
 #include <set>
@@ -14,7 +14,7 @@
 
 namespace simulator {
 
-/// Deletes the pods of nodes that no longer exist, 40 s after the node went (or was first missed).
+/// Deletes the pods of a node that does not exist, 40 s after the node was deleted or first found missing.
 class PodGarbageCollector final : public Actor {
  public:
   PodGarbageCollector(Store& store, EventRecorder& events);
@@ -34,12 +34,12 @@ class PodGarbageCollector final : public Actor {
   std::set<std::string> nodes_;
   std::map<std::string, std::set<api::ObjectKey>> pods_on_;
   std::map<api::ObjectKey, std::string> node_of_;
-  std::set<std::string> missed_;  // named by pods, never registered
+  std::set<std::string> missed_;  // referenced by pods, never registered
   Agenda<std::string> quarantine_;
 };
 
-/// Empties a namespace that is being deleted, then lets it go (spec.finalizers: kubernetes). Also removes what is left
-/// in a namespace that went without.
+/// Empties a terminating namespace, then removes its finalizer (spec.finalizers: kubernetes). Also deletes leftovers of
+/// a namespace that was removed without being emptied.
 class NamespaceController final : public Actor {
  public:
   explicit NamespaceController(Store& store);
@@ -53,8 +53,8 @@ class NamespaceController final : public Actor {
 
   Store& store_;
   Journal journal_;
-  std::set<AnyType> types_;        // every namespaced kind that was ever seen
-  std::set<std::string> leaving_;  // terminating or gone, not yet empty
+  std::set<AnyType> types_;        // every namespaced kind seen so far
+  std::set<std::string> leaving_;  // terminating or deleted namespaces that are not empty yet
   std::set<std::string> dirty_;
 };
 

@@ -14,7 +14,7 @@ struct AutomaticToleration {
   const char* key;
   const char* effect;
 };
-/// What the DaemonSet controller adds to every pod of its own.
+/// Tolerations that the DaemonSet controller adds to its pods.
 constexpr AutomaticToleration kDaemonTolerations[] = {
     {"node.kubernetes.io/not-ready", "NoExecute"},      {"node.kubernetes.io/unreachable", "NoExecute"},
     {"node.kubernetes.io/disk-pressure", "NoSchedule"}, {"node.kubernetes.io/memory-pressure", "NoSchedule"},
@@ -44,7 +44,7 @@ Eligibility eligibility(const Json& pod_spec, const std::vector<api::Toleration>
   return found;
 }
 
-/// True if the change can matter to who is eligible.
+/// Returns true if the change can affect which nodes are eligible.
 bool matters(const Change& change) {
   if (!change.before || change.kind != ChangeKind::kModified) return true;
   const auto differs = [&](std::initializer_list<std::string_view> path) {
@@ -140,7 +140,7 @@ bool DaemonSetController::make_pod(const Json& owner, const std::string& node, c
   return create_pod(owner, std::move(pod));
 }
 
-/// Replaces pods of an old template, maxUnavailable (default 1) at a time.
+/// Replaces pods of an old template, at most maxUnavailable (default 1) at a time.
 bool DaemonSetController::update(const Json& owner, const std::map<std::string, const PodFacts*>& per_node,
                                  const std::string& revision, std::int64_t wanted) {
   if (api::text_at(owner, {"spec", "updateStrategy", "type"}) == "OnDelete") return false;

@@ -24,7 +24,7 @@ std::int64_t revision_of(const Json& object) {
   return std::strtoll(api::text_at(object, {"metadata", "annotations", kRevision}).c_str(), nullptr, 10);
 }
 
-/// Older first, then by name.
+/// Orders by revision, then by name.
 bool is_older(const Object& a, const Object& b) {
   const auto age = [](const Object& o) {
     return std::make_pair(revision_of(*o), api::text_at(*o, {"metadata", "name"}));
@@ -34,15 +34,15 @@ bool is_older(const Object& a, const Object& b) {
 
 }  // namespace
 
-/// One Deployment as it stands: what it wants and its ReplicaSets.
+/// State of one Deployment: its spec and its ReplicaSets.
 struct DeploymentController::Rollout {
   const Json& deployment;
   std::string hash;
   std::int64_t replicas = 0;
   std::int64_t max_surge = 0;
   std::int64_t max_unavailable = 0;
-  Object newest;            ///< of the present template; nullptr: not made yet
-  std::vector<Object> old;  ///< by age
+  Object newest;            ///< ReplicaSet of the current template, nullptr if not created yet
+  std::vector<Object> old;  ///< oldest first
 
   template <typename Count>
   std::int64_t sum(Count count) const {
@@ -143,7 +143,7 @@ bool DeploymentController::reconcile(const Json& deployment, const ReplicaSets& 
   return report(rollout, now) || changed;
 }
 
-/// All old pods go before the first new one comes.
+/// Recreate strategy: removes all old pods before it creates new ones.
 bool DeploymentController::recreate(const Rollout& rollout) {
   bool changed = false;
   for (const Object& replica_set : rollout.old) changed = scale_to(rollout.deployment, replica_set, 0) || changed;
@@ -167,7 +167,8 @@ bool DeploymentController::scale_up_new(const Rollout& rollout) {
   return scale_to(rollout.deployment, rollout.newest, wanted);
 }
 
-/// First old pods that are not available anyway, then as many as the available ones allow; the oldest ReplicaSet first.
+/// Scales down old ReplicaSets, oldest first: unavailable pods first, then available ones as far as maxUnavailable
+/// permits.
 bool DeploymentController::scale_down_old(const Rollout& rollout) {
   if (!rollout.newest) return false;
   const std::int64_t least = rollout.replicas - rollout.max_unavailable;
@@ -231,7 +232,7 @@ bool DeploymentController::scale_to(const Json& deployment, const Object& replic
   return true;
 }
 
-/// An old template that came back is the newest revision again.
+/// Gives the current template the highest revision if it was used before.
 bool DeploymentController::renumber(const Rollout& rollout) {
   if (!rollout.newest || rollout.old.empty() || revision_of(*rollout.newest) > revision_of(*rollout.old.back()))
     return false;
@@ -245,7 +246,7 @@ bool DeploymentController::renumber(const Rollout& rollout) {
       .ok();
 }
 
-/// Empty old ReplicaSets beyond revisionHistoryLimit go, the oldest first.
+/// Deletes empty old ReplicaSets beyond revisionHistoryLimit, oldest first.
 bool DeploymentController::forget_history(const Rollout& rollout) {
   std::vector<Object> empty;
   for (const Object& replica_set : rollout.old) {

@@ -21,8 +21,8 @@ bool counts_alike(const PodFacts& a, const PodFacts& b) {
   return a.uid == b.uid && a.ready == b.ready && a.terminating == b.terminating && a.controller_uid == b.controller_uid;
 }
 
-/// Drops what no longer holds a budget back: pods that are gone or going, and entries that are too old. Returns when
-/// the next entry will be too old.
+/// Drops disruptedPods entries that no longer hold the budget back: pods that are gone or terminating, and expired
+/// entries. Returns when the next entry expires.
 std::optional<base::TimePoint> prune_disrupted(Json& status, const std::map<ObjectKey, PodFacts>& pods,
                                                const std::set<std::string>& departed, const std::string& ns,
                                                base::TimePoint now) {
@@ -50,7 +50,7 @@ std::optional<base::TimePoint> prune_disrupted(Json& status, const std::map<Obje
 struct DisruptionController::Expectation {
   std::int64_t pods = 0;
   std::int64_t healthy = 0;
-  std::string failure;  ///< why it cannot be known; empty: it can
+  std::string failure;  ///< why it cannot be computed, empty if it can
 };
 
 DisruptionController::DisruptionController(Store& store, EventRecorder& events)
@@ -115,7 +115,8 @@ void DisruptionController::on_pod(const Change& change) {
   if (since) stale_targets_.set(change.key, *since + kDeletionTimeout);
 }
 
-/// Puts the pod where it belongs in every budget of its namespace; nullptr: nowhere.
+/// Adds the pod to the matching budgets of its namespace and removes it from others. `member` is nullptr for a deleted
+/// pod.
 void DisruptionController::place(const ObjectKey& key, const Member* member) {
   for (auto at = budgets_.lower_bound({key.ns, ""}); at != budgets_.end() && at->first.ns == key.ns; ++at) {
     Budget& budget = at->second;
@@ -149,7 +150,8 @@ void DisruptionController::on_scale(const Change& change) {
     dirty_.insert(at->first);
 }
 
-/// The sum of the scales of the pods' owners. Pods without one do not count; one with an unknown owner spoils it all.
+/// Returns the sum of the scales of the pods' owners. Pods without an owner are ignored. If an owner is unknown, sets
+/// `orphan` and returns nullopt.
 std::optional<std::int64_t> DisruptionController::scale_of_owners(const Budget& budget, std::string& orphan) const {
   std::map<std::string, std::int64_t> found;
   for (const auto& [key, pod] : budget.pods) {
@@ -194,7 +196,7 @@ DisruptionController::Expectation DisruptionController::expectation(const Budget
   return expected;
 }
 
-/// The disrupted pods are read under the store's lock, because evictions add to them concurrently.
+/// Updates the status. disruptedPods is read under the store's lock, because evictions add to it concurrently.
 bool DisruptionController::sync(const ObjectKey& key, base::TimePoint now) {
   const auto found = budgets_.find(key);
   if (found == budgets_.end()) return false;

@@ -12,9 +12,9 @@
 
 namespace simulator {
 
-/// Keeps the status of PodDisruptionBudgets as Kubernetes' disruption controller does: expectedPods, currentHealthy,
-/// desiredHealthy, disruptionsAllowed, disruptedPods (forgotten once the pod is going, or after 2 minutes), condition
-/// DisruptionAllowed. Takes back a DisruptionTarget condition that came to nothing.
+/// Maintains the status of PodDisruptionBudgets like Kubernetes' disruption controller: expectedPods, currentHealthy,
+/// desiredHealthy, disruptionsAllowed, disruptedPods (dropped once the pod terminates, or after 2 minutes), condition
+/// DisruptionAllowed. Resets the condition DisruptionTarget of a pod whose eviction did not happen.
 class DisruptionController final : public Actor {
  public:
   DisruptionController(Store& store, EventRecorder& events);
@@ -30,13 +30,13 @@ class DisruptionController final : public Actor {
   };
   struct Budget {
     Object pdb;
-    std::optional<api::LabelSelector> selector;  ///< absent: no pod
+    std::optional<api::LabelSelector> selector;  ///< nullopt matches no pod
     std::map<api::ObjectKey, PodFacts> pods;
-    std::set<std::string> departed;  ///< names that left or began to since the last status
+    std::set<std::string> departed;  ///< names of pods that left or began to leave since the last status
   };
   struct Scale {
     std::int64_t replicas = 0;
-    std::string owner_uid;  ///< of a ReplicaSet: its Deployment
+    std::string owner_uid;  ///< for a ReplicaSet: UID of its Deployment
   };
   struct Expectation;
 
@@ -54,7 +54,7 @@ class DisruptionController final : public Actor {
   Journal journal_;
   std::map<api::ObjectKey, Budget> budgets_;
   std::map<api::ObjectKey, Member> pods_;
-  std::map<std::string, Scale> scales_;  // by uid
+  std::map<std::string, Scale> scales_;  // by UID
   std::set<api::ObjectKey> dirty_;
   Agenda<api::ObjectKey> recheck_;
   Agenda<api::ObjectKey> stale_targets_;

@@ -27,7 +27,7 @@ GarbageCollector::GarbageCollector(Store& store) : store_(store), journal_(store
     uids_.clear();
     dependents_.clear();
   });
-  journal_.follow(kube::kEvents, [](const Change&) {});  // many, and nobody's
+  journal_.follow(kube::kEvents, [](const Change&) {});  // skipped: numerous and without owners
   journal_.follow_rest(known_types(), [this](const Change& change) { on_change(change); });
 }
 
@@ -70,7 +70,7 @@ void GarbageCollector::forget(const std::string& uid) {
   for (const Owner& owner : found->second.owners) {
     dependents_[owner.uid].erase(uid);
     if (dependents_[owner.uid].empty()) dependents_.erase(owner.uid);
-    dirty_.insert(owner.uid);  // it may have waited for this
+    dirty_.insert(owner.uid);  // the owner may have waited for this object
   }
   if (const auto left = dependents_.find(uid); left != dependents_.end()) {
     gone_.insert(uid);
@@ -80,7 +80,8 @@ void GarbageCollector::forget(const std::string& uid) {
   items_.erase(found);
 }
 
-/// After a reset only the known kinds were listed: the absence of another kind's object proves nothing.
+/// Returns true if the owner is known to be gone. After a reset only known kinds are listed, so a missing object of
+/// another kind proves nothing.
 bool GarbageCollector::is_gone(const Owner& owner) const {
   return !items_.contains(owner.uid) && (owner.known_kind || gone_.contains(owner.uid));
 }

@@ -12,18 +12,20 @@
 
 namespace simulator {
 
-/// A resource by name, to remember objects of any kind.
+/// A resource by name, for objects of any kind.
 struct AnyType {
   std::string group;
   std::string plural;
 
-  /// Valid as long as this value; without version and kind, which the store does not need.
+  /// Returns a type that is valid as long as this object. Version and kind are empty because the store does not need
+  /// them.
   kube::ResourceType type(bool namespaced) const { return {group, "", plural, "", namespaced}; }
   friend auto operator<=>(const AnyType&, const AnyType&) = default;
 };
 
-/// Deletes what has lost its owners (background), everything below an owner that waits for it (finalizer
-/// foregroundDeletion), or cuts the ties (finalizer orphan). Works on every kind, custom resources included.
+/// Deletes objects without owners (background), deletes the dependents of an owner that waits for them (finalizer
+/// foregroundDeletion), or removes their ownerReferences (finalizer orphan). Works on every kind, including custom
+/// resources.
 class GarbageCollector final : public Actor {
  public:
   explicit GarbageCollector(Store& store);
@@ -40,8 +42,8 @@ class GarbageCollector final : public Actor {
     AnyType type;
     api::ObjectKey key;
     std::vector<Owner> owners;
-    bool waits_for_dependents = false;  ///< finalizer foregroundDeletion, terminating
-    bool releases_dependents = false;   ///< finalizer orphan, terminating
+    bool waits_for_dependents = false;  ///< terminating with finalizer foregroundDeletion
+    bool releases_dependents = false;   ///< terminating with finalizer orphan
     bool terminating = false;
   };
 
@@ -56,10 +58,10 @@ class GarbageCollector final : public Actor {
 
   Store& store_;
   Journal journal_;
-  std::map<std::string, Item> items_;  // by uid
+  std::map<std::string, Item> items_;  // by UID
   std::map<std::pair<AnyType, api::ObjectKey>, std::string> uids_;
-  std::map<std::string, std::set<std::string>> dependents_;  // owner's uid → uids
-  std::set<std::string> gone_;                               // deleted owners of kinds that a reset would not list
+  std::map<std::string, std::set<std::string>> dependents_;  // UID of the owner to UIDs of its dependents
+  std::set<std::string> gone_;  // UIDs of deleted owners of kinds that a reset does not list
   std::set<std::string> dirty_;
 };
 

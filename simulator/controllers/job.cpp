@@ -29,8 +29,8 @@ struct JobController::Counts {
   base::TimePoint last_failure{};
 };
 
-/// A pod's end counts once and stays counted when the pod is cleaned up. One that is deleted before it succeeded has
-/// failed.
+/// Counts finished pods. A pod is counted once and stays counted after its deletion. A pod deleted before it succeeded
+/// counts as failed.
 JobController::Counts JobController::count(const Json& job, const Pods& pods, base::TimePoint now) {
   Ends& ends = ends_[uid_of(job)];
   Counts counts;
@@ -115,7 +115,7 @@ bool JobController::keep_running(const Json& owner, const Pods& pods, const Coun
   return changed;
 }
 
-/// The result is written once; what still runs is stopped.
+/// Writes the final condition once and stops running pods.
 bool JobController::finish(const Json& owner, const Pods& pods, std::string_view type, std::string_view reason,
                            const Counts& counts, base::TimePoint now) {
   for (const auto& [key, pod] : pods) {

@@ -13,7 +13,7 @@ namespace {
 
 using api::Json;
 
-/// When the first container that runs was started, as the status says.
+/// Returns the start time of the first running container, from the pod's status.
 std::optional<base::TimePoint> running_since_of(const Json& pod) {
   const Json* statuses = api::find_at(pod, {"status", "containerStatuses"});
   if (statuses && statuses->is_array()) {
@@ -39,7 +39,7 @@ Json status_of_container(const Json& pod, const Json& container, std::string_vie
           {"lastState", Json::object()}};
 }
 
-/// One status per container of spec[list], with that state.
+/// Returns a status with `state` for each container of spec[list].
 Json container_statuses(const Json& pod, const char* list, const Json& state) {
   Json statuses = Json::array();
   const Json* containers = api::find_at(pod, {"spec", list});
@@ -71,7 +71,7 @@ void put_readiness(Json& status, bool ready, std::string_view reason, base::Time
   }
 }
 
-/// Every container ends with `exit_code`.
+/// Terminates every container with `exit_code`.
 void terminate_containers(Json& status, int exit_code, base::TimePoint started, base::TimePoint now) {
   for (Json& container : array_in(status, "containerStatuses")) {
     if (!container.is_object()) continue;
@@ -124,7 +124,7 @@ bool Kubelet::tick(base::TimePoint now) {
 void Kubelet::on_node(const Change& change) {
   NodeState& node = nodes_[change.key.name];
   if (change.kind == ChangeKind::kDeleted) {
-    node.registered = false;  // its pods are the pod garbage collector's
+    node.registered = false;  // its pods are handled by the pod garbage collector
     for (const auto& key : node.pods) agenda_.drop(key);
     if (node.pods.empty()) nodes_.erase(change.key.name);
     return;
@@ -178,7 +178,7 @@ void Kubelet::reschedule(const api::ObjectKey& key) {
   if (const auto next = next_step(charge)) agenda_.set(key, next->when);
 }
 
-/// A pod on a node that was never registered waits, as it does in Kubernetes.
+/// Returns false for a node that is dead or not registered. Pods on such a node wait, as in Kubernetes.
 bool Kubelet::responds(const Charge& charge) const {
   const auto node = nodes_.find(charge.facts.node);
   return node != nodes_.end() && node->second.registered && !node->second.dead;
@@ -188,7 +188,7 @@ base::Duration Kubelet::annotation(const Charge& charge, std::string_view annota
   return behaviour::duration_of(*charge.pod, annotation).value_or(otherwise);
 }
 
-/// The next thing to do for this pod, and when: level-based, from what is known of it now.
+/// Returns the next step for this pod and its time. Level-based: computed from the current state.
 std::optional<Kubelet::NextStep> Kubelet::next_step(const Charge& charge) const {
   if (charge.stopped) return std::nullopt;
   if (charge.stopping_since) {
@@ -209,7 +209,7 @@ std::optional<Kubelet::NextStep> Kubelet::next_step_running(const Charge& charge
   if (!charge.facts.ready && !never_ready)
     next = NextStep{Step::kReady, *charge.running_since + annotation(charge, behaviour::kReadySeconds, options_.ready)};
   if (const auto run = behaviour::duration_of(*charge.pod, behaviour::kRunSeconds)) {
-    // A restart loop without any pause would never be quiet.
+    // without a pause, a restart loop would never become quiet
     const base::TimePoint end = *charge.running_since + std::max<base::Duration>(*run, base::milliseconds(100));
     if (!next || end < next->when) next = NextStep{Step::kExit, end};
   }
@@ -230,7 +230,7 @@ bool Kubelet::carry_out(const api::ObjectKey& key, Step step, base::TimePoint no
   return done;
 }
 
-/// Writes the status of the very pod we have in charge; false when it is gone, replaced or nothing differs.
+/// Writes the status of the same pod (by UID). Returns false if it is gone, was replaced, or nothing changed.
 bool Kubelet::write_status(const Charge& charge, const std::function<void(Json& pod, Json& status)>& edit) {
   const auto written = store_.mutate(kube::kPods, charge.facts.key, Part::kStatus, [&](Json& pod) -> base::Status {
     if (uid_of(pod) != charge.facts.uid) return base::Error{base::ErrorCode::kConflict, "another pod"};
@@ -294,7 +294,8 @@ bool Kubelet::exit(Charge& charge, base::TimePoint now) {
   });
 }
 
-/// The last word of a kubelet is a deletion without grace. Finalizers may hold the object longer than the containers.
+/// Stops the pod. The last step is a deletion with grace period 0. Finalizers can keep the object after its containers
+/// have stopped.
 bool Kubelet::stop(Charge& charge, base::TimePoint now) {
   events_.normal(name(), *charge.pod, "Killing", "Stopping containers");
   const Json* finalizers = api::find_at(*charge.pod, {"metadata", "finalizers"});

@@ -13,16 +13,15 @@
 
 namespace simulator {
 
-/// How long things take where a pod's annotations (simulator/behaviour.hpp) say nothing.
+/// Default durations for pods without annotations (simulator/behaviour.hpp).
 struct KubeletOptions {
-  base::Duration start = base::seconds(1);  ///< bound → Running
-  base::Duration ready = base::seconds(1);  ///< Running → Ready
-  base::Duration stop = base::seconds(1);   ///< deleted → gone, at most the grace period
+  base::Duration start = base::seconds(1);  ///< from bound to Running
+  base::Duration ready = base::seconds(1);  ///< from Running to Ready
+  base::Duration stop = base::seconds(1);   ///< from deletion to removal, at most the grace period
 };
 
-/// The kubelets of all nodes: starts bound pods, makes them ready, ends those that run to completion, stops the
-/// terminating ones. Does nothing for the pods of a node that is dead (behaviour::kDead) or does not exist.
-/// Container runtime: none.
+/// The kubelets of all nodes: start bound pods, make them ready, end those that run to completion, stop terminating
+/// ones. Ignores pods on a node that is dead (behaviour::kDead) or does not exist. There is no container runtime.
 class Kubelet final : public Actor {
  public:
   Kubelet(Store& store, EventRecorder& events, KubeletOptions options);
@@ -33,7 +32,7 @@ class Kubelet final : public Actor {
 
  private:
   enum class Step { kStart, kWait, kReady, kUnready, kExit, kStop };
-  /// What the kubelet remembers of one pod on one node.
+  /// State of one pod on one node.
   struct Charge {
     PodFacts facts;
     Object pod;
@@ -41,8 +40,8 @@ class Kubelet final : public Actor {
     std::optional<base::TimePoint> running_since;
     std::optional<base::TimePoint> stopping_since;
     std::optional<base::TimePoint> grace_end;
-    bool waits_indefinitely = false;  ///< its waiting reason is written
-    bool stopped = false;             ///< containers are gone, finalizers hold the object
+    bool waits_indefinitely = false;  ///< the waiting reason has been written
+    bool stopped = false;             ///< containers have stopped; finalizers keep the object
   };
   struct NextStep {
     Step step;

@@ -18,7 +18,7 @@ constexpr const char* kNotReadyTaint = "node.kubernetes.io/not-ready";
 constexpr const char* kUnreachableTaint = "node.kubernetes.io/unreachable";
 constexpr const char* kUnschedulableTaint = "node.kubernetes.io/unschedulable";
 
-/// Adds or takes away the taint `key` with that effect; keeps timeAdded of one that stays.
+/// Adds or removes the taint with that key and effect. Preserves timeAdded of an existing taint.
 void keep_taint(Json& spec, const char* key, const char* effect, bool wanted, base::TimePoint now) {
   const auto is_it = [&](const Json& taint) {
     return api::text_at(taint, {"key"}) == key && api::text_at(taint, {"effect"}) == effect;
@@ -40,7 +40,7 @@ bool is_condition(const Json& node, std::string_view type, std::string_view stat
   return condition && api::text_at(*condition, {"status"}) == status;
 }
 
-/// What a kubelet would report of a machine that nobody described.
+/// Fills in the status that a kubelet would report, with default values.
 void register_node(Json& node) {
   const Json usual = objects::node(api::text_at(node, {"metadata", "name"}), "8", "32Gi");
   Json& status = object_in(node, "status");
@@ -53,7 +53,7 @@ void register_node(Json& node) {
   }
 }
 
-/// The longest time that the pod may stay: nullopt = indefinitely, zero = not at all.
+/// Returns the maximum time that the pod may stay: nullopt for indefinitely, zero for immediate eviction.
 std::optional<base::Duration> tolerated_for(const std::vector<api::Toleration>& tolerations,
                                             const std::vector<api::Taint>& taints) {
   std::optional<base::Duration> limit;
@@ -156,7 +156,7 @@ bool NodeLifecycle::declare_silent(const std::string& name, base::TimePoint now)
   return mark_pods_not_ready(name, now) || written;
 }
 
-/// Conditions and taints as they should be; no write when they are.
+/// Updates conditions and taints. No-op if they are correct.
 bool NodeLifecycle::write_node(const std::string& name, base::TimePoint now, bool silent) {
   const Object before = nodes_.at(name).node;
   const auto written = store_.mutate(kube::kNodes, {"", name}, Part::kAll, [&](Json& node) -> base::Status {

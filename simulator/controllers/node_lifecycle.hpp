@@ -13,12 +13,13 @@
 namespace simulator {
 
 struct NodeLifecycleOptions {
-  base::Duration monitor_grace = base::seconds(40);  ///< silence → Ready Unknown, as node-monitor-grace-period
+  base::Duration monitor_grace =
+      base::seconds(40);  ///< time without heartbeat until Ready becomes Unknown, like node-monitor-grace-period
 };
 
-/// The node controller: registers nodes that come without a status, marks silent nodes (behaviour::kDead)
-/// NotReady with their pods, keeps the taints that mirror conditions and cordon, and evicts by NoExecute taints as the
-/// tolerations allow.
+/// The node controller: registers nodes created without a status, marks dead nodes (behaviour::kDead) and their pods
+/// NotReady, maintains the taints that mirror conditions and cordon, and evicts pods by NoExecute taints according to
+/// their tolerations.
 class NodeLifecycle final : public Actor {
  public:
   NodeLifecycle(Store& store, EventRecorder& events, NodeLifecycleOptions options);
@@ -31,7 +32,7 @@ class NodeLifecycle final : public Actor {
   struct NodeState {
     Object node;
     std::vector<api::Taint> no_execute;
-    std::map<api::ObjectKey, base::TimePoint> tainted_since;  // per pod that is on its way out
+    std::map<api::ObjectKey, base::TimePoint> tainted_since;  // by pod that must leave
   };
 
   void on_node(const Change& change);
@@ -52,8 +53,8 @@ class NodeLifecycle final : public Actor {
   std::map<std::string, std::set<api::ObjectKey>> pods_on_;
   std::map<api::ObjectKey, PodFacts> pods_;
   std::set<std::string> to_look_at_;
-  std::set<std::string> pending_;   // silent nodes whose grace is running
-  std::set<std::string> declared_;  // silent nodes after it
+  std::set<std::string> pending_;   // dead nodes within the grace period
+  std::set<std::string> declared_;  // dead nodes after the grace period
   Agenda<std::string> silent_;      // when to declare a node silent
   Agenda<api::ObjectKey> evictions_;
 };

@@ -13,8 +13,8 @@ using api::Json;
 
 int phase_rank(const PodFacts& pod) { return pod.phase == "Running" ? 2 : pod.phase == "Pending" ? 0 : 1; }
 
-/// Sorts those to take away first to the front: not scheduled, not running, not ready, cheaper by annotation, more
-/// crowded nodes, ready for a shorter time, younger; the name breaks ties.
+/// Sorts pods for scale-down, first victim first: not scheduled, not running, not ready, lower deletion cost, node with
+/// more pods of the set, ready for a shorter time, younger; ties by name.
 void sort_victims(std::vector<const PodFacts*>& pods) {
   std::map<std::string, int> on_node;
   for (const PodFacts* pod : pods) ++on_node[pod->node];

@@ -13,7 +13,7 @@ namespace {
 
 using api::Json;
 
-/// What a StatefulSet's spec says, read once.
+/// The relevant fields of a StatefulSet's spec.
 struct Sequence {
   std::string name;
   std::string ns;
@@ -37,7 +37,7 @@ Sequence sequence_of(const Json& owner) {
   return sequence;
 }
 
-/// The number behind "<name>-", or -1.
+/// Returns the ordinal in a pod name "<name>-<ordinal>", or -1.
 std::int64_t ordinal_of(const std::string& pod, const std::string& name) {
   if (!pod.starts_with(name + "-")) return -1;
   std::int64_t ordinal = -1;
@@ -46,7 +46,7 @@ std::int64_t ordinal_of(const std::string& pod, const std::string& name) {
   return error == std::errc{} && end == pod.data() + pod.size() ? ordinal : -1;
 }
 
-/// Its own pods from the highest ordinal down.
+/// Returns the set's pods, highest ordinal first.
 std::vector<std::pair<std::int64_t, const PodFacts*>> from_the_top(const std::map<api::ObjectKey, PodFacts>& pods,
                                                                    const Sequence& sequence) {
   std::vector<std::pair<std::int64_t, const PodFacts*>> sorted;
@@ -89,7 +89,7 @@ bool StatefulSetController::reconcile(const Json& owner, const Pods& pods, base:
   return scale(owner, pods, revision, now) || changed;
 }
 
-/// In ordinal order: an ordered set waits at the first pod that is not there, not ready or on its way out.
+/// Creates pods in ordinal order. An ordered set waits at the first pod that is missing, not ready or terminating.
 bool StatefulSetController::scale(const Json& owner, const Pods& pods, const std::string& revision,
                                   base::TimePoint now) {
   const Sequence sequence = sequence_of(owner);
@@ -121,7 +121,7 @@ bool StatefulSetController::shrink(const Json& owner, const Pods& pods) {
   return changed;
 }
 
-/// One pod of an old template at a time, from the top, and only while those above it are ready.
+/// Replaces pods of an old template one at a time, highest ordinal first, and only while the pods above are ready.
 bool StatefulSetController::update(const Json& owner, const Pods& pods, const std::string& revision) {
   if (api::text_at(owner, {"spec", "updateStrategy", "type"}) == "OnDelete") return false;
   const Sequence sequence = sequence_of(owner);
@@ -151,7 +151,8 @@ bool StatefulSetController::make_pod(const Json& owner, std::int64_t ordinal, co
   return create_pod(owner, std::move(pod)) || claimed;
 }
 
-/// The claims outlive their pod: a successor of the same name finds its volumes again.
+/// Creates the PersistentVolumeClaims. They outlive the pod, so that a successor with the same name gets the same
+/// volumes.
 bool StatefulSetController::make_claims(const Json& owner, const std::string& pod_name, Json& pod) {
   const Json* templates = api::find_at(owner, {"spec", "volumeClaimTemplates"});
   if (!templates || !templates->is_array()) return false;

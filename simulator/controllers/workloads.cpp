@@ -31,7 +31,7 @@ bool WorkloadController::tick(base::TimePoint now) {
     const auto found = owners_.find(key);
     if (found == owners_.end()) continue;
     const Object owner = found->second;
-    if (is_terminating(*owner)) continue;  // the garbage collector takes its pods
+    if (is_terminating(*owner)) continue;  // the garbage collector deletes its pods
     changed = reconcile(*owner, pods_by_owner_[uid_of(*owner)], now) || changed;
   }
   return changed;
@@ -95,7 +95,7 @@ bool WorkloadController::write_status(const Json& owner, const StatusEdit& edit)
     if (uid_of(object) != uid_of(owner)) return base::Error{base::ErrorCode::kConflict, "another object"};
     Json& status = object_in(object, "status");
     edit(status);
-    // What was observed is the edition that was reconciled, which may no longer be the newest.
+    // The generation that was reconciled, which may no longer be the newest.
     if (const auto generation = api::number_at(owner, {"metadata", "generation"}))
       status["observedGeneration"] = *generation;
     return base::Done{};

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The controllers of Kubernetes' own workloads. Each is one class of the same make: a journal, the owners by key, the
-/// children that each owns, and the set of owners that need a look.
+/// Controllers of Kubernetes' built-in workloads. Each class has the same structure: a journal, the owners by key, the
+/// children of each owner, and the set of owners to reconcile.
 
 #include <map>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace simulator {
 
-/// Owners of one kind with the pods that name them as their controller.
+/// Base class: owners of one kind with the pods that they control.
 class WorkloadController : public Actor {
  public:
   bool tick(base::TimePoint now) override;
@@ -29,18 +29,18 @@ class WorkloadController : public Actor {
 
   WorkloadController(Store& store, EventRecorder& events, kube::ResourceType type);
 
-  /// Brings one owner closer to its spec. True if it changed anything in the store.
+  /// Reconciles one owner. Returns true if the store was changed.
   virtual bool reconcile(const api::Json& owner, const Pods& pods, base::TimePoint now) = 0;
 
-  /// The owner with that uid is gone.
+  /// Called when the owner with that UID is deleted.
   virtual void forget(const std::string& /*uid*/) {}
 
-  /// Looks at that owner again at `when`, at the latest.
+  /// Reconciles that owner again at `when` or earlier.
   void look_again(const api::Json& owner, base::TimePoint when) { later_.set(key_of(owner), when); }
   void look_at_all();
   bool create_pod(const api::Json& owner, api::Json pod);
   bool delete_pod(const PodFacts& pod);
-  /// Edits the owner's status; sets observedGeneration. True if anything differs afterwards.
+  /// Edits the owner's status and sets observedGeneration. Returns true if the object changed.
   bool write_status(const api::Json& owner, const StatusEdit& edit);
 
   Store& store_;
@@ -54,13 +54,13 @@ class WorkloadController : public Actor {
 
   std::map<api::ObjectKey, Object> owners_;
   std::map<std::string, api::ObjectKey> key_by_uid_;
-  std::map<std::string, Pods> pods_by_owner_;  // by the owner's uid
+  std::map<std::string, Pods> pods_by_owner_;  // by UID of the owner
   std::map<api::ObjectKey, std::string> owner_of_pod_;
   std::set<api::ObjectKey> dirty_;
   Agenda<api::ObjectKey> later_;
 };
 
-/// Keeps spec.replicas pods. Takes away unscheduled, then unready, then young pods first, as Kubernetes does.
+/// Maintains spec.replicas pods. Deletes unscheduled, then unready, then young pods first, like Kubernetes.
 class ReplicaSetController final : public WorkloadController {
  public:
   ReplicaSetController(Store& store, EventRecorder& events) : WorkloadController(store, events, kube::kReplicaSets) {}
@@ -70,8 +70,8 @@ class ReplicaSetController final : public WorkloadController {
   bool reconcile(const api::Json& owner, const Pods& pods, base::TimePoint now) override;
 };
 
-/// Pods <name>-0, <name>-1 … one by one (OrderedReady) or together (Parallel), their claims, rolling update from the
-/// top.
+/// Creates pods <name>-0, <name>-1 … one by one (OrderedReady) or together (Parallel) with their
+/// PersistentVolumeClaims. Rolling updates start at the highest ordinal.
 class StatefulSetController final : public WorkloadController {
  public:
   StatefulSetController(Store& store, EventRecorder& events) : WorkloadController(store, events, kube::kStatefulSets) {}
@@ -86,7 +86,8 @@ class StatefulSetController final : public WorkloadController {
   bool make_claims(const api::Json& owner, const std::string& pod_name, api::Json& pod);
 };
 
-/// One pod per node that the template's selector, affinity and tolerations admit; bound by the scheduler.
+/// Maintains one pod per node that the template's selector, affinity and tolerations admit. The scheduler binds the
+/// pods.
 class DaemonSetController final : public WorkloadController {
  public:
   DaemonSetController(Store& store, EventRecorder& events);
@@ -101,7 +102,7 @@ class DaemonSetController final : public WorkloadController {
   std::map<std::string, Object> nodes_;
 };
 
-/// Runs pods to completion: completions, parallelism, backoffLimit with growing pauses, ttlSecondsAfterFinished.
+/// Runs pods to completion: completions, parallelism, backoffLimit with exponential backoff, ttlSecondsAfterFinished.
 class JobController final : public WorkloadController {
  public:
   JobController(Store& store, EventRecorder& events) : WorkloadController(store, events, kube::kJobs) {}
@@ -109,7 +110,7 @@ class JobController final : public WorkloadController {
 
  private:
   struct Counts;
-  /// Pods of one Job that have ended, by uid.
+  /// Finished pods of one Job, by UID.
   struct Ends {
     std::set<std::string> succeeded;
     std::set<std::string> failed;
@@ -123,11 +124,11 @@ class JobController final : public WorkloadController {
   bool keep_running(const api::Json& owner, const Pods& pods, const Counts& counts, base::TimePoint now);
   bool expire(const api::Json& owner, base::TimePoint now);
 
-  std::map<std::string, Ends> ends_;  ///< by the Job's uid
+  std::map<std::string, Ends> ends_;  ///< by UID of the Job
 };
 
-/// Keeps one ReplicaSet per template and moves the replicas over: RollingUpdate within maxSurge and maxUnavailable, or
-/// Recreate.
+/// Maintains one ReplicaSet per template and moves the replicas to the newest: RollingUpdate within maxSurge and
+/// maxUnavailable, or Recreate.
 class DeploymentController final : public Actor {
  public:
   DeploymentController(Store& store, EventRecorder& events);
@@ -156,7 +157,7 @@ class DeploymentController final : public Actor {
   Journal journal_;
   std::map<api::ObjectKey, Object> deployments_;
   std::map<std::string, api::ObjectKey> key_by_uid_;
-  std::map<std::string, ReplicaSets> owned_;  // by the Deployment's uid
+  std::map<std::string, ReplicaSets> owned_;  // by UID of the Deployment
   std::map<api::ObjectKey, std::string> owner_of_;
   std::set<api::ObjectKey> dirty_;
 };

@@ -38,7 +38,7 @@ Json definition_of(const kube::ResourceType& type, const char* singular) {
             {"versions", Json::array({version})}}}};
 }
 
-/// The entry of the responder whose turn it is; nullptr: nobody's.
+/// Returns the entry of the active responder and sets `name`. Returns nullptr if no responder is active.
 const Json* active_entry(const Json& eviction, std::string* name) {
   const Json* turns = api::find_at(eviction, {"status", "targetResponders"});
   const Json* entries = api::find_at(eviction, {"status", "responders"});
@@ -110,7 +110,7 @@ TargetState EvictionController::state_of(const Target& target, base::TimePoint n
   for (const Object& each : store_.list(kube::kNativeEvictions, target.ns)) {
     if (target_of(*each) == target) state.evictions.push_back(each);
   }
-  // Creation times have whole seconds; the counter in the name does not lie.
+  // Sort by the counter in the name, because creation times are in whole seconds.
   std::ranges::stable_sort(state.evictions, {}, [](const Object& each) { return eviction_number(*each); });
   if (!state.pod_stays()) state.left_at = left_at_.try_emplace(target, now).first->second;
   return state;
@@ -121,7 +121,7 @@ bool EvictionController::write(const kube::ResourceType& type, const Json& befor
   return store_
       .mutate(type, key_of(before), Part::kAll,
               [&](Json& object) -> base::Status {
-                object = after;  // carries the resourceVersion it was made from
+                object = after;  // contains the resourceVersion that it is based on
                 return base::Done{};
               })
       .ok();
@@ -206,7 +206,7 @@ bool Responders::carry_out(const Json& eviction, const std::string& responder, c
   return changed;
 }
 
-/// POST …/eviction with the UID as precondition; refused ones are repeated with growing pauses.
+/// Sends POST …/eviction with the UID as precondition. Retries with exponential backoff if refused.
 bool Responders::evict(const Json& eviction, ResponderMemory& memory, base::TimePoint now) {
   const Target target = target_of(eviction);
   kube::EvictionOptions options;
@@ -223,7 +223,7 @@ bool Responders::evict(const Json& eviction, ResponderMemory& memory, base::Time
   return false;
 }
 
-/// Writes one entry of status.responders through the API server, whose rules hold for responders, too.
+/// Writes one entry of status.responders through the API server, whose validation applies to responders, too.
 bool Responders::report(const Json& eviction, const std::string& responder, const Json& entry) {
   Json entries = *api::find_at(eviction, {"status", "responders"});
   for (Json& each : entries) {
@@ -234,7 +234,7 @@ bool Responders::report(const Json& eviction, const std::string& responder, cons
   const auto answer = server_.handle(
       kube::patch_request(kube::kNativeEvictions, key_of(eviction), kube::PatchType::kMerge, patch, "status"),
       kResponderUser);
-  if (answer.status == 409) dirty_.insert(key_of(eviction));  // somebody else wrote: at the next tick
+  if (answer.status == 409) dirty_.insert(key_of(eviction));  // conflict; retry at the next tick
   return answer.status == 200;
 }
 

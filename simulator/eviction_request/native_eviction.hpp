@@ -1,9 +1,9 @@
 #pragma once
 
-/// Kubernetes' EvictionRequest API (KEP-4563, lifecycle.k8s.io/v1alpha1) in the simulated cluster, in three steps of
-/// completeness: not served (nothing called), served but dead as in Kubernetes 1.37 (serve()), and
-/// alive (run()). What is not here: the pod fields' dropping where the API is off, requests' limit of
-/// 100, finalizers of the controller's own.
+/// Kubernetes' EvictionRequest API (KEP-4563, lifecycle.k8s.io/v1alpha1) in the simulated cluster. There are three
+/// levels: not served (call no function), served without controller as in Kubernetes 1.37 (serve()), and fully working
+/// (run()). Not implemented: dropping of the pod fields if the API is off, the limit of 100 requests, the controller's
+/// own finalizers.
 
 #include <map>
 #include <optional>
@@ -18,17 +18,17 @@
 
 namespace simulator::native {
 
-/// Serves EvictionRequests and Evictions with the API server's own rules, and checks pods' evictionResponders. Nobody
-/// works on them. Before any traffic.
+/// Serves EvictionRequests and Evictions with the API server's validation, and validates evictionResponders of pods. No
+/// controller acts on them. Call before any traffic.
 void serve(ApiServer& server, const Options& options = {});
 
 /// Adds the eviction controller, the default responder, which evicts, and the scripted responders of pods with
-/// behaviour::kResponders. `responders_left_out`: names that somebody else answers for. `server` must
-/// outlive the cluster's last tick. REQUIRES: serve().
+/// behaviour::kResponders. `responders_left_out` are the names of responders implemented elsewhere. `server` must
+/// outlive the cluster's last tick. REQUIRES: serve() was called.
 void run(Cluster& cluster, ApiServer& server, const Options& options = {},
          std::set<std::string> responders_left_out = {});
 
-/// The evictionrequest-controller: one Eviction per target, the turn passed from responder to responder.
+/// The evictionrequest-controller: creates one Eviction per target and activates its responders one after the other.
 class EvictionController final : public Actor {
  public:
   EvictionController(Store& store, Options options);
@@ -50,11 +50,11 @@ class EvictionController final : public Actor {
   Journal journal_;
   std::set<Target> known_;
   std::set<Target> dirty_;
-  std::map<Target, base::TimePoint> left_at_;  ///< when the pod was first seen gone
+  std::map<Target, base::TimePoint> left_at_;  ///< time when the pod was first seen gone
   Agenda<Target> agenda_;
 };
 
-/// All responders: the default one posts evictions, the others follow their pod's script.
+/// All responders: the default one posts evictions, the others follow the script of their pod.
 class Responders final : public Actor {
  public:
   Responders(Store& store, ApiServer& server, std::set<std::string> left_out);
@@ -75,7 +75,7 @@ class Responders final : public Actor {
   const std::set<std::string> left_out_;
   Journal journal_;
   std::set<api::ObjectKey> dirty_;
-  std::map<std::string, ResponderMemory> memory_;  ///< by "<uid of the Eviction> <responder>"
+  std::map<std::string, ResponderMemory> memory_;  ///< by "<UID of the Eviction> <responder>"
   Agenda<api::ObjectKey> agenda_;
 };
 

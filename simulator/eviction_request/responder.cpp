@@ -9,7 +9,7 @@
 #include "simulator/eviction_request/sync.hpp"
 #include "simulator/pod_facts.hpp"
 
-/// What responders do with their turn: the default one (imperative) and the scripted ones.
+/// Behavior of active responders: the default one (imperative) and the scripted ones.
 
 namespace simulator::native {
 namespace {
@@ -71,7 +71,7 @@ bool is_nobodys_to_evict(const Json& pod) {
   return facts_of(pod).controller_kind == "DaemonSet" || behaviour::is_set(pod, api::well_known::kMirrorAnnotation);
 }
 
-/// The next heartbeat is due, or something is to be told and the last one is not too fresh.
+/// Returns true if the next heartbeat is due, or if there is a new message and the minimum interval has passed.
 bool may_report(const Json& active, const ResponderMemory& memory, base::TimePoint now) {
   const auto last = time_at(active, {"heartbeatTime"});
   if (!last || now >= *last + kHeartbeatAtLeastEvery) return true;

@@ -9,7 +9,7 @@
 #include "simulator/eviction_request/sync.hpp"
 #include "simulator/pod_facts.hpp"
 
-/// What the API server checks of EvictionRequests, Evictions and pods' evictionResponders.
+/// Validation of EvictionRequests, Evictions and evictionResponders of pods by the API server.
 
 namespace simulator::native {
 namespace {
@@ -32,7 +32,7 @@ bool is_uuid(std::string_view text) {
   return true;
 }
 
-/// "acme.io/foo"; Kubernetes keeps its own domains to itself.
+/// Checks a name such as "acme.io/foo". Kubernetes' own domains are reserved.
 std::string party_name_problem(std::string_view name) {
   const auto slash = name.find('/');
   if (slash == std::string_view::npos || slash + 1 == name.size() || !api::is_dns_subdomain(name.substr(0, slash)))
@@ -97,7 +97,7 @@ std::vector<std::string> names_in(const Json& object, std::string_view list) {
   return names;
 }
 
-/// Rules about one time of a responder that was just written.
+/// Checks a time of a responder if it was changed.
 void check_written_time(const Json& before, const Json& after, std::string_view name, std::string_view field,
                         base::TimePoint now, FieldErrors& errors) {
   if (same_at(before, after, {field})) return;
@@ -230,7 +230,7 @@ FieldErrors validate_eviction(const Json* before, const Json& after, const Optio
   if (!before) return errors;
   if (!same_at(*before, after, {"spec"})) errors.push_back({"spec", "Invalid value: field is immutable"});
   const auto known = names_in(*before, "targetResponders");
-  if (known.empty()) return errors;  // the first initialisation
+  if (known.empty()) return errors;  // first initialization
   if (known != names_in(after, "targetResponders") ||
       names_in(*before, "responders") != names_in(after, "responders")) {
     errors.push_back({"status.responders", "Forbidden: keys and length may not change once set"});

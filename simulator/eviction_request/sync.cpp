@@ -12,7 +12,7 @@
 #include "kube/resource.hpp"
 #include "simulator/pod_facts.hpp"
 
-/// The evictionrequest-controller's algorithm.
+/// Algorithm of the evictionrequest-controller.
 
 namespace simulator::native {
 namespace {
@@ -45,7 +45,7 @@ bool asks_for_eviction(const Json& request) {
   return api::text_at(request, {"spec", "intent"}) == "Eviction" && !is_terminating(request);
 }
 
-/// Why the request makes no sense; empty: it does.
+/// Returns why the request is invalid, empty if it is valid.
 std::string request_problem(const Json& request, const TargetState& state) {
   if (!api::find_at(request, {"spec", "target", "pod"})) return "Unsupported target.";
   if (!state.evictions.empty()) return {};
@@ -57,7 +57,8 @@ std::string request_problem(const Json& request, const TargetState& state) {
 
 // --- the order of the responders
 
-/// "db.acme.io/x" → (io, acme, db), x: ties are broken from the top-level domain down, then by the rest.
+/// Sort key for ties: "db.acme.io/x" becomes (io, acme, db), x, so that names sort by domain from the top level down,
+/// then by the rest.
 std::pair<std::vector<std::string>, std::string> domain_first(const std::string& name) {
   const auto slash = name.find('/');
   std::vector<std::string> labels;
@@ -106,7 +107,7 @@ Json* active_turn(Json& status) {
   return nullptr;
 }
 
-/// The next one's turn begins. False: there is none left.
+/// Activates the next responder. Returns false if there is none left.
 bool activate_next(Json& status, base::TimePoint now) {
   for (Json& each : array_in(status, "targetResponders")) {
     if (api::text_at(each, {"state"}) != "Inactive") continue;
@@ -154,7 +155,7 @@ void cancel(Json& status, base::TimePoint now) {
   conclude(status, "True", "CanceledDueToNoRequesters", "False", "EvictionFailed", "No requester is left.", now);
 }
 
-/// The pod left: the active responder is given a moment to say so.
+/// Concludes the Eviction after the pod has left. The active responder gets completion_delay to report completion.
 void succeed(Json& status, const TargetState& state, const Options& options, base::TimePoint now) {
   Json* turn = active_turn(status);
   const Json* entry = turn ? entry_named(status, "responders", api::text_at(*turn, {"name"})) : nullptr;
@@ -166,7 +167,7 @@ void succeed(Json& status, const TargetState& state, const Options& options, bas
 }
 
 void record_requesters(Json& status, const TargetState& state) {
-  std::map<std::string, bool> intents;  // true: Eviction
+  std::map<std::string, bool> intents;  // true for Eviction
   for (const Json& known : array_in(status, "requesters")) intents[api::text_at(known, {"name"})] = false;
   for (const Object& request : state.requests)
     intents[requester_of(*request)] = intents[requester_of(*request)] || asks_for_eviction(*request);
@@ -182,7 +183,7 @@ bool anybody_asks(const Json& status) {
                            *requesters, [](const Json& each) { return api::text_at(each, {"intent"}) == "Eviction"; });
 }
 
-/// Another open one was there first.
+/// Returns true if an older Eviction of the target is still open.
 bool is_second(const Json& eviction, const TargetState& state) {
   for (const Object& other : state.evictions) {
     if (uid_of(*other) == uid_of(eviction)) return false;
@@ -202,7 +203,7 @@ void sync_owners(Json& eviction, const TargetState& state) {
   if (!owners.empty()) eviction["metadata"]["ownerReferences"] = std::move(owners);
 }
 
-/// Labels come later than the object.
+/// Returns when labels are added, which happens some time after creation.
 base::TimePoint labels_due(const Json& eviction, const Options& options) {
   return time_at(eviction, {"metadata", "creationTimestamp"}).value_or(base::TimePoint{}) + options.label_delay;
 }
@@ -226,7 +227,8 @@ void sync_metadata(Json& eviction, const TargetState& state, const Options& opti
   sync_owners(eviction, state);
 }
 
-/// The Eviction that a request speaks of: the latest that succeeded, else the oldest open one, else the latest failed.
+/// Returns the Eviction that a request's status reflects: the latest successful one, else the oldest open one, else the
+/// latest failed one.
 const Json* relevant_eviction(const TargetState& state) {
   const Json* failed = nullptr;
   const Json* open = nullptr;
@@ -273,7 +275,7 @@ bool request_counts(const Json& request, const TargetState& state) {
 bool needs_eviction(const TargetState& state) {
   const bool asked =
       std::ranges::any_of(state.requests, [&](const Object& each) { return request_counts(*each, state); });
-  // A finished pod needs no evicting, but its request an answer: the Eviction made for it ends at once.
+  // A terminal pod also gets an Eviction, which ends immediately, so that the request gets a status.
   return asked && std::ranges::all_of(state.evictions, [](const Object& each) { return has_failed(*each); });
 }
 

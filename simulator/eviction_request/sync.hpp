@@ -1,7 +1,7 @@
 #pragma once
 
-/// The EvictionRequest API's rules and algorithms as pure steps over JSON (wire-protocols.md#evictionrequest-rules):
-/// the API server's checks, the controller's, the responders'. No store, no clock.
+/// Rules and algorithms of the EvictionRequest API as pure functions on JSON (wire-protocols.md#evictionrequest-rules):
+/// validation by the API server, the controller, the responders. No store, no clock.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,12 +20,12 @@ struct Options {
   bool draft_names = false;  ///< spec.requesterName and label value requesterresponder, as in the drafts
   base::Duration heartbeat_deadline = base::minutes(20);
   base::Duration completion_delay = base::seconds(5);
-  base::Duration label_delay = base::seconds(1);  ///< an Eviction is made → it has its labels
+  base::Duration label_delay = base::seconds(1);  ///< time from the creation of an Eviction until it has labels
 };
 
 inline constexpr std::string_view kImperativeResponder = "imperative-eviction.k8s.io/evictor";
 
-/// Whom an EvictionRequest or an Eviction is about.
+/// The pod that an EvictionRequest or an Eviction refers to.
 struct Target {
   std::string ns;
   std::string pod;
@@ -34,7 +34,7 @@ struct Target {
 };
 Target target_of(const api::Json& object);
 
-// --- the API server's checks; `before` is nullptr on create
+// --- Validation by the API server. `before` is nullptr on create.
 api::FieldErrors validate_eviction_request(const api::Json* before, const api::Json& after, const Options& options);
 api::FieldErrors validate_eviction(const api::Json* before, const api::Json& after, const Options& options,
                                    base::TimePoint now);
@@ -42,37 +42,38 @@ api::FieldErrors validate_eviction_responders(const api::Json& pod);
 
 // --- the controller
 
-/// All that concerns one target.
+/// All objects related to one target.
 struct TargetState {
   Target target;
-  Object pod;                     ///< whoever has that name now; nullptr: nobody
-  std::vector<Object> requests;   ///< by name
+  Object pod;                     ///< current pod with that name, nullptr if there is none
+  std::vector<Object> requests;   ///< ordered by name
   std::vector<Object> evictions;  ///< oldest first
   std::optional<base::TimePoint> left_at;
 
-  /// The pod with the target's UID, not terminal.
+  /// Returns true if the pod has the target's UID and is not terminal.
   bool pod_stays() const;
 };
 
-/// The counter in its name: which Eviction of its target this is.
+/// Returns the counter in the Eviction's name, which numbers the Evictions of a target.
 int eviction_number(const api::Json& eviction);
-/// Not withdrawn, not being deleted, and the request makes sense.
+/// Returns true if the request is valid, not withdrawn and not complete.
 bool request_counts(const api::Json& request, const TargetState& state);
-/// A new Eviction has to be made: somebody asks, and there is neither an open nor a succeeded one.
+/// Returns true if an Eviction must be created: a request counts, and there is neither an open nor a successful
+/// Eviction.
 bool needs_eviction(const TargetState& state);
 api::Json make_eviction(const TargetState& state);
-/// The Eviction as it is to be now: status, labels, owners.
+/// Returns the Eviction with updated status, labels and owners.
 api::Json next_eviction(const api::Json& eviction, const TargetState& state, const Options& options,
                         base::TimePoint now);
-/// The request with its status as it is to be now.
+/// Returns the request with updated status.
 api::Json next_request(const api::Json& request, const TargetState& state, base::TimePoint now);
-/// When the Eviction has to be looked at again although nothing changes.
+/// Returns when the Eviction must be processed again even without changes.
 std::optional<base::TimePoint> next_look(const api::Json& eviction, const TargetState& state, const Options& options);
 
 // --- a responder
 
-/// The pod's annotation behaviour::kResponders: "[name:] item, item; …" with items `evict=10s`,
-/// `decline=5s`, `silent`, `heartbeat=1m`, `eta=2m`. Entries without a name are for all others. Default: evict=10s.
+/// Parsed annotation behaviour::kResponders of a pod: "[name:] item, item; …" with items `evict=10s`, `decline=5s`,
+/// `silent`, `heartbeat=1m`, `eta=2m`. Entries without a name apply to all other responders. Default: evict=10s.
 struct ResponderScript {
   enum class Act { kEvict, kDecline, kSilent };
   Act act = Act::kEvict;
@@ -82,20 +83,21 @@ struct ResponderScript {
 };
 ResponderScript responder_script(const api::Json& pod, std::string_view responder);
 
-/// What a responder keeps between two looks.
+/// State of a responder between two steps.
 struct ResponderMemory {
-  int attempts = 0;  ///< evictions that were refused
+  int attempts = 0;  ///< number of refused evictions
   std::optional<base::TimePoint> next_try;
   std::string message;
 };
 
 struct ResponderStep {
-  api::Json entry = nullptr;  ///< what to write over its entry in status.responders; null: nothing
+  api::Json entry = nullptr;  ///< new value of the responder's entry in status.responders, null for no change
   bool post_eviction = false;
   bool delete_pod = false;
   std::optional<base::TimePoint> due;
 };
-/// `active` is its entry of status.responders while it has its turn; `pod`: with the target's UID, or nullptr.
+/// Return the next step of an active responder. `active` is its entry in status.responders; `pod` has the target's UID
+/// or is nullptr.
 ResponderStep imperative_step(const api::Json& active, const api::Json* pod, const ResponderMemory& memory,
                               base::TimePoint now);
 ResponderStep scripted_step(const api::Json& active, const api::Json* pod, const ResponderScript& script,

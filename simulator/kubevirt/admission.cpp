@@ -14,14 +14,14 @@ namespace {
 
 using api::Json;
 
-constexpr int kUniformSince = 5;  ///< matchConditions, failurePolicy Fail, every call answered alike
+constexpr int kUniformSince = 5;  ///< matchConditions, failurePolicy Fail, same response to every call
 constexpr int kSourceSince = 7;   ///< eviction-source
 
 std::string quoted_vmi(const Json& vmi) { return '"' + key_of(vmi).to_string() + '"'; }
 
 bool is_terminal_pod(const Json& pod) { return facts_of(pod).is_terminal(); }
 
-/// An Eviction whose annotations are what they must be.
+/// Returns true for an Eviction with valid annotations.
 bool is_decodable(const Json* eviction) {
   if (!eviction || !eviction->is_object()) return false;
   const Json* annotations = api::find_at(*eviction, {"metadata", "annotations"});
@@ -51,14 +51,15 @@ bool names_its_source(const EvictionCase& facts) {
          annotation_of(*facts.eviction, "requested-by") == api::well_known::kRequestedByDescheduler;
 }
 
-/// The patch that marks the VMI.
+/// Returns the patch that marks the VMI.
 Json marking(const EvictionCase& facts, const std::string& node) {
   Json patch = {{"status", {{"evacuationNodeName", node}}}};
   if (names_its_source(facts)) patch["metadata"]["annotations"][std::string(kEvictionSource)] = "descheduler";
   return patch;
 }
 
-/// Where the patch has to make the annotations KubeVirt escapes the key, and the API server takes no such key.
+/// Returns true if the patch fails: when it must create the annotations, KubeVirt escapes the key, and the API server
+/// rejects it.
 bool has_bad_key(const EvictionCase& facts) {
   const Json* annotations = api::find_at(*facts.vmi, {"metadata", "annotations"});
   return names_its_source(facts) && (!annotations || annotations->empty());
@@ -73,7 +74,8 @@ std::string bad_key_answer(const Json& vmi) {
       key_of(vmi).name);
 }
 
-/// Before 1.5 all but the first call for the source pod pass, to be refused by the VMI's budget.
+/// Decides about a launcher pod's eviction. Before 1.5 only the first call for the source pod is denied here; others
+/// pass and are refused by the VMI's budget.
 EvictionDecision decide_evacuation(const EvictionCase& facts) {
   const bool uniform = facts.config.minor >= kUniformSince;
   const std::string triggered = "Eviction triggered evacuation of VMI " + quoted_vmi(*facts.vmi);
@@ -91,10 +93,10 @@ EvictionDecision decide_evacuation(const EvictionCase& facts) {
   return {triggered, marking(facts, node)};
 }
 
-/// The name of the VMI behind a launcher pod, "" when it is none of KubeVirt's or finished.
+/// Returns the name of the VMI of a launcher pod, empty if the pod does not belong to KubeVirt or has finished.
 std::string vmi_name_of(const Json* pod) { return pod ? annotation_of(*pod, kDomain) : std::string(); }
 
-/// nullptr: there is none, or `error` says why it could not be read.
+/// Returns nullptr if there is no owner launcher or, with `error` set, if it could not be read.
 Object owner_launcher(const Port& port, const Json& pod, std::string& error) {
   const Json* owners = api::find_at(pod, {"metadata", "ownerReferences"});
   if (!owners || !owners->is_array() || owners->size() != 1) return nullptr;

@@ -1,8 +1,8 @@
 #pragma once
 
-/// KubeVirt's controllers (wire-protocols.md#kubevirt-controllers) as pure functions: each looks at a still picture and
-/// says what to write. All are level-based: asked again about the same picture they say the same, and nothing once it
-/// is done. Run in the order of all_controllers(), each on a picture of its own.
+/// KubeVirt's controllers (wire-protocols.md#kubevirt-controllers) as pure functions from a snapshot to the writes. All
+/// are level-based: the same snapshot yields the same writes, and none once they are done. Run them in the order of
+/// all_controllers(), each on a new snapshot.
 
 #include <array>
 #include <string_view>
@@ -12,40 +12,42 @@
 
 namespace simulator::kubevirt {
 
-/// Life of a VMI: makes its first launcher pod, follows it, ends with it; keeps marks, labels and conditions of VMI and
-/// pods in step.
+/// Life cycle of a VMI: creates its first launcher pod, follows it and ends with it. Synchronizes marks, labels and
+/// conditions of VMI and pods.
 Writes run_instances(const View& view);
-/// The budgets that versions up to 1.5 kept; later versions only remove them.
+/// Maintains the budgets of versions up to 1.5. Later versions only remove them.
 Writes run_disruption_budgets(const View& view);
-/// Makes a migration for every marked VMI that may migrate.
+/// Creates a migration for each marked VMI that may migrate.
 Writes run_evacuation(const View& view);
-/// Admits pending migrations: limits, priorities, back-off; makes their target pods.
+/// Admits pending migrations, subject to limits, priorities and backoff, and creates their target pods.
 Writes run_migration_queue(const View& view);
-/// Leads admitted migrations through their phases up to the end that the VM's script wants.
+/// Moves admitted migrations through their phases to the result that the VM's script specifies.
 Writes run_migrations(const View& view);
-/// What a migration's end means: hand-over of the VMI, end of the source or target pod, finalizers, garbage.
+/// Handles the result of a migration: hand-over of the VMI, end of the source or target pod, finalizers, garbage
+/// collection.
 Writes run_outcomes(const View& view);
 
 using Controller = Writes (*)(const View& view);
 std::array<Controller, 6> all_controllers();
 
-/// One round: every controller once. True if any of them wrote anything; `due` is when to come again.
+/// Runs every controller once. `changed` is true if any of them wrote; `due` is the time of the next round.
 struct Round {
   bool changed = false;
   std::optional<base::TimePoint> due;
 };
 base::Result<Round> run_round(Port& port, base::TimePoint now);
 
-/// Adds to `writes` that the VMIM enters `phase`, with whatever else its status gets.
+/// Adds a write that moves the VMIM to `phase`, with further status fields.
 void enter_phase(Writes& writes, const api::Json& vmim, std::string_view phase, base::TimePoint now,
                  api::Json status = api::Json::object());
-/// The same for Failed, with its Event.
+/// Adds writes that move the VMIM to Failed, with its Event.
 void fail_migration(Writes& writes, const api::Json& vmim, base::TimePoint now, const std::string& why);
-/// The pod of a VMI that is to run anywhere but on the nodes of its other pods, from where it can be reached.
+/// Returns a launcher pod for the VMI. It must not run on the nodes of the VMI's other pods.
 api::Json launcher_pod(const api::Json& vmi);
 
-/// When a failed evacuation may be tried again: 20 s after the last failure, doubled for each one before it since the
-/// last success. Only KubeVirt's own migrations count, and none that is being deleted. nullopt: at once.
+/// Returns when a failed evacuation may be retried: 20 s after the last failure, doubled for each earlier failure since
+/// the last success. Counts only KubeVirt's own migrations that are not being deleted. Returns nullopt if it may be
+/// retried immediately.
 std::optional<base::TimePoint> backoff_end(const View& view, const api::Json& vmim);
 
 }  // namespace simulator::kubevirt

@@ -17,7 +17,7 @@ bool has_unfinished_migration(const View& view, const Json& vmi) {
   return std::ranges::any_of(view.migrations_of(vmi), [](const Object& each) { return !is_final(*each); });
 }
 
-/// Marked for the node it runs on, or its node is drained the old way.
+/// Returns true if the VMI is marked for its node, or the node has the drain taint (the older mechanism).
 bool is_to_leave(const View& view, const Json& vmi) {
   const std::string node = api::text_at(vmi, {"status", "nodeName"});
   return !node.empty() && (mark_of(vmi) == node || view.drained.contains(node));
@@ -44,7 +44,8 @@ Json evacuation_migration(const Json& vmi, const Config& config) {
           {"spec", std::move(spec)}};
 }
 
-/// Free places for new migrations. Where there are priorities the migrations queue, and this controller counts nothing.
+/// Free slots for new migrations. With priorities, migrations wait in the queue instead, and this controller does not
+/// count them.
 class Places {
  public:
   explicit Places(const View& view) : view_(view) {

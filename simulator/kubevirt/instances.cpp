@@ -16,10 +16,10 @@ using api::Json;
 namespace names = api::well_known;
 
 constexpr int kConditionSince = 7;  ///< condition EvictionRequested
-constexpr int kBudgetsUntil = 5;    ///< last version with budgets of its own
+constexpr int kBudgetsUntil = 5;    ///< last version that creates budgets
 constexpr const char* kLeftAlone[] = {"Succeeded", "Failed"};
 
-/// Conditions of `vmi` with one of them set or (value "") taken off.
+/// Returns the conditions of `vmi` with one condition set or, if `value` is empty, removed.
 Json with_condition(const Json& vmi, std::string_view type, std::string_view value, std::string_view reason,
                     std::string_view message, base::TimePoint now) {
   Json status = Json::object();
@@ -31,7 +31,7 @@ Json with_condition(const Json& vmi, std::string_view type, std::string_view val
   return status["conditions"];
 }
 
-/// Running, with the conditions that virt-handler reports from then on.
+/// Returns the status of phase Running with the conditions that virt-handler reports.
 Json running_status(const Json& vmi, base::TimePoint now) {
   const std::string refusal = annotation_of(vmi, behaviour::kNotMigratable);
   const auto colon = refusal.find(": ");
@@ -45,7 +45,8 @@ Json running_status(const Json& vmi, base::TimePoint now) {
           {"conditions", with_condition(half, "Ready", "True", "", "", now)}};
 }
 
-/// Handed over to the node of its pod, where the guest begins to boot. Nothing says yet whether it can migrate.
+/// Returns the status of phase Scheduled: the VMI is handed over to its pod's node and the guest boots. LiveMigratable
+/// is not known yet.
 Json scheduled_status(const Json& vmi, const Json& pod, base::TimePoint now) {
   const std::string node = api::text_at(pod, {"spec", "nodeName"});
   Json active = Json::object();
@@ -77,7 +78,7 @@ void boot(const View& view, const Json& vmi, Writes& writes) {
   writes.merge(kube::kVmis, vmi, {{"status", running_status(vmi, view.now)}});
 }
 
-/// The guest is where one of these still runs.
+/// Returns true if an active launcher runs on the guest's node.
 bool still_runs(const View& view, const Json& vmi) {
   const std::string node = api::text_at(vmi, {"status", "nodeName"});
   return std::ranges::any_of(view.launchers_of(vmi), [&](const Object& pod) {
@@ -99,7 +100,7 @@ void restart(const Json& vmi, Writes& writes) {
   writes.create(kube::kVmis, std::move(next));
 }
 
-/// The external controller of strategy External: some time after the mark it has drained the guest.
+/// Simulates the external controller of strategy External, which drains the guest some time after the mark.
 void drain_externally(const View& view, const Json& vmi, Writes& writes) {
   const auto after = MigrationScript::of(vmi).external;
   const Json* requested = condition_of(vmi, "EvictionRequested");
@@ -119,14 +120,14 @@ void keep_condition(const View& view, const Json& vmi, Writes& writes) {
   writes.merge(kube::kVmis, vmi, {{"status", {{"conditions", std::move(conditions)}}}});
 }
 
-/// The pod on the VMI's node, when it is Ready: the only one that KubeVirt looks at here.
+/// Returns true for the ready pod on the VMI's node, the only one that KubeVirt considers.
 bool is_current(const Json& vmi, const Json& pod) {
   const PodFacts facts = facts_of(pod);
   return facts.is_active() && facts.ready && facts.node == api::text_at(vmi, {"status", "nodeName"});
 }
 
-/// eviction-in-progress of the current pod follows the mark, and pods left behind keep theirs; evict and
-/// prefer-no-eviction follow the VMI's own.
+/// Synchronizes annotations of the pods: eviction-in-progress of the current pod with the VMI's mark, which other pods
+/// keep; evict and prefer-no-eviction with those of the VMI.
 void keep_pod_annotations(const View& view, const Json& vmi, Writes& writes) {
   const std::string mark = mark_of(vmi);
   for (const Object& pod : view.launchers_of(vmi)) {
@@ -160,7 +161,7 @@ void look_after(const View& view, const Json& vmi, Writes& writes) {
   drain_externally(view, vmi, writes);
 }
 
-/// Where launcher and handler meet. Every launcher pod has them, whatever disks the guest has.
+/// Volumes shared by launcher and handler. Every launcher pod has them, whatever disks the guest has.
 Json runtime_volumes() {
   Json volumes = Json::array();
   for (const char* name :

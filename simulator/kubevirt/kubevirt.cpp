@@ -21,7 +21,7 @@ base::Error missing(const kube::ResourceType& type, const std::string& name) {
           fmt::format("{}{}{} \"{}\" not found", type.plural, type.group.empty() ? "" : ".", type.group, name)};
 }
 
-/// Why virt-api did not answer, in the API server's words.
+/// Returns the API server's message for an unreachable virt-api.
 Denial virt_api_down() {
   return {500,
           "Post \"https://virt-api.kubevirt.svc:443/launcher-eviction-validate?timeout=10s\": dial tcp: connect: "

@@ -18,10 +18,10 @@ class Cluster;
 
 namespace simulator::kubevirt {
 
-/// The rules' way to the simulator's store.
+/// Port to the simulator's store.
 class StorePort final : public Port {
  public:
-  /// `events` may be nullptr: none are written. Both must outlive the port.
+  /// `events` may be nullptr, which disables Events. Both must outlive the port.
   StorePort(Store& store, EventRecorder* events) : store_(store), events_(events) {}
 
   base::Result<Object> get(const kube::ResourceType& type, const api::ObjectKey& key) const override;
@@ -36,8 +36,7 @@ class StorePort final : public Port {
 };
 
 /// KubeVirt's controllers in the simulated cluster: every VirtualMachineInstance gets its launcher pod, marked ones
-/// migrate. Behaviour by annotations: behaviour::kMigrationScript and its neighbours. Costs nothing without
-/// VMIs.
+/// migrate. Behavior is set by annotations such as behaviour::kMigrationScript. No cost without VMIs.
 class KubeVirt final : public Actor {
  public:
   KubeVirt(Store& store, EventRecorder& events);
@@ -53,9 +52,9 @@ class KubeVirt final : public Actor {
   std::optional<base::TimePoint> due_;
 };
 
-/// Installs KubeVirt: the definitions of `version`, virt-api's webhooks and subresources, the controllers. How those
-/// behave is the KubeVirt object's word: add objects::kubevirt() of the same version. Before any traffic; cluster and
-/// server must outlive each other's use.
+/// Installs KubeVirt: the CRDs of `version`, virt-api's webhooks and subresources, the controllers. The KubeVirt object
+/// controls their behavior: add objects::kubevirt() of the same version. Call before any traffic. Cluster and server
+/// must outlive each other's use.
 base::Status install(Cluster& cluster, ApiServer& server, std::string_view version = kUsualVersion);
 
 }  // namespace simulator::kubevirt

@@ -16,7 +16,7 @@ using api::Json;
 constexpr base::seconds kUnschedulableLimit{300};
 constexpr base::seconds kPendingLimit{900};
 
-/// One migration on its way.
+/// An active migration.
 struct Course {
   const View& view;
   const Json& vmim;
@@ -25,7 +25,7 @@ struct Course {
   Writes& writes;
 
   base::TimePoint since() const { return phase_since(vmim); }
-  /// True once `time` has passed in this phase; otherwise it is looked at again then.
+  /// Returns true once the migration has been in its phase for `time`. Otherwise schedules another run for then.
   bool passed(base::Duration time) const {
     if (since() + time <= view.now) return true;
     writes.wake_at(since() + time);
@@ -33,7 +33,7 @@ struct Course {
   }
 };
 
-/// KubeVirt looks at the migration's annotation only, never at the VMI's.
+/// KubeVirt reads only the migration's annotation, not the VMI's.
 base::seconds limit_of(const Course& course, std::string_view annotation, base::seconds otherwise) {
   const std::string text = annotation_of(course.vmim, annotation);
   std::int64_t value = 0;
@@ -63,7 +63,7 @@ void wait_for_target(const Course& course) {
                  unschedulable ? "target pod cannot be scheduled" : "target pod did not start in time");
 }
 
-/// The nodes take over: from here on a migration is aborted by them, not by deleting its pod.
+/// Hands the migration over to the nodes. From then on it is aborted by the nodes, not by deleting its pod.
 void hand_over(const Course& course) {
   const Object target = course.view.target_pod_of(course.vmim);
   const Object source = course.view.current_pod_of(course.vmi);
@@ -74,7 +74,7 @@ void hand_over(const Course& course) {
                 {"targetPod", key_of(*target).name},   {"mode", "PreCopy"}};
   for (const char* field :
        {"startTimestamp", "endTimestamp", "completed", "failed", "failureReason", "abortRequested", "abortStatus"})
-    state[field] = nullptr;  // of the migration before
+    state[field] = nullptr;  // clear fields of the previous migration
   course.writes.merge(
       kube::kVmis, course.vmi,
       {{"metadata", {{"labels", {{kTargetNode, state["targetNode"]}}}}}, {"status", {{"migrationState", state}}}});
@@ -109,7 +109,7 @@ void end_in_failure(const Course& course) {
                        {"status", {{"migrationState", std::move(state)}}}});
 }
 
-/// First write of a success, by the target's node: the guest runs there, and the mark is gone.
+/// First write of a success, by the target's node: the guest runs there, and the mark is removed.
 void arrive(const Course& course) {
   const std::string target = api::text_at(course.vmi, {"status", "migrationState", "targetNode"});
   Json active = Json::object();
@@ -129,7 +129,7 @@ void arrive(const Course& course) {
   course.writes.event(course.vmi, "Migrated", fmt::format("The VirtualMachineInstance migrated to node {}.", target));
 }
 
-/// Second write, once that node knows the guest: only now the migration is over.
+/// Second write of a success, once the target's node knows the guest. Only now is the migration completed.
 void complete_arrival(const Course& course) {
   const base::TimePoint arrived =
       time_at(course.vmi, {"status", "migrationState", "endTimestamp"}).value_or(course.view.now);
@@ -138,7 +138,7 @@ void complete_arrival(const Course& course) {
   course.writes.merge(kube::kVmis, course.vmi, {{"status", {{"migrationState", {{"completed", true}}}}}});
 }
 
-/// The guest ends while it is copied: its pod succeeds, and its VirtualMachine takes the VMI away.
+/// The guest ends while it is copied: its pod succeeds, and its VirtualMachine deletes the VMI.
 void shut_down(const Course& course) {
   for (const Object& pod : course.view.active_launchers_of(course.vmi)) {
     if (api::text_at(*pod, {"spec", "nodeName"}) == api::text_at(course.vmi, {"status", "nodeName"}))
@@ -149,7 +149,8 @@ void shut_down(const Course& course) {
 
 bool is_post_copy(const Json& vmi) { return api::text_at(vmi, {"status", "migrationState", "mode"}) == "PostCopy"; }
 
-/// True while the nodes stop it because somebody deleted its object. KubeVirt tells them only once it runs.
+/// Returns true while the nodes abort a migration whose object was deleted. KubeVirt requests the abort only once it is
+/// running.
 bool abort_copy(const Course& course) {
   if (!is_terminating(course.vmim) || is_post_copy(course.vmi)) return false;
   const auto deleted = time_at(course.vmim, {"metadata", "deletionTimestamp"}).value_or(course.view.now);
@@ -184,13 +185,13 @@ bool is_handed_over(const Json& vmi, const Json& vmim) {
   return api::text_at(vmi, {"status", "migrationState", "migrationUid"}) == uid_of(vmim);
 }
 
-/// Before the hand-over a deleted migration ends at once, and its pod with it.
+/// Ends a migration deleted before the hand-over, together with its pod.
 void drop(const Course& course) {
   if (const Object pod = course.view.target_pod_of(course.vmim)) course.writes.remove(kube::kPods, *pod);
   fail_migration(course.writes, course.vmim, course.view.now, "migration was cancelled");
 }
 
-/// The VMI tells that this migration has ended.
+/// Records the result of the migration that the VMI reports.
 void conclude(const Course& course) {
   Json status = {{"migrationState", course.vmi["status"]["migrationState"]}};
   if (!api::flag_at(course.vmi, {"status", "migrationState", "failed"})) {

@@ -14,7 +14,7 @@ Json open_object() { return {{"type", "object"}, {"x-kubernetes-preserve-unknown
 
 Json column(const char* name, const char* path) { return {{"name", name}, {"type", "string"}, {"jsonPath", path}}; }
 
-/// What a migration of that version may ask for.
+/// Returns the schema of a migration's spec in that version.
 Json migration_spec(int minor) {
   Json fields = {{"vmiName", {{"type", "string"}}}};
   if (minor >= kSelectorSince) {
@@ -27,7 +27,7 @@ Json migration_spec(int minor) {
   return {{"type", "object"}, {"properties", std::move(fields)}};
 }
 
-/// A definition that lets every field of the status through, as our fake is not KubeVirt's validation.
+/// Returns a CRD that accepts any status field, since the simulator does not implement KubeVirt's validation.
 Json definition(const kube::ResourceType& type, Json names, Json columns, bool status_subresource, Json spec) {
   names["plural"] = type.plural;
   names["kind"] = type.kind;

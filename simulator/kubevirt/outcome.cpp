@@ -14,7 +14,7 @@ using api::Json;
 constexpr std::size_t kKeptMigrations = 5;
 constexpr base::seconds kShownFor{1};
 
-/// After the hand-over the pod left behind has done its duty: it succeeds, and stays.
+/// Ends the source pod after a completed hand-over: it becomes Succeeded and is kept.
 void end_source(const View& view, const Json& vmi, Writes& writes) {
   const Json* state = api::find_at(vmi, {"status", "migrationState"});
   if (!state || !api::flag_at(*state, {"completed"}) || api::flag_at(*state, {"failed"})) return;
@@ -30,7 +30,8 @@ void end_source(const View& view, const Json& vmi, Writes& writes) {
   }
 }
 
-/// The target pod of a migration that failed: deleted if the nodes never had it, otherwise it ends as Failed.
+/// Ends the target pod of a failed migration: deletes it if it was never handed over to the nodes, otherwise sets it to
+/// Failed.
 void end_target(const View& view, const Json& vmim, Writes& writes) {
   const Object pod = view.target_pod_of(vmim);
   const Object vmi = view.vmi_of(vmim);
@@ -50,13 +51,13 @@ void release(const Json& vmim, Writes& writes) {
   if (others != *finalizers) writes.merge(kube::kVmims, vmim, {{"metadata", {{"finalizers", std::move(others)}}}});
 }
 
-/// A deleted migration shows its end for a moment before it goes.
+/// Keeps a deleted migration visible in its final phase for kShownFor, then removes its finalizer.
 void release_soon(const View& view, const Json& vmim, Writes& writes) {
   const base::TimePoint due = phase_since(vmim) + kShownFor;
   due <= view.now ? release(vmim, writes) : writes.wake_at(due);
 }
 
-/// Forgets a finished migration, the target pod that it left behind and, in versions that do, the completed launcher.
+/// Deletes a finished migration, the leftover target pod and, in versions that do so, the completed launcher.
 void collect(const View& view, const Json& vmim, Writes& writes) {
   const bool succeeded = api::text_at(vmim, {"status", "phase"}) == "Succeeded";
   if (succeeded && !view.config.collects_launchers()) return writes.remove(kube::kVmims, vmim);

@@ -15,7 +15,7 @@ namespace {
 
 using api::Json;
 
-/// Without a limit that matters: it doubles with every failed migration.
+/// Backoff doubles with every failed migration, effectively without a maximum.
 constexpr base::Backoff kMigrationPause{base::seconds(20), std::chrono::hours(24 * 365)};
 
 bool is_system_migration(const Json& vmim) {
@@ -37,7 +37,7 @@ auto created_order(const Json& vmim) {
   return std::make_tuple(api::text_at(vmim, {"metadata", "creationTimestamp"}), key_of(vmim).ns, key_of(vmim).name);
 }
 
-/// Slots taken by migrations past the queue.
+/// Slots used by migrations that were admitted.
 struct Slots {
   explicit Slots(const View& view) {
     for (const Object& vmim : view.vmims) {
@@ -57,7 +57,7 @@ struct Slots {
   std::map<std::string, std::int64_t> per_node;
 };
 
-/// The labels that the target's node must have: the VMI's own win over the migration's.
+/// Returns the labels required of the target's node. Those of the VMI override those of the migration.
 Json target_selector(const Json& pod, const Json& vmim, const Config& config) {
   Json selector = Json::object();
   const Json* added = api::find_at(vmim, {"spec", "addedNodeSelector"});
@@ -66,7 +66,7 @@ Json target_selector(const Json& pod, const Json& vmim, const Config& config) {
   return selector;
 }
 
-/// A copy of the source's pod that the scheduler must not place beside it.
+/// Returns a copy of the source pod with anti-affinity to the source's node.
 Json target_pod(const Json& vmi, const Json& vmim, const MigrationScript& script, const Config& config) {
   Json pod = launcher_pod(vmi);
   pod["metadata"]["labels"][std::string(kJobUid)] = uid_of(vmim);
@@ -102,7 +102,7 @@ bool another_runs(const View& view, const Json& vmi, const Json& vmim) {
                              [&](const Object& each) { return uid_of(*each) != uid_of(vmim) && is_running(*each); });
 }
 
-/// Only this condition shows why the migration stays Pending. It has neither reason nor message.
+/// Sets the only condition that shows why the migration stays Pending. It has neither reason nor message.
 void show_quota(const View& view, const Json& vmim, Writes& writes) {
   if (condition_of(vmim, kRejectedByQuota)) return;
   Json conditions = Json::array();
@@ -113,10 +113,10 @@ void show_quota(const View& view, const Json& vmim, Writes& writes) {
   writes.merge_status(kube::kVmims, vmim, {{"status", {{"conditions", std::move(conditions)}}}});
 }
 
-/// One pending migration; true if it got a slot.
+/// Admits one pending migration if there is a free slot.
 void admit_migration(const View& view, const Json& vmim, Slots& slots, Writes& writes) {
   const Object vmi = view.vmi_of(vmim);
-  if (!vmi || is_final(*vmi) || is_terminating(*vmi)) return;  // run_migrations() fails it
+  if (!vmi || is_final(*vmi) || is_terminating(*vmi)) return;  // run_migrations() sets it to Failed
   const MigrationScript script = MigrationScript::of(*vmi);
   if (script.never_starts || another_runs(view, *vmi, vmim)) return;
   if (const auto end = backoff_end(view, vmim); end && *end > view.now) return writes.wake_at(*end);

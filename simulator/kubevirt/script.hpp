@@ -10,29 +10,29 @@
 
 namespace simulator::kubevirt {
 
-/// How the live migrations of one VM go: annotation behaviour::kMigrationScript of the VMI. Times are whole
-/// seconds in effect, because KubeVirt's own timestamps are.
+/// Behavior of a VM's live migrations, from annotation behaviour::kMigrationScript of the VMI. Times are effectively in
+/// whole seconds, like KubeVirt's timestamps.
 struct MigrationScript {
-  base::Duration scheduled = base::seconds(1);  ///< Scheduled → PreparingTarget, the hand-over to the nodes
-  base::Duration preparing = base::seconds(1);  ///< PreparingTarget → TargetReady
-  base::Duration ready = base::seconds(1);      ///< TargetReady → Running
-  base::Duration run = base::seconds(10);       ///< Running → its end
-  base::Duration abort = base::seconds(1);      ///< asked to stop → stopped, once the nodes have it
-  base::Duration complete = base::seconds(1);   ///< the guest runs on the target → the migration is completed
-  base::Duration boot = base::seconds(1);       ///< VMI Scheduled → Running, from when on it is LiveMigratable
-  std::int64_t fail = 0;                        ///< so many migrations end with failure; -1: all
+  base::Duration scheduled = base::seconds(1);  ///< from Scheduled to PreparingTarget, the hand-over to the nodes
+  base::Duration preparing = base::seconds(1);  ///< from PreparingTarget to TargetReady
+  base::Duration ready = base::seconds(1);      ///< from TargetReady to Running
+  base::Duration run = base::seconds(10);       ///< from Running to the end
+  base::Duration abort = base::seconds(1);      ///< from the abort request to the abort, after the hand-over
+  base::Duration complete = base::seconds(1);   ///< from the guest running on the target to completion
+  base::Duration boot = base::seconds(1);       ///< from VMI Scheduled to Running, when it becomes LiveMigratable
+  std::int64_t fail = 0;                        ///< number of migrations that fail, -1 for all
   std::string reason = "Live migration failed";
-  bool never_starts = false;                  ///< stays Pending, as behind a queue that does not move
-  bool unschedulable = false;                 ///< no node takes the target pod
-  bool over_quota = false;                    ///< a ResourceQuota refuses the target pod: it stays Pending
-  std::optional<base::Duration> post_copy{};  ///< so long after Running it switches to post-copy
-  std::optional<base::Duration> shutdown{};   ///< so long after Running the guest shuts down
-  std::optional<base::Duration> external{};   ///< strategy External: so long after the mark the VMI is drained
+  bool never_starts = false;   ///< stays Pending, as in a blocked queue
+  bool unschedulable = false;  ///< no node fits the target pod
+  bool over_quota = false;     ///< a ResourceQuota rejects the target pod, so the migration stays Pending
+  std::optional<base::Duration> post_copy{};  ///< time from Running to the switch to post-copy
+  std::optional<base::Duration> shutdown{};   ///< time from Running to the shutdown of the guest
+  std::optional<base::Duration> external{};   ///< strategy External: time from the mark until the VMI is drained
 
-  /// "run=20s, fail=2, reason=disk full, abort=3s, post-copy=5s, shutdown=4s, external=30s, never-starts,
-  /// unschedulable, over-quota, scheduled=1s, preparing=1s, ready=1s, complete=1s, boot=1s"; "fail=always".
+  /// Parses "run=20s, fail=2, reason=disk full, abort=3s, post-copy=5s, shutdown=4s, external=30s, never-starts,
+  /// unschedulable, over-quota, scheduled=1s, preparing=1s, ready=1s, complete=1s, boot=1s"; also "fail=always".
   static base::Result<MigrationScript> parse(std::string_view text);
-  /// Of that VMI; the defaults when there is none or it cannot be read.
+  /// Returns the script of that VMI, or the defaults if it is missing or invalid.
   static MigrationScript of(const api::Json& vmi);
 };
 

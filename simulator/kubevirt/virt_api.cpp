@@ -39,7 +39,7 @@ bool is_drained(const Json& node, const std::string& taint) {
   });
 }
 
-/// What speaks against any cancel of that VMI, asked before anything else is looked at.
+/// Checks the node before anything else. Returns the refusal that applies to any cancellation for that VMI.
 std::optional<VirtApiAnswer> refused_by_node(const Port& port, const Json& vmi) {
   const std::string mark = mark_of(vmi);
   const std::string name = mark.empty() ? api::text_at(vmi, {"status", "nodeName"}) : mark;
@@ -52,7 +52,7 @@ std::optional<VirtApiAnswer> refused_by_node(const Port& port, const Json& vmi) 
       "Node \"{}\" has NodeDrainTaintKey \"&Taint{{Key:{},Value:,Effect:NoSchedule,TimeAdded:<nil>,}}\"", name, taint));
 }
 
-/// The options of a body; nullopt: not decodable. An empty one is decodable, and empty.
+/// Returns the options in a body, nullopt if it cannot be decoded. An empty body means empty options.
 std::optional<Json> options_of(std::string_view body) {
   if (body.empty()) return Json::object();
   Json options = Json::parse(body, nullptr, false);
@@ -61,7 +61,7 @@ std::optional<Json> options_of(std::string_view body) {
   return options;
 }
 
-/// A range */* of the header, with or without parameters.
+/// Returns true if the header contains the range */*, with or without parameters.
 bool takes_anything(std::string_view accept) {
   if (accept.empty()) return true;
   for (std::size_t begin = 0; begin <= accept.size();) {
@@ -78,7 +78,7 @@ bool takes_anything(std::string_view accept) {
 
 MigrationRefusal bad_migration(std::string message) { return {400, "", std::move(message)}; }
 
-/// Before 1.7 there is no such field: the server has dropped it.
+/// Returns why the priority is refused. Before 1.7 the field does not exist, and the server drops it.
 std::optional<MigrationRefusal> refused_priority(const Config& config, const Json& vmim, bool by_controller) {
   if (config.minor < kPriorityFieldSince || !api::find_at(vmim, {"spec", "priority"})) return std::nullopt;
   if (!config.has_priorities())

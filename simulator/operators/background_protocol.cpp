@@ -16,7 +16,7 @@ constexpr base::seconds kUsualMove{5};
 
 struct Intention {
   bool succeeds = true;
-  std::optional<base::Duration> after = kUsualMove;  ///< absent: nothing ever happens
+  std::optional<base::Duration> after = kUsualMove;  ///< nullopt if it never acts
 };
 
 Intention intention_of(const Json& pod) {
@@ -29,7 +29,8 @@ Intention intention_of(const Json& pod) {
   return intention;
 }
 
-/// KubeVirt's launchers have the annotation, too: they are KubeVirt's own (simulator/kubevirt/kubevirt.hpp).
+/// Returns true if the pod uses the protocol. KubeVirt's launchers also have the annotation, but are handled by
+/// simulator/kubevirt/kubevirt.hpp.
 bool takes_part(const Json& pod) {
   const PodFacts facts = facts_of(pod);
   if (api::text_at(pod, {"metadata", "labels", "kubevirt.io"}) == "virt-launcher") return false;
@@ -52,7 +53,7 @@ std::optional<Denial> review_eviction(Store& store, const AdmissionRequest& requ
     object_in(object_in(edited, "metadata"), "annotations")[std::string(api::well_known::kEvictionInProgress)] = "true";
     return base::Done{};
   });
-  if (!marked) return std::nullopt;  // gone meanwhile: the server finds out
+  if (!marked) return std::nullopt;  // deleted concurrently; the server handles it
   return Denial{429, std::move(message), "TooManyRequests"};
 }
 

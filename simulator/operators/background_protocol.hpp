@@ -11,14 +11,14 @@
 
 namespace simulator {
 
-/// The admission webhook of upstream's background protocol (wire-protocols.md#background-protocol): an eviction of a
-/// pod with the annotation request-evict-only is answered with 429 "Eviction triggered evacuation …"; the pod is marked
+/// Admission webhook of upstream's background protocol (wire-protocols.md#background-protocol). It denies the eviction
+/// of a pod with the annotation request-evict-only with 429 "Eviction triggered evacuation …" and marks the pod
 /// eviction-in-progress.
 Webhook background_webhook(Store& store);
 
-/// The owner behind that webhook: some time after the mark it moves the pod (deletes it; its controller makes another)
-/// or gives up (takes the mark off). By the pod's annotation behaviour::kBackground: "move=10s", "fail=5s",
-/// "silent"; default move=5s.
+/// Owner behind that webhook. Some time after the mark it either moves the pod (deletes it; its controller creates
+/// another) or gives up (removes the mark). Controlled by the pod's annotation behaviour::kBackground: "move=10s",
+/// "fail=5s", "silent"; default move=5s.
 class BackgroundMover final : public Actor {
  public:
   explicit BackgroundMover(Store& store);
@@ -34,7 +34,7 @@ class BackgroundMover final : public Actor {
   Store& store_;
   Journal journal_;
   base::TimePoint now_{};
-  std::map<api::ObjectKey, std::string> marked_;  // with the uid
+  std::map<api::ObjectKey, std::string> marked_;  // with the UID
   Agenda<api::ObjectKey> agenda_;
 };
 

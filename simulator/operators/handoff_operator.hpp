@@ -12,7 +12,8 @@
 
 namespace simulator {
 
-/// The operator of stateful workloads in the simulated cluster: answers handoff requests as the pods' scripts say.
+/// Operator of stateful workloads in the simulated cluster. Responds to handoff requests according to the pods'
+/// scripts.
 class HandoffOperator final : public Actor {
  public:
   HandoffOperator(Store& store, EventRecorder& events, std::optional<HandoffScript> default_script);

@@ -22,7 +22,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// Cuts `text` at the first `separator`; the second part is empty without one.
+/// Splits `text` at the first `separator`. Without a separator the second part is empty.
 std::pair<std::string_view, std::string_view> cut(std::string_view text, char separator) {
   const auto at = text.find(separator);
   if (at == std::string_view::npos) return {text, {}};
@@ -92,7 +92,7 @@ base::Status read_word(HandoffScript& script, std::string_view entry) {
   return base::invalid(fmt::format("\"{}\" is no word of a handoff script", word));
 }
 
-/// "<uid>.<attempt>" of the attempt before.
+/// Returns the token of the previous attempt; tokens are "<uid>.<attempt>".
 std::string former_token(const std::string& token) {
   const auto dot = token.rfind('.');
   int attempt = 0;
@@ -100,7 +100,7 @@ std::string former_token(const std::string& token) {
   return fmt::format("{}.{}", token.substr(0, dot), std::max(0, attempt - 1));
 }
 
-/// One look: collects answers until the script's crash.
+/// One step: collects responses until the script's crash.
 class Turn {
  public:
   Turn(const HandoffScript& script, HandoffMemory& memory, base::TimePoint now, HandoffStep& step)
@@ -110,7 +110,7 @@ class Turn {
         step_(step),
         token_(script.stale_token ? former_token(memory.token) : memory.token) {}
 
-  /// Due now and not given yet. A later instant goes into the step.
+  /// Returns true if the response is due and has not been given yet. Otherwise schedules the step for a later time.
   bool turn_of(const std::string& answer, std::optional<base::Duration> after, std::optional<base::TimePoint> since) {
     if (!after || !since || memory_.silent || memory_.given.contains(answer)) return false;
     if (*since + *after > now_) return later(*since + *after);
@@ -147,7 +147,7 @@ class Turn {
   std::string token_;
 };
 
-/// ack, then a sign of life every now and then.
+/// Sends ack, then periodic heartbeats.
 void show_life(const HandoffScript& script, HandoffMemory& memory, base::TimePoint now, Turn& turn) {
   if (turn.turn_of("ack", script.ack, memory.seen_at)) turn.give("ack", names::kHandoffAck, turn.stamp());
   if (!memory.given.contains("ack")) return;

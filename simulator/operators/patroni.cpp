@@ -57,7 +57,7 @@ std::vector<PodFacts> Patroni::members(const State& state) const {
   return all;
 }
 
-/// Members that could lead, those with most of the log first.
+/// Returns the members that could lead, most advanced log position first.
 std::vector<std::string> Patroni::able(const State& state) const {
   std::vector<std::pair<std::int64_t, std::string>> ranked;
   for (const PodFacts& pod : members(state)) {
@@ -77,7 +77,7 @@ void Patroni::hand_over(State& state, const std::string& to, base::TimePoint now
   state.switchover.reset();
 }
 
-/// A leader that ends hands over; without one the best member takes the key.
+/// If the leader is gone or not ready, the best member takes the key.
 bool Patroni::elect(State& state, base::TimePoint now) {
   const bool in_between = state.switchover && state.leader.empty();
   if (in_between) return false;
@@ -93,7 +93,8 @@ bool Patroni::elect(State& state, base::TimePoint now) {
   return true;
 }
 
-/// An accepted switchover: the leader steps down, then the candidate takes the key; or it is given up.
+/// Advances an accepted switchover: the leader steps down, then the candidate takes the key, or the switchover is
+/// abandoned.
 bool Patroni::go_on(State& state, base::TimePoint now) {
   if (!state.switchover) return false;
   const Switchover asked = *state.switchover;
@@ -113,7 +114,7 @@ bool Patroni::go_on(State& state, base::TimePoint now) {
   return true;
 }
 
-/// As Patroni's is_failover_possible, in its order. Without a leader no name matches.
+/// Same checks, in the same order, as Patroni's is_failover_possible. Without a leader no name matches.
 std::string Patroni::refusal(const State& state, const std::string& leader, const std::string& candidate) const {
   if (state.leader != leader) return "leader name does not match";
   if (state.cluster.sync_standby && *state.cluster.sync_standby != candidate)
@@ -172,7 +173,7 @@ bool Patroni::show_member(const State& state, const PodFacts& pod) {
   const auto stored = store_.get(kube::kPods, pod.key);
   if (!stored) return false;
   const std::string shown = api::text_at(*stored, {"metadata", "annotations", "status"});
-  if (tags.frozen && !shown.empty()) return false;  // its labels and annotations stay as they are
+  if (tags.frozen && !shown.empty()) return false;  // a frozen member does not update labels and annotations
   Json told = {{"conn_url", "postgres://10.0.0.7:5432/postgres"},
                {"api_url", fmt::format("{}://10.0.0.7:8008/patroni", state.cluster.https ? "https" : "http")},
                {"state", has_role ? "running" : "stopped"},
@@ -197,7 +198,7 @@ bool Patroni::show_member(const State& state, const PodFacts& pod) {
       .ok();
 }
 
-/// `annotations` null: there is no such object.
+/// Creates or updates the key object. Null `annotations` delete it.
 bool Patroni::show_key(const State& state, const std::string& suffix, const Json& annotations) {
   const auto& type = state.cluster.config_maps ? kConfigMapType : kEndpointsType;
   const api::ObjectKey key{state.cluster.ns, state.cluster.name + suffix};

@@ -1,8 +1,7 @@
 #pragma once
 
-/// Patroni in the pods of a cluster with Kubernetes as its store, as far as an outsider sees it: role labels, the
-/// annotation `status`, the keys in Endpoints or ConfigMaps, and POST /switchover behind the pod proxy
-/// (wire-protocols.md#patroni).
+/// Patroni with Kubernetes as its store, as visible from outside: role labels, the annotation `status`, the keys in
+/// Endpoints or ConfigMaps, and POST /switchover through the pod proxy (wire-protocols.md#patroni).
 
 #include <map>
 #include <optional>
@@ -16,62 +15,63 @@
 
 namespace simulator {
 
-/// What one member publishes beside its role.
+/// Attributes of a member other than its role.
 struct PatroniTags {
   bool nofailover = false;
-  std::int64_t position = 1000;  ///< in the log
-  /// It takes no part in elections, cannot become leader, and updates neither labels nor annotations of its pod.
+  std::int64_t position = 1000;  ///< log position
+  /// The member takes no part in elections, cannot become leader, and updates neither labels nor annotations of its
+  /// pod.
   bool frozen = false;
 };
 
 struct PatroniCluster {
   std::string ns;
-  std::string name;             ///< label cluster-name of its pods
-  bool config_maps = false;     ///< keys in ConfigMaps instead of Endpoints
-  base::seconds loop_wait{10};  ///< a switchover is given up after twice that, at least 20 s
-  /// From the request to the new leader; no member leads in between. 0: it is over before the request is answered.
+  std::string name;             ///< label cluster-name of the pods
+  bool config_maps = false;     ///< keys are in ConfigMaps instead of Endpoints
+  base::seconds loop_wait{10};  ///< a switchover is abandoned after twice that time, but not before 20 s
+  /// Time from the request to the new leader; no member leads meanwhile. With 0 it completes before the response.
   base::Duration switch_takes{};
   base::Duration demotion = base::seconds(2);  ///< time for which the former leader has no role
   base::Duration joining{};                    ///< time for which a member that became Ready has no role
-  std::optional<std::string> sync_standby{};   ///< synchronous mode, with that standby
-  bool obeys = true;                           ///< false: an accepted switchover comes to nothing
-  bool wants_credentials = false;              ///< 401 to every POST
+  std::optional<std::string> sync_standby{};   ///< enables synchronous mode with that standby
+  bool obeys = true;                           ///< if false, an accepted switchover never happens
+  bool wants_credentials = false;              ///< every POST gets 401
   bool https = false;
-  std::map<std::string, PatroniTags> tags{};  ///< by pod
+  std::map<std::string, PatroniTags> tags{};  ///< by pod name
 };
 
 class Patroni final : public Actor {
  public:
   explicit Patroni(Store& store) : store_(store) {}
 
-  /// The first Ready member becomes its leader.
+  /// Adds a cluster. The first Ready member becomes leader.
   void add(PatroniCluster cluster);
   PatroniCluster& cluster(const std::string& name);
-  /// "" while no member leads.
+  /// Returns the leader, empty if no member leads.
   std::string leader(const std::string& name) const;
-  /// Makes that member the leader.
+  /// Makes the member the leader.
   void promote(const std::string& name, const std::string& member);
-  /// POST …/pods/<scheme>:<pod>:8008/proxy/switchover of one of its members. For ApiServer::add_endpoint.
+  /// Handles POST …/pods/<scheme>:<pod>:8008/proxy/switchover for one of the members. Pass to ApiServer::add_endpoint.
   std::optional<kube::Response> answer(const RequestInfo& info, const kube::Request& request);
 
   std::string_view name() const override { return "patroni"; }
   bool tick(base::TimePoint now) override;
   std::optional<base::TimePoint> next_due() const override;
 
-  std::vector<api::Json> asked;  ///< bodies of all switchovers that were asked for
+  std::vector<api::Json> asked;  ///< bodies of all switchover requests
 
  private:
   struct Switchover {
     std::string from;
     std::string candidate;
-    base::TimePoint due;      ///< the candidate leads
-    base::TimePoint give_up;  ///< the key is removed
+    base::TimePoint due;      ///< time when the candidate becomes leader
+    base::TimePoint give_up;  ///< time when the key is removed
   };
   struct State {
     PatroniCluster cluster;
     std::string leader{};
     std::optional<Switchover> switchover{};
-    std::map<std::string, base::TimePoint> demoted{};  ///< members without a role until then
+    std::map<std::string, base::TimePoint> demoted{};  ///< members without a role until that time
   };
 
   State* find(const std::string& ns, const std::string& member);

@@ -13,7 +13,7 @@ using api::Json;
 
 struct RollIntention {
   bool rolls = true;
-  std::optional<base::Duration> after;  ///< absent: nothing ever happens
+  std::optional<base::Duration> after;  ///< nullopt if it never acts
 };
 
 RollIntention roll_intention(const Json& pod, base::Duration usual) {

@@ -10,17 +10,17 @@
 
 namespace simulator {
 
-/// An annotation that makes a workload's operator remove a pod: Strimzi's manual-rolling-update and its kind.
+/// An annotation on which a workload's operator replaces the pod, such as Strimzi's manual-rolling-update.
 struct RollMark {
-  std::string_view actor;       ///< "strimzi-cluster-operator"
-  std::string_view annotation;  ///< "strimzi.io/manual-rolling-update"
-  std::string_view value;       ///< "true"
-  base::Duration after;         ///< from the mark to the roll, unless the pod's behaviour annotation says otherwise
+  std::string_view actor;       ///< name of the actor, such as "strimzi-cluster-operator"
+  std::string_view annotation;  ///< key, such as "strimzi.io/manual-rolling-update"
+  std::string_view value;       ///< value, such as "true"
+  base::Duration after;         ///< default time from the mark to the replacement, without a behaviour annotation
 };
 
-/// Deletes marked pods some time after the mark; their controller (a StatefulSet stands in for a StrimziPodSet) makes
-/// them again under the same name. By the pod's annotation behaviour::kRoll: "roll=120s", "never" (it gives
-/// up silently), "drop=5s" (takes the mark off and leaves the pod).
+/// Deletes marked pods some time after the mark. Their controller (a StatefulSet substitutes for a StrimziPodSet)
+/// recreates them under the same name. Controlled by the pod's annotation behaviour::kRoll: "roll=120s", "never"
+/// (ignores the mark), "drop=5s" (removes the mark and keeps the pod).
 class PodRestarter final : public Actor {
  public:
   PodRestarter(Store& store, RollMark mark);
@@ -37,11 +37,11 @@ class PodRestarter final : public Actor {
   const RollMark mark_;
   Journal journal_;
   base::TimePoint now_{};
-  std::map<api::ObjectKey, std::string> marked_;  // with the uid
+  std::map<api::ObjectKey, std::string> marked_;  // with the UID
   Agenda<api::ObjectKey> agenda_;
 };
 
-/// Sets that annotation on that very pod. False: it is gone.
+/// Sets the annotation on the pod with that UID. Returns false if it is gone.
 bool set_pod_annotation(Store& store, const api::ObjectKey& key, const std::string& uid, std::string_view annotation,
                         std::string_view value);
 

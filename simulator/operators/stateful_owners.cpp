@@ -44,7 +44,7 @@ std::optional<Denial> review_kafka(Store& store, const AdmissionRequest& request
   return Denial{500, "The pod will be rolled by the Strimzi Cluster Operator", "", false};
 }
 
-/// What the hook remembers: which pod of that name it has marked, and how often it has lied.
+/// State of the hook: the marked pod of each name, and the number of false 404 responses per pod.
 struct CouchbaseMemory {
   std::map<api::ObjectKey, std::string> tracked;
   std::map<std::string, int> said_gone;
@@ -146,7 +146,7 @@ bool VitessOperator::look_at(const api::ObjectKey& key, base::TimePoint now) {
   return advance(key, *pod, known->second, now);
 }
 
-/// AbortingDrain.
+/// Implements Vitess' state AbortingDrain.
 bool VitessOperator::clear(const api::ObjectKey& key) {
   const bool a = annotate(key, kVitessAcknowledged, false, {});
   const bool b = annotate(key, kVitessFinished, false, {});

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Operators of stateful workloads that the evictor stateful-handoff has adapters for, as far as an outsider sees them
-/// (wire-protocols.md#workload-operators). Put pods under them with their labels; a StatefulSet stands in for the
+/// Operators of stateful workloads for which the evictor stateful-handoff has adapters, as visible from outside
+/// (wire-protocols.md#workload-operators). Their pods are recognized by labels; a StatefulSet substitutes for the
 /// operators' own sets.
 
 #include <map>
@@ -18,18 +18,18 @@ namespace simulator {
 
 class Cluster;
 
-/// Strimzi's drain cleaner: pods with strimzi.io/kind=Kafka and a name that ends in -kafka or -zookeeper are annotated
-/// and refused with 500 `The pod will be rolled by the Strimzi Cluster Operator`.
+/// Strimzi's drain cleaner. Annotates pods with strimzi.io/kind=Kafka and a name ending in -kafka or -zookeeper, and
+/// denies their eviction with 500 `The pod will be rolled by the Strimzi Cluster Operator`.
 Webhook strimzi_webhook(Store& store);
 
-/// Couchbase's reschedule hook on label app=couchbase: 429 `Reschedule annotation added to pod`, then 429 `Pod waiting
-/// to be rescheduled`, and 404 once the name belongs to another pod. With the pod's annotation behaviour
-/// annotations::kSaysGone = n it says 404 that many times of a pod that lives.
+/// Couchbase's reschedule hook for label app=couchbase: 429 `Reschedule annotation added to pod`, then 429 `Pod waiting
+/// to be rescheduled`, and 404 once the name belongs to another pod. With the pod's annotation behaviour::kSaysGone =
+/// n, it returns 404 for the living pod n times.
 Webhook couchbase_webhook(Store& store);
 
-/// Vitess' operator: answers drain.planetscale.com/started with acknowledged and finished, and clears both when started
-/// is taken off. By the pod's annotation behaviour::kVitess: "ack=1s, finish=20s, withdraw=5s" (finished
-/// goes again that long after it was set, and comes back after another finish=); default ack=1s, finish=10s.
+/// Vitess' operator. Responds to drain.planetscale.com/started with acknowledged and finished, and removes both when
+/// started is removed. Controlled by the pod's annotation behaviour::kVitess: "ack=1s, finish=20s, withdraw=5s"
+/// (finished is removed that time after it was set, and set again after another finish=); default ack=1s, finish=10s.
 class VitessOperator final : public Actor {
  public:
   explicit VitessOperator(Store& store);
@@ -58,7 +58,7 @@ class VitessOperator final : public Actor {
   Agenda<api::ObjectKey> agenda_;
 };
 
-/// All of them, their webhooks and TiDB's operator in that cluster. Before any traffic.
+/// Adds all these operators, their webhooks and TiDB's operator to the cluster. Call before any traffic.
 void add_stateful_owners(Cluster& cluster, ApiServer& server);
 
 }  // namespace simulator

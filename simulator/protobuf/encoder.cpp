@@ -48,7 +48,7 @@ std::optional<std::int64_t> integer_in(const Json& value) {
   return value.get<std::int64_t>();
 }
 
-/// {seconds}; "" for none.
+/// Encodes {seconds}. Returns an empty string for an invalid time.
 std::string time_bytes(const Json& value) {
   const std::string* text = text_in(value);
   const auto time = text != nullptr ? base::parse_time(*text) : std::nullopt;
@@ -57,7 +57,7 @@ std::string time_bytes(const Json& value) {
   return bytes;
 }
 
-/// {text}. A server writes a number as text.
+/// Encodes {text}. Numbers are converted to text, as by a server.
 std::string quantity_bytes(const Json& value) {
   const std::string* text = text_in(value);
   std::string bytes;
@@ -65,7 +65,7 @@ std::string quantity_bytes(const Json& value) {
   return bytes;
 }
 
-/// {kind, number, text}; "" for neither.
+/// Encodes {kind, number, text}. Returns an empty string if the value is neither.
 std::string int_or_string_bytes(const Json& value) {
   std::string bytes;
   if (const std::string* text = text_in(value)) {
@@ -90,7 +90,7 @@ void put_map(std::string& to, const Field& field, const Json& map) {
   }
 }
 
-/// Of a message of which only the being there counts: that something is in it.
+/// Encodes a message of which decoders check only presence, with a placeholder.
 std::string opaque_bytes(const Json& object) {
   std::string bytes;
   if (!object.empty()) put_bytes(bytes, 1, "something");

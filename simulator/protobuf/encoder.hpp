@@ -1,7 +1,7 @@
 #pragma once
 
-/// Kubernetes' protobuf, made of JSON by the tables that the decoders read by (api/core/protobuf/fields.hpp). What
-/// these do not name is left out: it is for clients that read no other fields.
+/// Encodes JSON as Kubernetes' protobuf, with the tables that the decoders use (api/core/protobuf/fields.hpp). Fields
+/// outside of these tables are omitted, since our clients do not read them.
 
 #include <string>
 #include <string_view>
@@ -11,13 +11,13 @@
 
 namespace simulator {
 
-/// What has a wrong type is left out.
+/// Encodes a message. Members of a wrong type are omitted.
 std::string encode_message(const api::protobuf::Message& message, const api::Json& object);
 
-/// The envelope of a metav1.Status.
+/// Returns the envelope of a metav1.Status.
 std::string protobuf_status(const api::Json& status);
 
-/// A watch event around an envelope; its length, with which it goes over the wire, is not in front of it.
+/// Returns a watch event that contains an envelope, without the length prefix of the wire format.
 std::string protobuf_event(std::string_view type, std::string_view envelope);
 
 }  // namespace simulator

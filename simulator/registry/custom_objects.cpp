@@ -14,7 +14,7 @@ using api::Json;
 
 constexpr const char* kServerFields[] = {"apiVersion", "kind", "metadata"};
 
-/// Runs `work` on the object without what every kind has and the CRD's schema does not describe.
+/// Calls `work` on the object without the fields of every kind, which the CRD's schema does not describe.
 template <typename Work>
 auto without_server_fields(Json& object, const Work& work) {
   Json kept = Json::object();
@@ -46,7 +46,7 @@ api::FieldErrors validate_custom(const ServedResource& resource, const Json* bef
   auto errors = api::validate_schema(schema, object);
   if (!errors.empty() || before == nullptr) return errors.empty() ? cel::check_rules(schema, object, nullptr) : errors;
   Json old = *before;
-  api::apply_defaults(schema, old);  // as what is stored is read
+  api::apply_defaults(schema, old);  // stored objects get defaults when they are read
   return cel::check_rules(schema, object, &old);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What a CRD's structural schema does to objects: pruning, defaults, validation. A thin layer over api/json/schema.hpp
-/// that keeps apiVersion, kind and metadata out of it, and simulator/cel/rules.hpp.
+/// Applies a CRD's structural schema to objects: pruning, defaults, validation. A thin layer over api/json/schema.hpp,
+/// which excludes apiVersion, kind and metadata, and simulator/cel/rules.hpp.
 
 #include <string>
 #include <vector>
@@ -12,10 +12,11 @@
 
 namespace simulator {
 
-/// Takes off what the schema does not know; returns the paths.
+/// Removes fields unknown to the schema and returns their paths.
 std::vector<std::string> prune_custom(const ServedResource& resource, api::Json& object);
 void default_custom(const ServedResource& resource, api::Json& object);
-/// Rules are asked only where the schema finds no fault, as on the API server. `before` is nullptr on creation.
+/// Validates by the schema and, if that finds no error, by the CEL rules, like the API server. `before` is nullptr on
+/// create.
 api::FieldErrors validate_custom(const ServedResource& resource, const api::Json* before, const api::Json& object);
 
 }  // namespace simulator

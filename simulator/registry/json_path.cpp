@@ -51,7 +51,7 @@ std::string_view unquoted(std::string_view text) {
   return quoted ? text.substr(1, text.size() - 2) : text;
 }
 
-/// `?(@.type=="Ready")`. False: not understood.
+/// Applies a filter such as `?(@.type=="Ready")`. Returns false if it is not supported.
 bool step_by_filter(Nodes& nodes, std::string_view filter) {
   if (!filter.starts_with("?(@.") || !filter.ends_with(")")) return false;
   filter = filter.substr(4, filter.size() - 5);
@@ -85,7 +85,7 @@ bool step_into_brackets(Nodes& nodes, std::string_view inside) {
   return true;
 }
 
-/// Reads a field name up to an unescaped '.' or '['.
+/// Consumes a field name up to an unescaped '.' or '['.
 std::string take_name(std::string_view& path) {
   std::string name;
   while (!path.empty() && path.front() != '.' && path.front() != '[') {

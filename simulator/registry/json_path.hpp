@@ -7,8 +7,8 @@
 
 namespace simulator {
 
-/// The JSONPath of printer columns: `.a.b`, `.a\.b`, `['a.b']`, `[0]`, `[*]`, `[?(@.type=="Ready")]`. What does not
-/// parse or is not there yields nothing.
+/// Evaluates a JSONPath of printer columns: `.a.b`, `.a\.b`, `['a.b']`, `[0]`, `[*]`, `[?(@.type=="Ready")]`. Returns
+/// an empty list if it is invalid or matches nothing.
 std::vector<const api::Json*> evaluate_json_path(const api::Json& object, std::string_view path);
 
 }  // namespace simulator

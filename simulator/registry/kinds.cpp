@@ -46,7 +46,7 @@ void set_if_absent(Json& object, const char* name, Json value) {
   if (object.is_object() && !object.contains(name)) object[name] = std::move(value);
 }
 
-/// The member as an object, made if it is absent; nullptr when it is something else.
+/// Returns the member as an object, created if absent. Returns nullptr if it has another type.
 Json* object_member(Json& parent, const char* name) {
   if (!parent.is_object()) return nullptr;
   Json& member = parent[name];
@@ -71,8 +71,7 @@ void default_container(Json& container) {
   }
   const Json* limits = api::find_at(container, {"resources", "limits"});
   if (!limits || !limits->is_object()) return;
-  if (Json* requests =
-          object_member(container["resources"], "requests")) {  // what is limited but not requested is requested
+  if (Json* requests = object_member(container["resources"], "requests")) {  // limits are the default of requests
     for (const auto& [name, amount] : limits->items()) set_if_absent(*requests, name.c_str(), amount);
   }
 }
@@ -102,7 +101,7 @@ void add_toleration(Json& spec, std::string_view key) {
   tolerations.push_back({{"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", 300}});
 }
 
-/// spec.priority from the named class, or from the global default one.
+/// Sets spec.priority from the named class, or from the global default class.
 void resolve_priority(const Store& store, Json& spec) {
   const std::string name = api::text_at(spec, {"priorityClassName"});
   const std::pair<std::string_view, int> system[] = {{"system-cluster-critical", 2'000'000'000},
@@ -165,7 +164,7 @@ void default_workload(const ServedResource& resource, Json& object) {
   if (resource.plural == "statefulsets") set_if_absent(*spec, "podManagementPolicy", "OrderedReady");
 }
 
-/// A Job without a selector gets one by its own UID; the UID is not known yet, so the name stands for it.
+/// Adds a selector to a Job without one. Kubernetes uses the Job's UID; it is not known yet, so the name is used.
 void default_job(Json& job) {
   Json* spec = object_member(job, "spec");
   if (!spec) return;
@@ -243,7 +242,7 @@ std::string quoted_value(std::string_view value, std::string_view rule) {
 }
 
 void validate_name(const ServedResource& resource, const std::string& name, FieldErrors& errors) {
-  if (name.empty()) return;  // the store asks for name or generateName
+  if (name.empty()) return;  // the store checks for name or generateName
   if (resource.group == "rbac.authorization.k8s.io") {
     if (name.find_first_of("/%") != std::string::npos)
       errors.push_back({"metadata.name", quoted_value(name, "may not contain '/' or '%'")});
@@ -353,7 +352,7 @@ void validate_pdb(const Json& pdb, FieldErrors& errors) {
   }
 }
 
-/// A pod's spec without the fields that may change after creation.
+/// Returns a pod's spec without the fields that may change after creation.
 Json fixed_part(const Json& pod) {
   const Json* spec = api::find_at(pod, {"spec"});
   if (!spec || !spec->is_object()) return nullptr;
@@ -371,7 +370,7 @@ Json fixed_part(const Json& pod) {
   return fixed;
 }
 
-/// One taint of a key and effect; its value does not count.
+/// Checks that taints are unique by key and effect.
 void validate_taints(const Json& object, FieldErrors& errors) {
   const Json* taints = api::find_at(object, {"spec", "taints"});
   if (!taints || !taints->is_array()) return;

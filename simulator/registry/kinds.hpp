@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the API server does to objects of built-in kinds beside storing them: defaults and the checks that matter to
-/// somebody who moves pods. Not every rule of Kubernetes is here: what is missing is accepted.
+/// Defaulting and validation of built-in kinds, as far as they matter for moving pods. Rules of Kubernetes that are not
+/// implemented accept everything.
 
 #include "api/json/field_path.hpp"
 #include "api/json/json.hpp"
@@ -10,17 +10,17 @@
 
 namespace simulator {
 
-/// Fills in what Kubernetes' defaulting and its admission plugins (Priority, ServiceAccount, DefaultTolerationSeconds)
-/// fill in. `store` is asked for PriorityClasses. REQUIRES: object and object.metadata are JSON objects.
+/// Sets the defaults of Kubernetes and of its admission plugins (Priority, ServiceAccount, DefaultTolerationSeconds).
+/// Reads PriorityClasses from `store`. REQUIRES: object and object.metadata are JSON objects.
 void set_defaults(const ServedResource& resource, const Store& store, api::Json& object);
-/// On POST, after the client's status was taken off: the status that a new object begins with.
+/// Sets the initial status of a new object, after the client's status was removed.
 void set_initial_status(const ServedResource& resource, api::Json& object);
 
-/// Names, labels, annotations, owner references, finalizers: of every kind.
+/// Validates metadata of any kind: names, labels, annotations, owner references, finalizers.
 api::FieldErrors validate_metadata(const ServedResource& resource, const api::Json& object);
-/// Required fields of built-in kinds.
+/// Validates required fields of built-in kinds.
 api::FieldErrors validate_built_in(const ServedResource& resource, const api::Json& object);
-/// Immutable fields of built-in kinds.
+/// Validates that immutable fields of built-in kinds are unchanged.
 api::FieldErrors validate_built_in_update(const ServedResource& resource, const api::Json& before,
                                           const api::Json& after);
 

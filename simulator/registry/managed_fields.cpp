@@ -17,8 +17,8 @@ namespace {
 
 using api::Json;
 
-/// A field as fieldsV1 spells it: "f:spec", "f:conditions", "k:{\"type\":\"Ready\"}", "f:status". An item of a keyed
-/// list itself is owned by ending in "k:…".
+/// Path of a field in the notation of fieldsV1: "f:spec", "f:conditions", "k:{\"type\":\"Ready\"}", "f:status". A path
+/// that ends in "k:…" denotes the list item itself.
 using FieldName = std::vector<std::string>;
 using FieldSet = std::set<FieldName>;
 
@@ -32,17 +32,18 @@ struct Managed {
   std::string api_version;
   std::string time;
   FieldSet fields;
-  const Json* entry = nullptr;  ///< what stands in the object, while `fields` says the same
+  const Json* entry = nullptr;  ///< entry in the object, nullptr once `fields` differs from it
 };
 using Managers = std::map<ManagerKey, Managed>;
 
-/// How a list merges. No keys and not a set: atomic.
+/// How a list merges. A list that has no keys and is not a set is atomic.
 struct ListShape {
   bool is_set = false;
   std::vector<std::string> keys;
 };
 
-/// Follows the schema (custom kinds) or the merge keys (built-in kinds) beside a value, whose keys it refers to.
+/// Merge behavior at a position in an object: follows the schema (custom kinds) or the merge keys (built-in kinds).
+/// References the names it is built from.
 class Shape {
  public:
   static Shape root(const ServedResource& resource) {
@@ -93,7 +94,7 @@ class Shape {
 
 std::string text_of(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// How fieldsV1 names one item of a keyed list or a set; nullopt: the item lacks a key.
+/// Returns the name of an item of a keyed list or a set in fieldsV1, nullopt if the item lacks a key.
 std::optional<std::string> item_name(const Json& item, const ListShape& shape) {
   if (shape.is_set) return "v:" + text_of(item);
   Json keys = Json::object();
@@ -119,19 +120,19 @@ const Json* member_of(const Json* object, std::string_view name) {
   return found == object->end() ? nullptr : &*found;
 }
 
-/// The item of a keyed list or a set that fieldsV1 calls `name`.
+/// Returns the item of a keyed list or a set with that name in fieldsV1.
 const Json* item_called(const Json* array, const ListShape& shape, const std::string& name) {
   if (!array || !array->is_array()) return nullptr;
   const auto found = std::ranges::find_if(*array, [&](const Json& item) { return item_name(item, shape) == name; });
   return found == array->end() ? nullptr : &*found;
 }
 
-/// One walk over an object and what it was before: the fields it has, and those of them that are new or changed.
+/// Compares an object with its previous state: collects its fields, and those that are new or changed.
 struct ChangedFields {
   FieldSet all;
   FieldSet changed;
 
-  /// `before`: nullptr or another type where there was nothing.
+  /// `before` is nullptr, or has another type, if there was no previous value.
   void compare(const Json* before, const Json& value, const Shape& shape, FieldName& at) {
     if (is_server_owned(at)) return;
     if (value.is_object() && !value.empty() && !shape.atomic_map()) {
@@ -154,7 +155,7 @@ struct ChangedFields {
       if (!name) continue;
       const Json* old = item_called(before, list, *name);
       at.push_back(*std::move(name));
-      note(at, !old);  // of an item only the presence counts
+      note(at, !old);  // an item itself has no value; it differs only if it is new
       if (!list.is_set) compare(old, item, shape.item(), at);
       at.pop_back();
     }
@@ -173,7 +174,7 @@ FieldSet fields_of(const ServedResource& resource, const Json& object) {
   return std::move(fields.all);
 }
 
-/// The value of a field. `shape` tells how the lists on the way are keyed.
+/// Returns the value of a field. `shape` defines the keys of the lists on its path.
 const Json* value_of_field(const Json& object, const FieldName& field, Shape shape) {
   const Json* at = &object;
   for (const std::string& step : field) {
@@ -188,7 +189,8 @@ const Json* value_of_field(const Json& object, const FieldName& field, Shape sha
 
 bool ends_in_item(const FieldName& field) { return !field.empty() && field.back().starts_with("k:"); }
 
-/// True if `field` has another value in `a` than in `b`. For an item of a keyed list only its presence counts.
+/// Returns true if the value of `field` differs between `a` and `b`. For an item of a keyed list only its presence is
+/// compared.
 bool differs_at(const ServedResource& resource, const Json& a, const Json& b, const FieldName& field) {
   const Json* x = value_of_field(a, field, Shape::root(resource));
   const Json* y = value_of_field(b, field, Shape::root(resource));

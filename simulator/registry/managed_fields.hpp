@@ -1,10 +1,9 @@
 #pragma once
 
-/// Server-side apply and metadata.managedFields. Honest about: who owns which field, conflicts with other managers,
-/// force, and the removal of fields that a manager stops applying and nobody else owns. Limits: lists merge by the
-/// CRD's x-kubernetes-list-type (set, map) or, for built-in kinds, by the strategic-merge keys; everything else is
-/// atomic; updates of built-in kinds are tracked only once an apply has touched the object; no reset of fields by
-/// version.
+/// Server-side apply and metadata.managedFields. Implements field ownership, conflicts with other managers, force, and
+/// the removal of fields that a manager stops applying and no other manager owns. Limits: lists merge by the CRD's
+/// x-kubernetes-list-type (set, map) or, for built-in kinds, by the strategic-merge keys, and are atomic otherwise;
+/// updates of built-in kinds are tracked only after the first apply to the object; fields are not reset by version.
 
 #include <string>
 #include <string_view>
@@ -16,20 +15,20 @@
 
 namespace simulator {
 
-/// Who writes.
+/// Identity and options of a write.
 struct FieldWriter {
   std::string manager;
   std::string subresource;
   base::TimePoint now{};
-  bool force = false;  ///< apply only
+  bool force = false;  ///< for apply only
 };
 
-/// `live` (null: create) with `config` applied. 409 with one cause per conflict when another manager owns a field
-/// that `config` would change, unless forced.
+/// Returns `live` (null for a create) with `config` applied. Unless forced, returns 409, with one cause per conflict,
+/// if another manager owns a field that `config` would change.
 Outcome<api::Json> apply_fields(const ServedResource& resource, const api::Json& live, const api::Json& config,
                                 const FieldWriter& writer);
 
-/// Writes into `after`'s metadata.managedFields what a create or update (`before` null: create) by `writer` changed.
+/// Records in `after`'s metadata.managedFields what `writer` changed by a create (`before` is null) or update.
 void track_update(const ServedResource& resource, const api::Json& before, api::Json& after, const FieldWriter& writer);
 
 }  // namespace simulator

@@ -16,7 +16,7 @@ namespace {
 
 using api::Json;
 
-/// core/v1 Event ↔ events.k8s.io/v1 Event.
+/// Field names of core/v1 Events and the corresponding events.k8s.io/v1 names.
 constexpr std::pair<const char*, const char*> kEventFields[] = {
     {"involvedObject", "regarding"},
     {"message", "note"},
@@ -45,7 +45,7 @@ std::string object_text(const ServedResource& resource, const Json& stored) {
   return is_served_as_stored(resource, stored) ? dump(stored) : dump(served_form(resource, stored));
 }
 
-/// Items of typed lists carry no apiVersion and kind in Kubernetes; those of custom resources do.
+/// Encodes a list item. In Kubernetes, items of typed lists have no apiVersion and kind, except for custom resources.
 std::string item_text(const ServedResource& resource, const Json& stored) {
   std::string text = object_text(resource, stored);
   if (resource.custom) return text;
@@ -58,7 +58,7 @@ std::string item_text(const ServedResource& resource, const Json& stored) {
   return dump(bare);
 }
 
-/// Envelopes. REQUIRES: protobuf_message_of(resource).
+/// Encodes the object in an envelope. REQUIRES: protobuf_message_of(resource) is not nullptr.
 std::string protobuf_object(const ServedResource& resource, const Json& stored) {
   return api::protobuf::seal(resource.api_version(), resource.kind,
                              encode_message(*protobuf_message_of(resource), stored));
@@ -82,7 +82,7 @@ std::string_view trim_blanks(std::string_view text) {
   return text;
 }
 
-/// One media range of an Accept header; nullopt: not ours.
+/// Returns the format of one media range of an Accept header, nullopt if it is not supported.
 std::optional<Output::Format> format_of(std::string_view range, bool has_protobuf) {
   const auto end = range.find(';');
   const std::string_view type = trim_blanks(range.substr(0, end));

@@ -15,42 +15,44 @@
 
 namespace simulator {
 
-/// What the client accepts.
+/// Response format that the client accepts.
 struct Output {
   enum class Format { kObject, kProtobuf, kTable, kMetadata };
-  /// What comes with each row of a table.
+  /// Contents of each table row's `object`.
   enum class Include { kNone, kMetadata, kObject };
 
   Format format = Format::kObject;
   Include include = Include::kMetadata;
-  base::TimePoint now{};  ///< for the ages in tables
+  base::TimePoint now{};  ///< reference time for ages in tables
 };
-/// The first entry of the Accept header that the server can do; 406 when there is none. `has_protobuf`: for this
-/// resource, now.
+/// Returns the first format of the Accept header that the server supports, 406 if there is none. `has_protobuf` is true
+/// if protobuf is currently supported for the resource.
 Outcome<Output> negotiate(std::string_view accept, std::string_view include_object, base::TimePoint now,
                           bool has_protobuf = false);
 
-/// nullptr: the resource is served in JSON only, as custom resources are everywhere.
+/// Returns nullptr if the resource is served only as JSON, like all custom resources.
 const api::protobuf::Message* protobuf_message_of(const ServedResource& resource);
 
-/// The object in the served version: core Events are stored as events.k8s.io/v1, several versions as one.
+/// Converts a stored object to the served version: core Events are stored as events.k8s.io/v1, and all versions of a
+/// kind are stored as one.
 api::Json served_form(const ServedResource& resource, const api::Json& stored);
-/// The other way round.
+/// Converts a served object to the stored version.
 api::Json stored_form(const ServedResource& resource, api::Json served);
 
-/// One object as a response body.
+/// Encodes one object as a response body.
 std::string encode_object(const ServedResource& resource, const api::Json& stored, const Output& output);
 
-/// What was encoded lately: the answer to a write and the events of all watches say the same. Thread-safe.
+/// Cache of recently encoded objects, since the response to a write and the events of all watches have the same text.
+/// Thread-safe.
 class RecentTexts {
  public:
-  /// encode_object(), or what it returned last time for that resource and that very object.
+  /// Returns encode_object(), from the cache if the same object was encoded before for the same resource and format.
   std::string encode(const ServedPtr& resource, const Object& stored, const Output& output);
 
  private:
   struct Entry {
     ServedPtr resource;
-    Object stored;  ///< kept alive, so that its address means it
+    Object stored;  ///< keeps the object alive, so that its address identifies it
     Output::Format format = Output::Format::kObject;
     std::string text;
   };
@@ -68,17 +70,18 @@ struct ListPage {
   std::int64_t remaining = 0;
 };
 std::string encode_list(const ServedResource& resource, const ListPage& page, const Output& output);
-/// metav1.ListMeta.
+/// Returns the metav1.ListMeta of a page.
 api::Json list_metadata(const ListPage& page);
-/// One line of a watch, without newline, or one event in protobuf. `type` is ADDED, MODIFIED or DELETED; `object` is an
-/// encoded object.
+/// Encodes a watch event as one line without newline, or as protobuf. `type` is ADDED, MODIFIED or DELETED; `object` is
+/// an encoded object.
 std::string encode_event(std::string_view type, std::string_view object);
-/// BOOKMARK, and ERROR with a Status. `ends_initial_events`: what is there has been told.
+/// Encode a BOOKMARK event, and an ERROR event with a Status. `ends_initial_events` marks the end of the initial
+/// events.
 std::string encode_bookmark(const ServedResource& resource, std::uint64_t revision, const Output& output,
                             bool ends_initial_events = false);
 std::string encode_error_event(const Failure& failure, const Output& output);
 
-/// metav1.Table of the objects, with kubectl's usual columns.
+/// Returns a metav1.Table of the objects with kubectl's columns.
 api::Json table_of(const ServedResource& resource, const std::vector<Object>& stored, const Output& output);
 
 }  // namespace simulator

@@ -16,9 +16,9 @@ namespace {
 
 using api::Json;
 
-constexpr std::size_t kMaxOperations = 10'000;  // the API server's own limit
-constexpr std::size_t kMaxCopied = 3 << 20;     // bytes that `copy` operations may add together: no doubling bombs
-constexpr int kMaxPatchDepth = 100;             // deeper than any object; keeps hostile patches off the stack's end
+constexpr std::size_t kMaxOperations = 10'000;  // same limit as the API server
+constexpr std::size_t kMaxCopied = 3 << 20;  // total bytes that `copy` operations may add; prevents exponential growth
+constexpr int kMaxPatchDepth = 100;          // exceeds any object; prevents stack overflow by malicious patches
 
 // --- RFC 6902
 
@@ -42,7 +42,7 @@ std::optional<Pointer> parse_pointer(std::string_view text) {
   return pointer;
 }
 
-/// The element that `token` names in an array of `size`; "-" is one past the end.
+/// Returns the array index of `token` in an array of `size`; "-" is one past the end.
 std::optional<std::size_t> array_index(const std::string& token, std::size_t size) {
   if (token == "-") return size;
   std::size_t index = 0;
@@ -101,7 +101,7 @@ bool remove_at(Json& root, const Pointer& pointer) {
   return true;
 }
 
-/// nullopt: the operation is malformed; false: it does not apply.
+/// Performs one operation. Returns nullopt if it is malformed, false if it cannot be applied.
 std::optional<bool> run_operation(Json& root, const Json& operation, std::size_t& copied) {
   const std::string op = api::text_at(operation, {"op"});
   const Json* path_text = api::find_at(operation, {"path"});
@@ -134,12 +134,12 @@ std::optional<bool> run_operation(Json& root, const Json& operation, std::size_t
 struct MergeKey {
   std::string_view field;
   std::string_view key;
-  std::string_view parent;  ///< empty: wherever the field stands
+  std::string_view parent;  ///< if empty, matches under any parent
 };
 
-/// From the patchMergeKey tags of Kubernetes' API types.
+/// Merge keys from the patchMergeKey tags of Kubernetes' API types.
 constexpr MergeKey kMergeKeys[] = {
-    {"ports", "port", "spec"},  // of a Service; of a container below
+    {"ports", "port", "spec"},  // for a Service; the next entry is for containers
     {"ports", "containerPort", ""},
     {"containers", "name", ""},
     {"initContainers", "name", ""},
@@ -169,7 +169,7 @@ constexpr std::string_view kDeleteFromList = "$deleteFromPrimitiveList/";
 
 bool contains_value(const Json& array, const Json& value) { return std::ranges::find(array, value) != array.end(); }
 
-/// What a patch value means where nothing was before: itself without directives.
+/// Returns the value of a patch for a member that did not exist: the patch without directives.
 Json without_directives(const Json& patch, int depth) {
   if (depth > kMaxPatchDepth || patch.is_primitive()) return patch;
   if (patch.is_array()) {
@@ -226,7 +226,7 @@ Json merge_sets(const Json& original, const Json& patch) {
   return merged;
 }
 
-/// Sorts `list` as the client listed it; elements that only the server knows keep their place among the others.
+/// Sorts `list` in the client's order. Elements known only to the server keep their relative position.
 Json in_order(const Json& list, const Json& order, const Json& server, std::string_view key) {
   const auto position = [&](const Json& item, const Json& in) {
     const auto same = [&](const Json& other) {

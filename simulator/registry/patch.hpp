@@ -1,6 +1,6 @@
 #pragma once
 
-/// Patches as the API server applies them. Pure; hostile input yields a Failure, never a crash.
+/// Patches as applied by the API server. Pure. Malicious input yields a Failure and never crashes.
 
 #include <string_view>
 
@@ -9,22 +9,22 @@
 
 namespace simulator {
 
-/// RFC 7386.
+/// Applies an RFC 7386 merge patch.
 Outcome<api::Json> apply_merge_patch(api::Json object, const api::Json& patch);
 
-/// RFC 6902, as Kubernetes' library does it: at most 10,000 operations, and `replace` of an absent member adds it.
-/// A failing `test` and a path that is not there are 422; a malformed operation is 400.
+/// Applies an RFC 6902 patch like Kubernetes' library: at most 10,000 operations, and `replace` of an absent member
+/// adds it. Returns 422 for a failing `test` or a missing path, 400 for a malformed operation.
 Outcome<api::Json> apply_json_patch(const api::Json& object, const api::Json& patch);
 
-/// Strategic merge for built-in kinds: lists with a merge key merge by it (containers by name, conditions by type,
-/// ownerReferences by uid…), finalizers as a set, all other lists are replaced; $patch, $retainKeys, $setElementOrder
-/// and $deleteFromPrimitiveList are obeyed. Custom resources do not support it (415 is the caller's).
+/// Applies a strategic merge patch for built-in kinds. Lists with a merge key merge by it (containers by name,
+/// conditions by type, ownerReferences by uid…), finalizers merge as a set, other lists are replaced. Supports $patch,
+/// $retainKeys, $setElementOrder and $deleteFromPrimitiveList. Callers must reject it for custom resources with 415.
 Outcome<api::Json> apply_strategic_merge(const api::Json& object, const api::Json& patch);
 
-/// The merge key of the list `field` of a built-in kind inside `parent` (the field name around it), "" for a list that
-/// is replaced whole. Also used by server-side apply.
+/// Returns the merge key of the list `field` of a built-in kind inside `parent` (name of the enclosing field), empty
+/// for a list that is replaced as a whole. Also used by server-side apply.
 std::string_view merge_key(std::string_view parent, std::string_view field);
-/// True for lists of plain values that merge as sets.
+/// Returns true for lists of plain values that merge as sets.
 bool merges_as_set(std::string_view field);
 
 }  // namespace simulator

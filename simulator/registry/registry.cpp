@@ -9,7 +9,7 @@ namespace {
 
 using api::Json;
 
-/// One built-in kind. Lists are comma-separated.
+/// A built-in kind. Lists are comma-separated.
 struct BuiltIn {
   std::string_view group, version, plural, singular, kind;
   bool namespaced;
@@ -136,7 +136,7 @@ Registry::Registry(PolicyVersion policy) {
   BuiltIn pdb = kPolicyV1Pdb;
   if (policy == PolicyVersion::kV1beta1) pdb.version = "v1beta1";
   auto budgets = from_built_in(pdb);
-  budgets->storage = kube::kPdbs;  // one storage version, as in Kubernetes
+  budgets->storage = kube::kPdbs;  // single storage version, as in Kubernetes
   add_locked(std::move(budgets));
 }
 

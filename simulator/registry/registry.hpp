@@ -17,19 +17,19 @@
 
 namespace simulator {
 
-/// What a CustomResourceDefinition adds to a served kind.
+/// Properties of a served kind defined by a CustomResourceDefinition.
 struct CustomKind {
   std::string definition;  ///< name of the CRD
-  api::Json schema;        ///< openAPIV3Schema; null when it has none
-  api::Json columns;       ///< additionalPrinterColumns; array
-  api::Json selectable;    ///< selectableFields; array
-  api::Json scale;         ///< subresources.scale; null when it has none
+  api::Json schema;        ///< openAPIV3Schema, null if absent
+  api::Json columns;       ///< additionalPrinterColumns (array)
+  api::Json selectable;    ///< selectableFields (array)
+  api::Json scale;         ///< subresources.scale, null if absent
 };
 
-/// How objects differ between the stored and the served version.
+/// Conversion between the stored and the served version.
 enum class Conversion { kNone, kCoreEvent };
 
-/// One kind at one version, as the API serves it. Immutable; held by shared_ptr, because `storage` points into it.
+/// A kind at one version as served by the API. Immutable; held by shared_ptr because `storage` points into it.
 struct ServedResource {
   std::string group;
   std::string version;
@@ -40,37 +40,37 @@ struct ServedResource {
   std::vector<std::string> short_names;
   std::vector<std::string> categories;
   bool namespaced = true;
-  bool has_status = false;  ///< the status subresource separates
+  bool has_status = false;  ///< has a status subresource
   bool has_scale = false;
-  bool status_on_create = false;  ///< keeps the status of a POST (Node)
+  bool status_on_create = false;  ///< a create keeps the client's status (Node)
   Conversion conversion = Conversion::kNone;
   std::shared_ptr<const CustomKind> custom;  ///< nullptr for built-in kinds
-  kube::ResourceType storage;                ///< where the store keeps it
+  kube::ResourceType storage;                ///< type under which the store keeps the objects
 
   std::string api_version() const { return group.empty() ? version : group + "/" + version; }
 };
 using ServedPtr = std::shared_ptr<const ServedResource>;
 
-/// Which versions of the policy group the server has: servers before 1.21 have only v1beta1.
+/// Version of the policy group. Servers before 1.21 have only v1beta1.
 enum class PolicyVersion { kV1, kV1beta1 };
 
-/// All served kinds: the built-in table and the live CRDs. Thread-safe.
+/// All served kinds: the built-in ones and those of installed CRDs. Thread-safe.
 class Registry {
  public:
   explicit Registry(PolicyVersion policy);
 
-  /// nullptr: not served.
+  /// Returns nullptr if the resource is not served.
   ServedPtr find(std::string_view group, std::string_view version, std::string_view plural) const;
-  /// All, in the order of group (core first), version and plural.
+  /// Returns all resources ordered by group (core first), version and plural.
   std::vector<ServedPtr> all() const;
-  /// The versions of each group, preferred first; the core group is left out.
+  /// Returns the versions of each group except core, preferred version first.
   std::vector<std::pair<std::string, std::vector<std::string>>> groups() const;
 
-  /// Serves every served version of the CRD, instead of what that CRD served before.
+  /// Serves all served versions of the CRD and replaces what the CRD served before.
   void serve(const api::Json& definition);
   void stop_serving(const std::string& definition_name);
-  /// Plurals and kinds of `group` that another CRD than `definition_name` or a built-in kind has: nullptr, or the
-  /// holder.
+  /// Returns a resource of another CRD or a built-in kind in the same group that already uses a name of `definition`,
+  /// nullptr if there is none.
   ServedPtr holder_of_names(const api::Json& definition) const;
 
  private:

@@ -20,7 +20,7 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-/// Splits at commas outside parentheses.
+/// Splits at commas outside of parentheses.
 std::vector<std::string_view> split_terms(std::string_view text) {
   std::vector<std::string_view> terms;
   std::size_t start = 0;
@@ -41,7 +41,7 @@ base::Error bad_term(std::string_view term) {
       fmt::format("unable to parse requirement: found '{}', expected: in, notin, =, ==, !=, gt, lt", term));
 }
 
-/// `key in (a,b)` and `key notin (a,b)`.
+/// Parses `key in (a,b)` and `key notin (a,b)`.
 base::Result<SelectorRequirement> parse_set_term(std::string_view term, std::size_t space) {
   SelectorRequirement requirement{std::string(trim(term.substr(0, space))), SelectorOperator::kIn, {}};
   std::string_view rest = trim(term.substr(space));
@@ -113,10 +113,10 @@ bool holds(const SelectorRequirement& requirement, const Json* labels) {
 struct SelectableField {
   std::string_view plural;
   std::string_view field;
-  std::string_view stored_as;  ///< dotted path; empty: the same
+  std::string_view stored_as;  ///< dotted path in the stored object, same as `field` if empty
 };
 
-/// Beside metadata.name and metadata.namespace, which every kind has.
+/// Selectable fields of built-in kinds, in addition to metadata.name and metadata.namespace.
 constexpr SelectableField kSelectableFields[] = {
     {"pods", "spec.nodeName", ""},
     {"pods", "spec.restartPolicy", ""},
@@ -161,7 +161,7 @@ std::vector<std::string> split_dots(std::string_view text) {
   return parts;
 }
 
-/// Where the stored object has what `field` selects by. Empty: it cannot be selected by it.
+/// Returns the path in the stored object that `field` selects by, empty if the field is not selectable.
 std::vector<std::string> stored_path(const ServedResource& resource, std::string_view field) {
   if (field == "metadata.name" || field == "metadata.namespace") return split_dots(field);
   if (resource.custom) {
@@ -177,7 +177,8 @@ std::vector<std::string> stored_path(const ServedResource& resource, std::string
   return {};
 }
 
-/// As Kubernetes compares: everything as text, absent as "" (numbers as 0, booleans as false).
+/// Returns the field's text as compared by Kubernetes: an absent field is an empty string (a number 0, a boolean
+/// false).
 std::string field_text(const Json& object, const std::vector<std::string>& path) {
   const Json* at = &object;
   for (const std::string& name : path) {

@@ -11,10 +11,10 @@
 
 namespace simulator {
 
-/// The labelSelector and fieldSelector of one list, watch or deletecollection, over objects as stored.
+/// labelSelector and fieldSelector of a list, watch or deletecollection, applied to stored objects.
 class Selection {
  public:
-  /// 400 with Kubernetes' words for bad syntax and for fields that the kind cannot be selected by.
+  /// Returns 400 with Kubernetes' message for invalid syntax and for fields that the kind does not support.
   static Outcome<Selection> parse(const ServedResource& resource, std::string_view labels, std::string_view fields);
 
   bool matches(const api::Json& stored) const;
@@ -22,7 +22,7 @@ class Selection {
 
  private:
   struct Field {
-    std::vector<std::string> path;  ///< in the stored object
+    std::vector<std::string> path;  ///< path in the stored object
     std::string value;
     bool equal = true;
   };
@@ -32,11 +32,11 @@ class Selection {
   std::vector<Field> fields_;
 };
 
-/// `a=b,c!=d,e in (x,y),f notin (z),g,!h`. kInvalid with Kubernetes' words.
+/// Parses `a=b,c!=d,e in (x,y),f notin (z),g,!h`. Returns kInvalid with Kubernetes' message.
 base::Result<std::vector<api::SelectorRequirement>> parse_label_selector(std::string_view text);
 
-/// True if the JSON metav1.LabelSelector `selector` (matchLabels, matchExpressions) matches the JSON object `labels`
-/// (may be null).
+/// Returns true if the JSON metav1.LabelSelector `selector` (matchLabels, matchExpressions) matches the JSON object
+/// `labels` (may be null).
 bool label_selector_matches(const api::Json& selector, const api::Json* labels);
 
 }  // namespace simulator

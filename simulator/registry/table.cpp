@@ -5,7 +5,7 @@
 #include "simulator/registry/output.hpp"
 #include "simulator/registry/table_columns.hpp"
 
-/// What `kubectl get` asks for: rows of cells in place of objects.
+/// Tables, which `kubectl get` requests: rows of cells instead of objects.
 
 namespace simulator {
 namespace {
@@ -21,7 +21,7 @@ Json definition(std::string_view name, std::string_view type, std::string_view d
           {"priority", priority}};
 }
 
-/// A cell of a custom column: dates as ages, integers as such, several values joined.
+/// Returns the cell of a custom column: dates as ages, integers unchanged, several values joined.
 Json custom_cell(const Json& object, const Json& column, TimePoint now) {
   const std::vector<const Json*> found = evaluate_json_path(object, api::text_at(column, {"jsonPath"}));
   if (found.empty()) return nullptr;

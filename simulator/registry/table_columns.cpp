@@ -33,7 +33,7 @@ std::int64_t count_in(const Json& object, std::initializer_list<std::string_view
 
 Json age_cell(const Json& o, TimePoint now) { return age_at(o, {"metadata", "creationTimestamp"}, now); }
 
-/// Cells that show the field at a path of member names.
+/// Return cells that show the field at a path of member names.
 template <typename... Names>
 Column::Cell text_cell(Names... path) {
   return [=](const Json& o, TimePoint) -> Json { return api::text_at(o, {std::string_view(path)...}); };
@@ -83,7 +83,7 @@ const Column kSelector{"Selector", "string", 1, selector_cell};
 
 // --- pods
 
-/// Why an init container keeps the pod from starting, or "".
+/// Returns why an init container prevents the pod from starting, empty if none does.
 std::string init_reason(const Json& pod) {
   const Json& statuses = api::items_at(pod, {"status", "initContainerStatuses"});
   const std::size_t all = api::items_at(pod, {"spec", "initContainers"}).size();
@@ -91,7 +91,7 @@ std::string init_reason(const Json& pod) {
     const Json* ended = api::find_at(statuses[i], {"state", "terminated"});
     if (ended && count_in(*ended, {"exitCode"}) == 0) continue;
     if (api::flag_at(statuses[i], {"started"}) && api::find_at(statuses[i], {"state", "running"}))
-      continue;  // a sidecar
+      continue;  // running sidecar
     if (ended)
       return "Init:" + (api::text_at(*ended, {"reason"}).empty()
                             ? fmt::format("ExitCode:{}", count_in(*ended, {"exitCode"}))

@@ -1,6 +1,6 @@
 #pragma once
 
-/// kubectl's columns of the built-in kinds.
+/// Table columns of the built-in kinds, same as kubectl's.
 
 #include <functional>
 #include <string>
@@ -17,15 +17,15 @@ struct Column {
 
   const char* name;
   const char* type;
-  int priority;  ///< above 0: only with -o wide
+  int priority;  ///< columns above 0 are shown only with -o wide
   Cell cell;
 };
 using Columns = std::vector<Column>;
 
-/// By name and age, if we know no more of the kind.
+/// Returns the columns of the kind, or name and age for kinds without specific columns.
 const Columns& columns_of(const ServedResource& resource);
 
-/// How long ago an RFC 3339 time was, "<unknown>" for anything else.
+/// Returns the age of an RFC 3339 time, "<unknown>" if invalid.
 std::string age_text(const std::string& time, base::TimePoint now);
 
 }  // namespace simulator

@@ -18,7 +18,7 @@ using scheduling::NodeIndex;
 
 constexpr base::Backoff kUnschedulable{base::seconds(1), base::seconds(10)};
 
-/// Higher priority first, then who came first.
+/// Sort key of pending pods: higher priority first, then older.
 auto queue_order(const api::Pod& pod) {
   return std::make_tuple(-static_cast<std::int64_t>(pod.priority.value_or(0)), pod.meta.creation_timestamp, pod.meta.ns,
                          pod.meta.name);
@@ -40,7 +40,7 @@ bool Scheduler::tick(base::TimePoint now) {
   return changed;
 }
 
-/// New pods, and those that failed before, when something has changed and their pause is over.
+/// Returns new pods, and failed pods for which something has changed and the backoff is over.
 std::vector<ObjectKey> Scheduler::to_try(bool capacity, base::TimePoint now) {
   std::set<ObjectKey> due;
   std::erase_if(failures_, [&](const auto& entry) {

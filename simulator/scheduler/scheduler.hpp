@@ -15,11 +15,11 @@
 
 namespace simulator {
 
-/// Binds pods to nodes: the filters of planner/scheduling/predicates.hpp, then the best sum of free capacity and
-/// preferences, as kube-scheduler's default profile scores them (planner/scheduling/scoring/resource_scores.hpp,
-/// planner/scheduling/scoring/preferences.hpp); ties go to the node with fewer pods, then by name. What does not fit
-/// gets condition PodScheduled False (Unschedulable) and an event and is tried again when something changes that may
-/// help, after a pause of 1 s that doubles up to 10 s. No preemption.
+/// Binds pods to nodes. Applies the filters of planner/scheduling/predicates.hpp, then maximizes the sum of free
+/// capacity and preferences, scored like kube-scheduler's default profile
+/// (planner/scheduling/scoring/resource_scores.hpp, planner/scheduling/scoring/preferences.hpp). Ties go to the node
+/// with fewer pods, then by name. A pod that does not fit gets the condition PodScheduled False (Unschedulable) and an
+/// Event, and is retried when a change may help, after a backoff of 1 s that doubles up to 10 s. No preemption.
 class Scheduler final : public Actor {
  public:
   Scheduler(Store& store, EventRecorder& events,
@@ -34,7 +34,7 @@ class Scheduler final : public Actor {
     std::string uid;
     int count = 0;
     base::TimePoint not_before{};
-    bool parked = true;  ///< waits for a change that may help
+    bool parked = true;  ///< waiting for a change that may help
   };
 
   std::vector<api::ObjectKey> to_try(bool capacity, base::TimePoint now);
@@ -50,11 +50,11 @@ class Scheduler final : public Actor {
   Agenda<api::ObjectKey> backing_off_;
 };
 
-/// The node that the scheduler takes for the pod; nullopt: none passes all filters.
+/// Returns the node that the scheduler selects for the pod, nullopt if none passes all filters.
 std::optional<scheduling::NodeIndex> choose_node(
     const scheduling::FitQuery& query, scheduling::NodeScoring scoring = scheduling::NodeScoring::kLeastAllocated);
 
-/// kube-scheduler's sentence: "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable."
+/// Returns kube-scheduler's message: "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable."
 std::string unschedulable_message(const scheduling::FitQuery& query);
 
 }  // namespace simulator

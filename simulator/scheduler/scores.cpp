@@ -12,7 +12,7 @@ namespace {
 using scheduling::FitQuery;
 using scheduling::NodeIndex;
 
-/// kube-scheduler's words for a refusal.
+/// Returns kube-scheduler's text for a refusal.
 std::string words_for(const scheduling::Refusal& refusal) {
   if (refusal.reason == "InsufficientResource") {
     return refusal.subject == "pods" ? "Too many pods" : fmt::format("Insufficient {}", refusal.subject);
@@ -33,7 +33,7 @@ std::string words_for(const scheduling::Refusal& refusal) {
 
 }  // namespace
 
-/// Of those that score best the one with fewer pods; then by name, which is the order of the indices.
+/// Ties go to the node with fewer pods, then to the first by name, which is the order of the indices.
 std::optional<NodeIndex> choose_node(const FitQuery& query, scheduling::NodeScoring scoring) {
   const scheduling::ResourceScores scores(scoring);
   std::vector<NodeIndex> candidates;

@@ -22,7 +22,7 @@ bool same_part(const Json& a, const Json& b, std::initializer_list<std::string_v
   return left == right || (left && right && *left == *right);
 }
 
-/// True if a placement cannot depend on what changed: statuses and annotations, but not the end of a pod.
+/// Returns true if the change cannot affect placement: only status and annotations differ, and the pod has not ended.
 bool places_alike(const Json& before, const Json& after) {
   const auto ended = [](const Json& pod) {
     const std::string phase = api::text_at(pod, {"status", "phase"});
@@ -67,7 +67,7 @@ const api::Pod* SchedulerView::pod(const api::ObjectKey& key) const {
   return found == pods_.end() ? nullptr : found->second.get();
 }
 
-/// Keeps `table`. A change matters when labels, one of `parts` or a node's status differ.
+/// Updates `table`. A change is relevant if labels, one of `parts` or a node's status differ.
 template <typename T>
 void SchedulerView::follow(const kube::ResourceType& type, Table<T>& table,
                            base::Result<T> (*decode)(std::string_view json),
@@ -103,7 +103,7 @@ void SchedulerView::on_pod(const Change& change) {
     return;
   auto decoded = api::decode_pod(json_text(*change.object));
   if (!decoded) return;
-  // Another pod that is new to a node can be the company that somebody waits for; one that ends makes free capacity.
+  // A pod newly on a node can satisfy another pod's affinity; a pod that ends frees capacity.
   capacity_ = capacity_ || !decoded->node_name.empty();
   if (waits_for_us(*decoded)) {
     pending_.insert(change.key);

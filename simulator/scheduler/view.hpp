@@ -14,16 +14,16 @@
 
 namespace simulator {
 
-/// What the scheduler knows of the cluster: the typed objects that a ClusterSnapshot is made of, kept by the journal.
-/// Pods are decoded again only when something changed that a placement depends on. Used by one thread.
+/// The scheduler's cache: typed objects for a ClusterSnapshot, updated from the journal. A pod is decoded again only if
+/// a change can affect its placement. Not thread-safe.
 class SchedulerView {
  public:
   explicit SchedulerView(const Store& store);
 
-  /// Takes note of what has changed. True if anything did that can make an unschedulable pod fit.
+  /// Processes changes. Returns true if one of them may make an unschedulable pod fit.
   bool poll();
 
-  /// Pods that wait for this scheduler: no node, not terminating, no gates.
+  /// Pods waiting for this scheduler: no node, not terminating, no scheduling gates.
   const std::set<api::ObjectKey>& pending() const { return pending_; }
   const api::Pod* pod(const api::ObjectKey& key) const;
   scheduling::SnapshotInput input() const;
@@ -43,7 +43,7 @@ class SchedulerView {
   Table<api::PersistentVolumeClaim> claims_;
   Table<api::PersistentVolume> volumes_;
   std::set<api::ObjectKey> pending_;
-  bool capacity_ = false;  // something that may help was seen since the last poll
+  bool capacity_ = false;  // a change since the last poll may make a pod fit
 };
 
 }  // namespace simulator

@@ -66,7 +66,7 @@ void VolumeBinder::on_pod(const Change& change) {
   }
 }
 
-/// nullopt: too early to say. Empty: anywhere.
+/// Returns the zone of the volume, empty for any zone, nullopt if it is not known yet.
 std::optional<std::string> VolumeBinder::zone_for(const Json& claim) const {
   if (!behaviour::is_set(claim, behaviour::kZonal)) return "";
   const auto node_name = node_of_claim_.find(key_of(claim));

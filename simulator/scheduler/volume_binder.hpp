@@ -9,8 +9,8 @@
 
 namespace simulator {
 
-/// Gives every PersistentVolumeClaim a volume: at once or, for zonal ones (behaviour::kZonal), in the zone
-/// of the node that its first pod was bound to. Deletes the volumes it made when their claims go.
+/// Creates and binds a volume for every PersistentVolumeClaim: immediately or, for zonal ones (behaviour::kZonal), in
+/// the zone of the node of the first pod that uses it. Deletes its volumes together with their PersistentVolumeClaims.
 class VolumeBinder final : public Actor {
  public:
   explicit VolumeBinder(Store& store);
@@ -26,10 +26,10 @@ class VolumeBinder final : public Actor {
 
   Store& store_;
   Journal journal_;
-  std::map<api::ObjectKey, std::string> node_of_claim_;  // of the first pod that uses it
+  std::map<api::ObjectKey, std::string> node_of_claim_;  // node of the first pod that uses it
   std::set<api::ObjectKey> unbound_;
   std::set<api::ObjectKey> dirty_;
-  std::set<std::string> released_;  // volumes whose claims are gone
+  std::set<std::string> released_;  // volumes whose PersistentVolumeClaims are gone
 };
 
 }  // namespace simulator

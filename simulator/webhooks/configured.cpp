@@ -44,7 +44,7 @@ bool rule_fits(const Json& rule, const WriteRequest& write) {
          names(api::items_at(rule, {"resources"}), resource) && scope_fits(rule, type);
 }
 
-/// An absent or empty selector takes everything.
+/// Returns true if the selector matches. An absent or empty selector matches everything.
 bool selects(const Json* selector, const Json* labels) {
   return selector == nullptr || !selector->is_object() || label_selector_matches(*selector, labels);
 }
@@ -99,7 +99,7 @@ Failure denied(const std::string& name, const Json& response) {
           nullptr};
 }
 
-/// The response in an answer, or what is wrong with it.
+/// Returns the `response` of a webhook's body, or an error if it is invalid.
 base::Result<Json> response_in(const std::string& answer, const std::string& uid) {
   auto review = api::parse_json(answer);
   if (!review) return review.error();
@@ -136,7 +136,8 @@ bool ConfiguredWebhooks::concerns(const Json& webhook, const WriteRequest& write
 bool ConfiguredWebhooks::mutates_nothing() const { return store_.list(kMutating).empty(); }
 
 Outcome<Json> ConfiguredWebhooks::mutate(const WriteRequest& write, Json object) const {
-  if (write.type.group == kMutating.group) return object;  // nobody locks himself out
+  if (write.type.group == kMutating.group)
+    return object;  // exempt, so that a webhook cannot block changes of its own configuration
   for (const Object& configuration : store_.list(kMutating)) {
     for (const Json& webhook : api::items_at(*configuration, {"webhooks"})) {
       if (!concerns(webhook, write, object)) continue;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Admission webhooks as the API server calls them: MutatingWebhookConfigurations and ValidatingWebhookConfigurations
-/// in the store, AdmissionReviews of admission.k8s.io/v1.
+/// Calls admission webhooks like the API server: MutatingWebhookConfigurations and ValidatingWebhookConfigurations in
+/// the store, AdmissionReviews of admission.k8s.io/v1.
 
 #include <functional>
 #include <string>
@@ -18,16 +18,18 @@ namespace simulator {
 
 /// One call of a webhook.
 struct WebhookCall {
-  std::string host;    ///< "127.0.0.1:9443"; of a Service "name.namespace.svc:443": what its certificate must be for
-  std::string path;    ///< with query: "/place-pod?timeout=1s"
-  std::string ca_pem;  ///< whom to trust; empty: the system's roots
+  std::string host;    ///< "127.0.0.1:9443" or, for a Service, "name.namespace.svc:443"; the certificate must be valid
+                       ///< for this name
+  std::string path;    ///< includes the query: "/place-pod?timeout=1s"
+  std::string ca_pem;  ///< trusted CA certificates; if empty, the system's
   base::milliseconds timeout{10'000};
   std::string body;
 };
-/// The body of an answer 200; an error is what follows `failed calling webhook …`. Any thread; may block.
+/// Returns the body of a response with status 200. An error's message follows `failed calling webhook …`. Called by any
+/// thread; may block.
 using WebhookCaller = std::function<base::Result<std::string>(const WebhookCall& call)>;
 
-/// What is to be written, and by whom.
+/// A write and its author.
 struct WriteRequest {
   std::string user;
   std::vector<std::string> groups;
@@ -35,27 +37,27 @@ struct WriteRequest {
   api::ObjectKey key;  ///< the name may be empty
   bool dry_run = false;
   std::string subresource{};
-  const api::Json* old_object = nullptr;  ///< nullptr: a creation
+  const api::Json* old_object = nullptr;  ///< nullptr for a create
 };
 
-/// Calls the webhooks that concern a write, in the order of their configurations' names: rules, namespaceSelector,
-/// objectSelector, failurePolicy, timeoutSeconds, sideEffects, JSON patches and caBundle count; matchConditions,
-/// matchPolicy, reinvocation, deletions and warnings do not. Thread-safe.
+/// Calls the webhooks that apply to a write, ordered by the names of their configurations. Supports rules,
+/// namespaceSelector, objectSelector, failurePolicy, timeoutSeconds, sideEffects, JSON patches and caBundle; not
+/// supported are matchConditions, matchPolicy, reinvocation, deletions and warnings. Thread-safe.
 class ConfiguredWebhooks {
  public:
-  /// `store` must outlive it.
+  /// `store` must outlive this object.
   ConfiguredWebhooks(const Store& store, WebhookCaller caller) : store_(store), caller_(std::move(caller)) {}
 
-  /// There are no MutatingWebhookConfigurations: mutate() would change nothing.
+  /// Returns true if there are no MutatingWebhookConfigurations, so mutate() is a no-op.
   bool mutates_nothing() const;
-  /// The object as the mutating webhooks left it.
+  /// Returns the object after all mutating webhooks.
   Outcome<api::Json> mutate(const WriteRequest& write, api::Json object) const;
-  /// What the first validating webhook that objects says.
+  /// Returns the denial of the first validating webhook that denies the write.
   CheckResult validate(const WriteRequest& write, const api::Json& object) const;
 
  private:
   bool concerns(const api::Json& webhook, const WriteRequest& write, const api::Json& object) const;
-  /// The object as this one left it.
+  /// Returns the object after this webhook.
   Outcome<api::Json> call(const api::Json& webhook, const WriteRequest& write, api::Json object) const;
 
   const Store& store_;

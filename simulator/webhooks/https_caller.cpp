@@ -58,7 +58,7 @@ class HttpsCaller {
 
   const std::map<std::string, std::string> hosts_;
   std::mutex mutex_;
-  std::map<std::pair<std::string, std::string>, TransportPtr> transports_;  ///< by host and authorities
+  std::map<std::pair<std::string, std::string>, TransportPtr> transports_;  ///< by host and CA certificates
 };
 
 }  // namespace

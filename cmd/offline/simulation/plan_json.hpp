@@ -9,11 +9,11 @@
 
 namespace cmd {
 
-/// A plan for programs: policy, now, nodes, pods, and the lists moves, refusals, refused,
-/// strategies, balance, utilization and warnings.
+/// Encodes a plan as JSON: policy, now, nodes, pods, and the lists moves, refusals, refused, strategies, balance,
+/// utilization and warnings.
 api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& plan, base::TimePoint now);
 
-/// What is wrong with the input: {total, first: [{object, field, message}]}.
+/// Encodes problems of the input: {total, first: [{object, field, message}]}.
 api::Json problems_json(const scheduling::InputProblems& problems);
 
 }  // namespace cmd

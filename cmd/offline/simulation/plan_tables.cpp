@@ -29,19 +29,19 @@ std::string percent_change(const NodeUtilization::Amount& amount) {
   return before == after && amount.before == amount.after ? before : before + " → " + after;
 }
 
-/// "13 of 110", "13 → 15 of 110".
+/// Formats pod counts: "13 of 110", "13 → 15 of 110".
 std::string pods_of(const NodeUtilization::Amount& pods) {
   const std::string before = pods.before == pods.after ? "" : fmt::format("{} → ", pods.before.units());
   return fmt::format("{}{} of {}", before, pods.after.units(), pods.allocatable.units());
 }
 
-/// Names and messages come from the cluster's tenants: they must not steer the terminal.
+/// Escapes control characters: names and messages come from the cluster's tenants.
 std::vector<std::string> plain_row(std::vector<std::string> cells) {
   for (std::string& cell : cells) cell = reporting::plain_text(cell);
   return cells;
 }
 
-/// Benefit for disruption; "": the strategy does not balance.
+/// Returns the ratio of benefit to disruption, empty for strategies that do not balance.
 std::string score_text(const api::PlannedMove& move) { return move.score ? fmt::format("{:.1f}", *move.score) : ""; }
 
 std::string destination_of(const api::PlannedMove& move, const std::set<std::string>& ended) {
@@ -49,7 +49,7 @@ std::string destination_of(const api::PlannedMove& move, const std::set<std::str
   return ended.contains(move.uid) ? "no replacement" : "nowhere fits";
 }
 
-/// `wide`: with the score of each move, where moves have one.
+/// Renders the moves. `wide` adds the score of moves that have one.
 std::string moves_table(const planning::Plan& plan, const std::set<std::string>& ended, bool wide) {
   const bool has_scores =
       wide && std::ranges::any_of(plan.moves, [](const api::PlannedMove& move) { return move.score.has_value(); });
@@ -84,7 +84,8 @@ void print_emptying(const planning::StrategyResult& result) {
   if (left_out > 0) print_out("(and {} more)\n", left_out);
 }
 
-/// How a utilization strategy classes the nodes: the counts, and where it moves nothing why, node by node.
+/// Prints how a utilization strategy classified the nodes: the counts and, if it moves nothing, the reason for each
+/// node.
 void print_classes(const planning::StrategyResult& result) {
   constexpr std::size_t kRows = 50;
   if (!result.classes) return;
@@ -128,7 +129,7 @@ std::string utilization_table(const planning::Plan& plan) {
   Table table({"NODE", "CPU", "", "MEMORY", "PODS"});
   std::size_t left_out = 0;
   for (const NodeUtilization& node : plan.utilization) {
-    // Small clusters are shown whole; of large ones only what changes.
+    // show all nodes of a small cluster, but only changed nodes of a large one
     const bool changed = node.cpu.before != node.cpu.after || node.memory.before != node.memory.after ||
                          node.pods.before != node.pods.after;
     if (plan.utilization.size() > kRows && !changed) {
@@ -171,7 +172,7 @@ void print_problems(const scheduling::InputProblems& problems) {
   if (left_out > 0) print_out("Warning: and {} more; -o json has the first {}\n", left_out, rows.size());
 }
 
-/// What of the dump was passed over; "" when nothing was.
+/// Returns a line about skipped parts of the dump, empty if there are none.
 std::string skipped_line(const Dump& dump) {
   constexpr std::size_t kMax = 8;
   if (dump.skipped.empty() && dump.skipped_files == 0) return {};

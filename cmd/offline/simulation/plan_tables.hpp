@@ -11,17 +11,17 @@
 
 namespace cmd {
 
-/// What is printed with a plan.
+/// Additional output of a plan.
 struct PlanRemarks {
-  std::string caveats{};               ///< what the plan does not know; "": nothing
-  std::string picture{};               ///< of the nodes; "": none
-  std::string now_source{};            ///< where the time comes from
-  std::set<std::string> ended_pods{};  ///< by UID: nothing takes their place when they leave
-  bool is_wide = false;                ///< with the score of each move, where moves have one
+  std::string caveats{};               ///< facts missing in the plan's input, empty if none
+  std::string picture{};               ///< picture of the nodes, empty if none
+  std::string now_source{};            ///< origin of the time
+  std::set<std::string> ended_pods{};  ///< UIDs of terminated pods, which get no replacement
+  bool is_wide = false;                ///< print the score of moves that have one
 };
 
-/// Prints a plan for people, to standard output: what was passed over or is wrong with the input, moves, balance, freed
-/// nodes, refusals and utilization. Names and messages of the cluster do not steer the terminal.
+/// Prints a human-readable plan to standard output: skipped objects and problems of the input, moves, balance, freed
+/// nodes, refusals and utilization. Escapes control characters in names and messages from the cluster.
 void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planning::Plan& plan,
                   const scheduling::InputProblems& problems, const PlanRemarks& remarks, base::TimePoint now);
 

@@ -28,7 +28,7 @@
 namespace cmd {
 namespace {
 
-/// Strategies that go by figures without any to go by, or figures that nothing goes by.
+/// Warns if strategies need measured usage but none is given, or if it is given but unused.
 std::string usage_warning(const SimulateOptions& options, const planning::PlanSpec& spec) {
   const bool is_needed = !spec.strategy_specs.usage_needs().empty();
   if (options.usage.empty() == !is_needed) return {};
@@ -43,8 +43,8 @@ std::string gain_by_hints(const strategies::EmptyingReport& without, const strat
                      with.freed, with.freed - without.freed, moves);
 }
 
-/// Where a strategy empties fewer nodes than its bound without placement hints, the policy is planned once more with
-/// them, which may take as long again.
+/// If a strategy frees fewer nodes than its bound without placement hints, plans once more with hints and notes the
+/// gain. This may double the run time.
 void note_gain_by_hints(planning::PlanInput input, planning::Plan& plan) {
   const auto is_short = [](const planning::StrategyResult& each) {
     return each.emptying && each.problem.empty() && each.emptying->freed < each.emptying->bound;
@@ -61,7 +61,7 @@ void note_gain_by_hints(planning::PlanInput input, planning::Plan& plan) {
   }
 }
 
-/// What was asked for, read. Of the dump the snapshot is made, and its objects are gone then.
+/// The parsed input. Building the snapshot consumes the objects of the dump.
 struct Question {
   api::DeschedulerPolicy policy;
   Dump dump;
@@ -93,13 +93,13 @@ base::Result<Question> read_question(const SimulateOptions& options) {
 
 constexpr std::size_t kMaxNodeRows = 200;
 
-/// As the operator would plan, as far as that is known here.
+/// Returns the plan options that the operator would use, as far as they are known.
 planning::PlanOptions as_operator(const SimulateOptions& options, const api::DeschedulerPolicy& policy) {
   planning::PlanOptions as_operator;
   as_operator.spend_pdbs = false;
   as_operator.max_node_rows = kMaxNodeRows;
   if (policy.spec.mode != api::PolicyMode::kManual) as_operator.taint_value = api::soft_taint_value(policy.meta.name);
-  // As the operator planned last, where the policy comes from the cluster.
+  // a policy from the cluster records whether the operator used placement hints in its last cycle
   const auto& last_cycle = policy.status.last_cycle;
   as_operator.placement_hints = options.has_hints || (last_cycle && last_cycle->placement_hints);
   as_operator.elapsed = [begin = std::chrono::steady_clock::now()] {
@@ -109,7 +109,7 @@ planning::PlanOptions as_operator(const SimulateOptions& options, const api::Des
   return as_operator;
 }
 
-/// What is reported of, beside the question.
+/// Input of the report, in addition to the Question.
 struct Answer {
   const scheduling::ClusterSnapshot& snapshot;
   planning::EvacuatingPods pods;
